@@ -1,0 +1,40 @@
+//! The nouns of SSD performance testing and their arithmetic.
+//!
+//! Three types hold the house together: [`Load`] says what to do to a device,
+//! [`Record`] says what happened, [`Findings`] says what it means. Beside them
+//! stand the traits that a test specification is written against ([`Bench`],
+//! [`Procedure`]) and the steady-state rule ([`judge`]).
+//!
+//! Nothing here reads a file, a clock or a device. Words are the standard's;
+//! `docs/vocabulary.md` is their dictionary.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+pub mod bench;
+pub mod conditions;
+pub mod device;
+pub mod findings;
+pub mod histogram;
+pub mod measurement;
+pub mod notation;
+pub mod record;
+pub mod script;
+pub mod settings;
+pub mod steady_state;
+pub mod step;
+pub mod stimulus;
+pub mod units;
+
+pub use bench::{Bench, Halt, Outcome, Procedure};
+pub use conditions::{Conditions, Purge, PurgeMethod, WriteCache};
+pub use device::{Device, Host, Transport};
+pub use findings::{Caveat, CaveatKind, Exhibit, Findings};
+pub use histogram::{CoarseHistogram, FineHistogram, Histogram};
+pub use measurement::{Measurement, Tally};
+pub use record::{Entry, Gap, Note, Record};
+pub use script::{DueIo, Script, ScriptError, ScriptLoad};
+pub use settings::{Class, Profile, Settings};
+pub use steady_state::{Criteria, Track, Verdict, judge};
+pub use step::{Load, Place, Step};
+pub use stimulus::{Demand, IoStream, Op, Order, Stimulus};
+pub use units::{Bytes, Nanos};

@@ -1,0 +1,226 @@
+//! A [`Measurement`]: what one step did, counted.
+
+use crate::histogram::{CoarseHistogram, FineHistogram};
+use crate::stimulus::Op;
+use crate::units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Counts and response times of a set of I/Os.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// I/Os completed.
+    pub ios: u64,
+    /// Bytes moved.
+    pub bytes: Bytes,
+    /// All response times added up.
+    pub response_sum: Nanos,
+    /// The longest response time, exact.
+    pub response_max: Nanos,
+    /// Every response time, to within a bucket (0.78 %).
+    pub histogram: FineHistogram,
+}
+
+impl Tally {
+    /// Mean response time; `None` where no I/O completed.
+    pub fn response_mean(&self) -> Option<Nanos> {
+        self.response_sum.0.checked_div(self.ios).map(Nanos)
+    }
+    /// Longest response time; `None` where no I/O completed.
+    pub fn response_longest(&self) -> Option<Nanos> {
+        (self.ios > 0).then_some(self.response_max)
+    }
+    /// A percentile, where at least ten I/Os lie beyond it; never beyond the
+    /// longest response time.
+    pub fn percentile(&self, fraction: f64) -> Option<Nanos> {
+        Some(self.histogram.supported_quantile(fraction)?.min(self.response_max))
+    }
+    /// Adds another tally.
+    pub fn merge(&mut self, other: &Tally) {
+        self.ios += other.ios;
+        self.bytes += other.bytes;
+        self.response_sum += other.response_sum;
+        self.response_max = self.response_max.max(other.response_max);
+        self.histogram.merge(&other.histogram);
+    }
+}
+
+/// One I/O stream's part of a measurement.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamTally {
+    /// What the stream's I/Os did.
+    pub op: Op,
+    /// Its counts.
+    pub tally: Tally,
+}
+
+/// One direction's part of one interval.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IntervalTally {
+    /// What the I/Os did.
+    pub op: Op,
+    /// I/Os completed.
+    pub ios: u64,
+    /// Bytes moved.
+    pub bytes: Bytes,
+    /// All response times added up.
+    pub response_sum: Nanos,
+    /// The longest response time.
+    pub response_max: Nanos,
+    /// Every response time, to within a bucket (6.25 %).
+    pub histogram: CoarseHistogram,
+}
+
+/// About one second of accounting.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Beginning, counted from the measurement's beginning.
+    pub begin: Nanos,
+    /// End, counted from the measurement's beginning.
+    pub end: Nanos,
+    /// Shorter than it should be: the step ended inside it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
+    /// The directions that completed an I/O in it.
+    pub tallies: Vec<IntervalTally>,
+}
+
+impl Interval {
+    /// I/Os completed per second, all directions.
+    pub fn iops(&self) -> Option<f64> {
+        let ios: u64 = self.tallies.iter().map(|t| t.ios).sum();
+        rate(ios, self.end.saturating_sub(self.begin))
+    }
+    /// Bytes moved per second, all directions.
+    pub fn bytes_per_second(&self) -> Option<f64> {
+        let bytes: u64 = self.tallies.iter().map(|t| t.bytes.0).sum();
+        rate(bytes, self.end.saturating_sub(self.begin))
+    }
+}
+
+/// Processor time of the threads that moved the data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuTime {
+    /// In user space.
+    pub user: Nanos,
+    /// In the kernel.
+    pub system: Nanos,
+}
+
+/// An I/O that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fault {
+    /// What it should have done.
+    pub op: Op,
+    /// Its first byte.
+    pub offset: Bytes,
+    /// Its size.
+    pub size: Bytes,
+    /// The kernel's error number; 0 for a short transfer.
+    pub errno: i32,
+    /// When it failed, counted from the measurement's beginning.
+    pub at: Nanos,
+}
+
+/// Sectors read back and compared with what this run wrote.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verification {
+    /// Sectors whose stamp was checked and right.
+    pub sectors_right: u64,
+    /// Sectors that this run had not written, so nothing is known of them.
+    pub sectors_unknown: u64,
+    /// Sectors that this run wrote and that held something else.
+    pub miscompares: u64,
+    /// The first of those, by byte offset.
+    pub first: Vec<Bytes>,
+}
+
+/// What the kernel counted on the device during the step (`/proc/diskstats`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelCounters {
+    /// Reads completed.
+    pub reads: u64,
+    /// Reads merged.
+    pub read_merges: u64,
+    /// Bytes read.
+    pub read_bytes: Bytes,
+    /// Writes completed.
+    pub writes: u64,
+    /// Writes merged.
+    pub write_merges: u64,
+    /// Bytes written.
+    pub write_bytes: Bytes,
+}
+
+/// What a step did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// Wall-clock time at its beginning, in milliseconds since 1970 (UTC);
+    /// virtual on a simulated device.
+    pub began_unix_ms: u64,
+    /// Length of the measured part.
+    pub elapsed: Nanos,
+    /// The load reached its end; false where a cut left it running.
+    pub complete: bool,
+    /// One tally per I/O stream, in the load's order.
+    pub streams: Vec<StreamTally>,
+    /// Second by second.
+    pub intervals: Vec<Interval>,
+    /// Where every sequential cursor stands: the byte offset of its next I/O.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub cursors: BTreeMap<String, Bytes>,
+    /// Processor time, where it could be measured.
+    pub cpu: Option<CpuTime>,
+    /// I/Os that failed.
+    #[serde(default)]
+    pub fault_count: u64,
+    /// The first of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<Fault>,
+    /// Read-back comparison, where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verification: Option<Verification>,
+    /// The kernel's own counts, where there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<KernelCounters>,
+    /// Flash bytes written per host byte written, where the device tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_amplification: Option<f64>,
+    /// Device temperature at the end, in degrees Celsius.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature_celsius: Option<f64>,
+}
+
+impl Measurement {
+    /// The tally of one direction: its streams added up.
+    pub fn direction(&self, op: Op) -> Tally {
+        self.added(|stream| stream.op == op)
+    }
+    /// The tally of reads and writes together: a mixed step's I/O count is
+    /// their sum, never a mean weighted by the mix.
+    pub fn total(&self) -> Tally {
+        self.added(|stream| stream.op != Op::Flush)
+    }
+    fn added(&self, wanted: impl Fn(&StreamTally) -> bool) -> Tally {
+        let mut sum = Tally::default();
+        self.streams.iter().filter(|s| wanted(s)).for_each(|s| sum.merge(&s.tally));
+        sum
+    }
+    /// Reads and writes completed per second; `None` where no time was measured.
+    pub fn iops(&self) -> Option<f64> {
+        let ios = self.streams.iter().filter(|s| s.op != Op::Flush).map(|s| s.tally.ios).sum();
+        rate(ios, self.elapsed)
+    }
+    /// Bytes moved per second; `None` where no time was measured.
+    pub fn bytes_per_second(&self) -> Option<f64> {
+        rate(self.bytes().0, self.elapsed)
+    }
+    /// Bytes moved.
+    pub fn bytes(&self) -> Bytes {
+        Bytes(self.streams.iter().map(|s| s.tally.bytes.0).sum())
+    }
+}
+
+fn rate(count: u64, time: Nanos) -> Option<f64> {
+    (time.0 > 0).then(|| count as f64 / time.as_secs_f64())
+}

@@ -1,0 +1,160 @@
+//! The standard's one-line notation: `RND 4K RW65`, `SEQ 128K W`, `T4Q32`.
+//!
+//! What is printed parses again to the same thing.
+
+use crate::stimulus::{Cursor, Demand, IoStream, Op, Order};
+use crate::units::Bytes;
+use std::fmt;
+use std::str::FromStr;
+
+/// An access pattern or a demand that is not written as the standard does.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotationError {
+    /// Not an access pattern.
+    #[error("'{0}' is not an access pattern; write it like \"RND 4K RW65\" or \"SEQ 128K W\"")]
+    Pattern(String),
+    /// Not a demand.
+    #[error("'{0}' is not a demand; write it like T4Q32 (4 threads, 32 outstanding I/Os each)")]
+    Demand(String),
+}
+
+/// One access pattern: order, transfer size and the share of reads.
+///
+/// `RWnn` has nn percent reads (`RW0` all writes, `RW100` all reads). It is one
+/// or two I/O streams of a stimulus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct AccessPattern {
+    /// Random, or sequential with a cursor.
+    pub order: Order,
+    /// Transfer size.
+    pub size: Bytes,
+    /// Percent of the I/Os that read.
+    pub read_percent: u8,
+}
+
+impl AccessPattern {
+    /// A random pattern.
+    pub const fn random(size: Bytes, read_percent: u8) -> Self {
+        AccessPattern { order: Order::Random, size, read_percent }
+    }
+    /// A sequential pattern; reads and writes of a mix share one cursor.
+    pub const fn sequential(size: Bytes, read_percent: u8) -> Self {
+        let cursor =
+            if read_percent == 0 || read_percent == 100 { Cursor::Own } else { Cursor::Shared };
+        AccessPattern { order: Order::Sequential(cursor), size, read_percent }
+    }
+    /// Its I/O streams: reads first, a direction without I/Os left out.
+    pub fn streams(&self) -> Vec<IoStream> {
+        let reads = u32::from(self.read_percent);
+        [(Op::Read, reads), (Op::Write, 100 - reads)]
+            .into_iter()
+            .filter(|(_, weight)| *weight > 0)
+            .map(|(op, weight)| IoStream::new(op, self.order, self.size).weighing(weight))
+            .collect()
+    }
+}
+
+fn order_name(order: Order) -> &'static str {
+    match order {
+        Order::Random => "RND",
+        Order::Sequential(_) => "SEQ",
+    }
+}
+
+impl fmt::Display for AccessPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} ", order_name(self.order), self.size.transfer_size())?;
+        match self.read_percent {
+            0 => f.write_str("W"),
+            100 => f.write_str("R"),
+            mix => write!(f, "RW{mix}"),
+        }
+    }
+}
+
+impl fmt::Display for IoStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let op = match self.op {
+            Op::Read => "R",
+            Op::Write if self.fua => "W FUA",
+            Op::Write => "W",
+            Op::Trim => "TRIM",
+            Op::Flush => return f.write_str("FLUSH"),
+        };
+        write!(f, "{} {} {op}", order_name(self.order), self.size.transfer_size())
+    }
+}
+
+impl FromStr for AccessPattern {
+    type Err = NotationError;
+    fn from_str(text: &str) -> Result<Self, NotationError> {
+        let fail = || NotationError::Pattern(text.to_owned());
+        let words: Vec<String> = text.split_whitespace().map(str::to_ascii_uppercase).collect();
+        let [order, size, mix] = words.as_slice() else { return Err(fail()) };
+        let size: Bytes = size.parse().map_err(|_| fail())?;
+        let read_percent = match mix.as_str() {
+            "R" => 100,
+            "W" => 0,
+            mix => mix
+                .strip_prefix("RW")
+                .and_then(|n| n.parse().ok())
+                .filter(|n| *n <= 100)
+                .ok_or_else(fail)?,
+        };
+        if size.0 == 0 || size.0 > u64::from(u32::MAX) {
+            return Err(fail());
+        }
+        match order.as_str() {
+            "RND" => Ok(AccessPattern::random(size, read_percent)),
+            "SEQ" => Ok(AccessPattern::sequential(size, read_percent)),
+            _ => Err(fail()),
+        }
+    }
+}
+
+impl FromStr for Demand {
+    type Err = NotationError;
+    fn from_str(text: &str) -> Result<Self, NotationError> {
+        let fail = || NotationError::Demand(text.to_owned());
+        let upper = text.trim().to_ascii_uppercase().replace('/', "");
+        let (threads, depth) =
+            upper.strip_prefix('T').and_then(|rest| rest.split_once('Q')).ok_or_else(fail)?;
+        let number = |s: &str| s.parse::<u32>().ok().filter(|n| (1..=65_536).contains(n));
+        match (number(threads), number(depth)) {
+            (Some(threads), Some(depth)) => Ok(Demand { threads, depth }),
+            _ => Err(fail()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mix_is_two_streams_weighted_by_percent() {
+        let pattern: AccessPattern = "RND 4K RW65".parse().unwrap();
+        let shown: Vec<_> = pattern.streams().iter().map(|s| (s.to_string(), s.weight)).collect();
+        assert_eq!(shown, [("RND 4K R".to_owned(), 65), ("RND 4K W".to_owned(), 35)]);
+    }
+
+    #[test]
+    fn what_is_printed_parses_again() {
+        for text in ["RND 4K RW65", "SEQ 128K W", "RND 0.5K R", "SEQ 1024K RW90", "RND 1.5K W"] {
+            let pattern: AccessPattern = text.parse().unwrap();
+            assert_eq!(pattern.to_string(), text);
+        }
+        assert_eq!("rnd 64k rw0".parse::<AccessPattern>().unwrap().to_string(), "RND 64K W");
+        assert_eq!("T4/Q32".parse::<Demand>().unwrap().to_string(), "T4Q32");
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for bad in ["", "RND", "RND 4K", "RND 4K RW101", "FOO 4K R", "RND 0 R", "RND 4K R extra"] {
+            assert!(bad.parse::<AccessPattern>().is_err(), "{bad}");
+        }
+        for bad in ["", "T", "Q1", "T0Q1", "T1Q0", "T1Q99999999", "4x32"] {
+            assert!(bad.parse::<Demand>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! A [`Record`]: what happened, in order, never edited.
+//!
+//! The ledger of `runner` stores it; `Procedure::study` reads it. Findings can
+//! be computed anew from it at any time.
+
+use crate::bench::Outcome;
+use crate::conditions::{Conditions, Purge};
+use crate::device::{Device, Host};
+use crate::findings::Caveat;
+use crate::settings::{Amendment, Settings};
+use crate::steady_state::Verdict;
+use crate::step::Step;
+use crate::units::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// The version of the record that this program writes.
+pub const RECORD_VERSION: u32 = 1;
+
+/// A time during which the run did not hold the device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gap {
+    /// Why: the process ended, was interrupted, the machine restarted.
+    pub cause: String,
+    /// From the last finished entry to the next step, by the wall clock.
+    pub lasted: Nanos,
+}
+
+/// Something that a procedure wants remembered and shown.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Note {
+    /// Where the tracking variables stand.
+    Verdict(Verdict),
+    /// Something to be disclosed.
+    Caveat(Caveat),
+    /// A choice made from measured values: what, and which.
+    Chosen {
+        /// What was chosen.
+        what: String,
+        /// The choice.
+        value: String,
+    },
+}
+
+/// A host setting that was changed: journalled before the change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostChange {
+    /// The setting: a path under `/sys`, or a device feature.
+    pub setting: String,
+    /// Its value before.
+    pub before: String,
+    /// The value that it was given.
+    pub after: String,
+}
+
+/// One line of the journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Entry {
+    /// A process took up the run: software version and the device as it saw it.
+    Opened {
+        /// Name and version of the program.
+        software: String,
+        /// The engine that moves the data, with what it could and could not use.
+        engine: String,
+        /// The device, as found this time.
+        device: Box<Device>,
+        /// The host, as found this time.
+        host: Box<Host>,
+    },
+    /// The settings were amended.
+    Amended(Amendment),
+    /// A host setting is about to be changed.
+    HostChange(HostChange),
+    /// A host setting was put back.
+    HostRestored(HostChange),
+    /// Conditions asked for and read back.
+    Settled {
+        /// What the procedure asked for.
+        wanted: Conditions,
+        /// What was read back.
+        got: Conditions,
+    },
+    /// The device was purged.
+    Purged(Purge),
+    /// A step was applied.
+    Applied {
+        /// The step.
+        step: Box<Step>,
+        /// What it did.
+        outcome: Box<Outcome>,
+    },
+    /// The device was left alone.
+    Idled(Nanos),
+    /// The procedure noted something.
+    Noted(Box<Note>),
+    /// The run halted before its end, and why.
+    Halted(String),
+    /// The procedure ended.
+    Ended,
+}
+
+/// What happened in a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Version of this shape.
+    pub version: u32,
+    /// What the user chose.
+    pub settings: Settings,
+    /// Wall-clock time at its beginning, in milliseconds since 1970 (UTC).
+    pub began_unix_ms: u64,
+    /// Wall-clock time of the last entry, in milliseconds since 1970 (UTC).
+    pub ended_unix_ms: u64,
+    /// SHA-256 of the journal, in hexadecimal; empty where there is none.
+    pub digest: String,
+    /// Every entry, in order.
+    pub entries: Vec<Entry>,
+}
+
+impl Record {
+    /// Every step with what it did, in order.
+    pub fn steps(&self) -> impl Iterator<Item = (&Step, &Outcome)> {
+        self.entries.iter().filter_map(|entry| match entry {
+            Entry::Applied { step, outcome } => Some((&**step, &**outcome)),
+            _ => None,
+        })
+    }
+    /// The device, host, engine and software as first found.
+    pub fn opening(&self) -> Option<(&Device, &Host, &str, &str)> {
+        self.entries.iter().find_map(|entry| match entry {
+            Entry::Opened { software, engine, device, host } => {
+                Some((&**device, &**host, engine.as_str(), software.as_str()))
+            }
+            _ => None,
+        })
+    }
+    /// The last purge.
+    pub fn purge(&self) -> Option<&Purge> {
+        self.entries.iter().rev().find_map(|entry| match entry {
+            Entry::Purged(purge) => Some(purge),
+            _ => None,
+        })
+    }
+    /// The last conditions: asked for, read back.
+    pub fn conditions(&self) -> Option<(&Conditions, &Conditions)> {
+        self.entries.iter().rev().find_map(|entry| match entry {
+            Entry::Settled { wanted, got } => Some((wanted, got)),
+            _ => None,
+        })
+    }
+    /// What was noted.
+    pub fn notes(&self) -> impl Iterator<Item = &Note> {
+        self.entries.iter().filter_map(|entry| match entry {
+            Entry::Noted(note) => Some(&**note),
+            _ => None,
+        })
+    }
+    /// The amendments, in order.
+    pub fn amendments(&self) -> impl Iterator<Item = &Amendment> {
+        self.entries.iter().filter_map(|entry| match entry {
+            Entry::Amended(amendment) => Some(amendment),
+            _ => None,
+        })
+    }
+    /// Whether the procedure ran to its end.
+    pub fn has_ended(&self) -> bool {
+        matches!(self.entries.last(), Some(Entry::Ended | Entry::HostRestored(_)))
+            && self.entries.iter().any(|e| matches!(e, Entry::Ended))
+    }
+}

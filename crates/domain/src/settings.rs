@@ -1,0 +1,170 @@
+//! [`Settings`]: everything that a user chose for a run, before it begins.
+
+use crate::stimulus::{DataPattern, Demand};
+use crate::units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+/// The class that a device is tested as.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Class {
+    /// PTS-E.
+    #[default]
+    Enterprise,
+    /// PTS-C.
+    Client,
+}
+
+/// Which document's method is followed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Profile {
+    /// SNIA PTS 2.0.x.
+    #[default]
+    #[serde(rename = "pts-2.0")]
+    Pts20,
+    /// SNIA PTS-E 1.1 / PTS-C 1.2.
+    #[serde(rename = "pts-1.1")]
+    Pts11,
+    /// TKperf 2.x, with its defects mended.
+    #[serde(rename = "tkperf")]
+    Tkperf,
+    /// A small matrix with short steps: a look, not a measurement.
+    #[serde(rename = "quick")]
+    Quick,
+}
+
+/// How the rounds end.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SteadyStateMethod {
+    /// Stop at the first window that meets the criteria.
+    #[default]
+    Rounds,
+    /// Run 25 rounds and judge every window afterwards.
+    #[serde(rename = "post-25")]
+    Post25,
+}
+
+/// What a user chose. `None` takes the profile's and class's value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// The procedure's name: `iops`.
+    pub procedure: String,
+    /// The method followed.
+    pub profile: Profile,
+    /// Enterprise or client.
+    pub class: Class,
+    /// Threads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u32>,
+    /// Outstanding I/Os per thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u32>,
+    /// Length of a step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step_time: Option<Nanos>,
+    /// Percent of the capacity that may be touched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_range_percent: Option<u8>,
+    /// How the rounds end.
+    pub steady_state: SteadyStateMethod,
+    /// The most rounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds_max: Option<u32>,
+    /// What is written.
+    pub data_pattern: DataPattern,
+    /// Drives every random choice of the run.
+    pub seed: u64,
+    /// Read-back comparison.
+    #[serde(default)]
+    pub verify: bool,
+    /// What only the user knows: sponsor, form factor, NAND type, ...
+    #[serde(default)]
+    pub meta: BTreeMap<String, String>,
+}
+
+impl Settings {
+    /// The settings of a procedure with nothing chosen.
+    pub fn new(procedure: &str, seed: u64) -> Self {
+        Settings {
+            procedure: procedure.to_owned(),
+            profile: Profile::default(),
+            class: Class::default(),
+            threads: None,
+            depth: None,
+            step_time: None,
+            active_range_percent: None,
+            steady_state: SteadyStateMethod::default(),
+            rounds_max: None,
+            data_pattern: DataPattern::default(),
+            seed,
+            verify: false,
+            meta: BTreeMap::new(),
+        }
+    }
+    /// `preset` with the user's threads and depth in place of its own.
+    pub fn demand_or(&self, preset: Demand) -> Demand {
+        Demand::new(self.threads.unwrap_or(preset.threads), self.depth.unwrap_or(preset.depth))
+    }
+}
+
+/// A change to a run's settings after it began, journalled beside them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Amendment {
+    /// The operator goes on for up to this many rounds in all.
+    RoundsMax(u32),
+    /// The operator ends the rounds here.
+    StopRounds,
+}
+
+/// Facts of the device that decide what a procedure does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Geometry {
+    /// User capacity.
+    pub capacity: Bytes,
+    /// The smallest transfer, in bytes.
+    pub logical_sector: u32,
+}
+
+/// A name that is none of those on offer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown {kind} '{given}'; choose one of: {choices}")]
+pub struct UnknownName {
+    /// What was being named.
+    pub kind: &'static str,
+    /// What was given.
+    pub given: String,
+    /// What there is.
+    pub choices: &'static str,
+}
+
+macro_rules! names {
+    ($type:ty, $kind:literal, $choices:literal, $($name:literal => $value:path),+) => {
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $($value => $name),+ })
+            }
+        }
+        impl FromStr for $type {
+            type Err = UnknownName;
+            fn from_str(text: &str) -> Result<Self, UnknownName> {
+                match text {
+                    $($name => Ok($value),)+
+                    _ => Err(UnknownName { kind: $kind, given: text.to_owned(), choices: $choices }),
+                }
+            }
+        }
+    };
+}
+
+names!(Class, "class", "enterprise, client",
+    "enterprise" => Class::Enterprise, "client" => Class::Client);
+names!(Profile, "profile", "pts-2.0, pts-1.1, tkperf, quick",
+    "pts-2.0" => Profile::Pts20, "pts-1.1" => Profile::Pts11,
+    "tkperf" => Profile::Tkperf, "quick" => Profile::Quick);
+names!(SteadyStateMethod, "steady-state method", "rounds, post-25",
+    "rounds" => SteadyStateMethod::Rounds, "post-25" => SteadyStateMethod::Post25);

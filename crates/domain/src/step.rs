@@ -1,0 +1,123 @@
+//! A [`Step`]: a load and its place in a procedure.
+
+use crate::script::ScriptLoad;
+use crate::stimulus::Stimulus;
+use crate::units::Nanos;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What to do to a device.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Load {
+    /// I/Os drawn at random from weighted streams.
+    Stimulus(Stimulus),
+    /// Exact I/Os in order.
+    Script(ScriptLoad),
+}
+
+impl Load {
+    /// Whether it changes what the device holds.
+    pub fn alters(&self) -> bool {
+        match self {
+            Load::Stimulus(stimulus) => stimulus.alters(),
+            Load::Script(script) => script.alters,
+        }
+    }
+    /// The stimulus, where it is one.
+    pub fn stimulus(&self) -> Option<&Stimulus> {
+        match self {
+            Load::Stimulus(stimulus) => Some(stimulus),
+            Load::Script(_) => None,
+        }
+    }
+}
+
+/// Where in its procedure a step stands.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Place {
+    /// The phase: `wipc`, `rounds`, `pre-writes`, ...
+    pub phase: String,
+    /// The round, from 1; 0 outside rounds.
+    pub round: u32,
+    /// The point inside the round or phase, from 1.
+    pub point: u32,
+    /// What a person calls it: `RND 4K RW65`.
+    pub label: String,
+}
+
+impl Place {
+    /// A place.
+    pub fn new(phase: &str, round: u32, point: u32, label: impl Into<String>) -> Self {
+        Place { phase: phase.to_owned(), round, point, label: label.into() }
+    }
+    /// The seed of this place's step: the same in every run with this run seed,
+    /// different for every step of it. The label does not count, so that a
+    /// better wording never changes what is measured.
+    pub fn seed(&self, run_seed: u64) -> u64 {
+        let phase = self.phase.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        let spot = u64::from(self.round) << 32 | u64::from(self.point);
+        mix64(mix64(run_seed ^ phase).wrapping_add(spot))
+    }
+}
+
+/// The finaliser of SplitMix64 (Steele, Lea and Flood 2014): a bijection that
+/// spreads every input bit over the output.
+pub const fn mix64(value: u64) -> u64 {
+    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.round {
+            0 => write!(f, "{} {} ({})", self.phase, self.point, self.label),
+            round => write!(f, "round {round}, step {} ({})", self.point, self.label),
+        }
+    }
+}
+
+/// One thing that a bench applies and measures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// Where it stands.
+    pub place: Place,
+    /// What it does.
+    pub load: Load,
+    /// Return after this much measured time even though the load is not
+    /// complete, and leave the load running for the step that continues it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<Nanos>,
+    /// The load is the one that the previous step left running: threads,
+    /// cursors and outstanding I/Os go on, only the accounting begins anew.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub continues: bool,
+}
+
+impl Step {
+    /// A step that begins and ends by itself.
+    pub fn alone(place: Place, stimulus: Stimulus) -> Self {
+        Step { place, load: Load::Stimulus(stimulus), cut: None, continues: false }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn seeds_repeat_across_runs_and_differ_between_steps() {
+        let places =
+            || (0..25).flat_map(|round| (1..=56).map(move |p| Place::new("rounds", round, p, "")));
+        let seeds: HashSet<u64> = places().map(|p| p.seed(7)).collect();
+        assert_eq!(seeds.len(), 25 * 56);
+        assert!(places().all(|p| seeds.contains(&p.seed(7)) && !seeds.contains(&p.seed(8))));
+        let renamed = Place::new("rounds", 1, 1, "another label");
+        assert_eq!(renamed.seed(7), Place::new("rounds", 1, 1, "").seed(7));
+    }
+}

@@ -1,0 +1,332 @@
+//! Bytes and nanoseconds as integers, with the spellings of the field.
+//!
+//! Capacities and rates are decimal (GB, MB/s), transfer sizes binary (KiB),
+//! as PTS 2.0.x has them (clause 2.4.1).
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::ops::{Add, AddAssign, Sub};
+use std::str::FromStr;
+
+/// A count of bytes: a capacity, an offset or a transfer size.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Bytes(pub u64);
+
+/// A span of time in nanoseconds.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Nanos(pub u64);
+
+/// A text that is no size, no time or no percentage.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("'{text}' is not {wanted}; write it like {example}")]
+pub struct UnitError {
+    /// What was given.
+    pub text: String,
+    /// What was expected.
+    pub wanted: &'static str,
+    /// A spelling that would have been understood.
+    pub example: &'static str,
+}
+
+impl Bytes {
+    /// `n` KiB.
+    pub const fn kib(n: u64) -> Self {
+        Bytes(n * 1024)
+    }
+    /// `n` MiB.
+    pub const fn mib(n: u64) -> Self {
+        Bytes(n * 1024 * 1024)
+    }
+    /// `n` GiB.
+    pub const fn gib(n: u64) -> Self {
+        Bytes(n * 1024 * 1024 * 1024)
+    }
+    /// As decimal megabytes.
+    pub fn as_mb(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
+    /// As decimal gigabytes.
+    pub fn as_gb(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+    /// As KiB.
+    pub fn as_kib(self) -> f64 {
+        self.0 as f64 / 1024.0
+    }
+    /// The largest multiple of `unit` that is not larger than this.
+    pub const fn round_down(self, unit: u64) -> Self {
+        Bytes(self.0 - self.0 % unit)
+    }
+    /// A transfer size as the standard writes it: `0.5K`, `4K`, `1024K`.
+    pub fn transfer_size(self) -> String {
+        if self.0.is_multiple_of(512) {
+            let halves = self.0 / 512;
+            if halves.is_multiple_of(2) {
+                format!("{}K", halves / 2)
+            } else {
+                format!("{}.5K", halves / 2)
+            }
+        } else {
+            format!("{}B", self.0)
+        }
+    }
+}
+
+impl Nanos {
+    /// No time at all.
+    pub const ZERO: Nanos = Nanos(0);
+    /// One second.
+    pub const SECOND: Nanos = Nanos(1_000_000_000);
+    /// `n` seconds.
+    pub const fn from_secs(n: u64) -> Self {
+        Nanos(n * 1_000_000_000)
+    }
+    /// `n` milliseconds.
+    pub const fn from_millis(n: u64) -> Self {
+        Nanos(n * 1_000_000)
+    }
+    /// As seconds.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+    /// As milliseconds.
+    pub fn as_millis_f64(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
+    /// As microseconds.
+    pub fn as_micros_f64(self) -> f64 {
+        self.0 as f64 / 1e3
+    }
+    /// The difference, or nothing where `earlier` is later.
+    pub const fn saturating_sub(self, earlier: Nanos) -> Nanos {
+        Nanos(self.0.saturating_sub(earlier.0))
+    }
+    /// As the standard library's duration.
+    pub const fn to_duration(self) -> std::time::Duration {
+        std::time::Duration::from_nanos(self.0)
+    }
+}
+
+impl From<std::time::Duration> for Nanos {
+    fn from(time: std::time::Duration) -> Self {
+        Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
+impl Add for Bytes {
+    type Output = Bytes;
+    fn add(self, other: Bytes) -> Bytes {
+        Bytes(self.0 + other.0)
+    }
+}
+impl AddAssign for Bytes {
+    fn add_assign(&mut self, other: Bytes) {
+        self.0 += other.0;
+    }
+}
+impl Sub for Bytes {
+    type Output = Bytes;
+    fn sub(self, other: Bytes) -> Bytes {
+        Bytes(self.0 - other.0)
+    }
+}
+impl Add for Nanos {
+    type Output = Nanos;
+    fn add(self, other: Nanos) -> Nanos {
+        Nanos(self.0 + other.0)
+    }
+}
+impl AddAssign for Nanos {
+    fn add_assign(&mut self, other: Nanos) {
+        self.0 += other.0;
+    }
+}
+impl Sub for Nanos {
+    type Output = Nanos;
+    fn sub(self, other: Nanos) -> Nanos {
+        Nanos(self.0 - other.0)
+    }
+}
+
+impl fmt::Display for Bytes {
+    /// A capacity: decimal, three significant figures (`240 GB`, `1.60 TB`).
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (value, unit) = match self.0 {
+            n if n >= 1_000_000_000_000 => (n as f64 / 1e12, "TB"),
+            n if n >= 1_000_000_000 => (n as f64 / 1e9, "GB"),
+            n if n >= 1_000_000 => (n as f64 / 1e6, "MB"),
+            n if n >= 1_000 => (n as f64 / 1e3, "kB"),
+            n => return write!(f, "{n} B"),
+        };
+        let digits = match value {
+            v if v >= 99.95 => 0,
+            v if v >= 9.995 => 1,
+            _ => 2,
+        };
+        write!(f, "{value:.digits$} {unit}")
+    }
+}
+
+impl fmt::Display for Nanos {
+    /// A span that a person waits for: `250 ms`, `60 s`, `56 min`, `4 h 40 min`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let total = self.0.div_ceil(1_000_000_000);
+        match self.0 {
+            n if n < 1_000 => write!(f, "{n} ns"),
+            n if n < 1_000_000 => write!(f, "{:.0} µs", n as f64 / 1e3),
+            n if n < 1_000_000_000 => write!(f, "{:.0} ms", n as f64 / 1e6),
+            n if n < 10_000_000_000 && n % 1_000_000_000 != 0 => {
+                write!(f, "{:.1} s", n as f64 / 1e9)
+            }
+            _ if total <= 120 => write!(f, "{total} s"),
+            _ if total < 3600 => minutes(f, total),
+            _ => hours(f, total),
+        }
+    }
+}
+
+fn minutes(f: &mut fmt::Formatter<'_>, total: u64) -> fmt::Result {
+    match total % 60 {
+        0 => write!(f, "{} min", total / 60),
+        rest => write!(f, "{} min {rest} s", total / 60),
+    }
+}
+
+fn hours(f: &mut fmt::Formatter<'_>, total: u64) -> fmt::Result {
+    let rounded = total.div_ceil(60);
+    match rounded % 60 {
+        0 => write!(f, "{} h", rounded / 60),
+        rest => write!(f, "{} h {rest} min", rounded / 60),
+    }
+}
+
+/// Splits `128KiB` into its number and its unit.
+fn split_number(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    (&text[..end], text[end..].trim())
+}
+
+/// `number` x `unit`, exact where the number is an integer; `None` on overflow.
+fn scaled(number: &str, unit: u64) -> Option<u64> {
+    if let Ok(whole) = number.parse::<u64>() {
+        return whole.checked_mul(unit);
+    }
+    let value = number.parse::<f64>().ok()? * unit as f64;
+    (value.is_finite() && value >= 0.0 && value < 1e19).then_some(value.round() as u64)
+}
+
+impl FromStr for Bytes {
+    type Err = UnitError;
+    /// `4096`, `4K` and `4KiB` are binary; `240GB` and `1.6TB` are decimal.
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let (number, unit) = split_number(text);
+        let factor: u64 = match unit.to_ascii_lowercase().as_str() {
+            "" | "b" => 1,
+            "k" | "kib" => 1 << 10,
+            "m" | "mib" => 1 << 20,
+            "g" | "gib" => 1 << 30,
+            "t" | "tib" => 1 << 40,
+            "kb" => 1_000,
+            "mb" => 1_000_000,
+            "gb" => 1_000_000_000,
+            "tb" => 1_000_000_000_000,
+            _ => 0,
+        };
+        let bytes = if factor == 0 { None } else { scaled(number, factor) };
+        bytes.map(Bytes).ok_or_else(|| UnitError {
+            text: text.to_owned(),
+            wanted: "a size",
+            example: "4096, 128K, 4GiB or 240GB",
+        })
+    }
+}
+
+impl FromStr for Nanos {
+    type Err = UnitError;
+    /// `60`, `60s`, `250ms`, `30min`, `6h`.
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let (number, unit) = split_number(text);
+        let factor: u64 = match unit.to_ascii_lowercase().as_str() {
+            "" | "s" | "sec" => 1_000_000_000,
+            "ns" => 1,
+            "us" | "µs" => 1_000,
+            "ms" => 1_000_000,
+            "m" | "min" => 60_000_000_000,
+            "h" => 3_600_000_000_000,
+            "d" => 86_400_000_000_000,
+            _ => 0,
+        };
+        let nanos = if factor == 0 { None } else { scaled(number, factor) };
+        nanos.map(Nanos).ok_or_else(|| UnitError {
+            text: text.to_owned(),
+            wanted: "a time",
+            example: "250ms, 60s, 30min or 6h",
+        })
+    }
+}
+
+/// Parses `75%` or `75` into whole percent, 1 to 100.
+pub fn parse_percent(text: &str) -> Result<u8, UnitError> {
+    let number = text.trim().trim_end_matches('%').trim();
+    match number.parse::<u8>() {
+        Ok(percent) if (1..=100).contains(&percent) => Ok(percent),
+        _ => Err(UnitError {
+            text: text.to_owned(),
+            wanted: "a percentage from 1 to 100",
+            example: "75%",
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_read_as_the_field_writes_them() {
+        for (text, bytes) in [
+            ("512", 512),
+            ("0.5K", 512),
+            ("4k", 4096),
+            ("128KiB", 131_072),
+            ("4GiB", 4 << 30),
+            ("240GB", 240_000_000_000),
+            ("1.6TB", 1_600_000_000_000),
+        ] {
+            assert_eq!(text.parse(), Ok(Bytes(bytes)), "{text}");
+        }
+        for bad in ["", "four", "4Q", "-1", "1e30T", "99999999999999999999", "..5K", "20000000T"] {
+            assert!(bad.parse::<Bytes>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn times_read_and_print() {
+        for (text, nanos, shown) in [
+            ("60", 60_000_000_000, "60 s"),
+            ("250ms", 250_000_000, "250 ms"),
+            ("1.5s", 1_500_000_000, "1.5 s"),
+            ("56min", 3_360_000_000_000, "56 min"),
+            ("6h", 21_600_000_000_000, "6 h"),
+        ] {
+            assert_eq!(text.parse(), Ok(Nanos(nanos)), "{text}");
+            assert_eq!(Nanos(nanos).to_string(), shown);
+        }
+        assert_eq!(Nanos::from_secs(16_800).to_string(), "4 h 40 min");
+        assert!("soon".parse::<Nanos>().is_err());
+    }
+
+    #[test]
+    fn transfer_sizes_print_as_in_the_standard() {
+        for (bytes, text) in [(512, "0.5K"), (4096, "4K"), (1_048_576, "1024K"), (1536, "1.5K")] {
+            assert_eq!(Bytes(bytes).transfer_size(), text);
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Drawing the next I/O of a stimulus.

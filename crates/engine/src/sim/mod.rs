@@ -1,0 +1,1 @@
+//! An SSD in virtual time.

@@ -1,0 +1,1 @@
+//! A real device through io_uring.
