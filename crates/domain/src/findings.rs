@@ -108,6 +108,8 @@ pub struct Findings {
     pub form_pages: Vec<Page>,
     /// The chapters behind them.
     pub chapters: Vec<Page>,
+    /// Tables too long to print: they go into CSV files only.
+    pub long_tables: Vec<Table>,
 }
 
 /// A page of the form, or a chapter.

@@ -81,6 +81,11 @@ pub enum Entry {
         /// What was read back.
         got: Conditions,
     },
+    /// A resumed run set the conditions again: what was read back this time.
+    Resettled {
+        /// What was read back.
+        got: Conditions,
+    },
     /// The device was purged.
     Purged(Purge),
     /// A step was applied.

@@ -115,10 +115,9 @@ impl Settings {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Amendment {
-    /// The operator goes on for up to this many rounds in all.
+    /// The operator sets the most rounds anew: more of them to go on, as many
+    /// as are finished to stop.
     RoundsMax(u32),
-    /// The operator ends the rounds here.
-    StopRounds,
 }
 
 /// Facts of the device that decide what a procedure does.

@@ -1,0 +1,712 @@
+//! What every PTS report must say: the head of the form, the settings, and a
+//! caveat for every departure from the method and every unverified rule.
+
+use super::method::{Method, WIPC_DEMAND, WIPC_PATTERN};
+use super::preconditioning;
+use steadfast_domain::findings::{Facts, FormBlock, FormHeader};
+use steadfast_domain::record::RECORD_VERSION;
+use steadfast_domain::settings::{Geometry, SteadyStateMethod};
+use steadfast_domain::stimulus::{ActiveRange, DataPattern};
+use steadfast_domain::{
+    Bytes, Caveat, CaveatKind, Class, Conditions, Demand, Device, Entry, Host, Nanos, Note, Op,
+    Profile, Record, Settings, Transport, Verdict, WriteCache,
+};
+
+/// What was chosen for a run, by the user or by default.
+pub struct Choices<'a> {
+    /// As the user gave them.
+    pub settings: &'a Settings,
+    /// What profile and class ask for.
+    pub method: &'a Method,
+    /// The device's geometry.
+    pub geometry: Geometry,
+    /// The bytes that are touched.
+    pub active_range: ActiveRange,
+    /// The demand of the measured steps.
+    pub demand: Demand,
+    /// Length of a measured step.
+    pub step_time: Nanos,
+    /// Block sizes smaller than the logical sector.
+    pub block_sizes_left_out: &'a [Bytes],
+    /// The most rounds.
+    pub rounds_max: u32,
+}
+
+impl Choices<'_> {
+    /// Percent of the capacity that is active.
+    pub fn active_range_percent(&self) -> u8 {
+        self.settings.active_range_percent.unwrap_or(self.method.active_range_percent)
+    }
+}
+
+type Rows = Vec<(String, Option<String>)>;
+
+/// A row of labelled values.
+pub fn row(label: &str, value: impl Into<String>) -> (String, Option<String>) {
+    (label.to_owned(), Some(value.into()))
+}
+
+/// A row whose value may be unknown.
+pub fn row_maybe(label: &str, value: Option<String>) -> (String, Option<String>) {
+    (label.to_owned(), value.filter(|v| !v.is_empty()))
+}
+
+/// How the report form writes a demand: `TC 4 / QD 32`.
+pub fn form_demand(demand: Demand) -> String {
+    format!("TC {} / QD {}", demand.threads, demand.depth)
+}
+
+/// How the report form writes a data pattern.
+fn form_pattern(pattern: &DataPattern) -> String {
+    match pattern {
+        DataPattern::RandomUnique => "RND (unique in every sector)".into(),
+        DataPattern::RandomOnce => "RND_ONCE".into(),
+        other => other.to_string(),
+    }
+}
+
+/// The rounds of a verdict's window, as the form writes them: `3 - 7`.
+pub fn window_text(verdict: &Verdict) -> String {
+    match (verdict.steady, verdict.window) {
+        (true, Some((first, last))) => format!("{first} - {last}"),
+        _ => "SS NOT ACHIEVED".into(),
+    }
+}
+
+/// `PTS-E  WCD  T4/Q32  DP=RND  AR100  Aln=BS`: the settings string of the
+/// standard's secondary tables.
+pub fn headline(choices: &Choices<'_>, record: &Record) -> String {
+    let cache = record.conditions().and_then(|(_, got)| got.write_cache);
+    let cache = match cache {
+        Some(WriteCache::Enabled) => "WCE",
+        Some(WriteCache::Disabled) => "WCD",
+        None => "WC=?",
+    };
+    let pattern = match choices.settings.data_pattern {
+        DataPattern::RandomUnique => "RND".to_owned(),
+        ref other => other.to_string(),
+    };
+    format!(
+        "{}  {cache}  T{}/Q{}  DP={pattern}  AR{}  Aln=BS",
+        choices.method.revision,
+        choices.demand.threads,
+        choices.demand.depth,
+        choices.active_range_percent(),
+    )
+}
+
+/// The head of the report form (the four blocks of the SNIA form).
+pub fn form_header(
+    test: &str,
+    subtitle: &str,
+    stimulus: &str,
+    choices: &Choices<'_>,
+    record: &Record,
+    verdict: &Verdict,
+) -> FormHeader {
+    let meta = |key: &str| choices.settings.meta.get(key).cloned();
+    let device = record.opening().map(|(device, ..)| device);
+    let blocks = vec![
+        FormBlock { title: "Test Platform".into(), rows: platform_rows(record, choices) },
+        FormBlock { title: "Device Under Test".into(), rows: device_rows(record, choices) },
+        FormBlock {
+            title: "Set Up Parameters".into(),
+            rows: set_up_rows(stimulus, choices, verdict),
+        },
+        FormBlock { title: "Test Parameters".into(), rows: test_rows(stimulus, choices, verdict) },
+    ];
+    FormHeader {
+        test: test.to_owned(),
+        subtitle: subtitle.to_owned(),
+        revision: choices.method.revision.to_owned(),
+        vendor: meta("vendor"),
+        model: meta("model").or_else(|| device.and_then(|d| d.model.clone())),
+        sponsor: meta("sponsor"),
+        blocks,
+    }
+}
+
+fn platform_rows(record: &Record, choices: &Choices<'_>) -> Rows {
+    let meta = |key: &str| choices.settings.meta.get(key).cloned();
+    let (host, engine, software) = match record.opening() {
+        Some((_, host, engine, software)) => (host.clone(), Some(engine), Some(software)),
+        None => (Host::default(), None, None),
+    };
+    let memory = host.memory.map(|m| format!("{:.1} GB", m.as_gb()));
+    vec![
+        row_maybe("Ref Test Platform", meta("platform").or(host.product)),
+        row_maybe("Motherboard", meta("motherboard").or(host.motherboard)),
+        row_maybe("CPU", host.cpu),
+        row_maybe("Memory", memory),
+        row_maybe("Operating System", host.operating_system),
+        row_maybe("Test SW", software.map(str::to_owned)),
+        row_maybe("Test SW Info", engine.map(|e| short_engine(e).to_owned())),
+        row_maybe("Test ID No.", meta("test-id").or_else(|| test_id(record))),
+        row_maybe("HBA", meta("hba").or(host.hba)),
+        row_maybe("PCIe", record.opening().and_then(|(device, ..)| device.link.clone())),
+    ]
+}
+
+/// The engine's name without what it says about fall-backs.
+fn short_engine(engine: &str) -> &str {
+    engine.split([';', ',']).next().unwrap_or(engine).trim()
+}
+
+/// The first twelve digits of the journal's SHA-256 name a run.
+fn test_id(record: &Record) -> Option<String> {
+    record.digest.get(..12).map(str::to_owned)
+}
+
+fn device_rows(record: &Record, choices: &Choices<'_>) -> Rows {
+    let meta = |key: &str| choices.settings.meta.get(key).cloned();
+    let device = record.opening().map(|(device, ..)| device);
+    let of = |f: &dyn Fn(&Device) -> Option<String>| device.and_then(f);
+    let cache = record.conditions().and_then(|(_, got)| got.write_cache);
+    vec![
+        row_maybe("Mfgr", meta("vendor")),
+        row_maybe("Model No.", meta("model").or_else(|| of(&|d| d.model.clone()))),
+        row_maybe("S/N", of(&|d| d.serial.clone())),
+        row_maybe("Firmware ver", of(&|d| d.firmware.clone())),
+        row_maybe("Capacity", of(&|d| Some(d.capacity.to_string()))),
+        row_maybe("Interface", of(&|d| Some(d.transport.to_string()))),
+        row_maybe("NAND Type", meta("nand")),
+        row_maybe("Form Factor", meta("form-factor")),
+        row_maybe("Purge Method", record.purge().map(|p| p.method.to_string())),
+        row_maybe("Write Cache", cache.map(|c| c.to_string())),
+    ]
+}
+
+fn set_up_rows(stimulus: &str, choices: &Choices<'_>, verdict: &Verdict) -> Rows {
+    let wipc = preconditioning::amount(choices.geometry);
+    let passes = wipc.0 as f64 / choices.geometry.capacity.0 as f64;
+    vec![
+        row("Data Pattern", form_pattern(&choices.settings.data_pattern)),
+        row("AR", format!("{}%", choices.active_range_percent())),
+        row("AR Segments", "1 (contiguous)"),
+        row("Pre Condition 1", format!("{WIPC_PATTERN} (WIPC)")),
+        row("TOIO - TC/QD", form_demand(WIPC_DEMAND)),
+        row("Duration", format!("{passes:.1} x User Capacity")),
+        row("Pre Condition 2", format!("{stimulus} (WDPC)")),
+        row("TOIO - TC/QD", form_demand(choices.demand)),
+        row("SS Rounds", window_text(verdict)),
+        row_maybe("Note", choices.settings.meta.get("note").cloned()),
+    ]
+}
+
+fn test_rows(stimulus: &str, choices: &Choices<'_>, verdict: &Verdict) -> Rows {
+    vec![
+        row("Data Pattern", form_pattern(&choices.settings.data_pattern)),
+        row(
+            "AR & Amount",
+            format!("{}% = {}", choices.active_range_percent(), choices.active_range.length),
+        ),
+        row("Test Stimulus 1", stimulus),
+        row("RW Mix", "Outer Loop"),
+        row("Block Sizes", "Inner Loop"),
+        row("TOIO - TC/QD", form_demand(choices.demand)),
+        row("Step", choices.step_time.to_string()),
+        row("Steady State", window_text(verdict)),
+        row_maybe("Test Stimulus 2", None),
+        row_maybe("Steady State", None),
+    ]
+}
+
+/// Everything chosen, in full, for the chapter of settings.
+pub fn settings_facts(choices: &Choices<'_>) -> Facts {
+    let s = choices.settings;
+    let given = |chosen: bool| if chosen { "chosen" } else { "by profile and class" };
+    let ending = match s.steady_state {
+        SteadyStateMethod::Rounds => "stop at the first steady window (rounds)",
+        SteadyStateMethod::Post25 => "run all rounds, judge every window afterwards (post-25)",
+    };
+    let mut rows = vec![
+        row("Procedure", s.procedure.clone()),
+        row("Profile", format!("{} ({})", s.profile, choices.method.document)),
+        row("Class", s.class.to_string()),
+        row(
+            "Demand",
+            format!("{} ({})", choices.demand, given(s.threads.is_some() || s.depth.is_some())),
+        ),
+        row("Step time", format!("{} ({})", choices.step_time, given(s.step_time.is_some()))),
+        row(
+            "Active range",
+            format!(
+                "{} % of the capacity: bytes {} to {} ({})",
+                choices.active_range_percent(),
+                choices.active_range.start.0,
+                choices.active_range.end().0,
+                given(s.active_range_percent.is_some())
+            ),
+        ),
+        row(
+            "Rounds, at most",
+            format!("{} ({})", choices.rounds_max, given(s.rounds_max.is_some())),
+        ),
+        row("End of rounds", ending),
+        row(
+            "Steady state",
+            format!(
+                "{} rounds; data excursion <= {:.0} %, slope excursion <= {:.0} % of the average",
+                choices.method.criteria.window,
+                choices.method.criteria.data_excursion * 100.0,
+                choices.method.criteria.slope_excursion * 100.0
+            ),
+        ),
+        row(
+            "WIPC",
+            format!(
+                "{WIPC_PATTERN}, {WIPC_DEMAND}, {} bytes",
+                preconditioning::amount(choices.geometry).0
+            ),
+        ),
+        row("Data pattern", s.data_pattern.to_string()),
+        row("Run seed", s.seed.to_string()),
+        row("Verification of data", if s.verify { "on" } else { "off" }),
+        row("Record version", RECORD_VERSION.to_string()),
+    ];
+    rows.extend(s.meta.iter().map(|(key, value)| row(key, value.clone())));
+    Facts { title: "Every setting".into(), rows }
+}
+
+/// The facts of the device, as TKperf lists them and more.
+pub fn device_facts(device: &Device) -> Facts {
+    let sectors =
+        format!("{} B logical, {} B physical", device.logical_sector, device.physical_sector);
+    let rows = vec![
+        row("Device", device.path.clone()),
+        row_maybe("Model number", device.model.clone()),
+        row_maybe("Serial number", device.serial.clone()),
+        row_maybe("Firmware revision", device.firmware.clone()),
+        row_maybe("World-wide identifier", device.wwid.clone()),
+        row("User capacity", format!("{} ({} bytes)", device.capacity, device.capacity.0)),
+        row("Sectors", sectors),
+        row("Interface", device.transport.to_string()),
+        row_maybe("Link", device.link.clone()),
+        row_maybe("Rotational", device.rotational.map(|r| if r { "yes" } else { "no" }.into())),
+        row("Discard", if device.discard { "yes" } else { "no" }),
+        row_maybe("Write cache as found", device.write_cache.map(|c| c.to_string())),
+    ];
+    Facts { title: "Tested device".into(), rows }
+}
+
+/// The facts of the machine and the program.
+pub fn host_facts(record: &Record) -> Facts {
+    let Some((_, host, engine, software)) = record.opening() else {
+        return Facts { title: "Performance system".into(), rows: Vec::new() };
+    };
+    let processors = host.cpus.map(|n| n.to_string());
+    let rows = vec![
+        row("Software", software),
+        row("Engine", engine),
+        row_maybe("Host", host.name.clone()),
+        row_maybe("System", host.product.clone()),
+        row_maybe("Mainboard", host.motherboard.clone()),
+        row_maybe("Processor", host.cpu.clone()),
+        row_maybe("Processors online", processors),
+        row_maybe("Memory", host.memory.map(|m| m.to_string())),
+        row_maybe("Frequency governor", host.governor.clone()),
+        row_maybe("Kernel version", host.kernel.clone()),
+        row_maybe("Distribution", host.operating_system.clone()),
+        row_maybe("Controller", host.hba.clone()),
+    ];
+    Facts { title: "Performance system".into(), rows }
+}
+
+/// What was asked of host and device and what was read back.
+pub fn conditions_facts(record: &Record) -> Facts {
+    let resettled = record.entries.iter().rev().find_map(|entry| match entry {
+        Entry::Resettled { got } => Some(got),
+        _ => None,
+    });
+    let (wanted, got) = match record.conditions() {
+        Some((wanted, got)) => (wanted.clone(), got.clone()),
+        None => (Conditions::default(), Conditions::default()),
+    };
+    let asked = |value: Option<String>| value.unwrap_or_else(|| "as it is".into());
+    let merges = |m: bool| if m { "allowed" } else { "off (nomerges=2)" }.to_owned();
+    let mut rows = vec![
+        row("Write cache, asked for", asked(wanted.write_cache.map(|c| c.to_string()))),
+        row_maybe("Write cache, read back", got.write_cache.map(|c| c.to_string())),
+        row("Request merging, asked for", asked(wanted.merges.map(merges))),
+        row_maybe("Request merging, read back", got.merges.map(merges)),
+        row_maybe("I/O scheduler", got.scheduler),
+        row_maybe("Longest request", got.request_kib_max.map(|kib| format!("{kib} KiB"))),
+    ];
+    if let Some(again) = resettled {
+        let cache = again.write_cache.map(|c| c.to_string());
+        rows.push(row_maybe("Write cache, read back on resume", cache));
+    }
+    if let Some(purge) = record.purge() {
+        let blank = purge.blank.map(|b| if b { "yes" } else { "NO" }.to_owned());
+        rows.push(row("Purge", purge.method.to_string()));
+        rows.push(row("Purge took", purge.took.to_string()));
+        rows.push(row_maybe("Blank on read-back", blank));
+        rows.push(row_maybe("Purge remark", Some(purge.remark.clone())));
+    }
+    Facts { title: "Conditions and purge".into(), rows }
+}
+
+/// Every caveat of a PTS run.
+pub fn caveats(choices: &Choices<'_>, record: &Record) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    caveats.extend(of_the_target(record));
+    caveats.extend(of_the_method(choices));
+    caveats.extend(of_the_purge(record));
+    caveats.extend(of_the_conditions(record));
+    caveats.extend(of_gaps(record));
+    caveats.extend(of_faults(record));
+    caveats.extend(of_kernel_counts(record));
+    caveats.extend(of_the_processor(record));
+    caveats.extend(of_unverified_rules(choices));
+    caveats.extend(record.notes().filter_map(|note| match note {
+        Note::Caveat(caveat) => Some(caveat.clone()),
+        _ => None,
+    }));
+    caveats
+}
+
+fn of_the_target(record: &Record) -> Vec<Caveat> {
+    let Some((device, ..)) = record.opening() else { return Vec::new() };
+    match device.transport {
+        Transport::Simulated => vec![Caveat::new(
+            CaveatKind::Invalidates,
+            "simulated",
+            "SIMULATED: the device exists in virtual time only; no number here is a measurement.",
+            "Name a block device with --target to measure one.",
+        )],
+        Transport::File => vec![Caveat::new(
+            CaveatKind::Deviation,
+            "file-target",
+            "The target is a file: its file system, and whatever else is on that disk, is part \
+             of every number.",
+            "Test the block device itself.",
+        )],
+        Transport::Loop | Transport::Zram | Transport::Mapped | Transport::Virtio => {
+            vec![Caveat::new(
+                CaveatKind::Deviation,
+                "virtual-device",
+                format!(
+                    "{} is a {} device: its numbers are those of what lies beneath it.",
+                    device.path, device.transport
+                ),
+                "Test the physical device.",
+            )]
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn of_the_method(choices: &Choices<'_>) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    let mut deviation = |id: &str, text: String, remedy: &str| {
+        caveats.push(Caveat::new(CaveatKind::Deviation, id, text, remedy));
+    };
+    let (settings, method) = (choices.settings, choices.method);
+    if choices.step_time != method.step_time {
+        let text = format!("Steps of {} instead of {}.", choices.step_time, method.step_time);
+        deviation("step-time", text, "Leave --step-time out.");
+    }
+    let percent = choices.active_range_percent();
+    if percent != method.active_range_percent {
+        let text = format!(
+            "Active range {percent} % instead of the class's {} %.",
+            method.active_range_percent
+        );
+        deviation("active-range", text, "Leave --active-range out.");
+    }
+    if !matches!(settings.data_pattern, DataPattern::RandomUnique | DataPattern::RandomOnce) {
+        let text =
+            format!("Data pattern {} instead of the required random data.", settings.data_pattern);
+        deviation("data-pattern", text, "Leave --data-pattern out.");
+    }
+    if choices.rounds_max < method.rounds_max && settings.profile != Profile::Quick {
+        let text =
+            format!("At most {} rounds instead of {}.", choices.rounds_max, method.rounds_max);
+        deviation("rounds-max", text, "Go on with `steadfast resume RUN_DIR --rounds 25`.");
+    }
+    if !choices.block_sizes_left_out.is_empty() {
+        let sizes: Vec<_> =
+            choices.block_sizes_left_out.iter().map(|s| s.transfer_size()).collect();
+        let text = format!(
+            "Block size {} left out: smaller than the logical sector of {} bytes.",
+            sizes.join(", "),
+            choices.geometry.logical_sector
+        );
+        deviation("block-size-left-out", text, "");
+    }
+    caveats.extend(of_the_profile(choices));
+    caveats
+}
+
+fn of_the_profile(choices: &Choices<'_>) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    match choices.settings.profile {
+        Profile::Quick => caveats.push(Caveat::new(
+            CaveatKind::Invalidates,
+            "quick",
+            format!(
+                "NOT THE FULL METHOD: profile quick runs 3 mixes x 3 block sizes in steps of {} \
+                 (the standard: 7 x 8 in steps of 60 s) and at most {} rounds. A drive's caches \
+                 and its housekeeping do not show in steps so short.",
+                choices.step_time, choices.rounds_max
+            ),
+            "Run --profile pts-2.0.",
+        )),
+        Profile::Tkperf => caveats.push(Caveat::new(
+            CaveatKind::Deviation,
+            "tkperf-mended",
+            "Profile tkperf follows TKperf's matrix, order and single tracking variable, but \
+             every step has its own random offsets, WIPC writes twice the capacity once (not \
+             once per thread), and a failed purge is reported.",
+            "",
+        )),
+        Profile::Pts11 | Profile::Pts20 => {}
+    }
+    let recommended = choices.method.random_demand;
+    if choices.demand != recommended {
+        caveats.push(Caveat::new(
+            CaveatKind::Remark,
+            "demand",
+            format!(
+                "Demand {}: the operator's choice; {} is recommended for class {}.",
+                choices.demand, recommended, choices.settings.class
+            ),
+            "",
+        ));
+    }
+    caveats
+}
+
+fn of_the_purge(record: &Record) -> Vec<Caveat> {
+    let Some(purge) = record.purge() else { return Vec::new() };
+    let mut caveats = Vec::new();
+    if !purge.method.in_standard() {
+        caveats.push(Caveat::new(
+            CaveatKind::Deviation,
+            "purge-lesser",
+            format!(
+                "Purge: {}, which is not among the standard's methods (ATA SECURITY ERASE, SCSI \
+                 FORMAT UNIT, NVMe Format, a vendor's command). {}",
+                purge.method, purge.remark
+            )
+            .trim_end()
+            .to_owned(),
+            "Purge the drive with its own command before the run, and say so with --meta note=...",
+        ));
+    }
+    if purge.blank == Some(false) {
+        caveats.push(Caveat::new(
+            CaveatKind::Deviation,
+            "purge-not-blank",
+            "After the purge, blocks read back were not blank.",
+            "Check the drive's purge command.",
+        ));
+    }
+    caveats
+}
+
+fn of_the_conditions(record: &Record) -> Vec<Caveat> {
+    let Some((wanted, got)) = record.conditions() else { return Vec::new() };
+    let mut caveats: Vec<Caveat> = got
+        .unmet
+        .iter()
+        .map(|text| Caveat::new(CaveatKind::Deviation, "condition-unmet", text.clone(), ""))
+        .collect();
+    let told = got.unmet.iter().any(|text| text.contains("write cache"));
+    if wanted.write_cache.is_some() && wanted.write_cache != got.write_cache && !told {
+        let state = got.write_cache.map_or("unknown".to_owned(), |c| c.to_string());
+        caveats.push(Caveat::new(
+            CaveatKind::Deviation,
+            "write-cache",
+            format!("The volatile write cache is {state}; the class asks for it otherwise."),
+            "Set it with the drive's own tool before the run.",
+        ));
+    }
+    caveats
+}
+
+fn of_gaps(record: &Record) -> Vec<Caveat> {
+    record
+        .steps()
+        .filter_map(|(step, outcome)| {
+            let gap = outcome.gap_before.as_ref()?;
+            let effect = if step.place.phase != super::rounds::PHASE {
+                "Preconditioning went on from its last checkpoint."
+            } else if step.place.point > 1 {
+                "That round is void, and the steady-state window begins anew after it."
+            } else {
+                "The steady-state window begins anew with that round."
+            };
+            Some(Caveat::new(
+                CaveatKind::Deviation,
+                "gap",
+                format!("Gap of {} before {}: {}. {effect}", gap.lasted, step.place, gap.cause),
+                "The standard allows no gaps; repeat the run where the numbers matter.",
+            ))
+        })
+        .collect()
+}
+
+fn of_faults(record: &Record) -> Vec<Caveat> {
+    let count: u64 = record.steps().map(|(_, outcome)| outcome.measurement.fault_count).sum();
+    let miscompares: u64 = record
+        .steps()
+        .filter_map(|(_, outcome)| outcome.measurement.verification.as_ref())
+        .map(|v| v.miscompares)
+        .sum();
+    let mut caveats = Vec::new();
+    if count > 0 {
+        let first = record.steps().find_map(|(step, outcome)| {
+            let fault = outcome.measurement.faults.first()?;
+            Some(format!(
+                "the first in {}: a {} of {} bytes at byte {}, errno {}",
+                step.place,
+                operation(fault.op),
+                fault.size.0,
+                fault.offset.0,
+                fault.errno
+            ))
+        });
+        caveats.push(Caveat::new(
+            CaveatKind::Invalidates,
+            "faults",
+            format!("{count} I/Os failed; {}.", first.unwrap_or_default()),
+            "Look at the kernel log and the drive's error log.",
+        ));
+    }
+    if miscompares > 0 {
+        caveats.push(Caveat::new(
+            CaveatKind::Invalidates,
+            "miscompares",
+            format!("{miscompares} sectors read back did not hold what this run had written."),
+            "Do not trust this drive with data.",
+        ));
+    }
+    caveats
+}
+
+fn operation(op: Op) -> &'static str {
+    match op {
+        Op::Read => "read",
+        Op::Write => "write",
+        Op::Trim => "trim",
+        Op::Flush => "flush",
+    }
+}
+
+/// The kernel's own counts must be what was issued: no merges, equal bytes.
+fn of_kernel_counts(record: &Record) -> Vec<Caveat> {
+    let mut merged = 0;
+    let mut split = 0;
+    for (_, outcome) in record.steps() {
+        let Some(kernel) = outcome.measurement.kernel else { continue };
+        merged += u64::from(kernel.read_merges + kernel.write_merges > 0);
+        let ours: u64 = outcome.measurement.streams.iter().map(|s| s.tally.ios).sum();
+        let mean = outcome.measurement.bytes().0.checked_div(ours).unwrap_or(0);
+        let moved = kernel.read_bytes.0 + kernel.write_bytes.0;
+        let theirs = moved.checked_div(kernel.reads + kernel.writes).unwrap_or(0);
+        split += u64::from(mean > 0 && theirs > 0 && theirs * 10 < mean * 9);
+    }
+    let mut caveats = Vec::new();
+    if merged > 0 {
+        caveats.push(Caveat::new(
+            CaveatKind::Deviation,
+            "merges",
+            format!("In {merged} steps the kernel merged I/Os: the device saw other sizes."),
+            "Set queue/nomerges to 2.",
+        ));
+    }
+    if split > 0 {
+        caveats.push(Caveat::new(
+            CaveatKind::Remark,
+            "split",
+            format!(
+                "In {split} steps the host split I/Os: the device saw smaller transfers than \
+                 were asked for."
+            ),
+            "Raise queue/max_sectors_kb where the hardware limit allows it.",
+        ));
+    }
+    caveats
+}
+
+/// Above this part of a processor per thread, the host may be what is measured
+/// (our choice).
+const BUSY: f64 = 0.90;
+
+fn of_the_processor(record: &Record) -> Vec<Caveat> {
+    let busy: Vec<&str> = record
+        .steps()
+        .filter(|(step, _)| step.place.phase == super::rounds::PHASE)
+        .filter_map(|(step, outcome)| {
+            let measurement = &outcome.measurement;
+            let cpu = measurement.cpu?;
+            let threads = step.load.stimulus()?.demand.threads;
+            let processors = record.opening().and_then(|(_, host, ..)| host.cpus)?;
+            let available = measurement.elapsed.as_secs_f64() * f64::from(threads.min(processors));
+            let used = cpu.user.as_secs_f64() + cpu.system.as_secs_f64();
+            (used > BUSY * available).then_some(step.place.label.as_str())
+        })
+        .collect();
+    let Some(example) = busy.first() else { return Vec::new() };
+    vec![Caveat::new(
+        CaveatKind::Remark,
+        "processor-bound",
+        format!(
+            "In {} steps (such as {example}) the I/O threads used over {:.0} % of their \
+             processors: the host, not the device, may be the limit.",
+            busy.len(),
+            BUSY * 100.0
+        ),
+        "Use a faster host or more threads, and compare.",
+    )]
+}
+
+fn of_unverified_rules(choices: &Choices<'_>) -> Vec<Caveat> {
+    let mut caveats = vec![
+        Caveat::new(
+            CaveatKind::Unverified,
+            "ss-inclusive",
+            "Steady state: both limits are taken as inclusive (the standard's heading says \
+             'less than', its body 'no more than' and 'within').",
+            "",
+        ),
+        Caveat::new(
+            CaveatKind::Unverified,
+            "wipc-demand",
+            format!(
+                "WIPC runs at {WIPC_DEMAND}; the 2.0.2 pseudo-code can also be read as the \
+                 test's own demand."
+            ),
+            "",
+        ),
+    ];
+    if choices.active_range_percent() < 100 {
+        caveats.push(Caveat::new(
+            CaveatKind::Unverified,
+            "wipc-amount",
+            "WIPC writes twice the full user capacity inside the smaller active range; the \
+             standard can also be read as twice the active range.",
+            "",
+        ));
+    }
+    if choices.settings.class == Class::Client {
+        caveats.push(Caveat::new(
+            CaveatKind::Unverified,
+            "ar-layout",
+            "The active range is the first part of the capacity, contiguous; whether 2.0.x keeps \
+             the client 1.x layout of 2,048 segments could not be checked.",
+            "",
+        ));
+    }
+    if choices.settings.steady_state == SteadyStateMethod::Post25 {
+        caveats.push(Caveat::new(
+            CaveatKind::Unverified,
+            "post-25-window",
+            "Of the windows found steady afterwards, the first is reported; the standard leaves \
+             the choice to inspection.",
+            "",
+        ));
+    }
+    caveats
+}

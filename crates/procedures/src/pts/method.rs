@@ -1,0 +1,145 @@
+//! What a profile and a class ask for, in numbers.
+
+use crate::Unsuitable;
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::settings::Geometry;
+use steadfast_domain::stimulus::ActiveRange;
+use steadfast_domain::{Bytes, Class, Criteria, Demand, Nanos, Profile, Settings, WriteCache};
+
+/// Five rounds; data excursion 20 % and slope excursion 10 % of the average,
+/// both inclusive (PTS 2.0.2 clause 2.1.24; its heading says "less than", its
+/// body "no more than").
+pub const TWENTY_TEN: Criteria =
+    Criteria { window: 5, data_excursion: 0.20, slope_excursion: 0.10 };
+
+/// The cap on rounds (PTS 2.0.2 IOPS pseudo-code; PTS-E 1.1 p. 30).
+pub const ROUNDS_MAX: u32 = 25;
+
+/// The cap on rounds of profile `quick`: our choice, for a look of minutes.
+const QUICK_ROUNDS_MAX: u32 = 10;
+
+/// One step: a minute (PTS 2.0.2 IOPS pseudo-code).
+pub const STEP_TIME: Nanos = Nanos::from_secs(60);
+
+/// One step of profile `quick`: our choice.
+const QUICK_STEP_TIME: Nanos = Nanos::from_secs(1);
+
+/// Workload-independent preconditioning: sequential 128 KiB writes at T1Q32
+/// (PTS 2.0.1 p. 17) ...
+pub const WIPC_PATTERN: AccessPattern = AccessPattern::sequential(Bytes::kib(128), 0);
+/// ... with one thread and 32 outstanding I/Os (the 2.0.2 pseudo-code can be
+/// read as the test's own demand instead; see docs/methods.md, WIPC demand) ...
+pub const WIPC_DEMAND: Demand = Demand::new(1, 32);
+/// ... of twice the user capacity.
+pub const WIPC_CAPACITIES: u64 = 2;
+
+/// Sequential cursors and amounts are whole numbers of this, so that every
+/// block size of the matrix fits an active range evenly: 1 MiB.
+const RANGE_UNIT: u64 = 1 << 20;
+
+/// The least active range that leaves room for a meaningful random test: 64
+/// of the largest transfers (our choice).
+const RANGE_MIN: Bytes = Bytes::mib(64);
+
+/// What a profile and a class ask for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Method {
+    /// The document, as reports name it.
+    pub document: &'static str,
+    /// The report form's revision field.
+    pub revision: &'static str,
+    /// When a window is steady.
+    pub criteria: Criteria,
+    /// The most rounds.
+    pub rounds_max: u32,
+    /// Length of a step.
+    pub step_time: Nanos,
+    /// Volatile write cache; `None` leaves it as it is.
+    pub write_cache: Option<WriteCache>,
+    /// Percent of the capacity that is active.
+    pub active_range_percent: u8,
+    /// Recommended demand of random tests.
+    pub random_demand: Demand,
+}
+
+impl Method {
+    /// The method of a profile and a class.
+    pub fn of(profile: Profile, class: Class) -> Result<Method, Unsuitable> {
+        let mut method = Method::of_class(class);
+        match (profile, class) {
+            (Profile::Pts20, _) => {}
+            (Profile::Pts11, Class::Enterprise) => {
+                method.document = "PTS-E 1.1";
+                method.revision = "PTS-E 1.1";
+            }
+            (Profile::Pts11, Class::Client) => {
+                return Err(Unsuitable(
+                    "profile pts-1.1 of class client asks for active range amounts of 8 and \
+                     16 GiB in 2,048 scattered segments, each amount with its own purge and \
+                     preconditioning, which is not built; choose --profile pts-2.0 for a client \
+                     drive, or --class enterprise with pts-1.1"
+                        .into(),
+                ));
+            }
+            (Profile::Tkperf, _) => {
+                method.document = "TKperf 2.x";
+                method.revision = "TKperf";
+                method.write_cache = None;
+                method.active_range_percent = 100;
+                method.random_demand = Demand::new(1, 1);
+            }
+            (Profile::Quick, _) => {
+                method.rounds_max = QUICK_ROUNDS_MAX;
+                method.step_time = QUICK_STEP_TIME;
+            }
+        }
+        Ok(method)
+    }
+
+    /// The class settings of PTS 2.0.x (SNIA tutorial, "Test Settings").
+    fn of_class(class: Class) -> Method {
+        let (revision, write_cache, percent, demand) = match class {
+            Class::Enterprise => ("PTS-E 2.0", WriteCache::Disabled, 100, Demand::new(4, 32)),
+            Class::Client => ("PTS-C 2.0", WriteCache::Enabled, 75, Demand::new(2, 16)),
+        };
+        Method {
+            document: "PTS 2.0.x",
+            revision,
+            criteria: TWENTY_TEN,
+            rounds_max: ROUNDS_MAX,
+            step_time: STEP_TIME,
+            write_cache: Some(write_cache),
+            active_range_percent: percent,
+            random_demand: demand,
+        }
+    }
+}
+
+/// The bytes that a run may touch: the first part of the capacity, contiguous.
+pub fn active_range(
+    settings: &Settings,
+    method: &Method,
+    geometry: Geometry,
+) -> Result<ActiveRange, Unsuitable> {
+    let percent = settings.active_range_percent.unwrap_or(method.active_range_percent);
+    let range = ActiveRange::first(percent, geometry.capacity, RANGE_UNIT);
+    if range.length < RANGE_MIN {
+        return Err(Unsuitable(format!(
+            "the device is too small: {percent} % of {} leaves an active range of {}, and at \
+             least {RANGE_MIN} are needed",
+            geometry.capacity, range.length
+        )));
+    }
+    Ok(range)
+}
+
+/// Refuses a logical sector that no block size of the matrix could be made of.
+pub fn check_geometry(geometry: Geometry) -> Result<(), Unsuitable> {
+    let sector = geometry.logical_sector;
+    if sector.is_power_of_two() && (512..=4096).contains(&sector) {
+        return Ok(());
+    }
+    Err(Unsuitable(format!(
+        "the logical sector size is {sector} bytes; only 512 to 4096 can be tested"
+    )))
+}
