@@ -90,7 +90,7 @@ pub struct Findings {
     pub simulated: bool,
     /// Wall-clock beginning and end, in milliseconds since 1970 (UTC).
     pub run_unix_ms: (u64, u64),
-    /// SHA-256 of the journal that this was computed from.
+    /// SHA-256 of the measured entries that this was computed from.
     pub digest: String,
     /// The program and version that computed it.
     pub software: String,

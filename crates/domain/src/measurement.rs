@@ -107,6 +107,17 @@ pub struct CpuTime {
     pub system: Nanos,
 }
 
+/// One direction's I/Os outside the measured time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unmeasured {
+    /// What they did.
+    pub op: Op,
+    /// How many completed.
+    pub ios: u64,
+    /// Bytes that they moved.
+    pub bytes: Bytes,
+}
+
 /// An I/O that failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
@@ -164,6 +175,11 @@ pub struct Measurement {
     pub complete: bool,
     /// One tally per I/O stream, in the load's order.
     pub streams: Vec<StreamTally>,
+    /// I/Os that completed outside the measured time: during the ramp, or after
+    /// the end because they were still outstanding. In no other count, but the
+    /// kernel and the device have seen them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unmeasured: Vec<Unmeasured>,
     /// Second by second.
     pub intervals: Vec<Interval>,
     /// Where every sequential cursor stands: the byte offset of its next I/O.

@@ -116,7 +116,9 @@ pub struct Record {
     pub began_unix_ms: u64,
     /// Wall-clock time of the last entry, in milliseconds since 1970 (UTC).
     pub ended_unix_ms: u64,
-    /// SHA-256 of the journal, in hexadecimal; empty where there is none.
+    /// SHA-256 of what was measured (conditions, purges, steps, notes), in
+    /// hexadecimal: the same for a run on a simulated drive however often it
+    /// was interrupted. Empty where there is no journal.
     pub digest: String,
     /// Every entry, in order.
     pub entries: Vec<Entry>,

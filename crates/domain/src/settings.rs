@@ -81,6 +81,9 @@ pub struct Settings {
     /// Read-back comparison.
     #[serde(default)]
     pub verify: bool,
+    /// The command line that began the run.
+    #[serde(default)]
+    pub command: String,
     /// What only the user knows: sponsor, form factor, NAND type, ...
     #[serde(default)]
     pub meta: BTreeMap<String, String>,
@@ -102,6 +105,7 @@ impl Settings {
             data_pattern: DataPattern::default(),
             seed,
             verify: false,
+            command: String::new(),
             meta: BTreeMap::new(),
         }
     }

@@ -1,1 +1,22 @@
+//! The bench: drives a procedure against a rig, keeps the ledger, resumes and
+//! rehearses.
+//!
+//! A [`Rig`] is what can be set, purged, loaded and left alone: a real device
+//! ([`real`]) or an SSD in virtual time ([`simulated`]). [`live`] puts every
+//! finished step on disk before it returns, and replays what is there already;
+//! [`rehearsal`] only adds time and bytes up.
 
+pub mod ledger;
+pub mod live;
+pub mod progress;
+pub mod real;
+pub mod rehearsal;
+pub mod rig;
+pub mod run;
+pub mod simulated;
+
+pub use ledger::{Ledger, LedgerError, RunSettings};
+pub use live::LiveBench;
+pub use progress::{Event, Progress};
+pub use rehearsal::{Outlook, Plan, rehearse};
+pub use rig::Rig;

@@ -1,1 +1,30 @@
-fn main() {}
+//! `steadfast`: SSD performance tests by the SNIA method, from purge to report.
+
+mod cli;
+mod commands;
+mod exit;
+mod output;
+mod panel;
+mod target;
+mod terminal;
+
+use clap::Parser;
+use cli::{Cli, Command};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let outcome = match cli.command {
+        Command::Devices(arguments) => commands::devices::run(&arguments),
+        Command::Plan(arguments) => commands::plan::run(&arguments),
+        Command::Run(arguments) => commands::run::run(&arguments),
+        Command::Measure(arguments) => commands::measure::run(&arguments),
+        Command::Resume(arguments) => commands::resume::run(&arguments),
+        Command::Restore(arguments) => commands::restore::run(&arguments),
+        Command::Study(arguments) => commands::study::run(&arguments),
+        Command::Report(arguments) => commands::report::run(&arguments),
+        Command::Completions(arguments) => commands::shell::completions(&arguments),
+        Command::Man => commands::shell::man(),
+    };
+    exit::code(outcome)
+}

@@ -220,6 +220,7 @@ pub fn settings_facts(choices: &Choices<'_>) -> Facts {
         SteadyStateMethod::Post25 => "run all rounds, judge every window afterwards (post-25)",
     };
     let mut rows = vec![
+        row_maybe("Command line", Some(s.command.clone())),
         row("Procedure", s.procedure.clone()),
         row("Profile", format!("{} ({})", s.profile, choices.method.document)),
         row("Class", s.class.to_string()),

@@ -46,6 +46,7 @@ fn measurement(step: &Step, iops: f64) -> Measurement {
         elapsed,
         complete: true,
         streams,
+        unmeasured: Vec::new(),
         intervals: Vec::new(),
         cursors: BTreeMap::new(),
         cpu: None,

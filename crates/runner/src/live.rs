@@ -1,0 +1,347 @@
+//! The live bench: each finished step is in the ledger before the procedure
+//! sees it, and what the ledger holds already is not done again.
+//!
+//! Resume is replay: the procedure is conducted from its beginning, and every
+//! call is answered from the ledger until the ledger is exhausted. Each
+//! journalled step must equal the one that is asked for (load, seed, place), or
+//! the run is refused: the procedure would not be the one that was begun.
+
+use crate::ledger::{Ledger, Line, is_measured};
+use crate::progress::{Event, Progress};
+use crate::rig::Rig;
+use std::collections::{BTreeMap, VecDeque};
+use steadfast_domain::record::HostChange;
+use steadfast_domain::{
+    Bench, Bytes, Caveat, CaveatKind, Conditions, Entry, Gap, Halt, Load, Measurement, Nanos, Note,
+    Outcome, Purge, Step,
+};
+use steadfast_engine::{Progress as Done, Start};
+
+/// A bench that measures.
+pub struct LiveBench<'a> {
+    rig: &'a mut dyn Rig,
+    ledger: Ledger,
+    progress: &'a mut dyn Progress,
+    past: VecDeque<Entry>,
+    gap: Option<Gap>,
+    resumed: Option<(Conditions, Conditions)>,
+    changed: Vec<HostChange>,
+    is_live: bool,
+    position: Position,
+    latched: Option<Halt>,
+}
+
+/// Where the run stands: what the next step begins from.
+#[derive(Default)]
+struct Position {
+    cursors: BTreeMap<String, Bytes>,
+    done: Done,
+    running: bool,
+}
+
+impl Position {
+    fn start(&self, step: &Step) -> Start {
+        let done = if step.continues { self.done } else { Done::default() };
+        Start { cursors: self.cursors.clone(), done }
+    }
+    fn advance(&mut self, step: &Step, measurement: &Measurement) {
+        if !step.continues {
+            self.done = Done::default();
+        }
+        self.done.time += measurement.elapsed;
+        self.done.bytes += measurement.bytes();
+        self.done.ios += measurement.streams.iter().map(|s| s.tally.ios).sum::<u64>();
+        self.cursors.extend(measurement.cursors.clone());
+    }
+}
+
+impl<'a> LiveBench<'a> {
+    /// A bench on a ledger that holds `lines` already.
+    pub fn new(
+        rig: &'a mut dyn Rig,
+        ledger: Ledger,
+        lines: &[Line],
+        progress: &'a mut dyn Progress,
+    ) -> Self {
+        let past: VecDeque<Entry> =
+            lines.iter().map(|line| &line.entry).filter(|e| is_measured(e)).cloned().collect();
+        let steps = past.iter().filter(|e| matches!(e, Entry::Applied { .. })).count();
+        let gap = if past.is_empty() || rig.forgets() { None } else { gap(lines, rig.now_unix_ms()) };
+        if steps > 0 {
+            progress.tell(&Event::Replaying { steps });
+        }
+        LiveBench {
+            rig,
+            ledger,
+            progress,
+            past,
+            gap,
+            resumed: None,
+            changed: unrestored(lines),
+            is_live: false,
+            position: Position::default(),
+            latched: None,
+        }
+    }
+
+    /// Writes an entry that stands outside the procedure.
+    pub fn journal(&mut self, entry: &Entry) -> Result<(), Halt> {
+        let now = self.rig.now_unix_ms();
+        self.ledger.append(now, entry).map_err(|e| Halt::Ledger(e.to_string()))
+    }
+
+    /// Ends a load that a cut left running.
+    pub fn end_load(&mut self) {
+        if std::mem::take(&mut self.position.running) {
+            self.rig.end_load();
+        }
+    }
+
+    /// Puts every host setting back that this run changed, the last first.
+    pub fn restore(&mut self) -> Result<(), Halt> {
+        while let Some(change) = self.changed.last().cloned() {
+            self.rig.restore(&change)?;
+            self.journal(&Entry::HostRestored(change))?;
+            self.changed.pop();
+        }
+        Ok(())
+    }
+
+    /// Takes up measuring where the ledger ends. On a device that remembers,
+    /// what the procedure had settled is set again, because a restart undoes it.
+    fn go_live(&mut self) -> Result<(), Halt> {
+        if let Some(halt) = self.latched.take() {
+            return Err(halt);
+        }
+        if std::mem::replace(&mut self.is_live, true) {
+            return Ok(());
+        }
+        self.progress.tell(&Event::Live { gap: self.gap.as_ref() });
+        let Some((wanted, before)) = self.resumed.take() else { return Ok(()) };
+        let got = self.settle_rig(&wanted)?;
+        self.journal(&Entry::Resettled { got: got.clone() })?;
+        if got != before {
+            let caveat = Caveat::new(
+                CaveatKind::Deviation,
+                "conditions-changed",
+                "Host or device settings read back otherwise after the run was resumed.",
+                "Compare the conditions in the chapter of settings.",
+            );
+            self.journal(&Entry::Noted(Box::new(Note::Caveat(caveat))))?;
+        }
+        Ok(())
+    }
+
+    fn settle_rig(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
+        let LiveBench { rig, ledger, changed, .. } = self;
+        let now = rig.now_unix_ms();
+        rig.settle(wanted, &mut |change| {
+            let entry = Entry::HostChange(change.clone());
+            ledger.append(now, &entry).map_err(|e| Halt::Ledger(e.to_string()))?;
+            remember(changed, change);
+            Ok(())
+        })
+    }
+
+    fn run(&mut self, step: &Step) -> Result<Measurement, Halt> {
+        if let Some(why) = self.rig.refuse(step) {
+            return Err(Halt::Refused(format!("{}: {why}", step.place)));
+        }
+        if !step.continues {
+            self.end_load();
+        }
+        let start = self.position.start(step);
+        let LiveBench { rig, progress, .. } = self;
+        progress.tell(&Event::Begins(step));
+        let result =
+            rig.apply(step, &start, &mut |interval| progress.tell(&Event::Interval(interval)));
+        self.position.running = matches!(&result, Ok(m) if !m.complete);
+        let measurement = result?;
+        self.position.advance(step, &measurement);
+        Ok(measurement)
+    }
+
+    /// A simulated device is brought to where it was by the same steps; they
+    /// must give the same result.
+    fn run_again(&mut self, step: &Step, journalled: &Outcome) -> Result<(), Halt> {
+        let measurement = self.run(step)?;
+        if measurement == journalled.measurement {
+            return Ok(());
+        }
+        Err(Halt::Mismatch(format!(
+            "{}: the simulated drive did not repeat what it did; resume with the version of \
+             steadfast that began the run",
+            step.place
+        )))
+    }
+
+    fn replay(&mut self, step: &Step, past: &Step, outcome: Outcome) -> Result<Outcome, Halt> {
+        check_same(step, past)?;
+        if self.rig.forgets() {
+            self.run_again(step, &outcome)?;
+        } else {
+            self.position.advance(step, &outcome.measurement);
+        }
+        self.progress.tell(&Event::Finished { step, outcome: &outcome, replayed: true });
+        Ok(outcome)
+    }
+}
+
+/// Host changes that no later entry restored.
+pub fn unrestored(lines: &[Line]) -> Vec<HostChange> {
+    let mut open: Vec<HostChange> = Vec::new();
+    for line in lines {
+        match &line.entry {
+            Entry::HostChange(change) => remember(&mut open, change),
+            Entry::HostRestored(change) => open.retain(|c| c.setting != change.setting),
+            _ => {}
+        }
+    }
+    open
+}
+
+/// Only the first change of a setting holds its true old value.
+fn remember(changed: &mut Vec<HostChange>, change: &HostChange) {
+    if !changed.iter().any(|earlier| earlier.setting == change.setting) {
+        changed.push(change.clone());
+    }
+}
+
+/// The gap between the journal's last entry and now.
+fn gap(lines: &[Line], now_unix_ms: u64) -> Option<Gap> {
+    let last = lines.iter().rev().find(|line| !matches!(line.entry, Entry::Amended(_)))?;
+    let cause = lines
+        .iter()
+        .rev()
+        .take_while(|line| !is_measured(&line.entry))
+        .find_map(|line| match &line.entry {
+            Entry::Halted(why) => Some(why.clone()),
+            Entry::Ended => Some("the procedure had ended".to_owned()),
+            _ => None,
+        })
+        .unwrap_or_else(|| "the process ended without a word".to_owned());
+    let lasted = Nanos::from_millis(now_unix_ms.saturating_sub(last.at));
+    Some(Gap { cause, lasted })
+}
+
+fn check_same(asked: &Step, journalled: &Step) -> Result<(), Halt> {
+    let same_place = (&asked.place.phase, asked.place.round, asked.place.point)
+        == (&journalled.place.phase, journalled.place.round, journalled.place.point);
+    let same_load = asked.load == journalled.load
+        && (asked.cut, asked.continues) == (journalled.cut, journalled.continues);
+    if same_place && same_load {
+        return Ok(());
+    }
+    let what = match (&asked.load, &journalled.load) {
+        _ if !same_place => "another place",
+        (Load::Stimulus(a), Load::Stimulus(b)) if a.seed != b.seed => "another seed",
+        _ => "another load",
+    };
+    Err(Halt::Mismatch(format!("{} stands in the journal with {what}: {}", asked.place, journalled.place)))
+}
+
+fn unexpected(wanted: &str, found: &Entry) -> Halt {
+    let found = match found {
+        Entry::Settled { .. } => "settled conditions".to_owned(),
+        Entry::Purged(_) => "a purge".to_owned(),
+        Entry::Applied { step, .. } => format!("{}", step.place),
+        Entry::Idled(_) => "an idle time".to_owned(),
+        Entry::Noted(_) => "a note".to_owned(),
+        _ => "another entry".to_owned(),
+    };
+    Halt::Mismatch(format!("the procedure asks for {wanted}, the journal has {found}"))
+}
+
+impl Bench for LiveBench<'_> {
+    fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
+        let got = match self.past.pop_front() {
+            Some(Entry::Settled { wanted: before, got }) if before == *wanted => {
+                if self.rig.forgets() {
+                    self.settle_rig(wanted)?;
+                } else {
+                    self.resumed = Some((wanted.clone(), got.clone()));
+                }
+                got
+            }
+            Some(other) => return Err(unexpected("settled conditions", &other)),
+            None => {
+                self.go_live()?;
+                let got = self.settle_rig(wanted)?;
+                self.journal(&Entry::Settled { wanted: wanted.clone(), got: got.clone() })?;
+                got
+            }
+        };
+        self.progress.tell(&Event::Settled(&got));
+        Ok(got)
+    }
+
+    fn purge(&mut self) -> Result<Purge, Halt> {
+        let purge = match self.past.pop_front() {
+            Some(Entry::Purged(purge)) => {
+                if self.rig.forgets() {
+                    self.rig.purge()?;
+                }
+                purge
+            }
+            Some(other) => return Err(unexpected("a purge", &other)),
+            None => {
+                self.go_live()?;
+                self.end_load();
+                self.progress.tell(&Event::Purging);
+                let purge = self.rig.purge()?;
+                self.journal(&Entry::Purged(purge.clone()))?;
+                purge
+            }
+        };
+        self.progress.tell(&Event::Purged(&purge));
+        Ok(purge)
+    }
+
+    fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
+        match self.past.pop_front() {
+            Some(Entry::Applied { step: past, outcome }) => self.replay(step, &past, *outcome),
+            Some(other) => Err(unexpected(&step.place.to_string(), &other)),
+            None => {
+                self.go_live()?;
+                let measurement = self.run(step)?;
+                let outcome = Outcome { measurement, gap_before: self.gap.take() };
+                self.journal(&Entry::Applied {
+                    step: Box::new(step.clone()),
+                    outcome: Box::new(outcome.clone()),
+                })?;
+                self.progress.tell(&Event::Finished { step, outcome: &outcome, replayed: false });
+                Ok(outcome)
+            }
+        }
+    }
+
+    fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
+        match self.past.pop_front() {
+            Some(Entry::Idled(past)) if past == time => {
+                if self.rig.forgets() { self.rig.idle(time) } else { Ok(()) }
+            }
+            Some(other) => Err(unexpected("an idle time", &other)),
+            None => {
+                self.go_live()?;
+                self.end_load();
+                self.rig.idle(time)?;
+                self.journal(&Entry::Idled(time))
+            }
+        }
+    }
+
+    fn note(&mut self, note: &Note) {
+        self.progress.tell(&Event::Noted(note));
+        // What a journalled note says may be worded otherwise by a newer
+        // version; it is computed from the same steps.
+        if let Some(Entry::Noted(_)) = self.past.front() {
+            self.past.pop_front();
+            return;
+        }
+        if self.past.is_empty()
+            && let Err(halt) = self.journal(&Entry::Noted(Box::new(note.clone())))
+        {
+            self.latched.get_or_insert(halt);
+        }
+    }
+}

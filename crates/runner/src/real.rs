@@ -1,0 +1,122 @@
+//! The real rig: a block device or a scratch file, its host, and the engine
+//! that moves its data.
+
+use crate::rig::{Journal, Rig, Watch};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use steadfast_domain::record::HostChange;
+use steadfast_domain::{Conditions, Device, Halt, Host, Measurement, Nanos, Purge, Step, Transport};
+use steadfast_engine::uring::Uring;
+use steadfast_engine::{Engine, Start, Stop};
+use steadfast_host::{HostError, Roots};
+
+/// How often a waiting rig looks whether it should stop.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A device of this machine.
+pub struct RealRig {
+    engine: Uring,
+    host: Host,
+    roots: Roots,
+    stop: Stop,
+}
+
+impl RealRig {
+    /// A rig around an engine that holds an armed target.
+    pub fn new(engine: Uring, roots: Roots, stop: Stop) -> Self {
+        let host = steadfast_host::host_facts(&roots, engine.target().device());
+        RealRig { engine, host, roots, stop }
+    }
+}
+
+fn refused(error: HostError) -> Halt {
+    Halt::Refused(error.to_string())
+}
+
+/// Wall-clock time, in milliseconds since 1970 (UTC).
+pub fn wall_clock_unix_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl Rig for RealRig {
+    fn device(&self) -> &Device {
+        self.engine.target().device()
+    }
+    fn host(&self) -> Host {
+        self.host.clone()
+    }
+    fn engine(&self) -> String {
+        self.engine.describe()
+    }
+    fn now_unix_ms(&self) -> u64 {
+        wall_clock_unix_ms()
+    }
+    fn forgets(&self) -> bool {
+        false
+    }
+
+    fn settle(&mut self, wanted: &Conditions, journal: Journal<'_>) -> Result<Conditions, Halt> {
+        let (changes, mut unmet) =
+            steadfast_host::plan_changes(wanted, self.engine.target(), &self.roots);
+        for change in &changes {
+            journal(change)?;
+            if let Err(error) = steadfast_host::make_change(change, &self.roots) {
+                unmet.push(error.to_string());
+            }
+        }
+        if !self.engine.target().is_direct() {
+            unmet.push(
+                "The file system refuses O_DIRECT: the page cache of the host is measured too."
+                    .into(),
+            );
+        }
+        let mut got = steadfast_host::conditions(self.engine.target(), &self.roots);
+        got.unmet.extend(unmet);
+        Ok(got)
+    }
+
+    fn purge(&mut self) -> Result<Purge, Halt> {
+        steadfast_host::purge(self.engine.target_mut()).map_err(refused)
+    }
+    fn refuse(&self, step: &Step) -> Option<String> {
+        self.engine.refuse(step)
+    }
+
+    fn apply(&mut self, step: &Step, start: &Start, watch: Watch<'_>) -> Result<Measurement, Halt> {
+        let device = self.engine.target().device().clone();
+        let before = steadfast_host::kernel_counters(&device, &self.roots);
+        let mut measurement = self.engine.apply(step, start, watch)?;
+        let after = steadfast_host::kernel_counters(&device, &self.roots);
+        // A file has no counters of its own, and a load that runs on has I/Os
+        // in both steps.
+        let alone = !step.continues && measurement.complete && device.transport != Transport::File;
+        measurement.kernel = before
+            .zip(after)
+            .filter(|_| alone)
+            .map(|(before, after)| steadfast_host::counters_since(&before, &after));
+        measurement.temperature_celsius = steadfast_host::temperature(&device, &self.roots);
+        Ok(measurement)
+    }
+
+    fn end_load(&mut self) {
+        self.engine.end_load();
+    }
+
+    fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
+        let end = Instant::now() + time.to_duration();
+        loop {
+            if self.stop.is_requested() {
+                return Err(Halt::Stopped);
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            std::thread::sleep(left.min(LOOK));
+        }
+    }
+
+    fn restore(&mut self, change: &HostChange) -> Result<(), Halt> {
+        steadfast_host::undo_change(change, &self.roots).map_err(refused)
+    }
+}

@@ -1,0 +1,47 @@
+//! A [`Rig`]: a device with everything that is needed to test it.
+
+use steadfast_domain::measurement::Interval;
+use steadfast_domain::record::HostChange;
+use steadfast_domain::{Conditions, Device, Halt, Host, Measurement, Nanos, Purge, Step};
+use steadfast_engine::Start;
+
+/// Called with a change to the host before it is made.
+pub type Journal<'a> = &'a mut dyn FnMut(&HostChange) -> Result<(), Halt>;
+
+/// Called with every finished interval.
+pub type Watch<'a> = &'a mut dyn FnMut(&Interval);
+
+/// What the live bench drives: `settle, purge, apply, idle, now`.
+pub trait Rig {
+    /// The device, as found.
+    fn device(&self) -> &Device;
+    /// The machine, as found.
+    fn host(&self) -> Host;
+    /// The engine, and what it could and could not use here.
+    fn engine(&self) -> String;
+    /// Milliseconds since 1970 (UTC); virtual on a simulated device.
+    fn now_unix_ms(&self) -> u64;
+    /// A simulated device begins every run factory-new, so a resumed run
+    /// applies the journalled steps again to bring it to where it was; on a
+    /// real device that would be a second test.
+    fn forgets(&self) -> bool;
+    /// Sets what is wanted, each change journalled first; returns what was read back.
+    fn settle(&mut self, wanted: &Conditions, journal: Journal<'_>) -> Result<Conditions, Halt>;
+    /// Brings the device to the state of never having been written.
+    fn purge(&mut self) -> Result<Purge, Halt>;
+    /// Why a step cannot be applied, said before anything is touched.
+    fn refuse(&self, step: &Step) -> Option<String>;
+    /// Applies a step and measures it.
+    fn apply(
+        &mut self,
+        step: &Step,
+        start: &Start,
+        watch: Watch<'_>,
+    ) -> Result<Measurement, Halt>;
+    /// Ends a load that a cut left running.
+    fn end_load(&mut self);
+    /// Leaves the device alone.
+    fn idle(&mut self, time: Nanos) -> Result<(), Halt>;
+    /// Puts a host setting back.
+    fn restore(&mut self, change: &HostChange) -> Result<(), Halt>;
+}

@@ -1,0 +1,99 @@
+//! A run from its beginning, or from where it was left, to its end.
+
+use crate::ledger::{Contents, Ledger, LedgerError, Line};
+use crate::live::{LiveBench, unrestored};
+use crate::progress::Progress;
+use crate::rig::Rig;
+use steadfast_domain::record::HostChange;
+use steadfast_domain::settings::Amendment;
+use steadfast_domain::{Entry, Halt, Procedure};
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending {
+    /// The procedure ran to its end.
+    Complete,
+    /// It halted; every finished step is in the ledger.
+    Halted(Halt),
+}
+
+/// Conducts a procedure on a ledger that holds `lines` already. Host settings
+/// are put back however it ends.
+pub fn conduct(
+    procedure: &dyn Procedure,
+    rig: &mut dyn Rig,
+    ledger: Ledger,
+    lines: &[Line],
+    software: &str,
+    progress: &mut dyn Progress,
+) -> Result<Ending, Halt> {
+    let opened = Entry::Opened {
+        software: software.to_owned(),
+        engine: rig.engine(),
+        device: Box::new(rig.device().clone()),
+        host: Box::new(rig.host()),
+    };
+    let mut bench = LiveBench::new(rig, ledger, lines, progress);
+    bench.journal(&opened)?;
+    let result = procedure.conduct(&mut bench);
+    bench.end_load();
+    let restored = bench.restore();
+    let ending = match result {
+        Ok(()) => Ending::Complete,
+        Err(halt) => Ending::Halted(halt),
+    };
+    let last = match &ending {
+        Ending::Complete => Entry::Ended,
+        Ending::Halted(halt) => Entry::Halted(halt.to_string()),
+    };
+    match (bench.journal(&last), &ending) {
+        // The disk that halted the run cannot take this line either.
+        (Err(_), Ending::Halted(Halt::Ledger(_))) => {}
+        (written, _) => written?,
+    }
+    restored?;
+    Ok(ending)
+}
+
+/// Opens a run to go on with it, its amendment journalled first.
+pub fn reopen(
+    directory: &std::path::Path,
+    amendment: Option<Amendment>,
+    now_unix_ms: u64,
+) -> Result<(Ledger, Contents), LedgerError> {
+    let (mut ledger, mut contents) = Ledger::open(directory)?;
+    if let Some(amendment) = amendment {
+        let entry = Entry::Amended(amendment);
+        ledger.append(now_unix_ms, &entry)?;
+        let n = contents.lines.len() as u64 + 1;
+        contents.lines.push(Line { n, at: now_unix_ms, entry });
+    }
+    Ok((ledger, contents))
+}
+
+/// The amendments of a journal, in order.
+pub fn amendments(lines: &[Line]) -> Vec<Amendment> {
+    lines
+        .iter()
+        .filter_map(|line| match &line.entry {
+            Entry::Amended(amendment) => Some(amendment.clone()),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Puts back what a dead run had changed on the host. Returns what was put back.
+pub fn restore(
+    directory: &std::path::Path,
+    now_unix_ms: u64,
+    undo: &mut dyn FnMut(&HostChange) -> Result<(), Halt>,
+) -> Result<Vec<HostChange>, Halt> {
+    let failed = |e: LedgerError| Halt::Ledger(e.to_string());
+    let (mut ledger, contents) = Ledger::open(directory).map_err(failed)?;
+    let changes = unrestored(&contents.lines);
+    for change in changes.iter().rev() {
+        undo(change)?;
+        ledger.append(now_unix_ms, &Entry::HostRestored(change.clone())).map_err(failed)?;
+    }
+    Ok(changes)
+}

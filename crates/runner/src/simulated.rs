@@ -1,0 +1,70 @@
+//! The simulated rig: an SSD in virtual time.
+
+use crate::rig::{Journal, Rig, Watch};
+use steadfast_domain::record::HostChange;
+use steadfast_domain::{
+    Conditions, Device, Halt, Host, Measurement, Nanos, Purge, Step, WriteCache,
+};
+use steadfast_engine::sim::SimulatedSsd;
+use steadfast_engine::{Engine, Start};
+
+/// Virtual time begins here: 2026-01-01 00:00 UTC, in milliseconds since 1970.
+const EPOCH_UNIX_MS: u64 = 1_767_225_600_000;
+
+/// A drive that exists in virtual time only.
+pub struct SimulatedRig {
+    ssd: SimulatedSsd,
+}
+
+impl SimulatedRig {
+    /// A rig around a drive.
+    pub fn new(ssd: SimulatedSsd) -> Self {
+        SimulatedRig { ssd }
+    }
+}
+
+impl Rig for SimulatedRig {
+    fn device(&self) -> &Device {
+        self.ssd.device()
+    }
+    fn host(&self) -> Host {
+        Host { name: Some("virtual time".into()), ..Host::default() }
+    }
+    fn engine(&self) -> String {
+        self.ssd.describe()
+    }
+    fn now_unix_ms(&self) -> u64 {
+        EPOCH_UNIX_MS + self.ssd.now().0 / 1_000_000
+    }
+    fn forgets(&self) -> bool {
+        true
+    }
+    fn settle(&mut self, wanted: &Conditions, _: Journal<'_>) -> Result<Conditions, Halt> {
+        let write_cache = wanted.write_cache.unwrap_or(WriteCache::Enabled);
+        self.ssd.set_write_cache(write_cache);
+        Ok(Conditions {
+            write_cache: Some(write_cache),
+            merges: Some(false),
+            ..Conditions::default()
+        })
+    }
+    fn purge(&mut self) -> Result<Purge, Halt> {
+        Ok(self.ssd.purge())
+    }
+    fn refuse(&self, step: &Step) -> Option<String> {
+        self.ssd.refuse(step)
+    }
+    fn apply(&mut self, step: &Step, start: &Start, watch: Watch<'_>) -> Result<Measurement, Halt> {
+        self.ssd.apply(step, start, watch)
+    }
+    fn end_load(&mut self) {
+        self.ssd.end_load();
+    }
+    fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
+        self.ssd.idle(time);
+        Ok(())
+    }
+    fn restore(&mut self, _: &HostChange) -> Result<(), Halt> {
+        Ok(())
+    }
+}

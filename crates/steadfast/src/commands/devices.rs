@@ -1,0 +1,57 @@
+//! `steadfast devices`: what is here.
+
+use crate::cli::DevicesArguments;
+use crate::exit::Outcome;
+use crate::terminal;
+use steadfast_domain::Device;
+use steadfast_engine::Stop;
+use steadfast_engine::sim::{SimulatedSsd, drives};
+use steadfast_host::Roots;
+
+/// Lists block devices and simulated drives.
+pub fn run(arguments: &DevicesArguments) -> anyhow::Result<Outcome> {
+    let mut devices = steadfast_host::devices(&Roots::real())?;
+    devices.extend(
+        drives().iter().map(|spec| SimulatedSsd::new(spec, 1, Stop::default()).device().clone()),
+    );
+    if arguments.json {
+        terminal::print_json(&devices)?;
+    } else {
+        terminal::print(&table(&devices))?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn table(devices: &[Device]) -> String {
+    let head = ["TARGET", "MODEL", "SERIAL", "FIRMWARE", "SIZE", "INTERFACE", "SECTOR", "IN USE"];
+    let mut rows: Vec<Vec<String>> = vec![head.map(str::to_owned).to_vec()];
+    rows.extend(devices.iter().map(cells));
+    let widths: Vec<usize> = (0..head.len())
+        .map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
+        .collect();
+    let lines: Vec<String> = rows
+        .iter()
+        .map(|row| {
+            let cells: Vec<String> =
+                row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+            cells.join("  ").trim_end().to_owned()
+        })
+        .collect();
+    lines.join("\n")
+}
+
+fn cells(device: &Device) -> Vec<String> {
+    let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".into());
+    let in_use =
+        if device.in_use.is_empty() { "free".to_owned() } else { device.in_use.join(", ") };
+    vec![
+        device.path.clone(),
+        known(&device.model),
+        known(&device.serial),
+        known(&device.firmware),
+        device.capacity.to_string(),
+        device.transport.to_string(),
+        format!("{}/{}", device.logical_sector, device.physical_sector),
+        in_use,
+    ]
+}

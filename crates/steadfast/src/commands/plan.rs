@@ -1,0 +1,131 @@
+//! `steadfast plan`: what would run, in order, and how long.
+
+use super::run::settings;
+use crate::cli::PlanArguments;
+use crate::exit::Outcome;
+use crate::{target, terminal};
+use serde::Serialize;
+use steadfast_domain::settings::Geometry;
+use steadfast_domain::{Bytes, Device, Nanos};
+use steadfast_runner::{Outlook, Plan, rehearse};
+
+/// A stretch of a plan: consecutive steps of one phase and round.
+#[derive(Debug, Serialize)]
+struct Stretch {
+    phase: String,
+    round: u32,
+    steps: Vec<String>,
+    seconds: Option<f64>,
+    bytes: Option<Bytes>,
+}
+
+/// The answer as JSON.
+#[derive(Debug, Serialize)]
+struct Answer {
+    device: Device,
+    best_rounds: u32,
+    worst_rounds: u32,
+    best_seconds: f64,
+    worst_seconds: f64,
+    bytes_of_unknown_time: Bytes,
+    stretches: Vec<Stretch>,
+}
+
+/// Rehearses the procedure twice: steady at once, and never.
+pub fn run(arguments: &PlanArguments) -> anyhow::Result<Outcome> {
+    let chosen = &arguments.procedure;
+    let device = target::foresee(&chosen.target, chosen.size)?;
+    let geometry =
+        Geometry { capacity: device.capacity, logical_sector: device.logical_sector };
+    let procedure = steadfast_procedures::procedure(&settings(chosen, 1)?, geometry, &[])?;
+    let rate = arguments.assume.map(|bytes| bytes.0);
+    let best = rehearse(procedure.as_ref(), Outlook::Best, rate)?;
+    let worst = rehearse(procedure.as_ref(), Outlook::Worst, rate)?;
+    let answer = Answer {
+        best_rounds: best.rounds(),
+        worst_rounds: worst.rounds(),
+        best_seconds: best.time().as_secs_f64(),
+        worst_seconds: worst.time().as_secs_f64(),
+        bytes_of_unknown_time: best.bytes_of_unknown_time(),
+        stretches: stretches(&worst),
+        device,
+    };
+    if arguments.json {
+        terminal::print_json(&answer)?;
+    } else {
+        terminal::print(&text(&answer))?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn stretches(plan: &Plan) -> Vec<Stretch> {
+    let mut stretches: Vec<Stretch> = Vec::new();
+    for step in &plan.steps {
+        let seconds = step.time.map(Nanos::as_secs_f64);
+        match stretches.last_mut() {
+            Some(last) if last.phase == step.phase && last.round == step.round => {
+                last.steps.push(step.label.clone());
+                last.seconds = last.seconds.zip(seconds).map(|(a, b)| a + b);
+            }
+            _ => stretches.push(Stretch {
+                phase: step.phase.clone(),
+                round: step.round,
+                steps: vec![step.label.clone()],
+                seconds,
+                bytes: step.bytes,
+            }),
+        }
+    }
+    stretches
+}
+
+fn text(answer: &Answer) -> String {
+    let device = &answer.device;
+    let mut lines = vec![format!(
+        "{}: {}, {}, logical sector {} B. This would DESTROY everything on it.",
+        device.path,
+        device.model.as_deref().unwrap_or("no model name"),
+        device.capacity,
+        device.logical_sector
+    )];
+    if !device.in_use.is_empty() {
+        lines.push(format!("It could not be run now: {}.", device.in_use.join(", ")));
+    }
+    lines.push(String::new());
+    let rounds = answer.stretches.iter().filter(|s| s.round > 0);
+    for stretch in answer.stretches.iter().filter(|s| s.round == 0) {
+        lines.push(match (stretch.seconds, stretch.bytes) {
+            (Some(seconds), _) => format!("{:<8} {}: {}", stretch.phase, stretch.steps[0], span(seconds)),
+            (None, Some(bytes)) => format!(
+                "{:<8} {}: {bytes} ({} bytes)", stretch.phase, stretch.steps[0], bytes.0
+            ),
+            (None, None) => format!("{:<8} as long as the device takes", stretch.phase),
+        });
+    }
+    if let Some(round) = rounds.clone().next() {
+        lines.push(format!(
+            "{:<8} {} to {} rounds of {} steps, {} each:",
+            "rounds",
+            answer.best_rounds,
+            answer.worst_rounds,
+            round.steps.len(),
+            span(round.seconds.unwrap_or(0.0))
+        ));
+        lines.extend(round.steps.chunks(8).map(|row| format!("           {}", row.join(", "))));
+    }
+    lines.push(String::new());
+    let unknown = match answer.bytes_of_unknown_time {
+        Bytes(0) => String::new(),
+        bytes => format!(", and the time to write {bytes} (give --assume to reckon it in)"),
+    };
+    lines.push(format!(
+        "In all: {} where steady at once, {} at most; and the purge{unknown}.",
+        span(answer.best_seconds),
+        span(answer.worst_seconds)
+    ));
+    lines.join("\n")
+}
+
+fn span(seconds: f64) -> String {
+    Nanos::from(std::time::Duration::from_secs_f64(seconds)).to_string()
+}

@@ -1,0 +1,201 @@
+//! `steadfast run`: a procedure from purge to report.
+
+use crate::cli::{EngineName, Format, ProcedureArguments, RunArguments};
+use crate::exit::Outcome;
+use crate::panel::Panel;
+use crate::target::{self, Named};
+use crate::{output, terminal};
+use anyhow::{Context, bail};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use steadfast_domain::record::RECORD_VERSION;
+use steadfast_domain::settings::Geometry;
+use steadfast_domain::{Device, Procedure, Settings};
+use steadfast_engine::Stop;
+use steadfast_host::Consent;
+use steadfast_runner::ledger::Line;
+use steadfast_runner::real::wall_clock_unix_ms;
+use steadfast_runner::run::{self, Ending};
+use steadfast_runner::{Ledger, Rig, RunSettings};
+
+/// The program's name and version, as every record and report names it.
+pub const SOFTWARE: &str = concat!("steadfast ", env!("CARGO_PKG_VERSION"));
+
+/// Begins a run and conducts it.
+pub fn run(arguments: &RunArguments) -> anyhow::Result<Outcome> {
+    let chosen = &arguments.procedure;
+    let foreseen = target::foresee(&chosen.target, chosen.size)?;
+    let seed = chosen.seed.unwrap_or_else(|| default_seed(&foreseen));
+    let settings = settings(chosen, seed)?;
+    // Everything that can be refused is refused before a file is made.
+    steadfast_procedures::procedure(&settings, geometry(&foreseen), &[])?;
+    check_engine(chosen.engine, &foreseen)?;
+    let out = arguments.out.clone().unwrap_or_else(|| default_directory(&settings, &foreseen));
+    if out.exists() {
+        bail!(steadfast_runner::LedgerError::Exists(out));
+    }
+    let named = target::find(&chosen.target, chosen.size)?;
+    let stop = target::stop_on_signals()?;
+    let consent = Consent::Destroy { confirmation: arguments.yes_destroy.clone() };
+    let mut rig = target::rig(&named, &consent, std::slice::from_ref(&out), seed, &stop)?;
+    let run_settings = RunSettings {
+        version: RECORD_VERSION,
+        software: SOFTWARE.to_owned(),
+        began_unix_ms: rig.now_unix_ms(),
+        engine: engine_name(&named).to_owned(),
+        device: rig.device().clone(),
+        settings,
+    };
+    let procedure =
+        steadfast_procedures::procedure(&run_settings.settings, run_settings.geometry(), &[])?;
+    let ledger = Ledger::create(&out, &run_settings)?;
+    terminal::complain(&format!("Run directory: {} (seed {seed})", out.display()));
+    let conduct = Conduct { procedure: procedure.as_ref(), directory: &out, json: arguments.json };
+    conduct.to_the_end(rig.as_mut(), ledger, &[], &stop)
+}
+
+/// A procedure on its way to a report.
+pub struct Conduct<'a> {
+    /// The procedure.
+    pub procedure: &'a dyn Procedure,
+    /// The run directory.
+    pub directory: &'a Path,
+    /// Whether the findings are printed as JSON.
+    pub json: bool,
+}
+
+impl Conduct<'_> {
+    /// Conducts, studies and reports.
+    pub fn to_the_end(
+        &self,
+        rig: &mut dyn Rig,
+        ledger: Ledger,
+        lines: &[Line],
+        stop: &Stop,
+    ) -> anyhow::Result<Outcome> {
+        let mut panel = Panel::new(self.procedure, rig.device(), stop.clone());
+        let ending = run::conduct(self.procedure, rig, ledger, lines, SOFTWARE, &mut panel);
+        panel.close();
+        match ending? {
+            Ending::Complete => self.report(),
+            Ending::Halted(halt) => {
+                let directory = self.directory.display();
+                terminal::complain(&format!(
+                    "steadfast: halted: {halt}\nEvery finished step is in {directory}. Go on \
+                     with: steadfast resume {directory}"
+                ));
+                Ok(Outcome::Halted)
+            }
+        }
+    }
+
+    fn report(&self) -> anyhow::Result<Outcome> {
+        let findings = output::study(self.directory)?;
+        let formats = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
+        output::write(self.directory, &findings, &formats)?;
+        if self.json {
+            terminal::print_json(&findings)?;
+        } else {
+            terminal::print(&steadfast_report::text(&findings, terminal::width()))?;
+            terminal::print(&format!(
+                "\nReport: {0}/report.pdf, {0}/report.html; tables as CSV and findings.json beside \
+                 them.",
+                self.directory.display()
+            ))?;
+        }
+        match findings.verdict {
+            Some(verdict) if !verdict.steady => Ok(Outcome::NotSteady),
+            _ => Ok(Outcome::Done),
+        }
+    }
+}
+
+fn geometry(device: &Device) -> Geometry {
+    Geometry { capacity: device.capacity, logical_sector: device.logical_sector }
+}
+
+/// The settings that the command line asks for.
+pub fn settings(chosen: &ProcedureArguments, seed: u64) -> anyhow::Result<Settings> {
+    let mut settings = Settings::new(&chosen.procedure, seed);
+    settings.profile = chosen.profile;
+    settings.class = chosen.class;
+    settings.threads = chosen.threads.map(|n| at_least_one("threads", n)).transpose()?;
+    settings.depth = chosen.depth.map(|n| at_least_one("depth", n)).transpose()?;
+    settings.step_time = chosen.step_time;
+    settings.active_range_percent = chosen.active_range;
+    settings.steady_state = chosen.steady_state;
+    settings.rounds_max = chosen.max_rounds;
+    settings.data_pattern = chosen.data_pattern.clone();
+    settings.verify = chosen.verify;
+    settings.command = std::env::args().collect::<Vec<_>>().join(" ");
+    settings.meta = meta(&chosen.meta)?;
+    Ok(settings)
+}
+
+/// The most threads or outstanding I/Os per thread that are accepted.
+const DEMAND_MAX: u32 = 4096;
+
+fn at_least_one(what: &str, number: u32) -> anyhow::Result<u32> {
+    if (1..=DEMAND_MAX).contains(&number) {
+        return Ok(number);
+    }
+    bail!("--{what} {number} is not possible; give 1 to {DEMAND_MAX}")
+}
+
+/// `key=value` pairs, and files of such lines; `#` begins a comment line.
+fn meta(given: &[String]) -> anyhow::Result<BTreeMap<String, String>> {
+    let mut all = BTreeMap::new();
+    for item in given {
+        let text = match item.contains('=') {
+            true => item.clone(),
+            false => std::fs::read_to_string(item)
+                .with_context(|| format!("--meta {item} is neither key=value nor a file"))?,
+        };
+        let lines = text.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with('#'));
+        for line in lines {
+            let (key, value) = line.split_once('=').with_context(|| {
+                format!("--meta {item}: '{line}' is not of the form key=value")
+            })?;
+            all.insert(key.trim().to_owned(), value.trim().to_owned());
+        }
+    }
+    Ok(all)
+}
+
+fn check_engine(engine: Option<EngineName>, device: &Device) -> anyhow::Result<()> {
+    match (engine, device.is_simulated()) {
+        (Some(EngineName::Sim), false) => {
+            bail!("--engine sim needs a simulated target such as sim:small, not {}", device.path)
+        }
+        (Some(EngineName::Uring), true) => {
+            bail!("--engine uring needs a block device or a file, not {}", device.path)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn engine_name(named: &Named) -> &'static str {
+    match named {
+        Named::Simulated(_) => "sim",
+        Named::Real(_) => "uring",
+    }
+}
+
+/// A simulated run repeats itself; a real one draws anew each time.
+fn default_seed(device: &Device) -> u64 {
+    if device.is_simulated() { 1 } else { wall_clock_unix_ms() }
+}
+
+/// `iops-<device>-<UTC time>`.
+fn default_directory(settings: &Settings, device: &Device) -> PathBuf {
+    let name: String = device
+        .name
+        .rsplit('/')
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
+    let stamp = steadfast_report::date_stamp(wall_clock_unix_ms());
+    PathBuf::from(format!("{}-{name}-{stamp}", settings.procedure))
+}

@@ -1,0 +1,17 @@
+//! `steadfast study`: findings again from the record.
+
+use crate::cli::{Format, StudyArguments};
+use crate::exit::Outcome;
+use crate::{output, terminal};
+
+/// Computes the findings anew, keeps them as `findings.json` and prints them.
+pub fn run(arguments: &StudyArguments) -> anyhow::Result<Outcome> {
+    let findings = output::study(&arguments.run_dir)?;
+    output::write(&arguments.run_dir, &findings, &[Format::Json])?;
+    if arguments.json {
+        terminal::print_json(&findings)?;
+    } else {
+        terminal::print(&steadfast_report::text(&findings, terminal::width()))?;
+    }
+    Ok(Outcome::Done)
+}

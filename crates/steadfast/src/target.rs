@@ -1,0 +1,109 @@
+//! From what the user named to a rig.
+
+use anyhow::{Context, bail};
+use std::path::{Path, PathBuf};
+use steadfast_domain::{Bytes, Device};
+use steadfast_engine::Stop;
+use steadfast_engine::sim::{DriveSpec, SimulatedSsd, drives};
+use steadfast_engine::uring::{Uring, UringOptions};
+use steadfast_host::{Consent, Roots};
+use steadfast_runner::real::RealRig;
+use steadfast_runner::simulated::SimulatedRig;
+use steadfast_runner::Rig;
+
+/// What `sim:` begins.
+const SIMULATED: &str = "sim:";
+
+/// What the user named.
+#[derive(Debug, Clone)]
+pub enum Named {
+    /// A simulated drive.
+    Simulated(&'static DriveSpec),
+    /// A block device or a file.
+    Real(Device),
+}
+
+/// Finds what was named. A file that is not there is created when its size is given.
+pub fn find(name: &str, size: Option<Bytes>) -> anyhow::Result<Named> {
+    if let Some(drive) = name.strip_prefix(SIMULATED) {
+        return simulated(drive).map(Named::Simulated);
+    }
+    let path = Path::new(name);
+    if let Some(size) = size {
+        steadfast_host::create_scratch(path, size)?;
+    }
+    Ok(Named::Real(steadfast_host::inspect(path, &Roots::real())?))
+}
+
+/// Finds what was named without creating anything: a file that is not there is
+/// described as it would be.
+pub fn foresee(name: &str, size: Option<Bytes>) -> anyhow::Result<Device> {
+    match (name.strip_prefix(SIMULATED), size) {
+        (Some(drive), _) => {
+            Ok(SimulatedSsd::new(simulated(drive)?, 1, Stop::default()).device().clone())
+        }
+        (None, Some(size)) if !Path::new(name).exists() => Ok(future_file(name, size)),
+        _ => Ok(steadfast_host::inspect(Path::new(name), &Roots::real())?),
+    }
+}
+
+fn future_file(name: &str, size: Bytes) -> Device {
+    Device {
+        path: name.to_owned(),
+        name: name.to_owned(),
+        transport: steadfast_domain::Transport::File,
+        model: None,
+        serial: None,
+        firmware: None,
+        wwid: None,
+        capacity: size,
+        logical_sector: 512,
+        physical_sector: 4096,
+        rotational: None,
+        discard: false,
+        write_cache: None,
+        link: None,
+        in_use: Vec::new(),
+    }
+}
+
+fn simulated(drive: &str) -> anyhow::Result<&'static DriveSpec> {
+    let Some(spec) = drives().iter().find(|spec| spec.name == drive) else {
+        let names: Vec<_> = drives().iter().map(|spec| format!("sim:{}", spec.name)).collect();
+        bail!("there is no simulated drive '{drive}'; choose one of: {}", names.join(", "));
+    };
+    Ok(spec)
+}
+
+/// A rig on what was named. `keep` is the run directory, whose disk is never
+/// written to.
+pub fn rig(
+    named: &Named,
+    consent: &Consent,
+    keep: &[PathBuf],
+    seed: u64,
+    stop: &Stop,
+) -> anyhow::Result<Box<dyn Rig>> {
+    match named {
+        Named::Simulated(spec) => {
+            Ok(Box::new(SimulatedRig::new(SimulatedSsd::new(spec, seed, stop.clone()))))
+        }
+        Named::Real(device) => {
+            let roots = Roots::real();
+            let target = steadfast_host::arm(device, consent, keep, &roots)?;
+            let engine = Uring::new(target, stop.clone(), UringOptions::default())
+                .with_context(|| format!("{}: no engine can be started", device.path))?;
+            Ok(Box::new(RealRig::new(engine, roots, stop.clone())))
+        }
+    }
+}
+
+/// Requests a stop on Ctrl-C and on SIGTERM; a second one ends the process at once.
+pub fn stop_on_signals() -> anyhow::Result<Stop> {
+    let stop = Stop::default();
+    for signal in [libc::SIGINT, libc::SIGTERM] {
+        signal_hook::flag::register_conditional_default(signal, stop.flag())?;
+        signal_hook::flag::register(signal, stop.flag())?;
+    }
+    Ok(stop)
+}
