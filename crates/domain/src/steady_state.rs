@@ -201,7 +201,8 @@ mod tests {
     /// that the data and the fitted line span, to three decimals.
     #[test]
     fn the_published_windows() {
-        let cases: [(&str, u32, [f64; 5], f64, f64, f64); 6] = [
+        type Case = (&'static str, u32, [f64; 5], f64, f64, f64);
+        let cases: [Case; 6] = [
             ("S000 IOPS", 0, [20525., 20354., 19911., 20602., 19805.], 20239.4, 3.938, 2.356),
             ("S000 TP", 0, [283144., 346093., 346349., 283105., 345991.], 320936.4, 19.706, 7.815),
             (

@@ -219,7 +219,7 @@ fn scaled(number: &str, unit: u64) -> Option<u64> {
         return whole.checked_mul(unit);
     }
     let value = number.parse::<f64>().ok()? * unit as f64;
-    (value.is_finite() && value >= 0.0 && value < 1e19).then_some(value.round() as u64)
+    (0.0..1e19).contains(&value).then_some(value.round() as u64)
 }
 
 impl FromStr for Bytes {

@@ -44,10 +44,7 @@ pub struct RunSettings {
 impl RunSettings {
     /// The facts that decide what a procedure does.
     pub fn geometry(&self) -> Geometry {
-        Geometry {
-            capacity: self.device.capacity,
-            logical_sector: self.device.logical_sector,
-        }
+        Geometry { capacity: self.device.capacity, logical_sector: self.device.logical_sector }
     }
 }
 
@@ -74,9 +71,7 @@ pub enum LedgerError {
         source: io::Error,
     },
     /// The directory is there already.
-    #[error(
-        "{0} exists already; choose another --out, or go on with `steadfast resume {0}`"
-    )]
+    #[error("{0} exists already; choose another --out, or go on with `steadfast resume {0}`")]
     Exists(PathBuf),
     /// The directory holds no run.
     #[error("{0} is not a run directory: there is no settings.json in it")]
@@ -155,11 +150,8 @@ impl Ledger {
         let mut file = File::create_new(&path).map_err(at(&path))?;
         file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(at(&path))?;
         let path = directory.join(JOURNAL);
-        let journal = OpenOptions::new()
-            .append(true)
-            .create_new(true)
-            .open(&path)
-            .map_err(at(&path))?;
+        let journal =
+            OpenOptions::new().append(true).create_new(true).open(&path).map_err(at(&path))?;
         lock(&journal, directory)?;
         journal.sync_all().map_err(at(&path))?;
         File::open(directory).and_then(|d| d.sync_all()).map_err(at(directory))?;
@@ -173,7 +165,8 @@ impl Ledger {
         if !directory.join(SETTINGS).exists() {
             return Err(LedgerError::NotARun(directory.to_owned()));
         }
-        let journal = OpenOptions::new().append(true).create(true).open(&path).map_err(at(&path))?;
+        let journal =
+            OpenOptions::new().append(true).create(true).open(&path).map_err(at(&path))?;
         lock(&journal, directory)?;
         let contents = Ledger::read(directory)?;
         journal.set_len(contents.length).map_err(at(&path))?;
@@ -200,11 +193,8 @@ impl Ledger {
         let mut chain = hex(&Sha256::digest(text.as_bytes()));
         let mut lines = Vec::new();
         for (index, line) in journal[..whole].split_inclusive(|byte| *byte == b'\n').enumerate() {
-            let edited = |why: String| LedgerError::Edited {
-                path: path.clone(),
-                line: index + 1,
-                why,
-            };
+            let edited =
+                |why: String| LedgerError::Edited { path: path.clone(), line: index + 1, why };
             let (digest, line) = parse_line(line, &chain).map_err(edited)?;
             if line.n != lines.len() as u64 + 1 {
                 return Err(edited(format!("it is numbered {}", line.n)));
@@ -336,8 +326,7 @@ fn parse_line(line: &[u8], chain: &str) -> Result<(String, Line), String> {
     let text = std::str::from_utf8(line).map_err(|_| "it is not text".to_owned())?;
     let text = text.trim_end_matches('\n');
     let rest = text.strip_prefix(LINE_HEAD).ok_or("it has no chain")?;
-    let (digest, rest) =
-        rest.split_at_checked(DIGEST_LENGTH).ok_or("its chain is too short")?;
+    let (digest, rest) = rest.split_at_checked(DIGEST_LENGTH).ok_or("its chain is too short")?;
     let rest = rest.strip_prefix("\",").ok_or("its chain is too long")?;
     if link(chain, rest.as_bytes()) != digest {
         return Err("its content does not match its chain".to_owned());

@@ -66,7 +66,8 @@ impl<'a> LiveBench<'a> {
         let past: VecDeque<Entry> =
             lines.iter().map(|line| &line.entry).filter(|e| is_measured(e)).cloned().collect();
         let steps = past.iter().filter(|e| matches!(e, Entry::Applied { .. })).count();
-        let gap = if past.is_empty() || rig.forgets() { None } else { gap(lines, rig.now_unix_ms()) };
+        let gap =
+            if past.is_empty() || rig.forgets() { None } else { gap(lines, rig.now_unix_ms()) };
         if steps > 0 {
             progress.tell(&Event::Replaying { steps });
         }
@@ -237,7 +238,10 @@ fn check_same(asked: &Step, journalled: &Step) -> Result<(), Halt> {
         (Load::Stimulus(a), Load::Stimulus(b)) if a.seed != b.seed => "another seed",
         _ => "another load",
     };
-    Err(Halt::Mismatch(format!("{} stands in the journal with {what}: {}", asked.place, journalled.place)))
+    Err(Halt::Mismatch(format!(
+        "{} stands in the journal with {what}: {}",
+        asked.place, journalled.place
+    )))
 }
 
 fn unexpected(wanted: &str, found: &Entry) -> Halt {
@@ -318,7 +322,11 @@ impl Bench for LiveBench<'_> {
     fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
         match self.past.pop_front() {
             Some(Entry::Idled(past)) if past == time => {
-                if self.rig.forgets() { self.rig.idle(time) } else { Ok(()) }
+                if self.rig.forgets() {
+                    self.rig.idle(time)
+                } else {
+                    Ok(())
+                }
             }
             Some(other) => Err(unexpected("an idle time", &other)),
             None => {

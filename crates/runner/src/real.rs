@@ -4,7 +4,9 @@
 use crate::rig::{Journal, Rig, Watch};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use steadfast_domain::record::HostChange;
-use steadfast_domain::{Conditions, Device, Halt, Host, Measurement, Nanos, Purge, Step, Transport};
+use steadfast_domain::{
+    Conditions, Device, Halt, Host, Measurement, Nanos, Purge, Step, Transport,
+};
 use steadfast_engine::uring::Uring;
 use steadfast_engine::{Engine, Start, Stop};
 use steadfast_host::{HostError, Roots};

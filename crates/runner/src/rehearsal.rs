@@ -81,12 +81,13 @@ impl Rehearsal {
             Load::Script(script) => (Some(script.span), Some(script.bytes)),
             Load::Stimulus(stimulus) => {
                 let until = stimulus.until;
-                let by_bytes = until
-                    .bytes
-                    .zip(self.bytes_per_second.filter(|rate| *rate > 0))
-                    .map(|(bytes, rate)| {
-                        Nanos::from(std::time::Duration::from_secs_f64(bytes.0 as f64 / rate as f64))
-                    });
+                let by_bytes = until.bytes.zip(self.bytes_per_second.filter(|rate| *rate > 0)).map(
+                    |(bytes, rate)| {
+                        Nanos::from(std::time::Duration::from_secs_f64(
+                            bytes.0 as f64 / rate as f64,
+                        ))
+                    },
+                );
                 let shortest = [until.time, by_bytes].into_iter().flatten().min();
                 (shortest.map(|time| time + stimulus.ramp), until.bytes)
             }

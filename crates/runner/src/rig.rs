@@ -32,12 +32,7 @@ pub trait Rig {
     /// Why a step cannot be applied, said before anything is touched.
     fn refuse(&self, step: &Step) -> Option<String>;
     /// Applies a step and measures it.
-    fn apply(
-        &mut self,
-        step: &Step,
-        start: &Start,
-        watch: Watch<'_>,
-    ) -> Result<Measurement, Halt>;
+    fn apply(&mut self, step: &Step, start: &Start, watch: Watch<'_>) -> Result<Measurement, Halt>;
     /// Ends a load that a cut left running.
     fn end_load(&mut self);
     /// Leaves the device alone.

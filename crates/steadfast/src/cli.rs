@@ -56,7 +56,9 @@ pub enum Command {
     #[command(after_help = "Example:\n  steadfast report RUN_DIR --format html,pdf")]
     Report(ReportArguments),
     /// Print a shell's completion script
-    #[command(after_help = "Example:\n  steadfast completions bash > /etc/bash_completion.d/steadfast")]
+    #[command(
+        after_help = "Example:\n  steadfast completions bash > /etc/bash_completion.d/steadfast"
+    )]
     Completions(CompletionsArguments),
     /// Print the manual page (roff)
     #[command(after_help = "Example:\n  steadfast man | man -l -")]

@@ -333,7 +333,8 @@ impl Forecast {
             return "left     not known yet".to_owned();
         }
         let writing = if bytes > 0.0 { bytes / rate } else { 0.0 };
-        let span = |seconds: f64| Nanos::from(Duration::from_secs_f64(seconds.min(1e9))).to_string();
+        let span =
+            |seconds: f64| Nanos::from(Duration::from_secs_f64(seconds.min(1e9))).to_string();
         format!(
             "left     {} where steady at once, {} at most",
             span(writing + self.rest(&self.best)),

@@ -7,9 +7,9 @@ use steadfast_engine::Stop;
 use steadfast_engine::sim::{DriveSpec, SimulatedSsd, drives};
 use steadfast_engine::uring::{Uring, UringOptions};
 use steadfast_host::{Consent, Roots};
+use steadfast_runner::Rig;
 use steadfast_runner::real::RealRig;
 use steadfast_runner::simulated::SimulatedRig;
-use steadfast_runner::Rig;
 
 /// What `sim:` begins.
 const SIMULATED: &str = "sim:";

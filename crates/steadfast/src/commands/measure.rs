@@ -6,9 +6,7 @@ use crate::{target, terminal};
 use anyhow::bail;
 use serde::Serialize;
 use steadfast_domain::stimulus::{ActiveRange, Pace, Until};
-use steadfast_domain::{
-    Conditions, Device, Measurement, Nanos, Op, Place, Step, Stimulus, Tally,
-};
+use steadfast_domain::{Conditions, Device, Measurement, Nanos, Op, Place, Step, Stimulus, Tally};
 use steadfast_engine::Start;
 use steadfast_host::Consent;
 
@@ -98,8 +96,11 @@ fn text(arguments: &MeasureArguments, answer: &Answer<'_>) -> String {
         "", "IOPS", "MB/s", "ART ms", "99 % ms", "99.999 %", "MRT ms"
     ));
     let seconds = measurement.elapsed.as_secs_f64();
-    let directions = [("reads", measurement.direction(Op::Read)),
-        ("writes", measurement.direction(Op::Write)), ("all", measurement.total())];
+    let directions = [
+        ("reads", measurement.direction(Op::Read)),
+        ("writes", measurement.direction(Op::Write)),
+        ("all", measurement.total()),
+    ];
     let shown = directions.iter().filter(|(_, tally)| tally.ios > 0);
     lines.extend(shown.map(|(name, tally)| tally_line(name, tally, seconds)));
     if let Some(cpu) = measurement.cpu {
@@ -124,9 +125,7 @@ fn text(arguments: &MeasureArguments, answer: &Answer<'_>) -> String {
 }
 
 fn tally_line(name: &str, tally: &Tally, seconds: f64) -> String {
-    let time = |t: Option<Nanos>| {
-        t.map_or("-".to_owned(), |t| format!("{:.4}", t.as_millis_f64()))
-    };
+    let time = |t: Option<Nanos>| t.map_or("-".to_owned(), |t| format!("{:.4}", t.as_millis_f64()));
     let rate = |count: f64, digits: usize| {
         if seconds > 0.0 { format!("{:.digits$}", count / seconds) } else { "-".to_owned() }
     };

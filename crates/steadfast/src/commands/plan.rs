@@ -35,8 +35,7 @@ struct Answer {
 pub fn run(arguments: &PlanArguments) -> anyhow::Result<Outcome> {
     let chosen = &arguments.procedure;
     let device = target::foresee(&chosen.target, chosen.size)?;
-    let geometry =
-        Geometry { capacity: device.capacity, logical_sector: device.logical_sector };
+    let geometry = Geometry { capacity: device.capacity, logical_sector: device.logical_sector };
     let procedure = steadfast_procedures::procedure(&settings(chosen, 1)?, geometry, &[])?;
     let rate = arguments.assume.map(|bytes| bytes.0);
     let best = rehearse(procedure.as_ref(), Outlook::Best, rate)?;
@@ -95,10 +94,12 @@ fn text(answer: &Answer) -> String {
     let rounds = answer.stretches.iter().filter(|s| s.round > 0);
     for stretch in answer.stretches.iter().filter(|s| s.round == 0) {
         lines.push(match (stretch.seconds, stretch.bytes) {
-            (Some(seconds), _) => format!("{:<8} {}: {}", stretch.phase, stretch.steps[0], span(seconds)),
-            (None, Some(bytes)) => format!(
-                "{:<8} {}: {bytes} ({} bytes)", stretch.phase, stretch.steps[0], bytes.0
-            ),
+            (Some(seconds), _) => {
+                format!("{:<8} {}: {}", stretch.phase, stretch.steps[0], span(seconds))
+            }
+            (None, Some(bytes)) => {
+                format!("{:<8} {}: {bytes} ({} bytes)", stretch.phase, stretch.steps[0], bytes.0)
+            }
             (None, None) => format!("{:<8} as long as the device takes", stretch.phase),
         });
     }

@@ -153,9 +153,9 @@ fn meta(given: &[String]) -> anyhow::Result<BTreeMap<String, String>> {
         };
         let lines = text.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with('#'));
         for line in lines {
-            let (key, value) = line.split_once('=').with_context(|| {
-                format!("--meta {item}: '{line}' is not of the form key=value")
-            })?;
+            let (key, value) = line
+                .split_once('=')
+                .with_context(|| format!("--meta {item}: '{line}' is not of the form key=value"))?;
             all.insert(key.trim().to_owned(), value.trim().to_owned());
         }
     }

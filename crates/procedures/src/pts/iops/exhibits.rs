@@ -583,9 +583,12 @@ fn rounds_table(iops: &Iops, results: &Results) -> Table {
     }
 }
 
+/// A response time read off a cell.
+type ResponseTime = fn(&Cell) -> Option<Nanos>;
+
 /// The optional secondary metrics of the standard: mixes 0/100, 65/35 and 100/0.
 fn response_time_chapter(iops: &Iops, results: &Results) -> Page {
-    let tables: [(&str, &str, fn(&Cell) -> Option<Nanos>); 3] = [
+    let tables: [(&str, &str, ResponseTime); 3] = [
         ("art", "Average response time (ART), ms", |cell| cell.tally.response_mean()),
         ("five-nines", "99.999 % response time, ms", |cell| cell.tally.percentile(FIVE_NINES)),
         ("mrt", "Maximum response time (MRT), ms", |cell| cell.tally.response_longest()),

@@ -1,0 +1,368 @@
+//! The live bench on a rig of memory: whole procedures, broken off everywhere.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use steadfast_domain::measurement::StreamTally;
+use steadfast_domain::record::{HostChange, RECORD_VERSION};
+use steadfast_domain::settings::Amendment;
+use steadfast_domain::{
+    Bytes, Conditions, Device, Entry, Findings, Halt, Host, Measurement, Nanos, Procedure, Profile,
+    Purge, PurgeMethod, Settings, Step, Tally, Transport,
+};
+use steadfast_engine::Start;
+use steadfast_runner::ledger::Line;
+use steadfast_runner::progress::Silent;
+use steadfast_runner::rig::{Journal, Watch};
+use steadfast_runner::run::{self, Ending, amendments, conduct};
+use steadfast_runner::{Ledger, Rig, RunSettings};
+
+const SETTING: &str = "queue/nomerges";
+
+/// What a test wants to know of a rig afterwards.
+#[derive(Debug, Default)]
+struct Log {
+    applied: Vec<String>,
+    starts: Vec<Start>,
+    setting: String,
+    purges: u32,
+}
+
+/// A device of memory: the same step gives the same result.
+struct MemoryRig<'a> {
+    device: Device,
+    forgets: bool,
+    halt_after: usize,
+    log: &'a mut Log,
+    clock: u64,
+}
+
+fn device() -> Device {
+    Device {
+        path: "/dev/memory".into(),
+        name: "memory".into(),
+        transport: Transport::Other,
+        model: Some("Memory".into()),
+        serial: Some("M1".into()),
+        firmware: None,
+        wwid: None,
+        capacity: Bytes::gib(1),
+        logical_sector: 512,
+        physical_sector: 512,
+        rotational: None,
+        discard: true,
+        write_cache: None,
+        link: None,
+        in_use: Vec::new(),
+    }
+}
+
+fn rig(log: &mut Log, forgets: bool) -> MemoryRig<'_> {
+    MemoryRig { device: device(), forgets, halt_after: usize::MAX, log, clock: 1_000_000 }
+}
+
+/// WIPC parts are an eighth of it, whatever the speed.
+fn measure(step: &Step, start: &Start) -> Measurement {
+    let stimulus = step.load.stimulus().unwrap();
+    let mut elapsed = stimulus.until.time.unwrap_or(Nanos::from_secs(60));
+    let mut ios = 1000 + stimulus.seed % 50;
+    let mut complete = true;
+    let mut cursors = BTreeMap::new();
+    if let Some(total) = stimulus.until.bytes {
+        ios = total.0 / stimulus.streams[0].size.0 / 8;
+        let done = start.done.bytes.0 + ios * stimulus.streams[0].size.0;
+        complete = done >= total.0;
+        cursors.insert("SEQ 128K W".to_owned(), Bytes(done % stimulus.active_range.length.0));
+        elapsed = Nanos::from_secs(60);
+    }
+    let streams = stimulus
+        .streams
+        .iter()
+        .map(|s| StreamTally {
+            op: s.op,
+            tally: Tally { ios, bytes: Bytes(ios * s.size.0), ..Tally::default() },
+        })
+        .collect();
+    Measurement {
+        began_unix_ms: 0,
+        elapsed,
+        complete,
+        streams,
+        unmeasured: Vec::new(),
+        intervals: Vec::new(),
+        cursors,
+        cpu: None,
+        fault_count: 0,
+        faults: Vec::new(),
+        verification: None,
+        kernel: None,
+        write_amplification: None,
+        temperature_celsius: None,
+    }
+}
+
+impl Rig for MemoryRig<'_> {
+    fn device(&self) -> &Device {
+        &self.device
+    }
+    fn host(&self) -> Host {
+        Host::default()
+    }
+    fn engine(&self) -> String {
+        "memory".into()
+    }
+    fn now_unix_ms(&self) -> u64 {
+        self.clock
+    }
+    fn forgets(&self) -> bool {
+        self.forgets
+    }
+    fn settle(&mut self, wanted: &Conditions, journal: Journal<'_>) -> Result<Conditions, Halt> {
+        if self.log.setting != "2" {
+            let change = HostChange {
+                setting: SETTING.into(),
+                before: self.log.setting.clone(),
+                after: "2".into(),
+            };
+            journal(&change)?;
+            self.log.setting = "2".into();
+        }
+        Ok(wanted.clone())
+    }
+    fn purge(&mut self) -> Result<Purge, Halt> {
+        self.log.purges += 1;
+        Ok(Purge {
+            method: PurgeMethod::Discard,
+            took: Nanos(1),
+            blank: None,
+            remark: String::new(),
+        })
+    }
+    fn refuse(&self, _: &Step) -> Option<String> {
+        None
+    }
+    fn apply(&mut self, step: &Step, start: &Start, _: Watch<'_>) -> Result<Measurement, Halt> {
+        if self.log.applied.len() >= self.halt_after {
+            return Err(Halt::Stopped);
+        }
+        let place = &step.place;
+        self.log.applied.push(format!("{} {} {}", place.phase, place.round, place.point));
+        self.log.starts.push(start.clone());
+        Ok(measure(step, start))
+    }
+    fn end_load(&mut self) {}
+    fn idle(&mut self, _: Nanos) -> Result<(), Halt> {
+        Ok(())
+    }
+    fn restore(&mut self, change: &HostChange) -> Result<(), Halt> {
+        self.log.setting = change.before.clone();
+        Ok(())
+    }
+}
+
+fn run_settings(change: impl FnOnce(&mut Settings)) -> RunSettings {
+    let mut settings = Settings::new("iops", 7);
+    settings.profile = Profile::Quick;
+    change(&mut settings);
+    RunSettings {
+        version: RECORD_VERSION,
+        software: "steadfast 0".into(),
+        began_unix_ms: 1,
+        engine: "memory".into(),
+        device: device(),
+        settings,
+    }
+}
+
+fn procedure(settings: &RunSettings, amendments: &[Amendment]) -> Box<dyn Procedure> {
+    steadfast_procedures::procedure(&settings.settings, settings.geometry(), amendments).unwrap()
+}
+
+/// A run from its beginning; where `halt_after` steps are done, it halts.
+fn begin(directory: &Path, settings: &RunSettings, rig: &mut MemoryRig<'_>) -> Ending {
+    let ledger = Ledger::create(directory, settings).unwrap();
+    conduct(procedure(settings, &[]).as_ref(), rig, ledger, &[], "steadfast 0", &mut Silent)
+        .unwrap()
+}
+
+fn go_on(directory: &Path, rig: &mut MemoryRig<'_>) -> Result<Ending, Halt> {
+    let (ledger, contents) = Ledger::open(directory).unwrap();
+    let procedure = procedure(&contents.settings, &amendments(&contents.lines));
+    conduct(procedure.as_ref(), rig, ledger, &contents.lines, "steadfast 0", &mut Silent)
+}
+
+fn findings(directory: &Path) -> Findings {
+    let contents = Ledger::read(directory).unwrap();
+    let procedure = procedure(&contents.settings, &amendments(&contents.lines));
+    procedure.study(&contents.into_record())
+}
+
+fn journalled_steps(directory: &Path) -> Vec<String> {
+    let lines = Ledger::read(directory).unwrap().lines;
+    let place = |line: &Line| match &line.entry {
+        Entry::Applied { step, .. } => {
+            Some(format!("{} {} {}", step.place.phase, step.place.round, step.place.point))
+        }
+        _ => None,
+    };
+    lines.iter().filter_map(place).collect()
+}
+
+/// The journal's lines as a crash after each of them would leave them.
+fn broken_off(whole: &Path, broken: &Path, keep: usize) {
+    std::fs::create_dir_all(broken).unwrap();
+    std::fs::copy(whole.join("settings.json"), broken.join("settings.json")).unwrap();
+    let journal = std::fs::read_to_string(whole.join("journal.jsonl")).unwrap();
+    let kept: String = journal.split_inclusive('\n').take(keep).collect();
+    std::fs::write(broken.join("journal.jsonl"), kept).unwrap();
+}
+
+#[test]
+fn a_run_writes_every_step_and_puts_the_host_back() {
+    let scratch = tempfile::tempdir().unwrap();
+    let directory = scratch.path().join("run");
+    let mut log = Log { setting: "0".into(), ..Log::default() };
+    let ending = begin(&directory, &run_settings(|_| ()), &mut rig(&mut log, false));
+    assert_eq!(ending, Ending::Complete);
+    assert_eq!(log.setting, "0");
+    assert_eq!(journalled_steps(&directory), log.applied);
+    assert_eq!(log.applied.len(), 8 + 5 * 9);
+    assert!(findings(&directory).verdict.unwrap().steady);
+}
+
+/// Broken off after every line of its journal, a run on a device that
+/// remembers repeats no finished step, and says what the gap cost.
+#[test]
+fn no_finished_step_is_repeated_wherever_the_run_broke_off() {
+    let scratch = tempfile::tempdir().unwrap();
+    let whole = scratch.path().join("whole");
+    let mut log = Log { setting: "0".into(), ..Log::default() };
+    begin(&whole, &run_settings(|_| ()), &mut rig(&mut log, false));
+    let lines = Ledger::read(&whole).unwrap().lines;
+    for keep in 0..lines.len() {
+        let directory = scratch.path().join(format!("broken-{keep}"));
+        broken_off(&whole, &directory, keep);
+        let finished = journalled_steps(&directory);
+        // A crash leaves the setting changed once the change was journalled.
+        let changed = lines[..keep].iter().any(|l| matches!(l.entry, Entry::HostChange(_)));
+        let setting = if changed { "2" } else { "0" };
+        let mut again = Log { setting: setting.into(), ..Log::default() };
+        assert_eq!(go_on(&directory, &mut rig(&mut again, false)).unwrap(), Ending::Complete);
+        assert!(again.applied.iter().all(|step| !finished.contains(step)), "after {keep} lines");
+        let mut expected = finished.clone();
+        expected.extend(again.applied.clone());
+        assert_eq!(journalled_steps(&directory), expected);
+        assert_eq!(again.setting, "0", "restored after {keep} lines");
+        let findings = findings(&directory);
+        let gaps = findings.caveats.iter().filter(|c| c.id == "gap").count();
+        assert_eq!(
+            gaps,
+            usize::from(
+                !finished.is_empty() && !again.applied.is_empty()
+                    || keep > 2 && finished.is_empty()
+            ),
+            "after {keep} lines"
+        );
+        assert!(findings.verdict.unwrap().steady);
+    }
+}
+
+#[test]
+fn preconditioning_goes_on_from_its_checkpoint() {
+    let scratch = tempfile::tempdir().unwrap();
+    let directory = scratch.path().join("run");
+    let settings = run_settings(|_| ());
+    let mut log = Log::default();
+    let mut first = rig(&mut log, false);
+    first.halt_after = 3;
+    assert_eq!(begin(&directory, &settings, &mut first), Ending::Halted(Halt::Stopped));
+    let mut again = Log::default();
+    go_on(&directory, &mut rig(&mut again, false)).unwrap();
+    assert_eq!(again.applied[0], "wipc 0 4");
+    assert_eq!(again.starts[0].done.bytes, Bytes(3 * (2 << 30) / 8));
+    assert_eq!(again.starts[0].cursors["SEQ 128K W"], Bytes(3 * (2 << 30) / 8));
+    assert_eq!(again.purges, 0, "the purge is not repeated");
+    let text = findings(&directory).caveats.iter().find(|c| c.id == "gap").unwrap().text.clone();
+    assert!(text.contains("stopped on request"), "{text}");
+}
+
+/// A simulated drive has no gap: the findings are those of an unbroken run.
+#[test]
+fn on_a_rig_that_forgets_the_findings_are_identical() {
+    let scratch = tempfile::tempdir().unwrap();
+    let whole = scratch.path().join("whole");
+    begin(&whole, &run_settings(|_| ()), &mut rig(&mut Log::default(), true));
+    let unbroken = findings(&whole);
+    let lines = Ledger::read(&whole).unwrap().lines.len();
+    for keep in (0..lines).step_by(7) {
+        let directory = scratch.path().join(format!("broken-{keep}"));
+        broken_off(&whole, &directory, keep);
+        assert_eq!(
+            go_on(&directory, &mut rig(&mut Log::default(), true)).unwrap(),
+            Ending::Complete
+        );
+        assert_eq!(findings(&directory), unbroken, "after {keep} lines");
+    }
+}
+
+#[test]
+fn the_operator_goes_on_past_the_cap_or_stops() {
+    let scratch = tempfile::tempdir().unwrap();
+    let directory = scratch.path().join("run");
+    begin(
+        &directory,
+        &run_settings(|s| s.rounds_max = Some(4)),
+        &mut rig(&mut Log::default(), false),
+    );
+    assert!(!findings(&directory).verdict.unwrap().steady);
+    let amend = |rounds| {
+        drop(run::reopen(&directory, Some(Amendment::RoundsMax(rounds)), 9).unwrap());
+        let mut log = Log::default();
+        assert_eq!(go_on(&directory, &mut rig(&mut log, false)).unwrap(), Ending::Complete);
+        log.applied.len()
+    };
+    assert_eq!(amend(9), 5 * 9, "rounds 5 to 9: the window begins anew after the gap");
+    assert_eq!(findings(&directory).verdict.unwrap().window, Some((5, 9)));
+    assert_eq!(amend(3), 0, "stopping needs no step");
+    assert!(!findings(&directory).verdict.unwrap().steady);
+}
+
+#[test]
+fn a_ledger_of_another_procedure_is_refused_with_the_step_named() {
+    let scratch = tempfile::tempdir().unwrap();
+    let directory = scratch.path().join("run");
+    begin(&directory, &run_settings(|_| ()), &mut rig(&mut Log::default(), false));
+    let (ledger, contents) = Ledger::open(&directory).unwrap();
+    let other = procedure(&run_settings(|s| s.seed = 8), &[]);
+    let mut log = Log::default();
+    let ending = conduct(
+        other.as_ref(),
+        &mut rig(&mut log, false),
+        ledger,
+        &contents.lines,
+        "steadfast 0",
+        &mut Silent,
+    )
+    .unwrap();
+    let Ending::Halted(Halt::Mismatch(why)) = ending else { panic!("{ending:?}") };
+    assert!(why.contains("another seed") && why.contains("wipc"), "{why}");
+    assert!(log.applied.is_empty());
+}
+
+#[test]
+fn restore_puts_back_what_a_dead_run_had_changed() {
+    let scratch = tempfile::tempdir().unwrap();
+    let whole = scratch.path().join("whole");
+    let mut log = Log { setting: "1".into(), ..Log::default() };
+    begin(&whole, &run_settings(|_| ()), &mut rig(&mut log, false));
+    let directory = scratch.path().join("dead");
+    broken_off(&whole, &directory, 6);
+    let mut put_back = Vec::new();
+    let restored = run::restore(&directory, 9, &mut |change| {
+        put_back.push((change.setting.clone(), change.before.clone()));
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(restored.len(), 1);
+    assert_eq!(put_back, [(SETTING.to_owned(), "1".to_owned())]);
+    assert!(run::restore(&directory, 9, &mut |_| panic!("twice")).unwrap().is_empty());
+}

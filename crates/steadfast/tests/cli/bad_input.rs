@@ -1,0 +1,159 @@
+//! Bad input gets one clear line and a non-zero exit, and touches nothing.
+
+use super::scratch::{LoopDevice, is_root, refuse, run_in, skip, succeed};
+use std::path::Path;
+
+const QUICK: [&str; 7] = ["run", "iops", "--target", "sim:small", "--profile", "quick", "--out"];
+
+fn quick_run(scratch: &Path) {
+    let mut arguments = QUICK.to_vec();
+    arguments.push("run");
+    run_in(scratch, &arguments);
+}
+
+#[test]
+fn what_is_named_wrongly_is_said() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    refuse(here, &["run", "iops", "--target", "/dev/absent"], &["/dev/absent"]);
+    refuse(
+        here,
+        &["run", "iops", "--target", "sim:absent"],
+        &["sim:absent".trim_start_matches("sim:"), "sim:small"],
+    );
+    refuse(here, &["run", "tea", "--target", "sim:small"], &["no procedure 'tea'", "iops"]);
+    refuse(
+        here,
+        &["run", "iops", "--target", "sim:small", "--profile", "pts-3"],
+        &["pts-3", "pts-2.0"],
+    );
+    refuse(
+        here,
+        &["run", "iops", "--target", "sim:small", "--active-range", "0%"],
+        &["percentage"],
+    );
+    refuse(here, &["run", "iops", "--target", "sim:small", "--threads", "0"], &["threads"]);
+    refuse(
+        here,
+        &["run", "iops", "--target", "sim:small", "--meta", "absent.txt"],
+        &["absent.txt"],
+    );
+    refuse(here, &["run", "iops", "--target", "sim:small", "--step-time", "1ns"], &["step time"]);
+    refuse(here, &["run", "iops", "--target", "sim:small", "--engine", "uring"], &["uring"]);
+    refuse(
+        here,
+        &["run", "iops", "--target", "sim:small", "--profile", "pts-1.1", "--class", "client"],
+        &["segments"],
+    );
+    refuse(here, &["measure", "RND 4K", "--target", "sim:small"], &["RND 4K RW65"]);
+    refuse(here, &["measure", "RND 700 R", "--target", "sim:small"], &["700"]);
+    refuse(here, &["measure", "RND 4K R", "--target", "sim:small", "--demand", "4x4"], &["T4Q32"]);
+    refuse(here, &["study", "absent"], &["absent", "not a run directory"]);
+    refuse(here, &["resume", "."], &["not a run directory"]);
+    refuse(here, &["run", "iops", "--target", "."], &["."]);
+    assert_eq!(std::fs::read_dir(here).unwrap().count(), 0, "nothing was made");
+}
+
+#[test]
+fn a_device_too_small_or_a_size_too_large_is_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    refuse(here, &["run", "iops", "--target", "f.bin", "--size", "1MiB"], &["too small"]);
+    refuse(here, &["run", "iops", "--target", "f.bin", "--size", "9000TB"], &["f.bin"]);
+    assert_eq!(std::fs::read_dir(here).unwrap().count(), 0, "nothing was made");
+}
+
+#[test]
+fn an_existing_run_directory_is_never_written_into() {
+    let scratch = tempfile::tempdir().unwrap();
+    std::fs::create_dir(scratch.path().join("run")).unwrap();
+    std::fs::write(scratch.path().join("run/mine"), "x").unwrap();
+    let mut arguments = QUICK.to_vec();
+    arguments.push("run");
+    refuse(scratch.path(), &arguments, &["exists already", "resume"]);
+    assert_eq!(std::fs::read_dir(scratch.path().join("run")).unwrap().count(), 1);
+}
+
+#[test]
+fn an_edited_or_newer_ledger_is_refused_by_every_reader() {
+    let scratch = tempfile::tempdir().unwrap();
+    quick_run(scratch.path());
+    let journal = scratch.path().join("run/journal.jsonl");
+    let whole = std::fs::read_to_string(&journal).unwrap();
+    std::fs::write(&journal, whole.replacen("\"ios\":", "\"ios\":1", 1)).unwrap();
+    for command in ["study", "report", "resume", "restore"] {
+        refuse(scratch.path(), &[command, "run"], &["journal.jsonl, line", "edited"]);
+    }
+    std::fs::write(&journal, &whole).unwrap();
+    let settings = scratch.path().join("run/settings.json");
+    let newer = std::fs::read_to_string(&settings).unwrap();
+    std::fs::write(&settings, newer.replacen("\"version\": 1", "\"version\": 9", 1)).unwrap();
+    refuse(scratch.path(), &["study", "run"], &["format 9", "newer"]);
+}
+
+#[test]
+fn a_truncated_journal_is_an_unfinished_run() {
+    let scratch = tempfile::tempdir().unwrap();
+    quick_run(scratch.path());
+    let journal = scratch.path().join("run/journal.jsonl");
+    let whole = std::fs::read(&journal).unwrap();
+    std::fs::write(&journal, &whole[..whole.len() / 2]).unwrap();
+    let text = succeed(scratch.path(), &["study", "run"]);
+    assert!(text.contains("not finished"), "{text}");
+    run_in(scratch.path(), &["resume", "run"]);
+    let text = succeed(scratch.path(), &["study", "run"]);
+    assert!(!text.contains("not finished"), "{text}");
+}
+
+#[test]
+fn a_block_device_needs_its_name_and_the_right_one() {
+    let test = "a_block_device_needs_its_name_and_the_right_one";
+    let Some(device) = LoopDevice::new(test, 256) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let run = ["run", "iops", "--profile", "quick", "--target", &device.path, "--out", "run"];
+    refuse(scratch.path(), &run, &["--yes-destroy", device.name()]);
+    let mut wrong = run.to_vec();
+    wrong.extend(["--yes-destroy", "loop999"]);
+    refuse(scratch.path(), &wrong, &["loop999"]);
+    refuse(
+        scratch.path(),
+        &["measure", "RND 4K W", "--target", &device.path, "--time", "1s"],
+        &["--yes-destroy"],
+    );
+    assert!(!scratch.path().join("run").exists());
+    succeed(scratch.path(), &["measure", "RND 4K R", "--target", &device.path, "--time", "1s"]);
+}
+
+/// The run directory lies on the device that would be overwritten.
+#[test]
+fn the_disk_that_holds_the_run_directory_is_refused() {
+    let test = "the_disk_that_holds_the_run_directory_is_refused";
+    let Some(device) = LoopDevice::new(test, 256) else { return };
+    let made = std::process::Command::new("mkfs.ext4").args(["-q", &device.path]).status();
+    if !made.is_ok_and(|status| status.success()) {
+        return skip(test, "mkfs.ext4 is not installed");
+    }
+    let mount = tempfile::tempdir().unwrap();
+    let status =
+        std::process::Command::new("mount").arg(&device.path).arg(mount.path()).status().unwrap();
+    assert!(status.success() && is_root());
+    let out = mount.path().join("run");
+    let arguments = [
+        "run",
+        "iops",
+        "--profile",
+        "quick",
+        "--target",
+        &device.path,
+        "--yes-destroy",
+        device.name(),
+        "--out",
+        out.to_str().unwrap(),
+    ];
+    let output = run_in(mount.path(), &arguments);
+    let status = std::process::Command::new("umount").arg(mount.path()).status().unwrap();
+    assert!(status.success());
+    let text = super::scratch::stderr(&output);
+    assert_eq!(super::scratch::code(&output), 1, "{text}");
+    assert!(text.contains("mounted"), "{text}");
+}

@@ -1,0 +1,157 @@
+//! Real I/O on loop devices: our counts, the kernel's, fio's.
+
+use super::scratch::{LoopDevice, Throttle, code, run_in, skip, stderr, stdout, steadfast};
+use std::process::Command;
+use steadfast_domain::{Entry, Measurement, Op};
+use steadfast_runner::Ledger;
+
+/// I/Os per second that the throttle allows: a prime.
+const THROTTLED: u32 = 1009;
+
+/// Every I/O that a step made, measured or not: reads, writes, and their bytes.
+fn issued(measurement: &Measurement, op: Op) -> (u64, u64) {
+    let tally = measurement.direction(op);
+    let outside = measurement.unmeasured.iter().filter(|u| u.op == op);
+    let (ios, bytes) = outside.fold((0, 0), |(ios, bytes), u| (ios + u.ios, bytes + u.bytes.0));
+    (tally.ios + ios, tally.bytes.0 + bytes)
+}
+
+/// The complete quick IOPS test on a loop device; every step must agree with
+/// /proc/diskstats.
+#[test]
+fn every_step_of_the_quick_test_agrees_with_diskstats() {
+    let test = "every_step_of_the_quick_test_agrees_with_diskstats";
+    let Some(device) = LoopDevice::new(test, 256) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let arguments = [
+        "run",
+        "iops",
+        "--profile",
+        "quick",
+        "--step-time",
+        "300ms",
+        "--target",
+        &device.path,
+        "--yes-destroy",
+        device.name(),
+        "--out",
+        "run",
+    ];
+    let output = run_in(scratch.path(), &arguments);
+    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+    let lines = Ledger::read(&scratch.path().join("run")).unwrap().lines;
+    let mut checked = 0;
+    for line in &lines {
+        let Entry::Applied { step, outcome } = &line.entry else { continue };
+        let measurement = &outcome.measurement;
+        let Some(kernel) = measurement.kernel else { continue };
+        assert_eq!((kernel.read_merges, kernel.write_merges), (0, 0), "{}: merges", step.place);
+        assert_eq!(issued(measurement, Op::Read).1, kernel.read_bytes.0, "{}", step.place);
+        assert_eq!(issued(measurement, Op::Write).1, kernel.write_bytes.0, "{}", step.place);
+        let whole = step.load.stimulus().unwrap().streams[0].size.0 <= 65_536;
+        if whole {
+            assert_eq!(issued(measurement, Op::Read).0, kernel.reads, "{}", step.place);
+            assert_eq!(issued(measurement, Op::Write).0, kernel.writes, "{}", step.place);
+        }
+        checked += 1;
+    }
+    assert!(checked >= 5 * 9, "{checked} steps were checked");
+    let nomerges = format!("/sys/block/{}/queue/nomerges", device.name());
+    assert_eq!(std::fs::read_to_string(nomerges).unwrap().trim(), "0", "the host is as before");
+}
+
+fn measured_iops(throttle: &Throttle, device: &LoopDevice, pattern: &str) -> f64 {
+    let mut command = steadfast();
+    command.args([
+        "measure",
+        pattern,
+        "--target",
+        &device.path,
+        "--demand",
+        "T1Q16",
+        "--ramp",
+        "1s",
+        "--time",
+        "5s",
+        "--yes-destroy",
+        device.name(),
+        "--json",
+    ]);
+    let output = throttle.run(&mut command);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let answer: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    answer["iops"].as_f64().unwrap()
+}
+
+/// fio on the same device under the same throttle.
+fn fio_iops(throttle: &Throttle, device: &LoopDevice, direction: &str) -> Option<f64> {
+    let mut command = Command::new("fio");
+    command.args([
+        "--name=x",
+        "--ioengine=io_uring",
+        "--direct=1",
+        "--bs=4k",
+        "--iodepth=16",
+        "--runtime=5",
+        "--ramp_time=1",
+        "--time_based",
+        "--norandommap",
+        "--randrepeat=0",
+        "--output-format=json",
+    ]);
+    command.arg(format!("--filename={}", device.path)).arg(format!("--rw=rand{direction}"));
+    let output = throttle.run(&mut command);
+    let text = stdout(&output);
+    let json: serde_json::Value = serde_json::from_str(text.get(text.find('{')?..)?).ok()?;
+    json["jobs"][0][direction]["iops"].as_f64()
+}
+
+/// A device that does exactly so many I/Os a second is measured to do that,
+/// and fio says the same.
+#[test]
+fn a_throttled_device_measures_as_its_throttle_and_as_fio_says() {
+    let test = "a_throttled_device_measures_as_its_throttle_and_as_fio_says";
+    let Some(device) = LoopDevice::new(test, 256) else { return };
+    let Some(throttle) = Throttle::new(test, &device, THROTTLED) else { return };
+    let has_fio = Command::new("fio").arg("--version").output().is_ok();
+    for (pattern, direction) in [("RND 4K R", "read"), ("RND 4K W", "write")] {
+        let ours = measured_iops(&throttle, &device, pattern);
+        let expected = f64::from(THROTTLED);
+        assert!((ours / expected - 1.0).abs() < 0.02, "{pattern}: {ours} of {expected}");
+        if !has_fio {
+            skip(test, "fio is not installed: no second opinion");
+            continue;
+        }
+        let theirs = fio_iops(&throttle, &device, direction).unwrap();
+        assert!((ours / theirs - 1.0).abs() < 0.02, "{pattern}: {ours}, fio {theirs}");
+    }
+}
+
+/// A scratch file with real O_DIRECT I/O, verified: nothing that this run wrote
+/// reads back otherwise.
+#[test]
+fn what_was_written_reads_back() {
+    let scratch = tempfile::tempdir().unwrap();
+    let output = run_in(
+        scratch.path(),
+        &[
+            "measure",
+            "RND 4K RW50",
+            "--target",
+            "f.bin",
+            "--size",
+            "64MiB",
+            "--demand",
+            "T2Q8",
+            "--time",
+            "2s",
+            "--verify",
+            "--json",
+        ],
+    );
+    assert!(output.status.success(), "{}", stderr(&output));
+    let answer: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let verification = &answer["measurement"]["verification"];
+    assert_eq!(verification["miscompares"], 0);
+    assert!(verification["sectors_right"].as_u64().unwrap() > 0, "{verification}");
+}

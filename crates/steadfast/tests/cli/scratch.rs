@@ -1,0 +1,152 @@
+//! What tests need: the program, loop devices, and a way to say that something
+//! is missing here.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// The program under test.
+pub fn steadfast() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_steadfast"));
+    command.stdin(Stdio::null());
+    command
+}
+
+/// Runs the program in a directory.
+pub fn run_in(directory: &Path, arguments: &[&str]) -> Output {
+    steadfast().current_dir(directory).args(arguments).output().unwrap()
+}
+
+pub fn code(output: &Output) -> i32 {
+    output.status.code().unwrap_or(-1)
+}
+
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+pub fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Runs the program, which must succeed.
+#[track_caller]
+pub fn succeed(directory: &Path, arguments: &[&str]) -> String {
+    let output = run_in(directory, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+    stdout(&output)
+}
+
+/// Runs the program, which must fail with one line that says all of `parts`.
+#[track_caller]
+pub fn refuse(directory: &Path, arguments: &[&str], parts: &[&str]) {
+    let output = run_in(directory, arguments);
+    let text = stderr(&output);
+    assert!(matches!(code(&output), 1 | 2), "{arguments:?}: {:?} {text}", output.status);
+    assert!(!text.contains("panicked"), "{text}");
+    for part in parts {
+        assert!(text.contains(part), "{arguments:?} should say '{part}': {text}");
+    }
+}
+
+pub fn is_root() -> bool {
+    // SAFETY: geteuid has no preconditions and cannot fail.
+    unsafe { libc::geteuid() == 0 }
+}
+
+/// Says why a test does nothing here.
+pub fn skip(test: &str, reason: &str) {
+    eprintln!("SKIPPED: {test}: {reason}");
+}
+
+/// A loop device over a file, removed at the end.
+pub struct LoopDevice {
+    pub path: String,
+    _backing: tempfile::NamedTempFile,
+}
+
+impl LoopDevice {
+    /// `None` with the reason printed where loop devices cannot be had.
+    pub fn new(test: &str, mib: u64) -> Option<LoopDevice> {
+        if !is_root() {
+            skip(test, "needs root for a loop device");
+            return None;
+        }
+        let backing = tempfile::NamedTempFile::new().unwrap();
+        backing.as_file().set_len(mib << 20).unwrap();
+        let output =
+            Command::new("losetup").args(["--find", "--show"]).arg(backing.path()).output();
+        match output {
+            Ok(output) if output.status.success() => {
+                let path = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+                Some(LoopDevice { path, _backing: backing })
+            }
+            Ok(output) => {
+                skip(test, &format!("losetup: {}", String::from_utf8_lossy(&output.stderr).trim()));
+                None
+            }
+            Err(error) => {
+                skip(test, &format!("losetup: {error}"));
+                None
+            }
+        }
+    }
+
+    /// `loop3`.
+    pub fn name(&self) -> &str {
+        self.path.trim_start_matches("/dev/")
+    }
+
+    /// `7:3`.
+    pub fn numbers(&self) -> String {
+        let path = format!("/sys/block/{}/dev", self.name());
+        std::fs::read_to_string(path).unwrap().trim().to_owned()
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["--detach", &self.path]).status();
+    }
+}
+
+/// A cgroup that lets a device do only so many I/Os a second.
+pub struct Throttle {
+    group: PathBuf,
+}
+
+impl Throttle {
+    /// `None` with the reason printed where there is no cgroup v1 blkio.
+    pub fn new(test: &str, device: &LoopDevice, iops: u32) -> Option<Throttle> {
+        let root = Path::new("/sys/fs/cgroup/blkio");
+        if !root.join("blkio.throttle.read_iops_device").exists() {
+            skip(test, "no cgroup v1 blkio throttle on this machine");
+            return None;
+        }
+        let group = root.join(format!("steadfast-test-{}-{}", std::process::id(), device.name()));
+        std::fs::create_dir(&group).unwrap();
+        let throttle = Throttle { group };
+        for direction in ["read", "write"] {
+            let file = throttle.group.join(format!("blkio.throttle.{direction}_iops_device"));
+            std::fs::write(file, format!("{} {iops}", device.numbers())).unwrap();
+        }
+        Some(throttle)
+    }
+
+    /// Runs a command inside the group.
+    pub fn run(&self, command: &mut Command) -> Output {
+        use std::os::unix::process::CommandExt;
+        let procs = self.group.join("cgroup.procs");
+        // SAFETY: between fork and exec only open, write and close are called,
+        // on a path that was allocated before.
+        unsafe {
+            command.pre_exec(move || std::fs::write(&procs, "0"));
+        }
+        command.output().unwrap()
+    }
+}
+
+impl Drop for Throttle {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.group);
+    }
+}

@@ -1,0 +1,151 @@
+//! Whole procedures on a simulated drive.
+
+use super::scratch::{code, run_in, stdout, succeed};
+use std::path::Path;
+
+/// Files that a finished run leaves.
+const FILES: [&str; 8] = [
+    "settings.json",
+    "journal.jsonl",
+    "findings.json",
+    "report.pdf",
+    "report.html",
+    "iops.csv",
+    "steps.csv",
+    "rounds.csv",
+];
+
+fn findings(directory: &Path) -> serde_json::Value {
+    let text = std::fs::read_to_string(directory.join("findings.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn the_full_method_ends_in_a_report_that_says_simulated() {
+    let scratch = tempfile::tempdir().unwrap();
+    let shown = succeed(scratch.path(), &["run", "iops", "--target", "sim:small", "--out", "run"]);
+    assert!(
+        shown.contains("SIMULATED") && shown.contains("0.5") && shown.contains("1024"),
+        "{shown}"
+    );
+    let run = scratch.path().join("run");
+    for file in FILES {
+        assert!(run.join(file).metadata().unwrap().len() > 100, "{file}");
+    }
+    let findings = findings(&run);
+    assert_eq!(findings["simulated"], true);
+    assert_eq!(findings["verdict"]["steady"], true);
+    assert_eq!(findings["form_pages"].as_array().unwrap().len(), 8);
+    assert_eq!(findings["verdict"]["tracks"].as_array().unwrap().len(), 3);
+    let html = std::fs::read_to_string(run.join("report.html")).unwrap();
+    assert!(html.contains("SIMULATED"));
+    assert!(std::fs::read(run.join("report.pdf")).unwrap().starts_with(b"%PDF"));
+}
+
+#[test]
+fn study_and_report_compute_the_same_again() {
+    let scratch = tempfile::tempdir().unwrap();
+    let arguments = ["run", "iops", "--target", "sim:small", "--profile", "quick", "--out", "run"];
+    run_in(scratch.path(), &arguments);
+    let run = scratch.path().join("run");
+    let before = findings(&run);
+    std::fs::remove_file(run.join("findings.json")).unwrap();
+    let printed: serde_json::Value =
+        serde_json::from_str(&succeed(scratch.path(), &["study", "run", "--json"])).unwrap();
+    assert_eq!(printed, before);
+    assert_eq!(findings(&run), before);
+    std::fs::remove_file(run.join("report.html")).unwrap();
+    let written = succeed(scratch.path(), &["report", "run", "--format", "html,csv"]);
+    assert!(written.contains("report.html") && written.contains("iops.csv"));
+    let text = succeed(scratch.path(), &["report", "run", "--format", "text"]);
+    assert!(text.contains("NOT THE FULL METHOD"), "{text}");
+}
+
+#[test]
+fn a_run_that_is_never_steady_exits_with_3_and_goes_on_when_told() {
+    let scratch = tempfile::tempdir().unwrap();
+    let arguments = [
+        "run",
+        "iops",
+        "--target",
+        "sim:small",
+        "--profile",
+        "quick",
+        "--max-rounds",
+        "3",
+        "--out",
+        "run",
+    ];
+    let output = run_in(scratch.path(), &arguments);
+    assert_eq!(code(&output), 3);
+    assert!(stdout(&output).contains("NOT ACHIEVED"), "{}", stdout(&output));
+    let output = run_in(scratch.path(), &["resume", "run", "--rounds", "25"]);
+    assert!(matches!(code(&output), 0 | 3), "{output:?}");
+    let rounds = std::fs::read_to_string(scratch.path().join("run/rounds.csv")).unwrap();
+    assert!(rounds.lines().count() > 4, "{rounds}");
+}
+
+#[test]
+fn a_plan_touches_nothing_and_tells_both_ends() {
+    let scratch = tempfile::tempdir().unwrap();
+    let text = succeed(
+        scratch.path(),
+        &["plan", "iops", "--target", "absent.bin", "--size", "4GiB", "--assume", "100MB"],
+    );
+    assert!(text.contains("5 to 25 rounds of 56 steps"), "{text}");
+    assert!(text.contains("RND 1024K R, RND 128K R"), "{text}");
+    assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0);
+    let json: serde_json::Value = serde_json::from_str(&succeed(
+        scratch.path(),
+        &["plan", "iops", "--target", "sim:small", "--json"],
+    ))
+    .unwrap();
+    assert_eq!(json["best_seconds"], 5.0 * 56.0 * 60.0);
+    assert_eq!(json["worst_seconds"], 25.0 * 56.0 * 60.0);
+}
+
+#[test]
+fn measure_answers_in_the_standards_notation() {
+    let scratch = tempfile::tempdir().unwrap();
+    let text = succeed(
+        scratch.path(),
+        &[
+            "measure",
+            "RND 4K RW65",
+            "--target",
+            "sim:small",
+            "--demand",
+            "T2Q8",
+            "--time",
+            "5s",
+            "--yes-destroy",
+            "SIM-SMALL",
+        ],
+    );
+    assert!(
+        text.contains("SIMULATED") && text.contains("reads") && text.contains("writes"),
+        "{text}"
+    );
+    let json: serde_json::Value = serde_json::from_str(&succeed(
+        scratch.path(),
+        &["measure", "RND 4K R", "--target", "sim:small", "--time", "3s", "--json"],
+    ))
+    .unwrap();
+    let iops = json["iops"].as_f64().unwrap();
+    let ios = json["measurement"]["streams"][0]["tally"]["ios"].as_f64().unwrap();
+    assert!((iops - ios / 3.0).abs() < 1e-6);
+}
+
+#[test]
+fn completions_and_the_manual_page_are_generated() {
+    let scratch = tempfile::tempdir().unwrap();
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(succeed(scratch.path(), &["completions", shell]).contains("yes-destroy"));
+    }
+    let man = succeed(scratch.path(), &["man"]);
+    assert!(man.contains(".TH") && man.contains("resume"), "{man}");
+    for command in ["devices", "plan", "run", "measure", "resume", "restore", "study", "report"] {
+        let help = succeed(scratch.path(), &[command, "--help"]);
+        assert!(help.contains("Example"), "{command}: {help}");
+    }
+}
