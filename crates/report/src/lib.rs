@@ -1,1 +1,39 @@
+//! Findings as a PDF, a web page, CSV files and text.
+//!
+//! This crate knows no procedure by name: it draws what a `Findings` holds. Each
+//! plot is drawn once, as SVG, and stands in the page and in the PDF alike. All
+//! text is taken as untrusted and escaped for where it goes.
+#![forbid(unsafe_code)]
 
+mod csv;
+mod date;
+mod html;
+mod number;
+mod pdf;
+mod svg;
+mod text;
+
+pub use csv::{csv, tables};
+pub use date::date_stamp;
+pub use html::html;
+pub use pdf::pdf;
+pub use svg::svg;
+pub use text::text;
+
+/// What is not in the findings: when this report was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Printed {
+    /// Milliseconds since 1970 (UTC).
+    pub report_unix_ms: u64,
+}
+
+/// Why a report could not be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReportError {
+    /// The typesetter refused the document.
+    #[error("the PDF cannot be typeset: {0}")]
+    Typeset(String),
+    /// The findings cannot be handed to the typesetter.
+    #[error("the findings cannot be written as JSON: {0}")]
+    Encode(String),
+}

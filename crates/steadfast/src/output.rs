@@ -38,7 +38,7 @@ pub fn write(
     for format in formats {
         match format {
             Format::Html => {
-                let page = steadfast_report::html(findings, &printed)?;
+                let page = steadfast_report::html(findings, &printed);
                 files.push(put(directory, "report.html", page.as_bytes())?);
             }
             Format::Pdf => {

@@ -1,0 +1,81 @@
+//! Tables as CSV (RFC 4180). Numbers are unrounded; an absent value is empty.
+
+use steadfast_domain::Findings;
+use steadfast_domain::findings::{Cell, Exhibit, Table};
+
+/// A table as CSV.
+pub fn csv(table: &Table) -> String {
+    let mut out = String::new();
+    let head =
+        std::iter::once(table.corner.as_str()).chain(table.columns.iter().map(String::as_str));
+    line(&mut out, head.map(field));
+    for row in &table.rows {
+        let cells = row.cells.iter().map(|cell| match cell {
+            Cell::Number { value, .. } if value.is_finite() => value.to_string(),
+            Cell::Text(text) => field(text),
+            Cell::Number { .. } | Cell::Missing => String::new(),
+        });
+        line(&mut out, std::iter::once(field(&row.head)).chain(cells));
+    }
+    out
+}
+
+/// Every table of the findings: file name and content.
+pub fn tables(findings: &Findings) -> Vec<(String, String)> {
+    let pages = findings.form_pages.iter().chain(&findings.chapters);
+    let exhibits = findings.summary.iter().chain(pages.flat_map(|page| &page.exhibits));
+    let printed = exhibits.filter_map(|exhibit| match exhibit {
+        Exhibit::Table(table) => Some(table),
+        _ => None,
+    });
+    printed
+        .chain(&findings.long_tables)
+        .map(|table| (format!("{}.csv", file_stem(&table.id)), csv(table)))
+        .collect()
+}
+
+/// Letters, digits and dashes: a table's id never leaves its directory.
+fn file_stem(id: &str) -> String {
+    id.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
+}
+
+fn line(out: &mut String, fields: impl Iterator<Item = String>) {
+    out.push_str(&fields.collect::<Vec<_>>().join(","));
+    out.push_str("\r\n");
+}
+
+/// A text field: quoted where it must be, and with an apostrophe before what a
+/// spreadsheet would run as a formula.
+fn field(text: &str) -> String {
+    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let text = if formula { format!("'{text}") } else { text.to_owned() };
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::findings::Row;
+
+    #[test]
+    fn fields_are_quoted_and_formulas_disarmed() {
+        let table = Table {
+            id: "../x".into(),
+            title: String::new(),
+            corner: "Block, size".into(),
+            spanner: None,
+            columns: vec!["100/0".into(), "=1+1".into()],
+            rows: vec![Row {
+                head: "say \"4K\"".into(),
+                cells: vec![Cell::number(Some(0.1), 1), Cell::Missing],
+                strong: false,
+            }],
+        };
+        assert_eq!(csv(&table), "\"Block, size\",100/0,'=1+1\r\n\"say \"\"4K\"\"\",0.1,\r\n");
+        assert_eq!(file_stem(&table.id), "---x");
+    }
+}

@@ -1,0 +1,136 @@
+//! Columns in perspective: one row of columns per series, one column per
+//! category.
+//!
+//! The row with the lowest columns stands in front, so that no row hides one
+//! behind it wholly; rows behind are drawn first.
+
+use super::axis::Ruler;
+use super::paint::{Anchor, Drawing, GRID, INK, colour};
+use steadfast_domain::findings::{Plot, Scale, Series};
+
+const WIDTH: f64 = 860.0;
+const HEIGHT: f64 = 520.0;
+/// The front left corner of the floor.
+const ORIGIN: (f64, f64) = (110.0, 455.0);
+/// How far the floor's front edge runs.
+const ACROSS: f64 = 470.0;
+/// How far the floor runs back: right and up.
+const BACK: (f64, f64) = (190.0, 135.0);
+/// Height of the highest column.
+const RISE: f64 = 285.0;
+/// Part of its field that a column fills.
+const FILL: f64 = 0.62;
+
+/// From part of the width, depth and height to the paper.
+fn project(across: f64, back: f64, up: f64) -> (f64, f64) {
+    (ORIGIN.0 + across * ACROSS + back * BACK.0, ORIGIN.1 - back * BACK.1 - up * RISE)
+}
+
+pub fn draw(plot: &Plot) -> String {
+    let names: &[String] = match &plot.x.scale {
+        Scale::Categories(names) => names,
+        _ => &[],
+    };
+    let values: Vec<f64> =
+        plot.series.iter().flat_map(|s| &s.points).filter_map(|(_, y)| *y).collect();
+    let ruler = Ruler::new(&plot.y.scale, &values);
+    let mut drawing = Drawing::new(WIDTH, HEIGHT);
+    room(&mut drawing, &ruler, plot);
+    if !values.iter().any(|v| v.is_finite()) {
+        drawing.text(project(0.5, 0.5, 0.5), 16.0, Anchor::Middle, "no values");
+    }
+    let rows = rows(&plot.series);
+    let depth = rows.len().max(1) as f64;
+    for (position, (index, series)) in rows.iter().enumerate().rev() {
+        let back = (position as f64 + (1.0 - FILL) / 2.0) / depth;
+        for (x, y) in &series.points {
+            let Some(up) = y.and_then(|y| ruler.place(y)) else { continue };
+            let across = (x + (1.0 - FILL) / 2.0) / names.len().max(1) as f64;
+            let size = (FILL / names.len().max(1) as f64, FILL / depth);
+            column(&mut drawing, (across, back), size, up.clamp(0.0, 1.0), colour(*index));
+        }
+    }
+    labels(&mut drawing, names, &rows, plot);
+    drawing.finish()
+}
+
+/// The series from front to back, with the index of their colour: lowest sum first.
+fn rows(series: &[Series]) -> Vec<(usize, &Series)> {
+    let sum = |s: &Series| s.points.iter().filter_map(|(_, y)| *y).sum::<f64>();
+    let mut rows: Vec<(usize, &Series)> = series.iter().enumerate().collect();
+    rows.sort_by(|a, b| sum(a.1).total_cmp(&sum(b.1)));
+    rows
+}
+
+/// Floor, back wall and side wall with the value grid.
+fn room(drawing: &mut Drawing, ruler: &Ruler, plot: &Plot) {
+    let corner = |a, b, u| project(a, b, u);
+    drawing.polygon(
+        &[corner(0., 0., 0.), corner(1., 0., 0.), corner(1., 1., 0.), corner(0., 1., 0.)],
+        "#f4f4f4",
+        GRID,
+    );
+    drawing.polygon(
+        &[corner(0., 1., 0.), corner(1., 1., 0.), corner(1., 1., 1.), corner(0., 1., 1.)],
+        "#fbfbfb",
+        GRID,
+    );
+    drawing.polygon(
+        &[corner(0., 0., 0.), corner(0., 1., 0.), corner(0., 1., 1.), corner(0., 0., 1.)],
+        "#f8f8f8",
+        GRID,
+    );
+    for (up, label) in &ruler.ticks.labelled {
+        drawing.line(corner(0., 0., *up), corner(0., 1., *up), GRID, 1.0);
+        drawing.line(corner(0., 1., *up), corner(1., 1., *up), GRID, 1.0);
+        let (x, y) = corner(0., 0., *up);
+        drawing.text((x - 8.0, y + 4.5), 13.0, Anchor::End, label);
+    }
+    let (_, middle) = corner(0., 0., 0.5);
+    drawing.text_upwards((20.0, middle), 14.0, &plot.y.label);
+}
+
+fn column(drawing: &mut Drawing, at: (f64, f64), size: (f64, f64), up: f64, colour: &str) {
+    let corner = |a: f64, b: f64, u: f64| project(at.0 + a * size.0, at.1 + b * size.1, u);
+    let front = [corner(0., 0., 0.), corner(1., 0., 0.), corner(1., 0., up), corner(0., 0., up)];
+    let side = [corner(1., 0., 0.), corner(1., 1., 0.), corner(1., 1., up), corner(1., 0., up)];
+    let top = [corner(0., 0., up), corner(1., 0., up), corner(1., 1., up), corner(0., 1., up)];
+    drawing.polygon(&side, &shade(colour, 0.62), INK);
+    drawing.polygon(&front, &shade(colour, 0.85), INK);
+    drawing.polygon(&top, &lighten(colour, 0.35), INK);
+}
+
+fn labels(drawing: &mut Drawing, names: &[String], rows: &[(usize, &Series)], plot: &Plot) {
+    let fields = names.len().max(1) as f64;
+    for (index, name) in names.iter().enumerate() {
+        let (x, y) = project((index as f64 + 0.5) / fields, 0.0, 0.0);
+        drawing.text((x, y + 18.0), 13.0, Anchor::Middle, name);
+    }
+    let (x, y) = project(0.5, 0.0, 0.0);
+    drawing.text((x, y + 42.0), 14.0, Anchor::Middle, &plot.x.label);
+    let depth = rows.len().max(1) as f64;
+    for (position, (_, series)) in rows.iter().enumerate() {
+        let (x, y) = project(1.0, (position as f64 + 0.5) / depth, 0.0);
+        drawing.text((x + 9.0, y + 4.5), 12.5, Anchor::Start, &series.name);
+    }
+}
+
+fn channels(colour: &str) -> [f64; 3] {
+    let channel = |at: usize| {
+        colour.get(at..at + 2).and_then(|hex| u8::from_str_radix(hex, 16).ok()).unwrap_or(0)
+    };
+    [1, 3, 5].map(|at| f64::from(channel(at)))
+}
+
+fn mixed(colour: &str, f: impl Fn(f64) -> f64) -> String {
+    let [r, g, b] = channels(colour).map(|c| f(c).round().clamp(0.0, 255.0) as u8);
+    format!("#{r:02x}{g:02x}{b:02x}")
+}
+
+fn shade(colour: &str, factor: f64) -> String {
+    mixed(colour, |c| c * factor + 26.0 * (1.0 - factor))
+}
+
+fn lighten(colour: &str, part: f64) -> String {
+    mixed(colour, |c| c + (255.0 - c) * part)
+}

@@ -1,0 +1,154 @@
+//! The pencil: SVG elements with escaped text, and what series look like.
+
+use std::fmt::Write;
+
+/// Fonts of the PDF first, then what a browser has.
+pub const FONT: &str = "Libertinus Serif, Georgia, Times New Roman, serif";
+/// Axes and labels.
+pub const INK: &str = "#222222";
+/// Grid lines.
+pub const GRID: &str = "#dddddd";
+/// Grid lines between labelled ones.
+pub const FAINT: &str = "#eeeeee";
+
+/// Colours that colour-blind readers can tell apart (after Okabe and Ito 2008,
+/// darkened for paper, and two more).
+const COLOURS: [&str; 10] = [
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#b8860b", "#56b4e9", "#7b3294",
+    "#666666", "#8c510a",
+];
+
+/// The colour of a series.
+pub fn colour(index: usize) -> &'static str {
+    COLOURS[index % COLOURS.len()]
+}
+
+/// Text between tags.
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            // XML 1.0 has no other control characters, not even escaped.
+            c if c.is_control() && !matches!(c, '\n' | '\t') => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Where a text is anchored.
+#[derive(Clone, Copy)]
+pub enum Anchor {
+    /// It begins here.
+    Start,
+    /// It is centred here.
+    Middle,
+    /// It ends here.
+    End,
+}
+
+/// A drawing in progress.
+pub struct Drawing {
+    body: String,
+    width: f64,
+    height: f64,
+}
+
+impl Drawing {
+    pub fn new(width: f64, height: f64) -> Self {
+        Drawing { body: String::new(), width, height }
+    }
+
+    fn add(&mut self, element: std::fmt::Arguments<'_>) {
+        // Writing to a String cannot fail.
+        let _ = self.body.write_fmt(element);
+        self.body.push('\n');
+    }
+
+    pub fn line(&mut self, from: (f64, f64), to: (f64, f64), stroke: &str, width: f64) {
+        self.add(format_args!(
+            r#"<line x1="{:.2}" y1="{:.2}" x2="{:.2}" y2="{:.2}" stroke="{stroke}" stroke-width="{width}"/>"#,
+            from.0, from.1, to.0, to.1
+        ));
+    }
+
+    pub fn path(&mut self, points: &[(f64, f64)], stroke: &str, width: f64, dash: Option<&str>) {
+        let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.2},{y:.2}")).collect();
+        let dash = dash.map(|d| format!(r#" stroke-dasharray="{d}""#)).unwrap_or_default();
+        self.add(format_args!(
+            r#"<polyline points="{}" fill="none" stroke="{stroke}" stroke-width="{width}" stroke-linejoin="round"{dash}/>"#,
+            points.join(" ")
+        ));
+    }
+
+    pub fn polygon(&mut self, points: &[(f64, f64)], fill: &str, stroke: &str) {
+        let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.2},{y:.2}")).collect();
+        self.add(format_args!(
+            r#"<polygon points="{}" fill="{fill}" stroke="{stroke}" stroke-width="0.6" stroke-linejoin="round"/>"#,
+            points.join(" ")
+        ));
+    }
+
+    pub fn frame(&mut self, left: f64, top: f64, width: f64, height: f64) {
+        self.add(format_args!(
+            r#"<rect x="{left:.2}" y="{top:.2}" width="{width:.2}" height="{height:.2}" fill="none" stroke="{INK}" stroke-width="1"/>"#
+        ));
+    }
+
+    pub fn text(&mut self, at: (f64, f64), size: f64, anchor: Anchor, text: &str) {
+        let anchor = match anchor {
+            Anchor::Start => "start",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        };
+        self.add(format_args!(
+            r#"<text x="{:.2}" y="{:.2}" font-size="{size}" text-anchor="{anchor}" fill="{INK}">{}</text>"#,
+            at.0,
+            at.1,
+            escape(text)
+        ));
+    }
+
+    pub fn text_upwards(&mut self, at: (f64, f64), size: f64, text: &str) {
+        self.add(format_args!(
+            r#"<text x="{0:.2}" y="{1:.2}" font-size="{size}" text-anchor="middle" fill="{INK}" transform="rotate(-90 {0:.2} {1:.2})">{2}</text>"#,
+            at.0,
+            at.1,
+            escape(text)
+        ));
+    }
+
+    /// A marker: its shape tells series apart where colours do not.
+    pub fn marker(&mut self, index: usize, at: (f64, f64), colour: &str) {
+        let (x, y) = at;
+        let r = 3.6;
+        let filled = index < 5;
+        let fill = if filled { colour } else { "#ffffff" };
+        let corners: Vec<(f64, f64)> = match index % 5 {
+            0 => {
+                self.add(format_args!(
+                    r#"<circle cx="{x:.2}" cy="{y:.2}" r="{r}" fill="{fill}" stroke="{colour}" stroke-width="1.2"/>"#
+                ));
+                return;
+            }
+            1 => vec![(x - r, y - r), (x + r, y - r), (x + r, y + r), (x - r, y + r)],
+            2 => vec![(x, y - r * 1.2), (x + r * 1.15, y + r * 0.9), (x - r * 1.15, y + r * 0.9)],
+            3 => vec![(x, y + r * 1.2), (x + r * 1.15, y - r * 0.9), (x - r * 1.15, y - r * 0.9)],
+            _ => vec![(x, y - r * 1.3), (x + r * 1.3, y), (x, y + r * 1.3), (x - r * 1.3, y)],
+        };
+        self.polygon(&corners, fill, colour);
+    }
+
+    pub fn finish(self) -> String {
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" \
+             height=\"{1}\" font-family=\"{FONT}\">\n{2}</svg>\n",
+            self.width, self.height, self.body
+        )
+    }
+}

@@ -1,0 +1,317 @@
+//! A full IOPS report made of published numbers: the table of the SNIA tutorial
+//! (drive A, "R84-9014") and the steady-state window of a TKperf report.
+
+use std::path::Path;
+use steadfast_domain::findings::{
+    Axis, Cell, Exhibit, FINDINGS_VERSION, Facts, FormBlock, FormHeader, Page, Plot, PlotKind, Row,
+    Scale, Series, Stroke, Table,
+};
+use steadfast_domain::{Caveat, CaveatKind, Findings};
+use steadfast_report::{Printed, csv, html, pdf, svg, tables, text};
+
+const PRINTED: Printed = Printed { report_unix_ms: 1_478_517_420_000 };
+
+const MIXES: [&str; 7] = ["0/100", "5/95", "35/65", "50/50", "65/35", "95/5", "100/0"];
+const SIZES: [f64; 8] = [0.5, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 1024.0];
+const IOPS: [[f64; 7]; 8] = [
+    [47139.1, 48885.0, 70740.4, 89676.2, 118331.1, 338953.4, 499097.2],
+    [61969.4, 65324.4, 90078.8, 108316.3, 104022.5, 310634.6, 407395.3],
+    [31086.5, 32730.9, 44174.2, 43065.4, 67758.7, 171091.2, 207067.5],
+    [15612.4, 16417.3, 22832.9, 24658.0, 37991.9, 89209.8, 104000.5],
+    [7813.4, 8237.5, 11537.4, 14568.4, 18790.9, 46002.2, 52149.4],
+    [3904.7, 4126.0, 5739.5, 7519.0, 9071.1, 22856.6, 26054.5],
+    [1964.8, 2065.9, 2843.5, 3725.5, 4465.9, 10992.1, 12948.0],
+    [248.6, 262.2, 360.8, 469.6, 636.5, 1659.1, 1571.6],
+];
+
+fn names() -> Vec<String> {
+    SIZES.iter().map(|size| size.to_string()).collect()
+}
+
+fn table() -> Table {
+    let rows = names()
+        .into_iter()
+        .zip(IOPS)
+        .map(|(head, values)| Row {
+            strong: head == "4",
+            head,
+            cells: values.iter().map(|v| Cell::number(Some(*v), 1)).collect(),
+        })
+        .collect();
+    Table {
+        id: "iops".into(),
+        title: "IOPS - ALL RW Mix & BS - Tabular Data".into(),
+        corner: "Block Size (KiB)".into(),
+        spanner: Some("Read / Write Mix %".into()),
+        columns: MIXES.map(str::to_owned).to_vec(),
+        rows,
+    }
+}
+
+fn axis(label: &str, scale: Scale) -> Axis {
+    Axis { label: label.into(), scale }
+}
+
+fn matrix(kind: PlotKind) -> Plot {
+    let series = MIXES
+        .iter()
+        .enumerate()
+        .map(|(mix, name)| Series {
+            name: (*name).to_owned(),
+            stroke: Stroke::Measured,
+            points: (0..SIZES.len())
+                .map(|size| {
+                    let x = if kind == PlotKind::Lines { SIZES[size] } else { size as f64 };
+                    (x, Some(IOPS[size][mix]))
+                })
+                .collect(),
+        })
+        .collect();
+    let (x, y) = match kind {
+        PlotKind::Lines => (Scale::Log2, Scale::Log10),
+        PlotKind::Columns3d => (Scale::Categories(names()), Scale::Linear),
+    };
+    Plot {
+        id: "matrix".into(),
+        title: "IOPS - All RW Mix & BS".into(),
+        caption: "Mean IOPS in the measurement window.".into(),
+        kind,
+        x: axis("Block size (KiB)", x),
+        y: axis("IOPS", y),
+        series,
+    }
+}
+
+fn convergence() -> Plot {
+    let series = SIZES
+        .iter()
+        .zip(IOPS)
+        .map(|(size, values)| Series {
+            name: format!("RND {size}K W"),
+            stroke: Stroke::Measured,
+            points: (1..=7)
+                .map(|round| {
+                    let value = values[0] * (1.0 + 0.6 / f64::from(round * round));
+                    (f64::from(round), (round != 4).then_some(value))
+                })
+                .collect(),
+        })
+        .collect();
+    Plot {
+        id: "convergence".into(),
+        title: "IOPS SS Convergence".into(),
+        caption: "Round 4 is void: its lines are broken.".into(),
+        kind: PlotKind::Lines,
+        x: axis("Round", Scale::Integers),
+        y: axis("IOPS", Scale::Log10),
+        series,
+    }
+}
+
+fn window() -> Plot {
+    let values = [20525.0, 20354.0, 19911.0, 20602.0, 19805.0];
+    let level = |name: &str, stroke, level: f64| Series {
+        name: name.into(),
+        stroke,
+        points: vec![(0.0, Some(level)), (4.0, Some(level))],
+    };
+    let series = vec![
+        Series {
+            name: "RND 4K W".into(),
+            stroke: Stroke::Measured,
+            points: (0..5).map(|r| (f64::from(r), Some(values[r as usize]))).collect(),
+        },
+        level("Average", Stroke::Average, 20239.4),
+        level("110 % average", Stroke::Limit, 22263.3),
+        level("90 % average", Stroke::Limit, 18215.5),
+        Series {
+            name: "Slope (best linear fit)".into(),
+            stroke: Stroke::Fit,
+            points: vec![(0.0, Some(20477.8)), (4.0, Some(20001.0))],
+        },
+    ];
+    Plot {
+        id: "window".into(),
+        title: "Steady State Verification - RND 4K W".into(),
+        caption: "Measured IOPS, the 20 % band, the line of best fit.".into(),
+        kind: PlotKind::Lines,
+        x: axis("Round", Scale::Integers),
+        y: axis("IOPS", Scale::LinearFitted),
+        series,
+    }
+}
+
+fn header() -> FormHeader {
+    let row = |label: &str, value: &str| (label.to_owned(), Some(value.to_owned()));
+    let block = |title: &str| FormBlock {
+        title: title.into(),
+        rows: vec![
+            row("Ref Test Platform", "Reference platform of the laboratory, 3.0"),
+            row("CPU", "Intel(R) Xeon(R) CPU E5-2687W v2 @ 3.40GHz"),
+            row("Operating System", "Debian GNU/Linux 12 (bookworm)"),
+            row("TOIO - TC/QD", "TC 4 / QD 32"),
+            ("NAND Type".into(), None),
+            row("Purge Method", "NVMe Format (user data erase)"),
+            row("S/N", "AVERYLONGSERIALNUMBERWITHOUTANYBREAK0123456789"),
+        ],
+    };
+    FormHeader {
+        test: "IOPS Test (REQUIRED)".into(),
+        subtitle: "IOPS - Block Size x RW Mix Matrix".into(),
+        revision: "PTS-E 2.0".into(),
+        vendor: Some("Mfg A & <Sons>".into()),
+        model: Some("SSD A - NVMe SSD".into()),
+        sponsor: None,
+        blocks: ["Test Platform", "Device Under Test", "Set Up Parameters", "Test Parameters"]
+            .map(block)
+            .to_vec(),
+    }
+}
+
+fn findings(simulated: bool) -> Findings {
+    let page = |title: &str, exhibits: Vec<Exhibit>| Page { title: title.into(), exhibits };
+    let facts = Facts {
+        title: "Steady-state evidence".into(),
+        rows: vec![
+            ("Average".into(), Some("20,239.4".into())),
+            ("Correlation coefficient".into(), None),
+            ("#set page[*] $x$ <script>".into(), Some("\"quoted\" & <b>not bold</b> \\ #1".into())),
+        ],
+    };
+    Findings {
+        version: FINDINGS_VERSION,
+        title: "IOPS".into(),
+        method: "Method of PTS 2.0.x as in docs/methods.md".into(),
+        headline: "PTS-E 2.0  WCD  T4/Q32  DP=RND  AR100  Aln=BS".into(),
+        simulated,
+        run_unix_ms: (1_453_234_260_000, 1_453_300_000_000),
+        digest: "0123456789abcdef0123456789abcdef".into(),
+        software: "steadfast 0.1.0".into(),
+        ending: "Steady state in rounds 3 to 7 of 7.".into(),
+        header: header(),
+        verdict: None,
+        caveats: vec![
+            Caveat::new(CaveatKind::Deviation, "purge", "Purge: discard.", "Use the drive's own."),
+            Caveat::new(CaveatKind::Invalidates, "quick", "NOT THE FULL METHOD: <quick>.", ""),
+        ],
+        summary: vec![Exhibit::Table(table())],
+        form_pages: vec![
+            page("IOPS SS Convergence", vec![Exhibit::Plot(convergence())]),
+            page("Window", vec![Exhibit::Plot(window()), Exhibit::Facts(facts)]),
+            page("Tabular Data", vec![Exhibit::Table(table())]),
+            page("2D Plot", vec![Exhibit::Plot(matrix(PlotKind::Lines))]),
+            page("3D Columns", vec![Exhibit::Plot(matrix(PlotKind::Columns3d))]),
+        ],
+        chapters: vec![page(
+            "General Information",
+            vec![
+                Exhibit::Text("Words & <signs>.".into()),
+                Exhibit::Listing("Purge\n  loop".into()),
+            ],
+        )],
+        long_tables: vec![Table { id: "steps".into(), ..table() }],
+    }
+}
+
+/// Compares with a file of tests/data; `BLESS=1` accepts what there is now.
+#[track_caller]
+fn golden(name: &str, found: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, found).unwrap();
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(expected == found, "{name} differs; look at it, then BLESS=1 to accept");
+}
+
+#[test]
+fn drawings_text_and_tables_are_as_accepted() {
+    golden("convergence.svg", &svg(&convergence()));
+    golden("window.svg", &svg(&window()));
+    golden("matrix-2d.svg", &svg(&matrix(PlotKind::Lines)));
+    golden("matrix-3d.svg", &svg(&matrix(PlotKind::Columns3d)));
+    golden("report.txt", &text(&findings(false), 100));
+    golden("iops.csv", &csv(&table()));
+}
+
+#[test]
+fn a_plot_without_values_says_so_and_never_prints_nan() {
+    let mut empty = matrix(PlotKind::Lines);
+    for series in &mut empty.series {
+        series.points = vec![(f64::NAN, Some(1.0)), (1.0, None), (2.0, Some(f64::INFINITY))];
+    }
+    for kind in [PlotKind::Lines, PlotKind::Columns3d] {
+        empty.kind = kind;
+        let drawn = svg(&empty);
+        assert!(!drawn.contains("NaN") && !drawn.contains("inf"), "{drawn}");
+        empty.series.iter_mut().for_each(|s| s.points.clear());
+        assert!(svg(&empty).contains("no values"));
+    }
+}
+
+/// Opened and closed tags match, outside what is escaped.
+fn assert_balanced(page: &str) {
+    const VOID: [&str; 3] = ["meta", "br", "!DOCTYPE"];
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = page;
+    while let Some(start) = rest.find('<') {
+        let end = start + rest[start..].find('>').expect("a tag without its end");
+        let tag = &rest[start + 1..end];
+        rest = &rest[end + 1..];
+        let name = tag.split(|c: char| c.is_whitespace() || c == '/').find(|n| !n.is_empty());
+        let name = name.unwrap();
+        if tag.starts_with('/') {
+            assert_eq!(open.pop(), Some(name));
+        } else if !tag.ends_with('/') && !VOID.contains(&name) {
+            open.push(name);
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+}
+
+#[test]
+fn the_page_is_well_formed_self_contained_and_escaped() {
+    let page = html(&findings(true), &PRINTED);
+    assert_balanced(&page);
+    assert!(page.contains("SIMULATED") && page.contains("Page 5 of 5"));
+    assert!(page.contains("Mfg A &amp; &lt;Sons&gt;") && !page.contains("<script"));
+    assert!(page.contains("2016-11-07 11:17 UTC"));
+    let outside = page.replace("http://www.w3.org/2000/svg", "");
+    assert!(!outside.contains("http") && !outside.contains("url("), "nothing from outside");
+    assert!(!html(&findings(false), &PRINTED).contains("class=\"simulated\""));
+}
+
+#[test]
+fn every_table_becomes_a_file() {
+    let names: Vec<String> = tables(&findings(false)).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["iops.csv", "iops.csv", "steps.csv"]);
+}
+
+#[test]
+fn the_pdf_has_its_pages_its_words_and_the_same_bytes_every_time() {
+    let document = pdf(&findings(true), &PRINTED).unwrap();
+    assert!(document.starts_with(b"%PDF"));
+    assert_eq!(document, pdf(&findings(true), &PRINTED).unwrap(), "deterministic");
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("report.pdf");
+    std::fs::write(&path, &document).unwrap();
+    let Ok(output) =
+        std::process::Command::new("pdftotext").arg("-layout").arg(&path).arg("-").output()
+    else {
+        eprintln!("SKIPPED: the_pdf_has_its_pages: pdftotext is not installed");
+        return;
+    };
+    let words = String::from_utf8_lossy(&output.stdout).into_owned();
+    let pages = words.matches('\x0c').count();
+    assert_eq!(pages, 1 + 5 + 1, "{words}");
+    for part in [
+        "Mfg A & <Sons>",
+        "61,969.4",
+        "Page 3 of 5",
+        "#set page[*] $x$ <script>",
+        "NOT THE FULL",
+        "SIMULATED",
+    ] {
+        assert!(words.contains(part), "'{part}' is missing: {words}");
+    }
+}
