@@ -1,1 +1,323 @@
-//! Counting I/Os.
+//! Counting I/Os: one increment each while they run, everything else later.
+//!
+//! An [`Account`] is one thread's open interval. A [`Meter`] adds the accounts
+//! of all threads up when an interval closes, off the threads that do I/O, and
+//! makes of them the intervals and the totals of a step.
+
+use steadfast_domain::measurement::{Interval, IntervalTally, StreamTally};
+use steadfast_domain::{Bytes, FineHistogram, IoStream, Nanos, Op, Tally};
+
+/// What fits into a bucket of an [`Account`], plus one.
+const BUCKET_LIMIT: u64 = 1 << 32;
+
+/// One thread's interval: per stream its I/Os and their response times.
+#[derive(Debug, Clone)]
+pub struct Account {
+    streams: Box<[StreamAccount]>,
+    /// One dense histogram per stream, one behind the other.
+    buckets: Box<[u32]>,
+    /// Buckets that ran over: each entry stands for 2^32 I/Os.
+    overruns: Vec<usize>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct StreamAccount {
+    ios: u64,
+    response_sum: u64,
+    response_max: u64,
+    /// Bytes by which I/Os were shorter than the stream's size.
+    missing: u64,
+}
+
+impl Account {
+    /// An empty account of this many streams.
+    pub fn new(streams: usize) -> Self {
+        Account {
+            streams: vec![StreamAccount::default(); streams].into(),
+            buckets: vec![0; streams * FineHistogram::LEN].into(),
+            overruns: Vec::with_capacity(16),
+        }
+    }
+
+    /// Counts one I/O of `stream` that took `response_ns`.
+    #[inline(always)]
+    pub fn count(&mut self, stream: u32, response_ns: u64) {
+        let account = &mut self.streams[stream as usize];
+        account.ios += 1;
+        account.response_sum += response_ns;
+        account.response_max = account.response_max.max(response_ns);
+        let index = stream as usize * FineHistogram::LEN + FineHistogram::index(response_ns);
+        let (count, overrun) = self.buckets[index].overflowing_add(1);
+        self.buckets[index] = count;
+        if overrun {
+            self.overrun(index);
+        }
+    }
+
+    /// Counts one I/O that moved `missing` bytes less than its stream's size,
+    /// such as the last one before a limit in bytes.
+    #[cold]
+    pub fn count_short(&mut self, stream: u32, response_ns: u64, missing: u64) {
+        self.count(stream, response_ns);
+        self.streams[stream as usize].missing += missing;
+    }
+
+    #[cold]
+    fn overrun(&mut self, index: usize) {
+        self.overruns.push(index);
+    }
+
+    /// I/Os counted since it was last emptied.
+    pub fn ios(&self) -> u64 {
+        self.streams.iter().map(|s| s.ios).sum()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.streams.iter().all(|s| s.ios == 0)
+    }
+
+    /// Forgets everything that was counted.
+    pub fn empty(&mut self) {
+        self.streams.fill(StreamAccount::default());
+        self.buckets.fill(0);
+        self.overruns.clear();
+    }
+}
+
+/// One step's accounts, added up interval by interval.
+#[derive(Debug)]
+pub struct Meter {
+    streams: Box<[StreamMeter]>,
+    intervals: Vec<Interval>,
+}
+
+#[derive(Debug)]
+struct StreamMeter {
+    op: Op,
+    size: u64,
+    step: Sum,
+    interval: Sum,
+}
+
+/// Counts that may be added up for days.
+#[derive(Debug)]
+struct Sum {
+    ios: u64,
+    bytes: u64,
+    response_sum: u64,
+    response_max: u64,
+    buckets: Box<[u64]>,
+}
+
+impl Meter {
+    /// The meter of a step that applies these streams.
+    pub fn new(streams: &[IoStream]) -> Self {
+        let of = |stream: &IoStream| StreamMeter {
+            op: stream.op,
+            size: if stream.op == Op::Flush { 0 } else { stream.size.0 },
+            step: Sum::new(),
+            interval: Sum::new(),
+        };
+        Meter { streams: streams.iter().map(of).collect(), intervals: Vec::new() }
+    }
+
+    /// Closes an interval: adds the threads' accounts up and empties them.
+    ///
+    /// `begin` and `end` count from the measurement's beginning; an interval in
+    /// which nothing completed is kept too.
+    pub fn close_interval<'a>(
+        &mut self,
+        accounts: impl IntoIterator<Item = &'a mut Account>,
+        begin: Nanos,
+        end: Nanos,
+        partial: bool,
+    ) -> &Interval {
+        for account in accounts {
+            self.add(account);
+        }
+        let tallies = Op::ALL.into_iter().filter_map(|op| self.direction(op)).collect();
+        for stream in &mut self.streams {
+            if stream.interval.ios > 0 {
+                stream.step.merge(&stream.interval);
+                stream.interval.clear();
+            }
+        }
+        let place = self.intervals.len();
+        self.intervals.push(Interval { begin, end, partial, tallies });
+        &self.intervals[place]
+    }
+
+    /// I/Os of all closed intervals, flushes too.
+    pub fn ios(&self) -> u64 {
+        self.streams.iter().map(|s| s.step.ios).sum()
+    }
+
+    /// Bytes of all closed intervals.
+    pub fn bytes(&self) -> Bytes {
+        Bytes(self.streams.iter().map(|s| s.step.bytes).sum())
+    }
+
+    /// The end of the last interval.
+    pub fn elapsed(&self) -> Nanos {
+        self.intervals.last().map_or(Nanos::ZERO, |interval| interval.end)
+    }
+
+    /// The step's tallies, in the order of its streams, and its intervals.
+    pub fn finish(self) -> (Vec<StreamTally>, Vec<Interval>) {
+        let tallies =
+            self.streams.iter().map(|s| StreamTally { op: s.op, tally: s.step.tally() }).collect();
+        (tallies, self.intervals)
+    }
+
+    fn add(&mut self, account: &mut Account) {
+        if account.is_empty() {
+            return;
+        }
+        for (index, (meter, part)) in self.streams.iter_mut().zip(&account.streams).enumerate() {
+            if part.ios == 0 {
+                continue;
+            }
+            let sum = &mut meter.interval;
+            sum.ios += part.ios;
+            sum.bytes += part.ios * meter.size - part.missing;
+            sum.response_sum += part.response_sum;
+            sum.response_max = sum.response_max.max(part.response_max);
+            let dense = index * FineHistogram::LEN..(index + 1) * FineHistogram::LEN;
+            for (total, count) in sum.buckets.iter_mut().zip(&account.buckets[dense]) {
+                *total += u64::from(*count);
+            }
+        }
+        for index in &account.overruns {
+            let (stream, bucket) = (index / FineHistogram::LEN, index % FineHistogram::LEN);
+            self.streams[stream].interval.buckets[bucket] += BUCKET_LIMIT;
+        }
+        account.empty();
+    }
+
+    /// One direction's part of the interval that is being closed.
+    fn direction(&self, op: Op) -> Option<IntervalTally> {
+        let mut sum: Option<Sum> = None;
+        for part in self.streams.iter().filter(|s| s.op == op && s.interval.ios > 0) {
+            sum.get_or_insert_with(Sum::new).merge(&part.interval);
+        }
+        sum.map(|sum| IntervalTally {
+            op,
+            ios: sum.ios,
+            bytes: Bytes(sum.bytes),
+            response_sum: Nanos(sum.response_sum),
+            response_max: Nanos(sum.response_max),
+            histogram: FineHistogram::from_dense(&sum.buckets).coarsen(),
+        })
+    }
+}
+
+impl Sum {
+    fn new() -> Self {
+        let buckets = vec![0; FineHistogram::LEN].into();
+        Sum { ios: 0, bytes: 0, response_sum: 0, response_max: 0, buckets }
+    }
+
+    fn merge(&mut self, other: &Sum) {
+        self.ios += other.ios;
+        self.bytes += other.bytes;
+        self.response_sum += other.response_sum;
+        self.response_max = self.response_max.max(other.response_max);
+        for (total, count) in self.buckets.iter_mut().zip(&other.buckets) {
+            *total += count;
+        }
+    }
+
+    fn clear(&mut self) {
+        (self.ios, self.bytes, self.response_sum, self.response_max) = (0, 0, 0, 0);
+        self.buckets.fill(0);
+    }
+
+    fn tally(&self) -> Tally {
+        Tally {
+            ios: self.ios,
+            bytes: Bytes(self.bytes),
+            response_sum: Nanos(self.response_sum),
+            response_max: Nanos(self.response_max),
+            histogram: FineHistogram::from_dense(&self.buckets),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::Order;
+
+    fn streams() -> Vec<IoStream> {
+        let stream = |op, size| IoStream::new(op, Order::Random, Bytes(size));
+        vec![stream(Op::Read, 4096), stream(Op::Write, 8192), stream(Op::Read, 512)]
+    }
+
+    #[test]
+    fn intervals_and_totals_come_from_the_same_counts() {
+        let mut accounts = [Account::new(3), Account::new(3)];
+        let mut meter = Meter::new(&streams());
+        accounts[0].count(0, 1_000);
+        accounts[1].count(0, 3_000);
+        accounts[1].count(1, 9_000);
+        let first = meter.close_interval(&mut accounts, Nanos(0), Nanos::SECOND, false).clone();
+        accounts[0].count(2, 7);
+        let second =
+            meter.close_interval(&mut accounts, Nanos::SECOND, Nanos::from_secs(2), true).clone();
+        assert_eq!(accounts[0].ios() + accounts[1].ios(), 0);
+
+        assert_eq!(first.tallies.len(), 2);
+        let reads = &first.tallies[0];
+        assert_eq!((reads.op, reads.ios, reads.bytes), (Op::Read, 2, Bytes(8192)));
+        assert_eq!((reads.response_sum, reads.response_max), (Nanos(4_000), Nanos(3_000)));
+        assert_eq!(reads.histogram.total(), 2);
+        assert_eq!(second.tallies[0].bytes, Bytes(512));
+        assert!(second.partial);
+
+        assert_eq!((meter.ios(), meter.bytes()), (4, Bytes(8192 + 8192 + 512)));
+        assert_eq!(meter.elapsed(), Nanos::from_secs(2));
+        let (tallies, intervals) = meter.finish();
+        assert_eq!(intervals, [first, second]);
+        let ios: Vec<_> = tallies.iter().map(|s| (s.op, s.tally.ios)).collect();
+        assert_eq!(ios, [(Op::Read, 2), (Op::Write, 1), (Op::Read, 1)]);
+        assert_eq!(tallies[0].tally.histogram.total(), 2);
+        assert_eq!(tallies[1].tally.response_max, Nanos(9_000));
+    }
+
+    #[test]
+    fn an_idle_second_is_an_interval_without_tallies() {
+        let mut meter = Meter::new(&streams());
+        let none: [&mut Account; 0] = [];
+        let interval = meter.close_interval(none, Nanos(0), Nanos::SECOND, false);
+        assert_eq!(interval.tallies, []);
+        assert_eq!(interval.iops(), Some(0.0));
+    }
+
+    #[test]
+    fn a_bucket_never_saturates() {
+        let mut account = Account::new(2);
+        let index = FineHistogram::LEN + FineHistogram::index(500);
+        account.buckets[index] = u32::MAX;
+        account.streams[1].ios = u64::from(u32::MAX);
+        account.count(1, 500);
+        account.count(1, 500);
+        let mut meter = Meter::new(&streams());
+        meter.close_interval([&mut account], Nanos(0), Nanos::SECOND, false);
+        assert_eq!(account.ios(), 0);
+        let (tallies, _) = meter.finish();
+        assert_eq!(tallies[1].tally.ios, BUCKET_LIMIT + 1);
+        assert_eq!(tallies[1].tally.histogram.total(), BUCKET_LIMIT + 1);
+    }
+
+    #[test]
+    fn short_ios_count_what_they_moved_and_flushes_move_nothing() {
+        let mut all = streams();
+        all.push(IoStream::new(Op::Flush, Order::Random, Bytes(4096)));
+        let mut account = Account::new(4);
+        account.count_short(1, 10, 4096 + 512);
+        account.count(3, 20);
+        let mut meter = Meter::new(&all);
+        meter.close_interval([&mut account], Nanos(0), Nanos::SECOND, false);
+        assert_eq!((meter.ios(), meter.bytes()), (2, Bytes(8192 - 4096 - 512)));
+    }
+}

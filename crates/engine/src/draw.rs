@@ -1,1 +1,641 @@
-//! Drawing the next I/O of a stimulus.
+//! Drawing the next I/O of a stimulus: which stream, which zone, which offset.
+//!
+//! Pure arithmetic, shared by every engine. A [`DrawPlan`] is resolved once per
+//! load and shared by its threads; a [`Drawer`] is one thread's source of I/Os
+//! and neither allocates, locks nor fails.
+//!
+//! Streams and zones are chosen by weight, exactly but for a rounding of 2^-58.
+//! A random offset is exactly uniform over every aligned position of its zone:
+//! 64 random bits, scaled and where needed rejected (D. Lemire, "Fast Random
+//! Integer Generation in an Interval", ACM TOMACS 29, 2019). Sequential
+//! positions are shared by all threads, wrap at the end of their range and
+//! outlive the load.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use steadfast_domain::step::mix64;
+use steadfast_domain::stimulus::Zone;
+use steadfast_domain::{Bytes, IoStream, Op, Order, Stimulus};
+
+/// One I/O to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Drawn {
+    /// The stream that it belongs to, by position in the stimulus.
+    pub stream: u32,
+    /// What it does.
+    pub op: Op,
+    /// Forced unit access.
+    pub fua: bool,
+    /// Its first byte on the device.
+    pub offset: u64,
+    /// Its size in bytes; 0 for a flush.
+    pub size: u32,
+}
+
+/// A load's streams, zones and sequential cursors, resolved to bytes.
+#[derive(Debug)]
+pub struct DrawPlan {
+    choice: Choice,
+    streams: Box<[StreamPlan]>,
+    cursors: Box<[SequentialCursor]>,
+}
+
+/// How one stream's I/Os are made.
+#[derive(Debug)]
+struct StreamPlan {
+    op: Op,
+    fua: bool,
+    size: u32,
+    place: Placing,
+}
+
+#[derive(Debug)]
+enum Placing {
+    /// A flush is nowhere.
+    Nowhere,
+    /// One zone: no choice to be made.
+    Uniform(Positions),
+    /// Several zones.
+    Zoned { choice: Choice, zones: Box<[Positions]> },
+    /// The cursor of this index.
+    Sequential { cursor: u32, positions: Positions },
+}
+
+/// The aligned positions of a range: `first + n * alignment`, `n < count`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Positions {
+    first: u64,
+    count: u64,
+    alignment: u64,
+}
+
+/// A position that several threads, and perhaps several streams, advance.
+#[derive(Debug)]
+struct SequentialCursor {
+    key: String,
+    range: (u64, u64),
+    next: AtomicU64,
+}
+
+impl DrawPlan {
+    /// Resolves a stimulus. `cursors` holds the byte offset at which every
+    /// sequential position goes on; one that is absent, or outside its range,
+    /// begins at the beginning.
+    ///
+    /// Fails, with a sentence, where a stream or a zone has no room for a
+    /// single I/O or where streams with one cursor have different ranges.
+    pub fn new(stimulus: &Stimulus, cursors: &BTreeMap<String, Bytes>) -> Result<Self, String> {
+        if let Some(fault) = stimulus.fault() {
+            return Err(fault);
+        }
+        let weights: Vec<u32> = stimulus.streams.iter().map(|s| s.weight).collect();
+        let choice = Choice::new(&weights).ok_or("every I/O stream has weight 0")?;
+        let mut plan = DrawPlan { choice, streams: Box::default(), cursors: Box::default() };
+        let mut kept = Vec::new();
+        let mut streams = Vec::with_capacity(stimulus.streams.len());
+        for stream in &stimulus.streams {
+            let place = placing(stimulus, stream, cursors, &mut kept)?;
+            let size = if stream.op == Op::Flush { 0 } else { transfer_size(stream)? };
+            streams.push(StreamPlan { op: stream.op, fua: stream.fua, size, place });
+        }
+        plan.streams = streams.into();
+        plan.cursors = kept.into();
+        Ok(plan)
+    }
+
+    /// The byte offset of every sequential position's next I/O.
+    pub fn cursors(&self) -> BTreeMap<String, Bytes> {
+        self.cursors
+            .iter()
+            .map(|c| (c.key.clone(), Bytes(c.next.load(Ordering::Relaxed))))
+            .collect()
+    }
+}
+
+fn transfer_size(stream: &IoStream) -> Result<u32, String> {
+    u32::try_from(stream.size.0)
+        .map_err(|_| format!("'{stream}': a transfer of {} is more than 4 GiB", stream.size))
+}
+
+fn placing(
+    stimulus: &Stimulus,
+    stream: &IoStream,
+    cursors: &BTreeMap<String, Bytes>,
+    kept: &mut Vec<SequentialCursor>,
+) -> Result<Placing, String> {
+    if stream.op == Op::Flush {
+        return Ok(Placing::Nowhere);
+    }
+    let Order::Sequential(_) = stream.order else { return random_placing(stimulus, stream) };
+    let range = match stream.zones.as_slice() {
+        [] => whole_range(stimulus),
+        [zone] => zone_range(stimulus, stream, zone),
+        zones => {
+            return Err(format!("'{stream}' is sequential in {} LBA zones; give one", zones.len()));
+        }
+    };
+    let positions = Positions::within(range, stream)?;
+    let cursor = cursor_of(stream, range, positions, cursors, kept)?;
+    Ok(Placing::Sequential { cursor, positions })
+}
+
+/// Finds the stream's cursor among those that exist, or makes it.
+fn cursor_of(
+    stream: &IoStream,
+    range: (u64, u64),
+    positions: Positions,
+    cursors: &BTreeMap<String, Bytes>,
+    kept: &mut Vec<SequentialCursor>,
+) -> Result<u32, String> {
+    let key = stream.cursor_key().unwrap_or_default();
+    let index = match kept.iter().position(|c| c.key == key) {
+        Some(index) if kept[index].range == range => index,
+        Some(_) => {
+            return Err(format!("'{stream}': streams that share a cursor need the same LBA zone"));
+        }
+        None => {
+            let next = cursors.get(&key).map_or(positions.first, |c| positions.clamp(c.0));
+            kept.push(SequentialCursor { key, range, next: AtomicU64::new(next) });
+            kept.len() - 1
+        }
+    };
+    u32::try_from(index).map_err(|_| "the stimulus has too many sequential streams".to_owned())
+}
+
+fn random_placing(stimulus: &Stimulus, stream: &IoStream) -> Result<Placing, String> {
+    let zones = if stream.zones.is_empty() { &stimulus.zones } else { &stream.zones };
+    let used: Vec<&Zone> = zones.iter().filter(|z| z.weight > 0).collect();
+    if zones.is_empty() {
+        return Ok(Placing::Uniform(Positions::within(whole_range(stimulus), stream)?));
+    }
+    let weights: Vec<u32> = used.iter().map(|z| z.weight).collect();
+    let choice = Choice::new(&weights)
+        .ok_or_else(|| format!("every LBA zone of '{stream}' has weight 0"))?;
+    let resolved: Result<Vec<_>, _> = used
+        .iter()
+        .map(|zone| Positions::within(zone_range(stimulus, stream, zone), stream))
+        .collect();
+    match resolved?.as_slice() {
+        [only] => Ok(Placing::Uniform(*only)),
+        zones => Ok(Placing::Zoned { choice, zones: zones.into() }),
+    }
+}
+
+fn whole_range(stimulus: &Stimulus) -> (u64, u64) {
+    let range = stimulus.active_range;
+    (range.start.0, range.start.0.saturating_add(range.length.0))
+}
+
+/// A zone in bytes. Its edges are rounded down to the stream's alignment, so
+/// that neighbouring zones leave no position out.
+fn zone_range(stimulus: &Stimulus, stream: &IoStream, zone: &Zone) -> (u64, u64) {
+    let (start, end) = whole_range(stimulus);
+    let alignment = stream.alignment().0;
+    let edge = |ppm: u32| {
+        let part = u128::from(end - start) * u128::from(ppm) / 1_000_000;
+        start + u64::try_from(part).unwrap_or(u64::MAX)
+    };
+    let inner = |ppm: u32| (edge(ppm) - edge(ppm) % alignment).max(start);
+    let to = if zone.to_ppm >= 1_000_000 { end } else { inner(zone.to_ppm) };
+    (inner(zone.from_ppm), to)
+}
+
+impl Positions {
+    /// The positions at which a stream's I/O lies wholly inside `range`.
+    fn within(range: (u64, u64), stream: &IoStream) -> Result<Self, String> {
+        let (alignment, size) = (stream.alignment().0, stream.size.0);
+        let first = range.0.checked_next_multiple_of(alignment);
+        let room = first.and_then(|first| range.1.checked_sub(first)?.checked_sub(size));
+        match (first, room) {
+            (Some(first), Some(room)) => {
+                Ok(Positions { first, count: room / alignment + 1, alignment })
+            }
+            _ => Err(format!(
+                "'{stream}' has no position aligned to {} B inside bytes {} to {}",
+                alignment, range.0, range.1
+            )),
+        }
+    }
+
+    /// The position of index `n`.
+    #[inline(always)]
+    fn at(&self, n: u64) -> u64 {
+        self.first + n * self.alignment
+    }
+
+    /// `offset` rounded up to a position, or the first where there is none left.
+    #[inline(always)]
+    fn clamp(&self, offset: u64) -> u64 {
+        let above = offset.max(self.first) - self.first;
+        let rest = if self.alignment.is_power_of_two() {
+            above & (self.alignment - 1)
+        } else {
+            above % self.alignment
+        };
+        let aligned = if rest == 0 { above } else { above.saturating_add(self.alignment - rest) };
+        if aligned <= (self.count - 1) * self.alignment { self.first + aligned } else { self.first }
+    }
+}
+
+impl SequentialCursor {
+    /// The offset of this I/O; moves on to the one behind it.
+    #[inline]
+    fn advance(&self, positions: &Positions, size: u32) -> u64 {
+        let mut seen = self.next.load(Ordering::Relaxed);
+        loop {
+            let offset = positions.clamp(seen);
+            let next = positions.clamp(offset + u64::from(size));
+            match self.next.compare_exchange_weak(seen, next, Ordering::Relaxed, Ordering::Relaxed)
+            {
+                Ok(_) => return offset,
+                Err(other) => seen = other,
+            }
+        }
+    }
+}
+
+/// One thread's source of I/Os.
+#[derive(Debug)]
+pub struct Drawer {
+    plan: Arc<DrawPlan>,
+    random: Random,
+}
+
+impl Drawer {
+    /// Thread number `thread` of a load with this seed.
+    pub fn new(plan: Arc<DrawPlan>, seed: u64, thread: u32) -> Self {
+        Drawer { plan, random: Random::new(seed, u64::from(thread)) }
+    }
+
+    /// The next I/O.
+    #[inline]
+    pub fn draw(&mut self) -> Drawn {
+        let plan = &*self.plan;
+        let index = plan.choice.choose(&mut self.random);
+        let stream = &plan.streams[index as usize];
+        let offset = match &stream.place {
+            Placing::Uniform(positions) => positions.at(self.random.below(positions.count)),
+            Placing::Sequential { cursor, positions } => {
+                plan.cursors[*cursor as usize].advance(positions, stream.size)
+            }
+            Placing::Zoned { choice, zones } => {
+                let zone = &zones[choice.choose(&mut self.random) as usize];
+                zone.at(self.random.below(zone.count))
+            }
+            Placing::Nowhere => 0,
+        };
+        Drawn { stream: index, op: stream.op, fua: stream.fua, offset, size: stream.size }
+    }
+}
+
+/// A weighted choice by the alias method (A. J. Walker 1977, M. D. Vose 1991):
+/// one random number, one multiplication, one comparison.
+#[derive(Debug)]
+struct Choice {
+    columns: Box<[Column]>,
+}
+
+/// A column gives its own index below `threshold` (of 2^64), `alias` above.
+#[derive(Debug, Clone, Copy)]
+struct Column {
+    threshold: u64,
+    alias: u32,
+}
+
+impl Choice {
+    /// `None` where all weights are 0.
+    fn new(weights: &[u32]) -> Option<Self> {
+        let total: u128 = weights.iter().map(|w| u128::from(*w)).sum();
+        if total == 0 || u32::try_from(weights.len()).is_err() {
+            return None;
+        }
+        let count = weights.len();
+        let mut shares: Vec<u128> =
+            weights.iter().map(|w| u128::from(*w) * count as u128).collect();
+        let (mut below, mut above): (Vec<usize>, Vec<usize>) =
+            (0..count).partition(|i| shares[*i] < total);
+        let mut columns: Vec<Column> =
+            (0..count).map(|i| Column { threshold: u64::MAX, alias: i as u32 }).collect();
+        // The shares add up to count x total, so that whatever lies below the
+        // mean finds one above it to be filled from.
+        while let (Some(low), Some(high)) = (below.pop(), above.last().copied()) {
+            let threshold = (shares[low] << 64) / total;
+            columns[low] = Column { threshold: threshold as u64, alias: high as u32 };
+            shares[high] -= total - shares[low];
+            if shares[high] < total {
+                above.pop();
+                below.push(high);
+            }
+        }
+        Some(Choice { columns: columns.into() })
+    }
+
+    #[inline(always)]
+    fn choose(&self, random: &mut Random) -> u32 {
+        if self.columns.len() == 1 {
+            return 0;
+        }
+        let product = u128::from(random.next()) * self.columns.len() as u128;
+        let index = (product >> 64) as usize;
+        let column = &self.columns[index];
+        if (product as u64) < column.threshold { index as u32 } else { column.alias }
+    }
+}
+
+/// xoshiro256++ (D. Blackman and S. Vigna, "Scrambled Linear Pseudorandom
+/// Number Generators", ACM TOMS 47, 2021): 64 bits at a time, period 2^256 - 1.
+#[derive(Debug, Clone)]
+pub(crate) struct Random {
+    state: [u64; 4],
+}
+
+impl Random {
+    /// The generator of this seed and lane; lanes are independent.
+    pub(crate) fn new(seed: u64, lane: u64) -> Self {
+        let base = mix64(mix64(seed) ^ mix64(!lane));
+        let word = |n: u64| mix64(base.wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+        Random { state: [word(1), word(2), word(3), word(4) | 1] }
+    }
+
+    /// 64 random bits.
+    #[inline(always)]
+    pub(crate) fn next(&mut self) -> u64 {
+        let s = &mut self.state;
+        let result = s[0].wrapping_add(s[3]).rotate_left(23).wrapping_add(s[0]);
+        let shifted = s[1] << 17;
+        s[2] ^= s[0];
+        s[3] ^= s[1];
+        s[1] ^= s[2];
+        s[0] ^= s[3];
+        s[2] ^= shifted;
+        s[3] = s[3].rotate_left(45);
+        result
+    }
+
+    /// Exactly uniform in `0..bound`; `bound` is at least 1.
+    #[inline(always)]
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        let mut product = u128::from(self.next()) * u128::from(bound);
+        if (product as u64) < bound {
+            product = self.reject(product, bound);
+        }
+        (product >> 64) as u64
+    }
+
+    /// The rare rest of [`Self::below`]: draws again while the low half lies in
+    /// the part of 2^64 that `bound` does not divide evenly.
+    #[cold]
+    fn reject(&mut self, mut product: u128, bound: u64) -> u128 {
+        let uneven = bound.wrapping_neg() % bound;
+        while (product as u64) < uneven {
+            product = u128::from(self.next()) * u128::from(bound);
+        }
+        product
+    }
+
+    /// Uniform in (0, 1].
+    pub(crate) fn fraction(&mut self) -> f64 {
+        ((self.next() >> 11) + 1) as f64 / (1u64 << 53) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::stimulus::{ActiveRange, Cursor, DataPattern, Demand, Pace, Until};
+    use steadfast_domain::{Nanos, notation::AccessPattern};
+
+    const SEQUENTIAL: Order = Order::Sequential(Cursor::Own);
+
+    fn stimulus(streams: Vec<IoStream>, start: u64, length: u64) -> Stimulus {
+        Stimulus {
+            streams,
+            zones: Vec::new(),
+            demand: Demand::new(1, 1),
+            active_range: ActiveRange { start: Bytes(start), length: Bytes(length) },
+            data_pattern: DataPattern::RandomUnique,
+            pace: Pace::Closed,
+            ramp: Nanos::ZERO,
+            until: Until::ios(1),
+            seed: 1,
+            verify: false,
+        }
+    }
+
+    fn drawer(stimulus: &Stimulus, seed: u64) -> Drawer {
+        let plan = DrawPlan::new(stimulus, &BTreeMap::new()).unwrap();
+        Drawer::new(Arc::new(plan), seed, 0)
+    }
+
+    fn random_reads(size: u64) -> IoStream {
+        IoStream::new(Op::Read, Order::Random, Bytes(size))
+    }
+
+    /// Pearson's statistic, as standard deviations above its mean.
+    fn chi_square_excess(counts: &[u64], expected: &[f64]) -> f64 {
+        let statistic: f64 =
+            counts.iter().zip(expected).map(|(c, e)| (*c as f64 - e).powi(2) / e).sum();
+        let freedom = (counts.len() - 1) as f64;
+        (statistic - freedom) / (2.0 * freedom).sqrt()
+    }
+
+    #[test]
+    fn random_offsets_are_uniform_and_cover_every_position() {
+        let positions = 1009;
+        let mut drawer = drawer(&stimulus(vec![random_reads(4096)], 0, positions * 4096 + 100), 3);
+        let mut counts = vec![0u64; positions as usize];
+        for _ in 0..1_000_000 {
+            let drawn = drawer.draw();
+            assert_eq!(drawn.offset % 4096, 0);
+            counts[(drawn.offset / 4096) as usize] += 1;
+        }
+        assert!(counts.iter().all(|c| *c > 0));
+        let expected = vec![1_000_000.0 / positions as f64; counts.len()];
+        assert!(chi_square_excess(&counts, &expected).abs() < 5.0);
+    }
+
+    #[test]
+    fn capacities_beyond_2_to_the_32_blocks_are_uniform_to_the_end() {
+        let blocks = (1u64 << 35) + 12_345;
+        let mut drawer = drawer(&stimulus(vec![random_reads(512)], 0, blocks * 512), 5);
+        let mut counts = vec![0u64; 1000];
+        let mut low_bits = vec![0u64; 1024];
+        for _ in 0..1_000_000 {
+            let block = drawer.draw().offset / 512;
+            assert!(block < blocks);
+            counts[(u128::from(block) * 1000 / u128::from(blocks)) as usize] += 1;
+            low_bits[(block % 1024) as usize] += 1;
+        }
+        assert!(chi_square_excess(&counts, &vec![1000.0; 1000]).abs() < 5.0);
+        assert!(chi_square_excess(&low_bits, &vec![1_000_000.0 / 1024.0; 1024]).abs() < 5.0);
+    }
+
+    #[test]
+    fn streams_and_zones_are_chosen_by_weight() {
+        let weights = [40u32, 0, 35, 17, 5, 3];
+        let streams = weights.iter().map(|w| random_reads(4096).weighing(*w)).collect();
+        let mut wanted = stimulus(streams, 0, 1_000_000 * 4096);
+        let zone = |weight, from_ppm, to_ppm| Zone { weight, from_ppm, to_ppm };
+        wanted.zones =
+            vec![zone(50, 0, 50_000), zone(30, 50_000, 200_000), zone(20, 200_000, 1_000_000)];
+        let mut drawer = drawer(&wanted, 9);
+        let (mut by_stream, mut by_zone) = (vec![0u64; 6], vec![0u64; 3]);
+        for _ in 0..1_000_000 {
+            let drawn = drawer.draw();
+            by_stream[drawn.stream as usize] += 1;
+            let block = drawn.offset / 4096;
+            by_zone[usize::from(block >= 50_000) + usize::from(block >= 200_000)] += 1;
+        }
+        assert_eq!(by_stream.remove(1), 0);
+        let expected = [400_000.0, 350_000.0, 170_000.0, 50_000.0, 30_000.0];
+        assert!(chi_square_excess(&by_stream, &expected).abs() < 5.0);
+        assert!(chi_square_excess(&by_zone, &[500_000.0, 300_000.0, 200_000.0]).abs() < 5.0);
+    }
+
+    #[test]
+    fn alias_columns_add_up_to_the_weights() {
+        for weights in [vec![1, 1], vec![65, 35], vec![1, u32::MAX], vec![7, 0, 0, 2, 90, 1]] {
+            let choice = Choice::new(&weights).unwrap();
+            let mut shares = vec![0f64; weights.len()];
+            for (index, column) in choice.columns.iter().enumerate() {
+                let own = column.threshold as f64 / 2f64.powi(64);
+                shares[index] += own;
+                shares[column.alias as usize] += 1.0 - own;
+            }
+            let total: f64 = weights.iter().map(|w| f64::from(*w)).sum();
+            for (share, weight) in shares.iter().zip(&weights) {
+                let wanted = f64::from(*weight) / total * weights.len() as f64;
+                assert!((share - wanted).abs() < 1e-9, "{weights:?}");
+            }
+        }
+        assert!(Choice::new(&[0, 0]).is_none());
+    }
+
+    #[test]
+    fn alignment_keeps_every_io_inside_the_range() {
+        for (size, alignment) in [(65_536, 4096), (4096, 16_384), (1536, 512), (4096, 3 * 512)] {
+            let mut stream = random_reads(size);
+            stream.alignment = Some(Bytes(alignment));
+            let (start, length) = (5 * 512, 1_000_000);
+            for order in [Order::Random, SEQUENTIAL] {
+                stream.order = order;
+                let mut drawer = drawer(&stimulus(vec![stream.clone()], start, length), 1);
+                let mut highest = 0;
+                for _ in 0..20_000 {
+                    let drawn = drawer.draw();
+                    assert_eq!(drawn.offset % alignment, 0);
+                    assert!(drawn.offset >= start);
+                    assert!(drawn.offset + size <= start + length);
+                    highest = highest.max(drawn.offset);
+                }
+                assert!(highest + size + alignment.max(size) > start + length, "{order:?} {size}");
+            }
+        }
+    }
+
+    #[test]
+    fn neighbouring_zones_leave_no_position_out() {
+        let blocks = 333u64;
+        let zone = |from_ppm, to_ppm| Zone { weight: 1, from_ppm, to_ppm };
+        let mut wanted = stimulus(vec![random_reads(4096)], 0, blocks * 4096);
+        wanted.zones = vec![zone(0, 123_456), zone(123_456, 777_777), zone(777_777, 1_000_000)];
+        let mut drawer = drawer(&wanted, 2);
+        let mut seen = vec![false; blocks as usize];
+        (0..50_000).for_each(|_| seen[(drawer.draw().offset / 4096) as usize] = true);
+        assert!(seen.iter().all(|s| *s));
+    }
+
+    #[test]
+    fn the_same_seed_repeats_and_another_does_not() {
+        let wanted = stimulus(vec![random_reads(4096)], 0, 1 << 40);
+        let offsets = |seed, thread| {
+            let plan = Arc::new(DrawPlan::new(&wanted, &BTreeMap::new()).unwrap());
+            let mut drawer = Drawer::new(plan, seed, thread);
+            (0..100).map(|_| drawer.draw().offset).collect::<Vec<_>>()
+        };
+        assert_eq!(offsets(1, 0), offsets(1, 0));
+        let common = |a: &[u64], b: &[u64]| a.iter().filter(|x| b.contains(x)).count();
+        assert_eq!(common(&offsets(1, 0), &offsets(2, 0)), 0);
+        assert_eq!(common(&offsets(1, 0), &offsets(1, 1)), 0);
+    }
+
+    #[test]
+    fn a_sequential_cursor_covers_its_range_once_then_wraps_and_goes_on() {
+        let writes = IoStream::new(Op::Write, SEQUENTIAL, Bytes::kib(128));
+        let wanted = stimulus(vec![writes], 1 << 20, 10 << 17);
+        let plan = Arc::new(DrawPlan::new(&wanted, &BTreeMap::new()).unwrap());
+        let mut drawers = [0, 1].map(|t| Drawer::new(Arc::clone(&plan), 1, t));
+        let offsets: Vec<u64> = (0..13).map(|n| drawers[n % 2].draw().offset).collect();
+        let expected: Vec<u64> = (0..13).map(|n| (1 << 20) + (n % 10 << 17)).collect();
+        assert_eq!(offsets, expected);
+
+        let cursors = plan.cursors();
+        assert_eq!(cursors["SEQ 128K W"], Bytes((1 << 20) + (3 << 17)));
+        let later = Arc::new(DrawPlan::new(&wanted, &cursors).unwrap());
+        assert_eq!(Drawer::new(later, 2, 0).draw().offset, (1 << 20) + (3 << 17));
+    }
+
+    #[test]
+    fn a_cursor_from_elsewhere_begins_anew() {
+        let writes = IoStream::new(Op::Write, SEQUENTIAL, Bytes::kib(128));
+        let wanted = stimulus(vec![writes], 1 << 20, 10 << 17);
+        for stray in [0, 1 << 40, u64::MAX] {
+            let cursors = BTreeMap::from([("SEQ 128K W".to_owned(), Bytes(stray))]);
+            let plan = Arc::new(DrawPlan::new(&wanted, &cursors).unwrap());
+            assert_eq!(Drawer::new(plan, 1, 0).draw().offset, 1 << 20);
+        }
+    }
+
+    #[test]
+    fn reads_and_writes_of_a_sequential_mix_share_one_cursor() {
+        let mix: AccessPattern = "SEQ 64K RW90".parse().unwrap();
+        let mut drawer = drawer(&stimulus(mix.streams(), 0, 1 << 30), 4);
+        let drawn: Vec<Drawn> = (0..1000).map(|_| drawer.draw()).collect();
+        assert!(drawn.iter().enumerate().all(|(n, d)| d.offset == (n as u64) << 16));
+        let reads = drawn.iter().filter(|d| d.op == Op::Read).count();
+        assert!((850..950).contains(&reads));
+    }
+
+    #[test]
+    fn threads_that_share_a_cursor_hand_out_every_position_once() {
+        let writes = IoStream::new(Op::Write, SEQUENTIAL, Bytes(4096));
+        let wanted = stimulus(vec![writes], 0, 4096 * 4000);
+        let plan = Arc::new(DrawPlan::new(&wanted, &BTreeMap::new()).unwrap());
+        let mut all: Vec<u64> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4)
+                .map(|t| {
+                    let mut drawer = Drawer::new(Arc::clone(&plan), 1, t);
+                    scope.spawn(move || (0..1000).map(|_| drawer.draw().offset).collect::<Vec<_>>())
+                })
+                .collect();
+            threads.into_iter().flat_map(|t| t.join().unwrap()).collect()
+        });
+        all.sort_unstable();
+        assert!(all.iter().enumerate().all(|(n, offset)| *offset == n as u64 * 4096));
+    }
+
+    #[test]
+    fn what_has_no_room_is_refused_in_words() {
+        let mut stream = random_reads(4096);
+        stream.alignment = Some(Bytes::mib(1));
+        let text = DrawPlan::new(&stimulus(vec![stream], 512, 8192), &BTreeMap::new());
+        assert!(text.unwrap_err().contains("no position aligned to 1048576 B"));
+
+        let mut own = IoStream::new(Op::Write, SEQUENTIAL, Bytes(4096));
+        let mut other = own.clone();
+        own.zones = vec![Zone { weight: 1, from_ppm: 0, to_ppm: 500_000 }];
+        other.zones = vec![Zone { weight: 1, from_ppm: 500_000, to_ppm: 1_000_000 }];
+        let text = DrawPlan::new(&stimulus(vec![own, other], 0, 1 << 20), &BTreeMap::new());
+        assert!(text.unwrap_err().contains("share a cursor"));
+        let huge = stimulus(vec![random_reads(1 << 33)], 0, 1 << 40);
+        assert!(DrawPlan::new(&huge, &BTreeMap::new()).unwrap_err().contains("4 GiB"));
+    }
+
+    #[test]
+    fn a_flush_is_nowhere_and_moves_nothing() {
+        let flush = IoStream::new(Op::Flush, Order::Random, Bytes(0));
+        let drawn = drawer(&stimulus(vec![flush], 0, 4096), 1).draw();
+        assert_eq!((drawn.op, drawn.offset, drawn.size), (Op::Flush, 0, 0));
+    }
+}

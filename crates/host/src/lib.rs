@@ -1,1 +1,40 @@
+//! The machine and its devices: identity, sensors, purge, settings, and the one
+//! door to a device, [`arm`].
+//!
+//! This is the only crate that reads `/sys` and `/proc` or runs device tools.
+//! What it reads it reads below [`Roots`], so that a test can lay out a machine
+//! that is not there.
+#![warn(missing_docs)]
 
+mod again;
+mod arming;
+mod error;
+mod facts;
+mod identity;
+#[cfg(test)]
+mod machine;
+mod mounts;
+mod node;
+mod occupancy;
+mod purge;
+mod refusal;
+mod roots;
+mod scratch;
+mod sensors;
+mod settings;
+mod signatures;
+mod target;
+mod tool;
+
+pub use again::find_again;
+pub use arming::{Consent, arm};
+pub use error::HostError;
+pub use facts::host_facts;
+pub use identity::{devices, inspect};
+pub use purge::purge;
+pub use refusal::Refusal;
+pub use roots::Roots;
+pub use scratch::create_scratch;
+pub use sensors::{counters_since, kernel_counters, temperature};
+pub use settings::{conditions, make_change, plan_changes, undo_change};
+pub use target::Target;

@@ -68,8 +68,8 @@ fn future_file(name: &str, size: Bytes) -> Device {
 }
 
 fn simulated(drive: &str) -> anyhow::Result<&'static DriveSpec> {
-    let Some(spec) = drives().iter().find(|spec| spec.name == drive) else {
-        let names: Vec<_> = drives().iter().map(|spec| format!("sim:{}", spec.name)).collect();
+    let Some(spec) = drives().iter().find(|spec| spec.name() == drive) else {
+        let names: Vec<_> = drives().iter().map(|spec| format!("sim:{}", spec.name())).collect();
         bail!("there is no simulated drive '{drive}'; choose one of: {}", names.join(", "));
     };
     Ok(spec)

@@ -1,1 +1,437 @@
-//! An SSD in virtual time.
+//! An SSD in virtual time: a flash translation layer over dies, channels and a
+//! write buffer, driven by the same loads as a real device.
+//!
+//! It is there to try procedures and reports on a drive that behaves like one
+//! (fresh out of the box, transition, steady state, recovery when idle) within
+//! seconds and with the same result every time. It is a model: its numbers say
+//! nothing about any product. `docs/sim.md` tells what it has and what it lacks.
+//!
+//! [`spec`] holds the named drives, [`mapping`] the translation layer, [`flash`]
+//! the clocks of dies and channels, [`drive`] the commands, [`load`] and
+//! [`calendar`] the closed or paced loop of I/Os.
+
+mod calendar;
+mod drive;
+mod fault;
+mod flash;
+mod load;
+mod mapping;
+mod pace;
+mod spec;
+#[cfg(test)]
+mod tests;
+
+pub use fault::SimFault;
+pub use spec::{DriveSpec, drive, drives};
+
+use crate::draw::DrawPlan;
+use crate::{Engine, Start, Stop};
+use calendar::MOST_SLOTS;
+use drive::{Drive, Written};
+use fault::Fates;
+use load::{Ground, Pause, RunningLoad, Unmeasured, Window};
+use pace::Pacer;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use steadfast_domain::measurement::Interval;
+use steadfast_domain::{
+    Bytes, Device, Halt, IoStream, Load, Measurement, Nanos, Op, Purge, PurgeMethod, Step,
+    Stimulus, Transport, WriteCache,
+};
+
+/// Virtual time begins on 2026-01-01 at 00:00:00 UTC.
+pub const VIRTUAL_EPOCH_UNIX_MS: u64 = 1_767_225_600_000;
+
+/// The smallest transfer.
+const SECTOR: u64 = 512;
+
+/// The longest transfer.
+const LONGEST_TRANSFER: Bytes = Bytes::mib(64);
+
+/// Between two looks at whether a hanging step is to stop.
+const PATIENCE: Duration = Duration::from_millis(5);
+
+/// A drive that exists in virtual time only.
+#[derive(Debug)]
+pub struct SimulatedSsd {
+    spec: DriveSpec,
+    device: Device,
+    drive: Drive,
+    fates: Fates,
+    stop: Stop,
+    /// Virtual nanoseconds since it was made.
+    clock: u64,
+    running: Option<RunningLoad>,
+}
+
+impl SimulatedSsd {
+    /// A factory-new drive. With the same spec, seed and steps it does the same
+    /// thing to the nanosecond.
+    pub fn new(spec: &DriveSpec, seed: u64, stop: Stop) -> Self {
+        let drive = Drive::new(spec, seed);
+        SimulatedSsd {
+            device: device(spec, drive.write_cache()),
+            spec: spec.clone(),
+            drive,
+            fates: Fates::default(),
+            stop,
+            clock: 0,
+            running: None,
+        }
+    }
+
+    /// The same drive with a fault, in place of an earlier one.
+    #[must_use]
+    pub fn with_fault(mut self, fault: SimFault) -> Self {
+        self.fates.set(fault);
+        self
+    }
+
+    /// Its facts.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Virtual time since it was made.
+    pub fn now(&self) -> Nanos {
+        Nanos(self.clock)
+    }
+
+    /// Virtual time as milliseconds since 1970 (UTC).
+    pub fn now_unix_ms(&self) -> u64 {
+        unix_ms(self.clock)
+    }
+
+    /// Its temperature, in degrees Celsius.
+    pub fn temperature_celsius(&self) -> f64 {
+        self.drive.celsius()
+    }
+
+    /// Switches its volatile write cache. Ends a load that a cut left running.
+    pub fn set_write_cache(&mut self, state: WriteCache) {
+        self.end_load();
+        self.drive.set_write_cache(state);
+        self.device.write_cache = Some(state);
+    }
+
+    /// Forgets everything that was ever written, in virtual time.
+    pub fn purge(&mut self) -> Purge {
+        self.end_load();
+        let took = self.drive.purge();
+        self.clock += took;
+        self.drive.warm(self.clock);
+        Purge {
+            method: PurgeMethod::Simulated,
+            took: Nanos(took),
+            blank: Some(true),
+            remark: String::new(),
+        }
+    }
+
+    /// Lets virtual time pass without I/O; the drive collects garbage in it.
+    pub fn idle(&mut self, time: Nanos) {
+        self.end_load();
+        let to = self.clock.saturating_add(time.0);
+        self.drive.rest(self.clock, to);
+        self.clock = to;
+        self.drive.warm(to);
+    }
+
+    /// The load that a step continues, or its own.
+    fn take_load(&mut self, step: &Step, start: &Start) -> Result<RunningLoad, Halt> {
+        let Load::Stimulus(stimulus) = &step.load else {
+            return Err(Halt::Refused(SCRIPT_REFUSAL.to_owned()));
+        };
+        match self.running.take() {
+            Some(running) if step.continues && running.stimulus() == stimulus => Ok(running),
+            Some(running) if step.continues => {
+                self.running = Some(running);
+                self.end_load();
+                Err(Halt::Refused(format!(
+                    "{}: the step continues a load that is not the one that runs",
+                    step.place
+                )))
+            }
+            running => {
+                self.running = running;
+                self.end_load();
+                RunningLoad::begin(stimulus, start, self.clock).map_err(Halt::Refused)
+            }
+        }
+    }
+
+    /// Runs a load up to a virtual time; `true` when it is complete.
+    fn advance(
+        &mut self,
+        load: &mut RunningLoad,
+        window: &mut Window,
+        to: u64,
+        step: &Step,
+    ) -> Result<bool, Halt> {
+        let wear = self.fates.wear(self.drive.host_bytes());
+        self.drive.set_wear(wear);
+        let mut ground =
+            Ground { drive: &mut self.drive, fates: &mut self.fates, stop: &self.stop };
+        let pause = load.advance(to, &mut ground, window);
+        self.clock = load.now();
+        self.drive.warm(self.clock);
+        match pause {
+            Pause::Reached | Pause::Complete if self.stop.is_requested() => Err(Halt::Stopped),
+            Pause::Reached => Ok(false),
+            Pause::Complete => Ok(true),
+            Pause::Stopped => Err(Halt::Stopped),
+            Pause::Faulty => Err(faults(step, window)),
+            Pause::Gone => Err(Halt::DeviceGone {
+                device: self.device.path.clone(),
+                why: "the simulated drive does not answer any more".to_owned(),
+            }),
+            Pause::Hangs => Err(self.hang()),
+        }
+    }
+
+    /// Waits, in real time, for somebody to lose patience.
+    fn hang(&self) -> Halt {
+        while !self.stop.is_requested() {
+            std::thread::sleep(PATIENCE);
+        }
+        Halt::Stopped
+    }
+
+    /// Lets a load's ramp pass.
+    fn pass_ramp(
+        &mut self,
+        load: &mut RunningLoad,
+        window: &mut Window,
+        step: &Step,
+    ) -> Result<(), Halt> {
+        while self.clock < load.measured_from {
+            let to = load.measured_from.min(self.clock + Nanos::SECOND.0);
+            if self.advance(load, window, to, step)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a load until it is complete (`true`) or the step is cut.
+    fn measure(
+        &mut self,
+        load: &mut RunningLoad,
+        window: &mut Window,
+        step: &Step,
+        watch: &mut dyn FnMut(&Interval),
+    ) -> Result<bool, Halt> {
+        let cut = step.cut.map_or(u64::MAX, |cut| window.begin().saturating_add(cut.0));
+        let end = load.ends_at.unwrap_or(u64::MAX);
+        let last = cut.min(end);
+        loop {
+            let to = window.closes_at().min(last);
+            let complete = self.advance(load, window, to, step)?;
+            window.close(self.clock).into_iter().for_each(&mut *watch);
+            if complete || (self.clock >= last && end <= cut) {
+                return Ok(true);
+            }
+            if self.clock >= last {
+                return Ok(false);
+            }
+        }
+    }
+
+    fn conclude(
+        &mut self,
+        load: RunningLoad,
+        window: Window,
+        written: Written,
+        complete: bool,
+    ) -> Measurement {
+        let began_unix_ms = unix_ms(window.begin());
+        let cursors = load.plan().cursors();
+        let write_amplification = self.drive.written().amplification_since(written);
+        let mut unmeasured = window.unmeasured;
+        if complete {
+            self.drain(load, &mut unmeasured);
+        } else {
+            self.running = Some(load);
+        }
+        let elapsed = window.meter.elapsed();
+        let (streams, intervals) = window.meter.finish();
+        Measurement {
+            began_unix_ms,
+            elapsed,
+            complete,
+            streams,
+            unmeasured: unmeasured.parts(),
+            intervals,
+            cursors,
+            cpu: None,
+            fault_count: window.fault_count,
+            faults: window.faults,
+            verification: None,
+            kernel: None,
+            write_amplification,
+            temperature_celsius: Some(self.drive.celsius()),
+        }
+    }
+
+    fn drain(&mut self, mut load: RunningLoad, unmeasured: &mut Unmeasured) {
+        load.drain(unmeasured);
+        self.clock = self.clock.max(load.now());
+        self.drive.warm(self.clock);
+    }
+
+    fn refuse_stimulus(&self, stimulus: &Stimulus) -> Option<String> {
+        stimulus
+            .fault()
+            .or_else(|| self.refuse_place(stimulus))
+            .or_else(|| stimulus.streams.iter().find_map(refuse_stream))
+            .or_else(|| refuse_manner(stimulus))
+            .or_else(|| DrawPlan::new(stimulus, &BTreeMap::new()).err())
+    }
+
+    fn refuse_place(&self, stimulus: &Stimulus) -> Option<String> {
+        let range = stimulus.active_range;
+        let end = range.start.0.checked_add(range.length.0);
+        end.is_none_or(|end| end > self.device.capacity.0).then(|| {
+            format!(
+                "the active range ({} from byte {}) ends beyond {}, which has {}",
+                range.length, range.start.0, self.device.path, self.device.capacity
+            )
+        })
+    }
+}
+
+const SCRIPT_REFUSAL: &str =
+    "a simulated drive applies stimuli only; replay this script on a device or a file";
+
+fn unix_ms(clock: u64) -> u64 {
+    VIRTUAL_EPOCH_UNIX_MS + clock / 1_000_000
+}
+
+/// The facts of a drive of this spec.
+fn device(spec: &DriveSpec, write_cache: WriteCache) -> Device {
+    Device {
+        path: format!("sim:{}", spec.name()),
+        name: spec.name().to_owned(),
+        transport: Transport::Simulated,
+        model: Some(spec.model.to_owned()),
+        serial: Some(spec.serial.to_owned()),
+        firmware: Some(env!("CARGO_PKG_VERSION").to_owned()),
+        wwid: None,
+        capacity: spec.capacity(),
+        logical_sector: SECTOR as u32,
+        physical_sector: spec::PAGE as u32,
+        rotational: Some(false),
+        discard: true,
+        write_cache: Some(write_cache),
+        link: Some(format!("simulated, {} MB/s each way", spec.link_mb_per_second)),
+        in_use: Vec::new(),
+    }
+}
+
+fn faults(step: &Step, window: &Window) -> Halt {
+    let first = window.faults.first().map_or_else(String::new, |fault| {
+        let op = match fault.op {
+            Op::Read => "read",
+            Op::Write => "write",
+            Op::Trim => "trim",
+            Op::Flush => "flush",
+        };
+        format!("{op} of {} B at byte {}: simulated I/O error", fault.size.0, fault.offset.0)
+    });
+    Halt::Faults { place: step.place.to_string(), count: window.fault_count, first }
+}
+
+fn refuse_stream(stream: &IoStream) -> Option<String> {
+    if stream.pace.is_some() {
+        return Some(format!(
+            "'{stream}' has a pace of its own; a simulated drive paces the stimulus as a whole"
+        ));
+    }
+    if stream.op == Op::Flush {
+        return None;
+    }
+    let (size, alignment) = (stream.size, stream.alignment());
+    if !size.0.is_multiple_of(SECTOR) || !alignment.0.is_multiple_of(SECTOR) {
+        return Some(format!(
+            "'{stream}': transfer size and alignment must be multiples of {SECTOR} B"
+        ));
+    }
+    (size > LONGEST_TRANSFER)
+        .then(|| format!("'{stream}': one I/O moves at most {} MiB here", LONGEST_TRANSFER.0 >> 20))
+}
+
+/// Why the load cannot be ended, paced, carried or verified as it asks.
+fn refuse_manner(stimulus: &Stimulus) -> Option<String> {
+    let until = stimulus.until;
+    let counted = until.bytes.is_some() || until.ios.is_some();
+    if counted && stimulus.ramp > Nanos::ZERO {
+        return Some(
+            "a ramp is time that is not measured: give the load a limit in time, not in bytes \
+             or I/Os"
+                .to_owned(),
+        );
+    }
+    if let Some(bytes) = until.bytes
+        && !bytes.0.is_multiple_of(SECTOR)
+    {
+        return Some(format!("a limit of {} B is no multiple of {SECTOR} B", bytes.0));
+    }
+    let moves = |s: &IoStream| s.op != Op::Flush && s.weight > 0;
+    if until.time.is_none() && until.ios.is_none() && !stimulus.streams.iter().any(moves) {
+        return Some("flushes move no bytes: give a limit in time or I/Os".to_owned());
+    }
+    if stimulus.demand.outstanding() > MOST_SLOTS {
+        return Some(format!(
+            "demand {} is more than a simulated drive takes: at most {MOST_SLOTS} outstanding I/Os",
+            stimulus.demand
+        ));
+    }
+    if stimulus.verify {
+        return Some("a simulated drive keeps no data, so nothing can be verified".to_owned());
+    }
+    Pacer::fault(stimulus.pace)
+}
+
+impl Engine for SimulatedSsd {
+    fn describe(&self) -> String {
+        format!("simulation in virtual time: {} ({})", self.spec.name(), self.spec.summary())
+    }
+
+    fn refuse(&self, step: &Step) -> Option<String> {
+        match &step.load {
+            Load::Stimulus(stimulus) => self.refuse_stimulus(stimulus),
+            Load::Script(_) => Some(SCRIPT_REFUSAL.to_owned()),
+        }
+    }
+
+    /// Of an open interval that a halt ends, nothing is told.
+    fn apply(
+        &mut self,
+        step: &Step,
+        start: &Start,
+        watch: &mut dyn FnMut(&Interval),
+    ) -> Result<Measurement, Halt> {
+        if let Some(why) = self.refuse(step) {
+            return Err(Halt::Refused(format!("{}: {why}", step.place)));
+        }
+        let mut load = self.take_load(step, start)?;
+        let mut window = Window::new(load.stimulus(), self.clock.max(load.measured_from));
+        let applied = self.pass_ramp(&mut load, &mut window, step).and_then(|()| {
+            let written = self.drive.written();
+            Ok((written, self.measure(&mut load, &mut window, step, watch)?))
+        });
+        match applied {
+            Ok((written, complete)) => Ok(self.conclude(load, window, written, complete)),
+            Err(halt) => {
+                self.drain(load, &mut Unmeasured::default());
+                Err(halt)
+            }
+        }
+    }
+
+    fn end_load(&mut self) {
+        if let Some(load) = self.running.take() {
+            self.drain(load, &mut Unmeasured::default());
+        }
+    }
+}

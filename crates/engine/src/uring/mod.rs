@@ -1,1 +1,505 @@
-//! A real device through io_uring.
+//! A real device or file, through io_uring where there is io_uring.
+//!
+//! [`Uring`] turns a step into threads that keep T x Q I/Os outstanding
+//! (`worker`), and into the accounting of what they did (`load`, `shared`). The
+//! kernel interface is one of three behind one small boundary (`queue`): a raw
+//! io_uring per thread (`ring`), Linux AIO (`aio`), or a thread per I/O
+//! (`threads`).
+
+mod aio;
+mod clock;
+mod load;
+mod memory;
+mod pace;
+mod pattern;
+mod queue;
+mod ring;
+mod shared;
+mod threads;
+mod verify;
+mod worker;
+
+use crate::draw::DrawPlan;
+use crate::{Engine, Start, Stop};
+use clock::Clock;
+use load::{Ground, Running, Stranded};
+use pattern::{Content, StampKey};
+use std::collections::BTreeMap;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
+use std::{fmt, io};
+use steadfast_domain::measurement::Interval;
+use steadfast_domain::stimulus::DataPattern;
+use steadfast_domain::{
+    Bytes, Halt, IoStream, Load, Measurement, Nanos, Op, Step, Stimulus, Transport,
+};
+use steadfast_host::Target;
+use verify::WrittenSectors;
+
+/// Threads of a load, at most.
+const THREADS_LIMIT: u32 = 4096;
+
+/// Outstanding I/Os per thread, at most.
+const DEPTH_LIMIT: u32 = 16_384;
+
+/// The kernel splits longer transfers.
+const SIZE_LIMIT: u64 = 1 << 30;
+
+/// A load that is ended waits this long for its outstanding I/Os.
+const END_PATIENCE: Duration = Duration::from_secs(60);
+
+/// Which kernel interface carries the I/Os.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Backend {
+    /// io_uring.
+    Uring,
+    /// Linux AIO, `io_submit`.
+    Aio,
+    /// `pread` and `pwrite`: a thread for every outstanding I/O.
+    Threads,
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Backend::Uring => "io_uring",
+            Backend::Aio => "Linux AIO",
+            Backend::Threads => "a thread per I/O",
+        })
+    }
+}
+
+/// All of them, best first.
+const BACKENDS: [Backend; 3] = [Backend::Uring, Backend::Aio, Backend::Threads];
+
+/// Said where a target has no `NOWAIT` I/O.
+const WHY_NOT_URING: &str =
+    " (io_uring would pass every I/O of this target through a kernel thread)";
+
+/// How a [`Uring`] behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UringOptions {
+    /// The kernel interface to use. Where absent, the best that works: io_uring,
+    /// but Linux AIO for a target that cannot begin I/Os without blocking (no
+    /// `NOWAIT`, as tmpfs and zram). io_uring hands each I/O of such a target to
+    /// a kernel thread, and the two switches between threads would be measured
+    /// as the device's.
+    pub backend: Option<Backend>,
+    /// A step with more failed I/Os than this is void.
+    pub fault_limit: u64,
+}
+
+impl Default for UringOptions {
+    fn default() -> Self {
+        UringOptions { backend: None, fault_limit: 100 }
+    }
+}
+
+/// Applies loads to an armed target.
+pub struct Uring {
+    target: Target,
+    stop: Stop,
+    options: UringOptions,
+    backend: Backend,
+    /// What the kernel interface could and could not use.
+    interface: String,
+    /// What the last load had to do without.
+    notes: Vec<String>,
+    clock: Clock,
+    key: StampKey,
+    loads: u64,
+    written: Option<Arc<WrittenSectors>>,
+    running: Option<Running>,
+    stranded: Vec<Stranded>,
+}
+
+impl Uring {
+    /// Finds the kernel interface and calibrates the clock (20 ms). Fails where
+    /// the options force an interface that this host does not have.
+    pub fn new(target: Target, stop: Stop, options: UringOptions) -> Result<Self, Halt> {
+        raise_locked_memory_limit();
+        let (backend, interface) = match options.backend {
+            Some(forced) => choose(&[forced]),
+            None if begins_at_once(&target) => choose(&BACKENDS),
+            None => choose(&BACKENDS[1..]).map(|(backend, name)| (backend, name + WHY_NOT_URING)),
+        }
+        .map_err(Halt::Refused)?;
+        Ok(Uring {
+            target,
+            stop,
+            options,
+            backend,
+            interface,
+            notes: Vec::new(),
+            clock: Clock::get(),
+            key: StampKey::new(),
+            loads: 0,
+            written: None,
+            running: None,
+            stranded: Vec::new(),
+        })
+    }
+
+    /// What it drives.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// What it drives, to be purged or set. Ends a load that still runs.
+    pub fn target_mut(&mut self) -> &mut Target {
+        self.end_load();
+        &mut self.target
+    }
+
+    /// The kernel interface that is in use.
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    fn name(&self) -> &str {
+        &self.target.device().path
+    }
+
+    fn is_block_device(&self) -> bool {
+        self.target.device().transport != Transport::File
+    }
+
+    /// The interface for a load: not every one can trim.
+    fn backend_for(&self, stimulus: &Stimulus) -> Backend {
+        let trims = stimulus.streams.iter().any(|s| s.op == Op::Trim);
+        let able = match self.backend {
+            Backend::Uring => !self.is_block_device() || ring::discards_blocks(),
+            Backend::Aio => false,
+            Backend::Threads => true,
+        };
+        if trims && !able { Backend::Threads } else { self.backend }
+    }
+
+    fn begin(&mut self, stimulus: &Stimulus, start: &Start) -> Result<Running, Halt> {
+        let failed = |what: &str, error: io::Error| {
+            Halt::Refused(format!("{}: {what}: {error}", self.target.device().path))
+        };
+        let file = self.target.fd().try_clone_to_owned();
+        let file = file.map_err(|error| failed("the handle cannot be duplicated", error))?;
+        let wake = wake_handle().map_err(|error| failed("no event handle", error))?;
+        self.keep_account_of_sectors(stimulus);
+        self.loads += 1;
+        let backend = self.backend_for(stimulus);
+        let ground = Ground {
+            file,
+            wake,
+            block_device: self.is_block_device(),
+            memory_alignment: self.target.memory_alignment(),
+            backend,
+            key: self.key,
+            sequence: self.loads << 40,
+            fault_limit: self.options.fault_limit,
+            written: self.written.as_ref(),
+            clock: self.clock,
+        };
+        let (running, mut notes) = Running::start(stimulus, start, ground)?;
+        if backend != self.backend {
+            notes.push(format!("{backend} for loads with trims"));
+        }
+        self.notes = notes;
+        Ok(running)
+    }
+
+    /// Begins to remember written sectors with the first load that verifies,
+    /// and forgets them when a load changes sectors without stamping them.
+    fn keep_account_of_sectors(&mut self, stimulus: &Stimulus) {
+        if stimulus.verify {
+            let length = self.target.length();
+            self.written.get_or_insert_with(|| Arc::new(WrittenSectors::new(length)));
+        } else if stimulus.alters() && !leaves_stamps(stimulus) {
+            self.written = None;
+        }
+    }
+
+    fn refuse_stimulus(&self, stimulus: &Stimulus) -> Option<String> {
+        stimulus
+            .fault()
+            .or_else(|| self.refuse_place(stimulus))
+            .or_else(|| stimulus.streams.iter().find_map(|s| self.refuse_stream(s)))
+            .or_else(|| refuse_end(stimulus, self.sector()))
+            .or_else(|| refuse_manner(stimulus))
+            .or_else(|| self.refuse_demand(stimulus))
+            .or_else(|| DrawPlan::new(stimulus, &BTreeMap::new()).err())
+            .or_else(|| Content::new(&stimulus.data_pattern).err())
+    }
+
+    /// The smallest unit of a transfer.
+    fn sector(&self) -> u64 {
+        u64::from(self.target.offset_alignment()).max(pattern::SECTOR as u64)
+    }
+
+    fn refuse_place(&self, stimulus: &Stimulus) -> Option<String> {
+        let (range, length) = (stimulus.active_range, self.target.length());
+        let end = range.start.0.checked_add(range.length.0);
+        if end.is_none_or(|end| end > length.0) {
+            return Some(format!(
+                "the active range ({} from byte {}) ends beyond {}, which has {}",
+                range.length,
+                range.start.0,
+                self.name(),
+                length
+            ));
+        }
+        let alters = stimulus.alters() && !self.target.is_writable();
+        alters.then(|| {
+            format!("{} is armed for reading only; this load writes or trims", self.name())
+        })
+    }
+
+    fn refuse_stream(&self, stream: &IoStream) -> Option<String> {
+        if stream.pace.is_some() {
+            return Some(format!(
+                "'{stream}' has a pace of its own; this engine paces the stimulus as a whole"
+            ));
+        }
+        if stream.op == Op::Flush {
+            return None;
+        }
+        if stream.op == Op::Trim && self.is_block_device() && !self.target.device().discard {
+            return Some(format!("{} cannot discard blocks, which '{stream}' needs", self.name()));
+        }
+        let sector = self.sector();
+        let whole =
+            stream.size.0.is_multiple_of(sector) && stream.alignment().0.is_multiple_of(sector);
+        if !whole {
+            return Some(format!(
+                "'{stream}': transfer size and alignment must be multiples of {sector} B on {}",
+                self.name()
+            ));
+        }
+        (stream.size.0 > SIZE_LIMIT)
+            .then(|| format!("'{stream}': one I/O moves at most 1 GiB; choose a smaller size"))
+    }
+
+    fn refuse_demand(&self, stimulus: &Stimulus) -> Option<String> {
+        let backend = self.backend_for(stimulus);
+        let (threads, depth) = load::shape(stimulus, backend);
+        if threads > THREADS_LIMIT || depth > DEPTH_LIMIT {
+            return Some(format!(
+                "demand {} is more than this engine carries with {backend}: at most \
+                 {THREADS_LIMIT} threads and {DEPTH_LIMIT} I/Os of each",
+                stimulus.demand
+            ));
+        }
+        let alignment = self.target.memory_alignment();
+        let wanted = load::transfer_memory(stimulus, backend, alignment);
+        let limit = memory::transfer_memory_limit();
+        (wanted > limit).then(|| {
+            format!(
+                "demand {} with transfers of this size needs {} of memory; this host can give {}: \
+                 lower the threads, the queue depth or the transfer size",
+                stimulus.demand,
+                Bytes(wanted),
+                Bytes(limit)
+            )
+        })
+    }
+
+    fn give_up(&mut self, running: Running) {
+        self.stranded.extend(running.call_off());
+    }
+}
+
+/// Whether every sector that the load changes still carries a valid stamp.
+fn leaves_stamps(stimulus: &Stimulus) -> bool {
+    stimulus.data_pattern == DataPattern::RandomUnique
+        && stimulus.streams.iter().all(|s| s.op != Op::Trim)
+}
+
+/// Why the limits cannot be kept exactly.
+fn refuse_end(stimulus: &Stimulus, sector: u64) -> Option<String> {
+    let until = stimulus.until;
+    if let Some(bytes) = until.bytes {
+        if !bytes.0.is_multiple_of(sector) {
+            return Some(format!("a limit of {} B is no multiple of {sector} B", bytes.0));
+        }
+        let moves = |s: &IoStream| s.op != Op::Flush && s.weight > 0;
+        if until.time.is_none() && until.ios.is_none() && !stimulus.streams.iter().any(moves) {
+            return Some("flushes move no bytes: give a limit in time or I/Os".to_owned());
+        }
+    }
+    let counted = until.bytes.is_some() || until.ios.is_some();
+    (counted && stimulus.ramp > Nanos::ZERO).then(|| {
+        "a ramp is time that is not measured: give the load a limit in time, not in bytes or I/Os"
+            .to_owned()
+    })
+}
+
+/// Why the load cannot be paced or verified as it asks.
+fn refuse_manner(stimulus: &Stimulus) -> Option<String> {
+    if let Some(fault) = pace::fault(stimulus.pace) {
+        return Some(fault.to_owned());
+    }
+    (stimulus.verify && !leaves_stamps(stimulus)).then(|| {
+        "only sectors that were written random-unique can be verified, and no trim may be among \
+         the I/Os"
+            .to_owned()
+    })
+}
+
+impl Engine for Uring {
+    fn describe(&self) -> String {
+        let mut parts = vec![self.interface.clone()];
+        parts.extend(self.notes.iter().cloned());
+        parts.push(self.clock.name().to_owned());
+        if !self.target.is_direct() {
+            parts.push("through the page cache (no O_DIRECT here)".to_owned());
+        }
+        format!("uring: {}", parts.join("; "))
+    }
+
+    fn refuse(&self, step: &Step) -> Option<String> {
+        match &step.load {
+            Load::Stimulus(stimulus) => self.refuse_stimulus(stimulus),
+            Load::Script(script) => Some(format!(
+                "script '{}': this engine does not replay scripts, it applies stimuli",
+                script.name
+            )),
+        }
+    }
+
+    fn apply(
+        &mut self,
+        step: &Step,
+        start: &Start,
+        watch: &mut dyn FnMut(&Interval),
+    ) -> Result<Measurement, Halt> {
+        if let Some(why) = self.refuse(step) {
+            return Err(Halt::Refused(why));
+        }
+        let Some(stimulus) = step.load.stimulus() else {
+            return Err(Halt::Refused("only a stimulus can be applied".to_owned()));
+        };
+        let mut running = match self.running.take() {
+            Some(running) if step.continues && running.stimulus() == stimulus => running,
+            Some(running) if step.continues => {
+                self.give_up(running);
+                return Err(Halt::Refused(format!(
+                    "{}: the step continues a load that is not the one that runs",
+                    step.place
+                )));
+            }
+            other => {
+                self.running = other;
+                self.end_load();
+                self.refuse_stranded()?;
+                self.begin(stimulus, start)?
+            }
+        };
+        let stop = self.stop.clone();
+        let device = self.name().to_owned();
+        match running.measure(step, &device, &stop, watch) {
+            Ok(measurement) => {
+                self.running = (!measurement.complete).then_some(running);
+                Ok(measurement)
+            }
+            Err(halt) => {
+                self.give_up(running);
+                Err(halt)
+            }
+        }
+    }
+
+    fn end_load(&mut self) {
+        if let Some(running) = self.running.take() {
+            self.stranded.extend(running.end(END_PATIENCE, &self.stop));
+        }
+    }
+}
+
+impl Uring {
+    /// A load that was called off may have left I/Os that hang.
+    fn refuse_stranded(&mut self) -> Result<(), Halt> {
+        self.stranded.retain(|stranded| !stranded.is_over());
+        if self.stranded.is_empty() {
+            return Ok(());
+        }
+        Err(Halt::DeviceGone {
+            device: self.name().to_owned(),
+            why: "I/Os of an earlier load have not come back".to_owned(),
+        })
+    }
+}
+
+impl Drop for Uring {
+    fn drop(&mut self) {
+        if let Some(running) = self.running.take() {
+            self.give_up(running);
+        }
+    }
+}
+
+/// The first of these interfaces that works here, and what to call it.
+fn choose(wanted: &[Backend]) -> Result<(Backend, String), String> {
+    let mut said = Vec::new();
+    for backend in wanted.iter().copied() {
+        match probe(backend) {
+            Ok(name) => {
+                said.push(name);
+                return Ok((backend, said.join("; ")));
+            }
+            Err(error) => said.push(missing(backend, &error)),
+        }
+    }
+    Err(said.join("; "))
+}
+
+fn probe(backend: Backend) -> io::Result<String> {
+    match backend {
+        Backend::Uring => Ok(format!("io_uring ({})", ring::Ring::new(1)?.setup())),
+        Backend::Aio => aio::probe().map(|()| "Linux AIO".to_owned()),
+        Backend::Threads => Ok("a thread per I/O (pread, pwrite)".to_owned()),
+    }
+}
+
+fn missing(backend: Backend, error: &io::Error) -> String {
+    let advice = match (backend, error.raw_os_error()) {
+        (Backend::Uring, Some(libc::EPERM)) => {
+            ": switched off; 'sysctl kernel.io_uring_disabled=0' allows it"
+        }
+        (Backend::Uring, Some(libc::ENOSYS)) => ": this kernel has none",
+        (Backend::Aio, Some(libc::EAGAIN)) => ": 'sysctl fs.aio-max-nr' is used up",
+        _ => "",
+    };
+    format!("no {backend} ({error}{advice})")
+}
+
+/// Whether the target's I/Os can be begun without blocking.
+fn begins_at_once(target: &Target) -> bool {
+    let length = target.offset_alignment().max(pattern::SECTOR as u32) as usize;
+    let Ok(arena) = memory::Arena::new(length) else { return true };
+    let part = libc::iovec { iov_base: arena.at(0).cast(), iov_len: length };
+    // SAFETY: the arena is at least that long and lives until the call is over.
+    let moved =
+        unsafe { libc::preadv2(target.fd().as_raw_fd(), &raw const part, 1, 0, libc::RWF_NOWAIT) };
+    moved >= 0 || io::Error::last_os_error().raw_os_error() != Some(libc::EOPNOTSUPP)
+}
+
+/// Registered buffers count as locked memory; a limit that stays low is no
+/// reason to fail, the kernel then goes without registration.
+fn raise_locked_memory_limit() {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is a valid structure to write to and to read.
+    unsafe {
+        if libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) == 0 {
+            limit.rlim_cur = limit.rlim_max;
+            libc::setrlimit(libc::RLIMIT_MEMLOCK, &raw const limit);
+        }
+    }
+}
+
+fn wake_handle() -> io::Result<OwnedFd> {
+    // SAFETY: makes a new descriptor or fails.
+    let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor is new and nobody else's.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}

@@ -52,7 +52,7 @@ pub fn run(arguments: &ResumeArguments) -> anyhow::Result<Outcome> {
 /// its identity, not by its name.
 fn confirmation(named: &Named) -> String {
     match named {
-        Named::Simulated(spec) => spec.name.to_owned(),
+        Named::Simulated(spec) => spec.name().to_owned(),
         Named::Real(device) => device.confirmation().to_owned(),
     }
 }

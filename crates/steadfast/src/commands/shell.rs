@@ -19,8 +19,7 @@ pub fn man() -> anyhow::Result<Outcome> {
     let mut page = Vec::new();
     clap_mangen::Man::new(command.clone()).render(&mut page)?;
     for subcommand in command.get_subcommands() {
-        let named = subcommand.clone().name(format!("steadfast-{}", subcommand.get_name()));
-        let man = clap_mangen::Man::new(named);
+        let man = clap_mangen::Man::new(subcommand.clone());
         man.render_description_section(&mut page)?;
         man.render_synopsis_section(&mut page)?;
         man.render_options_section(&mut page)?;

@@ -1,0 +1,279 @@
+//! Dies, channels and the write buffer, as clocks.
+//!
+//! Every resource is a clock that says until when it has work; work moves the
+//! clock on, and an operation is done when all the clocks that it needed are.
+//! Work enters a clock in the order of its arrival, so no resource ever stands
+//! idle while it has work, and none does two things at once.
+//!
+//! Reads go before programs and erases that a die has not begun: a read waits
+//! for the operation in progress and for earlier reads, and delays everything
+//! else on the die by its own time.
+
+use super::mapping::{Flash, Writer};
+use super::spec::DriveSpec;
+use crate::draw::Random;
+use steadfast_domain::step::mix64;
+
+/// Dies of a drive at most: a read keeps a bit for every die it touches.
+const MOST_DIES: usize = 64;
+
+/// Program times differ by this part of the mean, up or down.
+const PROGRAM_SPREAD: f64 = 0.08;
+
+/// Read times differ by this part of the mean, up or down.
+const READ_SPREAD: f64 = 0.15;
+
+/// Drives are a little faster or slower from one spell to the next.
+const SPELL_NS: u64 = 20_000_000_000;
+const SPELL_SPREAD: f64 = 0.012;
+
+/// When a die is done with what it was given.
+#[derive(Debug, Clone, Copy, Default)]
+struct Die {
+    /// All of its work.
+    busy: u64,
+    /// Its reads.
+    read: u64,
+    /// An erase, from when to when.
+    erase: (u64, u64),
+}
+
+/// How long operations take at present.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Times {
+    /// The shortest read, and by how much others may be longer.
+    read: u64,
+    read_jitter: u64,
+    program: u64,
+    program_jitter: u64,
+    erase: u64,
+    transfer: u64,
+    /// Controller time of a command.
+    pub(super) command: u64,
+    /// Link time of 1024 bytes.
+    pub(super) kib: u64,
+}
+
+/// A read's share of one die.
+#[derive(Debug, Clone, Copy, Default)]
+struct Share {
+    units: u32,
+    pages: u32,
+}
+
+#[derive(Debug)]
+pub(super) struct Dies {
+    /// When the operation in hand reaches the flash.
+    pub(super) now: u64,
+    /// When the last program of the operation in hand ends.
+    pub(super) programmed: u64,
+    pub(super) times: Times,
+    dies: Box<[Die]>,
+    channels: Box<[u64]>,
+    unit_bits: u32,
+    /// The ends of the programs of the units that were last in the buffer.
+    buffer: Box<[u64]>,
+    /// Units that ever entered the buffer.
+    units: u64,
+    shares: [Share; MOST_DIES],
+    touched: u64,
+    last_unit: u32,
+    collected_unit: u32,
+    random: Random,
+}
+
+impl Dies {
+    pub(super) fn new(spec: &DriveSpec, seed: u64) -> Self {
+        Dies {
+            now: 0,
+            programmed: 0,
+            times: Times::of(spec, 1.0, 1.0),
+            dies: vec![Die::default(); spec.dies as usize].into(),
+            channels: vec![0; spec.channels as usize].into(),
+            unit_bits: spec.unit_pages.trailing_zeros(),
+            buffer: vec![0; spec.buffer_units as usize].into(),
+            units: 0,
+            shares: [Share::default(); MOST_DIES],
+            touched: 0,
+            last_unit: u32::MAX,
+            collected_unit: u32::MAX,
+            random: Random::new(seed, 0xd1e5),
+        }
+    }
+
+    /// When every die is done with everything.
+    pub(super) fn busy_until(&self) -> u64 {
+        self.dies.iter().map(|die| die.busy).max().unwrap_or(0)
+    }
+
+    /// The end of the last program of the units in the buffer.
+    pub(super) fn buffer_empty_at(&self) -> u64 {
+        self.buffer.iter().copied().max().unwrap_or(0)
+    }
+
+    /// Whether a page of the open superblock still is in the buffer: `next` is
+    /// the page that will be written next.
+    #[inline]
+    pub(super) fn is_buffered(&self, page: u32, next: u32) -> bool {
+        let age = u64::from((next >> self.unit_bits) - (page >> self.unit_bits));
+        if age == 0 {
+            return true;
+        }
+        let depth = self.buffer.len() as u64;
+        age <= depth
+            && age <= self.units
+            && self.buffer[((self.units - age) % depth) as usize] > self.now
+    }
+
+    /// Notes that a read needs this page.
+    #[inline(always)]
+    pub(super) fn want(&mut self, page: u32) {
+        let unit = page >> self.unit_bits;
+        let die = unit as usize & (self.dies.len() - 1);
+        let share = &mut self.shares[die & (MOST_DIES - 1)];
+        share.pages += 1;
+        if unit != self.last_unit {
+            self.last_unit = unit;
+            share.units += 1;
+            self.touched |= 1 << die;
+        }
+    }
+
+    /// Reads the wanted pages from `now` on; returns when the last of them has
+    /// crossed its channel.
+    #[inline]
+    pub(super) fn read_wanted(&mut self) -> u64 {
+        let mut done = self.now;
+        while self.touched != 0 {
+            let index = self.touched.trailing_zeros() as usize;
+            self.touched &= self.touched - 1;
+            let share = std::mem::take(&mut self.shares[index]);
+            done = done.max(self.read_die(index, share));
+        }
+        self.last_unit = u32::MAX;
+        done
+    }
+
+    #[inline]
+    fn read_die(&mut self, index: usize, share: Share) -> u64 {
+        let jitter = self.chance(self.times.read_jitter);
+        let time = (self.times.read + jitter) * u64::from(share.units);
+        let begin = self.now.max(self.dies[index].read);
+        let wait = self.in_progress(index, begin);
+        let die = &mut self.dies[index];
+        die.read = begin + wait + time;
+        die.busy = die.busy.max(self.now) + time;
+        let transfer = self.times.transfer;
+        let channel_done = self.transfer(index, u64::from(share.pages) * transfer);
+        (self.dies[index].read + transfer).max(channel_done)
+    }
+
+    /// How much longer a read that comes at `begin` waits for the program or
+    /// erase in progress. When a program began is not kept; that a read finds
+    /// it at any moment of its course is equally likely.
+    #[inline]
+    fn in_progress(&mut self, index: usize, begin: u64) -> u64 {
+        let die = &self.dies[index];
+        // Behind other reads the die has not begun anything else.
+        if die.busy <= begin || die.read > self.now {
+            return 0;
+        }
+        let (from, to) = die.erase;
+        if from <= begin && begin < to {
+            return to - begin;
+        }
+        let left = die.busy - begin;
+        left.min(self.chance(self.times.program))
+    }
+
+    /// A random time below this one.
+    #[inline(always)]
+    fn chance(&mut self, below: u64) -> u64 {
+        ((u128::from(self.random.next()) * u128::from(below)) >> 64) as u64
+    }
+
+    #[inline(always)]
+    fn transfer(&mut self, die: usize, time: u64) -> u64 {
+        let channel = die & (self.channels.len() - 1);
+        let channel = &mut self.channels[channel];
+        *channel = (*channel).max(self.now) + time;
+        *channel
+    }
+
+    #[inline(always)]
+    fn die_of(&self, page: u32) -> usize {
+        (page >> self.unit_bits) as usize & (self.dies.len() - 1)
+    }
+}
+
+impl Flash for Dies {
+    #[inline]
+    fn admit(&mut self) {
+        let oldest = self.units % self.buffer.len() as u64;
+        self.now = self.now.max(self.buffer[oldest as usize]);
+    }
+
+    #[inline]
+    fn read(&mut self, page: u32) {
+        let die = self.die_of(page);
+        self.transfer(die, self.times.transfer);
+        let unit = page >> self.unit_bits;
+        if unit != self.collected_unit {
+            self.collected_unit = unit;
+            let die = &mut self.dies[die];
+            die.busy = die.busy.max(self.now) + self.times.read + self.times.read_jitter / 2;
+        }
+    }
+
+    #[inline]
+    fn program(&mut self, page: u32, writer: Writer) {
+        let index = self.die_of(page);
+        let loaded = self.transfer(index, self.times.transfer << self.unit_bits);
+        let jitter = self.chance(self.times.program_jitter);
+        let die = &mut self.dies[index];
+        die.busy = die.busy.max(loaded) + self.times.program + jitter;
+        if writer == Writer::Host {
+            let at = self.units % self.buffer.len() as u64;
+            self.buffer[at as usize] = die.busy;
+            self.units += 1;
+            self.programmed = self.programmed.max(die.busy);
+        }
+    }
+
+    fn erase(&mut self) {
+        self.collected_unit = u32::MAX;
+        for die in &mut self.dies {
+            let begin = die.busy.max(self.now);
+            die.busy = begin + self.times.erase;
+            if die.erase.1 <= self.now {
+                die.erase = (begin, die.busy);
+            }
+        }
+    }
+}
+
+impl Times {
+    /// A drive's times. `slowness` stretches everything, `wear` programs alone.
+    fn of(spec: &DriveSpec, slowness: f64, wear: f64) -> Self {
+        let scaled = |ns: u32, by: f64| (f64::from(ns) * by).round() as u64;
+        let program = slowness * wear;
+        Times {
+            read: scaled(spec.read_ns, slowness * (1.0 - READ_SPREAD)),
+            read_jitter: scaled(spec.read_ns, slowness * 2.0 * READ_SPREAD),
+            program: scaled(spec.program_ns, program * (1.0 - PROGRAM_SPREAD)),
+            program_jitter: scaled(spec.program_ns, program * 2.0 * PROGRAM_SPREAD),
+            erase: scaled(spec.erase_ns, slowness),
+            transfer: scaled(spec.transfer_ns, slowness),
+            command: scaled(spec.command_ns, slowness),
+            kib: (1024.0 * 1000.0 / f64::from(spec.link_mb_per_second) * slowness).round() as u64,
+        }
+    }
+
+    /// The times of the spell that `now` lies in, and when it ends.
+    pub(super) fn at(spec: &DriveSpec, seed: u64, now: u64, wear: f64) -> (Self, u64) {
+        let spell = now / SPELL_NS;
+        let chance = mix64(seed ^ mix64(spell)) as f64 / u64::MAX as f64;
+        let slowness = 1.0 + SPELL_SPREAD * (2.0 * chance - 1.0);
+        (Times::of(spec, slowness, wear), (spell + 1) * SPELL_NS)
+    }
+}

@@ -1,0 +1,166 @@
+//! The named drives: how much flash, how it is divided, how fast it is.
+
+use steadfast_domain::Bytes;
+
+/// Bytes of a mapping unit: the smallest piece that a drive keeps track of.
+pub(super) const PAGE: u64 = 4096;
+
+/// The parameters of a simulated drive. All sizes are powers of two but the
+/// number of superblocks, which is the drive's over-provisioning.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DriveSpec {
+    /// What follows `sim:`.
+    pub(super) name: &'static str,
+    /// One line about it.
+    pub(super) summary: &'static str,
+    pub(super) model: &'static str,
+    pub(super) serial: &'static str,
+    /// Pages of 4 KiB that the host sees.
+    pub(super) logical_pages: u32,
+    /// Pages of a superblock: one erase block on every die.
+    pub(super) superblock_pages: u32,
+    /// Superblocks in all, over-provisioning included.
+    pub(super) superblocks: u32,
+    /// Flash dies: at most 64.
+    pub(super) dies: u32,
+    /// Flash channels: at most as many as dies.
+    pub(super) channels: u32,
+    /// Pages that a die programs and reads at once.
+    pub(super) unit_pages: u32,
+    /// Program units that the write buffer holds.
+    pub(super) buffer_units: u32,
+    /// The buffer survives a loss of power, so that a write is durable in it.
+    pub(super) buffer_is_durable: bool,
+    /// Time to read a unit inside a die.
+    pub(super) read_ns: u32,
+    /// Time to program a unit.
+    pub(super) program_ns: u32,
+    /// Time to erase a block.
+    pub(super) erase_ns: u32,
+    /// Time of one page on a channel.
+    pub(super) transfer_ns: u32,
+    /// Time that the controller spends on a command.
+    pub(super) command_ns: u32,
+    /// What a command takes beside everything that is counted, at least.
+    pub(super) latency_ns: u32,
+    /// Speed of the host link in each direction.
+    pub(super) link_mb_per_second: u32,
+}
+
+impl DriveSpec {
+    /// The name under which it is found: `small`.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+    /// What it is like, in one line.
+    pub fn summary(&self) -> &'static str {
+        self.summary
+    }
+    /// User capacity.
+    pub fn capacity(&self) -> Bytes {
+        Bytes(u64::from(self.logical_pages) * PAGE)
+    }
+    /// Flash beyond the user capacity, as a part of the user capacity.
+    pub fn over_provisioning(&self) -> f64 {
+        let physical = f64::from(self.superblocks) * f64::from(self.superblock_pages);
+        physical / f64::from(self.logical_pages) - 1.0
+    }
+}
+
+/// Every named drive.
+pub fn drives() -> &'static [DriveSpec] {
+    &DRIVES
+}
+
+/// The drive of this name.
+pub fn drive(name: &str) -> Option<&'static DriveSpec> {
+    DRIVES.iter().find(|spec| spec.name == name)
+}
+
+static DRIVES: [DriveSpec; 3] = [
+    DriveSpec {
+        name: "small",
+        summary: "1 GiB and slow, steady within minutes: for tests and first looks",
+        model: "Steadfast Simulated Small",
+        serial: "SIM-SMALL",
+        logical_pages: 1 << 18,
+        superblock_pages: 512,
+        superblocks: 594,
+        dies: 8,
+        channels: 2,
+        unit_pages: 1,
+        buffer_units: 64,
+        buffer_is_durable: false,
+        read_ns: 75_000,
+        program_ns: 750_000,
+        erase_ns: 2_500_000,
+        transfer_ns: 10_000,
+        command_ns: 100_000,
+        latency_ns: 20_000,
+        link_mb_per_second: 100,
+    },
+    DriveSpec {
+        name: "client",
+        summary: "8 GiB, little over-provisioning, volatile write cache, SATA speeds",
+        model: "Steadfast Simulated Client",
+        serial: "SIM-CLIENT",
+        logical_pages: 1 << 21,
+        superblock_pages: 4096,
+        superblocks: 574,
+        dies: 16,
+        channels: 4,
+        unit_pages: 4,
+        buffer_units: 256,
+        buffer_is_durable: false,
+        read_ns: 65_000,
+        program_ns: 1_000_000,
+        erase_ns: 4_000_000,
+        transfer_ns: 10_000,
+        command_ns: 10_000,
+        latency_ns: 15_000,
+        link_mb_per_second: 530,
+    },
+    DriveSpec {
+        name: "enterprise",
+        summary: "16 GiB, ample over-provisioning, power-safe write buffer, NVMe speeds",
+        model: "Steadfast Simulated Enterprise",
+        serial: "SIM-ENTERPRISE",
+        logical_pages: 1 << 22,
+        superblock_pages: 8192,
+        superblocks: 676,
+        dies: 32,
+        channels: 8,
+        unit_pages: 4,
+        buffer_units: 512,
+        buffer_is_durable: true,
+        read_ns: 60_000,
+        program_ns: 600_000,
+        erase_ns: 3_500_000,
+        transfer_ns: 4_000,
+        command_ns: 1_800,
+        latency_ns: 8_000,
+        link_mb_per_second: 3_200,
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_drive_can_be_built() {
+        for spec in drives() {
+            assert_eq!(drive(spec.name), Some(spec));
+            for size in [spec.superblock_pages, spec.dies, spec.channels, spec.unit_pages] {
+                assert!(size.is_power_of_two(), "{}", spec.name);
+            }
+            assert!(spec.dies <= 64 && spec.channels <= spec.dies);
+            assert!(spec.superblock_pages >= spec.dies * spec.unit_pages);
+            assert!(spec.superblock_pages < 1 << 14, "valid pages are counted in 14 bits");
+            assert!(spec.over_provisioning() > 0.05 && spec.over_provisioning() < 0.5);
+            let pages = u64::from(spec.superblocks) * u64::from(spec.superblock_pages);
+            assert!(pages < u64::from(u32::MAX));
+        }
+        assert_eq!(drive("large"), None);
+    }
+}

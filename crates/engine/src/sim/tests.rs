@@ -1,0 +1,582 @@
+//! How the simulated drives behave, and that they do so every time.
+
+use super::*;
+use std::time::Instant;
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::steady_state::{Criteria, Point, Track, judge_every};
+use steadfast_domain::step::Place;
+use steadfast_domain::stimulus::{ActiveRange, Demand, Pace, Until};
+
+fn load(pattern: &str, demand: &str, spec: &DriveSpec, until: Until, seed: u64) -> Stimulus {
+    let pattern: AccessPattern = pattern.parse().unwrap();
+    Stimulus {
+        streams: pattern.streams(),
+        zones: Vec::new(),
+        demand: demand.parse::<Demand>().unwrap(),
+        active_range: ActiveRange { start: Bytes(0), length: spec.capacity() },
+        data_pattern: Default::default(),
+        pace: Pace::Closed,
+        ramp: Nanos::ZERO,
+        until,
+        seed,
+        verify: false,
+    }
+}
+
+fn seconds(n: u64) -> Until {
+    Until::time(Nanos::from_secs(n))
+}
+
+fn ssd(name: &str, seed: u64) -> SimulatedSsd {
+    SimulatedSsd::new(drive(name).unwrap(), seed, Stop::default())
+}
+
+fn step_of(stimulus: Stimulus) -> Step {
+    Step::alone(Place::new("test", 0, 1, "test"), stimulus)
+}
+
+/// Applies a step that may fail.
+fn attempt(ssd: &mut SimulatedSsd, stimulus: Stimulus) -> Result<Measurement, Halt> {
+    ssd.apply(&step_of(stimulus), &Start::default(), &mut |_| {})
+}
+
+impl SimulatedSsd {
+    fn runs(&mut self, stimulus: Stimulus) -> Measurement {
+        attempt(self, stimulus).unwrap()
+    }
+
+    /// A pattern for some seconds, over the whole drive, at other addresses
+    /// every time.
+    fn measures(&mut self, pattern: &str, demand: &str, time: u64) -> Measurement {
+        let stimulus = load(pattern, demand, &self.spec.clone(), seconds(time), self.clock);
+        self.runs(stimulus)
+    }
+
+    /// Fills the drive in order, then writes it over at random until it is steady.
+    fn is_made_steady(&mut self) {
+        let spec = self.spec.clone();
+        let bytes = |drives: u64| Until::bytes(Bytes(drives * spec.capacity().0));
+        self.runs(load("SEQ 128K W", "T1Q32", &spec, bytes(1), 1));
+        self.runs(load("RND 4K W", "T4Q32", &spec, bytes(5), 2));
+    }
+}
+
+fn iops(measurement: &Measurement) -> f64 {
+    measurement.iops().unwrap()
+}
+
+fn mean_us(measurement: &Measurement) -> f64 {
+    measurement.total().response_mean().unwrap().as_micros_f64()
+}
+
+#[test]
+fn limits_are_exact() {
+    let mut ssd = ssd("small", 1);
+    let spec = ssd.spec.clone();
+    let counted = ssd.runs(load("RND 4K RW65", "T4Q32", &spec, Until::ios(10_007), 1));
+    assert_eq!((counted.total().ios, counted.complete), (10_007, true));
+    assert_eq!(counted.bytes(), Bytes(10_007 * 4096));
+    assert_eq!(counted.unmeasured, []);
+    assert_eq!(ssd.now(), counted.elapsed);
+
+    let whole = Until::bytes(spec.capacity());
+    let filled = ssd.runs(load("SEQ 128K W", "T1Q32", &spec, whole, 1));
+    assert_eq!((filled.bytes(), filled.total().ios), (spec.capacity(), 8192));
+    assert_eq!(filled.cursors["SEQ 128K W"], Bytes(0));
+
+    let uneven = Until::bytes(Bytes(10 * 131_072 + 512));
+    let last_is_short = ssd.runs(load("SEQ 128K W", "T1Q32", &spec, uneven, 1));
+    assert_eq!(last_is_short.bytes(), Bytes(10 * 131_072 + 512));
+    assert_eq!(last_is_short.total().ios, 11);
+
+    let timed = ssd.measures("RND 4K R", "T2Q16", 3);
+    assert_eq!(timed.elapsed, Nanos::from_secs(3));
+    assert_eq!(timed.unmeasured.iter().map(|part| part.ios).sum::<u64>(), 32);
+    assert!(ssd.now() > Nanos::from_secs(3));
+}
+
+#[test]
+fn every_second_is_told_once() {
+    let mut ssd = ssd("small", 1);
+    let mut stimulus = load("RND 4K RW65", "T1Q4", &ssd.spec.clone(), seconds(3), 1);
+    stimulus.until = Until::time(Nanos::from_millis(3_500));
+    let mut told = Vec::new();
+    let m = ssd
+        .apply(&step_of(stimulus), &Start::default(), &mut |interval| told.push(interval.clone()))
+        .unwrap();
+    assert_eq!(told, m.intervals);
+    let ends: Vec<u64> = told.iter().map(|i| i.end.0 / 1_000_000).collect();
+    assert_eq!(ends, [1000, 2000, 3000, 3500]);
+    assert_eq!(told.iter().map(|i| i.partial).collect::<Vec<_>>(), [false, false, false, true]);
+    let counted: u64 = told.iter().flat_map(|i| &i.tallies).map(|t| t.ios).sum();
+    assert_eq!(counted, m.total().ios);
+    assert_eq!(m.began_unix_ms, VIRTUAL_EPOCH_UNIX_MS);
+    assert_eq!((m.cpu, m.kernel, m.verification), (None, None, None));
+}
+
+/// A chain of cut steps over the same load, and what it adds up to.
+fn chain(ssd: &mut SimulatedSsd, stimulus: &Stimulus, cut: Nanos) -> Vec<Measurement> {
+    let mut start = Start::default();
+    let mut parts: Vec<Measurement> = Vec::new();
+    while parts.last().is_none_or(|part| !part.complete) {
+        let mut step = step_of(stimulus.clone());
+        step.cut = Some(cut);
+        step.continues = !parts.is_empty();
+        let part = ssd.apply(&step, &start, &mut |_| {}).unwrap();
+        start.cursors = part.cursors.clone();
+        start.done.time += part.elapsed;
+        start.done.bytes += part.bytes();
+        start.done.ios += part.total().ios;
+        parts.push(part);
+    }
+    parts
+}
+
+#[test]
+fn a_chain_of_cut_steps_is_one_long_step() {
+    let spec = drive("small").unwrap();
+    let paces = [
+        Pace::Closed,
+        Pace::Poisson { ios: 700, per: Nanos::SECOND },
+        Pace::Burst { ios: 500, delay: Nanos::from_millis(900) },
+    ];
+    let loads = paces.into_iter().flat_map(|pace| {
+        ["RND 4K RW35", "SEQ 64K RW50"].map(|pattern| {
+            let mut stimulus = load(pattern, "T2Q8", spec, seconds(12), 5);
+            stimulus.pace = pace;
+            stimulus
+        })
+    });
+    for stimulus in loads.chain([load("RND 8K W", "T4Q4", spec, Until::ios(20_011), 6)]) {
+        let mut long = ssd("small", 9);
+        long.is_made_steady();
+        let mut short = ssd("small", 9);
+        short.is_made_steady();
+        let whole = long.runs(stimulus.clone());
+        let parts = chain(&mut short, &stimulus, Nanos::from_millis(730));
+        let mut sum = parts[0].streams.clone();
+        for part in &parts[1..] {
+            sum.iter_mut().zip(&part.streams).for_each(|(sum, p)| sum.tally.merge(&p.tally));
+        }
+        assert!(parts.len() > 4);
+        assert_eq!(sum, whole.streams);
+        assert_eq!(parts.iter().map(|p| p.elapsed.0).sum::<u64>(), whole.elapsed.0);
+        assert_eq!(parts.last().unwrap().cursors, whole.cursors);
+        assert_eq!(short.now(), long.now());
+        assert!(parts[..parts.len() - 1].iter().all(|p| !p.complete && p.unmeasured.is_empty()));
+    }
+}
+
+#[test]
+fn a_resumed_load_does_the_rest() {
+    let mut ssd = ssd("small", 1);
+    let stimulus = load("SEQ 128K W", "T1Q32", &ssd.spec.clone(), Until::ios(1000), 1);
+    let mut step = step_of(stimulus.clone());
+    step.continues = true;
+    let done = crate::Progress { ios: 900, ..Default::default() };
+    let cursors = BTreeMap::from([("SEQ 128K W".to_owned(), Bytes(900 << 17))]);
+    let rest = ssd.apply(&step, &Start { cursors, done }, &mut |_| {}).unwrap();
+    assert_eq!((rest.total().ios, rest.complete), (100, true));
+    assert_eq!(rest.cursors["SEQ 128K W"], Bytes(1000 << 17));
+
+    let all = crate::Progress { ios: 1000, ..Default::default() };
+    let start = Start { cursors: BTreeMap::new(), done: all };
+    let nothing = ssd.apply(&step, &start, &mut |_| {}).unwrap();
+    assert_eq!((nothing.total().ios, nothing.complete, nothing.elapsed), (0, true, Nanos::ZERO));
+
+    step.cut = Some(Nanos::from_millis(10));
+    assert!(!ssd.apply(&step, &Start::default(), &mut |_| {}).unwrap().complete);
+    let other = load("SEQ 64K W", "T1Q32", &ssd.spec.clone(), Until::ios(1000), 1);
+    let mut stranger = step_of(other);
+    stranger.continues = true;
+    let halt = ssd.apply(&stranger, &Start::default(), &mut |_| {});
+    assert!(halt.unwrap_err().to_string().contains("not the one that runs"));
+}
+
+#[test]
+fn a_ramp_is_not_measured() {
+    let mut ssd = ssd("small", 1);
+    let mut stimulus = load("RND 4K R", "T1Q8", &ssd.spec.clone(), seconds(2), 1);
+    stimulus.ramp = Nanos::from_millis(1_500);
+    let m = ssd.runs(stimulus);
+    assert_eq!(m.elapsed, Nanos::from_secs(2));
+    assert_eq!(m.began_unix_ms, VIRTUAL_EPOCH_UNIX_MS + 1_500);
+    let before = m.unmeasured[0].ios as f64 - 8.0;
+    assert!((before / m.total().ios as f64 - 0.75).abs() < 0.02);
+}
+
+#[test]
+fn the_same_seed_does_the_same_and_another_does_not() {
+    let run = |drive_seed, load_seed| {
+        let mut ssd = ssd("small", drive_seed);
+        ssd.is_made_steady();
+        let stimulus = load("RND 4K RW65", "T4Q32", &ssd.spec.clone(), seconds(5), load_seed);
+        let m = ssd.runs(stimulus);
+        (m, ssd.now())
+    };
+    let first = run(1, 1);
+    assert_eq!(first, run(1, 1));
+    assert_ne!(first.0.streams, run(2, 1).0.streams);
+    assert_ne!(first.0.streams, run(1, 2).0.streams);
+}
+
+#[test]
+fn fresh_then_transition_then_steady_then_rested_then_fresh_again() {
+    let mut ssd = ssd("small", 1);
+    ssd.purge();
+    let fresh = ssd.measures("RND 4K W", "T4Q32", 10);
+    assert!(fresh.write_amplification.unwrap() < 1.01);
+    ssd.measures("RND 4K W", "T4Q32", 30);
+    let transition = ssd.measures("RND 4K W", "T4Q32", 30);
+    ssd.measures("RND 4K W", "T4Q32", 600);
+    let steady = ssd.measures("RND 4K W", "T4Q32", 60);
+    let still = ssd.measures("RND 4K W", "T4Q32", 60);
+    assert!(iops(&fresh) > 1.4 * iops(&transition));
+    assert!(iops(&transition) > 1.4 * iops(&steady));
+    assert!((2_000.0..5_000.0).contains(&iops(&steady)));
+    assert!((iops(&still) / iops(&steady) - 1.0).abs() < 0.05);
+    assert!(steady.temperature_celsius > fresh.temperature_celsius);
+
+    // Of the superblocks, 4 are kept free and about one is only half written.
+    let spec = ssd.spec.clone();
+    let usable = f64::from(spec.superblocks - 5) * f64::from(spec.superblock_pages);
+    let expected = mapping::tests::expected_amplification(usable / f64::from(spec.logical_pages));
+    let error = steady.write_amplification.unwrap() / expected - 1.0;
+    assert!(error.abs() < 0.1, "{:?} where {expected} was expected", steady.write_amplification);
+
+    ssd.idle(Nanos::from_secs(30));
+    let rested = ssd.measures("RND 4K W", "T4Q32", 2);
+    assert!(iops(&rested) > 1.5 * iops(&steady) && iops(&rested) <= 1.05 * iops(&fresh));
+    let tired = ssd.measures("RND 4K W", "T4Q32", 60);
+    assert!(iops(&tired) < 0.75 * iops(&rested));
+
+    let purge = ssd.purge();
+    assert_eq!((purge.method, purge.blank), (PurgeMethod::Simulated, Some(true)));
+    assert!(purge.took > Nanos::ZERO);
+    let again = ssd.measures("RND 4K W", "T4Q32", 10);
+    assert!((iops(&again) / iops(&fresh) - 1.0).abs() < 0.03);
+}
+
+#[test]
+fn steady_drives_behave_like_drives() {
+    let mut ssd = ssd("small", 1);
+    ssd.is_made_steady();
+    let mut cell = |pattern: &str, demand: &str| ssd.measures(pattern, demand, 20);
+    let reads = cell("RND 4K R", "T4Q32");
+    let mix = cell("RND 4K RW65", "T4Q32");
+    let writes = cell("RND 4K W", "T4Q32");
+    assert!(iops(&reads) > iops(&mix) && iops(&mix) > iops(&writes));
+    for patterns in
+        [["RND 4K R", "RND 64K R", "RND 1024K R"], ["RND 4K W", "RND 64K W", "RND 1024K W"]]
+    {
+        let [a, b, c] = patterns.map(|pattern| cell(pattern, "T4Q32"));
+        assert!(iops(&a) > iops(&b) && iops(&b) > iops(&c));
+        let rate = |m: &Measurement| m.bytes_per_second().unwrap();
+        let rates = [&a, &b, &c].map(rate);
+        assert!(1.05 * rates[1] > rates[0] && 1.05 * rates[2] > rates[1], "{rates:?}");
+    }
+    // Response times grow with what is outstanding, throughput until it is full.
+    let [q1, q8, q64] = ["T1Q1", "T1Q8", "T2Q32"].map(|demand| cell("RND 4K R", demand));
+    assert!(mean_us(&q1) < mean_us(&q8) && 4.0 * mean_us(&q8) < mean_us(&q64));
+    assert!(iops(&q1) < iops(&q8) && iops(&q64) > 0.98 * iops(&q8));
+    // Reads beside writes find dies that program and erase.
+    let read_tail = mix.direction(Op::Read);
+    let tail = |t: &steadfast_domain::Tally| t.percentile(0.999).unwrap();
+    assert!(tail(&read_tail) > tail(&reads.total()));
+    let alone = cell("RND 4K R", "T1Q1").total();
+    let beside = cell("RND 4K RW65", "T1Q1").direction(Op::Read);
+    assert!(beside.percentile(0.99).unwrap().0 > 2 * alone.percentile(0.99).unwrap().0);
+    // A write of a part of a page writes the page.
+    let small = cell("RND 0.5K W", "T4Q32").write_amplification.unwrap();
+    assert!(small > 7.5 * writes.write_amplification.unwrap());
+    // In order, whole superblocks become garbage at once.
+    cell("SEQ 128K W", "T1Q32");
+    cell("SEQ 128K W", "T1Q32");
+    cell("SEQ 128K W", "T1Q32");
+    let sequential = cell("SEQ 128K W", "T1Q32");
+    assert!(sequential.write_amplification.unwrap() < 1.05);
+    assert!(cell("RND 4K R", "T1Q1").write_amplification.is_none());
+}
+
+#[test]
+fn unwritten_and_trimmed_pages_are_read_without_flash() {
+    let mut ssd = ssd("small", 1);
+    let unwritten = ssd.measures("RND 4K R", "T1Q1", 1);
+    ssd.is_made_steady();
+    let written = ssd.measures("RND 4K R", "T1Q1", 1);
+    let spec = ssd.spec.clone();
+    let mut trim = load("SEQ 1024K W", "T1Q4", &spec, Until::bytes(spec.capacity()), 1);
+    trim.streams[0].op = Op::Trim;
+    assert_eq!(ssd.runs(trim).bytes(), spec.capacity());
+    let trimmed = ssd.measures("RND 4K R", "T1Q1", 1);
+    assert!(mean_us(&written) > mean_us(&unwritten) + 50.0);
+    assert!((mean_us(&trimmed) / mean_us(&unwritten) - 1.0).abs() < 0.05);
+    ssd.idle(Nanos::from_secs(10));
+    let after = ssd.measures("RND 4K W", "T4Q32", 10);
+    assert!(after.write_amplification.unwrap() < 1.01);
+}
+
+#[test]
+fn only_a_volatile_buffer_makes_durable_writes_slow() {
+    for (name, slower) in [("small", true), ("client", true), ("enterprise", false)] {
+        let mut ssd = ssd(name, 1);
+        let cached = mean_us(&ssd.measures("RND 4K W", "T1Q1", 1));
+        let mut fua = load("RND 4K W", "T1Q1", &ssd.spec.clone(), seconds(1), 1);
+        fua.streams[0].fua = true;
+        let forced = mean_us(&ssd.runs(fua));
+        ssd.set_write_cache(WriteCache::Disabled);
+        assert_eq!(ssd.device().write_cache, Some(WriteCache::Disabled));
+        let durable = mean_us(&ssd.measures("RND 4K W", "T1Q1", 1));
+        assert_eq!(durable > 3.0 * cached, slower, "{name}: {cached} {durable}");
+        assert!((forced / durable - 1.0).abs() < 0.1, "{name}: {forced} {durable}");
+    }
+}
+
+#[test]
+fn a_flush_waits_for_the_buffer() {
+    let mut ssd = ssd("client", 1);
+    let mut stimulus = load("RND 4K W", "T1Q1", &ssd.spec.clone(), Until::ios(2_000), 1);
+    let flush = IoStream::new(Op::Flush, steadfast_domain::Order::Random, Bytes(0));
+    stimulus.streams.push(flush);
+    let m = ssd.runs(stimulus);
+    let mean = |op| m.direction(op).response_mean().unwrap();
+    assert!(mean(Op::Flush).0 > 3 * mean(Op::Write).0);
+    assert_eq!(m.bytes().0, m.direction(Op::Write).ios * 4096);
+}
+
+#[test]
+fn paces_are_kept_and_waiting_counts() {
+    let mut ssd = ssd("small", 1);
+    let paced = |pace, time| {
+        let mut stimulus = load("RND 4K R", "T1Q8", drive("small").unwrap(), seconds(time), 1);
+        stimulus.pace = pace;
+        stimulus
+    };
+    let fixed = ssd.runs(paced(Pace::Fixed { ios: 1000, per: Nanos::SECOND }, 10));
+    assert!((9_999..=10_001).contains(&fixed.total().ios));
+    let poisson = ssd.runs(paced(Pace::Poisson { ios: 1000, per: Nanos::SECOND }, 100));
+    assert!((99_000..101_000).contains(&poisson.total().ios));
+    let delay = Nanos::from_secs(2);
+    let bursts = ssd.runs(paced(Pace::Burst { ios: 100, delay }, 9));
+    assert_eq!(bursts.total().ios, 500);
+    assert_eq!(bursts.intervals.iter().filter(|i| i.tallies.is_empty()).count(), 4);
+    // More than the drive can do: the wait of what is overdue is in its response time.
+    let flooded = ssd.runs(paced(Pace::Fixed { ios: 20_000, per: Nanos::SECOND }, 4));
+    assert!(flooded.total().response_max > Nanos::from_millis(1_500));
+}
+
+#[test]
+fn it_stops_when_asked() {
+    let stop = Stop::default();
+    let mut ssd = SimulatedSsd::new(drive("small").unwrap(), 1, stop.clone());
+    let stimulus = load("RND 4K W", "T4Q32", &ssd.spec.clone(), seconds(1_000_000_000), 1);
+    let mut seconds_seen = 0;
+    let halt = ssd.apply(&step_of(stimulus), &Start::default(), &mut |_| {
+        seconds_seen += 1;
+        if seconds_seen == 3 {
+            stop.request();
+        }
+    });
+    assert_eq!((halt, seconds_seen), (Err(Halt::Stopped), 3));
+}
+
+#[test]
+fn what_cannot_be_done_is_refused() {
+    let mut ssd = ssd("small", 1);
+    let spec = ssd.spec.clone();
+    let good = || load("RND 4K W", "T4Q32", &spec, seconds(1), 1);
+    let cases: [(&str, fn(&mut Stimulus)); 11] = [
+        ("no I/O stream", |s| s.streams.clear()),
+        ("beyond sim:small", |s| s.active_range.length.0 += 4096),
+        ("beyond sim:small", |s| s.active_range.start.0 = u64::MAX),
+        ("multiples of 512 B", |s| s.streams[0].size = Bytes(1000)),
+        ("at most 64 MiB", |s| s.streams[0].size = Bytes::mib(128)),
+        ("pace of its own", |s| s.streams[0].pace = Some(Pace::Closed)),
+        ("outstanding", |s| s.demand = Demand::new(65_536, 2)),
+        ("nothing can be verified", |s| s.verify = true),
+        ("at least one I/O", |s| s.pace = Pace::Fixed { ios: 0, per: Nanos::SECOND }),
+        ("no multiple of 512 B", |s| s.until = Until::bytes(Bytes(1000))),
+        ("ramp", |s| (s.ramp, s.until) = (Nanos(1), Until::ios(1))),
+    ];
+    for (words, spoil) in cases {
+        let mut bad = good();
+        spoil(&mut bad);
+        let why = ssd.refuse(&step_of(bad.clone())).unwrap();
+        assert!(why.contains(words), "{why}");
+        assert!(matches!(attempt(&mut ssd, bad), Err(Halt::Refused(_))));
+    }
+    assert_eq!(ssd.refuse(&step_of(good())), None);
+    assert_eq!(ssd.now(), Nanos::ZERO);
+}
+
+#[test]
+fn failing_ios_are_counted_and_too_many_void_the_step() {
+    let until = Until::ios(10_000);
+    let mut faulty = ssd("small", 1).with_fault(SimFault::FailEvery(200));
+    let stimulus = load("RND 4K W", "T1Q8", &faulty.spec.clone(), until, 1);
+    let m = faulty.runs(stimulus.clone());
+    assert_eq!((m.total().ios, m.fault_count), (10_000, 50));
+    assert_eq!(m.faults.len(), 32);
+    assert_eq!((m.faults[0].op, m.faults[0].errno), (Op::Write, 5));
+    let mut worse = ssd("small", 1).with_fault(SimFault::FailEvery(10));
+    let Err(Halt::Faults { count, first, .. }) = attempt(&mut worse, stimulus) else {
+        panic!("a void step");
+    };
+    assert_eq!(count, 100);
+    assert!(first.starts_with("write of 4096 B at byte"), "{first}");
+}
+
+#[test]
+fn a_drive_can_be_gone_and_can_hang() {
+    let mut gone = ssd("small", 1).with_fault(SimFault::GoneAfter(500));
+    let stimulus = load("RND 4K W", "T1Q8", &gone.spec.clone(), Until::ios(400), 1);
+    assert_eq!(gone.runs(stimulus.clone()).total().ios, 400);
+    for _ in 0..2 {
+        let halt = attempt(&mut gone, stimulus.clone()).unwrap_err();
+        assert!(matches!(&halt, Halt::DeviceGone { device, .. } if device == "sim:small"));
+    }
+    let stop = Stop::default();
+    let mut hanging = SimulatedSsd::new(drive("small").unwrap(), 1, stop.clone())
+        .with_fault(SimFault::HangAt(100));
+    let asker = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(30));
+        stop.request();
+    });
+    assert_eq!(attempt(&mut hanging, stimulus), Err(Halt::Stopped));
+    asker.join().unwrap();
+}
+
+/// Rounds of the IOPS test: every cell's IOPS, round by round.
+fn iops_rounds(ssd: &mut SimulatedSsd, rounds: u32, step: u64) -> Vec<Vec<f64>> {
+    let spec = ssd.spec.clone();
+    let twice = Until::bytes(Bytes(2 * spec.capacity().0));
+    ssd.runs(load("SEQ 128K W", "T1Q32", &spec, twice, 1));
+    (1..=rounds)
+        .map(|round| {
+            let mut cells = Vec::new();
+            for mix in [100, 95, 65, 50, 35, 5, 0] {
+                for size in ["1024K", "128K", "64K", "32K", "16K", "8K", "4K", "0.5K"] {
+                    let seed = Place::new("rounds", round, cells.len() as u32, "").seed(7);
+                    let pattern = format!("RND {size} RW{mix}");
+                    let m = ssd.runs(load(&pattern, "T4Q32", &spec, seconds(step), seed));
+                    cells.push(m.iops().unwrap());
+                }
+            }
+            cells
+        })
+        .collect()
+}
+
+/// The first round that ends a steady window.
+fn steady_at(rounds: &[Vec<f64>]) -> Option<u32> {
+    let track = |name: &str, cell: usize| Track {
+        name: name.to_owned(),
+        unit: "IOPS".to_owned(),
+        points: (1..)
+            .zip(rounds)
+            .map(|(round, cells)| Point { round, value: Some(cells[cell]), after_gap: false })
+            .collect(),
+    };
+    let tracks = [track("RND 4K W", 54), track("RND 64K RW65", 18), track("RND 1024K R", 0)];
+    let criteria = Criteria { window: 5, data_excursion: 0.2, slope_excursion: 0.1 };
+    let verdicts = judge_every(&tracks, &criteria);
+    verdicts.iter().find(|v| v.steady).and_then(|v| v.window).map(|(_, last)| last)
+}
+
+#[test]
+fn the_iops_test_finds_steady_state() {
+    let mut ssd = ssd("small", 1);
+    ssd.purge();
+    let rounds = iops_rounds(&mut ssd, 8, 8);
+    assert!(steady_at(&rounds).is_some_and(|round| (5..=8).contains(&round)));
+    let first: Vec<f64> = rounds.iter().map(|cells| cells[54]).collect();
+    assert!(first.windows(2).all(|pair| pair[0] != pair[1]), "rounds differ a little");
+}
+
+#[test]
+fn a_drive_can_be_kept_from_steady_state() {
+    let fault = SimFault::NeverSteady { slower_percent_per_gib: 10 };
+    let mut ssd = ssd("small", 1).with_fault(fault);
+    assert_eq!(steady_at(&iops_rounds(&mut ssd, 25, 3)), None);
+}
+
+/// `cargo test -p steadfast-engine --release -- --ignored --nocapture speed`
+#[test]
+#[ignore = "a measurement, not a test"]
+fn speed_and_behaviour() {
+    let name = std::env::var("DRIVE").unwrap_or("small".into());
+    let spec = drive(&name).unwrap();
+    let mut ssd = SimulatedSsd::new(spec, 1, Stop::default());
+    println!("{}: over-provisioning {:.3}", spec.name(), spec.over_provisioning());
+    let run = |ssd: &mut SimulatedSsd, pattern: &str, demand: &str, time: u64| {
+        let begun = Instant::now();
+        let m = ssd.runs(load(pattern, demand, spec, seconds(time), 3));
+        let wall = begun.elapsed().as_secs_f64();
+        let total = m.total();
+        println!(
+            "{pattern:14} {demand:6} {time:4} s: {:9.0} IOPS {:7.1} MB/s  mean {:8.1} us p99.9 {:9.1} max {:9.1}  WA {:.2}  {:.1} C; {:.2} M I/O/s simulated",
+            m.iops().unwrap(),
+            m.bytes_per_second().unwrap() / 1e6,
+            total.response_mean().unwrap().as_micros_f64(),
+            total.percentile(0.999).unwrap_or_default().as_micros_f64(),
+            total.response_max.as_micros_f64(),
+            m.write_amplification.unwrap_or(0.0),
+            m.temperature_celsius.unwrap(),
+            total.ios as f64 / wall / 1e6
+        );
+        m
+    };
+    run(&mut ssd, "RND 4K R", "T4Q32", 2);
+    let fob = run(&mut ssd, "RND 4K W", "T4Q32", 600);
+    let per = |m: &Measurement| {
+        let v: Vec<String> =
+            m.intervals.iter().map(|i| format!("{:.0}", i.iops().unwrap())).collect();
+        v.join(" ")
+    };
+    println!("{}", per(&fob).chars().take(2000).collect::<String>());
+    for (p, d) in [
+        ("RND 4K W", "T4Q32"),
+        ("RND 64K W", "T4Q32"),
+        ("RND 1024K W", "T4Q32"),
+        ("RND 4K R", "T4Q32"),
+        ("RND 0.5K R", "T4Q32"),
+        ("RND 0.5K W", "T4Q32"),
+        ("RND 4K RW65", "T4Q32"),
+        ("RND 64K RW65", "T4Q32"),
+        ("RND 1024K R", "T4Q32"),
+        ("RND 4K R", "T1Q1"),
+        ("RND 4K RW65", "T1Q1"),
+        ("RND 4K W", "T1Q1"),
+        ("SEQ 128K R", "T1Q32"),
+        ("SEQ 128K W", "T1Q32"),
+        ("SEQ 128K W", "T1Q32"),
+    ] {
+        run(&mut ssd, p, d, 60);
+    }
+    run(&mut ssd, "RND 4K W", "T4Q32", 300);
+    for idle in [1, 5, 10, 50] {
+        ssd.idle(Nanos::from_secs(idle));
+        println!("idle {idle} s");
+        let m = run(&mut ssd, "RND 4K W", "T4Q32", 20);
+        println!("{}", per(&m));
+    }
+}
+
+/// `cargo test -p steadfast-engine --release -- --ignored --nocapture iops`
+#[test]
+#[ignore = "a measurement, not a test"]
+fn iops_test_duration() {
+    let name = std::env::var("DRIVE").unwrap_or("small".into());
+    let spec = drive(&name).unwrap();
+    let begun = Instant::now();
+    let mut ssd = SimulatedSsd::new(spec, 1, Stop::default());
+    ssd.purge();
+    let rounds = iops_rounds(&mut ssd, 5, 60);
+    println!("{} s", begun.elapsed().as_secs_f64());
+    for row in &rounds {
+        println!("4K W {:.1}  64K RW65 {:.1}  1024K R {:.2}", row[54], row[18], row[0]);
+    }
+    for row in rounds[4].chunks(8) {
+        println!("{}", row.iter().map(|v| format!("{v:9.1}")).collect::<String>());
+    }
+}

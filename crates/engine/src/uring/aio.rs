@@ -1,0 +1,188 @@
+//! Linux AIO (`io_submit`): for hosts where io_uring is switched off.
+
+use super::queue::{Carrier, Completion, Queue, Request, Wait};
+use std::io;
+use steadfast_domain::Op;
+
+const COMMAND_READ: u16 = 0;
+const COMMAND_WRITE: u16 = 1;
+const COMMAND_DATA_SYNC: u16 = 3;
+
+/// A waiting thread looks up this often, to see whether its load was ended.
+const LONGEST_WAIT_NS: u64 = 100_000_000;
+
+/// `struct io_event` of `linux/aio_abi.h`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct IoEvent {
+    tag: u64,
+    control_block: u64,
+    result: i64,
+    result2: i64,
+}
+
+/// A kernel context and room for the control blocks of every slot.
+pub(super) struct AioQueue {
+    context: libc::c_ulong,
+    fd: i32,
+    control_blocks: Box<[libc::iocb]>,
+    batch: Vec<*mut libc::iocb>,
+    events: Box<[IoEvent]>,
+    seen: usize,
+    delivered: usize,
+}
+
+impl AioQueue {
+    pub(super) fn new(carrier: &Carrier) -> io::Result<AioQueue> {
+        let depth = carrier.depth as usize;
+        let mut context: libc::c_ulong = 0;
+        // SAFETY: `context` is zero, as the call wants it, and valid to write to.
+        let made = unsafe { libc::syscall(libc::SYS_io_setup, carrier.depth, &raw mut context) };
+        if made < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: all-zero is a valid control block.
+        let blank: libc::iocb = unsafe { std::mem::zeroed() };
+        Ok(AioQueue {
+            context,
+            fd: carrier.fd(),
+            control_blocks: vec![blank; depth].into(),
+            batch: Vec::with_capacity(depth),
+            events: vec![IoEvent::default(); depth].into(),
+            seen: 0,
+            delivered: 0,
+        })
+    }
+
+    fn submit_batch(&mut self) -> Result<(), i32> {
+        let mut begun = 0;
+        while begun < self.batch.len() {
+            let rest = &mut self.batch[begun..];
+            // SAFETY: every pointer leads to a slot's control block, which is
+            // not touched again before its I/O has completed.
+            let taken = unsafe {
+                libc::syscall(libc::SYS_io_submit, self.context, rest.len(), rest.as_mut_ptr())
+            };
+            match taken {
+                0 => break,
+                n if n > 0 => begun += n as usize,
+                _ => match last_error() {
+                    libc::EINTR => {}
+                    libc::EAGAIN => break,
+                    error => {
+                        self.fail_first(begun, error);
+                        begun += 1;
+                    }
+                },
+            }
+        }
+        self.batch.drain(..begun);
+        Ok(())
+    }
+
+    /// An I/O that the kernel would not even take completes with its error.
+    fn fail_first(&mut self, begun: usize, error: i32) {
+        // SAFETY: the pointer leads to a control block of this queue.
+        let tag = unsafe { (*self.batch[begun]).aio_data };
+        self.events[self.seen] = IoEvent { tag, result: -i64::from(error), ..IoEvent::default() };
+        self.seen += 1;
+    }
+
+    fn collect(&mut self, wait: Wait) -> Result<(), i32> {
+        let (least, nanos) = match wait {
+            _ if self.seen > 0 => (0, 0),
+            Wait::Not => (0, 0),
+            Wait::Completion => (1, LONGEST_WAIT_NS),
+            Wait::AtMost(nanos) => (1, nanos.min(LONGEST_WAIT_NS)),
+        };
+        let mut time = libc::timespec {
+            tv_sec: (nanos / 1_000_000_000) as libc::time_t,
+            tv_nsec: (nanos % 1_000_000_000) as libc::c_long,
+        };
+        let room = &mut self.events[self.seen..];
+        if room.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: there is room for that many events, and `time` is valid.
+        let count = unsafe {
+            libc::syscall(
+                libc::SYS_io_getevents,
+                self.context,
+                least as libc::c_long,
+                room.len() as libc::c_long,
+                room.as_mut_ptr(),
+                &raw mut time,
+            )
+        };
+        match count {
+            n if n >= 0 => self.seen += n as usize,
+            _ if last_error() == libc::EINTR => {}
+            _ => return Err(last_error()),
+        }
+        Ok(())
+    }
+}
+
+impl Queue for AioQueue {
+    fn push(&mut self, request: Request) {
+        let block = &mut self.control_blocks[request.slot as usize];
+        // SAFETY: all-zero is a valid control block.
+        *block = unsafe { std::mem::zeroed() };
+        block.aio_data = u64::from(request.slot);
+        block.aio_fildes = self.fd as u32;
+        block.aio_lio_opcode = match request.op {
+            Op::Read => COMMAND_READ,
+            Op::Write => COMMAND_WRITE,
+            // Trims never come here: a load that has some takes plain threads.
+            Op::Trim | Op::Flush => COMMAND_DATA_SYNC,
+        };
+        if request.op != Op::Flush {
+            block.aio_buf = request.buffer as u64;
+            block.aio_nbytes = u64::from(request.size);
+            block.aio_offset = request.offset as i64;
+            block.aio_rw_flags = if request.fua { libc::RWF_DSYNC } else { 0 };
+        }
+        let pointer: *mut libc::iocb = block;
+        self.batch.push(pointer);
+    }
+
+    fn submit(&mut self, wait: Wait) -> Result<(), i32> {
+        self.seen = 0;
+        self.delivered = 0;
+        self.submit_batch()?;
+        self.collect(wait)
+    }
+
+    fn look(&mut self) -> usize {
+        self.seen - self.delivered
+    }
+
+    fn next(&mut self) -> Option<Completion> {
+        let event = self.events[..self.seen].get(self.delivered)?;
+        self.delivered += 1;
+        Some(Completion { slot: event.tag as u32, result: event.result as i32 })
+    }
+}
+
+impl Drop for AioQueue {
+    fn drop(&mut self) {
+        // SAFETY: the context is this queue's own; the call waits for its I/Os.
+        unsafe { libc::syscall(libc::SYS_io_destroy, self.context) };
+    }
+}
+
+fn last_error() -> i32 {
+    io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
+}
+
+/// Whether this kernel and its limits give a context at all.
+pub(super) fn probe() -> io::Result<()> {
+    let mut context: libc::c_ulong = 0;
+    // SAFETY: `context` is zero, as the call wants it, and valid to write to.
+    if unsafe { libc::syscall(libc::SYS_io_setup, 1, &raw mut context) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the context was just made and has no I/O.
+    unsafe { libc::syscall(libc::SYS_io_destroy, context) };
+    Ok(())
+}

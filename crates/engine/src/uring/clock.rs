@@ -1,0 +1,150 @@
+//! The clock that response times are read from.
+//!
+//! The processor's time-stamp counter where it runs at one rate for ever (an
+//! invariant TSC), scaled against `CLOCK_MONOTONIC`; that clock itself
+//! elsewhere. A reading costs 8 ns against 25 ns.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+/// Reads time in ticks and turns ticks into nanoseconds.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Clock {
+    /// Nanoseconds per tick, times 2^32.
+    scale: u64,
+    counter: bool,
+}
+
+/// How long the counter is watched before it is trusted, twice.
+const CALIBRATION: Duration = Duration::from_millis(10);
+
+/// The two halves of a calibration must agree this well, in parts per million.
+const AGREEMENT_PPM: u64 = 100;
+
+impl Clock {
+    /// The clock of this process; the first call takes 20 ms to calibrate it.
+    pub(super) fn get() -> Clock {
+        static CLOCK: OnceLock<Clock> = OnceLock::new();
+        *CLOCK.get_or_init(|| calibrated_counter().unwrap_or(Clock::monotonic()))
+    }
+
+    fn monotonic() -> Clock {
+        Clock { scale: 1 << 32, counter: false }
+    }
+
+    /// Now.
+    #[inline(always)]
+    pub(super) fn ticks(self) -> u64 {
+        if self.counter { counter() } else { monotonic_nanos() }
+    }
+
+    /// A span of ticks in nanoseconds.
+    #[inline(always)]
+    pub(super) fn nanos(self, ticks: u64) -> u64 {
+        ((u128::from(ticks) * u128::from(self.scale)) >> 32) as u64
+    }
+
+    /// A span of nanoseconds in ticks.
+    pub(super) fn ticks_in(self, nanos: u64) -> u64 {
+        u64::try_from((u128::from(nanos) << 32) / u128::from(self.scale)).unwrap_or(u64::MAX)
+    }
+
+    /// What it is called when the engine describes itself.
+    pub(super) fn name(self) -> &'static str {
+        if self.counter { "TSC clock" } else { "CLOCK_MONOTONIC (no invariant TSC)" }
+    }
+}
+
+/// `CLOCK_MONOTONIC` in nanoseconds.
+pub(super) fn monotonic_nanos() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid timespec to write to; this clock always exists.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn counter() -> u64 {
+    // SAFETY: every x86-64 processor has RDTSC; Linux leaves it allowed unless a
+    // process asks otherwise.
+    unsafe { std::arch::x86_64::_rdtsc() }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+fn counter() -> u64 {
+    0
+}
+
+#[cfg(target_arch = "x86_64")]
+fn counter_is_invariant() -> bool {
+    use std::arch::x86_64::__cpuid;
+    const ADVANCED_POWER_MANAGEMENT: u32 = 0x8000_0007;
+    __cpuid(0x8000_0000).eax >= ADVANCED_POWER_MANAGEMENT
+        && __cpuid(ADVANCED_POWER_MANAGEMENT).edx & (1 << 8) != 0
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn counter_is_invariant() -> bool {
+    false
+}
+
+/// `None` where the counter is not invariant or does not keep its pace.
+fn calibrated_counter() -> Option<Clock> {
+    if !counter_is_invariant() {
+        return None;
+    }
+    let begin = reading_pair();
+    std::thread::sleep(CALIBRATION);
+    let middle = reading_pair();
+    std::thread::sleep(CALIBRATION);
+    let end = reading_pair();
+    let (first, second) = (scale(begin, middle)?, scale(middle, end)?);
+    let agrees = first.abs_diff(second) <= first / 1_000_000 * AGREEMENT_PPM;
+    agrees.then_some(Clock { scale: scale(begin, end)?, counter: true })
+}
+
+/// The counter and the monotonic clock at one moment: of some attempts the one
+/// that took least time.
+fn reading_pair() -> (u64, u64) {
+    let attempt = || {
+        let before = counter();
+        let nanos = monotonic_nanos();
+        let after = counter();
+        (after.wrapping_sub(before), before.wrapping_add(after.wrapping_sub(before) / 2), nanos)
+    };
+    let best = (0..32).map(|_| attempt()).min_by_key(|(took, _, _)| *took);
+    best.map_or((0, 0), |(_, ticks, nanos)| (ticks, nanos))
+}
+
+fn scale(begin: (u64, u64), end: (u64, u64)) -> Option<u64> {
+    let ticks = end.0.checked_sub(begin.0).filter(|t| *t > 0)?;
+    let nanos = end.1.checked_sub(begin.1).filter(|n| *n > 0)?;
+    u64::try_from((u128::from(nanos) << 32) / u128::from(ticks)).ok().filter(|s| *s > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_agrees_with_the_monotonic_clock() {
+        let clock = Clock::get();
+        let (ticks, nanos) = (clock.ticks(), monotonic_nanos());
+        std::thread::sleep(Duration::from_millis(50));
+        let measured = clock.nanos(clock.ticks() - ticks) as f64;
+        let expected = (monotonic_nanos() - nanos) as f64;
+        assert!((measured / expected - 1.0).abs() < 0.01, "{measured} against {expected}");
+    }
+
+    #[test]
+    fn ticks_and_nanoseconds_convert_back_and_forth() {
+        for clock in [Clock::get(), Clock::monotonic()] {
+            for nanos in [1_000, 1_000_000_000, 86_400_000_000_000] {
+                let back = clock.nanos(clock.ticks_in(nanos));
+                assert!(back.abs_diff(nanos) <= 2 + nanos / 1_000_000_000, "{nanos} {back}");
+            }
+        }
+    }
+}

@@ -1,0 +1,601 @@
+//! A load that runs: its threads, and the accounting of the steps that cut it
+//! into pieces.
+
+use super::Backend;
+use super::aio::AioQueue;
+use super::memory::Arena;
+use super::pace::Schedule;
+use super::pattern::{Content, StampKey, WriteShape, Writer};
+use super::queue::{Carrier, Queue};
+use super::ring::Ring;
+use super::shared::{Budget, CpuSum, Failure, LocatedFault, Shared};
+use super::threads::BlockingQueue;
+use super::verify::{Checker, WrittenSectors};
+use super::worker::{Transfers, Worker};
+use crate::accounting::Meter;
+use crate::draw::{DrawPlan, Drawer};
+use crate::{Start, Stop};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use steadfast_domain::measurement::{CpuTime, Fault, Interval, StreamTally, Unmeasured};
+use steadfast_domain::{Bytes, Halt, Measurement, Nanos, Op, Step, Stimulus};
+
+/// How often a waiting accountant looks whether it was asked to stop.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// An interval is one second unless a cut or the end comes in this part of it.
+const SLACK_NS: u64 = 50_000_000;
+
+/// A shorter interval is a partial one.
+const WHOLE_NS: u64 = 950_000_000;
+
+/// A load that is called off waits this long for I/Os that are under way.
+const PATIENCE: Duration = Duration::from_millis(700);
+
+/// Everything that a load needs of its engine.
+pub(super) struct Ground<'e> {
+    pub file: OwnedFd,
+    pub wake: OwnedFd,
+    pub block_device: bool,
+    pub memory_alignment: u32,
+    pub backend: Backend,
+    pub key: StampKey,
+    /// Above the sequence numbers of every earlier load.
+    pub sequence: u64,
+    pub fault_limit: u64,
+    pub written: Option<&'e Arc<WrittenSectors>>,
+    pub clock: super::clock::Clock,
+}
+
+/// What a thread needs before it begins, shared by all of a load.
+struct Provision {
+    stimulus: Stimulus,
+    content: Content,
+    key: StampKey,
+    sequence: u64,
+    backend: Backend,
+    memory_alignment: u32,
+    written: Option<Arc<WrittenSectors>>,
+}
+
+/// The largest transfer of an operation; 0 where there is none.
+pub(super) fn largest(stimulus: &Stimulus, op: Op) -> u32 {
+    let sizes = stimulus.streams.iter().filter(|s| s.op == op && s.weight > 0).map(|s| s.size.0);
+    sizes.max().map_or(0, |size| u32::try_from(size).unwrap_or(u32::MAX))
+}
+
+/// Threads and outstanding I/Os of each that a stimulus makes on a backend.
+pub(super) fn shape(stimulus: &Stimulus, backend: Backend) -> (u32, u32) {
+    let demand = stimulus.demand;
+    match backend {
+        Backend::Threads => (demand.threads.saturating_mul(demand.depth), 1),
+        Backend::Uring | Backend::Aio => (demand.threads, demand.depth),
+    }
+}
+
+/// Bytes of memory that a load's transfers take.
+pub(super) fn transfer_memory(stimulus: &Stimulus, backend: Backend, alignment: u32) -> u64 {
+    let (threads, depth) = shape(stimulus, backend);
+    let read = u64::from(largest(stimulus, Op::Read)).next_multiple_of(4096) * u64::from(depth);
+    let write = match largest(stimulus, Op::Write) {
+        0 => 0,
+        largest => WriteShape { depth, largest, alignment }.total(),
+    };
+    (read + write).saturating_mul(u64::from(threads))
+}
+
+/// A load whose threads run.
+pub(super) struct Running {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+    stimulus: Stimulus,
+    /// Ticks at which the current step's measurement begins.
+    begin: u64,
+    /// The wall clock, in milliseconds since 1970, at these ticks.
+    wall: (u64, u64),
+    /// Ticks at which the last interval ended.
+    turned: u64,
+    cpu: CpuSum,
+    ramp: Nanos,
+    time_left: Option<Nanos>,
+    unmeasured: Vec<Unmeasured>,
+}
+
+/// What ends a step.
+enum End {
+    /// The load is complete.
+    Complete,
+    /// The step is cut; the load runs on.
+    Cut,
+}
+
+impl Running {
+    /// Makes the threads and everything that they need, then lets them begin.
+    /// Returns what could not be had, for the engine to say.
+    pub(super) fn start(
+        stimulus: &Stimulus,
+        start: &Start,
+        ground: Ground<'_>,
+    ) -> Result<(Running, Vec<String>), Halt> {
+        let content = Content::new(&stimulus.data_pattern).map_err(Halt::Refused)?;
+        let plan = DrawPlan::new(stimulus, &start.cursors).map_err(Halt::Refused)?;
+        let (threads, depth) = shape(stimulus, ground.backend);
+        let (file, wake) = (ground.file, ground.wake);
+        let carrier = Carrier { file, wake, block_device: ground.block_device, depth };
+        let shape = (threads, stimulus.streams.len());
+        let budget = budget(stimulus, start);
+        let shared = Arc::new(Shared::new(
+            ground.clock,
+            carrier,
+            Arc::new(plan),
+            budget,
+            shape,
+            ground.fault_limit,
+        ));
+        let provision = Arc::new(Provision {
+            stimulus: stimulus.clone(),
+            content,
+            key: ground.key,
+            sequence: ground.sequence,
+            backend: ground.backend,
+            memory_alignment: ground.memory_alignment,
+            written: ground.written.cloned(),
+        });
+        let (threads, notes) = spawn(&shared, &provision, threads)?;
+        let time_left = stimulus.until.time.map(|t| t.saturating_sub(start.done.time));
+        let mut running = Running {
+            cpu: shared.cpu_time(),
+            shared,
+            threads,
+            stimulus: stimulus.clone(),
+            begin: 0,
+            wall: (0, 0),
+            turned: 0,
+            ramp: stimulus.ramp,
+            time_left,
+            unmeasured: Vec::new(),
+        };
+        running.open();
+        Ok((running, notes))
+    }
+
+    pub(super) fn stimulus(&self) -> &Stimulus {
+        &self.stimulus
+    }
+
+    fn open(&mut self) {
+        let clock = self.shared.clock;
+        let measured_at_once = self.ramp == Nanos::ZERO;
+        let limit = self.time_left.filter(|_| measured_at_once).map(|t| clock.ticks_in(t.0));
+        let begin = self.shared.open(limit);
+        (self.begin, self.turned, self.wall) = (begin, begin, (unix_ms(), begin));
+    }
+
+    /// Applies a step: until the load is complete or the step is cut.
+    pub(super) fn measure(
+        &mut self,
+        step: &Step,
+        device: &str,
+        stop: &Stop,
+        watch: &mut dyn FnMut(&Interval),
+    ) -> Result<Measurement, Halt> {
+        if self.ramp > Nanos::ZERO {
+            self.pass_ramp(step, device, stop)?;
+        }
+        let mut meter = Meter::new(&self.stimulus.streams);
+        let end = loop {
+            self.shared.wait(self.time_to_look(step));
+            self.check(step, device, stop)?;
+            if self.shared.all_ended() {
+                break End::Complete;
+            }
+            let now = self.shared.clock.ticks();
+            if self.cut_at(step).is_some_and(|cut| now >= cut) {
+                break End::Cut;
+            }
+            if now >= self.boundary() && !self.ends_soon(step) {
+                watch(self.close_interval(&mut meter));
+            }
+        };
+        let complete = match end {
+            End::Cut => {
+                watch(self.close_interval(&mut meter));
+                false
+            }
+            End::Complete => {
+                self.close_last_interval(&mut meter).into_iter().for_each(watch);
+                self.join();
+                self.check(step, device, &Stop::default())?;
+                true
+            }
+        };
+        Ok(self.conclude(meter, complete))
+    }
+
+    /// Lets the unmeasured beginning pass and forgets what it counted.
+    fn pass_ramp(&mut self, step: &Step, device: &str, stop: &Stop) -> Result<(), Halt> {
+        let clock = self.shared.clock;
+        let over = self.begin.saturating_add(clock.ticks_in(self.ramp.0));
+        while clock.ticks() < over {
+            let left = Duration::from_nanos(clock.nanos(over.saturating_sub(clock.ticks())));
+            self.shared.wait(left.min(LOOK));
+            self.check(step, device, stop)?;
+        }
+        self.cpu = self.shared.cpu_time();
+        // SAFETY: the accounts of the last turn are not held any more.
+        let (ticks, accounts) = unsafe { self.shared.turn_over() };
+        let mut meter = Meter::new(&self.stimulus.streams);
+        meter.close_interval(accounts, Nanos::ZERO, self.ramp, false);
+        let passed = |stream: StreamTally| {
+            let (ios, bytes) = (stream.tally.ios, stream.tally.bytes);
+            Unmeasured { op: stream.op, ios, bytes }
+        };
+        self.unmeasured.extend(meter.finish().0.into_iter().map(passed));
+        self.ramp = Nanos::ZERO;
+        (self.begin, self.turned) = (ticks, ticks);
+        if let Some(time) = self.time_left {
+            self.shared.set_deadline(ticks.saturating_add(clock.ticks_in(time.0)));
+        }
+        Ok(())
+    }
+
+    /// Why the step cannot go on.
+    fn check(&self, step: &Step, device: &str, stop: &Stop) -> Result<(), Halt> {
+        if stop.is_requested() {
+            return Err(Halt::Stopped);
+        }
+        let failure = self.shared.state().failure.clone();
+        let error = |errno| io::Error::from_raw_os_error(errno).to_string();
+        match failure {
+            None => Ok(()),
+            Some(Failure::Gone(errno)) => {
+                Err(Halt::DeviceGone { device: device.to_owned(), why: error(errno) })
+            }
+            Some(Failure::Faults) => {
+                let (count, faults) = self.shared.take_faults();
+                let first = faults.first().map(|f| describe(f, device)).unwrap_or_default();
+                Err(Halt::Faults { place: step.place.to_string(), count, first })
+            }
+            Some(Failure::Broken(errno)) => Err(Halt::Refused(format!(
+                "{}: the kernel takes no more I/Os for {device}: {}",
+                step.place,
+                error(errno)
+            ))),
+            Some(Failure::Died) => Err(Halt::Refused(format!(
+                "{}: a thread that did I/O on {device} ended unexpectedly; this is a defect of \
+                 the engine, please report it",
+                step.place
+            ))),
+        }
+    }
+
+    /// Ticks at which the current interval is one second old, on the grid of
+    /// the step's seconds.
+    fn boundary(&self) -> u64 {
+        let clock = self.shared.clock;
+        let second = clock.ticks_in(Nanos::SECOND.0);
+        let passed = self.turned.saturating_sub(self.begin);
+        self.begin + (passed + second / 2) / second * second + second
+    }
+
+    fn cut_at(&self, step: &Step) -> Option<u64> {
+        step.cut.map(|cut| self.begin.saturating_add(self.shared.clock.ticks_in(cut.0)))
+    }
+
+    /// Whether a cut or the end follows so closely on the interval's end that
+    /// the interval lasts until then.
+    fn ends_soon(&self, step: &Step) -> bool {
+        let end = self.cut_at(step).unwrap_or(u64::MAX).min(self.shared.deadline());
+        end < self.boundary().saturating_add(self.shared.clock.ticks_in(SLACK_NS))
+    }
+
+    fn time_to_look(&self, step: &Step) -> Duration {
+        let clock = self.shared.clock;
+        let next = self.cut_at(step).unwrap_or(u64::MAX).min(self.boundary());
+        Duration::from_nanos(clock.nanos(next.saturating_sub(clock.ticks()))).min(LOOK)
+    }
+
+    /// Closes the interval at this moment.
+    fn close_interval<'m>(&mut self, meter: &'m mut Meter) -> &'m Interval {
+        // SAFETY: the accounts of the last turn are not held any more.
+        let (ticks, accounts) = unsafe { self.shared.turn_over() };
+        let since = |tick: u64| Nanos(self.shared.clock.nanos(tick.saturating_sub(self.begin)));
+        let (begin, end) = (since(self.turned), since(ticks));
+        let interval =
+            meter.close_interval(accounts, begin, end, end.saturating_sub(begin).0 < WHOLE_NS);
+        self.turned = ticks;
+        interval
+    }
+
+    /// Closes the last interval of a load: at the deadline, or where the load
+    /// ended before, at its last completion.
+    fn close_last_interval<'m>(&mut self, meter: &'m mut Meter) -> Option<&'m Interval> {
+        // SAFETY: the accounts of the last turn are not held any more.
+        let (_, accounts) = unsafe { self.shared.turn_over() };
+        let ended = self.shared.ended_at().max(self.turned);
+        let since = |tick: u64| Nanos(self.shared.clock.nanos(tick.saturating_sub(self.begin)));
+        let (begin, end) = (since(self.turned), since(ended));
+        self.turned = ended;
+        let idle = accounts.iter().all(|account| account.ios() == 0);
+        let partial = end.saturating_sub(begin).0 < WHOLE_NS;
+        (end > begin || !idle).then(|| meter.close_interval(accounts, begin, end, partial))
+    }
+
+    /// Waits for the threads of a complete load; they have nothing left to do.
+    fn join(&mut self) {
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                self.shared.fail(Failure::Died);
+            }
+        }
+    }
+
+    /// Makes the measurement, and this moment the next one's beginning.
+    fn conclude(&mut self, meter: Meter, complete: bool) -> Measurement {
+        let clock = self.shared.clock;
+        let begin = self.begin;
+        let (fault_count, faults) = self.shared.take_faults();
+        let located = |fault: &LocatedFault| Fault {
+            op: fault.op,
+            offset: Bytes(fault.offset),
+            size: Bytes(fault.size.into()),
+            errno: fault.errno,
+            at: Nanos(clock.nanos(fault.at.saturating_sub(begin))),
+        };
+        let cpu = self.shared.cpu_time();
+        let elapsed = meter.elapsed();
+        let (streams, intervals) = meter.finish();
+        let measurement = Measurement {
+            began_unix_ms: self.wall.0 + clock.nanos(begin.saturating_sub(self.wall.1)) / 1_000_000,
+            elapsed,
+            complete,
+            streams,
+            unmeasured: self.take_unmeasured(),
+            intervals,
+            cursors: self.shared.plan.cursors(),
+            cpu: Some(CpuTime {
+                user: Nanos(cpu.user.saturating_sub(self.cpu.user)),
+                system: Nanos(cpu.system.saturating_sub(self.cpu.system)),
+            }),
+            fault_count,
+            faults: faults.iter().map(located).collect(),
+            verification: self.stimulus.verify.then(|| self.shared.findings.take()),
+            kernel: None,
+            write_amplification: None,
+            temperature_celsius: None,
+        };
+        self.begin = self.turned;
+        self.cpu = cpu;
+        measurement
+    }
+
+    /// What completed in the ramp or after the end, by operation.
+    fn take_unmeasured(&mut self) -> Vec<Unmeasured> {
+        self.unmeasured.extend(self.shared.take_late());
+        let parts = std::mem::take(&mut self.unmeasured);
+        let of = |op: Op| {
+            let matching = || parts.iter().filter(move |part| part.op == op);
+            let bytes = Bytes(matching().map(|part| part.bytes.0).sum());
+            Unmeasured { op, ios: matching().map(|part| part.ios).sum(), bytes }
+        };
+        Op::ALL.into_iter().map(of).filter(|part| part.ios > 0).collect()
+    }
+
+    /// Ends the load: nothing more is issued, outstanding I/Os are waited for,
+    /// at most this long and not beyond a stop. Returns threads that still wait.
+    pub(super) fn end(mut self, patience: Duration, stop: &Stop) -> Option<Stranded> {
+        self.shared.finish();
+        let begun = Instant::now();
+        while !self.shared.all_ended() {
+            let left = patience.saturating_sub(begun.elapsed());
+            let stopped = stop.is_requested() && begun.elapsed() > PATIENCE;
+            if left.is_zero() || stopped {
+                return Some(Stranded { shared: self.shared, threads: self.threads });
+            }
+            self.shared.wait(left.min(LOOK));
+        }
+        self.join();
+        None
+    }
+
+    /// Ends a load whose step has failed or was stopped.
+    pub(super) fn call_off(self) -> Option<Stranded> {
+        self.end(PATIENCE, &Stop::default())
+    }
+}
+
+/// Threads of a load that was called off while I/Os hang in the kernel. They
+/// own all memory that those I/Os may still touch.
+pub(super) struct Stranded {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Stranded {
+    /// Whether all of its I/Os have come back.
+    pub(super) fn is_over(&self) -> bool {
+        self.shared.all_ended() && self.threads.iter().all(JoinHandle::is_finished)
+    }
+}
+
+fn unix_ms() -> u64 {
+    let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// A failed I/O in words, with what to do where that is known.
+fn describe(fault: &LocatedFault, device: &str) -> String {
+    let op = match fault.op {
+        Op::Read => "read",
+        Op::Write => "write",
+        Op::Trim => "trim",
+        Op::Flush => "flush",
+    };
+    let why = match fault.errno {
+        0 => "moved fewer bytes than asked".to_owned(),
+        errno => io::Error::from_raw_os_error(errno).to_string(),
+    };
+    let advice = match (fault.errno, fault.op) {
+        (libc::EOPNOTSUPP, Op::Trim) => "; the device cannot discard blocks: leave trims out",
+        (libc::EOPNOTSUPP, Op::Write) => "; the file system may not know FUA writes: leave FUA out",
+        (libc::EINVAL, _) => {
+            "; use transfer sizes and alignments that are multiples of its sectors"
+        }
+        (libc::ENOSPC, _) => "; free some space, or use a smaller file",
+        (libc::EIO, _) => "; see the kernel's log (dmesg) for the device's own error",
+        (0, _) => "; it may be smaller than it claims",
+        _ => "",
+    };
+    format!(
+        "{op} of {} at byte {} of {device}: {why}{advice}",
+        Bytes(fault.size.into()).transfer_size(),
+        fault.offset
+    )
+}
+
+fn budget(stimulus: &Stimulus, start: &Start) -> Budget {
+    let until = stimulus.until;
+    let sizes: Vec<u32> = stimulus
+        .streams
+        .iter()
+        .filter(|s| s.weight > 0)
+        .map(|s| if s.op == Op::Flush { 0 } else { s.size.0 as u32 })
+        .collect();
+    Budget::new(
+        until.ios.map(|ios| ios.saturating_sub(start.done.ios)),
+        until.bytes.map(|bytes| Bytes(bytes.0.saturating_sub(start.done.bytes.0))),
+        &sizes,
+    )
+}
+
+/// Starts the threads and waits until every one has all that it needs.
+fn spawn(
+    shared: &Arc<Shared>,
+    provision: &Arc<Provision>,
+    count: u32,
+) -> Result<(Vec<JoinHandle<()>>, Vec<String>), Halt> {
+    let mut threads = Vec::with_capacity(count as usize);
+    for lane in 0..count {
+        let (ours, provision) = (Arc::clone(shared), Arc::clone(provision));
+        let body = move || thread_body(&ours, &provision, lane);
+        match std::thread::Builder::new().name(format!("io-{lane}")).spawn(body) {
+            Ok(thread) => threads.push(thread),
+            Err(error) => {
+                let why = format!("thread {} of {count} cannot be made: {error}", lane + 1);
+                shared.report_unready(why);
+                break;
+            }
+        }
+    }
+    match shared.await_ready() {
+        Ok(notes) => Ok((threads, notes)),
+        Err(why) => {
+            shared.finish();
+            threads.into_iter().for_each(|thread| drop(thread.join()));
+            Err(Halt::Refused(why))
+        }
+    }
+}
+
+/// Tells that a thread has ended, however it ends.
+struct Farewell<'s> {
+    shared: &'s Shared,
+    lane: usize,
+}
+
+impl Drop for Farewell<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.shared.fail(Failure::Died);
+        }
+        self.shared.thread_ended(self.lane);
+    }
+}
+
+/// One thread of a load, from its memory to its last I/O.
+fn thread_body(shared: &Shared, provision: &Provision, lane: u32) {
+    let _farewell = Farewell { shared, lane: lane as usize };
+    if let Err(why) = carry(shared, provision, lane) {
+        shared.report_unready(why);
+    }
+}
+
+fn carry(shared: &Shared, provision: &Provision, lane: u32) -> Result<(), String> {
+    let depth = shared.carrier.depth;
+    let transfers = transfers(provision, lane, depth)
+        .map_err(|error| format!("no memory for the transfers of this load: {error}"))?;
+    let mut notes = Vec::new();
+    match provision.backend {
+        Backend::Uring => {
+            let mut ring = Ring::new(depth).map_err(|error| format!("no io_uring: {error}"))?;
+            let reads = transfers.read_buffers(depth);
+            let writes = transfers.write_buffers(depth);
+            // SAFETY: the worker owns queue and transfers, gives the memory back
+            // only when no I/O is outstanding, and leaves the queue first.
+            let queue = unsafe { ring.queue(&shared.carrier, &reads, &writes, &mut notes) };
+            work(shared, provision, lane, queue, transfers, notes);
+        }
+        Backend::Aio => {
+            let queue = AioQueue::new(&shared.carrier)
+                .map_err(|error| format!("no Linux AIO context of {depth} I/Os: {error}"))?;
+            work(shared, provision, lane, queue, transfers, notes);
+        }
+        Backend::Threads => {
+            let queue = BlockingQueue::new(&shared.carrier);
+            work(shared, provision, lane, queue, transfers, notes);
+        }
+    }
+    Ok(())
+}
+
+fn transfers(provision: &Provision, lane: u32, depth: u32) -> io::Result<Transfers> {
+    let stimulus = &provision.stimulus;
+    let read_stride = (largest(stimulus, Op::Read) as usize).next_multiple_of(4096);
+    let reads = match read_stride {
+        0 => None,
+        stride => {
+            let mut arena = Arena::new(stride * depth as usize)?;
+            // Touched now, so that no I/O waits for a page.
+            arena.bytes_mut().fill(0);
+            Some(arena)
+        }
+    };
+    let writer = match largest(stimulus, Op::Write) {
+        0 => None,
+        largest => {
+            let shape = WriteShape { depth, largest, alignment: provision.memory_alignment };
+            let Provision { content, key, sequence, .. } = provision;
+            Some(Writer::new(content, *key, shape, lane, *sequence)?)
+        }
+    };
+    Ok(Transfers::new(reads, read_stride, writer))
+}
+
+fn work<Q: Queue>(
+    shared: &Shared,
+    provision: &Provision,
+    lane: u32,
+    queue: Q,
+    transfers: Transfers,
+    mut notes: Vec<String>,
+) {
+    let stimulus = &provision.stimulus;
+    let depth = shared.carrier.depth;
+    let drawer = Drawer::new(Arc::clone(&shared.plan), stimulus.seed, lane);
+    let checker = provision.written.as_ref().filter(|_| stimulus.verify).map(|written| {
+        let largest_read = largest(stimulus, Op::Read);
+        let contended = stimulus.streams.iter().any(|s| s.op == Op::Write);
+        Checker::new(Arc::clone(written), provision.key, depth, largest_read, contended)
+    });
+    notes.extend(transfers.pages().map(|pages| pages.name().to_owned()));
+    let worker = Worker::new(shared, lane as usize, queue, drawer, transfers, checker);
+    shared.lanes[lane as usize].tell_cpu_time(0);
+    shared.report_ready(notes);
+    let Some(start) = shared.await_start() else { return };
+    let count = shared.lanes.len() as u32;
+    let schedule = Schedule::new(stimulus.pace, (lane, count), stimulus.seed, shared.clock, start);
+    worker.run(schedule);
+}

@@ -1,0 +1,478 @@
+//! What writes send: data patterns, and the stamps that make sectors unique.
+//!
+//! Random-unique data is a pool of random sectors, each stamped with 32 bytes
+//! every time it is written: the sector's address, a sequence number, its place
+//! in the pool and a check word. The stamp is scrambled by a bijection with this
+//! engine's key, so that no two sectors ever written are equal, that a stamp is
+//! as incompressible as what surrounds it, and that a sector read back tells
+//! whether, where and from which pool sector it was written.
+
+use super::memory::{Arena, Pages};
+use crate::draw::Random;
+use std::io;
+use std::time::{SystemTime, UNIX_EPOCH};
+use steadfast_domain::step::mix64;
+use steadfast_domain::stimulus::DataPattern;
+
+/// The unit that is stamped, whatever the device's sectors are.
+pub(super) const SECTOR: usize = 512;
+const STAMP: usize = 32;
+
+/// Duplicates repeat whole blocks of this size.
+const DUPLICATE_BLOCK: u32 = 4096;
+
+/// A thread's writes take their bytes from at least this much memory.
+const POOL: usize = 512 << 10;
+
+/// An odd multiplier (of SplitMix64) and its inverse modulo 2^64.
+const MULTIPLIER: u64 = 0xbf58_476d_1ce4_e5b9;
+const INVERSE: u64 = inverse(MULTIPLIER);
+
+/// Newton's iteration: every round doubles the bits that are right.
+const fn inverse(odd: u64) -> u64 {
+    let mut guess = odd;
+    let mut round = 0;
+    while round < 5 {
+        guess = guess.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(guess)));
+        round += 1;
+    }
+    guess
+}
+
+#[inline(always)]
+fn scramble(value: u64, key: u64) -> u64 {
+    let product = (value ^ key).wrapping_mul(MULTIPLIER);
+    product ^ (product >> 32)
+}
+
+fn unscramble(value: u64, key: u64) -> u64 {
+    (value ^ (value >> 32)).wrapping_mul(INVERSE) ^ key
+}
+
+/// The secret of this engine's stamps: tells its sectors from any other's.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StampKey {
+    words: [u64; 4],
+    pool: u64,
+}
+
+/// What a stamp says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp {
+    /// The 512-byte sector that it was written to.
+    pub sector: u64,
+    /// Counts the writes of a thread.
+    pub sequence: u64,
+    /// The pool sector that its body came from.
+    pub pool: u64,
+}
+
+impl StampKey {
+    /// A key that no other engine has.
+    pub(super) fn new() -> StampKey {
+        let mut entropy = [0u8; 8];
+        // SAFETY: eight bytes are valid to write to.
+        unsafe { libc::getrandom(entropy.as_mut_ptr().cast(), entropy.len(), 0) };
+        let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_nanos() as u64);
+        StampKey::from_seed(u64::from_ne_bytes(entropy) ^ mix64(time))
+    }
+
+    fn from_seed(seed: u64) -> StampKey {
+        let mut random = Random::new(seed, 0);
+        StampKey { words: std::array::from_fn(|_| random.next()), pool: random.next() }
+    }
+
+    #[inline(always)]
+    fn seal(&self, stamp: Stamp) -> [u64; 4] {
+        let a = scramble(stamp.sector, self.words[0]);
+        let b = scramble(stamp.sequence, self.words[1] ^ a);
+        let c = scramble(stamp.pool, self.words[2] ^ b);
+        [a, b, c, self.check(a, b, c)]
+    }
+
+    #[inline(always)]
+    fn check(&self, a: u64, b: u64, c: u64) -> u64 {
+        scramble(a ^ b.rotate_left(21) ^ c.rotate_left(42), self.words[3])
+    }
+
+    /// What the stamp of a sector says; `None` where it has none of this key.
+    pub(super) fn open(&self, sector: &[u8]) -> Option<Stamp> {
+        let mut words = [0u64; 4];
+        for (word, bytes) in words.iter_mut().zip(sector.get(..STAMP)?.chunks_exact(8)) {
+            *word = u64::from_le_bytes(bytes.try_into().ok()?);
+        }
+        let [a, b, c, check] = words;
+        (check == self.check(a, b, c)).then(|| Stamp {
+            sector: unscramble(a, self.words[0]),
+            sequence: unscramble(b, self.words[1] ^ a),
+            pool: unscramble(c, self.words[2] ^ b),
+        })
+    }
+
+    /// Fills a sector with the random bytes of one pool sector.
+    fn fill_sector(&self, sector: &mut [u8], pool: u64) {
+        let mut random = Random::new(self.pool, pool);
+        for bytes in sector.chunks_mut(8) {
+            bytes.copy_from_slice(&random.next().to_le_bytes()[..bytes.len()]);
+        }
+    }
+
+    /// Whether everything behind the stamp is what that pool sector holds.
+    pub(super) fn body_is(&self, sector: &[u8], pool: u64) -> bool {
+        let mut expected = [0u8; SECTOR];
+        self.fill_sector(&mut expected, pool);
+        sector.get(STAMP..) == expected.get(STAMP..)
+    }
+}
+
+/// A data pattern, ready to fill memory with.
+#[derive(Debug)]
+pub(super) enum Content {
+    /// Random and stamped.
+    Unique,
+    /// Random, used again and again.
+    Once,
+    /// These bytes over and over.
+    Fixed(Vec<u8>),
+    /// Stamped, this many bytes of a sector random and the rest zero, this many
+    /// of 2^32 blocks repeating one that was written before.
+    Mixed { random_bytes: usize, duplicates: u64 },
+}
+
+impl Content {
+    /// Resolves a pattern; reads its file, if it is one.
+    pub(super) fn new(pattern: &DataPattern) -> Result<Content, String> {
+        match pattern {
+            DataPattern::RandomUnique => Ok(Content::Unique),
+            DataPattern::RandomOnce => Ok(Content::Once),
+            DataPattern::Zero => Ok(Content::Fixed(vec![0])),
+            DataPattern::Repeating(bytes) if bytes.is_empty() => {
+                Err("a repeating data pattern needs at least one byte".to_owned())
+            }
+            DataPattern::Repeating(bytes) => Ok(Content::Fixed(bytes.clone())),
+            DataPattern::File(path) => match std::fs::read(path) {
+                Ok(bytes) if bytes.is_empty() => {
+                    Err(format!("the data pattern file {path} is empty; name one with content"))
+                }
+                Ok(bytes) => Ok(Content::Fixed(bytes)),
+                Err(error) => Err(format!("the data pattern file {path} cannot be read: {error}")),
+            },
+            DataPattern::Entropy { random_percent, duplicate_percent } => {
+                let share = usize::from((*random_percent).min(100));
+                let random_bytes = if share == 0 { 0 } else { (SECTOR * share / 100).max(STAMP) };
+                let duplicates = (u64::from((*duplicate_percent).min(100)) << 32) / 100;
+                Ok(Content::Mixed { random_bytes, duplicates })
+            }
+        }
+    }
+
+    /// Fills memory whose first sector is number `first` of the pool.
+    fn fill(&self, memory: &mut [u8], key: &StampKey, first: u64) {
+        if let Content::Fixed(bytes) = self {
+            let mut phase = (first as usize * SECTOR) % bytes.len();
+            for chunk in memory {
+                *chunk = bytes[phase];
+                phase = if phase + 1 == bytes.len() { 0 } else { phase + 1 };
+            }
+            return;
+        }
+        for (index, sector) in memory.chunks_mut(SECTOR).enumerate() {
+            key.fill_sector(sector, first + index as u64);
+            if let Content::Mixed { random_bytes, .. } = self {
+                sector.iter_mut().skip(*random_bytes).for_each(|byte| *byte = 0);
+            }
+        }
+    }
+}
+
+/// How much memory a thread's writes need.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WriteShape {
+    /// Slots of the thread.
+    pub depth: u32,
+    /// The largest write.
+    pub largest: u32,
+    /// Buffers begin at multiples of this.
+    pub alignment: u32,
+}
+
+impl WriteShape {
+    /// Bytes of one slot: several of the largest write where those are small,
+    /// so that a slot does not send the same pool sectors over and over.
+    pub(super) fn area(&self) -> u64 {
+        let one = u64::from(self.largest).next_multiple_of(u64::from(self.alignment.max(4096)));
+        let wanted = POOL as u64 / u64::from(self.depth);
+        one * (wanted / one).max(1)
+    }
+
+    /// Bytes of all slots.
+    pub(super) fn total(&self) -> u64 {
+        self.area() * u64::from(self.depth)
+    }
+}
+
+/// One thread's source of bytes to write.
+#[derive(Debug)]
+pub(super) struct Writer {
+    arena: Arena,
+    area: u32,
+    grain: u32,
+    /// Where in its area each slot takes its next bytes from.
+    positions: Box<[u32]>,
+    key: StampKey,
+    stamping: Stamping,
+    sequence: u64,
+    /// The pool number of the arena's first sector.
+    first: u64,
+}
+
+#[derive(Debug)]
+enum Stamping {
+    None,
+    Unique,
+    Mixed { duplicates: u64, random: Random },
+}
+
+impl Writer {
+    /// Fills the memory of thread `thread`. `sequence` is above that of every
+    /// earlier load of this engine.
+    pub(super) fn new(
+        content: &Content,
+        key: StampKey,
+        shape: WriteShape,
+        thread: u32,
+        sequence: u64,
+    ) -> io::Result<Writer> {
+        let too_much = || io::Error::from_raw_os_error(libc::ENOMEM);
+        let total = usize::try_from(shape.total()).map_err(|_| too_much())?;
+        let area = u32::try_from(shape.area()).map_err(|_| too_much())?;
+        let first = u64::from(thread) * (total / SECTOR) as u64;
+        let mut arena = Arena::new(total)?;
+        content.fill(&mut arena.bytes_mut()[..total], &key, first);
+        let stamping = match content {
+            Content::Unique => Stamping::Unique,
+            Content::Mixed { random_bytes, duplicates } if *random_bytes > 0 => {
+                Stamping::Mixed { duplicates: *duplicates, random: Random::new(key.pool, !first) }
+            }
+            _ => Stamping::None,
+        };
+        let positions = vec![0; shape.depth as usize].into();
+        let grain = shape.alignment.max(SECTOR as u32);
+        Ok(Writer { arena, area, grain, positions, key, stamping, sequence, first })
+    }
+
+    pub(super) fn pages(&self) -> Pages {
+        self.arena.pages()
+    }
+
+    /// The memory of one slot.
+    pub(super) fn slot_memory(&self, slot: u32) -> (*mut u8, usize) {
+        (self.arena.at(slot as usize * self.area as usize), self.area as usize)
+    }
+
+    /// The bytes for a write of `size` to `offset`, which stay as they are
+    /// until the slot's next write.
+    #[inline(always)]
+    pub(super) fn next(&mut self, slot: u32, offset: u64, size: u32) -> *mut u8 {
+        let position = &mut self.positions[slot as usize];
+        if *position + size > self.area {
+            *position = 0;
+        }
+        let start = slot as usize * self.area as usize + *position as usize;
+        *position += size.next_multiple_of(self.grain);
+        self.sequence += 1;
+        match &self.stamping {
+            Stamping::None => {}
+            Stamping::Unique => self.stamp(start, offset / SECTOR as u64, size),
+            Stamping::Mixed { .. } => self.stamp_some(start, offset / SECTOR as u64, size),
+        }
+        self.arena.at(start)
+    }
+
+    /// Stamps the sectors that lie at `start` in the arena.
+    #[inline(always)]
+    fn stamp(&mut self, start: usize, sector: u64, size: u32) {
+        let pool = self.first + (start / SECTOR) as u64;
+        for index in 0..u64::from(size) / SECTOR as u64 {
+            let stamp =
+                Stamp { sector: sector + index, sequence: self.sequence, pool: pool + index };
+            self.seal(start + index as usize * SECTOR, stamp);
+        }
+    }
+
+    #[inline(always)]
+    fn seal(&mut self, at: usize, stamp: Stamp) {
+        let words = self.key.seal(stamp).map(u64::to_le);
+        let place = self.arena.at(at).cast::<[u64; 4]>();
+        // SAFETY: `at` is a sector of the arena, so 32 bytes fit; it is aligned
+        // to 512 bytes. The slot's last write has completed.
+        unsafe { place.write(words) };
+    }
+
+    /// Stamps block by block; a duplicate carries a stamp that names nothing,
+    /// the same whenever its pool block is a duplicate again.
+    fn stamp_some(&mut self, start: usize, sector: u64, size: u32) {
+        let pool = self.first + (start / SECTOR) as u64;
+        for begin in (0..size).step_by(DUPLICATE_BLOCK as usize) {
+            let length = DUPLICATE_BLOCK.min(size - begin);
+            let (at, from) = (start + begin as usize, u64::from(begin) / SECTOR as u64);
+            if self.draws_duplicate() {
+                for index in 0..u64::from(length) / SECTOR as u64 {
+                    let pool = pool + from + index;
+                    let nowhere = Stamp { sector: u64::MAX, sequence: 0, pool };
+                    self.seal(at + index as usize * SECTOR, nowhere);
+                }
+            } else {
+                self.stamp(at, sector + from, length);
+            }
+        }
+    }
+
+    fn draws_duplicate(&mut self) -> bool {
+        match &mut self.stamping {
+            Stamping::Mixed { duplicates, random } => random.next() >> 32 < *duplicates,
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    const SHAPE: WriteShape = WriteShape { depth: 4, largest: 16_384, alignment: 512 };
+
+    fn writer(content: &Content) -> Writer {
+        Writer::new(content, StampKey::from_seed(1), SHAPE, 0, 0).unwrap()
+    }
+
+    fn written(writer: &mut Writer, slot: u32, offset: u64, size: u32) -> Vec<u8> {
+        let start = writer.next(slot, offset, size);
+        // SAFETY: `next` returned `size` bytes.
+        unsafe { std::slice::from_raw_parts(start, size as usize) }.to_vec()
+    }
+
+    /// Bytes left over by a dictionary coder that finds repeats of 8 bytes or
+    /// more anywhere before: what a compressing or deduplicating drive gains.
+    fn repeated_share(content: &[u8]) -> f64 {
+        let mut seen = HashSet::new();
+        let repeats = content.chunks_exact(8).filter(|c| !seen.insert(c.to_vec())).count();
+        repeats as f64 * 8.0 / content.len() as f64
+    }
+
+    fn bits_per_byte(content: &[u8]) -> f64 {
+        let mut counts = [0f64; 256];
+        content.iter().for_each(|b| counts[usize::from(*b)] += 1.0);
+        let total = content.len() as f64;
+        counts.iter().filter(|c| **c > 0.0).map(|c| -(c / total) * (c / total).log2()).sum()
+    }
+
+    #[test]
+    fn a_stamp_opens_to_what_was_sealed_and_to_nothing_under_another_key() {
+        let (key, other) = (StampKey::from_seed(1), StampKey::from_seed(2));
+        for sector in [0, 1, 12_345, u64::MAX >> 9] {
+            let stamp = Stamp { sector, sequence: sector ^ 77, pool: 3 };
+            let mut bytes: Vec<u8> = key.seal(stamp).iter().flat_map(|w| w.to_le_bytes()).collect();
+            assert_eq!(key.open(&bytes), Some(stamp));
+            assert_eq!(other.open(&bytes), None);
+            bytes[9] ^= 1;
+            assert_eq!(key.open(&bytes), None);
+        }
+        assert_eq!(key.open(&[0; 16]), None);
+    }
+
+    #[test]
+    fn no_two_sectors_ever_written_are_equal() {
+        let mut sectors = HashSet::new();
+        let mut writers: Vec<Writer> = (0..2)
+            .map(|thread| {
+                Writer::new(&Content::Unique, StampKey::from_seed(1), SHAPE, thread, 0).unwrap()
+            })
+            .collect();
+        for round in 0..500u64 {
+            for writer in &mut writers {
+                let bytes = written(writer, (round % 4) as u32, round % 3 * 4096, 4096);
+                for sector in bytes.chunks(SECTOR) {
+                    assert!(sectors.insert(sector.to_vec()), "round {round}");
+                }
+            }
+        }
+        assert_eq!(sectors.len(), 500 * 2 * 8);
+    }
+
+    #[test]
+    fn unique_data_neither_compresses_nor_repeats_within_the_pool() {
+        let mut writer = writer(&Content::Unique);
+        let content: Vec<u8> = (0..30)
+            .flat_map(|n| written(&mut writer, n % 4, u64::from(n) * 16_384, 16_384))
+            .collect();
+        assert!(bits_per_byte(&content) > 7.99, "{}", bits_per_byte(&content));
+        assert_eq!(repeated_share(&content), 0.0);
+        let stamps: Vec<u8> = content.chunks(SECTOR).flat_map(|s| s[..STAMP].to_vec()).collect();
+        assert!(bits_per_byte(&stamps) > 7.9, "{}", bits_per_byte(&stamps));
+    }
+
+    #[test]
+    fn a_body_is_recognised_by_its_pool_number_alone() {
+        let key = StampKey::from_seed(1);
+        let mut writer = writer(&Content::Unique);
+        let bytes = written(&mut writer, 3, 8192, 8192);
+        for (index, sector) in bytes.chunks(SECTOR).enumerate() {
+            let stamp = key.open(sector).unwrap();
+            assert_eq!(stamp.sector, 16 + index as u64);
+            assert!(key.body_is(sector, stamp.pool));
+            assert!(!key.body_is(sector, stamp.pool + 1));
+        }
+    }
+
+    #[test]
+    fn fixed_contents_are_sent_as_they_are() {
+        let zeros = written(&mut writer(&Content::new(&DataPattern::Zero).unwrap()), 0, 0, 4096);
+        assert!(zeros.iter().all(|b| *b == 0));
+        let pattern = Content::new(&DataPattern::Repeating(vec![1, 2, 3])).unwrap();
+        let repeated = written(&mut writer(&pattern), 0, 0, 4096);
+        assert!(repeated.iter().enumerate().all(|(n, b)| usize::from(*b) == n % 3 + 1));
+        let mut once = writer(&Content::Once);
+        let first = written(&mut once, 0, 0, 16_384);
+        let later: Vec<_> = (0..8).map(|n| written(&mut once, 0, n * 16_384, 16_384)).collect();
+        assert!(later.contains(&first));
+        assert!(bits_per_byte(&first) > 7.9);
+    }
+
+    #[test]
+    fn a_file_is_sent_over_and_over_or_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("content");
+        let name = path.to_str().unwrap().to_owned();
+        let refused = Content::new(&DataPattern::File(name.clone())).unwrap_err();
+        assert!(refused.contains("cannot be read"), "{refused}");
+        std::fs::write(&path, b"").unwrap();
+        assert!(Content::new(&DataPattern::File(name.clone())).unwrap_err().contains("empty"));
+        std::fs::write(&path, b"steadfast").unwrap();
+        let content = Content::new(&DataPattern::File(name)).unwrap();
+        assert!(written(&mut writer(&content), 0, 0, 4096).starts_with(b"steadfaststead"));
+    }
+
+    #[test]
+    fn entropy_and_duplicates_are_as_asked() {
+        let entropy = |random_percent, duplicate_percent| {
+            let pattern = DataPattern::Entropy { random_percent, duplicate_percent };
+            let mut writer = writer(&Content::new(&pattern).unwrap());
+            let blocks: Vec<Vec<u8>> = (0..2000u32)
+                .map(|n| written(&mut writer, n % 4, u64::from(n) * 4096, 4096))
+                .collect();
+            let zeros = blocks.iter().flatten().filter(|b| **b == 0).count();
+            let distinct = blocks.iter().collect::<HashSet<_>>().len();
+            (zeros as f64 / (2000.0 * 4096.0), distinct)
+        };
+        let (zeros, distinct) = entropy(25, 0);
+        assert!((zeros - 0.75).abs() < 0.01 && distinct == 2000, "{zeros} {distinct}");
+        let (zeros, distinct) = entropy(100, 50);
+        assert!(zeros < 0.01);
+        // 128 pool blocks can each be repeated; about half of the rest is new.
+        assert!((950..1200).contains(&distinct), "{distinct}");
+        let (zeros, distinct) = entropy(0, 0);
+        assert!(zeros == 1.0 && distinct == 1);
+    }
+}

@@ -1,0 +1,315 @@
+//! io_uring: one ring per thread, everything registered that can be.
+
+use super::queue::{Buffer, Carrier, Completion, Queue, Request, Wait};
+use io_uring::types::{Fd, FsyncFlags, SubmitArgs, Timespec};
+use io_uring::{
+    Builder, CompletionQueue, EnterFlags, IoUring, SubmissionQueue, Submitter, opcode, squeue,
+};
+use std::io;
+use std::os::fd::AsRawFd;
+use steadfast_domain::Op;
+
+/// Marks the completion of the poll that wakes a waiting thread.
+const WAKE: u64 = u64::MAX;
+
+/// `BLOCK_URING_CMD_DISCARD` of `linux/blkdev.h`: `_IO(0x12, 0)`, Linux 6.12.
+const DISCARD_COMMAND: u32 = 0x1200;
+
+/// A fixed buffer may be this long; the kernel registers no longer ones.
+const BUFFER_LIMIT: usize = 1 << 30;
+
+/// A ring takes this many registered buffers (`IORING_MAX_REG_BUFFERS`).
+const BUFFER_COUNT_LIMIT: usize = 1 << 14;
+
+/// A way to set a ring up and what to call it.
+struct Setup {
+    name: &'static str,
+    apply: fn(&mut Builder) -> &mut Builder,
+}
+
+/// The ways, best first; older kernels refuse the first ones with `EINVAL`.
+const SETUPS: [Setup; 5] = [
+    Setup {
+        name: "single issuer, deferred task work, no index array",
+        apply: |b| b.setup_single_issuer().setup_defer_taskrun().setup_no_sqarray(),
+    },
+    Setup {
+        name: "single issuer, deferred task work",
+        apply: |b| b.setup_single_issuer().setup_defer_taskrun(),
+    },
+    Setup {
+        name: "single issuer, cooperative task work (kernel before 6.1)",
+        apply: |b| b.setup_single_issuer().setup_coop_taskrun(),
+    },
+    Setup { name: "cooperative task work (kernel before 6.0)", apply: |b| b.setup_coop_taskrun() },
+    Setup { name: "no setup flags (kernel before 5.19)", apply: |b| b },
+];
+
+/// A ring before its file and buffers are registered.
+pub(super) struct Ring {
+    ring: IoUring,
+    setup: &'static str,
+}
+
+impl Ring {
+    /// Makes a ring for `depth` I/Os; the kernel's error where there is none
+    /// to be had at all.
+    pub(super) fn new(depth: u32) -> io::Result<Ring> {
+        let entries = (depth + 1).next_power_of_two();
+        let mut refusal = io::Error::from_raw_os_error(libc::EINVAL);
+        for setup in &SETUPS {
+            let mut builder = IoUring::builder();
+            (setup.apply)(&mut builder);
+            match builder.build(entries) {
+                Ok(ring) => return Ok(Ring { ring, setup: setup.name }),
+                Err(error) if error.raw_os_error() == Some(libc::EINVAL) => refusal = error,
+                Err(error) => return Err(error),
+            }
+        }
+        Err(refusal)
+    }
+
+    pub(super) fn setup(&self) -> &'static str {
+        self.setup
+    }
+
+    /// Registers what can be registered and says what could not.
+    ///
+    /// # Safety
+    /// The buffers must outlive the queue and every I/O in it.
+    pub(super) unsafe fn queue<'r>(
+        &'r mut self,
+        carrier: &Carrier,
+        reads: &[Buffer],
+        writes: &[Buffer],
+        notes: &mut Vec<String>,
+    ) -> RingQueue<'r> {
+        let timed_wait = self.ring.params().is_feature_ext_arg();
+        let (mut submitter, sq, cq) = self.ring.split();
+        if let Err(error) = submitter.register_ring_fd() {
+            notes.push(format!("ring not registered ({error})"));
+        }
+        let fixed_file = submitter.register_files(&[carrier.fd()]);
+        if let Err(error) = &fixed_file {
+            notes.push(format!("file not registered ({error})"));
+        }
+        // SAFETY: passed on to the caller.
+        let fixed_buffers = unsafe { register(&submitter, &[reads, writes].concat()) };
+        if let Err(error) = &fixed_buffers {
+            notes.push(format!("buffers not registered ({error})"));
+        }
+        let mut queue = RingQueue {
+            submitter,
+            sq,
+            cq,
+            file: if fixed_file.is_ok() { 0 } else { carrier.fd() },
+            file_flags: match fixed_file {
+                Ok(()) => squeue::Flags::FIXED_FILE,
+                Err(_) => squeue::Flags::empty(),
+            },
+            fixed_buffers: fixed_buffers.is_ok(),
+            first_write_buffer: reads.len() as u32,
+            block_device: carrier.block_device,
+            timed_wait,
+            unsubmitted: 0,
+        };
+        queue.watch_for_wake(carrier);
+        queue
+    }
+}
+
+/// # Safety
+/// The buffers must outlive the ring.
+unsafe fn register(submitter: &Submitter<'_>, buffers: &[Buffer]) -> io::Result<()> {
+    if buffers.is_empty() {
+        return Ok(());
+    }
+    let too_long = buffers.iter().any(|b| b.length > BUFFER_LIMIT);
+    if too_long || buffers.len() > BUFFER_COUNT_LIMIT {
+        return Err(io::Error::from_raw_os_error(libc::E2BIG));
+    }
+    let vectors: Vec<libc::iovec> = buffers
+        .iter()
+        .map(|b| libc::iovec { iov_base: b.start.cast(), iov_len: b.length })
+        .collect();
+    // SAFETY: passed on to the caller.
+    unsafe { submitter.register_buffers(&vectors) }
+}
+
+/// A ring at work.
+pub(super) struct RingQueue<'r> {
+    submitter: Submitter<'r>,
+    sq: SubmissionQueue<'r>,
+    cq: CompletionQueue<'r>,
+    file: i32,
+    file_flags: squeue::Flags,
+    fixed_buffers: bool,
+    /// Write buffers are registered behind the read buffers.
+    first_write_buffer: u32,
+    block_device: bool,
+    timed_wait: bool,
+    unsubmitted: u32,
+}
+
+impl RingQueue<'_> {
+    /// Has the ring complete something when the load's wake-up is written to.
+    fn watch_for_wake(&mut self, carrier: &Carrier) {
+        let poll = opcode::PollAdd::new(Fd(carrier.wake.as_raw_fd()), libc::POLLIN as u32);
+        self.enqueue(&poll.build().user_data(WAKE));
+    }
+
+    #[inline(always)]
+    fn enqueue(&mut self, entry: &squeue::Entry) {
+        // SAFETY: the entry's buffer belongs to a slot, which is not used again
+        // before the I/O has completed, and outlives the ring.
+        if unsafe { self.sq.push(entry) }.is_err() {
+            self.enqueue_after_look(entry);
+        }
+        self.unsubmitted += 1;
+    }
+
+    /// The ring has an entry per slot and one for the wake-up, so it is never
+    /// full; it may seem so before the kernel's progress is looked at.
+    #[cold]
+    fn enqueue_after_look(&mut self, entry: &squeue::Entry) {
+        self.sq.sync();
+        // SAFETY: as for the first attempt.
+        unsafe { self.sq.push(entry) }.expect("a ring holds all I/Os of its depth");
+    }
+
+    #[inline(always)]
+    fn transfer(&self, request: &Request) -> squeue::Entry {
+        let Request { slot, offset, size, buffer, .. } = *request;
+        let file = Fd(self.file);
+        let flags = if request.fua { libc::RWF_DSYNC } else { 0 };
+        match (request.op == Op::Read, self.fixed_buffers) {
+            (true, true) => {
+                opcode::ReadFixed::new(file, buffer, size, slot as u16).offset(offset).build()
+            }
+            (false, true) => {
+                let index = self.first_write_buffer + slot;
+                let write = opcode::WriteFixed::new(file, buffer, size, index as u16);
+                write.offset(offset).rw_flags(flags).build()
+            }
+            (true, false) => opcode::Read::new(file, buffer, size).offset(offset).build(),
+            (false, false) => {
+                opcode::Write::new(file, buffer, size).offset(offset).rw_flags(flags).build()
+            }
+        }
+    }
+
+    #[cold]
+    fn command(&self, request: &Request) -> squeue::Entry {
+        let file = Fd(self.file);
+        let length = u64::from(request.size);
+        match request.op {
+            Op::Trim if self.block_device => {
+                // The length lies where the command's own bytes begin.
+                let mut command = [0; 16];
+                command[..8].copy_from_slice(&length.to_ne_bytes());
+                let discard = opcode::UringCmd16::new(file, DISCARD_COMMAND);
+                discard.addr(Some(request.offset)).cmd(command).build()
+            }
+            Op::Trim => {
+                let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+                opcode::Fallocate::new(file, length).offset(request.offset).mode(mode).build()
+            }
+            _ => opcode::Fsync::new(file).flags(FsyncFlags::DATASYNC).build(),
+        }
+    }
+
+    #[inline(always)]
+    fn enter(&mut self, want: u32) -> io::Result<usize> {
+        self.sq.sync();
+        let flags = EnterFlags::GETEVENTS.bits();
+        // SAFETY: no signal mask is passed; the counts are the ring's own.
+        unsafe { self.submitter.enter::<libc::sigset_t>(self.unsubmitted, want, flags, None) }
+    }
+
+    #[cold]
+    fn enter_at_most(&mut self, nanos: u64) -> io::Result<usize> {
+        if !self.timed_wait {
+            return self.enter(0);
+        }
+        self.sq.sync();
+        let time = Timespec::new().sec(nanos / 1_000_000_000).nsec((nanos % 1_000_000_000) as u32);
+        self.submitter.submit_with_args(1, &SubmitArgs::new().timespec(&time))
+    }
+}
+
+impl Drop for RingQueue<'_> {
+    /// A ring is taken down in the background. What it has registered is given
+    /// back here and now, or the target would still be in use after its engine
+    /// is gone.
+    fn drop(&mut self) {
+        if self.file_flags.contains(squeue::Flags::FIXED_FILE) {
+            let _ = self.submitter.unregister_files();
+        }
+        if self.fixed_buffers {
+            let _ = self.submitter.unregister_buffers();
+        }
+    }
+}
+
+impl Queue for RingQueue<'_> {
+    #[inline(always)]
+    fn push(&mut self, request: Request) {
+        let entry = match request.op {
+            Op::Read | Op::Write => self.transfer(&request),
+            Op::Trim | Op::Flush => self.command(&request),
+        };
+        let entry = entry.flags(self.file_flags).user_data(u64::from(request.slot));
+        self.enqueue(&entry);
+    }
+
+    #[inline(always)]
+    fn submit(&mut self, wait: Wait) -> Result<(), i32> {
+        let entered = match wait {
+            Wait::Completion => self.enter(1),
+            Wait::Not => self.enter(0),
+            Wait::AtMost(nanos) => self.enter_at_most(nanos),
+        };
+        match entered {
+            Ok(taken) => self.unsubmitted -= taken as u32,
+            Err(error) => match error.raw_os_error().unwrap_or(libc::EIO) {
+                // Taken up again by the next call. A time-out says nothing of
+                // how many entries were taken, the ring does.
+                libc::EINTR | libc::EAGAIN | libc::EBUSY | libc::ETIME => {
+                    self.sq.sync();
+                    self.unsubmitted = self.sq.len() as u32;
+                }
+                other => return Err(other),
+            },
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn look(&mut self) -> usize {
+        self.cq.sync();
+        self.cq.len()
+    }
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Completion> {
+        let entry = self.cq.next()?;
+        if entry.user_data() == WAKE {
+            return self.next();
+        }
+        Some(Completion { slot: entry.user_data() as u32, result: entry.result() })
+    }
+}
+
+/// Whether this kernel's rings can discard blocks.
+pub(super) fn discards_blocks() -> bool {
+    // SAFETY: all-zero is a valid value of this plain structure.
+    let mut name: libc::utsname = unsafe { std::mem::zeroed() };
+    // SAFETY: `name` is a valid structure to write to.
+    if unsafe { libc::uname(&raw mut name) } != 0 {
+        return false;
+    }
+    let release = name.release.iter().map(|c| *c as u8 as char).collect::<String>();
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
+    matches!((numbers.next(), numbers.next()), (Some(Ok(major)), Some(Ok(minor)))
+        if (major, minor) >= (6, 12))
+}

@@ -1,0 +1,543 @@
+//! What a load's threads and the thread that accounts for them share.
+//!
+//! Two accounts per thread: the thread counts into the one that `turn` selects;
+//! the accounting thread turns, waits until no reap that began before is under
+//! way, and then has the other account for itself. Neither ever waits for a
+//! lock of the other.
+
+use super::clock::Clock;
+use super::queue::Carrier;
+use super::verify::Findings;
+use crate::accounting::Account;
+use crate::draw::DrawPlan;
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use steadfast_domain::measurement::Unmeasured;
+use steadfast_domain::{Bytes, Op};
+
+/// Faults of which everything is kept.
+pub(super) const FAULTS_KEPT: usize = 32;
+
+/// One load, as its threads and its accountant see it.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub clock: Clock,
+    pub carrier: Carrier,
+    pub plan: Arc<DrawPlan>,
+    pub budget: Budget,
+    pub lanes: Box<[Lane]>,
+    pub findings: Findings,
+    /// Which of a lane's accounts is counted into, by its lowest bit.
+    turn: AtomicU32,
+    /// An I/O reaped at this tick or later is not counted, and none is issued.
+    deadline: AtomicU64,
+    /// A thread reached the deadline.
+    timed_out: AtomicBool,
+    /// No more I/Os are to be issued.
+    finishing: AtomicBool,
+    fault_count: AtomicU64,
+    fault_limit: u64,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+/// The part that is touched rarely: under a lock.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    /// Threads that have ended.
+    pub ended: usize,
+    /// The first I/Os that failed.
+    pub faults: Vec<LocatedFault>,
+    /// Why the load cannot go on.
+    pub failure: Option<Failure>,
+    /// Ticks at which the threads begin; `None` before.
+    start: Option<u64>,
+    /// Threads that have all they need.
+    ready: usize,
+    /// What the threads had to do without; one note of a kind.
+    notes: Vec<String>,
+    /// Why a thread cannot begin.
+    unready: Option<String>,
+}
+
+/// An I/O that failed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LocatedFault {
+    pub op: Op,
+    pub offset: u64,
+    pub size: u32,
+    /// 0 for a short transfer.
+    pub errno: i32,
+    pub at: u64,
+}
+
+/// Why a load ends before its time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// Too many faults, or a first one that all others would follow.
+    Faults,
+    /// The device has left.
+    Gone(i32),
+    /// The kernel interface failed.
+    Broken(i32),
+    /// A thread ended in a way that it should not.
+    Died,
+}
+
+/// One thread's accounts and what it tells of itself. On cache lines of its
+/// own: it is written with every batch.
+#[repr(align(128))]
+#[derive(Debug)]
+pub(super) struct Lane {
+    /// Odd while a reap is counted.
+    reaps: AtomicU64,
+    accounts: [UnsafeCell<Account>; 2],
+    /// Ticks of the last I/O that was counted.
+    pub last: AtomicU64,
+    /// I/Os and bytes after the end, by operation as `Op::ALL` lists them.
+    late: [(AtomicU64, AtomicU64); Op::ALL.len()],
+    cpu_user: AtomicU64,
+    cpu_system: AtomicU64,
+    /// The turn at which the processor time was read.
+    cpu_turn: AtomicU32,
+    ended: AtomicBool,
+}
+
+// SAFETY: an account is touched by the lane's thread between `begin_reap` and
+// `end_reap` if the turn selects it, and by the accountant in `turn_over` if it
+// does not and no such reap is under way. Everything else is atomic.
+unsafe impl Sync for Lane {}
+
+impl Lane {
+    fn new(streams: usize) -> Lane {
+        Lane {
+            reaps: AtomicU64::new(0),
+            accounts: [Account::new(streams), Account::new(streams)].map(UnsafeCell::new),
+            last: AtomicU64::new(0),
+            late: Default::default(),
+            cpu_user: AtomicU64::new(0),
+            cpu_system: AtomicU64::new(0),
+            cpu_turn: AtomicU32::new(u32::MAX),
+            ended: AtomicBool::new(false),
+        }
+    }
+
+    /// Begins to count a reap: the turn that it counts for.
+    #[inline(always)]
+    pub(super) fn begin_reap(&self, shared: &Shared) -> u32 {
+        // Sequentially consistent with `turn_over`: either the accountant sees
+        // this reap, or this reap sees the turn.
+        self.reaps.fetch_add(1, Ordering::SeqCst);
+        shared.turn.load(Ordering::SeqCst)
+    }
+
+    /// The account of a turn.
+    ///
+    /// # Safety
+    /// Only on the lane's own thread, between `begin_reap`, which returned
+    /// `turn`, and `end_reap`; one reference at a time.
+    #[inline(always)]
+    #[allow(clippy::mut_from_ref, reason = "the cell is what makes it sound")]
+    pub(super) unsafe fn account(&self, turn: u32) -> &mut Account {
+        // SAFETY: by the caller's promise nobody else touches this account.
+        unsafe { &mut *self.accounts[(turn & 1) as usize].get() }
+    }
+
+    /// The reap is counted.
+    #[inline(always)]
+    pub(super) fn end_reap(&self) {
+        let reaps = self.reaps.load(Ordering::Relaxed);
+        self.reaps.store(reaps + 1, Ordering::Release);
+    }
+
+    /// Counts an I/O that completed after the end.
+    #[cold]
+    pub(super) fn count_late(&self, op: Op, size: u32) {
+        let (ios, bytes) = &self.late[op as usize];
+        ios.fetch_add(1, Ordering::Relaxed);
+        bytes.fetch_add(size.into(), Ordering::Relaxed);
+    }
+
+    /// Tells the thread's processor time, as of this turn. Called by the thread.
+    #[cold]
+    pub(super) fn tell_cpu_time(&self, turn: u32) {
+        // SAFETY: all-zero is a valid value of this plain structure.
+        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+        // SAFETY: `usage` is a valid structure to write to.
+        unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
+        let nanos =
+            |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
+        self.cpu_user.store(nanos(usage.ru_utime), Ordering::Relaxed);
+        self.cpu_system.store(nanos(usage.ru_stime), Ordering::Relaxed);
+        self.cpu_turn.store(turn, Ordering::Release);
+    }
+
+    /// Whether no reap that began before a turn is under way.
+    fn is_past(&self, reaps_seen: u64) -> bool {
+        reaps_seen.is_multiple_of(2) || self.reaps.load(Ordering::Acquire) != reaps_seen
+    }
+}
+
+/// What a load may still do, shared by its threads.
+#[derive(Debug)]
+pub(super) struct Budget {
+    /// Whether there is a limit in I/Os or bytes at all.
+    pub is_limited: bool,
+    ios: AtomicU64,
+    bytes: AtomicU64,
+    /// The size of every I/O where all streams have one; 0 otherwise.
+    uniform: u32,
+}
+
+/// What a thread may issue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Leave {
+    /// Nothing more.
+    Exhausted,
+    /// An I/O of at most this size.
+    UpTo(u32),
+    /// An I/O whose size is still to be charged.
+    ToBeCharged,
+}
+
+impl Budget {
+    /// `None` is no limit. `sizes` are the transfer sizes of the streams.
+    pub(super) fn new(ios: Option<u64>, bytes: Option<Bytes>, sizes: &[u32]) -> Budget {
+        let uniform = match sizes {
+            [first, rest @ ..] if rest.iter().all(|s| s == first) => *first,
+            _ => 0,
+        };
+        Budget {
+            is_limited: ios.is_some() || bytes.is_some(),
+            ios: AtomicU64::new(ios.unwrap_or(u64::MAX)),
+            bytes: AtomicU64::new(bytes.map_or(u64::MAX, |b| b.0)),
+            uniform,
+        }
+    }
+
+    /// Asked before an I/O is drawn, so that no cursor moves in vain.
+    pub(super) fn ask(&self) -> Leave {
+        if self.bytes.load(Ordering::Relaxed) == 0 || take(&self.ios, 1) == 0 {
+            return Leave::Exhausted;
+        }
+        if self.uniform == 0 {
+            return Leave::ToBeCharged;
+        }
+        match take(&self.bytes, self.uniform.into()) {
+            0 => Leave::Exhausted,
+            granted => Leave::UpTo(granted as u32),
+        }
+    }
+
+    /// Charges an I/O whose size was not known before: the bytes granted.
+    pub(super) fn charge(&self, size: u32) -> u32 {
+        take(&self.bytes, size.into()) as u32
+    }
+}
+
+/// Takes up to `wanted` and returns what there was. No limit stays none.
+fn take(counter: &AtomicU64, wanted: u64) -> u64 {
+    let rest = |left: u64| {
+        if left == u64::MAX { None } else { Some(left.saturating_sub(wanted)) }
+    };
+    match counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, rest) {
+        Ok(before) => before.min(wanted),
+        Err(_) => wanted,
+    }
+}
+
+/// Processor time of all threads of a load, in nanoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct CpuSum {
+    pub user: u64,
+    pub system: u64,
+}
+
+impl Shared {
+    pub(super) fn new(
+        clock: Clock,
+        carrier: Carrier,
+        plan: Arc<DrawPlan>,
+        budget: Budget,
+        (threads, streams): (u32, usize),
+        fault_limit: u64,
+    ) -> Shared {
+        Shared {
+            clock,
+            carrier,
+            plan,
+            budget,
+            lanes: (0..threads).map(|_| Lane::new(streams)).collect(),
+            findings: Findings::default(),
+            turn: AtomicU32::new(0),
+            deadline: AtomicU64::new(u64::MAX),
+            timed_out: AtomicBool::new(false),
+            finishing: AtomicBool::new(false),
+            fault_count: AtomicU64::new(0),
+            fault_limit,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// The rarely touched part.
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    // What the threads call.
+
+    /// A thread has all that it needs, but for what it notes.
+    pub(super) fn report_ready(&self, notes: Vec<String>) {
+        let mut state = self.state();
+        state.ready += 1;
+        for note in notes {
+            if !state.notes.contains(&note) {
+                state.notes.push(note);
+            }
+        }
+        self.changed.notify_all();
+    }
+
+    /// A thread cannot begin.
+    pub(super) fn report_unready(&self, why: String) {
+        self.state().unready.get_or_insert(why);
+        self.changed.notify_all();
+    }
+
+    /// Waits for the start: its ticks, or `None` where it is called off.
+    pub(super) fn await_start(&self) -> Option<u64> {
+        let mut state = self.state();
+        loop {
+            if self.is_finishing() {
+                return None;
+            }
+            if let Some(start) = state.start {
+                return Some(start);
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn deadline(&self) -> u64 {
+        self.deadline.load(Ordering::Relaxed)
+    }
+
+    #[inline(always)]
+    pub(super) fn is_finishing(&self) -> bool {
+        self.finishing.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn time_out(&self) {
+        self.timed_out.store(true, Ordering::Relaxed);
+    }
+
+    /// Keeps a fault; `hopeless` where every further I/O must fail as well.
+    #[cold]
+    pub(super) fn report_fault(&self, fault: LocatedFault, hopeless: bool) {
+        let count = self.fault_count.fetch_add(1, Ordering::Relaxed) + 1;
+        let gone = matches!(fault.errno, libc::ENODEV | libc::ENXIO);
+        {
+            let mut state = self.state();
+            if state.faults.len() < FAULTS_KEPT {
+                state.faults.push(fault);
+            }
+        }
+        if gone {
+            self.fail(Failure::Gone(fault.errno));
+        } else if hopeless || count > self.fault_limit {
+            self.fail(Failure::Faults);
+        }
+    }
+
+    /// Ends the load for this reason, unless there is one already.
+    #[cold]
+    pub(super) fn fail(&self, failure: Failure) {
+        let mut state = self.state();
+        state.failure.get_or_insert(failure);
+        self.finishing.store(true, Ordering::Relaxed);
+        self.changed.notify_all();
+    }
+
+    /// The thread of this lane has ended.
+    pub(super) fn thread_ended(&self, lane: usize) {
+        let mut state = self.state();
+        self.lanes[lane].ended.store(true, Ordering::Release);
+        state.ended += 1;
+        self.changed.notify_all();
+    }
+
+    // What the accountant calls.
+
+    /// Waits until all threads have what they need: their notes, or why one of
+    /// them cannot begin.
+    pub(super) fn await_ready(&self) -> Result<Vec<String>, String> {
+        let mut state = self.state();
+        loop {
+            if let Some(why) = state.unready.take() {
+                return Err(why);
+            }
+            if state.ended > 0 {
+                return Err("a thread of the load ended before it began".to_owned());
+            }
+            if state.ready == self.lanes.len() {
+                return Ok(std::mem::take(&mut state.notes));
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Lets the threads begin, `deadline` ticks the end; the ticks of the start.
+    pub(super) fn open(&self, deadline_after: Option<u64>) -> u64 {
+        let mut state = self.state();
+        let start = self.clock.ticks();
+        if let Some(after) = deadline_after {
+            self.set_deadline(start.saturating_add(after));
+        }
+        state.start = Some(start);
+        self.changed.notify_all();
+        start
+    }
+
+    pub(super) fn set_deadline(&self, ticks: u64) {
+        self.deadline.store(ticks, Ordering::Relaxed);
+    }
+
+    /// When a load that has ended did: at its deadline, or where it ended
+    /// before, at its last completion.
+    pub(super) fn ended_at(&self) -> u64 {
+        if self.timed_out.load(Ordering::Relaxed) {
+            return self.deadline();
+        }
+        self.lanes.iter().map(|lane| lane.last.load(Ordering::Relaxed)).max().unwrap_or(0)
+    }
+
+    /// Has the threads issue nothing more, and wakes those that wait.
+    pub(super) fn finish(&self) {
+        let state = self.state();
+        self.finishing.store(true, Ordering::Relaxed);
+        self.changed.notify_all();
+        drop(state);
+        let one = 1u64.to_ne_bytes();
+        // SAFETY: eight bytes are valid to read; the descriptor is open.
+        unsafe {
+            let wake = std::os::fd::AsRawFd::as_raw_fd(&self.carrier.wake);
+            libc::write(wake, one.as_ptr().cast(), one.len());
+        }
+    }
+
+    /// Waits until something changes, at most this long.
+    pub(super) fn wait(&self, time: Duration) {
+        let state = self.state();
+        if state.ended == self.lanes.len() || state.failure.is_some() {
+            return;
+        }
+        drop(self.changed.wait_timeout(state, time).unwrap_or_else(PoisonError::into_inner));
+    }
+
+    pub(super) fn all_ended(&self) -> bool {
+        self.state().ended == self.lanes.len()
+    }
+
+    /// Turns the accounts over: returns the ticks of the turn and the accounts
+    /// that are now the caller's until it turns again.
+    ///
+    /// # Safety
+    /// Only ever one caller; the accounts of an earlier turn are given back.
+    pub(super) unsafe fn turn_over(&self) -> (u64, Vec<&mut Account>) {
+        let old = self.turn.load(Ordering::Relaxed);
+        self.turn.store(old.wrapping_add(1), Ordering::SeqCst);
+        let seen: Vec<u64> =
+            self.lanes.iter().map(|lane| lane.reaps.load(Ordering::SeqCst)).collect();
+        let ticks = self.clock.ticks();
+        for (lane, reaps) in self.lanes.iter().zip(seen) {
+            while !lane.is_past(reaps) {
+                std::thread::yield_now();
+            }
+        }
+        fence(Ordering::Acquire);
+        // SAFETY: every reap from now on counts into the other account, and
+        // those that counted into this one are over.
+        let accounts = self.lanes.iter().map(|lane| unsafe { lane.account(old) }).collect();
+        (ticks, accounts)
+    }
+
+    /// The processor time that the threads have told. Gives those that run a
+    /// moment to tell it; one that waits in the kernel has used none since.
+    pub(super) fn cpu_time(&self) -> CpuSum {
+        let turn = self.turn.load(Ordering::Relaxed);
+        let told = |lane: &Lane| {
+            lane.cpu_turn.load(Ordering::Acquire) == turn || lane.ended.load(Ordering::Acquire)
+        };
+        for _ in 0..20 {
+            if self.lanes.iter().all(told) {
+                break;
+            }
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        self.lanes.iter().fold(CpuSum::default(), |sum, lane| CpuSum {
+            user: sum.user + lane.cpu_user.load(Ordering::Relaxed),
+            system: sum.system + lane.cpu_system.load(Ordering::Relaxed),
+        })
+    }
+
+    /// The I/Os after the end since they were last taken.
+    pub(super) fn take_late(&self) -> Vec<Unmeasured> {
+        let of = |op: Op| {
+            let taken = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
+            let late = || self.lanes.iter().map(|lane| &lane.late[op as usize]);
+            let ios = late().map(|(ios, _)| taken(ios)).sum();
+            let bytes = Bytes(late().map(|(_, bytes)| taken(bytes)).sum());
+            Unmeasured { op, ios, bytes }
+        };
+        Op::ALL.into_iter().map(of).collect()
+    }
+
+    /// The faults since they were last taken: their number and the first ones.
+    pub(super) fn take_faults(&self) -> (u64, Vec<LocatedFault>) {
+        let faults = std::mem::take(&mut self.state().faults);
+        (self.fault_count.swap(0, Ordering::Relaxed), faults)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_are_numbered_as_they_are_listed() {
+        assert!(Op::ALL.iter().enumerate().all(|(number, op)| *op as usize == number));
+    }
+
+    #[test]
+    fn a_budget_grants_exactly_what_it_holds() {
+        let budget = Budget::new(None, Some(Bytes(10_000)), &[4096]);
+        let granted: Vec<Leave> = (0..4).map(|_| budget.ask()).collect();
+        assert_eq!(
+            granted,
+            [Leave::UpTo(4096), Leave::UpTo(4096), Leave::UpTo(1808), Leave::Exhausted]
+        );
+        let budget = Budget::new(Some(2), None, &[4096]);
+        let granted: Vec<Leave> = (0..3).map(|_| budget.ask()).collect();
+        assert_eq!(granted, [Leave::UpTo(4096), Leave::UpTo(4096), Leave::Exhausted]);
+    }
+
+    #[test]
+    fn mixed_sizes_are_charged_after_the_draw() {
+        let budget = Budget::new(None, Some(Bytes(5000)), &[4096, 512]);
+        assert_eq!(budget.ask(), Leave::ToBeCharged);
+        assert_eq!(budget.charge(4096), 4096);
+        assert_eq!(budget.charge(4096), 904);
+        assert_eq!(budget.ask(), Leave::Exhausted);
+    }
+
+    #[test]
+    fn no_limit_is_never_used_up() {
+        let budget = Budget::new(None, None, &[4096]);
+        assert!(!budget.is_limited);
+        assert!((0..1000).all(|_| budget.ask() == Leave::UpTo(4096)));
+    }
+}

@@ -1,0 +1,421 @@
+//! The loop that every I/O goes through: draw, hand over, reap, count.
+//!
+//! A response time runs from just before the system call that hands the I/O to
+//! the kernel to the moment at which its thread sees it completed. The clock is
+//! read once per call and once per reap: all I/Os that one call hands over
+//! begin with it, and a reap takes only what had completed before its reading.
+//! So a response time is never too short, and contains the time that the
+//! kernel took to issue the I/Os before it in the same call. A paced I/O begins
+//! when it is due instead (see `pace`).
+//!
+//! Nothing here allocates, locks or logs while I/Os flow; faults, verification
+//! and the end of a load leave the path.
+
+use super::clock::Clock;
+use super::memory::{Arena, Pages};
+use super::pace::Schedule;
+use super::pattern::Writer;
+use super::queue::{Buffer, Completion, Queue, Request, Wait};
+use super::shared::{Failure, Lane, Leave, LocatedFault, Shared};
+use super::verify::Checker;
+use crate::accounting::Account;
+use crate::draw::{Drawer, Drawn};
+use std::sync::atomic::Ordering;
+use steadfast_domain::Op;
+
+/// A thread that waits for the next due time stops sleeping this long before.
+const SPIN_NS: u64 = 60_000;
+
+/// A place for one outstanding I/O.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    began: u64,
+    offset: u64,
+    size: u32,
+    stream: u32,
+    /// Bytes that it is shorter than its stream's I/Os.
+    missing: u32,
+    /// The result of a complete transfer.
+    expected: i32,
+    op: Op,
+}
+
+const VACANT: Slot =
+    Slot { began: 0, offset: 0, size: 0, stream: 0, missing: 0, expected: 0, op: Op::Flush };
+
+/// The memory that a thread's I/Os move.
+#[derive(Debug)]
+pub(super) struct Transfers {
+    reads: Option<Arena>,
+    read_stride: usize,
+    writer: Option<Writer>,
+}
+
+impl Transfers {
+    pub(super) fn new(reads: Option<Arena>, read_stride: usize, writer: Option<Writer>) -> Self {
+        Transfers { reads, read_stride, writer }
+    }
+
+    /// The read buffers of all slots.
+    pub(super) fn read_buffers(&self, depth: u32) -> Vec<Buffer> {
+        let Some(arena) = &self.reads else { return Vec::new() };
+        (0..depth as usize)
+            .map(|slot| {
+                let start = arena.at(slot * self.read_stride);
+                Buffer { start, length: self.read_stride }
+            })
+            .collect()
+    }
+
+    /// The write buffers of all slots.
+    pub(super) fn write_buffers(&self, depth: u32) -> Vec<Buffer> {
+        let Some(writer) = &self.writer else { return Vec::new() };
+        (0..depth)
+            .map(|slot| {
+                let (start, length) = writer.slot_memory(slot);
+                Buffer { start, length }
+            })
+            .collect()
+    }
+
+    /// The poorest pages among them.
+    pub(super) fn pages(&self) -> Option<Pages> {
+        let reads = self.reads.as_ref().map(Arena::pages);
+        let writes = self.writer.as_ref().map(Writer::pages);
+        reads.into_iter().chain(writes).min()
+    }
+
+    #[inline(always)]
+    fn buffer(&mut self, slot: u32, drawn: &Drawn) -> *mut u8 {
+        match (drawn.op, &self.reads, &mut self.writer) {
+            (Op::Read, Some(arena), _) => arena.at(slot as usize * self.read_stride),
+            (Op::Write, _, Some(writer)) => writer.next(slot, drawn.offset, drawn.size),
+            _ => std::ptr::null_mut(),
+        }
+    }
+}
+
+/// One thread of a load.
+pub(super) struct Worker<'s, Q: Queue> {
+    shared: &'s Shared,
+    lane: &'s Lane,
+    clock: Clock,
+    queue: Q,
+    drawer: Drawer,
+    slots: Box<[Slot]>,
+    /// Slots whose I/O goes with the next call.
+    batch: Vec<u32>,
+    /// Slots without an I/O.
+    vacant: Vec<u32>,
+    transfers: Transfers,
+    checker: Option<Checker>,
+    schedule: Option<Schedule>,
+    outstanding: u32,
+    turn: u32,
+    limited: bool,
+    closing: bool,
+}
+
+impl<'s, Q: Queue> Worker<'s, Q> {
+    pub(super) fn new(
+        shared: &'s Shared,
+        lane: usize,
+        queue: Q,
+        drawer: Drawer,
+        transfers: Transfers,
+        checker: Option<Checker>,
+    ) -> Self {
+        let depth = shared.carrier.depth;
+        Worker {
+            shared,
+            lane: &shared.lanes[lane],
+            clock: shared.clock,
+            queue,
+            drawer,
+            slots: vec![VACANT; depth as usize].into(),
+            batch: Vec::with_capacity(depth as usize),
+            vacant: (0..depth).rev().collect(),
+            transfers,
+            checker,
+            schedule: None,
+            outstanding: 0,
+            turn: u32::MAX,
+            limited: shared.budget.is_limited,
+            closing: false,
+        }
+    }
+
+    /// Does I/Os until the load ends and all of them have come back.
+    pub(super) fn run(mut self, schedule: Option<Schedule>) {
+        let paced = schedule.is_some();
+        self.schedule = schedule;
+        let result = if paced { self.run_paced() } else { self.run_closed() };
+        if let Err(errno) = result {
+            self.shared.fail(Failure::Broken(errno));
+        }
+        self.lane.tell_cpu_time(self.turn);
+        if self.outstanding > 0 {
+            // The kernel may still write to this memory: it stays mapped.
+            std::mem::forget(self.transfers);
+        }
+    }
+
+    /// Keeps every slot busy.
+    fn run_closed(&mut self) -> Result<(), i32> {
+        // One more I/O with every call: a batch is never larger than what one
+        // reap returned, plus one while the queue fills.
+        while let Some(slot) = self.vacant.pop() {
+            if self.must_close() || !self.issue(slot, 0) {
+                break;
+            }
+            self.hand_over(Wait::Not)?;
+            self.reap();
+        }
+        while self.outstanding > 0 {
+            self.hand_over(Wait::Completion)?;
+            self.reap();
+        }
+        Ok(())
+    }
+
+    /// Issues I/Os when they are due.
+    fn run_paced(&mut self) -> Result<(), i32> {
+        self.sharpen_timer();
+        loop {
+            let now = self.clock.ticks();
+            while let Some(due) = self.due_by(now) {
+                let Some(slot) = self.vacant.pop() else { break };
+                if !self.issue(slot, due) {
+                    break;
+                }
+            }
+            if self.outstanding == 0 && (self.must_close() || self.next_due().is_none()) {
+                return Ok(());
+            }
+            let wait = self.pause(now);
+            self.submit(wait)?;
+            self.reap();
+        }
+    }
+
+    fn next_due(&self) -> Option<u64> {
+        self.schedule.as_ref().and_then(Schedule::due)
+    }
+
+    /// When the next I/O was due, where it is by now.
+    fn due_by(&self, now: u64) -> Option<u64> {
+        let due = self.next_due().filter(|due| *due <= now)?;
+        (!self.closing && !self.vacant.is_empty() && due < self.shared.deadline()).then_some(due)
+    }
+
+    /// How long to wait for completions before looking at the schedule again.
+    fn pause(&self, now: u64) -> Wait {
+        if self.closing || self.vacant.is_empty() {
+            return Wait::Completion;
+        }
+        let until = self.next_due().unwrap_or(u64::MAX).min(self.shared.deadline());
+        if until == u64::MAX {
+            return Wait::Completion;
+        }
+        match self.clock.nanos(until.saturating_sub(now)) {
+            nanos if nanos > SPIN_NS => Wait::AtMost((nanos - SPIN_NS).min(100_000_000)),
+            _ => Wait::Not,
+        }
+    }
+
+    /// Timers of this thread are to fire when they are due, not within 50 µs.
+    fn sharpen_timer(&self) {
+        // SAFETY: sets one property of the calling thread.
+        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+    }
+
+    /// Whether the load is over for this thread.
+    fn must_close(&mut self) -> bool {
+        if self.clock.ticks() >= self.shared.deadline() {
+            self.shared.time_out();
+            self.closing = true;
+        }
+        self.closing |= self.shared.is_finishing();
+        self.closing
+    }
+
+    /// Draws an I/O for a vacant slot and puts it into the batch. `due` is when
+    /// it begins, where that is not when it is handed over.
+    #[inline(always)]
+    fn issue(&mut self, slot: u32, due: u64) -> bool {
+        let Some((drawn, missing)) = self.draw() else {
+            self.closing = true;
+            return false;
+        };
+        let moves = matches!(drawn.op, Op::Read | Op::Write);
+        self.slots[slot as usize] = Slot {
+            began: due,
+            offset: drawn.offset,
+            size: drawn.size,
+            stream: drawn.stream,
+            missing,
+            expected: if moves { drawn.size as i32 } else { 0 },
+            op: drawn.op,
+        };
+        let buffer = self.transfers.buffer(slot, &drawn);
+        if self.checker.is_some() {
+            self.note_read(slot, &drawn);
+        }
+        self.queue.push(Request {
+            slot,
+            op: drawn.op,
+            fua: drawn.fua,
+            offset: drawn.offset,
+            size: drawn.size,
+            buffer,
+        });
+        self.batch.push(slot);
+        self.outstanding += 1;
+        if let Some(schedule) = &mut self.schedule {
+            schedule.issued();
+        }
+        true
+    }
+
+    /// The next I/O and the bytes that it lacks; `None` at the load's limit.
+    #[inline(always)]
+    fn draw(&mut self) -> Option<(Drawn, u32)> {
+        if self.limited {
+            return self.draw_within_budget();
+        }
+        Some((self.drawer.draw(), 0))
+    }
+
+    fn draw_within_budget(&mut self) -> Option<(Drawn, u32)> {
+        let budget = &self.shared.budget;
+        let granted = match budget.ask() {
+            Leave::Exhausted => return None,
+            Leave::UpTo(size) => Some(size),
+            Leave::ToBeCharged => None,
+        };
+        let mut drawn = self.drawer.draw();
+        let size = granted.unwrap_or_else(|| budget.charge(drawn.size));
+        let missing = drawn.size - size;
+        drawn.size = size;
+        (size > 0 || missing == 0).then_some((drawn, missing))
+    }
+
+    /// Hands the batch to the kernel; its I/Os begin now.
+    #[inline(always)]
+    fn hand_over(&mut self, wait: Wait) -> Result<(), i32> {
+        let now = self.clock.ticks();
+        for slot in &self.batch {
+            self.slots[*slot as usize].began = now;
+        }
+        self.submit(wait)
+    }
+
+    #[inline(always)]
+    fn submit(&mut self, wait: Wait) -> Result<(), i32> {
+        self.batch.clear();
+        self.queue.submit(wait)
+    }
+
+    /// Counts what has completed and issues as much again.
+    #[inline(always)]
+    fn reap(&mut self) {
+        let turn = self.lane.begin_reap(self.shared);
+        let seen = self.queue.look();
+        let now = self.clock.ticks();
+        let counting = now < self.shared.deadline();
+        if !counting {
+            self.shared.time_out();
+        }
+        self.closing |= !counting || self.shared.is_finishing();
+        // SAFETY: this is the lane's thread, and the reap has begun with this
+        // turn; the reference ends before the reap does.
+        let account = unsafe { self.lane.account(turn) };
+        while let Some(completion) = self.queue.next() {
+            self.complete(completion, now, account, counting);
+        }
+        if counting && seen > 0 {
+            self.lane.last.store(now, Ordering::Relaxed);
+        }
+        self.lane.end_reap();
+        if turn != self.turn {
+            self.turn = turn;
+            self.lane.tell_cpu_time(turn);
+        }
+    }
+
+    #[inline(always)]
+    fn complete(
+        &mut self,
+        completion: Completion,
+        now: u64,
+        account: &mut Account,
+        counting: bool,
+    ) {
+        let slot = self.slots[completion.slot as usize];
+        self.outstanding -= 1;
+        if completion.result != slot.expected {
+            self.note_fault(&slot, completion.result, now, account);
+        } else if !counting {
+            self.lane.count_late(slot.op, slot.size);
+        } else {
+            let response = self.clock.nanos(now.saturating_sub(slot.began));
+            if slot.missing == 0 {
+                account.count(slot.stream, response);
+            } else {
+                account.count_short(slot.stream, response, slot.missing.into());
+            }
+        }
+        if self.checker.is_some() {
+            self.check(completion, &slot);
+        }
+        if self.schedule.is_some() {
+            self.leave_to_schedule(completion.slot, now);
+        } else if self.closing || !self.issue(completion.slot, 0) {
+            self.vacant.push(completion.slot);
+        }
+    }
+
+    fn leave_to_schedule(&mut self, slot: u32, now: u64) {
+        self.vacant.push(slot);
+        if self.outstanding == 0
+            && let Some(schedule) = &mut self.schedule
+        {
+            schedule.all_complete(now);
+        }
+    }
+
+    #[cold]
+    fn note_fault(&self, slot: &Slot, result: i32, now: u64, account: &Account) {
+        let errno = if result < 0 { -result } else { 0 };
+        let nothing_done = account.ios() == 0 && self.lane.last.load(Ordering::Relaxed) == 0;
+        let hopeless = nothing_done && matches!(errno, libc::EINVAL | libc::EOPNOTSUPP);
+        let fault =
+            LocatedFault { op: slot.op, offset: slot.offset, size: slot.size, errno, at: now };
+        self.shared.report_fault(fault, hopeless);
+    }
+
+    #[cold]
+    fn note_read(&mut self, slot: u32, drawn: &Drawn) {
+        if let (Op::Read, Some(checker)) = (drawn.op, &mut self.checker) {
+            checker.before_read(slot, drawn.offset, drawn.size);
+        }
+    }
+
+    #[cold]
+    fn check(&mut self, completion: Completion, slot: &Slot) {
+        let Some(checker) = &self.checker else { return };
+        match (slot.op, &self.transfers.reads) {
+            _ if completion.result != slot.expected => {}
+            (Op::Write, _) => checker.after_write(slot.offset, slot.size),
+            (Op::Read, Some(arena)) => {
+                let start = arena.at(completion.slot as usize * self.transfers.read_stride);
+                // SAFETY: the slot's buffer is at least as long as its read, which
+                // has completed; nobody else uses it.
+                let content = unsafe { std::slice::from_raw_parts_mut(start, slot.size as usize) };
+                let (carrier, findings) = (&self.shared.carrier, &self.shared.findings);
+                checker.after_read(carrier, findings, completion.slot, slot.offset, content);
+            }
+            _ => {}
+        }
+    }
+}

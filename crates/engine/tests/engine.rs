@@ -1,0 +1,769 @@
+//! The engine against real files and loop devices, with the kernel's own
+//! counters as the judge. Loop devices need root; without it those tests skip.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::collections::{BTreeMap, HashSet};
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::stimulus::{ActiveRange, DataPattern, Pace, Until};
+use steadfast_domain::{
+    Bytes, Demand, Halt, IoStream, Load, Measurement, Nanos, Op, Order, Place, Step, Stimulus,
+    Transport,
+};
+use steadfast_engine::uring::{Backend, Uring, UringOptions};
+use steadfast_engine::{Engine, Progress, Start, Stop};
+use steadfast_host::{Consent, Refusal, Roots, Target, arm, create_scratch, inspect};
+
+/// A prime, so that no batch or queue depth divides it.
+const PRIME: u64 = 10_007;
+
+/// Allocations of the threads that do I/O.
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+struct Counting;
+
+// SAFETY: everything is passed on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if is_io_thread() {
+            ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        }
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn is_io_thread() -> bool {
+    let mut name = [0u8; 16];
+    // SAFETY: sixteen bytes are what the call writes.
+    unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
+    name.starts_with(b"io-")
+}
+
+/// The tests share two cores and one allocation counter: one at a time.
+fn alone() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A scratch file in a directory of its own.
+struct Scratch {
+    directory: tempfile::TempDir,
+    path: PathBuf,
+}
+
+impl Scratch {
+    fn new(size: u64) -> Scratch {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("scratch");
+        create_scratch(&path, Bytes(size)).unwrap();
+        Scratch { directory, path }
+    }
+    fn target(&self) -> Target {
+        armed(&self.path)
+    }
+    fn content(&self) -> Vec<u8> {
+        fs::read(&self.path).unwrap()
+    }
+}
+
+/// A loop device on a scratch file; detached when dropped.
+struct LoopDevice {
+    path: PathBuf,
+    _scratch: Scratch,
+}
+
+impl LoopDevice {
+    fn new(test: &str, size: u64) -> Option<LoopDevice> {
+        let scratch = Scratch::new(size);
+        let made = Command::new("losetup").args(["--find", "--show"]).arg(&scratch.path).output();
+        match made {
+            Ok(output) if output.status.success() => {
+                let path = PathBuf::from(String::from_utf8(output.stdout).unwrap().trim());
+                let name = path.file_name().unwrap().to_str().unwrap();
+                fs::write(format!("/sys/block/{name}/queue/nomerges"), "2").unwrap();
+                Some(LoopDevice { path, _scratch: scratch })
+            }
+            _ => skipped(test, "no loop device (needs root and losetup)"),
+        }
+    }
+    fn target(&self) -> Target {
+        armed(&self.path)
+    }
+    /// What the kernel counted: I/Os, merges and sectors, reads then writes,
+    /// then discards.
+    fn counters(&self) -> Vec<u64> {
+        let name = self.path.file_name().unwrap().to_str().unwrap();
+        let text = fs::read_to_string(format!("/sys/block/{name}/stat")).unwrap();
+        let all: Vec<u64> = text.split_whitespace().map(|n| n.parse().unwrap()).collect();
+        [0, 1, 2, 4, 5, 6, 11, 13].iter().map(|index| all[*index]).collect()
+    }
+    fn counters_since(&self, before: &[u64]) -> Vec<u64> {
+        self.counters().iter().zip(before).map(|(after, before)| after - before).collect()
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").arg("--detach").arg(&self.path).output();
+    }
+}
+
+fn skipped<T>(test: &str, why: &str) -> Option<T> {
+    eprintln!("SKIPPED: {test}: {why}");
+    None
+}
+
+fn armed(path: &Path) -> Target {
+    try_to_arm(path).unwrap()
+}
+
+fn try_to_arm(path: &Path) -> Result<Target, Refusal> {
+    let roots = Roots::real();
+    let device = inspect(path, &roots).unwrap();
+    let confirmation = match device.transport {
+        Transport::File => path.file_name().unwrap().to_str().unwrap().to_owned(),
+        _ => device.confirmation().to_owned(),
+    };
+    let consent = Consent::Destroy { confirmation: Some(confirmation) };
+    arm(&device, &consent, &[], &roots)
+}
+
+/// Arms a target that threads hold open until their hanging I/Os are back.
+fn armed_soon(path: &Path) -> Target {
+    for _ in 0..100 {
+        if let Ok(target) = try_to_arm(path) {
+            return target;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("{} is not given back", path.display());
+}
+
+fn engine(target: Target) -> Uring {
+    Uring::new(target, Stop::default(), UringOptions::default()).unwrap()
+}
+
+fn engine_on(target: Target, backend: Backend) -> Uring {
+    let options = UringOptions { backend: Some(backend), ..UringOptions::default() };
+    Uring::new(target, Stop::default(), options).unwrap()
+}
+
+fn stimulus(pattern: &str, demand: &str, length: u64, until: Until) -> Stimulus {
+    let pattern: AccessPattern = pattern.parse().unwrap();
+    Stimulus {
+        streams: pattern.streams(),
+        zones: Vec::new(),
+        demand: demand.parse::<Demand>().unwrap(),
+        active_range: ActiveRange { start: Bytes(0), length: Bytes(length) },
+        data_pattern: DataPattern::RandomUnique,
+        pace: Pace::Closed,
+        ramp: Nanos::ZERO,
+        until,
+        seed: 1,
+        verify: false,
+    }
+}
+
+fn alone_step(stimulus: Stimulus) -> Step {
+    Step::alone(Place::new("test", 0, 1, "step"), stimulus)
+}
+
+fn apply(engine: &mut Uring, stimulus: Stimulus) -> Measurement {
+    engine.apply(&alone_step(stimulus), &Start::default(), &mut |_| {}).unwrap()
+}
+
+/// The counts of a measurement agree with one another.
+fn check_consistency(measurement: &Measurement) {
+    for op in Op::ALL {
+        let tally = measurement.direction(op);
+        let of = |f: fn(&steadfast_domain::measurement::IntervalTally) -> u64| -> u64 {
+            measurement
+                .intervals
+                .iter()
+                .flat_map(|i| &i.tallies)
+                .filter(|t| t.op == op)
+                .map(f)
+                .sum()
+        };
+        assert_eq!(tally.ios, of(|t| t.ios));
+        assert_eq!(tally.bytes.0, of(|t| t.bytes.0));
+        assert_eq!(tally.ios, tally.histogram.total());
+        assert_eq!(tally.ios, of(|t| t.histogram.total()));
+        assert_eq!(tally.response_sum.0, of(|t| t.response_sum.0));
+    }
+    for pair in measurement.intervals.windows(2) {
+        assert_eq!(pair[0].end, pair[1].begin);
+    }
+    assert_eq!(measurement.intervals.last().map_or(Nanos::ZERO, |i| i.end), measurement.elapsed);
+    assert!(measurement.cpu.is_some());
+}
+
+fn written_blocks(content: &[u8], size: usize) -> HashSet<usize> {
+    let blocks = content.chunks(size).enumerate();
+    blocks.filter(|(_, block)| block.iter().any(|b| *b != 0)).map(|(n, _)| n).collect()
+}
+
+#[test]
+fn exact_counts_agree_with_the_kernel() {
+    let _turn = alone();
+    let Some(device) = LoopDevice::new("exact_counts", 64 << 20) else { return };
+    for (pattern, blocks) in [("RND 4K R", 1), ("RND 4K W", 1), ("RND 8K RW65", 2)] {
+        let mut engine = engine(device.target());
+        let before = device.counters();
+        let done = apply(&mut engine, stimulus(pattern, "T2Q16", 64 << 20, Until::ios(PRIME)));
+        let [reads, read_merges, read_sectors, writes, write_merges, write_sectors] =
+            device.counters_since(&before)[..6]
+        else {
+            panic!()
+        };
+        check_consistency(&done);
+        assert_eq!(done.total().ios, PRIME, "{pattern}");
+        assert_eq!(done.total().bytes.0, PRIME * blocks * 4096);
+        // Opening the device reads a few sectors; writes are ours alone.
+        assert_eq!(done.direction(Op::Read).ios, reads, "{pattern}");
+        assert_eq!(done.direction(Op::Write).ios, writes, "{pattern}");
+        assert_eq!(done.bytes().0, (read_sectors + write_sectors) * 512);
+        assert_eq!((read_merges, write_merges), (0, 0));
+        assert!(done.complete && done.unmeasured.is_empty() && done.fault_count == 0);
+    }
+}
+
+#[test]
+fn every_backend_does_exactly_what_is_asked() {
+    let _turn = alone();
+    let Some(device) = LoopDevice::new("every_backend", 32 << 20) else { return };
+    for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
+        let mut engine = engine_on(device.target(), backend);
+        assert_eq!(engine.backend(), backend);
+        let before = device.counters();
+        let mut wanted = stimulus("RND 4K RW50", "T2Q4", 32 << 20, Until::ios(PRIME));
+        let done = apply(&mut engine, wanted);
+        check_consistency(&done);
+        let kernel = device.counters_since(&before);
+        assert_eq!(done.direction(Op::Read).ios, kernel[0], "{backend}");
+        assert_eq!(done.direction(Op::Write).ios, kernel[3], "{backend}");
+        assert_eq!(done.total().ios, PRIME, "{backend}");
+        assert!(engine.describe().starts_with("uring: "), "{}", engine.describe());
+    }
+}
+
+#[test]
+fn flushes_count_but_move_nothing() {
+    let _turn = alone();
+    let scratch = Scratch::new(8 << 20);
+    for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
+        let mut wanted = stimulus("RND 4K W", "T1Q4", 8 << 20, Until::ios(200));
+        wanted.streams[0].fua = true;
+        wanted.streams.push(IoStream::new(Op::Flush, Order::Random, Bytes(0)).weighing(100));
+        let done = apply(&mut engine_on(scratch.target(), backend), wanted);
+        let flushes = done.direction(Op::Flush);
+        assert!((50..150).contains(&flushes.ios), "{backend}: {}", flushes.ios);
+        assert_eq!((done.total().ios + flushes.ios, flushes.bytes), (200, Bytes(0)));
+    }
+}
+
+#[test]
+fn a_step_of_an_exact_number_of_bytes_moves_exactly_those() {
+    let _turn = alone();
+    let scratch = Scratch::new(10 << 20);
+    for (pattern, bytes) in [("SEQ 128K W", 20 << 20), ("SEQ 128K W", (3 << 20) + 512)] {
+        let mut engine = engine(scratch.target());
+        let done =
+            apply(&mut engine, stimulus(pattern, "T2Q8", 10 << 20, Until::bytes(Bytes(bytes))));
+        check_consistency(&done);
+        assert_eq!(done.bytes(), Bytes(bytes));
+        assert_eq!(done.total().ios, bytes.div_ceil(128 << 10));
+    }
+    let mut mixed = stimulus("RND 4K W", "T2Q8", 10 << 20, Until::bytes(Bytes(5_000_192)));
+    mixed.streams.push(IoStream::new(Op::Write, Order::Random, Bytes::kib(64)));
+    assert_eq!(apply(&mut engine(scratch.target()), mixed).bytes(), Bytes(5_000_192));
+}
+
+#[test]
+fn seeds_decide_which_blocks_are_touched() {
+    let _turn = alone();
+    let touched = |seed| {
+        let scratch = Scratch::new(64 << 20);
+        let mut wanted = stimulus("RND 4K W", "T1Q8", 64 << 20, Until::ios(400));
+        wanted.seed = seed;
+        apply(&mut engine(scratch.target()), wanted);
+        written_blocks(&scratch.content(), 4096)
+    };
+    let (first, again, other) = (touched(1), touched(1), touched(2));
+    assert_eq!(first, again);
+    assert!(first.len() > 390);
+    assert!(first.intersection(&other).count() < 30);
+}
+
+#[test]
+fn a_sequential_chain_covers_its_range_once_and_wraps() {
+    let _turn = alone();
+    let scratch = Scratch::new(8 << 20);
+    let mut engine = engine(scratch.target());
+    let mut cursors = BTreeMap::new();
+    for (ios, covered) in [(20, 20), (41, 61), (3, 64)] {
+        let start = Start { cursors: cursors.clone(), done: Progress::default() };
+        let wanted = stimulus("SEQ 128K W", "T1Q7", 8 << 20, Until::ios(ios));
+        let done = engine.apply(&alone_step(wanted), &start, &mut |_| {}).unwrap();
+        cursors = done.cursors;
+        let blocks = written_blocks(&scratch.content(), 128 << 10);
+        assert_eq!(blocks, (0..covered).collect(), "after {ios} more");
+        assert_eq!(cursors["SEQ 128K W"], Bytes((covered as u64 % 64) << 17));
+    }
+}
+
+#[test]
+fn cut_steps_of_a_running_load_lose_and_repeat_nothing() {
+    let _turn = alone();
+    let Some(device) = LoopDevice::new("cut_steps", 64 << 20) else { return };
+    let mut engine = engine(device.target());
+    let before = device.counters();
+    let total = 60_000;
+    let mut step = alone_step(stimulus("SEQ 4K W", "T2Q8", 64 << 20, Until::ios(total)));
+    let (mut ios, mut pieces, mut last) = (0, 0, None);
+    loop {
+        step.cut = Some(Nanos::from_millis(60));
+        let done = engine.apply(&step, &Start::default(), &mut |_| {}).unwrap();
+        check_consistency(&done);
+        ios += done.total().ios;
+        pieces += 1;
+        if let Some(previous) = last {
+            assert!(done.began_unix_ms >= previous);
+        }
+        last = Some(done.began_unix_ms);
+        step.continues = true;
+        if done.complete {
+            assert_eq!(done.cursors["SEQ 4K W"], Bytes(total * 4096 % (64 << 20)));
+            break;
+        }
+        // What a bench does between two steps: the load runs on meanwhile.
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(pieces > 1);
+    assert_eq!(ios, total);
+    assert_eq!(device.counters_since(&before)[3], total);
+}
+
+#[test]
+fn a_resumed_load_does_what_was_left() {
+    let _turn = alone();
+    let scratch = Scratch::new(8 << 20);
+    let mut engine = engine(scratch.target());
+    let mut step =
+        alone_step(stimulus("SEQ 128K W", "T1Q4", 8 << 20, Until::bytes(Bytes(8 << 20))));
+    step.continues = true;
+    let start = Start {
+        cursors: BTreeMap::from([("SEQ 128K W".to_owned(), Bytes(5 << 20))]),
+        done: Progress { bytes: Bytes(5 << 20), ..Progress::default() },
+    };
+    let done = engine.apply(&step, &start, &mut |_| {}).unwrap();
+    assert_eq!(done.bytes(), Bytes(3 << 20));
+    assert_eq!(written_blocks(&scratch.content(), 128 << 10), (40..64).collect());
+    assert!(done.complete);
+}
+
+#[test]
+fn a_step_that_continues_another_load_is_refused() {
+    let _turn = alone();
+    let scratch = Scratch::new(8 << 20);
+    let mut engine = engine(scratch.target());
+    let until = Until::time(Nanos::from_secs(60));
+    let mut step = alone_step(stimulus("RND 4K R", "T1Q4", 8 << 20, until));
+    step.cut = Some(Nanos::from_millis(50));
+    assert!(!engine.apply(&step, &Start::default(), &mut |_| {}).unwrap().complete);
+    let mut other = alone_step(stimulus("RND 8K R", "T1Q4", 8 << 20, until));
+    other.continues = true;
+    let refused = engine.apply(&other, &Start::default(), &mut |_| {}).unwrap_err();
+    assert!(refused.to_string().contains("continues a load"), "{refused}");
+    engine.end_load();
+    engine.end_load();
+}
+
+#[test]
+fn seconds_are_intervals_and_the_ramp_is_not_measured() {
+    let _turn = alone();
+    let scratch = Scratch::new(8 << 20);
+    let mut engine = engine(scratch.target());
+    let until = Until::time(Nanos::from_millis(2300));
+    let mut wanted = stimulus("RND 4K R", "T1Q4", 8 << 20, until);
+    wanted.ramp = Nanos::from_millis(300);
+    let mut watched = Vec::new();
+    let begun = Instant::now();
+    let step = alone_step(wanted);
+    let done = engine.apply(&step, &Start::default(), &mut |i| watched.push(i.clone())).unwrap();
+    assert!(begun.elapsed() >= Duration::from_millis(2600));
+    check_consistency(&done);
+    assert_eq!(watched, done.intervals);
+    assert_eq!(done.intervals.len(), 3);
+    assert_eq!(done.intervals.iter().map(|i| i.partial).collect::<Vec<_>>(), [false, false, true]);
+    assert!(done.elapsed.0.abs_diff(2_300_000_000) < 1000, "{:?}", done.elapsed);
+    let ramp = done.unmeasured[0];
+    assert!(ramp.op == Op::Read && ramp.ios > 100 && ramp.bytes.0 == ramp.ios * 4096);
+}
+
+#[test]
+fn a_second_without_ios_is_an_interval() {
+    let _turn = alone();
+    let scratch = Scratch::new(8 << 20);
+    let mut wanted = stimulus("RND 4K R", "T1Q1", 8 << 20, Until::time(Nanos::from_millis(2100)));
+    wanted.pace = Pace::Burst { ios: 5, delay: Nanos::from_secs(60) };
+    let done = apply(&mut engine(scratch.target()), wanted);
+    assert_eq!(done.total().ios, 5);
+    let counts: Vec<usize> = done.intervals.iter().map(|i| i.tallies.len()).collect();
+    assert_eq!(counts[..2], [1, 0]);
+    assert!(done.elapsed.0.abs_diff(2_100_000_000) < 1000);
+}
+
+#[test]
+fn paced_loads_issue_as_many_ios_as_are_due() {
+    let _turn = alone();
+    let scratch = Scratch::new(8 << 20);
+    for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
+        let mut wanted =
+            stimulus("RND 4K R", "T2Q4", 8 << 20, Until::time(Nanos::from_millis(500)));
+        wanted.pace = Pace::Fixed { ios: 2000, per: Nanos::SECOND };
+        let done = apply(&mut engine_on(scratch.target(), backend), wanted.clone());
+        let all = done.total().ios + done.unmeasured.iter().map(|u| u.ios).sum::<u64>();
+        assert!((990..=1000).contains(&all), "{backend}: {all}");
+        wanted.pace = Pace::Poisson { ios: 2000, per: Nanos::SECOND };
+        let done = apply(&mut engine_on(scratch.target(), backend), wanted);
+        assert!((800..1200).contains(&done.total().ios), "{backend}: {}", done.total().ios);
+    }
+    let mut wanted = stimulus("RND 4K R", "T1Q4", 8 << 20, Until::ios(57));
+    wanted.pace = Pace::Burst { ios: 10, delay: Nanos::from_millis(20) };
+    let done = apply(&mut engine(scratch.target()), wanted);
+    assert_eq!(done.total().ios, 57);
+    assert!(done.elapsed >= Nanos::from_millis(100), "{:?}", done.elapsed);
+}
+
+#[test]
+fn a_stop_is_obeyed_within_a_second() {
+    let _turn = alone();
+    let scratch = Scratch::new(8 << 20);
+    for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
+        let stop = Stop::default();
+        let options = UringOptions { backend: Some(backend), ..UringOptions::default() };
+        let mut engine = Uring::new(scratch.target(), stop.clone(), options).unwrap();
+        let until = Until::time(Nanos::from_secs(600));
+        let step = alone_step(stimulus("RND 4K W", "T2Q8", 8 << 20, until));
+        let asker = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(200));
+            stop.request();
+            Instant::now()
+        });
+        let halt = engine.apply(&step, &Start::default(), &mut |_| {}).unwrap_err();
+        assert_eq!(halt, Halt::Stopped);
+        assert!(asker.join().unwrap().elapsed() < Duration::from_secs(1), "{backend}");
+    }
+}
+
+/// A file system of its own that can be frozen, so that writes to it hang.
+struct Frozen {
+    mount: tempfile::TempDir,
+    _device: LoopDevice,
+}
+
+impl Frozen {
+    fn new(test: &str) -> Option<Frozen> {
+        let device = LoopDevice::new(test, 64 << 20)?;
+        let mount = tempfile::tempdir().unwrap();
+        let run = |program: &str, arguments: &[&std::ffi::OsStr]| {
+            let output = Command::new(program).args(arguments).output();
+            output.is_ok_and(|o| o.status.success())
+        };
+        let (path, place) = (device.path.as_os_str(), mount.path().as_os_str());
+        if run("mkfs.ext4", &["-q".as_ref(), path]) && run("mount", &[path, place]) {
+            return Some(Frozen { mount, _device: device });
+        }
+        skipped(test, "no ext4 file system of its own (needs mkfs.ext4 and mount)")
+    }
+    fn freeze(&self, flag: &str) {
+        let output = Command::new("fsfreeze").arg(flag).arg(self.mount.path()).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    }
+}
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        let _ = Command::new("fsfreeze").arg("--unfreeze").arg(self.mount.path()).output();
+        let _ = Command::new("umount").arg(self.mount.path()).output();
+    }
+}
+
+#[test]
+fn a_stop_is_obeyed_while_ios_hang_and_they_are_not_forgotten() {
+    let _turn = alone();
+    let Some(system) = Frozen::new("stop_while_ios_hang") else { return };
+    let path = system.mount.path().join("scratch");
+    create_scratch(&path, Bytes(8 << 20)).unwrap();
+    for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
+        let stop = Stop::default();
+        let options = UringOptions { backend: Some(backend), ..UringOptions::default() };
+        let mut engine = Uring::new(armed_soon(&path), stop.clone(), options).unwrap();
+        system.freeze("--freeze");
+        let until = Until::time(Nanos::from_secs(600));
+        let step = alone_step(stimulus("RND 4K W", "T1Q4", 8 << 20, until));
+        let asker = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(1200));
+            stop.request();
+            Instant::now()
+        });
+        let mut seconds = Vec::new();
+        let halt =
+            engine.apply(&step, &Start::default(), &mut |i| seconds.push(i.clone())).unwrap_err();
+        assert_eq!(halt, Halt::Stopped);
+        assert!(asker.join().unwrap().elapsed() < Duration::from_secs(1), "{backend}");
+        assert_eq!(seconds.len(), 1, "a hanging second is an interval too");
+        let again = engine.apply(&step, &Start::default(), &mut |_| {}).unwrap_err();
+        assert!(again.to_string().contains("have not come back"), "{again}");
+        system.freeze("--unfreeze");
+        drop(engine);
+    }
+    drop(armed_soon(&path));
+}
+
+#[test]
+fn failing_ios_are_located_and_void_the_step() {
+    let _turn = alone();
+    for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
+        let scratch = Scratch::new(8 << 20);
+        let target = scratch.target();
+        // Behind the engine's back the file loses its second half.
+        File::options().write(true).open(&scratch.path).unwrap().set_len(4 << 20).unwrap();
+        let options = UringOptions { backend: Some(backend), fault_limit: 100 };
+        let mut engine = Uring::new(target, Stop::default(), options).unwrap();
+        let few = apply(&mut engine, stimulus("RND 4K R", "T1Q4", 8 << 20, Until::ios(100)));
+        assert_eq!(few.total().ios + few.fault_count, 100);
+        assert!(few.fault_count > 20 && few.faults.len() == few.fault_count.min(32) as usize);
+        assert!(few.faults.iter().all(|f| f.errno == 0 && f.offset.0 >= 4 << 20));
+
+        let step = alone_step(stimulus("RND 4K R", "T1Q4", 8 << 20, Until::ios(100_000)));
+        match engine.apply(&step, &Start::default(), &mut |_| {}).unwrap_err() {
+            Halt::Faults { count, first, .. } => {
+                assert!((101..120).contains(&count), "{count}");
+                assert!(first.contains("fewer bytes"), "{first}");
+            }
+            other => panic!("{other}"),
+        }
+    }
+}
+
+#[test]
+fn what_was_written_is_verified_and_a_changed_sector_is_found() {
+    let _turn = alone();
+    let size = 16 << 20;
+    let scratch = Scratch::new(size);
+    let mut engine = engine(scratch.target());
+    let verified = |pattern: &str, demand: &str, until: Until| {
+        let mut wanted = stimulus(pattern, demand, size, until);
+        wanted.verify = true;
+        wanted
+    };
+    let unknown = apply(&mut engine, verified("SEQ 64K R", "T1Q4", Until::ios(10)));
+    assert_eq!(unknown.verification.unwrap().sectors_unknown, 10 * 128);
+
+    apply(&mut engine, verified("SEQ 64K W", "T1Q8", Until::bytes(Bytes(size))));
+    let read = verified("SEQ 128K R", "T1Q4", Until::bytes(Bytes(size)));
+    let right = apply(&mut engine, read.clone()).verification.unwrap();
+    assert_eq!((right.sectors_right, right.sectors_unknown), (size / 512, 0));
+    assert_eq!(right.miscompares, 0);
+
+    let file = File::options().read(true).write(true).open(&scratch.path).unwrap();
+    let (one, two) = (777 * 512, 20_000 * 512);
+    let mut sector = [0u8; 512];
+    file.read_exact_at(&mut sector, one).unwrap();
+    sector[300] ^= 1;
+    file.write_all_at(&sector, one).unwrap();
+    file.read_exact_at(&mut sector, two + 512).unwrap();
+    file.write_all_at(&sector, two).unwrap();
+    file.sync_all().unwrap();
+    let wrong = apply(&mut engine, read).verification.unwrap();
+    assert_eq!(wrong.miscompares, 2, "a flipped bit, and a sector in another's place");
+    assert_eq!(wrong.first.iter().map(|b| b.0).collect::<HashSet<_>>(), [one, two].into());
+    assert_eq!(wrong.sectors_right, size / 512 - 2);
+}
+
+#[test]
+fn concurrent_writes_are_no_miscompares() {
+    let _turn = alone();
+    let Some(device) = LoopDevice::new("concurrent_writes", 1 << 20) else { return };
+    let mut engine = engine(device.target());
+    let mut wanted = stimulus("SEQ 4K W", "T1Q8", 1 << 20, Until::bytes(Bytes(1 << 20)));
+    wanted.verify = true;
+    apply(&mut engine, wanted.clone());
+    wanted.streams = "RND 4K RW50".parse::<AccessPattern>().unwrap().streams();
+    wanted.demand = Demand::new(2, 16);
+    wanted.until = Until::ios(50_000);
+    let found = apply(&mut engine, wanted).verification.unwrap();
+    assert_eq!((found.miscompares, found.sectors_unknown), (0, 0));
+    assert!(found.sectors_right > 100_000);
+}
+
+#[test]
+fn no_two_sectors_of_several_loads_are_equal() {
+    let _turn = alone();
+    let scratch = Scratch::new(2 << 20);
+    let mut engine = engine(scratch.target());
+    let mut sectors = HashSet::new();
+    for (pattern, demand) in [("SEQ 4K W", "T2Q4"), ("SEQ 128K W", "T1Q4"), ("SEQ 0.5K W", "T1Q1")]
+    {
+        apply(&mut engine, stimulus(pattern, demand, 2 << 20, Until::bytes(Bytes(2 << 20))));
+        for sector in scratch.content().chunks(512) {
+            assert!(sectors.insert(sector.to_vec()), "{pattern}");
+        }
+    }
+    assert_eq!(sectors.len(), 3 * 4096);
+}
+
+#[test]
+fn ios_allocate_nothing() {
+    let _turn = alone();
+    let scratch = Scratch::new(8 << 20);
+    for backend in [Backend::Uring, Backend::Aio] {
+        let mut engine = engine_on(scratch.target(), backend);
+        let mut allocations = |ios| {
+            let before = ALLOCATIONS.load(Ordering::Relaxed);
+            apply(&mut engine, stimulus("RND 4K RW50", "T1Q16", 8 << 20, Until::ios(ios)));
+            ALLOCATIONS.load(Ordering::Relaxed) - before
+        };
+        let (few, many) = (allocations(16), allocations(PRIME));
+        assert_eq!(few, many, "{backend}");
+    }
+}
+
+#[test]
+fn trims_reach_files_and_devices() {
+    let _turn = alone();
+    let trims = |length| {
+        let mut wanted = stimulus("SEQ 64K W", "T1Q4", length, Until::bytes(Bytes(length / 2)));
+        wanted.streams[0].op = Op::Trim;
+        wanted
+    };
+    let size = 4 << 20;
+    for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
+        let scratch = Scratch::new(size);
+        let mut engine = engine_on(scratch.target(), backend);
+        apply(&mut engine, stimulus("SEQ 64K W", "T1Q4", size, Until::bytes(Bytes(size))));
+        let done = apply(&mut engine, trims(size));
+        assert_eq!(done.direction(Op::Trim).bytes.0, size / 2, "{backend}");
+        assert_eq!(written_blocks(&scratch.content(), 64 << 10), (32..64).collect(), "{backend}");
+    }
+    let Some(device) = LoopDevice::new("trims", size) else { return };
+    let mut engine = engine(device.target());
+    if let Some(why) = engine.refuse(&alone_step(trims(size))) {
+        skipped::<()>("trims", &why);
+        return;
+    }
+    let before = device.counters();
+    apply(&mut engine, trims(size));
+    let since = device.counters_since(&before);
+    assert_eq!((since[6], since[7] * 512), (size / 2 / (64 << 10), size / 2));
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_beforehand() {
+    let _turn = alone();
+    let scratch = Scratch::new(8 << 20);
+    let engine = engine(scratch.target());
+    let base = || stimulus("RND 4K W", "T1Q4", 8 << 20, Until::ios(10));
+    let refusal = |change: &dyn Fn(&mut Stimulus)| {
+        let mut wanted = base();
+        change(&mut wanted);
+        engine.refuse(&alone_step(wanted)).unwrap_or_default()
+    };
+    assert_eq!(refusal(&|_| {}), "");
+    let cases: [(&str, &dyn Fn(&mut Stimulus)); 12] = [
+        ("beyond", &|s| s.active_range.start = Bytes(4096)),
+        ("beyond", &|s| s.active_range.start = Bytes(u64::MAX)),
+        ("multiples of", &|s| s.streams[0].size = Bytes(1000)),
+        ("multiples of", &|s| s.streams[0].alignment = Some(Bytes(100))),
+        ("memory", &|s| {
+            s.active_range.length = Bytes(8 << 20);
+            s.demand = Demand::new(4000, 16_000);
+        }),
+        ("at most", &|s| s.demand = Demand::new(5000, 1)),
+        ("pace of its own", &|s| s.streams[0].pace = Some(Pace::Closed)),
+        ("0 I/Os", &|s| s.pace = Pace::Fixed { ios: 0, per: Nanos::SECOND }),
+        ("ramp", &|s| s.ramp = Nanos::SECOND),
+        ("no multiple", &|s| s.until = Until::bytes(Bytes(1000))),
+        ("random-unique", &|s| {
+            s.verify = true;
+            s.data_pattern = DataPattern::Zero;
+        }),
+        ("cannot be read", &|s| s.data_pattern = DataPattern::File("/no/such/file".into())),
+    ];
+    for (word, change) in cases {
+        let why = refusal(change);
+        assert!(why.contains(word), "wanted '{word}', got '{why}'");
+    }
+    let script = steadfast_domain::ScriptLoad {
+        name: "oltp".into(),
+        digest: String::new(),
+        ios: 0,
+        bytes: Bytes(0),
+        span: Nanos::ZERO,
+        demand: Demand::new(1, 1),
+        alters: false,
+        open: None,
+    };
+    let mut step = alone_step(base());
+    step.load = Load::Script(script);
+    assert!(engine.refuse(&step).unwrap().contains("does not replay"));
+}
+
+#[test]
+fn a_target_armed_for_reading_is_never_written() {
+    let _turn = alone();
+    let scratch = Scratch::new(8 << 20);
+    let roots = Roots::real();
+    let device = inspect(&scratch.path, &roots).unwrap();
+    let target = arm(&device, &Consent::Read, &[], &roots).unwrap();
+    let mut engine = engine(target);
+    let write = alone_step(stimulus("RND 4K RW99", "T1Q1", 8 << 20, Until::ios(10)));
+    assert!(engine.refuse(&write).unwrap().contains("armed for reading"));
+    assert!(engine.apply(&write, &Start::default(), &mut |_| {}).is_err());
+    let done = apply(&mut engine, stimulus("RND 4K R", "T1Q1", 8 << 20, Until::ios(10)));
+    assert_eq!(done.total().ios, 10);
+    assert!(written_blocks(&scratch.content(), 4096).is_empty());
+}
+
+#[test]
+fn a_file_without_direct_io_works_and_is_said_to() {
+    let _turn = alone();
+    let place = tempfile::tempdir().unwrap();
+    let mounted = Command::new("mount").args(["-t", "ramfs", "none"]).arg(place.path()).output();
+    if !mounted.is_ok_and(|o| o.status.success()) {
+        skipped::<()>("a_file_without_direct_io", "no ramfs (needs root)");
+        return;
+    }
+    let path = place.path().join("scratch");
+    let outcome = std::panic::catch_unwind(|| {
+        fs::write(&path, vec![0; 4 << 20]).unwrap();
+        let mut engine = engine(armed(&path));
+        let done = apply(&mut engine, stimulus("RND 4K RW50", "T1Q8", 4 << 20, Until::ios(PRIME)));
+        assert_eq!(done.total().ios, PRIME);
+        assert!(engine.describe().contains("page cache"), "{}", engine.describe());
+    });
+    assert!(Command::new("umount").arg(place.path()).status().unwrap().success());
+    outcome.unwrap();
+}
+
+#[test]
+fn a_scratch_directory_is_cleaned_up() {
+    let path = Scratch::new(1 << 20).directory.path().to_owned();
+    assert!(!path.exists());
+}

@@ -1,0 +1,206 @@
+//! Finding the device of an interrupted run again, after a restart or on
+//! another port.
+
+use crate::arming::title;
+use crate::error::HostError;
+use crate::identity::{describe, inspect};
+use crate::node::Node;
+use crate::roots::Roots;
+use std::path::{Path, PathBuf};
+use steadfast_domain::{Device, Transport};
+
+/// The device of an earlier run: by world-wide identifier or serial number
+/// (with namespace and partition) and capacity, never by its name under `/dev`.
+///
+/// A file is found by its path and size. A device that tells neither (loop,
+/// zram, some virtual disks) can only be found by its name, size and model; a
+/// loop device's model names its file.
+///
+/// # Errors
+/// Where it is not here, with what has its name now; or where more than one
+/// device has its identity.
+pub fn find_again(device: &Device, roots: &Roots) -> Result<Device, HostError> {
+    let path = Path::new(&device.path);
+    if device.transport == Transport::File {
+        return same_file(device, path, roots);
+    }
+    let found: Vec<Node> = every_node(roots)
+        .into_iter()
+        .filter(|node| is_it(&describe(node, path, roots), device))
+        .collect();
+    match found.as_slice() {
+        [node] => Ok(describe(node, &path_to(node, path, roots), roots)),
+        [] => Err(absent(device, inspect(path, roots).ok())),
+        several => Err(HostError::Ambiguous {
+            wanted: title(device),
+            found: several.iter().map(|n| n.name.as_str()).collect::<Vec<_>>().join(", "),
+        }),
+    }
+}
+
+fn every_node(roots: &Roots) -> Vec<Node> {
+    Node::all(roots)
+        .into_iter()
+        .filter(|node| node.text("hidden").is_none_or(|hidden| hidden == "0"))
+        .flat_map(|whole| {
+            let parts = whole.partitions();
+            std::iter::once(whole).chain(parts)
+        })
+        .collect()
+}
+
+fn is_it(found: &Device, wanted: &Device) -> bool {
+    let alike = match (&found.wwid, &wanted.wwid, &wanted.serial) {
+        (Some(here), Some(there), _) => here == there && same_serial(found, wanted),
+        (_, None, Some(_)) => same_serial(found, wanted),
+        // Without an identity on both sides the name is all there is.
+        (None, None, None) => found.serial.is_none() && found.name == wanted.name,
+        _ => false,
+    };
+    let same_kind = found.model == wanted.model && found.transport == wanted.transport;
+    alike && same_kind && found.capacity == wanted.capacity
+}
+
+/// Whether two sights have one serial number. A namespace that has got a
+/// sibling, or lost it, is still the same.
+fn same_serial(a: &Device, b: &Device) -> bool {
+    let extends = |long: &str, short: &str| {
+        long.strip_prefix(short)
+            .and_then(|rest| rest.strip_prefix("-n"))
+            .is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
+    };
+    match (&a.serial, &b.serial) {
+        (Some(a), Some(b)) => a == b || extends(a, b) || extends(b, a),
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+/// The path that the user named where it still leads there (it may be a
+/// lasting link), else the kernel's.
+fn path_to(node: &Node, named: &Path, roots: &Roots) -> PathBuf {
+    match Node::of_path(named, roots) {
+        Some(found) if found == *node => named.to_owned(),
+        _ => node.path(roots),
+    }
+}
+
+fn same_file(device: &Device, path: &Path, roots: &Roots) -> Result<Device, HostError> {
+    let found = inspect(path, roots).or_else(|_| inspect(Path::new(&device.name), roots))?;
+    if found.is_same(device) { Ok(found) } else { Err(absent(device, Some(found))) }
+}
+
+fn absent(device: &Device, instead: Option<Device>) -> HostError {
+    HostError::Absent {
+        wanted: title(device),
+        instead: instead.map(|now| format!("{} is there now", title(&now))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::Machine;
+    use std::fs;
+
+    fn facts(machine: &Machine, name: &str) -> Device {
+        let node = Node::named(name, &machine.roots).unwrap();
+        describe(&node, &node.path(&machine.roots), &machine.roots)
+    }
+
+    /// The drives of a machine whose names were given in another order.
+    fn after_restart(of: &Device, controllers: &[(u32, &str)]) -> (Machine, Device) {
+        let machine = Machine::new();
+        for (controller, serial) in controllers {
+            let node = machine.nvme(*controller, 1, 1000);
+            machine.set(&node, "device/serial", serial);
+            machine.set(&node, "wwid", format!("eui.{serial}"));
+        }
+        let path = machine.roots.dev.join(&of.name).to_str().unwrap().to_owned();
+        (machine, Device { path, ..of.clone() })
+    }
+
+    fn earlier() -> Device {
+        let machine = Machine::new();
+        let node = machine.nvme(0, 1, 1000);
+        machine.set(&node, "device/serial", "AAA");
+        machine.set(&node, "wwid", "eui.AAA");
+        facts(&machine, "nvme0n1")
+    }
+
+    #[test]
+    fn a_drive_is_found_under_its_new_name() {
+        let (machine, device) = after_restart(&earlier(), &[(0, "BBB"), (1, "AAA")]);
+        let found = find_again(&device, &machine.roots).unwrap();
+        assert_eq!(found.name, "nvme1n1");
+        assert_eq!(Path::new(&found.path), machine.roots.dev.join("nvme1n1"));
+        assert!(found.is_same(&device));
+    }
+
+    #[test]
+    fn a_drive_that_is_gone_is_not_taken_for_its_neighbour() {
+        let (machine, device) = after_restart(&earlier(), &[(0, "BBB")]);
+        let error = find_again(&device, &machine.roots).unwrap_err();
+        assert!(matches!(error, HostError::Absent { .. }), "{error}");
+        assert!(error.to_string().contains("serial number AAA"), "{error}");
+    }
+
+    #[test]
+    fn the_same_identity_twice_is_nobody() {
+        let (machine, device) = after_restart(&earlier(), &[(0, "AAA"), (1, "AAA")]);
+        let error = find_again(&device, &machine.roots).unwrap_err();
+        assert!(error.to_string().contains("nvme0n1, nvme1n1"), "{error}");
+    }
+
+    #[test]
+    fn another_capacity_is_another_device() {
+        let (machine, device) = after_restart(&earlier(), &[(0, "AAA")]);
+        let smaller = Device { capacity: steadfast_domain::Bytes(512), ..device };
+        assert!(find_again(&smaller, &machine.roots).is_err());
+    }
+
+    #[test]
+    fn a_new_sibling_namespace_does_not_hide_a_drive() {
+        let (machine, device) = after_restart(&earlier(), &[(0, "AAA")]);
+        let sibling = machine.nvme(0, 2, 1000);
+        machine.set(&sibling, "device/serial", "AAA");
+        let found = find_again(&device, &machine.roots).unwrap();
+        assert_eq!((found.name.as_str(), found.confirmation()), ("nvme0n1", "AAA-n1"));
+    }
+
+    #[test]
+    fn partitions_of_one_size_are_told_apart() {
+        let machine = Machine::new();
+        let disk = machine.nvme(0, 1, 1000);
+        machine.partition(&disk, "nvme0n1p1", "259:91", 100);
+        machine.partition(&disk, "nvme0n1p2", "259:92", 100);
+        let second = facts(&machine, "nvme0n1p2");
+        assert_eq!(find_again(&second, &machine.roots).unwrap().name, "nvme0n1p2");
+    }
+
+    #[test]
+    fn a_loop_device_is_found_only_over_its_file() {
+        let machine = Machine::new();
+        let node = machine.block("virtual/block/loop0", "7:0", 100);
+        machine.set(&node, "loop/backing_file", "/image");
+        let device = facts(&machine, "loop0");
+        assert_eq!(find_again(&device, &machine.roots).unwrap(), device);
+        machine.set(&node, "loop/backing_file", "/another");
+        assert!(find_again(&device, &machine.roots).is_err());
+    }
+
+    #[test]
+    fn a_file_is_found_by_path_and_size() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("scratch");
+        fs::write(&path, [0; 4096]).unwrap();
+        let roots = Roots::real();
+        let device = inspect(&path, &roots).unwrap();
+        assert!(find_again(&device, &roots).unwrap().is_same(&device));
+        fs::write(&path, [0; 8192]).unwrap();
+        let error = find_again(&device, &roots).unwrap_err().to_string();
+        assert!(error.contains("8.19 kB) is there now"), "{error}");
+        fs::remove_file(&path).unwrap();
+        assert!(find_again(&device, &roots).is_err());
+    }
+}

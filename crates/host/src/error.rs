@@ -1,0 +1,153 @@
+//! What can go wrong with the machine, said so that a person knows what to do.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use steadfast_domain::Bytes;
+
+/// Something on this host did not work.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    /// The system refused a call.
+    #[error("{path}: cannot {action}: {source}{}", advice(.source))]
+    Io {
+        /// What was tried, as in "open for reading".
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The path leads to something that holds no blocks.
+    #[error("{path} is {kind}; name a block device such as /dev/nvme0n1, or a regular file")]
+    NotTestable {
+        /// The path.
+        path: PathBuf,
+        /// What it leads to.
+        kind: &'static str,
+    },
+    /// The kernel lists no such block device.
+    #[error("{path} is a block device that {sys} does not list; is sysfs mounted?")]
+    Unlisted {
+        /// The device node.
+        path: PathBuf,
+        /// Where it was looked for.
+        sys: PathBuf,
+    },
+    /// A scratch file would take more room than there is.
+    #[error(
+        "{path}: there is no room for a scratch file of {wanted}{}; \
+         choose a smaller size or another file system", room(.free))]
+    NoRoom {
+        /// The file.
+        path: PathBuf,
+        /// The size asked for.
+        wanted: Bytes,
+        /// What the file system has left, where it tells.
+        free: Option<Bytes>,
+    },
+    /// A file stands where the scratch file would be made.
+    #[error(
+        "{path} exists with {found} bytes and is no scratch file of this program; \
+         remove it, or name another path"
+    )]
+    FileExists {
+        /// The file.
+        path: PathBuf,
+        /// Its length in bytes.
+        found: u64,
+    },
+    /// A scratch file of another size is wanted and this one is in use.
+    #[error("{path} is in use by {by} and cannot be given another size; end that use first")]
+    FileBusy {
+        /// The file.
+        path: PathBuf,
+        /// What uses it.
+        by: String,
+    },
+    /// A scratch file of no size.
+    #[error("{path}: a scratch file needs a size; name one, such as 4GiB")]
+    NoSize {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The target was armed for reading.
+    #[error("{device} was armed for reading only; arm it for overwriting to purge it")]
+    ReadingOnly {
+        /// The device.
+        device: String,
+    },
+    /// A device tool is not there, or this user may not run it.
+    #[error("'{tool}' is not installed or may not be run; install the package {package}")]
+    ToolMissing {
+        /// The program.
+        tool: String,
+        /// The package that holds it on Debian.
+        package: &'static str,
+    },
+    /// A device tool failed.
+    #[error("'{command}' failed ({how}): {said}")]
+    ToolFailed {
+        /// The program and its arguments.
+        command: String,
+        /// Its exit status, or that it was ended after its time.
+        how: String,
+        /// What it printed to stderr, or to stdout where that is empty.
+        said: String,
+    },
+    /// A change of a host setting did not take.
+    #[error("{setting} was given '{wanted}' and reads back '{found}'; the device refuses it")]
+    NotTaken {
+        /// The setting.
+        setting: String,
+        /// The value written.
+        wanted: String,
+        /// The value read back.
+        found: String,
+    },
+    /// A journalled setting that this program does not change.
+    #[error("'{0}' is no setting that this program changes; the journal is damaged")]
+    UnknownSetting(String),
+    /// The device that a setting or a run belongs to is not here.
+    #[error("{wanted} is not in this machine{}; attach it and try again", remark(.instead))]
+    Absent {
+        /// The device that was looked for, with its identity.
+        wanted: String,
+        /// What has its name now, if anything.
+        instead: Option<String>,
+    },
+    /// More than one device has the identity that was looked for.
+    #[error("{wanted} is there more than once ({found}); detach all but one")]
+    Ambiguous {
+        /// The device that was looked for.
+        wanted: String,
+        /// The names that fit.
+        found: String,
+    },
+}
+
+impl HostError {
+    /// A failed system call on a path.
+    pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
+        HostError::Io { action, path: path.to_owned(), source }
+    }
+    /// Whether the system denied permission.
+    pub fn is_permission(&self) -> bool {
+        matches!(self, HostError::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied)
+    }
+}
+
+fn advice(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::PermissionDenied => "; run as root",
+        io::ErrorKind::NotFound => "; check the spelling and whether the device is attached",
+        _ => "",
+    }
+}
+
+fn room(free: &Option<Bytes>) -> String {
+    free.map(|free| format!(" ({free} free)")).unwrap_or_default()
+}
+
+fn remark(instead: &Option<String>) -> String {
+    instead.as_ref().map(|text| format!(" ({text})")).unwrap_or_default()
+}

@@ -1,0 +1,150 @@
+//! What the machine is: for the report's page about the test system.
+
+use crate::identity::controllers;
+use crate::node::Node;
+use crate::roots::{Roots, file_name, read_text};
+use crate::settings::governors;
+use std::fs;
+use std::path::{Path, PathBuf};
+use steadfast_domain::{Bytes, Device, Host, Transport};
+
+/// The facts of this machine and of the controller that leads to a device;
+/// each is `None` where the machine does not tell.
+pub fn host_facts(roots: &Roots, device: &Device) -> Host {
+    let dmi = |names: [&str; 2]| {
+        let parts: Vec<String> = names
+            .iter()
+            .filter_map(|name| read_text(&roots.sys.join("class/dmi/id").join(name)))
+            .collect();
+        (!parts.is_empty()).then(|| parts.join(" "))
+    };
+    let processors = fs::read_to_string(roots.proc.join("cpuinfo")).unwrap_or_default();
+    Host {
+        name: read_text(&roots.proc.join("sys/kernel/hostname")),
+        product: dmi(["sys_vendor", "product_name"]),
+        motherboard: dmi(["board_vendor", "board_name"]),
+        cpu: value_of(&processors, "model name", ':'),
+        cpus: cpus_online(roots),
+        memory: memory(roots),
+        operating_system: operating_system(roots),
+        kernel: read_text(&roots.proc.join("sys/kernel/osrelease")),
+        governor: governors(roots),
+        hba: controller(device, roots),
+    }
+}
+
+/// The value in the first line `key <separator> value`.
+fn value_of(text: &str, key: &str, separator: char) -> Option<String> {
+    text.lines().find_map(|line| {
+        let (found, value) = line.split_once(separator)?;
+        let value = value.trim();
+        (found.trim() == key && !value.is_empty()).then(|| value.to_owned())
+    })
+}
+
+fn cpus_online(roots: &Roots) -> Option<u32> {
+    let ranges = read_text(&roots.sys.join("devices/system/cpu/online"))?;
+    ranges.split(',').map(range_length).sum()
+}
+
+/// The processors in `0-3` or `5`.
+fn range_length(range: &str) -> Option<u32> {
+    let (first, last) = range.split_once('-').unwrap_or((range, range));
+    last.parse::<u32>().ok()?.checked_sub(first.parse().ok()?)?.checked_add(1)
+}
+
+fn memory(roots: &Roots) -> Option<Bytes> {
+    let text = fs::read_to_string(roots.proc.join("meminfo")).ok()?;
+    let kib =
+        value_of(&text, "MemTotal", ':')?.trim_end_matches("kB").trim().parse::<u64>().ok()?;
+    kib.checked_mul(1024).map(Bytes)
+}
+
+fn operating_system(roots: &Roots) -> Option<String> {
+    let text = fs::read_to_string(roots.etc.join("os-release")).ok()?;
+    value_of(&text, "PRETTY_NAME", '=').map(|name| name.trim_matches(['"', '\'']).to_owned())
+}
+
+/// The PCI function that leads to a device, with its driver: `0000:01:00.0 nvme`.
+fn controller(device: &Device, roots: &Roots) -> Option<String> {
+    if device.transport == Transport::File {
+        return None;
+    }
+    let whole = Node::named(&device.name, roots)?.whole();
+    let mut places: Vec<PathBuf> = controllers(&whole);
+    places.push(whole.directory);
+    let function = places.iter().find_map(|place| pci_function(place))?;
+    let driver = fs::read_link(function.join("driver")).map(|link| file_name(&link));
+    let address = file_name(&function);
+    Some(driver.map_or(address.clone(), |driver| format!("{address} {driver}")))
+}
+
+fn pci_function(place: &Path) -> Option<PathBuf> {
+    place
+        .ancestors()
+        .find(|above| {
+            ["class", "vendor", "device"].iter().all(|name| above.join(name).is_file())
+                && file_name(above).contains(':')
+        })
+        .map(Path::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::identity::describe;
+    use crate::machine::Machine;
+
+    #[test]
+    fn processors_are_counted_from_ranges() {
+        assert_eq!(range_length("0-3"), Some(4));
+        assert_eq!(range_length("5"), Some(1));
+        for bad in ["", "3-0", "a-b", "0-4294967295"] {
+            assert_eq!(range_length(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_machine_tells_about_itself() {
+        let machine = Machine::new();
+        let disk = machine.nvme(1, 1, 1000);
+        let function = "sys/devices/pci0000:00/0000:00:1d.0/0000:01:00.0";
+        for (path, content) in [
+            ("proc/sys/kernel/hostname", "bench\n"),
+            ("proc/sys/kernel/osrelease", "6.1.0-18-amd64\n"),
+            ("proc/cpuinfo", "processor\t: 0\nmodel name\t: Some CPU @ 3.00GHz\n"),
+            ("proc/meminfo", "MemTotal:       16384 kB\nMemFree: 1 kB\n"),
+            ("etc/os-release", "NAME=x\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n"),
+            ("sys/class/dmi/id/sys_vendor", "Maker\n"),
+            ("sys/class/dmi/id/product_name", "Server 1\n"),
+            ("sys/class/dmi/id/board_name", "X11\n"),
+            ("sys/devices/system/cpu/online", "0-3,8,10-11\n"),
+            ("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n"),
+            ("sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "powersave\n"),
+            ("sys/bus/pci/drivers/nvme/bind", ""),
+        ] {
+            machine.write(path, content);
+        }
+        for attribute in ["class", "vendor", "device"] {
+            machine.write(&format!("{function}/{attribute}"), "0x1\n");
+        }
+        machine.link(&format!("{function}/driver"), "sys/bus/pci/drivers/nvme");
+        let device = describe(&disk, &disk.path(&machine.roots), &machine.roots);
+        let text = |text: &str| Some(text.to_owned());
+        let expected = Host {
+            name: text("bench"),
+            product: text("Maker Server 1"),
+            motherboard: text("X11"),
+            cpu: text("Some CPU @ 3.00GHz"),
+            cpus: Some(7),
+            memory: Some(Bytes::mib(16)),
+            operating_system: text("Debian GNU/Linux 12 (bookworm)"),
+            kernel: text("6.1.0-18-amd64"),
+            governor: text("performance, powersave"),
+            hba: text("0000:01:00.0 nvme"),
+        };
+        assert_eq!(host_facts(&machine.roots, &device), expected);
+        let silent = Machine::new();
+        assert_eq!(host_facts(&silent.roots, &device), Host::default());
+    }
+}

@@ -1,0 +1,644 @@
+//! What a device is: model, serial number, firmware, identifiers, geometry.
+//!
+//! sysfs is asked first, for it needs no rights and no tool; the udev database
+//! and the links of `/dev/disk/by-id` only fill what it leaves open.
+//!
+//! A serial number names a drive. Where a controller has more than one
+//! namespace, `-n2` is appended, and for a partition `-part3`, as udev does:
+//! what a user types to confirm then names exactly what will be overwritten,
+//! and a resumed run cannot take one namespace or partition for another.
+
+use crate::error::HostError;
+use crate::node::Node;
+use crate::occupancy;
+use crate::roots::{Roots, entries, file_name, is_padding, read_text};
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use steadfast_domain::{Bytes, Device, Transport, WriteCache};
+
+/// The sector size assumed for a file whose file system tells of none.
+const FILE_SECTOR: u32 = 512;
+
+/// Every block device that could be tested, in the order of the names: no
+/// partitions, none without a size, no memory disks and no optical or floppy
+/// drives.
+///
+/// # Errors
+/// Where sysfs cannot be read.
+pub fn devices(roots: &Roots) -> Result<Vec<Device>, HostError> {
+    let directory = roots.sys.join("block");
+    fs::read_dir(&directory).map_err(|e| HostError::io("list devices", &directory, e))?;
+    Ok(Node::all(roots)
+        .iter()
+        .filter(|node| is_testable(node))
+        .map(|node| describe(node, &node.path(roots), roots))
+        .collect())
+}
+
+fn is_testable(node: &Node) -> bool {
+    let memory_or_optical = ["ram", "sr", "fd"].iter().any(|kind| {
+        node.name
+            .strip_prefix(kind)
+            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
+    });
+    // A path of a multipath NVMe namespace is hidden behind the namespace itself.
+    let hidden = node.text("hidden").is_some_and(|hidden| hidden != "0");
+    !memory_or_optical && !hidden && node.capacity().0 > 0
+}
+
+/// The facts of one block device (by its node or a link to it; a partition is
+/// allowed) or of one regular file.
+///
+/// # Errors
+/// Where the path leads to nothing, to something that holds no blocks, or to a
+/// device that sysfs does not list.
+pub fn inspect(path: &Path, roots: &Roots) -> Result<Device, HostError> {
+    let metadata = fs::metadata(path).map_err(|e| HostError::io("find it", path, e))?;
+    let kind = metadata.file_type();
+    if kind.is_file() {
+        return describe_file(path, &metadata, roots);
+    }
+    if !kind.is_block_device() {
+        return Err(HostError::NotTestable { path: path.to_owned(), kind: kind_of(kind) });
+    }
+    let node = Node::of_number(metadata.rdev(), roots)
+        .ok_or_else(|| HostError::Unlisted { path: path.to_owned(), sys: roots.sys.clone() })?;
+    Ok(describe(&node, path, roots))
+}
+
+/// What a path leads to that is neither a block device nor a regular file.
+pub(crate) fn kind_of(kind: fs::FileType) -> &'static str {
+    if kind.is_dir() {
+        "a directory"
+    } else if kind.is_char_device() {
+        "a character device"
+    } else if kind.is_fifo() {
+        "a pipe"
+    } else if kind.is_socket() {
+        "a socket"
+    } else {
+        "no block device"
+    }
+}
+
+fn describe_file(path: &Path, metadata: &fs::Metadata, roots: &Roots) -> Result<Device, HostError> {
+    let name = fs::canonicalize(path).map_err(|e| HostError::io("find it", path, e))?;
+    let on = occupancy::file_system_of(&name, roots);
+    Ok(Device {
+        path: path.to_string_lossy().into_owned(),
+        model: on.map(|on| format!("file on {on}")),
+        in_use: occupancy::loops_over(&name, roots)
+            .iter()
+            .map(|over| format!("backs {}", over.name))
+            .collect(),
+        name: name.to_string_lossy().into_owned(),
+        transport: Transport::File,
+        serial: None,
+        firmware: None,
+        wwid: None,
+        capacity: Bytes(metadata.len()),
+        logical_sector: crate::target::direct_alignment(path)
+            .map_or(FILE_SECTOR, |(_, offset)| offset.max(FILE_SECTOR)),
+        physical_sector: u32::try_from(metadata.blksize()).unwrap_or(FILE_SECTOR),
+        rotational: None,
+        discard: false,
+        write_cache: None,
+        link: None,
+    })
+}
+
+/// The facts of a block device, under the path that the user named.
+pub(crate) fn describe(node: &Node, path: &Path, roots: &Roots) -> Device {
+    let whole = node.whole();
+    let transport = transport(&whole);
+    let logical_sector = whole.number("queue/logical_block_size").unwrap_or(512);
+    let vital = VitalData::read(&whole);
+    let udev = Udev::read(&whole, roots);
+    let serial = serial(&whole, &vital, &udev, roots).map(|serial| serial + &suffix(node, roots));
+    Device {
+        path: path.to_string_lossy().into_owned(),
+        name: node.name.clone(),
+        model: model(&whole, &vital, &udev),
+        serial,
+        firmware: firmware(&whole, &vital, &udev),
+        wwid: wwid(&whole, &udev).map(|wwid| wwid + &partition_suffix(node)),
+        capacity: node.capacity(),
+        logical_sector,
+        physical_sector: whole.number("queue/physical_block_size").unwrap_or(logical_sector),
+        rotational: whole.number::<u8>("queue/rotational").map(|spins| spins != 0),
+        discard: whole.number::<u64>("queue/discard_max_bytes").is_some_and(|most| most > 0),
+        write_cache: kernel_write_cache(&whole),
+        link: link(&whole, &transport),
+        in_use: occupancy::uses(node, roots).iter().map(ToString::to_string).collect(),
+        transport,
+    }
+}
+
+/// The write cache as the kernel takes it to be.
+pub(crate) fn kernel_write_cache(whole: &Node) -> Option<WriteCache> {
+    parse_write_cache(&whole.text("queue/write_cache")?)
+}
+
+/// Parses the kernel's words for a cache's mode.
+pub(crate) fn parse_write_cache(text: &str) -> Option<WriteCache> {
+    match text {
+        "write back" | "write back, no read (daft)" => Some(WriteCache::Enabled),
+        "write through" | "none" => Some(WriteCache::Disabled),
+        _ => None,
+    }
+}
+
+/// What carries the commands, told from the name and from the buses that the
+/// device's directory lies below.
+fn transport(whole: &Node) -> Transport {
+    let name = whole.name.as_str();
+    if whole.is_loop() {
+        return Transport::Loop;
+    }
+    for (prefix, transport) in [
+        ("nvme", Transport::Nvme),
+        ("zram", Transport::Zram),
+        ("dm-", Transport::Mapped),
+        ("md", Transport::Mapped),
+        ("vd", Transport::Virtio),
+    ] {
+        if name.starts_with(prefix) {
+            return transport;
+        }
+    }
+    if name.starts_with("sd") { scsi_transport(whole) } else { Transport::Other }
+}
+
+fn scsi_transport(whole: &Node) -> Transport {
+    let below = |bus: &str| {
+        whole.directory.iter().any(|part| {
+            let part = part.to_string_lossy();
+            part.strip_prefix(bus)
+                .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        })
+    };
+    if below("usb") {
+        Transport::Usb
+    } else if below("ata") || whole.text("device/vendor").as_deref() == Some("ATA") {
+        // A SATA drive behind a SAS controller is announced with the vendor "ATA".
+        Transport::Sata
+    } else if below("virtio") {
+        Transport::Virtio
+    } else {
+        Transport::Sas
+    }
+}
+
+/// What a SCSI device tells in its vital product data pages.
+#[derive(Default)]
+struct VitalData {
+    serial: Option<String>,
+    ata_model: Option<String>,
+    ata_firmware: Option<String>,
+}
+
+impl VitalData {
+    fn read(whole: &Node) -> Self {
+        let page = |name: &str| fs::read(whole.directory.join("device").join(name)).ok();
+        let identify = page("vpd_pg89").and_then(|page| page.get(60..572).map(<[u8]>::to_vec));
+        let words = |from: usize, to: usize| {
+            identify.as_ref().and_then(|words| ata_text(&words[from * 2..to * 2]))
+        };
+        VitalData {
+            serial: page("vpd_pg80").and_then(|page| unit_serial(&page)).or_else(|| words(10, 20)),
+            ata_model: words(27, 47),
+            ata_firmware: words(23, 27),
+        }
+    }
+}
+
+/// The serial number of page 80h: four bytes of header, then text (SPC-5, 7.7.19).
+fn unit_serial(page: &[u8]) -> Option<String> {
+    let length = usize::from(u16::from_be_bytes([*page.get(2)?, *page.get(3)?]));
+    let end = page.len().min(4 + length);
+    meaningful(&String::from_utf8_lossy(page.get(4..end)?))
+}
+
+/// Text of IDENTIFY DEVICE: the bytes of each word are swapped (ACS-4, 7.12.7).
+fn ata_text(words: &[u8]) -> Option<String> {
+    let bytes: Vec<u8> = words.chunks_exact(2).flat_map(|pair| [pair[1], pair[0]]).collect();
+    meaningful(&String::from_utf8_lossy(&bytes))
+}
+
+/// The text without its padding; `None` where a maker left the field blank or
+/// filled it with zeros.
+fn meaningful(text: &str) -> Option<String> {
+    let text = text.trim_matches(is_padding);
+    let blank = text.chars().all(|c| c == '0' || c == ' ');
+    (!blank && !text.contains('\u{fffd}')).then(|| text.to_owned())
+}
+
+/// What udev noted about a device.
+struct Udev(String);
+
+impl Udev {
+    fn read(whole: &Node, roots: &Roots) -> Self {
+        let text = whole.device_number().and_then(|(major, minor)| {
+            read_text(&roots.run.join(format!("udev/data/b{major}:{minor}")))
+        });
+        Udev(text.unwrap_or_default())
+    }
+    fn property(&self, name: &str) -> Option<String> {
+        self.0.lines().find_map(|line| {
+            let (found, value) = line.strip_prefix("E:")?.split_once('=')?;
+            if found == name { meaningful(value) } else { None }
+        })
+    }
+    fn any(&self, names: &[&str]) -> Option<String> {
+        names.iter().find_map(|name| self.property(name))
+    }
+}
+
+fn model(whole: &Node, vital: &VitalData, udev: &Udev) -> Option<String> {
+    if whole.is_loop() {
+        return whole.backing_file().map(|file| format!("loop device on {file}"));
+    }
+    if whole.name.starts_with("dm-") {
+        return Some(format!("mapped device {}", whole.text("dm/name")?));
+    }
+    if let Some(level) = whole.text("md/level") {
+        return Some(format!("md {level}"));
+    }
+    // The SCSI product field holds 16 characters; an ATA model number has 40.
+    vital
+        .ata_model
+        .clone()
+        .or_else(|| whole.text("device/model"))
+        .or_else(|| whole.text("device/name"))
+        .or_else(|| udev.property("ID_MODEL"))
+}
+
+fn firmware(whole: &Node, vital: &VitalData, udev: &Udev) -> Option<String> {
+    vital
+        .ata_firmware
+        .clone()
+        .or_else(|| whole.text("device/firmware_rev"))
+        .or_else(|| whole.text("device/rev"))
+        .or_else(|| whole.text("device/fwrev"))
+        .or_else(|| udev.property("ID_REVISION"))
+}
+
+fn serial(whole: &Node, vital: &VitalData, udev: &Udev, roots: &Roots) -> Option<String> {
+    let attribute = |name: &str| whole.text(name).and_then(|text| meaningful(&text));
+    vital
+        .serial
+        .clone()
+        .or_else(|| attribute("device/serial"))
+        .or_else(|| attribute("serial"))
+        .or_else(|| usb_serial(whole))
+        .or_else(|| udev.any(&["ID_SCSI_SERIAL", "ID_SERIAL_SHORT"]))
+        .or_else(|| serial_by_id(whole, roots))
+}
+
+/// The serial number of the USB device that a disk hangs on.
+fn usb_serial(whole: &Node) -> Option<String> {
+    let device = whole.directory.ancestors().find(|above| above.join("bDeviceClass").is_file())?;
+    meaningful(&read_text(&device.join("serial"))?)
+}
+
+/// The serial number at the end of a link in `/dev/disk/by-id`
+/// (`ata-MODEL_SERIAL`, `nvme-MODEL_SERIAL`).
+fn serial_by_id(whole: &Node, roots: &Roots) -> Option<String> {
+    entries(&roots.dev.join("disk/by-id")).iter().find_map(|link| {
+        let name = file_name(link);
+        let tail = name.strip_prefix("ata-").or_else(|| name.strip_prefix("nvme-"))?;
+        let leads_here = fs::read_link(link).is_ok_and(|to| file_name(&to) == whole.name);
+        let (_, serial) = tail.rsplit_once('_')?;
+        if leads_here { meaningful(serial) } else { None }
+    })
+}
+
+fn wwid(whole: &Node, udev: &Udev) -> Option<String> {
+    ["wwid", "device/wwid", "dm/uuid", "md/uuid", "device/cid"]
+        .iter()
+        .find_map(|attribute| whole.text(attribute))
+        // Vital product data of old drives is padded with blanks inside, too.
+        .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
+        .or_else(|| udev.any(&["ID_WWN_WITH_EXTENSION", "ID_WWN"]))
+}
+
+/// What must follow a serial number to name exactly this device.
+fn suffix(node: &Node, roots: &Roots) -> String {
+    let whole = node.whole();
+    let namespace = match whole.number::<u32>("nsid") {
+        Some(number) if has_siblings(&whole, roots) => format!("-n{number}"),
+        _ => String::new(),
+    };
+    namespace + &partition_suffix(node)
+}
+
+fn partition_suffix(node: &Node) -> String {
+    node.partition().map(|number| format!("-part{number}")).unwrap_or_default()
+}
+
+/// Whether another namespace has the same controller or subsystem above it.
+fn has_siblings(whole: &Node, roots: &Roots) -> bool {
+    let above = |node: &Node| fs::canonicalize(node.directory.join("device")).ok();
+    let own = above(whole);
+    own.is_some()
+        && Node::all(roots).iter().any(|other| {
+            other != whole && other.text("hidden").is_none_or(|h| h == "0") && above(other) == own
+        })
+}
+
+/// The link of the device itself; a controller's is not the drive's, except
+/// for NVMe, where the drive is the controller.
+fn link(whole: &Node, transport: &Transport) -> Option<String> {
+    match transport {
+        Transport::Nvme => controllers(whole).iter().find_map(|directory| pcie_link(directory)),
+        Transport::Sata => sata_link(whole),
+        Transport::Usb => {
+            let device =
+                whole.directory.ancestors().find(|above| above.join("bDeviceClass").is_file())?;
+            read_text(&device.join("speed")).map(|speed| format!("USB {speed} Mb/s"))
+        }
+        _ => None,
+    }
+}
+
+/// The directories of the NVMe controllers that lead to a namespace.
+pub(crate) fn controllers(whole: &Node) -> Vec<PathBuf> {
+    let Ok(above) = fs::canonicalize(whole.directory.join("device")) else { return Vec::new() };
+    if above.join("address").is_file() {
+        return vec![above];
+    }
+    // Above a multipath namespace stands the subsystem, which links its controllers.
+    entries(&above)
+        .iter()
+        .filter_map(|path| fs::canonicalize(path).ok())
+        .filter(|path| path.join("address").is_file())
+        .collect()
+}
+
+fn pcie_link(controller: &Path) -> Option<String> {
+    let port = controller.ancestors().find(|above| above.join("current_link_speed").is_file())?;
+    let speed = read_text(&port.join("current_link_speed"))?;
+    let width = read_text(&port.join("current_link_width"))?;
+    let speed = speed.trim_end_matches("PCIe").trim();
+    speed.starts_with(|c: char| c.is_ascii_digit()).then(|| format!("PCIe {speed} x{width}"))
+}
+
+/// The speed of the SATA link, which libata keeps beside the SCSI host.
+fn sata_link(whole: &Node) -> Option<String> {
+    let port = whole.directory.ancestors().find(|above| {
+        file_name(above).strip_prefix("ata").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
+    })?;
+    entries(port)
+        .iter()
+        .flat_map(|link| entries(&link.join("ata_link")))
+        .find_map(|link| read_text(&link.join("sata_spd")))
+        .filter(|speed| speed.starts_with(|c: char| c.is_ascii_digit()))
+        .map(|speed| format!("SATA {speed}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::Machine;
+
+    fn facts(machine: &Machine, name: &str) -> Device {
+        let node = Node::named(name, &machine.roots).unwrap();
+        describe(&node, &node.path(&machine.roots), &machine.roots)
+    }
+
+    /// IDENTIFY DEVICE text: padded with blanks, the bytes of each word swapped.
+    fn swapped(text: &str, length: usize) -> Vec<u8> {
+        let padded = format!("{text:<length$}");
+        padded.as_bytes().chunks(2).flat_map(|pair| [pair[1], pair[0]]).collect()
+    }
+
+    fn page_89(serial: &str, firmware: &str, model: &str) -> Vec<u8> {
+        let mut page = vec![0u8; 572];
+        page[60 + 20..60 + 40].copy_from_slice(&swapped(serial, 20));
+        page[60 + 46..60 + 54].copy_from_slice(&swapped(firmware, 8));
+        page[60 + 54..60 + 94].copy_from_slice(&swapped(model, 40));
+        page
+    }
+
+    fn page_80(serial: &str) -> Vec<u8> {
+        let mut page = vec![0, 0x80, 0, serial.len() as u8];
+        page.extend(serial.as_bytes());
+        page
+    }
+
+    #[test]
+    fn an_nvme_drive() {
+        let machine = Machine::new();
+        machine.nvme(1, 1, 1_953_525_168);
+        let port = "sys/devices/pci0000:00/0000:00:1d.0/0000:01:00.0";
+        machine.write(&format!("{port}/current_link_speed"), "16.0 GT/s PCIe\n");
+        machine.write(&format!("{port}/current_link_width"), "4\n");
+        let device = facts(&machine, "nvme1n1");
+        assert_eq!(device.transport, Transport::Nvme);
+        assert_eq!(device.model.as_deref(), Some("SAMSUNG MZVL21T0HCLR-00B00"));
+        assert_eq!(device.serial.as_deref(), Some("S676NF0R000001"));
+        assert_eq!(device.confirmation(), "S676NF0R000001");
+        assert_eq!(device.firmware.as_deref(), Some("GXA7401Q"));
+        assert_eq!(device.wwid.as_deref(), Some("eui.0025385800010001"));
+        assert_eq!(device.capacity, Bytes(1_000_204_886_016));
+        assert_eq!((device.logical_sector, device.physical_sector), (512, 4096));
+        assert_eq!(device.rotational, Some(false));
+        assert!(device.discard);
+        assert_eq!(device.write_cache, Some(WriteCache::Enabled));
+        assert_eq!(device.link.as_deref(), Some("PCIe 16.0 GT/s x4"));
+        assert_eq!(device.in_use, Vec::<String>::new());
+    }
+
+    #[test]
+    fn namespaces_and_partitions_have_their_own_confirmation() {
+        let machine = Machine::new();
+        let first = machine.nvme(0, 1, 1000);
+        machine.nvme(0, 2, 1000);
+        machine.nvme(1, 1, 1000);
+        machine.partition(&first, "nvme0n1p3", "259:99", 100);
+        for (name, serial, wwid) in [
+            ("nvme0n1", "S676NF0R000000-n1", "eui.0025385800000001"),
+            ("nvme0n2", "S676NF0R000000-n2", "eui.0025385800000002"),
+            ("nvme0n1p3", "S676NF0R000000-n1-part3", "eui.0025385800000001-part3"),
+            ("nvme1n1", "S676NF0R000001", "eui.0025385800010001"),
+        ] {
+            let device = facts(&machine, name);
+            assert_eq!(device.confirmation(), serial);
+            assert_eq!(device.wwid.as_deref(), Some(wwid));
+        }
+        assert_eq!(facts(&machine, "nvme0n1p3").capacity, Bytes(51_200));
+    }
+
+    #[test]
+    fn a_multipath_namespace_is_one_device_and_finds_its_link() {
+        let machine = Machine::new();
+        let subsystem = "virtual/nvme-subsystem/nvme-subsys0";
+        let port = "pci0000:00/0000:01:00.0";
+        let head = machine.block(&format!("{subsystem}/nvme0n1"), "259:1", 1000);
+        machine.link(
+            &format!("sys/devices/{subsystem}/nvme0n1/device"),
+            &format!("sys/devices/{subsystem}"),
+        );
+        machine.set(&head, "nsid", "1");
+        machine.set(&head, "device/serial", "A1");
+        machine.write(&format!("sys/devices/{port}/nvme/nvme0/address"), "0000:01:00.0\n");
+        machine.write(&format!("sys/devices/{port}/current_link_speed"), "8.0 GT/s PCIe\n");
+        machine.write(&format!("sys/devices/{port}/current_link_width"), "2\n");
+        machine.link(
+            &format!("sys/devices/{subsystem}/nvme0"),
+            &format!("sys/devices/{port}/nvme/nvme0"),
+        );
+        let path = machine.block(&format!("{port}/nvme/nvme0/nvme0c0n1"), "259:2", 1000);
+        machine.set(&path, "hidden", "1");
+        let found = devices(&machine.roots).unwrap();
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].confirmation(), "A1");
+        assert_eq!(found[0].link.as_deref(), Some("PCIe 8.0 GT/s x2"));
+    }
+
+    #[test]
+    fn a_sata_drive_tells_its_full_model_on_page_89() {
+        let machine = Machine::new();
+        let disk = machine.sata("sda", "8:0", 468_862_128);
+        machine.set(&disk, "device/vendor", "ATA     ");
+        machine.set(&disk, "device/model", "INTEL SSDSC2KB24");
+        machine.set(&disk, "device/rev", "0100");
+        machine.set(&disk, "device/wwid", "naa.55cd2e414f8f8d25\n");
+        machine.set(&disk, "device/vpd_pg80", page_80("  PHYF9021003D240AGN"));
+        let page = page_89("PHYF9021003D240AGN", "XCV10100", "INTEL SSDSC2KB240G8");
+        machine.set(&disk, "device/vpd_pg89", page);
+        let ata = "sys/devices/pci0000:00/0000:00:17.0/ata1";
+        machine.write(&format!("{ata}/link1/ata_link/link1/sata_spd"), "6.0 Gbps\n");
+        let device = facts(&machine, "sda");
+        assert_eq!(device.transport, Transport::Sata);
+        assert_eq!(device.model.as_deref(), Some("INTEL SSDSC2KB240G8"));
+        assert_eq!(device.firmware.as_deref(), Some("XCV10100"));
+        assert_eq!(device.serial.as_deref(), Some("PHYF9021003D240AGN"));
+        assert_eq!(device.wwid.as_deref(), Some("naa.55cd2e414f8f8d25"));
+        assert_eq!(device.link.as_deref(), Some("SATA 6.0 Gbps"));
+    }
+
+    #[test]
+    fn behind_a_sas_controller_the_vendor_tells_sata_from_sas() {
+        let machine = Machine::new();
+        let port = |n: u32| {
+            format!(
+                "pci0000:00/0000:02:00.0/host1/port-1:{n}/end_device-1:{n}/target1:0:{n}/1:0:{n}:0"
+            )
+        };
+        let sas = machine.scsi(&port(0), "sdb", "8:16", 1000);
+        machine.set(&sas, "device/vendor", "SEAGATE ");
+        machine.set(&sas, "device/model", "XS3840SE70104   ");
+        machine.set(&sas, "device/rev", "0004");
+        machine.set(&sas, "device/vpd_pg80", page_80("HLL0B3XT0000822150Z3"));
+        let sata = machine.scsi(&port(1), "sdc", "8:32", 1000);
+        machine.set(&sata, "device/vendor", "ATA     ");
+        let device = facts(&machine, "sdb");
+        assert_eq!(device.transport, Transport::Sas);
+        assert_eq!(device.model.as_deref(), Some("XS3840SE70104"));
+        assert_eq!(device.firmware.as_deref(), Some("0004"));
+        assert_eq!(device.serial.as_deref(), Some("HLL0B3XT0000822150Z3"));
+        assert_eq!(device.link, None);
+        assert_eq!(facts(&machine, "sdc").transport, Transport::Sata);
+    }
+
+    #[test]
+    fn a_usb_stick_without_a_page_has_the_serial_of_its_bus() {
+        let machine = Machine::new();
+        let bus = "pci0000:00/0000:00:14.0/usb2/2-1";
+        let disk =
+            machine.scsi(&format!("{bus}/2-1:1.0/host6/target6:0:0/6:0:0:0"), "sdd", "8:48", 1000);
+        machine.write(&format!("sys/devices/{bus}/bDeviceClass"), "00\n");
+        machine.write(&format!("sys/devices/{bus}/serial"), "4C530001230117115142\n");
+        machine.write(&format!("sys/devices/{bus}/speed"), "5000\n");
+        machine.set(&disk, "device/vpd_pg80", page_80("00000000"));
+        let device = facts(&machine, "sdd");
+        assert_eq!(device.transport, Transport::Usb);
+        assert_eq!(device.serial.as_deref(), Some("4C530001230117115142"));
+        assert_eq!(device.link.as_deref(), Some("USB 5000 Mb/s"));
+    }
+
+    #[test]
+    fn udev_and_by_id_fill_what_sysfs_leaves_open() {
+        let machine = Machine::new();
+        machine.sata("sda", "8:0", 1000);
+        machine.write(
+            "run/udev/data/b8:0",
+            "S:disk/by-id/x\nE:ID_MODEL=WDC_WDS500G\nE:ID_SERIAL_SHORT=2020AB\nE:ID_WWN=0x5001\n",
+        );
+        let device = facts(&machine, "sda");
+        assert_eq!(device.model.as_deref(), Some("WDC_WDS500G"));
+        assert_eq!(device.serial.as_deref(), Some("2020AB"));
+        assert_eq!(device.wwid.as_deref(), Some("0x5001"));
+
+        let machine = Machine::new();
+        machine.sata("sda", "8:0", 1000);
+        machine.link("dev/disk/by-id/ata-WDC_WDS500G_2020AB-part1", "dev/sda1");
+        machine.link("dev/disk/by-id/ata-WDC_WDS500G_2020AB", "dev/sda");
+        assert_eq!(facts(&machine, "sda").serial.as_deref(), Some("2020AB"));
+    }
+
+    #[test]
+    fn what_tells_nothing_is_unknown_and_confirmed_by_name() {
+        let machine = Machine::new();
+        let disk = machine.block("virtual/block/zram0", "253:0", 8);
+        fs::remove_dir_all(disk.directory.join("queue")).unwrap();
+        let device = facts(&machine, "zram0");
+        assert_eq!(device.transport, Transport::Zram);
+        assert_eq!(device.confirmation(), "zram0");
+        assert_eq!((device.model, device.wwid, device.rotational), (None, None, None));
+        assert_eq!((device.write_cache, device.link, device.discard), (None, None, false));
+    }
+
+    #[test]
+    fn broken_vital_product_data_is_no_identity() {
+        for page in [&b""[..], &[0, 0x80], &[0, 0x80, 0, 9], &[0, 0x80, 0, 4, b' ', b' ', b'0', 0]]
+        {
+            assert_eq!(unit_serial(page), None, "{page:?}");
+        }
+        assert_eq!(unit_serial(&[0, 0x80, 0, 200, b'A', b'B']).as_deref(), Some("AB"));
+        assert_eq!(unit_serial(&[0, 0x80, 0, 2, 0xff, 0xfe]), None);
+        let machine = Machine::new();
+        let disk = machine.sata("sda", "8:0", 1000);
+        machine.set(&disk, "device/vpd_pg89", vec![0u8; 571]);
+        machine.set(&disk, "device/vpd_pg80", [0u8; 3]);
+        assert_eq!(facts(&machine, "sda").serial, None);
+    }
+
+    #[test]
+    fn the_list_leaves_out_what_cannot_be_tested() {
+        let machine = Machine::new();
+        let disk = machine.sata("sda", "8:0", 1000);
+        machine.partition(&disk, "sda1", "8:1", 100);
+        machine.block("virtual/block/ram0", "1:0", 8);
+        machine.block("virtual/block/sr0", "11:0", 8);
+        machine.block("virtual/block/loop0", "7:0", 0);
+        machine.block("virtual/block/srx", "11:9", 8);
+        machine.block("pci0/cciss!c0d0", "104:0", 8);
+        let listed: Vec<String> =
+            devices(&machine.roots).unwrap().into_iter().map(|device| device.path).collect();
+        let path = |name: &str| machine.roots.dev.join(name).to_str().unwrap().to_owned();
+        assert_eq!(listed, [path("cciss/c0d0"), path("sda"), path("srx")]);
+        let nowhere = Roots { sys: "/no/such/place".into(), ..machine.roots.clone() };
+        assert!(devices(&nowhere).is_err());
+    }
+
+    #[test]
+    fn only_block_devices_and_files_are_inspected() {
+        let machine = Machine::new();
+        let refusal =
+            |path: &str| inspect(Path::new(path), &Roots::real()).unwrap_err().to_string();
+        assert!(refusal("/").contains("is a directory"));
+        assert!(refusal("/dev/null").contains("is a character device"));
+        assert!(refusal("/no/such/device").contains("check the spelling"));
+        machine.write("scratch", vec![1; 5000]);
+        machine.link("link", "scratch");
+        let device = inspect(&machine.path("link"), &Roots::real()).unwrap();
+        assert_eq!(device.transport, Transport::File);
+        assert_eq!(device.capacity, Bytes(5000));
+        assert_eq!(device.name, machine.path("scratch").to_str().unwrap());
+        assert_eq!(device.path, machine.path("link").to_str().unwrap());
+        assert!(device.model.unwrap().starts_with("file on "));
+    }
+}

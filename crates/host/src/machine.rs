@@ -1,0 +1,156 @@
+//! Machines that are not there, for tests: `/sys`, `/proc` and `/dev` laid out
+//! as the kernel does, in a directory that vanishes with the test.
+
+use crate::node::Node;
+use crate::roots::Roots;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+pub(crate) struct Machine {
+    directory: TempDir,
+    pub roots: Roots,
+}
+
+impl Machine {
+    pub fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| fs::canonicalize(directory.path()).unwrap().join(name);
+        let roots = Roots {
+            sys: at("sys"),
+            proc: at("proc"),
+            dev: at("dev"),
+            etc: at("etc"),
+            run: at("run"),
+        };
+        for needed in ["sys/block", "sys/class/block", "sys/dev/block", "proc/self", "dev"] {
+            fs::create_dir_all(at(needed)).unwrap();
+        }
+        Machine { directory, roots }
+    }
+
+    /// Writes a file below the machine's root, such as `proc/swaps`.
+    pub fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    pub fn path(&self, path: &str) -> PathBuf {
+        fs::canonicalize(self.directory.path()).unwrap().join(path)
+    }
+
+    /// Lays a link, both ends below the machine's root.
+    pub fn link(&self, link: &str, to: &str) {
+        let link = self.path(link);
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        symlink(self.path(to), link).unwrap();
+    }
+
+    /// Adds a block device at this place below `sys/devices`, with its queue.
+    pub fn block(&self, place: &str, number: &str, sectors: u64) -> Node {
+        let directory = format!("sys/devices/{place}");
+        for (attribute, value) in [
+            ("queue/logical_block_size", "512"),
+            ("queue/physical_block_size", "4096"),
+            ("queue/rotational", "0"),
+            ("queue/discard_max_bytes", "2147450880"),
+            ("queue/write_cache", "write back"),
+            ("queue/nomerges", "0"),
+            ("queue/scheduler", "[none] mq-deadline"),
+            ("queue/max_sectors_kb", "512"),
+            ("queue/max_hw_sectors_kb", "2048"),
+            ("ro", "0"),
+        ] {
+            self.write(&format!("{directory}/{attribute}"), format!("{value}\n"));
+        }
+        let name = self.list(place, number, sectors);
+        self.link(&format!("sys/block/{name}"), &directory);
+        Node::named(&name, &self.roots).unwrap()
+    }
+
+    /// Cuts a partition from a device.
+    pub fn partition(&self, of: &Node, name: &str, number: &str, sectors: u64) -> Node {
+        let root = self.path("sys/devices");
+        let whole = of.directory.strip_prefix(root).unwrap().to_str().unwrap();
+        let digits = name.trim_start_matches(|c: char| !c.is_ascii_digit());
+        let index = digits.rsplit('p').next().unwrap();
+        self.write(&format!("sys/devices/{whole}/{name}/partition"), index);
+        self.list(&format!("{whole}/{name}"), number, sectors);
+        Node::named(name, &self.roots).unwrap()
+    }
+
+    fn list(&self, place: &str, number: &str, sectors: u64) -> String {
+        let directory = format!("sys/devices/{place}");
+        let name = place.rsplit('/').next().unwrap().to_owned();
+        self.write(&format!("{directory}/size"), format!("{sectors}\n"));
+        self.write(&format!("{directory}/dev"), format!("{number}\n"));
+        self.link(&format!("sys/class/block/{name}"), &directory);
+        self.link(&format!("sys/dev/block/{number}"), &directory);
+        self.write(&format!("dev/{}", name.replace('!', "/")), "");
+        name
+    }
+
+    /// Builds one device upon another.
+    pub fn stack(&self, upper: &Node, lower: &Node) {
+        let lay = |at: &Path, to: &Node| {
+            fs::create_dir_all(at).unwrap();
+            symlink(&to.directory, at.join(&to.name)).unwrap();
+        };
+        lay(&lower.directory.join("holders"), upper);
+        lay(&upper.directory.join("slaves"), lower);
+    }
+
+    /// Writes an attribute of a device.
+    pub fn set(&self, node: &Node, attribute: &str, value: impl AsRef<[u8]>) {
+        let path = node.directory.join(attribute);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, value).unwrap();
+    }
+
+    /// Mounts: `(number, mount point, file system, source)`.
+    pub fn mount(&self, table: &[(&str, &str, &str, &str)]) {
+        let lines: Vec<String> = table
+            .iter()
+            .map(|(number, point, kind, source)| {
+                format!("30 1 {number} / {point} rw,relatime shared:1 - {kind} {source} rw\n")
+            })
+            .collect();
+        self.write("proc/self/mountinfo", lines.concat());
+    }
+
+    /// A SATA disk on the first port of an AHCI controller.
+    pub fn sata(&self, name: &str, number: &str, sectors: u64) -> Node {
+        let target = "pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0";
+        self.scsi(target, name, number, sectors)
+    }
+
+    /// A SCSI disk whose device directory is `target`.
+    pub fn scsi(&self, target: &str, name: &str, number: &str, sectors: u64) -> Node {
+        let node = self.block(&format!("{target}/block/{name}"), number, sectors);
+        symlink(self.path(&format!("sys/devices/{target}")), node.directory.join("device"))
+            .unwrap();
+        node
+    }
+
+    /// An NVMe namespace of the controller at this PCI address.
+    pub fn nvme(&self, controller: u32, namespace: u32, sectors: u64) -> Node {
+        let above =
+            format!("pci0000:00/0000:00:1d.0/0000:0{controller}:00.0/nvme/nvme{controller}");
+        let name = format!("nvme{controller}n{namespace}");
+        let node = self.block(
+            &format!("{above}/{name}"),
+            &format!("259:{}", controller * 10 + namespace),
+            sectors,
+        );
+        symlink(self.path(&format!("sys/devices/{above}")), node.directory.join("device")).unwrap();
+        self.write(&format!("sys/devices/{above}/address"), format!("0000:0{controller}:00.0\n"));
+        self.set(&node, "nsid", format!("{namespace}\n"));
+        self.set(&node, "wwid", format!("eui.00253858{controller:04}{namespace:04}\n"));
+        self.set(&node, "device/model", "SAMSUNG MZVL21T0HCLR-00B00              \n");
+        self.set(&node, "device/serial", format!("S676NF0R{controller:06}      \n"));
+        self.set(&node, "device/firmware_rev", "GXA7401Q\n");
+        node
+    }
+}

@@ -1,0 +1,148 @@
+//! What the kernel counts and senses about a device.
+
+use crate::identity::controllers;
+use crate::node::{KERNEL_SECTOR, Node};
+use crate::roots::{Roots, entries, file_name, read_number};
+use std::fs;
+use std::path::PathBuf;
+use steadfast_domain::measurement::KernelCounters;
+use steadfast_domain::{Bytes, Device, Transport};
+
+/// The kernel's counters of a block device or partition since it appeared;
+/// `None` for a file, whose device is shared with others.
+pub fn kernel_counters(device: &Device, roots: &Roots) -> Option<KernelCounters> {
+    if device.transport == Transport::File {
+        return None;
+    }
+    let own = Node::named(&device.name, roots).and_then(|node| node.text("stat"));
+    parse_counters(&own.or_else(|| disk_statistics(&device.name, roots))?)
+}
+
+/// The columns of a device in `/proc/diskstats` that follow its name.
+fn disk_statistics(name: &str, roots: &Roots) -> Option<String> {
+    let text = fs::read_to_string(roots.proc.join("diskstats")).ok()?;
+    text.lines().find_map(|line| {
+        let columns: Vec<&str> = line.split_whitespace().collect();
+        (columns.get(2) == Some(&name)).then(|| columns[3..].join(" "))
+    })
+}
+
+/// Documentation/admin-guide/iostats.rst: reads, merged, sectors, time, and the
+/// same of writes.
+fn parse_counters(text: &str) -> Option<KernelCounters> {
+    let columns: Vec<u64> =
+        text.split_whitespace().map_while(|column| column.parse().ok()).collect();
+    let [reads, read_merges, read_sectors, _, writes, write_merges, write_sectors, ..] =
+        columns[..]
+    else {
+        return None;
+    };
+    Some(KernelCounters {
+        reads,
+        read_merges,
+        read_bytes: Bytes(read_sectors.saturating_mul(KERNEL_SECTOR)),
+        writes,
+        write_merges,
+        write_bytes: Bytes(write_sectors.saturating_mul(KERNEL_SECTOR)),
+    })
+}
+
+/// What was counted between two readings. The kernel's counters wrap around at
+/// the width of its `unsigned long`.
+pub fn counters_since(before: &KernelCounters, after: &KernelCounters) -> KernelCounters {
+    let since = |before: u64, after: u64| after.wrapping_sub(before);
+    let bytes = |before: Bytes, after: Bytes| Bytes(after.0.wrapping_sub(before.0));
+    KernelCounters {
+        reads: since(before.reads, after.reads),
+        read_merges: since(before.read_merges, after.read_merges),
+        read_bytes: bytes(before.read_bytes, after.read_bytes),
+        writes: since(before.writes, after.writes),
+        write_merges: since(before.write_merges, after.write_merges),
+        write_bytes: bytes(before.write_bytes, after.write_bytes),
+    }
+}
+
+/// The device's temperature in degrees Celsius: the first (composite) sensor
+/// that the kernel's hardware monitor has for it. SATA drives have one only
+/// while the module `drivetemp` is loaded.
+pub fn temperature(device: &Device, roots: &Roots) -> Option<f64> {
+    if device.transport == Transport::File {
+        return None;
+    }
+    let whole = Node::named(&device.name, roots)?.whole();
+    let mut places = controllers(&whole);
+    places.push(whole.directory.join("device"));
+    places
+        .iter()
+        .flat_map(|place| monitors(place))
+        .find_map(|monitor| read_number::<i64>(&monitor.join("temp1_input")))
+        .map(|millidegrees| millidegrees as f64 / 1000.0)
+}
+
+/// The monitors of a device: beside it, or gathered in `hwmon`.
+fn monitors(place: &std::path::Path) -> Vec<PathBuf> {
+    let mut found = entries(&place.join("hwmon"));
+    found.extend(entries(place).into_iter().filter(|path| {
+        file_name(path).strip_prefix("hwmon").is_some_and(|number| !number.is_empty())
+    }));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::identity::describe;
+    use crate::machine::Machine;
+
+    #[test]
+    fn counters_are_read_in_bytes() {
+        let line = "  98708    17889 17396522    64423    38898    46657 13380496    42245";
+        let counters = parse_counters(line).unwrap();
+        assert_eq!(counters.reads, 98_708);
+        assert_eq!(counters.read_merges, 17_889);
+        assert_eq!(counters.read_bytes, Bytes(17_396_522 * 512));
+        assert_eq!(counters.writes, 38_898);
+        assert_eq!(counters.write_merges, 46_657);
+        assert_eq!(counters.write_bytes, Bytes(13_380_496 * 512));
+        assert_eq!(parse_counters("1 2 3 4 5 6"), None);
+        assert_eq!(parse_counters(""), None);
+    }
+
+    #[test]
+    fn a_counter_that_wrapped_still_counts() {
+        let before =
+            KernelCounters { reads: u64::MAX - 1, ..parse_counters("0 0 0 0 5 0 8").unwrap() };
+        let after = parse_counters("3 0 0 0 7 0 24").unwrap();
+        let since = counters_since(&before, &after);
+        assert_eq!((since.reads, since.writes, since.write_bytes), (5, 2, Bytes(8192)));
+    }
+
+    #[test]
+    fn a_partition_has_its_own_counters_and_its_drive_s_temperature() {
+        let machine = Machine::new();
+        let disk = machine.nvme(0, 1, 1000);
+        let part = machine.partition(&disk, "nvme0n1p1", "259:91", 100);
+        machine.set(&disk, "stat", "9 9 9 9 9 9 9 9 9 9 9");
+        machine.set(&part, "stat", "1 0 2 0 3 0 4 0 0 0 0");
+        machine.set(&disk, "device/hwmon3/temp1_input", "41850\n");
+        let device = describe(&part, &part.path(&machine.roots), &machine.roots);
+        let counters = kernel_counters(&device, &machine.roots).unwrap();
+        assert_eq!((counters.reads, counters.read_bytes), (1, Bytes(1024)));
+        assert_eq!((counters.writes, counters.write_bytes), (3, Bytes(2048)));
+        assert_eq!(temperature(&device, &machine.roots), Some(41.85));
+    }
+
+    #[test]
+    fn what_the_kernel_does_not_tell_is_unknown() {
+        let machine = Machine::new();
+        let disk = machine.sata("sda", "8:0", 1000);
+        let device = describe(&disk, &disk.path(&machine.roots), &machine.roots);
+        assert_eq!(kernel_counters(&device, &machine.roots), None);
+        assert_eq!(temperature(&device, &machine.roots), None);
+        machine
+            .write("proc/diskstats", "   8       1 sda1 7 7 7 7 7 7 7\n   8 0 sda 1 2 3 4 5 6 7\n");
+        assert_eq!(kernel_counters(&device, &machine.roots).unwrap().writes, 5);
+        machine.set(&disk, "device/hwmon/hwmon1/temp1_input", "-5000");
+        assert_eq!(temperature(&device, &machine.roots), Some(-5.0));
+    }
+}

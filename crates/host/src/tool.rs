@@ -1,0 +1,139 @@
+//! The one place from which device tools are run: no shell, no standard input,
+//! a time limit, both outputs captured.
+
+use crate::error::HostError;
+use std::io::{self, Read};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How often a running tool is looked at.
+const POLL: Duration = Duration::from_millis(5);
+
+/// A device tool and the Debian package that holds it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tool {
+    pub program: &'static str,
+    pub package: &'static str,
+}
+
+/// Lists signatures on a device.
+pub(crate) const WIPEFS: Tool = Tool { program: "wipefs", package: "util-linux" };
+/// Speaks NVMe.
+pub(crate) const NVME: Tool = Tool { program: "nvme", package: "nvme-cli" };
+
+/// Runs a tool and returns what it printed to standard output.
+///
+/// # Errors
+/// Where it is not installed, ends with a status other than 0, or takes longer
+/// than `limit`; it is then ended.
+pub(crate) fn run(tool: Tool, arguments: &[&str], limit: Duration) -> Result<String, HostError> {
+    let mut child = spawn(tool, arguments)?;
+    let stdout = drain(child.stdout.take());
+    let stderr = drain(child.stderr.take());
+    let status = wait(&mut child, limit);
+    if !matches!(status, Ok(Some(_))) {
+        // Its pipes close only when it ends, and the readers wait for that.
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    let (stdout, stderr) = (collect(stdout), collect(stderr));
+    let how = match status {
+        Ok(Some(status)) if status.success() => return Ok(stdout),
+        Ok(Some(status)) => status.to_string(),
+        Ok(None) => format!("no answer within {} s", limit.as_secs()),
+        Err(error) => error.to_string(),
+    };
+    let said = if stderr.trim().is_empty() { stdout } else { stderr };
+    let command = format!("{} {}", tool.program, arguments.join(" "));
+    Err(HostError::ToolFailed { command, how, said: said.trim().replace('\n', "; ") })
+}
+
+fn spawn(tool: Tool, arguments: &[&str]) -> Result<Child, HostError> {
+    let path = std::env::var("PATH").unwrap_or_default();
+    Command::new(tool.program)
+        .args(arguments)
+        .env("LC_ALL", "C")
+        // Device tools live where an ordinary user's path does not lead.
+        .env("PATH", format!("{path}:/usr/sbin:/sbin:/usr/bin:/bin"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| match error.kind() {
+            // A directory of the path that may not be searched answers with the latter.
+            io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => {
+                HostError::ToolMissing { tool: tool.program.to_owned(), package: tool.package }
+            }
+            _ => HostError::io("run it", tool.program.as_ref(), error),
+        })
+}
+
+fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+    let began = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if began.elapsed() >= limit {
+            return Ok(None);
+        }
+        std::thread::sleep(POLL);
+    }
+}
+
+/// Reads a pipe to its end beside the wait, so that a talkative tool never blocks.
+fn drain(pipe: Option<impl Read + Send + 'static>) -> Option<JoinHandle<Vec<u8>>> {
+    let mut pipe = pipe?;
+    Some(std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What was read before an error still says something.
+        let _ = pipe.read_to_end(&mut bytes);
+        bytes
+    }))
+}
+
+fn collect(reader: Option<JoinHandle<Vec<u8>>>) -> String {
+    let bytes = reader.and_then(|reader| reader.join().ok()).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn tool(program: &'static str) -> Tool {
+        Tool { program, package: "some-package" }
+    }
+
+    #[test]
+    fn a_tool_is_given_its_arguments_as_they_are() {
+        let said = run(tool("printf"), &["%s|", "a b", "$HOME", "; ls"], 10 * SECOND);
+        assert_eq!(said.unwrap(), "a b|$HOME|; ls|");
+    }
+
+    #[test]
+    fn more_output_than_a_pipe_holds_does_not_block() {
+        let said = run(tool("head"), &["-c", "1000000", "/dev/zero"], 10 * SECOND);
+        assert_eq!(said.unwrap().len(), 1_000_000);
+    }
+
+    #[test]
+    fn a_missing_tool_names_its_package() {
+        let error = run(tool("no-such-tool-here"), &[], SECOND).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "'no-such-tool-here' is not installed or may not be run; install the package some-package"
+        );
+    }
+
+    #[test]
+    fn a_failing_tool_says_why_and_a_hanging_one_is_ended() {
+        let error = run(tool("ls"), &["/no/such/place"], 10 * SECOND).unwrap_err().to_string();
+        assert!(error.contains("exit status: 2") && error.contains("No such file"), "{error}");
+        let error = run(tool("sleep"), &["600"], Duration::from_millis(50)).unwrap_err();
+        assert!(error.to_string().contains("no answer within"), "{error}");
+    }
+}

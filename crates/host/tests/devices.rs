@@ -1,0 +1,649 @@
+//! Arming, purging and reading on real devices: files, and loop devices that
+//! each test makes over a file of its own and takes away again.
+//!
+//! A test that lacks root or a kernel feature prints why it is skipped.
+#![allow(clippy::unwrap_used, reason = "the functions here serve tests alone")]
+
+use std::ffi::CString;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use steadfast_domain::{Bytes, Conditions, Device, PurgeMethod, Transport};
+use steadfast_host::{
+    Consent, HostError, Refusal, Roots, Target, arm, conditions, counters_since, create_scratch,
+    devices, find_again, inspect, kernel_counters, make_change, plan_changes, purge, undo_change,
+};
+use tempfile::TempDir;
+
+const MIB: u64 = 1 << 20;
+
+/// Prints past the harness, which keeps to itself what a passing test prints.
+fn tell(text: &str) {
+    std::io::stderr().write_all(format!("{text}\n").as_bytes()).unwrap();
+}
+
+/// Prints why a test is skipped.
+fn skip(test: &str, reason: &str) {
+    tell(&format!("SKIPPED: {test}: {reason}"));
+}
+
+/// Runs a program; its output, or what went wrong.
+fn run(program: &str, arguments: &[&str]) -> Result<String, String> {
+    let output = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("{program}: {error}"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    }
+    Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr).trim()))
+}
+
+/// A loop device over a file that vanishes with it.
+struct LoopDevice {
+    path: PathBuf,
+    directory: TempDir,
+}
+
+impl LoopDevice {
+    /// Makes one over `content`, extended to `size`; `None` where it cannot be
+    /// had, with the reason printed.
+    fn new(test: &str, size: u64, content: &[u8], options: &[&str]) -> Option<LoopDevice> {
+        let directory = tempfile::tempdir().unwrap();
+        let image = directory.path().join("image");
+        fs::write(&image, content).unwrap();
+        File::options().write(true).open(&image).unwrap().set_len(size).unwrap();
+        let mut arguments = vec!["--find", "--show", "--partscan"];
+        arguments.extend(options);
+        arguments.push(image.to_str().unwrap());
+        let mut failure = String::new();
+        // Two tests that ask for a free device at once may be given the same.
+        for _ in 0..5 {
+            match run("losetup", &arguments) {
+                Ok(path) => return Some(LoopDevice { path: path.into(), directory }),
+                Err(error) => failure = error,
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        skip(test, &failure);
+        None
+    }
+
+    fn blank(test: &str) -> Option<LoopDevice> {
+        LoopDevice::new(test, 8 * MIB, b"", &[])
+    }
+
+    /// One with two partitions of 16 MiB each, from 1 MiB on.
+    fn partitioned(test: &str) -> Option<LoopDevice> {
+        let mut sector = [0u8; 512];
+        for (entry, start) in [(446, 2048u32), (462, 2048 + 32_768)] {
+            sector[entry + 4] = 0x83;
+            sector[entry + 8..entry + 12].copy_from_slice(&start.to_le_bytes());
+            sector[entry + 12..entry + 16].copy_from_slice(&32_768u32.to_le_bytes());
+        }
+        sector[510..].copy_from_slice(&[0x55, 0xaa]);
+        let device = LoopDevice::new(test, 34 * MIB, &sector, &[])?;
+        // A kernel that cannot read partition tables is told where they are.
+        for (number, start) in [("1", "2048"), ("2", "34816")] {
+            let path = device.path.to_str().unwrap();
+            if !device.part(number.parse().unwrap()).exists()
+                && let Err(error) = run("addpart", &[path, number, start, "32768"])
+            {
+                skip(test, &error);
+                return None;
+            }
+        }
+        Some(device)
+    }
+
+    fn part(&self, number: u32) -> PathBuf {
+        format!("{}p{number}", self.path.display()).into()
+    }
+
+    fn name(&self) -> String {
+        self.path.file_name().unwrap().to_str().unwrap().to_owned()
+    }
+
+    fn inspect(&self) -> Device {
+        inspect(&self.path, &Roots::real()).unwrap()
+    }
+
+    /// A path in the directory that vanishes with the device.
+    fn beside(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        if let Err(error) = run("losetup", &["--detach", self.path.to_str().unwrap()]) {
+            tell(&format!("left behind: {error}"));
+        }
+    }
+}
+
+/// Something that is undone by a program, with its arguments, when it is dropped.
+struct Undo(&'static [&'static str], PathBuf);
+
+impl Drop for Undo {
+    fn drop(&mut self) {
+        let mut arguments = self.0[1..].to_vec();
+        arguments.push(self.1.to_str().unwrap());
+        if let Err(error) = run(self.0[0], &arguments) {
+            tell(&format!("left behind: {error}"));
+        }
+    }
+}
+
+/// A process that is ended when it is dropped.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Makes an ext4 on a device and mounts it.
+fn mount(test: &str, device: &Path, point: &Path) -> Option<Undo> {
+    let path = device.to_str().unwrap();
+    let made = run("mkfs.ext4", &["-q", "-F", "-L", "precious", path]);
+    fs::create_dir_all(point).unwrap();
+    match made.and_then(|_| run("mount", &[path, point.to_str().unwrap()])) {
+        Ok(_) => Some(Undo(&["umount"], point.to_owned())),
+        Err(error) => {
+            skip(test, &error);
+            None
+        }
+    }
+}
+
+/// Arms for overwriting with the right confirmation.
+fn arm_confirmed(device: &Device, keep: &[PathBuf]) -> Result<Target, Refusal> {
+    let confirmation = Some(device.confirmation().to_owned());
+    arm(device, &Consent::Destroy { confirmation }, keep, &Roots::real())
+}
+
+fn arm_with(device: &Device, typed: Option<&str>) -> Result<Target, Refusal> {
+    let consent = Consent::Destroy { confirmation: typed.map(str::to_owned) };
+    arm(device, &consent, &[], &Roots::real())
+}
+
+/// The uses named by a refusal that no confirmation overcomes.
+fn uses(refusal: Result<Target, Refusal>) -> Vec<String> {
+    match refusal {
+        Err(Refusal::InUse { uses, remedy, .. }) => {
+            assert!(!remedy.is_empty());
+            uses
+        }
+        other => panic!("expected a device in use, got {other:?}"),
+    }
+}
+
+/// Fills a target with a pattern through its own handle.
+fn fill(target: &Target, byte: u8) {
+    let length = 64 * 1024;
+    let memory = vec![byte; 2 * length];
+    let start = memory.as_ptr().align_offset(4096);
+    let mut offset = 0;
+    while offset < target.length().0 {
+        let count = (target.length().0 - offset).min(length as u64) as usize;
+        // SAFETY: the buffer holds `start + count` bytes and lives through the call.
+        let written = unsafe {
+            libc::pwrite(
+                target.fd().as_raw_fd(),
+                memory[start..].as_ptr().cast(),
+                count,
+                offset as i64,
+            )
+        };
+        assert_eq!(written, count as isize, "{}", std::io::Error::last_os_error());
+        offset += count as u64;
+    }
+}
+
+#[test]
+fn a_free_loop_device_is_armed_by_its_name_alone() {
+    let Some(device) = LoopDevice::blank("a_free_loop_device_is_armed_by_its_name_alone") else {
+        return;
+    };
+    let facts = device.inspect();
+    assert_eq!(facts.transport, Transport::Loop);
+    assert_eq!(facts.capacity, Bytes(8 * MIB));
+    assert_eq!(facts.confirmation(), device.name());
+    assert!(facts.model.as_ref().unwrap().ends_with("/image"), "{:?}", facts.model);
+    for wrong in [None, Some(""), Some("yes"), Some("loop"), Some(facts.path.as_str())] {
+        let refusal = arm_with(&facts, wrong).unwrap_err();
+        assert!(matches!(refusal, Refusal::Unconfirmed { .. }), "{wrong:?}: {refusal}");
+        assert!(refusal.remedy().contains(&format!("--yes-destroy '{}'", device.name())));
+    }
+    let target = arm_with(&facts, Some(&device.name())).unwrap();
+    assert!(target.is_writable() && target.is_direct());
+    assert_eq!(target.offset_alignment(), 512);
+    assert_eq!(target.length(), Bytes(8 * MIB));
+    let second = arm_confirmed(&facts, &[]).unwrap_err();
+    assert!(matches!(second, Refusal::HeldExclusively { .. }), "{second}");
+    drop(target);
+    arm_confirmed(&facts, &[]).unwrap();
+}
+
+#[test]
+fn a_mounted_device_is_refused_and_may_be_read() {
+    let test = "a_mounted_device_is_refused_and_may_be_read";
+    let Some(device) = LoopDevice::blank(test) else { return };
+    let point = device.beside("point with a blank");
+    let Some(mounted) = mount(test, &device.path, &point) else { return };
+    let facts = device.inspect();
+    let expected = format!("mounted on {}", point.display());
+    assert_eq!(facts.in_use, std::slice::from_ref(&expected));
+    assert_eq!(uses(arm_confirmed(&facts, &[])), [expected]);
+    let reading = arm(&facts, &Consent::Read, &[], &Roots::real()).unwrap();
+    assert!(!reading.is_writable());
+    drop((reading, mounted));
+
+    let refusal = arm_with(&device.inspect(), None).unwrap_err();
+    let Refusal::Unconfirmed { losses, .. } = &refusal else { panic!("{refusal}") };
+    assert!(losses[0].starts_with("ext"), "{losses:?}");
+    arm_confirmed(&device.inspect(), &[]).unwrap();
+}
+
+/// Has the kernel take up the file system on a device without mounting it
+/// anywhere, as a mount in another namespace looks from here.
+fn take_up_ext4(device: &Path) -> std::io::Result<OwnedFd> {
+    const SET_STRING: libc::c_uint = 1;
+    const CREATE: libc::c_uint = 6;
+    let nothing = std::ptr::null::<libc::c_char>();
+    let path = CString::new(device.to_str().unwrap()).unwrap();
+    let answer = |result: libc::c_long| match result {
+        -1 => Err(std::io::Error::last_os_error()),
+        value => Ok(i32::try_from(value).unwrap()),
+    };
+    // SAFETY: fsopen(2) takes a text that lives through the call; the descriptor
+    // that it returns is owned by nobody else.
+    let context = unsafe {
+        let opened = answer(libc::syscall(libc::SYS_fsopen, c"ext4".as_ptr(), 1))?;
+        OwnedFd::from_raw_fd(opened)
+    };
+    let configure = |command: libc::c_uint, key, value| {
+        let context = context.as_raw_fd();
+        // SAFETY: fsconfig(2) takes texts that live through the call, or null.
+        answer(unsafe { libc::syscall(libc::SYS_fsconfig, context, command, key, value, 0) })
+    };
+    configure(SET_STRING, c"source".as_ptr(), path.as_ptr())?;
+    configure(CREATE, nothing, nothing)?;
+    Ok(context)
+}
+
+#[test]
+fn a_file_system_mounted_out_of_sight_is_refused() {
+    let test = "a_file_system_mounted_out_of_sight_is_refused";
+    let Some(device) = LoopDevice::blank(test) else { return };
+    if let Err(error) = run("mkfs.ext4", &["-q", "-F", device.path.to_str().unwrap()]) {
+        return skip(test, &error);
+    }
+    let taken = match take_up_ext4(&device.path) {
+        Ok(taken) => taken,
+        Err(error) => return skip(test, &format!("no file system contexts here: {error}")),
+    };
+    let facts = device.inspect();
+    assert_eq!(facts.in_use, Vec::<String>::new(), "the lists do not show it");
+    let refusal = arm_confirmed(&facts, &[]).unwrap_err();
+    assert!(matches!(refusal, Refusal::HeldExclusively { .. }), "{refusal}");
+    drop(taken);
+    arm_confirmed(&facts, &[]).unwrap();
+}
+
+#[test]
+fn a_swap_device_is_refused() {
+    let test = "a_swap_device_is_refused";
+    let Some(device) = LoopDevice::blank(test) else { return };
+    let path = device.path.to_str().unwrap();
+    let swapping = run("mkswap", &[path]).and_then(|_| run("swapon", &[path]));
+    if let Err(error) = swapping {
+        return skip(test, &error);
+    }
+    let swap = Undo(&["swapoff"], device.path.clone());
+    assert_eq!(uses(arm_confirmed(&device.inspect(), &[])), ["swap"]);
+    drop(swap);
+    let refusal = arm_with(&device.inspect(), None).unwrap_err().to_string();
+    assert!(refusal.ends_with("lost would be: swap"), "{refusal}");
+}
+
+#[test]
+fn a_disk_with_a_mounted_partition_is_refused_and_the_rest_of_it_is_not() {
+    let test = "a_disk_with_a_mounted_partition_is_refused_and_the_rest_of_it_is_not";
+    let Some(device) = LoopDevice::partitioned(test) else { return };
+    let point = device.beside("point");
+    let Some(mounted) = mount(test, &device.part(1), &point) else { return };
+    let expected = format!("{}p1: mounted on {}", device.name(), point.display());
+    assert_eq!(uses(arm_confirmed(&device.inspect(), &[])), [expected]);
+
+    let second = inspect(&device.part(2), &Roots::real()).unwrap();
+    assert_eq!(second.capacity, Bytes(16 * MIB));
+    assert_eq!(second.confirmation(), format!("{}p2", device.name()));
+    let run_directory = point.join("runs/2");
+    let refusal = arm_confirmed(&second, &[run_directory]).unwrap_err();
+    assert!(matches!(refusal, Refusal::HoldsKept { .. }), "{refusal}");
+    drop(arm_confirmed(&second, &[]).unwrap());
+    drop(mounted);
+
+    let refusal = arm_with(&device.inspect(), None).unwrap_err();
+    let Refusal::Unconfirmed { losses, .. } = &refusal else { panic!("{refusal}") };
+    assert!(losses.iter().any(|line| line.starts_with("dos")), "{losses:?}");
+    let first = format!("partition {}p1 (16.8 MB): ext", device.name());
+    assert!(losses.iter().any(|line| line.starts_with(&first)), "{losses:?}");
+    assert!(losses.contains(&format!("partition {}p2 (16.8 MB)", device.name())), "{losses:?}");
+}
+
+#[test]
+fn the_disk_of_the_root_file_system_is_refused() {
+    let test = "the_disk_of_the_root_file_system_is_refused";
+    let mounted = |device: &Device| device.in_use.iter().any(|used| used.ends_with("mounted on /"));
+    let Some(root) = devices(&Roots::real()).unwrap().into_iter().find(mounted) else {
+        return skip(test, "the root file system lies on no block device here");
+    };
+    // With the right words, and without any right at all to write to it.
+    let refusal = arm_confirmed(&root, &[]).unwrap_err();
+    assert!(matches!(refusal, Refusal::InUse { .. }), "{refusal}");
+}
+
+#[test]
+fn an_exclusive_handle_elsewhere_is_refused() {
+    let test = "an_exclusive_handle_elsewhere_is_refused";
+    let Some(device) = LoopDevice::blank(test) else { return };
+    let mut reading = OpenOptions::new();
+    reading.read(true);
+    let shared = reading.open(&device.path).unwrap();
+    drop(arm_confirmed(&device.inspect(), &[]).unwrap());
+    drop(shared);
+    reading.custom_flags(libc::O_EXCL);
+    // Another test's search for a free device claims each for a moment.
+    let exclusive = loop {
+        match reading.open(&device.path) {
+            Err(error) if error.raw_os_error() == Some(libc::EBUSY) => std::thread::yield_now(),
+            opened => break opened.unwrap(),
+        }
+    };
+    let refusal = arm_confirmed(&device.inspect(), &[]).unwrap_err();
+    assert!(matches!(refusal, Refusal::HeldExclusively { .. }), "{refusal}");
+    drop(arm(&device.inspect(), &Consent::Read, &[], &Roots::real()).unwrap());
+    drop(exclusive);
+}
+
+#[test]
+fn a_process_that_may_write_is_named() {
+    let test = "a_process_that_may_write_is_named";
+    let Some(device) = LoopDevice::blank(test) else { return };
+    let with =
+        |opened: File| Running(Command::new("sleep").arg("600").stdin(opened).spawn().unwrap());
+    let reader = with(File::open(&device.path).unwrap());
+    drop(arm_confirmed(&device.inspect(), &[]).unwrap());
+    drop(reader);
+    let child = with(OpenOptions::new().read(true).write(true).open(&device.path).unwrap());
+    let refusal = arm_confirmed(&device.inspect(), &[]).unwrap_err();
+    let Refusal::OpenForWriting { by, .. } = &refusal else { panic!("{refusal}") };
+    assert_eq!(by.len(), 1);
+    assert!(by[0].ends_with(&format!("(process {})", child.0.id())), "{by:?}");
+}
+
+#[test]
+fn a_read_only_device_is_refused_and_may_be_read() {
+    let test = "a_read_only_device_is_refused_and_may_be_read";
+    let Some(device) = LoopDevice::new(test, MIB, b"", &["--read-only"]) else { return };
+    let refusal = arm_confirmed(&device.inspect(), &[]).unwrap_err();
+    assert!(matches!(refusal, Refusal::ReadOnly { .. }), "{refusal}");
+    let mut target = arm(&device.inspect(), &Consent::Read, &[], &Roots::real()).unwrap();
+    let error = purge(&mut target).unwrap_err();
+    assert!(matches!(error, HostError::ReadingOnly { .. }), "{error}");
+}
+
+#[test]
+fn a_member_of_a_zfs_pool_is_refused() {
+    let test = "a_member_of_a_zfs_pool_is_refused";
+    let mut content = vec![0u8; MIB as usize];
+    content[132 * 1024..132 * 1024 + 8].copy_from_slice(&0x00ba_b10c_u64.to_le_bytes());
+    let Some(device) = LoopDevice::new(test, 2 * MIB, &content, &[]) else { return };
+    let refusal = arm_confirmed(&device.inspect(), &[]).unwrap_err();
+    assert!(matches!(refusal, Refusal::ZfsMember { .. }), "{refusal}");
+    drop(arm(&device.inspect(), &Consent::Read, &[], &Roots::real()).unwrap());
+}
+
+#[test]
+fn a_loop_device_over_a_device_counts_both_ways() {
+    let test = "a_loop_device_over_a_device_counts_both_ways";
+    let Some(device) = LoopDevice::blank(test) else { return };
+    let over = run("losetup", &["--find", "--show", device.path.to_str().unwrap()]);
+    let over = match over {
+        Ok(path) => Undo(&["losetup", "--detach"], path.into()),
+        Err(error) => return skip(test, &error),
+    };
+    let name = over.1.file_name().unwrap().to_str().unwrap();
+    assert_eq!(uses(arm_confirmed(&device.inspect(), &[])), [format!("held by {name}")]);
+    let upper = inspect(&over.1, &Roots::real()).unwrap();
+    drop(arm_confirmed(&upper, &[]).unwrap());
+    let Some(mounted) = mount(test, &device.path, &device.beside("point")) else { return };
+    let below = uses(arm_confirmed(&upper, &[]));
+    assert!(below[0].starts_with(&format!("{}: mounted on ", device.name())), "{below:?}");
+    drop(mounted);
+}
+
+#[test]
+fn a_link_leads_to_its_device_and_a_changed_one_is_noticed() {
+    let test = "a_link_leads_to_its_device_and_a_changed_one_is_noticed";
+    let Some(device) = LoopDevice::blank(test) else { return };
+    let Some(other) = LoopDevice::new(test, 16 * MIB, b"", &[]) else { return };
+    let link = device.beside("by-id");
+    symlink(&device.path, &link).unwrap();
+    let facts = inspect(&link, &Roots::real()).unwrap();
+    assert_eq!((facts.name.as_str(), Path::new(&facts.path)), (&*device.name(), &*link));
+    drop(arm_confirmed(&facts, &[]).unwrap());
+    fs::remove_file(&link).unwrap();
+    symlink(&other.path, &link).unwrap();
+    let refusal = arm_confirmed(&facts, &[]).unwrap_err();
+    assert!(matches!(refusal, Refusal::Changed { .. }), "{refusal}");
+}
+
+#[test]
+fn without_permission_the_refusal_says_so() {
+    let test = "without_permission_the_refusal_says_so";
+    let Some(device) = LoopDevice::blank(test) else { return };
+    let facts = device.inspect();
+    // The identity for file access is a thread's own, and ends with the thread.
+    let refusal = std::thread::spawn(move || {
+        // SAFETY: takes an integer and changes nothing but this thread's rights.
+        unsafe { libc::setfsuid(65_534) };
+        arm_confirmed(&facts, &[]).unwrap_err()
+    });
+    let refusal = refusal.join().unwrap();
+    assert!(refusal.to_string().ends_with("run as root"), "{refusal}");
+    assert!(matches!(refusal, Refusal::Host(error) if error.is_permission()));
+}
+
+#[test]
+fn a_forged_device_is_not_opened() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("file");
+    fs::write(&file, [0; 4096]).unwrap();
+    let genuine = inspect(&file, &Roots::real()).unwrap();
+    for path in ["/", "/dev/null", "/no/such/device", "sim:fast"] {
+        let forged = Device { path: path.into(), ..genuine.clone() };
+        let refusal = arm_confirmed(&forged, &[]).unwrap_err();
+        assert!(matches!(refusal, Refusal::Host(_)), "{path}: {refusal}");
+    }
+    fs::write(&file, []).unwrap();
+    let empty = inspect(&file, &Roots::real()).unwrap();
+    assert!(matches!(arm_confirmed(&genuine, &[]), Err(Refusal::Changed { .. })));
+    assert!(matches!(arm_confirmed(&empty, &[]), Err(Refusal::Empty { .. })));
+}
+
+#[test]
+fn somebody_s_file_needs_its_name_and_a_scratch_file_none() {
+    let directory = tempfile::tempdir().unwrap();
+    let letters = directory.path().join("letters");
+    fs::write(&letters, [b'x'; 8192]).unwrap();
+    let facts = inspect(&letters, &Roots::real()).unwrap();
+    for wrong in [None, Some(""), Some("scratch")] {
+        let refusal = arm_with(&facts, wrong).unwrap_err();
+        assert!(matches!(refusal, Refusal::Unconfirmed { .. }), "{wrong:?}: {refusal}");
+    }
+    drop(arm_with(&facts, Some("letters")).unwrap());
+    drop(arm_with(&facts, Some(&facts.name)).unwrap());
+    let keep = [directory.path().to_owned()];
+    let refusal = arm_confirmed(&facts, &keep).unwrap_err();
+    assert!(matches!(refusal, Refusal::Kept { .. }), "{refusal}");
+    assert_eq!(fs::read(&letters).unwrap(), [b'x'; 8192]);
+
+    let scratch = directory.path().join("scratch");
+    create_scratch(&scratch, Bytes(MIB)).unwrap();
+    let facts = inspect(&scratch, &Roots::real()).unwrap();
+    let first = match arm(&facts, &Consent::Destroy { confirmation: None }, &keep, &Roots::real()) {
+        Err(Refusal::Unconfirmed { .. }) => {
+            return skip(
+                "somebody_s_file_needs_its_name_and_a_scratch_file_none",
+                "no extended attributes here",
+            );
+        }
+        other => other.unwrap(),
+    };
+    let second = arm_confirmed(&facts, &[]).unwrap_err();
+    assert!(matches!(second, Refusal::HeldExclusively { .. }), "{second}");
+    let busy = create_scratch(&scratch, Bytes(2 * MIB)).unwrap_err();
+    assert!(matches!(busy, HostError::FileBusy { .. }), "{busy}");
+    drop(first);
+    create_scratch(&scratch, Bytes(2 * MIB)).unwrap();
+}
+
+#[test]
+fn a_file_below_a_loop_device_is_refused() {
+    let test = "a_file_below_a_loop_device_is_refused";
+    let Some(device) = LoopDevice::blank(test) else { return };
+    let image = inspect(&device.beside("image"), &Roots::real()).unwrap();
+    assert_eq!(uses(arm_confirmed(&image, &[])), [format!("backs {}", device.name())]);
+}
+
+#[test]
+fn a_purged_device_reads_blank_and_its_neighbour_does_not() {
+    let test = "a_purged_device_reads_blank_and_its_neighbour_does_not";
+    let Some(device) = LoopDevice::partitioned(test) else { return };
+    let part = |number| {
+        let facts = inspect(&device.part(number), &Roots::real()).unwrap();
+        arm_confirmed(&facts, &[]).unwrap()
+    };
+    let neighbour = part(2);
+    fill(&neighbour, 0xa5);
+    let mut target = part(1);
+    fill(&target, 0x5a);
+    let done = purge(&mut target).unwrap();
+    if done.method == PurgeMethod::Nothing {
+        return skip(test, &done.remark);
+    }
+    assert_eq!((done.method, done.blank), (PurgeMethod::Discard, Some(true)));
+    assert!(!done.method.in_standard() && !done.remark.is_empty() && done.took.0 > 0);
+    drop((target, neighbour));
+    let whole = File::open(&device.path).unwrap();
+    let mut block = vec![1; 16 * MIB as usize];
+    whole.read_exact_at(&mut block, MIB).unwrap();
+    assert!(block.iter().all(|byte| *byte == 0));
+    whole.read_exact_at(&mut block, 17 * MIB).unwrap();
+    assert!(block.iter().all(|byte| *byte == 0xa5));
+}
+
+#[test]
+fn a_purged_file_is_blank_and_its_handle_still_writes() {
+    for place in [std::env::temp_dir(), "/dev/shm".into()] {
+        let Ok(directory) = tempfile::tempdir_in(&place) else {
+            skip("a_purged_file_is_blank_and_its_handle_still_writes", "no /dev/shm here");
+            continue;
+        };
+        let path = directory.path().join("scratch");
+        create_scratch(&path, Bytes(3 * MIB + 512)).unwrap();
+        let facts = inspect(&path, &Roots::real()).unwrap();
+        let mut target = arm_with(&facts, Some("scratch")).unwrap();
+        let usable = (3 * MIB + 512) / u64::from(target.offset_alignment());
+        assert_eq!(target.length().0, usable * u64::from(target.offset_alignment()));
+        fill(&target, 0x5a);
+        let done = purge(&mut target).unwrap();
+        assert_eq!((done.method, done.blank), (PurgeMethod::RecreateFile, Some(true)));
+        let metadata = fs::metadata(&path).unwrap();
+        assert_eq!(metadata.len(), 3 * MIB + 512);
+        assert!(metadata.blocks() * 512 >= 3 * MIB, "{} blocks", metadata.blocks());
+        fill(&target, 0xa5);
+        drop(target);
+        let content = fs::read(&path).unwrap();
+        assert!(content[..3 * MIB as usize].iter().all(|byte| *byte == 0xa5));
+    }
+}
+
+#[test]
+fn the_alignment_of_a_target_is_what_its_handle_takes() {
+    for place in [std::env::temp_dir(), "/dev/shm".into()] {
+        let Ok(directory) = tempfile::tempdir_in(&place) else { continue };
+        let path = directory.path().join("scratch");
+        create_scratch(&path, Bytes(MIB)).unwrap();
+        let target = arm_with(&inspect(&path, &Roots::real()).unwrap(), Some("scratch")).unwrap();
+        let (unit, align) =
+            (target.offset_alignment() as usize, target.memory_alignment() as usize);
+        assert!(unit.is_power_of_two() && align.is_power_of_two());
+        let memory = vec![7u8; unit + 2 * align.max(4096)];
+        // Aligned to just what was asked, and no more.
+        let start = memory.as_ptr().align_offset(2 * align) + align;
+        // SAFETY: the buffer holds `start + unit` bytes and lives through the call.
+        let written = unsafe {
+            let from = memory[start..start + unit].as_ptr().cast();
+            libc::pwrite(target.fd().as_raw_fd(), from, unit, unit as i64)
+        };
+        assert_eq!(written, unit as isize, "{}", place.display());
+    }
+}
+
+#[test]
+fn the_queue_of_a_loop_device_is_changed_and_put_back() {
+    let test = "the_queue_of_a_loop_device_is_changed_and_put_back";
+    let Some(device) = LoopDevice::blank(test) else { return };
+    let roots = Roots::real();
+    let target = arm_confirmed(&device.inspect(), &[]).unwrap();
+    let before = conditions(&target, &roots);
+    assert_eq!(before.merges, Some(true));
+    assert!(before.request_kib_max.is_some());
+    let wanted = Conditions { merges: Some(false), ..Conditions::default() };
+    let (changes, unmet) = plan_changes(&wanted, &target, &roots);
+    assert_eq!((changes.len(), unmet.len()), (1, 0));
+    if let Err(error) = make_change(&changes[0], &roots) {
+        return skip(test, &error.to_string());
+    }
+    assert_eq!(conditions(&target, &roots).merges, Some(false));
+    undo_change(&changes[0], &roots).unwrap();
+    assert_eq!(conditions(&target, &roots), before);
+}
+
+#[test]
+fn the_kernel_counts_what_a_target_writes() {
+    let test = "the_kernel_counts_what_a_target_writes";
+    let Some(device) = LoopDevice::blank(test) else { return };
+    let roots = Roots::real();
+    let facts = device.inspect();
+    let target = arm_confirmed(&facts, &[]).unwrap();
+    let before = kernel_counters(&facts, &roots).unwrap();
+    fill(&target, 1);
+    let counted = counters_since(&before, &kernel_counters(&facts, &roots).unwrap());
+    assert_eq!((counted.writes, counted.write_bytes), (128, Bytes(8 * MIB)));
+}
+
+#[test]
+fn a_loop_device_is_listed_and_found_again_over_its_own_file_only() {
+    let test = "a_loop_device_is_listed_and_found_again_over_its_own_file_only";
+    let Some(device) = LoopDevice::blank(test) else { return };
+    let roots = Roots::real();
+    let facts = device.inspect();
+    assert!(devices(&roots).unwrap().contains(&facts));
+    assert_eq!(find_again(&facts, &roots).unwrap(), facts);
+    let elsewhere = Device { model: Some("loop device on /another".into()), ..facts };
+    let error = find_again(&elsewhere, &roots).unwrap_err();
+    assert!(matches!(error, HostError::Absent { .. }), "{error}");
+}
