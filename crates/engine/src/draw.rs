@@ -567,7 +567,7 @@ mod tests {
         let plan = Arc::new(DrawPlan::new(&wanted, &BTreeMap::new()).unwrap());
         let mut drawers = [0, 1].map(|t| Drawer::new(Arc::clone(&plan), 1, t));
         let offsets: Vec<u64> = (0..13).map(|n| drawers[n % 2].draw().offset).collect();
-        let expected: Vec<u64> = (0..13).map(|n| (1 << 20) + (n % 10 << 17)).collect();
+        let expected: Vec<u64> = (0..13).map(|n| (1 << 20) + ((n % 10) << 17)).collect();
         assert_eq!(offsets, expected);
 
         let cursors = plan.cursors();

@@ -250,7 +250,7 @@ fn every_backend_does_exactly_what_is_asked() {
         let mut engine = engine_on(device.target(), backend);
         assert_eq!(engine.backend(), backend);
         let before = device.counters();
-        let mut wanted = stimulus("RND 4K RW50", "T2Q4", 32 << 20, Until::ios(PRIME));
+        let wanted = stimulus("RND 4K RW50", "T2Q4", 32 << 20, Until::ios(PRIME));
         let done = apply(&mut engine, wanted);
         check_consistency(&done);
         let kernel = device.counters_since(&before);
@@ -500,7 +500,7 @@ impl Frozen {
 impl Drop for Frozen {
     fn drop(&mut self) {
         let _ = Command::new("fsfreeze").arg("--unfreeze").arg(self.mount.path()).output();
-        let _ = Command::new("umount").arg(self.mount.path()).output();
+        let _ = Command::new("umount").arg("--lazy").arg(self.mount.path()).output();
     }
 }
 

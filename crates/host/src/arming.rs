@@ -210,7 +210,10 @@ fn precious(keep: &[PathBuf]) -> Vec<(String, PathBuf)> {
 fn remedies(uses: &[Use]) -> String {
     let mut texts: Vec<&str> = uses
         .iter()
-        .map(|found| match found.kind {
+        .map(|found| match &found.kind {
+            UseKind::Mounted(point) if point == Path::new("/") => {
+                "it carries the running system: test another disk, or a scratch file"
+            }
             UseKind::Mounted(_) => "unmount it (umount)",
             UseKind::Swap => "stop swapping to it (swapoff)",
             UseKind::Held(_) => {

@@ -113,7 +113,7 @@ pub(crate) fn describe(node: &Node, path: &Path, roots: &Roots) -> Device {
     let whole = node.whole();
     let transport = transport(&whole);
     let logical_sector = whole.number("queue/logical_block_size").unwrap_or(512);
-    let vital = VitalData::read(&whole);
+    let vital = VitalPages::read(&whole);
     let udev = Udev::read(&whole, roots);
     let serial = serial(&whole, &vital, &udev, roots).map(|serial| serial + &suffix(node, roots));
     Device {
@@ -192,20 +192,20 @@ fn scsi_transport(whole: &Node) -> Transport {
 
 /// What a SCSI device tells in its vital product data pages.
 #[derive(Default)]
-struct VitalData {
+struct VitalPages {
     serial: Option<String>,
     ata_model: Option<String>,
     ata_firmware: Option<String>,
 }
 
-impl VitalData {
+impl VitalPages {
     fn read(whole: &Node) -> Self {
         let page = |name: &str| fs::read(whole.directory.join("device").join(name)).ok();
         let identify = page("vpd_pg89").and_then(|page| page.get(60..572).map(<[u8]>::to_vec));
         let words = |from: usize, to: usize| {
             identify.as_ref().and_then(|words| ata_text(&words[from * 2..to * 2]))
         };
-        VitalData {
+        VitalPages {
             serial: page("vpd_pg80").and_then(|page| unit_serial(&page)).or_else(|| words(10, 20)),
             ata_model: words(27, 47),
             ata_firmware: words(23, 27),
@@ -255,7 +255,7 @@ impl Udev {
     }
 }
 
-fn model(whole: &Node, vital: &VitalData, udev: &Udev) -> Option<String> {
+fn model(whole: &Node, vital: &VitalPages, udev: &Udev) -> Option<String> {
     if whole.is_loop() {
         return whole.backing_file().map(|file| format!("loop device on {file}"));
     }
@@ -274,7 +274,7 @@ fn model(whole: &Node, vital: &VitalData, udev: &Udev) -> Option<String> {
         .or_else(|| udev.property("ID_MODEL"))
 }
 
-fn firmware(whole: &Node, vital: &VitalData, udev: &Udev) -> Option<String> {
+fn firmware(whole: &Node, vital: &VitalPages, udev: &Udev) -> Option<String> {
     vital
         .ata_firmware
         .clone()
@@ -284,7 +284,7 @@ fn firmware(whole: &Node, vital: &VitalData, udev: &Udev) -> Option<String> {
         .or_else(|| udev.property("ID_REVISION"))
 }
 
-fn serial(whole: &Node, vital: &VitalData, udev: &Udev, roots: &Roots) -> Option<String> {
+fn serial(whole: &Node, vital: &VitalPages, udev: &Udev, roots: &Roots) -> Option<String> {
     let attribute = |name: &str| whole.text(name).and_then(|text| meaningful(&text));
     vital
         .serial

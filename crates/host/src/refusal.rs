@@ -137,5 +137,8 @@ fn but(given: &Option<String>) -> String {
 }
 
 fn lost(losses: &[String]) -> String {
-    if losses.is_empty() { "whatever it holds".into() } else { losses.join("; ") }
+    if losses.is_empty() {
+        return "all that it holds (no partition table or file system is recognised)".into();
+    }
+    losses.join("; ")
 }

@@ -16,6 +16,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::time::Duration;
 use steadfast_domain::Bytes;
 
 /// The extended attribute that marks a scratch file.
@@ -91,9 +92,25 @@ fn refuse_busy(file: &File, path: &Path) -> Result<(), HostError> {
     }
 }
 
+/// How often a lock is asked for, and the pause between: two seconds, because
+/// the kernel closes the files of a killed process's I/O ring a while after the
+/// process is gone.
+const LOCK_LOOKS: u32 = 40;
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
+
 /// Takes a file for this handle alone, until it is closed; false where another
 /// handle has it. A file system without locks cannot tell and lets everybody.
 pub(crate) fn lock(file: &File) -> io::Result<bool> {
+    for _ in 1..LOCK_LOOKS {
+        if try_lock(file)? {
+            return Ok(true);
+        }
+        std::thread::sleep(LOCK_PAUSE);
+    }
+    try_lock(file)
+}
+
+fn try_lock(file: &File) -> io::Result<bool> {
     // SAFETY: takes only integers; the descriptor is open for as long as `file`.
     if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0 {
         return Ok(true);

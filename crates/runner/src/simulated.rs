@@ -8,9 +8,6 @@ use steadfast_domain::{
 use steadfast_engine::sim::SimulatedSsd;
 use steadfast_engine::{Engine, Start};
 
-/// Virtual time begins here: 2026-01-01 00:00 UTC, in milliseconds since 1970.
-const EPOCH_UNIX_MS: u64 = 1_767_225_600_000;
-
 /// A drive that exists in virtual time only.
 pub struct SimulatedRig {
     ssd: SimulatedSsd,
@@ -34,7 +31,7 @@ impl Rig for SimulatedRig {
         self.ssd.describe()
     }
     fn now_unix_ms(&self) -> u64 {
-        EPOCH_UNIX_MS + self.ssd.now().0 / 1_000_000
+        self.ssd.now_unix_ms()
     }
     fn forgets(&self) -> bool {
         true

@@ -11,6 +11,7 @@ use steadfast_domain::{
 };
 use steadfast_engine::Start;
 use steadfast_runner::ledger::Line;
+use steadfast_runner::live::unrestored;
 use steadfast_runner::progress::Silent;
 use steadfast_runner::rig::{Journal, Watch};
 use steadfast_runner::run::{self, Ending, amendments, conduct};
@@ -242,9 +243,8 @@ fn no_finished_step_is_repeated_wherever_the_run_broke_off() {
         let directory = scratch.path().join(format!("broken-{keep}"));
         broken_off(&whole, &directory, keep);
         let finished = journalled_steps(&directory);
-        // A crash leaves the setting changed once the change was journalled.
-        let changed = lines[..keep].iter().any(|l| matches!(l.entry, Entry::HostChange(_)));
-        let setting = if changed { "2" } else { "0" };
+        // A crash leaves changed what the journal says was changed.
+        let setting = if unrestored(&lines[..keep]).is_empty() { "0" } else { "2" };
         let mut again = Log { setting: setting.into(), ..Log::default() };
         assert_eq!(go_on(&directory, &mut rig(&mut again, false)).unwrap(), Ending::Complete);
         assert!(again.applied.iter().all(|step| !finished.contains(step)), "after {keep} lines");
@@ -254,14 +254,9 @@ fn no_finished_step_is_repeated_wherever_the_run_broke_off() {
         assert_eq!(again.setting, "0", "restored after {keep} lines");
         let findings = findings(&directory);
         let gaps = findings.caveats.iter().filter(|c| c.id == "gap").count();
-        assert_eq!(
-            gaps,
-            usize::from(
-                !finished.is_empty() && !again.applied.is_empty()
-                    || keep > 2 && finished.is_empty()
-            ),
-            "after {keep} lines"
-        );
+        let was_settled = lines[..keep].iter().any(|l| matches!(l.entry, Entry::Settled { .. }));
+        let expected = was_settled && !again.applied.is_empty();
+        assert_eq!(gaps, usize::from(expected), "after {keep} lines");
         assert!(findings.verdict.unwrap().steady);
     }
 }

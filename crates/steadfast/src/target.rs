@@ -1,6 +1,6 @@
 //! From what the user named to a rig.
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Bytes, Device};
 use steadfast_engine::Stop;
@@ -90,7 +90,8 @@ pub fn rig(
         }
         Named::Real(device) => {
             let roots = Roots::real();
-            let target = steadfast_host::arm(device, consent, keep, &roots)?;
+            let target = steadfast_host::arm(device, consent, keep, &roots)
+                .map_err(|refusal| anyhow!("{refusal}; {}", refusal.remedy()))?;
             let engine = Uring::new(target, stop.clone(), UringOptions::default())
                 .with_context(|| format!("{}: no engine can be started", device.path))?;
             Ok(Box::new(RealRig::new(engine, roots, stop.clone())))

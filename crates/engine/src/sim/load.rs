@@ -21,7 +21,7 @@ const FAULTS_KEPT: usize = 32;
 const EIO: i32 = 5;
 
 /// I/Os between two looks at whether to stop.
-const STOP_EVERY: u32 = 4096;
+const STOP_EVERY: u32 = 1024;
 
 const SECOND: u64 = Nanos::SECOND.0;
 
@@ -179,9 +179,6 @@ impl RunningLoad {
             } else if let Some(pause) = self.issue(slot, done, done, ground) {
                 return pause;
             }
-            if self.is_to_stop(ground.stop) {
-                return Pause::Stopped;
-            }
         }
     }
 
@@ -245,6 +242,9 @@ impl RunningLoad {
 
     #[inline]
     fn issue(&mut self, slot: usize, since: u64, now: u64, ground: &mut Ground) -> Option<Pause> {
+        if self.is_to_stop(ground.stop) {
+            return Some(Pause::Stopped);
+        }
         let fate = ground.fates.of_next();
         if fate == Fate::Gone || fate == Fate::Hangs {
             return Some(if fate == Fate::Gone { Pause::Gone } else { Pause::Hangs });

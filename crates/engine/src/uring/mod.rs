@@ -157,7 +157,7 @@ impl Uring {
         self.backend
     }
 
-    fn name(&self) -> &str {
+    fn path(&self) -> &str {
         &self.target.device().path
     }
 
@@ -242,13 +242,13 @@ impl Uring {
                 "the active range ({} from byte {}) ends beyond {}, which has {}",
                 range.length,
                 range.start.0,
-                self.name(),
+                self.path(),
                 length
             ));
         }
         let alters = stimulus.alters() && !self.target.is_writable();
         alters.then(|| {
-            format!("{} is armed for reading only; this load writes or trims", self.name())
+            format!("{} is armed for reading only; this load writes or trims", self.path())
         })
     }
 
@@ -262,7 +262,7 @@ impl Uring {
             return None;
         }
         if stream.op == Op::Trim && self.is_block_device() && !self.target.device().discard {
-            return Some(format!("{} cannot discard blocks, which '{stream}' needs", self.name()));
+            return Some(format!("{} cannot discard blocks, which '{stream}' needs", self.path()));
         }
         let sector = self.sector();
         let whole =
@@ -270,7 +270,7 @@ impl Uring {
         if !whole {
             return Some(format!(
                 "'{stream}': transfer size and alignment must be multiples of {sector} B on {}",
-                self.name()
+                self.path()
             ));
         }
         (stream.size.0 > SIZE_LIMIT)
@@ -393,7 +393,7 @@ impl Engine for Uring {
             }
         };
         let stop = self.stop.clone();
-        let device = self.name().to_owned();
+        let device = self.path().to_owned();
         match running.measure(step, &device, &stop, watch) {
             Ok(measurement) => {
                 self.running = (!measurement.complete).then_some(running);
@@ -421,7 +421,7 @@ impl Uring {
             return Ok(());
         }
         Err(Halt::DeviceGone {
-            device: self.name().to_owned(),
+            device: self.path().to_owned(),
             why: "I/Os of an earlier load have not come back".to_owned(),
         })
     }

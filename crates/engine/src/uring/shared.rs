@@ -139,7 +139,7 @@ impl Lane {
     /// Only on the lane's own thread, between `begin_reap`, which returned
     /// `turn`, and `end_reap`; one reference at a time.
     #[inline(always)]
-    #[allow(clippy::mut_from_ref, reason = "the cell is what makes it sound")]
+    #[allow(clippy::mut_from_ref, reason = "the cells are what makes it sound")]
     pub(super) unsafe fn account(&self, turn: u32) -> &mut Account {
         // SAFETY: by the caller's promise nobody else touches this account.
         unsafe { &mut *self.accounts[(turn & 1) as usize].get() }
@@ -447,6 +447,7 @@ impl Shared {
     ///
     /// # Safety
     /// Only ever one caller; the accounts of an earlier turn are given back.
+    #[allow(clippy::mut_from_ref, reason = "the cells are what makes it sound")]
     pub(super) unsafe fn turn_over(&self) -> (u64, Vec<&mut Account>) {
         let old = self.turn.load(Ordering::Relaxed);
         self.turn.store(old.wrapping_add(1), Ordering::SeqCst);

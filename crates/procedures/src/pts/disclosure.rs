@@ -149,7 +149,7 @@ fn platform_rows(record: &Record, choices: &Choices<'_>) -> Rows {
 
 /// The engine's name without what it says about fall-backs.
 fn short_engine(engine: &str) -> &str {
-    engine.split([';', ',']).next().unwrap_or(engine).trim()
+    engine.split(['(', ';', ',']).next().unwrap_or(engine).trim()
 }
 
 /// The first twelve digits of the journal's SHA-256 name a run.
@@ -478,6 +478,14 @@ fn of_the_profile(choices: &Choices<'_>) -> Vec<Caveat> {
     caveats
 }
 
+/// A purge's remark as a part of a sentence.
+fn remark(remark: &str) -> String {
+    match remark.trim_end_matches('.') {
+        "" => String::new(),
+        remark => format!(" ({remark})"),
+    }
+}
+
 fn of_the_purge(record: &Record) -> Vec<Caveat> {
     let Some(purge) = record.purge() else { return Vec::new() };
     let mut caveats = Vec::new();
@@ -486,12 +494,11 @@ fn of_the_purge(record: &Record) -> Vec<Caveat> {
             CaveatKind::Deviation,
             "purge-lesser",
             format!(
-                "Purge: {}, which is not among the standard's methods (ATA SECURITY ERASE, SCSI \
-                 FORMAT UNIT, NVMe Format, a vendor's command). {}",
-                purge.method, purge.remark
-            )
-            .trim_end()
-            .to_owned(),
+                "Purge: {}{}. It is not among the standard's methods (ATA SECURITY ERASE, SCSI \
+                 FORMAT UNIT, NVMe Format, a vendor's command).",
+                purge.method,
+                remark(&purge.remark)
+            ),
             "Purge the drive with its own command before the run, and say so with --meta note=...",
         ));
     }

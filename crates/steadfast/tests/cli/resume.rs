@@ -23,7 +23,7 @@ fn kill_again_and_again(directory: &Path, begin: &[&str], moments: &[Duration]) 
             .current_dir(directory)
             .args(&arguments)
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stderr(std::fs::File::create(directory.join(format!("stderr-{index}"))).unwrap())
             .spawn()
             .unwrap();
         let end = Instant::now() + *moment;

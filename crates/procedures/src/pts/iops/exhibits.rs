@@ -148,7 +148,8 @@ fn form_pages(iops: &Iops, results: &Results) -> Vec<Page> {
             vec![Exhibit::Plot(window_plot(results, track)), Exhibit::Facts(window_facts(track))],
         ));
     }
-    let table = iops_table(iops, results, "iops", "IOPS - ALL RW Mix & BS - Tabular Data");
+    let table =
+        iops_table(iops, results, "iops", "IOPS, mean of the rounds of the measurement window");
     pages.push(page("IOPS - All RW Mix & BS - Tabular Data", vec![Exhibit::Table(table)]));
     pages.push(page(
         "IOPS - All RW Mix & BS - 2D Plot",

@@ -1,0 +1,289 @@
+//! The engine against a tuned fio, in pairs, on compressed memory, on a file in
+//! memory and on a loop device over one. Prints a Markdown table of medians.
+//!
+//! `cargo bench -p steadfast-engine [-- uring|aio|threads]`; the argument forces
+//! the engine's kernel interface. Needs root, fio and 2 GiB of free memory.
+//! Processor times are those of the threads that do the I/O; kernel threads that
+//! work for them are in neither's count.
+#![allow(clippy::print_stdout, reason = "its table is what it is for")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{fs, io};
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::stimulus::{ActiveRange, DataPattern, Pace, Until};
+use steadfast_domain::{Bytes, Demand, Nanos, Op, Place, Step, Stimulus, Transport};
+use steadfast_engine::uring::{Backend, Uring, UringOptions};
+use steadfast_engine::{Engine, Start, Stop};
+use steadfast_host::{Consent, Roots, Target, arm, inspect};
+
+const PAIRS: usize = 5;
+const SECONDS: u64 = 1;
+const SIZE: Bytes = Bytes::gib(1);
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+/// What one run showed.
+#[derive(Clone, Copy)]
+struct Run {
+    iops: f64,
+    user_ns: f64,
+    system_ns: f64,
+    mean_ns: f64,
+}
+
+/// One line of the table.
+struct Point {
+    write: bool,
+    depth: u32,
+    pinned: bool,
+}
+
+fn main() -> Outcome<()> {
+    let forced = std::env::args().find_map(|argument| match argument.as_str() {
+        "uring" => Some(Backend::Uring),
+        "aio" => Some(Backend::Aio),
+        "threads" => Some(Backend::Threads),
+        _ => None,
+    });
+    let memory = MemoryFile::new()?;
+    compare("file in tmpfs", &memory.path, forced)?;
+    {
+        let device = LoopDevice::new(&memory.path)?;
+        compare("loop device on it", &device.path, forced)?;
+    }
+    drop(memory);
+    let zram = Zram::new()?;
+    compare("zram", &zram.path, forced)
+}
+
+fn compare(name: &str, path: &Path, forced: Option<Backend>) -> Outcome<()> {
+    fill(path)?;
+    println!("\n### {name}\n\n{}\n", new_engine(path, forced)?.describe());
+    println!(
+        "| load | cores | IOPS, engine | IOPS, fio | ratio | user ns/IO, engine | fio \
+         | system ns/IO, engine | fio | mean response ns, engine | fio |"
+    );
+    println!("|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
+    for pinned in [true, false] {
+        for depth in [1, 32] {
+            for write in [false, true] {
+                print_point(path, forced, &Point { write, depth, pinned })?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn print_point(path: &Path, forced: Option<Backend>, point: &Point) -> Outcome<()> {
+    pin(point.pinned)?;
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for pair in 0..PAIRS {
+        // Whoever goes first changes with every pair.
+        for turn in 0..2 {
+            if (pair + turn) % 2 == 0 {
+                ours.push(run_engine(path, forced, point)?);
+            } else {
+                theirs.push(run_fio(path, point)?);
+            }
+        }
+    }
+    let both = |of: fn(&Run) -> f64| (median(&ours, of), median(&theirs, of));
+    let ratios: Vec<f64> = ours.iter().zip(&theirs).map(|(a, b)| a.iops / b.iops).collect();
+    let (iops, user, system, mean) =
+        (both(|r| r.iops), both(|r| r.user_ns), both(|r| r.system_ns), both(|r| r.mean_ns));
+    println!(
+        "| RND 4K {} Q{} | {} | {:.0} | {:.0} | {:.2} | {:.0} | {:.0} | {:.0} | {:.0} | {:.0} | {:.0} |",
+        if point.write { "W" } else { "R" },
+        point.depth,
+        if point.pinned { "one" } else { "all" },
+        iops.0,
+        iops.1,
+        middle(ratios),
+        user.0,
+        user.1,
+        system.0,
+        system.1,
+        mean.0,
+        mean.1,
+    );
+    Ok(())
+}
+
+fn median(runs: &[Run], of: fn(&Run) -> f64) -> f64 {
+    middle(runs.iter().map(of).collect())
+}
+
+fn middle(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn armed(path: &Path) -> Outcome<Target> {
+    let roots = Roots::real();
+    let device = inspect(path, &roots)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let is_file = device.transport == Transport::File;
+    let confirmation = if is_file { name } else { device.confirmation().to_owned() };
+    let consent = Consent::Destroy { confirmation: Some(confirmation) };
+    Ok(arm(&device, &consent, &[], &roots)?)
+}
+
+fn new_engine(path: &Path, backend: Option<Backend>) -> Outcome<Uring> {
+    let options = UringOptions { backend, ..UringOptions::default() };
+    Ok(Uring::new(armed(path)?, Stop::default(), options)?)
+}
+
+fn stimulus(pattern: &str, depth: u32, until: Until) -> Outcome<Stimulus> {
+    Ok(Stimulus {
+        streams: pattern.parse::<AccessPattern>()?.streams(),
+        zones: Vec::new(),
+        demand: Demand::new(1, depth),
+        active_range: ActiveRange { start: Bytes(0), length: SIZE },
+        data_pattern: DataPattern::RandomUnique,
+        pace: Pace::Closed,
+        ramp: Nanos::ZERO,
+        until,
+        seed: u64::from(std::process::id()),
+        verify: false,
+    })
+}
+
+fn fill(path: &Path) -> Outcome<()> {
+    let writes = stimulus("SEQ 128K W", 4, Until::bytes(SIZE))?;
+    let step = Step::alone(Place::new("fill", 0, 1, "fill"), writes);
+    new_engine(path, None)?.apply(&step, &Start::default(), &mut |_| {})?;
+    Ok(())
+}
+
+fn run_engine(path: &Path, forced: Option<Backend>, point: &Point) -> Outcome<Run> {
+    let pattern = if point.write { "RND 4K W" } else { "RND 4K R" };
+    let wanted = stimulus(pattern, point.depth, Until::time(Nanos::from_secs(SECONDS)))?;
+    let step = Step::alone(Place::new("bench", 0, 1, pattern), wanted);
+    let done = new_engine(path, forced)?.apply(&step, &Start::default(), &mut |_| {})?;
+    let tally = done.direction(if point.write { Op::Write } else { Op::Read });
+    let cpu = done.cpu.ok_or("the engine measured no processor time")?;
+    Ok(Run {
+        iops: done.iops().unwrap_or(0.0),
+        user_ns: cpu.user.0 as f64 / tally.ios as f64,
+        system_ns: cpu.system.0 as f64 / tally.ios as f64,
+        mean_ns: tally.response_sum.0 as f64 / tally.ios as f64,
+    })
+}
+
+fn run_fio(path: &Path, point: &Point) -> Outcome<Run> {
+    let rw = if point.write { "randwrite" } else { "randread" };
+    let output = Command::new("fio")
+        .args(["--name=bench", "--bs=4k", "--ioengine=io_uring", "--fixedbufs=1"])
+        .args(["--registerfiles=1", "--nonvectored=1", "--norandommap=1", "--randrepeat=0"])
+        .args(["--thread", "--direct=1", "--group_reporting", "--time_based", "--invalidate=0"])
+        .args(["--output-format=json", &format!("--runtime={SECONDS}"), &format!("--rw={rw}")])
+        .args([&format!("--iodepth={}", point.depth), &format!("--size={}", SIZE.0)])
+        .arg(format!("--filename={}", path.display()))
+        .output()?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
+    }
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+    let entry = &report["jobs"][0];
+    let direction = &entry[if point.write { "write" } else { "read" }];
+    let number = |value: &serde_json::Value| value.as_f64().unwrap_or(f64::NAN);
+    let ios = number(&direction["total_ios"]);
+    let percent_ns = number(&entry["job_runtime"]) * 1e6 / 100.0;
+    Ok(Run {
+        iops: number(&direction["iops"]),
+        user_ns: number(&entry["usr_cpu"]) * percent_ns / ios,
+        system_ns: number(&entry["sys_cpu"]) * percent_ns / ios,
+        mean_ns: number(&direction["lat_ns"]["mean"]),
+    })
+}
+
+/// Binds this thread, and all that it starts, to the last processor or to all.
+fn pin(pinned: bool) -> Outcome<()> {
+    let count = std::thread::available_parallelism()?.get().max(last_processor() + 1);
+    // SAFETY: all-zero is an empty set; the set is valid for both calls.
+    let bound = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        (0..count)
+            .filter(|cpu| !pinned || *cpu == last_processor())
+            .for_each(|cpu| libc::CPU_SET(cpu, &mut set));
+        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set)
+    };
+    if bound == 0 { Ok(()) } else { Err(io::Error::last_os_error().into()) }
+}
+
+fn last_processor() -> usize {
+    // SAFETY: asks for one number.
+    let online = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
+    usize::try_from(online).unwrap_or(1).saturating_sub(1)
+}
+
+/// A file in a tmpfs of its own.
+struct MemoryFile {
+    path: PathBuf,
+    directory: tempfile::TempDir,
+}
+
+impl MemoryFile {
+    fn new() -> Outcome<MemoryFile> {
+        let directory = tempfile::tempdir()?;
+        command("mount", &["-t", "tmpfs", "none", &directory.path().to_string_lossy()])?;
+        let path = directory.path().join("file");
+        fs::File::create(&path)?.set_len(SIZE.0)?;
+        Ok(MemoryFile { path, directory })
+    }
+}
+
+impl Drop for MemoryFile {
+    fn drop(&mut self) {
+        let place = self.directory.path().to_string_lossy().into_owned();
+        let _ = command("umount", &["--lazy", &place]);
+    }
+}
+
+/// A loop device on a file.
+struct LoopDevice {
+    path: PathBuf,
+}
+
+impl LoopDevice {
+    fn new(file: &Path) -> Outcome<LoopDevice> {
+        let name = command("losetup", &["--find", "--show", &file.to_string_lossy()])?;
+        Ok(LoopDevice { path: PathBuf::from(name.trim()) })
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        let _ = command("losetup", &["--detach", &self.path.to_string_lossy()]);
+    }
+}
+
+/// A compressed block device in memory.
+struct Zram {
+    number: String,
+    path: PathBuf,
+}
+
+impl Zram {
+    fn new() -> Outcome<Zram> {
+        let number = fs::read_to_string("/sys/class/zram-control/hot_add")?.trim().to_owned();
+        fs::write(format!("/sys/block/zram{number}/disksize"), SIZE.0.to_string())?;
+        Ok(Zram { path: PathBuf::from(format!("/dev/zram{number}")), number })
+    }
+}
+
+impl Drop for Zram {
+    fn drop(&mut self) {
+        let _ = fs::write(format!("/sys/block/zram{}/reset", self.number), "1");
+        let _ = fs::write("/sys/class/zram-control/hot_remove", &self.number);
+    }
+}
+
+fn command(program: &str, arguments: &[&str]) -> Outcome<String> {
+    let output = Command::new(program).args(arguments).output()?;
+    if !output.status.success() {
+        return Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr)).into());
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}
