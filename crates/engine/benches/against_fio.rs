@@ -9,6 +9,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 use std::{fs, io};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::stimulus::{ActiveRange, DataPattern, Pace, Until};
@@ -274,9 +275,19 @@ impl Zram {
 }
 
 impl Drop for Zram {
+    /// fio's rings are taken down in the background and hold the device a while.
     fn drop(&mut self) {
-        let _ = fs::write(format!("/sys/block/zram{}/reset", self.number), "1");
-        let _ = fs::write("/sys/class/zram-control/hot_remove", &self.number);
+        for _ in 0..100 {
+            let reset = fs::write(format!("/sys/block/zram{}/reset", self.number), "1");
+            if reset
+                .and_then(|()| fs::write("/sys/class/zram-control/hot_remove", &self.number))
+                .is_ok()
+            {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        println!("zram{} is still in use; remove it by hand", self.number);
     }
 }
 

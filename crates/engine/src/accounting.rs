@@ -39,6 +39,11 @@ impl Account {
         }
     }
 
+    /// Bytes of memory that an account of this many streams takes.
+    pub fn memory(streams: usize) -> u64 {
+        (streams * FineHistogram::LEN * size_of::<u32>()) as u64
+    }
+
     /// Counts one I/O of `stream` that took `response_ns`.
     #[inline(always)]
     pub fn count(&mut self, stream: u32, response_ns: u64) {

@@ -1,5 +1,6 @@
 //! The engine against real files and loop devices, with the kernel's own
 //! counters as the judge. Loop devices need root; without it those tests skip.
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test fails by panicking")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::{BTreeMap, HashSet};
@@ -686,7 +687,8 @@ fn what_cannot_be_done_is_refused_beforehand() {
         engine.refuse(&alone_step(wanted)).unwrap_or_default()
     };
     assert_eq!(refusal(&|_| {}), "");
-    let cases: [(&str, &dyn Fn(&mut Stimulus)); 12] = [
+    type Change<'c> = &'c dyn Fn(&mut Stimulus);
+    let cases: [(&str, Change<'_>); 12] = [
         ("beyond", &|s| s.active_range.start = Bytes(4096)),
         ("beyond", &|s| s.active_range.start = Bytes(u64::MAX)),
         ("multiples of", &|s| s.streams[0].size = Bytes(1000)),

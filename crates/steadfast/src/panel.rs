@@ -183,7 +183,7 @@ fn phase_line(place: &Place, forecast: &Forecast) -> String {
     match place.round {
         0 => format!("{:<8} {}  {}", place.phase, place.label, forecast.preconditioned()),
         round => format!(
-            "rounds   round {round} of {} to {}, step {} of {}: {}",
+            "rounds   round {round} ({} at least, {} at most), step {} of {}: {}",
             forecast.best.rounds(),
             forecast.worst.rounds(),
             place.point,
@@ -317,13 +317,16 @@ impl Forecast {
     }
 
     fn rest(&self, plan: &Plan) -> f64 {
-        plan.steps
-            .iter()
-            .filter(|s| s.round > 0)
-            .skip(self.finished_steps)
-            .filter_map(|s| s.time)
-            .map(Nanos::as_secs_f64)
-            .sum()
+        let steps = plan.steps.iter().filter(|s| s.round > 0);
+        let planned = steps.clone().count();
+        // Beyond the best case, the end of the round under way is the next chance.
+        let done = match self.finished_steps {
+            done if done < planned => done,
+            done => {
+                planned - (self.steps_in_round - done % self.steps_in_round.max(1)).min(planned)
+            }
+        };
+        steps.skip(done).filter_map(|s| s.time).map(Nanos::as_secs_f64).sum()
     }
 
     fn left(&self) -> String {

@@ -20,7 +20,7 @@ pub enum Named {
     /// A simulated drive.
     Simulated(&'static DriveSpec),
     /// A block device or a file.
-    Real(Device),
+    Real(Box<Device>),
 }
 
 /// Finds what was named. A file that is not there is created when its size is given.
@@ -32,7 +32,7 @@ pub fn find(name: &str, size: Option<Bytes>) -> anyhow::Result<Named> {
     if let Some(size) = size {
         steadfast_host::create_scratch(path, size)?;
     }
-    Ok(Named::Real(steadfast_host::inspect(path, &Roots::real())?))
+    Ok(Named::Real(Box::new(steadfast_host::inspect(path, &Roots::real())?)))
 }
 
 /// Finds what was named without creating anything: a file that is not there is

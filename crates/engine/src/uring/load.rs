@@ -12,7 +12,7 @@ use super::shared::{Budget, CpuSum, Failure, LocatedFault, Shared};
 use super::threads::BlockingQueue;
 use super::verify::{Checker, WrittenSectors};
 use super::worker::{Transfers, Worker};
-use crate::accounting::Meter;
+use crate::accounting::{Account, Meter};
 use crate::draw::{DrawPlan, Drawer};
 use crate::{Start, Stop};
 use std::io;
@@ -76,7 +76,7 @@ pub(super) fn shape(stimulus: &Stimulus, backend: Backend) -> (u32, u32) {
     }
 }
 
-/// Bytes of memory that a load's transfers take.
+/// Bytes of memory that a load's transfers and accounts take.
 pub(super) fn transfer_memory(stimulus: &Stimulus, backend: Backend, alignment: u32) -> u64 {
     let (threads, depth) = shape(stimulus, backend);
     let read = u64::from(largest(stimulus, Op::Read)).next_multiple_of(4096) * u64::from(depth);
@@ -84,7 +84,8 @@ pub(super) fn transfer_memory(stimulus: &Stimulus, backend: Backend, alignment: 
         0 => 0,
         largest => WriteShape { depth, largest, alignment }.total(),
     };
-    (read + write).saturating_mul(u64::from(threads))
+    let accounts = 2 * Account::memory(stimulus.streams.len());
+    (read + write + accounts).saturating_mul(u64::from(threads))
 }
 
 /// A load whose threads run.

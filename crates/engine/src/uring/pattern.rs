@@ -293,20 +293,20 @@ impl Writer {
     #[inline(always)]
     fn stamp(&mut self, start: usize, sector: u64, size: u32) {
         let pool = self.first + (start / SECTOR) as u64;
+        // A copy, so that the compiler keeps it in registers across the stores.
+        let (key, sequence) = (self.key, self.sequence);
         for index in 0..u64::from(size) / SECTOR as u64 {
-            let stamp =
-                Stamp { sector: sector + index, sequence: self.sequence, pool: pool + index };
-            self.seal(start + index as usize * SECTOR, stamp);
+            let stamp = Stamp { sector: sector + index, sequence, pool: pool + index };
+            self.put(start + index as usize * SECTOR, key.seal(stamp));
         }
     }
 
     #[inline(always)]
-    fn seal(&mut self, at: usize, stamp: Stamp) {
-        let words = self.key.seal(stamp).map(u64::to_le);
+    fn put(&mut self, at: usize, words: [u64; 4]) {
         let place = self.arena.at(at).cast::<[u64; 4]>();
         // SAFETY: `at` is a sector of the arena, so 32 bytes fit; it is aligned
         // to 512 bytes. The slot's last write has completed.
-        unsafe { place.write(words) };
+        unsafe { place.write(words.map(u64::to_le)) };
     }
 
     /// Stamps block by block; a duplicate carries a stamp that names nothing,
@@ -320,7 +320,7 @@ impl Writer {
                 for index in 0..u64::from(length) / SECTOR as u64 {
                     let pool = pool + from + index;
                     let nowhere = Stamp { sector: u64::MAX, sequence: 0, pool };
-                    self.seal(at + index as usize * SECTOR, nowhere);
+                    self.put(at + index as usize * SECTOR, self.key.seal(nowhere));
                 }
             } else {
                 self.stamp(at, sector + from, length);

@@ -30,8 +30,7 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<Outcome> {
     };
     let named = target::find(&arguments.target, arguments.size)?;
     let stop = target::stop_on_signals()?;
-    let keep = std::env::current_dir()?;
-    let mut rig = target::rig(&named, &consent, &[keep], arguments.seed, &stop)?;
+    let mut rig = target::rig(&named, &consent, &[], arguments.seed, &stop)?;
     let step = step(arguments, rig.device());
     if let Some(why) = rig.refuse(&step) {
         bail!("{}: {why}", arguments.target);

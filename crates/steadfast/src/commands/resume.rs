@@ -62,7 +62,7 @@ fn find_again(settings: &RunSettings) -> anyhow::Result<Named> {
     if device.is_simulated() {
         return target::find(&device.path, None);
     }
-    Ok(Named::Real(steadfast_host::find_again(device, &Roots::real())?))
+    Ok(Named::Real(Box::new(steadfast_host::find_again(device, &Roots::real())?)))
 }
 
 fn amendment(

@@ -64,6 +64,35 @@ fn a_device_too_small_or_a_size_too_large_is_refused() {
 }
 
 #[test]
+fn sizes_that_no_sector_divides_are_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    refuse(
+        here,
+        &["measure", "RND 700B R", "--target", "f.bin", "--size", "64MiB", "--time", "1s"],
+        &["700"],
+    );
+    refuse(here, &["run", "iops", "--target", "g.bin", "--size", "100000001"], &["g.bin", "512"]);
+    assert!(!here.join("g.bin").exists());
+}
+
+#[test]
+fn without_permission_the_device_is_refused() {
+    let test = "without_permission_the_device_is_refused";
+    let Some(device) = LoopDevice::new(test, 128) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let mut command = super::scratch::steadfast();
+    std::os::unix::process::CommandExt::uid(&mut command, 65534);
+    let arguments = ["measure", "RND 4K R", "--target", &device.path, "--time", "1s"];
+    let Ok(output) = command.current_dir(scratch.path()).args(arguments).output() else {
+        return skip(test, "the program cannot be started as another user");
+    };
+    let text = super::scratch::stderr(&output);
+    assert_eq!(super::scratch::code(&output), 1, "{text}");
+    assert!(text.contains(&device.path) && text.to_lowercase().contains("permission"), "{text}");
+}
+
+#[test]
 fn an_existing_run_directory_is_never_written_into() {
     let scratch = tempfile::tempdir().unwrap();
     std::fs::create_dir(scratch.path().join("run")).unwrap();

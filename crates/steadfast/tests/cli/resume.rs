@@ -1,6 +1,6 @@
 //! Runs killed at random moments.
 
-use super::scratch::{code, is_root, run_in, skip, stderr, stdout, steadfast};
+use super::scratch::{LoopDevice, code, is_root, run_in, skip, stderr, stdout, steadfast};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -178,4 +178,47 @@ fn a_full_disk_halts_the_run_resumably() {
     assert!(said.contains("No space left") && said.contains("resume"), "{said}");
     assert!(read.unwrap() > 2, "what was finished is there");
     assert!(matches!(resumed, 0 | 3), "{text}");
+}
+
+/// The loop device of this name is over another file now: resume refuses it.
+#[test]
+fn another_device_under_the_same_name_is_refused() {
+    let test = "another_device_under_the_same_name_is_refused";
+    let Some(device) = LoopDevice::new(test, 128) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let arguments = [
+        "run",
+        "iops",
+        "--profile",
+        "quick",
+        "--step-time",
+        "60s",
+        "--target",
+        &device.path,
+        "--yes-destroy",
+        device.name(),
+        "--out",
+        "run",
+    ];
+    let child = steadfast()
+        .current_dir(scratch.path())
+        .args(arguments)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(2000));
+    // SAFETY: kill takes any pid and signal; the child is ours and not yet reaped.
+    unsafe { libc::kill(i32::try_from(child.id()).unwrap(), libc::SIGTERM) };
+    assert_eq!(code(&child.wait_with_output().unwrap()), 4);
+    let other = tempfile::NamedTempFile::new().unwrap();
+    other.as_file().set_len(128 << 20).unwrap();
+    let losetup = |arguments: &[&str]| {
+        Command::new("losetup").args(arguments).status().is_ok_and(|status| status.success())
+    };
+    assert!(losetup(&["--detach", &device.path]));
+    assert!(losetup(&[&device.path, other.path().to_str().unwrap()]));
+    let output = run_in(scratch.path(), &["resume", "run"]);
+    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    assert!(stderr(&output).contains(device.name()), "{}", stderr(&output));
 }
