@@ -253,10 +253,10 @@ fn open(device: Device, access: Access, roots: &Roots) -> Result<Target, Refusal
     })
 }
 
-/// Looks again for half a second until the answer is good: udev's programs and
+/// Looks again for two seconds until the answer is good: udev's programs and
 /// `losetup` take a device for a moment whenever it changes, and let go.
 fn patiently<T>(look: impl Fn() -> T, is_good: impl Fn(&T) -> bool) -> T {
-    for _ in 0..10 {
+    for _ in 0..40 {
         let seen = look();
         if is_good(&seen) {
             return seen;

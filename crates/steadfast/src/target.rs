@@ -30,6 +30,7 @@ pub fn find(name: &str, size: Option<Bytes>) -> anyhow::Result<Named> {
     }
     let path = Path::new(name);
     if let Some(size) = size {
+        check_size(name, size)?;
         steadfast_host::create_scratch(path, size)?;
     }
     Ok(Named::Real(Box::new(steadfast_host::inspect(path, &Roots::real())?)))
@@ -42,9 +43,20 @@ pub fn foresee(name: &str, size: Option<Bytes>) -> anyhow::Result<Device> {
         (Some(drive), _) => {
             Ok(SimulatedSsd::new(simulated(drive)?, 1, Stop::default()).device().clone())
         }
-        (None, Some(size)) if !Path::new(name).exists() => Ok(future_file(name, size)),
+        (None, Some(size)) if !Path::new(name).exists() => {
+            check_size(name, size)?;
+            Ok(future_file(name, size))
+        }
         _ => Ok(steadfast_host::inspect(Path::new(name), &Roots::real())?),
     }
+}
+
+/// A drive is a whole number of sectors.
+fn check_size(name: &str, size: Bytes) -> anyhow::Result<()> {
+    if size.0.is_multiple_of(512) {
+        return Ok(());
+    }
+    bail!("{name}: a size of {} bytes is not a multiple of the sector size, 512", size.0)
 }
 
 fn future_file(name: &str, size: Bytes) -> Device {
