@@ -25,7 +25,7 @@ check: tools
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 
 bench: tools
-	cargo bench --locked -p steadfast-engine
+	cargo bench --locked -p steadfast-engine --bench against_fio
 
 clean:
 	cargo clean
