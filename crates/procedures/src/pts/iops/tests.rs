@@ -2,9 +2,7 @@ use super::*;
 use std::collections::BTreeMap;
 use steadfast_domain::measurement::StreamTally;
 use steadfast_domain::record::RECORD_VERSION;
-use steadfast_domain::{
-    Entry, FineHistogram, Gap, Load, Measurement, Note, Outcome, Purge, PurgeMethod, Tally,
-};
+use steadfast_domain::{Entry, Gap, Load, Measurement, Note, Outcome, Purge, PurgeMethod, Tally};
 
 const GEOMETRY: Geometry = Geometry { capacity: Bytes::gib(1), logical_sector: 512 };
 
@@ -307,5 +305,4 @@ fn an_empty_and_an_unfinished_record_are_studied_without_invention() {
     assert!(findings.verdict.unwrap().window.is_none());
     let text = serde_json::to_string(&findings.summary).unwrap();
     assert!(text.contains("missing") && !text.contains("\"value\":0.0"));
-    let _ = FineHistogram::default();
 }
