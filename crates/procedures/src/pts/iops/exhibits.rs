@@ -104,8 +104,14 @@ fn summary(iops: &Iops, results: &Results) -> Vec<Exhibit> {
 
 /// The tracking variables against their limits.
 fn tracking_table(results: &Results) -> Table {
-    let columns =
-        ["Average IOPS", "Data excursion", "allowed", "Slope excursion", "allowed", "Steady"];
+    let columns = [
+        "Average IOPS",
+        "Data excursion",
+        "Data allowed",
+        "Slope excursion",
+        "Slope allowed",
+        "Steady",
+    ];
     let rows = results
         .verdict
         .tracks
