@@ -110,6 +110,10 @@ pub struct Findings {
     pub chapters: Vec<Page>,
     /// Tables too long to print: they go into CSV files only.
     pub long_tables: Vec<Table>,
+    /// The findings of the procedures that a suite is made of, in order; each
+    /// has its own form pages and chapters.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Findings>,
 }
 
 /// A page of the form, or a chapter.
@@ -219,10 +223,52 @@ pub struct Plot {
     pub kind: PlotKind,
     /// The horizontal axis.
     pub x: Axis,
-    /// The vertical axis.
+    /// The vertical axis, on the left.
     pub y: Axis,
+    /// A second vertical axis, on the right.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub y_right: Option<Axis>,
     /// What is drawn.
     pub series: Vec<Series>,
+    /// Vertical lines with a label at their head.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub markers: Vec<Marker>,
+}
+
+impl Plot {
+    /// A drawing with one vertical axis and no markers.
+    pub fn new(kind: PlotKind, id: &str, title: &str, x: Axis, y: Axis) -> Self {
+        Plot {
+            id: id.to_owned(),
+            title: title.to_owned(),
+            caption: String::new(),
+            kind,
+            x,
+            y,
+            y_right: None,
+            series: Vec::new(),
+            markers: Vec::new(),
+        }
+    }
+    /// With a sentence under it.
+    pub fn caption(mut self, caption: impl Into<String>) -> Self {
+        self.caption = caption.into();
+        self
+    }
+    /// With another series.
+    pub fn with(mut self, series: Series) -> Self {
+        self.series.push(series);
+        self
+    }
+}
+
+/// A vertical line at a value of the x axis: a percentile, an event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Marker {
+    /// Where.
+    pub x: f64,
+    /// What it marks.
+    pub label: String,
 }
 
 /// Kinds of drawing.
@@ -234,6 +280,17 @@ pub enum PlotKind {
     /// Columns in perspective: one row of columns per series, one column per
     /// category of the x axis.
     Columns3d,
+    /// Points alone.
+    Scatter,
+    /// Filled steps: a count over each bin, which reaches from its x to the
+    /// next point's. Series on the right axis are lines.
+    Histogram,
+    /// Columns on top of one another, one stack per x: shares and streams over
+    /// time. Series on the right axis are lines.
+    Stacked,
+    /// A grid of shades: one row of cells per series, from below, one cell per
+    /// x; y is the value that is shaded.
+    HeatMap,
 }
 
 /// An axis.
@@ -243,6 +300,13 @@ pub struct Axis {
     pub label: String,
     /// How values are spread along it.
     pub scale: Scale,
+}
+
+impl Axis {
+    /// An axis.
+    pub fn new(label: &str, scale: Scale) -> Self {
+        Axis { label: label.to_owned(), scale }
+    }
 }
 
 /// How values are spread along an axis.
@@ -288,4 +352,19 @@ pub struct Series {
     pub stroke: Stroke,
     /// x and y; a missing y breaks the line.
     pub points: Vec<(f64, Option<f64>)>,
+    /// Drawn against the axis on the right.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub right: bool,
+}
+
+impl Series {
+    /// A series drawn against the axis on the left.
+    pub fn new(name: impl Into<String>, stroke: Stroke, points: Vec<(f64, Option<f64>)>) -> Self {
+        Series { name: name.into(), stroke, points, right: false }
+    }
+    /// The same against the axis on the right.
+    pub fn on_right(mut self) -> Self {
+        self.right = true;
+        self
+    }
 }

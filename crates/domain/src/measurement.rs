@@ -163,8 +163,64 @@ pub struct KernelCounters {
     pub write_bytes: Bytes,
 }
 
+/// What the processors of the whole host did during the step: shares of their
+/// time, 0 to 1, all processors together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostCpu {
+    /// In user space.
+    pub user: f64,
+    /// In the kernel, interrupts included.
+    pub system: f64,
+    /// Idle with I/O outstanding.
+    pub io_wait: f64,
+    /// Taken by the hypervisor.
+    pub steal: f64,
+}
+
+/// What the device's own logs counted during the step (NVMe SMART and OCP
+/// logs, ATA and SCSI statistics). `None` where the device does not tell.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LogDelta {
+    /// Bytes that the device says the host wrote.
+    pub host_written: Option<Bytes>,
+    /// Bytes written to the flash.
+    pub nand_written: Option<Bytes>,
+    /// Media and data integrity errors.
+    pub media_errors: Option<u64>,
+    /// Times that the device throttled because of its temperature.
+    pub throttle_events: Option<u64>,
+    /// Seconds spent throttled or above a temperature limit.
+    pub throttle_seconds: Option<u64>,
+    /// NVMe critical warning bits at the end of the step.
+    pub critical_warning: Option<u8>,
+}
+
+/// What was sensed around a step: the optional secondary metrics and the
+/// evidence for limits that are not the device's.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Sensed {
+    /// Device temperature at the end, in degrees Celsius.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature_celsius: Option<f64>,
+    /// Mean power during the step, in milliwatts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub power_milliwatts: Option<f64>,
+    /// All processors of the host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_cpu: Option<HostCpu>,
+    /// Processor time of the busiest load thread as a share of the measured
+    /// time, 0 to 1: near 1, the host and not the device set the pace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub busiest_thread: Option<f64>,
+    /// The device's own logs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log: Option<LogDelta>,
+}
+
 /// What a step did.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     /// Wall-clock time at its beginning, in milliseconds since 1970 (UTC);
     /// virtual on a simulated device.
@@ -202,9 +258,9 @@ pub struct Measurement {
     /// Flash bytes written per host byte written, where the device tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_amplification: Option<f64>,
-    /// Device temperature at the end, in degrees Celsius.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub temperature_celsius: Option<f64>,
+    /// Temperature, power, processors, device logs.
+    #[serde(default)]
+    pub sensed: Sensed,
 }
 
 impl Measurement {

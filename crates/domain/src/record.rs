@@ -33,6 +33,8 @@ pub enum Note {
     Verdict(Verdict),
     /// Something to be disclosed.
     Caveat(Caveat),
+    /// A procedure of a suite begins: its name.
+    Part(String),
     /// A choice made from measured values: what, and which.
     Chosen {
         /// What was chosen.
@@ -40,6 +42,36 @@ pub enum Note {
         /// The choice.
         value: String,
     },
+}
+
+/// How a thing stands that can spoil a measurement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CheckState {
+    /// As it should be.
+    Good,
+    /// Nothing could be found out, or it does not apply here.
+    Unknown,
+    /// It can disturb the numbers.
+    Attention,
+    /// The numbers would not be the device's.
+    Bad,
+}
+
+/// One thing that was looked at before a run: link, governor, timers, wear, ...
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Check {
+    /// A short name, stable across versions: `pcie-link`.
+    pub id: String,
+    /// What was looked at: `PCIe link`.
+    pub subject: String,
+    /// How it stands.
+    pub state: CheckState,
+    /// What was found, with the numbers.
+    pub found: String,
+    /// What to do about it; empty where nothing is to be done.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub advice: String,
 }
 
 /// A host setting that was changed: journalled before the change.
@@ -68,6 +100,8 @@ pub enum Entry {
         /// The host, as found this time.
         host: Box<Host>,
     },
+    /// Host and device were looked over before the run touched anything.
+    Examined(Vec<Check>),
     /// The settings were amended.
     Amended(Amendment),
     /// A host setting is about to be changed.
@@ -152,6 +186,13 @@ impl Record {
     pub fn conditions(&self) -> Option<(&Conditions, &Conditions)> {
         self.entries.iter().rev().find_map(|entry| match entry {
             Entry::Settled { wanted, got } => Some((wanted, got)),
+            _ => None,
+        })
+    }
+    /// The last examination of host and device.
+    pub fn checks(&self) -> Option<&[Check]> {
+        self.entries.iter().rev().find_map(|entry| match entry {
+            Entry::Examined(checks) => Some(checks.as_slice()),
             _ => None,
         })
     }

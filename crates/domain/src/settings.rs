@@ -36,16 +36,24 @@ pub enum Profile {
     Quick,
 }
 
-/// How the rounds end.
+/// How the rounds, or a saturation, end. Written `rounds`, `post-25`, `btw`,
+/// `time:6h`, `bytes:8TB`, `fills:4`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(try_from = "String", into = "String")]
 pub enum SteadyStateMethod {
     /// Stop at the first window that meets the criteria.
     #[default]
     Rounds,
     /// Run 25 rounds and judge every window afterwards.
-    #[serde(rename = "post-25")]
     Post25,
+    /// Five one-minute measurements with writes between them meet the criteria.
+    Btw,
+    /// Pseudo steady state: after this much time.
+    Time(Nanos),
+    /// Pseudo steady state: after this many bytes written.
+    Bytes(Bytes),
+    /// Pseudo steady state: after the user capacity was written this often.
+    Fills(u32),
 }
 
 /// What a user chose. `None` takes the profile's and class's value.
@@ -81,6 +89,10 @@ pub struct Settings {
     /// Read-back comparison.
     #[serde(default)]
     pub verify: bool,
+    /// Parameters that only some procedures have, by name, as the user wrote
+    /// them: `workload`, `mix`, `pre-write`, ...
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, String>,
     /// The command line that began the run.
     #[serde(default)]
     pub command: String,
@@ -105,6 +117,7 @@ impl Settings {
             data_pattern: DataPattern::default(),
             seed,
             verify: false,
+            parameters: BTreeMap::new(),
             command: String::new(),
             meta: BTreeMap::new(),
         }
@@ -169,5 +182,71 @@ names!(Class, "class", "enterprise, client",
 names!(Profile, "profile", "pts-2.0, pts-1.1, tkperf, quick",
     "pts-2.0" => Profile::Pts20, "pts-1.1" => Profile::Pts11,
     "tkperf" => Profile::Tkperf, "quick" => Profile::Quick);
-names!(SteadyStateMethod, "steady-state method", "rounds, post-25",
-    "rounds" => SteadyStateMethod::Rounds, "post-25" => SteadyStateMethod::Post25);
+
+impl fmt::Display for SteadyStateMethod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SteadyStateMethod::Rounds => f.write_str("rounds"),
+            SteadyStateMethod::Post25 => f.write_str("post-25"),
+            SteadyStateMethod::Btw => f.write_str("btw"),
+            SteadyStateMethod::Time(time) => write!(f, "time:{}s", time.as_secs_f64()),
+            SteadyStateMethod::Bytes(bytes) => write!(f, "bytes:{}B", bytes.0),
+            SteadyStateMethod::Fills(fills) => write!(f, "fills:{fills}"),
+        }
+    }
+}
+
+impl FromStr for SteadyStateMethod {
+    type Err = UnknownName;
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        let unknown = || UnknownName {
+            kind: "steady-state method",
+            given: text.to_owned(),
+            choices: "rounds, post-25, btw, time:6h, bytes:8TB, fills:4",
+        };
+        let parsed = match text.split_once(':') {
+            None => match text {
+                "rounds" => Some(SteadyStateMethod::Rounds),
+                "post-25" => Some(SteadyStateMethod::Post25),
+                "btw" => Some(SteadyStateMethod::Btw),
+                _ => None,
+            },
+            Some(("time", time)) => time.parse().ok().map(SteadyStateMethod::Time),
+            Some(("bytes", bytes)) => bytes.parse().ok().map(SteadyStateMethod::Bytes),
+            Some(("fills", fills)) => {
+                fills.parse().ok().filter(|fills| *fills > 0).map(SteadyStateMethod::Fills)
+            }
+            Some(_) => None,
+        };
+        parsed.ok_or_else(unknown)
+    }
+}
+
+impl TryFrom<String> for SteadyStateMethod {
+    type Error = UnknownName;
+    fn try_from(text: String) -> Result<Self, UnknownName> {
+        text.parse()
+    }
+}
+
+impl From<SteadyStateMethod> for String {
+    fn from(method: SteadyStateMethod) -> String {
+        method.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_steady_state_method_reads_back_as_it_was_written() {
+        for text in ["rounds", "post-25", "btw", "time:6h", "time:90s", "bytes:8TB", "fills:4"] {
+            let method: SteadyStateMethod = text.parse().unwrap();
+            assert_eq!(method.to_string().parse(), Ok(method), "{text}");
+        }
+        for text in ["", "time:", "time:x", "bytes:-1", "fills:0", "fills:1.5", "round"] {
+            assert!(text.parse::<SteadyStateMethod>().is_err(), "{text}");
+        }
+    }
+}

@@ -15,7 +15,7 @@ use steadfast_domain::findings::{Plot, PlotKind};
 /// A plot as a complete SVG document.
 pub fn svg(plot: &Plot) -> String {
     match plot.kind {
-        PlotKind::Lines => lines::draw(plot),
         PlotKind::Columns3d => columns::draw(plot),
+        _ => lines::draw(plot),
     }
 }

@@ -59,6 +59,7 @@ fn matrix(kind: PlotKind) -> Plot {
         .enumerate()
         .map(|(mix, name)| Series {
             name: (*name).to_owned(),
+            right: false,
             stroke: Stroke::Measured,
             points: (0..SIZES.len())
                 .map(|size| {
@@ -69,8 +70,8 @@ fn matrix(kind: PlotKind) -> Plot {
         })
         .collect();
     let (x, y) = match kind {
-        PlotKind::Lines => (Scale::Log2, Scale::Log10),
         PlotKind::Columns3d => (Scale::Categories(names()), Scale::Linear),
+        _ => (Scale::Log2, Scale::Log10),
     };
     Plot {
         id: "matrix".into(),
@@ -80,6 +81,8 @@ fn matrix(kind: PlotKind) -> Plot {
         x: axis("Block size (KiB)", x),
         y: axis("IOPS", y),
         series,
+        y_right: None,
+        markers: Vec::new(),
     }
 }
 
@@ -89,6 +92,7 @@ fn convergence() -> Plot {
         .zip(IOPS)
         .map(|(size, values)| Series {
             name: format!("RND {size}K W"),
+            right: false,
             stroke: Stroke::Measured,
             points: (1..=7)
                 .map(|round| {
@@ -106,6 +110,8 @@ fn convergence() -> Plot {
         x: axis("Round", Scale::Integers),
         y: axis("IOPS", Scale::Log10),
         series,
+        y_right: None,
+        markers: Vec::new(),
     }
 }
 
@@ -113,12 +119,14 @@ fn window() -> Plot {
     let values = [20525.0, 20354.0, 19911.0, 20602.0, 19805.0];
     let level = |name: &str, stroke, level: f64| Series {
         name: name.into(),
+        right: false,
         stroke,
         points: vec![(0.0, Some(level)), (4.0, Some(level))],
     };
     let series = vec![
         Series {
             name: "RND 4K W".into(),
+            right: false,
             stroke: Stroke::Measured,
             points: (0..5).map(|r| (f64::from(r), Some(values[r as usize]))).collect(),
         },
@@ -127,6 +135,7 @@ fn window() -> Plot {
         level("90 % average", Stroke::Limit, 18215.5),
         Series {
             name: "Slope (best linear fit)".into(),
+            right: false,
             stroke: Stroke::Fit,
             points: vec![(0.0, Some(20477.8)), (4.0, Some(20001.0))],
         },
@@ -139,6 +148,8 @@ fn window() -> Plot {
         x: axis("Round", Scale::Integers),
         y: axis("IOPS", Scale::LinearFitted),
         series,
+        y_right: None,
+        markers: Vec::new(),
     }
 }
 
@@ -211,6 +222,7 @@ fn findings(simulated: bool) -> Findings {
             ],
         )],
         long_tables: vec![Table { id: "steps".into(), ..table() }],
+        parts: Vec::new(),
     }
 }
 

@@ -96,7 +96,7 @@ impl Rig for RealRig {
             .zip(after)
             .filter(|_| alone)
             .map(|(before, after)| steadfast_host::counters_since(&before, &after));
-        measurement.temperature_celsius = steadfast_host::temperature(&device, &self.roots);
+        measurement.sensed.temperature_celsius = steadfast_host::temperature(&device, &self.roots);
         Ok(measurement)
     }
 

@@ -115,22 +115,7 @@ fn imagined(stimulus: &Stimulus, iops: u64) -> Measurement {
             StreamTally { op: stream.op, tally }
         })
         .collect();
-    Measurement {
-        began_unix_ms: 0,
-        elapsed,
-        complete: true,
-        streams,
-        unmeasured: Vec::new(),
-        intervals: Vec::new(),
-        cursors: BTreeMap::new(),
-        cpu: None,
-        fault_count: 0,
-        faults: Vec::new(),
-        verification: None,
-        kernel: None,
-        write_amplification: None,
-        temperature_celsius: None,
-    }
+    Measurement { elapsed, complete: true, streams, ..Measurement::default() }
 }
 
 impl Bench for Rehearsal {

@@ -84,22 +84,7 @@ fn measure(step: &Step, start: &Start) -> Measurement {
             tally: Tally { ios, bytes: Bytes(ios * s.size.0), ..Tally::default() },
         })
         .collect();
-    Measurement {
-        began_unix_ms: 0,
-        elapsed,
-        complete,
-        streams,
-        unmeasured: Vec::new(),
-        intervals: Vec::new(),
-        cursors,
-        cpu: None,
-        fault_count: 0,
-        faults: Vec::new(),
-        verification: None,
-        kernel: None,
-        write_amplification: None,
-        temperature_celsius: None,
-    }
+    Measurement { elapsed, complete, streams, cursors, ..Measurement::default() }
 }
 
 impl Rig for MemoryRig<'_> {

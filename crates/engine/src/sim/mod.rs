@@ -33,7 +33,7 @@ use load::{Ground, Pause, RunningLoad, Unmeasured, Window};
 use pace::Pacer;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use steadfast_domain::measurement::Interval;
+use steadfast_domain::measurement::{Interval, Sensed};
 use steadfast_domain::{
     Bytes, Device, Halt, IoStream, Load, Measurement, Nanos, Op, Purge, PurgeMethod, Step,
     Stimulus, Transport, WriteCache,
@@ -263,13 +263,11 @@ impl SimulatedSsd {
             unmeasured: unmeasured.parts(),
             intervals,
             cursors,
-            cpu: None,
             fault_count: window.fault_count,
             faults: window.faults,
-            verification: None,
-            kernel: None,
             write_amplification,
-            temperature_celsius: Some(self.drive.celsius()),
+            sensed: Sensed { temperature_celsius: Some(self.drive.celsius()), ..Sensed::default() },
+            ..Measurement::default()
         }
     }
 

@@ -235,7 +235,7 @@ fn fresh_then_transition_then_steady_then_rested_then_fresh_again() {
     assert!(iops(&transition) > 1.4 * iops(&steady));
     assert!((2_000.0..5_000.0).contains(&iops(&steady)));
     assert!((iops(&still) / iops(&steady) - 1.0).abs() < 0.05);
-    assert!(steady.temperature_celsius > fresh.temperature_celsius);
+    assert!(steady.sensed.temperature_celsius > fresh.sensed.temperature_celsius);
 
     // Of the superblocks, 4 are kept free and about one is only half written.
     let spec = ssd.spec.clone();
@@ -520,7 +520,7 @@ fn print_row(ssd: &mut SimulatedSsd, pattern: &str, demand: &str, time: u64) -> 
         mean_us(&m),
         total.response_max.as_micros_f64(),
         m.write_amplification.map_or("-".to_owned(), |wa| format!("{wa:.2}")),
-        m.temperature_celsius.unwrap(),
+        m.sensed.temperature_celsius.unwrap(),
         total.ios as f64 / begun.elapsed().as_secs_f64() / 1e6
     );
     m.intervals.iter().map(|i| i.iops().unwrap().round()).collect()

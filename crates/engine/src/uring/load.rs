@@ -364,9 +364,7 @@ impl Running {
             fault_count,
             faults: faults.iter().map(located).collect(),
             verification: self.stimulus.verify.then(|| self.shared.findings.take()),
-            kernel: None,
-            write_amplification: None,
-            temperature_celsius: None,
+            ..Measurement::default()
         };
         self.begin = self.turned;
         self.cpu = cpu;

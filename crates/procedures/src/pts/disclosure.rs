@@ -216,8 +216,12 @@ pub fn settings_facts(choices: &Choices<'_>) -> Facts {
     let s = choices.settings;
     let given = |chosen: bool| if chosen { "chosen" } else { "by profile and class" };
     let ending = match s.steady_state {
-        SteadyStateMethod::Rounds => "stop at the first steady window (rounds)",
-        SteadyStateMethod::Post25 => "run all rounds, judge every window afterwards (post-25)",
+        SteadyStateMethod::Rounds => "stop at the first steady window (rounds)".to_owned(),
+        SteadyStateMethod::Post25 => {
+            "run all rounds, judge every window afterwards (post-25)".to_owned()
+        }
+        SteadyStateMethod::Btw => "five measurements with writes between them (btw)".to_owned(),
+        other => format!("pseudo steady state ({other})"),
     };
     let mut rows = vec![
         row_maybe("Command line", Some(s.command.clone())),

@@ -16,7 +16,12 @@ fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("host", vec!["domain"]),
         ("engine", vec!["domain", "host"]),
         ("runner", vec!["domain", "engine", "host"]),
-        ("steadfast", vec!["domain", "procedures", "report", "host", "engine", "runner"]),
+        ("trace", vec!["domain"]),
+        ("capture", vec!["domain"]),
+        (
+            "steadfast",
+            vec!["domain", "procedures", "report", "host", "engine", "runner", "trace", "capture"],
+        ),
     ])
 }
 

@@ -50,6 +50,7 @@ pub fn findings(iops: &Iops, record: &Record, results: &Results) -> Findings {
         form_pages: form_pages(iops, results),
         chapters: chapters(iops, record, results),
         long_tables: vec![every_step(record)],
+        parts: Vec::new(),
     }
 }
 
@@ -187,6 +188,7 @@ fn convergence(iops: &Iops, results: &Results) -> Plot {
         .iter()
         .map(|size| Series {
             name: format!("RND {} W", size.transfer_size()),
+            right: false,
             stroke: Stroke::Measured,
             points: results
                 .rounds
@@ -208,6 +210,8 @@ fn convergence(iops: &Iops, results: &Results) -> Plot {
         x: rounds_axis(),
         y: axis("IOPS", Scale::Log10),
         series,
+        y_right: None,
+        markers: Vec::new(),
     }
 }
 
@@ -224,6 +228,7 @@ fn measurement_window(results: &Results) -> Vec<Exhibit> {
         .iter()
         .map(|track| Series {
             name: track.name.clone(),
+            right: false,
             stroke: Stroke::Measured,
             points: (first..=last)
                 .zip(&track.values)
@@ -244,6 +249,8 @@ fn measurement_window(results: &Results) -> Vec<Exhibit> {
         x: rounds_axis(),
         y: axis("% of window average", Scale::LinearFitted),
         series,
+        y_right: None,
+        markers: Vec::new(),
     };
     vec![Exhibit::Plot(plot), Exhibit::Table(window_values(results, first, last))]
 }
@@ -251,7 +258,7 @@ fn measurement_window(results: &Results) -> Vec<Exhibit> {
 fn level_line(name: &str, stroke: Stroke, rounds: (u32, u32), level: f64) -> Series {
     let points =
         [rounds.0, rounds.1].into_iter().map(|round| (f64::from(round), Some(level))).collect();
-    Series { name: name.to_owned(), stroke, points }
+    Series::new(name, stroke, points)
 }
 
 fn window_values(results: &Results, first: u32, last: u32) -> Table {
@@ -297,11 +304,11 @@ fn window_plot(results: &Results, track: &TrackVerdict) -> Plot {
         })
         .collect();
     let series = vec![
-        Series { name: track.name.clone(), stroke: Stroke::Measured, points: measured },
+        Series::new(track.name.clone(), Stroke::Measured, measured),
         level_line("Average", Stroke::Average, rounds, track.average),
         level_line("110 % average", Stroke::Limit, rounds, track.average * 1.1),
         level_line("90 % average", Stroke::Limit, rounds, track.average * 0.9),
-        Series { name: "Slope (best linear fit)".into(), stroke: Stroke::Fit, points: fit },
+        Series::new("Slope (best linear fit)", Stroke::Fit, fit),
     ];
     Plot {
         id: format!("window-{}", track.name.to_lowercase().replace(' ', "-")),
@@ -312,6 +319,8 @@ fn window_plot(results: &Results, track: &TrackVerdict) -> Plot {
         x: rounds_axis(),
         y: axis("IOPS", Scale::LinearFitted),
         series,
+        y_right: None,
+        markers: Vec::new(),
     }
 }
 
@@ -414,13 +423,14 @@ fn matrix_plot(iops: &Iops, results: &Results, kind: PlotKind) -> Plot {
         .iter()
         .map(|mix| Series {
             name: mix_name(*mix),
+            right: false,
             stroke: Stroke::Measured,
             points: (0u32..)
                 .zip(&sizes)
                 .map(|(position, size)| {
                     let x = match kind {
                         PlotKind::Columns3d => f64::from(position),
-                        PlotKind::Lines => size.as_kib(),
+                        _ => size.as_kib(),
                     };
                     (x, results.iops(*mix, *size))
                 })
@@ -428,11 +438,11 @@ fn matrix_plot(iops: &Iops, results: &Results, kind: PlotKind) -> Plot {
         })
         .collect();
     let (id, title, x, y) = match kind {
-        PlotKind::Lines => ("matrix-2d", "2D Plot", Scale::Log2, Scale::Log10),
         PlotKind::Columns3d => {
             let names = sizes.iter().map(|size| size_name(*size)).collect();
             ("matrix-3d", "3D Columns", Scale::Categories(names), Scale::Linear)
         }
+        _ => ("matrix-2d", "2D Plot", Scale::Log2, Scale::Log10),
     };
     Plot {
         id: id.into(),
@@ -444,6 +454,8 @@ fn matrix_plot(iops: &Iops, results: &Results, kind: PlotKind) -> Plot {
         x: axis("Block size (KiB)", x),
         y: axis("IOPS", y),
         series,
+        y_right: None,
+        markers: Vec::new(),
     }
 }
 
@@ -648,7 +660,9 @@ fn preconditioning_chapter(iops: &Iops, record: &Record) -> Page {
         kind: PlotKind::Lines,
         x: axis("Written (GB)", Scale::Linear),
         y: axis("MB/s", Scale::Linear),
-        series: vec![Series { name: "SEQ 128K W".into(), stroke: Stroke::Average, points }],
+        series: vec![Series::new("SEQ 128K W", Stroke::Average, points)],
+        y_right: None,
+        markers: Vec::new(),
     };
     page("Preconditioning", vec![Exhibit::Facts(facts), Exhibit::Plot(plot)])
 }

@@ -1,0 +1,262 @@
+//! An [`IoEvent`]: one I/O that a server did, as a capture saw it. Captures
+//! make them, traces keep them, analyses fold them.
+
+use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What a captured I/O did.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+#[repr(u8)]
+pub enum IoOp {
+    /// Read data.
+    #[default]
+    Read = 0,
+    /// Wrote data.
+    Write = 1,
+    /// Deallocated blocks (discard, TRIM, UNMAP, write zeroes with unmap).
+    Discard = 2,
+    /// Flushed the volatile write cache.
+    Flush = 3,
+    /// Anything else that the kernel passes to a device.
+    Other = 4,
+}
+
+impl IoOp {
+    /// Every operation, in the order in which tables list them.
+    pub const ALL: [IoOp; 5] = [IoOp::Read, IoOp::Write, IoOp::Discard, IoOp::Flush, IoOp::Other];
+    /// The operation of a number in a file; `None` for a number that has none.
+    pub fn of_number(number: u8) -> Option<IoOp> {
+        IoOp::ALL.get(usize::from(number)).copied()
+    }
+    /// One letter, as block traces write it: `R`, `W`, `D`, `F`, `N`.
+    pub const fn letter(self) -> char {
+        match self {
+            IoOp::Read => 'R',
+            IoOp::Write => 'W',
+            IoOp::Discard => 'D',
+            IoOp::Flush => 'F',
+            IoOp::Other => 'N',
+        }
+    }
+}
+
+impl fmt::Display for IoOp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            IoOp::Read => "read",
+            IoOp::Write => "write",
+            IoOp::Discard => "discard",
+            IoOp::Flush => "flush",
+            IoOp::Other => "other",
+        })
+    }
+}
+
+/// Bits of [`IoEvent::flags`].
+pub mod flags {
+    /// Somebody waits for it (`REQ_SYNC`).
+    pub const SYNC: u16 = 1 << 0;
+    /// Forced unit access.
+    pub const FUA: u16 = 1 << 1;
+    /// A cache flush goes before it (`REQ_PREFLUSH`).
+    pub const PREFLUSH: u16 = 1 << 2;
+    /// File-system metadata (`REQ_META`).
+    pub const META: u16 = 1 << 3;
+    /// Read ahead of need (`REQ_RAHEAD`).
+    pub const READ_AHEAD: u16 = 1 << 4;
+    /// The kernel's writeback submitted it, not the process that dirtied the page.
+    pub const WRITEBACK: u16 = 1 << 5;
+    /// It failed.
+    pub const FAILED: u16 = 1 << 6;
+    /// It was requeued at least once.
+    pub const REQUEUED: u16 = 1 << 7;
+    /// File-system layer: bypasses the page cache (`O_DIRECT`).
+    pub const DIRECT: u16 = 1 << 8;
+}
+
+/// Where in the storage stack a capture listened.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+#[repr(u8)]
+pub enum Layer {
+    /// Requests (or bios) as a block device receives them.
+    #[default]
+    Block = 0,
+    /// Reads and writes as a file system receives them.
+    FileSystem = 1,
+}
+
+impl fmt::Display for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Layer::Block => "block",
+            Layer::FileSystem => "filesystem",
+        })
+    }
+}
+
+/// A command name as the kernel keeps it: up to 15 bytes, padded with zeros.
+/// All zeros where it was left out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Command(pub [u8; 16]);
+
+impl Command {
+    /// A name, cut at 15 bytes.
+    pub fn new(name: &str) -> Self {
+        let mut bytes = [0; 16];
+        for (to, from) in bytes.iter_mut().zip(name.bytes().take(15)) {
+            *to = from;
+        }
+        Command(bytes)
+    }
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0[0] == 0
+    }
+}
+
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let length = self.0.iter().position(|byte| *byte == 0).unwrap_or(self.0.len());
+        f.write_str(&String::from_utf8_lossy(&self.0[..length]))
+    }
+}
+
+/// One I/O, put together from everything that was seen of it. Times in
+/// nanoseconds, offset and size in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct IoEvent {
+    /// When it was issued to the device (block layer) or entered the file
+    /// system, counted from the capture's beginning.
+    pub issued_ns: u64,
+    /// From issue to completion. `u64::MAX` where the completion was not seen.
+    pub response_ns: u64,
+    /// From entering the queue to issue; 0 where the source does not tell.
+    pub queued_ns: u64,
+    /// First byte on the device, or in the file.
+    pub offset: u64,
+    /// Size.
+    pub bytes: u32,
+    /// I/Os outstanding on the device when it was issued, itself included; 0
+    /// where the source does not tell.
+    pub depth: u32,
+    /// Process that submitted it; 0 where unknown.
+    pub pid: u32,
+    /// Processor that issued it.
+    pub cpu: u16,
+    /// Bits of [`flags`].
+    pub flags: u16,
+    /// Which device: an index into [`CaptureConditions::devices`].
+    pub device: u16,
+    /// What it did.
+    pub op: IoOp,
+    /// Where it was seen.
+    pub layer: Layer,
+    /// Command name of the process.
+    pub command: Command,
+    /// File-system layer: inode of the file; 0 elsewhere.
+    pub inode: u64,
+}
+
+/// [`IoEvent::response_ns`] of an I/O whose completion was not seen.
+pub const RESPONSE_UNKNOWN: u64 = u64::MAX;
+
+impl IoEvent {
+    /// When it completed; `None` where that was not seen.
+    pub fn completed_ns(&self) -> Option<u64> {
+        (self.response_ns != RESPONSE_UNKNOWN)
+            .then(|| self.issued_ns.saturating_add(self.response_ns))
+    }
+}
+
+/// A device that was listened to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CapturedDevice {
+    /// The kernel's name: `nvme0n1`; for imported traces, as the source names it.
+    pub name: String,
+    /// Model number.
+    pub model: Option<String>,
+    /// Serial number.
+    pub serial: Option<String>,
+    /// Size; `None` where the source does not tell.
+    pub capacity: Option<Bytes>,
+    /// Logical sector size in bytes.
+    pub logical_sector: Option<u32>,
+}
+
+/// A named moment of a capture.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// Counted from the capture's beginning, in nanoseconds.
+    pub at_ns: u64,
+    /// Its name.
+    pub name: String,
+}
+
+/// How a trace came about: kept in the file with the events.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CaptureConditions {
+    /// Name and version of the program that wrote the trace.
+    pub software: String,
+    /// Where the events come from: `ebpf requests`, `tracefs`, `blktrace file`, ...
+    pub source: String,
+    /// Layers that were listened to.
+    pub layers: Vec<Layer>,
+    /// Host name.
+    pub host: Option<String>,
+    /// Operating system.
+    pub operating_system: Option<String>,
+    /// Kernel release.
+    pub kernel: Option<String>,
+    /// The devices; events point here.
+    pub devices: Vec<CapturedDevice>,
+    /// Wall-clock beginning, in nanoseconds since 1970 (UTC); `None` where the
+    /// source has only relative times.
+    pub began_unix_ns: Option<u64>,
+    /// From beginning to end.
+    pub lasted_ns: u64,
+    /// Events that the kernel had no room for.
+    pub lost: u64,
+    /// I/Os seen only in part (still outstanding at the end, issue not seen).
+    pub unfinished: u64,
+    /// Reads and writes that the source cannot see: what, and how many.
+    pub unseen: Vec<(String, u64)>,
+    /// Processor time of the capture itself: kernel and user, in nanoseconds.
+    pub cost_ns: Option<(u64, u64)>,
+    /// Named moments.
+    pub marks: Vec<Mark>,
+    /// Compression ratio of written data, where it was sampled or told.
+    pub compression_ratio: Option<f64>,
+    /// Share of written blocks that are duplicates, where it was sampled or told.
+    pub duplicate_share: Option<f64>,
+    /// Everything else that a reader should know: one sentence each.
+    pub remarks: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_cut_where_the_kernel_cuts_them() {
+        assert_eq!(Command::new("postgres").to_string(), "postgres");
+        assert_eq!(Command::new("a-name-that-is-too-long").to_string(), "a-name-that-is-");
+        assert!(Command::default().is_empty());
+    }
+
+    #[test]
+    fn operations_are_found_by_their_number() {
+        for op in IoOp::ALL {
+            assert_eq!(IoOp::of_number(op as u8), Some(op));
+        }
+        assert_eq!(IoOp::of_number(5), None);
+    }
+}
