@@ -18,5 +18,5 @@ pub mod simulated;
 pub use ledger::{Ledger, LedgerError, RunSettings};
 pub use live::LiveBench;
 pub use progress::{Event, Progress};
-pub use rehearsal::{Outlook, Plan, rehearse};
+pub use rehearsal::{Outlook, Plan, Planned, rehearse};
 pub use rig::Rig;

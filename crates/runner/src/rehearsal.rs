@@ -1,7 +1,7 @@
 //! Rehearsal: a procedure conducted against a bench that only adds up time and
 //! bytes. Plan and time left come from it, by the procedure's own code path.
 
-use std::collections::BTreeMap;
+use std::time::Duration;
 use steadfast_domain::measurement::StreamTally;
 use steadfast_domain::{
     Bench, Bytes, Conditions, Halt, Load, Measurement, Nanos, Note, Outcome, Procedure, Purge,
@@ -24,12 +24,28 @@ pub struct Planned {
     pub phase: String,
     /// Its round; 0 outside rounds.
     pub round: u32,
+    /// The point inside the round or phase; 0 for a purge or an idle time.
+    pub point: u32,
     /// What it does.
     pub label: String,
     /// How long it takes; `None` where that depends on the drive's speed.
     pub time: Option<Nanos>,
     /// How many bytes it moves, where that ends it.
     pub bytes: Option<Bytes>,
+}
+
+impl Planned {
+    /// Something that is no step and moves no data.
+    fn pause(what: &str, time: Option<Nanos>) -> Self {
+        Planned {
+            phase: what.to_owned(),
+            round: 0,
+            point: 0,
+            label: what.to_owned(),
+            time,
+            bytes: None,
+        }
+    }
 }
 
 /// What would run, in order.
@@ -62,7 +78,8 @@ pub fn rehearse(
     outlook: Outlook,
     bytes_per_second: Option<u64>,
 ) -> Result<Plan, Halt> {
-    let mut bench = Rehearsal { outlook, bytes_per_second, plan: Plan::default() };
+    let mut bench =
+        Rehearsal { outlook, bytes_per_second, running: Nanos::ZERO, plan: Plan::default() };
     procedure.conduct(&mut bench)?;
     Ok(bench.plan)
 }
@@ -70,52 +87,93 @@ pub fn rehearse(
 struct Rehearsal {
     outlook: Outlook,
     bytes_per_second: Option<u64>,
+    /// How long the load that a cut left running has run so far.
+    running: Nanos,
     plan: Plan,
 }
 
+/// What one call of `apply` is planned as.
+struct Leg {
+    time: Option<Nanos>,
+    bytes: Option<Bytes>,
+    complete: bool,
+}
+
 impl Rehearsal {
-    /// Time and bytes of a step as a whole: a load that runs on from cut to cut
-    /// is rehearsed as one.
-    fn extent(&self, load: &Load) -> (Option<Nanos>, Option<Bytes>) {
-        match load {
-            Load::Script(script) => (Some(script.span), Some(script.bytes)),
+    fn leg(&mut self, step: &Step) -> Leg {
+        match &step.load {
+            Load::Script(script) => {
+                Leg { time: Some(script.span), bytes: Some(script.bytes), complete: true }
+            }
             Load::Stimulus(stimulus) => {
-                let until = stimulus.until;
-                let by_bytes = until.bytes.zip(self.bytes_per_second.filter(|rate| *rate > 0)).map(
-                    |(bytes, rate)| {
-                        Nanos::from(std::time::Duration::from_secs_f64(
-                            bytes.0 as f64 / rate as f64,
-                        ))
+                if !step.continues {
+                    self.running = Nanos::ZERO;
+                }
+                match (stimulus.until.time, step.cut) {
+                    // It ends by bytes alone: from cut to cut it is one stretch.
+                    (None, _) => self.whole(stimulus),
+                    (Some(time), None) => Leg {
+                        time: Some(self.shortest(stimulus, time) + stimulus.ramp),
+                        bytes: stimulus.until.bytes,
+                        complete: true,
                     },
-                );
-                let shortest = [until.time, by_bytes].into_iter().flatten().min();
-                (shortest.map(|time| time + stimulus.ramp), until.bytes)
+                    (Some(time), Some(cut)) => self.part(stimulus, time, cut),
+                }
             }
         }
+    }
+
+    fn whole(&self, stimulus: &Stimulus) -> Leg {
+        let bytes = stimulus.until.bytes;
+        let time = bytes.and_then(|bytes| self.writing(bytes));
+        Leg { time: time.map(|time| time + stimulus.ramp), bytes, complete: true }
+    }
+
+    /// One cut of a load that has a limit in time: complete at the limit, or
+    /// where an assumed rate says that the bytes are written.
+    fn part(&mut self, stimulus: &Stimulus, time: Nanos, cut: Nanos) -> Leg {
+        let limit = self.shortest(stimulus, time);
+        let leg = cut.min(limit.saturating_sub(self.running));
+        self.running += leg;
+        Leg { time: Some(leg), bytes: None, complete: self.running >= limit }
+    }
+
+    fn shortest(&self, stimulus: &Stimulus, time: Nanos) -> Nanos {
+        let by_bytes = stimulus.until.bytes.and_then(|bytes| self.writing(bytes));
+        by_bytes.map_or(time, |by_bytes| by_bytes.min(time))
+    }
+
+    /// How long these bytes take at the assumed rate.
+    fn writing(&self, bytes: Bytes) -> Option<Nanos> {
+        let rate = self.bytes_per_second.filter(|rate| *rate > 0)?;
+        let seconds = Duration::try_from_secs_f64(bytes.0 as f64 / rate as f64).ok()?;
+        Some(Nanos::from(seconds))
     }
 
     /// Constant rounds for the best outlook; rounds that double for the worst.
     fn iops(&self, step: &Step) -> u64 {
         match self.outlook {
-            Outlook::Best => 1 << 20,
-            Outlook::Worst => 1 << (step.place.round % 2 * 8 + 10),
+            Outlook::Best => 1 << 14,
+            Outlook::Worst => 1 << (step.place.round % 2 * 8 + 6),
         }
     }
 }
 
-fn imagined(stimulus: &Stimulus, iops: u64) -> Measurement {
-    let elapsed = Nanos::SECOND;
+/// What a drive of constant speed would have done.
+fn imagined(stimulus: &Stimulus, iops: u64, leg: &Leg) -> Measurement {
+    let elapsed = leg.time.unwrap_or(Nanos::SECOND).max(Nanos::from_millis(1));
+    let all = (iops as f64 * elapsed.as_secs_f64()) as u64;
     let weights: u64 = stimulus.streams.iter().map(|s| u64::from(s.weight)).sum::<u64>().max(1);
     let streams = stimulus
         .streams
         .iter()
         .map(|stream| {
-            let ios = iops * u64::from(stream.weight) / weights;
-            let tally = Tally { ios, bytes: Bytes(ios * stream.size.0), ..Tally::default() };
-            StreamTally { op: stream.op, tally }
+            let ios = (u128::from(all) * u128::from(stream.weight) / u128::from(weights)) as u64;
+            let bytes = Bytes(ios.saturating_mul(stream.size.0));
+            StreamTally { op: stream.op, tally: Tally { ios, bytes, ..Tally::default() } }
         })
         .collect();
-    Measurement { elapsed, complete: true, streams, ..Measurement::default() }
+    Measurement { elapsed, complete: leg.complete, streams, ..Measurement::default() }
 }
 
 impl Bench for Rehearsal {
@@ -123,13 +181,7 @@ impl Bench for Rehearsal {
         Ok(wanted.clone())
     }
     fn purge(&mut self) -> Result<Purge, Halt> {
-        self.plan.steps.push(Planned {
-            phase: "purge".into(),
-            round: 0,
-            label: "purge".into(),
-            time: None,
-            bytes: None,
-        });
+        self.plan.steps.push(Planned::pause("purge", None));
         Ok(Purge {
             method: PurgeMethod::Nothing,
             took: Nanos::ZERO,
@@ -138,28 +190,23 @@ impl Bench for Rehearsal {
         })
     }
     fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
-        let (time, bytes) = self.extent(&step.load);
+        let leg = self.leg(step);
         self.plan.steps.push(Planned {
             phase: step.place.phase.clone(),
             round: step.place.round,
+            point: step.place.point,
             label: step.place.label.clone(),
-            time,
-            bytes,
+            time: leg.time,
+            bytes: leg.bytes,
         });
         let stimulus = step.load.stimulus().ok_or_else(|| {
             Halt::Refused(format!("{}: a script cannot be rehearsed yet", step.place))
         })?;
-        let measurement = imagined(stimulus, self.iops(step));
+        let measurement = imagined(stimulus, self.iops(step), &leg);
         Ok(Outcome { measurement, gap_before: None })
     }
     fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
-        self.plan.steps.push(Planned {
-            phase: "idle".into(),
-            round: 0,
-            label: "idle".into(),
-            time: Some(time),
-            bytes: None,
-        });
+        self.plan.steps.push(Planned::pause("idle", Some(time)));
         Ok(())
     }
     fn note(&mut self, _: &Note) {}

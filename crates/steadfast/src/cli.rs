@@ -103,7 +103,9 @@ pub struct ProcedureArguments {
     /// Part of the capacity that is touched, such as 75%
     #[arg(long, value_parser = parse_percent)]
     pub active_range: Option<u8>,
-    /// rounds (stop when steady) or post-25 (run 25, judge every window afterwards)
+    /// rounds (stop when steady) or post-25 (run 25, judge every window
+    /// afterwards); for wsat also btw (writes between measured minutes),
+    /// time:6h, bytes:8TB, fills:4
     #[arg(long, default_value_t)]
     pub steady_state: SteadyStateMethod,
     /// The most rounds
@@ -122,6 +124,18 @@ pub struct ProcedureArguments {
     /// Check that what is read is what this run wrote
     #[arg(long)]
     pub verify: bool,
+    /// The access pattern of wsat and dirth: "RND 4K W", "SEQ 128K RW90", composite, ...
+    #[arg(long)]
+    pub workload: Option<String>,
+    /// Reads and writes of a composite workload, such as 40/60
+    #[arg(long, value_name = "R/W")]
+    pub mix: Option<String>,
+    /// The procedures of a suite, such as iops,latency
+    #[arg(long, value_name = "LIST")]
+    pub procedures: Option<String>,
+    /// A parameter of the procedure; docs/procedures lists them
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
     /// What only you know, for the report: key=value, or a file of such lines
     /// (vendor, model, sponsor, nand, form-factor, note, ...)
     #[arg(long, value_name = "FILE|KEY=VALUE")]

@@ -10,7 +10,7 @@ use steadfast_domain::{
     Device, Measurement, Nanos, Note, Outcome, Place, Procedure, Step, Verdict,
 };
 use steadfast_engine::Stop;
-use steadfast_runner::{Event, Outlook, Plan, Progress, rehearse};
+use steadfast_runner::{Event, Outlook, Plan, Planned, Progress, rehearse};
 
 /// How often the panel of a simulated run is redrawn at most: its seconds are short.
 const REDRAW: Duration = Duration::from_millis(100);
@@ -103,6 +103,7 @@ impl Panel {
 
     fn begins(&mut self, step: &Step) {
         self.place = Some(step.place.clone());
+        self.forecast.begin(step);
         if let View::Live(live) = &mut self.view
             && live.is_due()
         {
@@ -127,7 +128,7 @@ impl Panel {
     }
 
     fn finished(&mut self, step: &Step, outcome: &Outcome, replayed: bool) {
-        self.forecast.finish(step, &outcome.measurement);
+        self.forecast.finish(&outcome.measurement);
         if replayed {
             return;
         }
@@ -147,6 +148,7 @@ impl Panel {
                 self.verdict = Some(verdict.clone());
             }
             Note::Caveat(caveat) => self.say(&format!("Caveat: {}", caveat.text)),
+            Note::Part(name) => self.say(&format!("Procedure {name} begins.")),
             Note::Chosen { what, value } => self.say(&format!("{what}: {value}")),
         }
     }
@@ -181,13 +183,14 @@ impl Progress for Panel {
 
 fn phase_line(place: &Place, forecast: &Forecast) -> String {
     match place.round {
-        0 => format!("{:<8} {}  {}", place.phase, place.label, forecast.preconditioned()),
+        0 => format!("{:<8} {}{}", place.phase, place.label, forecast.written_so_far()),
         round => format!(
-            "rounds   round {round} ({} at least, {} at most), step {} of {}: {}",
-            forecast.best.rounds(),
-            forecast.worst.rounds(),
+            "{:<8} round {round} ({} at least, {} at most), step {} of {}: {}",
+            place.phase,
+            forecast.best.rounds_of(&place.phase),
+            forecast.worst.rounds_of(&place.phase),
             place.point,
-            forecast.steps_in_round,
+            forecast.worst.points_of(&place.phase, round),
             place.label
         ),
     }
@@ -255,13 +258,60 @@ fn decimal(value: Option<f64>, digits: usize) -> String {
 
 /// Time left, from two rehearsals and what has been done.
 struct Forecast {
-    best: Plan,
-    worst: Plan,
-    steps_in_round: usize,
-    finished_steps: usize,
-    written: u64,
-    under_way: u64,
+    best: Outlined,
+    worst: Outlined,
+    /// Bytes and time of the step under way, by its finished intervals.
+    under_way: (u64, Nanos),
+    /// Bytes that the load under way has moved in the steps before this one.
+    carried: u64,
     recent: VecDeque<f64>,
+}
+
+/// A plan, and where in it the run stands.
+struct Outlined {
+    plan: Plan,
+    at: usize,
+}
+
+impl Outlined {
+    fn of(procedure: &dyn Procedure, outlook: Outlook) -> Self {
+        Outlined { plan: rehearse(procedure, outlook, None).unwrap_or_default(), at: 0 }
+    }
+
+    /// Goes to the planned step at this place. A place beyond the plan (a
+    /// round more than the best case needs, the next cut of a load that is
+    /// planned as one) changes nothing.
+    fn go_to(&mut self, place: &Place) {
+        let same = |s: &Planned| {
+            s.phase == place.phase && s.round == place.round && s.point == place.point
+        };
+        if let Some(further) = self.plan.steps[self.at..].iter().position(same) {
+            self.at += further;
+        }
+    }
+
+    /// The most rounds that the plan has of a phase.
+    fn rounds_of(&self, phase: &str) -> u32 {
+        let steps = self.plan.steps.iter().filter(|s| s.phase == phase);
+        steps.map(|s| s.round).max().unwrap_or(0)
+    }
+
+    /// How many points a round of a phase has.
+    fn points_of(&self, phase: &str, round: u32) -> usize {
+        self.plan.steps.iter().filter(|s| s.phase == phase && s.round == round).count()
+    }
+
+    fn step(&self) -> Option<&Planned> {
+        self.plan.steps.get(self.at)
+    }
+
+    /// Time of the steps from here on, and the bytes of those whose time is unknown.
+    fn rest(&self) -> (Nanos, u64) {
+        let steps = self.plan.steps.get(self.at..).unwrap_or_default();
+        let time = steps.iter().filter_map(|s| s.time).map(|t| t.0).sum();
+        let unknown = steps.iter().filter(|s| s.time.is_none());
+        (Nanos(time), unknown.filter_map(|s| s.bytes).map(|b| b.0).sum())
+    }
 }
 
 /// Seconds over which the preconditioning rate is averaged.
@@ -269,26 +319,29 @@ const RECENT: usize = 30;
 
 impl Forecast {
     fn of(procedure: &dyn Procedure) -> Self {
-        let plan = |outlook| rehearse(procedure, outlook, None).unwrap_or_default();
-        let best = plan(Outlook::Best);
-        let steps_in_round = best.steps.iter().filter(|s| s.round == 1).count();
         Forecast {
-            worst: plan(Outlook::Worst),
-            best,
-            steps_in_round,
-            finished_steps: 0,
-            written: 0,
-            under_way: 0,
+            best: Outlined::of(procedure, Outlook::Best),
+            worst: Outlined::of(procedure, Outlook::Worst),
+            under_way: (0, Nanos::ZERO),
+            carried: 0,
             recent: VecDeque::new(),
         }
     }
 
-    fn count(&mut self, interval: &Interval) {
-        if self.finished_steps > 0 {
-            return;
+    fn begin(&mut self, step: &Step) {
+        if !step.continues {
+            self.carried = 0;
         }
-        self.under_way += interval.tallies.iter().map(|t| t.bytes.0).sum::<u64>();
-        if let Some(rate) = interval.bytes_per_second().filter(|_| !interval.partial) {
+        self.under_way = (0, Nanos::ZERO);
+        self.best.go_to(&step.place);
+        self.worst.go_to(&step.place);
+    }
+
+    fn count(&mut self, interval: &Interval) {
+        self.under_way.0 += interval.tallies.iter().map(|t| t.bytes.0).sum::<u64>();
+        self.under_way.1 = interval.end;
+        let by_bytes = self.best.step().is_some_and(|step| step.time.is_none());
+        if let Some(rate) = interval.bytes_per_second().filter(|_| by_bytes && !interval.partial) {
             self.recent.push_back(rate);
             if self.recent.len() > RECENT {
                 self.recent.pop_front();
@@ -296,52 +349,37 @@ impl Forecast {
         }
     }
 
-    fn finish(&mut self, step: &Step, measurement: &Measurement) {
-        self.under_way = 0;
-        match step.place.round {
-            0 => self.written += measurement.bytes().0,
-            _ => self.finished_steps += 1,
-        }
+    fn finish(&mut self, measurement: &Measurement) {
+        self.carried += measurement.bytes().0;
+        self.under_way = (0, Nanos::ZERO);
     }
 
-    fn bytes_left(&self) -> u64 {
-        if self.finished_steps > 0 {
-            return 0;
-        }
-        self.best.bytes_of_unknown_time().0.saturating_sub(self.written + self.under_way)
+    fn moved(&self) -> u64 {
+        self.carried + self.under_way.0
     }
 
-    fn preconditioned(&self) -> String {
-        let all = self.best.bytes_of_unknown_time().0.max(1);
-        format!("{:.1} % written", (all - self.bytes_left().min(all)) as f64 / all as f64 * 100.0)
-    }
-
-    fn rest(&self, plan: &Plan) -> f64 {
-        let steps = plan.steps.iter().filter(|s| s.round > 0);
-        let planned = steps.clone().count();
-        // Beyond the best case, the end of the round under way is the next chance.
-        let done = match self.finished_steps {
-            done if done < planned => done,
-            done => {
-                planned - (self.steps_in_round - done % self.steps_in_round.max(1)).min(planned)
+    /// How much of a load that ends by bytes is done.
+    fn written_so_far(&self) -> String {
+        match self.best.step() {
+            Some(Planned { time: None, bytes: Some(all), .. }) if all.0 > 0 => {
+                let part = self.moved().min(all.0) as f64 / all.0 as f64;
+                format!("  {:.1} % written", part * 100.0)
             }
-        };
-        steps.skip(done).filter_map(|s| s.time).map(Nanos::as_secs_f64).sum()
+            _ => String::new(),
+        }
     }
 
     fn left(&self) -> String {
+        let bytes = self.best.rest().1.saturating_sub(self.moved()) as f64;
         let rate = self.recent.iter().sum::<f64>() / self.recent.len().max(1) as f64;
-        let bytes = self.bytes_left() as f64;
-        if bytes > 0.0 && rate <= 0.0 {
+        if self.best.rest().1 > 0 && rate <= 0.0 {
             return "left     not known yet".to_owned();
         }
-        let writing = if bytes > 0.0 { bytes / rate } else { 0.0 };
-        let span =
-            |seconds: f64| Nanos::from(Duration::from_secs_f64(seconds.min(1e9))).to_string();
-        format!(
-            "left     {} where steady at once, {} at most",
-            span(writing + self.rest(&self.best)),
-            span(writing + self.rest(&self.worst))
-        )
+        let writing = if self.best.rest().1 > 0 { bytes / rate } else { 0.0 };
+        let span = |outlined: &Outlined| {
+            let known = outlined.rest().0.saturating_sub(self.under_way.1).as_secs_f64();
+            Nanos::from(Duration::from_secs_f64((writing + known).min(1e9))).to_string()
+        };
+        format!("left     {} where steady at once, {} at most", span(&self.best), span(&self.worst))
     }
 }

@@ -5,6 +5,7 @@ use crate::cli::PlanArguments;
 use crate::exit::Outcome;
 use crate::{target, terminal};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use steadfast_domain::settings::Geometry;
 use steadfast_domain::{Bytes, Device, Nanos};
 use steadfast_runner::{Outlook, Plan, rehearse};
@@ -25,6 +26,7 @@ struct Answer {
     device: Device,
     best_rounds: u32,
     worst_rounds: u32,
+    rounds: BTreeMap<String, (u32, u32)>,
     best_seconds: f64,
     worst_seconds: f64,
     bytes_of_unknown_time: Bytes,
@@ -43,6 +45,7 @@ pub fn run(arguments: &PlanArguments) -> anyhow::Result<Outcome> {
     let answer = Answer {
         best_rounds: best.rounds(),
         worst_rounds: worst.rounds(),
+        rounds: rounds(&best, &worst),
         best_seconds: best.time().as_secs_f64(),
         worst_seconds: worst.time().as_secs_f64(),
         bytes_of_unknown_time: best.bytes_of_unknown_time(),
@@ -91,28 +94,11 @@ fn text(answer: &Answer) -> String {
         lines.push(format!("It could not be run now: {}.", device.in_use.join(", ")));
     }
     lines.push(String::new());
-    let rounds = answer.stretches.iter().filter(|s| s.round > 0);
-    for stretch in answer.stretches.iter().filter(|s| s.round == 0) {
-        lines.push(match (stretch.seconds, stretch.bytes) {
-            (Some(seconds), _) => {
-                format!("{:<8} {}: {}", stretch.phase, stretch.steps[0], span(seconds))
-            }
-            (None, Some(bytes)) => {
-                format!("{:<8} {}: {bytes} ({} bytes)", stretch.phase, stretch.steps[0], bytes.0)
-            }
-            (None, None) => format!("{:<8} as long as the device takes", stretch.phase),
-        });
-    }
-    if let Some(round) = rounds.clone().next() {
-        lines.push(format!(
-            "{:<8} {} to {} rounds of {} steps, {} each:",
-            "rounds",
-            answer.best_rounds,
-            answer.worst_rounds,
-            round.steps.len(),
-            span(round.seconds.unwrap_or(0.0))
-        ));
-        lines.extend(round.steps.chunks(8).map(|row| format!("           {}", row.join(", "))));
+    let mut rest = answer.stretches.as_slice();
+    while let Some(first) = rest.first() {
+        let alike = rest.iter().take_while(|s| s.round > 0 && s.phase == first.phase).count();
+        lines.extend(if alike == 0 { stretch_lines(first) } else { round_lines(first, answer) });
+        rest = &rest[alike.max(1)..];
     }
     lines.push(String::new());
     let unknown = match answer.bytes_of_unknown_time {
@@ -125,6 +111,49 @@ fn text(answer: &Answer) -> String {
         span(answer.worst_seconds)
     ));
     lines.join("\n")
+}
+
+/// A stretch outside rounds.
+fn stretch_lines(stretch: &Stretch) -> Vec<String> {
+    let what = match stretch.steps.as_slice() {
+        [only] => only.clone(),
+        [first, ..] => format!("{} steps of {first}", stretch.steps.len()),
+        [] => String::new(),
+    };
+    let line = match (stretch.seconds, stretch.bytes) {
+        (Some(seconds), _) => format!("{:<8} {what}: {}", stretch.phase, span(seconds)),
+        (None, Some(bytes)) => format!("{:<8} {what}: {bytes} ({} bytes)", stretch.phase, bytes.0),
+        (None, None) => format!("{:<8} as long as the device takes", stretch.phase),
+    };
+    vec![line]
+}
+
+/// The rounds of a phase, all alike.
+fn round_lines(round: &Stretch, answer: &Answer) -> Vec<String> {
+    let (best, worst) = answer.rounds.get(&round.phase).copied().unwrap_or_default();
+    let head = format!(
+        "{:<8} {best} to {worst} rounds of {} steps, {} each:",
+        round.phase,
+        round.steps.len(),
+        span(round.seconds.unwrap_or(0.0))
+    );
+    let rows = round.steps.chunks(8).map(|row| format!("           {}", row.join(", ")));
+    std::iter::once(head).chain(rows).collect()
+}
+
+/// The least and the most rounds of every phase that has rounds.
+fn rounds(best: &Plan, worst: &Plan) -> BTreeMap<String, (u32, u32)> {
+    let mut rounds: BTreeMap<String, (u32, u32)> = BTreeMap::new();
+    for step in &best.steps {
+        let entry = rounds.entry(step.phase.clone()).or_default();
+        entry.0 = entry.0.max(step.round);
+    }
+    for step in &worst.steps {
+        let entry = rounds.entry(step.phase.clone()).or_default();
+        entry.1 = entry.1.max(step.round);
+    }
+    rounds.retain(|_, (_, most)| *most > 0);
+    rounds
 }
 
 fn span(seconds: f64) -> String {

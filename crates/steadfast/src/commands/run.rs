@@ -128,8 +128,28 @@ pub fn settings(chosen: &ProcedureArguments, seed: u64) -> anyhow::Result<Settin
     settings.data_pattern = chosen.data_pattern.clone();
     settings.verify = chosen.verify;
     settings.command = std::env::args().collect::<Vec<_>>().join(" ");
+    settings.parameters = parameters(chosen)?;
     settings.meta = meta(&chosen.meta)?;
     Ok(settings)
+}
+
+/// `--set`, and the parameters that have an option of their own.
+fn parameters(chosen: &ProcedureArguments) -> anyhow::Result<BTreeMap<String, String>> {
+    let mut all = BTreeMap::new();
+    for item in &chosen.set {
+        let (name, value) = item
+            .split_once('=')
+            .with_context(|| format!("--set {item}: it is not of the form NAME=VALUE"))?;
+        all.insert(name.trim().to_owned(), value.trim().to_owned());
+    }
+    let own =
+        [("workload", &chosen.workload), ("mix", &chosen.mix), ("procedures", &chosen.procedures)];
+    for (name, value) in own {
+        if let Some(value) = value {
+            all.insert(name.to_owned(), value.trim().to_owned());
+        }
+    }
+    Ok(all)
 }
 
 /// The most threads or outstanding I/Os per thread that are accepted.
