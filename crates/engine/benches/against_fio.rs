@@ -1,8 +1,9 @@
 //! The engine against a tuned fio, in pairs, on compressed memory, on a file in
 //! memory and on a loop device over one. Prints a Markdown table of medians.
 //!
-//! `cargo bench -p steadfast-engine [-- uring|aio|threads]`; the argument forces
-//! the engine's kernel interface. Needs root, fio and 2 GiB of free memory.
+//! `cargo bench -p steadfast-engine [-- uring|aio|threads] [--only TEXT] [--pairs N]`;
+//! the first forces the engine's kernel interface, `--only` takes the points
+//! whose name (`file in tmpfs RND 4K W Q32 one`) holds the text. Needs root, fio and 2 GiB of free memory.
 //! Processor times are those of the threads that do the I/O; kernel threads that
 //! work for them are in neither's count.
 #![allow(clippy::print_stdout, reason = "its table is what it is for")]
@@ -18,6 +19,7 @@ use steadfast_engine::uring::{Backend, Uring, UringOptions};
 use steadfast_engine::{Engine, Start, Stop};
 use steadfast_host::{Consent, Roots, Target, arm, inspect};
 
+/// Pairs of runs behind every median, where the command does not say.
 const PAIRS: usize = 5;
 const SECONDS: u64 = 1;
 const SIZE: Bytes = Bytes::gib(1);
@@ -40,50 +42,95 @@ struct Point {
     pinned: bool,
 }
 
+impl Point {
+    fn load(&self) -> String {
+        format!("RND 4K {} Q{}", if self.write { "W" } else { "R" }, self.depth)
+    }
+    fn cores(&self) -> &'static str {
+        if self.pinned { "one" } else { "all" }
+    }
+    fn name(&self) -> String {
+        format!("{} {}", self.load(), self.cores())
+    }
+}
+
+/// What the command line asks for.
+struct Choice {
+    backend: Option<Backend>,
+    only: String,
+    pairs: usize,
+}
+
+impl Choice {
+    fn of_command_line() -> Choice {
+        let arguments: Vec<String> = std::env::args().collect();
+        let backend = arguments.iter().find_map(|argument| match argument.as_str() {
+            "uring" => Some(Backend::Uring),
+            "aio" => Some(Backend::Aio),
+            "threads" => Some(Backend::Threads),
+            _ => None,
+        });
+        let after = |name: &str| {
+            let at = arguments.iter().position(|argument| argument == name)?;
+            arguments.get(at + 1).cloned()
+        };
+        Choice {
+            backend,
+            only: after("--only").unwrap_or_default(),
+            pairs: after("--pairs").and_then(|n| n.parse().ok()).unwrap_or(PAIRS).max(1),
+        }
+    }
+}
+
 fn main() -> Outcome<()> {
-    let forced = std::env::args().find_map(|argument| match argument.as_str() {
-        "uring" => Some(Backend::Uring),
-        "aio" => Some(Backend::Aio),
-        "threads" => Some(Backend::Threads),
-        _ => None,
-    });
+    let choice = Choice::of_command_line();
     let memory = MemoryFile::new()?;
-    compare("file in tmpfs", &memory.path, forced)?;
+    compare("file in tmpfs", &memory.path, &choice)?;
     {
         let device = LoopDevice::new(&memory.path)?;
-        compare("loop device on it", &device.path, forced)?;
+        compare("loop device on it", &device.path, &choice)?;
     }
     drop(memory);
     let zram = Zram::new()?;
-    compare("zram", &zram.path, forced)
+    compare("zram", &zram.path, &choice)
 }
 
-fn compare(name: &str, path: &Path, forced: Option<Backend>) -> Outcome<()> {
+fn points(name: &str, choice: &Choice) -> Vec<Point> {
+    let mut points = Vec::new();
+    for pinned in [true, false] {
+        for depth in [1, 32] {
+            for write in [false, true] {
+                points.push(Point { write, depth, pinned });
+            }
+        }
+    }
+    points.retain(|point| format!("{name} {}", point.name()).contains(&choice.only));
+    points
+}
+
+fn compare(name: &str, path: &Path, choice: &Choice) -> Outcome<()> {
+    let points = points(name, choice);
+    if points.is_empty() {
+        return Ok(());
+    }
     fill(path)?;
-    println!("\n### {name}\n\n{}\n", new_engine(path, forced)?.describe());
+    println!("\n### {name}\n\n{}\n", new_engine(path, choice.backend)?.describe());
     println!(
         "| load | cores | IOPS, engine | IOPS, fio | ratio | user ns/IO, engine | fio \
          | system ns/IO, engine | fio | mean response ns, engine | fio |"
     );
     println!("|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
-    for pinned in [true, false] {
-        for depth in [1, 32] {
-            for write in [false, true] {
-                print_point(path, forced, &Point { write, depth, pinned })?;
-            }
-        }
-    }
-    Ok(())
+    points.iter().try_for_each(|point| print_point(path, choice, point))
 }
 
-fn print_point(path: &Path, forced: Option<Backend>, point: &Point) -> Outcome<()> {
+fn print_point(path: &Path, choice: &Choice, point: &Point) -> Outcome<()> {
     pin(point.pinned)?;
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-    for pair in 0..PAIRS {
+    for pair in 0..choice.pairs {
         // Whoever goes first changes with every pair.
         for turn in 0..2 {
             if (pair + turn) % 2 == 0 {
-                ours.push(run_engine(path, forced, point)?);
+                ours.push(run_engine(path, choice.backend, point)?);
             } else {
                 theirs.push(run_fio(path, point)?);
             }
@@ -94,10 +141,9 @@ fn print_point(path: &Path, forced: Option<Backend>, point: &Point) -> Outcome<(
     let (iops, user, system, mean) =
         (both(|r| r.iops), both(|r| r.user_ns), both(|r| r.system_ns), both(|r| r.mean_ns));
     println!(
-        "| RND 4K {} Q{} | {} | {:.0} | {:.0} | {:.2} | {:.0} | {:.0} | {:.0} | {:.0} | {:.0} | {:.0} |",
-        if point.write { "W" } else { "R" },
-        point.depth,
-        if point.pinned { "one" } else { "all" },
+        "| {} | {} | {:.0} | {:.0} | {:.2} | {:.0} | {:.0} | {:.0} | {:.0} | {:.0} | {:.0} |",
+        point.load(),
+        point.cores(),
         iops.0,
         iops.1,
         middle(ratios),
