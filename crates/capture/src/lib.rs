@@ -1,2 +1,188 @@
 //! Captures what a server does to its storage: eBPF where the kernel has it,
 //! tracefs elsewhere. The only crate that attaches probes.
+//!
+//! A [`Capture`] listens to block devices from [`Capture::begin`] on; its
+//! owner takes the I/Os that have completed many times a second with
+//! [`Capture::take`], and asks at the end what was lost and what it cost.
+#![warn(missing_docs)]
+
+mod error;
+#[cfg(feature = "ebpf")]
+mod ebpf;
+
+pub use error::CaptureError;
+
+use steadfast_domain::IoEvent;
+
+/// The most devices that one capture listens to.
+pub const DEVICES_MAX: usize = 16;
+
+/// A block device to listen to: a whole disk, never a partition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listened {
+    /// The kernel's name.
+    pub name: String,
+    /// Its major and minor number.
+    pub number: (u32, u32),
+    /// It has no request queue: its I/Os are seen as bios (zram,
+    /// device-mapper, md).
+    pub bio_based: bool,
+}
+
+/// How to capture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// What to listen to; events carry the index into this.
+    pub devices: Vec<Listened>,
+    /// Only I/Os that this process submitted.
+    pub process: Option<u32>,
+    /// Keep command names; process numbers are kept in any case.
+    pub commands: bool,
+    /// Memory between kernel and reader, in bytes: a power of two.
+    pub ring_bytes: u32,
+    /// Which source; `None` takes the best that works here.
+    pub source: Option<SourceName>,
+}
+
+/// Where events come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SourceName {
+    /// BPF programs at the block layer's tracepoints.
+    Ebpf,
+    /// The kernel's own trace buffers.
+    Tracefs,
+}
+
+/// What a capture counted beside the events.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Completed I/Os that there was no room for.
+    pub lost: u64,
+    /// I/Os seen only in part: under way at the beginning or the end, or too
+    /// many under way at once.
+    pub unfinished: u64,
+    /// Completions of a part of an I/O; the whole is counted once.
+    pub partial_completions: u64,
+    /// Times that the kernel queued an issued I/O again.
+    pub requeues: u64,
+    /// Time that the probes took in the kernel, in nanoseconds; `None` where
+    /// it was not measured.
+    pub kernel_ns: Option<u64>,
+    /// How often they ran while that was measured.
+    pub kernel_runs: u64,
+}
+
+/// A source of events.
+trait Source {
+    fn describe(&self) -> String;
+    fn take(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError>;
+    fn counters(&mut self) -> Result<Counters, CaptureError>;
+}
+
+/// A capture under way. It ends when it is dropped.
+pub struct Capture {
+    source: Box<dyn Source>,
+    began_monotonic_ns: u64,
+    remark: Option<String>,
+}
+
+impl Capture {
+    /// Begins to listen.
+    ///
+    /// # Errors
+    /// Where no source works here, with the reason and the remedy of each.
+    pub fn begin(options: &Options) -> Result<Capture, CaptureError> {
+        check(options)?;
+        let began_monotonic_ns = monotonic_ns();
+        let (source, remark) = open(options, began_monotonic_ns)?;
+        Ok(Capture { source, began_monotonic_ns, remark })
+    }
+    /// Which source it is, in one line.
+    pub fn describe(&self) -> String {
+        self.source.describe()
+    }
+    /// Why it is not the best source, where it is not.
+    pub fn remark(&self) -> Option<&str> {
+        self.remark.as_deref()
+    }
+    /// From its beginning until now.
+    pub fn lasted_ns(&self) -> u64 {
+        monotonic_ns().saturating_sub(self.began_monotonic_ns)
+    }
+    /// Appends the I/Os that have completed since the last call, in the order
+    /// of their completion as far as the source keeps it.
+    ///
+    /// # Errors
+    /// Where the source has broken: everything taken before is right.
+    pub fn take(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
+        self.source.take(into)
+    }
+    /// What was counted so far.
+    ///
+    /// # Errors
+    /// Where the source has broken.
+    pub fn counters(&mut self) -> Result<Counters, CaptureError> {
+        self.source.counters()
+    }
+}
+
+fn check(options: &Options) -> Result<(), CaptureError> {
+    if options.devices.is_empty() || options.devices.len() > DEVICES_MAX {
+        return Err(CaptureError::new(
+            format!("{} devices cannot be captured at once", options.devices.len()),
+            format!("name 1 to {DEVICES_MAX}"),
+        ));
+    }
+    let page = 4096;
+    if !options.ring_bytes.is_power_of_two() || options.ring_bytes < page {
+        return Err(CaptureError::new(
+            format!("a buffer of {} bytes is not possible", options.ring_bytes),
+            "give a power of two from 4 KiB to 1 GiB",
+        ));
+    }
+    Ok(())
+}
+
+type Opened = (Box<dyn Source>, Option<String>);
+
+fn open(options: &Options, began_ns: u64) -> Result<Opened, CaptureError> {
+    match options.source {
+        Some(SourceName::Ebpf) => Ok((open_ebpf(options, began_ns)?, None)),
+        Some(SourceName::Tracefs) => Ok((open_tracefs(options, began_ns)?, None)),
+        None => match open_ebpf(options, began_ns) {
+            Ok(source) => Ok((source, None)),
+            Err(first) => match open_tracefs(options, began_ns) {
+                Ok(source) => Ok((source, Some(format!("eBPF is not to be had: {first}")))),
+                Err(second) => Err(CaptureError::new(
+                    format!("neither eBPF ({}) nor tracefs ({}) works here", first.what, second.what),
+                    format!("{}; or {}", first.remedy, second.remedy),
+                )),
+            },
+        },
+    }
+}
+
+#[cfg(feature = "ebpf")]
+fn open_ebpf(options: &Options, began_ns: u64) -> Result<Box<dyn Source>, CaptureError> {
+    Ok(Box::new(ebpf::Ebpf::open(options, began_ns)?))
+}
+
+#[cfg(not(feature = "ebpf"))]
+fn open_ebpf(_: &Options, _: u64) -> Result<Box<dyn Source>, CaptureError> {
+    Err(CaptureError::new(
+        "this program was built without eBPF",
+        "build it with `make build`, or with cargo's --features ebpf",
+    ))
+}
+
+fn open_tracefs(_: &Options, _: u64) -> Result<Box<dyn Source>, CaptureError> {
+    Err(CaptureError::new("not yet", "wait"))
+}
+
+/// The kernel's monotonic clock, which stamps the events.
+fn monotonic_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is valid to write to.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}

@@ -1,0 +1,395 @@
+/* Puts one record together for every I/O that a block device completes.
+ *
+ * Request-based devices: the submitter is seen when the request starts
+ * (block_io_start, or the bio's queueing on kernels before 6.5), the device
+ * has it from block_rq_issue to block_rq_complete. Bio-based devices (zram,
+ * device-mapper, md) have no requests: a bio counts from its queueing to its
+ * completion, sector and size are taken when it is queued, for they move on as
+ * it completes. */
+#include "kernel.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/bpf_core_read.h>
+
+#define DEVICES_MAX 16
+#define COMMAND_LENGTH 16
+#define SECTOR_SHIFT 9
+#define PF_WQ_WORKER 0x20
+#define REQ_OP_MASK 0xff
+
+enum { OP_READ, OP_WRITE, OP_DISCARD, OP_FLUSH, OP_OTHER };
+
+/* steadfast_domain::io_event::flags. */
+enum {
+	FLAG_SYNC = 1 << 0,
+	FLAG_FUA = 1 << 1,
+	FLAG_PREFLUSH = 1 << 2,
+	FLAG_META = 1 << 3,
+	FLAG_READ_AHEAD = 1 << 4,
+	FLAG_WRITEBACK = 1 << 5,
+	FLAG_FAILED = 1 << 6,
+	FLAG_REQUEUED = 1 << 7,
+};
+
+/* Written by the loader before the programs are loaded. */
+struct settings {
+	__u32 device_count;
+	/* Process whose I/Os are wanted; 0 wants all. */
+	__u32 process;
+	/* Command names are kept. */
+	__u32 commands;
+	/* block_io_start does not exist: submitters are seen when bios are queued. */
+	__u32 by_bio;
+	/* Major << 20 | minor. */
+	__u32 device[DEVICES_MAX];
+	/* The device has no requests. */
+	__u32 bio_based[DEVICES_MAX];
+};
+const volatile struct settings settings = {};
+
+/* What a record looks like on its way to user space: ebpf::record::Wire. */
+struct record {
+	__u64 issued_ns;
+	__u64 response_ns;
+	__u64 queued_ns;
+	__u64 sector;
+	__u32 bytes;
+	__u32 depth;
+	__u32 process;
+	__u16 cpu;
+	__u16 flags;
+	__u8 device;
+	__u8 op;
+	__u8 unused[6];
+	char command[COMMAND_LENGTH];
+};
+
+/* Who submitted an I/O, and when. */
+struct submitter {
+	__u64 at_ns;
+	__u32 process;
+	__u16 flags;
+	__u16 wanted;
+	char command[COMMAND_LENGTH];
+};
+
+/* An I/O on its way. */
+struct journey {
+	struct submitter submitter;
+	__u64 issued_ns;
+	__u64 sector;
+	__u32 bytes;
+	__u32 depth;
+	__u16 cpu;
+	__u16 flags;
+	__u8 device;
+	__u8 op;
+	__u8 outstanding;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__type(key, __u64);
+	__type(value, struct journey);
+} journeys SEC(".maps");
+
+/* Bios whose request is not known yet; those that are merged into another
+ * bio's request are never asked for, so the oldest give way. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 65536);
+	__type(key, __u64);
+	__type(value, struct submitter);
+} queued_bios SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 24);
+} records SEC(".maps");
+
+/* Counted in the kernel, read by the loader: ebpf::record::Counters. */
+struct counters {
+	/* Completed I/Os for which the ring buffer had no room. */
+	__u64 lost;
+	/* I/Os that could not be followed: too many under way at once. */
+	__u64 unfollowed;
+	/* Completions of I/Os whose issue was not seen. */
+	__u64 unissued;
+	__u64 partial_completions;
+	__u64 requeues;
+	__u32 outstanding[DEVICES_MAX];
+};
+struct counters counters = {};
+
+static __always_inline int slot_of(struct gendisk *disk)
+{
+	if (!disk)
+		return -1;
+	__u32 number = ((__u32)disk->major << 20) | (__u32)disk->first_minor;
+	for (int i = 0; i < DEVICES_MAX; i++) {
+		if (i >= settings.device_count)
+			break;
+		if (settings.device[i] == number)
+			return i;
+	}
+	return -1;
+}
+
+static __always_inline __u8 op_of(unsigned int opf)
+{
+	switch (opf & REQ_OP_MASK) {
+	case 0:
+		return OP_READ;
+	case 1:
+		return OP_WRITE;
+	case 2:
+		return OP_FLUSH;
+	case 3: /* discard */
+	case 5: /* secure erase */
+		return OP_DISCARD;
+	default:
+		return OP_OTHER;
+	}
+}
+
+#define HAS(opf, bit) ((opf) & (1U << bpf_core_enum_value(enum req_flag_bits, bit)))
+
+static __always_inline __u16 flags_of(unsigned int opf)
+{
+	__u16 flags = 0;
+
+	if (HAS(opf, __REQ_SYNC))
+		flags |= FLAG_SYNC;
+	if (HAS(opf, __REQ_META))
+		flags |= FLAG_META;
+	if (HAS(opf, __REQ_FUA))
+		flags |= FLAG_FUA;
+	if (HAS(opf, __REQ_PREFLUSH))
+		flags |= FLAG_PREFLUSH;
+	if (HAS(opf, __REQ_RAHEAD))
+		flags |= FLAG_READ_AHEAD;
+	return flags;
+}
+
+static __always_inline void introduce(struct submitter *submitter, unsigned int opf)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	submitter->at_ns = bpf_ktime_get_ns();
+	submitter->process = bpf_get_current_pid_tgid() >> 32;
+	submitter->wanted = !settings.process || settings.process == submitter->process;
+	if ((task->flags & PF_WQ_WORKER) && (opf & REQ_OP_MASK) == 1)
+		submitter->flags = FLAG_WRITEBACK;
+	if (settings.commands)
+		bpf_get_current_comm(submitter->command, sizeof(submitter->command));
+}
+
+static __always_inline void report(struct journey *journey, __u64 now, int failed)
+{
+	if (!journey->submitter.wanted)
+		return;
+	struct record *record = bpf_ringbuf_reserve(&records, sizeof(*record), 0);
+	if (!record) {
+		__sync_fetch_and_add(&counters.lost, 1);
+		return;
+	}
+	record->issued_ns = journey->issued_ns;
+	record->response_ns = now - journey->issued_ns;
+	record->queued_ns = journey->submitter.at_ns && journey->issued_ns > journey->submitter.at_ns ?
+		journey->issued_ns - journey->submitter.at_ns : 0;
+	record->sector = journey->sector;
+	record->bytes = journey->bytes;
+	record->depth = journey->depth;
+	record->process = journey->submitter.process;
+	record->cpu = journey->cpu;
+	record->flags = journey->flags | journey->submitter.flags | (failed ? FLAG_FAILED : 0);
+	record->device = journey->device;
+	record->op = journey->op;
+	__builtin_memcpy(record->command, journey->submitter.command, COMMAND_LENGTH);
+	/* The reader looks by itself many times a second: waking it for every
+	 * record would cost more than all the rest. */
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline __u32 enter(__u32 device)
+{
+	return __sync_fetch_and_add(&counters.outstanding[device & (DEVICES_MAX - 1)], 1) + 1;
+}
+
+static __always_inline void leave(__u32 device)
+{
+	__sync_fetch_and_add(&counters.outstanding[device & (DEVICES_MAX - 1)], -1);
+}
+
+static __always_inline int request_started(struct request *rq)
+{
+	int device = slot_of(rq->q->disk);
+	if (device < 0)
+		return 0;
+	struct journey journey = {};
+	__u64 key = (__u64)rq;
+
+	introduce(&journey.submitter, rq->cmd_flags);
+	journey.device = device;
+	if (bpf_map_update_elem(&journeys, &key, &journey, BPF_ANY))
+		__sync_fetch_and_add(&counters.unfollowed, 1);
+	return 0;
+}
+
+SEC("tp_btf/block_io_start")
+int BPF_PROG(on_io_start, struct request *rq)
+{
+	return request_started(rq);
+}
+
+/* A request that was not seen to start: one of the kernel's own (a flush), or
+ * any on a kernel without block_io_start, where its bio tells the submitter. */
+static __always_inline struct journey *begin_at_issue(struct request *rq, int device)
+{
+	struct journey journey = {};
+	__u64 key = (__u64)rq;
+	__u64 bio = (__u64)rq->bio;
+	struct submitter *submitter = settings.by_bio ? bpf_map_lookup_elem(&queued_bios, &bio) : 0;
+
+	if (submitter) {
+		journey.submitter = *submitter;
+		bpf_map_delete_elem(&queued_bios, &bio);
+	} else {
+		introduce(&journey.submitter, rq->cmd_flags);
+	}
+	journey.device = device;
+	if (bpf_map_update_elem(&journeys, &key, &journey, BPF_ANY)) {
+		__sync_fetch_and_add(&counters.unfollowed, 1);
+		return 0;
+	}
+	return bpf_map_lookup_elem(&journeys, &key);
+}
+
+SEC("tp_btf/block_rq_issue")
+int BPF_PROG(on_rq_issue, struct request *rq)
+{
+	int device = slot_of(rq->q->disk);
+	if (device < 0)
+		return 0;
+	__u64 key = (__u64)rq;
+	struct journey *journey = bpf_map_lookup_elem(&journeys, &key);
+	if (!journey)
+		journey = begin_at_issue(rq, device);
+	if (!journey)
+		return 0;
+	if (!journey->outstanding) {
+		journey->outstanding = 1;
+		journey->depth = enter(device);
+	}
+	/* Issued again after a requeue: the device has had it since the first time. */
+	if (journey->issued_ns)
+		return 0;
+	journey->issued_ns = bpf_ktime_get_ns();
+	journey->sector = rq->__sector;
+	journey->bytes = rq->__data_len;
+	journey->op = op_of(rq->cmd_flags);
+	journey->flags |= flags_of(rq->cmd_flags);
+	journey->cpu = bpf_get_smp_processor_id();
+	return 0;
+}
+
+SEC("tp_btf/block_rq_requeue")
+int BPF_PROG(on_rq_requeue, struct request *rq)
+{
+	__u64 key = (__u64)rq;
+	struct journey *journey = bpf_map_lookup_elem(&journeys, &key);
+
+	if (!journey || !journey->outstanding)
+		return 0;
+	journey->outstanding = 0;
+	journey->flags |= FLAG_REQUEUED;
+	leave(journey->device);
+	__sync_fetch_and_add(&counters.requeues, 1);
+	return 0;
+}
+
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(on_rq_complete, struct request *rq, __u8 error, unsigned int bytes)
+{
+	__u64 now = bpf_ktime_get_ns();
+	__u64 key = (__u64)rq;
+	struct journey *journey = bpf_map_lookup_elem(&journeys, &key);
+
+	if (!journey) {
+		if (slot_of(rq->q->disk) >= 0)
+			__sync_fetch_and_add(&counters.unissued, 1);
+		return 0;
+	}
+	if (bytes < rq->__data_len) {
+		__sync_fetch_and_add(&counters.partial_completions, 1);
+		return 0;
+	}
+	if (journey->outstanding)
+		leave(journey->device);
+	if (journey->issued_ns)
+		report(journey, now, error);
+	bpf_map_delete_elem(&journeys, &key);
+	return 0;
+}
+
+static __always_inline void bio_issued(struct bio *bio, int device)
+{
+	struct journey journey = {};
+	__u64 key = (__u64)bio;
+
+	introduce(&journey.submitter, bio->bi_opf);
+	journey.issued_ns = journey.submitter.at_ns;
+	journey.sector = bio->bi_iter.bi_sector;
+	journey.bytes = bio->bi_iter.bi_size;
+	journey.op = op_of(bio->bi_opf);
+	journey.flags = flags_of(bio->bi_opf);
+	journey.cpu = bpf_get_smp_processor_id();
+	journey.device = device;
+	journey.depth = enter(device);
+	journey.outstanding = 1;
+	if (bpf_map_update_elem(&journeys, &key, &journey, BPF_ANY)) {
+		__sync_fetch_and_add(&counters.unfollowed, 1);
+		leave(device);
+	}
+}
+
+static __always_inline void bio_submitted(struct bio *bio)
+{
+	struct submitter submitter = {};
+	__u64 key = (__u64)bio;
+
+	introduce(&submitter, bio->bi_opf);
+	bpf_map_update_elem(&queued_bios, &key, &submitter, BPF_ANY);
+}
+
+SEC("tp_btf/block_bio_queue")
+int BPF_PROG(on_bio_queue, struct bio *bio)
+{
+	int device = slot_of(bio->bi_bdev->bd_disk);
+
+	if (device < 0)
+		return 0;
+	if (settings.bio_based[device & (DEVICES_MAX - 1)])
+		bio_issued(bio, device);
+	else if (settings.by_bio)
+		bio_submitted(bio);
+	return 0;
+}
+
+SEC("tp_btf/block_bio_complete")
+int BPF_PROG(on_bio_complete, struct request_queue *q, struct bio *bio)
+{
+	__u64 now = bpf_ktime_get_ns();
+	__u64 key = (__u64)bio;
+	struct journey *journey = bpf_map_lookup_elem(&journeys, &key);
+
+	if (!journey)
+		return 0;
+	leave(journey->device);
+	report(journey, now, bio->bi_status);
+	bpf_map_delete_elem(&journeys, &key);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

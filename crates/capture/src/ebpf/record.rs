@@ -1,0 +1,137 @@
+//! The shapes that bpf/block.bpf.c and this crate have in common.
+
+use crate::{DEVICES_MAX, Options};
+use std::mem::size_of;
+use steadfast_domain::IoEvent;
+use steadfast_domain::io_event::{Command, Layer};
+
+/// What the kernel calls a sector, whatever the device's sectors are.
+const SECTOR_SHIFT: u32 = 9;
+
+const OP_DISCARD: u8 = 2;
+const OP_FLUSH: u8 = 3;
+
+/// `struct record`: one completed I/O.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct Wire {
+    issued_ns: u64,
+    response_ns: u64,
+    queued_ns: u64,
+    sector: u64,
+    bytes: u32,
+    depth: u32,
+    process: u32,
+    cpu: u16,
+    flags: u16,
+    device: u8,
+    op: u8,
+    unused: [u8; 6],
+    command: [u8; 16],
+}
+
+impl Wire {
+    /// A record as the ring buffer holds it: aligned to eight bytes.
+    #[inline]
+    pub(super) fn read(bytes: &[u8]) -> Option<&Wire> {
+        let fits = bytes.len() >= size_of::<Wire>() && bytes.as_ptr().cast::<Wire>().is_aligned();
+        // SAFETY: long enough, aligned, and any bits are a valid `Wire`.
+        fits.then(|| unsafe { &*bytes.as_ptr().cast::<Wire>() })
+    }
+
+    /// The event, with times counted from the capture's beginning.
+    #[inline]
+    pub(super) fn event(&self, began_ns: u64) -> IoEvent {
+        IoEvent {
+            issued_ns: self.issued_ns.saturating_sub(began_ns),
+            response_ns: self.response_ns,
+            queued_ns: self.queued_ns,
+            offset: if self.op == OP_FLUSH { 0 } else { self.sector << SECTOR_SHIFT },
+            bytes: self.bytes,
+            depth: self.depth,
+            pid: self.process,
+            cpu: self.cpu,
+            flags: self.flags,
+            device: u16::from(self.device),
+            op: op(self.op),
+            layer: Layer::Block,
+            command: Command(self.command),
+            inode: 0,
+        }
+    }
+}
+
+fn op(number: u8) -> steadfast_domain::IoOp {
+    debug_assert!(OP_DISCARD < OP_FLUSH);
+    steadfast_domain::IoOp::of_number(number).unwrap_or(steadfast_domain::IoOp::Other)
+}
+
+/// `struct settings`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct Settings {
+    device_count: u32,
+    process: u32,
+    commands: u32,
+    by_bio: u32,
+    device: [u32; DEVICES_MAX],
+    bio_based: [u32; DEVICES_MAX],
+}
+
+impl Settings {
+    pub(super) fn of(options: &Options, by_bio: bool) -> Self {
+        let mut settings = Settings {
+            device_count: options.devices.len() as u32,
+            process: options.process.unwrap_or(0),
+            commands: options.commands.into(),
+            by_bio: by_bio.into(),
+            device: [0; DEVICES_MAX],
+            bio_based: [0; DEVICES_MAX],
+        };
+        for (index, device) in options.devices.iter().enumerate().take(DEVICES_MAX) {
+            settings.device[index] = device.number.0 << 20 | device.number.1;
+            settings.bio_based[index] = device.bio_based.into();
+        }
+        settings
+    }
+
+    /// Writes itself where the programs look for it.
+    pub(super) fn write(&self, place: &mut [u8]) {
+        let length = place.len().min(size_of::<Settings>());
+        // SAFETY: all of `Settings` is u32s without padding.
+        let bytes = unsafe { std::slice::from_raw_parts((&raw const *self).cast::<u8>(), length) };
+        place[..length].copy_from_slice(bytes);
+    }
+}
+
+/// `struct counters`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub(super) struct KernelCounters {
+    pub lost: u64,
+    pub unfollowed: u64,
+    pub unissued: u64,
+    pub partial_completions: u64,
+    pub requeues: u64,
+    pub outstanding: [u32; DEVICES_MAX],
+}
+
+impl KernelCounters {
+    pub(super) fn read(bytes: &[u8]) -> Option<KernelCounters> {
+        let long_enough = bytes.len() >= size_of::<KernelCounters>();
+        // SAFETY: long enough, read without a demand on alignment; any bits are valid.
+        long_enough.then(|| unsafe { bytes.as_ptr().cast::<KernelCounters>().read_unaligned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shapes_are_as_long_as_the_programs_have_them() {
+        assert_eq!(size_of::<Wire>(), 72);
+        assert_eq!(size_of::<Settings>(), 16 + 2 * 4 * DEVICES_MAX);
+        assert_eq!(size_of::<KernelCounters>(), 40 + 4 * DEVICES_MAX);
+    }
+}

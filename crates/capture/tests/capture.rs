@@ -1,0 +1,199 @@
+//! Captures on devices of the test's own: every I/O that was done is in the
+//! capture, once, as it was done.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+use steadfast_capture::{Capture, Counters, Listened, Options, SourceName};
+use steadfast_domain::{IoEvent, IoOp};
+
+/// A prime.
+const COUNT: u64 = 10_007;
+
+/// A block device of the test's own, taken away when it is dropped.
+struct Device {
+    path: PathBuf,
+    bio_based: bool,
+    remove: Box<dyn Fn()>,
+}
+
+/// Room for the I/Os of `apply`.
+const SIZE: u64 = 64 << 20;
+
+impl Device {
+    /// A loop device over a file in memory.
+    fn looped() -> Option<Device> {
+        let file = tempfile::Builder::new().tempfile_in("/dev/shm").ok()?;
+        file.as_file().set_len(SIZE).ok()?;
+        let out = Command::new("losetup")
+            .args(["--find", "--show", "--direct-io=on"])
+            .arg(file.path())
+            .output()
+            .ok()?;
+        let path = PathBuf::from(String::from_utf8(out.stdout).ok()?.trim());
+        let name = path.clone();
+        let remove = Box::new(move || {
+            let _ = Command::new("losetup").arg("--detach").arg(&name).status();
+            let _ = file.path();
+        });
+        out.status.success().then_some(Device { path, bio_based: false, remove })
+    }
+
+    /// A compressed disk in memory: it has no request queue.
+    fn zram() -> Option<Device> {
+        let number = std::fs::read_to_string("/sys/class/zram-control/hot_add").ok()?;
+        let number = number.trim().to_owned();
+        let size = format!("/sys/block/zram{number}/disksize");
+        let path = PathBuf::from(format!("/dev/zram{number}"));
+        let remove = Box::new(move || {
+            let _ = std::fs::write("/sys/class/zram-control/hot_remove", &number);
+        });
+        let device = Device { path, bio_based: true, remove };
+        std::fs::write(size, SIZE.to_string()).ok()?;
+        Some(device)
+    }
+
+    fn listened(&self) -> Listened {
+        let number = std::fs::metadata(&self.path).unwrap().rdev();
+        Listened {
+            name: self.path.file_name().unwrap().to_string_lossy().into_owned(),
+            number: (libc::major(number), libc::minor(number)),
+            bio_based: self.bio_based,
+        }
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        (self.remove)();
+    }
+}
+
+fn options(device: &Device) -> Options {
+    Options {
+        devices: vec![device.listened()],
+        process: None,
+        commands: true,
+        ring_bytes: 1 << 22,
+        source: None,
+    }
+}
+
+fn direct(path: &Path) -> File {
+    OpenOptions::new().read(true).write(true).custom_flags(libc::O_DIRECT).open(path).unwrap()
+}
+
+/// 4 KiB of memory at an address that O_DIRECT takes.
+#[repr(align(4096))]
+struct Block([u8; 4096]);
+
+/// Does I/Os of 4 KiB: writes at every third, reads elsewhere, never adjacent.
+fn apply(file: &File) {
+    let mut block = Box::new(Block([7; 4096]));
+    for number in 0..COUNT {
+        let offset = (number * 7919 % 8192) * 8192;
+        match number % 3 {
+            0 => file.write_all_at(&block.0, offset).unwrap(),
+            _ => file.read_exact_at(&mut block.0, offset).unwrap(),
+        }
+    }
+}
+
+/// Takes events until no more come.
+fn rest(capture: &mut Capture, into: &mut Vec<IoEvent>) -> Counters {
+    let until = Instant::now() + Duration::from_millis(300);
+    while Instant::now() < until {
+        capture.take(into).unwrap();
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    capture.counters().unwrap()
+}
+
+fn skip(test: &str, why: &str) {
+    eprintln!("SKIPPED: {test}: {why}");
+}
+
+/// Every I/O that `apply` does is in the capture, once, as it was done.
+fn captures_exactly(test: &str, device: Option<Device>, source: SourceName) {
+    let Some(device) = device else { return skip(test, "the device cannot be made") };
+    let mut capture = match Capture::begin(&Options { source: Some(source), ..options(&device) }) {
+        Ok(capture) => capture,
+        Err(error) => return skip(test, &error.to_string()),
+    };
+    let file = direct(&device.path);
+    let mut events = Vec::new();
+    apply(&file);
+    let counters = rest(&mut capture, &mut events);
+    drop(file);
+    // udev looks at a device that was closed after writing; we look at ours.
+    let ours: Vec<_> = events.iter().filter(|event| event.pid == std::process::id()).collect();
+    assert_eq!(ours.len() as u64, COUNT, "of {} by {}", events.len(), capture.describe());
+    for (number, event) in (0..COUNT).zip(&ours) {
+        assert_eq!(event.offset, (number * 7919 % 8192) * 8192);
+        assert_eq!(event.bytes, 4096);
+        assert_eq!(event.op, if number % 3 == 0 { IoOp::Write } else { IoOp::Read });
+        assert!(event.response_ns > 0 && event.depth >= 1, "{event:?}");
+        assert!(event.command.to_string().starts_with("captures"), "{event:?}");
+    }
+    assert_eq!((counters.lost, counters.unfinished), (0, 0));
+}
+
+#[test]
+fn captures_every_request_of_a_loop_device_with_ebpf() {
+    captures_exactly("ebpf on loop", Device::looped(), SourceName::Ebpf);
+}
+
+#[test]
+fn captures_every_bio_of_a_zram_device_with_ebpf() {
+    captures_exactly("ebpf on zram", Device::zram(), SourceName::Ebpf);
+}
+
+#[test]
+fn captures_only_the_process_that_was_asked_for() {
+    let Some(device) = Device::looped() else { return skip("process filter", "no loop device") };
+    let other = std::process::id() + 1;
+    let asked = Options { process: Some(other), ..options(&device) };
+    let mut capture = match Capture::begin(&asked) {
+        Ok(capture) => capture,
+        Err(error) => return skip("process filter", &error.to_string()),
+    };
+    let mut events = Vec::new();
+    apply(&direct(&device.path));
+    rest(&mut capture, &mut events);
+    assert!(events.iter().all(|event| event.pid == other), "{:?}", events.first());
+}
+
+#[test]
+fn what_there_is_no_room_for_is_counted() {
+    let Some(device) = Device::looped() else { return skip("lost events", "no loop device") };
+    let small = Options { ring_bytes: 4096, ..options(&device) };
+    let mut capture = match Capture::begin(&small) {
+        Ok(capture) => capture,
+        Err(error) => return skip("lost events", &error.to_string()),
+    };
+    let file = direct(&device.path);
+    apply(&file);
+    let mut events = Vec::new();
+    let counters = rest(&mut capture, &mut events);
+    assert!(counters.lost > 0);
+    assert!(events.len() as u64 + counters.lost >= COUNT, "{} and {counters:?}", events.len());
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_the_remedy() {
+    let none = Options {
+        devices: Vec::new(),
+        process: None,
+        commands: false,
+        ring_bytes: 4096,
+        source: None,
+    };
+    let error = Capture::begin(&none).err().unwrap();
+    assert!(error.to_string().contains("name 1 to 16"), "{error}");
+    let device = Listened { name: "none".into(), number: (1, 1), bio_based: false };
+    let odd = Options { devices: vec![device], ring_bytes: 5000, ..none };
+    let error = Capture::begin(&odd).err().unwrap();
+    assert!(error.to_string().contains("power of two"), "{error}");
+}
