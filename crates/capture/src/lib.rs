@@ -6,9 +6,10 @@
 //! [`Capture::take`], and asks at the end what was lost and what it cost.
 #![warn(missing_docs)]
 
-mod error;
 #[cfg(feature = "ebpf")]
 mod ebpf;
+mod error;
+mod tracefs;
 
 pub use error::CaptureError;
 
@@ -154,7 +155,10 @@ fn open(options: &Options, began_ns: u64) -> Result<Opened, CaptureError> {
             Err(first) => match open_tracefs(options, began_ns) {
                 Ok(source) => Ok((source, Some(format!("eBPF is not to be had: {first}")))),
                 Err(second) => Err(CaptureError::new(
-                    format!("neither eBPF ({}) nor tracefs ({}) works here", first.what, second.what),
+                    format!(
+                        "neither eBPF ({}) nor tracefs ({}) works here",
+                        first.what, second.what
+                    ),
                     format!("{}; or {}", first.remedy, second.remedy),
                 )),
             },
@@ -175,8 +179,8 @@ fn open_ebpf(_: &Options, _: u64) -> Result<Box<dyn Source>, CaptureError> {
     ))
 }
 
-fn open_tracefs(_: &Options, _: u64) -> Result<Box<dyn Source>, CaptureError> {
-    Err(CaptureError::new("not yet", "wait"))
+fn open_tracefs(options: &Options, began_ns: u64) -> Result<Box<dyn Source>, CaptureError> {
+    Ok(Box::new(tracefs::Tracefs::open(options, began_ns)?))
 }
 
 /// The kernel's monotonic clock, which stamps the events.

@@ -128,7 +128,10 @@ fn captures_exactly(test: &str, device: Option<Device>, source: SourceName) {
     let counters = rest(&mut capture, &mut events);
     drop(file);
     // udev looks at a device that was closed after writing; we look at ours.
-    let ours: Vec<_> = events.iter().filter(|event| event.pid == std::process::id()).collect();
+    // SAFETY: asks for a number.
+    let thread = unsafe { libc::gettid() } as u32;
+    let own = if source == SourceName::Tracefs { thread } else { std::process::id() };
+    let ours: Vec<_> = events.iter().filter(|event| event.pid == own).collect();
     assert_eq!(ours.len() as u64, COUNT, "of {} by {}", events.len(), capture.describe());
     for (number, event) in (0..COUNT).zip(&ours) {
         assert_eq!(event.offset, (number * 7919 % 8192) * 8192);
@@ -148,6 +151,16 @@ fn captures_every_request_of_a_loop_device_with_ebpf() {
 #[test]
 fn captures_every_bio_of_a_zram_device_with_ebpf() {
     captures_exactly("ebpf on zram", Device::zram(), SourceName::Ebpf);
+}
+
+#[test]
+fn captures_every_request_of_a_loop_device_with_tracefs() {
+    captures_exactly("tracefs on loop", Device::looped(), SourceName::Tracefs);
+}
+
+#[test]
+fn captures_every_bio_of_a_zram_device_with_tracefs() {
+    captures_exactly("tracefs on zram", Device::zram(), SourceName::Tracefs);
 }
 
 #[test]

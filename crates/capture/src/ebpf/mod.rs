@@ -112,10 +112,10 @@ impl Ebpf {
 
     /// Time and runs of all programs, as far as the kernel measured them.
     fn cost(&self) -> (u64, u64) {
-        self.object.progs_mut().filter_map(|program| run_time(&program.as_fd())).fold(
-            (0, 0),
-            |sum, one| (sum.0 + one.0, sum.1 + one.1),
-        )
+        self.object
+            .progs_mut()
+            .filter_map(|program| run_time(&program.as_fd()))
+            .fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
     }
 }
 
