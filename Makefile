@@ -3,11 +3,14 @@
 SHELL := /bin/bash
 SCRATCH ?= demo/scratch.bin
 RUN ?= demo/run
+BUILT = $(or $(CARGO_TARGET_DIR),target)/debug
+# Captures through BPF programs; without them a capture uses tracefs alone.
+FEATURES ?= steadfast/ebpf
 
-.PHONY: build demo test check bench clean tools
+.PHONY: build demo test check bench lab clean tools
 
 build: tools
-	cargo build --release --locked -p steadfast
+	cargo build --release --locked -p steadfast --features $(FEATURES)
 
 # The quick IOPS test on a scratch file with real O_DIRECT I/O, to its report.
 demo: build
@@ -18,14 +21,21 @@ demo: build
 	@ls -l $(RUN)
 
 test: tools check
-	scripts/test
+	FEATURES=$(FEATURES) scripts/test
 
 check: tools
 	cargo fmt --check
-	cargo clippy --locked --workspace --all-targets -- -D warnings
+	cargo clippy --locked --workspace --all-targets --features $(FEATURES) -- -D warnings
 
 bench: tools
 	cargo bench --locked -p steadfast-engine --bench against_fio
+
+# The program in guests under QEMU, against real NVMe, SCSI and ATA command sets
+# (docs/lab.md). LAB="unplug medium" visits only these guests.
+lab: tools
+	@scripts/tools lab
+	cargo build --locked -p steadfast -p steadfast-lab
+	$(BUILT)/steadfast-lab --program $(BUILT)/steadfast --directory target/lab $(LAB)
 
 clean:
 	cargo clean

@@ -1,6 +1,8 @@
 //! Captures on devices of the test's own: every I/O that was done is in the
 //! capture, once, as it was done.
 
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may")]
+
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};

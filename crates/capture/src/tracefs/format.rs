@@ -35,7 +35,8 @@ pub(super) fn number(format: &str) -> Option<u16> {
     format.lines().find_map(|line| line.strip_prefix("ID:")?.trim().parse().ok())
 }
 
-/// A field by its name: `field:sector_t sector;	offset:16;	size:8;	signed:0;`.
+/// A field by its name: lines of declaration, offset, size and sign, parted by
+/// semicolons.
 pub(super) fn field(format: &str, name: &str) -> Option<Field> {
     format.lines().find_map(|line| {
         let mut parts = line.trim().split(';').map(str::trim);
