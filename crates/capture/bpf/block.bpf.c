@@ -231,6 +231,9 @@ static __always_inline int request_started(struct request *rq)
 	__u64 key = (__u64)rq;
 
 	introduce(&journey.submitter, rq->cmd_flags);
+	/* What the submitter asked for: the flush machinery takes the preflush
+	 * and FUA away before the request is issued. */
+	journey.flags = flags_of(rq->cmd_flags);
 	journey.device = device;
 	if (bpf_map_update_elem(&journeys, &key, &journey, BPF_ANY))
 		__sync_fetch_and_add(&counters.unfollowed, 1);

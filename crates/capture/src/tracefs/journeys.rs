@@ -86,6 +86,9 @@ impl Journeys {
             command: if self.commands { seen.command } else { Default::default() },
             device: device as u16,
             op: seen.op,
+            // What the submitter asked for: the kernel's flush machinery takes
+            // the preflush and FUA away before the request is issued.
+            flags: seen.flags,
             layer: Layer::Block,
             ..IoEvent::default()
         };
