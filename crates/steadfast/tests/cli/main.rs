@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, clippy::too_many_lines)]
 
 mod bad_input;
+mod capture;
 mod devices;
 mod house;
+mod judged;
 mod real;
 mod resume;
 mod scratch;

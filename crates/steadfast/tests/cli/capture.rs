@@ -1,0 +1,223 @@
+//! Captures of real I/O: our counts, the engine's, the kernel's.
+
+use super::scratch::{LoopDevice, refuse, run_in, skip, stderr, stdout, steadfast, succeed};
+use serde_json::Value;
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
+use steadfast_trace::{Batch, Fields, Trace};
+
+/// A capture that runs.
+struct Running {
+    child: Child,
+    file: PathBuf,
+}
+
+impl Running {
+    /// Begins to capture and waits until it listens; `None` with the reason
+    /// printed where nothing can be captured here.
+    fn new(test: &str, directory: &Path, device: &LoopDevice, more: &[&str]) -> Option<Running> {
+        let errors = directory.join("capture.txt");
+        let mut child = steadfast()
+            .current_dir(directory)
+            .args(["capture", "--device", &device.path, "-o", "trace.parquet"])
+            .args(more)
+            .stderr(File::create(&errors).unwrap())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let end = Instant::now() + Duration::from_secs(20);
+        while Instant::now() < end {
+            let said = std::fs::read_to_string(&errors).unwrap();
+            if said.contains("Ctrl-C ends it") {
+                return Some(Running { child, file: directory.join("trace.parquet") });
+            }
+            if child.try_wait().unwrap().is_some() {
+                skip(test, said.trim());
+                return None;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        panic!("the capture did not begin");
+    }
+
+    fn signal(&mut self, signal: &str) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+        self.child.wait().unwrap();
+    }
+
+    /// Ends it as Ctrl-C does and reads what it wrote.
+    fn end(mut self) -> (CaptureConditions, Vec<IoEvent>) {
+        self.signal("-INT");
+        read(&self.file)
+    }
+}
+
+fn read(file: &Path) -> (CaptureConditions, Vec<IoEvent>) {
+    let trace = Trace::open(File::open(file).unwrap()).unwrap();
+    let mut batches = trace.batches(Fields::ALL);
+    let mut batch = Batch::default();
+    let mut events = Vec::new();
+    loop {
+        batch.clear();
+        if batches.read(4096, &mut batch).unwrap() == 0 {
+            break;
+        }
+        events.extend((0..batch.len()).map(|row| batch.event(row)));
+    }
+    (trace.conditions().clone(), events)
+}
+
+fn sum(events: &[IoEvent], op: IoOp) -> (u64, u64) {
+    let of_op = events.iter().filter(|event| event.op == op);
+    of_op.fold((0, 0), |(ios, bytes), event| (ios + 1, bytes + u64::from(event.bytes)))
+}
+
+/// Columns of `/sys/block/NAME/stat`: reads, read sectors, writes, write sectors, flushes.
+fn kernel_counts(device: &LoopDevice) -> [u64; 5] {
+    let text = std::fs::read_to_string(format!("/sys/block/{}/stat", device.name())).unwrap();
+    let columns: Vec<u64> = text.split_whitespace().map(|n| n.parse().unwrap()).collect();
+    [columns[0], columns[2], columns[4], columns[6], columns[15]]
+}
+
+/// The counts once nothing happens on the device any more: udev looks at what
+/// was written, file systems finish in the background.
+fn settled(device: &LoopDevice) -> [u64; 5] {
+    let mut counts = kernel_counts(device);
+    for _ in 0..50 {
+        std::thread::sleep(Duration::from_millis(400));
+        let now = kernel_counts(device);
+        if now == counts {
+            break;
+        }
+        counts = now;
+    }
+    counts
+}
+
+/// What the engine says it did is what the capture saw, read for read and write
+/// for write.
+#[test]
+fn a_capture_of_our_own_engine_has_exactly_what_the_engine_counted() {
+    let test = "a_capture_of_our_own_engine_has_exactly_what_the_engine_counted";
+    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let Some(capture) = Running::new(test, scratch.path(), &device, &[]) else { return };
+    let measure = [
+        "measure",
+        "RND 4K RW65",
+        "--target",
+        &device.path,
+        "--demand",
+        "T1Q8",
+        "--time",
+        "700ms",
+        "--yes-destroy",
+        device.name(),
+        "--json",
+    ];
+    let mut child = steadfast()
+        .current_dir(scratch.path())
+        .args(measure)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let engine = child.id();
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut child.stdout.take().unwrap(), &mut text).unwrap();
+    assert!(child.wait().unwrap().success());
+    let answer: Value = serde_json::from_str(&text).unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    let (conditions, events) = capture.end();
+    assert_eq!((conditions.lost, conditions.unfinished), (0, 0));
+    for (name, op) in [("read", IoOp::Read), ("write", IoOp::Write)] {
+        let measured = answer["measurement"]["streams"].as_array().unwrap().iter();
+        let outside = answer["measurement"]["unmeasured"].as_array().into_iter().flatten();
+        let counted: u64 = measured
+            .map(|stream| (&stream["op"], &stream["tally"]["ios"]))
+            .chain(outside.map(|part| (&part["op"], &part["ios"])))
+            .filter(|(op, _)| **op == name)
+            .map(|(_, ios)| ios.as_u64().unwrap())
+            .sum();
+        let seen = events
+            .iter()
+            .filter(|event| event.pid == engine && event.op == op && event.bytes == 4096)
+            .count();
+        assert_eq!(seen as u64, counted, "{name}s of {} events", events.len());
+    }
+}
+
+/// A file system with a program that synchronises: sums agree with the kernel's.
+#[test]
+fn a_capture_of_a_file_system_agrees_with_diskstats() {
+    let test = "a_capture_of_a_file_system_agrees_with_diskstats";
+    let Some(device) = LoopDevice::new(test, 128) else { return };
+    if !Command::new("mkfs.ext4").args(["-q", &device.path]).status().is_ok_and(|s| s.success()) {
+        return skip(test, "no mkfs.ext4");
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let before = settled(&device);
+    let Some(capture) = Running::new(test, scratch.path(), &device, &["--mark", "begin"]) else {
+        return;
+    };
+    let mount = scratch.path().join("mount");
+    std::fs::create_dir(&mount).unwrap();
+    assert!(Command::new("mount").arg(&device.path).arg(&mount).status().unwrap().success());
+    let mut file = File::create(mount.join("log")).unwrap();
+    for line in 0..199 {
+        writeln!(file, "{line:>500}").unwrap();
+        file.sync_all().unwrap();
+    }
+    drop(file);
+    succeed(scratch.path(), &["mark", "written"]);
+    assert!(Command::new("umount").arg(&mount).status().unwrap().success());
+    let after = settled(&device);
+    let (conditions, events) = capture.end();
+    let [reads, read_sectors, writes, write_sectors, flushes] =
+        std::array::from_fn(|column| after[column] - before[column]);
+    assert_eq!((conditions.lost, conditions.unfinished), (0, 0));
+    assert_eq!(sum(&events, IoOp::Read), (reads, read_sectors * 512));
+    // The kernel counts an empty synchronising write that no device ever sees.
+    let (seen, bytes) = sum(&events, IoOp::Write);
+    assert!(seen <= writes, "{seen} of {writes}");
+    assert_eq!(bytes, write_sectors * 512);
+    assert_eq!(sum(&events, IoOp::Flush).0, flushes);
+    assert!(seen >= 199 && flushes >= 199, "{seen} writes, {flushes} flushes");
+    let names: Vec<_> = conditions.marks.iter().map(|mark| mark.name.as_str()).collect();
+    assert_eq!(names, ["begin", "written"]);
+}
+
+/// What was captured before a kill can be read.
+#[test]
+fn a_killed_capture_leaves_what_it_had() {
+    let test = "a_killed_capture_leaves_what_it_had";
+    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let Some(mut capture) = Running::new(test, scratch.path(), &device, &[]) else { return };
+    let file = File::open(&device.path).unwrap();
+    file.read_exact_at(&mut [0; 4096], 1 << 20).unwrap();
+    // Longer than what was captured may stay in memory.
+    std::thread::sleep(Duration::from_secs(7));
+    capture.signal("-KILL");
+    let (_, events) = read(&capture.file);
+    assert!(events.iter().any(|event| event.op == IoOp::Read), "{} events", events.len());
+    let output = run_in(scratch.path(), &["mark", "too late"]);
+    let said = stdout(&output) + &stderr(&output);
+    assert!(!said.contains("panicked"), "{said}");
+}
+
+#[test]
+fn a_capture_that_cannot_be_is_refused_with_the_reason() {
+    let scratch = tempfile::tempdir().unwrap();
+    let directory = scratch.path();
+    std::fs::write(directory.join("file"), "not a device").unwrap();
+    let output = ["-o", "trace.parquet"];
+    let with = |device: &'static str| ["capture", "--device", device, output[0], output[1]];
+    refuse(directory, &with("/dev/no-such-device"), &["no-such-device"]);
+    refuse(directory, &with("file"), &["file", "no block device"]);
+}

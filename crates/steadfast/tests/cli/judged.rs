@@ -1,0 +1,63 @@
+//! Runs put side by side, and judged by a datasheet.
+
+use super::scratch::{code, refuse, run_in, stderr, stdout, succeed};
+use std::path::Path;
+
+/// Runs of the small simulated drive in `one` and `two`, which differ in their demand.
+fn two_runs(directory: &Path) {
+    let quick = ["run", "iops", "--target", "sim:small", "--profile", "quick", "--out"];
+    run_in(directory, &[quick.as_slice(), &["one"]].concat());
+    run_in(directory, &[quick.as_slice(), &["two", "--threads", "2"]].concat());
+}
+
+#[test]
+fn runs_are_compared_and_judged() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    two_runs(here);
+    let shown = succeed(here, &["compare", "one", "two"]);
+    assert!(shown.contains("A: TC 4 / QD 32; B: TC 2 / QD 32"), "{shown}");
+    assert!(shown.contains("(one)") && shown.contains("B/A %"), "{shown}");
+    succeed(here, &["compare", "one", "two/findings.json", "-o", "both"]);
+    for file in ["compare.html", "compare.pdf", "compare.json", "iops-summary.csv", "devices.csv"] {
+        assert!(here.join("both").join(file).metadata().unwrap().len() > 50, "{file}");
+    }
+    succeed(here, &["compare", "one", "one", "-o", "same.html"]);
+    assert!(here.join("same.html").is_file() && !here.join("same").exists());
+    judged(here);
+    refused(here);
+}
+
+fn judged(here: &Path) {
+    let listed = succeed(here, &["check", "one", "--list"]);
+    assert!(listed.contains("table = \"iops\"") && listed.contains("\"100/0\""), "{listed}");
+    let limit = |row: &str| {
+        let text = format!("[[limit]]\ntable='iops'\nrow='{row}'\ncolumn='100/0'\nmin=1\n");
+        std::fs::write(here.join("limits.toml"), text).unwrap();
+    };
+    let check = ["check", "one", "--limits", "limits.toml"];
+    limit("4");
+    let passed = run_in(here, &check);
+    assert_eq!(code(&passed), 0, "{}", stderr(&passed));
+    assert!(stdout(&passed).contains("PASS"));
+    let page = std::fs::read_to_string(here.join("one/check.html")).unwrap();
+    assert!(page.contains("Check against limits"));
+    limit("5");
+    let arguments = [check.as_slice(), &["--no-report", "--json"]].concat();
+    let failed = run_in(here, &arguments);
+    assert_eq!(code(&failed), 5, "{}", stderr(&failed));
+    let answer: serde_json::Value = serde_json::from_str(&stdout(&failed)).unwrap();
+    assert_eq!(answer["pass"], false);
+    assert!(answer["limits"][0]["reason"].as_str().unwrap().contains("no row '5'"));
+}
+
+fn refused(here: &Path) {
+    std::fs::write(here.join("bad.toml"), "[[limit]]\ntable = 3\n").unwrap();
+    refuse(here, &["compare", "one"], &["2 values"]);
+    refuse(here, &["compare", "one", "nowhere"], &["nowhere", "run directory"]);
+    refuse(here, &["compare", "one", "bad.toml"], &["bad.toml holds no findings"]);
+    refuse(here, &["compare", "one", "two", "-o", "x.csv"], &[".html, .pdf or .json"]);
+    refuse(here, &["check", "one"], &["--limits"]);
+    refuse(here, &["check", "one", "--limits", "bad.toml"], &["bad.toml", "line 2"]);
+    refuse(here, &["check", "one", "--limits", "missing.toml"], &["missing.toml"]);
+}
