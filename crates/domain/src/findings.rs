@@ -289,7 +289,9 @@ pub enum PlotKind {
     /// time. Series on the right axis are lines.
     Stacked,
     /// A grid of shades: one row of cells per series, from below, one cell per
-    /// x; y is the value that is shaded.
+    /// x; y is the value that is shaded. The plot's `y` names that value and
+    /// spreads it over the shades; the label of `y_right`, if there is one,
+    /// says what the rows are.
     HeatMap,
 }
 

@@ -89,6 +89,12 @@ pub struct Settings {
     /// Read-back comparison.
     #[serde(default)]
     pub verify: bool,
+    /// Keep the processors out of idle states that are slow to leave.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hold_c_states: bool,
+    /// A command that prints the power that the device takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_command: Option<String>,
     /// Parameters that only some procedures have, by name, as the user wrote
     /// them: `workload`, `mix`, `pre-write`, ...
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -117,6 +123,8 @@ impl Settings {
             data_pattern: DataPattern::default(),
             seed,
             verify: false,
+            hold_c_states: false,
+            power_command: None,
             parameters: BTreeMap::new(),
             command: String::new(),
             meta: BTreeMap::new(),
@@ -135,6 +143,14 @@ pub enum Amendment {
     /// The operator sets the most rounds anew: more of them to go on, as many
     /// as are finished to stop.
     RoundsMax(u32),
+    /// The same for one loop of a procedure that has several: the loop whose
+    /// steps stand under this phase in the journal.
+    RoundsMaxOf {
+        /// The phase: `rounds-128K`; with the part before it in a suite.
+        phase: String,
+        /// The most rounds of it.
+        rounds: u32,
+    },
 }
 
 /// Facts of the device that decide what a procedure does.

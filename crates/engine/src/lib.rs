@@ -3,9 +3,11 @@
 //! [`uring`] drives a real device or file through an armed `Target`; [`sim`] is
 //! an SSD in virtual time. Both draw their I/Os from the same [`draw`] and count
 //! them with the same [`accounting`], so that a procedure cannot tell them apart.
+//! [`fio`] has an installed fio drive the target, for a second opinion.
 
 pub mod accounting;
 pub mod draw;
+pub mod fio;
 pub mod sim;
 pub mod uring;
 
@@ -13,7 +15,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use steadfast_domain::measurement::Interval;
-use steadfast_domain::{Bytes, Halt, Measurement, Nanos, Step};
+use steadfast_domain::{Bytes, Caveat, Halt, Measurement, Nanos, Step};
+use steadfast_host::Target;
 
 /// Where a step begins: what earlier steps of the run left behind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -79,4 +82,19 @@ pub trait Engine {
 
     /// Ends a load that a cut left running, waiting for its outstanding I/Os.
     fn end_load(&mut self);
+}
+
+/// An engine that holds an armed target.
+pub trait OnTarget: Engine {
+    /// What it drives.
+    fn target(&self) -> &Target;
+
+    /// What it drives, to be purged or set. Ends a load that still runs.
+    fn target_mut(&mut self) -> &mut Target;
+
+    /// What a reader of the numbers should know and that came up since this was
+    /// last asked.
+    fn take_caveats(&mut self) -> Vec<Caveat> {
+        Vec::new()
+    }
 }

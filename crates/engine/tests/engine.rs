@@ -2,6 +2,8 @@
 //! counters as the judge. Loop devices need root; without it those tests skip.
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test fails by panicking")]
 
+mod fio;
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File};
@@ -84,7 +86,7 @@ impl Scratch {
 /// A loop device on a scratch file; detached when dropped.
 struct LoopDevice {
     path: PathBuf,
-    _scratch: Scratch,
+    scratch: Scratch,
 }
 
 impl LoopDevice {
@@ -96,7 +98,7 @@ impl LoopDevice {
                 let path = PathBuf::from(String::from_utf8(output.stdout).unwrap().trim());
                 let name = path.file_name().unwrap().to_str().unwrap();
                 fs::write(format!("/sys/block/{name}/queue/nomerges"), "2").unwrap();
-                Some(LoopDevice { path, _scratch: scratch })
+                Some(LoopDevice { path, scratch })
             }
             _ => skipped(test, "no loop device (needs root and losetup)"),
         }
@@ -560,6 +562,26 @@ fn failing_ios_are_located_and_void_the_step() {
             }
             other => panic!("{other}"),
         }
+    }
+}
+
+/// A drive that is pulled out loses its capacity before anything else; so does
+/// a loop device whose file is emptied.
+#[test]
+fn a_device_without_capacity_is_gone_and_not_faulty() {
+    let _turn = alone();
+    for pattern in ["RND 4K R", "RND 4K W"] {
+        let Some(device) = LoopDevice::new("device_without_capacity", 8 << 20) else { return };
+        let mut engine = engine(device.target());
+        let load = stimulus(pattern, "T1Q4", 8 << 20, Until::ios(100));
+        assert_eq!(apply(&mut engine, load.clone()).total().ios, 100);
+        fs::File::options().write(true).open(&device.scratch.path).unwrap().set_len(0).unwrap();
+        let resized = Command::new("losetup").arg("--set-capacity").arg(&device.path).status();
+        assert!(resized.unwrap().success());
+        let step = alone_step(load);
+        let halt = engine.apply(&step, &Start::default(), &mut |_| {}).unwrap_err();
+        assert!(matches!(&halt, Halt::DeviceGone { .. }), "{pattern}: {halt}");
+        assert!(halt.to_string().contains("capacity"), "{halt}");
     }
 }
 

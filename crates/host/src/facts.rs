@@ -79,7 +79,7 @@ fn controller(device: &Device, roots: &Roots) -> Option<String> {
     Some(driver.map_or(address.clone(), |driver| format!("{address} {driver}")))
 }
 
-fn pci_function(place: &Path) -> Option<PathBuf> {
+pub(crate) fn pci_function(place: &Path) -> Option<PathBuf> {
     place
         .ancestors()
         .find(|above| {

@@ -8,15 +8,19 @@
 
 mod again;
 mod arming;
+mod checkup;
+mod device_log;
 mod error;
 mod facts;
 mod identity;
+mod inhibit;
 #[cfg(test)]
 mod machine;
 mod mounts;
 mod node;
 mod occupancy;
 mod purge;
+mod queue;
 mod refusal;
 mod roots;
 mod scratch;
@@ -28,13 +32,20 @@ mod tool;
 
 pub use again::find_again;
 pub use arming::{Consent, arm};
+pub use checkup::{WATCH, examine, throttle_count};
+pub use device_log::{DeviceLogs, LogReading, SelfTest};
 pub use error::HostError;
 pub use facts::host_facts;
 pub use identity::{devices, inspect};
+pub use inhibit::{IdleStateHold, SleepInhibition, hold_idle_states, inhibit_sleep};
 pub use purge::purge;
+pub use queue::{BlockQueue, block_queue};
 pub use refusal::Refusal;
 pub use roots::Roots;
 pub use scratch::create_scratch;
-pub use sensors::{counters_since, kernel_counters, temperature};
+pub use sensors::{
+    PowerMeter, PowerReport, PowerSource, ProcessorTimes, counters_since, kernel_counters,
+    processor_times, temperature,
+};
 pub use settings::{conditions, make_change, plan_changes, undo_change};
 pub use target::Target;

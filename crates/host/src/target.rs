@@ -64,6 +64,12 @@ impl Target {
     pub fn length(&self) -> Bytes {
         self.device.capacity.round_down(u64::from(self.offset_alignment.max(1)))
     }
+    /// Whether a block device has lost its capacity, which the kernel takes
+    /// away when a drive is pulled out or given up: reads then end short and
+    /// writes find no room, instead of failing with an error that says so.
+    pub fn has_vanished(&self) -> bool {
+        !self.is_file() && length_of(&self.file).is_ok_and(|length| length == 0)
+    }
     pub(crate) fn file(&self) -> &File {
         &self.file
     }

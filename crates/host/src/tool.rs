@@ -10,6 +10,9 @@ use std::time::{Duration, Instant};
 /// How often a running tool is looked at.
 const POLL: Duration = Duration::from_millis(5);
 
+/// How long the outputs of a program that has ended may stay open.
+const LINGER: Duration = Duration::from_millis(500);
+
 /// A device tool and the Debian package that holds it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tool {
@@ -21,6 +24,21 @@ pub(crate) struct Tool {
 pub(crate) const WIPEFS: Tool = Tool { program: "wipefs", package: "util-linux" };
 /// Speaks NVMe.
 pub(crate) const NVME: Tool = Tool { program: "nvme", package: "nvme-cli" };
+/// Reads the health logs of ATA, SCSI and NVMe devices.
+pub(crate) const SMARTCTL: Tool = Tool { program: "smartctl", package: "smartmontools" };
+/// Tells what systemd will do.
+pub(crate) const SYSTEMCTL: Tool = Tool { program: "systemctl", package: "systemd" };
+
+/// What a program said before it ended by itself.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// Its standard output.
+    pub stdout: String,
+    /// Its standard error.
+    pub stderr: String,
+}
 
 /// Runs a tool and returns what it printed to standard output.
 ///
@@ -28,7 +46,26 @@ pub(crate) const NVME: Tool = Tool { program: "nvme", package: "nvme-cli" };
 /// Where it is not installed, ends with a status other than 0, or takes longer
 /// than `limit`; it is then ended.
 pub(crate) fn run(tool: Tool, arguments: &[&str], limit: Duration) -> Result<String, HostError> {
-    let mut child = spawn(tool, arguments)?;
+    let answer = ask(tool.program, tool.package, arguments, limit)?;
+    if answer.status.success() {
+        return Ok(answer.stdout);
+    }
+    let command = command_line(tool.program, arguments);
+    Err(failed(command, answer.status.to_string(), &answer.stdout, &answer.stderr))
+}
+
+/// Runs any program, whatever status it ends with: some tell of the device's
+/// state in theirs, and a user's own command is known by its path alone.
+///
+/// # Errors
+/// Where it is not installed, or takes longer than `limit`; it is then ended.
+pub(crate) fn ask(
+    program: &str,
+    package: &'static str,
+    arguments: &[&str],
+    limit: Duration,
+) -> Result<Answer, HostError> {
+    let mut child = spawn(program, package, arguments)?;
     let stdout = drain(child.stdout.take());
     let stderr = drain(child.stderr.take());
     let status = wait(&mut child, limit);
@@ -39,19 +76,25 @@ pub(crate) fn run(tool: Tool, arguments: &[&str], limit: Duration) -> Result<Str
     }
     let (stdout, stderr) = (collect(stdout), collect(stderr));
     let how = match status {
-        Ok(Some(status)) if status.success() => return Ok(stdout),
-        Ok(Some(status)) => status.to_string(),
+        Ok(Some(status)) => return Ok(Answer { status, stdout, stderr }),
         Ok(None) => format!("no answer within {} s", limit.as_secs()),
         Err(error) => error.to_string(),
     };
-    let said = if stderr.trim().is_empty() { stdout } else { stderr };
-    let command = format!("{} {}", tool.program, arguments.join(" "));
-    Err(HostError::ToolFailed { command, how, said: said.trim().replace('\n', "; ") })
+    Err(failed(command_line(program, arguments), how, &stdout, &stderr))
 }
 
-fn spawn(tool: Tool, arguments: &[&str]) -> Result<Child, HostError> {
+fn command_line(program: &str, arguments: &[&str]) -> String {
+    format!("{program} {}", arguments.join(" ")).trim_end().to_owned()
+}
+
+fn failed(command: String, how: String, stdout: &str, stderr: &str) -> HostError {
+    let said = if stderr.trim().is_empty() { stdout } else { stderr };
+    HostError::ToolFailed { command, how, said: said.trim().replace('\n', "; ") }
+}
+
+fn spawn(program: &str, package: &'static str, arguments: &[&str]) -> Result<Child, HostError> {
     let path = std::env::var("PATH").unwrap_or_default();
-    Command::new(tool.program)
+    Command::new(program)
         .args(arguments)
         .env("LC_ALL", "C")
         // Device tools live where an ordinary user's path does not lead.
@@ -63,9 +106,9 @@ fn spawn(tool: Tool, arguments: &[&str]) -> Result<Child, HostError> {
         .map_err(|error| match error.kind() {
             // A directory of the path that may not be searched answers with the latter.
             io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => {
-                HostError::ToolMissing { tool: tool.program.to_owned(), package: tool.package }
+                HostError::ToolMissing { tool: program.to_owned(), package }
             }
-            _ => HostError::io("run it", tool.program.as_ref(), error),
+            _ => HostError::io("run it", program.as_ref(), error),
         })
 }
 
@@ -93,8 +136,17 @@ fn drain(pipe: Option<impl Read + Send + 'static>) -> Option<JoinHandle<Vec<u8>>
     }))
 }
 
+/// What a pipe gave. A program that left another behind with its output open
+/// is not waited for longer than a moment: what it printed is then unknown.
 fn collect(reader: Option<JoinHandle<Vec<u8>>>) -> String {
-    let bytes = reader.and_then(|reader| reader.join().ok()).unwrap_or_default();
+    let began = Instant::now();
+    let finished = reader.filter(|reader| {
+        while !reader.is_finished() && began.elapsed() < LINGER {
+            std::thread::sleep(POLL);
+        }
+        reader.is_finished()
+    });
+    let bytes = finished.and_then(|reader| reader.join().ok()).unwrap_or_default();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
@@ -135,5 +187,14 @@ mod tests {
         assert!(error.contains("exit status: 2") && error.contains("No such file"), "{error}");
         let error = run(tool("sleep"), &["600"], Duration::from_millis(50)).unwrap_err();
         assert!(error.to_string().contains("no answer within"), "{error}");
+    }
+
+    #[test]
+    fn a_program_left_behind_with_the_output_open_is_not_waited_for() {
+        let began = Instant::now();
+        let answer = ask("sh", "dash", &["-c", "sleep 5 & echo said"], 60 * SECOND).unwrap();
+        assert!(answer.status.success());
+        assert!(began.elapsed() < 5 * SECOND);
+        assert_eq!(answer.stdout, "", "what is not complete is unknown");
     }
 }

@@ -1,5 +1,6 @@
 //! Tables as CSV (RFC 4180). Numbers are unrounded; an absent value is empty.
 
+use crate::parts::parts;
 use steadfast_domain::Findings;
 use steadfast_domain::findings::{Cell, Exhibit, Table};
 
@@ -20,18 +21,35 @@ pub fn csv(table: &Table) -> String {
     out
 }
 
-/// Every table of the findings: file name and content.
-pub fn tables(findings: &Findings) -> Vec<(String, String)> {
+/// Every table of the findings, printed or too long for that.
+pub(crate) fn all_tables(findings: &Findings) -> impl Iterator<Item = &Table> {
     let pages = findings.form_pages.iter().chain(&findings.chapters);
     let exhibits = findings.summary.iter().chain(pages.flat_map(|page| &page.exhibits));
     let printed = exhibits.filter_map(|exhibit| match exhibit {
         Exhibit::Table(table) => Some(table),
         _ => None,
     });
-    printed
-        .chain(&findings.long_tables)
-        .map(|table| (format!("{}.csv", file_stem(&table.id)), csv(table)))
-        .collect()
+    printed.chain(&findings.long_tables)
+}
+
+/// Every table as a file: name and content. The tables of a part have the
+/// part's title before their name: `iops-steady-state.csv`.
+pub fn tables(findings: &Findings) -> Vec<(String, String)> {
+    let own = all_tables(findings);
+    let mut files: Vec<(String, String)> =
+        own.map(|table| (format!("{}.csv", file_stem(&table.id)), csv(table))).collect();
+    let mut taken: Vec<String> = Vec::new();
+    for part in parts(findings) {
+        let title = file_stem(&part.title.to_lowercase());
+        let same = taken.iter().filter(|other| **other == title).count();
+        let prefix = if same > 0 { format!("{title}-{}", same + 1) } else { title.clone() };
+        taken.push(title);
+        files.extend(
+            all_tables(part)
+                .map(|table| (format!("{prefix}-{}.csv", file_stem(&table.id)), csv(table))),
+        );
+    }
+    files
 }
 
 /// Letters, digits and dashes: a table's id never leaves its directory.

@@ -1,11 +1,11 @@
 //! One self-contained web page: no script, no reference to anything outside.
 
+use crate::parts::{disclosures, parts, simulated, steady};
 use crate::svg::{escape, svg};
-use crate::text::KINDS;
 use crate::{Printed, date, number};
 use std::fmt::Write;
 use steadfast_domain::findings::{Cell, Exhibit, Facts, FormBlock, FormHeader, Page, Plot, Table};
-use steadfast_domain::{Caveat, CaveatKind, Findings};
+use steadfast_domain::{CaveatKind, Findings};
 
 const STYLE: &str = include_str!("report.css");
 
@@ -23,52 +23,79 @@ pub fn html(findings: &Findings, printed: &Printed) -> String {
          name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{}</title>\n\
          <style>\n{STYLE}</style>\n</head>\n<body{}>\n<main>\n",
         escape(&title),
-        if findings.simulated { " class=\"simulated\"" } else { "" }
+        if simulated(findings) { " class=\"simulated\"" } else { "" }
     );
-    cover(&mut out, findings, printed);
-    for (index, page) in findings.form_pages.iter().enumerate() {
-        form_page(&mut out, findings, printed, index, page);
+    let parts = parts(findings);
+    cover(&mut out, findings, &parts, printed);
+    match parts.is_empty() {
+        true => body(&mut out, findings, printed, 1, false),
+        false => {
+            body(&mut out, findings, printed, 0, false);
+            for (number, part) in (1..).zip(&parts) {
+                // Where the cover has no summary of its own, it has the parts'.
+                part_cover(&mut out, part, number, !findings.summary.is_empty());
+                body(&mut out, part, printed, number, true);
+            }
+        }
     }
-    for (index, chapter) in findings.chapters.iter().enumerate() {
-        let _ = writeln!(
-            out,
-            "<section class=\"chapter\">\n<h2>{}&ensp;{}</h2>",
-            index + 1,
-            escape(&chapter.title)
-        );
-        exhibits(&mut out, &chapter.exhibits);
-        out.push_str("</section>\n");
-    }
-    disclosures(&mut out, findings);
+    disclosed(&mut out, findings);
     footer(&mut out, findings);
     out.push_str("</main>\n</body>\n</html>\n");
     out
 }
 
-fn cover(out: &mut String, findings: &Findings, printed: &Printed) {
+/// Form pages and chapters; `number` is that of the part.
+fn body(out: &mut String, findings: &Findings, printed: &Printed, number: usize, of_many: bool) {
+    for (index, page) in findings.form_pages.iter().enumerate() {
+        form_page(out, findings, printed, (number, index), page);
+    }
+    for (index, chapter) in findings.chapters.iter().enumerate() {
+        let heading = chapter_number(number, index, of_many);
+        let _ = writeln!(
+            out,
+            "<section class=\"chapter\" id=\"{}\">\n<h2>{heading}&ensp;{}</h2>",
+            anchor(number, "chapter", index),
+            escape(&chapter.title)
+        );
+        exhibits(out, &chapter.exhibits);
+        out.push_str("</section>\n");
+    }
+}
+
+/// The number of a chapter: in a report of many parts with the part's before it;
+/// the report's own chapters have letters there.
+pub(crate) fn chapter_number(part: usize, index: usize, of_many: bool) -> String {
+    match (part, of_many) {
+        (0, _) => ('A'..='Z').nth(index).map_or_else(|| (index + 1).to_string(), String::from),
+        (_, true) => format!("{part}.{}", index + 1),
+        (_, false) => (index + 1).to_string(),
+    }
+}
+
+fn anchor(part: usize, kind: &str, index: usize) -> String {
+    format!("part-{part}-{kind}-{}", index + 1)
+}
+
+fn cover(out: &mut String, findings: &Findings, parts: &[&Findings], printed: &Printed) {
     let header = &findings.header;
     let model = header.model.as_deref().unwrap_or("no model name");
     let vendor = header.vendor.as_deref().map(|v| format!("{v} ")).unwrap_or_default();
-    let _ = write!(
+    let _ = writeln!(
         out,
-        "<section class=\"cover\">\n{}<h1>{}</h1>\n<p class=\"device\">{}{}</p>\n<p \
-         class=\"headline\">{}</p>\n<p>{}</p>\n",
-        if findings.simulated { "<p class=\"stamp\">SIMULATED</p>\n" } else { "" },
+        "<section class=\"cover\">\n{}<h1>{}</h1>\n<p class=\"device\">{}{}</p>",
+        if simulated(findings) { "<p class=\"stamp\">SIMULATED</p>\n" } else { "" },
         escape(&findings.title),
         escape(&vendor),
         escape(model),
-        escape(&findings.headline),
-        escape(&findings.method),
     );
-    let steady = findings.verdict.as_ref().map(|v| v.steady);
-    let class = if steady == Some(true) { "steady" } else { "not-steady" };
-    let _ = writeln!(out, "<p class=\"verdict {class}\">{}</p>", escape(&findings.ending));
-    for caveat in findings.caveats.iter().filter(|c| c.kind == CaveatKind::Invalidates) {
+    conclusion(out, findings);
+    let all = disclosures(findings);
+    for caveat in all.iter().filter(|c| c.kind == CaveatKind::Invalidates) {
         let _ = writeln!(
             out,
             "<p class=\"attention\">{} {}</p>",
             escape(&caveat.text),
-            escape(&caveat.remedy)
+            escape(caveat.remedy)
         );
     }
     let _ = writeln!(
@@ -77,21 +104,98 @@ fn cover(out: &mut String, findings: &Findings, printed: &Printed) {
         date::date_time(findings.run_unix_ms.0),
         date::date_time(findings.run_unix_ms.1),
         date::date_time(printed.report_unix_ms),
-        findings.caveats.len()
+        all.len()
     );
+    if !parts.is_empty() {
+        contents(out, findings, parts);
+    }
     exhibits(out, &findings.summary);
+    if findings.summary.is_empty() {
+        for part in parts {
+            let _ = writeln!(out, "<h2>{}</h2>", escape(&part.title));
+            exhibits(out, &part.summary);
+        }
+    }
     out.push_str("</section>\n");
 }
 
-fn form_page(out: &mut String, findings: &Findings, printed: &Printed, index: usize, page: &Page) {
-    out.push_str("<section class=\"form\">\n");
+/// The parts with how each ended and, of more than one, links to every page.
+fn contents(out: &mut String, findings: &Findings, parts: &[&Findings]) {
+    let list = |out: &mut String, number: usize, part: &Findings| {
+        let pages = part.form_pages.iter().enumerate().map(|(n, p)| ("page", n, p));
+        let chapters = part.chapters.iter().enumerate().map(|(n, p)| ("chapter", n, p));
+        out.push_str("<ul>");
+        for (kind, index, page) in pages.chain(chapters) {
+            let (to, title) = (anchor(number, kind, index), escape(&page.title));
+            let _ = write!(out, "<li><a href=\"#{to}\">{title}</a></li>");
+        }
+        out.push_str("</ul>\n");
+    };
+    out.push_str("<nav class=\"contents\">\n");
+    let own = findings.form_pages.len() + findings.chapters.len();
+    if own > 0 {
+        list(out, 0, findings);
+    }
+    for (number, part) in (1..).zip(parts) {
+        let (title, ending) = (escape(&part.title), escape(&part.ending));
+        let _ = writeln!(
+            out,
+            "<details{}><summary><a href=\"#part-{number}\">{number}&ensp;{title}</a> <span>{ending}\
+             </span></summary>",
+            if parts.len() == 1 { " open" } else { "" }
+        );
+        list(out, number, part);
+        out.push_str("</details>\n");
+    }
+    out.push_str("</nav>\n");
+}
+
+/// The first page of a part.
+fn part_cover(out: &mut String, part: &Findings, number: usize, with_summary: bool) {
+    let _ = writeln!(
+        out,
+        "<section class=\"cover part\" id=\"part-{number}\">\n<h1>{number}&ensp;{}</h1>",
+        escape(&part.title)
+    );
+    conclusion(out, part);
+    if with_summary {
+        exhibits(out, &part.summary);
+    }
+    out.push_str("</section>\n");
+}
+
+/// How it was tested and how it ended.
+fn conclusion(out: &mut String, findings: &Findings) {
+    if !findings.headline.is_empty() {
+        let _ = writeln!(out, "<p class=\"headline\">{}</p>", escape(&findings.headline));
+    }
+    let class = match steady(findings) {
+        Some(true) => "steady",
+        Some(false) => "not-steady",
+        None => "plain",
+    };
+    let _ = write!(
+        out,
+        "<p>{}</p>\n<p class=\"verdict {class}\">{}</p>\n",
+        escape(&findings.method),
+        escape(&findings.ending)
+    );
+}
+
+fn form_page(
+    out: &mut String,
+    findings: &Findings,
+    printed: &Printed,
+    (number, index): (usize, usize),
+    page: &Page,
+) {
+    let _ = writeln!(out, "<section class=\"form\" id=\"{}\">", anchor(number, "page", index));
     form_head(out, findings, printed, index);
     let _ = writeln!(out, "<h2>{}</h2>", escape(&page.title));
     exhibits(out, &page.exhibits);
     let _ = writeln!(
         out,
-        "<p class=\"foot\">Plot {}.{} - {}</p>\n</section>",
-        1,
+        "<p class=\"foot\">Plot {number}.{} - {}</p>\n</section>",
         index + 1,
         escape(&page.title)
     );
@@ -183,8 +287,11 @@ fn draw_table(out: &mut String, table: &Table) {
         );
     }
     let _ = write!(out, "<tr><th>{}</th>", escape(&table.corner));
-    for column in &table.columns {
-        let _ = write!(out, "<th>{}</th>", escape(column));
+    for (at, column) in table.columns.iter().enumerate() {
+        let mut cells = table.rows.iter().filter_map(|row| row.cells.get(at));
+        let words = cells.any(|cell| matches!(cell, Cell::Text(_)));
+        let class = if words { " class=\"word\"" } else { "" };
+        let _ = write!(out, "<th{class}>{}</th>", escape(column));
     }
     out.push_str("</tr></thead>\n<tbody>\n");
     for row in &table.rows {
@@ -199,17 +306,16 @@ fn draw_table(out: &mut String, table: &Table) {
     out.push_str("</tbody></table></div>\n");
 }
 
-fn disclosures(out: &mut String, findings: &Findings) {
+fn disclosed(out: &mut String, findings: &Findings) {
     out.push_str("<section class=\"chapter\">\n<h2>Disclosures</h2>\n<table class=\"caveats\">\n");
-    for (kind, name) in KINDS {
-        for Caveat { text, remedy, .. } in findings.caveats.iter().filter(|c| c.kind == kind) {
-            let _ = writeln!(
-                out,
-                "<tr><th>{name}</th><td>{}</td><td>{}</td></tr>",
-                escape(text),
-                escape(remedy)
-            );
-        }
+    for caveat in disclosures(findings) {
+        let _ = writeln!(
+            out,
+            "<tr><th>{}</th><td>{}</td><td>{}</td></tr>",
+            caveat.name,
+            escape(&caveat.text),
+            escape(caveat.remedy)
+        );
     }
     out.push_str("</table>\n</section>\n");
 }

@@ -5,17 +5,22 @@
 //! text is taken as untrusted and escaped for where it goes.
 #![forbid(unsafe_code)]
 
+mod compare;
 mod csv;
 mod date;
 mod html;
+mod limits;
 mod number;
+mod parts;
 mod pdf;
 mod svg;
 mod text;
 
+pub use compare::{COMPARED_MAX, CompareError, compare};
 pub use csv::{csv, tables};
 pub use date::date_stamp;
 pub use html::html;
+pub use limits::{Checked, Judged, Limit, Limits, LimitsError, Names, check, names, names_text};
 pub use pdf::pdf;
 pub use svg::svg;
 pub use text::text;

@@ -28,11 +28,16 @@ pub(crate) fn grouped(value: f64, decimals: usize) -> String {
 
 /// A number with as many decimals as it needs, for ticks and legends.
 pub(crate) fn short(value: f64) -> String {
-    let decimals = match value.abs() {
+    let size = value.abs();
+    if size != 0.0 && !(1e-6..1e12).contains(&size) {
+        return format!("{value:e}");
+    }
+    let decimals = match size {
         v if v == 0.0 || v >= 100.0 || (v - v.round()).abs() < 1e-9 => 0,
         v if v >= 1.0 => 1,
         v if v >= 0.1 => 2,
-        _ => 4,
+        v if v >= 0.001 => 4,
+        _ => 7,
     };
     let text = grouped(value, decimals);
     if text.contains('.') {
@@ -63,6 +68,8 @@ mod tests {
         assert_eq!(grouped(-999.0, 0), "-999");
         assert_eq!(short(0.5), "0.5");
         assert_eq!(short(1024.0), "1,024");
+        assert_eq!(short(0.00005), "0.00005");
+        assert_eq!(short(2e15), "2e15");
         assert_eq!(cell(&Cell::Missing), "–");
     }
 }

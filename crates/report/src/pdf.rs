@@ -1,13 +1,13 @@
 //! The PDF: a template of ours, the findings as a JSON file and the plots as SVG
 //! files beside it, typeset by typst with fonts that the program carries.
 
+use crate::parts::{disclosures, parts, simulated, steady};
 use crate::svg::svg;
-use crate::text::KINDS;
-use crate::{Printed, ReportError, date, number};
+use crate::{Printed, ReportError, date, html, number};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::OnceLock;
-use steadfast_domain::findings::{Cell, Exhibit, Page, Table};
+use steadfast_domain::findings::{Cell, Exhibit, FormBlock, Page, Table};
 use steadfast_domain::{CaveatKind, Findings};
 use typst::diag::{FileError, FileResult};
 use typst::foundations::{Bytes, Datetime, Duration, Smart};
@@ -39,17 +39,49 @@ fn said<E: IntoIterator<Item = typst::diag::SourceDiagnostic>>(errors: E) -> Rep
 
 /// Everything that the template prints, as it prints.
 fn content(findings: &Findings, printed: &Printed, desk: &mut Desk) -> Value {
-    let header = &findings.header;
     let (year, month, day, hour, minute, second) = date::civil(printed.report_unix_ms);
-    let attention = findings.caveats.iter().filter(|c| c.kind == CaveatKind::Invalidates);
-    let caveats = KINDS.iter().flat_map(|(kind, name)| {
-        findings
-            .caveats
-            .iter()
-            .filter(move |c| c.kind == *kind)
-            .map(move |c| json!({ "kind": name, "text": c.text, "remedy": c.remedy }))
-    });
+    let parts = parts(findings);
+    let of_many = !parts.is_empty();
+    let mut sections = vec![section(findings, usize::from(!of_many), false, desk)];
+    for (number, part) in (1..).zip(&parts) {
+        sections.push(section(part, number, of_many, desk));
+    }
+    // Where the cover has no summary of its own, it has the parts'.
+    let borrowed = findings.summary.is_empty();
+    if borrowed {
+        sections.iter_mut().skip(1).for_each(|part| part["cover_summary"] = Value::Bool(true));
+    }
+    let caveats = disclosures(findings);
+    let attention = caveats.iter().filter(|c| c.kind == CaveatKind::Invalidates);
     json!({
+        "simulated": simulated(findings),
+        "attention": attention.map(|c| format!("{} {}", c.text, c.remedy)).collect::<Vec<_>>(),
+        "report_date": date::date_time(printed.report_unix_ms),
+        "document_date": (year, month, day, hour, minute, second),
+        "software": findings.software,
+        "digest": findings.digest,
+        "dash": number::DASH,
+        "sections": sections,
+        "caveats": caveats
+            .iter()
+            .map(|c| json!({ "kind": c.name, "text": c.text, "remedy": c.remedy }))
+            .collect::<Vec<_>>(),
+    })
+}
+
+/// One procedure of the report, or the whole of it.
+fn section(findings: &Findings, number: usize, of_many: bool, desk: &mut Desk) -> Value {
+    let header = &findings.header;
+    let chapters: Vec<Value> = pages(&findings.chapters, desk)
+        .into_iter()
+        .enumerate()
+        .map(|(index, mut page)| {
+            page["number"] = html::chapter_number(number, index, of_many).into();
+            page
+        })
+        .collect();
+    json!({
+        "number": number,
         "title": findings.title,
         "vendor": header.vendor,
         "model": header.model,
@@ -59,23 +91,41 @@ fn content(findings: &Findings, printed: &Printed, desk: &mut Desk) -> Value {
         "revision": header.revision,
         "method": findings.method,
         "headline": findings.headline,
-        "simulated": findings.simulated,
-        "steady": findings.verdict.as_ref().is_some_and(|v| v.steady),
+        "steady": steady(findings),
         "ending": findings.ending,
-        "attention": attention.map(|c| format!("{} {}", c.text, c.remedy)).collect::<Vec<_>>(),
         "run_from": date::date_time(findings.run_unix_ms.0),
         "run_to": date::date_time(findings.run_unix_ms.1),
-        "report_date": date::date_time(printed.report_unix_ms),
-        "document_date": (year, month, day, hour, minute, second),
-        "software": findings.software,
-        "digest": findings.digest,
-        "dash": number::DASH,
-        "blocks": header.blocks,
+        "blocks": header.blocks.iter().map(block_content).collect::<Vec<_>>(),
         "summary": exhibits(&findings.summary, desk),
+        "cover_summary": false,
         "form_pages": pages(&findings.form_pages, desk),
-        "chapters": pages(&findings.chapters, desk),
-        "caveats": caveats.collect::<Vec<_>>(),
+        "chapters": chapters,
     })
+}
+
+/// A block of the form's head; its columns are narrow.
+fn block_content(block: &FormBlock) -> Value {
+    let rows: Vec<(&String, Option<String>)> = block
+        .rows
+        .iter()
+        .map(|(label, value)| (label, value.as_deref().map(|v| breakable(v, 16))))
+        .collect();
+    json!({ "title": block.title, "rows": rows })
+}
+
+/// With a place to break after so many letters of a word without one.
+fn breakable(text: &str, letters: usize) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut run = 0;
+    for c in text.chars() {
+        run = if c.is_whitespace() { 0 } else { run + 1 };
+        out.push(c);
+        if run == letters {
+            out.push('\u{200b}');
+            run = 0;
+        }
+    }
+    out
 }
 
 fn pages(pages: &[Page], desk: &mut Desk) -> Vec<Value> {
@@ -104,14 +154,14 @@ fn exhibits(exhibits: &[Exhibit], desk: &mut Desk) -> Vec<Value> {
 }
 
 fn table_content(table: &Table) -> Value {
+    let narrow = if table.columns.len() > 6 { 10 } else { 16 };
     let rows = table.rows.iter().map(|row| {
-        let cells: Vec<Value> = row
-            .cells
-            .iter()
-            .map(
-                |cell| json!({ "text": number::cell(cell), "word": matches!(cell, Cell::Text(_)) }),
-            )
-            .collect();
+        let cell = |cell: &Cell| {
+            let word = matches!(cell, Cell::Text(_));
+            let text = number::cell(cell);
+            json!({ "text": if word { breakable(&text, narrow) } else { text }, "word": word })
+        };
+        let cells: Vec<Value> = row.cells.iter().map(cell).collect();
         json!({ "head": row.head, "cells": cells, "strong": row.strong })
     });
     json!({
@@ -120,8 +170,39 @@ fn table_content(table: &Table) -> Value {
         "corner": table.corner,
         "spanner": table.spanner,
         "columns": table.columns,
+        "widths": widths(table, 40),
+        "letters": widths(table, 0).iter().map(|letters| letters + 2).sum::<usize>() - 2,
+        "words": (0..table.columns.len()).map(|at| of_words(table, at)).collect::<Vec<_>>(),
         "rows": rows.collect::<Vec<_>>(),
     })
+}
+
+/// Whether a column holds texts and no number.
+fn of_words(table: &Table, column: usize) -> bool {
+    let mut cells = table.rows.iter().filter_map(|row| row.cells.get(column));
+    cells.clone().any(|cell| matches!(cell, Cell::Text(_)))
+        && !cells.any(|cell| matches!(cell, Cell::Number { .. }))
+}
+
+/// Letters that each column needs, the first column's first: numbers are never
+/// broken, long words are. A sentence has up to so many letters of a line.
+fn widths(table: &Table, sentence: usize) -> Vec<usize> {
+    let word_max = if table.columns.len() > 6 { 10 } else { 16 };
+    let longest_word =
+        |text: &str| text.split_whitespace().map(|w| w.chars().count()).max().unwrap_or(0);
+    let of_cell = |cell: &Cell| match cell {
+        Cell::Text(text) => longest_word(text)
+            .clamp(4, word_max)
+            .max(text.chars().count().div_ceil(2).min(sentence)),
+        number => number::cell(number).chars().count() + 1,
+    };
+    let heads = table.rows.iter().map(|row| row.head.chars().count().min(30));
+    let first = heads.chain([longest_word(&table.corner)]).max().unwrap_or(1);
+    let column = |(at, name): (usize, &String)| {
+        let cells = table.rows.iter().filter_map(|row| row.cells.get(at)).map(of_cell);
+        cells.chain([longest_word(name), name.chars().count().min(7)]).max().unwrap_or(1).max(3)
+    };
+    std::iter::once(first).chain(table.columns.iter().enumerate().map(column)).collect()
 }
 
 /// What the typesetter sees of the world: its template, our files, the fonts.

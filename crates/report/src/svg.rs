@@ -1,13 +1,18 @@
-//! Plots as SVG: lines over two axes, and columns in perspective.
+//! Plots as SVG: lines, points, steps, stacks and shades over two axes, and
+//! columns in perspective.
 //!
 //! Our own drawing rather than a plotting library's, because legends must stand
-//! outside the plot and never be clipped, series must be told apart in grey
-//! print, and the columns need a fixed projection.
+//! outside the plot and never be clipped, labels must not meet, series must be
+//! told apart in grey print, and the columns need a fixed projection.
 
 mod axis;
 mod columns;
+mod frame;
+mod heat_map;
+mod histogram;
 mod lines;
 mod paint;
+mod stacked;
 
 pub(crate) use paint::escape;
 use steadfast_domain::findings::{Plot, PlotKind};
@@ -16,6 +21,9 @@ use steadfast_domain::findings::{Plot, PlotKind};
 pub fn svg(plot: &Plot) -> String {
     match plot.kind {
         PlotKind::Columns3d => columns::draw(plot),
-        _ => lines::draw(plot),
+        PlotKind::Lines | PlotKind::Scatter => lines::draw(plot),
+        PlotKind::Histogram => histogram::draw(plot),
+        PlotKind::Stacked => stacked::draw(plot),
+        PlotKind::HeatMap => heat_map::draw(plot),
     }
 }

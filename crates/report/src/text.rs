@@ -1,49 +1,53 @@
 //! Findings for a terminal: headline, verdict, caveats, summary tables.
 
 use crate::number;
-use steadfast_domain::findings::{CaveatKind, Exhibit, Facts, Table};
-use steadfast_domain::{Caveat, Findings};
+use crate::parts::{Disclosure, disclosures, parts, simulated};
+use steadfast_domain::Findings;
+use steadfast_domain::findings::{Exhibit, Facts, Table};
 
 /// The findings as plain text, `width` columns wide where tables allow it.
 pub fn text(findings: &Findings, width: usize) -> String {
     let mut lines = Vec::new();
-    if findings.simulated {
+    if simulated(findings) {
         lines.push("SIMULATED: no number here is a measurement.".to_owned());
     }
     let model = findings.header.model.as_deref().unwrap_or("no model name");
     lines.push(format!("{}  {model}", findings.title));
-    lines.push(findings.headline.clone());
-    lines.extend(wrapped(&findings.method, width, ""));
-    lines.extend(wrapped(&findings.ending, width, ""));
-    for kind in KINDS {
-        let of_kind = findings.caveats.iter().filter(|caveat| caveat.kind == kind.0);
-        lines.extend(of_kind.flat_map(|caveat| caveat_lines(caveat, kind.1, width)));
+    lines.extend(conclusion(findings, width));
+    for disclosure in disclosures(findings) {
+        lines.extend(caveat_lines(&disclosure, width));
     }
-    for exhibit in &findings.summary {
-        lines.push(String::new());
-        lines.extend(exhibit_lines(exhibit, width));
+    lines.extend(summary(findings, width));
+    for part in parts(findings) {
+        lines.extend([String::new(), format!("== {} ==", part.title)]);
+        lines.extend(conclusion(part, width));
+        lines.extend(summary(part, width));
     }
     lines.push(String::new());
     lines.join("\n")
 }
 
-/// Every kind of caveat and what stands before one.
-pub(crate) const KINDS: [(CaveatKind, &str); 4] = [
-    (CaveatKind::Invalidates, "ATTENTION"),
-    (CaveatKind::Deviation, "Deviation"),
-    (CaveatKind::Unverified, "Unverified rule"),
-    (CaveatKind::Remark, "Remark"),
-];
+/// How it was tested and how it ended.
+fn conclusion(findings: &Findings, width: usize) -> Vec<String> {
+    let said = [&findings.method, &findings.ending].into_iter().filter(|text| !text.is_empty());
+    let headline = Some(findings.headline.clone()).filter(|headline| !headline.is_empty());
+    headline.into_iter().chain(said.flat_map(|text| wrapped(text, width, ""))).collect()
+}
 
-fn caveat_lines(caveat: &Caveat, kind: &str, width: usize) -> Vec<String> {
+fn summary(findings: &Findings, width: usize) -> Vec<String> {
+    let of = |exhibit| std::iter::once(String::new()).chain(exhibit_lines(exhibit, width));
+    findings.summary.iter().flat_map(of).collect()
+}
+
+fn caveat_lines(caveat: &Disclosure<'_>, width: usize) -> Vec<String> {
     let remedy =
         if caveat.remedy.is_empty() { String::new() } else { format!(" {}", caveat.remedy) };
-    wrapped(&format!("{kind}: {}{remedy}", caveat.text), width, "  ")
+    wrapped(&format!("{}: {}{remedy}", caveat.name, caveat.text), width, "  ")
 }
 
 fn exhibit_lines(exhibit: &Exhibit, width: usize) -> Vec<String> {
     match exhibit {
-        Exhibit::Table(table) => table_lines(table),
+        Exhibit::Table(table) => table_lines(table, width),
         Exhibit::Facts(facts) => facts_lines(facts),
         Exhibit::Text(text) => wrapped(text, width, ""),
         Exhibit::Listing(text) => text.lines().map(str::to_owned).collect(),
@@ -61,7 +65,8 @@ fn facts_lines(facts: &Facts) -> Vec<String> {
     lines
 }
 
-fn table_lines(table: &Table) -> Vec<String> {
+/// A table; one that is too wide continues below with its other columns.
+pub(crate) fn table_lines(table: &Table, width: usize) -> Vec<String> {
     let mut rows: Vec<Vec<String>> =
         vec![std::iter::once(table.corner.clone()).chain(table.columns.clone()).collect()];
     rows.extend(table.rows.iter().map(|row| {
@@ -73,16 +78,39 @@ fn table_lines(table: &Table) -> Vec<String> {
             rows.iter().filter_map(|r| r.get(column)).map(|c| c.chars().count()).max().unwrap_or(0)
         })
         .collect();
+    let head = widths.first().copied().unwrap_or(0);
     let mut lines = vec![table.title.clone()];
     if let Some(spanner) = &table.spanner {
-        lines.push(format!(
-            "{:indent$}  {spanner}",
-            "",
-            indent = widths.first().copied().unwrap_or(0)
-        ));
+        let indented = format!("{:head$}  {spanner}", "");
+        match indented.chars().count() <= width {
+            true => lines.push(indented),
+            false => lines.extend(wrapped(spanner, width, "  ")),
+        }
     }
-    lines.extend(rows.iter().map(|row| aligned(row, &widths)));
+    for (from, to) in folds(&widths, width) {
+        let chosen = |all: &[String]| -> Vec<String> {
+            let others = all.get(from..to.min(all.len())).unwrap_or_default();
+            all.first().into_iter().chain(others).cloned().collect()
+        };
+        let widths: Vec<usize> = std::iter::once(head).chain(widths[from..to].to_vec()).collect();
+        lines.extend(rows.iter().map(|row| aligned(&chosen(row), &widths)));
+    }
     lines
+}
+
+/// The ranges of columns after the first that have room beside it.
+fn folds(widths: &[usize], width: usize) -> Vec<(usize, usize)> {
+    let mut folds = Vec::new();
+    let (mut from, mut used) = (1, widths.first().copied().unwrap_or(0));
+    for (column, needed) in widths.iter().enumerate().skip(1) {
+        if column > from && used + 2 + needed > width {
+            folds.push((from, column));
+            (from, used) = (column, widths[0]);
+        }
+        used += 2 + needed;
+    }
+    folds.push((from.min(widths.len()), widths.len()));
+    folds
 }
 
 fn aligned(row: &[String], widths: &[usize]) -> String {
@@ -99,7 +127,7 @@ fn aligned(row: &[String], widths: &[usize]) -> String {
 }
 
 /// Lines of at most `width` characters; all but the first begin with `indent`.
-fn wrapped(text: &str, width: usize, indent: &str) -> Vec<String> {
+pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     for word in text.split_whitespace() {
@@ -125,5 +153,14 @@ mod tests {
     fn long_text_is_wrapped_and_indented() {
         let lines = wrapped("one two three four five six seven", 20, "  ");
         assert_eq!(lines, ["one two three four", "  five six seven"]);
+    }
+
+    #[test]
+    fn wide_tables_are_folded() {
+        assert_eq!(folds(&[5, 4, 4, 4], 20), [(1, 3), (3, 4)]);
+        assert_eq!(folds(&[5, 4, 4, 4], 100), [(1, 4)]);
+        assert_eq!(folds(&[50, 40], 20), [(1, 2)]);
+        assert_eq!(folds(&[50], 20), [(1, 1)]);
+        assert_eq!(folds(&[], 20), [(0, 0)]);
     }
 }

@@ -14,9 +14,11 @@ pub mod rehearsal;
 pub mod rig;
 pub mod run;
 pub mod simulated;
+mod surroundings;
 
 pub use ledger::{Ledger, LedgerError, RunSettings};
 pub use live::LiveBench;
 pub use progress::{Event, Progress};
 pub use rehearsal::{Outlook, Plan, Planned, rehearse};
 pub use rig::Rig;
+pub use surroundings::HostWishes;

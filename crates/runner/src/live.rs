@@ -10,11 +10,12 @@ use crate::ledger::{Ledger, Line, is_measured};
 use crate::progress::{Event, Progress};
 use crate::rig::Rig;
 use std::collections::{BTreeMap, VecDeque};
-use steadfast_domain::record::HostChange;
+use steadfast_domain::record::{Check, HostChange};
 use steadfast_domain::{
     Bench, Bytes, Caveat, CaveatKind, Conditions, Entry, Gap, Halt, Load, Measurement, Nanos, Note,
     Outcome, Purge, Step,
 };
+use steadfast_engine::fio::FIO_SAID;
 use steadfast_engine::{Progress as Done, Start};
 
 /// A bench that measures.
@@ -29,6 +30,7 @@ pub struct LiveBench<'a> {
     is_live: bool,
     position: Position,
     latched: Option<Halt>,
+    examined: Vec<Check>,
 }
 
 /// Where the run stands: what the next step begins from.
@@ -63,8 +65,12 @@ impl<'a> LiveBench<'a> {
         lines: &[Line],
         progress: &'a mut dyn Progress,
     ) -> Self {
-        let past: VecDeque<Entry> =
-            lines.iter().map(|line| &line.entry).filter(|e| is_measured(e)).cloned().collect();
+        let past: VecDeque<Entry> = lines
+            .iter()
+            .map(|line| &line.entry)
+            .filter(|entry| is_measured(entry) && !is_own_note(entry))
+            .cloned()
+            .collect();
         let steps = past.iter().filter(|e| matches!(e, Entry::Applied { .. })).count();
         let gap =
             if past.is_empty() || rig.forgets() { None } else { gap(lines, rig.now_unix_ms()) };
@@ -82,6 +88,7 @@ impl<'a> LiveBench<'a> {
             is_live: false,
             position: Position::default(),
             latched: None,
+            examined: Vec::new(),
         }
     }
 
@@ -89,6 +96,28 @@ impl<'a> LiveBench<'a> {
     pub fn journal(&mut self, entry: &Entry) -> Result<(), Halt> {
         let now = self.rig.now_unix_ms();
         self.ledger.append(now, entry).map_err(|e| Halt::Ledger(e.to_string()))
+    }
+
+    /// Looks device and host over, and keeps what was found. A device in
+    /// virtual time gives nothing to keep.
+    pub fn examine(&mut self) -> Result<(), Halt> {
+        self.examined = self.rig.examine();
+        if self.examined.is_empty() {
+            return Ok(());
+        }
+        self.progress.tell(&Event::Examined(&self.examined));
+        self.journal(&Entry::Examined(self.examined.clone()))
+    }
+
+    /// Keeps what the run has shown of its sensors and host, beside what was
+    /// found before it.
+    pub fn look_back(&mut self) -> Result<(), Halt> {
+        let shown = self.rig.look_back();
+        if shown.is_empty() {
+            return Ok(());
+        }
+        self.examined.extend(shown);
+        self.journal(&Entry::Examined(self.examined.clone()))
     }
 
     /// Ends a load that a cut left running.
@@ -124,7 +153,7 @@ impl<'a> LiveBench<'a> {
         if got != before {
             let caveat = Caveat::new(
                 CaveatKind::Deviation,
-                "conditions-changed",
+                CONDITIONS_CHANGED,
                 "Host or device settings read back otherwise after the run was resumed.",
                 "Compare the conditions in the chapter of settings.",
             );
@@ -162,6 +191,16 @@ impl<'a> LiveBench<'a> {
         Ok(measurement)
     }
 
+    /// Keeps what came up beside a step, whether the step succeeded or not.
+    fn keep_caveats(&mut self) -> Result<(), Halt> {
+        for caveat in self.rig.take_caveats() {
+            let note = Note::Caveat(caveat);
+            self.progress.tell(&Event::Noted(&note));
+            self.journal(&Entry::Noted(Box::new(note)))?;
+        }
+        Ok(())
+    }
+
     /// A simulated device is brought to where it was by the same steps; they
     /// must give the same result.
     fn run_again(&mut self, step: &Step, journalled: &Outcome) -> Result<(), Halt> {
@@ -185,6 +224,19 @@ impl<'a> LiveBench<'a> {
         }
         self.progress.tell(&Event::Finished { step, outcome: &outcome, replayed: true });
         Ok(outcome)
+    }
+}
+
+/// Conditions read back otherwise after a resume.
+const CONDITIONS_CHANGED: &str = "conditions-changed";
+
+/// Notes that the bench or its rig made. A procedure that is conducted again
+/// does not make them, so that nothing may wait for them.
+fn is_own_note(entry: &Entry) -> bool {
+    let Entry::Noted(note) = entry else { return false };
+    match note.as_ref() {
+        Note::Caveat(caveat) => [CONDITIONS_CHANGED, FIO_SAID].contains(&caveat.id.as_str()),
+        _ => false,
     }
 }
 
@@ -307,7 +359,9 @@ impl Bench for LiveBench<'_> {
             Some(other) => Err(unexpected(&step.place.to_string(), &other)),
             None => {
                 self.go_live()?;
-                let measurement = self.run(step)?;
+                let result = self.run(step);
+                self.keep_caveats()?;
+                let measurement = result?;
                 let outcome = Outcome { measurement, gap_before: self.gap.take() };
                 self.journal(&Entry::Applied {
                     step: Box::new(step.clone()),

@@ -1,11 +1,14 @@
 //! What a run tells while it runs.
 
 use steadfast_domain::measurement::Interval;
+use steadfast_domain::record::Check;
 use steadfast_domain::{Conditions, Gap, Note, Outcome, Purge, Step};
 
 /// Something that happened.
 #[derive(Debug)]
 pub enum Event<'a> {
+    /// Device and host were looked over.
+    Examined(&'a [Check]),
     /// The ledger holds this many steps already; they are not repeated.
     Replaying {
         /// Finished steps.

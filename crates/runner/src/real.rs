@@ -2,13 +2,13 @@
 //! that moves its data.
 
 use crate::rig::{Journal, Rig, Watch};
+use crate::surroundings::{HostWishes, Surroundings};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use steadfast_domain::record::HostChange;
+use steadfast_domain::record::{Check, HostChange};
 use steadfast_domain::{
-    Conditions, Device, Halt, Host, Measurement, Nanos, Purge, Step, Transport,
+    Caveat, Conditions, Device, Halt, Host, Measurement, Nanos, Purge, Step, Transport,
 };
-use steadfast_engine::uring::Uring;
-use steadfast_engine::{Engine, Start, Stop};
+use steadfast_engine::{OnTarget, Start, Stop};
 use steadfast_host::{HostError, Roots};
 
 /// How often a waiting rig looks whether it should stop.
@@ -16,17 +16,20 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// A device of this machine.
 pub struct RealRig {
-    engine: Uring,
+    engine: Box<dyn OnTarget>,
     host: Host,
     roots: Roots,
     stop: Stop,
+    surroundings: Surroundings,
 }
 
 impl RealRig {
     /// A rig around an engine that holds an armed target.
-    pub fn new(engine: Uring, roots: Roots, stop: Stop) -> Self {
-        let host = steadfast_host::host_facts(&roots, engine.target().device());
-        RealRig { engine, host, roots, stop }
+    pub fn new(engine: impl OnTarget + 'static, roots: Roots, stop: Stop) -> Self {
+        let device = engine.target().device();
+        let host = steadfast_host::host_facts(&roots, device);
+        let surroundings = Surroundings::new(device, &roots);
+        RealRig { engine: Box::new(engine), host, roots, stop, surroundings }
     }
 }
 
@@ -57,6 +60,16 @@ impl Rig for RealRig {
         false
     }
 
+    fn wish(&mut self, wishes: &HostWishes) {
+        self.surroundings.wish(wishes);
+    }
+    fn examine(&mut self) -> Vec<Check> {
+        self.surroundings.examine()
+    }
+    fn look_back(&mut self) -> Vec<Check> {
+        self.surroundings.look_back()
+    }
+
     fn settle(&mut self, wanted: &Conditions, journal: Journal<'_>) -> Result<Conditions, Halt> {
         let (changes, mut unmet) =
             steadfast_host::plan_changes(wanted, self.engine.target(), &self.roots);
@@ -78,6 +91,7 @@ impl Rig for RealRig {
     }
 
     fn purge(&mut self) -> Result<Purge, Halt> {
+        self.surroundings.pass_over();
         steadfast_host::purge(self.engine.target_mut()).map_err(refused)
     }
     fn refuse(&self, step: &Step) -> Option<String> {
@@ -86,6 +100,7 @@ impl Rig for RealRig {
 
     fn apply(&mut self, step: &Step, start: &Start, watch: Watch<'_>) -> Result<Measurement, Halt> {
         let device = self.engine.target().device().clone();
+        let surroundings = self.surroundings.before(step);
         let before = steadfast_host::kernel_counters(&device, &self.roots);
         let mut measurement = self.engine.apply(step, start, watch)?;
         let after = steadfast_host::kernel_counters(&device, &self.roots);
@@ -96,15 +111,19 @@ impl Rig for RealRig {
             .zip(after)
             .filter(|_| alone)
             .map(|(before, after)| steadfast_host::counters_since(&before, &after));
-        measurement.sensed.temperature_celsius = steadfast_host::temperature(&device, &self.roots);
+        self.surroundings.after(surroundings, step, &mut measurement);
         Ok(measurement)
     }
 
     fn end_load(&mut self) {
         self.engine.end_load();
     }
+    fn take_caveats(&mut self) -> Vec<Caveat> {
+        self.engine.take_caveats()
+    }
 
     fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
+        self.surroundings.pass_over();
         let end = Instant::now() + time.to_duration();
         loop {
             if self.stop.is_requested() {

@@ -1,8 +1,9 @@
 //! A [`Rig`]: a device with everything that is needed to test it.
 
+use crate::surroundings::HostWishes;
 use steadfast_domain::measurement::Interval;
-use steadfast_domain::record::HostChange;
-use steadfast_domain::{Conditions, Device, Halt, Host, Measurement, Nanos, Purge, Step};
+use steadfast_domain::record::{Check, HostChange};
+use steadfast_domain::{Caveat, Conditions, Device, Halt, Host, Measurement, Nanos, Purge, Step};
 use steadfast_engine::Start;
 
 /// Called with a change to the host before it is made.
@@ -25,6 +26,18 @@ pub trait Rig {
     /// applies the journalled steps again to bring it to where it was; on a
     /// real device that would be a second test.
     fn forgets(&self) -> bool;
+    /// Takes note of what the user wants of the host during the run. A device in
+    /// virtual time has no host.
+    fn wish(&mut self, _wishes: &HostWishes) {}
+    /// Looks device and host over before anything is touched, and begins what
+    /// lasts for the run. Empty where there is nothing to look at.
+    fn examine(&mut self) -> Vec<Check> {
+        Vec::new()
+    }
+    /// What the run has shown of its own sensors and host; ends what lasted.
+    fn look_back(&mut self) -> Vec<Check> {
+        Vec::new()
+    }
     /// Sets what is wanted, each change journalled first; returns what was read back.
     fn settle(&mut self, wanted: &Conditions, journal: Journal<'_>) -> Result<Conditions, Halt>;
     /// Brings the device to the state of never having been written.
@@ -35,6 +48,11 @@ pub trait Rig {
     fn apply(&mut self, step: &Step, start: &Start, watch: Watch<'_>) -> Result<Measurement, Halt>;
     /// Ends a load that a cut left running.
     fn end_load(&mut self);
+    /// What a reader of the numbers should know and that came up since this was
+    /// last asked.
+    fn take_caveats(&mut self) -> Vec<Caveat> {
+        Vec::new()
+    }
     /// Leaves the device alone.
     fn idle(&mut self, time: Nanos) -> Result<(), Halt>;
     /// Puts a host setting back.

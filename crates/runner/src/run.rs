@@ -35,6 +35,7 @@ pub fn conduct(
     };
     let mut bench = LiveBench::new(rig, ledger, lines, progress);
     bench.journal(&opened)?;
+    bench.examine()?;
     let result = procedure.conduct(&mut bench);
     bench.end_load();
     let restored = bench.restore();
@@ -42,11 +43,12 @@ pub fn conduct(
         Ok(()) => Ending::Complete,
         Err(halt) => Ending::Halted(halt),
     };
+    let looked_back = bench.look_back();
     let last = match &ending {
         Ending::Complete => Entry::Ended,
         Ending::Halted(halt) => Entry::Halted(halt.to_string()),
     };
-    match (bench.journal(&last), &ending) {
+    match (looked_back.and_then(|()| bench.journal(&last)), &ending) {
         // The disk that halted the run cannot take this line either.
         (Err(_), Ending::Halted(Halt::Ledger(_))) => {}
         (written, _) => written?,

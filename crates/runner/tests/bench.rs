@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use steadfast_domain::measurement::StreamTally;
-use steadfast_domain::record::{HostChange, RECORD_VERSION};
+use steadfast_domain::record::{Check, CheckState, HostChange, RECORD_VERSION};
 use steadfast_domain::settings::Amendment;
 use steadfast_domain::{
     Bytes, Conditions, Device, Entry, Findings, Halt, Host, Measurement, Nanos, Procedure, Profile,
@@ -62,6 +62,16 @@ fn rig(log: &mut Log, forgets: bool) -> MemoryRig<'_> {
     MemoryRig { device: device(), forgets, halt_after: usize::MAX, log, clock: 1_000_000 }
 }
 
+fn check(id: &str, found: &str) -> Check {
+    Check {
+        id: id.into(),
+        subject: id.into(),
+        state: CheckState::Good,
+        found: found.into(),
+        advice: String::new(),
+    }
+}
+
 /// WIPC parts are an eighth of it, whatever the speed.
 fn measure(step: &Step, start: &Start) -> Measurement {
     let stimulus = step.load.stimulus().unwrap();
@@ -102,6 +112,12 @@ impl Rig for MemoryRig<'_> {
     }
     fn forgets(&self) -> bool {
         self.forgets
+    }
+    fn examine(&mut self) -> Vec<Check> {
+        vec![check("load", "quiet")]
+    }
+    fn look_back(&mut self) -> Vec<Check> {
+        vec![check("power-readings", "all succeeded")]
     }
     fn settle(&mut self, wanted: &Conditions, journal: Journal<'_>) -> Result<Conditions, Halt> {
         if self.log.setting != "2" {
@@ -264,6 +280,38 @@ fn preconditioning_goes_on_from_its_checkpoint() {
     assert_eq!(again.purges, 0, "the purge is not repeated");
     let text = findings(&directory).caveats.iter().find(|c| c.id == "gap").unwrap().text.clone();
     assert!(text.contains("stopped on request"), "{text}");
+}
+
+/// Host and device are looked over whenever a process takes the run up, and
+/// what the run has shown stands beside it when it ends.
+#[test]
+fn every_process_examines_and_looks_back() {
+    let scratch = tempfile::tempdir().unwrap();
+    let directory = scratch.path().join("run");
+    let mut log = Log::default();
+    let mut first = rig(&mut log, false);
+    first.halt_after = 3;
+    begin(&directory, &run_settings(|_| ()), &mut first);
+    go_on(&directory, &mut rig(&mut Log::default(), false)).unwrap();
+    let contents = Ledger::read(&directory).unwrap();
+    let kinds: Vec<&str> = contents
+        .lines
+        .iter()
+        .filter_map(|line| match &line.entry {
+            Entry::Opened { .. } => Some("opened"),
+            Entry::Examined(checks) if checks.len() == 1 => Some("before"),
+            Entry::Examined(_) => Some("after"),
+            Entry::Halted(_) => Some("halted"),
+            Entry::Ended => Some("ended"),
+            _ => None,
+        })
+        .collect();
+    let process = |end| ["opened", "before", "after", end];
+    assert_eq!(kinds, [process("halted"), process("ended")].concat());
+    let record = contents.into_record();
+    let ids: Vec<&str> = record.checks().unwrap().iter().map(|c| c.id.as_str()).collect();
+    assert_eq!(ids, ["load", "power-readings"]);
+    assert!(record.has_ended());
 }
 
 /// A simulated drive has no gap: the findings are those of an unbroken run.

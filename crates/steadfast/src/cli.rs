@@ -1,5 +1,8 @@
 //! The command line: names, help and examples. Nothing is done here.
 
+pub mod trace;
+
+use crate::commands::calibrate::Point;
 use crate::exit;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -27,6 +30,10 @@ pub enum Command {
     /// What is here: every block device and the simulated drives
     #[command(after_help = "Example:\n  steadfast devices --json")]
     Devices(DevicesArguments),
+    /// Look for what would spoil a measurement, on the device and on the host
+    #[command(after_help = "Examples:\n  steadfast doctor /dev/nvme0n1\n  \
+        steadfast doctor /dev/sda --json")]
+    Doctor(DoctorArguments),
     /// What would run, in order, and how long; touches nothing
     #[command(after_help = "Example:\n  steadfast plan iops --target /dev/nvme0n1 --assume 2GB")]
     Plan(PlanArguments),
@@ -41,6 +48,12 @@ pub enum Command {
         steadfast measure \"RND 4K R\" --target /dev/nvme0n1 --demand T4Q32 --time 10s\n  \
         steadfast measure \"RND 4K RW65\" --target sim:small --json")]
     Measure(MeasureArguments),
+    /// Compare our engine with fio on the same points, taking turns
+    #[command(after_help = "Examples:\n  \
+        steadfast calibrate --target /dev/nvme0n1   (reads only)\n  \
+        steadfast calibrate --target /dev/nvme0n1 --yes-destroy S4EVNF0M123456\n  \
+        steadfast calibrate --target scratch.bin --size 1GiB --points \"RND 4K R T1Q1\" --time 2s")]
+    Calibrate(CalibrateArguments),
     /// Go on with a run after a crash, a reboot or Ctrl-C; repeats nothing
     #[command(after_help = "Examples:\n  steadfast resume RUN_DIR\n  \
         steadfast resume RUN_DIR --rounds 40   (more rounds than the cap)\n  \
@@ -55,6 +68,26 @@ pub enum Command {
     /// Write the report again
     #[command(after_help = "Example:\n  steadfast report RUN_DIR --format html,pdf")]
     Report(ReportArguments),
+    /// Put up to seven runs side by side
+    #[command(after_help = "Examples:\n  \
+        steadfast compare RUN_DIR RUN_DIR RUN_DIR -o comparison\n  \
+        steadfast compare old/findings.json new/findings.json -o comparison.pdf")]
+    Compare(CompareArguments),
+    /// Judge a run's numbers by the limits of a datasheet
+    #[command(after_help = "Examples:\n  \
+        steadfast check RUN_DIR --limits datasheet.toml\n  \
+        steadfast check RUN_DIR --list   (the names that a limit can use)")]
+    Check(CheckArguments),
+    /// Record what this machine does to its block devices into a trace file
+    #[command(after_help = "Examples:\n  \
+        steadfast capture --device /dev/nvme0n1 --duration 24h -o monday.parquet\n  \
+        steadfast capture --device /dev/sda --device /dev/sdb --rotate-time 1h -o db.parquet")]
+    Capture(CaptureArguments),
+    /// Name this moment in every capture that runs
+    #[command(after_help = "Example:\n  steadfast mark \"backup begins\"")]
+    Mark(MarkArguments),
+    /// What a trace holds: I/O streams, capture steps, maps, workloads, a report
+    Trace(trace::TraceArguments),
     /// Print a shell's completion script
     #[command(
         after_help = "Example:\n  steadfast completions bash > /etc/bash_completion.d/steadfast"
@@ -68,6 +101,16 @@ pub enum Command {
 /// `devices`.
 #[derive(Debug, Args)]
 pub struct DevicesArguments {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArguments {
+    /// A block device, a file, or sim:NAME (a simulated drive); it is not written to
+    pub device: String,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -115,7 +158,7 @@ pub struct ProcedureArguments {
     /// entropy:RANDOM%,DUPLICATE%
     #[arg(long, default_value_t)]
     pub data_pattern: DataPattern,
-    /// uring or sim; by default what the target needs
+    /// uring, fio or sim; by default uring, or sim for a simulated target
     #[arg(long)]
     pub engine: Option<EngineName>,
     /// Drives every random choice; printed and recorded
@@ -133,6 +176,14 @@ pub struct ProcedureArguments {
     /// The procedures of a suite, such as iops,latency
     #[arg(long, value_name = "LIST")]
     pub procedures: Option<String>,
+    /// Keep the processors out of idle states that are slow to leave, during
+    /// the run (/dev/cpu_dma_latency)
+    #[arg(long)]
+    pub hold_c_states: bool,
+    /// A command that prints the device's power: milliwatts, or with a unit
+    /// (4.2 W). Run once a second, without a shell
+    #[arg(long, value_name = "COMMAND")]
+    pub power_command: Option<String>,
     /// A parameter of the procedure; docs/procedures lists them
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
@@ -147,6 +198,8 @@ pub struct ProcedureArguments {
 pub enum EngineName {
     /// A real device, through io_uring (Linux AIO or threads where that is off).
     Uring,
+    /// A real device, through an installed fio 3.x (docs/fio.md).
+    Fio,
     /// A simulated drive in virtual time.
     Sim,
 }
@@ -221,6 +274,50 @@ pub struct MeasureArguments {
     pub json: bool,
 }
 
+/// `calibrate`.
+#[derive(Debug, Args)]
+pub struct CalibrateArguments {
+    /// A block device or a file
+    #[arg(long, value_name = "T")]
+    pub target: String,
+    /// Create the target file with this size
+    #[arg(long)]
+    pub size: Option<Bytes>,
+    /// Access patterns with their demand, such as "RND 4K R T1Q32,SEQ 128K W
+    /// T1Q32"; by default RND 4K at Q1 and Q32 and SEQ 128K at Q32, writes too
+    /// where they are allowed
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    pub points: Vec<Point>,
+    /// Measured time of every run
+    #[arg(long, default_value = "5s")]
+    pub time: Nanos,
+    /// Time before it that is not measured
+    #[arg(long, default_value = "0s")]
+    pub ramp: Nanos,
+    /// Runs of every point with each engine; an even number takes fair turns
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub repeats: u32,
+    /// The first bytes of the target, which are used
+    #[arg(long, default_value = "8GiB")]
+    pub range: Bytes,
+    /// The engines agree where their IOPS differ by no more than this, in percent
+    #[arg(long, default_value_t = 5.0, value_name = "PERCENT")]
+    pub within: f64,
+    /// Drives every random choice
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Keep fio's job files and answers here
+    #[arg(long, value_name = "DIR")]
+    pub keep: Option<PathBuf>,
+    /// The serial number of the device that may be overwritten; without it a
+    /// device is only read
+    #[arg(long, value_name = "SERIAL")]
+    pub yes_destroy: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// `resume`.
 #[derive(Debug, Args)]
 pub struct ResumeArguments {
@@ -267,6 +364,43 @@ pub struct ReportArguments {
     pub format: Vec<Format>,
 }
 
+/// `compare`.
+#[derive(Debug, Args)]
+pub struct CompareArguments {
+    /// Run directories or findings.json files; percentages are of the first
+    #[arg(required = true, num_args = 2..=7, value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// A directory for compare.html, compare.pdf and the tables as CSV, or one
+    /// file that ends in .html, .pdf or .json
+    #[arg(long, short, value_name = "DIR|FILE")]
+    pub output: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `check`.
+#[derive(Debug, Args)]
+pub struct CheckArguments {
+    /// A run directory or a findings.json file
+    pub run: PathBuf,
+    /// The limits; docs/limits.md says how they are written
+    #[arg(long, value_name = "FILE", required_unless_present = "list")]
+    pub limits: Option<PathBuf>,
+    /// Print the names of tables, rows and columns that a limit can use
+    #[arg(long, conflicts_with = "limits")]
+    pub list: bool,
+    /// Where check.html and check.pdf go; by default into the run directory
+    #[arg(long, short, value_name = "DIR", conflicts_with = "no_report")]
+    pub output: Option<PathBuf>,
+    /// Write no report; judge only
+    #[arg(long)]
+    pub no_report: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// A form of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
@@ -280,6 +414,57 @@ pub enum Format {
     Json,
     /// The tables, on standard output.
     Text,
+}
+
+/// `capture`.
+#[derive(Debug, Args)]
+pub struct CaptureArguments {
+    /// A block device: a whole disk, also zram, device-mapper or md; up to 16
+    #[arg(long, required = true, value_name = "D")]
+    pub device: Vec<PathBuf>,
+    /// How long; until Ctrl-C where it is not given
+    #[arg(long)]
+    pub duration: Option<Nanos>,
+    /// Only I/Os that this process submitted
+    #[arg(long)]
+    pub pid: Option<u32>,
+    /// Name the beginning
+    #[arg(long, value_name = "NAME")]
+    pub mark: Option<String>,
+    /// Leave command names out; process numbers are kept
+    #[arg(long)]
+    pub no_commands: bool,
+    /// Memory between kernel and reader, a power of two
+    #[arg(long, default_value = "16MiB")]
+    pub buffer: Bytes,
+    /// ebpf or tracefs; by default eBPF where it works
+    #[arg(long)]
+    pub source: Option<CaptureSource>,
+    /// Begin another file when one is this long: NAME.2.parquet, ...
+    #[arg(long, value_name = "BYTES")]
+    pub rotate_size: Option<Bytes>,
+    /// Begin another file after this time
+    #[arg(long, value_name = "TIME")]
+    pub rotate_time: Option<Nanos>,
+    /// The trace file; must not exist
+    #[arg(long, short, value_name = "FILE")]
+    pub output: PathBuf,
+}
+
+/// Where a capture's events come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CaptureSource {
+    /// BPF programs at the block layer's tracepoints.
+    Ebpf,
+    /// The kernel's own trace buffers.
+    Tracefs,
+}
+
+/// `mark`.
+#[derive(Debug, Args)]
+pub struct MarkArguments {
+    /// The name of the moment
+    pub name: String,
 }
 
 /// `completions`.

@@ -13,6 +13,10 @@ pub enum Outcome {
     NotSteady,
     /// The run halted; every finished step is safe, and it can be resumed.
     Halted,
+    /// A number is outside its limits, or missing; or engines do not agree.
+    OutsideLimits,
+    /// Numbers taken on this host and device now would not be the device's.
+    Unfit,
 }
 
 /// The list of codes that `--help` prints.
@@ -21,7 +25,10 @@ pub const HELP: &str = "Exit codes:
   1  failed or refused; one line on stderr says what and what to do
   2  the command line is wrong
   3  the run ended, but steady state was not achieved
-  4  the run halted; `steadfast resume RUN_DIR` goes on with it";
+  4  the run halted; `steadfast resume RUN_DIR` goes on with it
+  5  a number is outside its limits, or missing (check); the engines could
+     not be shown to agree (calibrate)
+  6  something would spoil the numbers (doctor)";
 
 /// The process's exit code; prints the error, if there is one.
 pub fn code(outcome: anyhow::Result<Outcome>) -> ExitCode {
@@ -29,6 +36,8 @@ pub fn code(outcome: anyhow::Result<Outcome>) -> ExitCode {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::NotSteady) => ExitCode::from(3),
         Ok(Outcome::Halted) => ExitCode::from(4),
+        Ok(Outcome::OutsideLimits) => ExitCode::from(5),
+        Ok(Outcome::Unfit) => ExitCode::from(6),
         // The reader of our output went away: that is its good right.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

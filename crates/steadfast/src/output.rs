@@ -2,10 +2,11 @@
 
 use crate::cli::Format;
 use crate::terminal;
-use anyhow::Context;
+use anyhow::{Context, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
 use steadfast_domain::Findings;
+use steadfast_domain::findings::FINDINGS_VERSION;
 use steadfast_report::Printed;
 use steadfast_runner::ledger::{Contents, Ledger};
 use steadfast_runner::real::wall_clock_unix_ms;
@@ -25,6 +26,27 @@ pub fn findings(contents: Contents) -> anyhow::Result<Findings> {
         &amendments(&contents.lines),
     )?;
     Ok(procedure.study(&contents.into_record()))
+}
+
+/// Findings of what a user calls a run: a run directory, computed anew, or a
+/// file of findings as they are.
+pub fn findings_of(run: &Path) -> anyhow::Result<Findings> {
+    if run.is_dir() {
+        return study(run);
+    }
+    let text = fs::read_to_string(run)
+        .with_context(|| format!("{} cannot be read; name a run directory", run.display()))?;
+    let findings: Findings = serde_json::from_str(&text)
+        .with_context(|| format!("{} holds no findings", run.display()))?;
+    if findings.version != FINDINGS_VERSION {
+        bail!(
+            "{} has findings of version {}; this program reads version {FINDINGS_VERSION}: name \
+             its run directory instead",
+            run.display(),
+            findings.version
+        );
+    }
+    Ok(findings)
 }
 
 /// Writes the forms asked for into the run directory; returns the files.
@@ -63,7 +85,7 @@ pub fn write(
 }
 
 /// Writes a file whole or not at all.
-fn put(directory: &Path, name: &str, content: &[u8]) -> anyhow::Result<PathBuf> {
+pub fn put(directory: &Path, name: &str, content: &[u8]) -> anyhow::Result<PathBuf> {
     let path = directory.join(name);
     let unfinished = directory.join(format!(".{name}.unfinished"));
     let failed = || format!("{} cannot be written", path.display());

@@ -1,7 +1,7 @@
 //! What a person sees while a run runs: a live panel on a terminal, plain lines
 //! elsewhere, both on standard error.
 
-use crate::terminal;
+use crate::{commands, terminal};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -157,6 +157,9 @@ impl Panel {
 impl Progress for Panel {
     fn tell(&mut self, event: &Event<'_>) {
         match event {
+            Event::Examined(checks) => {
+                checks.iter().filter_map(commands::doctor::remark).for_each(|line| self.say(&line));
+            }
             Event::Replaying { steps } => {
                 self.say(&format!("The ledger holds {steps} finished steps; none is repeated."));
             }

@@ -4,6 +4,7 @@ use anyhow::{Context, anyhow, bail};
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Bytes, Device};
 use steadfast_engine::Stop;
+use steadfast_engine::fio::{Fio, FioOptions};
 use steadfast_engine::sim::{DriveSpec, SimulatedSsd, drives};
 use steadfast_engine::uring::{Uring, UringOptions};
 use steadfast_host::{Consent, Roots};
@@ -87,6 +88,25 @@ fn simulated(drive: &str) -> anyhow::Result<&'static DriveSpec> {
     Ok(spec)
 }
 
+/// What moves the data of a real device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Mover {
+    /// Our own engine.
+    Uring,
+    /// fio, with the directory that keeps its job files and answers.
+    Fio(PathBuf),
+}
+
+impl Mover {
+    /// As records and `--engine` name it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Mover::Uring => "uring",
+            Mover::Fio(_) => "fio",
+        }
+    }
+}
+
 /// A rig on what was named. `keep` is the run directory, whose disk is never
 /// written to.
 pub fn rig(
@@ -96,16 +116,37 @@ pub fn rig(
     seed: u64,
     stop: &Stop,
 ) -> anyhow::Result<Box<dyn Rig>> {
-    match named {
+    rig_with(&Mover::Uring, named, consent, keep, seed, stop)
+}
+
+/// Like [`rig`], with this engine where the target is real.
+pub fn rig_with(
+    mover: &Mover,
+    named: &Named,
+    consent: &Consent,
+    keep: &[PathBuf],
+    seed: u64,
+    stop: &Stop,
+) -> anyhow::Result<Box<dyn Rig>> {
+    let device = match named {
         Named::Simulated(spec) => {
-            Ok(Box::new(SimulatedRig::new(SimulatedSsd::new(spec, seed, stop.clone()))))
+            return Ok(Box::new(SimulatedRig::new(SimulatedSsd::new(spec, seed, stop.clone()))));
         }
-        Named::Real(device) => {
-            let roots = Roots::real();
-            let target = steadfast_host::arm(device, consent, keep, &roots)
-                .map_err(|refusal| anyhow!("{refusal}; {}", refusal.remedy()))?;
-            let engine = Uring::new(target, stop.clone(), UringOptions::default())
-                .with_context(|| format!("{}: no engine can be started", device.path))?;
+        Named::Real(device) => device,
+    };
+    let roots = Roots::real();
+    let target = steadfast_host::arm(device, consent, keep, &roots)
+        .map_err(|refusal| anyhow!("{refusal}; {}", refusal.remedy()))?;
+    let unusable = || format!("{}: no engine can be started", device.path);
+    match mover {
+        Mover::Uring => {
+            let engine = Uring::new(target, stop.clone(), UringOptions::default());
+            let engine = engine.with_context(unusable)?;
+            Ok(Box::new(RealRig::new(engine, roots, stop.clone())))
+        }
+        Mover::Fio(directory) => {
+            let options = FioOptions::in_directory(directory);
+            let engine = Fio::new(target, stop.clone(), options).with_context(unusable)?;
             Ok(Box::new(RealRig::new(engine, roots, stop.clone())))
         }
     }

@@ -21,6 +21,11 @@ pub fn complain(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
+/// Says something on standard error in place of what it said there last.
+pub fn overwrite(text: &str) {
+    let _ = write!(io::stderr().lock(), "\r\x1b[2K{text}\r");
+}
+
 /// Whether a person watches standard error.
 pub fn is_watched() -> bool {
     io::stderr().is_terminal()

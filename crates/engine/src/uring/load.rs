@@ -8,7 +8,7 @@ use super::pace::Schedule;
 use super::pattern::{Content, StampKey, WriteShape, Writer};
 use super::queue::{Carrier, Queue};
 use super::ring::Ring;
-use super::shared::{Budget, CpuSum, Failure, LocatedFault, Shared};
+use super::shared::{Budget, Failure, LocatedFault, Shared, ThreadCpu};
 use super::threads::BlockingQueue;
 use super::verify::{Checker, WrittenSectors};
 use super::worker::{Transfers, Worker};
@@ -99,7 +99,8 @@ pub(super) struct Running {
     wall: (u64, u64),
     /// Ticks at which the last interval ended.
     turned: u64,
-    cpu: CpuSum,
+    /// Processor time of each thread when the step began.
+    cpu: Vec<ThreadCpu>,
     ramp: Nanos,
     time_left: Option<Nanos>,
     unmeasured: Vec<Unmeasured>,
@@ -148,7 +149,7 @@ impl Running {
         let (threads, notes) = spawn(&shared, &provision, threads)?;
         let time_left = stimulus.until.time.map(|t| t.saturating_sub(start.done.time));
         let mut running = Running {
-            cpu: shared.cpu_time(),
+            cpu: shared.cpu_times(),
             shared,
             threads,
             stimulus: stimulus.clone(),
@@ -225,7 +226,7 @@ impl Running {
             self.shared.wait(left.min(LOOK));
             self.check(step, device, stop)?;
         }
-        self.cpu = self.shared.cpu_time();
+        self.cpu = self.shared.cpu_times();
         // SAFETY: the accounts of the last turn are not held any more.
         let (ticks, accounts) = unsafe { self.shared.turn_over() };
         let mut meter = Meter::new(&self.stimulus.streams);
@@ -346,10 +347,12 @@ impl Running {
             errno: fault.errno,
             at: Nanos(clock.nanos(fault.at.saturating_sub(begin))),
         };
-        let cpu = self.shared.cpu_time();
+        let cpu = self.shared.cpu_times();
+        let used: Vec<ThreadCpu> =
+            cpu.iter().zip(&self.cpu).map(|(now, before)| now.since(*before)).collect();
         let elapsed = meter.elapsed();
         let (streams, intervals) = meter.finish();
-        let measurement = Measurement {
+        let mut measurement = Measurement {
             began_unix_ms: self.wall.0 + clock.nanos(begin.saturating_sub(self.wall.1)) / 1_000_000,
             elapsed,
             complete,
@@ -358,14 +361,15 @@ impl Running {
             intervals,
             cursors: self.shared.plan.cursors(),
             cpu: Some(CpuTime {
-                user: Nanos(cpu.user.saturating_sub(self.cpu.user)),
-                system: Nanos(cpu.system.saturating_sub(self.cpu.system)),
+                user: Nanos(used.iter().map(|thread| thread.user).sum()),
+                system: Nanos(used.iter().map(|thread| thread.system).sum()),
             }),
             fault_count,
             faults: faults.iter().map(located).collect(),
             verification: self.stimulus.verify.then(|| self.shared.findings.take()),
             ..Measurement::default()
         };
+        measurement.sensed.busiest_thread = busiest(&used, elapsed);
         self.begin = self.turned;
         self.cpu = cpu;
         measurement
@@ -420,6 +424,16 @@ impl Stranded {
     }
 }
 
+/// The processor time of the busiest thread as a share of the measured time.
+/// Near 1 where a thread never waits: the device answers faster than the thread
+/// asks, or does its work inside the calls that hand I/Os over (zram, a file in
+/// memory). A paced load spins shortly before its I/Os are due and so has some
+/// share that is not work.
+fn busiest(used: &[ThreadCpu], elapsed: Nanos) -> Option<f64> {
+    let most = used.iter().map(|thread| thread.user + thread.system).max()?;
+    (elapsed > Nanos::ZERO).then(|| (most as f64 / elapsed.0 as f64).min(1.0))
+}
+
 fn unix_ms() -> u64 {
     let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
@@ -445,6 +459,10 @@ fn describe(fault: &LocatedFault, device: &str) -> String {
         }
         (libc::ENOSPC, _) => "; free some space, or use a smaller file",
         (libc::EIO, _) => "; see the kernel's log (dmesg) for the device's own error",
+        // What the block layer makes of a medium error that a drive reports.
+        (libc::ENODATA, _) => {
+            "; the drive reports a medium error: see its own log (smartctl -x) and dmesg"
+        }
         (0, _) => "; it may be smaller than it claims",
         _ => "",
     };

@@ -116,7 +116,7 @@ fn aligned(mapped: NonNull<u8>, length: usize) -> io::Result<NonNull<u8>> {
 }
 
 /// Half of the machine's memory, in bytes: what transfers may take at most.
-pub(super) fn transfer_memory_limit() -> u64 {
+pub(crate) fn transfer_memory_limit() -> u64 {
     // SAFETY: all-zero is a valid value of this plain structure.
     let mut facts: libc::sysinfo = unsafe { std::mem::zeroed() };
     // SAFETY: `facts` is a valid structure to write to.

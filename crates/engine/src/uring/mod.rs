@@ -20,7 +20,8 @@ mod verify;
 mod worker;
 
 use crate::draw::DrawPlan;
-use crate::{Engine, Start, Stop};
+use crate::{Engine, OnTarget, Start, Stop};
+pub(crate) use memory::transfer_memory_limit;
 use clock::Clock;
 use load::{Ground, Running, Stranded};
 use pattern::{Content, StampKey};
@@ -121,8 +122,7 @@ impl Uring {
         raise_locked_memory_limit();
         let (backend, interface) = match options.backend {
             Some(forced) => choose(&[forced]),
-            None if begins_at_once(&target) => choose(&BACKENDS),
-            None => choose(&BACKENDS[1..]).map(|(backend, name)| (backend, name + WHY_NOT_URING)),
+            None => preferred_backend(&target),
         }
         .map_err(Halt::Refused)?;
         Ok(Uring {
@@ -394,7 +394,7 @@ impl Engine for Uring {
         };
         let stop = self.stop.clone();
         let device = self.path().to_owned();
-        match running.measure(step, &device, &stop, watch) {
+        match self.unless_vanished(running.measure(step, &device, &stop, watch)) {
             Ok(measurement) => {
                 self.running = (!measurement.complete).then_some(running);
                 Ok(measurement)
@@ -414,6 +414,21 @@ impl Engine for Uring {
 }
 
 impl Uring {
+    /// I/Os that failed because the device is no more are not its faults.
+    fn unless_vanished(&self, result: Result<Measurement, Halt>) -> Result<Measurement, Halt> {
+        let faulty = match &result {
+            Ok(measurement) => measurement.fault_count > 0,
+            Err(halt) => matches!(halt, Halt::Faults { .. }),
+        };
+        if !(faulty && self.target.has_vanished()) {
+            return result;
+        }
+        Err(Halt::DeviceGone {
+            device: self.path().to_owned(),
+            why: "the kernel has taken its capacity away, as when a drive is pulled out".to_owned(),
+        })
+    }
+
     /// A load that was called off may have left I/Os that hang.
     fn refuse_stranded(&mut self) -> Result<(), Halt> {
         self.stranded.retain(|stranded| !stranded.is_over());
@@ -427,12 +442,29 @@ impl Uring {
     }
 }
 
+impl OnTarget for Uring {
+    fn target(&self) -> &Target {
+        Uring::target(self)
+    }
+    fn target_mut(&mut self) -> &mut Target {
+        Uring::target_mut(self)
+    }
+}
+
 impl Drop for Uring {
     fn drop(&mut self) {
         if let Some(running) = self.running.take() {
             self.give_up(running);
         }
     }
+}
+
+/// The best kernel interface for a target, and what to call it.
+pub(crate) fn preferred_backend(target: &Target) -> Result<(Backend, String), String> {
+    if begins_at_once(target) {
+        return choose(&BACKENDS);
+    }
+    choose(&BACKENDS[1..]).map(|(backend, name)| (backend, name + WHY_NOT_URING))
 }
 
 /// The first of these interfaces that works here, and what to call it.
@@ -483,7 +515,7 @@ fn begins_at_once(target: &Target) -> bool {
 
 /// Registered buffers count as locked memory; a limit that stays low is no
 /// reason to fail, the kernel then goes without registration.
-fn raise_locked_memory_limit() {
+pub(crate) fn raise_locked_memory_limit() {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is a valid structure to write to and to read.
     unsafe {

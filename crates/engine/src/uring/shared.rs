@@ -248,11 +248,21 @@ fn take(counter: &AtomicU64, wanted: u64) -> u64 {
     }
 }
 
-/// Processor time of all threads of a load, in nanoseconds.
+/// Processor time of one thread of a load, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct CpuSum {
+pub(super) struct ThreadCpu {
     pub user: u64,
     pub system: u64,
+}
+
+impl ThreadCpu {
+    /// What was used after `before`.
+    pub(super) fn since(self, before: ThreadCpu) -> ThreadCpu {
+        ThreadCpu {
+            user: self.user.saturating_sub(before.user),
+            system: self.system.saturating_sub(before.system),
+        }
+    }
 }
 
 impl Shared {
@@ -466,9 +476,9 @@ impl Shared {
         (ticks, accounts)
     }
 
-    /// The processor time that the threads have told. Gives those that run a
+    /// The processor time that each thread has told. Gives those that run a
     /// moment to tell it; one that waits in the kernel has used none since.
-    pub(super) fn cpu_time(&self) -> CpuSum {
+    pub(super) fn cpu_times(&self) -> Vec<ThreadCpu> {
         let turn = self.turn.load(Ordering::Relaxed);
         let told = |lane: &Lane| {
             lane.cpu_turn.load(Ordering::Acquire) == turn || lane.ended.load(Ordering::Acquire)
@@ -479,10 +489,11 @@ impl Shared {
             }
             std::thread::sleep(Duration::from_micros(100));
         }
-        self.lanes.iter().fold(CpuSum::default(), |sum, lane| CpuSum {
-            user: sum.user + lane.cpu_user.load(Ordering::Relaxed),
-            system: sum.system + lane.cpu_system.load(Ordering::Relaxed),
-        })
+        let of = |lane: &Lane| ThreadCpu {
+            user: lane.cpu_user.load(Ordering::Relaxed),
+            system: lane.cpu_system.load(Ordering::Relaxed),
+        };
+        self.lanes.iter().map(of).collect()
     }
 
     /// The I/Os after the end since they were last taken.

@@ -1,15 +1,17 @@
 //! What every PTS report must say: the head of the form, the settings, and a
 //! caveat for every departure from the method and every unverified rule.
 
-use super::method::{Method, WIPC_DEMAND, WIPC_PATTERN};
-use super::preconditioning;
+use super::method::{Method, WIPC_DEMAND};
+use super::{preconditioning, secondary};
+use crate::parameters;
 use steadfast_domain::findings::{Facts, FormBlock, FormHeader};
+use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::{Geometry, SteadyStateMethod};
 use steadfast_domain::stimulus::{ActiveRange, DataPattern};
 use steadfast_domain::{
-    Bytes, Caveat, CaveatKind, Class, Conditions, Demand, Device, Entry, Host, Nanos, Note, Op,
-    Profile, Record, Settings, Transport, Verdict, WriteCache,
+    Bytes, Caveat, CaveatKind, Class, Conditions, Criteria, Demand, Device, Entry, Host, Nanos,
+    Note, Op, Profile, Record, Settings, Step, Transport, Verdict, WriteCache,
 };
 
 /// What was chosen for a run, by the user or by default.
@@ -22,14 +24,31 @@ pub struct Choices<'a> {
     pub geometry: Geometry,
     /// The bytes that are touched.
     pub active_range: ActiveRange,
-    /// The demand of the measured steps.
-    pub demand: Demand,
+    /// The demands of the measured steps: one, or those of a sweep in order.
+    pub demands: Vec<Demand>,
+    /// The demand that the standard recommends or prescribes; another one is
+    /// disclosed. `None` where there is nothing to compare with.
+    pub recommended: Option<Demand>,
     /// Length of a measured step.
     pub step_time: Nanos,
     /// Block sizes smaller than the logical sector.
     pub block_sizes_left_out: &'a [Bytes],
-    /// The most rounds.
-    pub rounds_max: u32,
+    /// The most rounds; `None` for a procedure without rounds.
+    pub rounds_max: Option<u32>,
+    /// How the rounds, or the procedure, end: see [`ending_text`].
+    pub ending: String,
+    /// Whether steady state is judged by the criteria.
+    pub judged: bool,
+    /// Workload-independent preconditioning, one per purge; empty for none.
+    pub preconditioning: Vec<AccessPattern>,
+    /// The phases whose steps are measured; the others prepare.
+    pub measured_phases: Vec<String>,
+    /// What a gap before this step did to the procedure: a sentence.
+    pub gap_effect: fn(&Step) -> &'static str,
+    /// What profile quick leaves out: a sentence.
+    pub quick: String,
+    /// What profile tkperf does otherwise than TKperf: a sentence.
+    pub tkperf: &'static str,
 }
 
 impl Choices<'_> {
@@ -37,9 +56,14 @@ impl Choices<'_> {
     pub fn active_range_percent(&self) -> u8 {
         self.settings.active_range_percent.unwrap_or(self.method.active_range_percent)
     }
+    /// Whether a step is one of those that are measured.
+    pub fn measures(&self, step: &Step) -> bool {
+        self.measured_phases.contains(&step.place.phase)
+    }
 }
 
-type Rows = Vec<(String, Option<String>)>;
+/// Labelled values; an unknown value prints a dash.
+pub type Rows = Vec<(String, Option<String>)>;
 
 /// A row of labelled values.
 pub fn row(label: &str, value: impl Into<String>) -> (String, Option<String>) {
@@ -54,6 +78,31 @@ pub fn row_maybe(label: &str, value: Option<String>) -> (String, Option<String>)
 /// How the report form writes a demand: `TC 4 / QD 32`.
 pub fn form_demand(demand: Demand) -> String {
     format!("TC {} / QD {}", demand.threads, demand.depth)
+}
+
+/// How the report form writes several demands: each, or the first and the last.
+pub fn form_demands(demands: &[Demand]) -> String {
+    match demands {
+        [first, .., last] if demands.len() > 3 => {
+            format!("{} ... {}", form_demand(*first), form_demand(*last))
+        }
+        few => few.iter().map(|d| form_demand(*d)).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// `T4Q32`, or the first and the last of several.
+fn demands_text(demands: &[Demand]) -> String {
+    match demands {
+        [first, .., last] if demands.len() > 3 => format!("{first} ... {last}"),
+        few => few.iter().map(Demand::to_string).collect::<Vec<_>>().join(", "),
+    }
+}
+
+fn demand_text(choices: &Choices<'_>, origin: &str) -> String {
+    match choices.demands.is_empty() {
+        true => "each procedure's own".to_owned(),
+        false => format!("{} ({origin})", demands_text(&choices.demands)),
+    }
 }
 
 /// How the report form writes a data pattern.
@@ -86,38 +135,49 @@ pub fn headline(choices: &Choices<'_>, record: &Record) -> String {
         DataPattern::RandomUnique => "RND".to_owned(),
         ref other => other.to_string(),
     };
-    format!(
-        "{}  {cache}  T{}/Q{}  DP={pattern}  AR{}  Aln=BS",
-        choices.method.revision,
-        choices.demand.threads,
-        choices.demand.depth,
-        choices.active_range_percent(),
-    )
+    let slashed = |demand: &Demand| format!("T{}/Q{}", demand.threads, demand.depth);
+    let demands = match choices.demands.as_slice() {
+        [first, .., last] if choices.demands.len() > 3 => {
+            format!("{}...{}", slashed(first), slashed(last))
+        }
+        few => few.iter().map(slashed).collect::<Vec<_>>().join("+"),
+    };
+    let parts = [
+        choices.method.revision.to_owned(),
+        cache.to_owned(),
+        demands,
+        format!("DP={pattern}"),
+        format!("AR{}", choices.active_range_percent()),
+        "Aln=BS".to_owned(),
+    ];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
+}
+
+/// What a procedure puts into the head of the report form.
+pub struct Form<'a> {
+    /// `IOPS Test (REQUIRED)`.
+    pub test: &'a str,
+    /// `IOPS - Block Size x RW Mix Matrix`.
+    pub subtitle: &'a str,
+    /// The block of set-up parameters; see [`loop_set_up_rows`].
+    pub set_up: Rows,
+    /// The block of test parameters; see [`loop_test_rows`].
+    pub test_parameters: Rows,
 }
 
 /// The head of the report form (the four blocks of the SNIA form).
-pub fn form_header(
-    test: &str,
-    subtitle: &str,
-    stimulus: &str,
-    choices: &Choices<'_>,
-    record: &Record,
-    verdict: &Verdict,
-) -> FormHeader {
+pub fn form_header(form: Form<'_>, choices: &Choices<'_>, record: &Record) -> FormHeader {
     let meta = |key: &str| choices.settings.meta.get(key).cloned();
     let device = record.opening().map(|(device, ..)| device);
     let blocks = vec![
         FormBlock { title: "Test Platform".into(), rows: platform_rows(record, choices) },
         FormBlock { title: "Device Under Test".into(), rows: device_rows(record, choices) },
-        FormBlock {
-            title: "Set Up Parameters".into(),
-            rows: set_up_rows(stimulus, choices, verdict),
-        },
-        FormBlock { title: "Test Parameters".into(), rows: test_rows(stimulus, choices, verdict) },
+        FormBlock { title: "Set Up Parameters".into(), rows: form.set_up },
+        FormBlock { title: "Test Parameters".into(), rows: form.test_parameters },
     ];
     FormHeader {
-        test: test.to_owned(),
-        subtitle: subtitle.to_owned(),
+        test: form.test.to_owned(),
+        subtitle: form.subtitle.to_owned(),
         revision: choices.method.revision.to_owned(),
         vendor: meta("vendor"),
         model: meta("model").or_else(|| device.and_then(|d| d.model.clone())),
@@ -176,62 +236,97 @@ fn device_rows(record: &Record, choices: &Choices<'_>) -> Rows {
     ]
 }
 
-fn set_up_rows(stimulus: &str, choices: &Choices<'_>, verdict: &Verdict) -> Rows {
-    let wipc = preconditioning::amount(choices.geometry);
-    let passes = wipc.0 as f64 / choices.geometry.capacity.0 as f64;
+/// Data pattern and active range, which open the block of set-up parameters.
+pub fn common_set_up_rows(choices: &Choices<'_>) -> Rows {
     vec![
         row("Data Pattern", form_pattern(&choices.settings.data_pattern)),
         row("AR", format!("{}%", choices.active_range_percent())),
         row("AR Segments", "1 (contiguous)"),
-        row("Pre Condition 1", format!("{WIPC_PATTERN} (WIPC)")),
-        row("TOIO - TC/QD", form_demand(WIPC_DEMAND)),
-        row("Duration", format!("{passes:.1} x User Capacity")),
-        row("Pre Condition 2", format!("{stimulus} (WDPC)")),
-        row("TOIO - TC/QD", form_demand(choices.demand)),
-        row("SS Rounds", window_text(verdict)),
-        row_maybe("Note", choices.settings.meta.get("note").cloned()),
     ]
 }
 
-fn test_rows(stimulus: &str, choices: &Choices<'_>, verdict: &Verdict) -> Rows {
+/// Data pattern and active range, which open the block of test parameters.
+pub fn common_test_rows(choices: &Choices<'_>) -> Rows {
     vec![
         row("Data Pattern", form_pattern(&choices.settings.data_pattern)),
         row(
             "AR & Amount",
             format!("{}% = {}", choices.active_range_percent(), choices.active_range.length),
         ),
-        row("Test Stimulus 1", stimulus),
-        row("RW Mix", "Outer Loop"),
-        row("Block Sizes", "Inner Loop"),
-        row("TOIO - TC/QD", form_demand(choices.demand)),
-        row("Step", choices.step_time.to_string()),
-        row("Steady State", window_text(verdict)),
-        row_maybe("Test Stimulus 2", None),
-        row_maybe("Steady State", None),
     ]
 }
 
-/// Everything chosen, in full, for the chapter of settings.
-pub fn settings_facts(choices: &Choices<'_>) -> Facts {
-    let s = choices.settings;
-    let given = |chosen: bool| if chosen { "chosen" } else { "by profile and class" };
-    let ending = match s.steady_state {
+/// What the user noted for the form.
+pub fn note_row(choices: &Choices<'_>) -> (String, Option<String>) {
+    row_maybe("Note", choices.settings.meta.get("note").cloned())
+}
+
+/// The rows of workload-independent preconditioning; dashes where there is none.
+pub fn preconditioning_rows(choices: &Choices<'_>) -> Rows {
+    let patterns: Vec<String> = choices.preconditioning.iter().map(|p| p.to_string()).collect();
+    let passes = choices.preconditioning.first().map(|pattern| {
+        let amount = preconditioning::amount(choices.geometry, pattern.size);
+        format!("{:.1} x User Capacity", amount.0 as f64 / choices.geometry.capacity.0 as f64)
+    });
+    let there = passes.as_ref();
+    vec![
+        row_maybe("Pre Condition 1", there.map(|_| format!("{} (WIPC)", patterns.join(", ")))),
+        row_maybe("TOIO - TC/QD", there.map(|_| form_demand(WIPC_DEMAND))),
+        row_maybe("Duration", passes),
+    ]
+}
+
+/// The set-up parameters of a mixed loop.
+pub fn loop_set_up_rows(stimulus: &str, choices: &Choices<'_>, rounds: &str) -> Rows {
+    let mut rows = common_set_up_rows(choices);
+    rows.extend(preconditioning_rows(choices));
+    rows.extend([
+        row("Pre Condition 2", format!("{stimulus} (WDPC)")),
+        row("TOIO - TC/QD", form_demands(&choices.demands)),
+        row("SS Rounds", rounds),
+        note_row(choices),
+    ]);
+    rows
+}
+
+/// The test parameters of a mixed loop.
+pub fn loop_test_rows(stimulus: &str, choices: &Choices<'_>, rounds: &str) -> Rows {
+    let mut rows = common_test_rows(choices);
+    rows.extend([
+        row("Test Stimulus 1", stimulus),
+        row("RW Mix", "Outer Loop"),
+        row("Block Sizes", "Inner Loop"),
+        row("TOIO - TC/QD", form_demands(&choices.demands)),
+        row("Step", choices.step_time.to_string()),
+        row("Steady State", rounds),
+        row_maybe("Test Stimulus 2", None),
+        row_maybe("Steady State", None),
+    ]);
+    rows
+}
+
+/// How a run ends, in words.
+pub fn ending_text(method: SteadyStateMethod) -> String {
+    match method {
         SteadyStateMethod::Rounds => "stop at the first steady window (rounds)".to_owned(),
         SteadyStateMethod::Post25 => {
             "run all rounds, judge every window afterwards (post-25)".to_owned()
         }
         SteadyStateMethod::Btw => "five measurements with writes between them (btw)".to_owned(),
         other => format!("pseudo steady state ({other})"),
-    };
+    }
+}
+
+/// Everything chosen, in full, for the chapter of settings.
+pub fn settings_facts(choices: &Choices<'_>) -> Facts {
+    let s = choices.settings;
+    let given = |chosen: bool| if chosen { "chosen" } else { "by profile and class" };
     let mut rows = vec![
         row_maybe("Command line", Some(s.command.clone())),
         row("Procedure", s.procedure.clone()),
         row("Profile", format!("{} ({})", s.profile, choices.method.document)),
         row("Class", s.class.to_string()),
-        row(
-            "Demand",
-            format!("{} ({})", choices.demand, given(s.threads.is_some() || s.depth.is_some())),
-        ),
+        row("Demand", demand_text(choices, given(s.threads.is_some() || s.depth.is_some()))),
         row("Step time", format!("{} ({})", choices.step_time, given(s.step_time.is_some()))),
         row(
             "Active range",
@@ -243,27 +338,13 @@ pub fn settings_facts(choices: &Choices<'_>) -> Facts {
                 given(s.active_range_percent.is_some())
             ),
         ),
-        row(
+        row_maybe(
             "Rounds, at most",
-            format!("{} ({})", choices.rounds_max, given(s.rounds_max.is_some())),
+            choices.rounds_max.map(|n| format!("{n} ({})", given(s.rounds_max.is_some()))),
         ),
-        row("End of rounds", ending),
-        row(
-            "Steady state",
-            format!(
-                "{} rounds; data excursion <= {:.0} %, slope excursion <= {:.0} % of the average",
-                choices.method.criteria.window,
-                choices.method.criteria.data_excursion * 100.0,
-                choices.method.criteria.slope_excursion * 100.0
-            ),
-        ),
-        row(
-            "WIPC",
-            format!(
-                "{WIPC_PATTERN}, {WIPC_DEMAND}, {} bytes",
-                preconditioning::amount(choices.geometry).0
-            ),
-        ),
+        row("End of rounds", choices.ending.clone()),
+        row_maybe("Steady state", choices.judged.then(|| criteria_text(&choices.method.criteria))),
+        row_maybe("WIPC", Some(wipc_text(choices))),
         row("Data pattern", s.data_pattern.to_string()),
         row("Run seed", s.seed.to_string()),
         row("Verification of data", if s.verify { "on" } else { "off" }),
@@ -271,6 +352,28 @@ pub fn settings_facts(choices: &Choices<'_>) -> Facts {
     ];
     rows.extend(s.meta.iter().map(|(key, value)| row(key, value.clone())));
     Facts { title: "Every setting".into(), rows }
+}
+
+/// The procedure's own parameters with their values.
+pub fn parameters_facts(settings: &Settings) -> Facts {
+    parameters::facts(settings)
+}
+
+fn criteria_text(criteria: &Criteria) -> String {
+    format!(
+        "{} rounds; data excursion <= {:.0} %, slope excursion <= {:.0} % of the average",
+        criteria.window,
+        criteria.data_excursion * 100.0,
+        criteria.slope_excursion * 100.0
+    )
+}
+
+fn wipc_text(choices: &Choices<'_>) -> String {
+    let each = |pattern: &AccessPattern| {
+        let bytes = preconditioning::amount(choices.geometry, pattern.size).0;
+        format!("{pattern}, {WIPC_DEMAND}, {bytes} bytes")
+    };
+    choices.preconditioning.iter().map(each).collect::<Vec<_>>().join("; ")
 }
 
 /// The facts of the device, as TKperf lists them and more.
@@ -358,11 +461,13 @@ pub fn caveats(choices: &Choices<'_>, record: &Record) -> Vec<Caveat> {
     caveats.extend(of_the_method(choices));
     caveats.extend(of_the_purge(record));
     caveats.extend(of_the_conditions(record));
-    caveats.extend(of_gaps(record));
+    caveats.extend(of_gaps(choices, record));
     caveats.extend(of_faults(record));
     caveats.extend(of_kernel_counts(record));
-    caveats.extend(of_the_processor(record));
+    caveats.extend(of_the_processor(choices, record));
+    caveats.extend(secondary::check_caveats(record));
     caveats.extend(of_unverified_rules(choices));
+    caveats.extend(parameters::caveats(choices.settings));
     caveats.extend(record.notes().filter_map(|note| match note {
         Note::Caveat(caveat) => Some(caveat.clone()),
         _ => None,
@@ -424,9 +529,10 @@ fn of_the_method(choices: &Choices<'_>) -> Vec<Caveat> {
             format!("Data pattern {} instead of the required random data.", settings.data_pattern);
         deviation("data-pattern", text, "Leave --data-pattern out.");
     }
-    if choices.rounds_max < method.rounds_max && settings.profile != Profile::Quick {
-        let text =
-            format!("At most {} rounds instead of {}.", choices.rounds_max, method.rounds_max);
+    if let Some(rounds) = choices.rounds_max.filter(|rounds| *rounds < method.rounds_max)
+        && settings.profile != Profile::Quick
+    {
+        let text = format!("At most {rounds} rounds instead of {}.", method.rounds_max);
         deviation("rounds-max", text, "Go on with `steadfast resume RUN_DIR --rounds 25`.");
     }
     if !choices.block_sizes_left_out.is_empty() {
@@ -450,31 +556,28 @@ fn of_the_profile(choices: &Choices<'_>) -> Vec<Caveat> {
             CaveatKind::Invalidates,
             "quick",
             format!(
-                "NOT THE FULL METHOD: profile quick runs 3 mixes x 3 block sizes in steps of {} \
-                 (the standard: 7 x 8 in steps of 60 s) and at most {} rounds. A drive's caches \
-                 and its housekeeping do not show in steps so short.",
-                choices.step_time, choices.rounds_max
+                "NOT THE FULL METHOD: {} A drive's caches and its housekeeping do not show in \
+                 steps so short.",
+                choices.quick
             ),
             "Run --profile pts-2.0.",
         )),
-        Profile::Tkperf => caveats.push(Caveat::new(
-            CaveatKind::Deviation,
-            "tkperf-mended",
-            "Profile tkperf follows TKperf's matrix, order and single tracking variable, but \
-             every step has its own random offsets, WIPC writes twice the capacity once (not \
-             once per thread), and a failed purge is reported.",
-            "",
-        )),
+        Profile::Tkperf => {
+            caveats.push(Caveat::new(CaveatKind::Deviation, "tkperf-mended", choices.tkperf, ""))
+        }
         Profile::Pts11 | Profile::Pts20 => {}
     }
-    let recommended = choices.method.random_demand;
-    if choices.demand != recommended {
+    let chosen = choices.demands.first().copied();
+    if let (Some(chosen), Some(recommended)) = (chosen, choices.recommended)
+        && chosen != recommended
+    {
         caveats.push(Caveat::new(
             CaveatKind::Remark,
             "demand",
             format!(
-                "Demand {}: the operator's choice; {} is recommended for class {}.",
-                choices.demand, recommended, choices.settings.class
+                "Demand {chosen}: the operator's choice; {recommended} is recommended for class \
+                 {}.",
+                choices.settings.class
             ),
             "",
         ));
@@ -537,18 +640,21 @@ fn of_the_conditions(record: &Record) -> Vec<Caveat> {
     caveats
 }
 
-fn of_gaps(record: &Record) -> Vec<Caveat> {
+/// What a gap does to a mixed loop and to the preconditioning before it.
+pub fn loop_gap_effect(step: &Step) -> &'static str {
+    match (step.place.round, step.place.point) {
+        (0, _) => "Preconditioning went on from its last checkpoint.",
+        (_, 2..) => "That round is void, and the steady-state window begins anew after it.",
+        _ => "The steady-state window begins anew with that round.",
+    }
+}
+
+fn of_gaps(choices: &Choices<'_>, record: &Record) -> Vec<Caveat> {
     record
         .steps()
         .filter_map(|(step, outcome)| {
             let gap = outcome.gap_before.as_ref()?;
-            let effect = if step.place.phase != super::rounds::PHASE {
-                "Preconditioning went on from its last checkpoint."
-            } else if step.place.point > 1 {
-                "That round is void, and the steady-state window begins anew after it."
-            } else {
-                "The steady-state window begins anew with that round."
-            };
+            let effect = (choices.gap_effect)(step);
             Some(Caveat::new(
                 CaveatKind::Deviation,
                 "gap",
@@ -646,10 +752,14 @@ fn of_kernel_counts(record: &Record) -> Vec<Caveat> {
 /// (our choice).
 const BUSY: f64 = 0.90;
 
-fn of_the_processor(record: &Record) -> Vec<Caveat> {
+/// For records whose engine did not tell of its busiest thread; where it did,
+/// `secondary` looks at that.
+fn of_the_processor(choices: &Choices<'_>, record: &Record) -> Vec<Caveat> {
     let busy: Vec<&str> = record
         .steps()
-        .filter(|(step, _)| step.place.phase == super::rounds::PHASE)
+        .filter(|(step, outcome)| {
+            choices.measures(step) && outcome.measurement.sensed.busiest_thread.is_none()
+        })
         .filter_map(|(step, outcome)| {
             let measurement = &outcome.measurement;
             let cpu = measurement.cpu?;
@@ -675,50 +785,51 @@ fn of_the_processor(record: &Record) -> Vec<Caveat> {
 }
 
 fn of_unverified_rules(choices: &Choices<'_>) -> Vec<Caveat> {
-    let mut caveats = vec![
-        Caveat::new(
-            CaveatKind::Unverified,
+    let mut caveats = Vec::new();
+    let mut unverified = |id: &str, text: String| {
+        caveats.push(Caveat::new(CaveatKind::Unverified, id, text, ""));
+    };
+    let preconditions = !choices.preconditioning.is_empty();
+    if choices.judged {
+        unverified(
             "ss-inclusive",
             "Steady state: both limits are taken as inclusive (the standard's heading says \
-             'less than', its body 'no more than' and 'within').",
-            "",
-        ),
-        Caveat::new(
-            CaveatKind::Unverified,
+             'less than', its body 'no more than' and 'within')."
+                .into(),
+        );
+    }
+    if preconditions {
+        unverified(
             "wipc-demand",
             format!(
                 "WIPC runs at {WIPC_DEMAND}; the 2.0.2 pseudo-code can also be read as the \
                  test's own demand."
             ),
-            "",
-        ),
-    ];
-    if choices.active_range_percent() < 100 {
-        caveats.push(Caveat::new(
-            CaveatKind::Unverified,
+        );
+    }
+    if preconditions && choices.active_range_percent() < 100 {
+        unverified(
             "wipc-amount",
             "WIPC writes twice the full user capacity inside the smaller active range; the \
-             standard can also be read as twice the active range.",
-            "",
-        ));
+             standard can also be read as twice the active range."
+                .into(),
+        );
     }
-    if choices.settings.class == Class::Client {
-        caveats.push(Caveat::new(
-            CaveatKind::Unverified,
+    if choices.settings.class == Class::Client && choices.settings.profile != Profile::Pts11 {
+        unverified(
             "ar-layout",
             "The active range is the first part of the capacity, contiguous; whether 2.0.x keeps \
-             the client 1.x layout of 2,048 segments could not be checked.",
-            "",
-        ));
+             the client 1.x layout of 2,048 segments could not be checked."
+                .into(),
+        );
     }
     if choices.settings.steady_state == SteadyStateMethod::Post25 {
-        caveats.push(Caveat::new(
-            CaveatKind::Unverified,
+        unverified(
             "post-25-window",
             "Of the windows found steady afterwards, the first is reported; the standard leaves \
-             the choice to inspection.",
-            "",
-        ));
+             the choice to inspection."
+                .into(),
+        );
     }
     caveats
 }

@@ -24,6 +24,12 @@ pub const STEP_TIME: Nanos = Nanos::from_secs(60);
 /// One step of profile `quick`: our choice.
 const QUICK_STEP_TIME: Nanos = Nanos::from_secs(1);
 
+/// The shortest step that means anything (our choice).
+const STEP_TIME_MIN: Nanos = Nanos::from_millis(100);
+
+/// The longest step (our choice).
+const STEP_TIME_MAX: Nanos = Nanos::from_secs(86_400);
+
 /// Workload-independent preconditioning: sequential 128 KiB writes at T1Q32
 /// (PTS 2.0.1 p. 17) ...
 pub const WIPC_PATTERN: AccessPattern = AccessPattern::sequential(Bytes::kib(128), 0);
@@ -65,6 +71,22 @@ pub struct Method {
 impl Method {
     /// The method of a profile and a class.
     pub fn of(profile: Profile, class: Class) -> Result<Method, Unsuitable> {
+        if (profile, class) == (Profile::Pts11, Class::Client) {
+            return Err(Unsuitable(
+                "profile pts-1.1 of class client asks for active range amounts of 8 and 16 GiB \
+                 in 2,048 scattered segments, each amount with its own purge and \
+                 preconditioning, which is not built; choose --profile pts-2.0 for a client \
+                 drive, or --class enterprise with pts-1.1"
+                    .into(),
+            ));
+        }
+        Ok(Method::with_contiguous_range(profile, class))
+    }
+
+    /// The method of a profile and a class with an active range in one piece,
+    /// also where the document scatters it (PTS-C 1.x). A test that takes it
+    /// there discloses that.
+    pub fn with_contiguous_range(profile: Profile, class: Class) -> Method {
         let mut method = Method::of_class(class);
         match (profile, class) {
             (Profile::Pts20, _) => {}
@@ -73,13 +95,8 @@ impl Method {
                 method.revision = "PTS-E 1.1";
             }
             (Profile::Pts11, Class::Client) => {
-                return Err(Unsuitable(
-                    "profile pts-1.1 of class client asks for active range amounts of 8 and \
-                     16 GiB in 2,048 scattered segments, each amount with its own purge and \
-                     preconditioning, which is not built; choose --profile pts-2.0 for a client \
-                     drive, or --class enterprise with pts-1.1"
-                        .into(),
-                ));
+                method.document = "PTS-C 1.x";
+                method.revision = "PTS-C 1.x";
             }
             (Profile::Tkperf, _) => {
                 method.document = "TKperf 2.x";
@@ -93,7 +110,16 @@ impl Method {
                 method.step_time = QUICK_STEP_TIME;
             }
         }
-        Ok(method)
+        method
+    }
+
+    /// Length of a step: the user's, where it is possible, or the method's.
+    pub fn step_time(&self, settings: &Settings) -> Result<Nanos, Unsuitable> {
+        let time = settings.step_time.unwrap_or(self.step_time);
+        if (STEP_TIME_MIN..=STEP_TIME_MAX).contains(&time) {
+            return Ok(time);
+        }
+        Err(Unsuitable(format!("a step time of {time} is not possible; give 100 ms to 24 h")))
     }
 
     /// The class settings of PTS 2.0.x (SNIA tutorial, "Test Settings").

@@ -2,11 +2,30 @@
 //!
 //! [`method`] holds the numbers of each profile and class, [`preconditioning`]
 //! and [`rounds`] the loops that several tests share, [`disclosure`] what every
-//! report must say. Sources: PTS 2.0.1/2.0.2 and 1.1 as quoted in
+//! report must say, [`exhibits`], [`response`] and [`secondary`] the tables and
+//! plots that several tests have. Sources: PTS 2.0.1/2.0.2 and 1.1 as quoted in
 //! `docs/methods.md`, which also lists what could not be verified.
 
+pub mod between;
+pub mod dirth;
 pub mod disclosure;
+pub mod exhibits;
+pub mod ground;
+pub mod hir;
 pub mod iops;
+pub mod latency;
 pub mod method;
 pub mod preconditioning;
+pub mod response;
+pub mod results;
 pub mod rounds;
+#[cfg(test)]
+pub(crate) mod scripted;
+pub mod secondary;
+pub mod throughput;
+pub mod workload;
+pub mod wsat;
+pub mod xsr;
+
+/// Five nines, the standard's tail percentile.
+pub(crate) const FIVE_NINES: f64 = 0.99999;

@@ -1,15 +1,89 @@
 //! The mixed-block loop: rounds of one-minute steps until the tracking
 //! variables are steady. IOPS, throughput and latency share it.
 
+use super::method::Method;
+use crate::Unsuitable;
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::settings::SteadyStateMethod;
+use steadfast_domain::settings::{Amendment, SteadyStateMethod};
 use steadfast_domain::steady_state::{Point, judge_every};
+use steadfast_domain::stimulus::{ActiveRange, Pace, Until};
 use steadfast_domain::{
-    Bench, Criteria, Halt, Measurement, Note, Outcome, Record, Step, Track, Verdict, judge,
+    Bench, Criteria, Demand, Halt, Measurement, Nanos, Note, Outcome, Place, Record, Settings,
+    Step, Stimulus, Track, Verdict, judge,
 };
 
-/// The phase under which its steps are journalled.
+/// The phase under which the steps of a procedure's only loop are journalled.
 pub const PHASE: &str = "rounds";
+
+/// The most rounds of the loop with this phase: what the operator amended
+/// last, what the user chose, or the method's. An amendment that names no loop
+/// is for the procedure's last one: earlier loops stand in the journal already.
+pub fn rounds_max(
+    settings: &Settings,
+    method: &Method,
+    amendments: &[Amendment],
+    phase: &str,
+    is_last: bool,
+) -> u32 {
+    let amended = amendments.iter().rev().find_map(|amendment| match amendment {
+        Amendment::RoundsMax(rounds) if is_last => Some(*rounds),
+        Amendment::RoundsMaxOf { phase: of, rounds } if of == phase => Some(*rounds),
+        _ => None,
+    });
+    amended.or(settings.rounds_max).unwrap_or(method.rounds_max)
+}
+
+/// Refuses an ending that a mixed loop does not have.
+pub fn check_ending(settings: &Settings) -> Result<(), Unsuitable> {
+    let why = match settings.steady_state {
+        SteadyStateMethod::Rounds | SteadyStateMethod::Post25 => return Ok(()),
+        SteadyStateMethod::Btw => {
+            "writes between the rounds belong to tests of a single access pattern (WSAT, DIRTH, \
+             HIR); in a mixed loop every round writes already"
+        }
+        SteadyStateMethod::Time(_) | SteadyStateMethod::Bytes(_) | SteadyStateMethod::Fills(_) => {
+            "pseudo steady state by time, bytes or drive fills belongs to WSAT; a mixed loop is \
+             judged by its rounds"
+        }
+    };
+    Err(Unsuitable(format!(
+        "{} cannot end by --steady-state {}: {why}; choose rounds or post-25",
+        settings.procedure, settings.steady_state
+    )))
+}
+
+/// What the steps of a loop have in common.
+#[derive(Debug, Clone, Copy)]
+pub struct Steps<'a> {
+    /// The run's settings: data pattern, seed, verification.
+    pub settings: &'a Settings,
+    /// Their demand.
+    pub demand: Demand,
+    /// The bytes that they may touch.
+    pub active_range: ActiveRange,
+    /// Their length.
+    pub time: Nanos,
+}
+
+impl Steps<'_> {
+    /// The step of a pattern at a place.
+    pub fn at(&self, phase: &str, round: u32, point: u32, pattern: &AccessPattern) -> Step {
+        let place = Place::new(phase, round, point, pattern.to_string());
+        let stimulus = Stimulus {
+            streams: pattern.streams(),
+            zones: Vec::new(),
+            demand: self.demand,
+            active_range: self.active_range,
+            data_pattern: self.settings.data_pattern.clone(),
+            pace: Pace::Closed,
+            ramp: Nanos::ZERO,
+            until: Until::time(self.time),
+            seed: place.seed(self.settings.seed),
+            verify: self.settings.verify,
+        };
+        Step::alone(place, stimulus)
+    }
+}
 
 /// What is read off a step for tracking.
 pub type Metric = fn(&Measurement) -> Option<f64>;
@@ -17,6 +91,8 @@ pub type Metric = fn(&Measurement) -> Option<f64>;
 /// A loop: the points of a round in order, and which of them are tracked.
 #[derive(Debug, Clone)]
 pub struct MixedLoop {
+    /// The phase under which its steps are journalled.
+    pub phase: String,
     /// The steps of a round.
     pub points: Vec<AccessPattern>,
     /// The tracking variables.
@@ -63,46 +139,50 @@ impl RoundValues {
 
 impl MixedLoop {
     /// Runs rounds until the tracking variables are steady in one common
-    /// window, or the cap is reached.
-    pub fn conduct(
-        &self,
-        bench: &mut dyn Bench,
-        step: &dyn Fn(u32, u32, &AccessPattern) -> Step,
-    ) -> Result<(), Halt> {
+    /// window, or the cap is reached. Tells whether a window was steady.
+    pub fn conduct(&self, bench: &mut dyn Bench, steps: &Steps<'_>) -> Result<bool, Halt> {
         let mut rounds = Vec::new();
+        let mut steady = false;
         for round in 1..=self.rounds_max {
-            rounds.push(self.conduct_round(bench, round, step)?);
+            rounds.push(self.conduct_round(bench, round, steps)?);
             let verdict = judge(&self.tracks(&rounds), &self.criteria);
             bench.note(&Note::Verdict(verdict.clone()));
-            if verdict.steady && self.ending == SteadyStateMethod::Rounds {
+            steady |= verdict.steady;
+            if steady && self.ending == SteadyStateMethod::Rounds {
                 break;
             }
         }
-        Ok(())
+        Ok(steady)
     }
 
     fn conduct_round(
         &self,
         bench: &mut dyn Bench,
         round: u32,
-        step: &dyn Fn(u32, u32, &AccessPattern) -> Step,
+        steps: &Steps<'_>,
     ) -> Result<RoundValues, Halt> {
         let mut values = RoundValues::new(round);
         for (point, pattern) in (1..).zip(&self.points) {
-            values.push(&bench.apply(&step(round, point, pattern))?, self.metric);
+            let step = steps.at(&self.phase, round, point, pattern);
+            values.push(&bench.apply(&step)?, self.metric);
         }
         Ok(values)
     }
 
-    /// The complete rounds of a record.
+    /// The complete rounds of a record, by the tracked metric.
     pub fn rounds_of(&self, record: &Record) -> Vec<RoundValues> {
+        self.rounds_by(record, self.metric)
+    }
+
+    /// The complete rounds of a record, by another metric.
+    pub fn rounds_by(&self, record: &Record, metric: Metric) -> Vec<RoundValues> {
         let mut rounds: Vec<RoundValues> = Vec::new();
-        for (step, outcome) in record.steps().filter(|(step, _)| step.place.phase == PHASE) {
+        for (step, outcome) in record.steps().filter(|(step, _)| step.place.phase == self.phase) {
             if rounds.last().is_none_or(|last| last.round != step.place.round) {
                 rounds.push(RoundValues::new(step.place.round));
             }
             if let Some(last) = rounds.last_mut() {
-                last.push(outcome, self.metric);
+                last.push(outcome, metric);
             }
         }
         let points = self.points.len();
@@ -117,16 +197,24 @@ impl MixedLoop {
     }
 
     fn track(&self, pattern: &AccessPattern, rounds: &[RoundValues]) -> Option<Track> {
-        let index = self.points.iter().position(|point| point == pattern)?;
+        if !self.points.contains(pattern) {
+            return None;
+        }
         let points = rounds
             .iter()
             .map(|r| Point {
                 round: r.round,
-                value: if r.is_void() { None } else { r.values.get(index).copied().flatten() },
+                value: self.value(r, pattern),
                 after_gap: r.gap_at.is_some(),
             })
             .collect();
         Some(Track { name: pattern.to_string(), unit: self.unit.to_owned(), points })
+    }
+
+    /// A point's value in a round; none in a void round.
+    pub fn value(&self, round: &RoundValues, pattern: &AccessPattern) -> Option<f64> {
+        let index = self.points.iter().position(|point| point == pattern)?;
+        if round.is_void() { None } else { round.values.get(index).copied().flatten() }
     }
 
     /// The verdict that counts: the first steady window, as a loop that stops

@@ -1,7 +1,13 @@
 //! From values to positions along an axis, with ticks that people read.
 
 use crate::number;
-use steadfast_domain::findings::Scale;
+use steadfast_domain::findings::{Axis, Scale};
+
+/// Values beyond this, and on a logarithmic axis below its inverse, count as
+/// missing: no measurement is so large, and arithmetic stays finite.
+const LARGEST: f64 = 1e18;
+/// Powers of two that are labelled, at most.
+const OCTAVES: i32 = 12;
 
 /// A labelled position, and positions of faint grid lines between them.
 pub struct Ticks {
@@ -24,10 +30,7 @@ impl Ruler {
     /// logarithmic one) count as missing.
     pub fn new(scale: &Scale, values: &[f64]) -> Ruler {
         let logarithmic = matches!(scale, Scale::Log10 | Scale::Log2);
-        let usable = values.iter().copied().filter(|v| v.is_finite() && (!logarithmic || *v > 0.0));
-        let (min, max) =
-            usable.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)));
-        let (min, max) = if min <= max { (min, max) } else { (1.0, 10.0) };
+        let (min, max) = range(values, logarithmic).unwrap_or((1.0, 10.0));
         match scale {
             Scale::Linear => linear(min.min(0.0), max.max(0.0), 0.0),
             Scale::LinearFitted => linear(min, max, 0.08),
@@ -38,12 +41,33 @@ impl Ruler {
         }
     }
 
+    /// A horizontal axis. One in seconds, minutes or hours begins at zero, ends
+    /// with its last value, and its ticks are those of a clock.
+    pub fn across(axis: &Axis, values: &[f64]) -> Ruler {
+        match (&axis.scale, clock_unit(&axis.label), range(values, false)) {
+            (Scale::Linear, Some(unit), Some((min, max))) if max > min.min(0.0) => {
+                clock(min.min(0.0), max, unit)
+            }
+            _ => Ruler::new(&axis.scale, values),
+        }
+    }
+
+    /// An axis that reaches exactly from `low` to `high`.
+    pub fn exact(axis: &Axis, low: f64, high: f64) -> Ruler {
+        let labels = match (&axis.scale, clock_unit(&axis.label)) {
+            (Scale::Categories(names), _) => return categories(names),
+            (Scale::Log10 | Scale::Log2, _) if low > 0.0 => {
+                return Ruler::build(true, (low, high), &log_labels(low, high), &[]);
+            }
+            (Scale::Linear, Some(unit)) => return clock(low, high, unit),
+            _ => multiples_of(nice_step(high - low), low, high),
+        };
+        Ruler::build(false, (low, high), &labels, &[])
+    }
+
     /// The position of a value from 0 to 1; `None` where the scale has none.
     pub fn place(&self, value: f64) -> Option<f64> {
-        if !value.is_finite() || (self.logarithmic && value <= 0.0) {
-            return None;
-        }
-        Some(self.part(value))
+        is_shown(value, self.logarithmic).then(|| self.part(value))
     }
 
     fn part(&self, value: f64) -> f64 {
@@ -55,15 +79,41 @@ impl Ruler {
     }
 
     fn build(logarithmic: bool, range: (f64, f64), labels: &[f64], faint: &[f64]) -> Ruler {
+        let named = labels.iter().map(|v| (*v, number::short(*v))).collect();
+        Ruler::named(logarithmic, range, named, faint)
+    }
+
+    fn named(
+        logarithmic: bool,
+        range: (f64, f64),
+        labels: Vec<(f64, String)>,
+        faint: &[f64],
+    ) -> Ruler {
         let empty = Ticks { labelled: Vec::new(), faint: Vec::new() };
-        let mut ruler = Ruler { logarithmic, low: range.0, high: range.1, ticks: empty };
+        let (low, high) = range;
+        // A range that its numbers cannot divide any more is widened.
+        let high = high.max(low + low.abs() * 1e-9 * f64::from(!logarithmic));
+        let mut ruler = Ruler { logarithmic, low, high, ticks: empty };
         let inside = |part: &f64| (-1e-9..=1.0 + 1e-9).contains(part);
-        let labelled = labels.iter().map(|v| (ruler.part(*v), number::short(*v)));
+        let labelled = labels.into_iter().map(|(v, label)| (ruler.part(v), label));
         let labelled = labelled.filter(|(part, _)| inside(part)).collect();
         let faint = faint.iter().map(|v| ruler.part(*v)).filter(inside).collect();
         ruler.ticks = Ticks { labelled, faint };
         ruler
     }
+}
+
+/// Whether an axis can show a value.
+fn is_shown(value: f64, logarithmic: bool) -> bool {
+    value.is_finite() && value.abs() <= LARGEST && (!logarithmic || value >= 1.0 / LARGEST)
+}
+
+/// Smallest and largest of the values that can be shown.
+fn range(values: &[f64], logarithmic: bool) -> Option<(f64, f64)> {
+    let usable = values.iter().copied().filter(|v| is_shown(*v, logarithmic));
+    let (min, max) =
+        usable.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)));
+    (min <= max).then_some((min, max))
 }
 
 /// 1, 2 or 5 times a power of ten, such that about six of them cover `span`.
@@ -82,18 +132,26 @@ fn nice_step(span: f64) -> f64 {
 fn linear(min: f64, max: f64, pad: f64) -> Ruler {
     let span = if max > min { max - min } else { max.abs().max(1.0) * 0.2 };
     let middle = f64::midpoint(min, max);
-    let (min, max) = match pad > 0.0 && max <= min {
-        true => (middle - span / 2.0, middle + span / 2.0),
-        false => (min - span * pad, max + span * pad.max(0.02)),
+    let (min, max) = match max > min {
+        true => (min - span * pad, max + span * pad),
+        false => (middle - span / 2.0, middle + span / 2.0),
     };
     let step = nice_step(max - min);
-    let low = if pad > 0.0 { min } else { (min / step).floor() * step };
-    let first = (low / step).ceil();
-    let labels: Vec<f64> =
-        (0..20).map(|n| (first + f64::from(n)) * step).take_while(|v| *v <= max + step).collect();
-    let high =
-        if pad > 0.0 { max } else { labels.iter().copied().find(|v| *v >= max).unwrap_or(max) };
-    Ruler::build(false, (low, high), &labels, &[])
+    if pad > 0.0 {
+        return Ruler::build(false, (min, max), &multiples_of(step, min, max), &[]);
+    }
+    // Whole steps at both ends; a value on the last one touches the frame.
+    let (low, high) = ((min / step + 1e-9).floor() * step, (max / step - 1e-9).ceil() * step);
+    Ruler::build(false, (low, high), &multiples_of(step, low, high), &[])
+}
+
+/// The multiples of `step` in a range, at most 50.
+fn multiples_of(step: f64, low: f64, high: f64) -> Vec<f64> {
+    let first = (low / step - 1e-9).ceil();
+    (0..50)
+        .map(|n| (first + f64::from(n)) * step)
+        .take_while(|v| *v <= high + step * 1e-9)
+        .collect()
 }
 
 fn integers(min: f64, max: f64) -> Ruler {
@@ -102,6 +160,51 @@ fn integers(min: f64, max: f64) -> Ruler {
     let labels: Vec<f64> =
         (0..1000).map(|n| min + f64::from(n) * step).take_while(|v| *v <= max).collect();
     Ruler::build(false, (min - 0.4, max + 0.4), &labels, &[])
+}
+
+/// The seconds in the unit of time that an axis label names: in words, or
+/// abbreviated between brackets.
+fn clock_unit(label: &str) -> Option<f64> {
+    let label = label.to_lowercase();
+    let in_brackets =
+        [("(s)", 1.0), ("(min)", 60.0), ("(h)", 3600.0)].into_iter().find(|u| label.contains(u.0));
+    let words: Vec<&str> = label.split(|c: char| !(c.is_alphanumeric() || c == '/')).collect();
+    let of_word = |word: &str| match word {
+        "second" | "seconds" => Some(1.0),
+        "minute" | "minutes" => Some(60.0),
+        "hour" | "hours" => Some(3600.0),
+        _ => None,
+    };
+    let rate = |index: usize| index > 0 && words[index - 1] == "per";
+    let in_words = words.iter().enumerate().filter(|(index, _)| !rate(*index));
+    in_brackets.map(|u| u.1).or_else(|| in_words.filter_map(|(_, word)| of_word(word)).next_back())
+}
+
+/// Steps of a clock, in seconds.
+const CLOCK_STEPS: [f64; 19] = [
+    1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0,
+    10800.0, 14400.0, 21600.0, 43200.0, 86400.0,
+];
+
+/// An axis of time in a unit of so many seconds. Where the ticks are whole
+/// minutes or hours of a smaller unit, they are labelled as such.
+fn clock(low: f64, high: f64, unit: f64) -> Ruler {
+    let span = (high - low) * unit;
+    let fits = |step: &&f64| span / **step <= 8.0;
+    let step = match CLOCK_STEPS.iter().find(fits) {
+        Some(_) if span < 6.0 => nice_step(span),
+        Some(step) => *step,
+        None => nice_step(span / 86400.0) * 86400.0,
+    };
+    let whole = |seconds: f64| step % seconds == 0.0 && unit < seconds;
+    let name = |value: f64| match value * unit {
+        0.0 => "0".to_owned(),
+        seconds if whole(3600.0) => format!("{} h", number::short(seconds / 3600.0)),
+        seconds if whole(60.0) => format!("{} min", number::short(seconds / 60.0)),
+        _ => number::short(value),
+    };
+    let labels = multiples_of(step / unit, low, high).into_iter().map(|v| (v, name(v))).collect();
+    Ruler::named(false, (low, high), labels, &[])
 }
 
 /// The multiples of powers of ten from `low` to `high`.
@@ -116,20 +219,25 @@ fn multiples(low: f64, high: f64, factors: &[f64]) -> Vec<f64> {
 
 const ONE_TWO_FIVE: [f64; 3] = [1.0, 2.0, 5.0];
 
+/// Decades, and 1-2-5 between them where there are few.
+fn log_labels(low: f64, high: f64) -> Vec<f64> {
+    let few = (high / low).log10() <= 2.5;
+    if few { multiples(low, high, &ONE_TWO_FIVE) } else { multiples(low, high, &[1.0]) }
+}
+
 fn decades(min: f64, max: f64) -> Ruler {
     let all = multiples(min / 20.0, max * 20.0, &ONE_TWO_FIVE);
     let low = all.iter().copied().rev().find(|v| *v <= min * 0.97).unwrap_or(min);
     let high = all.iter().copied().find(|v| *v >= max * 1.03).unwrap_or(max);
-    let few = (high / low).log10() <= 2.5;
-    let labels =
-        if few { multiples(low, high, &ONE_TWO_FIVE) } else { multiples(low, high, &[1.0]) };
     let faint = multiples(low, high, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]);
-    Ruler::build(true, (low, high), &labels, &faint)
+    Ruler::build(true, (low, high), &log_labels(low, high), &faint)
 }
 
 fn octaves(min: f64, max: f64) -> Ruler {
     let (first, last) = (min.log2().floor() as i32, max.log2().ceil() as i32);
-    let labels: Vec<f64> = (first..=last.max(first + 1)).map(|n| 2f64.powi(n)).collect();
+    let last = last.max(first + 1);
+    let step = ((last - first) / OCTAVES + 1).max(1) as usize;
+    let labels: Vec<f64> = (first..=last).step_by(step).map(|n| 2f64.powi(n)).collect();
     let range = (min / 1.3, max.max(min * 2.0) * 1.3);
     Ruler::build(true, range, &labels, &[])
 }
@@ -149,24 +257,40 @@ fn categories(names: &[String]) -> Ruler {
 mod tests {
     use super::*;
 
+    fn named(ruler: Ruler) -> Vec<String> {
+        ruler.ticks.labelled.into_iter().map(|(_, label)| label).collect()
+    }
+
     fn labels(scale: &Scale, values: &[f64]) -> Vec<String> {
-        Ruler::new(scale, values).ticks.labelled.into_iter().map(|(_, label)| label).collect()
+        named(Ruler::new(scale, values))
     }
 
     #[test]
     fn every_value_lies_inside_its_axis() {
-        let sets: [&[f64]; 6] =
-            [&[0.5, 1024.0], &[3.0], &[0.0], &[90.0, 110.0], &[1e-9, 1e12], &[]];
+        let sets: [&[f64]; 8] = [
+            &[0.5, 1024.0],
+            &[3.0],
+            &[0.0],
+            &[90.0, 110.0],
+            &[1e-9, 1e12],
+            &[],
+            &[f64::MAX, f64::MIN_POSITIVE, -f64::MAX, 7.0],
+            &[-5.0, -1e18, 1e18, 1e-18],
+        ];
         for scale in
             [Scale::Linear, Scale::LinearFitted, Scale::Integers, Scale::Log10, Scale::Log2]
         {
             for values in sets {
-                let ruler = Ruler::new(&scale, values);
-                for value in values {
-                    let Some(part) = ruler.place(*value) else { continue };
-                    assert!((0.0..=1.0).contains(&part), "{scale:?} {value}: {part}");
+                let time = Axis::new("Time (minutes)", scale.clone());
+                for ruler in [Ruler::new(&scale, values), Ruler::across(&time, values)] {
+                    for value in values {
+                        let Some(part) = ruler.place(*value) else { continue };
+                        let about = -1e-9..=1.0 + 1e-9;
+                        assert!(about.contains(&part), "{scale:?} {value}: {part}");
+                    }
+                    assert!(ruler.place(f64::NAN).is_none() && ruler.place(f64::MAX).is_none());
+                    assert!(ruler.ticks.labelled.len() < 60, "{scale:?} {values:?}");
                 }
-                assert!(ruler.place(f64::NAN).is_none());
             }
         }
     }
@@ -174,11 +298,33 @@ mod tests {
     #[test]
     fn labels_are_round() {
         assert_eq!(labels(&Scale::Log2, &[0.5, 8.0]), ["0.5", "1", "2", "4", "8"]);
+        assert_eq!(labels(&Scale::Log2, &[1.0, 32.0]), ["1", "2", "4", "8", "16", "32"]);
         assert_eq!(labels(&Scale::Integers, &[1.0, 5.0]), ["1", "2", "3", "4", "5"]);
         assert_eq!(labels(&Scale::Linear, &[0.0, 93.0]), ["0", "20", "40", "60", "80", "100"]);
         assert_eq!(
             labels(&Scale::Log10, &[12.0, 1e6]),
             ["10", "100", "1,000", "10,000", "100,000", "1,000,000"]
         );
+    }
+
+    #[test]
+    fn time_has_the_ticks_of_a_clock() {
+        let across = |label: &str, high: f64| {
+            named(Ruler::across(&Axis::new(label, Scale::Linear), &[0.0, high]))
+        };
+        assert_eq!(
+            across("Time (minutes)", 360.0),
+            ["0", "1 h", "2 h", "3 h", "4 h", "5 h", "6 h"]
+        );
+        assert_eq!(across("Time (minutes)", 1440.0)[1..3], ["3 h", "6 h"]);
+        assert_eq!(across("Time (minutes)", 31.0), ["0", "5", "10", "15", "20", "25", "30"]);
+        assert_eq!(across("Elapsed seconds", 600.0)[1..3], ["2 min", "4 min"]);
+        assert_eq!(across("Time (s)", 3.0)[1], "0.5");
+        assert_eq!(across("Hours", 24.0)[1], "3");
+        assert_eq!(across("Time (h)", 1e6).len(), 5);
+        assert_eq!(clock_unit("I/Os per second"), None);
+        assert_eq!(clock_unit("MB/s"), None);
+        assert_eq!(clock_unit("Response time (ms)"), None);
+        assert_eq!(clock_unit("Min, Mid, Max"), None);
     }
 }

@@ -5,7 +5,8 @@
 //! behind it wholly; rows behind are drawn first.
 
 use super::axis::Ruler;
-use super::paint::{Anchor, Drawing, GRID, INK, colour};
+use super::frame::shown;
+use super::paint::{Anchor, Drawing, GRID, INK, colour, lighten, shade};
 use steadfast_domain::findings::{Plot, Scale, Series};
 
 const WIDTH: f64 = 860.0;
@@ -18,6 +19,9 @@ const ACROSS: f64 = 470.0;
 const BACK: (f64, f64) = (190.0, 135.0);
 /// Height of the highest column.
 const RISE: f64 = 285.0;
+/// A series' name is cut beyond this many letters: the row in front has the
+/// least room.
+const NAME_MAX: usize = 24;
 /// Part of its field that a column fills.
 const FILL: f64 = 0.62;
 
@@ -45,6 +49,9 @@ pub fn draw(plot: &Plot) -> String {
         let back = (position as f64 + (1.0 - FILL) / 2.0) / depth;
         for (x, y) in &series.points {
             let Some(up) = y.and_then(|y| ruler.place(y)) else { continue };
+            if !(0.0..=names.len().max(1) as f64 - 1.0).contains(x) {
+                continue;
+            }
             let across = (x + (1.0 - FILL) / 2.0) / names.len().max(1) as f64;
             let size = (FILL / names.len().max(1) as f64, FILL / depth);
             column(&mut drawing, (across, back), size, up.clamp(0.0, 1.0), colour(*index));
@@ -102,35 +109,20 @@ fn column(drawing: &mut Drawing, at: (f64, f64), size: (f64, f64), up: f64, colo
 
 fn labels(drawing: &mut Drawing, names: &[String], rows: &[(usize, &Series)], plot: &Plot) {
     let fields = names.len().max(1) as f64;
-    for (index, name) in names.iter().enumerate() {
+    // A letter is about 7 wide; names that would overlap are left out.
+    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0) as f64;
+    let every = (longest * 7.0 / (ACROSS / fields)).ceil().max(1.0) as usize;
+    for (index, name) in names.iter().enumerate().step_by(every) {
         let (x, y) = project((index as f64 + 0.5) / fields, 0.0, 0.0);
         drawing.text((x, y + 18.0), 13.0, Anchor::Middle, name);
     }
     let (x, y) = project(0.5, 0.0, 0.0);
     drawing.text((x, y + 42.0), 14.0, Anchor::Middle, &plot.x.label);
     let depth = rows.len().max(1) as f64;
+    let size = (BACK.1 / depth * 0.9).clamp(5.0, 12.5);
     for (position, (_, series)) in rows.iter().enumerate() {
         let (x, y) = project(1.0, (position as f64 + 0.5) / depth, 0.0);
-        drawing.text((x + 9.0, y + 4.5), 12.5, Anchor::Start, &series.name);
+        let name = shown(&series.name, NAME_MAX);
+        drawing.text((x + 9.0, y + 0.36 * size), size, Anchor::Start, &name);
     }
-}
-
-fn channels(colour: &str) -> [f64; 3] {
-    let channel = |at: usize| {
-        colour.get(at..at + 2).and_then(|hex| u8::from_str_radix(hex, 16).ok()).unwrap_or(0)
-    };
-    [1, 3, 5].map(|at| f64::from(channel(at)))
-}
-
-fn mixed(colour: &str, f: impl Fn(f64) -> f64) -> String {
-    let [r, g, b] = channels(colour).map(|c| f(c).round().clamp(0.0, 255.0) as u8);
-    format!("#{r:02x}{g:02x}{b:02x}")
-}
-
-fn shade(colour: &str, factor: f64) -> String {
-    mixed(colour, |c| c * factor + 26.0 * (1.0 - factor))
-}
-
-fn lighten(colour: &str, part: f64) -> String {
-    mixed(colour, |c| c + (255.0 - c) * part)
 }

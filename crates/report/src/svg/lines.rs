@@ -1,153 +1,200 @@
-//! Points joined by lines, with the legend beside the plot.
+//! Points joined by lines, and points alone, with the legend beside the plot.
 
-use super::axis::Ruler;
-use super::paint::{Anchor, Drawing, FAINT, GRID, colour};
-use steadfast_domain::findings::{Plot, Series, Stroke};
+use super::frame::{Entry, Frame, Look, Rulers};
+use super::paint::{Drawing, colour, dash, plain_dash};
+use steadfast_domain::findings::{Plot, PlotKind, Series, Stroke};
 
-const WIDTH: f64 = 860.0;
-const HEIGHT: f64 = 430.0;
-const TOP: f64 = 14.0;
-const LEFT: f64 = 96.0;
-const BOTTOM: f64 = 58.0;
-/// Room for a legend's line and its gap.
-const LEGEND_MARK: f64 = 34.0;
-const LEGEND_SIZE: f64 = 13.0;
-const LABEL_SIZE: f64 = 13.0;
-/// A generous mean width of a letter, relative to the font size.
-const LETTER: f64 = 0.56;
-/// A legend's names are cut beyond this many letters.
-const NAME_MAX: usize = 34;
-
-/// The rectangle that values are drawn in.
-struct Area {
-    left: f64,
-    width: f64,
-    height: f64,
-}
-
-impl Area {
-    fn x(&self, part: f64) -> f64 {
-        self.left + part * self.width
-    }
-    fn y(&self, part: f64) -> f64 {
-        TOP + (1.0 - part) * self.height
-    }
-}
-
-/// What a series looks like.
-struct Look {
-    colour: &'static str,
-    width: f64,
-    dash: Option<&'static str>,
-    marker: Option<usize>,
-}
+/// A line with more points than this has markers at some of them only.
+const MARKED_POINTS: usize = 80;
+/// Markers on such a line.
+const FEW_MARKERS: usize = 9;
+/// A line of more points than this is drawn by what can be seen of it.
+const SEEN_POINTS: usize = 2000;
+/// More points than this are drawn as dots.
+const MARKED_CLOUD: usize = 400;
+/// A drawn point and the next closer than this are one.
+const SAME: f64 = 0.5;
 
 pub fn draw(plot: &Plot) -> String {
-    let longest = plot.series.iter().map(|s| shown(&s.name).chars().count()).max().unwrap_or(0);
-    let legend = LEGEND_MARK + 24.0 + longest as f64 * LEGEND_SIZE * LETTER;
-    let area = Area { left: LEFT, width: WIDTH - LEFT - legend, height: HEIGHT - TOP - BOTTOM };
-    let points = plot.series.iter().flat_map(|s| &s.points);
-    let xs: Vec<f64> = points.clone().map(|(x, _)| *x).collect();
-    let ys: Vec<f64> = points.filter_map(|(_, y)| *y).collect();
-    let (x, y) = (Ruler::new(&plot.x.scale, &xs), Ruler::new(&plot.y.scale, &ys));
-    let mut drawing = Drawing::new(WIDTH, HEIGHT);
-    grid(&mut drawing, &area, &x, &y);
-    axes(&mut drawing, &area, plot, &x, &y);
-    if !ys.iter().any(|v| v.is_finite()) {
-        let middle = (area.x(0.5), area.y(0.5));
-        drawing.text(middle, 16.0, Anchor::Middle, "no values");
+    let values = |right: bool| {
+        let beside = plot.y_right.is_some();
+        let chosen = plot.series.iter().filter(move |s| (s.right && beside) == right);
+        chosen.flat_map(|s| &s.points).filter_map(|(_, y)| *y).collect::<Vec<f64>>()
+    };
+    let xs: Vec<f64> = plot.series.iter().flat_map(|s| &s.points).map(|(x, _)| *x).collect();
+    let looks = looks(plot);
+    let legend = plot.series.iter().zip(&looks).map(|(s, look)| entry(plot, s, look)).collect();
+    let frame = Frame::new(plot, Rulers::new(plot, &xs, &values(false)), legend);
+    let mut drawing = frame.sheet();
+    frame.grid(&mut drawing);
+    let mut anything = false;
+    let crowd = plot.series.iter().filter(|s| s.stroke == Stroke::Measured).count();
+    for (position, (series, look)) in plot.series.iter().zip(&looks).enumerate() {
+        let alone = plot.kind == PlotKind::Scatter && is_cloud(series.stroke);
+        anything |= match alone {
+            true => draw_cloud(&mut drawing, &frame, series, look),
+            false => draw_series(&mut drawing, &frame, series, look, (position, crowd)),
+        };
     }
-    let looks = looks(&plot.series);
-    for (series, look) in plot.series.iter().zip(&looks) {
-        draw_series(&mut drawing, &area, &x, &y, series, look);
+    if !anything {
+        frame.no_values(&mut drawing);
     }
-    draw_legend(&mut drawing, &area, &plot.series, &looks);
+    frame.axes(&mut drawing);
+    frame.marks(&mut drawing);
+    frame.legend(&mut drawing);
     drawing.finish()
 }
 
-fn looks(series: &[Series]) -> Vec<Look> {
-    let mut measured = 0;
-    series
+/// Limits and fits are lines in a cloud of points, too.
+fn is_cloud(stroke: Stroke) -> bool {
+    matches!(stroke, Stroke::Measured | Stroke::Context)
+}
+
+/// A line of the legend, naming the axis where there are two.
+pub fn entry(plot: &Plot, series: &Series, look: &Look) -> Entry {
+    let right = series.right && plot.y_right.is_some();
+    let name = if right { format!("{} (right)", series.name) } else { series.name.clone() };
+    Entry { name, look: look.clone() }
+}
+
+fn looks(plot: &Plot) -> Vec<Look> {
+    let measured = plot.series.iter().filter(|s| s.stroke == Stroke::Measured).count();
+    let mut index = 0;
+    plot.series
         .iter()
-        .map(|series| match series.stroke {
-            Stroke::Measured => {
-                measured += 1;
-                let index = measured - 1;
-                Look { colour: colour(index), width: 1.6, dash: None, marker: Some(index) }
+        .map(|series| {
+            if series.stroke != Stroke::Measured {
+                return plain(series.stroke, plot.kind);
             }
-            Stroke::Average => Look { colour: "#444444", width: 1.4, dash: None, marker: None },
-            Stroke::Limit => {
-                Look { colour: "#444444", width: 1.2, dash: Some("7 4"), marker: None }
+            let mut look = Look {
+                colour: colour(index).to_owned(),
+                width: 1.6,
+                dash: dash(index),
+                marker: Some(index),
+                fill: None,
+            };
+            if plot.kind == PlotKind::Scatter {
+                look.width = 0.0;
+            } else if series.points.len() > MARKED_POINTS {
+                look.width = 1.1;
+                look.marker = (measured > 1).then_some(index);
+                look.dash = if measured > 1 { dash(index) } else { None };
             }
-            Stroke::Fit => Look { colour: "#c00000", width: 1.8, dash: None, marker: None },
-            Stroke::Context => Look { colour: "#aaaaaa", width: 1.0, dash: None, marker: None },
+            index += 1;
+            look
         })
         .collect()
 }
 
-fn grid(drawing: &mut Drawing, area: &Area, x: &Ruler, y: &Ruler) {
-    for part in &y.ticks.faint {
-        drawing.line((area.x(0.0), area.y(*part)), (area.x(1.0), area.y(*part)), FAINT, 0.8);
-    }
-    for (part, _) in &y.ticks.labelled {
-        drawing.line((area.x(0.0), area.y(*part)), (area.x(1.0), area.y(*part)), GRID, 1.0);
-    }
-    for (part, _) in &x.ticks.labelled {
-        drawing.line((area.x(*part), area.y(0.0)), (area.x(*part), area.y(1.0)), GRID, 1.0);
+/// The look of what was not measured.
+fn plain(stroke: Stroke, kind: PlotKind) -> Look {
+    let (colour, width, dash) = match stroke {
+        Stroke::Measured | Stroke::Average => ("#444444", 1.4, None),
+        Stroke::Limit => ("#444444", 1.2, Some("7 4")),
+        Stroke::Fit => ("#c00000", 1.8, None),
+        Stroke::Context => ("#aaaaaa", 1.0, None),
+    };
+    let cloud = kind == PlotKind::Scatter && stroke == Stroke::Context;
+    let (width, marker) = if cloud { (0.0, Some(0)) } else { (width, None) };
+    Look { colour: colour.to_owned(), width, dash, marker, fill: None }
+}
+
+/// The look of a line over filled steps or columns.
+pub fn overlaid(index: usize, series: &Series) -> Look {
+    Look {
+        colour: colour(index).to_owned(),
+        width: if series.points.len() > MARKED_POINTS { 1.1 } else { 1.8 },
+        dash: plain_dash(index),
+        marker: None,
+        fill: None,
     }
 }
 
-fn axes(drawing: &mut Drawing, area: &Area, plot: &Plot, x: &Ruler, y: &Ruler) {
-    drawing.frame(area.left, TOP, area.width, area.height);
-    for (part, label) in &y.ticks.labelled {
-        drawing.text((area.left - 8.0, area.y(*part) + 4.5), LABEL_SIZE, Anchor::End, label);
-    }
-    for (part, label) in &x.ticks.labelled {
-        drawing.text((area.x(*part), area.y(0.0) + 19.0), LABEL_SIZE, Anchor::Middle, label);
-    }
-    drawing.text((area.x(0.5), HEIGHT - 12.0), 14.0, Anchor::Middle, &plot.x.label);
-    drawing.text_upwards((20.0, area.y(0.5)), 14.0, &plot.y.label);
-}
-
-fn draw_series(
+/// Draws a line; `of` is its position and how many are measured. Whether it has
+/// any value.
+pub fn draw_series(
     drawing: &mut Drawing,
-    area: &Area,
-    x: &Ruler,
-    y: &Ruler,
+    frame: &Frame,
     series: &Series,
     look: &Look,
-) {
-    let place =
-        |point: &(f64, Option<f64>)| Some((area.x(x.place(point.0)?), area.y(y.place(point.1?)?)));
+    of: (usize, usize),
+) -> bool {
+    let place = |point: &(f64, Option<f64>)| frame.place(series.right, point.0, point.1);
+    let dense = series.points.len() > MARKED_POINTS;
+    let spacing = if dense { series.points.len() / FEW_MARKERS } else { 1 };
+    // The markers of neighbours do not fall on one another.
+    let offset = if dense { spacing * of.0 / of.1.max(1) } else { 0 };
+    let mut anything = false;
+    let mut count = 0;
     // A missing value breaks the line.
     for run in series.points.split(|point| place(point).is_none()) {
         let run: Vec<(f64, f64)> = run.iter().filter_map(place).collect();
+        anything |= !run.is_empty();
         if run.len() > 1 {
-            drawing.path(&run, look.colour, look.width, look.dash);
+            drawing.path(&seen(&run), &look.colour, look.width, look.dash);
+        } else if look.marker.is_none() {
+            drawing.dots(&run, &look.colour, look.width + 1.2);
         }
-        if let Some(marker) = look.marker {
-            run.iter().for_each(|at| drawing.marker(marker, *at, look.colour));
+        for at in &run {
+            if let Some(marker) = look.marker.filter(|_| count % spacing == offset % spacing) {
+                drawing.marker(marker, *at, &look.colour);
+            }
+            count += 1;
         }
     }
+    anything
 }
 
-fn draw_legend(drawing: &mut Drawing, area: &Area, series: &[Series], looks: &[Look]) {
-    let left = area.x(1.0) + 16.0;
-    let step = (area.height / series.len().max(1) as f64).min(22.0);
-    for (index, (series, look)) in series.iter().zip(looks).enumerate() {
-        let y = TOP + 10.0 + index as f64 * step;
-        drawing.path(&[(left, y), (left + 26.0, y)], look.colour, look.width, look.dash);
-        if let Some(marker) = look.marker {
-            drawing.marker(marker, (left + 13.0, y), look.colour);
-        }
-        let at = (left + LEGEND_MARK, y + 4.5);
-        drawing.text(at, LEGEND_SIZE, Anchor::Start, &shown(&series.name));
+/// What can be seen of a long line: in every half unit of width its first, its
+/// lowest, its highest and its last point.
+fn seen(line: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    if line.len() <= SEEN_POINTS {
+        return line.to_vec();
     }
+    let slot = |point: &(f64, f64)| (point.0 / SAME).floor();
+    let mut out = Vec::new();
+    for slice in line.chunk_by(|a, b| slot(a) == slot(b)) {
+        let by_height = |a: &&(f64, f64), b: &&(f64, f64)| a.1.total_cmp(&b.1);
+        let ends = [slice.first(), slice.last()];
+        let extremes = [slice.iter().min_by(by_height), slice.iter().max_by(by_height)];
+        let mut chosen: Vec<(f64, f64)> =
+            [ends[0], extremes[0], extremes[1], ends[1]].into_iter().flatten().copied().collect();
+        chosen.dedup();
+        out.extend(chosen);
+    }
+    out
 }
 
-fn shown(name: &str) -> String {
-    if name.chars().count() <= NAME_MAX {
-        return name.to_owned();
+fn draw_cloud(drawing: &mut Drawing, frame: &Frame, series: &Series, look: &Look) -> bool {
+    let place = |(x, y): &(f64, Option<f64>)| frame.place(series.right, *x, *y);
+    let mut points: Vec<(f64, f64)> = series.points.iter().filter_map(place).collect();
+    if points.len() <= MARKED_CLOUD && series.stroke == Stroke::Measured {
+        for at in &points {
+            drawing.marker(look.marker.unwrap_or(0), *at, &look.colour);
+        }
+        return !points.is_empty();
     }
-    name.chars().take(NAME_MAX - 1).chain(['…']).collect()
+    let cell = |(x, y): &(f64, f64)| ((x / SAME).round() as i64, (y / SAME).round() as i64);
+    points.sort_by_key(cell);
+    points.dedup_by_key(|point| cell(point));
+    drawing.dots(&points, &look.colour, 2.6);
+    !points.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_line_keeps_its_peaks() {
+        let mut line: Vec<(f64, f64)> =
+            (0..100_000).map(|n| (f64::from(n) * 0.006, 100.0 + f64::from(n % 3))).collect();
+        line[54_321].1 = 1.0;
+        line[12_345].1 = 300.0;
+        let seen = seen(&line);
+        assert!(seen.len() < 5000, "{}", seen.len());
+        for point in [line[54_321], line[12_345], line[0], line[99_999]] {
+            assert!(seen.contains(&point));
+        }
+    }
 }

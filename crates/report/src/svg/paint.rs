@@ -11,12 +11,50 @@ pub const GRID: &str = "#dddddd";
 /// Grid lines between labelled ones.
 pub const FAINT: &str = "#eeeeee";
 
+/// More points than this need no hundredths.
+const MANY: usize = 120;
+
 /// Colours that colour-blind readers can tell apart (after Okabe and Ito 2008,
 /// darkened for paper, and two more).
 const COLOURS: [&str; 10] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#b8860b", "#56b4e9", "#7b3294",
     "#666666", "#8c510a",
 ];
+
+/// How the lines of the first ten, the next ten, ... series are dashed.
+const DASHES: [Option<&str>; 4] = [None, Some("7 3"), Some("2 2.5"), Some("9 3 2 3")];
+
+/// The dash of a series: with its colour it tells 40 of them apart.
+pub fn dash(index: usize) -> Option<&'static str> {
+    DASHES[index / COLOURS.len() % DASHES.len()]
+}
+
+/// The dash of a series without markers, different from its neighbours' in grey print.
+pub fn plain_dash(index: usize) -> Option<&'static str> {
+    DASHES[index % DASHES.len()]
+}
+
+/// A colour mixed with white.
+pub fn lighten(colour: &str, part: f64) -> String {
+    mixed(colour, |c| c + (255.0 - c) * part)
+}
+
+/// A colour mixed with near-black.
+pub fn shade(colour: &str, factor: f64) -> String {
+    mixed(colour, |c| c * factor + 26.0 * (1.0 - factor))
+}
+
+fn mixed(colour: &str, f: impl Fn(f64) -> f64) -> String {
+    let [r, g, b] = channels(colour).map(|c| f(c).round().clamp(0.0, 255.0) as u8);
+    format!("#{r:02x}{g:02x}{b:02x}")
+}
+
+fn channels(colour: &str) -> [f64; 3] {
+    let channel = |at: usize| {
+        colour.get(at..at + 2).and_then(|hex| u8::from_str_radix(hex, 16).ok()).unwrap_or(0)
+    };
+    [1, 3, 5].map(|at| f64::from(channel(at)))
+}
 
 /// The colour of a series.
 pub fn colour(index: usize) -> &'static str {
@@ -37,6 +75,18 @@ pub fn escape(text: &str) -> String {
             c if c.is_control() && !matches!(c, '\n' | '\t') => out.push(' '),
             c => out.push(c),
         }
+    }
+    out
+}
+
+/// Points as SVG writes them; many of them with fewer digits.
+fn listed(points: &[(f64, f64)]) -> String {
+    let digits = if points.len() > MANY { 1 } else { 2 };
+    let mut out = String::with_capacity(points.len() * 14);
+    for (index, (x, y)) in points.iter().enumerate() {
+        let space = if index > 0 { " " } else { "" };
+        // Writing to a String cannot fail.
+        let _ = write!(out, "{space}{x:.digits$},{y:.digits$}");
     }
     out
 }
@@ -78,19 +128,44 @@ impl Drawing {
     }
 
     pub fn path(&mut self, points: &[(f64, f64)], stroke: &str, width: f64, dash: Option<&str>) {
-        let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.2},{y:.2}")).collect();
         let dash = dash.map(|d| format!(r#" stroke-dasharray="{d}""#)).unwrap_or_default();
         self.add(format_args!(
             r#"<polyline points="{}" fill="none" stroke="{stroke}" stroke-width="{width}" stroke-linejoin="round"{dash}/>"#,
-            points.join(" ")
+            listed(points)
+        ));
+    }
+
+    /// A filled area without an outline.
+    pub fn filled(&mut self, points: &[(f64, f64)], fill: &str, opacity: f64) {
+        let opacity =
+            if opacity < 1.0 { format!(r#" fill-opacity="{opacity}""#) } else { "".into() };
+        self.add(format_args!(r#"<polygon points="{}" fill="{fill}"{opacity}/>"#, listed(points)));
+    }
+
+    /// Round dots of one colour, in as few letters as possible.
+    pub fn dots(&mut self, points: &[(f64, f64)], colour: &str, size: f64) {
+        let mut path = String::with_capacity(points.len() * 16);
+        for (x, y) in points {
+            // Writing to a String cannot fail.
+            let _ = write!(path, "M{x:.1} {y:.1}h.01");
+        }
+        self.add(format_args!(
+            r#"<path d="{path}" fill="none" stroke="{colour}" stroke-width="{size}" stroke-linecap="round"/>"#
+        ));
+    }
+
+    /// A picture in PNG, base64.
+    pub fn picture(&mut self, at: (f64, f64), size: (f64, f64), png: &str) {
+        self.add(format_args!(
+            r#"<image x="{:.2}" y="{:.2}" width="{:.2}" height="{:.2}" preserveAspectRatio="none" style="image-rendering:pixelated" href="data:image/png;base64,{png}"/>"#,
+            at.0, at.1, size.0, size.1
         ));
     }
 
     pub fn polygon(&mut self, points: &[(f64, f64)], fill: &str, stroke: &str) {
-        let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.2},{y:.2}")).collect();
         self.add(format_args!(
             r#"<polygon points="{}" fill="{fill}" stroke="{stroke}" stroke-width="0.6" stroke-linejoin="round"/>"#,
-            points.join(" ")
+            listed(points)
         ));
     }
 
@@ -117,6 +192,21 @@ impl Drawing {
     pub fn text_upwards(&mut self, at: (f64, f64), size: f64, text: &str) {
         self.add(format_args!(
             r#"<text x="{0:.2}" y="{1:.2}" font-size="{size}" text-anchor="middle" fill="{INK}" transform="rotate(-90 {0:.2} {1:.2})">{2}</text>"#,
+            at.0,
+            at.1,
+            escape(text)
+        ));
+    }
+
+    /// A small remark.
+    pub fn note(&mut self, at: (f64, f64), text: &str) {
+        self.text(at, 11.0, Anchor::Start, text);
+    }
+
+    /// A text that hangs down to the right from where it begins.
+    pub fn text_aslant(&mut self, at: (f64, f64), size: f64, text: &str) {
+        self.add(format_args!(
+            r#"<text x="{0:.2}" y="{1:.2}" font-size="{size}" text-anchor="start" fill="{INK}" transform="rotate(35 {0:.2} {1:.2})">{2}</text>"#,
             at.0,
             at.1,
             escape(text)

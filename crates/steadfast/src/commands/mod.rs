@@ -1,6 +1,11 @@
 //! The commands, each its own file.
 
+pub mod calibrate;
+pub mod capture;
+pub mod check;
+pub mod compare;
 pub mod devices;
+pub mod doctor;
 pub mod measure;
 pub mod plan;
 pub mod report;
@@ -9,3 +14,4 @@ pub mod resume;
 pub mod run;
 pub mod shell;
 pub mod study;
+pub mod trace;

@@ -1,9 +1,9 @@
 //! `steadfast resume`: goes on with a run, on the device that it began on.
 
-use super::run::Conduct;
+use super::run::{Conduct, FIO_DIRECTORY};
 use crate::cli::ResumeArguments;
 use crate::exit::Outcome;
-use crate::target::{self, Named};
+use crate::target::{self, Mover, Named};
 use crate::terminal;
 use anyhow::bail;
 use std::path::Path;
@@ -13,7 +13,7 @@ use steadfast_host::{Consent, Roots};
 use steadfast_runner::ledger::{Contents, Line};
 use steadfast_runner::real::wall_clock_unix_ms;
 use steadfast_runner::run::{amendments, reopen};
-use steadfast_runner::{Ledger, RunSettings};
+use steadfast_runner::{HostWishes, Ledger, RunSettings};
 
 /// Finds the run's device again and conducts the rest.
 pub fn run(arguments: &ResumeArguments) -> anyhow::Result<Outcome> {
@@ -39,7 +39,13 @@ pub fn run(arguments: &ResumeArguments) -> anyhow::Result<Outcome> {
     let stop = target::stop_on_signals()?;
     let consent = Consent::Destroy { confirmation: Some(confirmation(&named)) };
     let keep = [directory.clone()];
-    let mut rig = target::rig(&named, &consent, &keep, settings.settings.seed, &stop)?;
+    let mover = match settings.engine.as_str() {
+        "fio" => Mover::Fio(directory.join(FIO_DIRECTORY)),
+        _ => Mover::Uring,
+    };
+    let mut rig =
+        target::rig_with(&mover, &named, &consent, &keep, settings.settings.seed, &stop)?;
+    rig.wish(&HostWishes::of(&settings.settings));
     Conduct { procedure: procedure.as_ref(), directory, json: arguments.json }.to_the_end(
         rig.as_mut(),
         ledger,

@@ -3,7 +3,7 @@
 use crate::cli::{EngineName, Format, ProcedureArguments, RunArguments};
 use crate::exit::Outcome;
 use crate::panel::Panel;
-use crate::target::{self, Named};
+use crate::target::{self, Mover, Named};
 use crate::{output, terminal};
 use anyhow::{Context, bail};
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use steadfast_host::Consent;
 use steadfast_runner::ledger::Line;
 use steadfast_runner::real::wall_clock_unix_ms;
 use steadfast_runner::run::{self, Ending};
-use steadfast_runner::{Ledger, Rig, RunSettings};
+use steadfast_runner::{HostWishes, Ledger, Rig, RunSettings};
 
 /// The program's name and version, as every record and report names it.
 pub const SOFTWARE: &str = concat!("steadfast ", env!("CARGO_PKG_VERSION"));
@@ -37,12 +37,15 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<Outcome> {
     let named = target::find(&chosen.target, chosen.size)?;
     let stop = target::stop_on_signals()?;
     let consent = Consent::Destroy { confirmation: arguments.yes_destroy.clone() };
-    let mut rig = target::rig(&named, &consent, std::slice::from_ref(&out), seed, &stop)?;
+    let mover = mover(chosen.engine, &out);
+    let mut rig =
+        target::rig_with(&mover, &named, &consent, std::slice::from_ref(&out), seed, &stop)?;
+    rig.wish(&HostWishes::of(&settings));
     let run_settings = RunSettings {
         version: RECORD_VERSION,
         software: SOFTWARE.to_owned(),
         began_unix_ms: rig.now_unix_ms(),
-        engine: engine_name(&named).to_owned(),
+        engine: engine_name(&named, &mover).to_owned(),
         device: rig.device().clone(),
         settings,
     };
@@ -127,10 +130,20 @@ pub fn settings(chosen: &ProcedureArguments, seed: u64) -> anyhow::Result<Settin
     settings.rounds_max = chosen.max_rounds;
     settings.data_pattern = chosen.data_pattern.clone();
     settings.verify = chosen.verify;
+    settings.hold_c_states = chosen.hold_c_states;
+    settings.power_command = chosen.power_command.as_deref().map(power_command).transpose()?;
     settings.command = std::env::args().collect::<Vec<_>>().join(" ");
     settings.parameters = parameters(chosen)?;
     settings.meta = meta(&chosen.meta)?;
     Ok(settings)
+}
+
+/// A command of at least one word.
+fn power_command(text: &str) -> anyhow::Result<String> {
+    if text.trim().is_empty() {
+        bail!("--power-command names no command; give a program and its arguments");
+    }
+    Ok(text.trim().to_owned())
 }
 
 /// `--set`, and the parameters that have an option of their own.
@@ -187,19 +200,31 @@ fn check_engine(engine: Option<EngineName>, device: &Device) -> anyhow::Result<(
         (Some(EngineName::Sim), false) => {
             bail!("--engine sim needs a simulated target such as sim:small, not {}", device.path)
         }
-        (Some(EngineName::Uring), true) => {
-            bail!("--engine uring needs a block device or a file, not {}", device.path)
+        (Some(name @ (EngineName::Uring | EngineName::Fio)), true) => {
+            let name = if name == EngineName::Fio { "fio" } else { "uring" };
+            bail!("--engine {name} needs a block device or a file, not {}", device.path)
         }
         _ => Ok(()),
     }
 }
 
-fn engine_name(named: &Named) -> &'static str {
+fn engine_name(named: &Named, mover: &Mover) -> &'static str {
     match named {
         Named::Simulated(_) => "sim",
-        Named::Real(_) => "uring",
+        Named::Real(_) => mover.name(),
     }
 }
+
+/// What moves the data of a run: fio keeps its files in the run directory.
+fn mover(engine: Option<EngineName>, run_directory: &Path) -> Mover {
+    match engine {
+        Some(EngineName::Fio) => Mover::Fio(run_directory.join(FIO_DIRECTORY)),
+        _ => Mover::Uring,
+    }
+}
+
+/// Where a run directory keeps fio's job files and answers.
+pub const FIO_DIRECTORY: &str = "fio";
 
 /// A simulated run repeats itself; a real one draws anew each time.
 fn default_seed(device: &Device) -> u64 {

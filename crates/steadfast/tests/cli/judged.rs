@@ -16,7 +16,7 @@ fn runs_are_compared_and_judged() {
     let here = scratch.path();
     two_runs(here);
     let shown = succeed(here, &["compare", "one", "two"]);
-    assert!(shown.contains("A: TC 4 / QD 32; B: TC 2 / QD 32"), "{shown}");
+    assert!(shown.contains("TC 4 / QD 32  TC 2 / QD 32"), "{shown}");
     assert!(shown.contains("(one)") && shown.contains("B/A %"), "{shown}");
     succeed(here, &["compare", "one", "two/findings.json", "-o", "both"]);
     for file in ["compare.html", "compare.pdf", "compare.json", "iops-summary.csv", "devices.csv"] {

@@ -5,9 +5,11 @@
 mod bad_input;
 mod capture;
 mod devices;
+mod doctor;
 mod house;
 mod judged;
 mod real;
 mod resume;
 mod scratch;
 mod simulated;
+mod trace;

@@ -8,18 +8,17 @@
 //! every interruption.
 
 mod exhibits;
-mod results;
 
-use super::method::{Method, active_range, check_geometry};
+use super::method::{Method, WIPC_PATTERN, active_range, check_geometry};
+use super::results::Results;
 use super::rounds::{self, MixedLoop};
 use super::{disclosure, preconditioning};
 use crate::Unsuitable;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::{Amendment, Geometry};
-use steadfast_domain::stimulus::{ActiveRange, Pace, Until};
+use steadfast_domain::stimulus::ActiveRange;
 use steadfast_domain::{
-    Bench, Bytes, Conditions, Demand, Findings, Halt, Nanos, Place, Procedure, Profile, Record,
-    Settings, Step, Stimulus,
+    Bench, Bytes, Conditions, Demand, Findings, Halt, Nanos, Procedure, Profile, Record, Settings,
 };
 
 /// The outer loop: percent of reads, in the mandatory order.
@@ -74,6 +73,7 @@ impl Iops {
         amendments: &[Amendment],
     ) -> Result<Self, Unsuitable> {
         check_geometry(geometry)?;
+        rounds::check_ending(settings)?;
         let method = Method::of(settings.profile, settings.class)?;
         let active_range = active_range(settings, &method, geometry)?;
         let (mixes, sizes) = matrix(settings.profile);
@@ -84,22 +84,17 @@ impl Iops {
             .iter()
             .flat_map(|mix| sizes.iter().map(|size| AccessPattern::random(*size, *mix)))
             .collect();
-        let rounds_max = amendments
-            .iter()
-            .map(|Amendment::RoundsMax(rounds)| *rounds)
-            .next_back()
-            .or(settings.rounds_max)
-            .unwrap_or(method.rounds_max);
         Ok(Iops {
             demand: settings.demand_or(method.random_demand),
-            step_time: checked_step_time(settings.step_time.unwrap_or(method.step_time))?,
+            step_time: method.step_time(settings)?,
             mixed_loop: MixedLoop {
+                phase: rounds::PHASE.to_owned(),
                 points,
                 tracked: tracked(settings.profile),
                 metric: |measurement| measurement.iops(),
                 unit: "IOPS",
                 criteria: method.criteria,
-                rounds_max,
+                rounds_max: rounds::rounds_max(settings, &method, amendments, rounds::PHASE, true),
                 ending: settings.steady_state,
             },
             settings: settings.clone(),
@@ -119,23 +114,6 @@ impl Iops {
             ..Conditions::default()
         }
     }
-
-    fn step(&self, round: u32, point: u32, pattern: &AccessPattern) -> Step {
-        let place = Place::new(rounds::PHASE, round, point, pattern.to_string());
-        let stimulus = Stimulus {
-            streams: pattern.streams(),
-            zones: Vec::new(),
-            demand: self.demand,
-            active_range: self.active_range,
-            data_pattern: self.settings.data_pattern.clone(),
-            pace: Pace::Closed,
-            ramp: Nanos::ZERO,
-            until: Until::time(self.step_time),
-            seed: place.seed(self.settings.seed),
-            verify: self.settings.verify,
-        };
-        Step::alone(place, stimulus)
-    }
 }
 
 fn matrix(profile: Profile) -> (&'static [u8], &'static [Bytes]) {
@@ -152,23 +130,23 @@ fn tracked(profile: Profile) -> Vec<AccessPattern> {
     }
 }
 
-fn checked_step_time(time: Nanos) -> Result<Nanos, Unsuitable> {
-    if (Nanos::from_millis(100)..=Nanos::from_secs(86_400)).contains(&time) {
-        return Ok(time);
-    }
-    Err(Unsuitable(format!("a step time of {time} is not possible; give 100 ms to 24 h")))
-}
-
 impl Procedure for Iops {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
         bench.settle(&self.conditions())?;
         bench.purge()?;
         preconditioning::precondition(bench, &self.settings, self.geometry, self.active_range)?;
-        self.mixed_loop.conduct(bench, &|round, point, pattern| self.step(round, point, pattern))
+        let steps = rounds::Steps {
+            settings: &self.settings,
+            demand: self.demand,
+            active_range: self.active_range,
+            time: self.step_time,
+        };
+        self.mixed_loop.conduct(bench, &steps)?;
+        Ok(())
     }
 
     fn study(&self, record: &Record) -> Findings {
-        let results = results::Results::of(self, record);
+        let results = Results::of(&self.mixed_loop, record);
         exhibits::findings(self, record, &results)
     }
 }
@@ -180,10 +158,24 @@ impl Iops {
             method: &self.method,
             geometry: self.geometry,
             active_range: self.active_range,
-            demand: self.demand,
+            demands: vec![self.demand],
+            recommended: Some(self.method.random_demand),
             step_time: self.step_time,
             block_sizes_left_out: &self.left_out,
-            rounds_max: self.mixed_loop.rounds_max,
+            rounds_max: Some(self.mixed_loop.rounds_max),
+            ending: disclosure::ending_text(self.settings.steady_state),
+            judged: true,
+            preconditioning: vec![WIPC_PATTERN],
+            measured_phases: vec![self.mixed_loop.phase.clone()],
+            gap_effect: disclosure::loop_gap_effect,
+            quick: format!(
+                "profile quick runs 3 mixes x 3 block sizes in steps of {} (the standard: 7 x 8 \
+                 in steps of 60 s) and at most {} rounds.",
+                self.step_time, self.mixed_loop.rounds_max
+            ),
+            tkperf: "Profile tkperf follows TKperf's matrix, order and single tracking variable, \
+                     but every step has its own random offsets, WIPC writes twice the capacity \
+                     once (not once per thread), and a failed purge is reported.",
         }
     }
 }

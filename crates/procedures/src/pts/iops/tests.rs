@@ -1,83 +1,7 @@
 use super::*;
-use std::collections::BTreeMap;
-use steadfast_domain::measurement::StreamTally;
-use steadfast_domain::record::RECORD_VERSION;
-use steadfast_domain::{Entry, Gap, Load, Measurement, Note, Outcome, Purge, PurgeMethod, Tally};
-
-const GEOMETRY: Geometry = Geometry { capacity: Bytes::gib(1), logical_sector: 512 };
-
-/// A bench that answers each step with the IOPS of a function, and keeps what
-/// was asked of it.
-struct Scripted<F: FnMut(&Step) -> f64> {
-    iops: F,
-    gap_before: Vec<(u32, u32)>,
-    entries: Vec<Entry>,
-}
-
-fn scripted<F: FnMut(&Step) -> f64>(iops: F) -> Scripted<F> {
-    Scripted { iops, gap_before: Vec::new(), entries: Vec::new() }
-}
-
-fn measurement(step: &Step, iops: f64) -> Measurement {
-    let stimulus = step.load.stimulus().unwrap();
-    let until = stimulus.until;
-    let (elapsed, bytes) = match (until.time, until.bytes) {
-        (Some(time), _) => (time, None),
-        (None, bytes) => (Nanos::from_secs(10), bytes),
-    };
-    let weights: u32 = stimulus.streams.iter().map(|s| s.weight).sum();
-    let streams = stimulus
-        .streams
-        .iter()
-        .map(|stream| {
-            let share = f64::from(stream.weight) / f64::from(weights);
-            let ios = match bytes {
-                Some(bytes) => bytes.0 / stream.size.0,
-                None => (iops * elapsed.as_secs_f64() * share).round() as u64,
-            };
-            let tally = Tally { ios, bytes: Bytes(ios * stream.size.0), ..Tally::default() };
-            StreamTally { op: stream.op, tally }
-        })
-        .collect();
-    Measurement { elapsed, complete: true, streams, ..Measurement::default() }
-}
-
-impl<F: FnMut(&Step) -> f64> Bench for Scripted<F> {
-    fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
-        self.entries.push(Entry::Settled { wanted: wanted.clone(), got: wanted.clone() });
-        Ok(wanted.clone())
-    }
-    fn purge(&mut self) -> Result<Purge, Halt> {
-        let purge = Purge {
-            method: PurgeMethod::NvmeFormat,
-            took: Nanos::SECOND,
-            blank: Some(true),
-            remark: String::new(),
-        };
-        self.entries.push(Entry::Purged(purge.clone()));
-        Ok(purge)
-    }
-    fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
-        let spot = (step.place.round, step.place.point);
-        let gap = self
-            .gap_before
-            .contains(&spot)
-            .then(|| Gap { cause: "the process ended".into(), lasted: Nanos::from_secs(9) });
-        let outcome =
-            Outcome { measurement: measurement(step, (self.iops)(step)), gap_before: gap };
-        self.entries.push(Entry::Applied {
-            step: Box::new(step.clone()),
-            outcome: Box::new(outcome.clone()),
-        });
-        Ok(outcome)
-    }
-    fn idle(&mut self, _: Nanos) -> Result<(), Halt> {
-        Ok(())
-    }
-    fn note(&mut self, note: &Note) {
-        self.entries.push(Entry::Noted(Box::new(note.clone())));
-    }
-}
+use crate::pts::scripted::{GEOMETRY, record as record_of, scripted, steps};
+use steadfast_domain::stimulus::Until;
+use steadfast_domain::{Entry, Load, Step};
 
 fn test(change: impl FnOnce(&mut Settings)) -> Iops {
     let mut settings = Settings::new("iops", 7);
@@ -85,26 +9,8 @@ fn test(change: impl FnOnce(&mut Settings)) -> Iops {
     Iops::new(&settings, GEOMETRY, &[]).unwrap()
 }
 
-fn record(iops: &Iops, mut entries: Vec<Entry>) -> Record {
-    entries.push(Entry::Ended);
-    Record {
-        version: RECORD_VERSION,
-        settings: iops.settings.clone(),
-        began_unix_ms: 0,
-        ended_unix_ms: 1,
-        digest: "0123456789abcdef".into(),
-        entries,
-    }
-}
-
-fn steps(entries: &[Entry]) -> Vec<&Step> {
-    entries
-        .iter()
-        .filter_map(|entry| match entry {
-            Entry::Applied { step, .. } => Some(&**step),
-            _ => None,
-        })
-        .collect()
+fn record(iops: &Iops, entries: Vec<Entry>) -> Record {
+    record_of(&iops.settings, entries)
 }
 
 #[test]
@@ -198,7 +104,7 @@ fn post_25_runs_on_and_reports_the_first_steady_window() {
 #[test]
 fn a_gap_inside_a_round_voids_it_and_begins_the_window_anew() {
     let mut bench = scripted(|_| 1000.0);
-    bench.gap_before = vec![(3, 20)];
+    bench.gap_before = vec![("", 3, 20)];
     let iops = test(|_| ());
     iops.conduct(&mut bench).unwrap();
     let findings = iops.study(&record(&iops, bench.entries));
@@ -206,7 +112,7 @@ fn a_gap_inside_a_round_voids_it_and_begins_the_window_anew() {
     assert!(findings.caveats.iter().any(|c| c.id == "gap" && c.text.contains("void")));
 
     let mut between = scripted(|_| 1000.0);
-    between.gap_before = vec![(3, 1)];
+    between.gap_before = vec![("", 3, 1)];
     iops.conduct(&mut between).unwrap();
     let findings = iops.study(&record(&iops, between.entries));
     assert_eq!(findings.verdict.unwrap().window, Some((3, 7)), "a gap between rounds voids none");
@@ -219,8 +125,9 @@ fn a_mixed_step_counts_reads_plus_writes() {
     let iops = test(|_| ());
     iops.conduct(&mut bench).unwrap();
     let record = record(&iops, bench.entries);
-    let results = results::Results::of(&iops, &record);
-    assert_eq!(results.iops(65, Bytes::kib(4)), Some(3000.0));
+    let results = Results::of(&iops.mixed_loop, &record);
+    let cell = results.cell(&AccessPattern::random(Bytes::kib(4), 65)).unwrap();
+    assert_eq!(cell.iops, Some(3000.0));
     assert_eq!(results.cells.len(), 56);
 }
 

@@ -1,11 +1,11 @@
-//! The values of the measurement window, cell by cell.
+//! The values of a mixed loop's measurement window, point by point.
 
-use super::Iops;
-use crate::pts::rounds::{PHASE, RoundValues};
+use super::rounds::{MixedLoop, RoundValues};
+use super::secondary::Secondary;
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::{Bytes, Measurement, Record, Tally, Verdict};
+use steadfast_domain::{Measurement, Record, Step, Tally, Verdict};
 
-/// Everything that the exhibits are made of.
+/// Everything that the exhibits of a loop are made of.
 pub struct Results {
     /// Every complete round.
     pub rounds: Vec<RoundValues>,
@@ -15,13 +15,13 @@ pub struct Results {
     pub steady_windows: Vec<(u32, u32)>,
     /// The rounds that the cells are averaged over; `None` where no round is complete.
     pub reported: Option<(u32, u32)>,
-    /// One cell per mix and size that was run.
+    /// One cell per point that was run.
     pub cells: Vec<Cell>,
 }
 
-/// One mix and block size over the reported rounds.
+/// One point over the reported rounds.
 pub struct Cell {
-    /// Mix and size.
+    /// What was applied.
     pub pattern: AccessPattern,
     /// Mean of the rounds' IOPS; reads and writes added, never weighted.
     pub iops: Option<f64>,
@@ -29,38 +29,30 @@ pub struct Cell {
     pub mb_per_second: Option<f64>,
     /// All I/Os of the window, reads and writes together.
     pub tally: Tally,
+    /// What was sensed beside them.
+    pub secondary: Secondary,
 }
 
 impl Results {
-    /// The results of a record.
-    pub fn of(iops: &Iops, record: &Record) -> Self {
-        let rounds = iops.mixed_loop.rounds_of(record);
-        let verdict = iops.mixed_loop.verdict(&rounds);
+    /// The results of a loop in a record.
+    pub fn of(mixed_loop: &MixedLoop, record: &Record) -> Self {
+        let rounds = mixed_loop.rounds_of(record);
+        let verdict = mixed_loop.verdict(&rounds);
         let reported = verdict.window.or_else(|| whole(&rounds));
-        let cells = reported.map(|window| cells(iops, record, window)).unwrap_or_default();
-        let steady_windows = iops.mixed_loop.steady_windows(&rounds);
+        let cells = reported.map(|window| cells(mixed_loop, record, window)).unwrap_or_default();
+        let steady_windows = mixed_loop.steady_windows(&rounds);
         Results { rounds, verdict, steady_windows, reported, cells }
     }
 
-    /// The cell of a mix and a size.
-    pub fn cell(&self, read_percent: u8, size: Bytes) -> Option<&Cell> {
-        self.cells.iter().find(|c| c.pattern == AccessPattern::random(size, read_percent))
+    /// The cell of a point.
+    pub fn cell(&self, pattern: &AccessPattern) -> Option<&Cell> {
+        self.cells.iter().find(|cell| cell.pattern == *pattern)
     }
 
-    /// A cell's IOPS.
-    pub fn iops(&self, read_percent: u8, size: Bytes) -> Option<f64> {
-        self.cell(read_percent, size)?.iops
-    }
-
-    /// A point's value in a round; none in a void round.
-    pub fn round_value(
-        &self,
-        iops: &Iops,
-        round: &RoundValues,
-        pattern: AccessPattern,
-    ) -> Option<f64> {
-        let index = iops.mixed_loop.points.iter().position(|point| *point == pattern)?;
-        if round.is_void() { None } else { round.values.get(index).copied().flatten() }
+    /// Whether a step of the loop lies in the reported rounds.
+    pub fn reports(&self, mixed_loop: &MixedLoop, step: &Step) -> bool {
+        step.place.phase == mixed_loop.phase
+            && self.reported.is_some_and(|(first, last)| (first..=last).contains(&step.place.round))
     }
 }
 
@@ -69,10 +61,10 @@ fn whole(rounds: &[RoundValues]) -> Option<(u32, u32)> {
     Some((rounds.first()?.round, rounds.last()?.round))
 }
 
-fn cells(iops: &Iops, record: &Record, window: (u32, u32)) -> Vec<Cell> {
-    let mut per_point: Vec<Vec<&Measurement>> = vec![Vec::new(); iops.mixed_loop.points.len()];
+fn cells(mixed_loop: &MixedLoop, record: &Record, window: (u32, u32)) -> Vec<Cell> {
+    let mut per_point: Vec<Vec<&Measurement>> = vec![Vec::new(); mixed_loop.points.len()];
     let inside = record.steps().filter(|(step, _)| {
-        step.place.phase == PHASE && (window.0..=window.1).contains(&step.place.round)
+        step.place.phase == mixed_loop.phase && (window.0..=window.1).contains(&step.place.round)
     });
     for (step, outcome) in inside {
         let index = (step.place.point as usize).wrapping_sub(1);
@@ -80,7 +72,7 @@ fn cells(iops: &Iops, record: &Record, window: (u32, u32)) -> Vec<Cell> {
             measurements.push(&outcome.measurement);
         }
     }
-    iops.mixed_loop.points.iter().zip(per_point).map(|(point, m)| cell(*point, &m)).collect()
+    mixed_loop.points.iter().zip(per_point).map(|(point, m)| cell(*point, &m)).collect()
 }
 
 fn cell(pattern: AccessPattern, measurements: &[&Measurement]) -> Cell {
@@ -96,5 +88,6 @@ fn cell(pattern: AccessPattern, measurements: &[&Measurement]) -> Cell {
         iops: mean_of(&|m| m.iops()),
         mb_per_second: mean_of(&|m| m.bytes_per_second().map(|rate| rate / 1e6)),
         tally,
+        secondary: Secondary::of(measurements),
     }
 }

@@ -2,6 +2,10 @@
 //! (drive A, "R84-9014") and the steady-state window of a TKperf report.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, clippy::too_many_lines)]
 
+mod comparison;
+mod limits;
+mod plots;
+
 use std::path::Path;
 use steadfast_domain::findings::{
     Axis, Cell, Exhibit, FINDINGS_VERSION, Facts, FormBlock, FormHeader, Page, Plot, PlotKind, Row,
@@ -226,6 +230,54 @@ fn findings(simulated: bool) -> Findings {
     }
 }
 
+/// Three procedures in one report.
+fn suite() -> Findings {
+    let page =
+        |title: &str, plot: Plot| Page { title: title.into(), exhibits: vec![Exhibit::Plot(plot)] };
+    let part = |title: &str, pages: Vec<Page>| Findings {
+        title: title.into(),
+        headline: format!("PTS-E 2.0  WCD  {title}"),
+        header: FormHeader { test: format!("{title} Test"), ..header() },
+        form_pages: pages,
+        long_tables: Vec::new(),
+        ..findings(false)
+    };
+    let mut wsat = part(
+        "WSAT",
+        vec![
+            page("IOPS & ART v Time", plots::saturation(1440)),
+            page("LBA Hits", plots::hits(500, 200)),
+        ],
+    );
+    wsat.ending = "The run ended after four drive fills.".into();
+    wsat.caveats.push(Caveat::new(CaveatKind::Remark, "fills", "Four fills.", ""));
+    let latency = part(
+        "Latency",
+        vec![
+            page("Confidence Level Plot", plots::confidence()),
+            page("Every I/O", plots::cloud()),
+            page("Streams", plots::stacked(1440, 26)),
+        ],
+    );
+    Findings {
+        title: "Suite".into(),
+        headline: String::new(),
+        ending: "Three procedures ended; all are steady.".into(),
+        summary: vec![Exhibit::Text("What all three have in common.".into())],
+        form_pages: Vec::new(),
+        chapters: Vec::new(),
+        long_tables: Vec::new(),
+        caveats: vec![Caveat::new(
+            CaveatKind::Invalidates,
+            "quick",
+            "NOT THE FULL METHOD: <quick>.",
+            "",
+        )],
+        parts: vec![findings(true), latency, wsat],
+        ..findings(false)
+    }
+}
+
 /// Compares with a file of tests/data; `BLESS=1` accepts what there is now.
 #[track_caller]
 fn golden(name: &str, found: &str) {
@@ -244,7 +296,56 @@ fn drawings_text_and_tables_are_as_accepted() {
     golden("matrix-2d.svg", &svg(&matrix(PlotKind::Lines)));
     golden("matrix-3d.svg", &svg(&matrix(PlotKind::Columns3d)));
     golden("report.txt", &text(&findings(false), 100));
+    golden("suite.txt", &text(&suite(), 100));
     golden("iops.csv", &csv(&table()));
+}
+
+#[test]
+fn a_suite_has_its_parts_one_after_another() {
+    let page = html(&suite(), &PRINTED);
+    assert_balanced(&page);
+    let order =
+        ["<h1>Suite</h1>", "class=\"contents\"", "id=\"part-1\"", "id=\"part-2\"", ">Disclosures<"];
+    let places: Vec<usize> = order.iter().map(|part| page.find(part).expect(part)).collect();
+    assert!(places.is_sorted(), "{places:?}");
+    for link in page.split("href=\"#").skip(1) {
+        let to = link.split('"').next().unwrap();
+        assert_eq!(page.matches(&format!("id=\"{to}\"")).count(), 1, "{to}");
+    }
+    // One part is simulated: every page says so, and says which part.
+    assert!(page.contains("class=\"simulated\"") && page.contains("Plot 3.2 - LBA Hits"));
+    assert!(page.contains("<h2>2.1&ensp;General Information</h2>"));
+    assert_eq!(page.matches("NOT THE FULL METHOD").count(), 2, "on the cover and in the list");
+    assert!(page.contains("WSAT: Four fills.") && page.contains(">Purge: discard."));
+    let mut names: Vec<String> = tables(&suite()).into_iter().map(|(name, _)| name).collect();
+    names.dedup();
+    assert_eq!(names, ["iops-iops.csv", "iops-steps.csv", "latency-iops.csv", "wsat-iops.csv"]);
+}
+
+#[test]
+fn the_pdf_of_a_suite_has_bookmarks_and_its_pages_run_on() {
+    let document = pdf(&suite(), &PRINTED).unwrap();
+    let Some(words) = words(&document) else { return };
+    let last = words.trim_end_matches('\x0c').rsplit('\x0c').next().unwrap();
+    let pages = words.matches('\x0c').count();
+    assert!(last.contains(&format!("{pages} / {pages}")), "{last}");
+    assert!(words.contains("Contents") && words.contains("Page 3 of 3"));
+    // The stamp is aslant: its letters are read one or two at a time.
+    let scrap = |word: &&str| word.len() < 4 && word.chars().all(|c| "SIMULATED".contains(c));
+    let stamped = |page: &str| page.split_whitespace().filter(scrap).count() >= 4;
+    assert!(words.split('\x0c').take(pages).all(stamped));
+    assert!(document.windows(9).filter(|bytes| bytes == b"/Outlines").count() > 0);
+}
+
+#[test]
+fn every_kind_of_drawing_is_typeset() {
+    let mut odd = findings(false);
+    odd.form_pages = Vec::new();
+    odd.chapters = vec![Page {
+        title: String::new(),
+        exhibits: plots::all().into_iter().map(Exhibit::Plot).collect(),
+    }];
+    pdf(&odd, &PRINTED).unwrap();
 }
 
 #[test]
@@ -300,21 +401,26 @@ fn every_table_becomes_a_file() {
     assert_eq!(names, ["iops.csv", "iops.csv", "steps.csv"]);
 }
 
+/// The words of a PDF, with a form feed after each page.
+fn words(document: &[u8]) -> Option<String> {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("report.pdf");
+    std::fs::write(&path, document).unwrap();
+    let output =
+        std::process::Command::new("pdftotext").arg("-layout").arg(&path).arg("-").output();
+    let Ok(output) = output else {
+        eprintln!("SKIPPED: the words of the PDF: pdftotext is not installed");
+        return None;
+    };
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
 #[test]
 fn the_pdf_has_its_pages_its_words_and_the_same_bytes_every_time() {
     let document = pdf(&findings(true), &PRINTED).unwrap();
     assert!(document.starts_with(b"%PDF"));
     assert_eq!(document, pdf(&findings(true), &PRINTED).unwrap(), "deterministic");
-    let scratch = tempfile::tempdir().unwrap();
-    let path = scratch.path().join("report.pdf");
-    std::fs::write(&path, &document).unwrap();
-    let Ok(output) =
-        std::process::Command::new("pdftotext").arg("-layout").arg(&path).arg("-").output()
-    else {
-        eprintln!("SKIPPED: the_pdf_has_its_pages: pdftotext is not installed");
-        return;
-    };
-    let words = String::from_utf8_lossy(&output.stdout).into_owned();
+    let Some(words) = words(&document) else { return };
     let pages = words.matches('\x0c').count();
     assert_eq!(pages, 1 + 5 + 1, "{words}");
     for part in [

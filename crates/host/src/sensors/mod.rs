@@ -1,4 +1,7 @@
-//! What the kernel counts and senses about a device.
+//! What the kernel counts and senses about a device and its host.
+
+mod power;
+mod processors;
 
 use crate::identity::controllers;
 use crate::node::{KERNEL_SECTOR, Node};
@@ -8,6 +11,9 @@ use std::path::PathBuf;
 use steadfast_domain::measurement::KernelCounters;
 use steadfast_domain::{Bytes, Device, Transport};
 
+pub use power::{PowerMeter, PowerReport, PowerSource};
+pub use processors::{ProcessorTimes, processor_times};
+
 /// The kernel's counters of a block device or partition since it appeared;
 /// `None` for a file, whose device is shared with others.
 pub fn kernel_counters(device: &Device, roots: &Roots) -> Option<KernelCounters> {
@@ -16,6 +22,11 @@ pub fn kernel_counters(device: &Device, roots: &Roots) -> Option<KernelCounters>
     }
     let own = Node::named(&device.name, roots).and_then(|node| node.text("stat"));
     parse_counters(&own.or_else(|| disk_statistics(&device.name, roots))?)
+}
+
+/// The same of a whole device or partition that sysfs lists.
+pub(crate) fn counters_of(node: &Node) -> Option<KernelCounters> {
+    parse_counters(&node.text("stat")?)
 }
 
 /// The columns of a device in `/proc/diskstats` that follow its name.
@@ -66,20 +77,30 @@ pub fn counters_since(before: &KernelCounters, after: &KernelCounters) -> Kernel
 /// that the kernel's hardware monitor has for it. SATA drives have one only
 /// while the module `drivetemp` is loaded.
 pub fn temperature(device: &Device, roots: &Roots) -> Option<f64> {
-    if device.transport == Transport::File {
-        return None;
-    }
-    let whole = Node::named(&device.name, roots)?.whole();
-    let mut places = controllers(&whole);
-    places.push(whole.directory.join("device"));
-    places
+    degrees(device, "temp1_input", roots)
+}
+
+/// A temperature of the device's monitor, by the name of its attribute.
+pub(crate) fn degrees(device: &Device, attribute: &str, roots: &Roots) -> Option<f64> {
+    own_monitors(device, roots)
         .iter()
-        .flat_map(|place| monitors(place))
-        .find_map(|monitor| read_number::<i64>(&monitor.join("temp1_input")))
+        .find_map(|monitor| read_number::<i64>(&monitor.join(attribute)))
         .map(|millidegrees| millidegrees as f64 / 1000.0)
 }
 
-/// The monitors of a device: beside it, or gathered in `hwmon`.
+/// The hardware monitors of a device itself, none elsewhere in the host.
+fn own_monitors(device: &Device, roots: &Roots) -> Vec<PathBuf> {
+    if device.transport == Transport::File {
+        return Vec::new();
+    }
+    let Some(node) = Node::named(&device.name, roots) else { return Vec::new() };
+    let whole = node.whole();
+    let mut places = controllers(&whole);
+    places.push(whole.directory.join("device"));
+    places.iter().flat_map(|place| monitors(place)).collect()
+}
+
+/// The monitors at a place: beside it, or gathered in `hwmon`.
 fn monitors(place: &std::path::Path) -> Vec<PathBuf> {
     let mut found = entries(&place.join("hwmon"));
     found.extend(entries(place).into_iter().filter(|path| {

@@ -1,0 +1,223 @@
+//! fio's answer: its json+ output, read strictly.
+//!
+//! Every number that is used must be there, be a number, and agree with the
+//! others; a field that is missing, renamed or of another kind is an error that
+//! names it. Nothing is ever taken to be zero because it was not found.
+
+use serde_json::Value;
+use steadfast_domain::{FineHistogram, Op};
+
+/// The directions that an answer tells of, as fio names them.
+pub(super) const DIRECTIONS: [(Op, &str); 2] = [(Op::Read, "read"), (Op::Write, "write")];
+
+/// An answer of fio: cumulative counts since its jobs began.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Answer {
+    /// One per job, or one for all where fio adds them up.
+    pub sections: Vec<Section>,
+}
+
+/// What one section of an answer says.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Section {
+    /// The error number that ended the job; 0 where none did.
+    pub error: i32,
+    /// I/Os that failed, or moved fewer bytes than asked.
+    pub faults: u64,
+    /// The first of their error numbers.
+    pub first_error: i32,
+    /// Time that the section's threads ran, added up.
+    pub run_ns: u64,
+    pub user_ns: u64,
+    pub system_ns: u64,
+    /// As [`DIRECTIONS`].
+    pub directions: [Direction; 2],
+}
+
+/// What was read, or written.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Direction {
+    /// I/Os that were issued.
+    pub issued: u64,
+    pub bytes: u64,
+    pub run_ns: u64,
+    /// I/Os with a response time.
+    pub completed: u64,
+    pub response_mean: f64,
+    pub response_max: u64,
+    /// Response times by bucket of our fine histogram.
+    pub buckets: Vec<(usize, u64)>,
+}
+
+impl Direction {
+    /// I/Os in the buckets.
+    pub(super) fn counted(&self) -> u64 {
+        self.buckets.iter().map(|(_, count)| count).sum()
+    }
+}
+
+/// Reads an answer of `sections` jobs. Fails with what is wrong with it.
+pub(super) fn read(text: &str, sections: usize) -> Result<Answer, String> {
+    let value: Value =
+        serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
+    let root = Spot { value: &value, path: String::new() };
+    let version = root.at("fio version")?.text()?;
+    if !version.starts_with("fio-3.") {
+        return Err(format!("it is by '{version}', not by fio 3.x"));
+    }
+    let jobs = root.at("jobs")?;
+    let found = jobs.elements()?;
+    if found.len() != sections {
+        return Err(format!("it tells of {} jobs, not of {sections}", found.len()));
+    }
+    let sections: Result<Vec<Section>, String> = found.iter().map(section).collect();
+    Ok(Answer { sections: sections? })
+}
+
+fn section(spot: &Spot<'_>) -> Result<Section, String> {
+    let trims = spot.at("trim")?.at("total_ios")?.count()?;
+    if trims > 0 {
+        return Err(format!("it tells of {trims} trims, which nobody asked for"));
+    }
+    let [reads, writes] = DIRECTIONS.map(|(_, name)| spot.at(name));
+    let (reads, writes) = (reads?, writes?);
+    let run_ns = spot.at("job_runtime")?.count()?.saturating_mul(1_000_000);
+    let share = |name: &str| -> Result<u64, String> {
+        Ok((spot.at(name)?.amount()? / 100.0 * run_ns as f64).round() as u64)
+    };
+    let short = |spot: &Spot<'_>| -> Result<u64, String> {
+        Ok(spot.at("short_ios")?.count()? + spot.at("drop_ios")?.count()?)
+    };
+    Ok(Section {
+        error: errno(&spot.at("error")?)?,
+        faults: spot.at("total_err")?.count()? + short(&reads)? + short(&writes)?,
+        first_error: errno(&spot.at("first_error")?)?,
+        run_ns,
+        user_ns: share("usr_cpu")?,
+        system_ns: share("sys_cpu")?,
+        directions: [direction(&reads)?, direction(&writes)?],
+    })
+}
+
+fn errno(spot: &Spot<'_>) -> Result<i32, String> {
+    i32::try_from(spot.count()?).map_err(|_| format!("{} is no error number", spot.path))
+}
+
+fn direction(spot: &Spot<'_>) -> Result<Direction, String> {
+    let latency = spot.at("lat_ns")?;
+    let completed = latency.at("N")?.count()?;
+    let mut buckets: Vec<(usize, u64)> = Vec::new();
+    // fio leaves the bins out where there is nothing to put into them.
+    if completed > 0 {
+        let bins = latency.at("bins")?;
+        for (key, count) in bins.members()? {
+            let midpoint: u64 =
+                key.parse().map_err(|_| format!("{} has a bin '{key}'", bins.path))?;
+            buckets.push((bucket(midpoint), count.count()?));
+        }
+    }
+    Ok(Direction {
+        issued: spot.at("total_ios")?.count()?,
+        bytes: spot.at("io_bytes")?.count()?,
+        run_ns: spot.at("runtime")?.count()?.saturating_mul(1_000_000),
+        completed,
+        response_mean: latency.at("mean")?.amount()?,
+        response_max: latency.at("max")?.count()?,
+        buckets,
+    })
+}
+
+/// The bucket of ours that holds the upper edge of fio's, so that a percentile
+/// is never too short. fio names a bin by its midpoint and splits every power
+/// of two into 64 from 128 ns on; ours are half as wide and have the same edges.
+fn bucket(midpoint: u64) -> usize {
+    let width = u64::BITS - midpoint.leading_zeros();
+    if width <= 7 {
+        return FineHistogram::index(midpoint);
+    }
+    FineHistogram::index(midpoint | ((1 << (width - 7)) - 1))
+}
+
+/// Checks what must hold once all I/Os have come back: everything that was
+/// issued has a response time or has failed, every response time lies in a
+/// bin, and bytes are I/Os times transfer size where there is only one size.
+pub(super) fn check_final(answer: &Answer, sizes: &[Option<u64>; 2]) -> Result<(), String> {
+    for section in &answer.sections {
+        let mut failed = section.faults;
+        for ((_, name), (direction, size)) in
+            DIRECTIONS.iter().zip(section.directions.iter().zip(sizes))
+        {
+            let Direction { issued, completed, bytes, .. } = *direction;
+            let counted = direction.counted();
+            if counted != completed {
+                return Err(format!("{name}: {completed} response times, {counted} in the bins"));
+            }
+            let missing = issued.checked_sub(completed).filter(|missing| *missing <= failed);
+            let Some(missing) = missing else {
+                return Err(format!(
+                    "{name}: {issued} I/Os, {completed} response times, {failed} failures"
+                ));
+            };
+            failed -= missing;
+            if size.is_some_and(|size| section.faults == 0 && bytes != completed * size) {
+                return Err(format!("{name}: {bytes} B in {completed} I/Os"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A value and where it stands.
+struct Spot<'v> {
+    value: &'v Value,
+    path: String,
+}
+
+impl<'v> Spot<'v> {
+    fn at(&self, key: &str) -> Result<Spot<'v>, String> {
+        let path = if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) };
+        match self.value.get(key) {
+            Some(value) => Ok(Spot { value, path }),
+            None => Err(format!("it has no {path}")),
+        }
+    }
+
+    fn elements(&self) -> Result<Vec<Spot<'v>>, String> {
+        let all = self.value.as_array().ok_or_else(|| self.is_no("list"))?;
+        let spot = |(n, value)| Spot { value, path: format!("{}[{n}]", self.path) };
+        Ok(all.iter().enumerate().map(spot).collect())
+    }
+
+    fn members(&self) -> Result<Vec<(&'v str, Spot<'v>)>, String> {
+        let all = self.value.as_object().ok_or_else(|| self.is_no("object"))?;
+        let spot = |(key, value): (&'v String, &'v Value)| {
+            (key.as_str(), Spot { value, path: format!("{}.{key}", self.path) })
+        };
+        Ok(all.iter().map(spot).collect())
+    }
+
+    fn text(&self) -> Result<&'v str, String> {
+        self.value.as_str().ok_or_else(|| self.is_no("text"))
+    }
+
+    fn count(&self) -> Result<u64, String> {
+        self.value.as_u64().ok_or_else(|| self.is_no("count"))
+    }
+
+    fn amount(&self) -> Result<f64, String> {
+        let amount = self.value.as_f64().filter(|amount| amount.is_finite() && *amount >= 0.0);
+        amount.ok_or_else(|| self.is_no("amount"))
+    }
+
+    fn is_no(&self, what: &str) -> String {
+        format!("{} is no {what}: {}", self.path, shortened(self.value))
+    }
+}
+
+fn shortened(value: &Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(60) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}

@@ -1,0 +1,580 @@
+//! A stimulus in fio's words, or the sentence that says why fio has none.
+//!
+//! What is expressed here is exact, but for what docs/fio.md lists; everything
+//! else is refused before anything is touched. The rules stand as they were
+//! seen in fio 3.33, by the offsets that it issues and not by its manual alone.
+
+use crate::Start;
+use crate::draw::DrawPlan;
+use std::collections::BTreeMap;
+use steadfast_domain::step::mix64;
+use steadfast_domain::stimulus::{DataPattern, Pace, Zone};
+use steadfast_domain::{Bytes, IoStream, Nanos, Op, Order, Stimulus};
+
+/// More jobs than fio takes in one file.
+const THREADS_LIMIT: u32 = 2048;
+
+/// The longest pattern that fio repeats, in bytes.
+const PATTERN_LIMIT: usize = 512;
+
+/// A longer transfer is split by the kernel.
+const SIZE_LIMIT: u64 = 1 << 30;
+
+/// Above this many jobs fio adds them up before it answers: an answer of 32
+/// jobs takes a tenth of a second to write on a busy machine.
+const JOBS_APART: u32 = 8;
+
+/// What an expression needs to know of its target.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ground<'t> {
+    pub path: &'t str,
+    pub length: Bytes,
+    pub writable: bool,
+    /// What offsets and sizes must be multiples of, in bytes.
+    pub sector: u64,
+    pub direct: bool,
+    pub io_engine: &'static str,
+}
+
+/// One call of fio: the bytes that it may touch, and its limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Part {
+    pub offset: u64,
+    pub length: u64,
+    /// I/Os at most.
+    pub ios: Option<u64>,
+    /// Time at most, the unmeasured beginning included.
+    pub time: Option<Nanos>,
+}
+
+/// A stimulus in fio's words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Expression {
+    /// The options that all parts share, in order.
+    options: Vec<(&'static str, String)>,
+    /// The directions that have I/Os.
+    pub ops: Vec<Op>,
+    /// The transfer size, where a direction has only one; as `ops`.
+    pub sizes: Vec<Option<u64>>,
+    /// Jobs that an answer tells of.
+    pub sections: usize,
+    /// Threads that a section stands for.
+    pub threads_per_section: u32,
+    place: Placing,
+    largest: u64,
+    ios: Option<u64>,
+    time: Option<Nanos>,
+    ramp: Nanos,
+}
+
+/// Where I/Os land.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Placing {
+    /// Anywhere in these bytes.
+    Random { offset: u64, length: u64 },
+    /// One after the other, I/Os of `size` from `begin` to `end`, then from
+    /// `first` again.
+    Sequential { key: String, first: u64, end: u64, size: u64, begin: u64 },
+}
+
+impl Expression {
+    /// Expresses what is left of a stimulus that begins at `start`.
+    pub(super) fn new(
+        stimulus: &Stimulus,
+        start: &Start,
+        ground: &Ground<'_>,
+    ) -> Result<Expression, String> {
+        refuse_place(stimulus, ground)?;
+        stimulus.streams.iter().try_for_each(|stream| refuse_stream(stream, ground.sector))?;
+        refuse_manner(stimulus)?;
+        let used = used_streams(stimulus);
+        let place = match used[0].order {
+            Order::Random => random_place(stimulus, &used)?,
+            Order::Sequential(_) => sequential_place(stimulus, &used, start)?,
+        };
+        let ios = count_limit(stimulus, &used, start)?;
+        let ops: Vec<Op> = [Op::Read, Op::Write]
+            .into_iter()
+            .filter(|op| used.iter().any(|stream| stream.op == *op))
+            .collect();
+        let jobs = stimulus.demand.threads;
+        let apart = jobs <= JOBS_APART;
+        let mut options = fixed_options(stimulus, ground, apart);
+        options.extend(pattern_options(stimulus)?);
+        options.extend(mix_options(&used, &ops)?);
+        options.extend(size_options(&used, &ops)?);
+        options.extend(zone_options(stimulus, &used)?);
+        Ok(Expression {
+            options,
+            sizes: ops.iter().map(|op| only_size(&used, *op)).collect(),
+            ops,
+            sections: if apart { jobs as usize } else { 1 },
+            threads_per_section: if apart { 1 } else { jobs },
+            place,
+            largest: used.iter().map(|stream| stream.size.0).max().unwrap_or(0),
+            ios,
+            time: stimulus.until.time.map(|time| time.saturating_sub(start.done.time)),
+            ramp: stimulus.ramp,
+        })
+    }
+
+    /// Why fio cannot apply this stimulus, wherever it begins.
+    pub(super) fn refusal(stimulus: &Stimulus, ground: &Ground<'_>) -> Option<String> {
+        Expression::new(stimulus, &Start::default(), ground).err()
+    }
+
+    /// The call of fio that comes next when so much was done already, ramp
+    /// included; `None` where nothing is left to do.
+    pub(super) fn next_part(&self, done: Nanos, ios: u64) -> Option<Part> {
+        let time = self.time.map(|time| (time + self.ramp).saturating_sub(done));
+        let left = self.ios.map(|limit| limit.saturating_sub(ios));
+        if left == Some(0) || time.is_some_and(|time| time < SHORTEST) {
+            return None;
+        }
+        let Placing::Sequential { first, end, size, .. } = &self.place else {
+            return self.random_part(ios == 0 && done == Nanos::ZERO, left, time);
+        };
+        let offset = self.position(ios).unwrap_or(*first);
+        let count = (end - offset) / size;
+        // fio begins every lap where the first one began, so a lap from the
+        // middle to the end is a call of its own.
+        let ios = match offset == *first {
+            true => left,
+            false => Some(left.map_or(count, |left| left.min(count))),
+        };
+        Some(Part { offset, length: count * size, ios, time })
+    }
+
+    /// Random I/Os are one call.
+    fn random_part(&self, fresh: bool, ios: Option<u64>, time: Option<Nanos>) -> Option<Part> {
+        match self.place {
+            Placing::Random { offset, length } if fresh => {
+                Some(Part { offset, length, ios, time })
+            }
+            _ => None,
+        }
+    }
+
+    /// The offset of the sequential I/O that follows the first `ios`.
+    fn position(&self, ios: u64) -> Option<u64> {
+        let Placing::Sequential { first, end, size, begin, .. } = &self.place else {
+            return None;
+        };
+        let (first_lap, per_lap) = ((end - begin) / size, (end - first) / size);
+        Some(match ios.checked_sub(first_lap) {
+            None => begin + ios * size,
+            Some(beyond) => first + beyond % per_lap * size,
+        })
+    }
+
+    /// Where the sequential cursor stands after so many I/Os.
+    pub(super) fn cursors(&self, ios: u64) -> BTreeMap<String, Bytes> {
+        match (&self.place, self.position(ios)) {
+            (Placing::Sequential { key, .. }, Some(next)) => {
+                BTreeMap::from([(key.clone(), Bytes(next))])
+            }
+            _ => BTreeMap::new(),
+        }
+    }
+
+    /// The job file of a part. `title` is a comment.
+    pub(super) fn job_file(&self, part: &Part, filename: &str, title: &str) -> String {
+        let mut text = format!("; {}\n[load]\nfilename={filename}\n", printable(title));
+        for (name, value) in &self.options {
+            text += &format!("{name}={value}\n");
+        }
+        text += &format!("offset={}\nsize={}\n", part.offset, part.length);
+        if let Some(time) = part.time {
+            text += &format!("runtime={}us\n", time.0.div_ceil(1000));
+        }
+        match part.ios {
+            None => text += "time_based=1\n",
+            Some(ios) => {
+                let bytes = ios.saturating_mul(self.largest).min(i64::MAX as u64);
+                text += &format!("number_ios={ios}\nio_size={bytes}\n");
+            }
+        }
+        text
+    }
+}
+
+/// A call of fio for less than this is not worth its start.
+const SHORTEST: Nanos = Nanos::from_millis(5);
+
+/// fio reads `${...}` in job files as variables of the environment.
+fn printable(title: &str) -> String {
+    title.chars().map(|c| if c.is_control() || c == '$' { ' ' } else { c }).collect()
+}
+
+fn used_streams(stimulus: &Stimulus) -> Vec<&IoStream> {
+    stimulus.streams.iter().filter(|stream| stream.weight > 0).collect()
+}
+
+fn refuse_place(stimulus: &Stimulus, ground: &Ground<'_>) -> Result<(), String> {
+    if let Some(fault) = stimulus.fault() {
+        return Err(fault);
+    }
+    let range = stimulus.active_range;
+    let end = range.start.0.checked_add(range.length.0);
+    if end.is_none_or(|end| end > ground.length.0) {
+        return Err(format!(
+            "the active range ({} from byte {}) ends beyond {}, which has {}",
+            range.length, range.start.0, ground.path, ground.length
+        ));
+    }
+    if stimulus.alters() && !ground.writable {
+        return Err(format!("{} is armed for reading only; this load writes", ground.path));
+    }
+    DrawPlan::new(stimulus, &BTreeMap::new()).map(|_| ())
+}
+
+fn refuse_stream(stream: &IoStream, sector: u64) -> Result<(), String> {
+    let cannot = match stream.op {
+        Op::Trim => Some(
+            "fio waits for every trim before it goes on, so that no queue depth is kept".to_owned(),
+        ),
+        Op::Flush => Some("fio flushes after a number of writes, not as one of the I/Os".into()),
+        Op::Write if stream.fua => {
+            Some("fio writes through the cache with all of a job's I/Os or none".into())
+        }
+        _ if stream.pace.is_some() => {
+            Some("it has a pace of its own, and fio paces a job as a whole".into())
+        }
+        _ if !stream.size.0.is_multiple_of(sector)
+            || !stream.alignment().0.is_multiple_of(sector) =>
+        {
+            Some(format!("transfer size and alignment must be multiples of {sector} B"))
+        }
+        _ if stream.size.0 > SIZE_LIMIT => {
+            Some("one I/O moves at most 1 GiB; choose a smaller size".into())
+        }
+        _ => None,
+    };
+    cannot.map_or(Ok(()), |why| Err(format!("'{stream}': {why}; use the engine uring")))
+}
+
+fn refuse_manner(stimulus: &Stimulus) -> Result<(), String> {
+    let no = |why: &str| Err(format!("{why}; use the engine uring"));
+    if stimulus.pace != Pace::Closed {
+        return no("fio reckons the response time of a paced I/O from when it was issued, not from \
+                   when it was due, and so hides the wait");
+    }
+    if stimulus.verify {
+        return no("fio's verification knows another stamp than ours");
+    }
+    if stimulus.demand.threads > THREADS_LIMIT {
+        return Err(format!("fio carries at most {THREADS_LIMIT} jobs; lower the threads"));
+    }
+    let counted = stimulus.until.bytes.is_some() || stimulus.until.ios.is_some();
+    if counted && stimulus.ramp > Nanos::ZERO {
+        return Err("a ramp is time that is not measured: give the load a limit in time".into());
+    }
+    let used = used_streams(stimulus);
+    let random = used.iter().filter(|stream| stream.order == Order::Random).count();
+    if random != 0 && random != used.len() {
+        return no("fio has no mix of random and sequential I/Os in which each keeps its share");
+    }
+    Ok(())
+}
+
+/// What every job says.
+fn fixed_options(
+    stimulus: &Stimulus,
+    ground: &Ground<'_>,
+    apart: bool,
+) -> Vec<(&'static str, String)> {
+    let flag = |on: bool| u8::from(on).to_string();
+    let mut options = vec![
+        ("ioengine", ground.io_engine.to_owned()),
+        ("direct", flag(ground.direct)),
+        ("thread", flag(true)),
+        ("numjobs", stimulus.demand.threads.to_string()),
+        ("iodepth", stimulus.demand.depth.to_string()),
+        // One section for all jobs, or one for each.
+        ("group_reporting", flag(!apart)),
+        // The target is there, and nothing else is to be made or touched.
+        ("allow_file_create", flag(false)),
+        ("allow_mounted_write", flag(false)),
+        ("invalidate", flag(false)),
+        // Without randrepeat=0, fio 3.33 does not look at randseed.
+        ("randrepeat", flag(false)),
+        ("randseed", seed(stimulus.seed).to_string()),
+        ("random_generator", "tausworthe64".to_owned()),
+        ("norandommap", flag(true)),
+        // Response times from hand-over to completion, as ours.
+        ("lat_percentiles", flag(true)),
+        ("clat_percentiles", flag(false)),
+        ("continue_on_error", "io".to_owned()),
+    ];
+    if ground.io_engine == "io_uring" {
+        for name in ["fixedbufs", "registerfiles", "nonvectored"] {
+            options.push((name, flag(true)));
+        }
+    }
+    options
+}
+
+/// fio multiplies the seed by a job's number, and reads it as a signed number.
+fn seed(seed: u64) -> u64 {
+    mix64(seed) >> 1 | 1
+}
+
+fn pattern_options(stimulus: &Stimulus) -> Result<Vec<(&'static str, String)>, String> {
+    let mut options = Vec::new();
+    if !stimulus.alters() {
+        return Ok(options);
+    }
+    options.push(("scramble_buffers", "0".to_owned()));
+    match &stimulus.data_pattern {
+        DataPattern::RandomUnique => options.push(("refill_buffers", "1".to_owned())),
+        DataPattern::RandomOnce => {}
+        DataPattern::Zero => options.push(("zero_buffers", "1".to_owned())),
+        DataPattern::Repeating(bytes) if (1..=PATTERN_LIMIT).contains(&bytes.len()) => {
+            let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            options.push(("buffer_pattern", format!("0x{hex}")));
+        }
+        DataPattern::Repeating(_) => {
+            return Err(format!("fio repeats patterns of 1 to {PATTERN_LIMIT} bytes"));
+        }
+        DataPattern::File(_) => {
+            return Err(format!(
+                "fio takes no more than {PATTERN_LIMIT} bytes of a file as its data; choose \
+                 another data pattern, or the engine uring"
+            ));
+        }
+        DataPattern::Entropy { duplicate_percent: 1.., .. } => {
+            return Err("fio repeats whole I/Os, not blocks of 4 KiB; choose 0 % duplicates, or \
+                        the engine uring"
+                .into());
+        }
+        DataPattern::Entropy { random_percent, .. } => {
+            let zeros = 100 - random_percent.min(&100);
+            options.push(("refill_buffers", "1".to_owned()));
+            options.push(("buffer_compress_percentage", zeros.to_string()));
+            options.push(("buffer_compress_chunk", "512".to_owned()));
+        }
+    }
+    Ok(options)
+}
+
+fn mix_options(used: &[&IoStream], ops: &[Op]) -> Result<Vec<(&'static str, String)>, String> {
+    let random = used[0].order == Order::Random;
+    let rw = match (ops, random) {
+        ([Op::Read], true) => "randread",
+        ([Op::Read], false) => "read",
+        ([Op::Write], true) => "randwrite",
+        ([Op::Write], false) => "write",
+        _ => "randrw",
+    };
+    let mut options = vec![("rw", rw.to_owned())];
+    if ops.len() > 1 {
+        let weight = |op: Op| -> u64 {
+            used.iter().filter(|s| s.op == op).map(|s| u64::from(s.weight)).sum()
+        };
+        let (reads, writes) = (weight(Op::Read), weight(Op::Write));
+        let percent = whole_percent(reads, reads + writes).ok_or_else(|| {
+            format!("fio mixes reads and writes in whole percent, not {reads} to {writes}")
+        })?;
+        options.push(("rwmixread", percent.to_string()));
+    }
+    Ok(options)
+}
+
+fn whole_percent(part: u64, whole: u64) -> Option<u64> {
+    let hundredfold = part.checked_mul(100)?;
+    (whole > 0 && hundredfold.is_multiple_of(whole)).then(|| hundredfold / whole)
+}
+
+fn of<'s>(used: &[&'s IoStream], op: Op) -> Vec<&'s IoStream> {
+    used.iter().filter(|stream| stream.op == op).copied().collect()
+}
+
+fn only_size(used: &[&IoStream], op: Op) -> Option<u64> {
+    let mut sizes = of(used, op).into_iter().map(|stream| stream.size.0);
+    let first = sizes.next()?;
+    sizes.all(|size| size == first).then_some(first)
+}
+
+/// Block sizes, their shares and their alignment, by direction.
+fn size_options(used: &[&IoStream], ops: &[Op]) -> Result<Vec<(&'static str, String)>, String> {
+    let mut sizes = Vec::new();
+    let mut splits = Vec::new();
+    let mut alignments = Vec::new();
+    for op in ops {
+        let streams = of(used, *op);
+        let alignment = streams[0].alignment().0;
+        if streams.iter().any(|stream| stream.alignment().0 != alignment) {
+            return Err(format!(
+                "fio aligns all transfers of a direction alike; '{}' and '{}' differ: give them \
+                 one alignment, or use the engine uring",
+                streams[0],
+                streams[streams.len() - 1]
+            ));
+        }
+        alignments.push(alignment);
+        sizes.extend(only_size(used, *op));
+        splits.push(split(&streams)?);
+    }
+    let fio = |all: &[String]| match all {
+        // For a job of writes alone, fio takes the second of two values.
+        [only] => format!("{only},{only}"),
+        all => all.join(","),
+    };
+    let numbers = |all: &[u64]| fio(&all.iter().map(u64::to_string).collect::<Vec<_>>());
+    let mut options = vec![match sizes.len() == ops.len() {
+        true => ("bs", numbers(&sizes)),
+        false => ("bssplit", fio(&splits)),
+    }];
+    if used[0].order == Order::Random {
+        options.push(("blockalign", numbers(&alignments)));
+    }
+    Ok(options)
+}
+
+/// `512/4:4096/67:...`: sizes with their shares of a direction's I/Os.
+fn split(streams: &[&IoStream]) -> Result<String, String> {
+    let mut shares: BTreeMap<u64, u64> = BTreeMap::new();
+    for stream in streams {
+        *shares.entry(stream.size.0).or_default() += u64::from(stream.weight);
+    }
+    let whole: u64 = shares.values().sum();
+    let parts: Option<Vec<String>> = shares
+        .iter()
+        .map(|(size, weight)| Some(format!("{size}/{}", whole_percent(*weight, whole)?)))
+        .collect();
+    parts.map(|parts| parts.join(":")).ok_or_else(|| {
+        format!(
+            "fio divides transfer sizes in whole percent of a direction; {} are not: use the \
+             engine uring",
+            shares.iter().map(|(s, w)| format!("{s} B x {w}")).collect::<Vec<_>>().join(", ")
+        )
+    })
+}
+
+/// The zones that a random stream draws from.
+fn zones_of<'s>(stimulus: &'s Stimulus, stream: &'s IoStream) -> &'s [Zone] {
+    if stream.zones.is_empty() { &stimulus.zones } else { &stream.zones }
+}
+
+fn zone_options(
+    stimulus: &Stimulus,
+    used: &[&IoStream],
+) -> Result<Vec<(&'static str, String)>, String> {
+    let zones = zones_of(stimulus, used[0]);
+    if zones.is_empty() || used[0].order != Order::Random {
+        return Ok(Vec::new());
+    }
+    let whole: u64 = zones.iter().map(|zone| u64::from(zone.weight)).sum();
+    let mut edge = 0;
+    let mut parts = Vec::new();
+    for zone in zones {
+        let access = whole_percent(zone.weight.into(), whole).filter(|access| *access > 0);
+        let space = zone.to_ppm.saturating_sub(zone.from_ppm);
+        let follows = zone.from_ppm == edge && space.is_multiple_of(10_000);
+        let Some(access) = access.filter(|_| follows) else { return Err(no_such_zones()) };
+        parts.push(format!("{access}/{}", space / 10_000));
+        edge = zone.to_ppm;
+    }
+    if edge != 1_000_000 {
+        return Err(no_such_zones());
+    }
+    Ok(vec![("random_distribution", format!("zoned:{}", parts.join(":")))])
+}
+
+fn no_such_zones() -> String {
+    "fio's LBA zones follow one another from the first byte of the range to its last, in whole \
+     percent of space and of I/Os, none without I/Os; use the engine uring"
+        .into()
+}
+
+/// The bytes of random I/Os: fio counts positions from the first of them.
+fn random_place(stimulus: &Stimulus, used: &[&IoStream]) -> Result<Placing, String> {
+    if used.iter().any(|stream| zones_of(stimulus, stream) != zones_of(stimulus, used[0])) {
+        return Err("fio has one set of LBA zones for all I/Os, these streams have several; use \
+                    the engine uring"
+            .into());
+    }
+    let (start, end) = (stimulus.active_range.start.0, stimulus.active_range.end().0);
+    let zoned = !zones_of(stimulus, used[0]).is_empty();
+    let first = start.next_multiple_of(used[0].alignment().0);
+    let same = used.iter().all(|stream| stream.alignment() == used[0].alignment());
+    if used.iter().all(|stream| start.is_multiple_of(stream.alignment().0)) {
+        return Ok(Placing::Random { offset: start, length: end - start });
+    }
+    if !same || zoned || first >= end {
+        return Err(format!(
+            "fio aligns I/Os from the beginning of the range, byte {start}, which is no multiple \
+             of their alignment; choose a range that is"
+        ));
+    }
+    Ok(Placing::Random { offset: first, length: end - first })
+}
+
+fn sequential_place(
+    stimulus: &Stimulus,
+    used: &[&IoStream],
+    start: &Start,
+) -> Result<Placing, String> {
+    let [stream] = used else {
+        return Err("fio keeps a place for reads and one for writes and begins both anew when one \
+                    reaches the end of the range; use the engine uring for sequential mixes"
+            .into());
+    };
+    if stimulus.demand.threads > 1 {
+        return Err("every thread of fio goes through the range by itself, they do not share a \
+                    place; use one thread, or the engine uring"
+            .into());
+    }
+    let (size, alignment) = (stream.size.0, stream.alignment().0);
+    if !stream.zones.is_empty() || !size.is_multiple_of(alignment) {
+        return Err(format!(
+            "'{stream}': fio goes through the whole range without leaving gaps; use the engine \
+             uring"
+        ));
+    }
+    let first = stimulus.active_range.start.0.next_multiple_of(alignment);
+    let end = stimulus.active_range.end().0;
+    if first.checked_add(size).is_none_or(|behind| behind > end) {
+        return Err(format!("'{stream}' has no room in the active range"));
+    }
+    let key = stream.cursor_key().unwrap_or_default();
+    let begin = start
+        .cursors
+        .get(&key)
+        .and_then(|cursor| cursor.0.checked_next_multiple_of(alignment))
+        .filter(|cursor| (first..=end - size).contains(cursor))
+        .unwrap_or(first);
+    Ok(Placing::Sequential { key, first, end, size, begin })
+}
+
+/// The load's limit in I/Os, those that were done taken off.
+fn count_limit(
+    stimulus: &Stimulus,
+    used: &[&IoStream],
+    start: &Start,
+) -> Result<Option<u64>, String> {
+    let until = stimulus.until;
+    if until.bytes.is_none() && until.ios.is_none() {
+        return Ok(None);
+    }
+    if stimulus.demand.threads > 1 {
+        return Err("fio gives every job a limit of its own, the threads do not share one: use \
+                    one thread, a limit in time, or the engine uring"
+            .into());
+    }
+    let mut limit = until.ios.map(|ios| ios.saturating_sub(start.done.ios));
+    if let Some(bytes) = until.bytes {
+        let size = used[0].size.0;
+        let exact = used.iter().all(|stream| stream.size.0 == size) && bytes.0.is_multiple_of(size);
+        if !exact {
+            return Err(format!(
+                "fio ends with the last whole I/O: {} B are no whole number of one transfer size; \
+                 give the limit in time or I/Os, or use the engine uring",
+                bytes.0
+            ));
+        }
+        let left = bytes.0.saturating_sub(start.done.bytes.0).div_ceil(size);
+        limit = Some(limit.map_or(left, |ios| ios.min(left)));
+    }
+    Ok(limit)
+}

@@ -1,0 +1,399 @@
+//! The same stimuli through fio 3.x, for a second opinion.
+//!
+//! A step becomes a job file ([`expression`]), fio applies it to the armed
+//! target's own handle ([`process`]), and its json+ output becomes the
+//! measurement ([`answer`], [`counts`], [`running`]). Job files and answers are
+//! kept. What fio cannot express exactly is refused beforehand; docs/fio.md
+//! says what that is, and what its numbers mean.
+
+mod answer;
+mod counts;
+mod expression;
+mod process;
+mod running;
+
+use crate::uring::{
+    Backend, preferred_backend, raise_locked_memory_limit, transfer_memory_limit,
+};
+use crate::{Engine, OnTarget, Start, Stop};
+use expression::{Expression, Ground};
+use process::{Process, ending};
+use running::{Means, Running};
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use steadfast_domain::measurement::Interval;
+use steadfast_domain::{Bytes, Caveat, CaveatKind, Halt, Load, Measurement, Step, Stimulus};
+use steadfast_host::Target;
+
+/// The oldest fio 3.x whose options and answers these are.
+const OLDEST: (u32, u32) = (3, 20);
+
+/// A load that is ended waits this long for its outstanding I/Os.
+const END_PATIENCE: Duration = Duration::from_secs(60);
+
+/// A load that failed or was stopped is waited for this long.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// The name of the caveats that quote fio.
+pub const FIO_SAID: &str = "fio-said";
+
+/// Lines of fio that are quoted in caveats, at most.
+const QUOTES_LIMIT: usize = 10;
+
+/// How a [`Fio`] behaves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FioOptions {
+    /// The program: a name to be found on the path, or a path.
+    pub program: PathBuf,
+    /// Where job files and answers are kept; made when the first step begins.
+    /// For this engine alone.
+    pub directory: PathBuf,
+    /// fio's own engine (`io_uring` or `libaio`). Where absent, the kernel
+    /// interface that [`crate::uring::Uring`] would use on this target.
+    pub interface: Option<Interface>,
+    /// A step with more failed I/Os than this is void.
+    pub fault_limit: u64,
+}
+
+impl FioOptions {
+    /// The installed fio, keeping its files in `directory`.
+    pub fn in_directory(directory: impl Into<PathBuf>) -> Self {
+        FioOptions {
+            program: PathBuf::from("fio"),
+            directory: directory.into(),
+            interface: None,
+            fault_limit: 100,
+        }
+    }
+}
+
+/// Which of fio's own engines carries the I/Os.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interface {
+    /// `io_uring`, with registered buffers and files.
+    IoUring,
+    /// `libaio`.
+    Libaio,
+}
+
+impl Interface {
+    /// As fio names it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Interface::IoUring => "io_uring",
+            Interface::Libaio => "libaio",
+        }
+    }
+}
+
+/// Applies loads to an armed target through fio.
+pub struct Fio {
+    target: Target,
+    stop: Stop,
+    options: FioOptions,
+    interface: Interface,
+    /// `fio-3.33`.
+    version: String,
+    /// The number of the next job file; 0 before the directory was looked at.
+    number: u32,
+    running: Option<Running>,
+    stranded: Vec<Process>,
+    quoted: BTreeSet<String>,
+    caveats: Vec<Caveat>,
+}
+
+impl Fio {
+    /// Finds fio and what it can use here. Fails where it is missing, older
+    /// than 3.20, or has no fitting engine.
+    pub fn new(target: Target, stop: Stop, options: FioOptions) -> Result<Self, Halt> {
+        let version = version(&options.program).map_err(Halt::Refused)?;
+        // fio registers its buffers, which count as locked memory.
+        raise_locked_memory_limit();
+        let interface = match options.interface {
+            Some(interface) => interface,
+            None => match preferred_backend(&target).map_err(Halt::Refused)?.0 {
+                Backend::Uring => Interface::IoUring,
+                Backend::Aio | Backend::Threads => Interface::Libaio,
+            },
+        };
+        let known = ask(&options.program, "--enghelp").map_err(Halt::Refused)?;
+        if !known.lines().any(|line| line.trim() == interface.name()) {
+            return Err(Halt::Refused(format!(
+                "{version} was built without the engine {}; install Debian's package fio",
+                interface.name()
+            )));
+        }
+        Ok(Fio {
+            target,
+            stop,
+            options,
+            interface,
+            version,
+            number: 0,
+            running: None,
+            stranded: Vec::new(),
+            quoted: BTreeSet::new(),
+            caveats: Vec::new(),
+        })
+    }
+
+    /// What fio calls itself: `fio-3.33`.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// fio's own engine that is in use.
+    pub fn interface(&self) -> Interface {
+        self.interface
+    }
+
+    fn path(&self) -> &str {
+        &self.target.device().path
+    }
+
+    fn ground(&self) -> Ground<'_> {
+        Ground {
+            path: self.path(),
+            length: self.target.length(),
+            writable: self.target.is_writable(),
+            sector: u64::from(self.target.offset_alignment()).max(512),
+            direct: self.target.is_direct(),
+            io_engine: self.interface.name(),
+        }
+    }
+
+    fn refuse_stimulus(&self, stimulus: &Stimulus) -> Option<String> {
+        Expression::refusal(stimulus, &self.ground()).or_else(|| refuse_memory(stimulus))
+    }
+
+    /// Makes the directory, and numbers job files on from those in it.
+    fn prepare(&mut self) -> io::Result<()> {
+        if self.number > 0 {
+            return Ok(());
+        }
+        fs::create_dir_all(&self.options.directory)?;
+        // fio is told the path, and may look at it from elsewhere.
+        self.options.directory = self.options.directory.canonicalize()?;
+        let mut last = 0;
+        for entry in fs::read_dir(&self.options.directory)? {
+            let name = entry?.file_name().to_string_lossy().into_owned();
+            let number = name.split('-').next().and_then(|number| number.parse().ok());
+            last = last.max(number.unwrap_or(0));
+        }
+        self.number = last + 1;
+        Ok(())
+    }
+
+    fn refuse_stranded(&mut self) -> Result<(), Halt> {
+        self.stranded.retain_mut(|process| !process.is_over(Duration::ZERO));
+        if self.stranded.is_empty() {
+            return Ok(());
+        }
+        Err(Halt::DeviceGone {
+            device: self.path().to_owned(),
+            why: "I/Os of an earlier fio have not come back".to_owned(),
+        })
+    }
+
+    /// Turns what fio said into caveats, each line once.
+    fn quote(&mut self, step: &Step, lines: &[String]) {
+        for line in lines {
+            if self.quoted.len() >= QUOTES_LIMIT || !self.quoted.insert(line.clone()) {
+                continue;
+            }
+            let text = format!("{}, said in {}: \"{line}\".", self.version, step.place);
+            let remedy = "Read the .txt files beside fio's job files.";
+            self.caveats.push(Caveat::new(CaveatKind::Remark, FIO_SAID, text, remedy));
+        }
+    }
+
+    /// The load that the step goes on with, or a new one.
+    fn load_for(
+        &mut self,
+        step: &Step,
+        stimulus: &Stimulus,
+        start: &Start,
+    ) -> Result<Running, Halt> {
+        match self.running.take() {
+            Some(running) if step.continues && running.stimulus() == stimulus => {
+                return Ok(running);
+            }
+            Some(running) if step.continues => {
+                self.stranded.extend(running.end(PATIENCE));
+                return Err(Halt::Refused(format!(
+                    "{}: the step continues a load that is not the one that runs",
+                    step.place
+                )));
+            }
+            other => self.running = other,
+        }
+        self.end_load();
+        self.refuse_stranded()?;
+        self.prepare().map_err(|error| {
+            Halt::Ledger(format!("{}: {error}", self.options.directory.display()))
+        })?;
+        let expression =
+            Expression::new(stimulus, start, &self.ground()).map_err(Halt::Refused)?;
+        Running::new(stimulus, expression, step, &mut self.means().0)
+    }
+
+    /// What a load needs, and what it leaves.
+    fn means(&mut self) -> (Means<'_>, &mut Vec<Process>) {
+        let means = Means {
+            program: &self.options.program,
+            directory: &self.options.directory,
+            target: &self.target,
+            fault_limit: self.options.fault_limit,
+            stop: &self.stop,
+            number: &mut self.number,
+        };
+        (means, &mut self.stranded)
+    }
+}
+
+impl Engine for Fio {
+    fn describe(&self) -> String {
+        let mut parts = vec![format!("{}, {}", self.version, self.interface.name())];
+        if !self.target.is_direct() {
+            parts.push("through the page cache (no O_DIRECT here)".to_owned());
+        }
+        if !self.quoted.is_empty() {
+            parts.push(format!(
+                "it said: {}",
+                self.quoted.iter().map(|line| format!("\"{line}\"")).collect::<Vec<_>>().join(", ")
+            ));
+        }
+        format!("fio: {}", parts.join("; "))
+    }
+
+    fn refuse(&self, step: &Step) -> Option<String> {
+        match &step.load {
+            Load::Stimulus(stimulus) => self.refuse_stimulus(stimulus),
+            Load::Script(script) => Some(format!(
+                "script '{}': fio is not given scripts, it applies stimuli",
+                script.name
+            )),
+        }
+    }
+
+    fn apply(
+        &mut self,
+        step: &Step,
+        start: &Start,
+        watch: &mut dyn FnMut(&Interval),
+    ) -> Result<Measurement, Halt> {
+        if let Some(why) = self.refuse(step) {
+            return Err(Halt::Refused(why));
+        }
+        let Some(stimulus) = step.load.stimulus() else {
+            return Err(Halt::Refused("only a stimulus can be applied".to_owned()));
+        };
+        let mut running = self.load_for(step, stimulus, start)?;
+        let (mut means, stranded) = self.means();
+        let result = running.measure(step, &mut means, watch);
+        let text = running.text.clone();
+        match &result {
+            Ok(measurement) if !measurement.complete => self.running = Some(running),
+            _ => stranded.extend(running.end(PATIENCE)),
+        }
+        self.quote(step, &text);
+        result
+    }
+
+    fn end_load(&mut self) {
+        if let Some(running) = self.running.take() {
+            self.stranded.extend(running.end(END_PATIENCE));
+        }
+    }
+}
+
+impl OnTarget for Fio {
+    fn target(&self) -> &Target {
+        &self.target
+    }
+    fn target_mut(&mut self) -> &mut Target {
+        self.end_load();
+        &mut self.target
+    }
+    fn take_caveats(&mut self) -> Vec<Caveat> {
+        std::mem::take(&mut self.caveats)
+    }
+}
+
+impl Drop for Fio {
+    fn drop(&mut self) {
+        if let Some(running) = self.running.take() {
+            drop(running.end(PATIENCE));
+        }
+    }
+}
+
+/// fio has a buffer for every outstanding I/O.
+fn refuse_memory(stimulus: &Stimulus) -> Option<String> {
+    let largest = stimulus.streams.iter().map(|stream| stream.size.0).max().unwrap_or(0);
+    let wanted = stimulus.demand.outstanding().saturating_mul(largest);
+    let limit = transfer_memory_limit();
+    (wanted > limit).then(|| {
+        format!(
+            "demand {} with transfers of this size needs {} of memory; this host can give {}: \
+             lower the threads, the queue depth or the transfer size",
+            stimulus.demand,
+            Bytes(wanted),
+            Bytes(limit)
+        )
+    })
+}
+
+/// What fio calls itself, where it is one that this engine knows.
+fn version(program: &Path) -> Result<String, String> {
+    let said = ask(program, "--version")?;
+    let name = said.trim();
+    let number = |text: &str| -> Option<u32> {
+        text.split(|c: char| !c.is_ascii_digit()).next().and_then(|digits| digits.parse().ok())
+    };
+    let parts = name.strip_prefix("fio-").and_then(|rest| {
+        let (major, minor) = rest.split_once('.')?;
+        Some((number(major)?, number(minor)?))
+    });
+    match parts {
+        Some(found) if found.0 == OLDEST.0 && found >= OLDEST => Ok(name.to_owned()),
+        Some(_) => Err(format!(
+            "{name} is not a version that is known here: {}.{} or a later 3.x is needed",
+            OLDEST.0, OLDEST.1
+        )),
+        None => Err(format!("'{}' is not fio: it calls itself '{name}'", program.display())),
+    }
+}
+
+/// One question that fio answers without touching anything.
+fn ask(program: &Path, question: &str) -> Result<String, String> {
+    let output = Command::new(program)
+        .arg(question)
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => format!(
+                "'{}' is not installed or may not be run; install the package fio",
+                program.display()
+            ),
+            _ => format!("'{}' cannot be run: {error}", program.display()),
+        })?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!(
+            "'{} {question}' {}: {}",
+            program.display(),
+            ending(output.status),
+            said.lines().next().unwrap_or("it said nothing")
+        ));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests;

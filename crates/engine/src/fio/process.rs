@@ -1,0 +1,260 @@
+//! fio as a process: begun with nothing but our handle, asked for its counts,
+//! ended with us.
+
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// fio looks for a file of this name in `TMPDIR`, ten times in a tenth of a
+/// second; it removes the file and answers.
+const REQUEST: &str = "fio-dump-status";
+
+/// How often a process that should end is looked at.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// What fio said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Said {
+    /// A JSON object.
+    Answer(String),
+    /// The beginning of one, and then nothing more.
+    Torn(String),
+    /// A line of text, with the stream that it came from.
+    Text(String),
+}
+
+/// What came out of waiting for fio.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Heard {
+    Said(Said),
+    /// Nothing within the time.
+    Nothing,
+    /// It has closed its output.
+    Closed,
+}
+
+/// A fio that runs.
+#[derive(Debug)]
+pub(super) struct Process {
+    child: Child,
+    said: Receiver<Said>,
+    request: PathBuf,
+}
+
+/// What a call of fio needs.
+pub(super) struct Call<'c> {
+    pub program: &'c Path,
+    pub job_file: &'c Path,
+    /// Where it looks for requests; nobody else's.
+    pub directory: &'c Path,
+    pub target: BorrowedFd<'c>,
+    pub writable: bool,
+}
+
+impl Process {
+    /// Begins fio with a job file. The target's handle keeps its number, the
+    /// process dies with the thread that began it, and Ctrl-C reaches only us.
+    pub(super) fn begin(call: &Call<'_>) -> io::Result<Process> {
+        let request = call.directory.join(REQUEST);
+        // A request that a dead fio never answered.
+        let _ = fs::remove_file(&request);
+        let mut command = Command::new(call.program);
+        command.args(["--output-format=json+", "--eta=never"]);
+        if !call.writable {
+            command.arg("--readonly");
+        }
+        command
+            .arg(call.job_file)
+            .env("LC_ALL", "C")
+            .env("TMPDIR", call.directory)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0);
+        let target = call.target.as_raw_fd();
+        // SAFETY: between fork and exec only system calls are made, on plain
+        // integers.
+        unsafe {
+            command.pre_exec(move || {
+                if libc::fcntl(target, libc::F_SETFD, 0) == -1
+                    || libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) == -1
+                {
+                    return Err(io::Error::last_os_error());
+                }
+                Ok(())
+            });
+        }
+        let mut child = command.spawn()?;
+        let (sender, said) = channel();
+        if let Some(pipe) = child.stdout.take() {
+            let sender = sender.clone();
+            std::thread::spawn(move || pass_answers(pipe, &sender));
+        }
+        if let Some(pipe) = child.stderr.take() {
+            std::thread::spawn(move || pass_text(pipe, &sender));
+        }
+        Ok(Process { child, said, request })
+    }
+
+    /// Asks for the counts so far, unless a request is still open.
+    pub(super) fn ask(&self) -> io::Result<()> {
+        fs::File::create(&self.request).map(drop)
+    }
+
+    /// Whether a request has not been answered.
+    pub(super) fn is_asked(&self) -> bool {
+        self.request.exists()
+    }
+
+    /// Waits for what it says next.
+    pub(super) fn hear(&self, wait: Duration) -> Heard {
+        match self.said.recv_timeout(wait) {
+            Ok(said) => Heard::Said(said),
+            Err(RecvTimeoutError::Timeout) => Heard::Nothing,
+            Err(RecvTimeoutError::Disconnected) => Heard::Closed,
+        }
+    }
+
+    /// How it ended, once it has closed its output; `None` where it does not
+    /// end within this time.
+    pub(super) fn ended(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                let _ = fs::remove_file(&self.request);
+                return Ok(Some(status));
+            }
+            if begun.elapsed() > patience {
+                return Ok(None);
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Ends it: asks it to, waits for its outstanding I/Os, then kills it.
+    /// Returns it where it hangs in the kernel even so.
+    pub(super) fn end(mut self, patience: Duration) -> Option<Process> {
+        self.signal(libc::SIGTERM);
+        // What it still says must be taken, or it could not end.
+        let begun = Instant::now();
+        while begun.elapsed() < patience && self.hear(LOOK) != Heard::Closed {}
+        let left = patience.saturating_sub(begun.elapsed());
+        if !self.is_over(left) {
+            self.signal(libc::SIGKILL);
+            if !self.is_over(patience) {
+                return Some(self);
+            }
+        }
+        None
+    }
+
+    /// Whether it has ended, after waiting for it that long.
+    pub(super) fn is_over(&mut self, patience: Duration) -> bool {
+        !matches!(self.ended(patience), Ok(None))
+    }
+
+    fn signal(&self, signal: i32) {
+        let Ok(id) = i32::try_from(self.child.id()) else { return };
+        // SAFETY: the child has not been waited for, so the number is its own.
+        unsafe { libc::kill(id, signal) };
+    }
+}
+
+/// How a process ended, in words.
+pub(super) fn ending(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("ended with status {code}"),
+        (None, Some(signal)) => format!("was ended by signal {signal}"),
+        (None, None) => "ended".to_owned(),
+    }
+}
+
+/// Takes standard output apart: fio's objects begin with a line that ends in
+/// `{` and end with a line that is `}`; whatever stands outside is text.
+fn pass_answers(pipe: impl Read, sender: &Sender<Said>) {
+    let mut answer: Option<String> = None;
+    for line in lines(pipe) {
+        let said = match &mut answer {
+            Some(open) => {
+                open.push_str(&line);
+                open.push('\n');
+                (line == "}").then(|| Said::Answer(answer.take().unwrap_or_default()))
+            }
+            None if line.ends_with('{') => {
+                answer = Some("{\n".to_owned());
+                let before = line.trim_end_matches('{').trim();
+                (!before.is_empty()).then(|| Said::Text(format!("stdout: {before}")))
+            }
+            None => (!line.trim().is_empty()).then(|| Said::Text(format!("stdout: {line}"))),
+        };
+        if said.is_some_and(|said| sender.send(said).is_err()) {
+            return;
+        }
+    }
+    if let Some(torn) = answer {
+        let _ = sender.send(Said::Torn(torn));
+    }
+}
+
+fn pass_text(pipe: impl Read, sender: &Sender<Said>) {
+    for line in lines(pipe).filter(|line| !line.trim().is_empty()) {
+        if sender.send(Said::Text(format!("stderr: {line}"))).is_err() {
+            return;
+        }
+    }
+}
+
+/// Lines, whatever bytes they hold, without their ends.
+fn lines(pipe: impl Read) -> impl Iterator<Item = String> {
+    let mut reader = BufReader::new(pipe);
+    std::iter::from_fn(move || {
+        let mut line = Vec::new();
+        match reader.read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => None,
+            Ok(_) => Some(String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']).to_owned()),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(output: &str) -> Vec<Said> {
+        let (sender, receiver) = channel();
+        pass_answers(output.as_bytes(), &sender);
+        drop(sender);
+        receiver.iter().collect()
+    }
+
+    #[test]
+    fn answers_and_text_are_told_apart() {
+        let output = "fio: a remark\n{\n  \"a\" : {\n  }\n}\n\n{\n  \"b\" : 1\n}\nbye\n";
+        assert_eq!(
+            said(output),
+            [
+                Said::Text("stdout: fio: a remark".into()),
+                Said::Answer("{\n  \"a\" : {\n  }\n}\n".into()),
+                Said::Answer("{\n  \"b\" : 1\n}\n".into()),
+                Said::Text("stdout: bye".into()),
+            ]
+        );
+    }
+
+    #[test]
+    fn text_without_a_line_end_does_not_hide_an_answer() {
+        let expected = [Said::Text("stdout: hm".into()), Said::Answer("{\n}\n".into())];
+        assert_eq!(said("hm {\n}\n"), expected);
+    }
+
+    #[test]
+    fn an_answer_that_breaks_off_is_torn() {
+        assert_eq!(said("{\n  \"a\" : 1"), [Said::Torn("{\n  \"a\" : 1\n".into())]);
+        assert_eq!(said(""), []);
+    }
+}

@@ -1,0 +1,568 @@
+//! A load that fio carries: one call after the other where it needs several,
+//! and the accounting of the steps that cut it into pieces.
+//!
+//! fio counts from the beginning of a call and never forgets. Seconds, ramps
+//! and cuts are differences between its answers, which it gives when asked
+//! while the load runs on.
+
+use super::answer::{self, Answer, DIRECTIONS};
+use super::counts::Counts;
+use super::expression::{Expression, Part};
+use super::process::{Call, Heard, Process, Said, ending};
+use crate::Stop;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use steadfast_domain::measurement::{CpuTime, Interval, StreamTally, Unmeasured};
+use steadfast_domain::{Bytes, Halt, Measurement, Nanos, Op, Step, Stimulus, Tally};
+use steadfast_host::Target;
+
+/// How often a waiting accountant looks whether it was asked to stop.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// The first answer is asked for after this, and again as long as nothing has
+/// been measured: fio takes about a quarter of a second to begin.
+const FIRST: Duration = Duration::from_millis(300);
+
+/// fio counts time in milliseconds: an answer this early is in time.
+const EARLY: Nanos = Nanos::from_millis(2);
+
+/// An interval is not closed so shortly before the end of a call, when fio is
+/// about to give its last answer anyway.
+const SLACK: Nanos = Nanos::from_millis(200);
+
+/// A shorter interval is a partial one.
+const WHOLE: Nanos = Nanos::from_millis(950);
+
+/// A call that ends so much before its time has failed.
+const SHORT: Nanos = Nanos::from_millis(50);
+
+/// fio is given this long beyond its time, then the load is called off.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Lines of text that are kept of a load.
+const TEXT_LIMIT: usize = 200;
+
+/// Everything that a call of fio needs of its engine.
+pub(super) struct Means<'e> {
+    pub program: &'e Path,
+    /// The absolute path of the directory that keeps jobs and answers.
+    pub directory: &'e Path,
+    pub target: &'e Target,
+    pub fault_limit: u64,
+    pub stop: &'e Stop,
+    /// The number of the next job file.
+    pub number: &'e mut u32,
+}
+
+/// A load whose fio runs.
+pub(super) struct Running {
+    stimulus: Stimulus,
+    expression: Expression,
+    process: Option<Process>,
+    part: Part,
+    name: String,
+    /// What finished calls did.
+    before_call: Counts,
+    /// The last answer, on top of that.
+    latest: Counts,
+    /// Its text.
+    answer: String,
+    /// When it came, and when the call began.
+    at: Instant,
+    called: Instant,
+    /// Whether the call has begun to count.
+    is_under_way: bool,
+    /// Where the current step's measurement began.
+    begin: Counts,
+    begin_unix_ms: u64,
+    /// The unmeasured time that is still to pass.
+    ramp: Nanos,
+    unmeasured: Vec<Unmeasured>,
+    /// What fio said besides its answers.
+    pub text: Vec<String>,
+    sizes: [Option<u64>; 2],
+}
+
+/// One step's accounting.
+struct Meter {
+    intervals: Vec<Interval>,
+    /// Counts at the end of the last interval.
+    closed: Counts,
+}
+
+/// What has happened.
+enum Turn {
+    /// Nothing that matters.
+    Waiting,
+    /// A call of fio has ended.
+    CallOver,
+    /// New counts.
+    Counted,
+}
+
+impl Running {
+    pub(super) fn new(
+        stimulus: &Stimulus,
+        expression: Expression,
+        step: &Step,
+        means: &mut Means<'_>,
+    ) -> Result<Running, Halt> {
+        let mut sizes = [None, None];
+        for (op, size) in expression.ops.iter().zip(&expression.sizes) {
+            sizes[usize::from(*op == Op::Write)] = *size;
+        }
+        let now = Instant::now();
+        let mut running = Running {
+            stimulus: stimulus.clone(),
+            part: Part { offset: 0, length: 0, ios: None, time: None },
+            expression,
+            process: None,
+            name: String::new(),
+            before_call: Counts::default(),
+            latest: Counts::default(),
+            answer: String::new(),
+            at: now,
+            called: now,
+            is_under_way: false,
+            begin: Counts::default(),
+            begin_unix_ms: unix_ms(),
+            ramp: stimulus.ramp,
+            unmeasured: Vec::new(),
+            text: Vec::new(),
+            sizes,
+        };
+        running.call_next(step, means)?;
+        Ok(running)
+    }
+
+    pub(super) fn stimulus(&self) -> &Stimulus {
+        &self.stimulus
+    }
+
+    /// Begins the next call of fio; `false` where the load is complete.
+    fn call_next(&mut self, step: &Step, means: &mut Means<'_>) -> Result<bool, Halt> {
+        let done = &self.latest;
+        let Some(part) = self.expression.next_part(done.elapsed, done.ios()) else {
+            return Ok(false);
+        };
+        self.name = format!("{:04}-{}", means.number, slug(step));
+        *means.number += 1;
+        let job_file = means.directory.join(format!("{}.fio", self.name));
+        let target = means.target.fd();
+        let filename = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&target));
+        let text = self.expression.job_file(&part, &filename, &step.place.to_string());
+        write(&job_file, &text)?;
+        let process = Process::begin(&Call {
+            program: means.program,
+            job_file: &job_file,
+            directory: means.directory,
+            target,
+            writable: means.target.is_writable(),
+        })
+        .map_err(|error| Halt::Refused(format!("fio cannot be begun: {error}")))?;
+        self.process = Some(process);
+        self.part = part;
+        self.called = Instant::now();
+        self.is_under_way = false;
+        self.answer.clear();
+        self.before_call = self.latest.clone();
+        Ok(true)
+    }
+
+    /// Applies a step: until the load is complete or the step is cut.
+    pub(super) fn measure(
+        &mut self,
+        step: &Step,
+        means: &mut Means<'_>,
+        watch: &mut dyn FnMut(&Interval),
+    ) -> Result<Measurement, Halt> {
+        let mut meter = Meter { intervals: Vec::new(), closed: self.begin.clone() };
+        let complete = loop {
+            match self.turn(step, means)? {
+                Turn::Waiting => self.ask_in_time(step)?,
+                Turn::Counted => {
+                    self.pass_ramp(&mut meter, step, means)?;
+                    if self.is_cut(step) {
+                        break false;
+                    }
+                    if self.elapsed() + EARLY >= meter.boundary(&self.begin) && !self.ends_soon() {
+                        watch(meter.close(&self.latest, &self.begin));
+                    }
+                }
+                Turn::CallOver => {
+                    self.pass_ramp(&mut meter, step, means)?;
+                    if !self.call_next(step, means)? {
+                        break true;
+                    }
+                }
+            }
+        };
+        if self.latest != meter.closed {
+            watch(meter.close(&self.latest, &self.begin));
+        }
+        self.keep(step, means)?;
+        Ok(self.conclude(meter, complete))
+    }
+
+    /// Waits for what happens next.
+    fn turn(&mut self, step: &Step, means: &mut Means<'_>) -> Result<Turn, Halt> {
+        if means.stop.is_requested() {
+            return Err(Halt::Stopped);
+        }
+        self.check_patience(step)?;
+        let Some(process) = &self.process else { return Ok(Turn::CallOver) };
+        match process.hear(self.time_to_look(step)) {
+            Heard::Nothing => Ok(Turn::Waiting),
+            Heard::Said(Said::Text(line)) => {
+                if self.text.len() < TEXT_LIMIT {
+                    self.text.push(line);
+                }
+                Ok(Turn::Waiting)
+            }
+            Heard::Said(Said::Torn(text)) => {
+                self.answer = text;
+                self.keep(step, means)?;
+                Ok(Turn::Waiting)
+            }
+            Heard::Said(Said::Answer(text)) => {
+                self.answer = text;
+                self.take_answer(step, means)?;
+                Ok(Turn::Counted)
+            }
+            Heard::Closed => {
+                self.finish_call(step, means)?;
+                Ok(Turn::CallOver)
+            }
+        }
+    }
+
+    /// Reads the last answer into the counts.
+    fn take_answer(&mut self, step: &Step, means: &mut Means<'_>) -> Result<Answer, Halt> {
+        let answer = match answer::read(&self.answer, self.expression.sections) {
+            Ok(answer) => answer,
+            Err(why) => return Err(self.unreadable(&why, step, means)),
+        };
+        let counts = Counts::of(&answer, &self.before_call);
+        if counts.ios() > self.before_call.ios() {
+            self.is_under_way = true;
+        }
+        self.at = Instant::now();
+        if self.begin.elapsed == Nanos::ZERO && self.latest.elapsed == Nanos::ZERO {
+            self.begin_unix_ms = unix_ms().saturating_sub(counts.elapsed.0 / 1_000_000);
+        }
+        self.latest = counts;
+        let faults = self.latest.since(&self.begin).faults;
+        if faults > means.fault_limit {
+            return Err(self.faults(faults, step, means));
+        }
+        Ok(answer)
+    }
+
+    /// Looks at how a call ended, and at its last answer.
+    fn finish_call(&mut self, step: &Step, means: &mut Means<'_>) -> Result<(), Halt> {
+        let Some(mut process) = self.process.take() else { return Ok(()) };
+        let status = process.ended(PATIENCE).map_err(|error| lost(&error))?;
+        let Some(status) = status else {
+            process.end(LOOK);
+            return Err(self.failed("closed its output and did not end", step, means));
+        };
+        let how = ending(status);
+        if status.code().is_none() {
+            return Err(self.failed(&how, step, means));
+        }
+        if self.answer.is_empty() || !self.answer.ends_with("\n}\n") {
+            return Err(self.failed(&format!("{how} without an answer"), step, means));
+        }
+        let answer = self.take_answer(step, means)?;
+        if let Some(section) = answer.sections.iter().find(|s| s.error != 0)
+            && !status.success()
+        {
+            self.latest.first_error = section.error;
+            let count = self.latest.since(&self.begin).faults.max(1);
+            return Err(self.faults(count, step, means));
+        }
+        if !status.success() {
+            return Err(self.failed(&how, step, means));
+        }
+        if let Err(why) = answer::check_final(&answer, &self.sizes) {
+            return Err(self.unreadable(&why, step, means));
+        }
+        self.check_length(step, means)?;
+        self.keep(step, means)
+    }
+
+    /// A call that did less than it was asked to has failed, whatever it says.
+    fn check_length(&mut self, step: &Step, means: &mut Means<'_>) -> Result<(), Halt> {
+        let ran = self.latest.elapsed.saturating_sub(self.before_call.elapsed);
+        let ios = self.latest.ios() - self.before_call.ios() + self.latest.faults;
+        let in_time = self.part.time.is_some_and(|time| ran + SHORT >= time);
+        let in_full = self.part.ios.is_some_and(|limit| ios >= limit);
+        if ios > 0 && (in_time || in_full) {
+            return Ok(());
+        }
+        let asked = match (self.part.time, self.part.ios) {
+            (Some(time), _) => time.to_string(),
+            (None, ios) => format!("{} I/Os", ios.unwrap_or_default()),
+        };
+        Err(self.failed(&format!("ended after {ran} and {ios} I/Os of {asked}"), step, means))
+    }
+
+    /// Asks for counts when an interval, the ramp or the step should end.
+    fn ask_in_time(&mut self, step: &Step) -> Result<(), Halt> {
+        let Some(process) = &self.process else { return Ok(()) };
+        if process.is_asked() || Instant::now() < self.ask_at(step) {
+            return Ok(());
+        }
+        process.ask().map_err(|error| {
+            Halt::Ledger(format!("a request to fio cannot be made in its directory: {error}"))
+        })
+    }
+
+    /// When to ask for the next answer.
+    fn ask_at(&self, step: &Step) -> Instant {
+        if !self.is_under_way {
+            return self.at.max(self.called) + FIRST;
+        }
+        let mut next = self.next_boundary();
+        if self.ramp > Nanos::ZERO {
+            next = next.min(self.begin.elapsed + self.ramp);
+        } else if let Some(cut) = step.cut {
+            next = next.min(self.begin.elapsed + cut);
+        }
+        if self.call_ends().is_some_and(|end| next + SLACK > end) {
+            return self.at + PATIENCE;
+        }
+        self.at + next.saturating_sub(self.latest.elapsed).to_duration()
+    }
+
+    /// The end of the current second of the step, on the load's clock.
+    fn next_boundary(&self) -> Nanos {
+        let passed = self.elapsed() + EARLY;
+        self.begin.elapsed + Nanos((passed.0 / Nanos::SECOND.0 + 1) * Nanos::SECOND.0)
+    }
+
+    /// When the current call ends by its time, on the load's clock.
+    fn call_ends(&self) -> Option<Nanos> {
+        self.part.time.map(|time| self.before_call.elapsed + time)
+    }
+
+    fn ends_soon(&self) -> bool {
+        self.call_ends().is_some_and(|end| self.latest.elapsed + SLACK > end)
+    }
+
+    /// Measured time of the step.
+    fn elapsed(&self) -> Nanos {
+        self.latest.elapsed.saturating_sub(self.begin.elapsed)
+    }
+
+    fn is_cut(&self, step: &Step) -> bool {
+        let running = self.process.is_some() && self.ramp == Nanos::ZERO;
+        running && step.cut.is_some_and(|cut| self.elapsed() + EARLY >= cut)
+    }
+
+    fn time_to_look(&self, step: &Step) -> Duration {
+        let left = self.ask_at(step).saturating_duration_since(Instant::now());
+        left.clamp(Duration::from_millis(1), LOOK)
+    }
+
+    /// Once the ramp is over, what it did is set aside.
+    fn pass_ramp(
+        &mut self,
+        meter: &mut Meter,
+        step: &Step,
+        means: &Means<'_>,
+    ) -> Result<(), Halt> {
+        if self.ramp == Nanos::ZERO || self.elapsed() + EARLY < self.ramp {
+            return Ok(());
+        }
+        self.keep_as("ramp.json", step, means)?;
+        self.begin_unix_ms += self.elapsed().0 / 1_000_000;
+        for op in &self.expression.ops {
+            let sum = self.latest.direction(*op);
+            self.unmeasured.push(Unmeasured { op: *op, ios: sum.ios, bytes: Bytes(sum.bytes) });
+        }
+        self.unmeasured.retain(|part| part.ios > 0);
+        self.ramp = Nanos::ZERO;
+        self.begin = self.latest.clone();
+        meter.closed = self.latest.clone();
+        Ok(())
+    }
+
+    /// Whether fio has overstayed its time.
+    fn check_patience(&mut self, step: &Step) -> Result<(), Halt> {
+        let Some(time) = self.part.time else { return Ok(()) };
+        if self.called.elapsed() < time.to_duration() + PATIENCE {
+            return Ok(());
+        }
+        Err(Halt::Refused(format!(
+            "{}: fio did not end {} s after its time; the device hangs, or fio does (see {}.fio)",
+            step.place,
+            PATIENCE.as_secs(),
+            self.name
+        )))
+    }
+
+    /// Makes the measurement, and this moment the next one's beginning.
+    fn conclude(&mut self, meter: Meter, complete: bool) -> Measurement {
+        let done = self.latest.since(&self.begin);
+        let cpu = done.threads.iter().fold(CpuTime { user: Nanos(0), system: Nanos(0) }, |sum, t| {
+            CpuTime { user: sum.user + Nanos(t.user), system: sum.system + Nanos(t.system) }
+        });
+        let mut measurement = Measurement {
+            began_unix_ms: self.begin_unix_ms,
+            elapsed: done.elapsed,
+            complete,
+            streams: self.stream_tallies(&done),
+            unmeasured: std::mem::take(&mut self.unmeasured),
+            intervals: meter.intervals,
+            cursors: self.expression.cursors(self.latest.ios()),
+            cpu: Some(cpu),
+            fault_count: done.faults,
+            ..Measurement::default()
+        };
+        measurement.sensed.busiest_thread = done.busiest();
+        self.begin_unix_ms += done.elapsed.0 / 1_000_000;
+        self.begin = self.latest.clone();
+        measurement
+    }
+
+    /// fio counts by direction: a stream that is alone in its direction has a
+    /// tally of its own; where any is not, there is one tally per direction.
+    fn stream_tallies(&self, done: &Counts) -> Vec<StreamTally> {
+        let streams = &self.stimulus.streams;
+        let in_direction = |op: Op| streams.iter().filter(move |stream| stream.op == op).count();
+        let tally = |op: Op| StreamTally { op, tally: done.direction(op).tally() };
+        if DIRECTIONS.iter().all(|(op, _)| in_direction(*op) <= 1) {
+            let of = |stream: &steadfast_domain::IoStream| match stream.weight {
+                0 => StreamTally { op: stream.op, tally: Tally::default() },
+                _ => tally(stream.op),
+            };
+            return streams.iter().map(of).collect();
+        }
+        self.expression.ops.iter().map(|op| tally(*op)).collect()
+    }
+
+    /// Keeps the answer that a step or a call ends with, and what fio said
+    /// besides.
+    fn keep(&self, step: &Step, means: &Means<'_>) -> Result<(), Halt> {
+        self.keep_as("json", step, means)?;
+        if self.text.is_empty() {
+            return Ok(());
+        }
+        write(&self.file("txt", step, means), &(self.text.join("\n") + "\n"))
+    }
+
+    fn keep_as(&self, ending: &str, step: &Step, means: &Means<'_>) -> Result<(), Halt> {
+        if self.answer.is_empty() {
+            return Ok(());
+        }
+        write(&self.file(ending, step, means), &self.answer)
+    }
+
+    /// A file beside the job file, with the number of the call and the place of
+    /// the step.
+    fn file(&self, ending: &str, step: &Step, means: &Means<'_>) -> PathBuf {
+        let number = self.name.split('-').next().unwrap_or_default();
+        means.directory.join(format!("{number}-{}.{ending}", slug(step)))
+    }
+
+    /// An answer that this program does not understand.
+    fn unreadable(&self, why: &str, step: &Step, means: &Means<'_>) -> Halt {
+        if let Err(halt) = self.keep(step, means) {
+            return halt;
+        }
+        Halt::Refused(format!(
+            "{}: fio's answer ({}) is not as expected: {why}. Nothing of it was used; use the \
+             engine uring, or another version of fio",
+            step.place,
+            self.file("json", step, means).display()
+        ))
+    }
+
+    /// A call that failed.
+    fn failed(&self, how: &str, step: &Step, means: &Means<'_>) -> Halt {
+        if let Err(halt) = self.keep(step, means) {
+            return halt;
+        }
+        let said = match self.text.first() {
+            Some(line) => format!("; it said '{}'", line.trim_start_matches("stderr: ")),
+            None => String::new(),
+        };
+        let path: PathBuf = means.directory.join(format!("{}.fio", self.name));
+        Halt::Refused(format!("{}: fio {how} ({}){said}", step.place, path.display()))
+    }
+
+    fn faults(&self, count: u64, step: &Step, means: &Means<'_>) -> Halt {
+        if let Err(halt) = self.keep(step, means) {
+            return halt;
+        }
+        let errno = self.latest.first_error;
+        let why = match errno {
+            0 => "transfer that moved fewer bytes than asked".to_owned(),
+            errno => io::Error::from_raw_os_error(errno).to_string(),
+        };
+        if matches!(errno, libc::ENODEV | libc::ENXIO) || means.target.has_vanished() {
+            return Halt::DeviceGone { device: means.target.device().path.clone(), why };
+        }
+        let place = self.text.iter().find(|line| line.contains("io_u error"));
+        let place = place.map_or("which fio does not place".to_owned(), Clone::clone);
+        Halt::Faults { place: step.place.to_string(), count, first: format!("{why} ({place})") }
+    }
+
+    /// Ends the load. Returns a fio that hangs.
+    pub(super) fn end(mut self, patience: Duration) -> Option<Process> {
+        self.process.take().and_then(|process| process.end(patience))
+    }
+}
+
+impl Meter {
+    /// Where the current interval should end, in the step's time.
+    fn boundary(&self, begin: &Counts) -> Nanos {
+        let closed = self.closed.elapsed.saturating_sub(begin.elapsed) + SLACK;
+        Nanos((closed.0 / Nanos::SECOND.0 + 1) * Nanos::SECOND.0)
+    }
+
+    fn close(&mut self, latest: &Counts, begin: &Counts) -> &Interval {
+        let part = latest.since(&self.closed);
+        let since = |counts: &Counts| counts.elapsed.saturating_sub(begin.elapsed);
+        let place = self.intervals.len();
+        self.intervals.push(Interval {
+            begin: since(&self.closed),
+            end: since(latest),
+            partial: part.elapsed < WHOLE,
+            tallies: part.interval_tallies(),
+        });
+        self.closed = latest.clone();
+        &self.intervals[place]
+    }
+}
+
+fn lost(error: &io::Error) -> Halt {
+    Halt::Refused(format!("fio cannot be waited for: {error}"))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Halt> {
+    fs::write(path, text).map_err(|error| Halt::Ledger(format!("{}: {error}", path.display())))
+}
+
+fn unix_ms() -> u64 {
+    let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// `rounds-1-3-rnd-4k-rw65`: a place as part of a file name.
+fn slug(step: &Step) -> String {
+    let place = &step.place;
+    let text = format!("{}-{}-{}-{}", place.phase, place.round, place.point, place.label);
+    let mut slug = String::new();
+    for c in text.to_lowercase().chars() {
+        let c = if c.is_ascii_alphanumeric() { c } else { '-' };
+        if !(c == '-' && slug.ends_with('-')) {
+            slug.push(c);
+        }
+    }
+    slug.truncate(80);
+    slug.trim_matches('-').to_owned()
+}

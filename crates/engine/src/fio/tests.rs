@@ -1,0 +1,472 @@
+//! Recorded answers of fio 3.33, answers spoilt by hand, and programs that only
+//! pretend to be fio.
+
+use super::answer::{self, Answer};
+use super::counts::Counts;
+use super::expression::{Expression, Ground};
+use super::*;
+use crate::Progress;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::stimulus::{ActiveRange, Cursor, DataPattern, Pace, Until, Zone};
+use steadfast_domain::{Demand, FineHistogram, IoStream, Nanos, Op, Order, Place};
+use steadfast_host::{Consent, Roots, arm, create_scratch, inspect};
+
+/// T2Q4 RND 4K RW65 on a loop device: an answer while it ran, and the last one.
+const RUNNING: &str = include_str!("answers/running-3.33.json");
+const MIXED: &str = include_str!("answers/mixed-3.33.json");
+/// Forty reads of which half lay behind the end of the device.
+const FAILED: &str = include_str!("answers/failed-3.33.json");
+
+const MIB: u64 = 1 << 20;
+
+fn stimulus(pattern: &str, demand: &str, until: Until) -> Stimulus {
+    Stimulus {
+        streams: pattern.parse::<AccessPattern>().unwrap().streams(),
+        zones: Vec::new(),
+        demand: demand.parse::<Demand>().unwrap(),
+        active_range: ActiveRange { start: Bytes(0), length: Bytes(64 * MIB) },
+        data_pattern: DataPattern::RandomUnique,
+        pace: Pace::Closed,
+        ramp: Nanos::ZERO,
+        until,
+        seed: 1,
+        verify: false,
+    }
+}
+
+fn ground() -> Ground<'static> {
+    Ground {
+        path: "/dev/x",
+        length: Bytes(64 * MIB),
+        writable: true,
+        sector: 512,
+        direct: true,
+        io_engine: "io_uring",
+    }
+}
+
+#[test]
+fn a_recorded_answer_is_read_as_it_stands() {
+    let answer = answer::read(MIXED, 2).unwrap();
+    answer::check_final(&answer, &[Some(4096), Some(4096)]).unwrap();
+    let counts = Counts::of(&answer, &Counts::default());
+    assert_eq!(counts.elapsed, Nanos::from_millis(1207));
+    let reads = counts.direction(Op::Read).tally();
+    assert_eq!((reads.ios, reads.bytes), (4468 + 4462, Bytes((4468 + 4462) * 4096)));
+    assert_eq!(reads.response_max, Nanos(36_269_098));
+    let mean = (4468.0 * 732_938.303715 + 4462.0 * 752_723.261318) / 8930.0;
+    assert!((reads.response_mean().unwrap().0 as f64 - mean).abs() < 2.0);
+    let writes = counts.direction(Op::Write).tally();
+    assert_eq!((writes.ios, writes.histogram.total()), (2397 + 2452, 2397 + 2452));
+    assert_eq!(writes.response_max, Nanos(36_198_751));
+    // 1.907131 % of 1206 ms.
+    assert_eq!(counts.threads.len(), 2);
+    assert_eq!((counts.threads[0].user, counts.threads[0].system), (23_000_000, 0));
+    assert!((counts.busiest().unwrap() - 0.0191).abs() < 0.0001);
+}
+
+#[test]
+fn an_interval_is_the_difference_of_two_answers() {
+    let of = |text| Counts::of(&answer::read(text, 2).unwrap(), &Counts::default());
+    let (before, after) = (of(RUNNING), of(MIXED));
+    let part = after.since(&before);
+    assert_eq!(part.elapsed, Nanos::from_millis(1207 - 221));
+    let [reads, writes] = [Op::Read, Op::Write].map(|op| part.direction(op).tally());
+    assert_eq!(reads.ios, 8930 - (674 + 653));
+    assert_eq!(writes.ios, 4849 - (330 + 348));
+    assert_eq!(reads.histogram.total(), reads.ios);
+    assert_eq!(reads.response_max, Nanos(36_269_098), "longer than all before, so exact");
+    // Nothing happens after the last answer, and so nothing took long.
+    let nothing = after.since(&after);
+    assert_eq!((nothing.ios(), nothing.direction(Op::Read).tally().response_max), (0, Nanos(0)));
+    assert_eq!(nothing.interval_tallies(), []);
+    // The same over two calls of fio.
+    let twice = Counts::of(&answer::read(MIXED, 2).unwrap(), &after);
+    assert_eq!((twice.ios(), twice.elapsed), (2 * after.ios(), Nanos::from_millis(2414)));
+}
+
+#[test]
+fn failed_ios_are_told_from_completed_ones() {
+    let answer = answer::read(FAILED, 1).unwrap();
+    answer::check_final(&answer, &[Some(4096), None]).unwrap();
+    let section = &answer.sections[0];
+    assert_eq!((section.faults, section.first_error), (20, libc::EIO));
+    assert_eq!((section.directions[0].issued, section.directions[0].completed), (40, 20));
+}
+
+/// fio's bins by the rule in its stat.h: 64 to every power of two, named by
+/// their midpoints.
+fn fio_midpoint(ns: u64) -> u64 {
+    let msb = 63 - (ns | 1).leading_zeros();
+    if msb <= 6 {
+        return ns;
+    }
+    let bits = msb - 6;
+    (ns >> bits << bits) + (1 << bits) / 2
+}
+
+#[test]
+fn a_percentile_is_never_too_short_and_little_too_long() {
+    let mut ns = 1u64;
+    while ns < 1 << 34 {
+        for near in [ns, ns + ns / 3, ns * 2 - 1] {
+            let text = with_bins(&[(fio_midpoint(near), 1)]);
+            let answer = answer::read(&text, 1).unwrap();
+            let bucket = answer.sections[0].directions[0].buckets[0].0;
+            let edge = FineHistogram::bounds(bucket).1;
+            assert!(edge >= near && edge as f64 <= near as f64 * (1.0 + 1.0 / 64.0), "{near}");
+        }
+        ns *= 2;
+    }
+}
+
+/// A whole answer with these bins, made by hand.
+fn with_bins(bins: &[(u64, u64)]) -> String {
+    let mut value: Value = serde_json::from_str(FAILED).unwrap();
+    let bins: BTreeMap<String, u64> = bins.iter().map(|(k, n)| (k.to_string(), *n)).collect();
+    value["jobs"][0]["read"]["lat_ns"]["bins"] = json!(bins);
+    value.to_string()
+}
+
+/// Everything that is used of an answer.
+const USED: [&str; 26] = [
+    "/fio version",
+    "/jobs",
+    "/jobs/0/error",
+    "/jobs/0/total_err",
+    "/jobs/0/first_error",
+    "/jobs/0/job_runtime",
+    "/jobs/0/usr_cpu",
+    "/jobs/0/sys_cpu",
+    "/jobs/0/trim",
+    "/jobs/0/trim/total_ios",
+    "/jobs/0/read",
+    "/jobs/0/read/total_ios",
+    "/jobs/0/read/io_bytes",
+    "/jobs/0/read/runtime",
+    "/jobs/0/read/short_ios",
+    "/jobs/0/read/drop_ios",
+    "/jobs/0/read/lat_ns",
+    "/jobs/0/read/lat_ns/N",
+    "/jobs/0/read/lat_ns/mean",
+    "/jobs/0/read/lat_ns/max",
+    "/jobs/0/read/lat_ns/bins",
+    "/jobs/0/write",
+    "/jobs/0/write/total_ios",
+    "/jobs/0/write/io_bytes",
+    "/jobs/0/write/lat_ns",
+    "/jobs/0/write/lat_ns/bins",
+];
+
+#[test]
+fn whatever_is_missing_or_changed_is_named() {
+    for pointer in USED {
+        let (parent, name) = pointer.rsplit_once('/').unwrap();
+        let mut value: Value = serde_json::from_str(MIXED).unwrap();
+        value.pointer_mut(parent).unwrap().as_object_mut().unwrap().remove(name).unwrap();
+        let why = answer::read(&value.to_string(), 2).unwrap_err();
+        assert!(why.contains(name), "without {pointer}: {why}");
+        for other in [json!("12"), json!(-1), json!(null), json!([1])] {
+            let mut value: Value = serde_json::from_str(MIXED).unwrap();
+            *value.pointer_mut(pointer).unwrap() = other.clone();
+            let why = answer::read(&value.to_string(), 2).unwrap_err();
+            assert!(!why.is_empty(), "{pointer} as {other}");
+        }
+    }
+}
+
+fn spoilt(change: impl Fn(&mut Value)) -> Result<Answer, String> {
+    let mut value: Value = serde_json::from_str(MIXED).unwrap();
+    change(&mut value);
+    let answer = answer::read(&value.to_string(), 2)?;
+    answer::check_final(&answer, &[Some(4096), Some(4096)]).map(|()| answer)
+}
+
+#[test]
+fn what_does_not_add_up_is_an_error() {
+    let why = |change: fn(&mut Value)| spoilt(change).unwrap_err();
+    assert!(why(|v| v["fio version"] = json!("fio-4.0")).contains("fio-4.0"));
+    assert!(why(|v| v["jobs"] = json!([])).contains("0 jobs"));
+    assert!(why(|v| v["jobs"][0]["trim"]["total_ios"] = json!(3)).contains("trims"));
+    assert!(why(|v| v["jobs"][1]["read"]["io_bytes"] = json!(18_276_351)).contains("18276351 B"));
+    assert!(why(|v| v["jobs"][1]["read"]["total_ios"] = json!(4463)).contains("4463 I/Os"));
+    assert!(why(|v| v["jobs"][0]["write"]["total_ios"] = json!(0)).contains("0 I/Os"));
+    let more = |v: &mut Value| {
+        let bins = v["jobs"][0]["read"]["lat_ns"]["bins"].as_object_mut().unwrap();
+        *bins.values_mut().next().unwrap() = json!(100_000);
+    };
+    assert!(why(more).contains("in the bins"));
+    let named = |v: &mut Value| v["jobs"][0]["read"]["lat_ns"]["bins"] = json!({"1us": 4468});
+    assert!(why(named).contains("'1us'"));
+    assert!(answer::read(&MIXED[..1000], 2).unwrap_err().contains("no JSON"));
+    assert!(answer::read("", 2).unwrap_err().contains("no JSON"));
+    assert!(spoilt(|_| ()).is_ok());
+}
+
+#[test]
+fn a_step_is_a_job_file() {
+    let mut load = stimulus("RND 4K RW65", "T4Q32", Until::time(Nanos::from_secs(60)));
+    load.active_range = ActiveRange { start: Bytes(MIB), length: Bytes(32 * MIB) };
+    let expression = Expression::new(&load, &Start::default(), &ground()).unwrap();
+    let part = expression.next_part(Nanos::ZERO, 0).unwrap();
+    let job = expression.job_file(&part, "/proc/self/fd/7", "round 1, step 3\n${HOME} (RND)");
+    let seed = steadfast_domain::step::mix64(1) >> 1 | 1;
+    let expected = format!(
+        "; round 1, step 3  {{HOME}} (RND)\n[load]\nfilename=/proc/self/fd/7\nioengine=io_uring\n\
+         direct=1\nthread=1\nnumjobs=4\niodepth=32\ngroup_reporting=0\nallow_file_create=0\n\
+         allow_mounted_write=0\ninvalidate=0\nrandrepeat=0\nrandseed={seed}\n\
+         random_generator=tausworthe64\nnorandommap=1\nlat_percentiles=1\nclat_percentiles=0\n\
+         continue_on_error=io\nfixedbufs=1\nregisterfiles=1\nnonvectored=1\nscramble_buffers=0\n\
+         refill_buffers=1\nrw=randrw\nrwmixread=65\nbs=4096,4096\nblockalign=4096,4096\n\
+         offset=1048576\nsize=33554432\nruntime=60000000us\ntime_based=1\n"
+    );
+    assert_eq!(job, expected);
+    assert_eq!(expression.next_part(Nanos::from_secs(60), 1000), None);
+}
+
+#[test]
+fn a_sequential_load_is_as_many_calls_as_it_begins_laps_in_the_middle() {
+    let load = stimulus("SEQ 1M W", "T1Q4", Until::bytes(Bytes(100 * MIB)));
+    let cursors = BTreeMap::from([("SEQ 1024K W".to_owned(), Bytes(60 * MIB))]);
+    let done = Progress { time: Nanos::ZERO, bytes: Bytes(30 * MIB), ios: 30 };
+    let expression = Expression::new(&load, &Start { cursors, done }, &ground()).unwrap();
+    let first = expression.next_part(Nanos::ZERO, 0).unwrap();
+    assert_eq!((first.offset, first.length, first.ios), (60 * MIB, 4 * MIB, Some(4)));
+    let second = expression.next_part(Nanos::from_secs(1), 4).unwrap();
+    assert_eq!((second.offset, second.length, second.ios), (0, 64 * MIB, Some(66)));
+    assert_eq!(expression.next_part(Nanos::from_secs(2), 70), None);
+    assert_eq!(expression.cursors(70)["SEQ 1024K W"], Bytes(2 * MIB));
+    // Stray cursors begin at the beginning.
+    for stray in [0, 64 * MIB, u64::MAX] {
+        let cursors = BTreeMap::from([("SEQ 1024K W".to_owned(), Bytes(stray))]);
+        let start = Start { cursors, done: Progress::default() };
+        let expression = Expression::new(&load, &start, &ground()).unwrap();
+        assert_eq!(expression.next_part(Nanos::ZERO, 0).unwrap().offset, 0);
+    }
+}
+
+/// Loads that fio cannot apply exactly, and a word of the reason.
+fn inexpressible() -> Vec<(Stimulus, &'static str)> {
+    let base = || stimulus("RND 4K RW65", "T1Q4", Until::time(Nanos::SECOND));
+    let change = |change: &dyn Fn(&mut Stimulus)| {
+        let mut load = base();
+        change(&mut load);
+        load
+    };
+    let stream = |op, order, size| IoStream::new(op, order, Bytes(size));
+    let own = Order::Sequential(Cursor::Own);
+    let zone = |weight, from_ppm, to_ppm| Zone { weight, from_ppm, to_ppm };
+    vec![
+        (stimulus("SEQ 128K RW90", "T1Q4", Until::time(Nanos::SECOND)), "begins both anew"),
+        (stimulus("SEQ 128K W", "T2Q4", Until::time(Nanos::SECOND)), "do not share a place"),
+        (stimulus("RND 4K W", "T2Q4", Until::ios(100)), "a limit of its own"),
+        (stimulus("RND 8K W", "T1Q4", Until::bytes(Bytes(12_288))), "no whole number"),
+        (change(&|s| s.streams.push(stream(Op::Trim, Order::Random, 4096))), "every trim"),
+        (change(&|s| s.streams.push(stream(Op::Flush, Order::Random, 0))), "flushes"),
+        (change(&|s| s.streams[1].fua = true), "through the cache"),
+        (change(&|s| s.streams[0].order = own), "mix of random and sequential"),
+        (change(&|s| s.streams[0].weight = 64), "whole percent"),
+        (change(&|s| s.streams[0].pace = Some(Pace::Closed)), "pace of its own"),
+        (change(&|s| s.pace = Pace::Fixed { ios: 9, per: Nanos::SECOND }), "when it was due"),
+        (change(&|s| s.verify = true), "verification"),
+        (change(&|s| s.zones = vec![zone(1, 0, 500_000)]), "LBA zones follow"),
+        (change(&|s| s.zones = vec![zone(1, 0, 5_500), zone(1, 5_500, 1_000_000)]), "LBA zones"),
+        (change(&|s| s.streams[0].zones = vec![zone(1, 0, 1_000_000)]), "one set of LBA zones"),
+        (
+            change(&|s| {
+                s.streams.push(stream(Op::Read, Order::Random, 512).weighing(65));
+                s.streams[1].weight = 70;
+            }),
+            "aligns all",
+        ),
+        (change(&|s| s.data_pattern = DataPattern::File("x".into())), "512 bytes of a file"),
+        (change(&|s| s.data_pattern = DataPattern::Repeating(vec![1; 513])), "1 to 512 bytes"),
+        (
+            change(&|s| {
+                s.data_pattern = DataPattern::Entropy { random_percent: 50, duplicate_percent: 10 };
+            }),
+            "repeats whole I/Os",
+        ),
+        (change(&|s| s.active_range.length = Bytes(65 * MIB)), "ends beyond /dev/x"),
+        (change(&|s| s.streams.clear()), "no I/O stream"),
+        (change(&|s| s.streams[0].size = Bytes(4000)), "multiples of 512 B"),
+        (change(&|s| s.demand.threads = 5000), "2048 jobs"),
+        (
+            change(&|s| {
+                s.active_range.start = Bytes(512);
+                s.active_range.length = Bytes(MIB);
+                s.streams[1].size = Bytes(8192);
+            }),
+            "from the beginning of the range",
+        ),
+    ]
+}
+
+#[test]
+fn what_fio_cannot_express_is_refused_with_the_reason() {
+    for (load, reason) in inexpressible() {
+        let why = Expression::refusal(&load, &ground()).unwrap_or_default();
+        assert!(why.contains(reason), "expected '{reason}', found '{why}'");
+    }
+    let read_only = Ground { writable: false, ..ground() };
+    let writes = stimulus("RND 4K W", "T1Q4", Until::ios(1));
+    assert!(Expression::refusal(&writes, &read_only).unwrap().contains("reading only"));
+}
+
+/// A program that answers as fio does, whatever it is asked to do.
+struct Pretender {
+    directory: tempfile::TempDir,
+}
+
+impl Pretender {
+    /// `body` is the shell text of a call with a job file; `$answer` is the
+    /// path of a recorded answer.
+    fn new(version: &str, engines: &str, body: &str) -> Pretender {
+        let directory = tempfile::tempdir().unwrap();
+        let answer = directory.path().join("answer.json");
+        fs::write(&answer, MIXED).unwrap();
+        let script = format!(
+            "#!/bin/sh\nanswer='{}'\ncase \"$1\" in\n--version) echo {version} ;;\n\
+             --enghelp) printf '{engines}' ;;\n*) {body} ;;\nesac\n",
+            answer.display()
+        );
+        let program = directory.path().join("fio");
+        fs::write(&program, script).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        create_scratch(&directory.path().join("target"), Bytes(64 * MIB)).unwrap();
+        Pretender { directory }
+    }
+
+    fn saying(body: &str) -> Pretender {
+        Pretender::new("fio-3.33", "io_uring\\nlibaio\\n", body)
+    }
+
+    fn engine(&self) -> Result<Fio, Halt> {
+        let roots = Roots::real();
+        let device = inspect(&self.directory.path().join("target"), &roots).unwrap();
+        let consent = Consent::Destroy { confirmation: None };
+        let target = arm(&device, &consent, &[], &roots).unwrap();
+        let mut options = FioOptions::in_directory(self.directory.path().join("kept"));
+        options.program = self.directory.path().join("fio");
+        options.interface = Some(Interface::Libaio);
+        Fio::new(target, Stop::default(), options)
+    }
+
+    /// Applies the load that the recorded answer is of.
+    fn apply(&self) -> (Result<Measurement, Halt>, Fio) {
+        let mut engine = self.engine().unwrap();
+        let load = stimulus("RND 4K RW65", "T2Q4", Until::time(Nanos::from_millis(1200)));
+        let step = Step::alone(Place::new("rounds", 2, 7, "RND 4K RW65"), load);
+        (engine.apply(&step, &Start::default(), &mut |_| {}), engine)
+    }
+
+    fn complaint(&self) -> String {
+        self.apply().0.unwrap_err().to_string()
+    }
+
+    fn kept(&self, name: &str) -> Option<String> {
+        fs::read_to_string(self.directory.path().join("kept").join(name)).ok()
+    }
+}
+
+#[test]
+fn a_missing_an_old_and_a_foreign_fio_are_refused_in_one_line() {
+    let refusal = |pretender: &Pretender| pretender.engine().err().unwrap().to_string();
+    let old = refusal(&Pretender::new("fio-3.1", "libaio\\n", "true"));
+    assert!(old.contains("fio-3.1 is not a version") && old.contains("3.20"), "{old}");
+    let ancient = refusal(&Pretender::new("fio-2.21", "libaio\\n", "true"));
+    assert!(ancient.contains("fio-2.21"), "{ancient}");
+    let foreign = refusal(&Pretender::new("vim", "libaio\\n", "true"));
+    assert!(foreign.contains("is not fio"), "{foreign}");
+    let poor = refusal(&Pretender::new("fio-3.40-12-gabcd", "psync\\n", "true"));
+    assert!(poor.contains("without the engine libaio"), "{poor}");
+    let pretender = Pretender::saying("true");
+    fs::remove_file(pretender.directory.path().join("fio")).unwrap();
+    let missing = refusal(&pretender);
+    assert!(missing.contains("install the package fio") && !missing.contains('\n'), "{missing}");
+}
+
+#[test]
+fn an_answer_becomes_a_measurement_and_its_files_are_kept() {
+    let pretender = Pretender::saying("cat \"$answer\"");
+    let (measurement, mut engine) = pretender.apply();
+    let measurement = measurement.unwrap();
+    assert_eq!(measurement.total().ios, 8930 + 4849);
+    assert_eq!(measurement.streams.len(), 2);
+    assert_eq!(measurement.elapsed, Nanos::from_millis(1207));
+    assert_eq!(measurement.intervals.len(), 1);
+    assert!(measurement.complete && measurement.cpu.is_some());
+    assert_eq!(engine.take_caveats(), []);
+    let name = "0001-rounds-2-7-rnd-4k-rw65";
+    assert!(pretender.kept(&format!("{name}.fio")).unwrap().contains("rwmixread=65"));
+    assert_eq!(pretender.kept(&format!("{name}.json")).as_deref(), Some(MIXED));
+    assert_eq!(pretender.kept(&format!("{name}.txt")), None);
+    // A second engine in the same directory numbers on.
+    drop(engine);
+    pretender.apply().0.unwrap();
+    assert!(pretender.kept("0002-rounds-2-7-rnd-4k-rw65.fio").is_some());
+}
+
+#[test]
+fn text_beside_the_answer_is_kept_and_quoted_and_no_failure() {
+    let body = "echo 'note: a remark'; echo 'fio: a warning' >&2; cat \"$answer\"; echo bye";
+    let pretender = Pretender::saying(body);
+    let (measurement, mut engine) = pretender.apply();
+    assert_eq!(measurement.unwrap().total().ios, 8930 + 4849);
+    let text = pretender.kept("0001-rounds-2-7-rnd-4k-rw65.txt").unwrap();
+    for line in ["stdout: note: a remark", "stderr: fio: a warning", "stdout: bye"] {
+        assert!(text.contains(line), "{text}");
+    }
+    let caveats = engine.take_caveats();
+    assert_eq!(caveats.len(), 3);
+    assert!(caveats.iter().all(|c| c.id == FIO_SAID && c.text.contains("round 2, step 7")));
+    assert!(engine.describe().contains("a warning"), "{}", engine.describe());
+    assert_eq!(engine.take_caveats(), []);
+}
+
+#[test]
+fn a_fio_that_fails_says_how_and_gives_no_numbers() {
+    let killed = Pretender::saying("kill -9 $$").complaint();
+    assert!(killed.contains("was ended by signal 9") && killed.contains(".fio"), "{killed}");
+    let silent = Pretender::saying("echo 'fio: no such option' >&2; exit 1").complaint();
+    assert!(silent.contains("ended with status 1 without an answer"), "{silent}");
+    assert!(silent.contains("no such option"), "{silent}");
+    let torn = Pretender::saying("head -c 2000 \"$answer\"; exit 0");
+    assert!(torn.complaint().contains("without an answer"));
+    assert_eq!(torn.kept("0001-rounds-2-7-rnd-4k-rw65.json").unwrap().len(), 2001);
+    let complaint = Pretender::saying("cat \"$answer\"; exit 3").complaint();
+    assert!(complaint.contains("ended with status 3"), "{complaint}");
+    let changed = Pretender::saying("sed 's/lat_ns/latency_ns/' \"$answer\"");
+    let complaint = changed.complaint();
+    assert!(complaint.contains("jobs[0].read.lat_ns") && complaint.contains(".json"), "{complaint}");
+    assert!(changed.kept("0001-rounds-2-7-rnd-4k-rw65.json").unwrap().contains("latency_ns"));
+}
+
+#[test]
+fn a_fio_that_ends_early_is_not_believed() {
+    let early = Pretender::saying("sed 's/\"runtime\" : 120[67]/\"runtime\" : 900/' \"$answer\"");
+    let complaint = early.complaint();
+    assert!(complaint.contains("ended after") && complaint.contains("of 1.2"), "{complaint}");
+}
+
+#[test]
+fn scripts_are_refused() {
+    let pretender = Pretender::saying("true");
+    let engine = pretender.engine().unwrap();
+    let script = steadfast_domain::script::ScriptLoad {
+        name: "trace".into(),
+        digest: String::new(),
+        ios: 1,
+        bytes: Bytes(512),
+        span: Nanos::ZERO,
+        demand: Demand::new(1, 1),
+        alters: false,
+        open: None,
+    };
+    let load = Load::Script(script);
+    let step = Step { place: Place::new("x", 0, 1, "x"), load, cut: None, continues: false };
+    assert!(engine.refuse(&step).unwrap().contains("scripts"));
+}

@@ -1,0 +1,481 @@
+//! fio on real files and loop devices, with the kernel's own counters as the
+//! judge. Everything is skipped where fio is not installed.
+
+use super::{
+    LoopDevice, PRIME, Scratch, alone, alone_step, armed, check_consistency, skipped, stimulus,
+};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+use steadfast_domain::measurement::Interval;
+use steadfast_domain::stimulus::{ActiveRange, Until, Zone};
+use steadfast_domain::{
+    Bytes, Halt, IoStream, Load, Measurement, Nanos, Op, Order, Place, Step, Stimulus,
+};
+use steadfast_engine::fio::{Fio, FioOptions, Interface};
+use steadfast_engine::{Engine, OnTarget, Progress, Start, Stop};
+use steadfast_host::{Consent, Roots, Target, arm, inspect};
+
+const MIB: u64 = 1 << 20;
+
+fn has_fio(test: &str) -> bool {
+    let found = Command::new("fio").arg("--version").output().is_ok();
+    if !found {
+        skipped::<()>(test, "fio is not installed");
+    }
+    found
+}
+
+/// An engine and the directory that keeps its jobs.
+struct Bench {
+    engine: Fio,
+    directory: tempfile::TempDir,
+    stop: Stop,
+}
+
+impl Bench {
+    fn new(target: Target) -> Bench {
+        Bench::with(target, |_| ())
+    }
+
+    fn with(target: Target, change: impl Fn(&mut FioOptions)) -> Bench {
+        let directory = tempfile::tempdir().unwrap();
+        let mut options = FioOptions::in_directory(directory.path().join("fio"));
+        change(&mut options);
+        let stop = Stop::default();
+        Bench { engine: Fio::new(target, stop.clone(), options).unwrap(), directory, stop }
+    }
+
+    fn apply(&mut self, step: &Step) -> Result<Measurement, Halt> {
+        self.engine.apply(step, &Start::default(), &mut |_| {})
+    }
+
+    fn measured(&mut self, load: Stimulus) -> Measurement {
+        let measurement = self.apply(&alone_step(load)).unwrap();
+        check_consistency(&measurement);
+        measurement
+    }
+
+    /// Names of the files that were kept.
+    fn kept(&self) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(self.directory.path().join("fio"))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    fn kept_text(&self, name: &str) -> String {
+        fs::read_to_string(self.directory.path().join("fio").join(name)).unwrap()
+    }
+}
+
+#[test]
+fn exact_counts_agree_with_the_kernel() {
+    let test = "fio::exact_counts_agree_with_the_kernel";
+    let _turn = alone();
+    if !has_fio(test) {
+        return;
+    }
+    let Some(device) = LoopDevice::new(test, 64 * MIB) else { return };
+    for interface in [Interface::IoUring, Interface::Libaio] {
+        let mut bench = Bench::with(device.target(), |o| o.interface = Some(interface));
+        for (pattern, size) in [("RND 4K W", 4096), ("RND 64K R", 65_536), ("SEQ 16K W", 16_384)] {
+            let before = device.counters();
+            let done = bench.measured(stimulus(pattern, "T1Q8", 64 * MIB, Until::ios(PRIME)));
+            let total = done.total();
+            assert_eq!((total.ios, total.bytes.0), (PRIME, PRIME * size), "{pattern}");
+            assert_eq!(done.streams.len(), 1);
+            let direction = usize::from(pattern.ends_with('W')) * 3;
+            let mut expected = [0; 8];
+            expected[direction] = PRIME;
+            expected[direction + 2] = PRIME * size / 512;
+            assert_eq!(device.counters_since(&before), expected, "{pattern}");
+        }
+    }
+}
+
+#[test]
+fn a_mix_over_several_threads_agrees_with_the_kernel() {
+    let test = "fio::a_mix_over_several_threads_agrees_with_the_kernel";
+    let _turn = alone();
+    if !has_fio(test) {
+        return;
+    }
+    let Some(device) = LoopDevice::new(test, 64 * MIB) else { return };
+    let mut bench = Bench::new(device.target());
+    // Apart, and added up by fio.
+    for demand in ["T3Q4", "T9Q2"] {
+        let before = device.counters();
+        let until = Until::time(Nanos::from_millis(700));
+        let done = bench.measured(stimulus("RND 4K RW65", demand, 64 * MIB, until));
+        let [reads, writes] = [Op::Read, Op::Write].map(|op| done.direction(op).ios);
+        let counted = device.counters_since(&before);
+        assert_eq!([counted[0], counted[3]], [reads, writes], "{demand}");
+        let share = reads as f64 / (reads + writes) as f64;
+        assert!((0.6..0.7).contains(&share), "{demand}: {share}");
+        let busiest = done.sensed.busiest_thread.unwrap();
+        assert!((0.0..=1.0).contains(&busiest), "{busiest}");
+        assert!(done.cpu.unwrap().system > Nanos::ZERO);
+        assert!((650..900).contains(&(done.elapsed.0 / 1_000_000)), "{}", done.elapsed);
+    }
+}
+
+#[test]
+fn our_exclusive_handle_and_fio_live_together() {
+    let test = "fio::our_exclusive_handle_and_fio_live_together";
+    let _turn = alone();
+    if !has_fio(test) {
+        return;
+    }
+    let Some(device) = LoopDevice::new(test, 8 * MIB) else { return };
+    let mut bench = Bench::new(device.target());
+    // Nobody else can claim the device while the engine holds it.
+    let roots = Roots::real();
+    let found = inspect(&device.path, &roots).unwrap();
+    let consent = Consent::Destroy { confirmation: Some(found.confirmation().to_owned()) };
+    assert!(arm(&found, &consent, &[], &roots).is_err());
+    assert_eq!(bench.measured(stimulus("RND 4K W", "T1Q4", 8 * MIB, Until::ios(50))).total().ios, 50);
+    let job = bench.kept_text(&bench.kept()[0]);
+    assert!(job.contains("filename=/proc/self/fd/"), "{job}");
+    assert!(!job.contains("/dev/"), "{job}");
+}
+
+#[test]
+fn a_target_armed_for_reading_is_not_written() {
+    let test = "fio::a_target_armed_for_reading_is_not_written";
+    let _turn = alone();
+    if !has_fio(test) {
+        return;
+    }
+    let scratch = Scratch::new(4 * MIB);
+    let roots = Roots::real();
+    let device = inspect(&scratch.path, &roots).unwrap();
+    let mut bench = Bench::new(arm(&device, &Consent::Read, &[], &roots).unwrap());
+    let writes = alone_step(stimulus("RND 4K W", "T1Q4", 4 * MIB, Until::ios(50)));
+    assert!(bench.engine.refuse(&writes).unwrap().contains("reading only"));
+    let reads = stimulus("RND 4K R", "T1Q4", 4 * MIB, Until::ios(50));
+    assert_eq!(bench.measured(reads).total().ios, 50);
+}
+
+/// The blocks of 64 KiB that are not zero.
+fn written(content: &[u8]) -> Vec<usize> {
+    let blocks = content.chunks(65_536).enumerate();
+    blocks.filter(|(_, block)| block.iter().any(|b| *b != 0)).map(|(n, _)| n).collect()
+}
+
+/// A sequential step begins where the last one ended, and at the end of the
+/// range goes on at its beginning.
+#[test]
+fn a_sequential_cursor_goes_on_and_wraps() {
+    let test = "fio::a_sequential_cursor_goes_on_and_wraps";
+    let _turn = alone();
+    if !has_fio(test) {
+        return;
+    }
+    let scratch = Scratch::new(2 * MIB);
+    let mut bench = Bench::new(scratch.target());
+    // 24 blocks of 64 KiB from the fourth on.
+    let range = ActiveRange { start: Bytes(4 * 65_536), length: Bytes(24 * 65_536) };
+    let load = |ios| {
+        let mut load = stimulus("SEQ 64K W", "T1Q4", 2 * MIB, Until::ios(ios));
+        load.active_range = range;
+        load
+    };
+    let key = "SEQ 64K W";
+    let first = bench.measured(load(20));
+    assert_eq!(first.cursors[key], Bytes(24 * 65_536));
+    assert_eq!(written(&scratch.content()), (4..24).collect::<Vec<_>>());
+    let start = Start { cursors: first.cursors, done: Progress::default() };
+    fs::write(&scratch.path, vec![0; 2 * MIB as usize]).unwrap();
+    let step = alone_step(load(7));
+    let second = bench.engine.apply(&step, &start, &mut |_| {}).unwrap();
+    assert_eq!((second.total().ios, second.cursors[key]), (7, Bytes(7 * 65_536)));
+    // Four to the end of the range, three from its beginning: two calls of fio.
+    assert_eq!(written(&scratch.content()), [4, 5, 6, 24, 25, 26, 27]);
+    assert_eq!(bench.kept().iter().filter(|name| name.ends_with(".fio")).count(), 3);
+    // With a limit in time it goes round and round.
+    let mut timed = load(1);
+    timed.until = Until::time(Nanos::from_millis(300));
+    let start = Start { cursors: second.cursors, done: Progress::default() };
+    let third = bench.engine.apply(&alone_step(timed), &start, &mut |_| {}).unwrap();
+    let expected = 4 + (3 + third.total().ios) % 24;
+    assert_eq!(third.cursors[key], Bytes(expected * 65_536));
+    assert!(third.total().ios > 24);
+}
+
+fn part(load: &Load, number: u32, cut: Nanos) -> Step {
+    let place = Place::new("cut", 0, number, "cut");
+    Step { place, load: load.clone(), cut: Some(cut), continues: number > 1 }
+}
+
+/// Counted in pieces while fio runs on: nothing is lost or counted twice.
+#[test]
+fn cut_steps_of_a_running_load_lose_and_repeat_nothing() {
+    let test = "fio::cut_steps_of_a_running_load_lose_and_repeat_nothing";
+    let _turn = alone();
+    if !has_fio(test) {
+        return;
+    }
+    let Some(device) = LoopDevice::new(test, 64 * MIB) else { return };
+    let mut bench = Bench::new(device.target());
+    let until = Until::time(Nanos::from_millis(3300));
+    let load = Load::Stimulus(stimulus("RND 4K RW50", "T2Q4", 64 * MIB, until));
+    let before = device.counters();
+    let mut done: Vec<Measurement> = Vec::new();
+    for number in 1.. {
+        let step = part(&load, number, Nanos::from_millis(1500));
+        let measurement = bench.apply(&step).unwrap();
+        check_consistency(&measurement);
+        done.push(measurement);
+        if done.last().unwrap().complete {
+            break;
+        }
+    }
+    assert_eq!(done.len(), 3, "two cuts and the rest");
+    let [reads, writes] = [Op::Read, Op::Write].map(|op| -> u64 {
+        done.iter().map(|measurement| measurement.direction(op).ios).sum()
+    });
+    let counted = device.counters_since(&before);
+    assert_eq!([counted[0], counted[3]], [reads, writes]);
+    for measurement in &done[..2] {
+        let millis = measurement.elapsed.0 / 1_000_000;
+        assert!((1490..1900).contains(&millis), "{millis}");
+    }
+    let jobs = bench.kept().iter().filter(|name| name.ends_with(".fio")).count();
+    assert_eq!(jobs, 1, "one fio all the time: {:?}", bench.kept());
+}
+
+#[test]
+fn a_load_that_is_ended_or_stopped_leaves_no_fio_behind() {
+    let test = "fio::a_load_that_is_ended_or_stopped_leaves_no_fio_behind";
+    let _turn = alone();
+    if !has_fio(test) {
+        return;
+    }
+    let Some(device) = LoopDevice::new(test, 64 * MIB) else { return };
+    let mut bench = Bench::new(device.target());
+    let until = Until::time(Nanos::from_secs(60));
+    let load = Load::Stimulus(stimulus("RND 4K W", "T1Q4", 64 * MIB, until));
+    assert!(!bench.apply(&part(&load, 1, Nanos::from_millis(800))).unwrap().complete);
+    bench.engine.end_load();
+    let quiet = device.counters();
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(device.counters(), quiet, "nothing writes any more");
+    let stop = bench.stop.clone();
+    let asked = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(900));
+        stop.request();
+    });
+    let begun = Instant::now();
+    let step = Step::alone(Place::new("stop", 0, 1, "stop"), load.stimulus().unwrap().clone());
+    assert_eq!(bench.apply(&step), Err(Halt::Stopped));
+    asked.join().unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(20));
+    let quiet = device.counters();
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(device.counters(), quiet, "nothing writes any more");
+}
+
+#[test]
+fn seconds_are_intervals_and_the_ramp_is_not_measured() {
+    let test = "fio::seconds_are_intervals_and_the_ramp_is_not_measured";
+    let _turn = alone();
+    if !has_fio(test) {
+        return;
+    }
+    let Some(device) = LoopDevice::new(test, 64 * MIB) else { return };
+    let mut bench = Bench::new(device.target());
+    let mut load = stimulus("RND 4K R", "T1Q4", 64 * MIB, Until::time(Nanos::from_millis(2500)));
+    load.ramp = Nanos::from_secs(1);
+    let before = device.counters();
+    let mut seen: Vec<Interval> = Vec::new();
+    let step = alone_step(load);
+    let done = bench
+        .engine
+        .apply(&step, &Start::default(), &mut |interval| seen.push(interval.clone()))
+        .unwrap();
+    check_consistency(&done);
+    assert_eq!(seen, done.intervals);
+    assert!(seen.len() >= 2, "{} intervals", seen.len());
+    let whole = seen.iter().filter(|interval| !interval.partial).count();
+    assert!(whole >= 1, "{seen:?}");
+    let outside: u64 = done.unmeasured.iter().map(|part| part.ios).sum();
+    assert!(outside > 0);
+    assert_eq!(device.counters_since(&before)[0], done.total().ios + outside);
+    assert!(bench.kept().iter().any(|name| name.ends_with(".ramp.json")), "{:?}", bench.kept());
+}
+
+/// Reads behind the end of a shortened file fail, one after the other.
+#[test]
+fn failing_ios_void_the_step() {
+    let test = "fio::failing_ios_void_the_step";
+    let _turn = alone();
+    if !has_fio(test) {
+        return;
+    }
+    let Some(device) = LoopDevice::new(test, 8 * MIB) else { return };
+    let mut bench = Bench::new(device.target());
+    fs::File::options().write(true).open(&device.scratch.path).unwrap().set_len(4 * MIB).unwrap();
+    let load = stimulus("RND 4K R", "T1Q4", 8 * MIB, Until::time(Nanos::from_secs(2)));
+    match bench.apply(&alone_step(load)) {
+        Err(Halt::Faults { count, first, .. }) => {
+            assert!(count > 100, "{count}");
+            assert!(first.contains("Input/output error"), "{first}");
+        }
+        other => panic!("{other:?}"),
+    }
+    // A few of them are counted and do not void it.
+    let load = stimulus("RND 4K R", "T1Q4", 8 * MIB, Until::ios(20));
+    let done = bench.apply(&alone_step(load)).unwrap();
+    assert!((1..20).contains(&done.fault_count), "{}", done.fault_count);
+    assert_eq!(done.total().ios + done.fault_count, 20);
+}
+
+/// Runs a job that the engine wrote, without a device, and tells what it
+/// issues: direction, offset, size.
+fn issued(job: &str, directory: &Path) -> Vec<(Op, u64, u64)> {
+    let drop = ["filename", "ioengine", "iodepth", "direct", "fixedbufs", "registerfiles", "nonvectored"];
+    let mut text: String = job
+        .lines()
+        .filter(|line| !drop.iter().any(|name| line.starts_with(&format!("{name}="))))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let log = directory.join("issued.log");
+    let _ = fs::remove_file(&log);
+    // With more than one I/O outstanding, its log repeats some of them.
+    text += "ioengine=null\nfilename=nothing\niodepth=1\n";
+    text += &format!("write_iolog={}\n", log.display());
+    // With a null engine a file has no length of its own.
+    text = text.replace("allow_file_create=0\n", "");
+    let path: PathBuf = directory.join("issued.fio");
+    fs::write(&path, text).unwrap();
+    let output = Command::new("fio").current_dir(directory).arg(&path).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let log = fs::read_to_string(log).unwrap();
+    log.lines()
+        .map(words)
+        .filter(|words| words.len() == 5 && ["read", "write"].contains(&words[2].as_str()))
+        .map(|words| {
+            let op = if words[2] == "read" { Op::Read } else { Op::Write };
+            (op, words[3].parse().unwrap(), words[4].parse().unwrap())
+        })
+        .collect()
+}
+
+/// What a load issues through fio, by the job file that the engine keeps.
+fn issued_by(load: Stimulus) -> Vec<(Op, u64, u64)> {
+    let scratch = Scratch::new(64 * MIB);
+    let mut bench = Bench::new(scratch.target());
+    bench.measured(load);
+    let job = bench.kept_text(&bench.kept()[0]);
+    issued(&job, bench.directory.path())
+}
+
+fn share(part: usize, whole: usize) -> f64 {
+    part as f64 / whole as f64
+}
+
+/// Twelve sizes in three zones, as JESD219 has them, on 4 KiB.
+#[test]
+fn a_composite_load_is_expressed_exactly() {
+    let test = "fio::a_composite_load_is_expressed_exactly";
+    let _turn = alone();
+    if !has_fio(test) {
+        return;
+    }
+    let sizes: [(u64, u32); 5] = [(512, 4), (1024, 1), (4096, 75), (8192, 10), (65_536, 10)];
+    let streams = [(Op::Read, 40), (Op::Write, 60)].iter().flat_map(|(op, direction)| {
+        sizes.iter().map(move |(size, weight)| IoStream {
+            alignment: Some(Bytes(4096)),
+            weight: weight * direction,
+            ..IoStream::new(*op, Order::Random, Bytes(*size))
+        })
+    });
+    let mut load = stimulus("RND 4K R", "T1Q4", 64 * MIB, Until::ios(20_000));
+    load.streams = streams.collect();
+    load.zones = vec![
+        Zone { weight: 50, from_ppm: 0, to_ppm: 50_000 },
+        Zone { weight: 30, from_ppm: 50_000, to_ppm: 200_000 },
+        Zone { weight: 20, from_ppm: 200_000, to_ppm: 1_000_000 },
+    ];
+    let ios = issued_by(load);
+    assert_eq!(ios.len(), 20_000);
+    assert!(ios.iter().all(|(_, offset, size)| offset % 4096 == 0 && offset + size <= 64 * MIB));
+    let near = |part: usize, expected: f64, what: &str| {
+        let found = share(part, ios.len());
+        assert!((found - expected).abs() < 0.015, "{what}: {found}, not {expected}");
+    };
+    near(ios.iter().filter(|(op, ..)| *op == Op::Read).count(), 0.4, "reads");
+    for (size, weight) in sizes {
+        let found = ios.iter().filter(|io| io.2 == size).count();
+        near(found, f64::from(weight) / 100.0, &format!("{size} B"));
+    }
+    let edges = [0, 64 * MIB * 5 / 100, 64 * MIB / 5, 64 * MIB];
+    for (zone, expected) in [0.5, 0.3, 0.2].into_iter().enumerate() {
+        let within = |offset: u64| (edges[zone]..edges[zone + 1]).contains(&offset);
+        near(ios.iter().filter(|io| within(io.1)).count(), expected, &format!("zone {zone}"));
+    }
+}
+
+#[test]
+fn every_aligned_position_of_the_range_is_drawn_and_no_other() {
+    let test = "fio::every_aligned_position_of_the_range_is_drawn_and_no_other";
+    let _turn = alone();
+    if !has_fio(test) {
+        return;
+    }
+    // 64 KiB on 4 KiB in 16 blocks from an odd beginning: positions 1 to 49.
+    let mut load = stimulus("RND 64K W", "T1Q4", 64 * MIB, Until::ios(20_000));
+    load.streams[0].alignment = Some(Bytes(4096));
+    load.active_range = ActiveRange { start: Bytes(512), length: Bytes(64 * 4096) };
+    let ios = issued_by(load);
+    let mut hits = vec![0u32; 64];
+    for (_, offset, _) in &ios {
+        assert_eq!(offset % 4096, 0);
+        hits[usize::try_from(offset / 4096).unwrap()] += 1;
+    }
+    let drawn: Vec<usize> = (0..64).filter(|n| hits[*n] > 0).collect();
+    assert_eq!(drawn, (1..=48).collect::<Vec<_>>());
+    let expected = 20_000.0 / 48.0;
+    assert!(hits[1..=48].iter().all(|n| (f64::from(*n) / expected - 1.0).abs() < 0.3), "{hits:?}");
+}
+
+#[test]
+fn seeds_decide_which_blocks_are_touched() {
+    let test = "fio::seeds_decide_which_blocks_are_touched";
+    let _turn = alone();
+    if !has_fio(test) {
+        return;
+    }
+    let of = |seed| {
+        let mut load = stimulus("RND 4K W", "T1Q4", 64 * MIB, Until::ios(200));
+        load.seed = seed;
+        issued_by(load)
+    };
+    let first = of(7);
+    assert_eq!(first, of(7));
+    assert_ne!(first, of(8));
+}
+
+/// A file without O_DIRECT, or nearly so: whatever fio says of it is kept and
+/// is no failure.
+#[test]
+fn armed_targets_of_another_engine_are_taken_over() {
+    let test = "fio::armed_targets_of_another_engine_are_taken_over";
+    let _turn = alone();
+    if !has_fio(test) {
+        return;
+    }
+    let scratch = Scratch::new(4 * MIB);
+    let mut bench = Bench::new(armed(&scratch.path));
+    assert_eq!(bench.engine.target().device().path, scratch.path.to_string_lossy());
+    assert!(bench.engine.describe().starts_with("fio: fio-3."), "{}", bench.engine.describe());
+    let done = bench.measured(stimulus("RND 4K RW50", "T1Q1", 4 * MIB, Until::ios(64)));
+    assert_eq!(done.total().ios, 64);
+    assert_eq!(done.streams.len(), 2);
+    assert!(done.complete && done.fault_count == 0);
+}

@@ -1,0 +1,330 @@
+//! What else the machine does: I/O on the device, who has it open, load,
+//! memory, other programs, a hypervisor.
+
+use super::{Subject, Topic, counted};
+use crate::node::Node;
+use crate::roots::{Roots, entries, file_name, read_text};
+use crate::sensors::{ProcessorTimes, counters_of, counters_since, processor_times};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use steadfast_domain::measurement::{HostCpu, KernelCounters};
+use steadfast_domain::record::Check;
+use steadfast_domain::{Bytes, Transport};
+
+const BACKGROUND: Topic = Topic("background-io", "Background I/O");
+const OPENERS: Topic = Topic("open-handles", "Open handles");
+const LOAD: Topic = Topic("load", "Load of the host");
+const MEMORY: Topic = Topic("memory", "Memory");
+const MACHINE: Topic = Topic("virtual-machine", "Virtual machine");
+const PROGRAMS: Topic = Topic("programs", "Other programs");
+
+/// Foreign I/Os per second from which the numbers are no longer the load's.
+const HEAVY_IOPS: f64 = 50.0;
+
+/// Share of the processors' time, taken by others, that is worth a word.
+const BUSY: f64 = 0.2;
+
+/// Memory below which the kernel begins to swap or to write back hastily.
+const SCARCE: Bytes = Bytes(512 << 20);
+
+/// A look at the machine's counters, to be ended a while later.
+pub(super) struct Watch {
+    began: Instant,
+    before: Counters,
+}
+
+/// The counters at one moment.
+struct Counters {
+    device: Option<KernelCounters>,
+    processors: Option<ProcessorTimes>,
+    /// Ticks that this program and the tools that it ran took.
+    own: u64,
+    swapped: Option<u64>,
+}
+
+impl Counters {
+    fn read(subject: &Subject<'_>) -> Self {
+        Counters {
+            device: subject.whole.as_ref().and_then(counters_of),
+            processors: processor_times(subject.roots),
+            own: own_ticks(subject.roots).unwrap_or(0),
+            swapped: swapped_pages(subject.roots),
+        }
+    }
+}
+
+impl Watch {
+    pub(super) fn begin(subject: &Subject<'_>) -> Self {
+        Watch { began: Instant::now(), before: Counters::read(subject) }
+    }
+
+    /// Waits until `time` has passed since the beginning, then compares.
+    pub(super) fn end(self, subject: &Subject<'_>, time: Duration) -> Vec<Check> {
+        std::thread::sleep(time.saturating_sub(self.began.elapsed()));
+        let seconds = self.began.elapsed().as_secs_f64().max(0.001);
+        let after = Counters::read(subject);
+        let times = self.before.processors.zip(after.processors);
+        let shares = times.and_then(|(before, after)| after.since(&before));
+        let own = after.own.saturating_sub(self.before.own) as f64;
+        let own = times.map_or(0.0, |(b, a)| own / a.ticks_since(&b).max(1.0));
+        let swapped = self.before.swapped.zip(after.swapped).map(|(b, a)| a.saturating_sub(b));
+        let counted = self.before.device.zip(after.device);
+        let done = counted.map(|(before, after)| counters_since(&before, &after));
+        let programs = programs(subject.roots);
+        let mut checks = vec![background(done.as_ref(), seconds)];
+        checks.push(openers(subject, &programs));
+        checks.push(load(subject.roots, shares.as_ref(), own));
+        checks.extend(memory(subject.roots, swapped));
+        checks.push(virtual_machine(subject, shares.as_ref()));
+        checks.push(other_programs(&programs));
+        checks
+    }
+}
+
+fn background(done: Option<&KernelCounters>, seconds: f64) -> Check {
+    let Some(done) = done else { return BACKGROUND.unknown("the kernel counts none for it") };
+    let ios = done.reads.saturating_add(done.writes) as f64 / seconds;
+    if ios == 0.0 {
+        return BACKGROUND.good(format!("none within {seconds:.1} s"));
+    }
+    let direction = |what, ios: u64, bytes: Bytes| {
+        format!("{:.0} {what}/s ({:.1} MB/s)", ios as f64 / seconds, bytes.as_mb() / seconds)
+    };
+    let found = [
+        direction("reads", done.reads, done.read_bytes),
+        direction("writes", done.writes, done.write_bytes),
+    ]
+    .join(", ");
+    let advice = "Somebody else uses the device: see iotop, or fatrace for a file system.";
+    match ios < HEAVY_IOPS {
+        true => BACKGROUND.attention(found, advice),
+        false => BACKGROUND.bad(found, advice),
+    }
+}
+
+/// A running program.
+struct Program {
+    number: String,
+    name: String,
+}
+
+impl Program {
+    fn shown(&self) -> String {
+        format!("{} ({})", self.name, self.number)
+    }
+}
+
+/// Every program but this one.
+fn programs(roots: &Roots) -> Vec<Program> {
+    let own = std::process::id().to_string();
+    entries(&roots.proc)
+        .iter()
+        .filter_map(|directory| {
+            let number = file_name(directory);
+            let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+            let name = if is_number { read_text(&directory.join("comm")) } else { None };
+            name.filter(|_| number != own).map(|name| Program { number, name })
+        })
+        .collect()
+}
+
+/// Programs that load a disk, by the first 15 characters of their names, as
+/// the kernel keeps them.
+const LOADERS: [&str; 14] = [
+    "fio",
+    "dd",
+    "badblocks",
+    "iozone",
+    "bonnie++",
+    "sysbench",
+    "stress-ng",
+    "blkdiscard",
+    "e2fsck",
+    "rsync",
+    "updatedb",
+    "updatedb.mlocat",
+    "updatedb.plocat",
+    "mandb",
+];
+
+fn is_loader(name: &str) -> bool {
+    LOADERS.contains(&name) || name == "steadfast" || name.starts_with("mkfs")
+}
+
+fn openers(subject: &Subject<'_>, programs: &[Program]) -> Check {
+    let paths = own_paths(subject);
+    let found: Vec<&Program> = programs
+        .iter()
+        .filter(|program| has_open(subject.roots, &program.number, &paths))
+        .collect();
+    if found.is_empty() {
+        return OPENERS.good("no other program has it open");
+    }
+    let shown: Vec<String> = found.iter().map(|program| program.shown()).collect();
+    let shown = format!("open in {}", shown.join(", "));
+    match found.iter().any(|program| is_loader(&program.name)) {
+        true => OPENERS.bad(shown, "End that program; the device must be the run's alone."),
+        false => OPENERS.attention(shown, "Make sure that it does not touch the device meanwhile."),
+    }
+}
+
+/// The paths under which a program may have it open.
+fn own_paths(subject: &Subject<'_>) -> BTreeSet<PathBuf> {
+    let file = subject.is_file().then(|| PathBuf::from(&subject.device.name));
+    // A file's disk is open by nobody but its file system.
+    let whole = subject.node.as_ref().map(Node::whole);
+    let parts = whole.iter().flat_map(Node::partitions);
+    let nodes: Vec<Node> = whole.iter().cloned().chain(parts).collect();
+    nodes.iter().map(|node| node.path(subject.roots)).chain(file).collect()
+}
+
+fn has_open(roots: &Roots, number: &str, paths: &BTreeSet<PathBuf>) -> bool {
+    entries(&roots.proc.join(number).join("fd"))
+        .iter()
+        .filter_map(|handle| fs::read_link(handle).ok())
+        .any(|open| paths.contains(&open))
+}
+
+/// Ticks of this process and of its children that have ended: fields 14 to 17
+/// (proc(5)), counted from behind the name, which may hold anything.
+fn own_ticks(roots: &Roots) -> Option<u64> {
+    let text = read_text(&roots.proc.join("self/stat"))?;
+    let (_, fields) = text.rsplit_once(')')?;
+    let ticks: Vec<u64> =
+        fields.split_whitespace().skip(11).take(4).map_while(|tick| tick.parse().ok()).collect();
+    ticks.iter().try_fold(0u64, |sum, tick| sum.checked_add(*tick))
+}
+
+/// How busy others keep the processors: this program's own share is taken off.
+fn load(roots: &Roots, shares: Option<&HostCpu>, own: f64) -> Check {
+    let average = read_text(&roots.proc.join("loadavg"));
+    let average = average.and_then(|text| text.split_whitespace().next()?.parse::<f64>().ok());
+    let (Some(average), Some(shares)) = (average, shares) else {
+        return LOAD.unknown("the kernel does not tell");
+    };
+    let busy = (shares.user + shares.system + shares.steal - own).max(0.0);
+    let found = format!(
+        "processors {:.0} % busy, {:.0} % waiting for I/O; load average {average:.2}",
+        100.0 * busy,
+        100.0 * shares.io_wait
+    );
+    match busy <= BUSY {
+        true => LOAD.good(found),
+        false => LOAD.attention(found, "Other programs take processor time: see top; end them."),
+    }
+}
+
+/// Pages swapped in and out since the host started.
+fn swapped_pages(roots: &Roots) -> Option<u64> {
+    let text = fs::read_to_string(roots.proc.join("vmstat")).ok()?;
+    let field = |name: &str| {
+        text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok())
+    };
+    field("pswpin ")?.checked_add(field("pswpout ")?)
+}
+
+fn memory(roots: &Roots, swapped: Option<u64>) -> Option<Check> {
+    let text = fs::read_to_string(roots.proc.join("meminfo")).ok()?;
+    let field = |name: &str| {
+        let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+        let kib = value.trim().trim_end_matches("kB").trim().parse::<u64>().ok()?;
+        kib.checked_mul(1024).map(Bytes)
+    };
+    let available = field("MemAvailable")?;
+    let used = field("SwapTotal")
+        .zip(field("SwapFree"))
+        .map_or(Bytes(0), |(total, free)| Bytes(total.0.saturating_sub(free.0)));
+    let pressure = pressure(roots);
+    let stalled = pressure.map(|share| format!(", stalled {share:.1} %")).unwrap_or_default();
+    let pages = swapped.unwrap_or(0);
+    let found = format!("{available} available, {used} swapped out{stalled}");
+    let advice = "The kernel swaps or writes back while you measure: end programs, or swapoff -a.";
+    Some(if pages > 0 {
+        MEMORY.attention(format!("{found}; {pages} pages swapped just now"), advice)
+    } else if available < SCARCE || pressure.is_some_and(|share| share >= 1.0) {
+        MEMORY.attention(found, advice)
+    } else {
+        MEMORY.good(found)
+    })
+}
+
+/// Percent of the last ten seconds in which some program waited for memory
+/// (Documentation/accounting/psi.rst).
+fn pressure(roots: &Roots) -> Option<f64> {
+    let text = read_text(&roots.proc.join("pressure/memory"))?;
+    let line = text.lines().find(|line| line.starts_with("some "))?;
+    line.split_whitespace().find_map(|field| field.strip_prefix("avg10=")?.parse().ok())
+}
+
+fn virtual_machine(subject: &Subject<'_>, shares: Option<&HostCpu>) -> Check {
+    let roots = subject.roots;
+    let told = fs::read_to_string(roots.proc.join("cpuinfo")).unwrap_or_default();
+    let flags = told.lines().find(|line| line.starts_with("flags") || line.starts_with("Features"));
+    let flagged = flags.is_some_and(|line| line.split_whitespace().any(|f| f == "hypervisor"));
+    let maker = read_text(&roots.sys.join("class/dmi/id/sys_vendor")).unwrap_or_default();
+    let made = ["QEMU", "VMware", "innotek", "Xen", "Amazon EC2", "Google", "Parallels"]
+        .iter()
+        .any(|name| maker.starts_with(name));
+    let kind = read_text(&roots.sys.join("hypervisor/type"));
+    let virtio = subject.device.transport == Transport::Virtio;
+    if !(flagged || made || kind.is_some() || virtio) {
+        return match flags {
+            Some(_) => MACHINE.good("none: the processor tells of no hypervisor"),
+            None => MACHINE.unknown("the processor does not tell"),
+        };
+    }
+    let stolen = shares.map_or(String::new(), |shares| {
+        format!("; {:.0} % of the processors' time taken by the host", 100.0 * shares.steal)
+    });
+    let by = kind.or((!maker.is_empty()).then_some(maker)).map(|by| format!(" ({by})"));
+    MACHINE.attention(
+        format!("runs under a hypervisor{}{stolen}", by.unwrap_or_default()),
+        "Its host shares processors and disks out; measure on the hardware itself, or pass the \
+         device through whole.",
+    )
+}
+
+/// Services that use disks or move work about, and what each does.
+const SERVICES: [(&str, &str); 12] = [
+    ("smartd", "asks drives for their health, and may begin self-tests"),
+    ("udisksd", "asks drives for their health every ten minutes"),
+    ("tracker-miner-f", "indexes files"),
+    ("baloo_file", "indexes files"),
+    ("clamd", "scans for viruses"),
+    ("freshclam", "updates the virus scanner"),
+    ("unattended-upgr", "installs updates"),
+    ("packagekitd", "looks for updates"),
+    ("snapd", "installs updates"),
+    ("fwupd", "asks devices for their firmware"),
+    ("zed", "starts ZFS scrubs and repairs"),
+    ("dmeventd", "extends and repairs LVM volumes"),
+];
+
+fn other_programs(programs: &[Program]) -> Check {
+    if programs.is_empty() {
+        return PROGRAMS.unknown("the kernel lists none");
+    }
+    let loaders = programs
+        .iter()
+        .filter(|program| is_loader(&program.name))
+        .map(|program| format!("{}: loads a disk", program.shown()));
+    let services = programs.iter().filter_map(|program| {
+        let (_, does) = SERVICES.iter().find(|(name, _)| *name == program.name)?;
+        Some(format!("{}: {does}", program.shown()))
+    });
+    let found: Vec<String> = loaders.chain(services).collect();
+    match found.is_empty() {
+        true => PROGRAMS.good(format!(
+            "none of those that are known to disturb, among {}",
+            counted(programs.len(), "program")
+        )),
+        false => PROGRAMS.attention(found.join("; "), "Stop them for the time of the run."),
+    }
+}
+
+/// Whether a program of one of these names runs.
+pub(super) fn runs(roots: &Roots, names: &[&str]) -> bool {
+    programs(roots).iter().any(|program| names.contains(&program.name.as_str()))
+}

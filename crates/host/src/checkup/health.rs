@@ -1,0 +1,189 @@
+//! What the device says of its own state, and what may make its firmware slow.
+
+use super::{Subject, Topic};
+use crate::device_log::{Health, LogReading, NvmeFacts, SelfTest};
+use crate::error::HostError;
+use crate::sensors::{degrees, temperature};
+use steadfast_domain::record::Check;
+
+const LOGS: Topic = Topic("device-logs", "Device logs");
+const WEAR: Topic = Topic("wear", "Wear");
+const SPARE: Topic = Topic("spare", "Spare blocks");
+const ERRORS: Topic = Topic("media-errors", "Media errors");
+const WARNING: Topic = Topic("critical-warning", "Critical warnings");
+const THROTTLING: Topic = Topic("throttling", "Firmware throttling");
+const SELF_TEST: Topic = Topic("self-test", "Self-test");
+const PROTECTED: Topic = Topic("namespace-protect", "Namespace write protection");
+const TEMPERATURE: Topic = Topic("temperature", "Temperature");
+
+/// Percent of the rated endurance beyond which wear is worth a word.
+const WORN: u64 = 80;
+
+/// Degrees below the limit at which a load will soon reach it.
+const CLOSE_CELSIUS: f64 = 10.0;
+
+pub(super) fn checks(
+    subject: &Subject<'_>,
+    answer: Option<&Result<Health, HostError>>,
+) -> Vec<Check> {
+    let nothing = Health::default();
+    let mut checks = Vec::new();
+    let health = match answer {
+        None => &nothing,
+        Some(Ok(health)) => {
+            checks.push(LOGS.good("read before and after each step of 10 s or more"));
+            health
+        }
+        Some(Err(error)) => {
+            checks.push(LOGS.unknown(error.to_string()));
+            &nothing
+        }
+    };
+    checks.extend(temperature_now(subject, health));
+    checks.extend(worn(&health.log));
+    checks.extend(spare(&health.log));
+    checks.extend(errors(&health.log));
+    checks.extend(warning(&health.log));
+    checks.extend(throttling(&health.log));
+    checks.extend(protected(&health.nvme));
+    checks.extend(self_test(&health.log));
+    checks
+}
+
+fn temperature_now(subject: &Subject<'_>, health: &Health) -> Option<Check> {
+    let (device, roots) = (subject.device, subject.roots);
+    let now = temperature(device, roots).or(health.log.temperature_celsius)?;
+    let limit = degrees(device, "temp1_max", roots)
+        .or(health.nvme.warning_celsius)
+        // Some drives fill in what no drive survives.
+        .filter(|limit| (30.0..150.0).contains(limit));
+    let found = format!("{now:.0} °C");
+    let Some(limit) = limit else { return Some(TEMPERATURE.good(found)) };
+    let found = format!("{found}, limit {limit:.0} °C");
+    let advice = "Give it air before the run; a drive at its limit throttles itself.";
+    Some(match limit - now {
+        left if left <= 0.0 => TEMPERATURE.bad(found, advice),
+        left if left <= CLOSE_CELSIUS => TEMPERATURE.attention(found, advice),
+        _ => TEMPERATURE.good(found),
+    })
+}
+
+fn worn(log: &LogReading) -> Option<Check> {
+    let used = log.percentage_used?;
+    let found = format!("{used} % of the rated endurance used");
+    Some(match used {
+        0..WORN => WEAR.good(found),
+        WORN..100 => WEAR.attention(
+            found,
+            "An old drive may be slower than a new one; say so with the numbers.",
+        ),
+        _ => WEAR.attention(
+            found,
+            "Past its rated life: some firmware then slows writes down or refuses them (drive \
+             life protection). A named suspect if writes are slow.",
+        ),
+    })
+}
+
+fn spare(log: &LogReading) -> Option<Check> {
+    let spare = log.spare?;
+    let least = log.spare_threshold;
+    let least_shown = least.map(|least| format!(", threshold {least} %")).unwrap_or_default();
+    let found = format!("{spare} % left{least_shown}");
+    Some(match least {
+        Some(least) if spare < least => {
+            SPARE.bad(found, "Too few spare blocks: the drive may turn read-only; replace it.")
+        }
+        _ => SPARE.good(found),
+    })
+}
+
+fn errors(log: &LogReading) -> Option<Check> {
+    Some(match log.media_errors? {
+        0 => ERRORS.good("none"),
+        count => ERRORS.attention(
+            format!("{count} since it was made"),
+            "Reads of weak blocks are repeated and slow; watch whether the count rises in a step.",
+        ),
+    })
+}
+
+/// Bits of the critical warning (NVMe Base Specification 2.0, figure 207).
+const WARNINGS: [(u8, &str); 6] = [
+    (0, "spare blocks below the threshold"),
+    (1, "temperature beyond a limit"),
+    (2, "reliability degraded"),
+    (3, "medium read-only"),
+    (4, "backup of the volatile memory failed"),
+    (5, "persistent memory region read-only"),
+];
+
+/// Those under which the numbers are not those of a sound device.
+const GRAVE: u8 = 0b1101;
+
+fn warning(log: &LogReading) -> Option<Check> {
+    let advice = "See the log: nvme smart-log, smartctl -x; the drive needs replacing or cooling.";
+    let Some(bits) = log.critical_warning else {
+        return Some(match log.healthy? {
+            true => WARNING.good("SMART status passed"),
+            false => WARNING.bad("SMART status: FAILED", advice),
+        });
+    };
+    let said: Vec<&str> =
+        WARNINGS.iter().filter(|(bit, _)| bits >> bit & 1 == 1).map(|(_, said)| *said).collect();
+    let found = format!("{} ({bits:#04x})", said.join(", "));
+    Some(match bits {
+        0 => WARNING.good("none"),
+        bits if bits & GRAVE != 0 => WARNING.bad(found, advice),
+        _ => WARNING.attention(found, advice),
+    })
+}
+
+fn throttling(log: &LogReading) -> Option<Check> {
+    let cause =
+        "A named suspect where numbers sag: each step's log shows whether it happened again.";
+    if log.throttles_now == Some(true) {
+        return Some(THROTTLING.bad("it throttles now", "Let it cool before the run."));
+    }
+    let facts: Vec<String> = [
+        (log.throttle_events, "times throttled"),
+        (log.throttled_seconds, "s held back"),
+        (log.over_temperature_seconds, "s above a temperature limit"),
+    ]
+    .into_iter()
+    .filter_map(|(count, what)| count.map(|count| (count, what)))
+    .map(|(count, what)| format!("{count} {what}"))
+    .collect();
+    if facts.is_empty() {
+        return None;
+    }
+    let found = format!("since it was made: {}", facts.join(", "));
+    let never = [log.throttle_events, log.throttled_seconds, log.over_temperature_seconds]
+        .into_iter()
+        .flatten()
+        .all(|count| count == 0);
+    Some(if never { THROTTLING.good(found) } else { THROTTLING.attention(found, cause) })
+}
+
+fn protected(nvme: &NvmeFacts) -> Option<Check> {
+    Some(match nvme.write_protected? {
+        false => PROTECTED.good("none"),
+        true => PROTECTED.bad(
+            "the namespace is write protected",
+            "nvme set-feature DEVICE -f 0x84 -v 0, where the drive allows it",
+        ),
+    })
+}
+
+fn self_test(log: &LogReading) -> Option<Check> {
+    Some(match log.self_test? {
+        SelfTest::Idle => SELF_TEST.good("none runs"),
+        SelfTest::Running { done_percent } => {
+            let done = done_percent.map(|done| format!(", {done} % done")).unwrap_or_default();
+            SELF_TEST.bad(
+                format!("one runs{done}"),
+                "Wait for its end, or stop it: smartctl -X DEVICE, nvme device-self-test DEVICE -s 0xf",
+            )
+        }
+    })
+}

@@ -1,0 +1,189 @@
+//! The link between processor and device: how wide and fast, and whether it
+//! sleeps.
+
+use super::{Subject, Topic};
+use crate::device_log::NvmeFacts;
+use crate::identity::controllers;
+use crate::roots::{entries, file_name, read_number, read_text};
+use std::fs;
+use std::path::{Path, PathBuf};
+use steadfast_domain::Transport;
+use steadfast_domain::record::Check;
+
+const PCIE: Topic = Topic("pcie-link", "PCIe link");
+const SATA: Topic = Topic("sata-link", "SATA link");
+const MODE: Topic = Topic("sata-mode", "SATA controller mode");
+const LINK_POWER: Topic = Topic("link-power", "Link power management");
+const ASPM: Topic = Topic("aspm", "PCIe power management (ASPM)");
+const APST: Topic = Topic("apst", "NVMe power state changes (APST)");
+
+pub(super) fn checks(subject: &Subject<'_>, facts: Option<&NvmeFacts>) -> Vec<Check> {
+    let mut checks = Vec::new();
+    checks.extend(pcie_link(subject));
+    checks.extend(sata_link(subject));
+    checks.extend(sata_mode(subject));
+    checks.extend(sata_power(subject));
+    checks.extend(aspm(subject));
+    checks.extend(apst(subject, facts));
+    checks
+}
+
+/// A PCIe link: lanes, and the speed of each in GT/s.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Pcie {
+    speed: f64,
+    width: u32,
+}
+
+impl Pcie {
+    /// `which` is `current` or `max`.
+    fn read(function: &Path, which: &str) -> Option<Pcie> {
+        let speed = read_text(&function.join(format!("{which}_link_speed")))?;
+        let speed = speed.split_whitespace().next()?.parse::<f64>().ok()?;
+        let width = read_number::<u32>(&function.join(format!("{which}_link_width")))?;
+        // The kernel writes 0 or 255 for a width that it does not know.
+        (speed > 0.0 && (1..=64).contains(&width)).then_some(Pcie { speed, width })
+    }
+    fn shown(self) -> String {
+        format!("{} GT/s x{}", self.speed, self.width)
+    }
+}
+
+fn pcie_link(subject: &Subject<'_>) -> Option<Check> {
+    let is_nvme = subject.device.transport == Transport::Nvme;
+    let link = subject.function.as_ref().and_then(|function| {
+        Some((function, Pcie::read(function, "current")?, Pcie::read(function, "max")?))
+    });
+    let Some((function, now, most)) = link else {
+        return is_nvme.then(|| PCIE.unknown("the kernel tells of no PCIe link"));
+    };
+    let of = if is_nvme { "the device" } else { "its controller" };
+    let found = format!("{} of {} that {of} can", now.shown(), most.shown());
+    if now.speed >= most.speed && now.width >= most.width {
+        return Some(PCIE.good(found));
+    }
+    let slot = function.parent().and_then(|port| Pcie::read(port, "max"));
+    let slot = slot.map(|slot| format!(" (the slot can {})", slot.shown())).unwrap_or_default();
+    let advice = format!(
+        "The link, not the device, limits large transfers{slot}: use a slot with more or faster \
+         lanes, reseat the device, look at the firmware's settings."
+    );
+    Some(PCIE.bad(found, advice))
+}
+
+/// The directory of the port that a SATA drive hangs on.
+fn ata_port(subject: &Subject<'_>) -> Option<PathBuf> {
+    let whole = subject.whole.as_ref()?;
+    let is_port = |above: &Path| {
+        file_name(above)
+            .strip_prefix("ata")
+            .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+    };
+    whole.directory.ancestors().find(|above| is_port(above)).map(Path::to_owned)
+}
+
+fn sata_link(subject: &Subject<'_>) -> Option<Check> {
+    let port = ata_port(subject)?;
+    let links: Vec<PathBuf> =
+        entries(&port).iter().flat_map(|link| entries(&link.join("ata_link"))).collect();
+    let read = |name: &str| {
+        let text = links.iter().find_map(|link| read_text(&link.join(name)))?;
+        let speed = text.split_whitespace().next()?.parse::<f64>().ok()?;
+        Some((speed, text))
+    };
+    let Some((speed, text)) = read("sata_spd") else {
+        return Some(SATA.unknown("the kernel tells of no SATA speed"));
+    };
+    let most = read("hw_sata_spd_limit").map_or(6.0, |(most, _)| most.min(6.0));
+    Some(match speed >= most {
+        true => SATA.good(text),
+        false => SATA.bad(
+            format!("{text} of {most} Gbps that the port can"),
+            "The link limits large transfers: use another port or cable, and look for errors with dmesg.",
+        ),
+    })
+}
+
+/// Only AHCI has native command queuing; the legacy modes have not.
+fn sata_mode(subject: &Subject<'_>) -> Option<Check> {
+    ata_port(subject)?;
+    let function = subject.function.as_ref()?;
+    let driver = fs::read_link(function.join("driver")).ok().map(|link| file_name(&link))?;
+    Some(match driver.as_str() {
+        "ahci" | "mv-ahci" | "sata_sil24" | "sata_mv" => MODE.good(driver),
+        "ata_piix" | "ata_generic" | "pata_acpi" => MODE.attention(
+            format!("{driver}: a legacy mode without command queuing"),
+            "Set the controller to AHCI in the firmware's setup.",
+        ),
+        _ => MODE.unknown(driver),
+    })
+}
+
+fn sata_power(subject: &Subject<'_>) -> Option<Check> {
+    let port = ata_port(subject)?;
+    let policy = entries(&port)
+        .iter()
+        .flat_map(|host| entries(&host.join("scsi_host")))
+        .find_map(|host| read_text(&host.join("link_power_management_policy")))?;
+    Some(match policy.as_str() {
+        "max_performance" => LINK_POWER.good(policy),
+        _ => LINK_POWER.attention(
+            format!("{policy}: the link sleeps between I/Os"),
+            "echo max_performance | tee /sys/class/scsi_host/host*/link_power_management_policy",
+        ),
+    })
+}
+
+fn aspm(subject: &Subject<'_>) -> Option<Check> {
+    let function = subject.function.as_ref()?;
+    // A function without a link of its own, as in a virtual machine, has no states.
+    Pcie::read(function, "current")?;
+    let on: Vec<String> = entries(&function.join("link"))
+        .iter()
+        .filter(|attribute| read_number::<u8>(attribute) == Some(1))
+        .map(|attribute| file_name(attribute))
+        .collect();
+    let policy = read_text(&subject.roots.sys.join("module/pcie_aspm/parameters/policy"))
+        .and_then(|text| Some(text.split_once('[')?.1.split_once(']')?.0.to_owned()));
+    let stated = policy.as_ref().map(|p| format!("policy {p}")).unwrap_or_default();
+    let controllable = !entries(&function.join("link")).is_empty();
+    Some(match (on.is_empty(), policy.as_deref()) {
+        (false, _) => ASPM.attention(
+            format!("{} on; {stated}", on.join(", ")).trim_end_matches("; ").to_owned(),
+            "echo performance > /sys/module/pcie_aspm/parameters/policy",
+        ),
+        (true, _) if controllable => ASPM.good(format!("off on this link; {stated}")),
+        (true, Some("performance")) => ASPM.good(stated),
+        (true, Some(_)) => {
+            ASPM.unknown(format!("{stated}: the firmware decides, and the link does not tell"))
+        }
+        (true, None) => ASPM.unknown("the kernel does not manage it"),
+    })
+}
+
+/// Documentation/admin-guide/pm: what a controller may do by itself while it is
+/// idle, and the longest exit latency that the kernel allows it.
+fn apst(subject: &Subject<'_>, facts: Option<&NvmeFacts>) -> Option<Check> {
+    if subject.device.transport != Transport::Nvme {
+        return None;
+    }
+    let whole = subject.whole.as_ref()?;
+    let module = subject.roots.sys.join("module/nvme_core/parameters/default_ps_max_latency_us");
+    let allowed = controllers(whole)
+        .iter()
+        .find_map(|controller| read_number(&controller.join("power/pm_qos_latency_tolerance_us")))
+        .or_else(|| read_number::<u64>(&module));
+    Some(match (allowed, facts.and_then(|facts| facts.autonomous_power_states)) {
+        (_, Some(false)) => APST.good("the controller has none"),
+        (Some(0), _) => APST.good("off"),
+        (Some(latency), Some(true)) => APST.attention(
+            format!("on: while idle it may sleep so that waking takes up to {latency} us"),
+            "Boot with nvme_core.default_ps_max_latency_us=0, above all for tests with idle times \
+             or T1Q1.",
+        ),
+        (Some(latency), None) => APST.unknown(format!(
+            "allowed up to {latency} us to wake; whether the controller does it is not known"
+        )),
+        (None, _) => APST.unknown("the kernel does not tell"),
+    })
+}

@@ -1,0 +1,122 @@
+//! What the device is, and what else lies on it.
+
+use super::{Subject, Topic};
+use crate::mounts::mounts;
+use crate::node::Node;
+use crate::occupancy::{UseKind, disks_below, disks_of_path, uses};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use steadfast_domain::Transport;
+use steadfast_domain::record::Check;
+
+const KIND: Topic = Topic("device-kind", "Kind of device");
+const BOOT: Topic = Topic("boot-disk", "Boot disk");
+const IN_USE: Topic = Topic("in-use", "Use");
+const READ_ONLY: Topic = Topic("write-protect", "Write protection");
+
+/// Directories without which a system does not run undisturbed.
+const SYSTEM: [&str; 6] = ["/", "/boot", "/boot/efi", "/usr", "/var", "/home"];
+
+pub(super) fn checks(subject: &Subject<'_>) -> Vec<Check> {
+    let mut checks = vec![kind(subject), boot_disk(subject), in_use(subject)];
+    checks.extend(read_only(subject));
+    checks
+}
+
+fn kind(subject: &Subject<'_>) -> Check {
+    let device = subject.device;
+    let model = device.model.as_deref().unwrap_or("no model name");
+    let found = format!("{}, {model}", device.transport);
+    let between = match device.transport {
+        Transport::Nvme | Transport::Sata | Transport::Sas => None,
+        Transport::Usb => Some("the USB bridge and its protocol"),
+        Transport::Virtio => Some("the host of this virtual machine"),
+        Transport::Loop => Some("the file, its file system and the disk below"),
+        Transport::File => Some("the file system and the disk below"),
+        Transport::Zram => Some("the processors, which compress into memory"),
+        Transport::Mapped => Some("device-mapper or md and every device below"),
+        Transport::Simulated | Transport::Other => Some("whatever lies below"),
+    };
+    // Virtual disks say that they spin where nobody told them otherwise.
+    let spins = device.rotational == Some(true)
+        && matches!(device.transport, Transport::Sata | Transport::Sas | Transport::Usb);
+    match between {
+        _ if spins => KIND.attention(
+            format!("{found}; it spins"),
+            "The procedures are for solid state storage; the numbers of a disk mean something else.",
+        ),
+        Some(between) => KIND.attention(
+            found,
+            format!("The numbers are those of {between} as well; for an SSD's own, test it alone."),
+        ),
+        None => KIND.good(found),
+    }
+}
+
+/// The disks that carry the device's data; those below the file of a loop
+/// device too.
+fn own_disks(subject: &Subject<'_>) -> BTreeSet<Node> {
+    let below_file = |file: &str| disks_of_path(Path::new(file), subject.roots);
+    let Some(node) = &subject.node else { return below_file(&subject.device.name) };
+    let disks = disks_below(node, subject.roots);
+    let files = disks.iter().filter_map(Node::backing_file);
+    let below: BTreeSet<Node> = files.flat_map(|file| below_file(&file)).collect();
+    if below.is_empty() { disks } else { below }
+}
+
+fn boot_disk(subject: &Subject<'_>) -> Check {
+    let own = own_disks(subject);
+    if own.is_empty() {
+        return BOOT.unknown("the disk below is not known");
+    }
+    let points: Vec<PathBuf> = mounts(subject.roots).into_iter().map(|mount| mount.point).collect();
+    let carries = |path: &&str| {
+        points.iter().any(|point| point == Path::new(path))
+            && disks_of_path(Path::new(path), subject.roots).iter().any(|disk| own.contains(disk))
+    };
+    let mut holds: Vec<&str> = SYSTEM.into_iter().filter(carries).collect();
+    let swaps = own
+        .iter()
+        .flat_map(|disk| uses(disk, subject.roots))
+        .any(|found| found.kind == UseKind::Swap);
+    if swaps {
+        holds.push("swap");
+    }
+    let names: Vec<&str> = own.iter().map(|disk| disk.name.as_str()).collect();
+    let names = names.join(", ");
+    let advice = "The system reads and writes this disk whenever it likes; test a second disk.";
+    match holds.is_empty() {
+        true => BOOT.good(format!("{names} holds nothing of the running system")),
+        // Of a file on a file system nobody expects a device's own numbers.
+        false if matches!(subject.device.transport, Transport::File | Transport::Loop) => {
+            BOOT.attention(format!("{names} holds {}", holds.join(", ")), advice)
+        }
+        false => BOOT.bad(format!("{names} holds {}", holds.join(", ")), advice),
+    }
+}
+
+fn in_use(subject: &Subject<'_>) -> Check {
+    match subject.device.in_use.as_slice() {
+        [] => IN_USE.good("free"),
+        uses => IN_USE.bad(
+            uses.join("; "),
+            "End these uses (umount, swapoff, vgchange -an, mdadm --stop); a run that writes is refused.",
+        ),
+    }
+}
+
+fn read_only(subject: &Subject<'_>) -> Option<Check> {
+    let node = subject.node.as_ref()?;
+    Some(match (node.number::<u8>("ro"), node.whole().number::<u8>("ro")) {
+        (Some(0), Some(0)) => READ_ONLY.good("none"),
+        (None, None) => READ_ONLY.unknown("the kernel does not tell"),
+        _ => READ_ONLY.bad(
+            "the kernel holds it read-only",
+            format!(
+                "Look for a switch, the end of its life (critical warning) or a write-protected \
+                 namespace, then: blockdev --setrw {}",
+                subject.device.path
+            ),
+        ),
+    })
+}

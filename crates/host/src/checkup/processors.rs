@@ -1,0 +1,207 @@
+//! The processors: clock, idle states, and how far they are from the device.
+
+use super::{Subject, Topic, counted, processor_list};
+use crate::roots::{Roots, entries, file_name, read_number, read_text};
+use crate::settings::governors;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use steadfast_domain::Transport;
+use steadfast_domain::record::Check;
+
+const GOVERNOR: Topic = Topic("governor", "Processor frequency governor");
+const TURBO: Topic = Topic("turbo", "Turbo");
+const IDLE: Topic = Topic("idle-states", "Processor idle states");
+const HOT: Topic = Topic("cpu-throttle", "Processor throttling");
+const NUMA: Topic = Topic("numa", "Memory nodes (NUMA)");
+const INTERRUPTS: Topic = Topic("interrupts", "Interrupts of the device");
+
+/// Waking from an idle state that takes longer than this shows in the response
+/// times of a fast SSD, in microseconds.
+const SLOW_TO_WAKE: u64 = 10;
+
+pub(super) fn checks(subject: &Subject<'_>) -> Vec<Check> {
+    let roots = subject.roots;
+    let mut checks = vec![governor(roots)];
+    checks.extend(turbo(roots));
+    checks.push(idle_states(roots));
+    checks.extend(throttled(roots));
+    checks.extend(numa(subject));
+    checks.extend(interrupts(subject));
+    checks
+}
+
+fn governor(roots: &Roots) -> Check {
+    match governors(roots) {
+        None => GOVERNOR.unknown("the kernel does not set the clock here"),
+        Some(names) if names == "performance" => GOVERNOR.good(names),
+        Some(names) => GOVERNOR.attention(
+            format!("{names}: the clock follows the load"),
+            "cpupower frequency-set -g performance",
+        ),
+    }
+}
+
+fn turbo(roots: &Roots) -> Option<Check> {
+    let cpu = roots.sys.join("devices/system/cpu");
+    let on = read_number::<u8>(&cpu.join("intel_pstate/no_turbo"))
+        .map(|off| off == 0)
+        .or_else(|| read_number::<u8>(&cpu.join("cpufreq/boost")).map(|on| on == 1))?;
+    Some(TURBO.good(match on {
+        true => "on: the clock also depends on the processors' temperature",
+        false => "off",
+    }))
+}
+
+/// The directories `cpu0`, `cpu1`, ...
+fn processors(roots: &Roots) -> Vec<PathBuf> {
+    let is_number = |path: &PathBuf| {
+        file_name(path)
+            .strip_prefix("cpu")
+            .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+    };
+    entries(&roots.sys.join("devices/system/cpu")).into_iter().filter(is_number).collect()
+}
+
+fn idle_states(roots: &Roots) -> Check {
+    let deepest = processors(roots)
+        .iter()
+        .flat_map(|cpu| entries(&cpu.join("cpuidle")))
+        .filter(|state| read_number::<u64>(&state.join("disable")).is_none_or(|off| off == 0))
+        .filter_map(|state| {
+            let latency = read_number::<u64>(&state.join("latency"))?;
+            Some((latency, read_text(&state.join("name")).unwrap_or_else(|| file_name(&state))))
+        })
+        .max();
+    let Some((latency, name)) = deepest else {
+        return IDLE.unknown("the kernel tells of none");
+    };
+    let found = format!("deepest enabled: {name}, {latency} us to wake");
+    match latency {
+        0..=SLOW_TO_WAKE => IDLE.good(found),
+        _ => IDLE.attention(found, "steadfast run --hold-c-states, or: cpupower idle-set -D 10"),
+    }
+}
+
+/// Times that the processors were slowed down by heat since the host started.
+pub fn throttle_count(roots: &Roots) -> Option<u64> {
+    let counts: Vec<u64> = processors(roots)
+        .iter()
+        .filter_map(|cpu| {
+            let core = read_number::<u64>(&cpu.join("thermal_throttle/core_throttle_count"));
+            let package = read_number::<u64>(&cpu.join("thermal_throttle/package_throttle_count"));
+            core.max(package)
+        })
+        .collect();
+    // Every processor of a package counts the same events.
+    counts.into_iter().max()
+}
+
+fn throttled(roots: &Roots) -> Option<Check> {
+    Some(match throttle_count(roots)? {
+        0 => HOT.good("none since the host started"),
+        times => HOT.attention(
+            format!("slowed down by heat {times} times since the host started"),
+            "Look after the host's cooling; a slow processor limits I/O per second.",
+        ),
+    })
+}
+
+fn numa(subject: &Subject<'_>) -> Option<Check> {
+    let roots = subject.roots;
+    let nodes = read_text(&roots.sys.join("devices/system/node/online"))
+        .map(|list| processor_list(&list).len())?;
+    if nodes < 2 {
+        return Some(NUMA.good("one node"));
+    }
+    let function = subject.function.as_ref()?;
+    let Some(node) = read_number::<u32>(&function.join("numa_node")) else {
+        return Some(NUMA.unknown(format!("{nodes} nodes; the device's is not known")));
+    };
+    let near = read_text(&function.join("local_cpulist")).unwrap_or_default();
+    let near: BTreeSet<u32> = processor_list(&near).into_iter().collect();
+    let allowed = allowed(roots);
+    let far = allowed.difference(&near).count();
+    let distance = distance(roots, node);
+    let found = format!("the device is on node {node} of {nodes}{distance}");
+    if near.is_empty() || allowed.is_empty() {
+        return Some(NUMA.unknown(found));
+    }
+    Some(match far {
+        0 => NUMA.good(format!("{found}; this process keeps to it")),
+        far => NUMA.attention(
+            format!("{found}; {far} of {} may be used that are far", allowed.len()),
+            format!("numactl --cpunodebind={node} --membind={node} steadfast run ..."),
+        ),
+    })
+}
+
+/// The processors that this process may run on.
+fn allowed(roots: &Roots) -> BTreeSet<u32> {
+    let status = fs::read_to_string(roots.proc.join("self/status")).unwrap_or_default();
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    list.map(processor_list).unwrap_or_default().into_iter().collect()
+}
+
+/// The firmware's distances from a node: 10 is the node itself.
+fn distance(roots: &Roots, node: u32) -> String {
+    read_text(&roots.sys.join(format!("devices/system/node/node{node}/distance")))
+        .map(|row| format!(" (distances {})", row.split_whitespace().collect::<Vec<_>>().join(" ")))
+        .unwrap_or_default()
+}
+
+fn interrupts(subject: &Subject<'_>) -> Option<Check> {
+    let function = subject.function.as_ref()?;
+    let numbers: Vec<String> =
+        entries(&function.join("msi_irqs")).iter().map(|path| file_name(path)).collect();
+    let own = own_interrupts(subject.roots, &numbers);
+    if own.is_empty() {
+        return Some(INTERRUPTS.unknown("none is known to be the device's"));
+    }
+    let targets: BTreeSet<u32> =
+        own.iter().flat_map(|number| affinity(subject.roots, number)).collect();
+    let online = processor_list(
+        &read_text(&subject.roots.sys.join("devices/system/cpu/online")).unwrap_or_default(),
+    );
+    let on = match targets.len() {
+        0 => "on processors that are not known".to_owned(),
+        1 => format!("on processor {}", targets.first().copied().unwrap_or_default()),
+        many => format!("on {many} processors"),
+    };
+    let found = format!("{} {on}", counted(own.len(), "interrupt"));
+    let crowded = targets.len() == 1 && online.len() > 1 && own.len() > 1;
+    let is_nvme = subject.device.transport == Transport::Nvme;
+    Some(match targets.len() {
+        0 => INTERRUPTS.unknown(found),
+        1 if crowded || (is_nvme && online.len() > 1) => INTERRUPTS.attention(
+            found,
+            "One processor answers for all queues: spread them (/proc/irq/N/smp_affinity_list), \
+             or start irqbalance.",
+        ),
+        _ => INTERRUPTS.good(found),
+    })
+}
+
+/// The interrupts of a function that carry I/O: not those for configuration or
+/// an NVMe controller's admin queue.
+fn own_interrupts(roots: &Roots, numbers: &[String]) -> Vec<String> {
+    let text = fs::read_to_string(roots.proc.join("interrupts")).unwrap_or_default();
+    text.lines()
+        .filter_map(|line| {
+            let (number, rest) = line.split_once(':')?;
+            let number = number.trim().to_owned();
+            let name = rest.split_whitespace().last()?;
+            let carries_none =
+                name.ends_with("-config") || (name.starts_with("nvme") && name.ends_with("q0"));
+            (numbers.contains(&number) && !carries_none).then_some(number)
+        })
+        .collect()
+}
+
+fn affinity(roots: &Roots, interrupt: &str) -> Vec<u32> {
+    let directory = roots.proc.join("irq").join(interrupt);
+    read_text(&directory.join("effective_affinity_list"))
+        .or_else(|| read_text(&directory.join("smp_affinity_list")))
+        .map(|list| processor_list(&list))
+        .unwrap_or_default()
+}

@@ -1,0 +1,194 @@
+//! The device's queue and the shape of its sectors.
+
+use super::{Subject, Topic, counted};
+use crate::device_log::{LbaFormat, NvmeFacts};
+use crate::node::KERNEL_SECTOR;
+use crate::roots::entries;
+use steadfast_domain::record::Check;
+use steadfast_domain::{Bytes, Transport};
+
+const DEPTH: Topic = Topic("queue-depth", "Queue depth");
+const SCHEDULER: Topic = Topic("scheduler", "I/O scheduler");
+const SECTORS: Topic = Topic("sector-format", "Sector format");
+const ALIGNMENT: Topic = Topic("alignment", "Alignment");
+const TRIM: Topic = Topic("trim", "TRIM");
+
+/// What SATA's native command queuing holds, less the one that Linux keeps back
+/// for itself.
+const NCQ_DEPTH: u64 = 31;
+
+/// Outstanding I/Os that the enterprise class keeps in the device.
+const USUAL_OIO: u64 = 128;
+
+/// Flash pages of drives larger than this are taken to want twice the alignment
+/// (the Viking guide's rule).
+const LARGE: u64 = 256_000_000_000;
+
+pub(super) fn checks(subject: &Subject<'_>, facts: Option<&NvmeFacts>) -> Vec<Check> {
+    let mut checks = Vec::new();
+    checks.extend(depth(subject));
+    checks.extend(scheduler(subject));
+    checks.extend(sectors(subject, facts));
+    checks.extend(alignment(subject));
+    checks.extend(trim(subject));
+    checks
+}
+
+fn depth(subject: &Subject<'_>) -> Option<Check> {
+    let whole = subject.whole.as_ref()?;
+    let queues = entries(&whole.directory.join("mq")).len();
+    let requests = subject.queue("nr_requests");
+    if let Some(depth) = whole.number::<u64>("device/queue_depth") {
+        return Some(command_queue(subject, depth));
+    }
+    let Some(requests) = requests else {
+        return Some(DEPTH.unknown("the kernel does not tell"));
+    };
+    let found = match queues {
+        0 => format!("{requests} requests"),
+        queues => format!("{} of {requests} requests", counted(queues, "hardware queue")),
+    };
+    let room = requests.saturating_mul(queues.max(1) as u64);
+    Some(match room >= USUAL_OIO {
+        true => DEPTH.good(found),
+        false => DEPTH.attention(
+            found,
+            format!("Demands above {room} outstanding I/Os wait in the host, not in the device."),
+        ),
+    })
+}
+
+/// A SCSI device has one depth for all queues; SATA's is 32 by standard.
+fn command_queue(subject: &Subject<'_>, depth: u64) -> Check {
+    let is_sata = subject.device.transport == Transport::Sata;
+    let found = if is_sata { format!("NCQ {depth}") } else { format!("{depth} commands") };
+    let name = subject.whole.as_ref().map(|whole| whole.name.as_str()).unwrap_or_default();
+    match depth {
+        0 | 1 => DEPTH.attention(
+            format!("{found}: one command at a time"),
+            format!(
+                "Commands are not queued. Try: echo {NCQ_DEPTH} > /sys/block/{name}/device/queue_depth; \
+                 look for libata.force=noncq on the kernel's command line, and for AHCI in the \
+                 firmware's setup."
+            ),
+        ),
+        _ if is_sata && depth < NCQ_DEPTH => DEPTH.attention(
+            format!("{found} of 32"),
+            format!("echo {NCQ_DEPTH} > /sys/block/{name}/device/queue_depth"),
+        ),
+        _ => DEPTH.good(found),
+    }
+}
+
+fn scheduler(subject: &Subject<'_>) -> Option<Check> {
+    let whole = subject.whole.as_ref()?;
+    let text = whole.text("queue/scheduler")?;
+    let chosen = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    let chosen = chosen.map_or(text.as_str(), |(name, _)| name);
+    Some(match chosen {
+        "none" => SCHEDULER.good("none"),
+        other => SCHEDULER.attention(
+            format!("{other}: it holds I/Os back and takes processor time"),
+            format!("echo none > /sys/block/{}/queue/scheduler", whole.name),
+        ),
+    })
+}
+
+fn sectors(subject: &Subject<'_>, facts: Option<&NvmeFacts>) -> Option<Check> {
+    // A file has blocks, and no sectors.
+    subject.node.as_ref()?;
+    let (logical, physical) = (subject.device.logical_sector, subject.device.physical_sector);
+    let name = match (logical, physical) {
+        (512, 512) => "512n".to_owned(),
+        (512, 4096) => "512e".to_owned(),
+        (4096, 4096) => "4Kn".to_owned(),
+        _ => "other".to_owned(),
+    };
+    let found = format!("{name}: {logical} B logical, {physical} B physical");
+    let formats = facts.map_or(&[][..], |facts| facts.formats.as_slice());
+    let Some(used) = formats.iter().find(|format| format.in_use) else {
+        return Some(SECTORS.good(found));
+    };
+    let found = format!("{found}; LBA format {}", shown(used));
+    let best = formats.iter().min_by_key(|format| (format.performance, format.metadata));
+    Some(match best {
+        Some(best) if best.performance < used.performance => SECTORS.attention(
+            format!("{found}; the device calls format {} better", shown(best)),
+            format!(
+                "nvme format {} --lbaf={} (DESTROYS everything on it), or report the format with \
+                 the numbers.",
+                subject.device.path, best.number
+            ),
+        ),
+        _ => SECTORS.good(found),
+    })
+}
+
+/// NVMe's words for the relative performance of a format.
+fn shown(format: &LbaFormat) -> String {
+    let worth = ["best", "better", "good", "degraded"];
+    let worth = worth.get(usize::try_from(format.performance).unwrap_or(usize::MAX));
+    let metadata = match format.metadata {
+        0 => String::new(),
+        bytes => format!(" + {bytes} B metadata"),
+    };
+    format!("{} ({} B{metadata}, {})", format.number, format.sector, worth.unwrap_or(&"?"))
+}
+
+fn alignment(subject: &Subject<'_>) -> Option<Check> {
+    let node = subject.node.as_ref()?;
+    let offset = node.number::<i64>("alignment_offset").unwrap_or(0);
+    if offset != 0 {
+        return Some(ALIGNMENT.bad(
+            format!("alignment_offset {offset}: logical sectors do not begin on physical ones"),
+            "Every transfer touches one physical sector too many; partition the device anew, or \
+             test it whole.",
+        ));
+    }
+    if node.partition().is_none() {
+        return Some(ALIGNMENT.good("the whole device, offset 0"));
+    }
+    let Some(start) =
+        node.number::<u64>("start").and_then(|sectors| sectors.checked_mul(KERNEL_SECTOR))
+    else {
+        return Some(ALIGNMENT.unknown("where the partition begins is not known"));
+    };
+    Some(partition(subject, start))
+}
+
+fn partition(subject: &Subject<'_>, start: u64) -> Check {
+    let physical = u64::from(subject.device.physical_sector).max(4096);
+    let capacity = subject.whole.as_ref().map_or(Bytes(0), |whole| whole.capacity());
+    let wanted = if capacity.0 > LARGE { physical.max(8192) } else { physical };
+    let found = format!("the partition begins at byte {start}");
+    let advice = "Make the partition anew at a multiple of 1 MiB (parted -a optimal).";
+    if !start.is_multiple_of(physical) {
+        return ALIGNMENT.bad(format!("{found}, no multiple of {physical}"), advice);
+    }
+    match start.is_multiple_of(wanted) {
+        true => ALIGNMENT.good(found),
+        false => ALIGNMENT.attention(format!("{found}, no multiple of {wanted}"), advice),
+    }
+}
+
+fn trim(subject: &Subject<'_>) -> Option<Check> {
+    subject.whole.as_ref()?;
+    let most = subject.queue("discard_max_bytes");
+    let possible = subject.queue("discard_max_hw_bytes");
+    let grain = subject.queue("discard_granularity").unwrap_or(0);
+    Some(match (most, possible) {
+        (Some(0), Some(possible)) if possible > 0 => TRIM.attention(
+            format!("off; the device takes up to {}", Bytes(possible)),
+            "The host turned discards off (queue/discard_max_bytes); a purge by discard is refused.",
+        ),
+        (Some(0), _) => TRIM.attention(
+            "the device takes no discards",
+            "It cannot be told that blocks are free; a purge must be a format or an erase.",
+        ),
+        (Some(most), _) => TRIM.good(format!(
+            "up to {} in one discard, granularity {grain} B",
+            Bytes(most)
+        )),
+        (None, _) => TRIM.unknown("the kernel does not tell"),
+    })
+}

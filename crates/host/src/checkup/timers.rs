@@ -1,0 +1,230 @@
+//! What will wake up during the run: timers, cron, scheduled self-tests, and
+//! md arrays that are being checked.
+
+use super::activity::runs;
+use super::{Subject, Topic};
+use crate::node::Node;
+use crate::occupancy::disks_below;
+use crate::roots::{Roots, entries, file_name, read_text};
+use crate::tool::{self, SYSTEMCTL};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use steadfast_domain::record::Check;
+
+const TIMERS: Topic = Topic("timers", "systemd timers");
+const CRON: Topic = Topic("cron", "cron");
+const TESTS: Topic = Topic("self-test-schedule", "Scheduled self-tests");
+const ARRAYS: Topic = Topic("md-sync", "md arrays");
+
+/// How long systemd may take to tell.
+const LIMIT: Duration = Duration::from_secs(3);
+
+/// Beginnings of the names of timers and cron tables that load disks.
+const DISK: [&str; 14] = [
+    "fstrim",
+    "mdcheck",
+    "mdadm",
+    "raid-check",
+    "e2scrub",
+    "btrfs-",
+    "zfs-",
+    "zpool-",
+    "updatedb",
+    "plocate",
+    "mlocate",
+    "xfs_scrub",
+    "snapper",
+    "smart",
+];
+
+/// Beginnings of the names of those that load processors and the boot disk.
+const OTHER: [&str; 9] =
+    ["apt-", "unattended", "man-db", "dnf-", "packagekit", "fwupd", "clamav", "aide", "backup"];
+
+pub(super) fn checks(subject: &Subject<'_>) -> Vec<Check> {
+    let roots = subject.roots;
+    let mut checks = vec![timers(roots)];
+    checks.extend(cron(roots));
+    checks.extend(self_tests(roots));
+    checks.extend(arrays(subject));
+    checks
+}
+
+/// Whether a unit or table is known to disturb.
+fn disturbs(name: &str) -> bool {
+    DISK.iter().chain(&OTHER).any(|known| name.starts_with(known))
+}
+
+/// Timers enabled by an administrator or a package: the links in `*.wants`.
+fn enabled_timers(roots: &Roots) -> BTreeSet<String> {
+    entries(&roots.etc.join("systemd/system"))
+        .iter()
+        .filter(|directory| file_name(directory).ends_with(".wants"))
+        .flat_map(|directory| entries(directory))
+        .map(|link| file_name(&link))
+        .filter(|name| name.ends_with(".timer"))
+        .collect()
+}
+
+fn timers(roots: &Roots) -> Check {
+    // The directory that sd_booted(3) looks for.
+    if !roots.run.join("systemd/system").is_dir() {
+        return TIMERS.good("systemd does not run here");
+    }
+    let listed = tool::run(SYSTEMCTL, &["list-timers", "--all", "--output=json"], LIMIT)
+        .ok()
+        .and_then(|said| parse_timers(&said))
+        .unwrap_or_default();
+    let mut names = enabled_timers(roots);
+    names.extend(listed.keys().cloned());
+    names.retain(|name| disturbs(name));
+    if names.is_empty() {
+        return TIMERS.good("none of those that are known to disturb is enabled");
+    }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let shown: Vec<String> = names
+        .iter()
+        .map(|name| match listed.get(name).copied().flatten() {
+            Some(next) => format!("{name} ({})", due(next, now)),
+            None => name.clone(),
+        })
+        .collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    TIMERS.attention(
+        format!("will wake up: {}", shown.join(", ")),
+        format!("systemctl stop {}  (until the next boot)", names.join(" ")),
+    )
+}
+
+/// When a timer is due, in words.
+fn due(next: Duration, now: Duration) -> String {
+    match next.checked_sub(now) {
+        None => "due now".to_owned(),
+        Some(left) if left < Duration::from_secs(3600) => {
+            format!("in {} min", left.as_secs().div_ceil(60))
+        }
+        Some(left) => format!("in {} h", left.as_secs() / 3600),
+    }
+}
+
+/// The units of `systemctl list-timers --output=json`, with the time since 1970
+/// at which each is due, where it is.
+fn parse_timers(said: &str) -> Option<BTreeMap<String, Option<Duration>>> {
+    let rows: Vec<Value> = serde_json::from_str(said).ok()?;
+    let timer = |row: &Value| {
+        let next = row.get("next").and_then(Value::as_u64).filter(|next| *next > 0);
+        Some((row.get("unit")?.as_str()?.to_owned(), next.map(Duration::from_micros)))
+    };
+    Some(rows.iter().filter_map(timer).collect())
+}
+
+fn cron(roots: &Roots) -> Option<Check> {
+    if !runs(roots, &["cron", "crond", "anacron", "fcron"]) {
+        return None;
+    }
+    let places = ["cron.d", "cron.hourly", "cron.daily", "cron.weekly", "cron.monthly"];
+    let found: Vec<String> = places
+        .iter()
+        .flat_map(|place| entries(&roots.etc.join(place)))
+        .filter(|path| disturbs(&file_name(path)))
+        .map(|path| relative(&path, roots))
+        .collect();
+    Some(match found.is_empty() {
+        true => CRON.good("none of the tables that are known to disturb"),
+        false => CRON.attention(
+            format!("will wake up: {}", found.join(", ")),
+            "systemctl stop cron, and start it again after the run",
+        ),
+    })
+}
+
+fn relative(path: &std::path::Path, roots: &Roots) -> String {
+    path.strip_prefix(&roots.etc)
+        .map_or_else(|_| file_name(path), |p| format!("/etc/{}", p.display()))
+}
+
+/// smartd begins self-tests where its configuration has `-s`.
+fn self_tests(roots: &Roots) -> Option<Check> {
+    if !runs(roots, &["smartd"]) {
+        return None;
+    }
+    let text = read_text(&roots.etc.join("smartd.conf"))?;
+    let scheduled = text
+        .lines()
+        .map(|line| line.split('#').next().unwrap_or_default())
+        .any(|line| line.split_whitespace().any(|word| word == "-s"));
+    Some(match scheduled {
+        true => TESTS.attention(
+            "smartd begins self-tests by a schedule (/etc/smartd.conf, -s)",
+            "systemctl stop smartd, and start it again after the run",
+        ),
+        false => TESTS.good("smartd has no schedule"),
+    })
+}
+
+fn arrays(subject: &Subject<'_>) -> Option<Check> {
+    let own: BTreeSet<Node> =
+        subject.whole.as_ref().map(|whole| disks_below(whole, subject.roots)).unwrap_or_default();
+    let mut touched = false;
+    let mut found = Vec::new();
+    for array in Node::all(subject.roots) {
+        let Some(action) = array.text("md/sync_action") else { continue };
+        if action != "idle" && action != "frozen" {
+            touched |= !disks_below(&array, subject.roots).is_disjoint(&own);
+            found.push(format!("{}: {action}{}", array.name, progress(&array)));
+        }
+    }
+    let names: Vec<PathBuf> = entries(&subject.roots.sys.join("block"));
+    let any = names.iter().any(|path| fs::metadata(path.join("md")).is_ok());
+    let advice = "Wait for its end, or: echo idle > /sys/block/mdN/md/sync_action";
+    match (found.is_empty(), touched) {
+        (true, _) => any.then(|| ARRAYS.good("none is being checked or rebuilt")),
+        (false, true) => Some(ARRAYS.bad(found.join(", "), advice)),
+        (false, false) => Some(ARRAYS.attention(found.join(", "), advice)),
+    }
+}
+
+/// `1234 / 5678` sectors, as a percentage.
+fn progress(array: &Node) -> String {
+    let text = array.text("md/sync_completed").unwrap_or_default();
+    let parsed = text.split_once('/').and_then(|(done, all)| {
+        let (done, all) = (done.trim().parse::<f64>().ok()?, all.trim().parse::<f64>().ok()?);
+        (all > 0.0).then(|| format!(", {:.0} % done", 100.0 * done / all))
+    });
+    parsed.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As systemd 252 prints it, cut down.
+    const LISTED: &str = r#"[
+      {"next":1795255200000000,"left":1795255200000000,"last":0,"passed":0,
+       "unit":"fstrim.timer","activates":"fstrim.service"},
+      {"next":null,"left":null,"last":1795200000000000,"passed":1,
+       "unit":"apt-daily.timer","activates":"apt-daily.service"},
+      {"next":0,"unit":"odd.timer"}, {"unit":7}, 3]"#;
+
+    #[test]
+    fn the_list_of_timers_is_read() {
+        let timers = parse_timers(LISTED).unwrap();
+        assert_eq!(timers.len(), 3);
+        assert_eq!(timers["fstrim.timer"], Some(Duration::from_secs(1_795_255_200)));
+        assert_eq!((timers["apt-daily.timer"], timers["odd.timer"]), (None, None));
+        for bad in ["", "{}", "NEXT LEFT\n", "[{]"] {
+            assert_eq!(parse_timers(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn when_a_timer_is_due_is_said_in_words() {
+        let seconds = Duration::from_secs;
+        assert_eq!(due(seconds(100), seconds(200)), "due now");
+        assert_eq!(due(seconds(290), seconds(200)), "in 2 min");
+        assert_eq!(due(seconds(10_000), seconds(200)), "in 2 h");
+    }
+}

@@ -1,0 +1,201 @@
+//! What a device counts about itself: the NVMe SMART log (02h) and the OCP log
+//! (C0h), the ATA statistics log and attributes, the SCSI error counters.
+//!
+//! They are read through `nvme` and `smartctl`, always as JSON. A value that a
+//! device does not tell, or whose unit is not certain, is `None`. A device that
+//! did not answer the first time is not asked again.
+
+mod json;
+mod nvme;
+mod smart;
+
+use crate::error::HostError;
+use crate::identity::controllers;
+use crate::node::Node;
+use crate::roots::{Roots, file_name};
+use steadfast_domain::measurement::LogDelta;
+use steadfast_domain::{Bytes, Device, Transport};
+
+pub(crate) use nvme::{LbaFormat, NvmeFacts};
+
+/// Failures in a row after which a device that had answered before is left alone.
+const PATIENCE: u32 = 3;
+
+/// One reading of a device's logs: counters since the device was made, and its
+/// state now.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LogReading {
+    /// Bytes that the host wrote.
+    pub host_written: Option<Bytes>,
+    /// Bytes written to the flash.
+    pub nand_written: Option<Bytes>,
+    /// Media and data integrity errors.
+    pub media_errors: Option<u64>,
+    /// Times that the device throttled because of its temperature.
+    pub throttle_events: Option<u64>,
+    /// Seconds during which thermal management held the device back.
+    pub throttled_seconds: Option<u64>,
+    /// Seconds above a temperature limit.
+    pub over_temperature_seconds: Option<u64>,
+    /// Whether it throttles now (OCP).
+    pub throttles_now: Option<bool>,
+    /// NVMe critical warning bits.
+    pub critical_warning: Option<u8>,
+    /// Endurance used, in percent of what the maker rates; may exceed 100.
+    pub percentage_used: Option<u64>,
+    /// Spare blocks left, in percent.
+    pub spare: Option<u64>,
+    /// The least that the maker calls sufficient, in percent.
+    pub spare_threshold: Option<u64>,
+    /// Temperature in degrees Celsius.
+    pub temperature_celsius: Option<f64>,
+    /// The device's own verdict on its health (SMART status).
+    pub healthy: Option<bool>,
+    /// A running self-test, with its progress.
+    pub self_test: Option<SelfTest>,
+}
+
+/// Whether a self-test runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SelfTest {
+    /// None runs.
+    Idle,
+    /// One runs.
+    Running {
+        /// How much of it is done, in percent, where the device tells.
+        done_percent: Option<u64>,
+    },
+}
+
+impl LogReading {
+    /// What was counted since an earlier reading. A counter that went backwards
+    /// was reset, as by a sanitize, and tells nothing.
+    pub fn since(&self, before: &LogReading) -> LogDelta {
+        let bytes = |now: Option<Bytes>, then: Option<Bytes>| {
+            now.zip(then).and_then(|(now, then)| now.0.checked_sub(then.0)).map(Bytes)
+        };
+        let count = |now: Option<u64>, then: Option<u64>| {
+            now.zip(then).and_then(|(now, then)| now.checked_sub(then))
+        };
+        let throttled = count(self.throttled_seconds, before.throttled_seconds);
+        let hot = count(self.over_temperature_seconds, before.over_temperature_seconds);
+        LogDelta {
+            host_written: bytes(self.host_written, before.host_written),
+            nand_written: bytes(self.nand_written, before.nand_written),
+            media_errors: count(self.media_errors, before.media_errors),
+            throttle_events: count(self.throttle_events, before.throttle_events),
+            // The two clocks may run at the same time: they are not added.
+            throttle_seconds: throttled.max(hot),
+            critical_warning: self.critical_warning,
+        }
+    }
+
+    /// Whether it holds nothing that a step's delta is made of.
+    fn is_empty(&self) -> bool {
+        *self == LogReading { temperature_celsius: self.temperature_celsius, ..Self::default() }
+    }
+}
+
+/// The way to a device's logs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Way {
+    /// `nvme` on the controller; whether the OCP log is worth asking for.
+    Nvme { path: String, ocp: bool },
+    /// `smartctl` on the whole device.
+    Smart { path: String, transport: Transport },
+}
+
+/// A device's logs, to be read as often as wanted.
+#[derive(Debug, Clone)]
+pub struct DeviceLogs {
+    way: Option<Way>,
+    answered: bool,
+    failures: u32,
+    given_up: Option<String>,
+}
+
+impl DeviceLogs {
+    /// The logs of a device; nothing is read yet. The logs are the whole
+    /// drive's, also for a partition or one namespace of several.
+    pub fn new(device: &Device, roots: &Roots) -> Self {
+        DeviceLogs { way: way(device, roots), answered: false, failures: 0, given_up: None }
+    }
+
+    /// Whether reading is worth while: the device may have logs and has not
+    /// refused them.
+    pub fn are_there(&self) -> bool {
+        self.way.is_some()
+    }
+
+    /// Why the logs are not read any more, where they were given up.
+    pub fn given_up(&self) -> Option<&str> {
+        self.given_up.as_deref()
+    }
+
+    /// Reads the counters. `None` where there is nothing to read; a device that
+    /// refuses at first, or keeps refusing, is not asked again.
+    pub fn read(&mut self) -> Option<LogReading> {
+        let read = match self.way.as_mut()? {
+            Way::Nvme { path, ocp } => nvme::counters(path, ocp),
+            Way::Smart { path, transport } => smart::counters(path, transport),
+        };
+        match read {
+            Ok(reading) if !reading.is_empty() => {
+                (self.answered, self.failures) = (true, 0);
+                Some(reading)
+            }
+            Ok(_) => self.fail("its logs hold no counters that are understood".to_owned()),
+            Err(error) => self.fail(error.to_string()),
+        }
+    }
+
+    fn fail(&mut self, why: String) -> Option<LogReading> {
+        self.failures += 1;
+        if !self.answered || self.failures >= PATIENCE {
+            self.way = None;
+            self.given_up = Some(why);
+        }
+        None
+    }
+}
+
+fn way(device: &Device, roots: &Roots) -> Option<Way> {
+    let whole = Node::named(&device.name, roots)?.whole();
+    let path = |name: &str| roots.dev.join(name).to_string_lossy().into_owned();
+    match device.transport {
+        Transport::Nvme => {
+            // The logs are the controller's, and some drives refuse them by namespace.
+            let controller = controllers(&whole).first().map(|directory| file_name(directory));
+            Some(Way::Nvme { path: path(&controller.unwrap_or(whole.name)), ocp: true })
+        }
+        Transport::Sata | Transport::Sas | Transport::Usb => {
+            Some(Way::Smart { path: path(&whole.name), transport: device.transport.clone() })
+        }
+        _ => None,
+    }
+}
+
+/// What a device tells about itself when it is asked for everything.
+#[derive(Debug, Default)]
+pub(crate) struct Health {
+    /// Its counters and state.
+    pub log: LogReading,
+    /// What only an NVMe controller tells.
+    pub nvme: NvmeFacts,
+}
+
+/// Asks a device for everything; `None` where it is of a kind that has no logs.
+pub(crate) fn health(device: &Device, roots: &Roots) -> Option<Result<Health, HostError>> {
+    Some(match way(device, roots)? {
+        Way::Nvme { path, mut ocp } => nvme::counters(&path, &mut ocp).map(|mut log| {
+            log.self_test = nvme::self_test(&path);
+            let namespace = Node::named(&device.name, roots).map(|node| node.whole().path(roots));
+            Health { log, nvme: nvme::facts(&path, namespace.as_deref()) }
+        }),
+        Way::Smart { path, transport } => smart::everything(&path, &transport)
+            .map(|log| Health { log, nvme: NvmeFacts::default() }),
+    })
+}
+
+#[cfg(test)]
+mod tests;

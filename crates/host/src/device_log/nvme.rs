@@ -1,0 +1,325 @@
+//! NVMe: the SMART log (02h), the OCP log (C0h), the self-test log (06h) and
+//! what the controller says of itself, as `nvme` prints them.
+
+use super::json::{count, members, named, object};
+use super::{LogReading, SelfTest, smart};
+use crate::error::HostError;
+use crate::tool::{self, NVME};
+use serde_json::Value;
+use std::path::Path;
+use std::time::Duration;
+use steadfast_domain::Bytes;
+
+/// A drive that does not answer an admin command in this time is not waited for.
+pub(super) const LIMIT: Duration = Duration::from_secs(5);
+
+/// One data unit of the SMART log: a thousand sectors of 512 bytes (NVMe Base
+/// Specification 2.0, figure 207).
+const DATA_UNIT: u64 = 512_000;
+
+/// 0 degrees Celsius in kelvin, as the standard rounds it.
+const ZERO_CELSIUS: f64 = 273.0;
+
+/// The counters of a controller. `ocp` is cleared where the OCP log is refused,
+/// so that it is asked for only once.
+pub(super) fn counters(path: &str, ocp: &mut bool) -> Result<LogReading, HostError> {
+    let said = match tool::run(NVME, &["smart-log", path, "-o", "json"], LIMIT) {
+        Err(HostError::ToolMissing { .. }) => return smart::nvme_counters(path),
+        said => said?,
+    };
+    let mut reading = object(&said)
+        .map(|log| smart_log(&log))
+        .ok_or_else(|| not_understood(format!("nvme smart-log {path} -o json"), &said))?;
+    if *ocp {
+        let said = tool::run(NVME, &["ocp", "smart-add-log", path, "-o", "json"], LIMIT);
+        match said.ok().and_then(|said| object(&said)).filter(is_ocp) {
+            Some(log) => add_ocp(&mut reading, &log),
+            None => *ocp = false,
+        }
+    }
+    Ok(reading)
+}
+
+/// A tool's answer that makes no sense.
+pub(super) fn not_understood(command: String, said: &str) -> HostError {
+    let said: String = said.trim().chars().take(200).collect();
+    HostError::ToolFailed { command, how: "its answer is not understood".into(), said }
+}
+
+/// The SMART log: `nvme` and `smartctl` name some fields otherwise.
+pub(super) fn smart_log(log: &Value) -> LogReading {
+    let light = named(log, &["thm_temp1_total_time"]);
+    let heavy = named(log, &["thm_temp2_total_time"]);
+    let light_times = named(log, &["thm_temp1_trans_count"]);
+    let heavy_times = named(log, &["thm_temp2_trans_count"]);
+    let sum = |a: Option<u64>, b: Option<u64>| a.zip(b).and_then(|(a, b)| a.checked_add(b));
+    let warning = named(log, &["warning_temp_time"]);
+    let critical = named(log, &["critical_comp_time"]);
+    let spare = named(log, &["avail_spare", "available_spare"]);
+    let spare_threshold = named(log, &["spare_thresh", "available_spare_threshold"]);
+    LogReading {
+        host_written: named(log, &["data_units_written"])
+            .and_then(|units| units.checked_mul(DATA_UNIT))
+            .map(Bytes),
+        media_errors: named(log, &["media_errors"]),
+        throttle_events: sum(light_times, heavy_times),
+        throttled_seconds: sum(light, heavy),
+        over_temperature_seconds: sum(warning, critical)
+            .and_then(|minutes| minutes.checked_mul(60)),
+        critical_warning: named(log, &["critical_warning"]).and_then(|bits| bits.try_into().ok()),
+        percentage_used: named(log, &["percent_used", "percentage_used"]),
+        // Nothing left of nothing needed is how some drives say nothing.
+        spare: spare.filter(|_| (spare, spare_threshold) != (Some(0), Some(0))),
+        spare_threshold,
+        temperature_celsius: named(log, &["temperature"]).and_then(celsius),
+        ..LogReading::default()
+    }
+}
+
+/// `nvme` prints the log's kelvins; 0 is "not reported".
+fn celsius(kelvin: u64) -> Option<f64> {
+    (1..1000).contains(&kelvin).then_some(kelvin as f64 - ZERO_CELSIUS)
+}
+
+/// The names of the OCP log before and since version 2 of its JSON.
+const MEDIA_WRITTEN: [&str; 2] = ["Physical media units written", "physical_media_units_written"];
+const THROTTLE_EVENTS: [&str; 2] =
+    ["Number of Thermal throttling events", "thermal_throttling_events"];
+const THROTTLE_NOW: [&str; 2] = ["Current throttling status", "current_throttling_status"];
+
+fn is_ocp(log: &Value) -> bool {
+    named(log, &MEDIA_WRITTEN).is_some()
+}
+
+/// The OCP log counts flash writes in bytes (Datacenter NVMe SSD
+/// Specification 2.0, SMART-1) and throttle events of any cause (SMART-12).
+fn add_ocp(reading: &mut LogReading, log: &Value) {
+    reading.nand_written = named(log, &MEDIA_WRITTEN).map(Bytes);
+    if let Some(events) = named(log, &THROTTLE_EVENTS) {
+        reading.throttle_events = Some(events);
+    }
+    reading.throttles_now = named(log, &THROTTLE_NOW).map(|status| status != 0);
+}
+
+/// Whether a self-test runs.
+pub(super) fn self_test(path: &str) -> Option<SelfTest> {
+    let said = tool::run(NVME, &["self-test-log", path, "-o", "json"], LIMIT).ok()?;
+    self_test_log(&object(&said)?)
+}
+
+fn self_test_log(log: &Value) -> Option<SelfTest> {
+    Some(match named(log, &["Current Device Self-Test Operation"])? {
+        0 => SelfTest::Idle,
+        _ => SelfTest::Running {
+            done_percent: named(log, &["Current Device Self-Test Completion"])
+                .map(|done| done & 0x7f),
+        },
+    })
+}
+
+/// What only an NVMe controller and its namespace tell.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct NvmeFacts {
+    /// Whether the controller changes power states by itself (APSTA).
+    pub autonomous_power_states: Option<bool>,
+    /// Warning composite temperature threshold (WCTEMP), degrees Celsius.
+    pub warning_celsius: Option<f64>,
+    /// The namespace is write protected.
+    pub write_protected: Option<bool>,
+    /// The LBA formats that the namespace can be given.
+    pub formats: Vec<LbaFormat>,
+}
+
+/// One LBA format of a namespace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LbaFormat {
+    /// Its number, as `nvme format --lbaf` takes it.
+    pub number: usize,
+    /// Logical sector, in bytes.
+    pub sector: u64,
+    /// Metadata per sector, in bytes.
+    pub metadata: u64,
+    /// Relative performance: 0 best, 1 better, 2 good, 3 degraded.
+    pub performance: u64,
+    /// The one in use.
+    pub in_use: bool,
+}
+
+/// Asks a controller and its namespace what they are.
+pub(super) fn facts(path: &str, namespace: Option<&Path>) -> NvmeFacts {
+    let ask =
+        |arguments: &[&str]| tool::run(NVME, arguments, LIMIT).ok().and_then(|said| object(&said));
+    let controller = ask(&["id-ctrl", path, "-o", "json"]).unwrap_or_default();
+    let namespace = namespace.map(|path| path.to_string_lossy().into_owned());
+    let namespace = namespace.and_then(|path| ask(&["id-ns", &path, "-o", "json"]));
+    read_facts(&controller, &namespace.unwrap_or_default())
+}
+
+fn read_facts(controller: &Value, namespace: &Value) -> NvmeFacts {
+    NvmeFacts {
+        autonomous_power_states: named(controller, &["apsta"]).map(|bits| bits & 1 == 1),
+        warning_celsius: named(controller, &["wctemp"]).and_then(celsius),
+        write_protected: named(namespace, &["nsattr"]).map(|bits| bits & 1 == 1),
+        formats: formats(namespace),
+    }
+}
+
+fn formats(namespace: &Value) -> Vec<LbaFormat> {
+    // Bits 3:0 of FLBAS, with bits 6:5 above them where there are more than 16.
+    let in_use = named(namespace, &["flbas"]).map(|bits| (bits & 0xf) | (bits >> 1 & 0x30));
+    members(namespace, "/lbafs")
+        .iter()
+        .enumerate()
+        .filter_map(|(number, format)| {
+            let exponent = count(format.get("ds")?).filter(|ds| (9..=24).contains(ds))?;
+            Some(LbaFormat {
+                number,
+                sector: 1 << exponent,
+                metadata: count(format.get("ms")?)?,
+                performance: count(format.get("rp")?)? & 3,
+                in_use: in_use == Some(number as u64),
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// As nvme-cli 2.3 prints it: counters of 128 bits as text.
+    const SMART_LOG: &str = r#"{
+  "critical_warning":0,
+  "temperature":311,
+  "avail_spare":100,
+  "spare_thresh":10,
+  "percent_used":3,
+  "endurance_grp_critical_warning_summary":0,
+  "data_units_read":"21034012",
+  "data_units_written":"18530117",
+  "host_read_commands":"417903117",
+  "host_write_commands":"294041771",
+  "controller_busy_time":"1190",
+  "power_cycles":"112",
+  "power_on_hours":"3021",
+  "unsafe_shutdowns":"14",
+  "media_errors":"0",
+  "num_err_log_entries":"77",
+  "warning_temp_time":4,
+  "critical_comp_time":1,
+  "temperature_sensor_1":311,
+  "temperature_sensor_2":318,
+  "thm_temp1_trans_count":5,
+  "thm_temp2_trans_count":2,
+  "thm_temp1_total_time":130,
+  "thm_temp2_total_time":17
+}"#;
+
+    /// As nvme-cli 2.3 prints it.
+    const OCP_1: &str = r#"{
+  "Physical media units written":{ "hi":0, "lo":14073931776000 },
+  "Physical media units read":{ "hi":0, "lo":9073931776000 },
+  "Bad user nand blocks - Raw":0,
+  "Bad user nand blocks - Normalized":100,
+  "Number of Thermal throttling events":9,
+  "Current throttling status":1,
+  "Log page version":3
+}"#;
+
+    /// As the second version of the OCP log's JSON has it.
+    const OCP_2: &str = r#"{
+  "physical_media_units_written":{ "hi":0, "lo":14073931776000 },
+  "thermal_throttling_events":9,
+  "current_throttling_status":0
+}"#;
+
+    fn read(text: &str) -> LogReading {
+        smart_log(&object(text).unwrap())
+    }
+
+    #[test]
+    fn the_smart_log_is_read() {
+        let reading = read(SMART_LOG);
+        assert_eq!(reading.host_written, Some(Bytes(18_530_117 * 512_000)));
+        assert_eq!(reading.nand_written, None);
+        assert_eq!(reading.media_errors, Some(0));
+        assert_eq!(reading.throttle_events, Some(7));
+        assert_eq!(reading.throttled_seconds, Some(147));
+        assert_eq!(reading.over_temperature_seconds, Some(300));
+        assert_eq!(reading.critical_warning, Some(0));
+        assert_eq!((reading.percentage_used, reading.spare), (Some(3), Some(100)));
+        assert_eq!(reading.spare_threshold, Some(10));
+        assert_eq!(reading.temperature_celsius, Some(38.0));
+    }
+
+    #[test]
+    fn plain_numbers_and_an_opened_warning_are_the_same_log() {
+        let newer = SMART_LOG
+            .replace("\"critical_warning\":0", "\"critical_warning\":{\"value\":0,\"ro\":0}")
+            .replace("\"18530117\"", "18530117");
+        assert_ne!(newer, SMART_LOG);
+        assert_eq!(read(&newer), read(SMART_LOG));
+    }
+
+    #[test]
+    fn what_the_log_does_not_hold_is_unknown() {
+        let reading = read("{\"critical_warning\":9,\"temperature\":0,\"thm_temp1_total_time\":3}");
+        assert_eq!(reading, LogReading { critical_warning: Some(9), ..LogReading::default() });
+        assert_eq!(read("{\"avail_spare\":0,\"spare_thresh\":0}").spare, None);
+        let huge = read("{\"data_units_written\":340282366920938463463374607431768211455}");
+        assert_eq!(huge.host_written, None);
+        assert_eq!(read("{\"critical_warning\":300}").critical_warning, None);
+    }
+
+    #[test]
+    fn both_forms_of_the_ocp_log_add_flash_writes_and_throttling() {
+        for (text, now) in [(OCP_1, true), (OCP_2, false)] {
+            let log = object(text).filter(is_ocp).unwrap();
+            let mut reading = read(SMART_LOG);
+            add_ocp(&mut reading, &log);
+            assert_eq!(reading.nand_written, Some(Bytes(14_073_931_776_000)));
+            assert_eq!(reading.throttle_events, Some(9), "OCP counts every cause");
+            assert_eq!(reading.throttles_now, Some(now));
+        }
+        assert!(!is_ocp(&json!({"error": "Unable to get log"})));
+    }
+
+    #[test]
+    fn a_running_self_test_is_seen() {
+        let log = |operation: Value, done: u64| {
+            self_test_log(&json!({
+                "Current Device Self-Test Operation": operation,
+                "Current Device Self-Test Completion": done,
+                "List of Valid Reports": [],
+            }))
+        };
+        assert_eq!(log(json!(0), 0), Some(SelfTest::Idle));
+        let half = Some(SelfTest::Running { done_percent: Some(50) });
+        assert_eq!(log(json!(2), 50), half);
+        assert_eq!(log(json!("0x1"), 50), half);
+        assert_eq!(self_test_log(&json!({})), None);
+    }
+
+    #[test]
+    fn the_formats_of_a_namespace_are_read() {
+        let controller = json!({"apsta": 1, "wctemp": 358});
+        let namespace = json!({
+            "flbas": 0, "nsattr": 1,
+            "lbafs": [{"ms":0,"ds":9,"rp":2}, {"ms":8,"ds":12,"rp":0}, {"ms":0,"ds":0,"rp":0}],
+        });
+        let facts = read_facts(&controller, &namespace);
+        assert_eq!(facts.autonomous_power_states, Some(true));
+        assert_eq!(facts.warning_celsius, Some(85.0));
+        assert_eq!(facts.write_protected, Some(true));
+        let format = |number, sector, metadata, performance, in_use| LbaFormat {
+            number,
+            sector,
+            metadata,
+            performance,
+            in_use,
+        };
+        assert_eq!(facts.formats, [format(0, 512, 0, 2, true), format(1, 4096, 8, 0, false)]);
+        assert_eq!(read_facts(&Value::Null, &json!({"lbafs": 3})), NvmeFacts::default());
+    }
+}

@@ -1,0 +1,406 @@
+//! ATA and SCSI, and NVMe where `nvme` is not installed: what `smartctl` prints
+//! as JSON.
+//!
+//! ATA devices are read from the device statistics log (04h) first, whose units
+//! the standard defines. The attributes come second: their meaning is each
+//! maker's own, so one counts only where `smartctl` knows the model and the
+//! unit stands in the name that it gives the attribute.
+
+use super::json::{at, count, members, named, object};
+use super::nvme::{LIMIT, not_understood, smart_log};
+use super::{LogReading, SelfTest};
+use crate::error::HostError;
+use crate::tool::{self, SMARTCTL};
+use serde_json::Value;
+use steadfast_domain::{Bytes, Transport};
+
+/// The bits of the exit status that mean that nothing was read: a wrong command
+/// line, a device that could not be opened (smartctl(8), EXIT STATUS).
+const NOTHING_READ: i32 = 0b11;
+
+/// The counters of a device.
+pub(super) fn counters(path: &str, transport: &Transport) -> Result<LogReading, HostError> {
+    let logs: &[&str] = match transport {
+        Transport::Sas => &["-A", "-l", "error", "-l", "ssd"],
+        _ => &["-A", "-l", "devstat"],
+    };
+    ask(path, logs).map(|answer| reading(&answer))
+}
+
+/// The counters of an NVMe controller.
+pub(super) fn nvme_counters(path: &str) -> Result<LogReading, HostError> {
+    ask(path, &["-A"]).map(|answer| reading(&answer))
+}
+
+/// Everything, self-test and verdict included.
+pub(super) fn everything(path: &str, transport: &Transport) -> Result<LogReading, HostError> {
+    let logs: &[&str] = match transport {
+        Transport::Sas => &["-H", "-A", "-l", "error", "-l", "ssd", "-l", "selftest"],
+        _ => &["-H", "-c", "-A", "-l", "devstat"],
+    };
+    ask(path, logs).map(|answer| reading(&answer))
+}
+
+fn ask(path: &str, logs: &[&str]) -> Result<Value, HostError> {
+    // `-i` tells the sector size and whether the model is known.
+    let arguments: Vec<&str> = ["--json", "-i"].into_iter().chain(logs.iter().copied()).collect();
+    let arguments = [arguments.as_slice(), &[path]].concat();
+    let answer = tool::ask(SMARTCTL.program, SMARTCTL.package, &arguments, LIMIT)?;
+    let command = format!("smartctl {}", arguments.join(" "));
+    // The other bits tell of the device's health: what it says still counts.
+    let refused = answer.status.code().is_none_or(|code| code & NOTHING_READ != 0);
+    match object(&answer.stdout) {
+        Some(log) if !refused => Ok(log),
+        Some(log) => Err(HostError::ToolFailed {
+            command,
+            how: answer.status.to_string(),
+            said: message(&log).unwrap_or_else(|| answer.stderr.trim().to_owned()),
+        }),
+        None => Err(not_understood(command, &(answer.stdout + &answer.stderr))),
+    }
+}
+
+/// The first thing that `smartctl` complains of.
+fn message(log: &Value) -> Option<String> {
+    let first = members(log, "/smartctl/messages").first()?;
+    Some(first.get("string")?.as_str()?.to_owned())
+}
+
+fn reading(log: &Value) -> LogReading {
+    let mut reading = match log.get("nvme_smart_health_information_log") {
+        // smartctl has made degrees Celsius of the log's temperature.
+        Some(nvme) => LogReading { temperature_celsius: None, ..smart_log(nvme) },
+        None if log.get("ata_smart_data").is_some() || is_ata(log) => ata(log),
+        None => scsi(log),
+    };
+    reading.temperature_celsius = log
+        .pointer("/temperature/current")
+        .and_then(Value::as_f64)
+        .filter(|celsius| (-60.0..=200.0).contains(celsius));
+    reading.healthy = log.pointer("/smart_status/passed").and_then(Value::as_bool);
+    reading
+}
+
+fn is_ata(log: &Value) -> bool {
+    log.pointer("/device/protocol").and_then(Value::as_str) == Some("ATA")
+}
+
+fn ata(log: &Value) -> LogReading {
+    let statistic = |page, name| statistic(log, page, name);
+    let sector = named(log, &["logical_block_size"]);
+    let sectors = statistic(1, "Logical Sectors Written");
+    let attributes = Attributes::of(log);
+    LogReading {
+        host_written: sectors
+            .zip(sector)
+            .and_then(|(sectors, sector)| sectors.checked_mul(sector))
+            .or_else(|| attributes.host_written(sector))
+            .map(Bytes),
+        nand_written: attributes.nand_written().map(Bytes),
+        media_errors: statistic(4, "Number of Reported Uncorrectable Errors")
+            .or_else(|| attributes.raw("Reported_Uncorrect")),
+        over_temperature_seconds: statistic(5, "Time in Over-Temperature")
+            .and_then(|minutes| minutes.checked_mul(60)),
+        percentage_used: statistic(7, "Percentage Used Endurance Indicator"),
+        self_test: ata_self_test(log),
+        ..LogReading::default()
+    }
+}
+
+/// A value of the device statistics log that the device calls valid.
+fn statistic(log: &Value, page: u64, name: &str) -> Option<u64> {
+    let page = members(log, "/ata_device_statistics/pages")
+        .iter()
+        .find(|found| named(found, &["number"]) == Some(page))?;
+    let entry = members(page, "/table")
+        .iter()
+        .find(|entry| entry.get("name").and_then(Value::as_str) == Some(name))?;
+    let valid = entry.pointer("/flags/valid").and_then(Value::as_bool).unwrap_or(true);
+    if valid { count(entry.get("value")?) } else { None }
+}
+
+/// ACS-4, 9.6: the upper half of the status byte is 15 while a test runs, the
+/// lower half tells how many tenths are left.
+fn ata_self_test(log: &Value) -> Option<SelfTest> {
+    let status = log.pointer("/ata_smart_data/self_test/status")?;
+    Some(match named(status, &["value"])? >> 4 {
+        15 => SelfTest::Running {
+            done_percent: named(status, &["remaining_percent"])
+                .and_then(|left| 100u64.checked_sub(left)),
+        },
+        _ => SelfTest::Idle,
+    })
+}
+
+/// The attributes of a model that `smartctl` knows, by name.
+struct Attributes(Vec<(String, u64)>);
+
+impl Attributes {
+    fn of(log: &Value) -> Self {
+        if log.get("in_smartctl_database").and_then(Value::as_bool) != Some(true) {
+            return Attributes(Vec::new());
+        }
+        let table = members(log, "/ata_smart_attributes/table").iter();
+        Attributes(
+            table
+                .filter_map(|row| {
+                    let name = row.get("name")?.as_str()?.to_owned();
+                    Some((name, count(row.pointer("/raw/value")?)?))
+                })
+                .collect(),
+        )
+    }
+
+    fn raw(&self, name: &str) -> Option<u64> {
+        self.0.iter().find(|(found, _)| found == name).map(|(_, raw)| *raw)
+    }
+
+    /// `Total_LBAs_Written`, `Host_Writes_32MiB`, `Lifetime_Writes_GiB`, ...
+    fn host_written(&self, sector: Option<u64>) -> Option<u64> {
+        self.0.iter().find_map(|(name, raw)| {
+            let unit = written(name).filter(|_| !is_flash(name))?.or(sector)?;
+            raw.checked_mul(unit)
+        })
+    }
+
+    /// `NAND_Writes_1GiB`, `Flash_Writes_GiB`; where single- and multi-level
+    /// cells are counted apart, both together.
+    fn nand_written(&self) -> Option<u64> {
+        let found: Vec<(&str, u64)> = self
+            .0
+            .iter()
+            .filter(|(name, _)| is_flash(name))
+            .filter_map(|(name, raw)| Some((name.as_str(), raw.checked_mul(written(name)??)?)))
+            .collect();
+        let apart = |name: &str| name.contains("SLC") || name.contains("TLC");
+        let parts: Vec<u64> =
+            found.iter().filter(|(name, _)| apart(name)).map(|(_, bytes)| *bytes).collect();
+        match parts.len() {
+            0 => found.first().map(|(_, bytes)| *bytes),
+            // The one without the other would be too little.
+            1 => None,
+            _ => parts.iter().try_fold(0u64, |sum, bytes| sum.checked_add(*bytes)),
+        }
+    }
+}
+
+fn is_flash(name: &str) -> bool {
+    name.contains("NAND") || name.contains("Flash")
+}
+
+/// Whether an attribute counts what was written, by its name, and the unit that
+/// stands in it: `None` inside for logical sectors.
+fn written(name: &str) -> Option<Option<u64>> {
+    let words: Vec<&str> = name.split(['_', '-']).collect();
+    if !words.iter().any(|word| matches!(*word, "Written" | "Writes" | "Write")) {
+        return None;
+    }
+    if words.contains(&"LBAs") {
+        return Some(None);
+    }
+    words.iter().find_map(|word| {
+        let digits = word.bytes().take_while(u8::is_ascii_digit).count();
+        let number = if digits == 0 { 1 } else { word[..digits].parse::<u64>().ok()? };
+        let unit = match &word[digits..] {
+            "MiB" => 1u64 << 20,
+            "GiB" => 1 << 30,
+            "TiB" => 1 << 40,
+            "GB" => 1_000_000_000,
+            _ => return None,
+        };
+        number.checked_mul(unit).map(Some)
+    })
+}
+
+fn scsi(log: &Value) -> LogReading {
+    let errors = |direction: &str| {
+        at(log, &format!("/scsi_error_counter_log/{direction}/total_uncorrected_errors"))
+    };
+    let known: Vec<u64> = ["read", "write", "verify"].into_iter().filter_map(errors).collect();
+    LogReading {
+        host_written: log
+            .pointer("/scsi_error_counter_log/write/gigabytes_processed")
+            .and_then(gigabytes)
+            .map(Bytes),
+        media_errors: (!known.is_empty())
+            .then(|| known.iter().fold(0u64, |sum, errors| sum.saturating_add(*errors))),
+        percentage_used: named(log, &["scsi_percentage_used_endurance_indicator"]),
+        self_test: scsi_self_test(log),
+        ..LogReading::default()
+    }
+}
+
+/// `"12.699"`: 10^9 bytes, to three decimals.
+fn gigabytes(value: &Value) -> Option<u64> {
+    let text =
+        value.as_str().map(str::to_owned).or_else(|| value.as_f64().map(|n| n.to_string()))?;
+    let (whole, decimals) = text.trim().split_once('.').unwrap_or((text.trim(), "0"));
+    let digits: String = decimals.chars().chain("000000000".chars()).take(9).collect();
+    whole.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(digits.parse().ok()?)
+}
+
+/// SPC-5, 7.3.20: result 15 is a test in progress.
+fn scsi_self_test(log: &Value) -> Option<SelfTest> {
+    let result = at(log, "/scsi_self_test_0/result/value")?;
+    Some(match result {
+        15 => SelfTest::Running { done_percent: None },
+        _ => SelfTest::Idle,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// An ATA drive that smartctl 7.3 knows, cut down to what is read.
+    fn ata_drive() -> Value {
+        json!({
+            "json_format_version": [1, 0],
+            "smartctl": {"version": [7, 3], "exit_status": 0},
+            "device": {"name": "/dev/sda", "type": "sat", "protocol": "ATA"},
+            "in_smartctl_database": true,
+            "logical_block_size": 512, "physical_block_size": 4096,
+            "smart_status": {"passed": true},
+            "ata_smart_data": {"self_test": {"status":
+                {"value": 246, "string": "in progress, 60% remaining", "remaining_percent": 60}}},
+            "ata_smart_attributes": {"revision": 1, "table": [
+                {"id": 187, "name": "Reported_Uncorrect", "raw": {"value": 4, "string": "4"}},
+                {"id": 241, "name": "Host_Writes_32MiB", "raw": {"value": 1000}},
+                {"id": 242, "name": "Host_Reads_32MiB", "raw": {"value": 77}},
+                {"id": 249, "name": "NAND_Writes_1GiB", "raw": {"value": 50}},
+            ]},
+            "ata_device_statistics": {"pages": [
+                {"number": 1, "name": "General Statistics", "revision": 1, "table": [
+                    {"offset": 24, "name": "Logical Sectors Written", "size": 6,
+                     "value": 65_536_000, "flags": {"valid": true, "normalized": false}},
+                ]},
+                {"number": 4, "table": [{"offset": 8,
+                    "name": "Number of Reported Uncorrectable Errors", "value": 2,
+                    "flags": {"valid": false}}]},
+                {"number": 5, "table": [{"name": "Time in Over-Temperature", "value": 3,
+                    "flags": {"valid": true}}]},
+                {"number": 7, "table": [{"name": "Percentage Used Endurance Indicator",
+                    "value": 12, "flags": {"valid": true}}]},
+            ]},
+            "temperature": {"current": 41},
+        })
+    }
+
+    #[test]
+    fn an_ata_drive_is_read_from_its_statistics_first() {
+        let found = reading(&ata_drive());
+        assert_eq!(found.host_written, Some(Bytes(65_536_000 * 512)));
+        assert_eq!(found.nand_written, Some(Bytes(50 << 30)));
+        assert_eq!(found.media_errors, Some(4), "an invalid statistic is none");
+        assert_eq!(found.over_temperature_seconds, Some(180));
+        assert_eq!(found.percentage_used, Some(12));
+        assert_eq!(found.temperature_celsius, Some(41.0));
+        assert_eq!(found.healthy, Some(true));
+        assert_eq!(found.self_test, Some(SelfTest::Running { done_percent: Some(40) }));
+    }
+
+    #[test]
+    fn attributes_count_only_where_the_model_and_the_unit_are_known() {
+        let mut drive = ata_drive();
+        drive["ata_device_statistics"] = json!({});
+        assert_eq!(reading(&drive).host_written, Some(Bytes(1000 * (32 << 20))));
+        drive["in_smartctl_database"] = json!(false);
+        let found = reading(&drive);
+        assert_eq!(
+            (found.host_written, found.nand_written, found.media_errors),
+            (None, None, None)
+        );
+
+        for (name, raw, sector, host) in [
+            ("Total_LBAs_Written", 10, Some(4096), Some(40_960)),
+            ("Total_LBAs_Written", 10, None, None),
+            ("Lifetime_Writes_GiB", 2, Some(512), Some(2 << 30)),
+            ("Total_Write_GB", 2, Some(512), Some(2_000_000_000)),
+            ("Host_Reads_GiB", 2, Some(512), None),
+            ("Unknown_Attribute", 2, Some(512), None),
+            ("Host_Writes", 2, Some(512), None),
+            ("Total_LBAs_Written", u64::MAX, Some(512), None),
+        ] {
+            let attributes = Attributes(vec![(name.to_owned(), raw)]);
+            assert_eq!(attributes.host_written(sector), host, "{name}");
+        }
+    }
+
+    #[test]
+    fn flash_writes_counted_by_cell_are_added() {
+        let rows = |rows: &[(&str, u64)]| {
+            Attributes(rows.iter().map(|(n, r)| ((*n).to_owned(), *r)).collect()).nand_written()
+        };
+        let both = [("NAND_GB_Written_TLC", 3), ("NAND_GB_Written_SLC", 2)];
+        assert_eq!(rows(&both), Some(5_000_000_000));
+        assert_eq!(rows(&both[..1]), None);
+        assert_eq!(rows(&[("Flash_Writes_GiB", 3)]), Some(3 << 30));
+        assert_eq!(rows(&[("NAND_Reads_GiB", 3)]), None);
+        assert_eq!(rows(&[("Host_Writes_GiB", 3)]), None);
+    }
+
+    #[test]
+    fn a_sas_drive_is_read_from_its_error_counters() {
+        let drive = json!({
+            "device": {"protocol": "SCSI"},
+            "scsi_percentage_used_endurance_indicator": 4,
+            "temperature": {"current": 35, "drive_trip": 74},
+            "scsi_self_test_0": {"code": {"value": 1}, "result": {"value": 15}},
+            "scsi_error_counter_log": {
+                "read": {"gigabytes_processed": "12.699", "total_uncorrected_errors": 1},
+                "write": {"gigabytes_processed": "25.5", "total_uncorrected_errors": 2},
+            },
+        });
+        let found = reading(&drive);
+        assert_eq!(found.host_written, Some(Bytes(25_500_000_000)));
+        assert_eq!((found.media_errors, found.percentage_used), (Some(3), Some(4)));
+        assert_eq!(found.self_test, Some(SelfTest::Running { done_percent: None }));
+        assert_eq!(found.temperature_celsius, Some(35.0));
+    }
+
+    #[test]
+    fn gigabytes_are_exact_and_nonsense_is_unknown() {
+        for (text, bytes) in [
+            (json!("0.001"), Some(1_000_000)),
+            (json!("7"), Some(7_000_000_000)),
+            (json!(1.5), Some(1_500_000_000)),
+            (json!("99999999999999"), None),
+            (json!("1.x"), None),
+            (json!("-1"), None),
+            (json!(null), None),
+        ] {
+            assert_eq!(gigabytes(&text), bytes, "{text}");
+        }
+    }
+
+    #[test]
+    fn nvme_through_smartctl_has_other_names() {
+        let found = reading(&json!({
+            "nvme_smart_health_information_log": {
+                "critical_warning": 4, "temperature": 41, "available_spare": 98,
+                "available_spare_threshold": 10, "percentage_used": 2,
+                "data_units_written": 3, "media_errors": 6,
+                "warning_temp_time": 0, "critical_comp_time": 0,
+            },
+            "temperature": {"current": 41},
+        }));
+        assert_eq!(found.host_written, Some(Bytes(1_536_000)));
+        assert_eq!((found.critical_warning, found.media_errors), (Some(4), Some(6)));
+        assert_eq!((found.spare, found.percentage_used), (Some(98), Some(2)));
+        assert_eq!(found.temperature_celsius, Some(41.0));
+        assert_eq!((found.over_temperature_seconds, found.throttle_events), (Some(0), None));
+    }
+
+    #[test]
+    fn a_refusal_is_told_in_the_tool_s_own_words() {
+        let refused = json!({"smartctl": {"exit_status": 2, "messages": [
+            {"string": "Smartctl open device: /dev/sdx failed: Permission denied",
+             "severity": "error"}]}});
+        let said = "Smartctl open device: /dev/sdx failed: Permission denied";
+        assert_eq!(message(&refused).as_deref(), Some(said));
+        assert_eq!(message(&json!({"smartctl": {"messages": "x"}})), None);
+        assert_eq!(reading(&json!({})), LogReading::default());
+        assert_eq!(reading(&json!({"ata_smart_data": 3, "temperature": 9})), LogReading::default());
+    }
+}

@@ -1,0 +1,93 @@
+use super::*;
+use crate::identity::describe;
+use crate::machine::Machine;
+
+fn reading(host: u64, nand: u64) -> LogReading {
+    LogReading {
+        host_written: Some(Bytes(host)),
+        nand_written: Some(Bytes(nand)),
+        media_errors: Some(3),
+        throttle_events: Some(10),
+        throttled_seconds: Some(100),
+        over_temperature_seconds: Some(60),
+        critical_warning: Some(0),
+        ..LogReading::default()
+    }
+}
+
+#[test]
+fn a_step_is_what_was_counted_between_two_readings() {
+    let before = reading(1_000, 2_000);
+    let after = LogReading {
+        throttle_events: Some(12),
+        throttled_seconds: Some(130),
+        over_temperature_seconds: Some(120),
+        critical_warning: Some(2),
+        ..reading(5_000, 11_000)
+    };
+    let expected = LogDelta {
+        host_written: Some(Bytes(4_000)),
+        nand_written: Some(Bytes(9_000)),
+        media_errors: Some(0),
+        throttle_events: Some(2),
+        throttle_seconds: Some(60),
+        critical_warning: Some(2),
+    };
+    assert_eq!(after.since(&before), expected);
+}
+
+#[test]
+fn a_counter_that_was_reset_or_is_missing_tells_nothing() {
+    let before = reading(1_000, 2_000);
+    let after = LogReading { nand_written: None, ..reading(5, 0) };
+    let delta = after.since(&before);
+    assert_eq!((delta.host_written, delta.nand_written), (None, None));
+    assert_eq!(delta.media_errors, Some(0));
+    let nothing = LogReading::default().since(&LogReading::default());
+    assert_eq!(nothing, LogDelta::default());
+}
+
+fn logs(machine: &Machine, node: &Node) -> DeviceLogs {
+    DeviceLogs::new(&describe(node, &node.path(&machine.roots), &machine.roots), &machine.roots)
+}
+
+#[test]
+fn the_logs_are_the_controller_s_or_the_whole_drive_s() {
+    let machine = Machine::new();
+    let nvme = machine.nvme(3, 1, 1000);
+    let sata = machine.sata("sda", "8:0", 1000);
+    let part = machine.partition(&sata, "sda2", "8:2", 100);
+    let memory = machine.block("virtual/block/zram0", "252:0", 1000);
+    let at = |name: &str| machine.path("dev").join(name).to_string_lossy().into_owned();
+    assert_eq!(logs(&machine, &nvme).way, Some(Way::Nvme { path: at("nvme3"), ocp: true }));
+    let expected = Way::Smart { path: at("sda"), transport: Transport::Sata };
+    assert_eq!(logs(&machine, &part).way, Some(expected));
+    assert!(!logs(&machine, &memory).are_there());
+    assert_eq!(logs(&machine, &memory).read(), None);
+}
+
+#[test]
+fn a_device_that_does_not_answer_is_not_asked_again() {
+    let machine = Machine::new();
+    let sata = machine.sata("sda", "8:0", 1000);
+    let mut logs = logs(&machine, &sata);
+    // Whether smartctl is installed or not, a plain file is no device.
+    assert_eq!(logs.read(), None);
+    assert!(!logs.are_there());
+    assert!(logs.given_up().is_some());
+    assert_eq!(logs.read(), None);
+}
+
+#[test]
+fn a_device_that_answered_before_is_given_some_patience() {
+    let machine = Machine::new();
+    let sata = machine.sata("sda", "8:0", 1000);
+    let mut logs = logs(&machine, &sata);
+    logs.answered = true;
+    for _ in 1..PATIENCE {
+        assert_eq!(logs.read(), None);
+        assert!(logs.are_there());
+    }
+    assert_eq!(logs.read(), None);
+    assert!(!logs.are_there());
+}

@@ -1,0 +1,166 @@
+//! Keeps the host awake during a run: the whole machine from suspending, and,
+//! where the user wants it, its processors from idle states that are slow to
+//! leave. Both end with the process, however it ends; nothing has to be put
+//! back.
+
+use crate::error::HostError;
+use crate::roots::Roots;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+/// How long the login manager may take to grant a lock.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// What is said to the program that holds the lock, and must come back.
+const WORD: &str = "held";
+
+/// A lock against suspending. The machine may sleep again when it is dropped.
+#[derive(Debug)]
+pub struct SleepInhibition {
+    holder: Child,
+    // The program at its other end runs until this is closed, which the kernel
+    // does even where this process is killed.
+    stdin: Option<ChildStdin>,
+}
+
+/// Keeps the machine from suspending, through the login manager.
+///
+/// # Errors
+/// Where `systemd-inhibit` is not installed or the login manager does not
+/// answer: such a machine has nobody who would put it to sleep by himself, but
+/// nothing is known for certain.
+pub fn inhibit_sleep(why: &str) -> Result<SleepInhibition, HostError> {
+    let why = format!("--why={why}");
+    let lock = ["--what=sleep:idle", "--who=steadfast", &why, "--mode=block", "cat"];
+    hold("systemd-inhibit", &lock)
+}
+
+/// Runs a program that gives back what it is told while it holds the lock.
+fn hold(program: &str, arguments: &[&str]) -> Result<SleepInhibition, HostError> {
+    let mut holder = Command::new(program)
+        .args(arguments)
+        .env("LC_ALL", "C")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        // The first Ctrl-C is for this program to end well, not for the lock.
+        .process_group(0)
+        .spawn()
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => {
+                HostError::ToolMissing { tool: program.to_owned(), package: "systemd" }
+            }
+            _ => HostError::io("run it", program.as_ref(), error),
+        })?;
+    let (stdin, stdout) = (holder.stdin.take(), holder.stdout.take());
+    let mut lock = SleepInhibition { holder, stdin };
+    if lock.answers(stdout) {
+        return Ok(lock);
+    }
+    Err(HostError::ToolFailed {
+        command: program.to_owned(),
+        how: "no lock was granted".into(),
+        said: lock.last_words(),
+    })
+}
+
+impl SleepInhibition {
+    /// Whether the word comes back in time.
+    fn answers(&mut self, stdout: Option<ChildStdout>) -> bool {
+        let (Some(stdin), Some(stdout)) = (&mut self.stdin, stdout) else { return false };
+        // Where the program has ended already, the answer tells.
+        let _ = stdin.write_all(format!("{WORD}\n").as_bytes());
+        let (sender, heard) = channel();
+        std::thread::spawn(move || {
+            let mut line = String::new();
+            let read = BufReader::new(stdout).read_line(&mut line);
+            let _ = sender.send(read.is_ok() && line.trim_end() == WORD);
+        });
+        heard.recv_timeout(LIMIT).unwrap_or(false)
+    }
+
+    /// Ends the program and returns what it complained of.
+    fn last_words(mut self) -> String {
+        self.end();
+        let stderr = self.holder.stderr.take();
+        let line = stderr.and_then(|stderr| BufReader::new(stderr).lines().next()?.ok());
+        line.unwrap_or_default().trim().to_owned()
+    }
+
+    fn end(&mut self) {
+        drop(self.stdin.take());
+        let _ = self.holder.kill();
+        let _ = self.holder.wait();
+    }
+}
+
+impl Drop for SleepInhibition {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// A request to the kernel to leave every idle state at once. The processors
+/// may idle deeply again when it is dropped.
+#[derive(Debug)]
+pub struct IdleStateHold {
+    _request: File,
+}
+
+/// Holds the processors' exit latency at 0 microseconds, through
+/// `/dev/cpu_dma_latency` (Documentation/power/pm_qos_interface.rst).
+///
+/// # Errors
+/// Where the kernel has no such device, or this user may not write to it.
+pub fn hold_idle_states(roots: &Roots) -> Result<IdleStateHold, HostError> {
+    let path = roots.dev.join("cpu_dma_latency");
+    let mut request = OpenOptions::new()
+        .write(true)
+        .open(&path)
+        .map_err(|e| HostError::io("hold the processors' idle states", &path, e))?;
+    request
+        .write_all(&0i32.to_ne_bytes())
+        .map_err(|e| HostError::io("hold the processors' idle states", &path, e))?;
+    Ok(IdleStateHold { _request: request })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::Machine;
+
+    #[test]
+    fn a_lock_lasts_until_it_is_dropped() {
+        let lock = hold("cat", &[]).unwrap();
+        let holder = lock.holder.id();
+        let alive = || std::path::Path::new(&format!("/proc/{holder}/fd")).exists();
+        assert!(alive());
+        drop(lock);
+        assert!(!alive());
+    }
+
+    #[test]
+    fn a_lock_that_is_not_granted_says_why() {
+        let refused = hold("sh", &["-c", "echo 'Failed to inhibit: no bus' >&2; exit 1"]);
+        let error = refused.unwrap_err().to_string();
+        assert!(error.contains("no lock was granted") && error.contains("no bus"), "{error}");
+        let missing = hold("no-such-program-here", &[]).unwrap_err().to_string();
+        assert!(missing.contains("install the package systemd"), "{missing}");
+    }
+
+    #[test]
+    fn the_kernel_is_asked_for_no_latency_at_all() {
+        let machine = Machine::new();
+        let error = hold_idle_states(&machine.roots).unwrap_err().to_string();
+        assert!(error.contains("cannot hold the processors' idle states"), "{error}");
+        assert!(!machine.path("dev/cpu_dma_latency").exists());
+        machine.write("dev/cpu_dma_latency", "");
+        let hold = hold_idle_states(&machine.roots).unwrap();
+        assert_eq!(std::fs::read(machine.path("dev/cpu_dma_latency")).unwrap(), [0; 4]);
+        drop(hold);
+    }
+}

@@ -1,0 +1,316 @@
+//! Power while the load runs: read once per second by a thread of its own,
+//! from the hardware monitor of the device or by a command of the user's.
+//!
+//! A failed reading is counted, not fatal. The power state descriptors of an
+//! NVMe controller are what the maker allows, not what the drive takes: they
+//! are not used.
+
+use super::own_monitors;
+use crate::roots::{Roots, read_number};
+use crate::tool;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use steadfast_domain::Device;
+
+/// The time between two readings.
+const PERIOD: Duration = Duration::from_secs(1);
+
+/// A command that has not answered by then has failed.
+const LIMIT: Duration = Duration::from_secs(3);
+
+/// More than this no single drive takes: a reading beyond it is in another unit.
+const MILLIWATTS_MAX: f64 = 1_000_000.0;
+
+/// Where the power is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PowerSource {
+    /// An attribute of the hardware monitor, in microwatts.
+    Monitor(PathBuf),
+    /// A program with its arguments; no shell is between.
+    Command(Vec<String>),
+}
+
+impl PowerSource {
+    /// A command, split at blanks. `None` where there is nothing in it.
+    pub fn command(text: &str) -> Option<Self> {
+        let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+        (!words.is_empty()).then_some(PowerSource::Command(words))
+    }
+
+    /// What the kernel exposes for the device itself: `power1_average` or
+    /// `power1_input` of its hardware monitor. A monitor elsewhere in the host
+    /// measures something else as well and is for the user to name.
+    pub fn of(device: &Device, roots: &Roots) -> Option<Self> {
+        let monitors = own_monitors(device, roots);
+        ["power1_average", "power1_input"]
+            .iter()
+            .flat_map(|name| monitors.iter().map(move |monitor| monitor.join(name)))
+            .find(|attribute| read_number::<u64>(attribute).is_some())
+            .map(PowerSource::Monitor)
+    }
+
+    /// What is read, for people.
+    pub fn describe(&self) -> String {
+        match self {
+            PowerSource::Monitor(path) => path.display().to_string(),
+            PowerSource::Command(words) => format!("'{}'", words.join(" ")),
+        }
+    }
+
+    fn read(&self) -> Result<f64, String> {
+        match self {
+            PowerSource::Monitor(path) => read_number::<u64>(path)
+                .map(|microwatts| microwatts as f64 / 1000.0)
+                .ok_or_else(|| format!("{} cannot be read", path.display())),
+            PowerSource::Command(words) => run(words),
+        }
+    }
+}
+
+fn run(words: &[String]) -> Result<f64, String> {
+    let Some((program, arguments)) = words.split_first() else {
+        return Err("there is no command".to_owned());
+    };
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    // The user's own program is in no package that could be named.
+    let answer = tool::ask(program, "that has it", &arguments, LIMIT).map_err(|e| e.to_string())?;
+    if !answer.status.success() {
+        return Err(format!("'{}' ended with {}", words.join(" "), answer.status));
+    }
+    parse(&answer.stdout).ok_or_else(|| {
+        let said: String = answer.stdout.trim().chars().take(60).collect();
+        format!("'{}' printed '{said}', which is no power", words.join(" "))
+    })
+}
+
+/// `4200`, `4200 mW`, `4.2 W` or `4200000 uW`, on the first line, in milliwatts.
+fn parse(text: &str) -> Option<f64> {
+    let line = text.lines().find(|line| !line.trim().is_empty())?.trim();
+    let end = line.find(|c: char| c.is_alphabetic()).unwrap_or(line.len());
+    let (number, unit) = line.split_at(end);
+    let factor = match unit.trim() {
+        "" | "mW" => 1.0,
+        "W" => 1000.0,
+        "uW" | "\u{b5}W" | "\u{3bc}W" => 0.001,
+        _ => return None,
+    };
+    let milliwatts = number.trim().parse::<f64>().ok()? * factor;
+    (0.0..=MILLIWATTS_MAX).contains(&milliwatts).then_some(milliwatts)
+}
+
+/// What was read since the last time that it was asked.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Readings {
+    sum: f64,
+    count: u32,
+}
+
+/// How the readings of a whole run went.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PowerReport {
+    /// Readings that gave a power.
+    pub readings: u64,
+    /// Readings that failed.
+    pub failures: u64,
+    /// Why the last of those failed.
+    pub last_failure: Option<String>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    now: Readings,
+    report: PowerReport,
+}
+
+/// A thread that reads the power once per second until this is dropped.
+#[derive(Debug)]
+pub struct PowerMeter {
+    source: PowerSource,
+    state: Arc<Mutex<State>>,
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl PowerMeter {
+    /// Begins to read.
+    ///
+    /// # Errors
+    /// Where the system gives no thread.
+    pub fn start(source: PowerSource) -> std::io::Result<Self> {
+        PowerMeter::every(PERIOD, source)
+    }
+
+    fn every(period: Duration, source: PowerSource) -> std::io::Result<Self> {
+        let state = Arc::new(Mutex::new(State::default()));
+        let (stop, stopped) = channel();
+        let (own, from) = (Arc::clone(&state), source.clone());
+        let thread = std::thread::Builder::new()
+            .name("power".into())
+            .spawn(move || keep_reading(&from, &own, &stopped, period))?;
+        Ok(PowerMeter { source, state, stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// Where it reads.
+    pub fn source(&self) -> &PowerSource {
+        &self.source
+    }
+
+    /// Forgets what was read so far: a step begins.
+    pub fn begin(&self) {
+        lock(&self.state).now = Readings::default();
+    }
+
+    /// Mean of the readings since [`begin`](Self::begin), in milliwatts; `None`
+    /// where none succeeded.
+    pub fn mean_milliwatts(&self) -> Option<f64> {
+        let now = lock(&self.state).now;
+        (now.count > 0).then(|| now.sum / f64::from(now.count))
+    }
+
+    /// How all readings so far went.
+    pub fn report(&self) -> PowerReport {
+        lock(&self.state).report.clone()
+    }
+}
+
+impl Drop for PowerMeter {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        // A command under way is waited for: at most its time limit.
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A thread that panicked with the lock has left counts that are whole.
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn keep_reading(
+    source: &PowerSource,
+    state: &Mutex<State>,
+    stopped: &Receiver<()>,
+    period: Duration,
+) {
+    let mut due = Instant::now();
+    loop {
+        let read = source.read();
+        note(&mut lock(state), read);
+        // A slow command skips beats; it does not make up for them.
+        due = (due + period).max(Instant::now());
+        match stopped.recv_timeout(due.saturating_duration_since(Instant::now())) {
+            Err(RecvTimeoutError::Timeout) => {}
+            Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
+        }
+    }
+}
+
+fn note(state: &mut State, read: Result<f64, String>) {
+    match read {
+        Ok(milliwatts) => {
+            state.now.sum += milliwatts;
+            state.now.count += 1;
+            state.report.readings += 1;
+        }
+        Err(why) => {
+            state.report.failures += 1;
+            state.report.last_failure = Some(why);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::identity::describe;
+    use crate::machine::Machine;
+
+    #[test]
+    fn a_power_is_read_in_its_unit() {
+        for (text, milliwatts) in [
+            ("4200\n", Some(4200.0)),
+            ("4200 mW", Some(4200.0)),
+            ("\n 4.25W \nmore", Some(4250.0)),
+            ("1500000 uW", Some(1500.0)),
+            ("0", Some(0.0)),
+            ("-1", None),
+            ("", None),
+            ("W", None),
+            ("4.2 kW", None),
+            ("4,2 W", None),
+            ("NaN", None),
+            ("1e99", None),
+            ("99999999 W", None),
+        ] {
+            assert_eq!(parse(text), milliwatts, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_command_is_split_at_blanks_and_given_to_no_shell() {
+        assert_eq!(PowerSource::command("  "), None);
+        let source = PowerSource::command("printf %s%s 42 00;ls").unwrap();
+        let error = source.read().unwrap_err();
+        assert!(error.contains("printed '4200;ls', which is no power"), "{error}");
+        assert_eq!(PowerSource::command("echo 4.2 W").unwrap().read(), Ok(4200.0));
+    }
+
+    #[test]
+    fn a_command_that_fails_says_how() {
+        let error = |text: &str| PowerSource::command(text).unwrap().read().unwrap_err();
+        assert!(error("false").contains("exit status: 1"), "{}", error("false"));
+        let missing = error("no-such-program-here");
+        assert!(missing.contains("'no-such-program-here' is not installed"), "{missing}");
+        assert!(error("true").contains("no power"));
+    }
+
+    #[test]
+    fn the_mean_is_over_the_readings_of_the_step() {
+        let mut state = State::default();
+        for read in [Ok(1000.0), Ok(2000.0), Err("no".to_owned()), Ok(6000.0)] {
+            note(&mut state, read);
+        }
+        let state = Arc::new(Mutex::new(state));
+        let source = PowerSource::Command(Vec::new());
+        let meter = PowerMeter { source, state, stop: None, thread: None };
+        assert_eq!(meter.mean_milliwatts(), Some(3000.0));
+        let report = PowerReport { readings: 3, failures: 1, last_failure: Some("no".to_owned()) };
+        assert_eq!(meter.report(), report);
+        meter.begin();
+        assert_eq!(meter.mean_milliwatts(), None);
+        assert_eq!(meter.report(), report, "the report is of the whole run");
+    }
+
+    #[test]
+    fn a_meter_reads_by_itself_and_ends_with_its_owner() {
+        let source = PowerSource::command("echo 5 W").unwrap();
+        let meter = PowerMeter::every(Duration::from_millis(1), source).unwrap();
+        let patience = Instant::now() + Duration::from_secs(60);
+        while meter.report().readings < 3 && Instant::now() < patience {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(meter.mean_milliwatts(), Some(5000.0));
+        let state = Arc::downgrade(&meter.state);
+        drop(meter);
+        assert_eq!(state.strong_count(), 0);
+    }
+
+    #[test]
+    fn only_the_device_s_own_monitor_counts() {
+        let machine = Machine::new();
+        let disk = machine.nvme(0, 1, 1000);
+        let device = describe(&disk, &disk.path(&machine.roots), &machine.roots);
+        machine.write("sys/class/hwmon/hwmon0/power1_input", "250000000\n");
+        assert_eq!(PowerSource::of(&device, &machine.roots), None);
+        machine.set(&disk, "device/hwmon3/power1_input", "7250000\n");
+        let source = PowerSource::of(&device, &machine.roots).unwrap();
+        assert_eq!(source.read(), Ok(7250.0));
+        machine.set(&disk, "device/hwmon3/power1_input", "many\n");
+        assert!(source.read().is_err());
+    }
+}

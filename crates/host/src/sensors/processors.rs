@@ -1,0 +1,107 @@
+//! What the processors of the whole host did: `/proc/stat`.
+
+use crate::roots::Roots;
+use std::fs;
+use steadfast_domain::measurement::HostCpu;
+
+/// One reading of the processors' clocks, in ticks since the host started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProcessorTimes {
+    user: u64,
+    system: u64,
+    idle: u64,
+    io_wait: u64,
+    steal: u64,
+}
+
+/// Reads the clocks of all processors together; `None` where the kernel does
+/// not tell.
+pub fn processor_times(roots: &Roots) -> Option<ProcessorTimes> {
+    parse(&fs::read_to_string(roots.proc.join("stat")).ok()?)
+}
+
+/// The line `cpu user nice system idle iowait irq softirq steal guest
+/// guest_nice` (proc(5)). The time of guests stands in `user` and `nice` already.
+fn parse(text: &str) -> Option<ProcessorTimes> {
+    let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    let ticks: Vec<u64> = line.split_whitespace().map_while(|tick| tick.parse().ok()).collect();
+    let [user, nice, system, idle, io_wait, interrupts, soft_interrupts, ref rest @ ..] = ticks[..]
+    else {
+        return None;
+    };
+    let sum = |parts: &[u64]| parts.iter().try_fold(0u64, |sum, part| sum.checked_add(*part));
+    Some(ProcessorTimes {
+        user: sum(&[user, nice])?,
+        system: sum(&[system, interrupts, soft_interrupts])?,
+        idle,
+        io_wait,
+        steal: rest.first().copied().unwrap_or(0),
+    })
+}
+
+impl ProcessorTimes {
+    /// Ticks of all processors that passed since an earlier reading.
+    pub(crate) fn ticks_since(&self, before: &ProcessorTimes) -> f64 {
+        let clocks = |times: &ProcessorTimes| {
+            [times.user, times.system, times.idle, times.io_wait, times.steal]
+        };
+        let both = clocks(self).into_iter().zip(clocks(before));
+        both.map(|(now, then)| now.saturating_sub(then) as f64).sum()
+    }
+
+    /// The shares of the time since an earlier reading; `None` where no tick
+    /// passed. The kernel lets some of its clocks run backwards a little
+    /// (proc(5), on `iowait`): such a share is 0.
+    pub fn since(&self, before: &ProcessorTimes) -> Option<HostCpu> {
+        let since = |now: u64, then: u64| now.saturating_sub(then) as f64;
+        let user = since(self.user, before.user);
+        let system = since(self.system, before.system);
+        let io_wait = since(self.io_wait, before.io_wait);
+        let steal = since(self.steal, before.steal);
+        let all = self.ticks_since(before);
+        (all > 0.0).then(|| HostCpu {
+            user: user / all,
+            system: system / all,
+            io_wait: io_wait / all,
+            steal: steal / all,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::Machine;
+
+    const BEFORE: &str = "cpu  100 10 50 1000 20 5 5 30 7 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n";
+
+    #[test]
+    fn shares_are_of_all_time_that_passed() {
+        let before = parse(BEFORE).unwrap();
+        // 200 ticks: 60 user, 40 system, 60 idle, 20 waiting, 20 stolen.
+        let after = parse("cpu  150 20 70 1060 40 15 15 50 9 0\n").unwrap();
+        let expected = HostCpu { user: 0.3, system: 0.2, io_wait: 0.1, steal: 0.1 };
+        assert_eq!(after.since(&before), Some(expected));
+        assert_eq!(before.since(&before), None);
+    }
+
+    #[test]
+    fn a_clock_that_ran_backwards_counts_nothing() {
+        let before = parse(BEFORE).unwrap();
+        let after = parse("cpu  110 10 50 1010 10 5 5 30\n").unwrap();
+        let shares = after.since(&before).unwrap();
+        assert_eq!((shares.user, shares.io_wait), (0.5, 0.0));
+    }
+
+    #[test]
+    fn an_old_or_odd_kernel_is_read_as_far_as_it_tells() {
+        let machine = Machine::new();
+        assert_eq!(processor_times(&machine.roots), None);
+        machine.write("proc/stat", "intr 1 2 3\n");
+        assert_eq!(processor_times(&machine.roots), None);
+        assert_eq!(parse("cpu 1 2 x\n"), None);
+        assert_eq!(parse("cpu 1 2 3 4 5 6 7\n").unwrap().steal, 0);
+        let full = format!("cpu {m} {m} 3 4 5 6 7\n", m = u64::MAX);
+        assert_eq!(parse(&full), None);
+    }
+}

@@ -1,0 +1,128 @@
+//! Parameters that only some procedures have: `--set NAME=VALUE`.
+
+use crate::{Unsuitable, offer};
+use steadfast_domain::findings::Facts;
+use steadfast_domain::{Caveat, CaveatKind, Profile, Settings};
+
+/// A parameter of a procedure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parameter {
+    /// What a user types before the `=`.
+    pub name: &'static str,
+    /// Its value where the user gives none.
+    pub default: &'static str,
+    /// Its value in profile `quick` where the user gives none, if it is another.
+    pub quick: Option<&'static str>,
+    /// What it decides, with its unit and what it may be.
+    pub meaning: &'static str,
+    /// Where the default comes from.
+    pub source: &'static str,
+    /// The default could not be checked against the standard.
+    pub unverified: bool,
+}
+
+impl Parameter {
+    /// Its value in these settings: the user's, or the profile's.
+    pub fn value<'a>(&self, settings: &'a Settings) -> &'a str {
+        settings.parameters.get(self.name).map_or(self.preset(settings), String::as_str)
+    }
+    /// Its value where the user gives none.
+    fn preset(&self, settings: &Settings) -> &'static str {
+        match self.quick {
+            Some(quick) if settings.profile == Profile::Quick => quick,
+            _ => self.default,
+        }
+    }
+    /// Whether the user gave it.
+    fn is_chosen(&self, settings: &Settings) -> bool {
+        settings.parameters.contains_key(self.name)
+    }
+    /// Its value as something else, or a refusal that says what was expected.
+    pub fn parse<T>(
+        &self,
+        settings: &Settings,
+        read: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<T, Unsuitable> {
+        let value = self.value(settings);
+        read(value).ok_or_else(|| {
+            Unsuitable(format!(
+                "parameter {} cannot be '{value}'; it is: {} (default {})",
+                self.name,
+                self.meaning,
+                self.preset(settings)
+            ))
+        })
+    }
+}
+
+/// Refuses a parameter that the procedure does not have.
+pub(crate) fn check(
+    procedure: &str,
+    known: &[Parameter],
+    settings: &Settings,
+) -> Result<(), Unsuitable> {
+    let stranger = settings.parameters.keys().find(|name| known.iter().all(|p| p.name != *name));
+    let Some(stranger) = stranger else { return Ok(()) };
+    let names: Vec<&str> = known.iter().map(|p| p.name).collect();
+    let has = match names.is_empty() {
+        true => "it has none".to_owned(),
+        false => format!("it has: {}", names.join(", ")),
+    };
+    Err(Unsuitable(format!("{procedure} has no parameter '{stranger}'; {has}")))
+}
+
+/// The parameters of the settings' procedure.
+fn of(settings: &Settings) -> &'static [Parameter] {
+    offer(&settings.procedure).map_or(&[], |offer| offer.parameters)
+}
+
+fn origin(parameter: &Parameter, settings: &Settings) -> &'static str {
+    match (parameter.is_chosen(settings), settings.profile) {
+        (true, _) => "chosen",
+        (false, Profile::Quick) if parameter.quick.is_some() => "by profile quick",
+        (false, _) => "default",
+    }
+}
+
+/// Every parameter with its value, for the report.
+pub(crate) fn facts(settings: &Settings) -> Facts {
+    let value = |p: &Parameter| {
+        let mark = if p.unverified { "; UNVERIFIED" } else { "" };
+        format!(
+            "{} ({}): {}; source: {}{mark}",
+            p.value(settings),
+            origin(p, settings),
+            p.meaning,
+            p.source
+        )
+    };
+    let mut rows: Vec<(String, Option<String>)> =
+        of(settings).iter().map(|p| (p.name.to_owned(), Some(value(p)))).collect();
+    if rows.is_empty() {
+        rows.push(("none".into(), Some("this procedure has no parameters of its own".into())));
+    }
+    Facts { title: "Parameters".into(), rows }
+}
+
+/// A caveat for every parameter whose default could not be checked.
+pub(crate) fn caveats(settings: &Settings) -> Vec<Caveat> {
+    of(settings)
+        .iter()
+        .filter(|p| p.unverified)
+        .map(|p| {
+            Caveat::new(
+                CaveatKind::Unverified,
+                &format!("parameter-{}", p.name),
+                format!(
+                    "Parameter {} = {} ({}): {}. Source: {}.",
+                    p.name,
+                    p.value(settings),
+                    origin(p, settings),
+                    p.meaning,
+                    p.source
+                ),
+                "",
+            )
+        })
+        .collect()
+}

@@ -1,0 +1,401 @@
+//! Between-round writes (BTW): one load that runs on, of which one minute in
+//! every 31 is measured; steady when five measured minutes meet 20/10 (SNIA
+//! tutorial, steady-state determination, method 3).
+//!
+//! A cycle is one measured minute and 30 minutes between (PTS-E 1.1 as
+//! implemented by CloudHarmony; other implementations have cycles of 30). Which
+//! minute of the cycle is measured is a parameter. A gap begins the window anew;
+//! a minute right after a gap has no value, because the device rested.
+
+use super::disclosure::row;
+use super::exhibits::{axis, decimals, page, plain_table, tracking_table, window_exhibits};
+use super::ground::{self, Ground};
+use crate::{Parameter, Unsuitable};
+use steadfast_domain::findings::{
+    Cell as TableCell, Exhibit, Facts, Page, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
+};
+use steadfast_domain::settings::SteadyStateMethod;
+use steadfast_domain::steady_state::{Point, judge_every};
+use steadfast_domain::{
+    Bench, Criteria, Halt, Load, Measurement, Nanos, Note, Outcome, Place, Record, Settings, Step,
+    Stimulus, Track, Verdict, judge,
+};
+
+/// The parameter `between-time`.
+pub const BETWEEN_TIME: Parameter = Parameter {
+    name: "between-time",
+    default: "30min",
+    quick: Some("4s"),
+    meaning: "time of the writes between two measured minutes; one step more is measured",
+    source: "SNIA tutorial (30 min between 1-min rounds: a cycle of 31 minutes); some public \
+             implementations have cycles of 30",
+    unverified: true,
+};
+
+/// The parameter `measured-minute`, the last of a cycle by default (CloudHarmony).
+pub const MEASURED_LAST: Parameter = Parameter {
+    name: "measured-minute",
+    default: "last",
+    quick: None,
+    meaning: "which minute of a cycle is measured: first or last",
+    source: "public implementations differ: the last in WSAT and HIR, the first in DIRTH",
+    unverified: true,
+};
+
+/// The same, the first of a cycle by default.
+pub const MEASURED_FIRST: Parameter = Parameter { default: "first", ..MEASURED_LAST };
+
+/// Which minute of a cycle is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MeasuredMinute {
+    /// The first: the cycle's writes follow it.
+    First,
+    /// The last: the cycle's writes come before it.
+    Last,
+}
+
+/// A load that runs on, with a measured minute in every cycle.
+#[derive(Debug, Clone)]
+pub struct BetweenRounds {
+    /// The phase under which it is journalled; a cycle is a round of it.
+    pub phase: String,
+    /// What the load is called.
+    pub label: String,
+    /// The load; its own limits end it too.
+    pub stimulus: Stimulus,
+    /// The length of a minute.
+    pub minute: Nanos,
+    /// Minutes between two measured ones.
+    pub between: u32,
+    /// Which minute of a cycle is measured.
+    pub measured: MeasuredMinute,
+    /// When a window is steady.
+    pub criteria: Criteria,
+    /// The most cycles.
+    pub cycles_max: u32,
+    /// Whether it stops at the first steady window.
+    pub stops: bool,
+}
+
+/// What decides about a cycle.
+#[derive(Debug, Clone, Copy)]
+pub struct Cycle {
+    /// Minutes between two measured ones.
+    pub between: u32,
+    /// Which minute is measured.
+    pub measured: MeasuredMinute,
+}
+
+impl Cycle {
+    /// The cycle that the parameters ask for.
+    pub fn chosen(
+        measured: &Parameter,
+        settings: &Settings,
+        minute: Nanos,
+    ) -> Result<Self, Unsuitable> {
+        let time = ground::time(&BETWEEN_TIME, settings)?;
+        let measured = measured.parse(settings, |text| match text {
+            "first" => Some(MeasuredMinute::First),
+            "last" => Some(MeasuredMinute::Last),
+            _ => None,
+        })?;
+        let between = u32::try_from(time.0.div_ceil(minute.0)).unwrap_or(u32::MAX - 1);
+        Ok(Cycle { between, measured })
+    }
+}
+
+impl BetweenRounds {
+    /// A load of one workload on its ground.
+    pub fn new(
+        ground: &Ground,
+        (phase, label): (&str, String),
+        stimulus: Stimulus,
+        cycle: Cycle,
+    ) -> Self {
+        BetweenRounds {
+            phase: phase.to_owned(),
+            label,
+            stimulus,
+            minute: ground.minute,
+            between: cycle.between,
+            measured: cycle.measured,
+            criteria: ground.method.criteria,
+            cycles_max: ground.method.rounds_max,
+            stops: ground.settings.steady_state != SteadyStateMethod::Post25,
+        }
+    }
+
+    /// Minutes of a cycle.
+    pub fn cycle(&self) -> u32 {
+        self.between + 1
+    }
+
+    /// Time of a cycle.
+    pub fn cycle_time(&self) -> Nanos {
+        Nanos(self.minute.0 * u64::from(self.cycle()))
+    }
+
+    /// Whether a minute, counted from 1 inside its cycle, is measured.
+    pub fn is_measured(&self, minute: u32) -> bool {
+        match self.measured {
+            MeasuredMinute::First => minute == 1,
+            MeasuredMinute::Last => minute == self.cycle(),
+        }
+    }
+
+    /// Runs on until five measured minutes are steady, the cap is reached or the
+    /// load's own limit.
+    pub fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
+        let mut track = Tracking::new(self);
+        for cycle in 1..=self.cycles_max {
+            for minute in 1..=self.cycle() {
+                let outcome = bench.apply(&self.step(cycle, minute))?;
+                track.add(cycle, minute, &outcome);
+                let judged = self.is_measured(minute) && self.judge_now(bench, &track);
+                let over = self.measured == MeasuredMinute::First && cycle == self.cycles_max;
+                if outcome.measurement.complete || judged || (over && self.is_measured(minute)) {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes where the track stands; `true` where that ends the load.
+    fn judge_now(&self, bench: &mut dyn Bench, track: &Tracking<'_>) -> bool {
+        let verdict = judge(&[track.track()], &self.criteria);
+        let ends = verdict.steady && self.stops;
+        bench.note(&Note::Verdict(verdict));
+        ends
+    }
+
+    fn step(&self, cycle: u32, minute: u32) -> Step {
+        let label = match self.is_measured(minute) {
+            true => self.label.clone(),
+            false => format!("{} (between)", self.label),
+        };
+        Step {
+            place: Place::new(&self.phase, cycle, minute, label),
+            load: Load::Stimulus(self.stimulus.clone()),
+            cut: Some(self.minute),
+            continues: (cycle, minute) != (1, 1),
+        }
+    }
+
+    /// The tracking variable as a record has it.
+    pub fn track(&self, steps: &[(&Step, &Outcome)]) -> Track {
+        let mut tracking = Tracking::new(self);
+        for (step, outcome) in steps {
+            tracking.add(step.place.round, step.place.point, outcome);
+        }
+        tracking.track()
+    }
+
+    /// The verdict that counts: the first steady window, or the last window.
+    pub fn verdict(&self, steps: &[(&Step, &Outcome)]) -> Verdict {
+        let tracks = [self.track(steps)];
+        judge_every(&tracks, &self.criteria)
+            .into_iter()
+            .find(|verdict| verdict.steady)
+            .unwrap_or_else(|| judge(&tracks, &self.criteria))
+    }
+}
+
+/// The tracking variable on its way through the minutes.
+struct Tracking<'a> {
+    of: &'a BetweenRounds,
+    points: Vec<Point>,
+    gap: bool,
+}
+
+impl<'a> Tracking<'a> {
+    fn new(of: &'a BetweenRounds) -> Self {
+        Tracking { of, points: Vec::new(), gap: false }
+    }
+
+    fn add(&mut self, cycle: u32, minute: u32, outcome: &Outcome) {
+        self.gap |= outcome.gap_before.is_some();
+        if !self.of.is_measured(minute) {
+            return;
+        }
+        let measurement = &outcome.measurement;
+        // The first minute of all has nothing before it that a gap could spoil.
+        let first = (cycle, minute) == (1, 1);
+        let rested = outcome.gap_before.is_some() && !first;
+        let whole = measurement.elapsed.0 + 1_000_000 >= self.of.minute.0;
+        let value = measurement.iops().filter(|_| whole && !rested);
+        self.points.push(Point { round: cycle, value, after_gap: self.gap });
+        self.gap = false;
+    }
+
+    fn track(&self) -> Track {
+        Track { name: self.of.label.clone(), unit: "IOPS".to_owned(), points: self.points.clone() }
+    }
+}
+
+/// What a gap before a step of such a load did.
+pub fn gap_effect(step: &Step) -> &'static str {
+    match (step.place.round, step.place.point) {
+        (1, 1) => "The load had not begun.",
+        _ => "The load went on after it, and the steady-state window begins anew.",
+    }
+}
+
+/// The measured minutes against the cycles.
+pub fn convergence_plot(
+    between: &BetweenRounds,
+    steps: &[(&Step, &Outcome)],
+    (id, title): (&str, &str),
+) -> Plot {
+    let points = between.track(steps).points;
+    let points = points.iter().map(|p| (f64::from(p.round), p.value)).collect();
+    Plot::new(
+        PlotKind::Lines,
+        id,
+        title,
+        axis("Round (measured minute)", Scale::Integers),
+        axis("IOPS", Scale::Linear),
+    )
+    .caption(format!(
+        "IOPS of the measured minutes; between two of them the load runs on for {}.",
+        Nanos(between.minute.0 * u64::from(between.between))
+    ))
+    .with(Series::new(between.label.clone(), Stroke::Measured, points))
+}
+
+/// Every minute's IOPS against the time since the load began, the measured
+/// minutes set off.
+pub fn minutes_plot(
+    between: &BetweenRounds,
+    steps: &[(&Step, &Outcome)],
+    (id, title): (&str, &str),
+) -> Plot {
+    let mut elapsed = Nanos::ZERO;
+    let (mut all, mut measured) = (Vec::new(), Vec::new());
+    for (step, outcome) in steps {
+        elapsed += outcome.measurement.elapsed;
+        let point = (minutes(elapsed), outcome.measurement.iops());
+        all.push(point);
+        if between.is_measured(step.place.point) {
+            measured.push(point);
+        }
+    }
+    Plot::new(
+        PlotKind::Lines,
+        id,
+        title,
+        axis("Time (min)", Scale::Linear),
+        axis("IOPS", Scale::Linear),
+    )
+    .caption("Every minute of the load, and the measured ones.")
+    .with(Series::new("every minute", Stroke::Average, super::exhibits::thinned(all)))
+    .with(Series::new("measured", Stroke::Measured, measured))
+}
+
+/// Minutes as a number.
+pub fn minutes(time: Nanos) -> f64 {
+    time.as_secs_f64() / 60.0
+}
+
+/// The steady-state check: window plot of this id and evidence, or why there is
+/// none.
+pub fn check_exhibits(verdict: &Verdict, id: &str) -> Vec<Exhibit> {
+    match verdict.tracks.first() {
+        Some(track) => {
+            let mut exhibits = window_exhibits(verdict, track);
+            if let Some(Exhibit::Plot(plot)) = exhibits.first_mut() {
+                plot.id = id.to_owned();
+            }
+            exhibits
+        }
+        None => vec![Exhibit::Text(
+            "There is no measurement window: fewer than five measured minutes without a gap \
+             between them."
+                .into(),
+        )],
+    }
+}
+
+/// The page of the steady-state check.
+pub fn check_page(title: &str, verdict: &Verdict, id: &str) -> Page {
+    page(title, check_exhibits(verdict, id))
+}
+
+/// How the load was judged: facts, table of limits, table of measured minutes.
+pub fn evidence(between: &BetweenRounds, steps: &[(&Step, &Outcome)], id: &str) -> Vec<Exhibit> {
+    let verdict = between.verdict(steps);
+    let facts = Facts {
+        title: format!("Between-round writes: {}", between.label),
+        rows: vec![
+            row(
+                "Cycle",
+                format!("{} (1 of {} steps measured)", between.cycle_time(), between.cycle()),
+            ),
+            row(
+                "Measured",
+                match between.measured {
+                    MeasuredMinute::First => "the first step of a cycle",
+                    MeasuredMinute::Last => "the last step of a cycle",
+                },
+            ),
+            row("Steady", if verdict.steady { "yes" } else { "NO" }),
+            row("Measurement window", super::disclosure::window_text(&verdict)),
+        ],
+    };
+    vec![
+        Exhibit::Facts(facts),
+        Exhibit::Table(tracking_table(&format!("{id}-steady-state"), &verdict)),
+        Exhibit::Table(measured_table(between, steps, &verdict, id)),
+    ]
+}
+
+fn measured_table(
+    between: &BetweenRounds,
+    steps: &[(&Step, &Outcome)],
+    verdict: &Verdict,
+    id: &str,
+) -> Table {
+    let inside =
+        |round: u32| verdict.window.is_some_and(|(first, last)| (first..=last).contains(&round));
+    let measured = |round: u32| -> Option<&Measurement> {
+        steps
+            .iter()
+            .find(|(s, _)| s.place.round == round && between.is_measured(s.place.point))
+            .map(|(_, outcome)| &outcome.measurement)
+    };
+    let rows = between
+        .track(steps)
+        .points
+        .iter()
+        .map(|point| {
+            let response = measured(point.round).and_then(|m| m.total().response_mean());
+            let remark = match (point.value, point.after_gap, inside(point.round)) {
+                (None, ..) => "no value: after a gap, or cut short",
+                (_, true, _) => "after a gap",
+                (_, _, true) => "window",
+                _ => "",
+            };
+            Row {
+                head: point.round.to_string(),
+                cells: vec![
+                    TableCell::number(point.value, decimals("IOPS")),
+                    TableCell::number(response.map(Nanos::as_millis_f64), 4),
+                    TableCell::text(remark),
+                ],
+                strong: inside(point.round),
+            }
+        })
+        .collect();
+    plain_table(
+        &format!("{id}-minutes"),
+        "Measured minutes",
+        "Round",
+        ["IOPS", "ART ms", ""].map(str::to_owned).to_vec(),
+        rows,
+    )
+}
+
+/// The steps of a record under a phase.
+pub fn steps_of<'a>(record: &'a Record, phase: &str) -> Vec<(&'a Step, &'a Outcome)> {
+    record.steps().filter(|(step, _)| step.place.phase == phase).collect()
+}

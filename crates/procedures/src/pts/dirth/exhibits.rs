@@ -1,0 +1,664 @@
+//! The exhibits of DIRTH: fifteen pages of the form, then matrices, rounds,
+//! percentiles and preconditioning.
+
+use super::matrix::{Cell, Round};
+use super::points::Role;
+use super::results::{Histogram, Results, minutes};
+use super::{Dirth, selection_caveats};
+use crate::pts::between::{self, check_page, evidence};
+use crate::pts::disclosure::{self, Form, form_demand, row, row_maybe};
+use crate::pts::exhibits::{
+    axis, common_chapters, every_step, frame, general_chapter, mix_name, number, page,
+    plain_table, preconditioning_exhibits, rounds_axis, tracking_table, unfinished,
+};
+use crate::pts::method::{WIPC_DEMAND, WIPC_PATTERN};
+use crate::pts::response::{Rates, confidence_plot, percentile_table, rated_title};
+use crate::pts::secondary::{self, Secondary, SecondaryPoint};
+use crate::pts::preconditioning;
+use steadfast_domain::findings::{
+    Axis, Cell as TableCell, Exhibit, FormHeader, Page, Plot, PlotKind, Row, Scale, Series, Stroke,
+    Table,
+};
+use steadfast_domain::{
+    Caveat, CaveatKind, Demand, Findings, Nanos, Record, Tally,
+};
+
+/// Everything that is reported of a run.
+pub fn findings(dirth: &Dirth, record: &Record, results: &Results<'_>) -> Findings {
+    let choices = dirth.choices(record);
+    let title = format!("DIRTH {}", dirth.workload);
+    Findings {
+        ending: ending(dirth, record, results),
+        verdict: Some(results.verdict.clone()),
+        caveats: caveats(dirth, record, results),
+        summary: vec![
+            Exhibit::Table(points_table(results, "dirth-summary")),
+            Exhibit::Table(tracking_table("steady-state", &results.verdict)),
+        ],
+        form_pages: form_pages(dirth, results),
+        chapters: chapters(dirth, record, results),
+        long_tables: vec![rounds_matrix(dirth, results), every_step(&choices, record)],
+        ..frame(&title, &choices, record, header(dirth, record, results))
+    }
+}
+
+fn ending(dirth: &Dirth, record: &Record, results: &Results<'_>) -> String {
+    let rounds = results.rounds.len();
+    if !record.has_ended() {
+        let done = results.histograms.iter().filter(|h| h.measurement.is_some()).count();
+        return format!(
+            "The run is not finished: {rounds} rounds and {done} of 3 histograms are complete."
+        );
+    }
+    match (results.verdict.steady, results.verdict.window) {
+        (true, Some((first, last))) => {
+            format!("Steady state in rounds {first} to {last} of {rounds}; three points measured.")
+        }
+        _ => format!(
+            "Steady state NOT achieved in {rounds} rounds (at most {} were allowed); three points \
+             measured.",
+            dirth.matrix.rounds_max
+        ),
+    }
+}
+
+fn header(dirth: &Dirth, record: &Record, results: &Results<'_>) -> FormHeader {
+    let choices = dirth.choices(record);
+    let highest = form_demand(dirth.matrix.highest());
+    let chosen = |role: Role| {
+        let point = results.selection.as_ref()?.points.iter().find(|p| p.role == role)?;
+        Some(form_demand(point.demand))
+    };
+    let mut set_up = disclosure::common_set_up_rows(&choices);
+    set_up.extend([
+        row("Pre Condition 1", format!("{WIPC_PATTERN} (WIPC), {WIPC_DEMAND}")),
+        row("Pre Condition 2", format!("{} (0/100)", dirth.writes)),
+        row("TOIO - TC/QD", highest.clone()),
+        row("SS Rounds", disclosure::window_text(&results.preconditioned)),
+        row("Inter-Round Pre W", format!("{} (0/100), {highest}", dirth.writes)),
+        row("Duration", dirth.pre_write_time.to_string()),
+        disclosure::note_row(&choices),
+    ]);
+    let read = dirth.workload.read_percent();
+    let mut test_parameters = disclosure::common_test_rows(&choices);
+    test_parameters.extend([
+        row("Test Stimulus 1", dirth.workload.to_string()),
+        row("R/W %", mix_name(read)),
+        row("TC & QD Loops", "TC outer, QD inner, high to low"),
+        row("TC/QD", loops_text(dirth)),
+        row("Steady State", disclosure::window_text(&results.verdict)),
+        row_maybe("MinIOPS Point", chosen(Role::Min)),
+        row_maybe("MidIOPS Point", chosen(Role::Mid)),
+        row_maybe("MaxIOPS Point", chosen(Role::Max)),
+    ]);
+    let form = Form {
+        test: "DIRTH Test (REQUIRED)",
+        subtitle: "DIRTH - Demand Intensity & Response Time Histogram",
+        set_up,
+        test_parameters,
+    };
+    disclosure::form_header(form, &choices, record)
+}
+
+fn loops_text(dirth: &Dirth) -> String {
+    let mut loops = dirth.matrix.ascending();
+    loops.reverse();
+    loops.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn caveats(dirth: &Dirth, record: &Record, results: &Results<'_>) -> Vec<Caveat> {
+    let mut caveats: Vec<Caveat> = unfinished(record).into_iter().collect();
+    if record.has_ended() && !results.verdict.steady {
+        let reported = results.reported().map_or("no round".into(), |r| format!("round {}", r.round));
+        caveats.push(Caveat::new(
+            CaveatKind::Invalidates,
+            "steady-state-not-achieved",
+            format!(
+                "STEADY STATE NOT ACHIEVED at {}: the demands are those of {reported}.",
+                dirth.matrix.highest()
+            ),
+            "Run it again with more rounds (--max-rounds).",
+        ));
+    }
+    if record.has_ended() && !results.preconditioned.steady {
+        caveats.push(Caveat::new(
+            CaveatKind::Invalidates,
+            "preconditioning-not-steady",
+            format!(
+                "STEADY STATE NOT ACHIEVED in the preconditioning ({}): its {} measured minutes \
+                 never met the criteria.",
+                dirth.preconditioning.label, dirth.preconditioning.cycles_max
+            ),
+            "Run it again with more rounds (--max-rounds).",
+        ));
+    }
+    if let Some(selection) = &results.selection {
+        caveats.extend(selection_caveats(selection, dirth.art_ceiling));
+    }
+    caveats.extend(disclosure::caveats(&dirth.choices(record), record));
+    caveats.extend(dirth.workload.caveats());
+    let measured = dirth.choices(record).measured_phases;
+    caveats.extend(secondary::caveats(record, &|step| measured.contains(&step.place.phase)));
+    caveats
+}
+
+/// The chosen points: where they come from and what their histograms say.
+fn points_table(results: &Results<'_>, id: &str) -> Table {
+    let rows = results.histograms.iter().map(point_row).collect();
+    let columns = [
+        "Demand",
+        "OIO",
+        "IOPS in the matrix",
+        "ART ms in the matrix",
+        "IOPS",
+        "MB/s",
+        "ART ms",
+        "99.9 % ms",
+        "99.999 % ms",
+        "MRT ms",
+    ];
+    plain_table(
+        id,
+        "Chosen points: in the last round, and in their histograms",
+        "Point",
+        columns.map(str::to_owned).to_vec(),
+        rows,
+    )
+}
+
+fn point_row(histogram: &Histogram<'_>) -> Row {
+    let chosen = &histogram.chosen;
+    let ms = |time: Option<Nanos>| TableCell::number(time.map(Nanos::as_millis_f64), 3);
+    let tally: Option<Tally> = histogram.measurement.map(|m| m.total());
+    let of = |read: &dyn Fn(&Tally) -> Option<Nanos>| ms(tally.as_ref().and_then(read));
+    let rate = histogram.measurement.and_then(|m| m.bytes_per_second());
+    Row {
+        head: chosen.role.name().to_owned(),
+        cells: vec![
+            TableCell::text(chosen.demand.to_string()),
+            TableCell::number(Some(chosen.demand.outstanding() as f64), 0),
+            TableCell::number(chosen.cell.iops, 1),
+            ms(chosen.cell.art),
+            TableCell::number(histogram.measurement.and_then(|m| m.iops()), 1),
+            TableCell::number(rate.map(|rate| rate / 1e6), 1),
+            of(&|t| t.response_mean()),
+            of(&|t| t.percentile(0.999)),
+            of(&|t| t.percentile(crate::pts::FIVE_NINES)),
+            of(&|t| t.response_longest()),
+        ],
+        strong: chosen.role == Role::Max,
+    }
+}
+
+/// The fifteen pages, in the order of the form.
+fn form_pages(dirth: &Dirth, results: &Results<'_>) -> Vec<Page> {
+    let highest = dirth.matrix.highest();
+    let mut pages = vec![
+        page(
+            &format!("DIRTH Pre Conditioning IOPS ({highest}) v Round"),
+            vec![Exhibit::Plot(between::convergence_plot(
+                &dirth.preconditioning,
+                &results.preconditioning,
+                ("pc-convergence", &format!("Pre Conditioning - {}", dirth.preconditioning.label)),
+            ))],
+        ),
+        check_page("DIRTH Pre Conditioning SS Check", &results.preconditioned, "pc-window"),
+        page("DIRTH Between Round Pre Writes", vec![Exhibit::Plot(pre_writes_plot(dirth, results))]),
+        page(
+            &format!("DIRTH IOPS v Round at TC={}, All QD", highest.threads),
+            vec![Exhibit::Plot(rounds_plot(dirth, results))],
+        ),
+        check_page(&format!("DIRTH Demand Variation SS Check ({highest})"), &results.verdict, "dv-window"),
+        plot_page("DIRTH Demand Variation", variation_plot(dirth, results)),
+        plot_page("DIRTH Demand Intensity", intensity_plot(dirth, results)),
+        page("DIRTH System CPU Utilization During Demand Variation", cpu_exhibits(dirth, results)),
+    ];
+    for role in Role::ALL {
+        pages.extend(point_pages(role, results));
+    }
+    pages.push(plot_page("DIRTH IOPS & ART v Total OIO", total_plot(dirth, results)));
+    pages
+}
+
+fn plot_page(title: &str, plot: Plot) -> Page {
+    page(title, vec![Exhibit::Plot(plot)])
+}
+
+fn pre_writes_plot(dirth: &Dirth, results: &Results<'_>) -> Plot {
+    let mut plot = Plot::new(
+        PlotKind::Lines,
+        "pre-writes",
+        &format!("Between Round Pre Writes - {} {}", dirth.writes, dirth.matrix.highest()),
+        axis("Time (min)", Scale::Linear),
+        axis("IOPS", Scale::Linear),
+    )
+    .caption("IOPS of the writes before each round's matrix; one line per round.");
+    let mut rounds: Vec<u32> = results.pre_writes.iter().map(|(s, _)| s.place.round).collect();
+    rounds.dedup();
+    plot.series = rounds
+        .iter()
+        .map(|round| {
+            let steps: Vec<_> =
+                results.pre_writes.iter().copied().filter(|(s, _)| s.place.round == *round).collect();
+            Series::new(format!("Round {round}"), Stroke::Measured, minutes(&steps))
+        })
+        .collect();
+    plot
+}
+
+fn rounds_plot(dirth: &Dirth, results: &Results<'_>) -> Plot {
+    let threads = dirth.matrix.highest().threads;
+    let mut plot = Plot::new(
+        PlotKind::Lines,
+        "dv-rounds",
+        &format!("{} - IOPS at TC={threads}, All QD", dirth.workload),
+        rounds_axis(),
+        axis("IOPS", Scale::Linear),
+    )
+    .caption("Reads and writes per second, round by round. A void round breaks its line.");
+    plot.series = dirth
+        .matrix
+        .demands
+        .iter()
+        .filter(|demand| demand.threads == threads)
+        .map(|demand| {
+            let points = results
+                .rounds
+                .iter()
+                .map(|round| (f64::from(round.round), dirth.matrix.tracked(round, *demand)))
+                .collect();
+            Series::new(format!("QD={}", demand.depth), Stroke::Measured, points)
+        })
+        .collect();
+    plot
+}
+
+/// A cell of the reported round.
+fn cell<'a>(dirth: &Dirth, results: &'a Results<'_>, demand: Demand) -> Option<&'a Cell> {
+    dirth.matrix.cell(results.reported()?, demand)
+}
+
+fn reported_text(results: &Results<'_>) -> String {
+    results.reported().map_or("no round".to_owned(), |round| format!("round {}", round.round))
+}
+
+/// One series per thread count, through the queue depths from low to high.
+fn series_of_threads(
+    dirth: &Dirth,
+    point: impl Fn(Demand) -> Option<(f64, Option<f64>)>,
+) -> Vec<Series> {
+    let loops = dirth.matrix.ascending();
+    loops
+        .iter()
+        .map(|threads| {
+            let points =
+                loops.iter().filter_map(|depth| point(Demand::new(*threads, *depth))).collect();
+            Series::new(format!("TC={threads}"), Stroke::Measured, points)
+        })
+        .collect()
+}
+
+fn variation_plot(dirth: &Dirth, results: &Results<'_>) -> Plot {
+    let mut plot = Plot::new(
+        PlotKind::Lines,
+        "demand-variation",
+        &format!("Demand Variation - {}", dirth.workload),
+        axis("QD: outstanding I/Os per thread", Scale::Log2),
+        axis("IOPS", Scale::Linear),
+    )
+    .caption(format!(
+        "Reads and writes per second against the queue depth, one line per thread count, in {}.",
+        reported_text(results)
+    ));
+    plot.series = series_of_threads(dirth, |demand| {
+        let iops = cell(dirth, results, demand).and_then(|cell| cell.iops);
+        Some((f64::from(demand.depth), iops))
+    });
+    plot
+}
+
+fn intensity_plot(dirth: &Dirth, results: &Results<'_>) -> Plot {
+    let mut plot = Plot::new(
+        PlotKind::Lines,
+        "demand-intensity",
+        &format!("Demand Intensity - {}", dirth.workload),
+        axis("IOPS", Scale::Linear),
+        axis("ART (ms)", Scale::Log10),
+    )
+    .caption(format!(
+        "Average response time of reads and writes together against IOPS, one line per thread \
+         count through its queue depths, in {}. Points below {} can be chosen.",
+        reported_text(results),
+        dirth.art_ceiling
+    ));
+    plot.series = series_of_threads(dirth, |demand| {
+        let cell = cell(dirth, results, demand)?;
+        Some((cell.iops?, cell.art.map(Nanos::as_millis_f64)))
+    });
+    plot
+}
+
+fn cpu_exhibits(dirth: &Dirth, results: &Results<'_>) -> Vec<Exhibit> {
+    let loops = dirth.matrix.ascending();
+    let share = |demand: Demand| cell(dirth, results, demand).and_then(|cell| cell.cpu_system);
+    if !dirth.matrix.demands.iter().any(|demand| share(*demand).is_some()) {
+        return vec![Exhibit::Text(
+            "Processor use is unknown: the host did not tell, or the drive is simulated.".into(),
+        )];
+    }
+    let names = loops.iter().map(u32::to_string).collect();
+    let mut plot = Plot::new(
+        PlotKind::Columns3d,
+        "cpu-system",
+        "System CPU Utilization - TC x QD",
+        axis("QD", Scale::Categories(names)),
+        axis("CPU system (%)", Scale::Linear),
+    )
+    .caption(format!(
+        "Share of all processors' time spent in the kernel in {}; one row per thread count.",
+        reported_text(results)
+    ));
+    plot.series = loops
+        .iter()
+        .map(|threads| {
+            let points = (0u32..)
+                .zip(&loops)
+                .map(|(at, depth)| {
+                    let value = share(Demand::new(*threads, *depth));
+                    (f64::from(at), value.map(|share| share * 100.0))
+                })
+                .collect();
+            Series::new(format!("TC={threads}"), Stroke::Measured, points)
+        })
+        .collect();
+    vec![Exhibit::Plot(plot)]
+}
+
+/// A chosen point's two pages: its writes, and its histogram.
+fn point_pages(role: Role, results: &Results<'_>) -> Vec<Page> {
+    let writes = format!("DIRTH {} Pre Writes", role.name());
+    let title = format!("DIRTH {} Response Time Histogram", role.name());
+    let Some(histogram) = results.histograms.iter().find(|h| h.chosen.role == role) else {
+        let text = || vec![Exhibit::Text("No point is chosen yet.".into())];
+        return vec![page(&writes, text()), page(&title, text())];
+    };
+    let demand = histogram.chosen.demand;
+    let plot = Plot::new(
+        PlotKind::Lines,
+        &role.pre_write_phase(),
+        &format!("{} Pre Writes - {demand}", role.name()),
+        axis("Time (min)", Scale::Linear),
+        axis("IOPS", Scale::Linear),
+    )
+    .caption("IOPS of the writes (R/W 0/100) before the histogram, at its demand.")
+    .with(Series::new(demand.to_string(), Stroke::Measured, minutes(&histogram.pre_write)));
+    vec![plot_page(&writes, plot), page(&title, vec![histogram_exhibit(histogram)])]
+}
+
+fn histogram_exhibit(histogram: &Histogram<'_>) -> Exhibit {
+    let Some(measurement) = histogram.measurement else {
+        return Exhibit::Text("This histogram is not recorded yet, or a gap voided it.".into());
+    };
+    let role = histogram.chosen.role;
+    let tally = measurement.total();
+    let rates = Rates {
+        iops: measurement.iops(),
+        mb_per_second: measurement.bytes_per_second().map(|rate| rate / 1e6),
+    };
+    let name = format!("{} {}", role.name(), histogram.chosen.demand);
+    let title = rated_title(&name, rates, &tally);
+    Exhibit::Plot(confidence_plot(&role.histogram_phase(), &title, &tally))
+}
+
+/// IOPS and ART against all outstanding I/Os: of demands with the same product,
+/// the one with most IOPS.
+fn total_plot(dirth: &Dirth, results: &Results<'_>) -> Plot {
+    let best = best_by_outstanding(dirth, results);
+    let point = |value: fn(&Cell) -> Option<f64>| {
+        best.iter().map(|(demand, cell)| (demand.outstanding() as f64, value(cell))).collect()
+    };
+    let mut plot = Plot::new(
+        PlotKind::Lines,
+        "total-oio",
+        &format!("IOPS & ART v Total OIO - {}", dirth.workload),
+        axis("Total outstanding I/Os (TC x QD)", Scale::Log2),
+        axis("IOPS", Scale::Linear),
+    )
+    .caption(format!(
+        "Of demands with the same product the one with most IOPS, in {}; the matrix has all.",
+        reported_text(results)
+    ))
+    .with(Series::new("IOPS", Stroke::Measured, point(|c| c.iops)))
+    .with(
+        Series::new("ART", Stroke::Measured, point(|c| c.art.map(Nanos::as_millis_f64))).on_right(),
+    );
+    plot.y_right = Some(Axis::new("ART (ms)", Scale::Log10));
+    plot
+}
+
+fn best_by_outstanding<'a>(dirth: &Dirth, results: &'a Results<'_>) -> Vec<(Demand, &'a Cell)> {
+    let mut all: Vec<(Demand, &Cell)> = dirth
+        .matrix
+        .demands
+        .iter()
+        .filter_map(|demand| Some((*demand, cell(dirth, results, *demand)?)))
+        .collect();
+    let iops = |cell: &Cell| cell.iops.unwrap_or(f64::NEG_INFINITY);
+    all.sort_by(|a, b| {
+        a.0.outstanding().cmp(&b.0.outstanding()).then(iops(b.1).total_cmp(&iops(a.1)))
+    });
+    all.dedup_by_key(|(demand, _)| demand.outstanding());
+    all
+}
+
+fn chapters(dirth: &Dirth, record: &Record, results: &Results<'_>) -> Vec<Page> {
+    let choices = dirth.choices(record);
+    let mut wipc =
+        preconditioning_exhibits(&choices, record, preconditioning::PHASE, WIPC_PATTERN);
+    wipc.push(Exhibit::Plot(between::minutes_plot(
+        &dirth.preconditioning,
+        &results.preconditioning,
+        ("pc-minutes", &format!("Pre Conditioning, every minute - {}", dirth.preconditioning.label)),
+    )));
+    wipc.extend(evidence(&dirth.preconditioning, &results.preconditioning, "pc"));
+    let mut chapters = common_chapters(&choices, record);
+    chapters.extend([
+        general_chapter(&choices),
+        matrix_chapter(dirth, results),
+        response_chapter(results),
+        secondary_chapter(record, results),
+        page("Preconditioning", wipc),
+    ]);
+    chapters
+}
+
+fn matrix_chapter(dirth: &Dirth, results: &Results<'_>) -> Page {
+    let round = reported_text(results);
+    let table = |id: &str, what: &str, decimals: u8, value: fn(&Cell) -> Option<f64>| {
+        let title = format!("{what}, {round}: rows TC, columns QD");
+        Exhibit::Table(matrix_table(dirth, results, (id, &title), decimals, value))
+    };
+    let mut exhibits = vec![
+        Exhibit::Listing(listing(dirth)),
+        Exhibit::Table(points_table(results, "dirth-points")),
+        Exhibit::Table(tracking_table("dv-steady-state", &results.verdict)),
+        table("matrix-iops", "IOPS", 1, |c| c.iops),
+        table("matrix-mbps", "MB/s (10^6 bytes)", 1, |c| c.mb_per_second),
+        table("matrix-art", "Average response time, ms", 3, |c| c.art.map(Nanos::as_millis_f64)),
+        Exhibit::Table(rounds_table(dirth, results)),
+    ];
+    let told = |round: &Round| round.cells.iter().any(|cell| cell.cpu_system.is_some());
+    if results.reported().is_some_and(told) {
+        let system = |c: &Cell| c.cpu_system.map(|share| share * 100.0);
+        exhibits.push(table("matrix-cpu", "CPU system, %", 1, system));
+    }
+    page("Demand Matrix", exhibits)
+}
+
+fn matrix_table(
+    dirth: &Dirth,
+    results: &Results<'_>,
+    (id, title): (&str, &str),
+    decimals: u8,
+    value: fn(&Cell) -> Option<f64>,
+) -> Table {
+    let loops = dirth.matrix.ascending();
+    let is_chosen = |demand: Demand| {
+        results.selection.as_ref().is_some_and(|s| s.points.iter().any(|p| p.demand == demand))
+    };
+    let rows = loops
+        .iter()
+        .map(|threads| Row {
+            head: format!("TC {threads}"),
+            cells: loops
+                .iter()
+                .map(|depth| {
+                    let cell = cell(dirth, results, Demand::new(*threads, *depth));
+                    TableCell::number(cell.and_then(value), decimals)
+                })
+                .collect(),
+            strong: loops.iter().any(|depth| is_chosen(Demand::new(*threads, *depth))),
+        })
+        .collect();
+    Table {
+        spanner: Some("Queue depth (QD)".into()),
+        ..plain_table(
+            id,
+            title,
+            "Threads",
+            loops.iter().map(|depth| format!("QD {depth}")).collect(),
+            rows,
+        )
+    }
+}
+
+/// The tracking variable in every round.
+fn rounds_table(dirth: &Dirth, results: &Results<'_>) -> Table {
+    let inside = |round: u32| {
+        results.verdict.window.is_some_and(|(first, last)| (first..=last).contains(&round))
+    };
+    let rows = results
+        .rounds
+        .iter()
+        .map(|round| {
+            let remark = match (round.is_void, inside(round.round)) {
+                (true, _) => "void: a gap inside",
+                (false, true) => "window",
+                (false, false) => "",
+            };
+            Row {
+                head: round.round.to_string(),
+                cells: vec![
+                    TableCell::number(dirth.matrix.tracked(round, dirth.matrix.highest()), 1),
+                    TableCell::text(remark),
+                ],
+                strong: inside(round.round),
+            }
+        })
+        .collect();
+    plain_table(
+        "dv-rounds-table",
+        "Tracking variable, round by round (IOPS)",
+        "Round",
+        vec![format!("{} {}", dirth.workload, dirth.matrix.highest()), String::new()],
+        rows,
+    )
+}
+
+/// Every demand of every round, for spreadsheets.
+fn rounds_matrix(dirth: &Dirth, results: &Results<'_>) -> Table {
+    let columns = ["TC", "QD", "OIO", "IOPS", "MB/s", "ART ms", "CPU system", "Void"];
+    let rows = results
+        .rounds
+        .iter()
+        .flat_map(|round| dirth.matrix.demands.iter().zip(&round.cells).map(move |d| (round, d)))
+        .map(|(round, (demand, cell))| Row {
+            head: round.round.to_string(),
+            cells: vec![
+                TableCell::number(Some(f64::from(demand.threads)), 0),
+                TableCell::number(Some(f64::from(demand.depth)), 0),
+                TableCell::number(Some(demand.outstanding() as f64), 0),
+                TableCell::number(cell.iops, 3),
+                TableCell::number(cell.mb_per_second, 3),
+                TableCell::number(cell.art.map(Nanos::as_millis_f64), 6),
+                TableCell::number(cell.cpu_system, 4),
+                TableCell::text(if round.is_void { "void" } else { "" }),
+            ],
+            strong: false,
+        })
+        .collect();
+    plain_table(
+        "demand-matrix",
+        "Every demand of every round",
+        "Round",
+        columns.map(str::to_owned).to_vec(),
+        rows,
+    )
+}
+
+fn listing(dirth: &Dirth) -> String {
+    let highest = dirth.matrix.highest();
+    format!(
+        "Purge\nWorkload independent preconditioning: {WIPC_PATTERN}, {WIPC_DEMAND}, 2 x user \
+         capacity\n{} at {highest}, one step of every {} measured, until steady\nWhile not steady \
+         state, at most {} rounds\n  {} at {highest} for {}\n  For TC {}\n    For QD {}\n      {} \
+         for {}; record IOPS and ART (reads + writes)\nChoose MaxIOPS, MidIOPS (ART below {}) and \
+         MinIOPS ({})\nFor each: {} for {}, then {} for {}, recording every response time",
+        dirth.writes,
+        dirth.preconditioning.cycle(),
+        dirth.matrix.rounds_max,
+        dirth.writes,
+        dirth.pre_write_time,
+        loops_text(dirth),
+        loops_text(dirth),
+        dirth.workload,
+        dirth.ground.minute,
+        dirth.art_ceiling,
+        dirth.matrix.lowest(),
+        dirth.writes,
+        dirth.point_pre_write_time,
+        dirth.workload,
+        dirth.histogram_time
+    )
+}
+
+fn response_chapter(results: &Results<'_>) -> Page {
+    let tallies: Vec<(String, Tally)> = results
+        .histograms
+        .iter()
+        .filter_map(|h| {
+            let name = format!("{} {}", h.chosen.role.name(), h.chosen.demand);
+            Some((name, h.measurement?.total()))
+        })
+        .collect();
+    let columns: Vec<(&str, &Tally)> =
+        tallies.iter().map(|(name, tally)| (name.as_str(), tally)).collect();
+    let table = percentile_table("dirth-percentiles", "Response times of the chosen points, ms", &columns);
+    page("Response Times", vec![Exhibit::Table(table)])
+}
+
+fn secondary_chapter(record: &Record, results: &Results<'_>) -> Page {
+    let tallies: Vec<Tally> = results
+        .histograms
+        .iter()
+        .filter_map(|h| h.measurement.map(|m| m.total()))
+        .collect();
+    let done = results.histograms.iter().filter_map(|h| Some((h, h.measurement?)));
+    let points: Vec<SecondaryPoint<'_>> = done
+        .zip(&tallies)
+        .map(|((histogram, measurement), tally)| SecondaryPoint {
+            name: format!(
+                "{} {} ({} OIO)",
+                histogram.chosen.role.name(),
+                histogram.chosen.demand,
+                number(histogram.chosen.demand.outstanding() as f64, 0)
+            ),
+            iops: measurement.iops(),
+            tally,
+            sensed: Secondary::of(&[measurement]),
+        })
+        .collect();
+    let table =
+        secondary::points_table("secondary-points", "Secondary metrics of the chosen points", &points);
+    secondary::chapter(vec![Exhibit::Table(table)], record)
+}

@@ -1,0 +1,243 @@
+//! The choice of the three points whose response times are recorded.
+//!
+//! From the last round: candidates are the points whose average response time
+//! stays below the ceiling; MaxIOPS is the candidate of most IOPS, MinIOPS is
+//! T1Q1, MidIOPS the candidate nearest to the middle between the candidates'
+//! most and fewest IOPS (public implementation; the standard's wording could not
+//! be checked). Where no point stays below the ceiling, the candidates are the
+//! three points of lowest average response time.
+
+use super::matrix::{Cell, Matrix, Round};
+use steadfast_domain::{Demand, Nanos};
+
+/// As many candidates as points are chosen, where none stays below the ceiling:
+/// our choice.
+pub const LOWEST_POINTS: usize = 3;
+
+/// Which of the three points.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Most IOPS.
+    Max,
+    /// Half way.
+    Mid,
+    /// One outstanding I/O.
+    Min,
+}
+
+impl Role {
+    /// In the order in which their histograms are recorded.
+    pub const ALL: [Role; 3] = [Role::Max, Role::Mid, Role::Min];
+
+    /// What a report calls it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Role::Max => "MaxIOPS",
+            Role::Mid => "MidIOPS",
+            Role::Min => "MinIOPS",
+        }
+    }
+    const fn word(self) -> &'static str {
+        match self {
+            Role::Max => "max",
+            Role::Mid => "mid",
+            Role::Min => "min",
+        }
+    }
+    /// The phase of its writes.
+    pub fn pre_write_phase(self) -> String {
+        format!("{}-pre-write", self.word())
+    }
+    /// The phase of its histogram.
+    pub fn histogram_phase(self) -> String {
+        format!("{}-histogram", self.word())
+    }
+}
+
+/// A point that was chosen.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chosen {
+    /// What for.
+    pub role: Role,
+    /// Its demand.
+    pub demand: Demand,
+    /// What it gave in the round that it was chosen from.
+    pub cell: Cell,
+}
+
+impl Chosen {
+    /// `T4Q8 (12345.6 IOPS, ART 1.234 ms)`.
+    pub fn describe(&self) -> String {
+        let iops = self.cell.iops.map(|v| format!("{v:.1} IOPS"));
+        let art = self.cell.art.map(|t| format!("ART {:.3} ms", t.as_millis_f64()));
+        let measured: Vec<String> = iops.into_iter().chain(art).collect();
+        format!("{} ({})", self.demand, measured.join(", "))
+    }
+}
+
+/// The three points and how they were found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Selection {
+    /// The round that they were chosen from.
+    pub round: u32,
+    /// Max, Mid, Min.
+    pub points: Vec<Chosen>,
+    /// No point stayed below the ceiling.
+    pub above_ceiling: bool,
+}
+
+/// A point that can be chosen.
+#[derive(Clone, Copy)]
+struct Candidate {
+    demand: Demand,
+    cell: Cell,
+    iops: f64,
+    art: Nanos,
+}
+
+/// The points of the last round; `None` where no round is complete.
+pub fn select(matrix: &Matrix, rounds: &[Round], ceiling: Nanos) -> Option<Selection> {
+    let round = matrix.reported(rounds)?;
+    let all: Vec<Candidate> = matrix
+        .demands
+        .iter()
+        .zip(&round.cells)
+        .filter_map(|(demand, cell)| {
+            Some(Candidate { demand: *demand, cell: *cell, iops: cell.iops?, art: cell.art? })
+        })
+        .collect();
+    let below: Vec<Candidate> = all.iter().copied().filter(|c| c.art < ceiling).collect();
+    let above_ceiling = below.is_empty();
+    let candidates = if above_ceiling { lowest(all) } else { below };
+    let min = Chosen {
+        role: Role::Min,
+        demand: matrix.lowest(),
+        cell: matrix.cell(round, matrix.lowest()).copied().unwrap_or_default(),
+    };
+    // Without response times (a rehearsal) nothing can be compared: the highest
+    // demand stands for the two others.
+    let point = |role: Role, candidate: Option<Candidate>| Chosen {
+        role,
+        demand: candidate.map_or(matrix.highest(), |c| c.demand),
+        cell: candidate.map_or(Cell::default(), |c| c.cell),
+    };
+    let points = vec![
+        point(Role::Max, highest(&candidates)),
+        point(Role::Mid, middle(&candidates)),
+        min,
+    ];
+    Some(Selection { round: round.round, points, above_ceiling: above_ceiling && !candidates.is_empty() })
+}
+
+fn lowest(mut all: Vec<Candidate>) -> Vec<Candidate> {
+    all.sort_by_key(|c| (c.art, c.demand.outstanding()));
+    all.truncate(LOWEST_POINTS);
+    all
+}
+
+/// Most IOPS; of equals the one with fewer outstanding I/Os.
+fn highest(candidates: &[Candidate]) -> Option<Candidate> {
+    candidates
+        .iter()
+        .copied()
+        .max_by(|a, b| {
+            a.iops.total_cmp(&b.iops).then(b.demand.outstanding().cmp(&a.demand.outstanding()))
+        })
+}
+
+/// Nearest to the middle of the candidates' IOPS; of equals the one with fewer
+/// outstanding I/Os.
+fn middle(candidates: &[Candidate]) -> Option<Candidate> {
+    let most = candidates.iter().map(|c| c.iops).fold(f64::NEG_INFINITY, f64::max);
+    let fewest = candidates.iter().map(|c| c.iops).fold(f64::INFINITY, f64::min);
+    let wanted = f64::midpoint(most, fewest);
+    candidates.iter().copied().min_by(|a, b| {
+        let distance = |c: &Candidate| (c.iops - wanted).abs();
+        distance(a)
+            .total_cmp(&distance(b))
+            .then(a.demand.outstanding().cmp(&b.demand.outstanding()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pts::method::TWENTY_TEN;
+
+    /// A 3 x 3 matrix: T4Q4, T4Q2, T4Q1, T2Q4, ... T1Q1.
+    fn matrix() -> Matrix {
+        Matrix {
+            demands: super::super::matrix::demands(&[4, 2, 1]),
+            label: "RND 8K RW65".into(),
+            criteria: TWENTY_TEN,
+            rounds_max: 25,
+        }
+    }
+
+    fn round(values: [(f64, u64); 9]) -> Round {
+        let cells = values
+            .iter()
+            .map(|(iops, micros)| Cell {
+                iops: Some(*iops),
+                art: Some(Nanos(micros * 1000)),
+                ..Cell::default()
+            })
+            .collect();
+        Round { cells, ..Round::new(5) }
+    }
+
+    const CEILING: Nanos = Nanos::from_millis(5);
+
+    fn demands(selection: &Selection) -> Vec<String> {
+        selection.points.iter().map(|p| p.demand.to_string()).collect()
+    }
+
+    #[test]
+    fn max_is_the_most_below_the_ceiling_mid_the_nearest_to_the_middle_min_t1q1() {
+        let rounds = [round([
+            (9000.0, 9000),
+            (8800.0, 5000),
+            (8000.0, 3000),
+            (7900.0, 2000),
+            (5000.0, 1500),
+            (4600.0, 900),
+            (4400.0, 800),
+            (2500.0, 500),
+            (1000.0, 400),
+        ])];
+        let selection = select(&matrix(), &rounds, CEILING).unwrap();
+        // T4Q4 and T4Q2 are at or above 5 ms; the middle of 8000 and 1000 is 4500,
+        // as far from 4600 (T2Q1) as from 4400 (T1Q4): fewer outstanding I/Os win.
+        assert_eq!(demands(&selection), ["T4Q1", "T2Q1", "T1Q1"]);
+        assert!(!selection.above_ceiling && selection.round == 5);
+    }
+
+    #[test]
+    fn without_a_point_below_the_ceiling_the_three_of_lowest_art_are_candidates() {
+        let rounds = [round([
+            (900.0, 90_000),
+            (800.0, 40_000),
+            (500.0, 12_000),
+            (700.0, 50_000),
+            (600.0, 20_000),
+            (300.0, 7000),
+            (650.0, 30_000),
+            (250.0, 8000),
+            (100.0, 6000),
+        ])];
+        let selection = select(&matrix(), &rounds, CEILING).unwrap();
+        // The lowest: T1Q1 6 ms, T2Q1 7 ms, T1Q2 8 ms; middle of 300 and 100 is 200.
+        assert_eq!(demands(&selection), ["T2Q1", "T1Q2", "T1Q1"]);
+        assert!(selection.above_ceiling);
+    }
+
+    #[test]
+    fn points_come_from_the_last_round_that_is_whole() {
+        let good = round([(1.0, 100); 9]);
+        let void = Round { is_void: true, round: 6, ..good.clone() };
+        let partial = Round { round: 7, cells: vec![Cell::default(); 3], ..good.clone() };
+        let selection = select(&matrix(), &[good, void, partial], CEILING).unwrap();
+        assert_eq!(selection.round, 5);
+        assert!(select(&matrix(), &[], CEILING).is_none());
+    }
+}

@@ -1,0 +1,248 @@
+use super::*;
+use crate::pts::scripted::{GEOMETRY, record, scripted, steps};
+use steadfast_domain::{Entry, Load, Op, Profile};
+
+fn test(change: impl FnOnce(&mut Settings)) -> Dirth {
+    let mut settings = Settings::new("dirth", 7);
+    change(&mut settings);
+    Dirth::new(&settings, GEOMETRY, &[]).unwrap()
+}
+
+fn demand(step: &Step) -> Demand {
+    step.load.stimulus().unwrap().demand
+}
+
+/// IOPS rise with the outstanding I/Os up to 64 of them.
+fn saturating(step: &Step) -> f64 {
+    demand(step).outstanding().min(64) as f64 * 100.0
+}
+
+/// 10 ms for every 64 outstanding I/Os, at least 1 ms: below 5 ms up to 31.
+fn queueing(step: &Step) -> Option<Nanos> {
+    Some(Nanos((demand(step).outstanding() * 10_000_000 / 64).max(1_000_000)))
+}
+
+fn conducted(dirth: &Dirth) -> Vec<Entry> {
+    let mut bench = scripted(saturating);
+    bench.response = queueing;
+    dirth.conduct(&mut bench).unwrap();
+    bench.entries
+}
+
+fn phases(entries: &[Entry]) -> Vec<String> {
+    let mut phases: Vec<String> =
+        steps(entries).iter().map(|s| s.place.phase.clone()).collect();
+    phases.dedup();
+    phases
+}
+
+#[test]
+fn the_flow_is_the_standards() {
+    let entries = conducted(&test(|_| ()));
+    let all = phases(&entries);
+    assert_eq!(all[..4], ["wipc", "preconditioning", "pre-write", "demand"]);
+    let tail = &all[all.len() - 6..];
+    assert_eq!(
+        tail,
+        ["max-pre-write", "max-histogram", "mid-pre-write", "mid-histogram", "min-pre-write", "min-histogram"]
+    );
+    let steps = steps(&entries);
+    let of = |phase: &str| -> Vec<&&Step> { steps.iter().filter(|s| s.place.phase == phase).collect() };
+    assert_eq!(of("preconditioning").len(), 4 * 31 + 1, "minutes 1, 32, 63, 94 and 125");
+    assert_eq!(of("pre-write").len(), 5 * 5);
+    assert_eq!(of("demand").len(), 5 * 49);
+    assert_eq!((of("max-pre-write").len(), of("max-histogram").len()), (60, 1));
+    assert_eq!(
+        of("max-histogram")[0].load.stimulus().unwrap().until,
+        Until::time(Nanos::from_secs(600))
+    );
+}
+
+#[test]
+fn preconditioning_and_pre_writes_only_write_at_the_highest_demand() {
+    let entries = conducted(&test(|_| ()));
+    for step in steps(&entries) {
+        let stimulus = step.load.stimulus().unwrap();
+        let writes_only = stimulus.streams.iter().all(|s| s.op == Op::Write);
+        match step.place.phase.as_str() {
+            "preconditioning" | "pre-write" => {
+                assert!(writes_only && stimulus.demand == Demand::new(32, 32));
+            }
+            "max-pre-write" | "mid-pre-write" | "min-pre-write" => assert!(writes_only),
+            "demand" | "max-histogram" => assert!(!writes_only),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn threads_are_the_outer_loop_and_never_swapped_with_depth() {
+    let entries = conducted(&test(|_| ()));
+    let shown: Vec<String> = steps(&entries)
+        .iter()
+        .filter(|s| s.place.phase == "demand" && s.place.round == 1)
+        .map(|s| {
+            let Load::Stimulus(stimulus) = &s.load else { panic!("not a stimulus") };
+            assert!(s.place.label.ends_with(&stimulus.demand.to_string()), "{}", s.place);
+            stimulus.demand.to_string()
+        })
+        .collect();
+    assert_eq!(shown[..3], ["T32Q32", "T32Q16", "T32Q8"]);
+    assert_eq!((shown[6].as_str(), shown[7].as_str()), ("T32Q1", "T16Q32"));
+    assert_eq!((shown.len(), shown[48].as_str()), (49, "T1Q1"));
+}
+
+#[test]
+fn points_are_chosen_noted_and_measured_at_their_demand() {
+    let dirth = test(|_| ());
+    let entries = conducted(&dirth);
+    let chosen: Vec<String> = entries
+        .iter()
+        .filter_map(|entry| match entry {
+            Entry::Noted(note) => match &**note {
+                Note::Chosen { what, value } => Some(format!("{what} {value}")),
+                _ => None,
+            },
+            _ => None,
+        })
+        .collect();
+    // Below 5 ms: up to 31 outstanding, so 24 is the most (T6Q4 and T4Q6 are
+    // equal); the middle of 2400 and 100 is 1250: 12 is nearest.
+    assert_eq!(
+        chosen,
+        [
+            "MaxIOPS T4Q6 (2400.0 IOPS, ART 3.750 ms)",
+            "MidIOPS T6Q2 (1200.0 IOPS, ART 1.875 ms)",
+            "MinIOPS T1Q1 (100.0 IOPS, ART 1.000 ms)"
+        ]
+    );
+    assert_eq!(demand_of(&entries, "max-pre-write"), demand_of(&entries, "max-histogram"));
+    assert_eq!(outstanding_of(&entries, "max-histogram"), 24);
+    assert_eq!(outstanding_of(&entries, "mid-histogram"), 12);
+    assert_eq!(demand_of(&entries, "min-histogram"), "T1Q1");
+    let findings = dirth.study(&record(&dirth.ground.settings, entries));
+    assert_eq!(findings.form_pages.len(), 15);
+    assert!(!findings.caveats.iter().any(|c| c.id == "art-ceiling"));
+}
+
+fn demand_of(entries: &[Entry], phase: &str) -> String {
+    let all = steps(entries);
+    demand(all.iter().find(|s| s.place.phase == phase).unwrap()).to_string()
+}
+
+fn outstanding_of(entries: &[Entry], phase: &str) -> u64 {
+    let all = steps(entries);
+    demand(all.iter().find(|s| s.place.phase == phase).unwrap()).outstanding()
+}
+
+#[test]
+fn no_point_below_the_ceiling_is_a_caveat() {
+    let dirth = test(|s| {
+        s.parameters.insert("art-ceiling".into(), "500us".into());
+    });
+    let entries = conducted(&dirth);
+    let findings = dirth.study(&record(&dirth.ground.settings, entries));
+    let caveat = findings.caveats.iter().find(|c| c.id == "art-ceiling").unwrap();
+    assert!(caveat.text.contains("500 µs"), "{}", caveat.text);
+}
+
+#[test]
+fn a_gap_inside_a_round_voids_it() {
+    let dirth = test(|_| ());
+    let window = |phase: &'static str, round: u32, point: u32| {
+        let mut bench = scripted(saturating);
+        bench.response = queueing;
+        bench.gap_before = vec![(phase, round, point)];
+        dirth.conduct(&mut bench).unwrap();
+        let findings = dirth.study(&record(&dirth.ground.settings, bench.entries));
+        findings.verdict.unwrap().window
+    };
+    assert_eq!(window("demand", 3, 20), Some((4, 8)));
+    assert_eq!(window("demand", 3, 1), Some((4, 8)), "its writes came before the gap");
+    assert_eq!(window("pre-write", 3, 2), Some((4, 8)));
+    assert_eq!(window("pre-write", 3, 1), Some((3, 7)), "a gap between rounds voids none");
+}
+
+#[test]
+fn a_gap_before_a_histogram_repeats_its_hour_of_writes() {
+    let dirth = test(|_| ());
+    let mut bench = scripted(saturating);
+    bench.response = queueing;
+    bench.gap_before = vec![("mid-histogram", 0, 1)];
+    dirth.conduct(&mut bench).unwrap();
+    let all = phases(&bench.entries);
+    let tail: Vec<&str> = all[all.len() - 6..].iter().map(String::as_str).collect();
+    assert_eq!(
+        tail,
+        [
+            "mid-pre-write",
+            "mid-histogram",
+            "mid-pre-write (attempt 2)",
+            "mid-histogram (attempt 2)",
+            "min-pre-write",
+            "min-histogram"
+        ]
+    );
+    let record = record(&dirth.ground.settings, bench.entries);
+    let results = Results::of(&dirth, &record);
+    assert!(results.histograms.iter().all(|h| h.measurement.is_some()));
+    let in_the_writes = |point: u32| {
+        let mut bench = scripted(saturating);
+        bench.gap_before = vec![("max-pre-write", 0, point)];
+        dirth.conduct(&mut bench).unwrap();
+        phases(&bench.entries).iter().filter(|p| p.contains("attempt")).count()
+    };
+    assert_eq!((in_the_writes(30), in_the_writes(1)), (2, 0));
+}
+
+#[test]
+fn rounds_end_at_25_and_preconditioning_too() {
+    let dirth = test(|_| ());
+    let mut bench = scripted(|step| match step.place.phase.as_str() {
+        "preconditioning" | "demand" => 2f64.powi(step.place.round as i32),
+        _ => 100.0,
+    });
+    dirth.conduct(&mut bench).unwrap();
+    let last = |phase: &str| {
+        steps(&bench.entries).iter().rfind(|s| s.place.phase == phase).unwrap().place.round
+    };
+    assert_eq!((last("preconditioning"), last("demand")), (25, 25));
+    let findings = dirth.study(&record(&dirth.ground.settings, bench.entries));
+    let ids: Vec<_> = findings.caveats.iter().map(|c| c.id.as_str()).collect();
+    assert!(ids.contains(&"steady-state-not-achieved") && ids.contains(&"preconditioning-not-steady"));
+}
+
+#[test]
+fn the_composite_is_40_60_preconditioned_by_writes() {
+    let settings = Settings::new("composite-dirth", 1);
+    let dirth = Dirth::composite(&settings, GEOMETRY, &[]).unwrap();
+    assert_eq!((dirth.workload.to_string(), dirth.writes.to_string()), ("composite RW40".into(), "composite W".into()));
+    assert_eq!(dirth.preconditioning.stimulus.zones.len(), 3);
+}
+
+#[test]
+fn settings_without_a_meaning_are_refused() {
+    let refuse = |change: fn(&mut Settings)| {
+        let mut settings = Settings::new("dirth", 1);
+        change(&mut settings);
+        Dirth::new(&settings, GEOMETRY, &[]).unwrap_err().0
+    };
+    assert!(refuse(|s| s.threads = Some(4)).contains("--set loops"));
+    assert!(refuse(|s| s.steady_state = "fills:4".parse().unwrap()).contains("written longer"));
+    assert!(refuse(|s| {
+        s.parameters.insert("loops".into(), "1,2,4".into());
+    })
+    .contains("parameter loops"));
+}
+
+#[test]
+fn forms_have_ten_rows_and_an_empty_record_invents_nothing() {
+    let dirth = test(|s| s.profile = Profile::Quick);
+    let mut empty = record(&dirth.ground.settings, Vec::new());
+    empty.entries.clear();
+    let findings = dirth.study(&empty);
+    assert_eq!(findings.header.blocks.iter().map(|b| b.rows.len()).collect::<Vec<_>>(), [10; 4]);
+    assert_eq!(findings.form_pages.len(), 15);
+    assert!(findings.caveats.iter().any(|c| c.id == "unfinished"));
+    assert!(!serde_json::to_string(&findings.summary).unwrap().contains("\"value\":0.0"));
+}

@@ -1,0 +1,293 @@
+//! The exhibits of HIR: IOPS and steady state of the preconditioning, IOPS of
+//! every wait state against wall time, and what each idle time gave.
+
+use super::Hir;
+use super::results::{Results, Wait};
+use crate::pts::between::{self, check_page, evidence};
+use crate::pts::disclosure::{self, Form, form_demand, row};
+use crate::pts::exhibits::{
+    axis, common_chapters, every_step, frame, general_chapter, page, plain_table, thinned,
+    unfinished,
+};
+use crate::pts::response::percentile_table;
+use crate::pts::secondary::{self, SecondaryPoint};
+use steadfast_domain::findings::{
+    Cell as TableCell, Exhibit, FormHeader, Page, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
+};
+use steadfast_domain::{Caveat, CaveatKind, Findings, Record, Tally};
+
+/// Everything that is reported of a run.
+pub fn findings(hir: &Hir, record: &Record, results: &Results<'_>) -> Findings {
+    let choices = hir.choices(record);
+    Findings {
+        ending: ending(hir, record, results),
+        verdict: Some(results.verdict.clone()),
+        caveats: caveats(hir, record, results),
+        summary: vec![Exhibit::Table(waits_table(hir, results, "hir-summary"))],
+        form_pages: form_pages(hir, results),
+        chapters: chapters(hir, record, results),
+        long_tables: vec![accesses_table(results), every_step(&choices, record)],
+        ..frame("HIR", &choices, record, header(hir, record, results))
+    }
+}
+
+fn ending(hir: &Hir, record: &Record, results: &Results<'_>) -> String {
+    let done = results
+        .waits
+        .iter()
+        .filter(|wait| wait.baseline.steps.len() == hir.accesses as usize)
+        .count();
+    if !record.has_ended() {
+        return format!(
+            "The run is not finished: {done} of {} wait states are complete.",
+            results.waits.len()
+        );
+    }
+    match (results.verdict.steady, results.verdict.window) {
+        (true, Some((first, last))) => format!(
+            "Steady state in measured minutes {first} to {last} of the preconditioning; {done} \
+             wait states ran in one piece."
+        ),
+        _ => format!(
+            "Steady state NOT achieved in the {} measured minutes of the preconditioning; {done} \
+             wait states ran in one piece.",
+            hir.preconditioning.cycles_max
+        ),
+    }
+}
+
+fn caveats(hir: &Hir, record: &Record, results: &Results<'_>) -> Vec<Caveat> {
+    let mut caveats: Vec<Caveat> = unfinished(record).into_iter().collect();
+    if record.has_ended() && !results.verdict.steady {
+        caveats.push(Caveat::new(
+            CaveatKind::Invalidates,
+            "steady-state-not-achieved",
+            "STEADY STATE NOT ACHIEVED in the preconditioning: the drive was still changing when \
+             the wait states began.",
+            "Run it again with more rounds (--max-rounds).",
+        ));
+    }
+    caveats.extend(disclosure::caveats(&hir.choices(record), record));
+    caveats.extend(secondary::caveats(record, &|_| true));
+    caveats
+}
+
+fn seconds(hir: &Hir) -> String {
+    let times: Vec<String> =
+        hir.idle_times.iter().map(|idle| idle.as_secs_f64().to_string()).collect();
+    times.join(", ")
+}
+
+fn header(hir: &Hir, record: &Record, results: &Results<'_>) -> FormHeader {
+    let choices = hir.choices(record);
+    let demand = form_demand(hir.demand);
+    let rounds = disclosure::window_text(&results.verdict);
+    let mut set_up = disclosure::common_set_up_rows(&choices);
+    set_up.extend(disclosure::preconditioning_rows(&choices));
+    set_up.extend([
+        row("Pre Condition 2", format!("{} (WDPC)", hir.workload)),
+        row("TOIO - TC/QD", demand.clone()),
+        row("SS Rounds", rounds),
+        disclosure::note_row(&choices),
+    ]);
+    let multiples: Vec<String> = hir
+        .idle_times
+        .iter()
+        .map(|idle| (idle.as_secs_f64() / hir.access_time.as_secs_f64()).to_string())
+        .collect();
+    let mut test_parameters = disclosure::common_test_rows(&choices);
+    test_parameters.extend([
+        row("Write Stimulus", hir.workload.to_string()),
+        row("TOIO - TC/QD", demand),
+        row("Duration", hir.access_time.to_string()),
+        row("Idle State", "Host Idle"),
+        row("Durations (s)", seconds(hir)),
+        row("Wait States", multiples.join(", ")),
+        row("Accesses of each", hir.accesses.to_string()),
+        row("Baseline after each", format!("{} without a pause", baseline_time(hir))),
+    ]);
+    let form = Form {
+        test: "HIR Test",
+        subtitle: "HIR - Host Idle Recovery",
+        set_up,
+        test_parameters,
+    };
+    disclosure::form_header(form, &choices, record)
+}
+
+fn baseline_time(hir: &Hir) -> steadfast_domain::Nanos {
+    steadfast_domain::Nanos(hir.access_time.0.saturating_mul(u64::from(hir.accesses)))
+}
+
+/// What every idle time gave.
+fn waits_table(hir: &Hir, results: &Results<'_>, id: &str) -> Table {
+    let rows = results.waits.iter().map(|wait| wait_row(wait, results.saturated())).collect();
+    let columns = [
+        "IOPS, mean",
+        "of saturated %",
+        "First access",
+        "Last access",
+        "ART ms",
+        "Baseline after it, mean",
+        "Baseline, last",
+    ];
+    let title = format!(
+        "IOPS of the accesses ({} of {} each) with host idle time between them",
+        hir.accesses, hir.access_time
+    );
+    plain_table(id, &title, "Idle s", columns.map(str::to_owned).to_vec(), rows)
+}
+
+fn wait_row(wait: &Wait<'_>, saturated: Option<f64>) -> Row {
+    let iops = wait.accesses.iops();
+    let part = iops.zip(saturated.filter(|iops| *iops > 0.0)).map(|(a, b)| a / b * 100.0);
+    let art = wait.accesses.tally().response_mean();
+    Row {
+        head: wait.idle.as_secs_f64().to_string(),
+        cells: vec![
+            TableCell::number(iops, 1),
+            TableCell::number(part, 1),
+            TableCell::number(wait.accesses.first(), 1),
+            TableCell::number(wait.accesses.last(), 1),
+            TableCell::number(art.map(|t| t.as_millis_f64()), 3),
+            TableCell::number(wait.baseline.iops(), 1),
+            TableCell::number(wait.baseline.last(), 1),
+        ],
+        strong: false,
+    }
+}
+
+fn form_pages(hir: &Hir, results: &Results<'_>) -> Vec<Page> {
+    let preconditioning = between::minutes_plot(
+        &hir.preconditioning,
+        &results.preconditioning,
+        ("pc-minutes", &format!("HIR Pre Conditioning - {}", hir.workload)),
+    );
+    vec![
+        page("HIR Pre Conditioning IOPS", vec![Exhibit::Plot(preconditioning)]),
+        check_page("HIR Pre Conditioning SS Measurement", &results.verdict, "pc-window"),
+        page("HIR IOPS v Time - All Wait States", vec![Exhibit::Plot(waits_plot(hir, results))]),
+    ]
+}
+
+fn waits_plot(hir: &Hir, results: &Results<'_>) -> Plot {
+    let mut plot = Plot::new(
+        PlotKind::Lines,
+        "wait-states",
+        &format!("HIR IOPS v Time - {}", hir.workload),
+        axis("Wall time (min)", Scale::Linear),
+        axis("IOPS", Scale::Linear),
+    )
+    .caption(format!(
+        "IOPS of every access of {}, pauses not counted, at the wall time at which it began; the \
+         accesses without a pause after each wait state in grey.",
+        hir.access_time
+    ));
+    for wait in &results.waits {
+        let name = format!("{} s idle", wait.idle.as_secs_f64());
+        let points = thinned(wait.accesses.points.clone());
+        plot.series.push(Series::new(name, Stroke::Average, points));
+    }
+    let mut baselines = Vec::new();
+    for wait in &results.waits {
+        if let Some((end, _)) = wait.baseline.points.last() {
+            baselines.extend(thinned(wait.baseline.points.clone()));
+            baselines.push((*end, None));
+        }
+    }
+    plot.series.push(Series::new("no pause", Stroke::Context, baselines));
+    plot
+}
+
+fn chapters(hir: &Hir, record: &Record, results: &Results<'_>) -> Vec<Page> {
+    let choices = hir.choices(record);
+    let mut chapters = common_chapters(&choices, record);
+    chapters.push(general_chapter(&choices));
+    chapters.push(page(
+        "Wait States",
+        vec![
+            Exhibit::Listing(listing(hir)),
+            Exhibit::Table(waits_table(hir, results, "wait-states-table")),
+        ],
+    ));
+    let mut preconditioning = vec![Exhibit::Plot(between::convergence_plot(
+        &hir.preconditioning,
+        &results.preconditioning,
+        ("pc-convergence", "Measured minutes of the preconditioning"),
+    ))];
+    preconditioning.extend(evidence(&hir.preconditioning, &results.preconditioning, "pc"));
+    chapters.push(page("Preconditioning", preconditioning));
+    let tallies: Vec<(String, Tally)> = results
+        .waits
+        .iter()
+        .map(|wait| (format!("{} s idle", wait.idle.as_secs_f64()), wait.accesses.tally()))
+        .collect();
+    let columns: Vec<(&str, &Tally)> =
+        tallies.iter().map(|(name, tally)| (name.as_str(), tally)).collect();
+    let table =
+        percentile_table("wait-percentiles", "Response times of the wait states, ms", &columns);
+    chapters.push(page("Response Times", vec![Exhibit::Table(table)]));
+    let points: Vec<SecondaryPoint<'_>> = results
+        .waits
+        .iter()
+        .zip(&tallies)
+        .map(|(wait, (name, tally))| SecondaryPoint {
+            name: name.clone(),
+            iops: wait.accesses.iops(),
+            tally,
+            sensed: wait.accesses.secondary(),
+        })
+        .collect();
+    let table =
+        secondary::points_table("secondary-waits", "Secondary metrics of the wait states", &points);
+    chapters.push(secondary::chapter(vec![Exhibit::Table(table)], record));
+    chapters
+}
+
+fn listing(hir: &Hir) -> String {
+    format!(
+        "Purge (no workload independent preconditioning)\n{} at {}, one step of every {} measured, \
+         until steady\nFor idle time {} s\n  {} times: {} for {}, then host idle\n  {} for {} \
+         without a pause, one value every {}",
+        hir.workload,
+        hir.demand,
+        hir.preconditioning.cycle(),
+        seconds(hir),
+        hir.accesses,
+        hir.workload,
+        hir.access_time,
+        hir.workload,
+        baseline_time(hir),
+        hir.access_time
+    )
+}
+
+/// One line per access, for spreadsheets.
+fn accesses_table(results: &Results<'_>) -> Table {
+    let rows = results
+        .waits
+        .iter()
+        .flat_map(|wait| {
+            let idle = wait.idle.as_secs_f64();
+            let waits = wait.accesses.points.iter().map(move |point| (idle, "wait", point));
+            let base = wait.baseline.points.iter().map(move |point| (idle, "no pause", point));
+            waits.chain(base)
+        })
+        .map(|(idle, what, (time, iops))| Row {
+            head: idle.to_string(),
+            cells: vec![
+                TableCell::text(what),
+                TableCell::number(Some(*time), 5),
+                TableCell::number(*iops, 3),
+            ],
+            strong: false,
+        })
+        .collect();
+    plain_table(
+        "accesses",
+        "Every access of the wait states",
+        "Idle s",
+        ["Kind", "Wall time min", "IOPS"].map(str::to_owned).to_vec(),
+        rows,
+    )
+}

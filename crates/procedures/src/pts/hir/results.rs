@@ -1,0 +1,117 @@
+//! Accesses of the wait states and their baselines by wall time.
+
+use super::{Hir, PRECONDITIONING, baseline_phase, wait_phase};
+use crate::pts::ground::{attempt_of, current_attempt, last_attempt};
+use crate::pts::secondary::Secondary;
+use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step, Tally, Verdict};
+
+/// Everything that the exhibits are made of.
+pub struct Results<'a> {
+    /// The minutes of the preconditioning.
+    pub preconditioning: Vec<(&'a Step, &'a Outcome)>,
+    /// The verdict on its measured minutes.
+    pub verdict: Verdict,
+    /// One per idle time, in order.
+    pub waits: Vec<Wait<'a>>,
+}
+
+/// A wait state and the accesses without a pause that follow it.
+pub struct Wait<'a> {
+    /// The idle time.
+    pub idle: Nanos,
+    /// Accesses with the idle time between them.
+    pub accesses: Accesses<'a>,
+    /// Accesses without a pause.
+    pub baseline: Accesses<'a>,
+}
+
+/// A row of accesses.
+pub struct Accesses<'a> {
+    /// Their steps.
+    pub steps: Vec<(&'a Step, &'a Outcome)>,
+    /// Wall time since the first wait state began, at each one's beginning, in
+    /// minutes, and its IOPS.
+    pub points: Vec<(f64, Option<f64>)>,
+}
+
+impl<'a> Results<'a> {
+    /// The results of a record: those of the last attempt.
+    pub fn of(hir: &Hir, record: &'a Record) -> Self {
+        let current = current_attempt(record);
+        let of_phase = |base: &str| -> Vec<(&'a Step, &'a Outcome)> {
+            last_attempt(record, base)
+                .into_iter()
+                .filter(|(step, _)| attempt_of(&step.place.phase) == current)
+                .collect()
+        };
+        let preconditioning = of_phase(PRECONDITIONING);
+        let first = hir.idle_times.first().map(|idle| of_phase(&wait_phase(*idle)));
+        let origin = first
+            .and_then(|steps| steps.first().map(|(_, o)| o.measurement.began_unix_ms))
+            .unwrap_or(0);
+        let waits = hir
+            .idle_times
+            .iter()
+            .map(|idle| Wait {
+                idle: *idle,
+                accesses: Accesses::of(of_phase(&wait_phase(*idle)), origin),
+                baseline: Accesses::of(of_phase(&baseline_phase(*idle)), origin),
+            })
+            .collect();
+        Results {
+            verdict: hir.preconditioning.verdict(&preconditioning),
+            preconditioning,
+            waits,
+        }
+    }
+
+    /// IOPS before the first pause: the mean of the steady window.
+    pub fn saturated(&self) -> Option<f64> {
+        self.verdict.tracks.first().map(|track| track.average)
+    }
+}
+
+impl<'a> Accesses<'a> {
+    fn of(steps: Vec<(&'a Step, &'a Outcome)>, origin_ms: u64) -> Self {
+        let points = steps
+            .iter()
+            .map(|(_, outcome)| {
+                let began = outcome.measurement.began_unix_ms.saturating_sub(origin_ms);
+                (Nanos::from_millis(began).as_secs_f64() / 60.0, outcome.measurement.iops())
+            })
+            .collect();
+        Accesses { steps, points }
+    }
+
+    /// I/Os through the time of the accesses alone.
+    pub fn iops(&self) -> Option<f64> {
+        let time: f64 = self.measurements().map(|m| m.elapsed.as_secs_f64()).sum();
+        (time > 0.0).then(|| self.tally().ios as f64 / time)
+    }
+
+    /// All their I/Os.
+    pub fn tally(&self) -> Tally {
+        let mut sum = Tally::default();
+        self.measurements().for_each(|m| sum.merge(&m.total()));
+        sum
+    }
+
+    /// The first access's IOPS.
+    pub fn first(&self) -> Option<f64> {
+        self.points.first().and_then(|point| point.1)
+    }
+
+    /// The last access's IOPS.
+    pub fn last(&self) -> Option<f64> {
+        self.points.last().and_then(|point| point.1)
+    }
+
+    /// What was sensed.
+    pub fn secondary(&self) -> Secondary {
+        Secondary::of(&self.measurements().collect::<Vec<_>>())
+    }
+
+    fn measurements(&self) -> impl Iterator<Item = &'a Measurement> {
+        self.steps.iter().map(|(_, outcome)| &outcome.measurement)
+    }
+}

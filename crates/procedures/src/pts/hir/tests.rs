@@ -1,0 +1,176 @@
+use super::*;
+use crate::pts::scripted::{GEOMETRY, Scripted, record, scripted, steps};
+use steadfast_domain::{Entry, Measurement, Profile};
+
+fn test(change: impl FnOnce(&mut Settings)) -> Hir {
+    let mut settings = Settings::new("hir", 7);
+    change(&mut settings);
+    Hir::new(&settings, GEOMETRY, &[]).unwrap()
+}
+
+/// 1000 IOPS when saturated; the idle seconds x 100 more after a pause.
+fn rested(step: &Step) -> f64 {
+    match step.place.phase.strip_prefix("wait-") {
+        Some(rest) => {
+            let seconds = rest.split('s').next().unwrap();
+            1000.0 + 100.0 * seconds.parse::<f64>().unwrap()
+        }
+        None => 1000.0,
+    }
+}
+
+fn conducted(hir: &Hir) -> Scripted<fn(&Step) -> f64> {
+    let mut bench = scripted(rested as fn(&Step) -> f64);
+    hir.conduct(&mut bench).unwrap();
+    bench
+}
+
+#[test]
+fn wait_states_follow_the_preconditioning_in_order() {
+    let bench = conducted(&test(|_| ()));
+    assert!(matches!(bench.entries[1], Entry::Purged(_)));
+    let mut phases: Vec<&str> =
+        steps(&bench.entries).iter().map(|s| s.place.phase.as_str()).collect();
+    assert_eq!(phases.iter().filter(|p| **p == "preconditioning").count(), 5 * 31);
+    assert_eq!(phases.iter().filter(|p| **p == "wait-25s").count(), 360);
+    assert_eq!(phases.iter().filter(|p| **p == "baseline-25s").count(), 360);
+    phases.dedup();
+    assert_eq!(
+        phases,
+        [
+            "preconditioning", "wait-5s", "baseline-5s", "wait-10s", "baseline-10s", "wait-15s",
+            "baseline-15s", "wait-25s", "baseline-25s", "wait-50s", "baseline-50s"
+        ]
+    );
+}
+
+#[test]
+fn the_host_idles_after_every_access_and_never_in_a_baseline() {
+    let bench = conducted(&test(|_| ()));
+    let mut idled = Nanos::ZERO;
+    let mut pauses = 0;
+    for pair in bench.entries.windows(2) {
+        if let [Entry::Applied { step, .. }, next] = pair {
+            match next {
+                Entry::Idled(time) => {
+                    assert_eq!(step.place.phase, wait_phase(*time));
+                    idled += *time;
+                    pauses += 1;
+                }
+                _ => assert!(!step.place.phase.starts_with("wait-"), "{}", step.place),
+            }
+        }
+    }
+    assert_eq!(pauses, 5 * 360);
+    assert_eq!(idled, Nanos::from_secs(360 * (5 + 10 + 15 + 25 + 50)));
+    let baseline: Vec<_> = steps(&bench.entries)
+        .into_iter()
+        .filter(|s| s.place.phase == "baseline-5s")
+        .cloned()
+        .collect();
+    assert!(baseline[1..].iter().all(|s| s.continues && s.cut == Some(Nanos::from_secs(5))));
+    // 55,800 s from the first access to the end of the last baseline.
+    let accesses = steps(&bench.entries).iter().filter(|s| !s.place.phase.starts_with("pre")).count();
+    assert_eq!(accesses as u64 * 5 + idled.0 / 1_000_000_000, 55_800);
+}
+
+#[test]
+fn iops_are_of_the_access_and_x_is_wall_time() {
+    let hir = test(|s| {
+        s.parameters.insert("idle-times".into(), "5,55".into());
+        s.parameters.insert("accesses".into(), "3".into());
+    });
+    let mut bench = scripted(rested);
+    // Access n of the first wait state begins at 1,000,000 ms + (n - 1) x 10 s.
+    bench.retouch = |step: &Step, measurement: &mut Measurement| {
+        let base = match step.place.phase.as_str() {
+            "wait-5s" => 1_000_000,
+            "baseline-5s" => 1_030_000,
+            "wait-55s" => 1_045_000,
+            _ => return,
+        };
+        let every = if step.place.phase.starts_with("base") { 5_000 } else { 10_000 };
+        measurement.began_unix_ms = base + u64::from(step.place.point - 1) * every;
+    };
+    hir.conduct(&mut bench).unwrap();
+    let record = record(&hir.ground.settings, bench.entries);
+    let results = Results::of(&hir, &record);
+    let wait = &results.waits[0];
+    let minutes = |seconds: f64| seconds / 60.0;
+    assert_eq!(
+        wait.accesses.points,
+        [(0.0, Some(1500.0)), (minutes(10.0), Some(1500.0)), (minutes(20.0), Some(1500.0))]
+    );
+    assert_eq!(wait.baseline.points[2], (minutes(40.0), Some(1000.0)));
+    assert_eq!(results.waits[1].accesses.points[0].0, minutes(45.0));
+    assert_eq!(results.waits[1].accesses.iops(), Some(6500.0), "idle time does not count");
+    assert_eq!(results.saturated(), Some(1000.0));
+    let findings = hir.study(&record);
+    let text = serde_json::to_string(&findings.summary).unwrap();
+    assert!(text.contains("150.0") && text.contains("650.0"), "percent of saturated: {text}");
+}
+
+#[test]
+fn a_gap_in_a_wait_state_begins_anew_with_the_purge() {
+    let hir = test(|s| {
+        s.parameters.insert("accesses".into(), "4".into());
+    });
+    let attempts = |phase: &'static str, round: u32, point: u32| {
+        let mut bench = scripted(rested);
+        bench.gap_before = vec![(phase, round, point)];
+        hir.conduct(&mut bench).unwrap();
+        let purges = bench.entries.iter().filter(|e| matches!(e, Entry::Purged(_))).count();
+        let record = record(&hir.ground.settings, bench.entries);
+        let results = Results::of(&hir, &record);
+        assert!(results.waits.iter().all(|w| w.accesses.steps.len() == 4));
+        assert!(results.verdict.steady);
+        (purges, results.verdict.window)
+    };
+    assert_eq!(attempts("wait-10s", 0, 1), (2, Some((1, 5))));
+    assert_eq!(attempts("wait-10s", 0, 3), (2, Some((1, 5))));
+    assert_eq!(attempts("baseline-50s", 0, 4), (2, Some((1, 5))));
+    assert_eq!(attempts("preconditioning", 2, 3), (1, Some((2, 6))), "that window begins anew");
+}
+
+#[test]
+fn never_steady_goes_on_after_25_and_says_so() {
+    let hir = test(|s| {
+        s.parameters.insert("accesses".into(), "1".into());
+    });
+    let mut bench = scripted(|step| match step.place.phase.as_str() {
+        "preconditioning" => f64::from(step.place.round * step.place.round),
+        _ => 100.0,
+    });
+    hir.conduct(&mut bench).unwrap();
+    let minutes = steps(&bench.entries).iter().filter(|s| s.place.phase == "preconditioning").count();
+    assert_eq!(minutes, 25 * 31);
+    let findings = hir.study(&record(&hir.ground.settings, bench.entries));
+    assert!(findings.caveats.iter().any(|c| c.id == "steady-state-not-achieved"));
+    assert_eq!(findings.form_pages.len(), 3);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let refuse = |name: &str, value: &str| {
+        let mut settings = Settings::new("hir", 1);
+        settings.parameters.insert(name.into(), value.into());
+        Hir::new(&settings, GEOMETRY, &[]).unwrap_err().0
+    };
+    assert!(refuse("idle-times", "5,5").contains("idle-times"));
+    assert!(refuse("idle-times", "5,soon").contains("idle-times"));
+    assert!(refuse("accesses", "0").contains("accesses"));
+    let mut settings = Settings::new("hir", 1);
+    settings.steady_state = "fills:4".parse().unwrap();
+    assert!(Hir::new(&settings, GEOMETRY, &[]).unwrap_err().0.contains("choose btw"));
+}
+
+#[test]
+fn forms_have_ten_rows_and_an_empty_record_invents_nothing() {
+    let hir = test(|s| s.profile = Profile::Quick);
+    let mut empty = record(&hir.ground.settings, Vec::new());
+    empty.entries.clear();
+    let findings = hir.study(&empty);
+    assert_eq!(findings.header.blocks.iter().map(|b| b.rows.len()).collect::<Vec<_>>(), [10; 4]);
+    assert!(findings.caveats.iter().any(|c| c.id == "unfinished"));
+    assert!(!serde_json::to_string(&findings.summary).unwrap().contains("\"value\":0.0"));
+}

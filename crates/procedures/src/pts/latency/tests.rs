@@ -1,0 +1,193 @@
+use super::*;
+use crate::pts::scripted::{GEOMETRY, Scripted, record, scripted, steps};
+use steadfast_domain::findings::{Cell, Exhibit, PlotKind};
+use steadfast_domain::settings::SteadyStateMethod;
+use steadfast_domain::{CaveatKind, Entry};
+
+fn test(change: impl FnOnce(&mut Settings)) -> Latency {
+    let mut settings = Settings::new("latency", 7);
+    change(&mut settings);
+    Latency::new(&settings, GEOMETRY, &[]).unwrap()
+}
+
+/// A drive of 1 ms for 8 KiB, 0.5 ms for all else.
+fn drive() -> Scripted<impl FnMut(&Step) -> f64> {
+    let mut bench = scripted(|_| 1000.0);
+    bench.response = |step| {
+        let slow = step.place.label.contains("8K") && step.place.phase == "rounds";
+        Some(Nanos(if slow { 1_000_000 } else { 500_000 }))
+    };
+    bench
+}
+
+#[test]
+fn nine_steps_a_round_in_the_mandatory_order_and_then_the_histogram() {
+    let mut bench = drive();
+    test(|_| ()).conduct(&mut bench).unwrap();
+    let steps = steps(&bench.entries);
+    assert_eq!(steps.len(), 1 + 5 * 9 + 1);
+    let labels: Vec<_> = steps[1..10].iter().map(|s| s.place.label.as_str()).collect();
+    assert_eq!(
+        labels,
+        [
+            "RND 8K R",
+            "RND 4K R",
+            "RND 0.5K R",
+            "RND 8K RW65",
+            "RND 4K RW65",
+            "RND 0.5K RW65",
+            "RND 8K W",
+            "RND 4K W",
+            "RND 0.5K W"
+        ]
+    );
+    assert!(steps[1..].iter().all(|s| s.load.stimulus().unwrap().demand == Demand::new(1, 1)));
+    let last = steps[46];
+    assert_eq!((last.place.phase.as_str(), last.place.label.as_str()), ("histogram", "RND 4K W"));
+    assert_eq!(last.load.stimulus().unwrap().until.time, Some(Nanos::from_secs(1200)));
+}
+
+#[test]
+fn the_average_response_time_of_4k_writes_decides() {
+    let mut bench = drive();
+    // 4K writes take 1, 2, 3, 3, ... ms; 8K writes never settle.
+    bench.response = |step| {
+        let round = u64::from(step.place.round);
+        Some(Nanos::from_millis(match step.place.label.as_str() {
+            "RND 4K W" => round.min(3),
+            "RND 8K W" => 1 << round.min(20),
+            _ => 1,
+        }))
+    };
+    let test = test(|_| ());
+    test.conduct(&mut bench).unwrap();
+    let findings = test.study(&record(&test.settings, bench.entries));
+    let verdict = findings.verdict.unwrap();
+    assert_eq!(verdict.window, Some((3, 7)));
+    assert_eq!((verdict.tracks[0].average, verdict.tracks[0].unit.as_str()), (3.0, "ms"));
+}
+
+#[test]
+fn the_form_has_seven_pages_in_2_0_and_six_in_1_1() {
+    for (profile, pages, last) in
+        [(Profile::Pts20, 7, PlotKind::Histogram), (Profile::Pts11, 6, PlotKind::Columns3d)]
+    {
+        let test = test(|s| s.profile = profile);
+        let mut bench = drive();
+        test.conduct(&mut bench).unwrap();
+        let findings = test.study(&record(&test.settings, bench.entries));
+        assert_eq!(findings.form_pages.len(), pages);
+        let rows = findings.header.blocks.iter().map(|b| b.rows.len()).collect::<Vec<_>>();
+        assert_eq!(rows, [10; 4]);
+        let Exhibit::Plot(plot) = &findings.form_pages[pages - 1].exhibits[0] else { panic!() };
+        assert_eq!(plot.kind, last);
+    }
+}
+
+#[test]
+fn the_tables_hold_average_five_nines_maximum_and_iops() {
+    let test = test(|_| ());
+    let mut bench = drive();
+    test.conduct(&mut bench).unwrap();
+    let findings = test.study(&record(&test.settings, bench.entries));
+    let tables: Vec<_> = findings.form_pages[3]
+        .exhibits
+        .iter()
+        .filter_map(|e| if let Exhibit::Table(table) = e { Some(table) } else { None })
+        .collect();
+    let ids: Vec<_> = tables.iter().map(|t| t.id.as_str()).collect();
+    let expected = ["latency-average", "latency-five-nines", "latency-maximum", "latency-iops"];
+    assert_eq!(ids, expected);
+    let value =
+        |table: usize, row: usize, column: usize| match tables[table].rows[row].cells[column] {
+            Cell::Number { value, .. } => Some(value),
+            _ => None,
+        };
+    assert_eq!(tables[0].columns, ["0/100", "65/35", "100/0"]);
+    assert_eq!(value(0, 2, 0), Some(1.0), "8K writes");
+    assert_eq!(value(0, 1, 0), Some(0.5), "4K writes");
+    assert_eq!(value(2, 2, 1), Some(1.0));
+    assert_eq!(value(3, 1, 1), Some(1000.0), "reads and writes added");
+    assert_eq!(value(1, 1, 1), None, "300,000 I/Os leave three beyond 99.999 %");
+    let Exhibit::Plot(clp) = &findings.form_pages[6].exhibits[0] else { panic!() };
+    assert!(clp.title.contains("1,000.0 IOPS, 4.1 MB/s, MRT 0.500 ms"), "{}", clp.title);
+}
+
+#[test]
+fn without_steady_state_there_is_no_histogram_and_the_rounds_can_go_on() {
+    let never = |bench: &mut Scripted<_>| {
+        bench.response = |step: &Step| Some(Nanos(1000 << step.place.round));
+    };
+    let stopped = test(|_| ());
+    let mut bench = drive();
+    never(&mut bench);
+    stopped.conduct(&mut bench).unwrap();
+    assert_eq!(steps(&bench.entries).last().unwrap().place.round, 25);
+    let findings = stopped.study(&record(&stopped.settings, bench.entries));
+    let text = serde_json::to_string(&findings.form_pages[6]).unwrap();
+    assert!(text.contains("not made"), "{text}");
+    let amended = Latency::new(&stopped.settings, GEOMETRY, &[Amendment::RoundsMax(27)]).unwrap();
+    let mut bench = drive();
+    never(&mut bench);
+    amended.conduct(&mut bench).unwrap();
+    assert_eq!(steps(&bench.entries).last().unwrap().place.round, 27);
+}
+
+#[test]
+fn post_25_makes_the_histogram_where_any_window_was_steady() {
+    let test = test(|s| s.steady_state = SteadyStateMethod::Post25);
+    let mut bench = drive();
+    bench.response = |step| Some(Nanos(1_000_000 << step.place.round.saturating_sub(20)));
+    test.conduct(&mut bench).unwrap();
+    let steps = steps(&bench.entries);
+    assert_eq!(steps.last().unwrap().place.phase, HISTOGRAM);
+    assert_eq!(steps.len(), 1 + 25 * 9 + 1);
+}
+
+#[test]
+fn gaps_in_rounds_and_before_the_histogram_are_told_apart() {
+    let test = test(|_| ());
+    let mut bench = drive();
+    bench.gap_before = vec![("rounds", 2, 5), ("histogram", 0, 1)];
+    test.conduct(&mut bench).unwrap();
+    let findings = test.study(&record(&test.settings, bench.entries));
+    assert_eq!(findings.verdict.unwrap().window, Some((3, 7)));
+    let gaps: Vec<_> = findings.caveats.iter().filter(|c| c.id == "gap").collect();
+    assert_eq!(gaps.len(), 2);
+    assert!(gaps[0].text.contains("void") && gaps[1].text.contains("began anew"));
+}
+
+#[test]
+fn another_demand_and_an_impossible_histogram_time_are_told() {
+    let busy = test(|s| s.depth = Some(4));
+    let findings = busy.study(&record(&busy.settings, Vec::new()));
+    let caveat = findings.caveats.iter().find(|c| c.id == "demand").unwrap();
+    assert_eq!(caveat.kind, CaveatKind::Deviation);
+    for bad in ["0s", "x", "25h"] {
+        let mut settings = Settings::new("latency", 7);
+        settings.parameters.insert("histogram-time".into(), bad.into());
+        let why = Latency::new(&settings, GEOMETRY, &[]).unwrap_err().0;
+        assert!(why.contains("histogram-time") && why.contains("20min"), "{why}");
+    }
+}
+
+/// A rehearsal counts I/Os and keeps no response times.
+#[test]
+fn a_bench_without_response_times_is_steady_by_its_ios() {
+    let mut bench = scripted(|_| 1000.0);
+    test(|_| ()).conduct(&mut bench).unwrap();
+    assert_eq!(steps(&bench.entries).len(), 1 + 5 * 9 + 1);
+    let dead = Measurement { elapsed: Nanos::SECOND, ..Measurement::default() };
+    assert_eq!(average_response(&dead), None);
+}
+
+#[test]
+fn an_empty_record_is_studied_without_invention() {
+    let test = test(|_| ());
+    let mut empty = record(&test.settings, Vec::<Entry>::new());
+    empty.entries.clear();
+    let findings = test.study(&empty);
+    assert!(findings.caveats.iter().any(|c| c.id == "unfinished"));
+    let text = serde_json::to_string(&findings.summary).unwrap();
+    assert!(text.contains("missing") && !text.contains("\"value\":0.0"));
+}

@@ -1,0 +1,265 @@
+//! Response times of many I/Os: the histogram with its confidence levels
+//! (Confidence Level Plot, CLP), and a table of percentiles.
+//!
+//! Built as the public implementations build it: counts against the left axis,
+//! the share of I/Os that were no longer against the right one, marks at the
+//! average and at 99.9, 99.99 and 99.999 %, cut at 1.1 times the 99.999 % value.
+//! The standard's own rule for the bin width could not be checked; here a bin is
+//! the smallest power of two of nanoseconds that no bucket of the histogram is
+//! wider than, so that no count is ever split.
+
+use super::FIVE_NINES;
+use super::exhibits::{axis, number, plain_table};
+use steadfast_domain::findings::{
+    Axis, Cell as TableCell, Marker, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
+};
+use steadfast_domain::{Caveat, CaveatKind, Nanos, Tally};
+
+/// The percentiles of the confidence curve and of the table, in percent.
+pub(crate) const PERCENTILES: [f64; 17] = [
+    1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.9, 99.99,
+    99.999, 99.9999,
+];
+
+/// The percentiles that are marked.
+const MARKED: [f64; 3] = [99.9, 99.99, 99.999];
+
+/// The curve is cut at this many times the 99.999 % value.
+const BEYOND_FIVE_NINES: f64 = 1.1;
+
+/// Every test with a Confidence Level Plot discloses its bins.
+pub(crate) fn bins_caveat() -> Caveat {
+    Caveat::new(
+        CaveatKind::Unverified,
+        "histogram-bins",
+        "Response-time histograms: the standard's bin width could not be checked; bins are the \
+         smallest power of two of nanoseconds that splits no count, and the plot says how wide.",
+        "",
+    )
+}
+
+/// Rates of a histogram run, for the title of its plot.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Rates {
+    /// I/Os per second.
+    pub iops: Option<f64>,
+    /// Megabytes (10^6) per second.
+    pub mb_per_second: Option<f64>,
+}
+
+/// `TITLE - 12,345.0 IOPS, 50.6 MB/s, MRT 1.234 ms`; what is unknown is left out.
+pub(crate) fn rated_title(title: &str, rates: Rates, tally: &Tally) -> String {
+    let parts: Vec<String> = [
+        rates.iops.map(|v| format!("{} IOPS", number(v, 1))),
+        rates.mb_per_second.map(|v| format!("{} MB/s", number(v, 1))),
+        tally.response_longest().map(|t| format!("MRT {:.3} ms", t.as_millis_f64())),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    match parts.is_empty() {
+        true => title.to_owned(),
+        false => format!("{title} - {}", parts.join(", ")),
+    }
+}
+
+fn percentile(tally: &Tally, percent: f64) -> Option<Nanos> {
+    tally.percentile(percent / 100.0)
+}
+
+/// The histogram of a tally with its confidence levels.
+pub(crate) fn confidence_plot(id: &str, title: &str, tally: &Tally) -> Plot {
+    let cut = cut(tally);
+    let width = bin_width(cut);
+    let mut plot = Plot::new(
+        PlotKind::Histogram,
+        id,
+        title,
+        axis("Response time (ms)", Scale::Linear),
+        axis("I/Os in the bin", Scale::Log10),
+    )
+    .caption(caption(tally, cut, width))
+    .with(Series::new("I/Os", Stroke::Measured, bins(tally, cut, width)))
+    .with(Series::new("Confidence level", Stroke::Measured, confidence(tally, cut)).on_right());
+    plot.y_right = Some(Axis::new("Confidence level (%)", Scale::Linear));
+    plot.markers = markers(tally, cut);
+    plot
+}
+
+/// Where the plot ends: 1.1 times the 99.999 % value; where that is not
+/// supported, the longest response time.
+fn cut(tally: &Tally) -> Nanos {
+    match tally.percentile(FIVE_NINES) {
+        Some(time) => Nanos((time.0 as f64 * BEYOND_FIVE_NINES).ceil() as u64),
+        None => tally.response_max,
+    }
+}
+
+/// The width of the widest bucket below `cut`: 2^-7 of its power of two.
+fn bin_width(cut: Nanos) -> u64 {
+    let top = 63 - cut.0.max(1).leading_zeros();
+    1 << top.saturating_sub(7)
+}
+
+/// Counts over bins of equal width from 0 to the cut. Bucket edges are multiples
+/// of their own width, a power of two, so every bucket lies within one bin.
+fn bins(tally: &Tally, cut: Nanos, width: u64) -> Vec<(f64, Option<f64>)> {
+    if tally.histogram.total() == 0 {
+        return Vec::new();
+    }
+    let mut counts = vec![0u64; usize::try_from(cut.0 / width).unwrap_or(0) + 1];
+    for (low, _, count) in tally.histogram.buckets() {
+        let bin = usize::try_from(low.0 / width).unwrap_or(usize::MAX);
+        if let Some(sum) = counts.get_mut(bin) {
+            *sum += count;
+        }
+    }
+    (0u64..)
+        .zip(counts)
+        .map(|(bin, count)| (Nanos(bin * width).as_millis_f64(), Some(count as f64)))
+        .collect()
+}
+
+fn confidence(tally: &Tally, cut: Nanos) -> Vec<(f64, Option<f64>)> {
+    PERCENTILES
+        .iter()
+        .filter_map(|percent| Some((percentile(tally, *percent)?, *percent)))
+        .filter(|(time, _)| *time <= cut)
+        .map(|(time, percent)| (time.as_millis_f64(), Some(percent)))
+        .collect()
+}
+
+fn markers(tally: &Tally, cut: Nanos) -> Vec<Marker> {
+    let average = tally.response_mean().map(|time| (time, "ART".to_owned()));
+    let marked = MARKED
+        .iter()
+        .filter_map(|percent| Some((percentile(tally, *percent)?, format!("{percent} %"))));
+    average
+        .into_iter()
+        .chain(marked)
+        .filter(|(time, _)| *time <= cut)
+        .map(|(time, name)| Marker {
+            x: time.as_millis_f64(),
+            label: format!("{name} {:.3} ms", time.as_millis_f64()),
+        })
+        .collect()
+}
+
+fn caption(tally: &Tally, cut: Nanos, width: u64) -> String {
+    let total = tally.histogram.total();
+    if total == 0 {
+        return "No I/O was counted.".into();
+    }
+    let beyond: u64 = tally
+        .histogram
+        .buckets()
+        .filter(|(low, ..)| low.0 / width > cut.0 / width)
+        .map(|(.., count)| count)
+        .sum();
+    let cut_at = match tally.percentile(FIVE_NINES) {
+        Some(_) => "1.1 times the 99.999 % value",
+        None => "the longest response time (too few I/Os for 99.999 %)",
+    };
+    format!(
+        "{} I/Os in bins of {:.3} µs, and the percent of them that took no longer. Cut at \
+         {cut_at}; {} I/Os lie beyond.",
+        number(total as f64, 0),
+        Nanos(width).as_micros_f64(),
+        number(beyond as f64, 0)
+    )
+}
+
+/// Percentiles of one or more tallies, one column each; a dash where fewer than
+/// ten I/Os lie beyond.
+pub(crate) fn percentile_table(id: &str, title: &str, columns: &[(&str, &Tally)]) -> Table {
+    let time = |time: Option<Nanos>| TableCell::number(time.map(Nanos::as_millis_f64), 4);
+    let row = |head: String, value: &dyn Fn(&Tally) -> TableCell, strong: bool| Row {
+        head,
+        cells: columns.iter().map(|(_, tally)| value(tally)).collect(),
+        strong,
+    };
+    let mut rows = vec![
+        row("I/Os".into(), &|t| TableCell::number(Some(t.ios as f64), 0), false),
+        row("ART".into(), &|t| time(t.response_mean()), true),
+    ];
+    rows.extend(PERCENTILES.iter().map(|percent| {
+        row(format!("{percent} %"), &|t| time(percentile(t, *percent)), *percent == 99.999)
+    }));
+    rows.push(row("MRT (maximum)".into(), &|t| time(t.response_longest()), true));
+    let names = columns.iter().map(|(name, _)| (*name).to_owned()).collect();
+    plain_table(id, title, "Percentile", names, rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::FineHistogram;
+
+    fn tally(values: impl Iterator<Item = u64> + Clone) -> Tally {
+        let mut dense = vec![0u64; FineHistogram::LEN];
+        values.clone().for_each(|v| dense[FineHistogram::index(v)] += 1);
+        Tally {
+            ios: values.clone().count() as u64,
+            response_sum: Nanos(values.clone().sum()),
+            response_max: Nanos(values.max().unwrap_or(0)),
+            histogram: FineHistogram::from_dense(&dense),
+            ..Tally::default()
+        }
+    }
+
+    /// Two million I/Os of 100 to 199 µs and one of 50 ms.
+    fn two_million() -> Tally {
+        tally((0..2_000_000).map(|n| 100_000 + n % 100 * 1000).chain([50_000_000]))
+    }
+
+    #[test]
+    fn counts_stay_whole_and_the_curve_is_cut_beyond_five_nines() {
+        let tally = two_million();
+        let plot = confidence_plot("clp", "CLP", &tally);
+        let counted: f64 = plot.series[0].points.iter().filter_map(|p| p.1).sum();
+        assert_eq!(counted, 2_000_000.0, "all but the one beyond the cut");
+        assert!(plot.series[0].points.iter().all(|p| p.1.unwrap().fract() == 0.0));
+        let five_nines = tally.percentile(0.99999).unwrap().as_millis_f64();
+        let last = plot.series[0].points.last().unwrap().0;
+        assert!(last <= five_nines * 1.1 && last > five_nines, "{last} {five_nines}");
+        assert!(plot.caption.contains("; 1 I/Os lie beyond"), "{}", plot.caption);
+        let labels: Vec<_> = plot.markers.iter().map(|m| m.label.as_str()).collect();
+        assert!(labels[0].starts_with("ART 0.150"), "{labels:?}");
+        assert_eq!(labels.len(), 4, "{labels:?}");
+    }
+
+    #[test]
+    fn the_confidence_curve_rises_to_what_is_supported() {
+        let plot = confidence_plot("clp", "CLP", &two_million());
+        let curve = &plot.series[1];
+        assert!(curve.right);
+        let percents: Vec<f64> = curve.points.iter().filter_map(|p| p.1).collect();
+        assert_eq!(percents.last(), Some(&99.999), "two I/Os beyond 99.9999 % are chance");
+        assert!(curve.points.windows(2).all(|w| w[0].0 <= w[1].0 && w[0].1 < w[1].1));
+    }
+
+    #[test]
+    fn no_bucket_is_split_between_bins_at_any_scale() {
+        for top in [300u64, 5_000, 77_777, 1_000_003, 900_000_000] {
+            let width = bin_width(Nanos(top));
+            for index in 0..=FineHistogram::index(top) {
+                let (low, high) = FineHistogram::bounds(index);
+                assert_eq!(low / width, high / width, "bucket {low}..{high} at {top}");
+            }
+            assert!((127..=256).contains(&(top / width)), "{top}: {width}");
+        }
+    }
+
+    #[test]
+    fn few_or_no_ios_invent_nothing() {
+        let few = tally((0..50).map(|n| 1_000 + n));
+        let table = percentile_table("p", "P", &[("W", &few)]);
+        let cell =
+            |head: &str| table.rows.iter().find(|r| r.head == head).unwrap().cells[0].clone();
+        assert_eq!(cell("99 %"), TableCell::Missing);
+        assert!(matches!(cell("80 %"), TableCell::Number { .. }));
+        let empty = confidence_plot("e", "E", &Tally::default());
+        assert!(empty.series.iter().all(|s| s.points.is_empty()) && empty.markers.is_empty());
+        assert_eq!(rated_title("CLP", Rates::default(), &Tally::default()), "CLP");
+    }
+}

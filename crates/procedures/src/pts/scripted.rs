@@ -1,0 +1,164 @@
+//! A bench for tests: answers each step with a function's IOPS, and keeps what
+//! was asked of it.
+
+use steadfast_domain::measurement::StreamTally;
+use steadfast_domain::record::RECORD_VERSION;
+use steadfast_domain::settings::Geometry;
+use steadfast_domain::{
+    Bench, Bytes, Conditions, Entry, FineHistogram, Gap, Halt, Measurement, Nanos, Note, Outcome,
+    Purge, PurgeMethod, Record, Settings, Step, Tally,
+};
+
+/// A small drive: 1 GiB in sectors of 512 bytes.
+pub(crate) const GEOMETRY: Geometry = Geometry { capacity: Bytes::gib(1), logical_sector: 512 };
+
+/// A bench that answers each step with the IOPS of a function, and keeps what
+/// was asked of it.
+pub(crate) struct Scripted<F: FnMut(&Step) -> f64> {
+    iops: F,
+    /// Every I/O of a step takes this long; no response times where absent.
+    pub response: fn(&Step) -> Option<Nanos>,
+    /// What is done to each measurement before it is handed back.
+    pub retouch: fn(&Step, &mut Measurement),
+    /// Phase, round and point of the steps before which there is a gap; an
+    /// empty phase stands for any.
+    pub gap_before: Vec<(&'static str, u32, u32)>,
+    /// What was asked and answered, in order.
+    pub entries: Vec<Entry>,
+    /// Time and bytes of the load that a cut left running.
+    ran: (Nanos, u64),
+}
+
+/// A bench whose steps have the IOPS that `iops` says.
+pub(crate) fn scripted<F: FnMut(&Step) -> f64>(iops: F) -> Scripted<F> {
+    Scripted {
+        iops,
+        response: |_| None,
+        retouch: |_, _| (),
+        gap_before: Vec::new(),
+        entries: Vec::new(),
+        ran: (Nanos::ZERO, 0),
+    }
+}
+
+fn tally(ios: u64, bytes: Bytes, response: Option<Nanos>) -> Tally {
+    let Some(time) = response.filter(|_| ios > 0) else {
+        return Tally { ios, bytes, ..Tally::default() };
+    };
+    let mut dense = vec![0u64; FineHistogram::LEN];
+    dense[FineHistogram::index(time.0)] = ios;
+    Tally {
+        ios,
+        bytes,
+        response_sum: Nanos(time.0 * ios),
+        response_max: time,
+        histogram: FineHistogram::from_dense(&dense),
+    }
+}
+
+fn measurement(step: &Step, iops: f64, response: Option<Nanos>) -> Measurement {
+    let stimulus = step.load.stimulus().unwrap();
+    let until = stimulus.until;
+    let (elapsed, bytes) = match (until.time, until.bytes) {
+        (Some(time), _) => (step.cut.map_or(time, |cut| cut.min(time)), None),
+        (None, bytes) => (Nanos::from_secs(10), bytes),
+    };
+    let weights: u32 = stimulus.streams.iter().map(|s| s.weight).sum();
+    let streams = stimulus
+        .streams
+        .iter()
+        .map(|stream| {
+            let share = f64::from(stream.weight) / f64::from(weights);
+            let ios = match bytes {
+                Some(bytes) => bytes.0 / stream.size.0,
+                None => (iops * elapsed.as_secs_f64() * share).round() as u64,
+            };
+            let tally = tally(ios, Bytes(ios * stream.size.0), response);
+            StreamTally { op: stream.op, tally }
+        })
+        .collect();
+    Measurement { elapsed, complete: true, streams, ..Measurement::default() }
+}
+
+impl<F: FnMut(&Step) -> f64> Scripted<F> {
+    /// Whether a limit of the load is reached; one that ends by bytes alone is
+    /// complete at once.
+    fn is_complete(&mut self, step: &Step, measurement: &Measurement) -> bool {
+        if !step.continues {
+            self.ran = (Nanos::ZERO, 0);
+        }
+        self.ran.0 += measurement.elapsed;
+        self.ran.1 += measurement.bytes().0;
+        let until = step.load.stimulus().unwrap().until;
+        until.time.is_none_or(|time| self.ran.0 >= time)
+            || until.bytes.is_some_and(|bytes| self.ran.1 >= bytes.0)
+    }
+}
+
+impl<F: FnMut(&Step) -> f64> Bench for Scripted<F> {
+    fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
+        self.entries.push(Entry::Settled { wanted: wanted.clone(), got: wanted.clone() });
+        Ok(wanted.clone())
+    }
+    fn purge(&mut self) -> Result<Purge, Halt> {
+        let purge = Purge {
+            method: PurgeMethod::NvmeFormat,
+            took: Nanos::SECOND,
+            blank: Some(true),
+            remark: String::new(),
+        };
+        self.entries.push(Entry::Purged(purge.clone()));
+        Ok(purge)
+    }
+    fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
+        let place = &step.place;
+        let gap = self
+            .gap_before
+            .iter()
+            .any(|(phase, round, point)| {
+                (*round, *point) == (place.round, place.point)
+                    && (phase.is_empty() || *phase == place.phase)
+            })
+            .then(|| Gap { cause: "the process ended".into(), lasted: Nanos::from_secs(9) });
+        let mut measurement = measurement(step, (self.iops)(step), (self.response)(step));
+        measurement.complete = self.is_complete(step, &measurement);
+        (self.retouch)(step, &mut measurement);
+        let outcome = Outcome { measurement, gap_before: gap };
+        self.entries.push(Entry::Applied {
+            step: Box::new(step.clone()),
+            outcome: Box::new(outcome.clone()),
+        });
+        Ok(outcome)
+    }
+    fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
+        self.entries.push(Entry::Idled(time));
+        Ok(())
+    }
+    fn note(&mut self, note: &Note) {
+        self.entries.push(Entry::Noted(Box::new(note.clone())));
+    }
+}
+
+/// The record of a run that ended.
+pub(crate) fn record(settings: &Settings, mut entries: Vec<Entry>) -> Record {
+    entries.push(Entry::Ended);
+    Record {
+        version: RECORD_VERSION,
+        settings: settings.clone(),
+        began_unix_ms: 0,
+        ended_unix_ms: 1,
+        digest: "0123456789abcdef".into(),
+        entries,
+    }
+}
+
+/// The steps among entries.
+pub(crate) fn steps(entries: &[Entry]) -> Vec<&Step> {
+    entries
+        .iter()
+        .filter_map(|entry| match entry {
+            Entry::Applied { step, .. } => Some(&**step),
+            _ => None,
+        })
+        .collect()
+}

@@ -1,0 +1,627 @@
+//! The optional secondary metrics of PTS 2.0.x (SNIA tutorial, "Secondary
+//! Metrics"), the device's own logs, and the evidence for limits that are not
+//! the device's.
+//!
+//! A value is printed only where every step that it is made of has it; all else
+//! is a dash. What a drive's log does not tell is not computed from something
+//! else.
+
+use super::exhibits::{page, plain_table};
+use super::results::Cell;
+use super::{FIVE_NINES, disclosure::Rows};
+use steadfast_domain::findings::{Cell as TableCell, Exhibit, Page, Row, Table};
+use steadfast_domain::measurement::{HostCpu, LogDelta};
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::record::CheckState;
+use steadfast_domain::{Bytes, Caveat, CaveatKind, Measurement, Nanos, Record, Step, Tally};
+
+/// From this part of a processor on, the busiest load thread sets the pace
+/// instead of the device (our choice: what is left is less than the scheduler's
+/// and the clock's own uncertainty over a step).
+pub const CPU_BOUND: f64 = 0.95;
+
+/// NVMe critical warning bit 1: a temperature threshold was crossed (NVM
+/// Express Base Specification, SMART / Health Information log).
+const WARNS_OF_TEMPERATURE: u8 = 0b10;
+
+/// How many steps a caveat names.
+const NAMED: usize = 4;
+
+/// What was sensed beside a set of steps: means over the steps.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Secondary {
+    /// Mean power, in milliwatts.
+    pub power_milliwatts: Option<f64>,
+    /// Device temperature at the steps' ends, in degrees Celsius.
+    pub temperature_celsius: Option<f64>,
+    /// Share of all processors' time spent in the kernel, 0 to 1.
+    pub cpu_system: Option<f64>,
+    /// Share of all processors' time idle with I/O outstanding, 0 to 1.
+    pub io_wait: Option<f64>,
+}
+
+impl Secondary {
+    /// The means over steps; a value that one of them lacks is absent.
+    pub fn of(measurements: &[&Measurement]) -> Self {
+        let mean = |value: &dyn Fn(&Measurement) -> Option<f64>| {
+            let values: Option<Vec<f64>> = measurements.iter().map(|m| value(m)).collect();
+            let values = values.filter(|v| !v.is_empty())?;
+            Some(values.iter().sum::<f64>() / values.len() as f64)
+        };
+        let host = |value: fn(&HostCpu) -> f64| {
+            mean(&move |m: &Measurement| m.sensed.host_cpu.as_ref().map(value))
+        };
+        Secondary {
+            power_milliwatts: mean(&|m| m.sensed.power_milliwatts),
+            temperature_celsius: mean(&|m| m.sensed.temperature_celsius),
+            cpu_system: host(|cpu| cpu.system),
+            io_wait: host(|cpu| cpu.io_wait),
+        }
+    }
+    /// I/Os per second and watt.
+    pub fn iops_per_watt(&self, iops: Option<f64>) -> Option<f64> {
+        let watts = self.power_milliwatts.filter(|milliwatts| *milliwatts > 0.0)? / 1000.0;
+        Some(iops? / watts)
+    }
+}
+
+/// One point with everything that is secondary about it.
+pub struct SecondaryPoint<'a> {
+    /// What stands over its column: `RND 4K W`, `T4Q32`.
+    pub name: String,
+    /// Mean IOPS.
+    pub iops: Option<f64>,
+    /// All its I/Os.
+    pub tally: &'a Tally,
+    /// What was sensed.
+    pub sensed: Secondary,
+}
+
+impl<'a> From<&'a Cell> for SecondaryPoint<'a> {
+    fn from(cell: &'a Cell) -> Self {
+        SecondaryPoint {
+            name: cell.pattern.to_string(),
+            iops: cell.iops,
+            tally: &cell.tally,
+            sensed: cell.secondary,
+        }
+    }
+}
+
+/// A secondary metric: its name with the unit, decimals, and how it is read.
+type SecondaryMetric = (&'static str, u8, fn(&SecondaryPoint<'_>) -> Option<f64>);
+
+/// The six of the tutorial's table, in its order.
+const OF_THE_FORM: [SecondaryMetric; 6] = [
+    ("IOPS", 1, |p| p.iops),
+    ("ART ms", 3, |p| millis(p.tally.response_mean())),
+    ("99.999 % ms", 3, |p| millis(p.tally.percentile(FIVE_NINES))),
+    ("MRT ms", 3, |p| millis(p.tally.response_longest())),
+    ("Avg Power mW", 0, |p| p.sensed.power_milliwatts),
+    ("Temp. Celsius", 1, |p| p.sensed.temperature_celsius),
+];
+
+/// What the tutorial lists beside them.
+const OF_THE_HOST: [SecondaryMetric; 3] = [
+    ("CPU system %", 1, |p| p.sensed.cpu_system.map(|share| share * 100.0)),
+    ("CPU I/O wait %", 1, |p| p.sensed.io_wait.map(|share| share * 100.0)),
+    ("IOPS / W", 1, |p| p.sensed.iops_per_watt(p.iops)),
+];
+
+fn millis(time: Option<Nanos>) -> Option<f64> {
+    time.map(Nanos::as_millis_f64)
+}
+
+/// All secondary metrics of a few points: one column per point.
+pub(crate) fn points_table(id: &str, title: &str, points: &[SecondaryPoint<'_>]) -> Table {
+    let rows = OF_THE_FORM
+        .iter()
+        .chain(&OF_THE_HOST)
+        .map(|(name, decimals, value)| Row {
+            head: (*name).to_owned(),
+            cells: points.iter().map(|p| TableCell::number(value(p), *decimals)).collect(),
+            strong: false,
+        })
+        .collect();
+    plain_table(id, title, "Metric", points.iter().map(|p| p.name.clone()).collect(), rows)
+}
+
+/// The read shares of the tutorial's table.
+const FORM_MIXES: [u8; 3] = [0, 65, 100];
+
+/// The tutorial's table: three mixes x eight block sizes in two blocks side by
+/// side, and a second one of what it lists beside them.
+pub(crate) fn matrix_tables(cells: &[Cell], sizes: &[Bytes]) -> Vec<Exhibit> {
+    let mut ascending = sizes.to_vec();
+    ascending.sort_unstable();
+    let form = matrix_table(
+        ("secondary", "Secondary metrics: 3 R/W mixes x block sizes (RND 4K set off)"),
+        &OF_THE_FORM,
+        cells,
+        &ascending,
+    );
+    let host = matrix_table(
+        ("secondary-host", "Secondary metrics: processors and energy"),
+        &OF_THE_HOST,
+        cells,
+        &ascending,
+    );
+    vec![Exhibit::Table(form), Exhibit::Table(host)]
+}
+
+fn matrix_table(
+    (id, title): (&str, &str),
+    metrics: &[SecondaryMetric],
+    cells: &[Cell],
+    sizes: &[Bytes],
+) -> Table {
+    let (left, right) = sizes.split_at(sizes.len().div_ceil(2));
+    let block = |metric: &SecondaryMetric, size: Option<&Bytes>| -> Vec<TableCell> {
+        let Some(size) = size else { return vec![TableCell::text(""); 4] };
+        let name = TableCell::text(format!("{} KiB", size.transfer_size().trim_end_matches('K')));
+        let value = |mix: &u8| {
+            let pattern = AccessPattern::random(*size, *mix);
+            let cell = cells.iter().find(|cell| cell.pattern == pattern)?;
+            (metric.2)(&SecondaryPoint::from(cell))
+        };
+        let values = FORM_MIXES.iter().map(|mix| TableCell::number(value(mix), metric.1));
+        std::iter::once(name).chain(values).collect()
+    };
+    let rows = metrics
+        .iter()
+        .flat_map(|metric| left.iter().enumerate().map(move |(row, size)| (metric, row, size)))
+        .map(|(metric, row, size)| Row {
+            head: if row == 0 { metric.0.to_owned() } else { String::new() },
+            cells: [block(metric, Some(size)), block(metric, right.get(row))].concat(),
+            strong: *size == Bytes::kib(4),
+        })
+        .collect();
+    let columns = ["Block Size", "RW 0", "RW 65", "RW100"].map(str::to_owned);
+    plain_table(id, title, "Data", [columns.clone(), columns].concat(), rows)
+}
+
+/// The chapter of secondary metrics: the procedure's own tables, then what the
+/// device's logs counted, phase by phase.
+pub(crate) fn chapter(mut exhibits: Vec<Exhibit>, record: &Record) -> Page {
+    exhibits.insert(
+        0,
+        Exhibit::Text(
+            "Optional in PTS 2.0.x. Response times of reads and writes together; power is the \
+             mean during the steps, temperature the device's at their ends, processor time that \
+             of all the host's processors. A dash stands where the host or the device does not \
+             tell, and where fewer than ten I/Os lie beyond a percentile."
+                .into(),
+        ),
+    );
+    exhibits.push(match log_table(record) {
+        Some(table) => Exhibit::Table(table),
+        None => Exhibit::Text("The device tells of no log counters.".into()),
+    });
+    page("Secondary Metrics", exhibits)
+}
+
+/// Sums of the device's logs over a phase.
+#[derive(Default)]
+struct LogSum {
+    steps: u64,
+    told: u64,
+    sum: LogDelta,
+}
+
+impl LogSum {
+    fn add(&mut self, log: Option<&LogDelta>) {
+        self.steps += 1;
+        let Some(log) = log else { return };
+        self.told += 1;
+        let sum = &mut self.sum;
+        let bytes = |a: Option<Bytes>, b: Option<Bytes>| added(a.map(|a| a.0), b.map(|b| b.0));
+        sum.host_written = bytes(sum.host_written, log.host_written).map(Bytes);
+        sum.nand_written = bytes(sum.nand_written, log.nand_written).map(Bytes);
+        sum.media_errors = added(sum.media_errors, log.media_errors);
+        sum.throttle_events = added(sum.throttle_events, log.throttle_events);
+        sum.throttle_seconds = added(sum.throttle_seconds, log.throttle_seconds);
+        sum.critical_warning = match (sum.critical_warning, log.critical_warning) {
+            (Some(a), Some(b)) => Some(a | b),
+            (a, b) => a.or(b),
+        };
+    }
+    fn cells(&self) -> Vec<TableCell> {
+        let count = |n: Option<u64>| TableCell::number(n.map(|n| n as f64), 0);
+        let LogDelta { host_written, nand_written, .. } = self.sum;
+        let amplification = match (host_written, nand_written) {
+            (Some(host), Some(nand)) if host.0 > 0 => Some(nand.0 as f64 / host.0 as f64),
+            _ => None,
+        };
+        let warning = self.sum.critical_warning.map(|bits| format!("{bits:#04x}"));
+        vec![
+            TableCell::number(host_written.map(Bytes::as_gb), 3),
+            TableCell::number(nand_written.map(Bytes::as_gb), 3),
+            TableCell::number(amplification, 2),
+            count(self.sum.throttle_events),
+            count(self.sum.throttle_seconds),
+            count(self.sum.media_errors),
+            warning.map_or(TableCell::Missing, TableCell::Text),
+            TableCell::text(format!("{} of {}", self.told, self.steps)),
+        ]
+    }
+}
+
+fn added(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.saturating_add(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+/// What the device's logs counted in each phase; `None` where no step has any.
+pub(crate) fn log_table(record: &Record) -> Option<Table> {
+    let mut phases: Vec<(&str, LogSum)> = Vec::new();
+    for (step, outcome) in record.steps() {
+        let phase = step.place.phase.as_str();
+        let index = phases.iter().position(|(name, _)| *name == phase).unwrap_or_else(|| {
+            phases.push((phase, LogSum::default()));
+            phases.len() - 1
+        });
+        phases[index].1.add(outcome.measurement.sensed.log.as_ref());
+    }
+    phases.iter().any(|(_, sum)| sum.told > 0).then(|| {
+        let columns = [
+            "Host GB",
+            "Flash GB",
+            "Write amplification",
+            "Throttle events",
+            "Throttled s",
+            "Media errors",
+            "Critical warning",
+            "Steps with a log",
+        ];
+        let row = |(phase, sum): &(&str, LogSum)| Row {
+            head: (*phase).to_owned(),
+            cells: sum.cells(),
+            strong: false,
+        };
+        plain_table(
+            "device-logs",
+            "What the device's own logs counted, phase by phase",
+            "Phase",
+            columns.map(str::to_owned).to_vec(),
+            phases.iter().map(row).collect(),
+        )
+    })
+}
+
+/// Limits that are not the device's, and what its logs report. What lies inside
+/// the measurement window invalidates; what lies outside is a remark, because
+/// no reported number is made of it.
+pub(crate) fn caveats(record: &Record, in_window: &dyn Fn(&Step) -> bool) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    for inside in [true, false] {
+        let steps = || record.steps().filter(|(step, _)| in_window(step) == inside);
+        let kind = if inside { CaveatKind::Invalidates } else { CaveatKind::Remark };
+        let place = if inside { "measured steps" } else { "steps outside the measurement" };
+        let bound = named(steps(), |m| m.sensed.busiest_thread.is_some_and(|b| b >= CPU_BOUND));
+        caveats.extend(bound.map(|(count, names)| {
+            Caveat::new(
+                kind,
+                "cpu-bound",
+                format!(
+                    "HOST LIMIT: in {count} {place} ({names}) the busiest load thread used {:.0} \
+                     % of a processor or more: the host, not the device, set the pace.",
+                    CPU_BOUND * 100.0
+                ),
+                "Use a faster host, or more threads where the test leaves that to the operator.",
+            )
+        }));
+        let throttled = named(steps(), |m| m.sensed.log.as_ref().is_some_and(is_throttled));
+        caveats.extend(throttled.map(|(count, names)| {
+            Caveat::new(
+                kind,
+                "device-throttled",
+                format!(
+                    "DEVICE THROTTLED: in {count} {place} ({names}) the device's log tells of \
+                     throttling or of a temperature beyond its limit."
+                ),
+                "Cool the device and repeat the run.",
+            )
+        }));
+    }
+    caveats.extend(of_the_logs(record));
+    caveats
+}
+
+fn is_throttled(log: &LogDelta) -> bool {
+    log.throttle_events.is_some_and(|n| n > 0)
+        || log.throttle_seconds.is_some_and(|n| n > 0)
+        || log.critical_warning.is_some_and(|bits| bits & WARNS_OF_TEMPERATURE != 0)
+}
+
+/// How many steps are so, and the first of them by name.
+fn named<'a>(
+    steps: impl Iterator<Item = (&'a Step, &'a steadfast_domain::Outcome)>,
+    is_so: impl Fn(&Measurement) -> bool,
+) -> Option<(usize, String)> {
+    let places: Vec<String> = steps
+        .filter(|(_, outcome)| is_so(&outcome.measurement))
+        .map(|(step, _)| format!("{} {}", step.place.phase, step.place))
+        .collect();
+    let shown = places.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
+    let more = if places.len() > NAMED { "; ..." } else { "" };
+    (!places.is_empty()).then(|| (places.len(), format!("{shown}{more}")))
+}
+
+fn of_the_logs(record: &Record) -> Vec<Caveat> {
+    let logs = || record.steps().filter_map(|(_, o)| o.measurement.sensed.log.as_ref());
+    let errors: u64 = logs().filter_map(|log| log.media_errors).sum();
+    let warnings = logs().filter_map(|log| log.critical_warning).fold(0, |all, bits| all | bits);
+    let mut caveats = Vec::new();
+    if errors > 0 {
+        caveats.push(Caveat::new(
+            CaveatKind::Deviation,
+            "media-errors",
+            format!("The device's log counted {errors} media errors during the run."),
+            "Look at the drive's error log; do not trust this drive with data.",
+        ));
+    }
+    if warnings & !WARNS_OF_TEMPERATURE != 0 {
+        caveats.push(Caveat::new(
+            CaveatKind::Deviation,
+            "critical-warning",
+            format!(
+                "The device raised critical warnings (bits {warnings:#04x}: 0x01 spare, 0x04 \
+                 reliability, 0x08 read-only, 0x10 backup of volatile memory)."
+            ),
+            "Look at the drive's SMART log.",
+        ));
+    }
+    caveats
+}
+
+/// The chapter 'Host and device check': what was looked at before the run.
+pub(crate) fn check_chapter(record: &Record) -> Page {
+    const TITLE: &str = "Host and device check";
+    let Some(checks) = record.checks() else {
+        let text = "Host and device were not examined before the run.";
+        return page(TITLE, vec![Exhibit::Text(text.into())]);
+    };
+    let state = |state: CheckState| match state {
+        CheckState::Good => "good",
+        CheckState::Unknown => "unknown",
+        CheckState::Attention => "attention",
+        CheckState::Bad => "BAD",
+    };
+    let rows = checks
+        .iter()
+        .map(|check| Row {
+            head: check.subject.clone(),
+            cells: vec![
+                TableCell::text(state(check.state)),
+                TableCell::text(check.found.clone()),
+                TableCell::text(check.advice.clone()),
+            ],
+            strong: check.state == CheckState::Bad,
+        })
+        .collect();
+    let columns = ["State", "Found", "Advice"].map(str::to_owned).to_vec();
+    let table = plain_table("checks", "What was found before the run", "Subject", columns, rows);
+    page(TITLE, vec![Exhibit::Table(table)])
+}
+
+/// A caveat for everything that was found bad before the run.
+pub(crate) fn check_caveats(record: &Record) -> Vec<Caveat> {
+    let bad = record.checks().unwrap_or_default().iter().filter(|c| c.state == CheckState::Bad);
+    bad.map(|check| {
+        Caveat::new(
+            CaveatKind::Invalidates,
+            &format!("check-{}", check.id),
+            format!("{}: {}", check.subject, check.found),
+            check.advice.clone(),
+        )
+    })
+    .collect()
+}
+
+/// Means over a phase as labelled values, for procedures that have no matrix.
+pub(crate) fn rows(sensed: &Secondary, iops: Option<f64>) -> Rows {
+    let text = |value: Option<f64>, decimals: usize, unit: &str| {
+        value.map(|v| format!("{} {unit}", super::exhibits::number(v, decimals)))
+    };
+    vec![
+        ("Average power".into(), text(sensed.power_milliwatts, 0, "mW")),
+        ("IOPS per watt".into(), text(sensed.iops_per_watt(iops), 1, "IOPS/W")),
+        ("Temperature".into(), text(sensed.temperature_celsius, 1, "C")),
+        ("CPU system".into(), text(sensed.cpu_system.map(|s| s * 100.0), 1, "%")),
+        ("CPU I/O wait".into(), text(sensed.io_wait.map(|s| s * 100.0), 1, "%")),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pts::scripted::record;
+    use steadfast_domain::measurement::{Sensed, StreamTally};
+    use steadfast_domain::record::Check;
+    use steadfast_domain::stimulus::{ActiveRange, DataPattern, Pace, Until};
+    use steadfast_domain::{Demand, Entry, Op, Outcome, Place, Settings, Stimulus};
+
+    fn sensed(change: impl FnOnce(&mut Sensed)) -> Measurement {
+        let mut measurement = Measurement { elapsed: Nanos::SECOND, ..Measurement::default() };
+        change(&mut measurement.sensed);
+        measurement
+    }
+
+    fn log(change: impl FnOnce(&mut LogDelta)) -> Measurement {
+        let mut delta = LogDelta::default();
+        change(&mut delta);
+        sensed(|s| s.log = Some(delta))
+    }
+
+    fn applied(phase: &str, round: u32, measurement: Measurement) -> Entry {
+        let pattern = AccessPattern::random(Bytes::kib(4), 0);
+        let stimulus = Stimulus {
+            streams: pattern.streams(),
+            zones: Vec::new(),
+            demand: Demand::new(1, 1),
+            active_range: ActiveRange { start: Bytes(0), length: Bytes::gib(1) },
+            data_pattern: DataPattern::default(),
+            pace: Pace::Closed,
+            ramp: Nanos::ZERO,
+            until: Until::time(Nanos::SECOND),
+            seed: 1,
+            verify: false,
+        };
+        let step = Step::alone(Place::new(phase, round, 1, pattern.to_string()), stimulus);
+        let outcome = Outcome { measurement, gap_before: None };
+        Entry::Applied { step: Box::new(step), outcome: Box::new(outcome) }
+    }
+
+    fn of(entries: Vec<Entry>) -> Record {
+        record(&Settings::new("iops", 1), entries)
+    }
+
+    fn in_rounds(step: &Step) -> bool {
+        step.place.phase == "rounds"
+    }
+
+    #[test]
+    fn a_mean_needs_every_step() {
+        let with = |mw| sensed(|s| s.power_milliwatts = Some(mw));
+        let (a, b, none) = (with(3000.0), with(5000.0), sensed(|_| ()));
+        let both = Secondary::of(&[&a, &b]);
+        assert_eq!(both.power_milliwatts, Some(4000.0));
+        assert_eq!(both.iops_per_watt(Some(8000.0)), Some(2000.0));
+        assert_eq!(Secondary::of(&[&a, &none]).power_milliwatts, None);
+        assert_eq!(Secondary::of(&[]), Secondary::default());
+        let idle = with(0.0);
+        assert_eq!(Secondary::of(&[&idle]).iops_per_watt(Some(1.0)), None);
+    }
+
+    /// The tutorial's layout: 0.5 to 16 KiB on the left, 32 to 1024 on the right.
+    #[test]
+    fn the_matrix_is_the_tutorials() {
+        let sizes: Vec<Bytes> =
+            [1024, 128, 64, 32, 16, 8, 4].map(Bytes::kib).into_iter().chain([Bytes(512)]).collect();
+        let cells: Vec<Cell> = sizes
+            .iter()
+            .flat_map(|size| FORM_MIXES.map(|mix| AccessPattern::random(*size, mix)))
+            .map(|pattern| Cell {
+                iops: Some(pattern.size.as_kib() + f64::from(pattern.read_percent)),
+                pattern,
+                mb_per_second: None,
+                tally: Tally::default(),
+                secondary: Secondary { temperature_celsius: Some(39.0), ..Secondary::default() },
+            })
+            .collect();
+        let tables = matrix_tables(&cells, &sizes);
+        let Exhibit::Table(form) = &tables[0] else { panic!() };
+        assert_eq!((form.rows.len(), form.columns.len()), (6 * 4, 8));
+        let second = &form.rows[1];
+        assert!(second.strong && second.head.is_empty());
+        let value = |cell: usize| second.cells[cell].clone();
+        assert_eq!(value(0), TableCell::text("4 KiB"));
+        assert_eq!(value(2), TableCell::number(Some(69.0), 1), "IOPS of RND 4K RW65");
+        assert_eq!(value(4), TableCell::text("64 KiB"));
+        assert_eq!(value(7), TableCell::number(Some(164.0), 1));
+        assert_eq!(form.rows[4].head, "ART ms");
+        assert_eq!(form.rows[4].cells[1], TableCell::Missing, "no I/O, no response time");
+        assert_eq!(form.rows[20].cells[1], TableCell::number(Some(39.0), 1));
+    }
+
+    #[test]
+    fn a_bound_host_invalidates_inside_the_window_and_is_a_remark_outside() {
+        let busy = |part| sensed(|s| s.busiest_thread = Some(part));
+        let found = |entries| {
+            let caveats = caveats(&of(entries), &in_rounds);
+            caveats.iter().map(|c| (c.id.clone(), c.kind)).collect::<Vec<_>>()
+        };
+        let id = "cpu-bound".to_owned();
+        let inside = vec![applied("rounds", 1, busy(0.95)), applied("rounds", 2, busy(0.94))];
+        assert_eq!(found(inside.clone()), [(id.clone(), CaveatKind::Invalidates)]);
+        let text = caveats(&of(inside), &in_rounds)[0].text.clone();
+        assert!(text.contains("in 1 measured steps (rounds round 1"), "{text}");
+        let outside = vec![applied("wipc", 0, busy(1.0))];
+        assert_eq!(found(outside), [(id, CaveatKind::Remark)]);
+        assert_eq!(found(vec![applied("rounds", 1, busy(0.9499))]), []);
+    }
+
+    #[test]
+    fn throttling_is_told_by_events_by_seconds_or_by_the_temperature_bit() {
+        let is_told = |change: fn(&mut LogDelta)| {
+            let record = of(vec![applied("rounds", 1, log(change))]);
+            caveats(&record, &in_rounds).iter().any(|c| c.id == "device-throttled")
+        };
+        assert!(is_told(|l| l.throttle_events = Some(1)));
+        assert!(is_told(|l| l.throttle_seconds = Some(3)));
+        assert!(is_told(|l| l.critical_warning = Some(0b10)));
+        assert!(!is_told(|l| l.critical_warning = Some(0b1)));
+        assert!(!is_told(|l| l.throttle_events = Some(0)));
+        let spare = of(vec![applied("rounds", 1, log(|l| l.critical_warning = Some(1)))]);
+        assert_eq!(caveats(&spare, &in_rounds)[0].id, "critical-warning");
+        let errors = of(vec![applied("rounds", 1, log(|l| l.media_errors = Some(2)))]);
+        assert_eq!(caveats(&errors, &in_rounds)[0].id, "media-errors");
+    }
+
+    #[test]
+    fn logs_are_added_up_phase_by_phase() {
+        let written = |host, nand| {
+            log(move |l| {
+                l.host_written = Some(Bytes(host));
+                l.nand_written = nand;
+            })
+        };
+        let record = of(vec![
+            applied("wipc", 0, written(2_000_000_000, Some(Bytes(3_000_000_000)))),
+            applied("wipc", 0, written(2_000_000_000, Some(Bytes(5_000_000_000)))),
+            applied("rounds", 1, written(1_000_000_000, None)),
+            applied("rounds", 2, sensed(|_| ())),
+        ]);
+        let table = log_table(&record).unwrap();
+        let heads: Vec<_> = table.rows.iter().map(|r| r.head.as_str()).collect();
+        assert_eq!(heads, ["wipc", "rounds"]);
+        assert_eq!(table.rows[0].cells[0], TableCell::number(Some(4.0), 3));
+        assert_eq!(table.rows[0].cells[2], TableCell::number(Some(2.0), 2));
+        assert_eq!(table.rows[1].cells[2], TableCell::Missing);
+        assert_eq!(table.rows[1].cells[7], TableCell::text("1 of 2"));
+        assert!(log_table(&of(vec![applied("rounds", 1, sensed(|_| ()))])).is_none());
+    }
+
+    #[test]
+    fn what_was_found_bad_before_the_run_is_a_caveat() {
+        let check = |id: &str, state| Check {
+            id: id.into(),
+            subject: format!("Subject {id}"),
+            state,
+            found: "x1 of x4".into(),
+            advice: "Reseat the card.".into(),
+        };
+        let checks =
+            vec![check("governor", CheckState::Attention), check("pcie-link", CheckState::Bad)];
+        let record = of(vec![Entry::Examined(checks)]);
+        let caveats = check_caveats(&record);
+        assert_eq!(caveats.len(), 1);
+        assert_eq!(
+            (caveats[0].id.as_str(), caveats[0].remedy.as_str()),
+            ("check-pcie-link", "Reseat the card.")
+        );
+        let Exhibit::Table(table) = &check_chapter(&record).exhibits[0] else { panic!() };
+        assert_eq!(table.rows.len(), 2);
+        assert!(matches!(check_chapter(&of(Vec::new())).exhibits[0], Exhibit::Text(_)));
+    }
+
+    #[test]
+    fn a_tally_of_all_directions_is_shown() {
+        let mut measurement = sensed(|_| ());
+        measurement.streams = [Op::Read, Op::Write]
+            .map(|op| StreamTally { op, tally: Tally { ios: 5, ..Tally::default() } })
+            .to_vec();
+        let tally = measurement.total();
+        let point = SecondaryPoint {
+            name: "RND 4K RW50".into(),
+            iops: measurement.iops(),
+            tally: &tally,
+            sensed: Secondary::of(&[&measurement]),
+        };
+        let table = points_table("p", "P", &[point]);
+        assert_eq!(table.rows.len(), 9);
+        assert_eq!(table.rows[0].cells[0], TableCell::number(Some(10.0), 1));
+    }
+}

@@ -1,0 +1,330 @@
+//! The exhibits of the throughput test: five pages of the report form for each
+//! block size.
+
+use super::{SizeLoop, Throughput};
+use crate::pts::disclosure::{self, Form, row};
+use crate::pts::exhibits::{
+    Convergence, axis, common_chapters, convergence, every_step, frame, general_chapter, no_window,
+    not_steady, page, plain_table, preconditioning_exhibits, rounds_table, steady_facts,
+    tracking_table, unfinished, window_exhibits,
+};
+use crate::pts::response::percentile_table;
+use crate::pts::results::{Cell, Results};
+use crate::pts::secondary::{self, SecondaryPoint};
+use steadfast_domain::findings::{
+    Cell as TableCell, Exhibit, FormHeader, Page, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
+};
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::{
+    Caveat, CaveatKind, Class, Criteria, Findings, Profile, Record, Tally, Verdict,
+};
+
+/// A block size and what was measured of it.
+type Measured<'a> = (&'a SizeLoop, &'a Results);
+
+/// Everything that is reported of a run.
+pub fn findings(test: &Throughput, record: &Record, results: &[Results]) -> Findings {
+    let choices = test.choices();
+    let sizes: Vec<Measured<'_>> = test.loops.iter().zip(results).collect();
+    Findings {
+        ending: ending(record, &sizes),
+        verdict: Some(together(&sizes, &test.method.criteria)),
+        caveats: caveats(test, record, &sizes),
+        summary: summary(&sizes),
+        form_pages: sizes.iter().flat_map(|size| form_pages(*size)).collect(),
+        chapters: chapters(test, record, &sizes),
+        long_tables: vec![every_step(&choices, record)],
+        ..frame("Throughput", &choices, record, header(test, record, &sizes))
+    }
+}
+
+/// One verdict for all block sizes: every variable with its own window; steady
+/// where all are. The window is named where it is common to all.
+fn together(sizes: &[Measured<'_>], criteria: &Criteria) -> Verdict {
+    let verdicts = || sizes.iter().map(|(_, results)| &results.verdict);
+    let windows: Vec<_> = verdicts().map(|verdict| verdict.window).collect();
+    let common = windows.first().copied().flatten();
+    Verdict {
+        steady: !sizes.is_empty() && verdicts().all(|verdict| verdict.steady),
+        window: common.filter(|window| windows.iter().all(|other| *other == Some(*window))),
+        tracks: verdicts().flat_map(|verdict| verdict.tracks.clone()).collect(),
+        criteria: *criteria,
+    }
+}
+
+fn windows_text(sizes: &[Measured<'_>]) -> String {
+    sizes
+        .iter()
+        .map(|(size, results)| {
+            format!("{}: {}", size.size.transfer_size(), disclosure::window_text(&results.verdict))
+        })
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+fn ending(record: &Record, sizes: &[Measured<'_>]) -> String {
+    let each = |(size, results): &Measured<'_>| {
+        let (pattern, rounds) = (size.writes(), results.rounds.len());
+        match (results.verdict.steady, results.verdict.window) {
+            (true, Some((first, last))) => {
+                format!("{pattern} steady in rounds {first} to {last} of {rounds}")
+            }
+            _ if !record.has_ended() => format!("{pattern}: {rounds} rounds are complete"),
+            _ => format!(
+                "{pattern}: steady state NOT achieved in {rounds} rounds (at most {} were allowed)",
+                size.mixed_loop.rounds_max
+            ),
+        }
+    };
+    let state = if record.has_ended() { "" } else { "The run is not finished: " };
+    format!("{state}{}.", sizes.iter().map(each).collect::<Vec<_>>().join("; "))
+}
+
+fn header(test: &Throughput, record: &Record, sizes: &[Measured<'_>]) -> FormHeader {
+    let choices = test.choices();
+    let names: Vec<String> = test.loops.iter().map(|l| l.size.transfer_size()).collect();
+    let stimulus = format!("SEQ {}", names.join(", SEQ "));
+    let rounds = windows_text(sizes);
+    let mut test_parameters = disclosure::common_test_rows(&choices);
+    test_parameters.extend([
+        row("Test Stimulus 1", stimulus.clone()),
+        row("RW Mix", "100/0, 0/100 in every round"),
+        row("Block Sizes", "each with its own purge and rounds"),
+        row("TOIO - TC/QD", disclosure::form_demands(&choices.demands)),
+        row("Step", choices.step_time.to_string()),
+        row("Steady State", rounds.clone()),
+        disclosure::row_maybe("Test Stimulus 2", None),
+        disclosure::row_maybe("Steady State", None),
+    ]);
+    let form = Form {
+        test: "Throughput Test (REQUIRED)",
+        subtitle: "TP - Sequential Reads and Writes",
+        set_up: disclosure::loop_set_up_rows(&stimulus, &choices, &rounds),
+        test_parameters,
+    };
+    disclosure::form_header(form, &choices, record)
+}
+
+fn caveats(test: &Throughput, record: &Record, sizes: &[Measured<'_>]) -> Vec<Caveat> {
+    let mut caveats: Vec<Caveat> = unfinished(record).into_iter().collect();
+    if record.has_ended() {
+        caveats.extend(
+            sizes.iter().filter_map(|(size, results)| {
+                not_steady(&format!(" of {}", size.writes()), results)
+            }),
+        );
+    }
+    caveats.extend(disclosure::caveats(&test.choices(), record));
+    caveats.extend(of_the_sizes(test));
+    caveats.extend(secondary::caveats(record, &|step| {
+        sizes.iter().any(|(size, results)| results.reports(&size.mixed_loop, step))
+    }));
+    caveats
+}
+
+fn of_the_sizes(test: &Throughput) -> Vec<Caveat> {
+    match (test.settings.profile, test.settings.class) {
+        (Profile::Pts11, Class::Client) => vec![Caveat::new(
+            CaveatKind::Deviation,
+            "ar-segments",
+            "PTS-C 1.x asks for active range amounts of 8 and 16 GiB in 2,048 scattered segments; \
+             here the active range is the first part of the capacity, in one piece.",
+            "Choose --profile pts-2.0, which has no such segments as far as could be found out.",
+        )],
+        (Profile::Tkperf, _) => vec![Caveat::new(
+            CaveatKind::Deviation,
+            "no-wipc",
+            "No workload independent preconditioning after the purges: that is TKperf's own \
+             method; the PTS preconditions before each block size.",
+            "Choose --profile pts-2.0.",
+        )],
+        _ => vec![Caveat::new(
+            CaveatKind::Unverified,
+            "tp-order",
+            "The block sizes run in the order 1024K, 128K, each after its own purge and its own \
+             WIPC at that size, as the public implementations have it.",
+            "",
+        )],
+    }
+}
+
+fn summary(sizes: &[Measured<'_>]) -> Vec<Exhibit> {
+    vec![Exhibit::Table(table("throughput-summary", sizes)), Exhibit::Table(steady_table(sizes))]
+}
+
+/// MB/s of every block size: reads, writes.
+fn table(id: &str, sizes: &[Measured<'_>]) -> Table {
+    let rows = sizes
+        .iter()
+        .map(|(size, results)| Row {
+            head: format!("SEQ {}", size.size.transfer_size()),
+            cells: [size.reads(), size.writes()]
+                .iter()
+                .map(|pattern| {
+                    let rate = results.cell(pattern).and_then(|cell| cell.mb_per_second);
+                    TableCell::number(rate, 1)
+                })
+                .chain([TableCell::text(disclosure::window_text(&results.verdict))])
+                .collect(),
+            strong: false,
+        })
+        .collect();
+    plain_table(
+        id,
+        "Throughput in the measurement window, MB/s (10^6 bytes)",
+        "Block size",
+        ["Read", "Write", "Window"].map(str::to_owned).to_vec(),
+        rows,
+    )
+}
+
+/// The tracking variable of every block size against its limits.
+fn steady_table(sizes: &[Measured<'_>]) -> Table {
+    let mut all = tracking_table("steady-state", &together(sizes, &crate::pts::method::TWENTY_TEN));
+    all.columns.push("Window".into());
+    let windows = sizes.iter().filter(|(_, results)| results.verdict.window.is_some());
+    for (row, (_, results)) in all.rows.iter_mut().zip(windows) {
+        let window = results.verdict.window.map(|(first, last)| format!("{first} - {last}"));
+        row.cells.push(window.map_or(TableCell::Missing, TableCell::Text));
+    }
+    all
+}
+
+/// The five pages of a block size, in the order of the public report forms.
+fn form_pages((size, results): Measured<'_>) -> Vec<Page> {
+    let name = size.size.transfer_size();
+    let window = match results.verdict.tracks.first() {
+        Some(track) => window_exhibits(&results.verdict, track),
+        None => vec![no_window()],
+    };
+    let both = [(size, results)];
+    let convergence = |what: &str, pattern| {
+        page(
+            &format!("TP SEQ {name} - SS Convergence - {what}"),
+            vec![Exhibit::Plot(convergence_plot(what, pattern, size, results))],
+        )
+    };
+    vec![
+        convergence("Write", size.writes()),
+        convergence("Read", size.reads()),
+        page(&format!("TP SEQ {name} - SS Measurement Window"), window),
+        page(
+            &format!("TP SEQ {name} - Tabular Data"),
+            vec![Exhibit::Table(table(&format!("throughput-{}", name.to_lowercase()), &both))],
+        ),
+        page(
+            &format!("TP SEQ {name} - 2D Plot"),
+            vec![Exhibit::Plot(rates_plot(
+                &format!("rates-{}", name.to_lowercase()),
+                &format!("Throughput - SEQ {name}"),
+                &both,
+            ))],
+        ),
+    ]
+}
+
+fn convergence_plot(
+    what: &str,
+    pattern: AccessPattern,
+    size: &SizeLoop,
+    results: &Results,
+) -> Plot {
+    let name = size.size.transfer_size();
+    let what = Convergence {
+        id: &format!("convergence-{}-{}", what.to_lowercase(), name.to_lowercase()),
+        title: &format!("TP SS Convergence - {what} - SEQ {name}"),
+        caption: "MB/s, round by round. A void round breaks the line.",
+        y: axis("MB/s", Scale::Linear),
+        points: &[pattern],
+    };
+    convergence(what, &size.mixed_loop, &results.rounds)
+}
+
+/// Reads and writes of each block size as columns.
+fn rates_plot(id: &str, title: &str, sizes: &[Measured<'_>]) -> Plot {
+    let names: Vec<String> = sizes.iter().map(|(size, _)| size.size.transfer_size()).collect();
+    let mut plot = Plot::new(
+        PlotKind::Columns3d,
+        id,
+        title,
+        axis("Block size", Scale::Categories(names)),
+        axis("MB/s", Scale::Linear),
+    )
+    .caption("Mean MB/s (10^6 bytes) in the measurement window.");
+    for (direction, mix) in [("Read", 100), ("Write", 0)] {
+        let points = (0u32..)
+            .zip(sizes)
+            .map(|(x, (size, results))| {
+                let cell = results.cell(&AccessPattern::sequential(size.size, mix));
+                (f64::from(x), cell.and_then(|cell| cell.mb_per_second))
+            })
+            .collect();
+        plot = plot.with(Series::new(direction, Stroke::Measured, points));
+    }
+    plot
+}
+
+fn chapters(test: &Throughput, record: &Record, sizes: &[Measured<'_>]) -> Vec<Page> {
+    let choices = test.choices();
+    let mut chapters = common_chapters(&choices, record);
+    chapters.push(general_chapter(&choices));
+    chapters.push(throughput_chapter(test, sizes));
+    let cells: Vec<&Cell> = sizes.iter().flat_map(|(_, results)| &results.cells).collect();
+    chapters.push(secondary::chapter(secondary_exhibits(&cells), record));
+    if test.preconditions() {
+        let exhibits = test.loops.iter().flat_map(|size| {
+            preconditioning_exhibits(&choices, record, &size.wipc_phase, size.writes())
+        });
+        chapters.push(page("Preconditioning", exhibits.collect()));
+    }
+    chapters
+}
+
+fn throughput_chapter(test: &Throughput, sizes: &[Measured<'_>]) -> Page {
+    let mut exhibits = vec![
+        Exhibit::Listing(listing(test)),
+        Exhibit::Table(table("throughput", sizes)),
+        Exhibit::Table(steady_table(sizes)),
+    ];
+    if sizes.len() > 1 {
+        let plot = rates_plot("rates", "Throughput - all block sizes", sizes);
+        exhibits.push(Exhibit::Plot(plot));
+    }
+    for (size, results) in sizes {
+        let id = format!("rounds-{}", size.size.transfer_size().to_lowercase());
+        exhibits.push(Exhibit::Facts(steady_facts(&size.mixed_loop, results)));
+        exhibits.push(Exhibit::Table(rounds_table(&id, &size.mixed_loop, results)));
+    }
+    page("Throughput", exhibits)
+}
+
+/// Secondary metrics of every direction and size, and percentiles.
+fn secondary_exhibits(cells: &[&Cell]) -> Vec<Exhibit> {
+    let points: Vec<SecondaryPoint<'_>> = cells.iter().map(|c| SecondaryPoint::from(*c)).collect();
+    let names: Vec<String> = cells.iter().map(|cell| cell.pattern.to_string()).collect();
+    let columns: Vec<(&str, &Tally)> =
+        names.iter().map(String::as_str).zip(cells.iter().map(|cell| &cell.tally)).collect();
+    vec![
+        Exhibit::Table(secondary::points_table("secondary", "Secondary metrics", &points)),
+        Exhibit::Table(percentile_table("percentiles", "Response times, ms", &columns)),
+    ]
+}
+
+fn listing(test: &Throughput) -> String {
+    let sizes: Vec<String> = test.loops.iter().map(|size| size.size.transfer_size()).collect();
+    let wipc = match test.preconditions() {
+        true => {
+            "  Workload independent preconditioning: SEQ writes of this block size, T1Q32, 2 x \
+                 user capacity\n"
+        }
+        false => "",
+    };
+    format!(
+        "For block size {}\n  Purge\n{wipc}  While not steady state, at most {} rounds\n    For R/W \
+         mix 100/0, 0/100\n      Sequential I/O for {}, {}; record MB/s (10^6 bytes)",
+        sizes.join(", "),
+        test.choices().rounds_max.unwrap_or_default(),
+        test.step_time,
+        test.demand
+    )
+}

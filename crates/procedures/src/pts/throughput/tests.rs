@@ -1,0 +1,197 @@
+use super::*;
+use crate::pts::scripted::{GEOMETRY, record, scripted, steps};
+use steadfast_domain::settings::SteadyStateMethod;
+use steadfast_domain::{CaveatKind, Entry, Step};
+
+fn test(change: impl FnOnce(&mut Settings)) -> Throughput {
+    let mut settings = Settings::new("throughput", 7);
+    change(&mut settings);
+    Throughput::new(&settings, GEOMETRY, &[]).unwrap()
+}
+
+fn conducted(test: &Throughput, iops: impl FnMut(&Step) -> f64) -> Vec<Entry> {
+    let mut bench = scripted(iops);
+    test.conduct(&mut bench).unwrap();
+    bench.entries
+}
+
+/// Purges and phases in the order in which they came, repeats left out.
+fn order(entries: &[Entry]) -> Vec<String> {
+    let mut order: Vec<String> = Vec::new();
+    for entry in entries {
+        let name = match entry {
+            Entry::Purged(_) => "purge".to_owned(),
+            Entry::Applied { step, .. } => step.place.phase.clone(),
+            _ => continue,
+        };
+        if order.last() != Some(&name) {
+            order.push(name);
+        }
+    }
+    order
+}
+
+#[test]
+fn each_size_has_its_purge_its_preconditioning_and_its_rounds() {
+    let test = test(|_| ());
+    let entries = conducted(&test, |_| 100.0);
+    assert_eq!(
+        order(&entries),
+        ["purge", "wipc-1024K", "rounds-1024K", "purge", "wipc-128K", "rounds-128K"]
+    );
+    let steps = steps(&entries);
+    assert_eq!(steps.len(), 2 * (1 + 5 * 2), "steady at once: five rounds of two steps");
+    let labels: Vec<_> = steps[..3].iter().map(|s| s.place.label.as_str()).collect();
+    assert_eq!(labels, ["SEQ 1024K W", "SEQ 1024K R", "SEQ 1024K W"]);
+    assert!(steps.iter().all(|s| s.load.stimulus().unwrap().demand == Demand::new(1, 32)));
+    let wipc = steps[0].load.stimulus().unwrap();
+    assert_eq!(wipc.until.bytes, Some(Bytes::gib(2)));
+}
+
+/// 100 I/Os of 1 MiB a second are 104.8576 MB/s; of 128 KiB 13.1072.
+#[test]
+fn megabytes_are_decimal_and_of_one_direction() {
+    let test = test(|_| ());
+    let writes_at_half = |step: &Step| if step.place.label.ends_with('W') { 50.0 } else { 100.0 };
+    let entries = conducted(&test, writes_at_half);
+    let record = record(&test.settings, entries);
+    let results: Vec<Results> =
+        test.loops.iter().map(|size| Results::of(&size.mixed_loop, &record)).collect();
+    let rate = |n: usize, pattern: AccessPattern| {
+        results[n].cell(&pattern).unwrap().mb_per_second.unwrap()
+    };
+    assert!((rate(0, test.loops[0].reads()) - 104.8576).abs() < 1e-9);
+    assert!((rate(0, test.loops[0].writes()) - 52.4288).abs() < 1e-9);
+    assert!((rate(1, test.loops[1].reads()) - 13.1072).abs() < 1e-9);
+    let findings = test.study(&record);
+    assert_eq!(findings.form_pages.len(), 10);
+    assert_eq!(findings.header.blocks.iter().map(|b| b.rows.len()).collect::<Vec<_>>(), [10; 4]);
+    assert!(findings.verdict.unwrap().steady);
+}
+
+#[test]
+fn only_writes_are_tracked_and_each_size_on_its_own() {
+    let drifting = |step: &Step| {
+        let round = f64::from(step.place.round);
+        match step.place.label.as_str() {
+            "SEQ 1024K R" => 2f64.powf(round),
+            "SEQ 128K W" => 100.0 * round.min(4.0),
+            _ => 100.0,
+        }
+    };
+    let test = test(|_| ());
+    let entries = conducted(&test, drifting);
+    let last = |phase: &str| {
+        let of_phase = steps(&entries).into_iter().rfind(|s| s.place.phase == phase);
+        of_phase.unwrap().place.round
+    };
+    assert_eq!((last("rounds-1024K"), last("rounds-128K")), (5, 8));
+    let findings = test.study(&record(&test.settings, entries));
+    assert!(findings.ending.contains("SEQ 1024K W steady in rounds 1 to 5 of 5"));
+    assert!(findings.ending.contains("SEQ 128K W steady in rounds 4 to 8 of 8"));
+    let verdict = findings.verdict.unwrap();
+    assert!(verdict.steady && verdict.window.is_none(), "no common window");
+}
+
+#[test]
+fn one_size_without_steady_state_spoils_the_verdict_and_is_named() {
+    let test = test(|_| ());
+    let entries = conducted(&test, |step| match step.place.phase.as_str() {
+        "rounds-1024K" => 2f64.powi(step.place.round as i32),
+        _ => 100.0,
+    });
+    let findings = test.study(&record(&test.settings, entries));
+    assert!(!findings.verdict.unwrap().steady);
+    let caveats: Vec<_> =
+        findings.caveats.iter().filter(|c| c.id == "steady-state-not-achieved").collect();
+    assert_eq!(caveats.len(), 1);
+    assert!(caveats[0].text.contains("SEQ 1024K W") && caveats[0].text.contains("21 to 25"));
+}
+
+#[test]
+fn a_gap_voids_a_round_of_its_own_size_only() {
+    let test = test(|_| ());
+    let mut bench = scripted(|_| 100.0);
+    bench.gap_before = vec![("rounds-128K", 2, 2)];
+    test.conduct(&mut bench).unwrap();
+    let record = record(&test.settings, bench.entries);
+    let windows: Vec<_> = test
+        .loops
+        .iter()
+        .map(|size| Results::of(&size.mixed_loop, &record).verdict.window)
+        .collect();
+    assert_eq!(windows, [Some((1, 5)), Some((3, 7))]);
+    let findings = test.study(&record);
+    assert!(findings.caveats.iter().any(|c| c.id == "gap" && c.text.contains("void")));
+}
+
+#[test]
+fn post_25_runs_all_rounds_of_both_sizes() {
+    let test = test(|s| s.steady_state = SteadyStateMethod::Post25);
+    assert_eq!(steps(&conducted(&test, |_| 100.0)).len(), 2 * (1 + 25 * 2));
+}
+
+#[test]
+fn profiles_and_classes_have_their_own_sizes() {
+    let sizes = |change: fn(&mut Settings)| -> Vec<String> {
+        test(change).loops.iter().map(|l| l.size.transfer_size()).collect()
+    };
+    assert_eq!(sizes(|s| s.class = Class::Client), ["1024K", "128K"]);
+    assert_eq!(sizes(|s| s.profile = Profile::Pts11), ["1024K", "128K"]);
+    let client_1 = |s: &mut Settings| {
+        s.profile = Profile::Pts11;
+        s.class = Class::Client;
+    };
+    assert_eq!(sizes(client_1), ["1024K"]);
+    let test_1 = test(client_1);
+    let findings = test_1.study(&record(&test_1.settings, conducted(&test_1, |_| 100.0)));
+    assert!(findings.caveats.iter().any(|c| c.id == "ar-segments"));
+    assert_eq!(findings.form_pages.len(), 5);
+    let tkperf = |s: &mut Settings| s.profile = Profile::Tkperf;
+    assert_eq!(sizes(tkperf), ["1024K", "64K", "8K", "4K", "0.5K"]);
+}
+
+#[test]
+fn tkperf_purges_without_preconditioning_and_says_so() {
+    let test = test(|s| s.profile = Profile::Tkperf);
+    let entries = conducted(&test, |_| 100.0);
+    assert!(steps(&entries).iter().all(|s| s.place.phase.starts_with("rounds-")));
+    assert_eq!(entries.iter().filter(|e| matches!(e, Entry::Purged(_))).count(), 5);
+    let findings = test.study(&record(&test.settings, entries));
+    let caveat = findings.caveats.iter().find(|c| c.id == "no-wipc").unwrap();
+    assert_eq!(caveat.kind, CaveatKind::Deviation);
+}
+
+#[test]
+fn an_amendment_is_for_the_last_loop_or_for_the_one_that_it_names() {
+    let caps = |amendments: &[Amendment]| -> Vec<u32> {
+        let settings = Settings::new("throughput", 7);
+        let test = Throughput::new(&settings, GEOMETRY, amendments).unwrap();
+        test.loops.iter().map(|l| l.mixed_loop.rounds_max).collect()
+    };
+    let named = |phase: &str, rounds| Amendment::RoundsMaxOf { phase: phase.to_owned(), rounds };
+    assert_eq!(caps(&[Amendment::RoundsMax(40)]), [25, 40]);
+    assert_eq!(caps(&[named("rounds-1024K", 6)]), [6, 25]);
+    assert_eq!(caps(&[named("rounds-1024K", 6), Amendment::RoundsMax(9)]), [6, 9]);
+}
+
+#[test]
+fn endings_of_other_tests_are_refused_with_the_reason() {
+    for method in ["btw", "time:6h", "bytes:8TB", "fills:4"] {
+        let mut settings = Settings::new("throughput", 7);
+        settings.steady_state = method.parse().unwrap();
+        let why = Throughput::new(&settings, GEOMETRY, &[]).unwrap_err().0;
+        assert!(why.contains("WSAT") && why.contains("rounds or post-25"), "{why}");
+    }
+}
+
+#[test]
+fn an_empty_record_is_studied_without_invention() {
+    let test = test(|_| ());
+    let mut empty = record(&test.settings, Vec::new());
+    empty.entries.clear();
+    let findings = test.study(&empty);
+    assert!(findings.ending.starts_with("The run is not finished"));
+    let text = serde_json::to_string(&findings.summary).unwrap();
+    assert!(text.contains("missing") && !text.contains("\"value\":0.0"));
+}

@@ -1,0 +1,449 @@
+//! The standard synthetic workloads of PTS 2.0.x (SNIA tutorial, "Six Standard
+//! Synthetic Workloads"), by role, by name or in the notation, and the JESD219
+//! composite among them.
+
+use super::method::Method;
+use crate::{Parameter, Unsuitable};
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::settings::Geometry;
+use steadfast_domain::stimulus::{Cursor, Order, Zone};
+use steadfast_domain::{Bytes, Caveat, CaveatKind, Demand, IoStream, Op, Settings};
+
+/// The six workloads by role (SNIA tutorial): metadata and journals, write
+/// intensive, read intensive, OLTP database, video on demand, composite.
+const ROLES: [(&str, &str); 5] = [
+    ("metadata", "SEQ 0.5K RW50"),
+    ("write-intensive", "RND 4K W"),
+    ("read-intensive", "RND 4K R"),
+    ("oltp", "RND 8K RW65"),
+    ("video", "SEQ 128K RW90"),
+];
+
+/// What the composite is called; JESD219 too.
+const COMPOSITE: &str = "composite";
+
+/// Transfer sizes of the composite and the percent of the I/Os that have them
+/// (JESD219 as in fio's `jesd219.fio` and the tutorial). Percent of the count of
+/// I/Os, not of bytes; the mean is 7.635 KiB.
+const COMPOSITE_SIZES: [(Bytes, u32); 12] = [
+    (Bytes(512), 4),
+    (Bytes::kib(1), 1),
+    (Bytes(1536), 1),
+    (Bytes::kib(2), 1),
+    (Bytes(2560), 1),
+    (Bytes::kib(3), 1),
+    (Bytes(3584), 1),
+    (Bytes::kib(4), 67),
+    (Bytes::kib(8), 10),
+    (Bytes::kib(16), 7),
+    (Bytes::kib(32), 3),
+    (Bytes::kib(64), 3),
+];
+
+/// LBA zones of the composite: half of the I/Os in the first 5 %, 30 % of them
+/// in the next 15 %, the rest in the remaining 80 % (JESD219 as in fio's
+/// `zoned:50/5:30/15:20/80`; the tutorial's "remaining 20 %" is a slip).
+const COMPOSITE_ZONES: [Zone; 3] = [
+    Zone { weight: 50, from_ppm: 0, to_ppm: 50_000 },
+    Zone { weight: 30, from_ppm: 50_000, to_ppm: 200_000 },
+    Zone { weight: 20, from_ppm: 200_000, to_ppm: 1_000_000 },
+];
+
+/// Demand of sequential workloads (SNIA tutorial, "Test Settings").
+pub const SEQUENTIAL_DEMAND: Demand = Demand::new(1, 32);
+
+/// The parameter `mix` of the composite, where all writes are the default.
+pub const MIX_WRITES: Parameter = Parameter { default: "0/100", ..MIX_JESD219 };
+
+/// The parameter `mix` of the composite, where JESD219's own is the default.
+pub const MIX_JESD219: Parameter = Parameter {
+    name: "mix",
+    default: "40/60",
+    quick: None,
+    meaning: "percent read / percent written of the composite workload; other workloads carry \
+              their mix in their name (RND 8K RW65)",
+    source: "JESD219 has 40/60; public implementations saturate with 0/100",
+    unverified: false,
+};
+
+/// The parameter `alignment` of the composite.
+pub const ALIGNMENT: Parameter = Parameter {
+    name: "alignment",
+    default: "4096",
+    quick: None,
+    meaning: "bytes of which every offset of the composite workload is a multiple: 4096 or 512",
+    source: "fio's jesd219.fio (blockalign=4k)",
+    unverified: false,
+};
+
+/// The parameter `cursor` of mixed sequential workloads.
+pub const CURSOR: Parameter = Parameter {
+    name: "cursor",
+    default: "shared",
+    quick: None,
+    meaning: "shared: reads and writes of a mixed sequential workload go on from one position; \
+              own: from one each",
+    source: "our choice; the tutorial names the mix only",
+    unverified: false,
+};
+
+/// A workload: one access pattern, or the composite.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Workload {
+    form: Form,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Form {
+    Pattern(AccessPattern),
+    Composite { read_percent: u8, alignment: Bytes, sector: Bytes },
+}
+
+impl Workload {
+    /// One access pattern.
+    pub const fn of(pattern: AccessPattern) -> Self {
+        Workload { form: Form::Pattern(pattern) }
+    }
+
+    /// The workload that the settings name. `own` is the procedure's parameter
+    /// `workload`; without it, the composite.
+    pub fn chosen(
+        own: Option<&Parameter>,
+        mix: &Parameter,
+        settings: &Settings,
+        geometry: Geometry,
+    ) -> Result<Self, Unsuitable> {
+        let name = own.map_or(COMPOSITE, |parameter| parameter.value(settings));
+        if name.eq_ignore_ascii_case(COMPOSITE) || name.eq_ignore_ascii_case("jesd219") {
+            return Workload::composite(mix, settings, geometry);
+        }
+        for foreign in [mix, &ALIGNMENT] {
+            if settings.parameters.contains_key(foreign.name) {
+                return Err(Unsuitable(format!(
+                    "parameter {} belongs to the composite workload; write the mix of '{name}' \
+                     into its name, like \"RND 8K RW65\"",
+                    foreign.name
+                )));
+            }
+        }
+        let text = ROLES
+            .iter()
+            .find(|(role, _)| name.eq_ignore_ascii_case(role))
+            .map_or(name, |(_, notation)| notation);
+        let pattern: AccessPattern = text.parse().map_err(|_| unknown(name))?;
+        let pattern = with_cursor(pattern, settings)?;
+        let sector = u64::from(geometry.logical_sector);
+        if !pattern.size.0.is_multiple_of(sector) {
+            return Err(Unsuitable(format!(
+                "workload {pattern} cannot be applied: the logical sector has {sector} bytes"
+            )));
+        }
+        Ok(Workload::of(pattern))
+    }
+
+    fn composite(
+        mix: &Parameter,
+        settings: &Settings,
+        geometry: Geometry,
+    ) -> Result<Self, Unsuitable> {
+        let sector = Bytes(u64::from(geometry.logical_sector));
+        let alignment = ALIGNMENT.parse(settings, |text| {
+            text.parse::<Bytes>().ok().filter(|a| [512, 4096].contains(&a.0))
+        })?;
+        let read_percent = mix.parse(settings, read_percent)?;
+        // A sector can be larger than the alignment that was asked for.
+        let alignment = alignment.max(sector);
+        Ok(Workload { form: Form::Composite { read_percent, alignment, sector } })
+    }
+
+    /// The same sizes and zones, all writes: what preconditions it and runs
+    /// between its rounds.
+    pub fn all_writes(&self) -> Self {
+        let form = match self.form {
+            Form::Pattern(AccessPattern { order: Order::Random, size, .. }) => {
+                Form::Pattern(AccessPattern::random(size, 0))
+            }
+            Form::Pattern(AccessPattern { size, .. }) => {
+                Form::Pattern(AccessPattern::sequential(size, 0))
+            }
+            Form::Composite { alignment, sector, .. } => {
+                Form::Composite { read_percent: 0, alignment, sector }
+            }
+        };
+        Workload { form }
+    }
+
+    /// The demand that the tutorial recommends for it.
+    pub fn recommended_demand(&self, method: &Method) -> Demand {
+        match self.form {
+            Form::Pattern(AccessPattern { order: Order::Sequential(_), .. }) => SEQUENTIAL_DEMAND,
+            _ => method.random_demand,
+        }
+    }
+
+    /// Percent of its I/Os that read.
+    pub fn read_percent(&self) -> u8 {
+        match self.form {
+            Form::Pattern(pattern) => pattern.read_percent,
+            Form::Composite { read_percent, .. } => read_percent,
+        }
+    }
+
+    /// Its I/O streams, weighted by the count of I/Os.
+    pub fn streams(&self) -> Vec<IoStream> {
+        match self.form {
+            Form::Pattern(pattern) => pattern.streams(),
+            Form::Composite { read_percent, alignment, sector } => {
+                composite_streams(read_percent, alignment, sector)
+            }
+        }
+    }
+
+    /// Its LBA zones; empty where it has none.
+    pub fn zones(&self) -> Vec<Zone> {
+        match self.form {
+            Form::Pattern(_) => Vec::new(),
+            Form::Composite { .. } => COMPOSITE_ZONES.to_vec(),
+        }
+    }
+
+    /// Transfer sizes that the device's sectors cannot hold.
+    pub fn left_out(&self) -> Vec<Bytes> {
+        let Form::Composite { sector, .. } = self.form else { return Vec::new() };
+        COMPOSITE_SIZES.iter().map(|(size, _)| *size).filter(|s| !fits(*s, sector)).collect()
+    }
+
+    /// Whether it is the composite.
+    pub fn is_composite(&self) -> bool {
+        matches!(self.form, Form::Composite { .. })
+    }
+
+    /// The bytes that must be moved for `written` bytes to be written: exact for
+    /// pure writes, expected for a mix. `None` where it writes nothing.
+    pub fn bytes_for_written(&self, written: Bytes) -> Option<Bytes> {
+        let share = |wanted: &dyn Fn(&IoStream) -> bool| -> u128 {
+            let streams = self.streams();
+            let wanted = streams.iter().filter(|s| wanted(s));
+            wanted.map(|s| u128::from(s.weight) * u128::from(s.size.0)).sum()
+        };
+        let all = share(&|_| true);
+        let writes = share(&|s| s.op == Op::Write);
+        let bytes = (u128::from(written.0) * all).checked_div(writes)?;
+        // Whole sectors of any size.
+        u64::try_from(bytes).ok().map(|bytes| Bytes(bytes.div_ceil(4096) * 4096))
+    }
+
+    /// What a reader must know of it: choices that the standard leaves open.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        let unverified =
+            |id: &str, text: String| vec![Caveat::new(CaveatKind::Unverified, id, text, "")];
+        match self.form {
+            Form::Composite { read_percent, alignment, .. } => unverified(
+                "composite-rules",
+                format!(
+                    "Composite workload: R/W {read_percent}/{}, offsets on multiples of {} bytes \
+                     for every transfer size, shares by count of I/Os, LBA zones 50/5, 30/15, \
+                     20/80; which mix and alignment the PTS wants could not be checked.",
+                    100 - read_percent,
+                    alignment.0
+                ),
+            ),
+            Form::Pattern(AccessPattern {
+                order: Order::Sequential(cursor), read_percent, ..
+            }) if (1..100).contains(&read_percent) => {
+                let how = match cursor {
+                    Cursor::Shared => "one position that they share",
+                    Cursor::Own => "one position each",
+                };
+                unverified(
+                    "cursor",
+                    format!(
+                        "Reads and writes of this sequential mix go on from {how}; the standard's \
+                         rule could not be checked."
+                    ),
+                )
+            }
+            Form::Pattern(_) => Vec::new(),
+        }
+    }
+}
+
+impl std::fmt::Display for Workload {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.form {
+            Form::Pattern(pattern) => pattern.fmt(f),
+            Form::Composite { read_percent: 0, .. } => f.write_str("composite W"),
+            Form::Composite { read_percent: 100, .. } => f.write_str("composite R"),
+            Form::Composite { read_percent, .. } => write!(f, "composite RW{read_percent}"),
+        }
+    }
+}
+
+/// Whether transfers of this size consist of whole sectors.
+fn fits(size: Bytes, sector: Bytes) -> bool {
+    size.0.is_multiple_of(sector.0)
+}
+
+fn composite_streams(read_percent: u8, alignment: Bytes, sector: Bytes) -> Vec<IoStream> {
+    let reads = u32::from(read_percent);
+    [(Op::Read, reads), (Op::Write, 100 - reads)]
+        .into_iter()
+        .filter(|(_, share)| *share > 0)
+        .flat_map(|(op, share)| {
+            COMPOSITE_SIZES.iter().filter(move |(size, _)| fits(*size, sector)).map(
+                move |(size, percent)| {
+                    let stream = IoStream::new(op, Order::Random, *size).weighing(percent * share);
+                    IoStream { alignment: Some(alignment), ..stream }
+                },
+            )
+        })
+        .collect()
+}
+
+fn with_cursor(pattern: AccessPattern, settings: &Settings) -> Result<AccessPattern, Unsuitable> {
+    let is_mixed_sequence =
+        matches!(pattern.order, Order::Sequential(_)) && (1..100).contains(&pattern.read_percent);
+    if !is_mixed_sequence {
+        if settings.parameters.contains_key(CURSOR.name) {
+            return Err(Unsuitable(format!(
+                "parameter cursor belongs to mixed sequential workloads; '{pattern}' is none"
+            )));
+        }
+        return Ok(pattern);
+    }
+    let cursor = CURSOR.parse(settings, |text| match text {
+        "shared" => Some(Cursor::Shared),
+        "own" => Some(Cursor::Own),
+        _ => None,
+    })?;
+    Ok(AccessPattern { order: Order::Sequential(cursor), ..pattern })
+}
+
+/// `40/60`: percent read, percent written.
+fn read_percent(text: &str) -> Option<u8> {
+    let (read, written) = text.split_once('/')?;
+    let (read, written): (u8, u8) = (read.trim().parse().ok()?, written.trim().parse().ok()?);
+    (u16::from(read) + u16::from(written) == 100).then_some(read)
+}
+
+fn unknown(name: &str) -> Unsuitable {
+    let roles: Vec<String> =
+        ROLES.iter().map(|(role, notation)| format!("{role} ({notation})")).collect();
+    Unsuitable(format!(
+        "'{name}' is no workload; write it like \"RND 4K W\" or choose one of: {}, composite",
+        roles.join(", ")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pts::scripted::GEOMETRY;
+
+    const OWN: Parameter = Parameter { name: "workload", default: "RND 4K W", ..MIX_WRITES };
+
+    fn chosen(pairs: &[(&str, &str)]) -> Result<Workload, Unsuitable> {
+        let mut settings = Settings::new("wsat", 1);
+        settings
+            .parameters
+            .extend(pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        Workload::chosen(Some(&OWN), &MIX_JESD219, &settings, GEOMETRY)
+    }
+
+    #[test]
+    fn the_six_are_found_by_role_and_by_notation() {
+        for (role, shown) in ROLES {
+            assert_eq!(chosen(&[("workload", role)]).unwrap().to_string(), shown);
+            assert_eq!(chosen(&[("workload", shown)]).unwrap().to_string(), shown);
+        }
+        assert_eq!(chosen(&[]).unwrap().to_string(), "RND 4K W");
+        assert_eq!(chosen(&[("workload", "JESD219")]).unwrap().to_string(), "composite RW40");
+        let unknown = chosen(&[("workload", "webserver")]).unwrap_err().0;
+        assert!(unknown.contains("oltp (RND 8K RW65)"), "{unknown}");
+    }
+
+    #[test]
+    fn the_composite_adds_up_to_100_percent_and_a_mean_of_7_635_kib() {
+        let workload = chosen(&[("workload", "composite")]).unwrap();
+        let streams = workload.streams();
+        assert_eq!(streams.len(), 24);
+        assert_eq!(streams.iter().map(|s| s.weight).sum::<u32>(), 10_000);
+        let reads: u32 = streams.iter().filter(|s| s.op == Op::Read).map(|s| s.weight).sum();
+        assert_eq!(reads, 4_000);
+        let kib: f64 = streams.iter().map(|s| f64::from(s.weight) * s.size.as_kib()).sum();
+        assert!((kib / 10_000.0 - 7.635).abs() < 1e-9, "{kib}");
+        assert!(streams.iter().all(|s| s.alignment() == Bytes(4096)));
+        let zones = workload.zones();
+        assert_eq!(zones.iter().map(|z| z.weight).sum::<u32>(), 100);
+        assert!(zones.windows(2).all(|pair| pair[0].to_ppm == pair[1].from_ppm));
+        assert_eq!(
+            (zones[0].to_ppm, zones[1].to_ppm, zones[2].to_ppm),
+            (50_000, 200_000, 1_000_000)
+        );
+    }
+
+    #[test]
+    fn all_writes_keep_sizes_zones_and_alignment() {
+        let workload = chosen(&[("workload", "composite"), ("alignment", "512")]).unwrap();
+        let writes = workload.all_writes();
+        assert_eq!(writes.to_string(), "composite W");
+        assert_eq!(writes.streams().len(), 12);
+        assert!(writes.streams().iter().all(|s| s.alignment() == Bytes(512)));
+        assert_eq!(writes.zones(), workload.zones());
+        let sequential = chosen(&[("workload", "video")]).unwrap();
+        assert_eq!(sequential.all_writes().to_string(), "SEQ 128K W");
+    }
+
+    #[test]
+    fn a_mixed_sequence_shares_one_cursor_unless_told_otherwise() {
+        let cursor = |pairs: &[(&str, &str)]| match chosen(pairs).unwrap().streams()[0].order {
+            Order::Sequential(cursor) => cursor,
+            Order::Random => panic!("random"),
+        };
+        assert_eq!(cursor(&[("workload", "metadata")]), Cursor::Shared);
+        assert_eq!(cursor(&[("workload", "metadata"), ("cursor", "own")]), Cursor::Own);
+        assert!(chosen(&[("cursor", "own")]).is_err(), "RND 4K W has no cursor");
+        assert!(chosen(&[("workload", "video"), ("cursor", "both")]).is_err());
+    }
+
+    #[test]
+    fn recommended_demand_follows_order_and_class() {
+        let enterprise =
+            Method::of(steadfast_domain::Profile::Pts20, steadfast_domain::Class::Enterprise)
+                .unwrap();
+        let demand = |name: &str| {
+            chosen(&[("workload", name)]).unwrap().recommended_demand(&enterprise).to_string()
+        };
+        assert_eq!((demand("oltp"), demand("video")), ("T4Q32".into(), "T1Q32".into()));
+        assert_eq!(demand("composite"), "T4Q32");
+    }
+
+    #[test]
+    fn a_share_of_writes_needs_more_bytes() {
+        let bytes = |name: &str| {
+            chosen(&[("workload", name)]).unwrap().bytes_for_written(Bytes::gib(1)).map(|b| b.0)
+        };
+        assert_eq!(bytes("RND 4K W"), Some(1 << 30));
+        assert_eq!(bytes("RND 4K R"), None);
+        assert_eq!(bytes("RND 8K RW50"), Some(2 << 30));
+    }
+
+    #[test]
+    fn a_4kn_sector_leaves_small_sizes_out() {
+        let geometry = Geometry { capacity: Bytes::gib(1), logical_sector: 4096 };
+        let settings = Settings::new("composite", 1);
+        let workload = Workload::chosen(None, &MIX_WRITES, &settings, geometry).unwrap();
+        assert_eq!((workload.streams().len(), workload.left_out().len()), (5, 7));
+        let mut settings = Settings::new("wsat", 1);
+        settings.parameters.insert("workload".into(), "metadata".into());
+        let small = Workload::chosen(Some(&OWN), &MIX_WRITES, &settings, geometry);
+        assert!(small.unwrap_err().0.contains("4096 bytes"));
+    }
+
+    #[test]
+    fn a_mix_that_does_not_belong_is_refused() {
+        assert!(chosen(&[("workload", "oltp"), ("mix", "40/60")]).is_err());
+        assert!(chosen(&[("workload", "composite"), ("mix", "40/70")]).is_err());
+        assert!(chosen(&[("workload", "composite"), ("alignment", "1000")]).is_err());
+    }
+}

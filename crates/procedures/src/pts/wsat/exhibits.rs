@@ -1,0 +1,520 @@
+//! The exhibits of WSAT: the pages of the PTS 2.0 form (IOPS against time,
+//! bytes and fills, response times, confidence levels), those of 1.1 (linear and
+//! logarithmic), and TKperf's two.
+
+use super::results::{End, Minute, Results};
+use super::{HISTOGRAM_TIME, Wsat};
+use crate::pts::between::{self, check_page, evidence};
+use crate::pts::disclosure::{self, Form, form_demand, row, row_maybe};
+use crate::pts::exhibits::{
+    axis, common_chapters, every_step, frame, general_chapter, number, page, plain_table, thinned,
+    unfinished,
+};
+use crate::pts::response::{Rates, confidence_plot, percentile_table, rated_title};
+use crate::pts::secondary;
+use steadfast_domain::findings::{
+    Cell as TableCell, Exhibit, Facts, FormHeader, Page, Plot, PlotKind, Row, Scale, Series,
+    Stroke, Table,
+};
+use steadfast_domain::{Caveat, CaveatKind, Findings, Profile, Record, Verdict};
+
+/// Minutes over which the end of a saturation is averaged for the summary: our
+/// choice.
+const LAST_MINUTES: usize = 5;
+
+/// Everything that is reported of a run.
+pub fn findings(wsat: &Wsat, record: &Record, results: &Results<'_>) -> Findings {
+    let choices = wsat.choices(record);
+    Findings {
+        ending: ending(wsat, results),
+        verdict: verdict(wsat, results).cloned(),
+        caveats: caveats(wsat, record, results),
+        summary: vec![Exhibit::Table(summary_table(results))],
+        form_pages: form_pages(wsat, results),
+        chapters: chapters(wsat, record, results),
+        long_tables: vec![minutes_table(results), every_step(&choices, record)],
+        ..frame(&title(wsat), &choices, record, header(wsat, record, results))
+    }
+}
+
+fn title(wsat: &Wsat) -> String {
+    format!("WSAT {}", wsat.workload)
+}
+
+/// The verdict that decides about the run: a saturation that bytes or time
+/// ended has none, unless it is steady.
+fn verdict<'a>(wsat: &Wsat, results: &'a Results<'_>) -> Option<&'a Verdict> {
+    results.verdict.as_ref().filter(|verdict| verdict.steady || wsat.only_steady())
+}
+
+fn ending(wsat: &Wsat, results: &Results<'_>) -> String {
+    let Some(last) = results.minutes.last() else {
+        return "The run is not finished: nothing was written yet.".into();
+    };
+    let so_far = format!(
+        "{} minutes, {} GB written, {} drive fills",
+        number(last.time, 1),
+        number(last.written_gb, 1),
+        number(last.fills, 2)
+    );
+    match results.end {
+        End::NotYet => format!("The run is not finished: {so_far}."),
+        End::Written => format!("Ended after {}: {so_far}.", wsat.fills_text()),
+        End::Time => format!("Ended by its time limit: {so_far}."),
+        End::Count => match results.verdict.as_ref().filter(|verdict| !verdict.steady) {
+            Some(_) => format!("Steady state NOT achieved in the most rounds: {so_far}."),
+            None => format!("Ended after the most steps: {so_far}."),
+        },
+        End::Steady => {
+            let (first, last) = results.verdict.as_ref().and_then(|v| v.window).unwrap_or_default();
+            format!("Steady state in measured minutes {first} to {last}: {so_far}.")
+        }
+    }
+}
+
+fn header(wsat: &Wsat, record: &Record, results: &Results<'_>) -> FormHeader {
+    let choices = wsat.choices(record);
+    let demand = form_demand(wsat.demand);
+    let rounds = match &results.verdict {
+        Some(verdict) => disclosure::window_text(verdict),
+        None => "not judged (pseudo steady state)".into(),
+    };
+    let mut set_up = disclosure::common_set_up_rows(&choices);
+    set_up.extend(disclosure::preconditioning_rows(&choices));
+    set_up.extend([
+        row("Pre Condition 2", format!("{} (WDPC)", wsat.workload)),
+        row("TOIO - TC/QD", demand.clone()),
+        row("SS Rounds", rounds.clone()),
+        disclosure::note_row(&choices),
+    ]);
+    let mut test_parameters = disclosure::common_test_rows(&choices);
+    let read = wsat.workload.read_percent();
+    test_parameters.extend([
+        row("Test Stimulus 1", wsat.workload.to_string()),
+        row("RW Mix", format!("{read}/{}", 100 - read)),
+        row("TOIO - TC/QD", demand.clone()),
+        row("Step", wsat.ground.minute.to_string()),
+        row("Steady State", rounds),
+        row_maybe("Test Stimulus 2", wsat.histogram_time.map(|_| wsat.workload.to_string())),
+        row_maybe("TOIO - TC/QD", wsat.histogram_time.map(|_| demand)),
+        row_maybe("Duration", wsat.histogram_time.map(|time| time.to_string())),
+    ]);
+    let form = Form {
+        test: "WSAT Test (REQUIRED)",
+        subtitle: &format!("WSAT - Write Saturation, {}", wsat.workload),
+        set_up,
+        test_parameters,
+    };
+    disclosure::form_header(form, &choices, record)
+}
+
+fn caveats(wsat: &Wsat, record: &Record, results: &Results<'_>) -> Vec<Caveat> {
+    let mut caveats: Vec<Caveat> = unfinished(record).into_iter().collect();
+    let not_steady = results.verdict.as_ref().is_some_and(|verdict| !verdict.steady);
+    if record.has_ended() && not_steady {
+        caveats.push(not_steady_caveat(wsat));
+    }
+    if record.has_ended() && results.verdict.is_none() {
+        caveats.push(Caveat::new(
+            CaveatKind::Remark,
+            "pseudo-steady-state",
+            format!("Steady state was not judged: the run ended {}.", wsat.ending_rule()),
+            "",
+        ));
+    }
+    caveats.extend(fresh_caveat(record, results));
+    let document = &wsat.ground.method.document;
+    let is_own = wsat.workload.to_string() == "RND 4K W";
+    if !is_own && matches!(wsat.ground.settings.profile, Profile::Pts11 | Profile::Tkperf) {
+        caveats.push(Caveat::new(
+            CaveatKind::Deviation,
+            "workload",
+            format!("WSAT of {document} writes RND 4K W; here it is {}.", wsat.workload),
+            "Leave --workload out, or choose --profile pts-2.0.",
+        ));
+    }
+    caveats.extend(disclosure::caveats(&wsat.choices(record), record));
+    caveats.extend(wsat.workload.caveats());
+    caveats.extend(secondary::caveats(record, &|_| true));
+    caveats
+}
+
+/// A drive that was not written once over can be steady in the state in which it
+/// left the factory.
+fn fresh_caveat(record: &Record, results: &Results<'_>) -> Option<Caveat> {
+    let fills = results.minutes.last()?.fills;
+    (record.has_ended() && results.end == End::Steady && fills < 1.0).then(|| {
+        Caveat::new(
+            CaveatKind::Remark,
+            "steady-within-first-fill",
+            format!(
+                "Steady state was found after {} drive fills: a drive that was not written once \
+                 over may be steady while still fresh out of the box.",
+                number(fills, 2)
+            ),
+            "Choose --steady-state fills:4 to write on.",
+        )
+    })
+}
+
+fn not_steady_caveat(wsat: &Wsat) -> Caveat {
+    match wsat.only_steady() {
+        true => Caveat::new(
+            CaveatKind::Invalidates,
+            "steady-state-not-achieved",
+            "STEADY STATE NOT ACHIEVED: the values are those of the minutes that were run.",
+            "Run it again with more rounds (--max-rounds).",
+        ),
+        false => Caveat::new(
+            CaveatKind::Remark,
+            "ended-before-steady-state",
+            "Its limit in time or bytes ended the saturation before five measured minutes met \
+             20/10; the method allows that end.",
+            "Choose --steady-state btw to run until they do.",
+        ),
+    }
+}
+
+/// The numbers that a terminal shows.
+fn summary_table(results: &Results<'_>) -> Table {
+    let line = |head: &str, minute: Option<&Minute>| Row {
+        head: head.to_owned(),
+        cells: match minute {
+            None => vec![TableCell::Missing; 8],
+            Some(m) => vec![
+                TableCell::number(m.iops, 1),
+                TableCell::number(m.mb_per_second, 1),
+                TableCell::number(m.art, 3),
+                TableCell::number(m.five_nines, 3),
+                TableCell::number(m.mrt, 3),
+                TableCell::number(Some(m.time), 1),
+                TableCell::number(Some(m.written_gb), 2),
+                TableCell::number(Some(m.fills), 3),
+            ],
+        },
+        strong: false,
+    };
+    let mut rows = vec![
+        line("First minute", results.minutes.first()),
+        line("Last minute", results.minutes.last()),
+    ];
+    let mean = |head: &str, iops: Option<f64>| {
+        let mut cells = vec![TableCell::number(iops, 1)];
+        cells.extend(vec![TableCell::text(""); 7]);
+        Row { head: head.to_owned(), cells, strong: true }
+    };
+    let track = results.verdict.as_ref().and_then(|v| v.tracks.first().map(|t| (v, t)));
+    if let Some((verdict, track)) = track {
+        let name = match verdict.steady {
+            true => "Measurement window (steady)",
+            false => "Last five measured minutes (NOT steady)",
+        };
+        rows.push(mean(name, Some(track.average)));
+    }
+    let last = format!("Mean of the last {LAST_MINUTES} steps");
+    rows.push(mean(&last, results.last_minutes(LAST_MINUTES)));
+    let columns =
+        ["IOPS", "MB/s", "ART ms", "99.999 % ms", "MRT ms", "At min", "Written GB", "Drive fills"];
+    plain_table("wsat-summary", "Write saturation", "", columns.map(str::to_owned).to_vec(), rows)
+}
+
+/// What a plot is drawn against.
+#[derive(Clone, Copy)]
+enum Against {
+    Time,
+    Written,
+    Fills,
+}
+
+impl Against {
+    fn axis(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Against::Time => ("time", "Time", "Time (min)"),
+            Against::Written => ("tgbw", "TGBW", "Total written (GB)"),
+            Against::Fills => ("fills", "Drive Fills", "Drive fills (written / user capacity)"),
+        }
+    }
+    fn of(self, minute: &Minute) -> f64 {
+        match self {
+            Against::Time => minute.time,
+            Against::Written => minute.written_gb,
+            Against::Fills => minute.fills,
+        }
+    }
+}
+
+/// Something of a minute.
+type Value = fn(&Minute) -> Option<f64>;
+
+fn curve(results: &Results<'_>, against: Against, value: Value) -> Vec<(f64, Option<f64>)> {
+    let mut points = Vec::new();
+    for minute in &results.minutes {
+        let x = against.of(minute);
+        if minute.gap && !points.is_empty() {
+            // A line that is drawn across a gap would tell of what was not seen.
+            points.push((x, None));
+        }
+        points.push((x, value(minute)));
+    }
+    thinned(points)
+}
+
+fn iops_plot(wsat: &Wsat, results: &Results<'_>, against: Against, scale: Scale) -> Plot {
+    let (id, name, label) = against.axis();
+    let (suffix, of_scale) = match scale {
+        Scale::Log10 => ("-log", " (Log)"),
+        _ => ("", " (Linear)"),
+    };
+    Plot::new(
+        PlotKind::Lines,
+        &format!("iops-{id}{suffix}"),
+        &format!("WSAT IOPS{of_scale} v {name} - {}", wsat.workload),
+        axis(label, Scale::Linear),
+        axis("IOPS", scale),
+    )
+    .caption(format!(
+        "IOPS of every step of {}, reads and writes added, since the purge. A gap breaks the line.",
+        wsat.ground.minute
+    ))
+    .with(Series::new(
+        wsat.workload.to_string(),
+        Stroke::Average,
+        curve(results, against, |m| m.iops),
+    ))
+}
+
+fn response_plot(wsat: &Wsat, results: &Results<'_>, against: Against) -> Plot {
+    let (id, name, label) = against.axis();
+    Plot::new(
+        PlotKind::Lines,
+        &format!("response-{id}"),
+        &format!("WSAT Response Times v {name} - {}", wsat.workload),
+        axis(label, Scale::Linear),
+        axis("Response time (ms)", Scale::Log10),
+    )
+    .caption(
+        "Average, 99.999 % and maximum response time of every step; 99.999 % only where ten or \
+         more I/Os lie beyond it.",
+    )
+    .with(Series::new("MRT", Stroke::Context, curve(results, against, |m| m.mrt)))
+    .with(Series::new("99.999 %", Stroke::Fit, curve(results, against, |m| m.five_nines)))
+    .with(Series::new("ART", Stroke::Average, curve(results, against, |m| m.art)))
+}
+
+fn average_latency_plot(wsat: &Wsat, results: &Results<'_>) -> Plot {
+    Plot::new(
+        PlotKind::Lines,
+        "art-time",
+        &format!("WSAT Average Latency v Time - {}", wsat.workload),
+        axis("Time (min)", Scale::Linear),
+        axis("ART (ms)", Scale::Linear),
+    )
+    .caption("Average response time of every step.")
+    .with(Series::new("ART", Stroke::Average, curve(results, Against::Time, |m| m.art)))
+}
+
+/// The pages of the form: each profile has its own.
+fn form_pages(wsat: &Wsat, results: &Results<'_>) -> Vec<Page> {
+    let iops = |against: Against, scale: Scale| {
+        let plot = iops_plot(wsat, results, against, scale);
+        page(&plot.title.clone(), vec![Exhibit::Plot(plot)])
+    };
+    match wsat.ground.settings.profile {
+        Profile::Pts11 => vec![
+            iops(Against::Time, Scale::Linear),
+            iops(Against::Time, Scale::Log10),
+            iops(Against::Written, Scale::Linear),
+            iops(Against::Written, Scale::Log10),
+        ],
+        Profile::Tkperf => {
+            let plot = average_latency_plot(wsat, results);
+            vec![
+                iops(Against::Time, Scale::Linear),
+                page(&plot.title.clone(), vec![Exhibit::Plot(plot)]),
+            ]
+        }
+        Profile::Pts20 | Profile::Quick => {
+            let response = response_plot(wsat, results, Against::Fills);
+            vec![
+                iops(Against::Time, Scale::Linear),
+                iops(Against::Written, Scale::Linear),
+                iops(Against::Fills, Scale::Linear),
+                page(&response.title.clone(), vec![Exhibit::Plot(response)]),
+                histogram_page(wsat, results),
+            ]
+        }
+    }
+}
+
+fn histogram_page(wsat: &Wsat, results: &Results<'_>) -> Page {
+    const TITLE: &str = "WSAT Response Time Histogram - Confidence Level Plot";
+    let Some(measurement) = results.histogram else {
+        let text = "The histogram run has not been made yet, or a gap voided it.";
+        return page(TITLE, vec![Exhibit::Text(text.into())]);
+    };
+    let tally = measurement.total();
+    let rates = Rates {
+        iops: measurement.iops(),
+        mb_per_second: measurement.bytes_per_second().map(|rate| rate / 1e6),
+    };
+    let name = format!("{} {}", wsat.workload, wsat.demand);
+    let title = rated_title(&name, rates, &tally);
+    page(TITLE, vec![Exhibit::Plot(confidence_plot("clp", &title, &tally))])
+}
+
+fn chapters(wsat: &Wsat, record: &Record, results: &Results<'_>) -> Vec<Page> {
+    let choices = wsat.choices(record);
+    let mut chapters = common_chapters(&choices, record);
+    chapters.push(general_chapter(&choices));
+    chapters.push(saturation_chapter(wsat, results));
+    if let (Some(between), Some(verdict)) = (wsat.between(), &results.verdict) {
+        chapters.push(check_page("WSAT SS Check", verdict, "wsat-window"));
+        let mut exhibits = evidence(between, &results.steps, "wsat");
+        exhibits.push(Exhibit::Plot(between::convergence_plot(
+            between,
+            &results.steps,
+            ("measured-minutes", "Measured minutes"),
+        )));
+        chapters.push(page("Steady State of the Measured Minutes", exhibits));
+    }
+    chapters.push(response_chapter(wsat, results));
+    let rows = secondary::rows(&results.secondary(), mean_iops(results));
+    let facts = Facts { title: "Over the whole saturation".into(), rows };
+    chapters.push(secondary::chapter(vec![Exhibit::Facts(facts)], record));
+    chapters
+}
+
+fn mean_iops(results: &Results<'_>) -> Option<f64> {
+    results.last_minutes(results.minutes.len())
+}
+
+fn saturation_chapter(wsat: &Wsat, results: &Results<'_>) -> Page {
+    let mut exhibits = vec![
+        Exhibit::Listing(listing(wsat)),
+        Exhibit::Table(summary_table(results)),
+        Exhibit::Plot(iops_plot_named(wsat, results)),
+        Exhibit::Plot(throughput_plot(wsat, results)),
+    ];
+    if results.minutes.iter().any(|minute| minute.amplification.is_some()) {
+        exhibits.push(Exhibit::Plot(amplification_plot(results)));
+    }
+    page("Write Saturation", exhibits)
+}
+
+/// The scale that the form's first page does not have.
+fn iops_plot_named(wsat: &Wsat, results: &Results<'_>) -> Plot {
+    let mut plot = iops_plot(wsat, results, Against::Time, Scale::Log10);
+    plot.id = "iops-time-log-chapter".into();
+    plot
+}
+
+fn throughput_plot(wsat: &Wsat, results: &Results<'_>) -> Plot {
+    Plot::new(
+        PlotKind::Lines,
+        "throughput-time",
+        &format!("WSAT Throughput v Time - {}", wsat.workload),
+        axis("Time (min)", Scale::Linear),
+        axis("MB/s", Scale::Linear),
+    )
+    .caption("MB (10^6 bytes) per second of every step, reads and writes added.")
+    .with(Series::new(
+        wsat.workload.to_string(),
+        Stroke::Average,
+        curve(results, Against::Time, |m| m.mb_per_second),
+    ))
+}
+
+fn amplification_plot(results: &Results<'_>) -> Plot {
+    Plot::new(
+        PlotKind::Lines,
+        "write-amplification",
+        "Write amplification v Drive Fills",
+        axis("Drive fills (written / user capacity)", Scale::Linear),
+        axis("Flash bytes per host byte", Scale::Linear),
+    )
+    .caption("As the device tells it, step by step.")
+    .with(Series::new(
+        "write amplification",
+        Stroke::Average,
+        curve(results, Against::Fills, |m| m.amplification),
+    ))
+}
+
+fn listing(wsat: &Wsat) -> String {
+    let histogram = wsat.histogram_time.map(|time| {
+        format!("\n{} at {} for {time}; record every response time", wsat.workload, wsat.demand)
+    });
+    format!(
+        "Purge (no workload independent preconditioning)\n{} at {} without a pause, accounted in \
+         steps of {}\n  ends {}{}",
+        wsat.workload,
+        wsat.demand,
+        wsat.ground.minute,
+        wsat.ending_rule(),
+        histogram.unwrap_or_default()
+    )
+}
+
+fn response_chapter(wsat: &Wsat, results: &Results<'_>) -> Page {
+    let mut exhibits = vec![
+        Exhibit::Plot(response_plot(wsat, results, Against::Time)),
+        Exhibit::Plot(response_plot(wsat, results, Against::Written)),
+    ];
+    if let Some(measurement) = results.histogram {
+        let time = HISTOGRAM_TIME.value(&wsat.ground.settings);
+        let total = measurement.total();
+        let name = wsat.workload.to_string();
+        exhibits.push(Exhibit::Table(percentile_table(
+            "histogram-percentiles",
+            &format!("Response times of the histogram run ({time}), ms"),
+            &[(name.as_str(), &total)],
+        )));
+    }
+    page("Response Times", exhibits)
+}
+
+/// One line per minute, for spreadsheets.
+fn minutes_table(results: &Results<'_>) -> Table {
+    let columns = [
+        "Round",
+        "Time min",
+        "Written GB",
+        "Drive fills",
+        "IOPS",
+        "MB/s",
+        "ART ms",
+        "99.999 % ms",
+        "MRT ms",
+        "Write amplification",
+        "Gap before",
+    ];
+    let rows = results
+        .minutes
+        .iter()
+        .enumerate()
+        .map(|(index, m)| Row {
+            head: (index + 1).to_string(),
+            cells: vec![
+                TableCell::number(Some(f64::from(m.round)), 0),
+                TableCell::number(Some(m.time), 4),
+                TableCell::number(Some(m.written_gb), 6),
+                TableCell::number(Some(m.fills), 6),
+                TableCell::number(m.iops, 3),
+                TableCell::number(m.mb_per_second, 3),
+                TableCell::number(m.art, 6),
+                TableCell::number(m.five_nines, 6),
+                TableCell::number(m.mrt, 6),
+                TableCell::number(m.amplification, 3),
+                TableCell::text(if m.gap { "gap" } else { "" }),
+            ],
+            strong: false,
+        })
+        .collect();
+    plain_table(
+        "minutes",
+        "Every minute of the saturation",
+        "Step",
+        columns.map(str::to_owned).to_vec(),
+        rows,
+    )
+}

@@ -1,0 +1,351 @@
+//! The WSAT test: one workload written without a pause from the purge on,
+//! minute by minute, until the drive is saturated (PTS 2.0.x; PTS-E 1.1).
+//!
+//! Purge, no workload-independent preconditioning, one load that runs on. It
+//! ends at the first of: four times the user capacity written, a time limit, or
+//! steady state of measured minutes with writes between them (module
+//! `between`). PTS 2.0.x then records every response time of 20 more minutes.
+//! The composite (JESD219) is one of the workloads; `composite` is WSAT of it.
+//!
+//! A gap begins the steady-state window anew and the load goes on; a histogram
+//! run with a gap before it is done again, the first one serving as its
+//! pre-write.
+
+mod exhibits;
+mod results;
+
+use super::between::{self, BETWEEN_TIME, BetweenRounds, Cycle, MEASURED_LAST};
+use super::ground::{self, Ground, NO_END, Stretch, attempt_phase};
+use super::workload::{ALIGNMENT, CURSOR, MIX_WRITES, Workload};
+use super::{disclosure, rounds};
+use crate::{Parameter, Unsuitable};
+use results::Results;
+use steadfast_domain::settings::{Amendment, Geometry, SteadyStateMethod};
+use steadfast_domain::stimulus::Until;
+use steadfast_domain::{
+    Bench, Bytes, Demand, Findings, Halt, Nanos, Place, Procedure, Profile, Record, Settings, Step,
+    Stimulus,
+};
+
+/// The phase of the load that saturates.
+pub const PHASE: &str = "saturation";
+/// The phase in which every response time is recorded.
+pub const HISTOGRAM: &str = "histogram";
+
+/// It ends when the user capacity has been written this often (SNIA tutorial;
+/// PTS-E 1.1 as implemented).
+const FILLS: u32 = 4;
+/// Time limit of PTS 2.0.x (public implementations; study notes).
+const TIME_LIMIT_20: Nanos = Nanos::from_secs(6 * 3600);
+/// Time limit of PTS-E 1.1 (public implementation).
+const TIME_LIMIT_11: Nanos = Nanos::from_secs(24 * 3600);
+/// Time limit of profile quick: our choice.
+const TIME_LIMIT_QUICK: Nanos = Nanos::from_secs(120);
+/// Minutes of TKperf, its reports say: 24 hours.
+const TKPERF_MINUTES: u32 = 1440;
+
+const WORKLOAD: Parameter = Parameter {
+    name: "workload",
+    default: "RND 4K W",
+    quick: None,
+    meaning: "what is applied: metadata, write-intensive, read-intensive, oltp, video, composite, \
+              or an access pattern like RND 8K RW65",
+    source: "RND 4K W is WSAT's own; PTS 2.0.x adds the six synthetic workloads (SNIA tutorial)",
+    unverified: false,
+};
+
+const HISTOGRAM_TIME: Parameter = Parameter {
+    name: "histogram-time",
+    default: "20min",
+    quick: Some("10s"),
+    meaning: "time during which every response time is recorded after the saturation",
+    source: "public implementation of PTS 2.0.x",
+    unverified: true,
+};
+
+/// The parameters of `wsat`.
+pub const PARAMETERS: &[Parameter] =
+    &[WORKLOAD, MIX_WRITES, ALIGNMENT, CURSOR, BETWEEN_TIME, MEASURED_LAST, HISTOGRAM_TIME];
+
+/// The parameters of `composite`.
+pub const COMPOSITE_PARAMETERS: &[Parameter] =
+    &[MIX_WRITES, ALIGNMENT, BETWEEN_TIME, MEASURED_LAST, HISTOGRAM_TIME];
+
+/// How the saturation ends.
+#[derive(Debug, Clone)]
+enum Saturation {
+    /// Judged: measured minutes with writes between them.
+    Judged(BetweenRounds),
+    /// By time, bytes or minutes alone.
+    Plain(Stretch),
+}
+
+/// The WSAT test, ready to be conducted on a device of known geometry.
+#[derive(Debug, Clone)]
+pub struct Wsat {
+    ground: Ground,
+    workload: Workload,
+    left_out: Vec<Bytes>,
+    demand: Demand,
+    saturation: Saturation,
+    histogram_time: Option<Nanos>,
+}
+
+impl Wsat {
+    /// WSAT of the workload that the settings name.
+    pub fn new(
+        settings: &Settings,
+        geometry: Geometry,
+        amendments: &[Amendment],
+    ) -> Result<Self, Unsuitable> {
+        let workload = Workload::chosen(Some(&WORKLOAD), &MIX_WRITES, settings, geometry)?;
+        Wsat::of(workload, settings, geometry, amendments)
+    }
+
+    /// WSAT of the JESD219 composite.
+    pub fn composite(
+        settings: &Settings,
+        geometry: Geometry,
+        amendments: &[Amendment],
+    ) -> Result<Self, Unsuitable> {
+        let workload = Workload::chosen(None, &MIX_WRITES, settings, geometry)?;
+        Wsat::of(workload, settings, geometry, amendments)
+    }
+
+    fn of(
+        workload: Workload,
+        settings: &Settings,
+        geometry: Geometry,
+        amendments: &[Amendment],
+    ) -> Result<Self, Unsuitable> {
+        let ground = Ground::new(settings, geometry)?;
+        let demand = settings.demand_or(workload.recommended_demand(&ground.method));
+        let place = Place::new(PHASE, 0, 1, "");
+        let limits = limits(&workload, settings, geometry)?;
+        let stimulus = ground.stimulus(&workload, demand, limits, &place);
+        let label = workload.to_string();
+        let saturation = saturation(&ground, &label, stimulus, amendments)?;
+        let has_histogram = matches!(settings.profile, Profile::Pts20 | Profile::Quick);
+        let histogram_time = ground::time(&HISTOGRAM_TIME, settings)?;
+        Ok(Wsat {
+            left_out: workload.left_out(),
+            histogram_time: has_histogram.then_some(histogram_time),
+            ground,
+            workload,
+            demand,
+            saturation,
+        })
+    }
+
+    fn histogram(&self, attempt: u32, time: Nanos) -> Step {
+        let place = Place::new(
+            &attempt_phase(HISTOGRAM, attempt),
+            0,
+            1,
+            format!("{} {}", self.workload, self.demand),
+        );
+        let until = Until::time(time);
+        let stimulus = self.ground.stimulus(&self.workload, self.demand, until, &place);
+        Step::alone(place, stimulus)
+    }
+
+    fn stimulus(&self) -> &Stimulus {
+        match &self.saturation {
+            Saturation::Judged(between) => &between.stimulus,
+            Saturation::Plain(stretch) => &stretch.stimulus,
+        }
+    }
+
+    fn between(&self) -> Option<&BetweenRounds> {
+        match &self.saturation {
+            Saturation::Judged(between) => Some(between),
+            Saturation::Plain(_) => None,
+        }
+    }
+
+    /// Whether 20/10 alone may end it, so that not reaching it is a failure.
+    fn only_steady(&self) -> bool {
+        matches!(
+            self.ground.settings.steady_state,
+            SteadyStateMethod::Btw | SteadyStateMethod::Post25
+        )
+    }
+
+    fn choices(&self, record: &Record) -> disclosure::Choices<'_> {
+        let limit = |limit: Option<String>| limit.unwrap_or_else(|| "no limit".into());
+        let recommended = self.workload.recommended_demand(&self.ground.method);
+        disclosure::Choices {
+            demands: vec![self.demand],
+            recommended: Some(recommended),
+            block_sizes_left_out: &self.left_out,
+            rounds_max: self.between().filter(|_| self.only_steady()).map(|b| b.cycles_max),
+            ending: self.ending_rule(),
+            judged: self.between().is_some(),
+            measured_phases: ground::phases_of(record, &[PHASE, HISTOGRAM]),
+            gap_effect,
+            quick: format!(
+                "profile quick saturates for {} at most, in steps of {} instead of 60 s.",
+                limit(self.stimulus().until.time.map(|t| t.to_string())),
+                self.ground.minute
+            ),
+            tkperf: "Profile tkperf runs TKperf's minutes without a check of steady state, but as \
+                     one load that runs on (TKperf begins fio anew every minute, with the same \
+                     offsets), and a failed purge is reported.",
+            ..self.ground.choices()
+        }
+    }
+
+    /// What ends it, in words.
+    fn ending_rule(&self) -> String {
+        let until = self.stimulus().until;
+        let mut limits = Vec::new();
+        if let Some(bytes) = until.bytes {
+            limits.push(format!("{bytes} moved ({})", self.fills_text()));
+        }
+        if let Some(time) = until.time.filter(|time| *time < NO_END) {
+            limits.push(format!("{time} passed"));
+        }
+        match &self.saturation {
+            Saturation::Judged(between) if between.stops => {
+                limits.push("five measured minutes meet 20/10 with writes between them".into());
+            }
+            Saturation::Judged(between) => {
+                limits.push(format!("{} measured minutes done", between.cycles_max));
+            }
+            Saturation::Plain(stretch) if stretch.cuts_max < u32::MAX => {
+                limits.push(format!("{} steps done", stretch.cuts_max));
+            }
+            Saturation::Plain(_) => {}
+        }
+        format!("at the first of: {}", limits.join("; "))
+    }
+
+    fn fills_text(&self) -> String {
+        match self.ground.settings.steady_state {
+            SteadyStateMethod::Bytes(bytes) => format!("{bytes} written"),
+            SteadyStateMethod::Fills(fills) => format!("{fills} x user capacity written"),
+            _ => format!("{FILLS} x user capacity written"),
+        }
+    }
+}
+
+/// Bytes and time at which the load ends by itself.
+fn limits(
+    workload: &Workload,
+    settings: &Settings,
+    geometry: Geometry,
+) -> Result<Until, Unsuitable> {
+    let fills = |fills: u32| -> Result<Bytes, Unsuitable> {
+        let written = geometry.capacity.0.checked_mul(u64::from(fills)).ok_or_else(|| {
+            Unsuitable(format!("{fills} x {} is more than can be counted", geometry.capacity))
+        })?;
+        Ok(Bytes(written))
+    };
+    let asked = |written: Bytes| {
+        let bytes = workload.bytes_for_written(written).ok_or_else(|| {
+            Unsuitable(format!(
+                "{workload} writes nothing, so it cannot end by --steady-state {}; choose \
+                 rounds, btw or time:6h",
+                settings.steady_state
+            ))
+        })?;
+        Ok(Until::bytes(bytes))
+    };
+    match settings.steady_state {
+        SteadyStateMethod::Btw | SteadyStateMethod::Post25 => Ok(Until::time(NO_END)),
+        SteadyStateMethod::Time(time) if time < Nanos::from_millis(100) => {
+            Err(Unsuitable(format!("WSAT for {time} is not possible; give at least 100 ms")))
+        }
+        SteadyStateMethod::Time(time) => Ok(Until::time(time)),
+        SteadyStateMethod::Bytes(written) => asked(written),
+        SteadyStateMethod::Fills(n) => asked(fills(n)?),
+        SteadyStateMethod::Rounds => Ok(Until {
+            time: Some(time_limit(settings.profile)),
+            bytes: workload.bytes_for_written(fills(FILLS)?),
+            ios: None,
+        }),
+    }
+}
+
+fn time_limit(profile: Profile) -> Nanos {
+    match profile {
+        Profile::Pts20 => TIME_LIMIT_20,
+        Profile::Pts11 => TIME_LIMIT_11,
+        Profile::Quick => TIME_LIMIT_QUICK,
+        // Its minutes are counted.
+        Profile::Tkperf => NO_END,
+    }
+}
+
+fn saturation(
+    ground: &Ground,
+    label: &str,
+    stimulus: Stimulus,
+    amendments: &[Amendment],
+) -> Result<Saturation, Unsuitable> {
+    let settings = &ground.settings;
+    let amended = |preset: u32| {
+        let method = super::method::Method { rounds_max: preset, ..ground.method.clone() };
+        rounds::rounds_max(settings, &method, amendments, PHASE, true)
+    };
+    let ends_by_rounds = settings.steady_state == SteadyStateMethod::Rounds;
+    let plain = |cuts_max: u32| {
+        let place = Place::new(PHASE, 0, 1, label);
+        Saturation::Plain(Stretch {
+            place,
+            stimulus: stimulus.clone(),
+            cut: ground.minute,
+            cuts_max,
+        })
+    };
+    Ok(match settings.steady_state {
+        SteadyStateMethod::Time(_) | SteadyStateMethod::Bytes(_) | SteadyStateMethod::Fills(_) => {
+            plain(u32::MAX)
+        }
+        SteadyStateMethod::Rounds if settings.profile == Profile::Tkperf => {
+            plain(amended(TKPERF_MINUTES))
+        }
+        _ => {
+            let cycle = Cycle::chosen(&MEASURED_LAST, settings, ground.minute)?;
+            let mut between =
+                BetweenRounds::new(ground, (PHASE, label.to_owned()), stimulus.clone(), cycle);
+            let preset = if ends_by_rounds { u32::MAX } else { ground.method.rounds_max };
+            between.cycles_max = amended(preset);
+            Saturation::Judged(between)
+        }
+    })
+}
+
+/// What a gap did.
+fn gap_effect(step: &Step) -> &'static str {
+    match ground::is_attempt_of(&step.place.phase, HISTOGRAM) {
+        true => "That histogram run is void: it was done again after it.",
+        false => between::gap_effect(step),
+    }
+}
+
+impl Procedure for Wsat {
+    fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
+        bench.settle(&self.ground.conditions())?;
+        bench.purge()?;
+        match &self.saturation {
+            Saturation::Judged(between) => between.conduct(bench)?,
+            Saturation::Plain(stretch) => stretch.conduct(bench).map(|_| ())?,
+        }
+        let Some(time) = self.histogram_time else { return Ok(()) };
+        for attempt in 1.. {
+            if bench.apply(&self.histogram(attempt, time))?.gap_before.is_none() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn study(&self, record: &Record) -> Findings {
+        let results = Results::of(self, record);
+        exhibits::findings(self, record, &results)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+//! A saturation minute by minute, and how it ended.
+
+use super::{HISTOGRAM, PHASE, Saturation, Wsat};
+use crate::pts::FIVE_NINES;
+use crate::pts::between::{minutes, steps_of};
+use crate::pts::ground::{last_attempt, written};
+use crate::pts::secondary::Secondary;
+use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step, Tally, Verdict};
+
+/// Everything that the exhibits are made of.
+pub struct Results<'a> {
+    /// Every minute of the saturation.
+    pub minutes: Vec<Minute>,
+    /// Its steps.
+    pub steps: Vec<(&'a Step, &'a Outcome)>,
+    /// The verdict on the measured minutes, where they are judged.
+    pub verdict: Option<Verdict>,
+    /// What ended the saturation.
+    pub end: End,
+    /// The histogram run that counts.
+    pub histogram: Option<&'a Measurement>,
+}
+
+/// What ended a saturation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// It is not over.
+    NotYet,
+    /// Five measured minutes met the criteria.
+    Steady,
+    /// The bytes were written.
+    Written,
+    /// The time was over.
+    Time,
+    /// The most rounds or steps were done.
+    Count,
+}
+
+/// One minute.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Minute {
+    /// The measured cycle, from 1; 0 where minutes are not judged.
+    pub round: u32,
+    /// Time since the load began, at its end, in minutes.
+    pub time: f64,
+    /// Written since the purge, at its end, in GB.
+    pub written_gb: f64,
+    /// The same as times the user capacity.
+    pub fills: f64,
+    /// Reads and writes per second.
+    pub iops: Option<f64>,
+    /// MB (10^6 bytes) per second.
+    pub mb_per_second: Option<f64>,
+    /// Average response time in ms.
+    pub art: Option<f64>,
+    /// 99.999 % response time in ms, where ten I/Os lie beyond it.
+    pub five_nines: Option<f64>,
+    /// Maximum response time in ms.
+    pub mrt: Option<f64>,
+    /// Flash bytes written per host byte, where the device tells.
+    pub amplification: Option<f64>,
+    /// The run had let go of the device before it.
+    pub gap: bool,
+}
+
+impl<'a> Results<'a> {
+    /// The results of a record.
+    pub fn of(wsat: &Wsat, record: &'a Record) -> Self {
+        let steps = steps_of(record, PHASE);
+        let verdict = wsat.between().map(|between| between.verdict(&steps));
+        let histogram = last_attempt(record, HISTOGRAM)
+            .last()
+            .filter(|(_, outcome)| outcome.gap_before.is_none())
+            .map(|(_, outcome)| &outcome.measurement);
+        let ended = record.has_ended() || histogram.is_some();
+        let end = if ended { end(wsat, &steps, verdict.as_ref()) } else { End::NotYet };
+        Results { minutes: minute_by_minute(wsat, &steps), steps, verdict, end, histogram }
+    }
+
+    /// Mean IOPS of the last `count` whole minutes.
+    pub fn last_minutes(&self, count: usize) -> Option<f64> {
+        let from = self.minutes.len().saturating_sub(count);
+        let values: Option<Vec<f64>> = self.minutes[from..].iter().map(|m| m.iops).collect();
+        let values = values.filter(|values| !values.is_empty())?;
+        Some(values.iter().sum::<f64>() / values.len() as f64)
+    }
+
+    /// What was sensed over the saturation.
+    pub fn secondary(&self) -> Secondary {
+        let measurements: Vec<&Measurement> =
+            self.steps.iter().map(|(_, outcome)| &outcome.measurement).collect();
+        Secondary::of(&measurements)
+    }
+}
+
+fn end(wsat: &Wsat, steps: &[(&Step, &Outcome)], verdict: Option<&Verdict>) -> End {
+    let until = wsat.stimulus().until;
+    let moved: u64 = steps.iter().map(|(_, o)| o.measurement.bytes().0).sum();
+    let time: u64 = steps.iter().map(|(_, o)| o.measurement.elapsed.0).sum();
+    let stops = match &wsat.saturation {
+        Saturation::Judged(between) => between.stops,
+        Saturation::Plain(_) => false,
+    };
+    if stops && verdict.is_some_and(|verdict| verdict.steady) {
+        return End::Steady;
+    }
+    if until.bytes.is_some_and(|bytes| moved >= bytes.0) {
+        return End::Written;
+    }
+    // The clock of the load and the sum of its cuts may differ by their edges.
+    let edge = Nanos::from_millis(1).0 * (steps.len() as u64 + 1);
+    if until.time.is_some_and(|limit| time + edge >= limit.0) {
+        return End::Time;
+    }
+    End::Count
+}
+
+fn minute_by_minute(wsat: &Wsat, steps: &[(&Step, &Outcome)]) -> Vec<Minute> {
+    let capacity = wsat.ground.geometry.capacity.as_gb();
+    let (mut time, mut bytes) = (Nanos::ZERO, 0.0);
+    steps
+        .iter()
+        .map(|(step, outcome)| {
+            let measurement = &outcome.measurement;
+            let total: Tally = measurement.total();
+            let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
+            time += measurement.elapsed;
+            bytes += written(measurement).as_gb();
+            Minute {
+                round: step.place.round,
+                time: minutes(time),
+                written_gb: bytes,
+                fills: bytes / capacity,
+                iops: measurement.iops(),
+                mb_per_second: measurement.bytes_per_second().map(|rate| rate / 1e6),
+                art: ms(total.response_mean()),
+                five_nines: ms(total.percentile(FIVE_NINES)),
+                mrt: ms(total.response_longest()),
+                amplification: measurement.write_amplification,
+                gap: outcome.gap_before.is_some(),
+            }
+        })
+        .collect()
+}

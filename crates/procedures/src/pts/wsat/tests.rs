@@ -1,0 +1,256 @@
+use super::*;
+use crate::pts::scripted::{GEOMETRY, record, scripted, steps};
+use steadfast_domain::{CaveatKind, Load, Note, Profile};
+
+fn test(change: impl FnOnce(&mut Settings)) -> Wsat {
+    let mut settings = Settings::new("wsat", 7);
+    change(&mut settings);
+    Wsat::new(&settings, GEOMETRY, &[]).unwrap()
+}
+
+fn set(settings: &mut Settings, name: &str, value: &str) {
+    settings.parameters.insert(name.into(), value.into());
+}
+
+/// The steps of the saturation that a drive of these IOPS sees.
+fn saturate(wsat: &Wsat, iops: impl FnMut(&Step) -> f64) -> Vec<Step> {
+    let mut bench = scripted(iops);
+    wsat.conduct(&mut bench).unwrap();
+    let all = steps(&bench.entries);
+    all.into_iter().filter(|step| step.place.phase == PHASE).cloned().collect()
+}
+
+/// 250 I/Os of 4 KiB per second: 61 MB in a minute, far from four fills of 1 GiB
+/// in 70 minutes.
+const SLOW: f64 = 250.0;
+
+#[test]
+fn one_load_runs_on_from_the_purge_and_is_cut_every_minute() {
+    let mut bench = scripted(|_| 100.0);
+    test(|_| ()).conduct(&mut bench).unwrap();
+    assert!(matches!(bench.entries[1], steadfast_domain::Entry::Purged(_)));
+    let all = steps(&bench.entries);
+    assert_eq!(all[0].place.phase, PHASE, "no workload independent preconditioning");
+    assert!(!all[0].continues && all[0].cut == Some(Nanos::from_secs(60)));
+    let saturation: Vec<_> = all.iter().filter(|s| s.place.phase == PHASE).collect();
+    assert!(saturation[1..].iter().all(|step| step.continues && step.load == all[0].load));
+    let Load::Stimulus(load) = &all[0].load else { panic!("not a stimulus") };
+    assert_eq!(load.demand, Demand::new(4, 32));
+    assert_eq!(load.until.bytes, Some(Bytes::gib(4)));
+    assert_eq!(load.until.time, Some(Nanos::from_secs(6 * 3600)));
+}
+
+#[test]
+fn five_measured_minutes_31_apart_end_it() {
+    let wsat = test(|_| ());
+    let saturation = saturate(&wsat, |_| 100.0);
+    assert_eq!(saturation.len(), 5 * 31);
+    assert_eq!((saturation[30].place.round, saturation[30].place.point), (1, 31));
+    assert_eq!(saturation[30].place.label, "RND 4K W");
+    assert_eq!(saturation[29].place.label, "RND 4K W (between)");
+    let first = test(|s| set(s, "measured-minute", "first"));
+    assert_eq!(saturate(&first, |_| 100.0).len(), 4 * 31 + 1, "the fifth measured minute ends it");
+    let cycles_of_30 = test(|s| set(s, "between-time", "29min"));
+    assert_eq!(saturate(&cycles_of_30, |_| 100.0).len(), 5 * 30);
+}
+
+#[test]
+fn only_measured_minutes_count() {
+    let wsat = test(|s| s.steady_state = SteadyStateMethod::Btw);
+    let wild_between = |step: &Step| match step.place.point {
+        31 => 100.0,
+        minute => f64::from(minute) * 1000.0,
+    };
+    assert_eq!(saturate(&wsat, wild_between).len(), 5 * 31);
+}
+
+#[test]
+fn four_fills_end_it_first_where_the_drive_is_fast() {
+    // 20 480 x 4 KiB x 60 s = 5.03 GB in a minute: over 4 GiB in the first.
+    let wsat = test(|_| ());
+    assert_eq!(saturate(&wsat, |_| 20_480.0).len(), 1);
+    let mut bench = scripted(|_| 20_480.0);
+    wsat.conduct(&mut bench).unwrap();
+    let findings = wsat.study(&record(&wsat.ground.settings, bench.entries));
+    assert!(findings.ending.contains("4 x user capacity written"), "{}", findings.ending);
+    assert!(findings.verdict.is_none(), "a limit that the method allows is no failure");
+    assert!(findings.caveats.iter().any(|c| c.id == "ended-before-steady-state"));
+}
+
+#[test]
+fn the_time_limit_is_6_h_in_2_0_and_24_h_in_1_1() {
+    let never_steady = |step: &Step| if step.place.round % 2 == 0 { 1.0 } else { 4.0 };
+    assert_eq!(saturate(&test(|_| ()), never_steady).len(), 360);
+    let old = test(|s| s.profile = Profile::Pts11);
+    assert_eq!(saturate(&old, never_steady).len(), 1440);
+    let mut bench = scripted(never_steady);
+    old.conduct(&mut bench).unwrap();
+    assert!(steps(&bench.entries).iter().all(|s| s.place.phase == PHASE), "1.1 has no histogram");
+}
+
+#[test]
+fn tkperf_runs_1440_minutes_and_judges_none() {
+    let wsat = test(|s| s.profile = Profile::Tkperf);
+    let saturation = saturate(&wsat, |_| 1.0);
+    assert_eq!(saturation.len(), 1440);
+    assert!(saturation.iter().all(|step| step.place.round == 0));
+    assert_eq!(saturate(&wsat, |_| 20_480.0).len(), 1, "four fills end it too");
+    let mut bench = scripted(|_| 1.0);
+    wsat.conduct(&mut bench).unwrap();
+    assert!(!bench.entries.iter().any(|e| matches!(e, steadfast_domain::Entry::Noted(_))));
+    let findings = wsat.study(&record(&wsat.ground.settings, bench.entries));
+    assert!(findings.verdict.is_none());
+    assert_eq!(findings.form_pages.len(), 2);
+}
+
+#[test]
+fn the_user_can_choose_one_end() {
+    let ends = |method: &str, iops: f64| {
+        let wsat = test(|s| s.steady_state = method.parse().unwrap());
+        saturate(&wsat, |_| iops).len()
+    };
+    assert_eq!(ends("time:7min", SLOW), 7);
+    assert_eq!(ends("btw", 20_480.0), 5 * 31, "bytes do not end it then");
+    assert_eq!(ends("post-25", SLOW), 25 * 31);
+    let until = |method: &str| test(|s| s.steady_state = method.parse().unwrap()).stimulus().until;
+    // A whole number of 4 KiB that is no less than 1 GB.
+    assert_eq!(until("bytes:1GB"), Until::bytes(Bytes(1_000_001_536)));
+    assert_eq!(until("fills:2"), Until::bytes(Bytes::gib(2)));
+}
+
+#[test]
+fn btw_alone_gives_up_after_25_measured_minutes_and_says_so() {
+    let wsat = test(|s| s.steady_state = SteadyStateMethod::Btw);
+    let mut bench = scripted(|step| f64::from(step.place.round * step.place.round));
+    wsat.conduct(&mut bench).unwrap();
+    let count = steps(&bench.entries).iter().filter(|s| s.place.phase == PHASE).count();
+    assert_eq!(count, 25 * 31);
+    let findings = wsat.study(&record(&wsat.ground.settings, bench.entries));
+    assert!(!findings.verdict.unwrap().steady);
+    let caveat = findings.caveats.iter().find(|c| c.id == "steady-state-not-achieved").unwrap();
+    assert_eq!(caveat.kind, CaveatKind::Invalidates);
+}
+
+#[test]
+fn a_gap_begins_the_window_anew_and_voids_the_minute_after_it() {
+    let wsat = test(|s| s.steady_state = SteadyStateMethod::Btw);
+    let cycles = |gap: (u32, u32)| {
+        let mut bench = scripted(|_| 100.0);
+        bench.gap_before = vec![(PHASE, gap.0, gap.1)];
+        wsat.conduct(&mut bench).unwrap();
+        let last = bench.entries.iter().rev().find_map(|entry| match entry {
+            steadfast_domain::Entry::Noted(note) => match &**note {
+                Note::Verdict(verdict) => verdict.window,
+                _ => None,
+            },
+            _ => None,
+        });
+        (steps(&bench.entries).iter().filter(|s| s.place.phase == PHASE).count() / 31, last)
+    };
+    assert_eq!(cycles((1, 1)), (5, Some((1, 5))), "nothing had begun");
+    assert_eq!(cycles((3, 7)), (7, Some((3, 7))), "round 3 is the first after the gap");
+    assert_eq!(cycles((3, 31)), (8, Some((4, 8))), "the measured minute itself came after a rest");
+}
+
+#[test]
+fn a_gap_before_the_histogram_repeats_it() {
+    let wsat = test(|_| ());
+    let mut bench = scripted(|_| 100.0);
+    bench.gap_before = vec![(HISTOGRAM, 0, 1)];
+    bench.response = |_| Some(Nanos::from_millis(2));
+    wsat.conduct(&mut bench).unwrap();
+    let all = steps(&bench.entries);
+    let phases: Vec<_> = all[all.len() - 2..].iter().map(|s| s.place.phase.as_str()).collect();
+    assert_eq!(phases, ["histogram", "histogram (attempt 2)"]);
+    let record = record(&wsat.ground.settings, bench.entries);
+    let results = Results::of(&wsat, &record);
+    assert!(results.histogram.is_some());
+    let findings = wsat.study(&record);
+    let gap = findings.caveats.iter().find(|c| c.id == "gap").unwrap();
+    assert!(gap.text.contains("done again"), "{}", gap.text);
+}
+
+#[test]
+fn written_bytes_fills_and_response_times_are_added_up() {
+    let wsat = test(|s| {
+        s.steady_state = "time:4min".parse().unwrap();
+        set(s, "workload", "RND 8K RW50");
+    });
+    let mut bench = scripted(|_| 2000.0);
+    bench.response = |_| Some(Nanos::from_millis(3));
+    wsat.conduct(&mut bench).unwrap();
+    let record = record(&wsat.ground.settings, bench.entries);
+    let results = Results::of(&wsat, &record);
+    let last = results.minutes.last().unwrap();
+    // 1000 writes of 8 KiB per second for 240 s.
+    assert!((last.written_gb - 1000.0 * 8192.0 * 240.0 / 1e9).abs() < 1e-9);
+    assert!((last.fills - last.written_gb / Bytes::gib(1).as_gb()).abs() < 1e-9);
+    assert_eq!((last.time, last.iops, last.art), (4.0, Some(2000.0), Some(3.0)));
+    assert_eq!(results.end, results::End::Time);
+}
+
+#[test]
+fn a_mix_needs_more_bytes_than_it_writes_and_reads_none_by_bytes() {
+    let wsat = test(|s| set(s, "workload", "RND 8K RW50"));
+    assert_eq!(wsat.stimulus().until.bytes, Some(Bytes::gib(8)));
+    let mut settings = Settings::new("wsat", 1);
+    set(&mut settings, "workload", "read-intensive");
+    settings.steady_state = "fills:4".parse().unwrap();
+    let refused = Wsat::new(&settings, GEOMETRY, &[]).unwrap_err().0;
+    assert!(refused.contains("writes nothing"), "{refused}");
+    settings.steady_state = SteadyStateMethod::Rounds;
+    assert_eq!(Wsat::new(&settings, GEOMETRY, &[]).unwrap().stimulus().until.bytes, None);
+}
+
+#[test]
+fn sequential_workloads_run_at_t1q32_and_the_composite_at_the_class_demand() {
+    let video = test(|s| set(s, "workload", "video"));
+    assert_eq!(
+        (video.demand, video.workload.to_string()),
+        (Demand::new(1, 32), "SEQ 128K RW90".into())
+    );
+    let settings = Settings::new("composite", 1);
+    let composite = Wsat::composite(&settings, GEOMETRY, &[]).unwrap();
+    assert_eq!(composite.demand, Demand::new(4, 32));
+    assert_eq!(composite.workload.to_string(), "composite W");
+    assert_eq!(composite.stimulus().zones.len(), 3);
+    let mut mixed = settings;
+    set(&mut mixed, "mix", "40/60");
+    let composite = Wsat::composite(&mixed, GEOMETRY, &[]).unwrap();
+    assert_eq!(composite.stimulus().streams.len(), 24);
+}
+
+#[test]
+fn each_profile_has_its_pages_and_forms_of_ten_rows() {
+    let pages = |profile: Profile| {
+        let wsat = test(|s| s.profile = profile);
+        let mut bench = scripted(|_| 100.0);
+        bench.response = |_| Some(Nanos::from_millis(1));
+        wsat.conduct(&mut bench).unwrap();
+        let findings = wsat.study(&record(&wsat.ground.settings, bench.entries));
+        let rows: Vec<usize> = findings.header.blocks.iter().map(|b| b.rows.len()).collect();
+        assert_eq!(rows, [10; 4], "{profile}");
+        findings.form_pages.len()
+    };
+    assert_eq!((pages(Profile::Pts20), pages(Profile::Pts11), pages(Profile::Tkperf)), (5, 4, 2));
+}
+
+#[test]
+fn unverified_parameters_stand_in_the_report() {
+    let wsat = test(|s| set(s, "histogram-time", "5min"));
+    let findings = wsat.study(&record(&wsat.ground.settings, Vec::new()));
+    let caveat = findings.caveats.iter().find(|c| c.id == "parameter-histogram-time").unwrap();
+    assert_eq!(caveat.kind, CaveatKind::Unverified);
+    assert!(caveat.text.contains("5min (chosen)"), "{}", caveat.text);
+}
+
+#[test]
+fn an_empty_record_invents_nothing() {
+    let wsat = test(|_| ());
+    let mut empty = record(&wsat.ground.settings, Vec::new());
+    empty.entries.clear();
+    let findings = wsat.study(&empty);
+    assert!(findings.caveats.iter().any(|c| c.id == "unfinished"));
+    let text = serde_json::to_string(&findings.summary).unwrap();
+    assert!(text.contains("missing") && !text.contains("\"value\":0.0"), "{text}");
+}

@@ -1,0 +1,366 @@
+//! The exhibits of XSR: the pages of the 2.0 form (throughput, response times,
+//! table of recovery), and those of 1.1 (windows around the switches).
+
+use super::Xsr;
+use super::results::{Minute, Recovery, Results, SegmentResult};
+use crate::pts::disclosure::{self, Form, form_demand, row, row_maybe};
+use crate::pts::exhibits::{
+    axis, common_chapters, every_step, frame, number, page, plain_table, thinned, unfinished,
+};
+use crate::pts::response::percentile_table;
+use crate::pts::secondary::{self, SecondaryPoint};
+use steadfast_domain::findings::{
+    Axis, Cell as TableCell, Exhibit, FormHeader, Marker, Page, Plot, PlotKind, Row, Scale, Series,
+    Stroke, Table,
+};
+use steadfast_domain::{Caveat, Findings, Profile, Record, Tally};
+
+/// Either side of a switch, in minutes (public implementation) ...
+const AROUND_SWITCH: f64 = 120.0;
+/// ... or a third of the shorter neighbour where segments are shorter than that.
+const PART_OF_SEGMENT: f64 = 3.0;
+
+/// Everything that is reported of a run.
+pub fn findings(xsr: &Xsr, record: &Record, results: &Results<'_>) -> Findings {
+    let choices = xsr.choices(record);
+    let mut caveats: Vec<Caveat> = unfinished(record).into_iter().collect();
+    caveats.extend(disclosure::caveats(&choices, record));
+    caveats.extend(secondary::caveats(record, &|_| true));
+    Findings {
+        ending: ending(xsr, record, results),
+        caveats,
+        summary: vec![Exhibit::Table(segments_table(results, "xsr-summary"))],
+        form_pages: form_pages(xsr, results),
+        chapters: chapters(xsr, record, results),
+        long_tables: vec![minutes_table(results), every_step(&choices, record)],
+        ..frame("XSR", &choices, record, header(xsr, record))
+    }
+}
+
+fn ending(xsr: &Xsr, record: &Record, results: &Results<'_>) -> String {
+    if !record.has_ended() {
+        let begun = results.segments.iter().filter(|s| !s.minutes.is_empty()).count();
+        return format!("The run is not finished: {begun} of 3 segments have begun.");
+    }
+    format!("All three segments ran in one piece. {}", recovery_text(xsr, results))
+}
+
+fn recovery_text(xsr: &Xsr, results: &Results<'_>) -> String {
+    let level = format!("{} % of the first segment's average throughput", xsr.recovery_level);
+    match results.recovery {
+        Recovery::NotMeasured => "Recovery is not measured yet.".into(),
+        Recovery::NotYet => format!("Not recovered yet: the last segment never reached {level}."),
+        Recovery::After(minutes) => {
+            format!("Recovered after {} minutes: {level} reached.", number(minutes, 2))
+        }
+    }
+}
+
+fn header(xsr: &Xsr, record: &Record) -> FormHeader {
+    let choices = xsr.choices(record);
+    let mut set_up = disclosure::common_set_up_rows(&choices);
+    set_up.extend(disclosure::preconditioning_rows(&choices));
+    set_up.extend([
+        row_maybe("Pre Condition 2", None),
+        row_maybe("TOIO - TC/QD", None),
+        row_maybe("SS Rounds", None),
+        disclosure::note_row(&choices),
+    ]);
+    let mut test_parameters = disclosure::common_test_rows(&choices);
+    for (number, segment) in (1..).zip(&xsr.segments) {
+        test_parameters
+            .push(row(&format!("Test Stimulus {number}"), segment.workload.to_string()));
+        test_parameters.push(row("TC/QD, Duration", format!(
+            "{}, {}",
+            form_demand(segment.demand),
+            segment.time
+        )));
+    }
+    test_parameters.push(row("Step", xsr.ground.minute.to_string()));
+    test_parameters.push(row("Steady State", "none: by time"));
+    let form = Form {
+        test: "XSR Test",
+        subtitle: "XSR - Cross Stimulus Recovery",
+        set_up,
+        test_parameters,
+    };
+    disclosure::form_header(form, &choices, record)
+}
+
+/// End-of-segment throughput, peaks and recovery.
+fn segments_table(results: &Results<'_>, id: &str) -> Table {
+    let rows = results
+        .segments
+        .iter()
+        .enumerate()
+        .map(|(index, segment)| Row {
+            head: format!("{} {}", index + 1, name(segment)),
+            cells: vec![
+                TableCell::number(segment.average(), 1),
+                TableCell::number(segment.end(), 1),
+                TableCell::number(segment.peak_art(), 3),
+                TableCell::number(segment.peak_mrt(), 3),
+                match (index, results.recovery) {
+                    (2, Recovery::After(minutes)) => TableCell::number(Some(minutes), 2),
+                    (2, Recovery::NotYet) => TableCell::text("not yet"),
+                    (2, Recovery::NotMeasured) => TableCell::Missing,
+                    _ => TableCell::text(""),
+                },
+            ],
+            strong: false,
+        })
+        .collect();
+    let columns = [
+        "Average MB/s",
+        "End of segment MB/s",
+        "Peak ART ms",
+        "Peak MRT ms",
+        "Bandwidth recovery min",
+    ];
+    plain_table(
+        id,
+        "Segments: throughput, peaks and recovery",
+        "Segment",
+        columns.map(str::to_owned).to_vec(),
+        rows,
+    )
+}
+
+fn name(segment: &SegmentResult<'_>) -> String {
+    format!("{} {}", segment.segment.workload, segment.segment.demand)
+}
+
+fn form_pages(xsr: &Xsr, results: &Results<'_>) -> Vec<Page> {
+    let plot_page = |plot: Plot| page(&plot.title.clone(), vec![Exhibit::Plot(plot)]);
+    let all = throughput_plot(results, None, ("tp-all", "XSR TP v Time - All Access Groups"));
+    match xsr.ground.settings.profile {
+        Profile::Pts11 => vec![
+            plot_page(all),
+            plot_page(switch_plot(results, 1)),
+            plot_page(switch_plot(results, 2)),
+            plot_page(response_plot(results, "MRT", "mrt-time", |m| m.mrt)),
+            plot_page(response_plot(results, "ART", "art-time", |m| m.art)),
+        ],
+        _ => vec![
+            plot_page(all),
+            plot_page(combined_plot(results)),
+            page(
+                "XSR End of Segment TP, Peak ART, Peak MRT, Recovery",
+                vec![
+                    Exhibit::Table(segments_table(results, "segments")),
+                    Exhibit::Text(recovery_text(xsr, results)),
+                ],
+            ),
+        ],
+    }
+}
+
+/// Something of a minute.
+type Value = fn(&Minute) -> Option<f64>;
+
+/// One series per segment, inside a window of time.
+fn curves(results: &Results<'_>, window: Option<(f64, f64)>, value: Value) -> Vec<Series> {
+    results
+        .segments
+        .iter()
+        .enumerate()
+        .filter_map(|(index, segment)| {
+            let points: Vec<(f64, Option<f64>)> = segment
+                .minutes
+                .iter()
+                .filter(|m| window.is_none_or(|(from, to)| (from..=to).contains(&m.time)))
+                .map(|m| (m.time, value(m)))
+                .collect();
+            let title = format!("{} {}", index + 1, name(segment));
+            // Sequential segments alike, the random one apart.
+            let stroke = if index == 1 { Stroke::Fit } else { Stroke::Average };
+            (!points.is_empty()).then(|| Series::new(title, stroke, thinned(points)))
+        })
+        .collect()
+}
+
+/// Where one segment ends and the next begins.
+fn switches(results: &Results<'_>) -> Vec<Marker> {
+    (1..results.segments.len())
+        .filter(|index| !results.segments[*index].minutes.is_empty())
+        .map(|index| Marker { x: results.begins(index), label: format!("segment {}", index + 1) })
+        .collect()
+}
+
+fn throughput_plot(
+    results: &Results<'_>,
+    window: Option<(f64, f64)>,
+    (id, title): (&str, &str),
+) -> Plot {
+    let mut plot = Plot::new(
+        PlotKind::Lines,
+        id,
+        title,
+        axis("Time (min)", if window.is_some() { Scale::LinearFitted } else { Scale::Linear }),
+        axis("Throughput (MB/s)", Scale::Linear),
+    )
+    .caption("MB (10^6 bytes) per second, minute by minute since the purge.");
+    plot.series = curves(results, window, |m| m.mb_per_second);
+    plot.markers = switches(results);
+    if let Some((from, to)) = window {
+        plot.markers.retain(|marker| (from..=to).contains(&marker.x));
+    }
+    plot
+}
+
+/// Throughput either side of the switch from segment `index` to the next.
+fn switch_plot(results: &Results<'_>, index: usize) -> Plot {
+    let switch = results.begins(index);
+    let before = switch - results.begins(index - 1);
+    let end = results.segments[index].minutes.last().map_or(switch, |m| m.time);
+    let side = AROUND_SWITCH.min(before.min(end - switch) / PART_OF_SEGMENT);
+    let title = format!("XSR TP v Time - Groups {index} & {}", index + 1);
+    let id = format!("tp-switch-{index}");
+    throughput_plot(results, Some((switch - side, switch + side)), (&id, &title))
+}
+
+fn response_plot(results: &Results<'_>, what: &str, id: &str, value: Value) -> Plot {
+    let mut plot = Plot::new(
+        PlotKind::Lines,
+        id,
+        &format!("XSR {what} v Time"),
+        axis("Time (min)", Scale::Linear),
+        axis(&format!("{what} (ms)"), Scale::Log10),
+    )
+    .caption("Minute by minute since the purge.");
+    plot.series = curves(results, None, value);
+    plot.markers = switches(results);
+    plot
+}
+
+fn combined_plot(results: &Results<'_>) -> Plot {
+    let curve = |value: Value| -> Vec<(f64, Option<f64>)> {
+        thinned(results.all().map(|minute| (minute.time, value(minute))).collect())
+    };
+    let mut plot = Plot::new(
+        PlotKind::Lines,
+        "tp-art-mrt",
+        "XSR Throughput, ART & MRT v Time",
+        axis("Time (min)", Scale::Linear),
+        axis("Throughput (MB/s)", Scale::Linear),
+    )
+    .caption(
+        "Throughput against the left axis; average and maximum response time of every minute \
+         against the right one.",
+    )
+    .with(Series::new("Throughput", Stroke::Average, curve(|m| m.mb_per_second)))
+    .with(Series::new("ART", Stroke::Fit, curve(|m| m.art)).on_right())
+    .with(Series::new("MRT", Stroke::Context, curve(|m| m.mrt)).on_right());
+    plot.y_right = Some(Axis::new("Response time (ms)", Scale::Log10));
+    plot.markers = switches(results);
+    plot
+}
+
+fn chapters(xsr: &Xsr, record: &Record, results: &Results<'_>) -> Vec<Page> {
+    let choices = xsr.choices(record);
+    let mut chapters = common_chapters(&choices, record);
+    let mut segments = vec![
+        Exhibit::Listing(listing(xsr)),
+        Exhibit::Table(segments_table(results, "segments-chapter")),
+        Exhibit::Text(recovery_text(xsr, results)),
+    ];
+    let is_11 = xsr.ground.settings.profile == Profile::Pts11;
+    if !is_11 {
+        segments.push(Exhibit::Plot(switch_plot(results, 1)));
+        segments.push(Exhibit::Plot(switch_plot(results, 2)));
+    }
+    chapters.push(page("Segments", segments));
+    chapters.push(response_chapter(results, is_11));
+    chapters.push(secondary_chapter(record, results));
+    chapters
+}
+
+fn listing(xsr: &Xsr) -> String {
+    let segments: Vec<String> = xsr
+        .segments
+        .iter()
+        .map(|s| format!("  {} at {} for {}", s.workload, s.demand, s.time))
+        .collect();
+    format!(
+        "Purge\nWithout a pause, accounted in steps of {}:\n{}\nRecovery: the first step of the \
+         last segment with {} % of the first segment's average throughput",
+        xsr.ground.minute,
+        segments.join("\n"),
+        xsr.recovery_level
+    )
+}
+
+fn tallies(results: &Results<'_>) -> Vec<(String, Tally)> {
+    results
+        .segments
+        .iter()
+        .enumerate()
+        .map(|(index, segment)| {
+            let mut tally = Tally::default();
+            segment.steps.iter().for_each(|(_, o)| tally.merge(&o.measurement.total()));
+            (format!("{} {}", index + 1, name(segment)), tally)
+        })
+        .collect()
+}
+
+fn response_chapter(results: &Results<'_>, form_has_plots: bool) -> Page {
+    let tallies = tallies(results);
+    let columns: Vec<(&str, &Tally)> =
+        tallies.iter().map(|(name, tally)| (name.as_str(), tally)).collect();
+    let table = percentile_table("segment-percentiles", "Response times of the segments, ms", &columns);
+    let mut exhibits = vec![Exhibit::Table(table)];
+    if !form_has_plots {
+        exhibits.push(Exhibit::Plot(response_plot(results, "ART", "art-time", |m| m.art)));
+        exhibits.push(Exhibit::Plot(response_plot(results, "MRT", "mrt-time", |m| m.mrt)));
+    }
+    page("Response Times", exhibits)
+}
+
+fn secondary_chapter(record: &Record, results: &Results<'_>) -> Page {
+    let tallies = tallies(results);
+    let points: Vec<SecondaryPoint<'_>> = results
+        .segments
+        .iter()
+        .zip(&tallies)
+        .map(|(segment, (name, tally))| {
+            let time: f64 =
+                segment.steps.iter().map(|(_, o)| o.measurement.elapsed.as_secs_f64()).sum();
+            SecondaryPoint {
+                name: name.clone(),
+                iops: (time > 0.0).then(|| tally.ios as f64 / time),
+                tally,
+                sensed: segment.secondary(),
+            }
+        })
+        .collect();
+    let table =
+        secondary::points_table("secondary-segments", "Secondary metrics of the segments", &points);
+    secondary::chapter(vec![Exhibit::Table(table)], record)
+}
+
+/// One line per minute, for spreadsheets.
+fn minutes_table(results: &Results<'_>) -> Table {
+    let rows = results
+        .segments
+        .iter()
+        .enumerate()
+        .flat_map(|(index, segment)| segment.minutes.iter().map(move |m| (index, m)))
+        .map(|(index, m)| Row {
+            head: (index + 1).to_string(),
+            cells: vec![
+                TableCell::number(Some(m.time), 4),
+                TableCell::number(m.mb_per_second, 3),
+                TableCell::number(m.art, 6),
+                TableCell::number(m.mrt, 6),
+            ],
+            strong: false,
+        })
+        .collect();
+    plain_table(
+        "minutes",
+        "Every minute of the segments",
+        "Segment",
+        ["Time min", "MB/s", "ART ms", "MRT ms"].map(str::to_owned).to_vec(),
+        rows,
+    )
+}

@@ -1,0 +1,144 @@
+use super::*;
+use crate::pts::scripted::{GEOMETRY, record, scripted, steps};
+use results::Recovery;
+use steadfast_domain::{Entry, Profile};
+
+fn test(change: impl FnOnce(&mut Settings)) -> Xsr {
+    let mut settings = Settings::new("xsr", 7);
+    change(&mut settings);
+    Xsr::new(&settings, GEOMETRY, &[]).unwrap()
+}
+
+/// 1024 KiB writes at 500 per second in the first segment; the last one begins
+/// at 100 and gains 10 every minute.
+fn recovering(step: &Step) -> f64 {
+    match step.place.phase.as_str() {
+        "segment-1" => 500.0,
+        "segment-3" => 90.0 + 10.0 * f64::from(step.place.point),
+        _ => 1000.0,
+    }
+}
+
+#[test]
+fn three_segments_follow_the_purge_without_a_pause() {
+    let mut bench = scripted(recovering);
+    test(|_| ()).conduct(&mut bench).unwrap();
+    assert!(matches!(bench.entries[1], Entry::Purged(_)));
+    let all = steps(&bench.entries);
+    assert_eq!(all.len(), 480 + 360 + 480);
+    let of = |step: &Step| {
+        let stimulus = step.load.stimulus().unwrap();
+        (step.place.phase.clone(), stimulus.streams[0].to_string(), stimulus.demand.to_string())
+    };
+    let words = |a: &str, b: &str, c: &str| (a.to_owned(), b.to_owned(), c.to_owned());
+    assert_eq!(of(all[0]), words("segment-1", "SEQ 1024K W", "T1Q32"));
+    assert_eq!(of(all[480]), words("segment-2", "RND 8K W", "T4Q32"));
+    assert_eq!(of(all[840]), words("segment-3", "SEQ 1024K W", "T1Q32"));
+    let begins: Vec<usize> =
+        (0..all.len()).filter(|n| !all[*n].continues).collect();
+    assert_eq!(begins, [0, 480, 840], "inside a segment the load runs on");
+    assert!(!bench.entries.iter().any(|e| matches!(e, Entry::Idled(_))));
+}
+
+#[test]
+fn recovery_is_the_first_minute_at_the_first_segments_average() {
+    let recovery = |level: &str| {
+        let xsr = test(|s| {
+            s.parameters.insert("recovery-level".into(), level.into());
+        });
+        let mut bench = scripted(recovering);
+        xsr.conduct(&mut bench).unwrap();
+        let record = record(&xsr.ground.settings, bench.entries);
+        let results = Results::of(&xsr, &record);
+        let rate = results.segments[0].average().unwrap();
+        assert!((rate - 500.0 * 1.048_576).abs() < 1e-6, "{rate}");
+        (results.recovery, xsr.study(&record).ending)
+    };
+    // 90 + 10 n reaches 500 in minute 41, 250 in minute 16.
+    assert_eq!(recovery("100").0, Recovery::After(41.0));
+    assert_eq!(recovery("50%").0, Recovery::After(16.0));
+    assert!(recovery("100").1.contains("41.00 minutes"));
+}
+
+#[test]
+fn never_recovered_reads_not_yet() {
+    let xsr = test(|_| ());
+    let mut bench = scripted(|step| if step.place.phase == "segment-3" { 1.0 } else { 100.0 });
+    xsr.conduct(&mut bench).unwrap();
+    let findings = xsr.study(&record(&xsr.ground.settings, bench.entries));
+    assert!(findings.ending.contains("Not recovered yet"), "{}", findings.ending);
+    assert!(serde_json::to_string(&findings.summary).unwrap().contains("not yet"));
+    assert!(findings.verdict.is_none());
+}
+
+#[test]
+fn a_gap_begins_the_test_anew_with_the_purge() {
+    let attempts = |phase: &'static str, point: u32| {
+        let xsr = test(|_| ());
+        let mut bench = scripted(recovering);
+        bench.gap_before = vec![(phase, 0, point)];
+        xsr.conduct(&mut bench).unwrap();
+        let purges = bench.entries.iter().filter(|e| matches!(e, Entry::Purged(_))).count();
+        let last = steps(&bench.entries).last().unwrap().place.phase.clone();
+        let record = record(&xsr.ground.settings, bench.entries);
+        let results = Results::of(&xsr, &record);
+        let minutes: Vec<usize> = results.segments.iter().map(|s| s.minutes.len()).collect();
+        assert_eq!(minutes, [480, 360, 480], "only the last attempt counts");
+        (purges, last)
+    };
+    assert_eq!(attempts("segment-1", 1), (1, "segment-3".to_owned()));
+    assert_eq!(attempts("segment-1", 2), (2, "segment-3 (attempt 2)".to_owned()));
+    assert_eq!(attempts("segment-2", 1), (2, "segment-3 (attempt 2)".to_owned()));
+    assert_eq!(attempts("segment-3", 480), (2, "segment-3 (attempt 2)".to_owned()));
+}
+
+#[test]
+fn an_attempt_that_was_just_begun_anew_shows_nothing_of_the_old_one() {
+    let xsr = test(|_| ());
+    let mut bench = scripted(recovering);
+    bench.gap_before = vec![("segment-2", 0, 5)];
+    xsr.conduct(&mut bench).unwrap();
+    let mut entries = bench.entries;
+    let anew = entries
+        .iter()
+        .position(|e| matches!(e, Entry::Applied { step, .. } if step.place.phase.contains("attempt 2")));
+    entries.truncate(anew.unwrap() + 3);
+    let mut record = record(&xsr.ground.settings, entries);
+    record.entries.pop();
+    let results = Results::of(&xsr, &record);
+    let minutes: Vec<usize> = results.segments.iter().map(|s| s.minutes.len()).collect();
+    assert_eq!((minutes, results.recovery), (vec![3, 0, 0], Recovery::NotMeasured));
+}
+
+#[test]
+fn durations_and_the_middle_demand_are_parameters() {
+    let xsr = test(|s| {
+        for (name, value) in [("first-time", "2min"), ("middle-time", "3min"), ("middle-demand", "T8Q32")] {
+            s.parameters.insert(name.into(), value.into());
+        }
+    });
+    let mut bench = scripted(recovering);
+    xsr.conduct(&mut bench).unwrap();
+    let all = steps(&bench.entries);
+    assert_eq!(all.len(), 2 + 3 + 480);
+    assert_eq!(all[2].load.stimulus().unwrap().demand, Demand::new(8, 32));
+    let findings = xsr.study(&record(&xsr.ground.settings, bench.entries));
+    let unverified = findings.caveats.iter().filter(|c| c.id.starts_with("parameter-")).count();
+    assert_eq!(unverified, 5);
+    let mut settings = Settings::new("xsr", 1);
+    settings.steady_state = "btw".parse().unwrap();
+    assert!(Xsr::new(&settings, GEOMETRY, &[]).unwrap_err().0.contains("no steady state"));
+}
+
+#[test]
+fn each_profile_has_its_pages() {
+    for (profile, pages) in [(Profile::Pts20, 3), (Profile::Pts11, 5), (Profile::Quick, 3)] {
+        let xsr = test(|s| s.profile = profile);
+        let mut bench = scripted(recovering);
+        xsr.conduct(&mut bench).unwrap();
+        let findings = xsr.study(&record(&xsr.ground.settings, bench.entries));
+        assert_eq!(findings.form_pages.len(), pages, "{profile}");
+        let rows: Vec<usize> = findings.header.blocks.iter().map(|b| b.rows.len()).collect();
+        assert_eq!(rows, [10; 4]);
+    }
+}

@@ -1,0 +1,348 @@
+//! Several runs side by side: their tables value by value, their plots one over
+//! another, and every setting in which they differ.
+//!
+//! Tables and plots are matched by their ids, rows and series by their names; no
+//! procedure is known here. The outcome is a `Findings` like any other, so that
+//! everything which prints a run prints a comparison.
+
+mod plots;
+mod settings;
+mod tables;
+
+use crate::parts;
+use steadfast_domain::findings::{Cell, Exhibit, FormHeader, Page, Row, Table};
+use steadfast_domain::{Caveat, CaveatKind, Findings};
+
+/// Runs that fit side by side on a page.
+pub const COMPARED_MAX: usize = 7;
+
+/// Why runs cannot be compared.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CompareError {
+    /// Fewer than two runs, or more than there is room for.
+    #[error("{0} runs were given; two to seven can be compared")]
+    Count(usize),
+    /// No procedure is in more than one run.
+    #[error("no two of the runs are of the same procedure: {0}; compare runs of one procedure")]
+    NothingInCommon(String),
+}
+
+/// One run in a comparison of a procedure; without findings where it has none of
+/// that procedure.
+struct Side<'a> {
+    letter: char,
+    /// As it is called in legends: letter and name.
+    name: String,
+    findings: Option<&'a Findings>,
+}
+
+/// Puts runs side by side, each called by its name; percentages are of the first.
+///
+/// A procedure that only one run has is left out; one that some runs have not is
+/// compared, with dashes, and a caveat says so.
+///
+/// # Errors
+/// Where there are fewer than two runs or more than [`COMPARED_MAX`], or no
+/// procedure is in two of them.
+pub fn compare(runs: &[(String, Findings)]) -> Result<Findings, CompareError> {
+    if !(2..=COMPARED_MAX).contains(&runs.len()) {
+        return Err(CompareError::Count(runs.len()));
+    }
+    let groups = groups(runs);
+    let mut compared: Vec<Findings> =
+        groups.iter().map(|(title, sides)| comparison(title, sides)).collect();
+    match compared.len() {
+        0 => {
+            let titles: Vec<&str> = runs.iter().map(|(_, f)| f.title.as_str()).collect();
+            Err(CompareError::NothingInCommon(titles.join(", ")))
+        }
+        1 => {
+            let mut only = compared.remove(0);
+            only.title = format!("Comparison: {}", only.title);
+            Ok(only)
+        }
+        _ => Ok(covered(runs, compared)),
+    }
+}
+
+/// Each procedure that at least two runs have, with every run's findings of it.
+fn groups(runs: &[(String, Findings)]) -> Vec<(String, Vec<Side<'_>>)> {
+    let procedures: Vec<Vec<(String, &Findings)>> =
+        runs.iter().map(|(_, findings)| procedures(findings)).collect();
+    let mut titles: Vec<&String> = Vec::new();
+    for (title, _) in procedures.iter().flatten() {
+        if !titles.contains(&title) {
+            titles.push(title);
+        }
+    }
+    let sides = |title: &String| -> Vec<Side<'_>> {
+        let of_run = |procedures: &Vec<(String, &'_ Findings)>| -> Option<usize> {
+            procedures.iter().position(|(other, _)| other == title)
+        };
+        ('A'..)
+            .zip(runs.iter().zip(&procedures))
+            .map(|(letter, ((name, _), procedures))| Side {
+                letter,
+                name: format!("{letter}: {name}"),
+                findings: of_run(procedures).map(|at| procedures[at].1),
+            })
+            .collect()
+    };
+    let all = titles.into_iter().map(|title| (title.clone(), sides(title)));
+    all.filter(|(_, sides)| sides.iter().filter(|s| s.findings.is_some()).count() > 1).collect()
+}
+
+/// The procedures of a run by title; of those with the same title the second
+/// and further ones have a number.
+fn procedures(findings: &Findings) -> Vec<(String, &Findings)> {
+    let parts = parts::parts(findings);
+    let own = parts.is_empty() || !findings.summary.is_empty();
+    let mut named: Vec<(String, &Findings)> = Vec::new();
+    for part in own.then_some(findings).into_iter().chain(parts) {
+        let same = named.iter().filter(|(_, other)| other.title == part.title).count();
+        let number = if same > 0 { format!(" ({})", same + 1) } else { String::new() };
+        named.push((format!("{}{number}", part.title), part));
+    }
+    named
+}
+
+/// A comparison of several procedures: a cover, and each as a part.
+fn covered(runs: &[(String, Findings)], parts: Vec<Findings>) -> Findings {
+    let everything: Vec<Side<'_>> = ('A'..)
+        .zip(runs)
+        .map(|(letter, (name, findings))| Side {
+            letter,
+            name: format!("{letter}: {name}"),
+            findings: Some(findings),
+        })
+        .collect();
+    let mut whole = frame("Comparison", &everything);
+    // A suite's own header need not describe its device: its parts' do.
+    let first: Vec<Side<'_>> = everything
+        .iter()
+        .map(|side| Side {
+            letter: side.letter,
+            name: side.name.clone(),
+            findings: side.findings.map(|findings| findings.parts.first().unwrap_or(findings)),
+        })
+        .collect();
+    whole.summary = settings::devices(&first).into_iter().map(Exhibit::Table).collect();
+    let differing = parts.iter().filter(|part| has_differences(&part.caveats)).count();
+    whole.ending = format!("{} runs side by side, {} procedures. ", runs.len(), parts.len())
+        + &match differing {
+            0 => "Settings are the same.".to_owned(),
+            n => format!("The settings differ in {n} of them: see below."),
+        };
+    whole.parts = parts;
+    whole
+}
+
+/// A comparison of one procedure.
+fn comparison(title: &str, sides: &[Side<'_>]) -> Findings {
+    let mut findings = frame(title, sides);
+    let differences = settings::differences(sides);
+    findings.caveats = caveats(title, sides, &differences);
+    findings.ending = ending(sides, &differences);
+    let mut printed = tables::Printed::default();
+    let mut summary: Vec<Exhibit> =
+        settings::devices(sides).into_iter().map(Exhibit::Table).collect();
+    summary.extend(settings::difference_table(sides, &differences).map(Exhibit::Table));
+    summary.push(Exhibit::Table(endings(sides)));
+    let of_summary = |f: &Findings| f.summary.clone();
+    summary.extend(compared(sides, of_summary, &mut printed, &mut findings.long_tables));
+    findings.summary = summary;
+    findings.chapters = vec![settings::chapter(sides)];
+    for title in page_titles(sides) {
+        let of_page = |f: &Findings| exhibits_of(f, &title);
+        let exhibits = compared(sides, of_page, &mut printed, &mut findings.long_tables);
+        if !exhibits.is_empty() {
+            findings.chapters.push(Page { title, exhibits });
+        }
+    }
+    findings
+}
+
+/// The titles of the runs' pages, in the order of the first run that has them.
+fn page_titles(sides: &[Side<'_>]) -> Vec<String> {
+    let mut titles: Vec<String> = Vec::new();
+    for findings in sides.iter().filter_map(|side| side.findings) {
+        for page in findings.form_pages.iter().chain(&findings.chapters) {
+            if !titles.contains(&page.title) {
+                titles.push(page.title.clone());
+            }
+        }
+    }
+    titles
+}
+
+fn exhibits_of(findings: &Findings, title: &str) -> Vec<Exhibit> {
+    let pages = findings.form_pages.iter().chain(&findings.chapters);
+    pages.filter(|page| page.title == title).flat_map(|page| page.exhibits.clone()).collect()
+}
+
+/// The tables and plots of a place that at least two runs have.
+fn compared(
+    sides: &[Side<'_>],
+    of: impl Fn(&Findings) -> Vec<Exhibit>,
+    printed: &mut tables::Printed,
+    long_tables: &mut Vec<Table>,
+) -> Vec<Exhibit> {
+    let exhibits: Vec<Vec<Exhibit>> =
+        sides.iter().map(|side| side.findings.map(&of).unwrap_or_default()).collect();
+    let mut out = Vec::new();
+    for table in tables::compared(sides, &exhibits, printed) {
+        if table.rows.len() <= tables::PRINTED_ROWS {
+            out.push(Exhibit::Table(table));
+        } else {
+            let lines = table.rows.len();
+            let text = format!("{}: {lines} lines, in {}.csv.", table.title, table.id);
+            out.push(Exhibit::Text(text));
+            long_tables.push(table);
+        }
+    }
+    out.extend(plots::compared(sides, &exhibits));
+    out
+}
+
+/// What a comparison has of the runs as they are.
+fn frame(title: &str, sides: &[Side<'_>]) -> Findings {
+    let all: Vec<&Findings> = sides.iter().filter_map(|side| side.findings).collect();
+    let names: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
+    let began = all.iter().map(|f| f.run_unix_ms.0).min().unwrap_or(0);
+    let ended = all.iter().map(|f| f.run_unix_ms.1).max().unwrap_or(0);
+    let digests: Vec<&str> =
+        all.iter().map(|f| f.digest.get(..16).unwrap_or(f.digest.as_str())).collect();
+    let same = |of: &dyn Fn(&Findings) -> String, otherwise: &str| match all.split_first() {
+        Some((first, rest)) if rest.iter().all(|f| of(f) == of(first)) => of(first),
+        _ => otherwise.to_owned(),
+    };
+    Findings {
+        version: steadfast_domain::findings::FINDINGS_VERSION,
+        title: title.to_owned(),
+        method: same(&|f| f.method.clone(), "The runs differ in their method."),
+        headline: same(&|f| f.headline.clone(), ""),
+        simulated: all.iter().any(|f| parts::simulated(f)),
+        run_unix_ms: (began, ended),
+        digest: digests.join(" "),
+        software: same(&|f| f.software.clone(), "several versions of the program"),
+        ending: String::new(),
+        header: FormHeader {
+            test: "Comparison".into(),
+            subtitle: title.to_owned(),
+            revision: same(&|f| f.header.revision.clone(), "several"),
+            vendor: None,
+            model: Some(names.join("; ")),
+            sponsor: None,
+            blocks: Vec::new(),
+        },
+        verdict: None,
+        caveats: Vec::new(),
+        summary: Vec::new(),
+        form_pages: Vec::new(),
+        chapters: Vec::new(),
+        long_tables: Vec::new(),
+        parts: Vec::new(),
+    }
+}
+
+fn ending(sides: &[Side<'_>], differences: &[settings::Difference]) -> String {
+    let count = sides.iter().filter(|side| side.findings.is_some()).count();
+    let severe = differences.iter().filter(|d| d.severe).count();
+    let settings = match severe {
+        0 => "No setting differs.".to_owned(),
+        1 => "1 setting differs: see below.".to_owned(),
+        n => format!("{n} settings differ: see below."),
+    };
+    format!("{count} runs side by side; percentages are of A. {settings}")
+}
+
+/// How each run ended, in its own words.
+fn endings(sides: &[Side<'_>]) -> Table {
+    let row = |side: &Side<'_>| {
+        let steady = side.findings.and_then(parts::steady);
+        let steady = steady.map_or(Cell::Missing, |s| Cell::text(if s { "yes" } else { "NO" }));
+        let ending = side.findings.map_or(Cell::Missing, |f| Cell::text(f.ending.clone()));
+        Row { head: side.name.clone(), cells: vec![steady, ending], strong: false }
+    };
+    Table {
+        id: "endings".into(),
+        title: "How each run ended".into(),
+        corner: "Run".into(),
+        spanner: None,
+        columns: vec!["Steady".into(), "Ending".into()],
+        rows: sides.iter().map(row).collect(),
+    }
+}
+
+const DIFFERS: &str = "setting-differs";
+
+fn has_differences(caveats: &[Caveat]) -> bool {
+    caveats.iter().any(|caveat| caveat.id == DIFFERS)
+}
+
+fn caveats(title: &str, sides: &[Side<'_>], differences: &[settings::Difference]) -> Vec<Caveat> {
+    let mut caveats: Vec<Caveat> = differences
+        .iter()
+        .map(|difference| {
+            let kind = if difference.severe { CaveatKind::Invalidates } else { CaveatKind::Remark };
+            let id = if difference.severe { DIFFERS } else { "platform-differs" };
+            let text =
+                format!("The runs differ in {}: {}.", difference.label, difference.told(sides));
+            let remedy = "Compare runs that were made alike.";
+            Caveat::new(kind, id, text, if difference.severe { remedy } else { "" })
+        })
+        .collect();
+    let without: Vec<String> =
+        sides.iter().filter(|s| s.findings.is_none()).map(|s| s.letter.to_string()).collect();
+    if !without.is_empty() {
+        let text = format!("{} has no {title}: its places are empty.", without.join(", "));
+        caveats.push(Caveat::new(CaveatKind::Deviation, "run-without", text, ""));
+    }
+    caveats.extend(unsteady(sides));
+    caveats.extend(inherited(sides));
+    caveats
+}
+
+/// Runs that did not become steady and do not say so themselves.
+fn unsteady(sides: &[Side<'_>]) -> Option<Caveat> {
+    let says_so = |f: &Findings| {
+        let mut severe = f.caveats.iter().filter(|c| c.kind == CaveatKind::Invalidates);
+        severe.any(|caveat| caveat.text.to_lowercase().contains("steady"))
+    };
+    let letters: Vec<String> = sides
+        .iter()
+        .filter(|side| {
+            side.findings.is_some_and(|f| parts::steady(f) == Some(false) && !says_so(f))
+        })
+        .map(|side| side.letter.to_string())
+        .collect();
+    let text = format!("{}: steady state was not achieved.", letters.join(", "));
+    (!letters.is_empty())
+        .then(|| Caveat::new(CaveatKind::Invalidates, "steady-state-not-achieved", text, ""))
+}
+
+/// The runs' own caveats, each once, with the letters of the runs that it is of.
+fn inherited(sides: &[Side<'_>]) -> Vec<Caveat> {
+    let mut found: Vec<(&Caveat, String)> = Vec::new();
+    for side in sides {
+        for caveat in side.findings.into_iter().flat_map(|f| &f.caveats) {
+            let same = |(other, _): &&mut (&Caveat, String)| {
+                (other.kind, &other.text, &other.remedy)
+                    == (caveat.kind, &caveat.text, &caveat.remedy)
+            };
+            match found.iter_mut().find(same) {
+                Some((_, letters)) if letters.ends_with(side.letter) => {}
+                Some((_, letters)) => *letters = format!("{letters}, {}", side.letter),
+                None => found.push((caveat, side.letter.to_string())),
+            }
+        }
+    }
+    let everyone: Vec<String> =
+        sides.iter().filter(|s| s.findings.is_some()).map(|s| s.letter.to_string()).collect();
+    let everyone = everyone.join(", ");
+    let told = |(caveat, letters): (&Caveat, String)| {
+        let of = if letters == everyone { "All runs" } else { &letters };
+        Caveat { text: format!("{of}: {}", caveat.text), ..caveat.clone() }
+    };
+    found.into_iter().map(told).collect()
+}

@@ -1,0 +1,125 @@
+//! Plots one over another: a drawing for every series, a line in it for every
+//! run.
+
+use super::Side;
+use steadfast_domain::findings::{Axis, Exhibit, Plot, PlotKind, Series, Stroke};
+
+/// Drawings made of one plot, at most.
+const DRAWINGS: usize = 24;
+
+/// The overlays of the plots that at least two runs have.
+pub(super) fn compared(sides: &[Side<'_>], exhibits: &[Vec<Exhibit>]) -> Vec<Exhibit> {
+    let plots: Vec<Vec<&Plot>> = exhibits.iter().map(|all| plots_of(all)).collect();
+    let mut out = Vec::new();
+    let mut done: Vec<&str> = Vec::new();
+    for plot in plots.iter().flatten() {
+        if done.contains(&plot.id.as_str()) || plot.kind == PlotKind::HeatMap {
+            continue;
+        }
+        done.push(&plot.id);
+        // Columns in perspective show what a flat plot of the same series shows.
+        if plot.kind == PlotKind::Columns3d && sides.iter().any(|side| has_flat(side, plot)) {
+            continue;
+        }
+        let same: Vec<Option<&Plot>> = plots
+            .iter()
+            .map(|plots| plots.iter().find(|other| other.id == plot.id).copied())
+            .map(|other| other.filter(|other| other.x.scale == plot.x.scale))
+            .collect();
+        if same.iter().flatten().count() > 1 {
+            out.extend(overlays(sides, plot, &same));
+        }
+    }
+    out
+}
+
+fn plots_of(exhibits: &[Exhibit]) -> Vec<&Plot> {
+    exhibits
+        .iter()
+        .filter_map(|exhibit| match exhibit {
+            Exhibit::Plot(plot) => Some(plot),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Whether a run has another plot of the same series, not in perspective.
+fn has_flat(side: &Side<'_>, plot: &Plot) -> bool {
+    let pages = side.findings.into_iter().flat_map(|f| f.form_pages.iter().chain(&f.chapters));
+    let mut plots = pages.flat_map(|page| plots_of(&page.exhibits));
+    plots.any(|other| other.kind == PlotKind::Lines && names(other) == names(plot))
+}
+
+fn names(plot: &Plot) -> Vec<&str> {
+    measured(plot).map(|series| series.name.as_str()).collect()
+}
+
+fn measured(plot: &Plot) -> impl Iterator<Item = &Series> {
+    plot.series.iter().filter(|series| series.stroke == Stroke::Measured)
+}
+
+/// A drawing for each series of the plots, in which each run has one line.
+fn overlays(sides: &[Side<'_>], first: &Plot, plots: &[Option<&Plot>]) -> Vec<Exhibit> {
+    let mut keys: Vec<(&str, bool)> = Vec::new();
+    for series in plots.iter().flatten().flat_map(|plot| measured(plot)) {
+        let key = (series.name.as_str(), series.right);
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    // A plot of one series is that series, whatever each run calls it.
+    let alone = plots.iter().flatten().all(|plot| measured(plot).count() == 1);
+    if alone {
+        keys.truncate(1);
+    }
+    let left_out = keys.len().saturating_sub(DRAWINGS);
+    let drawn =
+        keys.iter().take(DRAWINGS).enumerate().map(|(number, key)| {
+            Exhibit::Plot(overlay(sides, first, plots, *key, (number, alone)))
+        });
+    let remark = (left_out > 0).then(|| {
+        Exhibit::Text(format!("{}: {left_out} further series are not drawn.", first.title))
+    });
+    drawn.chain(remark).collect()
+}
+
+fn overlay(
+    sides: &[Side<'_>],
+    first: &Plot,
+    plots: &[Option<&Plot>],
+    (name, right): (&str, bool),
+    (number, alone): (usize, bool),
+) -> Plot {
+    let axis = |plot: &Plot| -> Axis {
+        plot.y_right.as_ref().filter(|_| right).unwrap_or(&plot.y).clone()
+    };
+    let kind = match first.kind {
+        PlotKind::Scatter => PlotKind::Scatter,
+        _ => PlotKind::Lines,
+    };
+    let (id, title) = match alone {
+        true => (first.id.clone(), first.title.clone()),
+        false => (format!("{}-{}", first.id, number + 1), format!("{} - {name}", first.title)),
+    };
+    let mut plot = Plot::new(kind, &id, &title, first.x.clone(), axis(first));
+    plot.caption = first.caption.clone();
+    for (side, of_run) in sides.iter().zip(plots) {
+        let series = of_run.and_then(|plot| {
+            measured(plot).find(|series| alone || (series.name == name && series.right == right))
+        });
+        let points = series.map(|series| series.points.clone()).unwrap_or_default();
+        // Every run has its place in the legend, so that its look stays its own.
+        plot.series.push(Series::new(side.name.clone(), Stroke::Measured, points));
+    }
+    plot.series.extend(common(plots, right).into_iter().cloned());
+    plot
+}
+
+/// What is drawn beside the measured values and is the same in all runs: limits.
+fn common<'a>(plots: &[Option<&'a Plot>], right: bool) -> Vec<&'a Series> {
+    let mut there = plots.iter().flatten();
+    let Some(first) = there.next() else { return Vec::new() };
+    let rest: Vec<&&Plot> = there.collect();
+    let lines = first.series.iter().filter(|s| s.stroke == Stroke::Limit && s.right == right);
+    lines.filter(|line| rest.iter().all(|plot| plot.series.contains(line))).collect()
+}

@@ -1,0 +1,502 @@
+//! A datasheet's numbers against a run's: a small TOML file names values of
+//! tables and what they must be; each is judged, and a page says how.
+
+use crate::csv::all_tables;
+use crate::{number, parts};
+use serde::{Deserialize, Serialize};
+use std::fmt::Write;
+use steadfast_domain::findings::{Cell, Exhibit, Page, Row, Table};
+use steadfast_domain::{Caveat, CaveatKind, Findings};
+
+/// Why a file of limits cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LimitsError {
+    /// It is not TOML of the right shape.
+    #[error("{0}")]
+    Syntax(String),
+    /// A limit does not say what a value must be.
+    #[error("limit {number} ('{title}'): {why}")]
+    Limit {
+        /// Its place in the file, from 1.
+        number: usize,
+        /// Its title.
+        title: String,
+        /// What is wrong, and what to write.
+        why: String,
+    },
+}
+
+/// What the numbers of a run must be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limits {
+    /// What the limits are from: a datasheet's name.
+    pub title: Option<String>,
+    /// One for each number.
+    pub limits: Vec<Limit>,
+}
+
+/// What one number must be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limit {
+    /// What the reader calls it.
+    pub title: String,
+    /// The procedure it is of, in a run of several.
+    pub part: Option<String>,
+    /// Id of its table.
+    pub table: String,
+    /// Head of its row.
+    pub row: String,
+    /// Name of its column.
+    pub column: String,
+    /// The measured value is multiplied by this before it is judged.
+    pub scale: f64,
+    /// The unit after that, in print.
+    pub unit: String,
+    /// The least and the most that the value may be; both inclusive.
+    pub range: (Option<f64>, Option<f64>),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    title: Option<String>,
+    #[serde(default)]
+    limit: Vec<Written>,
+}
+
+/// A limit as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    title: Option<String>,
+    part: Option<String>,
+    table: String,
+    row: String,
+    column: String,
+    min: Option<Amount>,
+    max: Option<Amount>,
+    value: Option<Amount>,
+    within: Option<Amount>,
+    scale: Option<Amount>,
+    unit: Option<String>,
+}
+
+/// A number, or a text such as `"500k"` or `"5%"`.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Amount {
+    Whole(i64),
+    Number(f64),
+    Text(String),
+}
+
+impl Limits {
+    /// Reads a file of limits.
+    ///
+    /// # Errors
+    /// With the line, where it is not TOML of this shape; with the limit's title,
+    /// where one makes no sense.
+    pub fn parse(text: &str) -> Result<Limits, LimitsError> {
+        let file: File = toml::from_str(text)
+            .map_err(|error| LimitsError::Syntax(error.to_string().trim_end().to_owned()))?;
+        if file.limit.is_empty() {
+            let why = "there is no [[limit]] in it; each begins with that line";
+            return Err(LimitsError::Syntax(why.into()));
+        }
+        let limits = (1..).zip(&file.limit).map(|(number, written)| {
+            written.read().map_err(|why| LimitsError::Limit { number, title: written.title(), why })
+        });
+        Ok(Limits { title: file.title, limits: limits.collect::<Result<_, _>>()? })
+    }
+}
+
+impl Written {
+    fn title(&self) -> String {
+        let place = || format!("{}, {}, {}", self.table, self.row, self.column);
+        self.title.clone().unwrap_or_else(place)
+    }
+
+    fn read(&self) -> Result<Limit, String> {
+        let number = |name: &str, amount: &Option<Amount>| {
+            let read = |amount: &Amount| amount.number().ok_or(format!("{name} is no number"));
+            amount.as_ref().map(read).transpose()
+        };
+        let (min, max) = (number("min", &self.min)?, number("max", &self.max)?);
+        let nominal = number("value", &self.value)?;
+        let range = match (min.or(max), nominal, &self.within) {
+            (Some(_), None, None) => (min, max),
+            (None, Some(value), Some(within)) => {
+                let part = within.part().ok_or("within must be a percentage such as \"5%\"")?;
+                let width = value.abs() * part;
+                (Some(value - width), Some(value + width))
+            }
+            _ => return Err("say either min, max or both, or value and within".into()),
+        };
+        if let (Some(min), Some(max)) = range
+            && min > max
+        {
+            return Err(format!("min {min} is more than max {max}"));
+        }
+        let scale = number("scale", &self.scale)?.unwrap_or(1.0);
+        if !scale.is_finite() || scale == 0.0 {
+            return Err("scale must be a number other than zero".into());
+        }
+        Ok(Limit {
+            title: self.title(),
+            part: self.part.clone(),
+            table: self.table.clone(),
+            row: self.row.clone(),
+            column: self.column.clone(),
+            scale,
+            unit: self.unit.clone().unwrap_or_default(),
+            range,
+        })
+    }
+}
+
+impl Amount {
+    /// The number; k, M and G mean thousands, millions and billions.
+    fn number(&self) -> Option<f64> {
+        let number = match self {
+            Amount::Whole(number) => *number as f64,
+            Amount::Number(number) => *number,
+            Amount::Text(text) => {
+                let text = text.trim().replace([',', '_'], "");
+                let letters = [('k', 1e3), ('K', 1e3), ('M', 1e6), ('G', 1e9)];
+                let scaled = letters.iter().find_map(|(letter, factor)| {
+                    Some(text.strip_suffix(*letter)?.trim_end().parse::<f64>().ok()? * factor)
+                });
+                scaled.or_else(|| text.parse().ok())?
+            }
+        };
+        number.is_finite().then_some(number)
+    }
+
+    /// A percentage as a part; a bare number is one as well.
+    fn part(&self) -> Option<f64> {
+        let percent = match self {
+            Amount::Text(text) => text.trim().strip_suffix('%')?.trim_end().parse().ok()?,
+            other => other.number()?,
+        };
+        (0.0..=1000.0).contains(&percent).then_some(percent / 100.0)
+    }
+}
+
+/// One number, judged.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Judged {
+    /// What the reader calls it.
+    pub title: String,
+    /// Where it stands: table, row, column.
+    pub place: String,
+    /// The least that it may be, in the limit's unit.
+    pub min: Option<f64>,
+    /// The most that it may be.
+    pub max: Option<f64>,
+    /// What was measured, in the limit's unit; `None` where it is missing.
+    pub measured: Option<f64>,
+    /// The limit's unit.
+    pub unit: String,
+    /// How far inside the nearer limit the value lies, in percent of that limit;
+    /// negative outside.
+    pub margin_percent: Option<f64>,
+    /// It is within its limits.
+    pub pass: bool,
+    /// Why there is no value.
+    pub reason: Option<String>,
+}
+
+/// A run's numbers, judged.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Checked {
+    /// What the limits are from.
+    pub title: Option<String>,
+    /// Every number is within its limits.
+    pub pass: bool,
+    /// Each number.
+    pub limits: Vec<Judged>,
+}
+
+/// Judges a run's numbers. One that is missing fails, with the reason.
+pub fn check(findings: &Findings, limits: &Limits) -> Checked {
+    let judged: Vec<Judged> = limits.limits.iter().map(|limit| judge(findings, limit)).collect();
+    Checked { title: limits.title.clone(), pass: judged.iter().all(|j| j.pass), limits: judged }
+}
+
+fn judge(findings: &Findings, limit: &Limit) -> Judged {
+    let (measured, reason) = match find(findings, limit) {
+        Ok(value) => (Some(value * limit.scale), None),
+        Err(why) => (None, Some(why)),
+    };
+    let (min, max) = limit.range;
+    let within = |value: f64| min.is_none_or(|m| value >= m) && max.is_none_or(|m| value <= m);
+    let part = |distance: f64, limit: f64| (limit != 0.0).then(|| distance / limit.abs() * 100.0);
+    let margin = measured.and_then(|value| {
+        let below = min.and_then(|min| part(value - min, min));
+        let above = max.and_then(|max| part(max - value, max));
+        [below, above].into_iter().flatten().reduce(f64::min)
+    });
+    let of = limit.part.as_ref().map(|part| format!("{part}: ")).unwrap_or_default();
+    Judged {
+        title: limit.title.clone(),
+        place: format!("{of}{}, {}, {}", limit.table, limit.row, limit.column),
+        min,
+        max,
+        measured,
+        unit: limit.unit.clone(),
+        margin_percent: margin,
+        pass: measured.is_some_and(within),
+        reason,
+    }
+}
+
+/// The value that a limit names, or why there is none.
+fn find(findings: &Findings, limit: &Limit) -> Result<f64, String> {
+    let table = table_of(findings, limit)?;
+    let named = |row: &&Row| row.head.trim() == limit.row.trim();
+    let mut rows = table.rows.iter().filter(named);
+    let row = rows.next().ok_or_else(|| {
+        let heads = table.rows.iter().map(|row| row.head.as_str());
+        format!("table {} has no row '{}'; it has {}", table.id, limit.row, few(heads))
+    })?;
+    if rows.next().is_some() {
+        return Err(format!("table {} has more than one row '{}'", table.id, limit.row));
+    }
+    let column = table.columns.iter().position(|column| column.trim() == limit.column.trim());
+    let column = column.ok_or_else(|| {
+        let names = table.columns.iter().map(String::as_str);
+        format!("table {} has no column '{}'; it has {}", table.id, limit.column, few(names))
+    })?;
+    match row.cells.get(column) {
+        Some(Cell::Number { value, .. }) if value.is_finite() => Ok(*value),
+        Some(Cell::Text(text)) => Err(format!("the value is no number but '{text}'")),
+        _ => Err("it was not measured".into()),
+    }
+}
+
+fn table_of<'a>(findings: &'a Findings, limit: &Limit) -> Result<&'a Table, String> {
+    let everything: Vec<&Findings> =
+        std::iter::once(findings).chain(parts::parts(findings)).collect();
+    let of_part: Vec<&&Findings> = match &limit.part {
+        Some(part) => everything
+            .iter()
+            .filter(|one| one.title.to_lowercase() == part.trim().to_lowercase())
+            .collect(),
+        None => everything.iter().collect(),
+    };
+    if of_part.is_empty() {
+        let titles = everything.iter().map(|one| one.title.as_str());
+        let part = limit.part.as_deref().unwrap_or_default();
+        return Err(format!("the run has no part '{part}'; it has {}", few(titles)));
+    }
+    let having: Vec<&Table> = of_part
+        .iter()
+        .filter_map(|one| all_tables(one).find(|table| table.id == limit.table.trim()))
+        .collect();
+    match having.as_slice() {
+        [table] => Ok(table),
+        [] => {
+            let ids = of_part.iter().flat_map(|one| all_tables(one)).map(|t| t.id.as_str());
+            Err(format!("there is no table '{}'; there are {}", limit.table, few(ids)))
+        }
+        _ => Err(format!("several parts have a table '{}': say which part", limit.table)),
+    }
+}
+
+/// Some names of a list, in quotes.
+fn few<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let mut unique: Vec<&str> = Vec::new();
+    for name in names {
+        if !unique.contains(&name) {
+            unique.push(name);
+        }
+    }
+    let more = unique.len().saturating_sub(12);
+    let shown: Vec<String> = unique.iter().take(12).map(|name| format!("'{name}'")).collect();
+    match (shown.is_empty(), more) {
+        (true, _) => "none".into(),
+        (false, 0) => shown.join(", "),
+        (false, more) => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+impl Checked {
+    /// One sentence: how many passed.
+    pub fn outcome(&self) -> String {
+        let failed = self.limits.iter().filter(|j| !j.pass).count();
+        let missing = self.limits.iter().filter(|j| j.measured.is_none()).count();
+        match (failed, missing) {
+            (0, _) => format!("PASS: all {} numbers are within their limits.", self.limits.len()),
+            (n, 0) => {
+                format!("FAIL: {n} of {} numbers are outside their limits.", self.limits.len())
+            }
+            (n, m) => format!(
+                "FAIL: {n} of {} numbers are outside their limits; {m} of them are missing.",
+                self.limits.len()
+            ),
+        }
+    }
+
+    /// The table of every number.
+    pub fn table(&self) -> Table {
+        let columns = ["Least", "Most", "Measured", "Margin %", "Verdict"];
+        Table {
+            id: "check".into(),
+            title: self.title.clone().map_or("Limits".into(), |title| format!("Limits: {title}")),
+            corner: "Number".into(),
+            spanner: None,
+            columns: columns.map(str::to_owned).to_vec(),
+            rows: self.limits.iter().map(Judged::row).collect(),
+        }
+    }
+
+    /// The page for a report: outcome, table, and where each number stands.
+    pub fn page(&self) -> Page {
+        let mut places = String::new();
+        for judged in &self.limits {
+            let reason = judged.reason.as_ref().map(|r| format!(" - {r}")).unwrap_or_default();
+            // Writing to a String cannot fail.
+            let _ = writeln!(places, "{}: {}{reason}", judged.title, judged.place);
+        }
+        Page {
+            title: "Check against limits".into(),
+            exhibits: vec![
+                Exhibit::Text(self.outcome()),
+                Exhibit::Table(self.table()),
+                Exhibit::Text("Each number stands in this table, row and column:".into()),
+                Exhibit::Listing(places),
+            ],
+        }
+    }
+
+    /// The run's findings with this page before its chapters, and the failures
+    /// on its cover.
+    pub fn report(&self, findings: &Findings) -> Findings {
+        let mut report = findings.clone();
+        report.chapters.insert(0, self.page());
+        if !self.pass {
+            let failed: Vec<&str> =
+                self.limits.iter().filter(|j| !j.pass).map(|j| j.title.as_str()).collect();
+            let text = format!("{} {}.", self.outcome(), failed.join("; "));
+            let remedy = "See the chapter 'Check against limits'.";
+            report
+                .caveats
+                .insert(0, Caveat::new(CaveatKind::Invalidates, "outside-limits", text, remedy));
+        }
+        report
+    }
+
+    /// The outcome and every number as plain text.
+    pub fn text(&self, width: usize) -> String {
+        let mut lines = vec![self.outcome(), String::new()];
+        lines.extend(crate::text::table_lines(&self.table(), width));
+        for judged in self.limits.iter().filter(|j| j.reason.is_some()) {
+            let reason = judged.reason.as_deref().unwrap_or_default();
+            let told = format!("{} ({}): {reason}.", judged.title, judged.place);
+            lines.extend(crate::text::wrapped(&told, width, "  "));
+        }
+        lines.push(String::new());
+        lines.join("\n")
+    }
+}
+
+impl Judged {
+    fn row(&self) -> Row {
+        let decimals = [self.min, self.max, self.measured]
+            .into_iter()
+            .flatten()
+            .map(|value| match value.abs() {
+                v if v >= 1000.0 => 0,
+                v if v >= 10.0 => 1,
+                _ => 4,
+            })
+            .min()
+            .unwrap_or(0);
+        let unit = if self.unit.is_empty() { String::new() } else { format!(" ({})", self.unit) };
+        let verdict = match (self.pass, &self.measured) {
+            (true, _) => "pass",
+            (false, Some(_)) => "FAIL",
+            (false, None) => "FAIL: missing",
+        };
+        Row {
+            head: format!("{}{unit}", self.title),
+            cells: vec![
+                Cell::number(self.min, decimals),
+                Cell::number(self.max, decimals),
+                Cell::number(self.measured, decimals),
+                Cell::number(self.margin_percent, 1),
+                Cell::text(verdict),
+            ],
+            strong: !self.pass,
+        }
+    }
+}
+
+/// The names that a limit can use: every table with its rows and columns.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Names {
+    /// The procedure, in a run of several.
+    pub part: Option<String>,
+    /// The table's id.
+    pub table: String,
+    /// Its title.
+    pub title: String,
+    /// The heads of its rows.
+    pub rows: Vec<String>,
+    /// The names of its columns.
+    pub columns: Vec<String>,
+}
+
+/// Every table of the findings that holds a number, by the names that a limit
+/// uses.
+pub fn names(findings: &Findings) -> Vec<Names> {
+    let parts = parts::parts(findings);
+    let several = !parts.is_empty();
+    let mut out: Vec<Names> = Vec::new();
+    for one in std::iter::once(findings).chain(parts) {
+        for table in all_tables(one) {
+            let part = several.then(|| one.title.clone());
+            let known = out.iter().any(|names| names.part == part && names.table == table.id);
+            let number = |cell: &Cell| matches!(cell, Cell::Number { .. });
+            if known || !table.rows.iter().flat_map(|row| &row.cells).any(number) {
+                continue;
+            }
+            out.push(Names {
+                part,
+                table: table.id.clone(),
+                title: table.title.clone(),
+                rows: table.rows.iter().map(|row| row.head.clone()).collect(),
+                columns: table.columns.clone(),
+            });
+        }
+    }
+    out
+}
+
+/// The names as text, as a file of limits writes them.
+pub fn names_text(names: &[Names], width: usize) -> String {
+    let quoted = |names: &[String]| {
+        let shown = names.iter().take(60).map(|name| format!("{name:?}"));
+        let more = names.len().saturating_sub(60);
+        let more = (more > 0).then(|| format!("and {more} more"));
+        shown.chain(more).collect::<Vec<_>>().join(", ")
+    };
+    let mut lines = Vec::new();
+    for names in names {
+        let part = names.part.as_ref().map(|part| format!("part = {part:?}  "));
+        lines.push(format!(
+            "{}table = {:?}  # {}",
+            part.unwrap_or_default(),
+            names.table,
+            names.title
+        ));
+        for (kind, all) in [("row", &names.rows), ("column", &names.columns)] {
+            let told = crate::text::wrapped(&format!("{kind}: {}", quoted(all)), width, "  ");
+            lines.extend(told.into_iter().map(|line| format!("  {line}")));
+        }
+    }
+    if lines.is_empty() {
+        lines.push(format!("no table holds a number {}", number::DASH));
+    }
+    lines.join("\n")
+}

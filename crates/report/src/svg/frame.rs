@@ -1,0 +1,418 @@
+//! What every plot over two axes has: margins, grid, axes, marks and legend,
+//! none of which may overlap or be clipped.
+
+use super::axis::Ruler;
+use super::paint::{Anchor, Drawing, FAINT, GRID, INK};
+use steadfast_domain::findings::{Marker, Plot, Scale};
+
+/// Width of every drawing.
+const WIDTH: f64 = 860.0;
+/// Height of the rectangle that values are drawn in.
+const HEIGHT: f64 = 358.0;
+const TOP: f64 = 14.0;
+const LEFT: f64 = 96.0;
+const BOTTOM: f64 = 58.0;
+/// Room for a legend's line and its gap.
+const LEGEND_MARK: f64 = 34.0;
+const LEGEND_SIZE: f64 = 13.0;
+/// Entries that have room beside the plot; more of them stand below it.
+const LEGEND_BESIDE: usize = 22;
+const LEGEND_STEP: f64 = 16.0;
+const LABEL_SIZE: f64 = 13.0;
+const TITLE_SIZE: f64 = 14.0;
+/// A generous mean width of a letter, relative to the font size.
+const LETTER: f64 = 0.56;
+/// A legend's names are cut beyond this many letters.
+const NAME_MAX: usize = 34;
+/// An upright title is cut beyond this many letters.
+const TITLE_MAX: usize = 48;
+const MARK_SIZE: f64 = 12.0;
+/// Height of a row of labels over the plot, and how many there may be.
+const MARK_STEP: f64 = 15.0;
+const MARK_ROWS: usize = 8;
+/// Lines drawn for marks, at most.
+const MARKS: usize = 400;
+
+/// The rectangle that values are drawn in.
+pub struct Area {
+    pub left: f64,
+    pub top: f64,
+    pub width: f64,
+    pub height: f64,
+}
+
+impl Area {
+    pub fn x(&self, part: f64) -> f64 {
+        self.left + part * self.width
+    }
+    pub fn y(&self, part: f64) -> f64 {
+        self.top + (1.0 - part) * self.height
+    }
+}
+
+/// What a series looks like.
+#[derive(Clone)]
+pub struct Look {
+    pub colour: String,
+    pub width: f64,
+    pub dash: Option<&'static str>,
+    pub marker: Option<usize>,
+    /// Opacity of what is filled.
+    pub fill: Option<f64>,
+}
+
+/// A line of the legend.
+pub struct Entry {
+    pub name: String,
+    pub look: Look,
+}
+
+/// The axes of a plot.
+pub struct Rulers {
+    pub x: Ruler,
+    pub y: Ruler,
+    pub right: Option<Ruler>,
+}
+
+impl Rulers {
+    /// Axes for these values; those of the axis on the right are the plot's own.
+    pub fn new(plot: &Plot, xs: &[f64], ys: &[f64]) -> Rulers {
+        let xs: Vec<f64> = xs.iter().copied().chain(plot.markers.iter().map(|m| m.x)).collect();
+        let on_right = plot.series.iter().filter(|s| s.right).flat_map(|s| &s.points);
+        let right = plot.y_right.as_ref().filter(|_| plot.series.iter().any(|s| s.right));
+        let right_values: Vec<f64> = on_right.filter_map(|(_, y)| *y).collect();
+        Rulers {
+            x: Ruler::across(&plot.x, &xs),
+            y: Ruler::new(&plot.y.scale, ys),
+            right: right.map(|axis| Ruler::new(&axis.scale, &right_values)),
+        }
+    }
+}
+
+/// A mark with its label over the plot.
+struct Flag {
+    part: f64,
+    label: String,
+    width: f64,
+    row: usize,
+}
+
+/// Everything around the values.
+pub struct Frame {
+    pub area: Area,
+    pub rulers: Rulers,
+    legend: Vec<Entry>,
+    flags: Vec<Flag>,
+    unlabelled: usize,
+    titles: [String; 3],
+    /// The category names do not fit side by side.
+    turned: bool,
+    below: f64,
+}
+
+impl Frame {
+    /// A frame with a legend.
+    pub fn new(plot: &Plot, rulers: Rulers, legend: Vec<Entry>) -> Frame {
+        let beside = if legend.len() > LEGEND_BESIDE { 14.0 } else { beside(&legend) };
+        let mut frame = Frame::with_room(plot, rulers, beside);
+        frame.legend = legend;
+        frame
+    }
+
+    /// A frame with free room on its right.
+    pub fn with_room(plot: &Plot, rulers: Rulers, room: f64) -> Frame {
+        let width_of = |ruler: &Ruler| {
+            let longest = ruler.ticks.labelled.iter().map(|(_, l)| l.chars().count()).max();
+            longest.unwrap_or(0) as f64 * LABEL_SIZE * LETTER
+        };
+        let left = LEFT.max(40.0 + width_of(&rulers.y));
+        let right = rulers.right.as_ref().map_or(0.0, |ruler| 34.0 + width_of(ruler));
+        let mut flags = flags(&plot.markers, &rulers.x);
+        let for_flags = flags
+            .iter()
+            .filter(|flag| flag.part > 0.0)
+            .map(|flag| (WIDTH - 6.0 - left - flag.width) / flag.part);
+        let width = for_flags.fold(WIDTH - left - right - room, f64::min).max(120.0);
+        raise(&mut flags, width);
+        let unlabelled = flags.iter().filter(|flag| flag.row >= MARK_ROWS).count();
+        let rows = flags.iter().map(|f| f.row + 1).filter(|r| *r <= MARK_ROWS).max().unwrap_or(0);
+        let (turned, deep) = names_below(&plot.x.scale, width);
+        let title = |text: &str| shown(text, TITLE_MAX);
+        let right_title = plot.y_right.as_ref().map(|axis| title(&axis.label)).unwrap_or_default();
+        Frame {
+            area: Area { left, top: TOP + rows as f64 * MARK_STEP, width, height: HEIGHT },
+            rulers,
+            legend: Vec::new(),
+            flags,
+            unlabelled,
+            titles: [title(&plot.x.label), title(&plot.y.label), right_title],
+            turned,
+            below: BOTTOM + deep,
+        }
+    }
+
+    /// With other titles of the vertical axes.
+    pub fn entitled(mut self, left: &str, right: &str) -> Frame {
+        self.titles[1] = shown(left, TITLE_MAX);
+        self.titles[2] = shown(right, TITLE_MAX);
+        self
+    }
+
+    /// An empty sheet with the grid, of the height that everything needs.
+    pub fn sheet(&self) -> Drawing {
+        let under = match self.legend.len() > LEGEND_BESIDE {
+            true => (self.legend.len().div_ceil(self.columns()) as f64 + 0.6) * LEGEND_STEP,
+            false => 0.0,
+        };
+        Drawing::new(WIDTH, self.area.top + HEIGHT + self.below + under)
+    }
+
+    /// Columns of a legend below the plot.
+    fn columns(&self) -> usize {
+        let longest = self.legend.iter().map(|e| name_length(&e.name)).max().unwrap_or(0);
+        let width = LEGEND_MARK + 14.0 + longest as f64 * LEGEND_SIZE * LETTER;
+        ((WIDTH - 30.0) / width).floor().clamp(1.0, 6.0) as usize
+    }
+
+    /// The position of a value, against the axis on the right where that is there.
+    pub fn place(&self, right: bool, x: f64, y: Option<f64>) -> Option<(f64, f64)> {
+        let ruler = self.rulers.right.as_ref().filter(|_| right).unwrap_or(&self.rulers.y);
+        Some((self.area.x(self.rulers.x.place(x)?), self.area.y(ruler.place(y?)?)))
+    }
+
+    /// Grid lines, to be drawn before the values.
+    pub fn grid(&self, drawing: &mut Drawing) {
+        let area = &self.area;
+        for part in &self.rulers.y.ticks.faint {
+            drawing.line((area.x(0.0), area.y(*part)), (area.x(1.0), area.y(*part)), FAINT, 0.8);
+        }
+        for (part, _) in &self.rulers.y.ticks.labelled {
+            drawing.line((area.x(0.0), area.y(*part)), (area.x(1.0), area.y(*part)), GRID, 1.0);
+        }
+        for (part, _) in &self.rulers.x.ticks.labelled {
+            drawing.line((area.x(*part), area.y(0.0)), (area.x(*part), area.y(1.0)), GRID, 1.0);
+        }
+    }
+
+    /// Frame, labels and titles of the axes; drawn over the values.
+    pub fn axes(&self, drawing: &mut Drawing) {
+        let area = &self.area;
+        drawing.frame(area.left, area.top, area.width, area.height);
+        for (part, label) in apart(&self.rulers.y) {
+            drawing.text((area.left - 8.0, area.y(part) + 4.5), LABEL_SIZE, Anchor::End, label);
+        }
+        self.names(drawing);
+        let at = (area.x(0.5), area.y(0.0) + self.below - 12.0);
+        drawing.text(at, TITLE_SIZE, Anchor::Middle, &self.titles[0]);
+        drawing.text_upwards((20.0, area.y(0.5)), TITLE_SIZE, &self.titles[1]);
+        if let Some(right) = &self.rulers.right {
+            self.right_axis(drawing, right);
+        }
+    }
+
+    fn right_axis(&self, drawing: &mut Drawing, right: &Ruler) {
+        let area = &self.area;
+        let edge = area.x(1.0);
+        let mut widest = 0;
+        for (part, label) in apart(right) {
+            widest = widest.max(label.chars().count());
+            drawing.line((edge, area.y(part)), (edge + 5.0, area.y(part)), INK, 1.0);
+            drawing.text((edge + 8.0, area.y(part) + 4.5), LABEL_SIZE, Anchor::Start, label);
+        }
+        let x = edge + 24.0 + widest as f64 * LABEL_SIZE * LETTER;
+        drawing.text_upwards((x, area.y(0.5)), TITLE_SIZE, &self.titles[2]);
+    }
+
+    /// The labels of the horizontal axis; those that would overlap are left out.
+    fn names(&self, drawing: &mut Drawing) {
+        let area = &self.area;
+        let mut free = f64::NEG_INFINITY;
+        for (part, label) in &self.rulers.x.ticks.labelled {
+            let (x, y) = (area.x(*part), area.y(0.0));
+            if self.turned {
+                if x >= free {
+                    drawing.text_aslant((x + 4.0, y + 14.0), LABEL_SIZE, &shown(label, NAME_MAX));
+                    free = x + LABEL_SIZE;
+                }
+                continue;
+            }
+            let half = label.chars().count() as f64 * LABEL_SIZE * LETTER / 2.0;
+            if x - half >= free {
+                drawing.text((x, y + 19.0), LABEL_SIZE, Anchor::Middle, label);
+                free = x + half + 3.0;
+            }
+        }
+    }
+
+    /// The marks: a vertical line each, with its label at its head.
+    pub fn marks(&self, drawing: &mut Drawing) {
+        let area = &self.area;
+        for flag in self.flags.iter().take(MARKS) {
+            let x = area.x(flag.part);
+            let labelled = flag.row < MARK_ROWS && !flag.label.is_empty();
+            let head = if labelled { 4.0 + flag.row as f64 * MARK_STEP } else { 0.0 };
+            let line = [(x, area.y(0.0)), (x, area.top - head - if labelled { 8.0 } else { 0.0 })];
+            drawing.path(&line, "#555555", 0.9, Some("4 2"));
+            if labelled {
+                let at = (x + 3.0, area.top - head);
+                drawing.text(at, MARK_SIZE, Anchor::Start, &flag.label);
+            }
+        }
+        if self.unlabelled > 0 {
+            let text = format!("{} marks without a label", self.unlabelled);
+            drawing.text((area.x(1.0) - 5.0, area.top + 14.0), 11.0, Anchor::End, &text);
+        }
+    }
+
+    /// The legend, beside the plot or, where it is long, below it.
+    pub fn legend(&self, drawing: &mut Drawing) {
+        if self.legend.len() > LEGEND_BESIDE {
+            return self.legend_below(drawing);
+        }
+        let left = WIDTH - beside(&self.legend) + 16.0;
+        let step = (HEIGHT / self.legend.len().max(1) as f64).min(22.0);
+        for (index, entry) in self.legend.iter().enumerate() {
+            draw_entry(drawing, (left, self.area.top + 10.0 + index as f64 * step), entry);
+        }
+    }
+
+    fn legend_below(&self, drawing: &mut Drawing) {
+        let columns = self.columns();
+        let rows = self.legend.len().div_ceil(columns);
+        let width = (WIDTH - 30.0) / columns as f64;
+        let top = self.area.y(0.0) + self.below + 4.0;
+        for (index, entry) in self.legend.iter().enumerate() {
+            let (column, row) = (index / rows, index % rows);
+            let at = (20.0 + column as f64 * width, top + row as f64 * LEGEND_STEP);
+            draw_entry(drawing, at, entry);
+        }
+    }
+
+    /// Says that there is nothing to draw.
+    pub fn no_values(&self, drawing: &mut Drawing) {
+        let middle = (self.area.x(0.5), self.area.y(0.5));
+        drawing.text(middle, 16.0, Anchor::Middle, "no values");
+    }
+}
+
+/// The width of a legend beside the plot.
+fn beside(legend: &[Entry]) -> f64 {
+    let longest = legend.iter().map(|entry| name_length(&entry.name)).max().unwrap_or(0);
+    LEGEND_MARK + 24.0 + longest as f64 * LEGEND_SIZE * LETTER
+}
+
+fn name_length(name: &str) -> usize {
+    name.chars().count().min(NAME_MAX)
+}
+
+fn draw_entry(drawing: &mut Drawing, at: (f64, f64), entry: &Entry) {
+    let (left, y) = at;
+    let look = &entry.look;
+    if let Some(opacity) = look.fill {
+        let corners = [(0.0, -5.5), (26.0, -5.5), (26.0, 5.5), (0.0, 5.5)];
+        let corners = corners.map(|(dx, dy)| (left + dx, y + dy));
+        drawing.filled(&corners, &look.colour, opacity);
+        drawing.path(&[corners[0], corners[1]], &look.colour, look.width, look.dash);
+    } else if look.width > 0.0 {
+        drawing.path(&[(left, y), (left + 26.0, y)], &look.colour, look.width, look.dash);
+    }
+    if let Some(marker) = look.marker {
+        drawing.marker(marker, (left + 13.0, y), &look.colour);
+    }
+    let name = shown(&entry.name, NAME_MAX);
+    drawing.text((left + LEGEND_MARK, y + 4.5), LEGEND_SIZE, Anchor::Start, &name);
+}
+
+/// Whether the names of categories must be turned, and how much deeper they
+/// then hang than numbers.
+fn names_below(scale: &Scale, width: f64) -> (bool, f64) {
+    let Scale::Categories(names) = scale else { return (false, 0.0) };
+    let longest = names.iter().map(|name| name_length(name)).max().unwrap_or(0) as f64;
+    let length = longest * LABEL_SIZE * LETTER;
+    let turned = length + 4.0 > width / names.len().max(1) as f64;
+    (turned, if turned { length * 0.58 } else { 0.0 })
+}
+
+/// The labels of a vertical axis that have room.
+fn apart(ruler: &Ruler) -> impl Iterator<Item = (f64, &str)> {
+    let mut last = f64::NEG_INFINITY;
+    ruler.ticks.labelled.iter().filter_map(move |(part, label)| {
+        let room = (part - last) * HEIGHT >= LABEL_SIZE;
+        room.then(|| {
+            last = *part;
+            (*part, label.as_str())
+        })
+    })
+}
+
+/// The marks that lie on the axis, from left to right.
+fn flags(markers: &[Marker], x: &Ruler) -> Vec<Flag> {
+    let mut flags: Vec<Flag> = markers
+        .iter()
+        .filter_map(|marker| {
+            let label = shown(&marker.label, NAME_MAX);
+            let width = label.chars().count() as f64 * MARK_SIZE * LETTER + 6.0;
+            let part = x.place(marker.x).filter(|part| (-1e-9..=1.0 + 1e-9).contains(part))?;
+            Some(Flag { part, label, width, row: 0 })
+        })
+        .collect();
+    flags.sort_by(|a, b| a.part.total_cmp(&b.part));
+    flags
+}
+
+/// Chooses the rows of the labels. A label begins at its line and reaches to
+/// the right: it stands one row above everything that begins beneath it, so
+/// that neither another label nor another line crosses it.
+fn raise(flags: &mut [Flag], width: f64) {
+    for index in (0..flags.len()).rev() {
+        let end = flags[index].part * width + flags[index].width;
+        let beneath = flags[index + 1..].iter().take_while(|other| other.part * width <= end);
+        // A mark without a label ends at the plot's edge: it is in nobody's way.
+        let labelled = beneath.filter(|flag| flag.row < MARK_ROWS);
+        flags[index].row = labelled.map(|flag| flag.row + 1).max().unwrap_or(0);
+    }
+}
+
+/// A text, cut where it is longer than `letters`.
+pub fn shown(text: &str, letters: usize) -> String {
+    if text.chars().count() <= letters {
+        return text.to_owned();
+    }
+    text.chars().take(letters - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flag(part: f64, width: f64) -> Flag {
+        Flag { part, label: "x".into(), width, row: 0 }
+    }
+
+    /// No label meets another label of its row, or the line of a mark that
+    /// reaches higher.
+    fn assert_free(flags: &[Flag], width: f64) {
+        for (index, flag) in flags.iter().enumerate().filter(|(_, f)| f.row < MARK_ROWS) {
+            let end = flag.part * width + flag.width;
+            for other in flags[index + 1..].iter().filter(|f| f.row < MARK_ROWS) {
+                assert!(other.part * width > end || other.row < flag.row);
+            }
+        }
+    }
+
+    #[test]
+    fn labels_of_marks_never_meet() {
+        for count in [1, 2, 5, 40, 300] {
+            let mut flags: Vec<Flag> = (0..count)
+                .map(|n| flag(f64::from(n * n % 17) / 17.0, 20.0 + f64::from(n % 7) * 15.0))
+                .collect();
+            flags.sort_by(|a, b| a.part.total_cmp(&b.part));
+            raise(&mut flags, 600.0);
+            assert_free(&flags, 600.0);
+            assert!(flags.iter().any(|f| f.row == 0), "some label stands lowest");
+        }
+        let mut apart = [flag(0.0, 50.0), flag(0.5, 50.0), flag(0.55, 50.0)];
+        raise(&mut apart, 600.0);
+        assert_eq!(apart.map(|f| f.row), [0, 1, 0]);
+    }
+}

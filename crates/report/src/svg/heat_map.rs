@@ -1,0 +1,244 @@
+//! A grid of shades. Each series is a row of cells, the first at the foot; the
+//! shade is the value: `y` says what it is and how it spreads, `y_right` what
+//! the rows are.
+
+use super::axis::Ruler;
+use super::frame::{Frame, Rulers};
+use super::paint::{Anchor, Drawing, INK};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use steadfast_domain::findings::{Axis, Plot, Scale};
+
+/// Cells across and up, at most; of more, several are one, which has the
+/// greatest of their values.
+const CELLS: usize = 1000;
+/// Shades, without the one for a missing value.
+const SHADES: usize = 64;
+/// Room for the scale bar.
+const ROOM: f64 = 150.0;
+/// Row names that have room.
+const NAMES: usize = 18;
+/// From light to dark in one hue; in grey print it stays in order.
+const STOPS: [[f64; 3]; 4] =
+    [[226.0, 238.0, 248.0], [132.0, 182.0, 221.0], [33.0, 104.0, 172.0], [6.0, 32.0, 76.0]];
+
+/// Values by row from the foot and by column.
+struct Cells {
+    columns: usize,
+    values: Vec<Vec<Option<f64>>>,
+    /// Names of the rows.
+    names: Vec<String>,
+    /// Where the columns begin and end.
+    range: (f64, f64),
+}
+
+pub fn draw(plot: &Plot) -> String {
+    let cells = Cells::of(plot);
+    let values: Vec<f64> = cells.values.iter().flatten().flatten().copied().collect();
+    let scale = shade_ruler(plot, &values);
+    let shade = |value: f64| scale.place(value).map(|part| shade_of(part.clamp(0.0, 1.0)));
+    let x = match plot.x.scale {
+        Scale::Categories(_) => Ruler::across(&plot.x, &[]),
+        _ => Ruler::exact(&plot.x, cells.range.0, cells.range.1),
+    };
+    let rulers = Rulers { x, y: Ruler::new(&rows_axis(&cells.names).scale, &[]), right: None };
+    let rows = plot.y_right.as_ref().map(|axis| axis.label.as_str()).unwrap_or_default();
+    let frame = Frame::with_room(plot, rulers, ROOM).entitled(rows, "");
+    let mut drawing = frame.sheet();
+    let area = &frame.area;
+    if values.iter().any(|value| shade(*value).is_some()) {
+        if let Some(png) = picture(cells.columns, &cells.values, shade) {
+            let size = (area.width, area.height);
+            drawing.picture((area.left, area.top), size, &STANDARD.encode(png));
+        }
+        scale_bar(&mut drawing, &frame, &scale, &plot.y.label);
+    } else {
+        frame.no_values(&mut drawing);
+    }
+    frame.axes(&mut drawing);
+    frame.marks(&mut drawing);
+    drawing.finish()
+}
+
+/// The axis of the shades, exactly over the values.
+fn shade_ruler(plot: &Plot, values: &[f64]) -> Ruler {
+    let logarithmic = matches!(plot.y.scale, Scale::Log10 | Scale::Log2);
+    let usable = values.iter().copied().filter(|v| v.is_finite() && v.abs() < 1e18);
+    let usable = usable.filter(|v| !logarithmic || *v > 1e-18);
+    let (low, high) =
+        usable.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)));
+    let (low, high) = if low <= high { (low, high) } else { (1.0, 10.0) };
+    let axis = Axis::new("", if logarithmic { Scale::Log10 } else { Scale::LinearFitted });
+    match (logarithmic, plot.y.scale == Scale::Linear) {
+        (true, _) => Ruler::exact(&axis, low, if high > low { high } else { low * 10.0 }),
+        (false, true) => Ruler::exact(&axis, low.min(0.0), if high > 0.0 { high } else { 1.0 }),
+        (false, false) => {
+            Ruler::exact(&axis, low, if high > low { high } else { low + low.abs().max(1.0) })
+        }
+    }
+}
+
+/// Row names as categories; most of many are blank.
+fn rows_axis(names: &[String]) -> Axis {
+    let every = names.len().div_ceil(NAMES).max(1);
+    let shown = names.iter().enumerate().map(|(index, name)| {
+        if index % every == 0 { super::frame::shown(name, 16) } else { String::new() }
+    });
+    Axis::new("", Scale::Categories(shown.collect()))
+}
+
+impl Cells {
+    fn of(plot: &Plot) -> Cells {
+        let mut xs: Vec<f64> =
+            plot.series.iter().flat_map(|s| &s.points).map(|(x, _)| *x).collect();
+        xs.retain(|x| x.is_finite() && x.abs() < 1e18);
+        xs.sort_by(f64::total_cmp);
+        xs.dedup();
+        let step = xs.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::INFINITY, f64::min);
+        let step = if step.is_finite() { step } else { 1.0 };
+        let first = xs.first().copied().unwrap_or(0.0);
+        let last = xs.last().copied().unwrap_or(0.0) + step;
+        // Evenly spaced, so that a column that nobody has is a gap.
+        let wanted = ((last - first) / step).round().max(1.0);
+        let (first, step, wanted) = match &plot.x.scale {
+            Scale::Categories(names) => (0.0, 1.0, names.len().max(1) as f64),
+            _ => (first, step, wanted),
+        };
+        let (columns, rows) =
+            (wanted.min(CELLS as f64) as usize, plot.series.len().clamp(1, CELLS));
+        let mut values = vec![vec![None; columns]; rows];
+        for (row, series) in plot.series.iter().enumerate() {
+            let row = row * rows / plot.series.len().max(1);
+            for (x, value) in &series.points {
+                let column = ((x - first) / step).round();
+                let inside = column.is_finite() && (0.0..wanted).contains(&column);
+                let (true, Some(value)) = (inside, value.filter(|v| v.is_finite())) else {
+                    continue;
+                };
+                let column = ((column * columns as f64 / wanted) as usize).min(columns - 1);
+                let cell: &mut Option<f64> = &mut values[row][column];
+                *cell = Some(cell.map_or(value, |there| there.max(value)));
+            }
+        }
+        let names = plot.series.iter().map(|s| s.name.clone()).collect();
+        Cells { columns, values, names, range: (first, first + step * wanted) }
+    }
+}
+
+fn shade_of(part: f64) -> usize {
+    ((part * SHADES as f64) as usize).min(SHADES - 1)
+}
+
+/// The colour of a shade.
+fn colour(shade: usize) -> [u8; 3] {
+    let along = shade as f64 / (SHADES - 1) as f64 * (STOPS.len() - 1) as f64;
+    let stop = (along as usize).min(STOPS.len() - 2);
+    let part = along - stop as f64;
+    [0, 1, 2].map(|c| (STOPS[stop][c] + (STOPS[stop + 1][c] - STOPS[stop][c]) * part).round() as u8)
+}
+
+/// The cells as a PNG with a palette: white where there is no value. Each cell
+/// is several dots wide, so that no viewer blurs it into its neighbours.
+fn picture(
+    columns: usize,
+    rows: &[Vec<Option<f64>>],
+    shade: impl Fn(f64) -> Option<usize>,
+) -> Option<Vec<u8>> {
+    let (across, up) = (1600usize.div_ceil(columns).min(40), 900usize.div_ceil(rows.len()).min(40));
+    let mut dots = Vec::with_capacity(columns * across * rows.len() * up);
+    for row in rows.iter().rev() {
+        let line: Vec<u8> = row
+            .iter()
+            .map(|value| value.and_then(&shade).map_or(0, |shade| shade as u8 + 1))
+            .flat_map(|dot| std::iter::repeat_n(dot, across))
+            .collect();
+        (0..up).for_each(|_| dots.extend_from_slice(&line));
+    }
+    let mut palette = vec![255; 3];
+    palette.extend((0..SHADES).flat_map(colour));
+    let mut out = Vec::new();
+    let size = ((columns * across) as u32, (rows.len() * up) as u32);
+    let mut encoder = png::Encoder::new(&mut out, size.0, size.1);
+    encoder.set_color(png::ColorType::Indexed);
+    encoder.set_depth(png::BitDepth::Eight);
+    encoder.set_palette(palette);
+    encoder.set_compression(png::Compression::High);
+    // Writing to a Vec cannot fail, and the sizes fit one another.
+    let mut writer = encoder.write_header().ok()?;
+    writer.write_image_data(&dots).ok()?;
+    writer.finish().ok()?;
+    Some(out)
+}
+
+/// The scale bar, with its ticks and what a white cell means.
+fn scale_bar(drawing: &mut Drawing, frame: &Frame, scale: &Ruler, label: &str) {
+    let area = &frame.area;
+    let (left, width, top, height) = (area.x(1.0) + 26.0, 18.0, area.top, area.height - 34.0);
+    let y = |part: f64| top + (1.0 - part) * height;
+    let shades: Vec<Vec<Option<f64>>> = (0..SHADES).map(|shade| vec![Some(shade as f64)]).collect();
+    if let Some(png) = picture(1, &shades, |shade| Some(shade as usize)) {
+        drawing.picture((left, top), (width, height), &STANDARD.encode(png));
+    }
+    drawing.frame(left, top, width, height);
+    let mut free = f64::INFINITY;
+    for (part, name) in &scale.ticks.labelled {
+        if free - y(*part) < 13.0 {
+            continue;
+        }
+        free = y(*part);
+        drawing.line((left + width, free), (left + width + 4.0, free), INK, 1.0);
+        drawing.text((left + width + 7.0, free + 4.5), 12.0, Anchor::Start, name);
+    }
+    drawing.frame(left, area.y(0.0) - 15.0, width, 15.0);
+    drawing.text((left + width + 7.0, area.y(0.0) - 3.0), 12.0, Anchor::Start, "none");
+    drawing.text_upwards((left + 116.0, y(0.5)), 14.0, &super::frame::shown(label, 44));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::findings::{PlotKind, Series, Stroke};
+
+    /// The palette entries of a picture, one for each cell.
+    fn decoded(png: &[u8], columns: usize, rows: usize) -> Vec<Vec<u8>> {
+        let mut decoder = png::Decoder::new(std::io::Cursor::new(png));
+        decoder.set_transformations(png::Transformations::IDENTITY);
+        let mut reader = decoder.read_info().unwrap();
+        let mut dots = vec![0; reader.output_buffer_size().unwrap()];
+        let frame = reader.next_frame(&mut dots).unwrap();
+        let (width, height) = (frame.width as usize, frame.height as usize);
+        (0..rows)
+            .map(|row| {
+                let line = row * (height / rows) * width;
+                (0..columns).map(|column| dots[line + column * (width / columns)]).collect()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn cells_have_their_place_and_shade() {
+        let row = |name: &str, values: [Option<f64>; 3]| {
+            let points = values.into_iter().zip([10.0, 20.0, 40.0]).map(|(v, x)| (x, v)).collect();
+            Series::new(name, Stroke::Measured, points)
+        };
+        let axis = |label: &str| Axis::new(label, Scale::Linear);
+        let plot = Plot::new(PlotKind::HeatMap, "m", "m", axis("x"), axis("hits"))
+            .with(row("foot", [Some(0.0), Some(64.0), None]))
+            .with(row("head", [Some(32.0), Some(f64::NAN), Some(63.9)]));
+        let cells = Cells::of(&plot);
+        assert_eq!((cells.columns, cells.range), (4, (10.0, 50.0)));
+        let png = picture(cells.columns, &cells.values, |v| Some(shade_of(v / 64.0))).unwrap();
+        // The head stands first; the column at 30 is nobody's.
+        assert_eq!(decoded(&png, 4, 2), [[33, 0, 0, 64], [1, 64, 0, 0]]);
+    }
+
+    #[test]
+    fn shades_darken_steadily() {
+        let light = |shade: usize| {
+            let [r, g, b] = colour(shade).map(f64::from);
+            0.2126 * r + 0.7152 * g + 0.0722 * b
+        };
+        assert!((1..SHADES).all(|shade| light(shade) < light(shade - 1)));
+        assert!(light(0) > 230.0 && light(SHADES - 1) < 40.0);
+    }
+}

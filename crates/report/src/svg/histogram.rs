@@ -1,0 +1,146 @@
+//! Filled steps over bins; series against the axis on the right are lines.
+
+use super::frame::{Entry, Frame, Look, Rulers};
+use super::lines;
+use super::paint::{Drawing, colour, plain_dash};
+use steadfast_domain::findings::{Plot, Scale, Series};
+
+/// A bin from one x to another and the count over it.
+type Bin = (f64, f64, f64);
+
+pub fn draw(plot: &Plot) -> String {
+    let filled: Vec<&Series> = plot.series.iter().filter(|s| !is_line(plot, s)).collect();
+    let logarithmic = matches!(plot.x.scale, Scale::Log10 | Scale::Log2);
+    let bins: Vec<Vec<Vec<Bin>>> = filled.iter().map(|s| runs(&s.points, logarithmic)).collect();
+    let edges = bins.iter().flatten().flatten().flat_map(|bin| [bin.0, bin.1]);
+    let on_lines = plot.series.iter().filter(|s| is_line(plot, s)).flat_map(|s| &s.points);
+    let xs: Vec<f64> = edges.chain(on_lines.map(|(x, _)| *x)).collect();
+    let counts: Vec<f64> = bins.iter().flatten().flatten().map(|bin| bin.2).collect();
+    let looks = looks(plot);
+    let legend: Vec<Entry> =
+        plot.series.iter().zip(&looks).map(|(s, look)| lines::entry(plot, s, look)).collect();
+    let frame = Frame::new(plot, Rulers::new(plot, &xs, &counts), legend);
+    let mut drawing = frame.sheet();
+    frame.grid(&mut drawing);
+    let mut anything = false;
+    let steps = plot.series.iter().zip(&looks).filter(|(s, _)| !is_line(plot, s));
+    for ((_, look), runs) in steps.zip(&bins) {
+        for run in runs {
+            anything |= draw_steps(&mut drawing, &frame, run, look);
+        }
+    }
+    for (series, look) in plot.series.iter().zip(&looks).filter(|(s, _)| is_line(plot, s)) {
+        anything |= lines::draw_series(&mut drawing, &frame, series, look, (0, 1));
+    }
+    if !anything {
+        frame.no_values(&mut drawing);
+    }
+    frame.axes(&mut drawing);
+    frame.marks(&mut drawing);
+    frame.legend(&mut drawing);
+    drawing.finish()
+}
+
+fn is_line(plot: &Plot, series: &Series) -> bool {
+    series.right && plot.y_right.is_some()
+}
+
+fn looks(plot: &Plot) -> Vec<Look> {
+    let step = |index: usize| Look {
+        colour: colour(index).to_owned(),
+        width: 1.2,
+        dash: plain_dash(index),
+        marker: None,
+        fill: Some(0.32),
+    };
+    // Lines take colours that the steps do not have.
+    let of = |(index, series): (usize, &Series)| match is_line(plot, series) {
+        true => lines::overlaid(index, series),
+        false => step(index),
+    };
+    plot.series.iter().enumerate().map(of).collect()
+}
+
+/// Neighbouring bins; a missing count separates them. A bin reaches to the next
+/// point, the last one as far as the one before it.
+fn runs(points: &[(f64, Option<f64>)], logarithmic: bool) -> Vec<Vec<Bin>> {
+    let usable = |x: f64| x.is_finite() && (!logarithmic || x > 0.0);
+    let after = |index: usize| {
+        let here = points[index].0;
+        match (points.get(index + 1), index.checked_sub(1).map(|before| points[before].0)) {
+            (Some(next), _) => next.0,
+            (None, Some(before)) if logarithmic => here * (here / before),
+            (None, Some(before)) => here + (here - before),
+            (None, None) => here + if logarithmic { here } else { 1.0 },
+        }
+    };
+    let mut runs: Vec<Vec<Bin>> = vec![Vec::new()];
+    for (index, (x, count)) in points.iter().enumerate() {
+        let end = after(index);
+        let bin = count.filter(|c| c.is_finite() && usable(*x) && usable(end) && end > *x);
+        match (bin, runs.last_mut()) {
+            (Some(count), Some(run)) => run.push((*x, end, count)),
+            _ => runs.push(Vec::new()),
+        }
+    }
+    runs.retain(|run| !run.is_empty());
+    runs
+}
+
+/// Draws a run of bins; a count that the axis cannot show stands on the floor.
+fn draw_steps(drawing: &mut Drawing, frame: &Frame, run: &[Bin], look: &Look) -> bool {
+    let floor = frame.place(false, run[0].0, Some(0.0)).map_or(frame.area.y(0.0), |at| at.1);
+    let across = |x: f64| frame.rulers.x.place(x).map(|part| frame.area.x(part));
+    let mut outline = Vec::new();
+    for (from, to, count) in run {
+        let (Some(from), Some(to)) = (across(*from), across(*to)) else { continue };
+        let y = frame.rulers.y.place(*count).map_or(floor, |part| frame.area.y(part));
+        outline.extend([(from, y), (to, y)]);
+    }
+    let (Some(first), Some(last)) = (outline.first().copied(), outline.last().copied()) else {
+        return false;
+    };
+    let mut around = vec![(first.0, floor)];
+    around.extend(level(&outline));
+    around.push((last.0, floor));
+    drawing.filled(&around, &look.colour, look.fill.unwrap_or(1.0));
+    drawing.path(&around, &look.colour, look.width, look.dash);
+    true
+}
+
+/// The outline without the points in the middle of a level piece.
+pub fn level(outline: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let mut out: Vec<(f64, f64)> = Vec::new();
+    for point in outline {
+        if let [.., before, last] = out.as_slice()
+            && before.1 == last.1
+            && last.1 == point.1
+        {
+            out.pop();
+        }
+        out.push(*point);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bins_reach_to_the_next_point() {
+        let points = [(1.0, Some(5.0)), (2.0, Some(7.0)), (4.0, None), (8.0, Some(1.0))];
+        let linear = runs(&points, false);
+        assert_eq!(linear, vec![vec![(1.0, 2.0, 5.0), (2.0, 4.0, 7.0)], vec![(8.0, 12.0, 1.0)]]);
+        assert_eq!(runs(&points, true)[1], vec![(8.0, 16.0, 1.0)]);
+        assert_eq!(runs(&[(3.0, Some(1.0))], false), vec![vec![(3.0, 4.0, 1.0)]]);
+        assert!(runs(&[(f64::NAN, Some(1.0)), (2.0, None)], false).is_empty());
+        assert!(runs(&[(3.0, Some(1.0)), (2.0, None)], false).is_empty(), "x must rise");
+    }
+
+    #[test]
+    fn level_pieces_lose_their_middles() {
+        let outline = [(0.0, 1.0), (1.0, 1.0), (1.0, 1.0), (2.0, 1.0), (2.0, 3.0), (3.0, 3.0)];
+        assert_eq!(level(&outline), [(0.0, 1.0), (2.0, 1.0), (2.0, 3.0), (3.0, 3.0)]);
+    }
+}

@@ -1,0 +1,244 @@
+//! Columns on top of one another; series against the axis on the right are
+//! lines.
+
+use super::frame::{Entry, Frame, Look, Rulers};
+use super::histogram::level;
+use super::lines;
+use super::paint::{Drawing, colour, lighten};
+use steadfast_domain::findings::{Axis, Plot, Scale, Series};
+
+/// More layers than this are summed up as "others".
+const LAYERS: usize = 20;
+/// More columns than this are averaged, several to one.
+const COLUMNS: usize = 600;
+/// Columns that stand apart, with an edge between their layers.
+const APART: usize = 40;
+
+/// One layer: a name, its look, and a height at each column.
+struct Layer {
+    name: String,
+    look: Look,
+    heights: Vec<f64>,
+}
+
+pub fn draw(plot: &Plot) -> String {
+    let on_left: Vec<&Series> = plot.series.iter().filter(|s| !is_line(plot, s)).collect();
+    let (columns, per_column) = columns(&on_left);
+    let layers = layers(&on_left, &columns);
+    let step = step(&columns);
+    let tops: Vec<f64> =
+        (0..columns.len()).map(|at| layers.iter().map(|l| l.heights[at]).sum()).collect();
+    let edges = columns.iter().flat_map(|c| [c.0 - step / 2.0, c.0 + step / 2.0]);
+    let on_lines = plot.series.iter().filter(|s| is_line(plot, s)).flat_map(|s| &s.points);
+    let xs: Vec<f64> = edges.chain(on_lines.map(|(x, _)| *x)).collect();
+    let y = Axis::new(&plot.y.label, Scale::Linear);
+    let plain = Plot { y, ..plot.clone() };
+    let frame = Frame::new(plot, Rulers::new(&plain, &xs, &tops), legend(plot, &layers));
+    let mut drawing = frame.sheet();
+    frame.grid(&mut drawing);
+    let mut anything = draw_layers(&mut drawing, &frame, &layers, &columns, step);
+    for (index, series) in plot.series.iter().filter(|s| is_line(plot, s)).enumerate() {
+        let look = line_look(index, series);
+        anything |= lines::draw_series(&mut drawing, &frame, series, &look, (0, 1));
+    }
+    if !anything {
+        frame.no_values(&mut drawing);
+    }
+    frame.axes(&mut drawing);
+    frame.marks(&mut drawing);
+    frame.legend(&mut drawing);
+    if per_column > 1 {
+        drawing.note(
+            (frame.area.left, frame.area.top - 3.0),
+            &format!("each column is the mean of {per_column}"),
+        );
+    }
+    drawing.finish()
+}
+
+fn is_line(plot: &Plot, series: &Series) -> bool {
+    series.right && plot.y_right.is_some()
+}
+
+/// Lines over the columns are dark, so that they stand out from every layer.
+fn line_look(index: usize, series: &Series) -> Look {
+    Look { colour: "#111111".to_owned(), ..lines::overlaid(index, series) }
+}
+
+fn legend(plot: &Plot, layers: &[Layer]) -> Vec<Entry> {
+    // The legend reads like the stack, from the top.
+    let named = layers
+        .iter()
+        .rev()
+        .map(|layer| Entry { name: layer.name.clone(), look: layer.look.clone() });
+    let on_right = plot.series.iter().filter(|s| is_line(plot, s)).enumerate();
+    named.chain(on_right.map(|(index, s)| lines::entry(plot, s, &line_look(index, s)))).collect()
+}
+
+/// The x of the columns, each with the range of the original columns that it
+/// stands for, and how many those are.
+fn columns(series: &[&Series]) -> (Vec<(f64, Vec<f64>)>, usize) {
+    let mut xs: Vec<f64> = series.iter().flat_map(|s| &s.points).map(|(x, _)| *x).collect();
+    xs.retain(|x| x.is_finite() && x.abs() < 1e18);
+    xs.sort_by(f64::total_cmp);
+    xs.dedup();
+    let per_column = xs.len().div_ceil(COLUMNS).max(1);
+    let columns =
+        xs.chunks(per_column).map(|xs| (f64::midpoint(xs[0], xs[xs.len() - 1]), xs.to_vec()));
+    (columns.collect(), per_column)
+}
+
+/// The least distance between columns; 1 where there is one column.
+fn step(columns: &[(f64, Vec<f64>)]) -> f64 {
+    let gaps = columns.windows(2).map(|pair| pair[1].0 - pair[0].0);
+    let least = gaps.fold(f64::INFINITY, f64::min);
+    if least.is_finite() { least } else { 1.0 }
+}
+
+fn heights(series: &Series, columns: &[(f64, Vec<f64>)]) -> Vec<f64> {
+    let mut points: Vec<(f64, f64)> = series
+        .points
+        .iter()
+        .filter_map(|(x, y)| Some((*x, y.filter(|y| y.is_finite() && (0.0..1e18).contains(y))?)))
+        .filter(|(x, _)| x.is_finite())
+        .collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let at = |x: f64| {
+        let index = points.partition_point(|point| point.0 < x);
+        points.get(index).filter(|point| point.0 == x).map_or(0.0, |point| point.1)
+    };
+    columns.iter().map(|(_, xs)| xs.iter().map(|x| at(*x)).sum::<f64>() / xs.len() as f64).collect()
+}
+
+/// The layers from below; of too many the greatest, and the rest in one.
+fn layers(series: &[&Series], columns: &[(f64, Vec<f64>)]) -> Vec<Layer> {
+    let all: Vec<Vec<f64>> = series.iter().map(|s| heights(s, columns)).collect();
+    let sum = |index: &usize| all[*index].iter().sum::<f64>();
+    let mut greatest: Vec<usize> = (0..series.len()).collect();
+    let rest = if series.len() > LAYERS {
+        greatest.sort_by(|a, b| sum(b).total_cmp(&sum(a)));
+        greatest.split_off(LAYERS - 1)
+    } else {
+        Vec::new()
+    };
+    greatest.sort_unstable();
+    let mut layers: Vec<Layer> = greatest
+        .iter()
+        .enumerate()
+        .map(|(position, index)| Layer {
+            name: series[*index].name.clone(),
+            look: layer_look(position),
+            heights: all[*index].clone(),
+        })
+        .collect();
+    if !rest.is_empty() {
+        let heights =
+            (0..columns.len()).map(|at| rest.iter().map(|index| all[*index][at]).sum()).collect();
+        let look = Look { colour: "#d9d9d9".to_owned(), ..layer_look(0) };
+        layers.push(Layer { name: format!("others ({})", rest.len()), look, heights });
+    }
+    layers
+}
+
+fn layer_look(position: usize) -> Look {
+    // The second ten are the first ten, lighter; the first are softened a
+    // little so that a line over them can be seen.
+    let part = if position < 10 { 0.15 } else { 0.6 };
+    Look {
+        colour: lighten(colour(position), part),
+        width: 0.0,
+        dash: None,
+        marker: None,
+        fill: Some(1.0),
+    }
+}
+
+/// Draws the layers, each as one area over the one below it.
+fn draw_layers(
+    drawing: &mut Drawing,
+    frame: &Frame,
+    layers: &[Layer],
+    columns: &[(f64, Vec<f64>)],
+    step: f64,
+) -> bool {
+    let apart = columns.len() <= APART;
+    let half = step * if apart { 0.36 } else { 0.5 };
+    let mut floor = vec![0.0; columns.len()];
+    let mut anything = false;
+    for layer in layers {
+        let top: Vec<f64> = floor.iter().zip(&layer.heights).map(|(a, b)| a + b).collect();
+        for (first, last) in blocks(&layer.heights, columns, step, apart) {
+            let edge = |tops: &[f64]| -> Vec<(f64, f64)> {
+                let ends = |at: usize| {
+                    let (x, y) = (columns[at].0, Some(tops[at]));
+                    [frame.place(false, x - half, y), frame.place(false, x + half, y)]
+                };
+                (first..=last).flat_map(ends).flatten().collect()
+            };
+            let mut around = level(&edge(&top));
+            around.extend(level(&edge(&floor)).into_iter().rev());
+            anything = true;
+            drawing.filled(&around, &layer.look.colour, 1.0);
+            if apart {
+                drawing.path(&around, "#ffffff", 0.7, None);
+            }
+        }
+        floor = top;
+    }
+    anything
+}
+
+/// Neighbouring columns in which a layer has any height, first and last.
+fn blocks(
+    heights: &[f64],
+    columns: &[(f64, Vec<f64>)],
+    step: f64,
+    apart: bool,
+) -> Vec<(usize, usize)> {
+    let mut blocks: Vec<(usize, usize)> = Vec::new();
+    for (at, _) in heights.iter().enumerate().filter(|(_, height)| **height > 0.0) {
+        match blocks.last_mut() {
+            Some((_, last))
+                if !apart && *last + 1 == at && columns[at].0 - columns[*last].0 < step * 1.5 =>
+            {
+                *last = at;
+            }
+            _ => blocks.push((at, at)),
+        }
+    }
+    blocks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::findings::Stroke;
+
+    fn series(name: usize, points: Vec<(f64, Option<f64>)>) -> Series {
+        Series::new(name.to_string(), Stroke::Measured, points)
+    }
+
+    #[test]
+    fn the_least_of_too_many_layers_are_summed() {
+        let all: Vec<Series> =
+            (0..30).map(|n| series(n, vec![(0.0, Some(n as f64)), (1.0, None)])).collect();
+        let all: Vec<&Series> = all.iter().collect();
+        let (columns, per_column) = columns(&all);
+        assert_eq!((columns.len(), per_column), (2, 1));
+        let layers = layers(&all, &columns);
+        assert_eq!(layers.len(), LAYERS);
+        assert_eq!(layers[0].name, "11");
+        assert_eq!(layers[19].name, "others (11)");
+        assert_eq!(layers[19].heights, [(0..11).sum::<usize>() as f64, 0.0]);
+        let sum: f64 = layers.iter().map(|l| l.heights[0]).sum();
+        assert_eq!(sum, (0..30).sum::<usize>() as f64);
+    }
+
+    #[test]
+    fn too_many_columns_are_averaged() {
+        let one = series(0, (0..1440).map(|n| (f64::from(n), Some(f64::from(n % 3)))).collect());
+        let (columns, per_column) = columns(&[&one]);
+        assert_eq!((columns.len(), per_column), (480, 3));
+        assert!(heights(&one, &columns).iter().all(|height| *height == 1.0));
+    }
+}

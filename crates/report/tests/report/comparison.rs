@@ -1,0 +1,244 @@
+//! Comparisons of made-up devices whose numbers are known multiples of one
+//! another.
+
+use super::{PRINTED, assert_balanced, convergence, findings, golden, plots, suite, words};
+use steadfast_domain::findings::{Cell, Exhibit, FormBlock, Page, Plot, Row, Stroke, Table};
+use steadfast_domain::steady_state::{Criteria, Verdict};
+use steadfast_domain::{CaveatKind, Findings};
+use steadfast_report::{COMPARED_MAX, CompareError, compare, html, pdf, tables, text};
+
+/// Every number of a table or plot times a factor.
+fn scaled(exhibit: &mut Exhibit, factor: f64) {
+    match exhibit {
+        Exhibit::Table(table) => {
+            for cell in table.rows.iter_mut().flat_map(|row| &mut row.cells) {
+                if let Cell::Number { value, .. } = cell {
+                    *value *= factor;
+                }
+            }
+        }
+        Exhibit::Plot(plot) => {
+            let points = plot.series.iter_mut().filter(|s| s.stroke == Stroke::Measured);
+            for (_, y) in points.flat_map(|s| &mut s.points) {
+                *y = y.map(|y| y * factor);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn scale(findings: &mut Findings, factor: f64) {
+    let pages = findings.form_pages.iter_mut().chain(&mut findings.chapters);
+    let exhibits = pages.flat_map(|page| &mut page.exhibits).chain(&mut findings.summary);
+    exhibits.for_each(|exhibit| scaled(exhibit, factor));
+    findings.parts.iter_mut().for_each(|part| scale(part, factor));
+}
+
+fn blocks(serial: &str, demand: &str, cpu: &str) -> Vec<FormBlock> {
+    let block = |title: &str, rows: &[(&str, &str)]| FormBlock {
+        title: title.into(),
+        rows: rows.iter().map(|(l, v)| ((*l).to_owned(), Some((*v).to_owned()))).collect(),
+    };
+    vec![
+        block("Test Platform", &[("CPU", cpu), ("Test ID No.", serial)]),
+        block("Device Under Test", &[("S/N", serial), ("Write Cache", "disabled")]),
+        block("Set Up Parameters", &[("AR", "100%"), ("SS Rounds", serial)]),
+        block("Test Parameters", &[("TOIO - TC/QD", demand), ("AR & Amount", serial)]),
+    ]
+}
+
+/// A device that is `factor` times as fast as the one of the other tests.
+fn device(number: u32, factor: f64) -> (String, Findings) {
+    let names = ["AX-100", "Borealis Pro 960 GB", "C7", "Data Centre NVMe 3.84 TB rev. B", "E"];
+    let mut found = findings(false);
+    scale(&mut found, factor);
+    found.header.model = Some(names[number as usize % 5].to_owned());
+    let (demand, cpu) = match number {
+        3 => ("TC 2 / QD 16", "Xeon A"),
+        5 => ("TC 4 / QD 32", "Xeon B"),
+        _ => ("TC 4 / QD 32", "Xeon A"),
+    };
+    found.header.blocks = blocks(&format!("SERIAL{number}LONGLONGLONGLONG"), demand, cpu);
+    let criteria = Criteria { window: 5, data_excursion: 0.2, slope_excursion: 0.1 };
+    let steady = number != 4;
+    found.verdict = Some(Verdict { steady, window: Some((3, 7)), tracks: Vec::new(), criteria });
+    found.form_pages.push(Page {
+        title: "Saturation".into(),
+        exhibits: vec![{
+            let mut plot = Exhibit::Plot(plots::saturation(360));
+            scaled(&mut plot, factor);
+            plot
+        }],
+    });
+    (found.header.model.clone().unwrap(), found)
+}
+
+fn seven() -> Vec<(String, Findings)> {
+    [1.0, 0.5, 2.0, 1.1, 0.9, 1.3, 0.75].into_iter().zip(0..).map(|(f, n)| device(n, f)).collect()
+}
+
+fn tables_of(exhibits: &[Exhibit]) -> Vec<&Table> {
+    exhibits
+        .iter()
+        .filter_map(|exhibit| match exhibit {
+            Exhibit::Table(table) => Some(table),
+            _ => None,
+        })
+        .collect()
+}
+
+fn all_plots(findings: &Findings) -> Vec<&Plot> {
+    let exhibits = findings.chapters.iter().flat_map(|page| &page.exhibits);
+    exhibits
+        .filter_map(|exhibit| match exhibit {
+            Exhibit::Plot(plot) => Some(plot),
+            _ => None,
+        })
+        .collect()
+}
+
+fn numbers(row: &Row) -> Vec<f64> {
+    let number = |cell: &Cell| match cell {
+        Cell::Number { value, .. } => *value,
+        _ => f64::NAN,
+    };
+    row.cells.iter().map(number).collect()
+}
+
+#[test]
+fn values_stand_side_by_side_in_percent_of_the_first() {
+    let compared = compare(&seven()).unwrap();
+    assert_eq!(compared.title, "Comparison: IOPS");
+    let summary = tables_of(&compared.summary);
+    let iops = summary.iter().find(|table| table.id == "iops").unwrap();
+    assert_eq!(iops.rows.len(), 8 * 7);
+    assert_eq!(iops.columns.len(), 7 + 6);
+    assert_eq!(iops.columns[12], "G/A %");
+    assert_eq!(iops.corner, "Block Size (KiB) · Read / Write Mix %");
+    let row = iops.rows.iter().find(|row| row.head == "4 · 100/0").unwrap();
+    let numbers = numbers(row);
+    assert!((numbers[1] - 407_395.3 * 0.5).abs() < 1e-6);
+    for (percent, expected) in numbers[7..].iter().zip([50.0, 200.0, 110.0, 90.0, 130.0, 75.0]) {
+        assert!((percent - expected).abs() < 1e-6, "{percent} {expected}");
+    }
+    assert!(row.strong, "set off as in the runs");
+    let again = compared.chapters.iter().flat_map(|page| tables_of(&page.exhibits));
+    assert!(again.clone().all(|table| table.id != "iops"), "printed once");
+}
+
+#[test]
+fn plots_lie_over_one_another() {
+    let compared = compare(&seven()).unwrap();
+    let plots = all_plots(&compared);
+    let of = |title: &str| plots.iter().filter(|p| p.title.starts_with(title)).count();
+    assert_eq!(of("IOPS SS Convergence"), 8, "one for each series");
+    assert_eq!(of("IOPS - All RW Mix & BS"), 7, "not in perspective as well");
+    for plot in &plots {
+        let devices = plot.series.iter().filter(|s| s.stroke == Stroke::Measured);
+        assert_eq!(devices.count(), COMPARED_MAX, "{}", plot.title);
+    }
+    let right = plots.iter().find(|p| p.title == "WSAT - ART").unwrap();
+    assert_eq!(right.y.label, "Response time (ms)");
+    assert!(right.y_right.is_none() && right.series.iter().all(|s| !s.right));
+    let expected = convergence().series[0].points[0].1.unwrap() * 2.0;
+    let found = plots[0].series[2].points[0].1.unwrap();
+    assert!((found - expected).abs() < 1e-6);
+}
+
+#[test]
+fn what_differs_stands_on_the_first_page() {
+    let compared = compare(&seven()).unwrap();
+    let severe: Vec<&str> = compared
+        .caveats
+        .iter()
+        .filter(|caveat| caveat.kind == CaveatKind::Invalidates)
+        .map(|caveat| caveat.text.as_str())
+        .collect();
+    let demand = "The runs differ in TOIO - TC/QD (Test Parameters): A, B, C, E, F, G: TC 4 / QD \
+                  32; D: TC 2 / QD 16.";
+    let quick = "All runs: NOT THE FULL METHOD: <quick>.";
+    assert_eq!(severe, [demand, "E: steady state was not achieved.", quick]);
+    let told: String = compared.caveats.iter().map(|caveat| caveat.text.clone()).collect();
+    assert!(told.contains("CPU: A, B, C, D, E, G: Xeon A; F: Xeon B"), "{told}");
+    for alike in ["S/N", "Test ID", "SS Rounds", "AR & Amount"] {
+        assert!(!told.contains(alike), "{alike} is no setting: {told}");
+    }
+    assert!(compared.ending.contains("1 setting differs"), "{}", compared.ending);
+    let alike = compare(&[device(0, 1.0), device(1, 2.0)]).unwrap();
+    assert!(alike.ending.contains("No setting differs"), "{}", alike.ending);
+}
+
+#[test]
+fn a_run_without_a_procedure_has_dashes() {
+    let mut single = findings(false);
+    single.title = "Latency".into();
+    let runs = [
+        ("Suite".to_owned(), suite()),
+        ("Double".to_owned(), {
+            let mut double = suite();
+            scale(&mut double, 2.0);
+            double
+        }),
+        ("Only latency".to_owned(), single),
+    ];
+    let compared = compare(&runs).unwrap();
+    let titles: Vec<&str> = compared.parts.iter().map(|part| part.title.as_str()).collect();
+    assert_eq!(titles, ["Suite", "IOPS", "Latency", "WSAT"]);
+    let iops = &compared.parts[1];
+    assert!(iops.caveats.iter().any(|c| c.text == "C has no IOPS: its places are empty."));
+    let table = *tables_of(&iops.summary).iter().find(|table| table.id == "iops").unwrap();
+    assert_eq!(table.rows[0].cells[2], Cell::Missing);
+    assert_eq!(numbers(&table.rows[0])[3], 200.0);
+    assert!(compared.simulated, "one part is");
+    assert_balanced(&html(&compared, &PRINTED));
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused() {
+    let one = || device(0, 1.0);
+    assert_eq!(compare(&[one()]), Err(CompareError::Count(1)));
+    let eight: Vec<_> = (0..8).map(|_| one()).collect();
+    assert_eq!(compare(&eight), Err(CompareError::Count(8)));
+    let mut other = one();
+    other.1.title = "Throughput".into();
+    let error = compare(&[one(), other]).unwrap_err().to_string();
+    assert!(error.contains("IOPS, Throughput"), "{error}");
+}
+
+#[test]
+fn odd_tables_are_compared_without_panic() {
+    let mut runs = [device(0, 1.0), device(1, 1.0)];
+    let odd = |value: f64| Table {
+        id: "odd".into(),
+        title: "Odd".into(),
+        corner: String::new(),
+        spanner: None,
+        columns: vec!["x".into(), "x".into(), "y".into()],
+        rows: (0..1500)
+            .map(|n| Row {
+                head: if n < 2 { "twice".into() } else { n.to_string() },
+                cells: vec![Cell::number(Some(value), 1), Cell::Missing],
+                strong: false,
+            })
+            .collect(),
+    };
+    for ((_, findings), value) in runs.iter_mut().zip([0.0, 5.0]) {
+        findings.summary = vec![Exhibit::Table(odd(value))];
+    }
+    let compared = compare(&runs).unwrap();
+    let table = &compared.long_tables[0];
+    assert_eq!(table.rows.len(), 1500, "long ones are files");
+    assert_eq!((table.rows[0].head.as_str(), table.rows[1].head.as_str()), ("twice", "twice (2)"));
+    assert_eq!(table.rows[0].cells[2], Cell::Missing, "no percentage of zero");
+    assert!(tables(&compared).iter().any(|(name, _)| name == "odd.csv"));
+}
+
+#[test]
+fn a_comparison_of_seven_prints() {
+    let compared = compare(&seven()).unwrap();
+    golden("comparison.txt", &text(&compared, 100));
+    assert_balanced(&html(&compared, &PRINTED));
+    let document = pdf(&compared, &PRINTED).unwrap();
+    let Some(words) = words(&document) else { return };
+    assert!(words.contains("G: Borealis") && words.contains("814,790.6"), "{words}");
+}

@@ -1,0 +1,312 @@
+//! What surrounds a real device during a run: the checks before it, sensors and
+//! device logs around each step, and the locks that keep the host awake.
+
+use std::fmt::Display;
+use steadfast_domain::measurement::LogDelta;
+use steadfast_domain::record::{Check, CheckState};
+use steadfast_domain::{Device, Load, Measurement, Nanos, Settings, Step};
+use steadfast_host::{
+    DeviceLogs, IdleStateHold, LogReading, PowerMeter, PowerSource, ProcessorTimes, Roots,
+    SleepInhibition,
+};
+
+/// Steps shorter than this get no reading of the device's logs: asking a drive
+/// for them costs it some milliseconds.
+const LOGGED_FROM: Nanos = Nanos::from_secs(10);
+
+/// Host writes from which a step's write amplification means something: the
+/// counters of some drives move in steps of many megabytes.
+const AMPLIFIED_FROM: u64 = 1_000_000_000;
+
+/// What a user wants of the host during a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HostWishes {
+    /// Keep the processors out of slow idle states.
+    pub hold_idle_states: bool,
+    /// A command that prints the device's power.
+    pub power_command: Option<String>,
+}
+
+impl HostWishes {
+    /// Those in a run's settings.
+    pub fn of(settings: &Settings) -> Self {
+        HostWishes {
+            hold_idle_states: settings.hold_c_states,
+            power_command: settings.power_command.clone(),
+        }
+    }
+}
+
+/// The surroundings of one device.
+pub(crate) struct Surroundings {
+    device: Device,
+    roots: Roots,
+    wishes: HostWishes,
+    logs: DeviceLogs,
+    /// The last reading, while nothing has happened to the device since.
+    last: Option<LogReading>,
+    power: Option<PowerMeter>,
+    locks: Vec<Lock>,
+    throttled: Option<u64>,
+}
+
+/// Held until the run ends.
+enum Lock {
+    Sleep { _lock: SleepInhibition },
+    Idle { _hold: IdleStateHold },
+}
+
+/// The state before a step.
+pub(crate) struct Before {
+    log: Option<LogReading>,
+    processors: Option<ProcessorTimes>,
+}
+
+impl Surroundings {
+    pub(crate) fn new(device: &Device, roots: &Roots) -> Self {
+        Surroundings {
+            device: device.clone(),
+            roots: roots.clone(),
+            wishes: HostWishes::default(),
+            logs: DeviceLogs::new(device, roots),
+            last: None,
+            power: None,
+            locks: Vec::new(),
+            throttled: None,
+        }
+    }
+
+    pub(crate) fn wish(&mut self, wishes: &HostWishes) {
+        self.wishes = wishes.clone();
+    }
+
+    /// Looks everything over, and then begins to hold and to sense.
+    pub(crate) fn examine(&mut self) -> Vec<Check> {
+        let mut checks = steadfast_host::examine(&self.device, &self.roots, steadfast_host::WATCH);
+        checks.push(self.keep_awake());
+        checks.extend(self.hold_idle_states());
+        checks.extend(self.begin_power());
+        self.throttled = steadfast_host::throttle_count(&self.roots);
+        checks
+    }
+
+    fn keep_awake(&mut self) -> Check {
+        match steadfast_host::inhibit_sleep("an SSD is being measured") {
+            Ok(lock) => {
+                self.locks.push(Lock::Sleep { _lock: lock });
+                check("sleep", "Sleep", CheckState::Good, "inhibited during the run", "")
+            }
+            Err(error) => check(
+                "sleep",
+                "Sleep",
+                CheckState::Unknown,
+                format!("not inhibited: {error}"),
+                "See to it that nothing puts the host to sleep during the run.",
+            ),
+        }
+    }
+
+    fn hold_idle_states(&mut self) -> Option<Check> {
+        let subject = "Hold of processor idle states";
+        if !self.wishes.hold_idle_states {
+            return None;
+        }
+        Some(match steadfast_host::hold_idle_states(&self.roots) {
+            Ok(hold) => {
+                self.locks.push(Lock::Idle { _hold: hold });
+                let found = "/dev/cpu_dma_latency is held at 0 us during the run";
+                check("idle-state-hold", subject, CheckState::Good, found, "")
+            }
+            Err(error) => {
+                let advice = "The run goes on without; see the check of idle states.";
+                check("idle-state-hold", subject, CheckState::Attention, error, advice)
+            }
+        })
+    }
+
+    fn begin_power(&mut self) -> Option<Check> {
+        let source = match &self.wishes.power_command {
+            Some(command) => PowerSource::command(command)?,
+            None => PowerSource::of(&self.device, &self.roots)?,
+        };
+        let from = source.describe();
+        Some(match PowerMeter::start(source) {
+            Ok(meter) => {
+                self.power = Some(meter);
+                let found = format!("read every second from {from}");
+                check("power-source", "Power", CheckState::Good, found, "")
+            }
+            Err(error) => {
+                let found = format!("{from} cannot be read: {error}");
+                check("power-source", "Power", CheckState::Attention, found, "")
+            }
+        })
+    }
+
+    /// Something other than a step happens to the device: what it counts then
+    /// belongs to no step.
+    pub(crate) fn pass_over(&mut self) {
+        self.last = None;
+    }
+
+    /// Reads what is to be compared after a step.
+    pub(crate) fn before(&mut self, step: &Step) -> Before {
+        let log = self.last.take().filter(|_| is_logged(step));
+        let log = log.or_else(|| self.read_log(step));
+        if let Some(power) = &self.power {
+            power.begin();
+        }
+        Before { log, processors: steadfast_host::processor_times(&self.roots) }
+    }
+
+    /// Fills in what was sensed during a step. What the engine has sensed stays.
+    pub(crate) fn after(&mut self, before: Before, step: &Step, measurement: &mut Measurement) {
+        let processors = steadfast_host::processor_times(&self.roots);
+        let power = self.power.as_ref().and_then(PowerMeter::mean_milliwatts);
+        let sensed = &mut measurement.sensed;
+        sensed.host_cpu =
+            before.processors.zip(processors).and_then(|(before, after)| after.since(&before));
+        sensed.power_milliwatts = power;
+        sensed.temperature_celsius = steadfast_host::temperature(&self.device, &self.roots);
+        let Some(log_before) = before.log else { return };
+        let Some(log) = self.read_log(step) else { return };
+        let delta = log.since(&log_before);
+        sensed.temperature_celsius = sensed.temperature_celsius.or(log.temperature_celsius);
+        sensed.log = Some(delta);
+        measurement.write_amplification =
+            measurement.write_amplification.or_else(|| amplification(&delta));
+        self.last = Some(log);
+    }
+
+    fn read_log(&mut self, step: &Step) -> Option<LogReading> {
+        if is_logged(step) { self.logs.read() } else { None }
+    }
+
+    /// What a run has shown of its own sensors and host.
+    pub(crate) fn look_back(&mut self) -> Vec<Check> {
+        let mut checks = Vec::new();
+        checks.extend(self.power.take().as_ref().map(power_readings));
+        checks.extend(self.logs.given_up().map(|why| {
+            let found = format!("given up during the run: {why}");
+            check("device-log-readings", "Readings of device logs", CheckState::Unknown, found, "")
+        }));
+        checks.extend(self.host_throttled());
+        self.locks.clear();
+        checks
+    }
+
+    fn host_throttled(&self) -> Option<Check> {
+        let now = steadfast_host::throttle_count(&self.roots)?;
+        let times = now.checked_sub(self.throttled?)?;
+        let (id, subject) = ("cpu-throttle-run", "Processor throttling during the run");
+        Some(match times {
+            0 => check(id, subject, CheckState::Good, "none", ""),
+            _ => check(
+                id,
+                subject,
+                CheckState::Attention,
+                format!("slowed down by heat {times} times"),
+                "Steps in which a load thread was busy all the time may be the host's numbers.",
+            ),
+        })
+    }
+}
+
+fn check(
+    id: &str,
+    subject: &str,
+    state: CheckState,
+    found: impl Display,
+    advice: impl Into<String>,
+) -> Check {
+    let (id, subject) = (id.to_owned(), subject.to_owned());
+    Check { id, subject, state, found: found.to_string(), advice: advice.into() }
+}
+
+fn power_readings(meter: &PowerMeter) -> Check {
+    let report = meter.report();
+    let of = format!("{} readings from {}", report.readings, meter.source().describe());
+    let (id, subject) = ("power-readings", "Power readings");
+    match (report.failures, report.last_failure) {
+        (0, _) => check(id, subject, CheckState::Good, of, ""),
+        (failures, why) => check(
+            id,
+            subject,
+            CheckState::Attention,
+            format!("{of}; {failures} more failed, the last: {}", why.unwrap_or_default()),
+            "The means are over the readings that succeeded.",
+        ),
+    }
+}
+
+/// Whether a step is long enough for its device logs to be read: by its limit
+/// in time, or by its bytes alone.
+fn is_logged(step: &Step) -> bool {
+    let length = match &step.load {
+        Load::Script(script) => Some(script.span),
+        Load::Stimulus(stimulus) => match (stimulus.until.time, step.cut) {
+            (Some(time), Some(cut)) => Some(time.min(cut)),
+            (time, cut) => time.or(cut),
+        },
+    };
+    length.is_none_or(|length| length >= LOGGED_FROM)
+}
+
+/// Flash bytes per host byte, both as the device counts them.
+fn amplification(delta: &LogDelta) -> Option<f64> {
+    let (host, nand) = (delta.host_written?.0, delta.nand_written?.0);
+    (host >= AMPLIFIED_FROM).then(|| nand as f64 / host as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::stimulus::{ActiveRange, DataPattern, Pace, Until};
+    use steadfast_domain::{Bytes, Demand, Place, Stimulus};
+
+    fn delta(host: u64, nand: u64) -> LogDelta {
+        LogDelta {
+            host_written: Some(Bytes(host)),
+            nand_written: Some(Bytes(nand)),
+            ..LogDelta::default()
+        }
+    }
+
+    #[test]
+    fn write_amplification_needs_enough_writes() {
+        assert_eq!(amplification(&delta(2_000_000_000, 5_000_000_000)), Some(2.5));
+        assert_eq!(amplification(&delta(999_999_999, 5_000_000_000)), None);
+        assert_eq!(amplification(&LogDelta::default()), None);
+    }
+
+    fn step(until: Until, cut: Option<u64>) -> Step {
+        let stimulus = Stimulus {
+            streams: Vec::new(),
+            zones: Vec::new(),
+            demand: Demand::new(1, 1),
+            active_range: ActiveRange::first(100, Bytes::gib(1), 512),
+            data_pattern: DataPattern::default(),
+            pace: Pace::Closed,
+            ramp: Nanos::ZERO,
+            until,
+            seed: 1,
+            verify: false,
+        };
+        let mut step = Step::alone(Place::new("rounds", 1, 1, ""), stimulus);
+        step.cut = cut.map(Nanos::from_secs);
+        step
+    }
+
+    #[test]
+    fn logs_are_read_around_long_steps_only() {
+        let seconds = |seconds| Until::time(Nanos::from_secs(seconds));
+        let bytes = Until { bytes: Some(Bytes::gib(1)), ..Until::default() };
+        assert!(is_logged(&step(seconds(60), None)));
+        assert!(is_logged(&step(seconds(10), None)));
+        assert!(!is_logged(&step(seconds(9), None)));
+        assert!(!is_logged(&step(seconds(60), Some(1))));
+        assert!(is_logged(&step(seconds(21_600), Some(60))));
+        assert!(is_logged(&step(bytes.clone(), None)));
+        assert!(!is_logged(&step(bytes, Some(5))));
+    }
+}

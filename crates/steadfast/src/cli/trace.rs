@@ -1,0 +1,362 @@
+//! The command line of `steadfast trace`.
+
+use super::Format;
+use clap::{Args, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use steadfast_domain::units::parse_percent;
+use steadfast_domain::{Demand, IoOp, Layer, Nanos};
+use steadfast_trace::streams::{By, StreamKey};
+use steadfast_trace::workload::Threshold;
+
+/// `trace`.
+#[derive(Debug, Args)]
+pub struct TraceArguments {
+    /// What to do with the trace.
+    #[command(subcommand)]
+    pub command: TraceCommand,
+}
+
+/// What can be done with a trace.
+#[derive(Debug, Subcommand)]
+pub enum TraceCommand {
+    /// I/O streams: operation x RND/SEQ x size, with counts, QD and response times
+    #[command(after_help = "Example:\n  \
+        steadfast trace streams monday.parquet --threshold 2% --by bytes")]
+    Streams(StreamsArguments),
+    /// What was done in every capture step: IOPS, MB/s, response times, QD, busy
+    #[command(after_help = "Example:\n  steadfast trace steps monday.parquet --step 2min")]
+    Steps(StepsArguments),
+    /// The IO Stream Map: streams over time
+    #[command(after_help = "Example:\n  steadfast trace map monday.parquet --step 5min --json")]
+    Map(MapArguments),
+    /// Which process did which I/Os
+    #[command(after_help = "Example:\n  \
+        steadfast trace processes monday.parquet --from 2h --to 3h --by-command")]
+    Processes(ProcessesArguments),
+    /// Which LBA ranges were hit when
+    #[command(after_help = "Example:\n  steadfast trace hits monday.parquet --op write")]
+    Hits(HitsArguments),
+    /// Drives or layers side by side on one time axis
+    #[command(after_help = "Examples:\n  steadfast trace compare monday.parquet --step 1min\n  \
+        steadfast trace compare drive0.parquet drive1.parquet")]
+    Compare(CompareArguments),
+    /// The cumulative workload and the applied test workload made of it
+    #[command(after_help = "Examples:\n  \
+        steadfast trace workload monday.parquet --threshold 2% -o workload.json\n  \
+        steadfast trace workload monday.parquet --step 5min --replay-representation steps.txt\n  \
+        steadfast trace workload steps.txt --json")]
+    Workload(WorkloadArguments),
+    /// Write the report: streams, maps, response times, Target Server Self-Test
+    #[command(after_help = "Example:\n  steadfast trace report monday.parquet -o monday")]
+    Report(ReportArguments),
+    /// Make a trace file of another tool's trace; gzip and zstd are read as they are
+    #[command(after_help = "Examples:\n  \
+        steadfast trace import sda.blktrace.0 sda.blktrace.1 -o sda.parquet\n  \
+        steadfast trace import usr_0.csv.gz --format msr-cambridge -o usr0.parquet\n  \
+        steadfast trace import t.csv --csv time=2:us,op=3,offset=5:sectors,bytes=4 -o t.parquet")]
+    Import(ImportArguments),
+    /// Copy a trace whose capture was killed into a file that every program opens
+    #[command(after_help = "Example:\n  steadfast trace recover killed.parquet -o whole.parquet")]
+    Recover(RecoverArguments),
+}
+
+/// Which I/Os of a trace.
+#[derive(Debug, Args)]
+pub struct Selection {
+    /// The trace file
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub filter: FilterArguments,
+}
+
+/// Which I/Os count.
+#[derive(Debug, Args)]
+pub struct FilterArguments {
+    /// Issued at or after this time from the capture's beginning, such as 90min
+    #[arg(long, value_name = "TIME")]
+    pub from: Option<Nanos>,
+    /// Issued before this time from the capture's beginning
+    #[arg(long, value_name = "TIME")]
+    pub to: Option<Nanos>,
+    /// From this event mark to the next
+    #[arg(long, value_name = "MARK")]
+    pub event: Option<String>,
+    /// Of this process number or command name
+    #[arg(long, value_name = "PID|COMMAND")]
+    pub pid: Option<String>,
+    /// Of this operation
+    #[arg(long, value_name = "OP")]
+    pub op: Vec<OpName>,
+    /// On this device, by its name in the trace
+    #[arg(long, value_name = "NAME")]
+    pub device: Vec<String>,
+    /// Seen at this layer
+    #[arg(long)]
+    pub layer: Option<LayerName>,
+    /// Of this I/O stream: "RND 4K W"
+    #[arg(long, value_name = "STREAM")]
+    pub stream: Vec<StreamKey>,
+    /// An I/O is sequential when it begins where one of so many before it ended
+    #[arg(long, default_value_t = steadfast_trace::sequence::WINDOW, value_name = "I/OS",
+        value_parser = window)]
+    pub window: usize,
+}
+
+fn window(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(window @ 1..=4096) => Ok(window),
+        _ => Err("a window is 1 to 4096 I/Os".to_owned()),
+    }
+}
+
+/// An operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OpName {
+    /// Reads.
+    #[value(alias = "r")]
+    Read,
+    /// Writes.
+    #[value(alias = "w")]
+    Write,
+    /// Discards (TRIM, UNMAP).
+    #[value(alias = "trim")]
+    Discard,
+    /// Cache flushes.
+    Flush,
+    /// Anything else.
+    Other,
+}
+
+impl From<OpName> for IoOp {
+    fn from(name: OpName) -> IoOp {
+        match name {
+            OpName::Read => IoOp::Read,
+            OpName::Write => IoOp::Write,
+            OpName::Discard => IoOp::Discard,
+            OpName::Flush => IoOp::Flush,
+            OpName::Other => IoOp::Other,
+        }
+    }
+}
+
+/// A layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LayerName {
+    /// Block devices.
+    Block,
+    /// File systems.
+    Filesystem,
+}
+
+impl From<LayerName> for Layer {
+    fn from(name: LayerName) -> Layer {
+        match name {
+            LayerName::Block => Layer::Block,
+            LayerName::Filesystem => Layer::FileSystem,
+        }
+    }
+}
+
+/// `trace streams`.
+#[derive(Debug, Args)]
+pub struct StreamsArguments {
+    #[command(flatten)]
+    pub selection: Selection,
+    /// Leave out streams with a smaller share
+    #[arg(long, default_value = "0%")]
+    pub threshold: Threshold,
+    /// Shares of I/Os (count) or of bytes
+    #[arg(long, default_value_t)]
+    pub by: By,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `trace steps`.
+#[derive(Debug, Args)]
+pub struct StepsArguments {
+    #[command(flatten)]
+    pub selection: Selection,
+    /// Width of a capture step, 100us to 1h; by default by the capture's length
+    #[arg(long)]
+    pub step: Option<Nanos>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `trace map`.
+#[derive(Debug, Args)]
+pub struct MapArguments {
+    #[command(flatten)]
+    pub selection: Selection,
+    /// Streams with a smaller share stand together
+    #[arg(long, default_value = "2%")]
+    pub threshold: Threshold,
+    /// Shares of I/Os (count) or of bytes
+    #[arg(long, default_value_t)]
+    pub by: By,
+    /// Width of a capture step, 100us to 1h; by default by the capture's length
+    #[arg(long)]
+    pub step: Option<Nanos>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `trace processes`.
+#[derive(Debug, Args)]
+pub struct ProcessesArguments {
+    #[command(flatten)]
+    pub selection: Selection,
+    /// Processes with the same command name stand together
+    #[arg(long)]
+    pub by_command: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `trace hits`.
+#[derive(Debug, Args)]
+pub struct HitsArguments {
+    #[command(flatten)]
+    pub selection: Selection,
+    /// LBA ranges that the device is divided into
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub ranges: u32,
+    /// Width of a capture step, 100us to 1h; by default by the capture's length
+    #[arg(long)]
+    pub step: Option<Nanos>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `trace compare`.
+#[derive(Debug, Args)]
+pub struct CompareArguments {
+    #[command(flatten)]
+    pub selection: Selection,
+    /// More traces, put on the time axis of the first by their wall-clock beginnings
+    pub others: Vec<PathBuf>,
+    /// Width of a capture step, 100us to 1h; by default by the capture's length
+    #[arg(long)]
+    pub step: Option<Nanos>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `trace workload`.
+#[derive(Debug, Args)]
+pub struct WorkloadArguments {
+    /// The trace, or a text that begins with "### Replay representation"
+    #[command(flatten)]
+    pub selection: Selection,
+    /// The smallest share of a stream that is kept
+    #[arg(long, default_value = "2%")]
+    pub threshold: Threshold,
+    /// Shares of I/Os (count) or of bytes
+    #[arg(long, default_value_t)]
+    pub by: By,
+    /// Threads and queue depth of the applied workload; by default as captured
+    #[arg(long)]
+    pub demand: Option<Demand>,
+    /// How long it is applied
+    #[arg(long, default_value = "60s")]
+    pub time: Nanos,
+    /// Part of the capacity that is touched
+    #[arg(long, value_parser = parse_percent, default_value = "100%")]
+    pub active_range: u8,
+    /// Drives every random choice
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Width of a capture step of the replay representation; by default by the
+    /// capture's length
+    #[arg(long)]
+    pub step: Option<Nanos>,
+    /// Write the steps as TestMyWorkload.com exports them
+    #[arg(long, value_name = "FILE")]
+    pub replay_representation: Option<PathBuf>,
+    /// Write the workload and its stimulus as JSON
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `trace report`.
+#[derive(Debug, Args)]
+pub struct ReportArguments {
+    #[command(flatten)]
+    pub selection: Selection,
+    /// The smallest share of a stream that is told apart
+    #[arg(long, default_value = "2%")]
+    pub threshold: Threshold,
+    /// Shares of I/Os (count) or of bytes
+    #[arg(long, default_value_t)]
+    pub by: By,
+    /// Width of a capture step, 100us to 1h; by default by the capture's length
+    #[arg(long)]
+    pub step: Option<Nanos>,
+    /// The directory for the report; made where it is missing
+    #[arg(long, short, value_name = "DIR")]
+    pub output: PathBuf,
+    /// Which: html, pdf, csv, json, text (printed)
+    #[arg(long, value_delimiter = ',', default_value = "html,pdf,csv,json")]
+    pub format: Vec<Format>,
+}
+
+/// `trace import`.
+#[derive(Debug, Args)]
+pub struct ImportArguments {
+    /// The files; several of blktrace's are merged by time
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// The format; by default what the file's beginning shows
+    #[arg(long)]
+    pub format: Option<ImportFormat>,
+    /// Columns of any CSV, counted from 1, with their units (s, ms, us, ns, 100ns,
+    /// bytes, KiB, sectors): time=2:us,op=3,offset=5:sectors,bytes=4
+    /// [,response=6:us][,device=1][,pid=7][,command=8][,separator=tab][,header=yes]
+    #[arg(long, value_name = "COLUMNS", conflicts_with = "format")]
+    pub csv: Option<String>,
+    /// The trace file; must not exist
+    #[arg(long, short, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Another tool's format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ImportFormat {
+    /// blktrace's binary files, one per processor or merged.
+    Blktrace,
+    /// blkparse's text.
+    Blkparse,
+    /// fio's iolog, version 2 or 3.
+    FioIolog,
+    /// fio's latency log of single I/Os (log_offset=1).
+    FioLatencyLog,
+    /// MSR Cambridge CSV.
+    MsrCambridge,
+    /// Alibaba block trace CSV.
+    Alibaba,
+    /// Tencent block trace CSV.
+    Tencent,
+}
+
+/// `trace recover`.
+#[derive(Debug, Args)]
+pub struct RecoverArguments {
+    /// The trace file that has no footer
+    pub file: PathBuf,
+    /// The new file; must not exist
+    #[arg(long, short, value_name = "FILE")]
+    pub output: PathBuf,
+}

@@ -1,0 +1,180 @@
+//! `steadfast doctor`: what on this host or device would spoil a measurement.
+
+use crate::cli::DoctorArguments;
+use crate::exit::Outcome;
+use crate::target::{self, Named};
+use crate::terminal;
+use console::{StyledObject, style};
+use serde::Serialize;
+use steadfast_domain::Device;
+use steadfast_domain::record::{Check, CheckState};
+use steadfast_engine::Stop;
+use steadfast_engine::sim::SimulatedSsd;
+use steadfast_host::{Roots, WATCH};
+
+/// The answer as JSON.
+#[derive(Debug, Serialize)]
+struct Answer<'a> {
+    device: &'a Device,
+    /// The worst state of any check.
+    state: CheckState,
+    checks: &'a [Check],
+}
+
+/// Looks a device and its host over. Nothing is written or changed.
+pub fn run(arguments: &DoctorArguments) -> anyhow::Result<Outcome> {
+    let (device, checks) = match target::find(&arguments.device, None)? {
+        Named::Simulated(spec) => {
+            let ssd = SimulatedSsd::new(spec, 1, Stop::default());
+            (ssd.device().clone(), vec![simulated()])
+        }
+        Named::Real(device) => {
+            let checks = steadfast_host::examine(&device, &Roots::real(), WATCH);
+            (*device, checks)
+        }
+    };
+    let state = checks.iter().map(|check| check.state).max().unwrap_or(CheckState::Good);
+    if arguments.json {
+        terminal::print_json(&Answer { device: &device, state, checks: &checks })?;
+    } else {
+        terminal::print(&text(&device, &checks, terminal::width()))?;
+    }
+    Ok(if state == CheckState::Bad { Outcome::Unfit } else { Outcome::Done })
+}
+
+fn simulated() -> Check {
+    Check {
+        id: "device-kind".into(),
+        subject: "Kind of device".into(),
+        state: CheckState::Good,
+        found: "simulated: it exists in virtual time only, and no host can disturb it".into(),
+        advice: String::new(),
+    }
+}
+
+/// A check that disturbs, as one line before a run.
+pub fn remark(check: &Check) -> Option<String> {
+    let word = match check.state {
+        CheckState::Good | CheckState::Unknown => return None,
+        CheckState::Attention => "Attention",
+        CheckState::Bad => "BAD",
+    };
+    Some(format!("{word}: {}: {}", check.subject, check.found))
+}
+
+/// The mark of a state, which says the same without its colour.
+fn mark(state: CheckState) -> StyledObject<String> {
+    let word = match state {
+        CheckState::Good => "good",
+        CheckState::Unknown => "unknown",
+        CheckState::Attention => "ATTENTION",
+        CheckState::Bad => "BAD",
+    };
+    let padded = format!("{word:<MARK$}");
+    match state {
+        CheckState::Good => style(padded).green(),
+        CheckState::Unknown => style(padded).dim(),
+        CheckState::Attention => style(padded).yellow(),
+        CheckState::Bad => style(padded).red().bold(),
+    }
+}
+
+/// Columns of the marks.
+const MARK: usize = 9;
+
+fn text(device: &Device, checks: &[Check], width: usize) -> String {
+    let model = device.model.as_deref().unwrap_or("no model name");
+    let serial = device.serial.as_deref().map(|s| format!(", serial {s}")).unwrap_or_default();
+    let head = format!("{}: {model}{serial}, {}", device.path, device.capacity);
+    let subjects = checks.iter().map(|check| check.subject.chars().count()).max().unwrap_or(0);
+    let indent = MARK + 2 + subjects + 2;
+    let mut lines = vec![head, String::new()];
+    for check in checks {
+        let mark = mark(check.state);
+        let mut rows = wrapped(&check.found, width.saturating_sub(indent)).into_iter();
+        let first = rows.next().unwrap_or_default();
+        lines.push(format!("{mark}  {:subjects$}  {first}", check.subject).trim_end().to_owned());
+        let advice = wrapped(&check.advice, width.saturating_sub(indent + 3));
+        let advice = advice.into_iter().enumerate().map(|(row, text)| match row {
+            0 => format!("-> {text}"),
+            _ => format!("   {text}"),
+        });
+        lines.extend(rows.chain(advice).map(|row| format!("{:indent$}{row}", "")));
+    }
+    lines.push(String::new());
+    lines.push(summary(checks));
+    lines.join("\n")
+}
+
+fn summary(checks: &[Check]) -> String {
+    let count = |state| checks.iter().filter(|check| check.state == state).count();
+    let counts = format!(
+        "{} good, {} unknown, {} to attend to, {} bad.",
+        count(CheckState::Good),
+        count(CheckState::Unknown),
+        count(CheckState::Attention),
+        count(CheckState::Bad)
+    );
+    match count(CheckState::Bad) {
+        0 => counts,
+        _ => format!("{counts} Numbers taken now would not be the device's."),
+    }
+}
+
+/// A text in rows of at most this many columns, broken at blanks.
+fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let columns = columns.max(20);
+    let mut rows: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match rows.last_mut() {
+            Some(row) if row.chars().count() + 1 + word.chars().count() <= columns => {
+                row.push(' ');
+                row.push_str(word);
+            }
+            _ => rows.push(word.to_owned()),
+        }
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(state: CheckState) -> Check {
+        Check {
+            id: "x".into(),
+            subject: "Link".into(),
+            state,
+            found: "half of it".into(),
+            advice: "use the other slot".into(),
+        }
+    }
+
+    #[test]
+    fn only_what_disturbs_is_said_before_a_run() {
+        assert_eq!(remark(&check(CheckState::Good)), None);
+        assert_eq!(remark(&check(CheckState::Unknown)), None);
+        let bad = remark(&check(CheckState::Bad));
+        assert_eq!(bad.as_deref(), Some("BAD: Link: half of it"));
+    }
+
+    #[test]
+    fn rows_are_broken_at_blanks_and_nothing_is_lost() {
+        let text = "one two three four five six seven eight nine ten";
+        let rows = wrapped(text, 20);
+        assert!(rows.iter().all(|row| row.chars().count() <= 20), "{rows:?}");
+        assert_eq!(rows.join(" "), text);
+        assert_eq!(wrapped("", 20), Vec::<String>::new());
+        assert_eq!(wrapped(&"x".repeat(30), 20), ["x".repeat(30)]);
+    }
+
+    #[test]
+    fn the_summary_counts_every_state() {
+        let checks = [check(CheckState::Good), check(CheckState::Bad), check(CheckState::Bad)];
+        assert_eq!(
+            summary(&checks),
+            "1 good, 0 unknown, 0 to attend to, 2 bad. Numbers taken now would not be the device's."
+        );
+    }
+}

@@ -1,0 +1,139 @@
+//! `steadfast trace import`: other tools' traces into trace files.
+
+use crate::cli::trace::{ImportArguments, ImportFormat};
+use crate::commands::run::SOFTWARE;
+use crate::exit::Outcome;
+use crate::terminal;
+use anyhow::{Context, bail};
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Chain, Cursor, Read};
+use std::path::Path;
+use steadfast_domain::CaptureConditions;
+use steadfast_trace::Writer;
+use steadfast_trace::import::{self, ColumnPlan, Format, Imported, Input};
+
+/// Bytes from which a format is recognised.
+const BEGINNING: usize = 4096;
+
+/// Reads every file and writes one trace.
+pub fn run(arguments: &ImportArguments) -> anyhow::Result<Outcome> {
+    if arguments.output.exists() {
+        bail!("{} exists; name another file, or move it away", arguments.output.display());
+    }
+    let mut inputs = Vec::new();
+    let mut found = None;
+    for path in &arguments.files {
+        let (input, beginning) = open(path)?;
+        found = found.or_else(|| import::recognise(&beginning));
+        inputs.push(input);
+    }
+    let format = match (format(arguments)?, found) {
+        (Some(format), _) | (None, Some(format)) => format,
+        (None, None) => bail!(
+            "{}: its format does not show; name it with --format, or its columns with --csv",
+            arguments.files[0].display()
+        ),
+    };
+    let imported = match write(arguments, &format, inputs) {
+        Ok(imported) => imported,
+        Err(error) => {
+            // A part is never left behind as if it were the whole.
+            let _ = std::fs::remove_file(&arguments.output);
+            return Err(error);
+        }
+    };
+    tell(arguments, &imported)?;
+    Ok(Outcome::Done)
+}
+
+fn format(arguments: &ImportArguments) -> anyhow::Result<Option<Format>> {
+    if let Some(columns) = &arguments.csv {
+        let plan = ColumnPlan::parse(columns).map_err(|what| anyhow::anyhow!("--csv: {what}"))?;
+        return Ok(Some(Format::Columns(plan)));
+    }
+    Ok(arguments.format.map(|format| match format {
+        ImportFormat::Blktrace => Format::Blktrace,
+        ImportFormat::Blkparse => Format::Blkparse,
+        ImportFormat::FioIolog => Format::FioIolog,
+        ImportFormat::FioLatencyLog => Format::FioLatencyLog,
+        ImportFormat::MsrCambridge => Format::Columns(ColumnPlan::msr_cambridge()),
+        ImportFormat::Alibaba => Format::Columns(ColumnPlan::alibaba()),
+        ImportFormat::Tencent => Format::Columns(ColumnPlan::tencent()),
+    }))
+}
+
+type Content = Chain<Cursor<Vec<u8>>, Box<dyn Read>>;
+
+/// A file with its first bytes; gzip and zstd are unpacked on the way.
+fn open(path: &Path) -> anyhow::Result<(Input<'static>, Vec<u8>)> {
+    let name = path.display().to_string();
+    let file = File::open(path).with_context(|| format!("{name} cannot be opened"))?;
+    let (start, rest) = peek(Box::new(file), 4).with_context(|| format!("reading {name}"))?;
+    let plain: Box<dyn Read> = match start.as_slice() {
+        [0x1f, 0x8b, ..] => Box::new(flate2::read::MultiGzDecoder::new(BufReader::new(rest))),
+        [0x28, 0xb5, 0x2f, 0xfd] => Box::new(
+            zstd::stream::read::Decoder::new(rest).with_context(|| format!("reading {name}"))?,
+        ),
+        _ => Box::new(rest),
+    };
+    let (beginning, content) = peek(plain, BEGINNING).with_context(|| format!("reading {name}"))?;
+    Ok((Input { name, content: Box::new(content) }, beginning))
+}
+
+/// The first bytes, and a reader that begins with them again.
+fn peek(mut from: Box<dyn Read>, most: usize) -> std::io::Result<(Vec<u8>, Content)> {
+    let mut beginning = Vec::new();
+    from.by_ref().take(most as u64).read_to_end(&mut beginning)?;
+    Ok((beginning.clone(), Cursor::new(beginning).chain(from)))
+}
+
+fn write(
+    arguments: &ImportArguments,
+    format: &Format,
+    inputs: Vec<Input<'_>>,
+) -> anyhow::Result<Imported> {
+    let place = arguments.output.display();
+    let file =
+        File::create_new(&arguments.output).with_context(|| format!("cannot create {place}"))?;
+    let conditions =
+        CaptureConditions { software: SOFTWARE.to_owned(), ..CaptureConditions::default() };
+    let mut writer = Writer::new(BufWriter::with_capacity(1 << 20, file), &conditions)?;
+    let mut events = Vec::with_capacity(1024);
+    let mut imported = import::import(format, inputs, &mut |event| {
+        events.push(*event);
+        if events.len() == events.capacity() {
+            writer.write(&events)?;
+            events.clear();
+        }
+        Ok(())
+    })?;
+    writer.write(&events)?;
+    imported.conditions.software = SOFTWARE.to_owned();
+    writer.finish(imported.conditions.clone()).with_context(|| format!("cannot write {place}"))?;
+    Ok(imported)
+}
+
+fn tell(arguments: &ImportArguments, imported: &Imported) -> anyhow::Result<()> {
+    if arguments.json {
+        return terminal::print_json(&serde_json::json!({
+            "file": arguments.output,
+            "source": imported.conditions.source,
+            "records": imported.records,
+            "passed_over": imported.passed_over,
+            "events": imported.events,
+            "unfinished": imported.conditions.unfinished,
+            "remarks": imported.conditions.remarks,
+        }));
+    }
+    let mut lines = vec![format!(
+        "{}: {} I/Os of {} records ({}); {} were of something else, {} I/Os are seen only in part.",
+        arguments.output.display(),
+        imported.events,
+        imported.records,
+        imported.conditions.source,
+        imported.passed_over,
+        imported.conditions.unfinished
+    )];
+    lines.extend(imported.conditions.remarks.iter().cloned());
+    terminal::print(&lines.join("\n"))
+}

@@ -1,0 +1,139 @@
+//! `steadfast trace`: what a trace holds, as tables, as JSON and as a report.
+
+mod columns;
+mod import;
+mod over_time;
+mod report;
+mod streams;
+mod workload;
+
+use crate::cli::trace::{FilterArguments, Selection, TraceArguments, TraceCommand};
+use crate::exit::Outcome;
+use crate::terminal;
+use anyhow::Context;
+use serde::Serialize;
+use std::fs::File;
+use std::path::Path;
+use steadfast_domain::CaptureConditions;
+use steadfast_trace::filter::{Filter, Process};
+use steadfast_trace::pass::{Pass, PassAccount};
+use steadfast_trace::{Fold, Trace};
+
+/// A trace in a file, and which of its I/Os count.
+struct Selected {
+    trace: Trace<File>,
+    pass: Pass,
+    name: String,
+}
+
+/// Runs one of the commands.
+pub fn run(arguments: &TraceArguments) -> anyhow::Result<Outcome> {
+    match &arguments.command {
+        TraceCommand::Streams(arguments) => streams::streams(arguments),
+        TraceCommand::Processes(arguments) => streams::processes(arguments),
+        TraceCommand::Steps(arguments) => over_time::steps(arguments),
+        TraceCommand::Map(arguments) => over_time::map(arguments),
+        TraceCommand::Hits(arguments) => over_time::hits(arguments),
+        TraceCommand::Compare(arguments) => over_time::compare(arguments),
+        TraceCommand::Workload(arguments) => workload::run(arguments),
+        TraceCommand::Report(arguments) => report::run(arguments),
+        TraceCommand::Import(arguments) => import::run(arguments),
+        TraceCommand::Recover(arguments) => report::recover(arguments),
+    }
+}
+
+impl Selected {
+    fn open(selection: &Selection) -> anyhow::Result<Self> {
+        Self::open_with(&selection.file, &selection.filter)
+    }
+
+    fn open_with(path: &Path, filter: &FilterArguments) -> anyhow::Result<Self> {
+        let name = path.display().to_string();
+        let file = File::open(path).with_context(|| format!("{name} cannot be opened"))?;
+        let trace = Trace::open(file).with_context(|| name.clone())?;
+        if let Some(recovery) = trace.recovery() {
+            terminal::complain(&format!(
+                "{name}: its capture was killed; read up to its last complete row group, {} bytes \
+                 after it are lost",
+                recovery.bytes_ignored
+            ));
+        }
+        if trace.conditions().lost > 0 {
+            terminal::complain(&format!(
+                "{name}: the capture lost {} events; counts are too low",
+                trace.conditions().lost
+            ));
+        }
+        let pass = pass(filter, trace.conditions()).with_context(|| name.clone())?;
+        Ok(Selected { trace, pass, name })
+    }
+
+    /// One pass; says on standard error what could not be done as it should.
+    fn fold(&self, folds: &mut [&mut dyn Fold]) -> anyhow::Result<PassAccount> {
+        let account = self.pass.run(&self.trace, folds).with_context(|| self.name.clone())?;
+        if account.order.late > 0 {
+            terminal::complain(&format!(
+                "{}: {} I/Os could not be put in issue order",
+                self.name, account.order.late
+            ));
+        }
+        Ok(account)
+    }
+
+    /// First and last issue time of what passes the filter.
+    fn span(&self) -> anyhow::Result<(u64, u64)> {
+        if self.pass.filter == Filter::default()
+            && let Some(span) = self.trace.span_ns()
+        {
+            return Ok(span);
+        }
+        let account = self.fold(&mut [])?;
+        let none = || format!("{}: no I/O passes the filter; widen it", self.name);
+        account.span_ns.with_context(none)
+    }
+}
+
+fn pass(arguments: &FilterArguments, conditions: &CaptureConditions) -> anyhow::Result<Pass> {
+    let mut filter = Filter {
+        process: arguments.pid.as_deref().map(Process::named),
+        ops: arguments.op.iter().map(|op| (*op).into()).collect(),
+        layer: arguments.layer.map(Into::into),
+        streams: arguments.stream.clone(),
+        ..Filter::default()
+    };
+    if let Some(event) = &arguments.event {
+        filter = filter.during(event, conditions)?;
+    }
+    if arguments.from.is_some() || arguments.to.is_some() {
+        filter = filter.between(arguments.from.map(|t| t.0), arguments.to.map(|t| t.0));
+    }
+    for device in &arguments.device {
+        filter = filter.on(device, conditions)?;
+    }
+    Ok(Pass { filter, window: arguments.window, ..Pass::default() })
+}
+
+/// What every JSON document of a trace begins with.
+#[derive(Serialize)]
+struct Document<'a, T: Serialize> {
+    file: &'a str,
+    conditions: &'a CaptureConditions,
+    window: usize,
+    account: PassAccount,
+    #[serde(flatten)]
+    content: T,
+}
+
+fn print_document<T: Serialize>(
+    selected: &Selected,
+    account: PassAccount,
+    content: T,
+) -> anyhow::Result<()> {
+    terminal::print_json(&Document {
+        file: &selected.name,
+        conditions: selected.trace.conditions(),
+        window: selected.pass.window,
+        account,
+        content,
+    })
+}

@@ -1,0 +1,382 @@
+//! `trace steps`, `map`, `hits` and `compare`: what happened when.
+
+use super::columns::{aligned, ms, number, row};
+use super::{Selected, print_document};
+use crate::cli::trace::{CompareArguments, HitsArguments, MapArguments, StepsArguments};
+use crate::exit::Outcome;
+use crate::terminal;
+use anyhow::Context;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use steadfast_domain::units::Bytes;
+use steadfast_domain::{IoOp, Layer, Nanos};
+use steadfast_trace::compare::Sides;
+use steadfast_trace::hits::HitMap;
+use steadfast_trace::series::{Cell, Choice, SeriesOverTime};
+use steadfast_trace::steps::{CaptureStep, STEPS_MAX};
+use steadfast_trace::study::{end_of, step_width};
+use steadfast_trace::workload::Workload;
+use steadfast_trace::{StreamKey, StreamTable};
+
+/// One capture step of a listing.
+#[derive(Serialize)]
+struct StepFigures {
+    begin_ns: u64,
+    count: u64,
+    amount: u64,
+    iops: f64,
+    bytes_per_second: f64,
+    reads: u64,
+    writes: u64,
+    discards: u64,
+    flushes: u64,
+    sequential_share: Option<f64>,
+    response_mean_ns: Option<u64>,
+    response_p99_ns: Option<u64>,
+    response_max_ns: Option<u64>,
+    qd_mean: Option<f64>,
+    qd_max: Option<u32>,
+    /// Share of the time with an I/O outstanding; `None` under a filter that
+    /// hides some of a device's I/Os.
+    utilisation: Option<f64>,
+}
+
+impl StepFigures {
+    fn of(number: u64, step: &CaptureStep, width_ns: u64, devices: Option<u64>) -> Self {
+        let seconds = width_ns as f64 / 1e9;
+        let op = |op: IoOp| step.ops[op as usize].ios;
+        StepFigures {
+            begin_ns: number.saturating_mul(width_ns),
+            count: step.ios(),
+            amount: step.bytes(),
+            iops: step.ios() as f64 / seconds,
+            bytes_per_second: step.bytes() as f64 / seconds,
+            reads: op(IoOp::Read),
+            writes: op(IoOp::Write),
+            discards: op(IoOp::Discard),
+            flushes: op(IoOp::Flush),
+            sequential_share: step.sequential_share(),
+            response_mean_ns: step.response_mean().map(|time| time.0),
+            response_p99_ns: step.percentile(0.99).map(|time| time.0),
+            response_max_ns: step.response_max().map(|time| time.0),
+            qd_mean: step.depth_mean(),
+            qd_max: (step.depths > 0).then_some(step.depth_max),
+            utilisation: devices
+                .filter(|devices| *devices > 0)
+                .map(|devices| step.busy_ns as f64 / width_ns as f64 / devices as f64),
+        }
+    }
+
+    fn cells(&self) -> Vec<String> {
+        vec![
+            format!("{:.4}", self.begin_ns as f64 / 1e9),
+            number(Some(self.iops), 1),
+            number(Some(self.bytes_per_second / 1e6), 3),
+            self.reads.to_string(),
+            self.writes.to_string(),
+            (self.discards + self.flushes).to_string(),
+            number(self.sequential_share.map(|share| share * 100.0), 1),
+            ms(self.response_mean_ns),
+            ms(self.response_p99_ns),
+            ms(self.response_max_ns),
+            number(self.qd_mean, 2),
+            number(self.qd_max.map(f64::from), 0),
+            number(self.utilisation.map(|part| part * 100.0), 1),
+        ]
+    }
+}
+
+const STEP_COLUMNS: [&str; 13] = [
+    "Begins s", "IOPS", "MB/s", "reads", "writes", "other", "SEQ %", "ART ms", "99% ms", "MRT ms",
+    "QD avg", "QD max", "busy %",
+];
+
+#[derive(Serialize)]
+struct StepsContent {
+    step_ns: u64,
+    steps: Vec<StepFigures>,
+}
+
+/// Every capture step with an I/O, or with one outstanding.
+pub fn steps(arguments: &StepsArguments) -> anyhow::Result<Outcome> {
+    let selected = Selected::open(&arguments.selection)?;
+    let span = selected.span()?;
+    let width = step_width(arguments.step.map(|step| step.0), span, STEPS_MAX as u64)?;
+    let until = (span.1 / width + 1).saturating_mul(width);
+    let mut sides = Sides::new(width, until);
+    let account = selected.fold(&mut [&mut sides])?;
+    let sides = sides.finish()?;
+    let devices = selected.pass.filter.keeps_whole_devices().then_some(sides.len() as u64);
+    let mut all: BTreeMap<u64, CaptureStep> = BTreeMap::new();
+    for (_, steps) in &sides {
+        steadfast_trace::steps::merge_steps(&mut all, steps);
+    }
+    let steps: Vec<StepFigures> =
+        all.iter().map(|(at, step)| StepFigures::of(*at, step, width, devices)).collect();
+    if arguments.json {
+        print_document(&selected, account, StepsContent { step_ns: width, steps })?;
+        return Ok(Outcome::Done);
+    }
+    let mut rows = vec![row(STEP_COLUMNS)];
+    rows.extend(steps.iter().map(StepFigures::cells));
+    terminal::print(&format!("{}\nsteps of {}", aligned(&rows), Nanos(width)))?;
+    Ok(Outcome::Done)
+}
+
+#[derive(Serialize)]
+struct MapContent {
+    step_ns: u64,
+    /// The last series holds all other streams.
+    series: Vec<String>,
+    steps: Vec<MapStep>,
+}
+
+#[derive(Serialize)]
+struct MapStep {
+    begin_ns: u64,
+    counts: Vec<u64>,
+    amounts: Vec<u64>,
+}
+
+/// Streams over time.
+pub fn map(arguments: &MapArguments) -> anyhow::Result<Outcome> {
+    let selected = Selected::open(&arguments.selection)?;
+    let mut table = StreamTable::new();
+    let account = selected.fold(&mut [&mut table])?;
+    let none = || format!("{}: no I/O passes the filter; widen it", selected.name);
+    let span = account.span_ns.with_context(none)?;
+    let width = step_width(arguments.step.map(|step| step.0), span, STEPS_MAX as u64)?;
+    let workload = Workload::of(&table, arguments.by, arguments.threshold);
+    let keys: Vec<StreamKey> = workload.streams.iter().map(|stream| stream.key()).collect();
+    let mut series = SeriesOverTime::new(width, &Choice::Streams(keys.clone()));
+    selected.fold(&mut [&mut series])?;
+    let names: Vec<String> =
+        keys.iter().map(ToString::to_string).chain(["others".to_owned()]).collect();
+    if arguments.json {
+        let step = |(at, cells): (&u64, &Vec<Cell>)| MapStep {
+            begin_ns: at.saturating_mul(width),
+            counts: cells.iter().map(|cell| cell.ios).collect(),
+            amounts: cells.iter().map(|cell| cell.bytes).collect(),
+        };
+        let steps = series.steps().iter().map(step).collect();
+        print_document(&selected, account, MapContent { step_ns: width, series: names, steps })?;
+        return Ok(Outcome::Done);
+    }
+    let mut rows = vec![["Begins s".to_owned()].into_iter().chain(names).collect::<Vec<_>>()];
+    rows.extend(series.steps().iter().map(|(at, cells)| {
+        let begin = format!("{:.4}", at.saturating_mul(width) as f64 / 1e9);
+        let counts = cells.iter().map(|cell| match arguments.by {
+            steadfast_trace::By::Count => cell.ios.to_string(),
+            steadfast_trace::By::Bytes => number(Some(Bytes(cell.bytes).as_mb()), 2),
+        });
+        [begin].into_iter().chain(counts).collect()
+    }));
+    let what = if arguments.by == steadfast_trace::By::Count { "I/Os" } else { "MB" };
+    terminal::print(&format!("{}\n{what} in steps of {}", aligned(&rows), Nanos(width)))?;
+    Ok(Outcome::Done)
+}
+
+#[derive(Serialize)]
+struct HitsContent {
+    step_ns: u64,
+    maps: Vec<DeviceHits>,
+}
+
+#[derive(Serialize)]
+struct DeviceHits {
+    device: String,
+    ranges: usize,
+    range_bytes: u64,
+    outside: u64,
+    /// Only what was hit.
+    hits: Vec<Hit>,
+}
+
+#[derive(Serialize)]
+struct Hit {
+    range: usize,
+    begin_ns: u64,
+    reads: u32,
+    writes: u32,
+}
+
+/// Which LBA ranges were hit when.
+pub fn hits(arguments: &HitsArguments) -> anyhow::Result<Outcome> {
+    let selected = Selected::open(&arguments.selection)?;
+    let span = selected.span()?;
+    let steps = match arguments.step {
+        None => 60,
+        Some(_) => {
+            let width = step_width(arguments.step.map(|step| step.0), span, 4096)?;
+            usize::try_from((span.1 - span.0) / width + 1)?
+        }
+    };
+    let devices = &selected.trace.conditions().devices;
+    let count = u16::try_from(devices.len().clamp(1, 16))?;
+    let ranges = usize::try_from(arguments.ranges)?;
+    let new = |device| HitMap::new(device, end_of(&selected.trace, device), ranges, span, steps);
+    let mut maps: Vec<HitMap> = (0..count).map(new).collect();
+    let mut folds: Vec<&mut dyn steadfast_trace::Fold> = Vec::new();
+    folds.extend(maps.iter_mut().map(|map| map as &mut dyn steadfast_trace::Fold));
+    let account = selected.fold(&mut folds)?;
+    let name = |at: usize| {
+        devices.get(at).map_or_else(|| format!("device {at}"), |device| device.name.clone())
+    };
+    if arguments.json {
+        let maps_hit: Vec<DeviceHits> =
+            maps.iter().enumerate().map(|(at, map)| device_hits(name(at), map)).collect();
+        let step_ns = maps.first().map_or(0, |map| map.width_ns);
+        print_document(&selected, account, HitsContent { step_ns, maps: maps_hit })?;
+        return Ok(Outcome::Done);
+    }
+    for (at, map) in maps.iter().enumerate() {
+        terminal::print(&drawn(&name(at), map))?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn device_hits(device: String, map: &HitMap) -> DeviceHits {
+    let places = (0..map.ranges).flat_map(|range| (0..map.steps).map(move |step| (range, step)));
+    let hit = |(range, step): (usize, usize)| Hit {
+        range,
+        begin_ns: map.begin_ns.saturating_add(map.width_ns.saturating_mul(step as u64)),
+        reads: map.hits(IoOp::Read, range, step),
+        writes: map.hits(IoOp::Write, range, step),
+    };
+    let hits = places.map(hit).filter(|hit| hit.reads > 0 || hit.writes > 0).collect();
+    let (ranges, range_bytes) = (map.ranges, map.range_bytes);
+    DeviceHits { device, ranges, range_bytes, outside: map.outside, hits }
+}
+
+/// The map with letters for shades, the highest LBA on top.
+fn drawn(name: &str, map: &HitMap) -> String {
+    const SHADES: &[u8] = b" .:-=+*#%@";
+    const ROWS: usize = 25;
+    let rows = map.ranges.min(ROWS);
+    let hits = |row: usize, step: usize| -> u64 {
+        let ranges = row * map.ranges / rows..(row + 1) * map.ranges / rows;
+        let both = |range| {
+            u64::from(map.hits(IoOp::Read, range, step))
+                + u64::from(map.hits(IoOp::Write, range, step))
+        };
+        ranges.map(both).sum()
+    };
+    let most = (0..rows).flat_map(|row| (0..map.steps).map(move |step| (row, step)));
+    let most = most.map(|(row, step)| hits(row, step)).max().unwrap_or(0).max(1);
+    let shade = |hits: u64| {
+        let part = ((hits + 1) as f64).ln() / ((most + 1) as f64).ln();
+        char::from(SHADES[((part * 9.0).ceil() as usize).min(SHADES.len() - 1)])
+    };
+    let mut text = format!("{name}: hits by LBA range (up) and time (across)\n");
+    for row in (0..rows).rev() {
+        let percent = row as f64 * 100.0 / rows as f64;
+        let cells: String = (0..map.steps).map(|step| shade(hits(row, step))).collect();
+        text.push_str(&format!("{percent:>5.1}% |{}\n", cells.trim_end()));
+    }
+    let ranges = (Bytes(map.range_bytes), Nanos(map.width_ns));
+    text.push_str(&format!(
+        "{} ranges of {}, steps of {}; darkest: {most} hits; outside: {}\n",
+        map.ranges, ranges.0, ranges.1, map.outside
+    ));
+    text
+}
+
+#[derive(Serialize)]
+struct CompareContent {
+    step_ns: u64,
+    sides: Vec<SideFigures>,
+}
+
+#[derive(Serialize)]
+struct SideFigures {
+    name: String,
+    device: String,
+    layer: Layer,
+    steps: Vec<StepFigures>,
+}
+
+/// Drives or layers on one time axis.
+pub fn compare(arguments: &CompareArguments) -> anyhow::Result<Outcome> {
+    let first = Selected::open(&arguments.selection)?;
+    let more =
+        arguments.others.iter().map(|path| Selected::open_with(path, &arguments.selection.filter));
+    let all: Vec<Selected> = more.collect::<anyhow::Result<_>>()?;
+    let span = first.span()?;
+    let width = step_width(arguments.step.map(|step| step.0), span, STEPS_MAX as u64)?;
+    let mut account = Default::default();
+    let mut sides: Vec<SideFigures> = Vec::new();
+    for selected in std::iter::once(&first).chain(&all) {
+        let shift = shift(&first, selected)?;
+        let until = (selected.span()?.1 / width + 1).saturating_mul(width);
+        let mut fold = Sides::new(width, until);
+        account = selected.fold(&mut [&mut fold])?;
+        let devices = selected.pass.filter.keeps_whole_devices().then_some(1);
+        let conditions = selected.trace.conditions();
+        for (key, steps) in fold.finish()? {
+            let steps = steps.iter().map(|(at, step)| {
+                let mut figures = StepFigures::of(*at, step, width, devices);
+                figures.begin_ns = figures.begin_ns.saturating_add_signed(shift);
+                figures
+            });
+            let name = match all.is_empty() {
+                true => key.name(conditions),
+                false => format!("{}: {}", selected.name, key.name(conditions)),
+            };
+            let device = key.name(conditions);
+            let device = device.rsplit_once(", ").map_or(device.clone(), |(name, _)| name.into());
+            sides.push(SideFigures { name, device, layer: key.layer, steps: steps.collect() });
+        }
+    }
+    if arguments.json {
+        print_document(&first, account, CompareContent { step_ns: width, sides })?;
+    } else {
+        terminal::print(&side_by_side(&sides, width))?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// How much later than the first trace another one begins, in nanoseconds.
+fn shift(first: &Selected, other: &Selected) -> anyhow::Result<i64> {
+    let began = |selected: &Selected| selected.trace.conditions().began_unix_ns;
+    if first.name == other.name {
+        return Ok(0);
+    }
+    match (began(first), began(other)) {
+        (Some(a), Some(b)) => Ok(i64::try_from(i128::from(b) - i128::from(a))?),
+        _ => {
+            terminal::complain(&format!(
+                "{}: no wall-clock time in both traces; their beginnings are put together",
+                other.name
+            ));
+            Ok(0)
+        }
+    }
+}
+
+fn side_by_side(sides: &[SideFigures], width: u64) -> String {
+    let mut rows: BTreeMap<u64, Vec<String>> = BTreeMap::new();
+    let columns = sides.len() * 4;
+    for (at, side) in sides.iter().enumerate() {
+        for step in &side.steps {
+            // Beginnings of another trace lie between the first one's steps.
+            let slot = step.begin_ns / width;
+            let cells = rows.entry(slot).or_insert_with(|| vec!["–".to_owned(); columns]);
+            cells[at * 4] = number(Some(step.iops), 1);
+            cells[at * 4 + 1] = number(Some(step.bytes_per_second / 1e6), 2);
+            cells[at * 4 + 2] = ms(step.response_mean_ns);
+            cells[at * 4 + 3] = number(step.qd_mean, 2);
+        }
+    }
+    let mut head = vec!["Begins s".to_owned()];
+    for (letter, _) in ('A'..='Z').zip(sides) {
+        head.extend(["IOPS", "MB/s", "ART ms", "QD"].map(|name| format!("{letter} {name}")));
+    }
+    head.truncate(columns + 1);
+    let mut lines = vec![head];
+    lines.extend(rows.into_iter().map(|(slot, cells)| {
+        let begin = format!("{:.4}", slot.saturating_mul(width) as f64 / 1e9);
+        std::iter::once(begin).chain(cells).collect::<Vec<_>>()
+    }));
+    let names = ('A'..='Z').zip(sides).map(|(letter, side)| format!("{letter} = {}", side.name));
+    format!("{}\n{}", names.collect::<Vec<_>>().join("\n"), aligned(&lines))
+}

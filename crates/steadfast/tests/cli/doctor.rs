@@ -1,0 +1,106 @@
+//! `doctor`, and what a run keeps of its surroundings.
+
+use super::scratch::{LoopDevice, code, run_in, stderr, stdout, succeed};
+use serde_json::Value;
+use steadfast_domain::Entry;
+use steadfast_domain::record::{Check, CheckState};
+use steadfast_runner::Ledger;
+
+fn checks(answer: &Value) -> Vec<Check> {
+    serde_json::from_value(answer["checks"].clone()).unwrap()
+}
+
+#[test]
+fn a_simulated_drive_says_so_and_nothing_disturbs_it() {
+    let scratch = tempfile::tempdir().unwrap();
+    let text = succeed(scratch.path(), &["doctor", "sim:small"]);
+    assert!(text.contains("virtual time") && text.contains("1 good"), "{text}");
+    let answer = succeed(scratch.path(), &["doctor", "sim:small", "--json"]);
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    assert_eq!(answer["state"], "good");
+}
+
+#[test]
+fn a_file_is_looked_over_and_left_alone() {
+    let scratch = tempfile::tempdir().unwrap();
+    let file = scratch.path().join("some.bin");
+    std::fs::write(&file, vec![7u8; 1 << 20]).unwrap();
+    let output = run_in(scratch.path(), &["doctor", "some.bin", "--json"]);
+    let answer: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let checks = checks(&answer);
+    let worst = checks.iter().map(|check| check.state).max().unwrap();
+    assert_eq!(answer["state"], serde_json::to_value(worst).unwrap());
+    let expected = if worst == CheckState::Bad { 6 } else { 0 };
+    assert_eq!(code(&output), expected, "{}", stderr(&output));
+    let kind = checks.iter().find(|check| check.id == "device-kind").unwrap();
+    assert_eq!(kind.state, CheckState::Attention);
+    assert!(std::fs::read(&file).unwrap().iter().all(|byte| *byte == 7));
+}
+
+#[test]
+fn a_loop_device_is_looked_over_by_name() {
+    let Some(device) = LoopDevice::new("a_loop_device_is_looked_over_by_name", 64) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let output = run_in(scratch.path(), &["doctor", &device.path]);
+    let text = stdout(&output);
+    assert!(matches!(code(&output), 0 | 6), "{}", stderr(&output));
+    for part in ["Queue depth", "TRIM", "Background I/O", "Load of the host", " good, "] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+/// A run keeps what was found before it, holds what it was asked to hold, and
+/// tells what its sensors did.
+#[test]
+fn a_run_examines_senses_and_tells() {
+    let scratch = tempfile::tempdir().unwrap();
+    let arguments = [
+        "run",
+        "iops",
+        "--profile",
+        "quick",
+        "--step-time",
+        "300ms",
+        "--target",
+        "scratch.bin",
+        "--size",
+        "64MiB",
+        "--out",
+        "run",
+        "--hold-c-states",
+        "--power-command",
+        "echo 4.2 W",
+    ];
+    let output = run_in(scratch.path(), &arguments);
+    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+    assert!(stderr(&output).contains("Attention: Kind of device: file"), "{}", stderr(&output));
+    let contents = Ledger::read(&scratch.path().join("run")).unwrap();
+    assert!(contents.settings.settings.hold_c_states);
+    let opened = contents.lines.iter().position(|l| matches!(l.entry, Entry::Opened { .. }));
+    let first = &contents.lines[opened.unwrap() + 1].entry;
+    assert!(matches!(first, Entry::Examined(_)), "{first:?}");
+    let record = contents.into_record();
+    let check = |id: &str| record.checks().unwrap().iter().find(|check| check.id == id).unwrap();
+    check("sleep");
+    check("idle-state-hold");
+    assert_eq!(check("power-readings").state, CheckState::Good, "{:?}", check("power-readings"));
+    let sensed: Vec<_> = record.steps().map(|(_, outcome)| &outcome.measurement.sensed).collect();
+    let powers: Vec<f64> = sensed.iter().filter_map(|sensed| sensed.power_milliwatts).collect();
+    assert!(!powers.is_empty() && powers.iter().all(|power| *power == 4200.0), "{powers:?}");
+    assert!(sensed.iter().all(|sensed| sensed.log.is_none()), "a file has no device logs");
+    let shares = sensed.iter().filter_map(|sensed| sensed.host_cpu);
+    assert!(shares.clone().count() > 0);
+    assert!(shares.into_iter().all(|cpu| (0.0..=1.0).contains(&(cpu.user + cpu.system))));
+}
+
+#[test]
+fn what_cannot_be_looked_at_is_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    super::scratch::refuse(scratch.path(), &["doctor", "no-such.bin"], &["no-such.bin", "find it"]);
+    super::scratch::refuse(scratch.path(), &["doctor", "sim:none"], &["no simulated drive"]);
+    super::scratch::refuse(
+        scratch.path(),
+        &["run", "iops", "--target", "sim:small", "--power-command", " "],
+        &["--power-command names no command"],
+    );
+}

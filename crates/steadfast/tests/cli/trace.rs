@@ -1,0 +1,159 @@
+//! `steadfast trace`, on traces that these tests write.
+
+use super::scratch::{refuse, succeed};
+use std::fs::File;
+use std::path::Path;
+use steadfast_domain::io_event::{CapturedDevice, Command, Mark};
+use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp};
+use steadfast_trace::Writer;
+
+/// Ten seconds: 10,007 sequential reads of 4 KiB by one process, and from the
+/// mark at 5 s on 503 random writes of 16 KiB by another.
+fn write(path: &Path) {
+    let conditions = CaptureConditions {
+        software: "test".into(),
+        began_unix_ns: Some(1_763_697_600_000_000_000),
+        devices: vec![CapturedDevice {
+            name: "nvme0n1".into(),
+            capacity: Some(Bytes::gib(1)),
+            ..CapturedDevice::default()
+        }],
+        marks: vec![Mark { at_ns: 5_000_000_000, name: "backup".into() }],
+        ..CaptureConditions::default()
+    };
+    let reads = (0..10_007).map(|n| IoEvent {
+        issued_ns: n * 999_000,
+        response_ns: 80_000,
+        offset: n * 4096,
+        bytes: 4096,
+        depth: 1,
+        pid: 100,
+        command: Command::new("reader"),
+        ..IoEvent::default()
+    });
+    let writes = (0..503).map(|n| IoEvent {
+        issued_ns: 5_000_000_001 + n * 9_000_000,
+        response_ns: 2_000_000,
+        offset: (512 << 20) + n * 7919 % 503 * 65_536,
+        bytes: 16_384,
+        depth: 3,
+        pid: 200,
+        command: Command::new("writer"),
+        op: IoOp::Write,
+        ..IoEvent::default()
+    });
+    let mut writer = Writer::new(File::create(path).unwrap(), &conditions).unwrap();
+    writer.write(&reads.chain(writes).collect::<Vec<_>>()).unwrap();
+    writer.finish(conditions).unwrap();
+}
+
+fn json(directory: &Path, arguments: &[&str]) -> serde_json::Value {
+    serde_json::from_str(&succeed(directory, arguments)).unwrap()
+}
+
+#[test]
+fn streams_of_a_known_trace_are_counted_exactly() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory.path().join("t.parquet"));
+    let found = json(directory.path(), &["trace", "streams", "t.parquet", "--json"]);
+    let streams = found["streams"].as_array().unwrap();
+    let counts: Vec<(String, u64)> = streams
+        .iter()
+        .map(|s| (s["stream"].as_str().unwrap().to_owned(), s["count"].as_u64().unwrap()))
+        .collect();
+    let expected = [("SEQ 4K R".into(), 10_006), ("RND 16K W".into(), 503), ("RND 4K R".into(), 1)];
+    assert_eq!(counts, expected);
+    assert_eq!(streams[1]["op"], "write");
+    assert_eq!((&streams[1]["order"], &streams[1]["bytes"]), (&"RND".into(), &16_384.into()));
+    assert_eq!(streams[1]["qd_mean"], 3.0);
+    assert_eq!(streams[1]["response"]["mean_ns"], 2_000_000);
+    let text = succeed(directory.path(), &["trace", "streams", "t.parquet", "--threshold", "2%"]);
+    assert!(text.contains("2 of 3 streams, 10509 of 10510 I/Os"), "{text}");
+    let of_mark = ["trace", "streams", "t.parquet", "--event", "backup", "--op", "w", "--json"];
+    assert_eq!(json(directory.path(), &of_mark)["account"]["kept"], 503);
+    let of_process = ["trace", "processes", "t.parquet", "--pid", "writer", "--json"];
+    assert_eq!(json(directory.path(), &of_process)["processes"][0]["writes"], 503);
+}
+
+#[test]
+fn steps_maps_and_hits_add_up() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory.path().join("t.parquet"));
+    let sum = |values: &serde_json::Value, field: &str| -> u64 {
+        values.as_array().unwrap().iter().map(|v| v[field].as_u64().unwrap()).sum()
+    };
+    let steps = json(directory.path(), &["trace", "steps", "t.parquet", "--step", "1s", "--json"]);
+    assert_eq!(steps["steps"].as_array().unwrap().len(), 10);
+    assert_eq!(sum(&steps["steps"], "count"), 10_510);
+    // One read of 80 us every 999 us.
+    let busy = steps["steps"][2]["utilisation"].as_f64().unwrap();
+    assert!((busy - 0.08).abs() < 0.001, "{busy}");
+    let map = json(directory.path(), &["trace", "map", "t.parquet", "--step", "5s", "--json"]);
+    assert_eq!(map["series"].as_array().unwrap().len(), 3);
+    let hits = json(directory.path(), &["trace", "hits", "t.parquet", "--json"]);
+    let hits = &hits["maps"][0]["hits"];
+    assert_eq!(sum(hits, "writes"), 503);
+    assert_eq!(sum(hits, "reads"), 10_007);
+    let text = succeed(directory.path(), &["trace", "compare", "t.parquet", "--step", "5s"]);
+    assert!(text.contains("A = nvme0n1, block"), "{text}");
+}
+
+#[test]
+fn a_workload_is_a_stimulus_and_goes_through_a_replay_representation() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory.path().join("t.parquet"));
+    let arguments = [
+        "trace",
+        "workload",
+        "t.parquet",
+        "--threshold",
+        "2%",
+        "--step",
+        "1s",
+        "--replay-representation",
+        "steps.txt",
+        "--json",
+    ];
+    let found = json(directory.path(), &arguments);
+    let stimulus: steadfast_domain::Stimulus =
+        serde_json::from_value(found["applied"]["stimulus"].clone()).unwrap();
+    assert_eq!(stimulus.fault(), None);
+    let weights: Vec<u32> = stimulus.streams.iter().map(|stream| stream.weight).collect();
+    assert_eq!(weights, [10_006, 503]);
+    assert_eq!(stimulus.active_range.length, Bytes::gib(1));
+    let again = json(directory.path(), &["trace", "workload", "steps.txt", "--json"]);
+    assert_eq!(again["workload"]["streams"][0]["count"], 10_006);
+    assert_eq!(again["workload"]["total_count"], 10_510);
+}
+
+#[test]
+fn a_report_is_written_and_a_killed_trace_recovered() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    write(&here.join("t.parquet"));
+    succeed(here, &["trace", "report", "t.parquet", "-o", "r", "--format", "html,csv,json"]);
+    for name in ["report.html", "findings.json", "streams.csv", "steps.csv"] {
+        assert!(here.join("r").join(name).exists(), "{name}");
+    }
+    let whole = std::fs::read(here.join("t.parquet")).unwrap();
+    std::fs::write(here.join("killed.parquet"), &whole[..whole.len() - 9]).unwrap();
+    let said = succeed(here, &["trace", "recover", "killed.parquet", "-o", "whole.parquet"]);
+    assert!(said.contains("10510 I/Os"), "{said}");
+    let found = json(here, &["trace", "streams", "whole.parquet", "--json"]);
+    assert_eq!(found["total"]["count"], 10_510);
+}
+
+#[test]
+fn bad_traces_and_options_are_refused_in_one_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    write(&here.join("t.parquet"));
+    std::fs::write(here.join("text"), "not a trace").unwrap();
+    refuse(here, &["trace", "streams", "text"], &["text", "no trace"]);
+    refuse(here, &["trace", "streams", "missing"], &["missing", "cannot be opened"]);
+    refuse(here, &["trace", "streams", "t.parquet", "--event", "lunch"], &["lunch", "backup"]);
+    refuse(here, &["trace", "streams", "t.parquet", "--device", "sdz"], &["sdz", "nvme0n1"]);
+    refuse(here, &["trace", "steps", "t.parquet", "--step", "1us"], &["100 µs"]);
+    refuse(here, &["trace", "steps", "t.parquet", "--from", "1h"], &["filter"]);
+    refuse(here, &["trace", "recover", "t.parquet", "-o", "text"], &["text"]);
+}

@@ -1,0 +1,238 @@
+//! A [`Batch`]: events as columns, only those columns that somebody asked for.
+
+use crate::file::schema::{Field, Fields, NARROW, WIDE};
+use std::mem;
+use steadfast_domain::io_event::Command;
+use steadfast_domain::{IoEvent, IoOp, Layer};
+
+/// Events, column by column.
+///
+/// A column that was not asked for has no values; its accessor gives what an
+/// event holds where the source does not tell.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Batch {
+    pub(crate) length: usize,
+    pub(crate) wide: [Vec<i64>; WIDE],
+    pub(crate) narrow: [Vec<i32>; NARROW],
+    pub(crate) commands: Vec<Command>,
+}
+
+macro_rules! columns {
+    ($($(#[$doc:meta])* $name:ident $field:ident $kind:ident $type:ty;)*) => {
+        $($(#[$doc])*
+        #[inline]
+        pub fn $name(&self, row: usize) -> $type {
+            self.$kind(Field::$field, row) as $type
+        })*
+    };
+}
+
+impl Batch {
+    /// Events in it.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    columns! {
+        /// Issue time, nanoseconds from the capture's beginning.
+        issued_ns Issued wide_at u64;
+        /// Response time; `u64::MAX` where the completion was not seen.
+        response_ns Response wide_at u64;
+        /// Queue time.
+        queued_ns Queued wide_at u64;
+        /// First byte.
+        offset Offset wide_at u64;
+        /// Inode of the file.
+        inode Inode wide_at u64;
+        /// Size in bytes.
+        bytes Bytes narrow_at u32;
+        /// Outstanding at issue; 0 where unknown.
+        depth Depth narrow_at u32;
+        /// Process.
+        pid Pid narrow_at u32;
+        /// Processor.
+        cpu Cpu narrow_at u16;
+        /// Bits of `io_event::flags`.
+        flags Flags narrow_at u16;
+        /// Device, an index into the conditions' devices.
+        device Device narrow_at u16;
+    }
+
+    /// What it did; a number that means nothing counts as `Other`.
+    #[inline]
+    pub fn op(&self, row: usize) -> IoOp {
+        let number = self.narrow_at(Field::Op, row);
+        u8::try_from(number).ok().and_then(IoOp::of_number).unwrap_or(IoOp::Other)
+    }
+    /// Where it was seen.
+    #[inline]
+    pub fn layer(&self, row: usize) -> Layer {
+        if self.narrow_at(Field::Layer, row) == 1 { Layer::FileSystem } else { Layer::Block }
+    }
+    /// Command name of the process.
+    #[inline]
+    pub fn command(&self, row: usize) -> Command {
+        self.commands.get(row).copied().unwrap_or_default()
+    }
+
+    /// One row as an event.
+    pub fn event(&self, row: usize) -> IoEvent {
+        IoEvent {
+            issued_ns: self.issued_ns(row),
+            response_ns: self.response_ns(row),
+            queued_ns: self.queued_ns(row),
+            offset: self.offset(row),
+            bytes: self.bytes(row),
+            depth: self.depth(row),
+            pid: self.pid(row),
+            cpu: self.cpu(row),
+            flags: self.flags(row),
+            device: self.device(row),
+            op: self.op(row),
+            layer: self.layer(row),
+            command: self.command(row),
+            inode: self.inode(row),
+        }
+    }
+
+    /// Events as a batch of all columns.
+    pub fn of(events: &[IoEvent]) -> Batch {
+        let wide = |value: fn(&IoEvent) -> u64| -> Vec<i64> {
+            events.iter().map(|event| value(event).cast_signed()).collect()
+        };
+        let narrow = |value: fn(&IoEvent) -> u32| -> Vec<i32> {
+            events.iter().map(|event| value(event).cast_signed()).collect()
+        };
+        Batch {
+            length: events.len(),
+            wide: [
+                wide(|event| event.issued_ns),
+                wide(|event| event.response_ns),
+                wide(|event| event.queued_ns),
+                wide(|event| event.offset),
+                wide(|event| event.inode),
+            ],
+            narrow: [
+                narrow(|event| event.bytes),
+                narrow(|event| event.depth),
+                narrow(|event| event.pid),
+                narrow(|event| u32::from(event.cpu)),
+                narrow(|event| u32::from(event.flags)),
+                narrow(|event| u32::from(event.device)),
+                narrow(|event| event.op as u32),
+                narrow(|event| event.layer as u32),
+            ],
+            commands: events.iter().map(|event| event.command).collect(),
+        }
+    }
+
+    #[inline]
+    fn wide_at(&self, field: Field, row: usize) -> u64 {
+        match self.wide[field.index()].get(row) {
+            Some(value) => value.cast_unsigned(),
+            None => field.when_absent(),
+        }
+    }
+
+    #[inline]
+    fn narrow_at(&self, field: Field, row: usize) -> u32 {
+        self.narrow[field.index() - WIDE].get(row).map_or(0, |value| value.cast_unsigned())
+    }
+
+    /// Drops all events and keeps the memory.
+    pub fn clear(&mut self) {
+        self.length = 0;
+        self.wide.iter_mut().for_each(Vec::clear);
+        self.narrow.iter_mut().for_each(Vec::clear);
+        self.commands.clear();
+    }
+
+    /// Whether issue times ascend.
+    pub(crate) fn is_in_order(&self) -> bool {
+        let times = &self.wide[Field::Issued.index()];
+        times.is_sorted_by(|a, b| a.cast_unsigned() <= b.cast_unsigned())
+    }
+
+    /// Puts the events in issue order; those of equal time keep theirs.
+    pub(crate) fn sort(&mut self, space: &mut SortSpace) {
+        if self.is_in_order() {
+            return;
+        }
+        space.order.clear();
+        let times = self.wide[Field::Issued.index()].iter().zip(0u32..);
+        space.order.extend(times.map(|(time, at)| (time.cast_unsigned(), at)));
+        space.order.sort();
+        for column in &mut self.wide {
+            gather(column, &mut space.wide, &space.order);
+        }
+        for column in &mut self.narrow {
+            gather(column, &mut space.narrow, &space.order);
+        }
+        gather(&mut self.commands, &mut space.commands, &space.order);
+    }
+
+    /// Events issued at `time` or before, where the batch is in order.
+    pub(crate) fn count_until(&self, time: u64) -> usize {
+        self.wide[Field::Issued.index()].partition_point(|issued| issued.cast_unsigned() <= time)
+    }
+
+    /// Moves the first `count` events to `front`, whose own are dropped.
+    pub(crate) fn split_front(&mut self, count: usize, front: &mut Batch) {
+        front.clear();
+        mem::swap(self, front);
+        if count >= front.length {
+            return;
+        }
+        self.length = front.length - count;
+        front.length = count;
+        for (rest, column) in self.wide.iter_mut().zip(&mut front.wide) {
+            split(column, count, rest);
+        }
+        for (rest, column) in self.narrow.iter_mut().zip(&mut front.narrow) {
+            split(column, count, rest);
+        }
+        split(&mut front.commands, count, &mut self.commands);
+    }
+
+    /// Fills every wanted column that the file lacks, up to the batch's length.
+    pub(crate) fn fill_absent(&mut self, fields: Fields, length: usize) {
+        self.length = length;
+        for field in Field::ALL.into_iter().filter(|field| fields.has(*field)) {
+            match field.bits() {
+                0 => self.commands.resize(length, Command::default()),
+                64 => {
+                    self.wide[field.index()].resize(length, field.when_absent().cast_signed());
+                }
+                _ => self.narrow[field.index() - WIDE].resize(length, 0),
+            }
+        }
+    }
+}
+
+fn split<T: Copy>(column: &mut Vec<T>, count: usize, rest: &mut Vec<T>) {
+    if column.len() > count {
+        rest.extend_from_slice(&column[count..]);
+        column.truncate(count);
+    }
+}
+
+/// Memory that sorting uses again and again.
+#[derive(Debug, Default)]
+pub(crate) struct SortSpace {
+    order: Vec<(u64, u32)>,
+    wide: Vec<i64>,
+    narrow: Vec<i32>,
+    commands: Vec<Command>,
+}
+
+fn gather<T: Copy>(column: &mut Vec<T>, space: &mut Vec<T>, order: &[(u64, u32)]) {
+    if column.len() == order.len() {
+        space.clear();
+        space.extend(order.iter().map(|(_, at)| column[*at as usize]));
+        mem::swap(column, space);
+    }
+}

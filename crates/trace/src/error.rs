@@ -1,0 +1,47 @@
+//! What can go wrong with a trace. Errors name the place inside the trace; the
+//! caller, who knows the file's name, adds it.
+
+use parquet::errors::ParquetError;
+use std::io;
+
+/// Why a trace could not be written, read or understood.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// The medium failed.
+    #[error("the trace cannot be read or written: {0}")]
+    Io(#[from] io::Error),
+    /// Not a trace at all.
+    #[error("this is no trace: {0}; a trace is a Parquet file as docs/formats.md describes it")]
+    NotATrace(String),
+    /// A trace with a broken part.
+    #[error("the trace is damaged {place}: {what}")]
+    Damaged {
+        /// Where: `in row group 3, column offset`.
+        place: String,
+        /// What was found and what was expected.
+        what: String,
+    },
+    /// The Parquet library refused to write.
+    #[error("the trace cannot be encoded: {0}")]
+    Encode(ParquetError),
+    /// More rows than memory has been set aside for.
+    #[error("{0}")]
+    TooFine(String),
+    /// A text that is no "Replay representation".
+    #[error("line {line}: {what}")]
+    Text {
+        /// Line number, from 1.
+        line: usize,
+        /// What was expected and what was found.
+        what: String,
+    },
+    /// Something that cannot be made of this trace.
+    #[error("{0}")]
+    Unsuitable(String),
+}
+
+impl TraceError {
+    pub(crate) fn damaged(place: impl Into<String>, what: impl ToString) -> Self {
+        TraceError::Damaged { place: place.into(), what: what.to_string() }
+    }
+}

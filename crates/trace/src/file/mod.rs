@@ -1,0 +1,18 @@
+//! Trace files: Parquet with one column per field of an `IoEvent`, the capture
+//! conditions in its metadata, and recovery blocks for the case that its writer
+//! is killed. `docs/formats.md` describes them.
+
+mod block;
+mod reader;
+mod recovery;
+pub(crate) mod schema;
+mod source;
+mod writer;
+
+pub use reader::{Batches, Trace};
+pub use recovery::Recovery;
+pub use schema::{FORMAT_VERSION, Field, Fields, KEY_FINAL, KEY_FORMAT, KEY_START};
+pub use writer::{ROWS_PER_GROUP, Writer};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,216 @@
+//! The columns of a trace file: one per field of an `IoEvent`.
+//!
+//! The same list drives the writer, the reader and `docs/formats.md`.
+
+use crate::error::TraceError;
+use parquet::basic::{Encoding, LogicalType, Repetition, Type as Physical};
+use parquet::schema::types::{Type, TypePtr};
+use std::sync::Arc;
+
+/// Version of the file format that this program writes.
+pub const FORMAT_VERSION: &str = "1";
+/// Metadata key of the format's version.
+pub const KEY_FORMAT: &str = "steadfast.format";
+/// Metadata key of the conditions as they were known when the file was begun.
+pub const KEY_START: &str = "steadfast.conditions.start";
+/// Metadata key of the conditions as they were when the file was finished.
+pub const KEY_FINAL: &str = "steadfast.conditions";
+
+/// A column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Field {
+    /// `issued_ns`.
+    Issued,
+    /// `response_ns`, null where the completion was not seen.
+    Response,
+    /// `queued_ns`.
+    Queued,
+    /// `offset`.
+    Offset,
+    /// `inode`.
+    Inode,
+    /// `bytes`.
+    Bytes,
+    /// `depth`, null where the source does not tell.
+    Depth,
+    /// `pid`.
+    Pid,
+    /// `cpu`.
+    Cpu,
+    /// `flags`.
+    Flags,
+    /// `device`.
+    Device,
+    /// `op`.
+    Op,
+    /// `layer`.
+    Layer,
+    /// `command`.
+    Command,
+}
+
+/// Columns of 64 bits; they come first in [`Field`].
+pub(crate) const WIDE: usize = 5;
+/// Columns of up to 32 bits; they follow.
+pub(crate) const NARROW: usize = 8;
+/// All columns: the command name is the last.
+pub(crate) const COLUMNS: usize = WIDE + NARROW + 1;
+
+impl Field {
+    /// Every column, in the order in which they stand in the file.
+    pub const ALL: [Field; COLUMNS] = [
+        Field::Issued,
+        Field::Response,
+        Field::Queued,
+        Field::Offset,
+        Field::Inode,
+        Field::Bytes,
+        Field::Depth,
+        Field::Pid,
+        Field::Cpu,
+        Field::Flags,
+        Field::Device,
+        Field::Op,
+        Field::Layer,
+        Field::Command,
+    ];
+
+    /// The column's name in the file.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Field::Issued => "issued_ns",
+            Field::Response => "response_ns",
+            Field::Queued => "queued_ns",
+            Field::Offset => "offset",
+            Field::Inode => "inode",
+            Field::Bytes => "bytes",
+            Field::Depth => "depth",
+            Field::Pid => "pid",
+            Field::Cpu => "cpu",
+            Field::Flags => "flags",
+            Field::Device => "device",
+            Field::Op => "op",
+            Field::Layer => "layer",
+            Field::Command => "command",
+        }
+    }
+
+    /// Bits of the unsigned integer; 0 for the command name.
+    pub const fn bits(self) -> i8 {
+        match self {
+            Field::Issued | Field::Response | Field::Queued | Field::Offset | Field::Inode => 64,
+            Field::Bytes | Field::Depth | Field::Pid => 32,
+            Field::Cpu | Field::Flags | Field::Device => 16,
+            Field::Op | Field::Layer => 8,
+            Field::Command => 0,
+        }
+    }
+
+    /// Whether a row may lack it.
+    pub const fn nullable(self) -> bool {
+        matches!(self, Field::Response | Field::Depth)
+    }
+
+    /// Whether a file without this column is no trace.
+    pub const fn indispensable(self) -> bool {
+        matches!(self, Field::Issued | Field::Offset | Field::Bytes | Field::Op)
+    }
+
+    /// Whether the file keeps smallest and largest value of each row group; the
+    /// reader needs some of them, a query may skip row groups by them.
+    pub(crate) const fn has_statistics(self) -> bool {
+        matches!(self, Field::Issued | Field::Offset | Field::Bytes | Field::Response | Field::Pid)
+    }
+
+    /// The encoding where it is not a dictionary.
+    pub(crate) const fn encoding(self) -> Option<Encoding> {
+        match self {
+            Field::Issued | Field::Response | Field::Queued | Field::Offset => {
+                Some(Encoding::DELTA_BINARY_PACKED)
+            }
+            _ => None,
+        }
+    }
+
+    /// What stands in memory for a null or an absent column.
+    pub(crate) const fn when_absent(self) -> u64 {
+        match self {
+            Field::Response => u64::MAX,
+            _ => 0,
+        }
+    }
+
+    pub(crate) const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// A set of columns.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Fields(u16);
+
+impl Fields {
+    /// None.
+    pub const NONE: Fields = Fields(0);
+    /// All of them.
+    pub const ALL: Fields = Fields((1 << COLUMNS) - 1);
+    /// These.
+    pub const fn of(fields: &[Field]) -> Fields {
+        let mut bits = 0;
+        let mut at = 0;
+        while at < fields.len() {
+            bits |= 1 << fields[at] as u16;
+            at += 1;
+        }
+        Fields(bits)
+    }
+    /// Both sets.
+    pub const fn and(self, other: Fields) -> Fields {
+        Fields(self.0 | other.0)
+    }
+    /// Whether the set has this column.
+    pub const fn has(self, field: Field) -> bool {
+        self.0 & (1 << field as u16) != 0
+    }
+}
+
+/// The schema of a trace file.
+pub(crate) fn schema() -> Result<TypePtr, TraceError> {
+    let columns = Field::ALL.iter().map(|field| column(*field).map(Arc::new));
+    let columns: Result<Vec<_>, _> = columns.collect();
+    Type::group_type_builder("trace")
+        .with_fields(columns?)
+        .build()
+        .map(Arc::new)
+        .map_err(TraceError::Encode)
+}
+
+fn column(field: Field) -> Result<Type, TraceError> {
+    let (physical, logical) = match field.bits() {
+        0 => (Physical::BYTE_ARRAY, LogicalType::String),
+        64 => (Physical::INT64, LogicalType::integer(64, false)),
+        bits => (Physical::INT32, LogicalType::integer(bits, false)),
+    };
+    let repetition = if field.nullable() { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+    Type::primitive_type_builder(field.name(), physical)
+        .with_logical_type(Some(logical))
+        .with_repetition(repetition)
+        .build()
+        .map_err(TraceError::Encode)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_stand_where_their_numbers_say() {
+        for (at, field) in Field::ALL.into_iter().enumerate() {
+            assert_eq!(field.index(), at);
+            assert_eq!(field.bits() == 64, at < WIDE);
+            assert!(Fields::ALL.has(field) && !Fields::NONE.has(field));
+        }
+        assert_eq!(schema().unwrap().get_fields().len(), COLUMNS);
+    }
+}

@@ -1,0 +1,233 @@
+use super::*;
+use crate::batch::Batch;
+use proptest::prelude::*;
+use std::io::Cursor;
+use steadfast_domain::io_event::{CapturedDevice, Command, Mark};
+use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer};
+
+fn conditions() -> CaptureConditions {
+    CaptureConditions {
+        software: "steadfast test".into(),
+        source: "made up".into(),
+        devices: vec![CapturedDevice {
+            name: "nvme0n1".into(),
+            capacity: Some(Bytes(1 << 40)),
+            ..CapturedDevice::default()
+        }],
+        ..CaptureConditions::default()
+    }
+}
+
+/// Events of every kind, a prime number of them, by completion.
+fn events(count: u64) -> Vec<IoEvent> {
+    let mut events: Vec<IoEvent> = (0..count)
+        .map(|n| {
+            let x = steadfast_domain::step::mix64(n);
+            IoEvent {
+                issued_ns: n * 1000 + x % 700,
+                response_ns: if x.is_multiple_of(11) { u64::MAX } else { x >> 44 },
+                queued_ns: x % 977,
+                offset: (x % 100_000) * 512,
+                bytes: (1 + (x % 256) as u32) * 512,
+                depth: (x % 33) as u32,
+                pid: (x % 7) as u32,
+                cpu: (x % 128) as u16,
+                flags: (x % 512) as u16,
+                device: (x % 3) as u16,
+                op: IoOp::ALL[(x % 5) as usize],
+                layer: if x.is_multiple_of(4) { Layer::FileSystem } else { Layer::Block },
+                command: Command::new(["", "postgres", "kworker/u8:1"][(x % 3) as usize]),
+                inode: x % 5,
+            }
+        })
+        .collect();
+    events.sort_by_key(|event| event.completed_ns().unwrap_or(event.issued_ns));
+    events
+}
+
+fn file(events: &[IoEvent], rows_per_group: usize) -> Vec<u8> {
+    let mut writer =
+        Writer::new(Vec::new(), &conditions()).unwrap().with_rows_per_group(rows_per_group);
+    for part in events.chunks(777) {
+        writer.write(part).unwrap();
+    }
+    assert_eq!(writer.rows(), events.len() as u64);
+    let mut end = conditions();
+    end.lost = 3;
+    end.marks.push(Mark { at_ns: 5, name: "backup".into() });
+    writer.finish(end).unwrap()
+}
+
+fn read_all(trace: &Trace<Cursor<Vec<u8>>>) -> Vec<IoEvent> {
+    let mut batches = trace.batches(Fields::ALL);
+    let mut found = Vec::new();
+    let mut batch = Batch::default();
+    while batches.read(1000, &mut batch).unwrap() > 0 {
+        found.extend((0..batch.len()).map(|row| batch.event(row)));
+        batch.clear();
+    }
+    found
+}
+
+fn by_issue(mut events: Vec<IoEvent>) -> Vec<IoEvent> {
+    events.sort_by_key(|e| (e.issued_ns, e.offset, e.response_ns, e.bytes, e.queued_ns));
+    events
+}
+
+fn in_order(
+    trace: &Trace<Cursor<Vec<u8>>>,
+    waiting: usize,
+) -> (Vec<IoEvent>, crate::order::OrderAccount) {
+    let mut order = trace.in_issue_order(Fields::ALL).waiting_at_most(waiting);
+    let (mut found, mut batch) = (Vec::new(), Batch::default());
+    while order.next_batch(&mut batch).unwrap() {
+        found.extend((0..batch.len()).map(|row| batch.event(row)));
+    }
+    (found, order.account())
+}
+
+#[test]
+fn what_is_written_is_read() {
+    let events = events(10_007);
+    let trace = Trace::open(Cursor::new(file(&events, 1009))).unwrap();
+    assert_eq!(trace.rows(), 10_007);
+    assert_eq!(by_issue(read_all(&trace)), by_issue(events.clone()));
+    assert_eq!(trace.conditions().lost, 3);
+    assert_eq!(trace.conditions().marks.len(), 1);
+    assert_eq!(trace.start_conditions(), Some(&conditions()));
+    assert!(trace.recovery().is_none());
+    let issued = |e: &IoEvent| e.issued_ns;
+    let span = (events.iter().map(issued).min().unwrap(), events.iter().map(issued).max().unwrap());
+    assert_eq!(trace.span_ns(), Some(span));
+    let end = trace.end_of_range().unwrap();
+    assert!(events.iter().all(|e| e.offset + u64::from(e.bytes) <= end));
+}
+
+#[test]
+fn an_empty_trace_is_a_trace() {
+    let trace = Trace::open(Cursor::new(file(&[], 10))).unwrap();
+    assert_eq!((trace.rows(), trace.span_ns()), (0, None));
+    assert!(read_all(&trace).is_empty());
+    assert!(in_order(&trace, 10).0.is_empty());
+}
+
+#[test]
+fn only_columns_asked_for_are_read() {
+    let trace = Trace::open(Cursor::new(file(&events(101), 50))).unwrap();
+    let mut batch = Batch::default();
+    trace.batches(Fields::of(&[Field::Bytes])).read(50, &mut batch).unwrap();
+    assert!(batch.bytes(0) > 0);
+    assert_eq!((batch.offset(0), batch.response_ns(0), batch.pid(0)), (0, u64::MAX, 0));
+}
+
+#[test]
+fn issue_order_is_restored() {
+    let events = events(10_007);
+    let trace = Trace::open(Cursor::new(file(&events, 101))).unwrap();
+    let (found, account) = in_order(&trace, 1 << 20);
+    assert!(found.is_sorted_by_key(|event| event.issued_ns));
+    assert_eq!(by_issue(found), by_issue(events));
+    assert_eq!((account.overflowed, account.late), (0, 0));
+}
+
+/// One I/O of ten seconds is recorded after 5,000 that were issued later.
+#[test]
+fn an_overflow_is_counted_not_hidden() {
+    let mut events: Vec<IoEvent> =
+        (1..=5_000).map(|n| IoEvent { issued_ns: n * 1000, ..IoEvent::default() }).collect();
+    events.push(IoEvent { issued_ns: 500, response_ns: 10_000_000_000, ..IoEvent::default() });
+    let bytes = file(&events, 100);
+    let trace = Trace::open(Cursor::new(bytes)).unwrap();
+    let (found, account) = in_order(&trace, 5_000);
+    assert!(found.is_sorted_by_key(|event| event.issued_ns));
+    assert_eq!(account.overflowed, 0);
+    assert!(account.waited_max >= 4_900);
+    let (found, account) = in_order(&trace, 1_000);
+    assert_eq!(found.len(), 5_001);
+    assert!(account.overflowed >= 3_900, "{account:?}");
+    assert_eq!(account.late, 1);
+}
+
+#[test]
+fn a_killed_writer_loses_only_the_unfinished_row_group() {
+    let events: Vec<IoEvent> = by_issue(events(1_009));
+    let mut sink = Vec::new();
+    let mut ends = Vec::new();
+    {
+        let mut writer = Writer::new(&mut sink, &conditions()).unwrap();
+        let mut later = conditions();
+        for (n, part) in events.chunks(100).enumerate() {
+            later.lost = n as u64;
+            writer.update(&later).unwrap();
+            writer.write(part).unwrap();
+            writer.flush().unwrap();
+            ends.push(writer.bytes_written() as usize);
+        }
+    }
+    for (complete, pair) in ends.windows(2).enumerate() {
+        for cut in [pair[0], pair[0] + 1, usize::midpoint(pair[0], pair[1]), pair[1] - 1] {
+            let trace = Trace::open(Cursor::new(sink[..cut].to_vec())).unwrap();
+            let account = trace.recovery().unwrap();
+            assert_eq!(account.row_groups, complete + 1);
+            assert_eq!(account.bytes_ignored, (cut - pair[0]) as u64);
+            assert_eq!(trace.conditions().lost, complete as u64);
+            assert_eq!(trace.start_conditions(), Some(&conditions()));
+            assert_eq!(
+                by_issue(read_all(&trace)),
+                by_issue(events[..(complete + 1) * 100].to_vec())
+            );
+        }
+    }
+}
+
+/// A finished file that lost its end, wherever it was cut.
+#[test]
+fn a_cut_off_file_is_read_or_refused() {
+    let whole = file(&events(307), 100);
+    let mut least = u64::MAX;
+    for cut in (0..whole.len()).rev().step_by(7) {
+        match Trace::open(Cursor::new(whole[..cut].to_vec())) {
+            Ok(trace) => {
+                assert!(trace.recovery().is_some() && trace.rows() <= least);
+                least = trace.rows();
+                assert_eq!(read_all(&trace).len() as u64, trace.rows());
+            }
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    }
+    assert_eq!(least, 0);
+}
+
+/// Reads everything that can be read and asks everything that can be asked.
+fn devour(bytes: Vec<u8>) {
+    let Ok(trace) = Trace::open(Cursor::new(bytes)) else { return };
+    let _ = (trace.rows(), trace.span_ns(), trace.end_of_range(), trace.conditions().lost);
+    let mut order = trace.in_issue_order(Fields::ALL).waiting_at_most(50);
+    let mut batch = Batch::default();
+    while let Ok(true) = order.next_batch(&mut batch) {
+        (0..batch.len()).for_each(|row| {
+            std::hint::black_box(batch.event(row));
+        });
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+    #[test]
+    fn no_damage_panics(
+        hits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+        near_end in any::<bool>(),
+        cut in prop::option::of(any::<prop::sample::Index>())
+    ) {
+        let mut bytes = file(&events(211), 70);
+        for (at, value) in hits {
+            let length = bytes.len();
+            let from = if near_end { length.saturating_sub(3000) } else { 0 };
+            bytes[from + at.index(length - from)] = value;
+        }
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        devour(bytes);
+    }
+}

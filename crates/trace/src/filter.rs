@@ -1,0 +1,146 @@
+//! A [`Filter`]: by time, event mark, process, operation, device, layer and
+//! I/O stream. What it lets pass was judged among all events, so a filter never
+//! turns a sequential I/O into a random one.
+
+use crate::batch::Batch;
+use crate::error::TraceError;
+use crate::file::{Field, Fields};
+use crate::streams::StreamKey;
+use steadfast_domain::{CaptureConditions, IoOp, Layer};
+
+/// Whose I/Os.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Process {
+    /// Those of this process.
+    Pid(u32),
+    /// Those of every process with this command name.
+    Command(String),
+}
+
+impl Process {
+    /// A number is a process, anything else a command name.
+    pub fn named(text: &str) -> Process {
+        match text.parse() {
+            Ok(pid) => Process::Pid(pid),
+            Err(_) => Process::Command(text.to_owned()),
+        }
+    }
+}
+
+/// Which events count; an empty list or `None` lets everything pass.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Issued at or after the first and before the second, in nanoseconds from
+    /// the capture's beginning; in any of the spans.
+    pub spans_ns: Vec<(u64, u64)>,
+    /// Of one process, or of all with one command name.
+    pub process: Option<Process>,
+    /// Of these operations.
+    pub ops: Vec<IoOp>,
+    /// On these devices.
+    pub devices: Vec<u16>,
+    /// Seen at this layer.
+    pub layer: Option<Layer>,
+    /// Of these I/O streams.
+    pub streams: Vec<StreamKey>,
+}
+
+impl Filter {
+    /// Whether all I/Os of the devices pass, so that utilisation means something.
+    pub fn keeps_whole_devices(&self) -> bool {
+        self.process.is_none() && self.ops.is_empty() && self.streams.is_empty()
+    }
+
+    /// Narrows the spans to what lies between two times.
+    pub fn between(mut self, from_ns: Option<u64>, to_ns: Option<u64>) -> Self {
+        let (from, to) = (from_ns.unwrap_or(0), to_ns.unwrap_or(u64::MAX));
+        if self.spans_ns.is_empty() {
+            self.spans_ns.push((0, u64::MAX));
+        }
+        for span in &mut self.spans_ns {
+            *span = (span.0.max(from), span.1.min(to));
+        }
+        self
+    }
+
+    /// Keeps what was issued from each mark of this name to the next mark.
+    ///
+    /// # Errors
+    /// Where there is no such mark; the error lists those that there are.
+    pub fn during(
+        mut self,
+        name: &str,
+        conditions: &CaptureConditions,
+    ) -> Result<Self, TraceError> {
+        let mut marks = conditions.marks.clone();
+        marks.sort_by_key(|mark| mark.at_ns);
+        let ends = marks.iter().skip(1).map(|mark| mark.at_ns).chain([u64::MAX]);
+        let spans = marks.iter().zip(ends).filter(|(mark, _)| mark.name == name);
+        self.spans_ns = spans.map(|(mark, end)| (mark.at_ns, end)).collect();
+        if self.spans_ns.is_empty() {
+            let names: Vec<&str> = marks.iter().map(|mark| mark.name.as_str()).collect();
+            let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            let what = format!("the trace has no event mark '{name}'; its marks: {there}");
+            return Err(TraceError::Unsuitable(what));
+        }
+        Ok(self)
+    }
+
+    /// Keeps one device, by its name in the conditions or its number.
+    ///
+    /// # Errors
+    /// Where there is no such device; the error lists those that there are.
+    pub fn on(mut self, device: &str, conditions: &CaptureConditions) -> Result<Self, TraceError> {
+        let named = conditions.devices.iter().position(|one| one.name == device);
+        let number = named.or_else(|| device.parse().ok()).and_then(|n| u16::try_from(n).ok());
+        let Some(number) = number else {
+            let names: Vec<&str> = conditions.devices.iter().map(|d| d.name.as_str()).collect();
+            let what =
+                format!("the trace has no device '{device}'; its devices: {}", names.join(", "));
+            return Err(TraceError::Unsuitable(what));
+        };
+        self.devices.push(number);
+        Ok(self)
+    }
+
+    /// Columns that it reads.
+    pub(crate) fn fields(&self) -> Fields {
+        match self.process {
+            Some(Process::Pid(_)) => Fields::of(&[Field::Pid]),
+            Some(Process::Command(_)) => Fields::of(&[Field::Command]),
+            None => Fields::NONE,
+        }
+    }
+
+    /// Whether nothing issued at `time` or later can pass.
+    pub(crate) fn is_over(&self, time: u64) -> bool {
+        !self.spans_ns.is_empty() && self.spans_ns.iter().all(|(_, to)| *to <= time)
+    }
+
+    /// Says of every row whether it passes.
+    pub(crate) fn mark(&self, batch: &Batch, sequential: &[bool], kept: &mut Vec<bool>) {
+        kept.clear();
+        kept.resize(batch.len(), true);
+        if *self == Filter::default() {
+            return;
+        }
+        for (row, keep) in kept.iter_mut().enumerate() {
+            *keep = self.keeps(batch, row, sequential[row]);
+        }
+    }
+
+    fn keeps(&self, batch: &Batch, row: usize, sequential: bool) -> bool {
+        let time = batch.issued_ns(row);
+        let inside = |span: &(u64, u64)| span.0 <= time && time < span.1;
+        let key = || StreamKey { op: batch.op(row), sequential, bytes: batch.bytes(row) };
+        (self.spans_ns.is_empty() || self.spans_ns.iter().any(inside))
+            && (self.ops.is_empty() || self.ops.contains(&batch.op(row)))
+            && (self.devices.is_empty() || self.devices.contains(&batch.device(row)))
+            && self.layer.is_none_or(|layer| layer == batch.layer(row))
+            && (self.streams.is_empty() || self.streams.contains(&key()))
+            && self.process.as_ref().is_none_or(|process| match process {
+                Process::Pid(pid) => *pid == batch.pid(row),
+                Process::Command(name) => batch.command(row).to_string() == *name,
+            })
+    }
+}

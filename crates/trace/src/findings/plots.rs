@@ -1,0 +1,399 @@
+//! The pictures of a study: those of the tutorial's second part and of the
+//! Target Server Self-Test.
+
+use super::{device_name, markers};
+use crate::hits::HitMap;
+use crate::series::{Cell, SeriesOverTime};
+use crate::steps::CaptureStep;
+use crate::streams::By;
+use crate::study::Study;
+use std::collections::BTreeMap;
+use steadfast_domain::findings::{Axis, Exhibit, Marker, Plot, PlotKind, Scale, Series, Stroke};
+use steadfast_domain::units::Bytes;
+use steadfast_domain::{FineHistogram, IoOp, Nanos};
+
+type Point = (f64, Option<f64>);
+
+/// The axis of time and what a step number is on it.
+struct Clock {
+    first: u64,
+    last: u64,
+    origin: u64,
+    seconds: f64,
+}
+
+impl Clock {
+    fn of(study: &Study) -> Clock {
+        let (first, last) = (study.span_ns.0 / study.step_ns, study.span_ns.1 / study.step_ns);
+        // A whole capture begins at 0; a part of it where it begins.
+        let origin = if study.options.pass.filter.spans_ns.is_empty() { 0 } else { first };
+        Clock {
+            first: first.min(last).max(origin),
+            last,
+            origin,
+            seconds: study.step_ns as f64 / 1e9,
+        }
+    }
+    fn axis(&self) -> Axis {
+        let label = match self.origin {
+            0 => "Time since the capture began (s)".to_owned(),
+            origin => {
+                let begin = Nanos((origin as f64 * self.seconds * 1e9) as u64);
+                format!("Time since {begin} into the capture (s)")
+            }
+        };
+        Axis::new(&label, Scale::Linear)
+    }
+    /// One point per step, those without an I/O included.
+    fn points(&self, value: impl Fn(u64) -> Option<f64>) -> Vec<Point> {
+        (self.first..=self.last).map(|step| (self.middle(step), value(step))).collect()
+    }
+    fn middle(&self, step: u64) -> f64 {
+        ((step - self.origin) as f64 + 0.5) * self.seconds
+    }
+    fn marks(&self, study: &Study) -> Vec<Marker> {
+        markers(study, self.origin.saturating_mul(study.step_ns))
+    }
+}
+
+fn over_time(study: &Study, clock: &Clock, kind: PlotKind, id: &str, title: &str, y: &str) -> Plot {
+    let mut plot = Plot::new(kind, id, title, clock.axis(), Axis::new(y, Scale::Linear));
+    plot.markers = clock.marks(study);
+    plot
+}
+
+fn line(
+    clock: &Clock,
+    steps: &BTreeMap<u64, CaptureStep>,
+    name: &str,
+    value: impl Fn(&CaptureStep) -> Option<f64>,
+) -> Series {
+    let points = clock.points(|step| steps.get(&step).and_then(&value));
+    Series::new(name, Stroke::Measured, points)
+}
+
+/// A rate: 0 in a step without an I/O, because the capture listened to it.
+fn rate(
+    clock: &Clock,
+    steps: &BTreeMap<u64, CaptureStep>,
+    name: &str,
+    value: impl Fn(&CaptureStep) -> f64,
+) -> Series {
+    let points = clock.points(|step| Some(steps.get(&step).map_or(0.0, &value) / clock.seconds));
+    Series::new(name, Stroke::Measured, points)
+}
+
+fn response_ms(time: Option<Nanos>) -> Option<f64> {
+    time.map(Nanos::as_millis_f64)
+}
+
+/// Stacked series, one per choice and one for the rest where it is not empty.
+fn stack(
+    plot: Plot,
+    clock: &Clock,
+    series: &SeriesOverTime,
+    names: &[String],
+    value: impl Fn(&Cell) -> f64,
+) -> Plot {
+    let others = series.steps().values().any(|cells| cells.last().is_some_and(|c| c.ios > 0));
+    let names = names.iter().cloned().chain(others.then(|| "others".to_owned()));
+    names.enumerate().fold(plot, |plot, (at, name)| {
+        let cell = |step: u64| series.steps().get(&step).and_then(|cells| cells.get(at));
+        let points = clock.points(|step| Some(cell(step).map_or(0.0, &value)));
+        plot.with(Series::new(name, Stroke::Measured, points))
+    })
+}
+
+fn stream_names(study: &Study) -> Vec<String> {
+    study.workload.streams.iter().map(|stream| stream.stream.clone()).collect()
+}
+
+/// Share of each stream in each segment.
+pub(super) fn distribution(study: &Study) -> Plot {
+    let clock = Clock::of(study);
+    let (title, y) = match study.options.by {
+        By::Count => ("I/O streams distribution v segments", "Share of I/Os (%)"),
+        By::Bytes => ("I/O streams distribution v segments", "Share of bytes (%)"),
+    };
+    let plot = over_time(study, &clock, PlotKind::Stacked, "streams-v-segments", title, y)
+        .caption(format!("A segment is a capture step of {}.", Nanos(study.step_ns)));
+    let measure = |cell: &Cell| match study.options.by {
+        By::Count => cell.ios as f64,
+        By::Bytes => cell.bytes as f64,
+    };
+    let mut plot = stack(plot, &clock, &study.streams_over_time, &stream_names(study), measure);
+    let places = clock.last - clock.first + 1;
+    for at in 0..usize::try_from(places).unwrap_or(0) {
+        let whole: f64 = plot.series.iter().filter_map(|s| s.points[at].1).sum();
+        for series in &mut plot.series {
+            let point = &mut series.points[at];
+            point.1 = point.1.map(|part| if whole > 0.0 { part * 100.0 / whole } else { 0.0 });
+        }
+    }
+    plot
+}
+
+/// IOPS and throughput.
+pub(super) fn rates(study: &Study) -> Plot {
+    let clock = Clock::of(study);
+    let title = "IOPS and throughput v time";
+    let mut plot = over_time(study, &clock, PlotKind::Lines, "iops-v-time", title, "IOPS");
+    plot.y_right = Some(Axis::new("Throughput (MB/s)", Scale::Linear));
+    plot.with(rate(&clock, &study.steps, "IOPS", |step| step.ios() as f64))
+        .with(rate(&clock, &study.steps, "MB/s", |step| Bytes(step.bytes()).as_mb()).on_right())
+}
+
+/// Average, 99 % and maximum response time.
+pub(super) fn response_times(study: &Study) -> Plot {
+    let clock = Clock::of(study);
+    let title = "Response time v time";
+    let mut plot =
+        over_time(study, &clock, PlotKind::Lines, "response-v-time", title, "Response time (ms)");
+    plot.y.scale = Scale::Log10;
+    plot.with(line(&clock, &study.steps, "Average", |step| response_ms(step.response_mean())))
+        .with(line(&clock, &study.steps, "99 %", |step| response_ms(step.percentile(0.99))))
+        .with(line(&clock, &study.steps, "Maximum", |step| response_ms(step.response_max())))
+}
+
+/// Average and maximum queue depth.
+pub(super) fn outstanding(study: &Study) -> Plot {
+    let clock = Clock::of(study);
+    let title = "Outstanding I/Os (OIO) v time";
+    let plot =
+        over_time(study, &clock, PlotKind::Lines, "oio-v-time", title, "I/Os outstanding at issue");
+    plot.with(line(&clock, &study.steps, "Average", CaptureStep::depth_mean)).with(line(
+        &clock,
+        &study.steps,
+        "Maximum",
+        |step| (step.depths > 0).then(|| f64::from(step.depth_max)),
+    ))
+}
+
+/// The IO Stream Map by frequency, with response times.
+pub(super) fn stream_map_by_frequency(study: &Study) -> Plot {
+    let clock = Clock::of(study);
+    let title = "IO Stream Map by frequency";
+    let plot = over_time(study, &clock, PlotKind::Stacked, "stream-map-frequency", title, "IOPS");
+    let per_second = |cell: &Cell| cell.ios as f64 / clock.seconds;
+    let mut plot = stack(plot, &clock, &study.streams_over_time, &stream_names(study), per_second);
+    plot.y_right = Some(Axis::new("Response time (ms)", Scale::Log10));
+    plot.with(
+        line(&clock, &study.steps, "RT average", |step| response_ms(step.response_mean()))
+            .on_right(),
+    )
+    .with(
+        line(&clock, &study.steps, "RT maximum", |step| response_ms(step.response_max()))
+            .on_right(),
+    )
+}
+
+/// The IO Stream Map by amount transferred, with queue depths.
+pub(super) fn stream_map_by_amount(study: &Study) -> Plot {
+    let clock = Clock::of(study);
+    let title = "IO Stream Map by amount transferred";
+    let plot = over_time(study, &clock, PlotKind::Stacked, "stream-map-amount", title, "MB/s");
+    let per_second = |cell: &Cell| Bytes(cell.bytes).as_mb() / clock.seconds;
+    let mut plot = stack(plot, &clock, &study.streams_over_time, &stream_names(study), per_second);
+    plot.y_right = Some(Axis::new("Queue depth", Scale::Linear));
+    plot.with(line(&clock, &study.steps, "QD average", CaptureStep::depth_mean).on_right()).with(
+        line(&clock, &study.steps, "QD maximum", |step| {
+            (step.depths > 0).then(|| f64::from(step.depth_max))
+        })
+        .on_right(),
+    )
+}
+
+/// Which process did how many I/Os when.
+pub(super) fn process_map(study: &Study) -> Plot {
+    let clock = Clock::of(study);
+    let title = "Process map by frequency";
+    let plot = over_time(study, &clock, PlotKind::Stacked, "process-map", title, "IOPS");
+    let names: Vec<String> = study.processes_shown.iter().map(ToString::to_string).collect();
+    let per_second = |cell: &Cell| cell.ios as f64 / clock.seconds;
+    stack(plot, &clock, &study.processes_over_time, &names, per_second)
+}
+
+/// Hit maps of a device: reads and writes.
+pub(super) fn hit_maps(study: &Study, (device, map): &(u16, HitMap)) -> Vec<Exhibit> {
+    [IoOp::Read, IoOp::Write]
+        .into_iter()
+        .filter_map(|op| hit_map(study, *device, map, op))
+        .map(Exhibit::Plot)
+        .collect()
+}
+
+fn hit_map(study: &Study, device: u16, map: &HitMap, op: IoOp) -> Option<Plot> {
+    let name = device_name(study, device);
+    let origin = if study.options.pass.filter.spans_ns.is_empty() { 0 } else { map.begin_ns };
+    let at = |step: usize| {
+        let time = map.begin_ns.saturating_add(map.width_ns.saturating_mul(step as u64));
+        time.saturating_sub(origin) as f64 / 1e9
+    };
+    let clock = Clock::of(study);
+    let mut plot = Plot::new(
+        PlotKind::HeatMap,
+        &format!("hits-{device}-{op}"),
+        &format!("LBA range hit map of {name}: {op}s"),
+        clock.axis(),
+        Axis::new("Hits", Scale::Log10),
+    )
+    .caption(format!(
+        "{} ranges of {}, steps of {}. A diagonal is a sequential access.",
+        map.ranges,
+        Bytes(map.range_bytes),
+        Nanos(map.width_ns)
+    ));
+    plot.y_right = Some(Axis::new("LBA range (% of the device)", Scale::Linear));
+    plot.markers = clock.marks(study);
+    let mut any = false;
+    for range in 0..map.ranges {
+        let hits = |step: usize| Some(map.hits(op, range, step)).filter(|hits| *hits > 0);
+        let points: Vec<Point> =
+            (0..map.steps).map(|step| (at(step), hits(step).map(f64::from))).collect();
+        any |= points.iter().any(|(_, hits)| hits.is_some());
+        let percent = range as f64 * 100.0 / map.ranges as f64;
+        plot = plot.with(Series::new(format!("{percent:.1} %"), Stroke::Measured, points));
+    }
+    any.then_some(plot)
+}
+
+/// Time with at least one I/O outstanding.
+pub(super) fn utilisation(study: &Study) -> Plot {
+    let clock = Clock::of(study);
+    let title = "Disk utilisation";
+    let plot = over_time(study, &clock, PlotKind::Lines, "utilisation", title, "Busy (%)")
+        .caption("Time with at least one I/O outstanding; the rest is disk idle time.");
+    let busy = |step: u64| {
+        let found = study.steps.get(&step);
+        found.map_or(Some(0.0), |step| study.utilisation(step).map(|part| part * 100.0))
+    };
+    plot.with(Series::new("Busy", Stroke::Measured, clock.points(busy)))
+}
+
+/// Share of sequential reads and writes.
+pub(super) fn sequentiality(study: &Study) -> Plot {
+    let clock = Clock::of(study);
+    let title = "I/O sequentiality";
+    let plot =
+        over_time(study, &clock, PlotKind::Lines, "sequentiality", title, "Sequential I/Os (%)");
+    let share = |op: IoOp| {
+        move |step: &CaptureStep| {
+            let op = step.ops[op as usize];
+            (op.ios > 0).then(|| op.sequential as f64 * 100.0 / op.ios as f64)
+        }
+    };
+    plot.with(line(&clock, &study.steps, "Reads", share(IoOp::Read))).with(line(
+        &clock,
+        &study.steps,
+        "Writes",
+        share(IoOp::Write),
+    ))
+}
+
+/// Operations over time.
+pub(super) fn operations(study: &Study) -> Plot {
+    let clock = Clock::of(study);
+    let title = "Reads and writes";
+    let plot = over_time(study, &clock, PlotKind::Stacked, "operations", title, "IOPS");
+    let used = |op: &IoOp| study.steps.values().any(|step| step.ops[*op as usize].ios > 0);
+    IoOp::ALL.into_iter().filter(used).fold(plot, |plot, op| {
+        let series =
+            rate(&clock, &study.steps, &format!("{op}"), |step| step.ops[op as usize].ios as f64);
+        plot.with(series)
+    })
+}
+
+/// I/Os by transfer size and direction.
+pub(super) fn sizes(study: &Study) -> Plot {
+    const SHOWN: usize = 16;
+    let mut by_size: BTreeMap<u32, [u64; 2]> = BTreeMap::new();
+    for (key, tally) in study.streams.iter() {
+        match key.op {
+            IoOp::Read => by_size.entry(key.bytes).or_default()[0] += tally.ios,
+            IoOp::Write => by_size.entry(key.bytes).or_default()[1] += tally.ios,
+            _ => {}
+        }
+    }
+    let all: u64 = by_size.values().flatten().sum();
+    let mut largest: Vec<(u32, [u64; 2])> = by_size.into_iter().collect();
+    largest.sort_by_key(|(_, ios)| std::cmp::Reverse(ios[0] + ios[1]));
+    largest.truncate(SHOWN);
+    let shown: u64 = largest.iter().flat_map(|(_, ios)| ios).sum();
+    largest.sort_by_key(|(size, _)| *size);
+    let names = largest.iter().map(|(size, _)| Bytes(u64::from(*size)).transfer_size()).collect();
+    let share = |ios: u64| if all == 0 { 0.0 } else { ios as f64 * 100.0 / all as f64 };
+    let series = |name: &str, direction: usize| {
+        let points = largest.iter().zip(0u32..);
+        let point =
+            |((_, ios), at): (&(u32, [u64; 2]), u32)| (f64::from(at), Some(share(ios[direction])));
+        Series::new(name, Stroke::Measured, points.map(point).collect())
+    };
+    Plot::new(
+        PlotKind::Stacked,
+        "sizes",
+        "Transfer sizes",
+        Axis::new("Transfer size (KiB)", Scale::Categories(names)),
+        Axis::new("Share of reads and writes (%)", Scale::Linear),
+    )
+    .caption(format!("The sizes shown hold {:.1} % of the reads and writes.", share(shown)))
+    .with(series("Reads", 0))
+    .with(series("Writes", 1))
+}
+
+/// Response times of all I/Os.
+pub(super) fn response_histogram(study: &Study) -> Plot {
+    let total = study.streams.total();
+    let histogram = total.responses.histogram();
+    let mut plot = Plot::new(
+        PlotKind::Histogram,
+        "response-histogram",
+        "Response-time histogram",
+        Axis::new("Response time (ms)", Scale::Log10),
+        Axis::new("I/Os", Scale::Log10),
+    );
+    let coarse = FineHistogram::coarsen(&histogram);
+    let mut points: Vec<Point> = Vec::new();
+    for (low, high, count) in coarse.buckets() {
+        // Between two buckets with values lies one without.
+        if let Some(last) = points.last_mut().filter(|last| last.0 < low.as_millis_f64()) {
+            last.1 = last.1.or(Some(0.0));
+        }
+        points.retain(|point| point.0 != low.as_millis_f64());
+        points.push((low.as_millis_f64(), Some(count as f64)));
+        points.push(((high.0 + 1) as f64 / 1e6, None));
+    }
+    let figures = total.responses.figures();
+    let marks =
+        [("ART", figures.mean_ns), ("99 %", figures.p99_ns), ("99.999 %", figures.p99_999_ns)];
+    plot.markers = marks
+        .into_iter()
+        .filter_map(|(label, ns)| Some(Marker { x: ns? as f64 / 1e6, label: label.to_owned() }))
+        .collect();
+    plot.with(Series::new("All I/Os", Stroke::Measured, points))
+}
+
+/// IOPS, MB/s and response times of each device and layer on one time axis.
+pub(super) fn sides(study: &Study) -> Vec<Plot> {
+    let clock = Clock::of(study);
+    type Value = fn(&CaptureStep) -> Option<f64>;
+    let measures: [(&str, &str, &str, Value); 4] = [
+        ("sides-iops", "IOPS", "IOPS", |step| Some(step.ios() as f64)),
+        ("sides-mbs", "Throughput", "MB/s", |step| Some(Bytes(step.bytes()).as_mb())),
+        ("sides-response", "Average response time", "ms", |step| response_ms(step.response_mean())),
+        ("sides-depth", "Average queue depth", "I/Os", CaptureStep::depth_mean),
+    ];
+    measures
+        .into_iter()
+        .enumerate()
+        .map(|(at, (id, title, y, value))| {
+            let plot = over_time(study, &clock, PlotKind::Lines, id, title, y);
+            study.sides.iter().fold(plot, |plot, (side, steps)| {
+                let name = side.name(&study.conditions);
+                plot.with(match at {
+                    0 | 1 => rate(&clock, steps, &name, |step| value(step).unwrap_or(0.0)),
+                    _ => line(&clock, steps, &name, value),
+                })
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,198 @@
+//! blkparse's default text: `8,0  3  1  0.000000000  697  Q  W 223490 + 8 [kjournald]`.
+
+use super::blktrace::remarks;
+use super::pairs::{Action, Pairs, Step};
+use super::{Devices, ImportError, Imported, Input, Sink};
+use std::io::{BufRead, BufReader};
+use steadfast_domain::io_event::{Command, flags};
+use steadfast_domain::{CaptureConditions, IoOp, Layer};
+
+/// Sectors of blkparse are the kernel's.
+const SECTOR: u64 = 512;
+
+/// Whether a line is one of blkparse's events.
+pub(super) fn is_line(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    words.len() >= 7 && device(words[0]) && nanoseconds(words[3]).is_some()
+}
+
+fn device(word: &str) -> bool {
+    word.split_once(',')
+        .is_some_and(|(major, minor)| major.parse::<u32>().is_ok() && minor.parse::<u32>().is_ok())
+}
+
+/// `12.000345678` seconds.
+fn nanoseconds(word: &str) -> Option<u64> {
+    let (seconds, fraction) = word.split_once('.')?;
+    if fraction.is_empty() || fraction.len() > 9 || !fraction.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let nanos = fraction.parse::<u64>().ok()? * 10u64.pow(9 - fraction.len() as u32);
+    seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(nanos)
+}
+
+/// Reads the events; the summary that follows them is passed over.
+pub(super) fn import(input: Input<'_>, sink: &mut Sink<'_>) -> Result<Imported, ImportError> {
+    let name = input.name;
+    let mut reader = BufReader::with_capacity(1 << 18, input.content);
+    let mut reading = Reading::default();
+    let mut line = Vec::new();
+    let mut number = 0u64;
+    loop {
+        line.clear();
+        let length = reader
+            .read_until(b'\n', &mut line)
+            .map_err(|error| ImportError::Io { input: name.clone(), error })?;
+        if length == 0 {
+            return Ok(reading.finish());
+        }
+        number += 1;
+        let text = String::from_utf8_lossy(&line);
+        if reading.is_summary(&text) {
+            return Ok(reading.finish());
+        }
+        reading.take(&text, sink).map_err(|problem| match problem {
+            Problem::Import(error) => error,
+            Problem::Line(what) => ImportError::Malformed {
+                input: name.clone(),
+                place: format!("line {number}"),
+                what,
+                read: reading.imported.records,
+            },
+        })?;
+    }
+}
+
+enum Problem {
+    Line(String),
+    Import(ImportError),
+}
+
+#[derive(Default)]
+struct Reading {
+    pairs: Pairs,
+    devices: Devices,
+    last_ns: u64,
+    imported: Imported,
+}
+
+impl Reading {
+    /// What blkparse prints when it is done begins with `CPU0 (sda):`.
+    fn is_summary(&self, line: &str) -> bool {
+        self.imported.records > 0
+            && (line.starts_with("CPU") || line.starts_with("Total") || line.starts_with("Events"))
+    }
+
+    fn take(&mut self, line: &str, sink: &mut Sink<'_>) -> Result<(), Problem> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if words.is_empty() {
+            return Ok(());
+        }
+        if words.len() < 6 || !device(words[0]) {
+            return Err(Problem::Line(format!(
+                "expected device, processor, sequence, seconds, process, action, found '{}'",
+                line.trim_end()
+            )));
+        }
+        let step = self.step(&words).map_err(Problem::Line)?;
+        self.imported.records += 1;
+        let Some(step) = step else {
+            self.imported.passed_over += 1;
+            return Ok(());
+        };
+        self.last_ns = self.last_ns.max(step.time_ns);
+        if let Some(event) = self.pairs.follow(&step) {
+            self.imported.events += 1;
+            sink(&event).map_err(|error| Problem::Import(error.into()))?;
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, words: &[&str]) -> Result<Option<Step>, String> {
+        let action = match words[5] {
+            "Q" => Action::Queued,
+            "M" | "F" => Action::Merged,
+            "D" => Action::Issued,
+            "R" => Action::Requeued,
+            "C" => Action::Completed,
+            _ => return Ok(None),
+        };
+        let time_ns = nanoseconds(words[3])
+            .ok_or_else(|| format!("expected seconds with a fraction, found '{}'", words[3]))?;
+        let number = |word: &str, what: &str| {
+            word.parse::<u64>().map_err(|_| format!("expected {what}, found '{word}'"))
+        };
+        let letters = words.get(6).copied().unwrap_or_default();
+        // A flush has no place: `C FWS 0 [0]` or `D FN [kworker]`.
+        let sector = words.get(7).and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);
+        let sectors = match (words.get(8), words.get(9)) {
+            (Some(&"+"), Some(count)) => number(count, "a number of sectors")?,
+            _ => 0,
+        };
+        let bytes = u32::try_from(sectors.saturating_mul(SECTOR)).unwrap_or(u32::MAX);
+        let (op, flags) = operation(letters, bytes);
+        let last = words.last().copied().unwrap_or_default();
+        let inside = last.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+        let done = action == Action::Completed;
+        Ok(Some(Step {
+            action,
+            time_ns,
+            device: self
+                .devices
+                .number(&words[0].replace(',', ":"))
+                .ok_or("more than 65,536 devices")?,
+            sector,
+            bytes,
+            op,
+            flags,
+            cpu: number(words[1], "a processor's number")? as u16,
+            pid: number(words[4], "a process number")? as u32,
+            command: if done { Command::default() } else { Command::new(inside.unwrap_or("")) },
+            failed: done && inside.is_some_and(|code| code != "0"),
+        }))
+    }
+
+    fn finish(self) -> Imported {
+        let conditions = CaptureConditions {
+            source: "blkparse text".into(),
+            layers: vec![Layer::Block],
+            devices: self.devices.captured(),
+            lasted_ns: self.last_ns,
+            unfinished: self.pairs.unfinished(),
+            remarks: remarks(&self.pairs),
+            ..CaptureConditions::default()
+        };
+        Imported { conditions, ..self.imported }
+    }
+}
+
+/// blkparse's letters: a preflush, the operation, then flags.
+fn operation(letters: &str, bytes: u32) -> (IoOp, u16) {
+    let mut rest = letters.as_bytes();
+    let mut found = 0;
+    if let [b'F', b'R' | b'W' | b'D' | b'N', ..] = rest {
+        found |= flags::PREFLUSH;
+        rest = &rest[1..];
+    }
+    let mut op = match rest.first() {
+        Some(b'R') => IoOp::Read,
+        Some(b'W') => IoOp::Write,
+        Some(b'D') => IoOp::Discard,
+        Some(b'F') => IoOp::Flush,
+        _ => IoOp::Other,
+    };
+    if found & flags::PREFLUSH != 0 && bytes == 0 {
+        op = IoOp::Flush;
+        found = 0;
+    }
+    for letter in rest.iter().skip(1) {
+        found |= match letter {
+            b'F' => flags::FUA,
+            b'A' => flags::READ_AHEAD,
+            b'S' => flags::SYNC,
+            b'M' => flags::META,
+            _ => 0,
+        };
+    }
+    (op, found)
+}

@@ -1,0 +1,320 @@
+//! blktrace's binary records (kernel: include/uapi/linux/blktrace_api.h): 48
+//! bytes and a payload, in the byte order of the machine that wrote them. The
+//! files of several processors are merged by time.
+
+use super::pairs::{Action, Pairs, Step};
+use super::{Devices, ImportError, Imported, Input, Sink};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::io::{BufReader, ErrorKind, Read};
+use steadfast_domain::io_event::{Command, flags};
+use steadfast_domain::{CaptureConditions, IoOp, Layer};
+
+const MAGIC: u32 = 0x6561_7400;
+const MAGIC_MASK: u32 = 0xffff_ff00;
+const VERSION: u32 = 7;
+const RECORD: usize = 48;
+
+/// Categories, in the upper half of an action.
+mod category {
+    pub const WRITE: u32 = 1 << 1;
+    pub const FLUSH: u32 = 1 << 2;
+    pub const SYNC: u32 = 1 << 3;
+    pub const PASS_THROUGH: u32 = 1 << 9;
+    pub const NOTIFY: u32 = 1 << 10;
+    pub const AHEAD: u32 = 1 << 11;
+    pub const META: u32 = 1 << 12;
+    pub const DISCARD: u32 = 1 << 13;
+    pub const FUA: u32 = 1 << 15;
+}
+
+/// Set in an action whose payload begins with a control group's number.
+const WITH_CGROUP: u32 = 1 << 8;
+const NOTIFY_PROCESS: u32 = 0;
+const NOTIFY_TIMESTAMP: u32 = 1;
+
+/// Whether an input begins as a blktrace file does, in either byte order.
+pub(super) fn is_beginning(bytes: &[u8]) -> bool {
+    let Some(Ok(word)) = bytes.get(..4).map(<[u8; 4]>::try_from) else { return false };
+    [u32::from_le_bytes(word), u32::from_be_bytes(word)]
+        .iter()
+        .any(|word| word & MAGIC_MASK == MAGIC)
+}
+
+/// One record, in this machine's byte order.
+#[derive(Debug, Clone)]
+struct Record {
+    time_ns: u64,
+    sector: u64,
+    bytes: u32,
+    action: u32,
+    pid: u32,
+    device: u32,
+    cpu: u32,
+    error: u16,
+    payload: Vec<u8>,
+    big_endian: bool,
+}
+
+/// One processor's file.
+struct Lane<'r> {
+    name: String,
+    content: BufReader<Box<dyn Read + 'r>>,
+    offset: u64,
+    records: u64,
+    next: Option<Record>,
+}
+
+impl Lane<'_> {
+    fn malformed(&self, what: impl Into<String>) -> ImportError {
+        ImportError::Malformed {
+            input: self.name.clone(),
+            place: format!("byte {}", self.offset),
+            what: what.into(),
+            read: self.records,
+        }
+    }
+
+    /// Fills `into`; false at the end of the file. A file that ends inside is
+    /// what a killed blktrace leaves, and an error.
+    fn fill(&mut self, into: &mut [u8], first: bool) -> Result<bool, ImportError> {
+        let mut have = 0;
+        while have < into.len() {
+            match self.content.read(&mut into[have..]) {
+                Ok(0) if have == 0 && first => return Ok(false),
+                Ok(0) => {
+                    let wanted = into.len();
+                    return Err(self.malformed(format!(
+                        "the file ends after {have} of {wanted} bytes of a record"
+                    )));
+                }
+                Ok(more) => have += more,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(ImportError::Io { input: self.name.clone(), error }),
+            }
+        }
+        Ok(true)
+    }
+
+    fn advance(&mut self) -> Result<(), ImportError> {
+        let mut bytes = [0u8; RECORD];
+        if !self.fill(&mut bytes, true)? {
+            self.next = None;
+            return Ok(());
+        }
+        let big_endian = self.byte_order(&bytes)?;
+        let word = |at: usize| {
+            let word = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
+            if big_endian { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) }
+        };
+        let long = |at: usize| match big_endian {
+            true => u64::from(word(at)) << 32 | u64::from(word(at + 4)),
+            false => u64::from(word(at + 4)) << 32 | u64::from(word(at)),
+        };
+        let half = |at: usize| {
+            let half = [bytes[at], bytes[at + 1]];
+            if big_endian { u16::from_be_bytes(half) } else { u16::from_le_bytes(half) }
+        };
+        let mut payload = vec![0; usize::from(half(46))];
+        self.fill(&mut payload, false)?;
+        self.next = Some(Record {
+            time_ns: long(8),
+            sector: long(16),
+            bytes: word(24),
+            action: word(28),
+            pid: word(32),
+            device: word(36),
+            cpu: word(40),
+            error: half(44),
+            payload,
+            big_endian,
+        });
+        self.offset += (RECORD + usize::from(half(46))) as u64;
+        self.records += 1;
+        Ok(())
+    }
+
+    fn byte_order(&self, bytes: &[u8; RECORD]) -> Result<bool, ImportError> {
+        let word = [bytes[0], bytes[1], bytes[2], bytes[3]];
+        for (big_endian, magic) in
+            [(false, u32::from_le_bytes(word)), (true, u32::from_be_bytes(word))]
+        {
+            if magic & MAGIC_MASK == MAGIC {
+                return match magic & !MAGIC_MASK {
+                    VERSION => Ok(big_endian),
+                    other => Err(self.malformed(format!(
+                        "record version {other}; version {VERSION} is understood"
+                    ))),
+                };
+            }
+        }
+        Err(self.malformed(format!("expected a record's mark, found {word:02x?}")))
+    }
+}
+
+/// Reads the files of all processors.
+pub(super) fn import(inputs: Vec<Input<'_>>, sink: &mut Sink<'_>) -> Result<Imported, ImportError> {
+    let mut lanes: Vec<Lane<'_>> = inputs
+        .into_iter()
+        .map(|input| Lane {
+            name: input.name,
+            content: BufReader::with_capacity(1 << 18, input.content),
+            offset: 0,
+            records: 0,
+            next: None,
+        })
+        .collect();
+    let mut order = BinaryHeap::new();
+    for (index, lane) in lanes.iter_mut().enumerate() {
+        lane.advance()?;
+        order.extend(lane.next.as_ref().map(|record| Reverse((record.time_ns, index))));
+    }
+    let mut reading = Reading::default();
+    while let Some(Reverse((_, index))) = order.pop() {
+        let lane = &mut lanes[index];
+        if let Some(record) = lane.next.take() {
+            reading.take(&record, sink)?;
+        }
+        lane.advance()?;
+        order.extend(lane.next.as_ref().map(|record| Reverse((record.time_ns, index))));
+    }
+    Ok(reading.finish())
+}
+
+/// What has been made of the records so far.
+#[derive(Default)]
+struct Reading {
+    pairs: Pairs,
+    devices: Devices,
+    commands: HashMap<u32, Command>,
+    began_unix_ns: Option<u64>,
+    last_ns: u64,
+    imported: Imported,
+}
+
+impl Reading {
+    fn take(&mut self, record: &Record, sink: &mut Sink<'_>) -> Result<(), ImportError> {
+        self.imported.records += 1;
+        if record.action >> 16 & category::NOTIFY != 0 {
+            self.imported.passed_over += 1;
+            self.notice(record);
+            return Ok(());
+        }
+        self.last_ns = self.last_ns.max(record.time_ns);
+        let Some(step) = self.step(record) else {
+            self.imported.passed_over += 1;
+            return Ok(());
+        };
+        if let Some(event) = self.pairs.follow(&step) {
+            self.imported.events += 1;
+            sink(&event)?;
+        }
+        Ok(())
+    }
+
+    /// Messages to the reader: names of processes, the time of the beginning.
+    fn notice(&mut self, record: &Record) {
+        let cgroup = if record.action & WITH_CGROUP != 0 { 8 } else { 0 };
+        let payload = record.payload.get(cgroup..).unwrap_or_default();
+        match record.action & 0xffff & !WITH_CGROUP {
+            NOTIFY_PROCESS => {
+                let name = payload.split(|byte| *byte == 0).next().unwrap_or_default();
+                self.commands.insert(record.pid, Command::new(&String::from_utf8_lossy(name)));
+            }
+            NOTIFY_TIMESTAMP => {
+                let word = |at: usize| {
+                    let word: [u8; 4] = payload.get(at..at + 4)?.try_into().ok()?;
+                    let from =
+                        if record.big_endian { u32::from_be_bytes } else { u32::from_le_bytes };
+                    Some(u64::from(from(word)))
+                };
+                if let (Some(seconds), Some(nanos)) = (word(0), word(4)) {
+                    self.began_unix_ns = Some(seconds * 1_000_000_000 + nanos);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn step(&mut self, record: &Record) -> Option<Step> {
+        let action = match record.action & 0xffff & !WITH_CGROUP {
+            1 => Action::Queued,
+            2 | 3 => Action::Merged,
+            6 => Action::Requeued,
+            7 => Action::Issued,
+            8 => Action::Completed,
+            _ => return None,
+        };
+        let categories = record.action >> 16;
+        let name = format!("{}:{}", record.device >> 20, record.device & 0xf_ffff);
+        let (op, flags) = operation(categories, record.bytes);
+        Some(Step {
+            action,
+            time_ns: record.time_ns,
+            device: self.devices.number(&name)?,
+            sector: record.sector,
+            bytes: record.bytes,
+            op,
+            flags,
+            cpu: record.cpu as u16,
+            pid: record.pid,
+            command: self.commands.get(&record.pid).copied().unwrap_or_default(),
+            failed: action == Action::Completed && record.error != 0,
+        })
+    }
+
+    fn finish(self) -> Imported {
+        let conditions = CaptureConditions {
+            source: "blktrace".into(),
+            layers: vec![Layer::Block],
+            devices: self.devices.captured(),
+            began_unix_ns: self.began_unix_ns,
+            lasted_ns: self.last_ns,
+            unfinished: self.pairs.unfinished(),
+            remarks: remarks(&self.pairs),
+            ..CaptureConditions::default()
+        };
+        Imported { conditions, ..self.imported }
+    }
+}
+
+/// What a reader of the trace should know of the matching.
+pub(super) fn remarks(pairs: &Pairs) -> Vec<String> {
+    let mut remarks =
+        vec!["Issue and completion are tied together by device, operation and sector.".to_owned()];
+    if pairs.partial_completions > 0 {
+        remarks.push(format!(
+            "{} completions were of a part of an I/O; the whole is counted once.",
+            pairs.partial_completions
+        ));
+    }
+    if pairs.requeues > 0 {
+        remarks
+            .push(format!("{} requeues; such an I/O counts from its first issue.", pairs.requeues));
+    }
+    remarks
+}
+
+fn operation(categories: u32, bytes: u32) -> (IoOp, u16) {
+    let has = |bit: u32| categories & bit != 0;
+    let op = match () {
+        () if has(category::PASS_THROUGH) => IoOp::Other,
+        () if has(category::DISCARD) => IoOp::Discard,
+        () if has(category::FLUSH) && bytes == 0 => IoOp::Flush,
+        () if has(category::WRITE) => IoOp::Write,
+        () => IoOp::Read,
+    };
+    let mut found = 0;
+    for (bit, flag) in [
+        (category::SYNC, flags::SYNC),
+        (category::AHEAD, flags::READ_AHEAD),
+        (category::META, flags::META),
+        (category::FUA, flags::FUA),
+    ] {
+        found |= if has(bit) { flag } else { 0 };
+    }
+    if has(category::FLUSH) && op != IoOp::Flush {
+        found |= flags::PREFLUSH;
+    }
+    (op, found)
+}

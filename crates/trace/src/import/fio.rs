@@ -1,0 +1,228 @@
+//! fio's own records of I/Os (fio documentation, "Trace file format" and "Log
+//! file formats"): iologs of version 2 and 3, and latency logs of single I/Os.
+
+use super::{Devices, ImportError, Imported, Input, Sink};
+use std::io::{BufRead, BufReader, Read};
+use steadfast_domain::io_event::{Layer, RESPONSE_UNKNOWN};
+use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
+
+/// Lines of an input, counted.
+struct Lines<'r> {
+    name: String,
+    reader: BufReader<Box<dyn Read + 'r>>,
+    line: String,
+    number: u64,
+}
+
+impl<'r> Lines<'r> {
+    fn new(input: Input<'r>) -> Self {
+        let reader = BufReader::with_capacity(1 << 18, input.content);
+        Lines { name: input.name, reader, line: String::new(), number: 0 }
+    }
+
+    /// The next line that is not blank; `None` at the end.
+    fn next(&mut self) -> Result<Option<&str>, ImportError> {
+        loop {
+            self.line.clear();
+            let length = self
+                .reader
+                .read_line(&mut self.line)
+                .map_err(|error| ImportError::Io { input: self.name.clone(), error })?;
+            if length == 0 {
+                return Ok(None);
+            }
+            self.number += 1;
+            if !self.line.trim().is_empty() {
+                return Ok(Some(self.line.trim()));
+            }
+        }
+    }
+
+    fn malformed(&self, what: String) -> ImportError {
+        ImportError::Malformed {
+            input: self.name.clone(),
+            place: format!("line {}", self.number),
+            what,
+            read: self.number.saturating_sub(1),
+        }
+    }
+}
+
+fn number(word: &str, what: &str) -> Result<u64, String> {
+    word.parse().map_err(|_| format!("expected {what}, found '{word}'"))
+}
+
+fn operation(word: &str) -> Option<IoOp> {
+    match word {
+        "read" => Some(IoOp::Read),
+        "write" => Some(IoOp::Write),
+        "trim" => Some(IoOp::Discard),
+        "sync" | "datasync" | "sync_file_range" => Some(IoOp::Flush),
+        _ => None,
+    }
+}
+
+/// An iolog as it is read.
+struct Iolog {
+    devices: Devices,
+    /// Where the times come from: version 3 has them, version 2 only waits.
+    timed: bool,
+    now_ns: u64,
+    first_ns: Option<u64>,
+    imported: Imported,
+}
+
+pub(super) fn import_iolog(input: Input<'_>, sink: &mut Sink<'_>) -> Result<Imported, ImportError> {
+    let mut lines = Lines::new(input);
+    let timed = match lines.next()? {
+        Some("fio version 2 iolog") => false,
+        Some("fio version 3 iolog") => true,
+        other => {
+            let found = other.unwrap_or("nothing").to_owned();
+            return Err(lines.malformed(format!(
+                "expected 'fio version 2 iolog' or 'fio version 3 iolog', found '{found}'"
+            )));
+        }
+    };
+    let mut iolog = Iolog {
+        devices: Devices::default(),
+        timed,
+        now_ns: 0,
+        first_ns: None,
+        imported: Imported::default(),
+    };
+    while let Some(line) = lines.next()? {
+        iolog.imported.records += 1;
+        match iolog.event(line) {
+            Ok(Some(event)) => {
+                iolog.imported.events += 1;
+                sink(&event)?;
+            }
+            Ok(None) => iolog.imported.passed_over += 1,
+            Err(what) => return Err(lines.malformed(what)),
+        }
+    }
+    Ok(iolog.finish())
+}
+
+impl Iolog {
+    fn event(&mut self, line: &str) -> Result<Option<IoEvent>, String> {
+        let mut words = line.split_whitespace();
+        if self.timed {
+            let time = number(words.next().unwrap_or(""), "a time in milliseconds")?;
+            let first = *self.first_ns.get_or_insert(time);
+            self.now_ns = time.saturating_sub(first).saturating_mul(1_000_000);
+        }
+        let file = words.next().ok_or("expected a file name, found nothing")?;
+        let action = words.next().ok_or_else(|| format!("expected an action after '{file}'"))?;
+        if matches!(action, "add" | "open" | "close") {
+            self.devices.number(file).ok_or("more than 65,536 files")?;
+            return Ok(None);
+        }
+        if action == "wait" {
+            let time = number(words.next().unwrap_or(""), "a time to wait in microseconds")?;
+            self.now_ns = self.now_ns.saturating_add(time.saturating_mul(1_000));
+            return Ok(None);
+        }
+        let op = operation(action).ok_or_else(|| {
+            format!("expected read, write, trim, sync, datasync or wait, found '{action}'")
+        })?;
+        let offset = number(words.next().unwrap_or("0"), "an offset in bytes")?;
+        let length = number(words.next().unwrap_or("0"), "a length in bytes")?;
+        Ok(Some(IoEvent {
+            issued_ns: self.now_ns,
+            response_ns: RESPONSE_UNKNOWN,
+            offset,
+            bytes: u32::try_from(length).map_err(|_| format!("{length} bytes are too long"))?,
+            device: self.devices.number(file).ok_or("more than 65,536 files")?,
+            op,
+            ..IoEvent::default()
+        }))
+    }
+
+    fn finish(self) -> Imported {
+        let times = match self.timed {
+            true => "Issue times are whole milliseconds.",
+            false => "The log has no times: I/Os follow one another at once, but for its waits.",
+        };
+        let conditions = CaptureConditions {
+            source: format!("fio iolog version {}", if self.timed { 3 } else { 2 }),
+            layers: vec![Layer::Block],
+            devices: self.devices.captured(),
+            lasted_ns: self.now_ns,
+            remarks: vec![times.to_owned(), "The log has no response times.".to_owned()],
+            ..CaptureConditions::default()
+        };
+        Imported { conditions, ..self.imported }
+    }
+}
+
+/// `msec, value (ns), direction, block size, offset[, priority]`: one line per
+/// I/O, at its completion.
+pub(super) fn import_latency_log(
+    input: Input<'_>,
+    sink: &mut Sink<'_>,
+) -> Result<Imported, ImportError> {
+    let mut lines = Lines::new(input);
+    let mut devices = Devices::default();
+    let device = devices.number(&lines.name).unwrap_or_default();
+    let mut imported = Imported::default();
+    let mut last_ns = 0;
+    while let Some(line) = lines.next()? {
+        imported.records += 1;
+        match latency_line(line, device) {
+            Ok(event) => {
+                imported.events += 1;
+                last_ns = last_ns.max(event.completed_ns().unwrap_or(0));
+                sink(&event)?;
+            }
+            Err(what) => return Err(lines.malformed(what)),
+        }
+    }
+    imported.conditions = CaptureConditions {
+        source: "fio latency log".into(),
+        layers: vec![Layer::Block],
+        devices: devices.captured(),
+        lasted_ns: last_ns,
+        remarks: vec![
+            "Completion times are whole milliseconds; an issue is its completion less its \
+             response time."
+                .to_owned(),
+        ],
+        ..CaptureConditions::default()
+    };
+    Ok(imported)
+}
+
+fn latency_line(line: &str, device: u16) -> Result<IoEvent, String> {
+    let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+    if fields.len() < 5 {
+        return Err(format!(
+            "expected time, latency, direction, block size and offset, found '{line}'; write the \
+             log with log_offset=1 and without log_avg_msec"
+        ));
+    }
+    let completed_ns = number(fields[0], "a time in milliseconds")?.saturating_mul(1_000_000);
+    let response_ns = number(fields[1], "a latency in nanoseconds")?;
+    let op = match fields[2] {
+        "0" => IoOp::Read,
+        "1" => IoOp::Write,
+        "2" => IoOp::Discard,
+        other => return Err(format!("expected direction 0, 1 or 2, found '{other}'")),
+    };
+    let offset = match fields[4].strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16)
+            .map_err(|_| format!("expected an offset in bytes, found '{}'", fields[4]))?,
+        None => number(fields[4], "an offset in bytes")?,
+    };
+    let bytes = number(fields[3], "a block size in bytes")?;
+    Ok(IoEvent {
+        issued_ns: completed_ns.saturating_sub(response_ns),
+        response_ns,
+        offset,
+        bytes: u32::try_from(bytes).map_err(|_| format!("{bytes} bytes are too long"))?,
+        device,
+        op,
+        ..IoEvent::default()
+    })
+}

@@ -1,0 +1,164 @@
+//! Other tools' traces, made into I/O events.
+//!
+//! An importer reads one or several inputs and hands each I/O on as soon as it
+//! is complete, in bounded memory. What an input does not tell (a response
+//! time, a process) stays unknown; what it tells and cannot be understood is an
+//! error with its place, and everything before it has been handed on.
+
+mod blkparse;
+mod blktrace;
+mod columns;
+mod fio;
+mod pairs;
+
+pub use columns::{Column, ColumnPlan, Unit};
+
+use crate::error::TraceError;
+use std::io::Read;
+use steadfast_domain::io_event::CapturedDevice;
+use steadfast_domain::{CaptureConditions, IoEvent};
+
+/// A trace format of another tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Format {
+    /// blktrace's binary records: one file per processor, or merged.
+    Blktrace,
+    /// blkparse's default text.
+    Blkparse,
+    /// fio's iolog, version 2 or 3.
+    FioIolog,
+    /// fio's latency log of single I/Os, written with `log_offset=1`.
+    FioLatencyLog,
+    /// Text in columns.
+    Columns(ColumnPlan),
+}
+
+/// What an importer makes of an input.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Imported {
+    /// What the input tells of itself.
+    pub conditions: CaptureConditions,
+    /// I/Os handed on.
+    pub events: u64,
+    /// Records or lines read.
+    pub records: u64,
+    /// Records that are none of an I/O's: comments, plugs, messages.
+    pub passed_over: u64,
+}
+
+/// Why an input could not be read to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// Something in it is not as it should be.
+    #[error("{input}, {place}: {what} ({read} records were read before)")]
+    Malformed {
+        /// The input's name.
+        input: String,
+        /// Line or byte.
+        place: String,
+        /// What was expected and what was found.
+        what: String,
+        /// Records read before.
+        read: u64,
+    },
+    /// The medium failed.
+    #[error("{input} cannot be read: {error}")]
+    Io {
+        /// The input's name.
+        input: String,
+        /// What the system said.
+        error: std::io::Error,
+    },
+    /// What takes the events failed.
+    #[error("{0}")]
+    Sink(#[from] TraceError),
+    /// The inputs do not fit the format.
+    #[error("{0}")]
+    Unsuitable(String),
+}
+
+/// Something to import.
+pub struct Input<'r> {
+    /// Its name, for messages.
+    pub name: String,
+    /// Its content, already decompressed.
+    pub content: Box<dyn Read + 'r>,
+}
+
+/// Takes the events, in the order in which they complete.
+pub type Sink<'s> = dyn FnMut(&IoEvent) -> Result<(), TraceError> + 's;
+
+/// Reads all inputs and hands every I/O on.
+///
+/// # Errors
+/// At the first thing that is not as the format has it: the place, what was
+/// expected, how much was read.
+pub fn import(
+    format: &Format,
+    inputs: Vec<Input<'_>>,
+    sink: &mut Sink<'_>,
+) -> Result<Imported, ImportError> {
+    if inputs.is_empty() {
+        return Err(ImportError::Unsuitable("there is no input; name a file".into()));
+    }
+    match format {
+        Format::Blktrace => blktrace::import(inputs, sink),
+        Format::Blkparse => one(inputs, |input| blkparse::import(input, sink)),
+        Format::FioIolog => one(inputs, |input| fio::import_iolog(input, sink)),
+        Format::FioLatencyLog => one(inputs, |input| fio::import_latency_log(input, sink)),
+        Format::Columns(plan) => one(inputs, |input| columns::import(plan, input, sink)),
+    }
+}
+
+/// The format that a beginning of an input shows; `None` where it could be
+/// several.
+pub fn recognise(beginning: &[u8]) -> Option<Format> {
+    if blktrace::is_beginning(beginning) {
+        return Some(Format::Blktrace);
+    }
+    let text = String::from_utf8_lossy(beginning);
+    let first = text.lines().find(|line| !line.trim().is_empty())?;
+    if first.starts_with("fio version") && first.contains("iolog") {
+        return Some(Format::FioIolog);
+    }
+    blkparse::is_line(first).then_some(Format::Blkparse)
+}
+
+fn one(
+    mut inputs: Vec<Input<'_>>,
+    import: impl FnOnce(Input<'_>) -> Result<Imported, ImportError>,
+) -> Result<Imported, ImportError> {
+    match (inputs.pop(), inputs.is_empty()) {
+        (Some(input), true) => import(input),
+        _ => Err(ImportError::Unsuitable(
+            "this format is read from one file; join the files first, or import each by itself"
+                .into(),
+        )),
+    }
+}
+
+/// Devices of a trace, numbered as they are met.
+#[derive(Debug, Default)]
+struct Devices {
+    names: Vec<String>,
+}
+
+impl Devices {
+    /// The number of a device; `None` beyond 65,536 of them.
+    fn number(&mut self, name: &str) -> Option<u16> {
+        if let Some(at) = self.names.iter().position(|known| known == name) {
+            return u16::try_from(at).ok();
+        }
+        let number = u16::try_from(self.names.len()).ok()?;
+        self.names.push(name.to_owned());
+        Some(number)
+    }
+
+    fn captured(self) -> Vec<CapturedDevice> {
+        let device = |name| CapturedDevice { name, ..CapturedDevice::default() };
+        self.names.into_iter().map(device).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

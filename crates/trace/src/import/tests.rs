@@ -1,0 +1,259 @@
+use super::*;
+use std::io::Cursor;
+use steadfast_domain::IoOp;
+use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
+
+fn input(content: impl Into<Vec<u8>>) -> Input<'static> {
+    Input { name: "trace".into(), content: Box::new(Cursor::new(content.into())) }
+}
+
+fn run(format: &Format, inputs: Vec<Input<'_>>) -> (Result<Imported, ImportError>, Vec<IoEvent>) {
+    let mut events = Vec::new();
+    let result = import(format, inputs, &mut |event| {
+        events.push(*event);
+        Ok(())
+    });
+    (result, events)
+}
+
+/// One blktrace record in either byte order.
+struct Bin {
+    big: bool,
+    bytes: Vec<u8>,
+}
+
+const DEVICE: u32 = 8 << 20 | 16;
+const READ: u32 = 1 << 16;
+const WRITE: u32 = 1 << 17;
+const SYNC: u32 = 1 << 19;
+
+impl Bin {
+    fn new(big: bool) -> Self {
+        Bin { big, bytes: Vec::new() }
+    }
+    fn word(&mut self, value: u32) {
+        self.bytes.extend(if self.big { value.to_be_bytes() } else { value.to_le_bytes() });
+    }
+    fn long(&mut self, value: u64) {
+        self.bytes.extend(if self.big { value.to_be_bytes() } else { value.to_le_bytes() });
+    }
+    fn half(&mut self, value: u16) {
+        self.bytes.extend(if self.big { value.to_be_bytes() } else { value.to_le_bytes() });
+    }
+    fn record(&mut self, time: u64, action: u32, sector: u64, bytes: u32, payload: &[u8]) {
+        self.word(0x6561_7407);
+        self.word(0);
+        self.long(time);
+        self.long(sector);
+        self.word(bytes);
+        self.word(action);
+        self.word(42);
+        self.word(DEVICE);
+        self.word(3);
+        self.half(0);
+        self.half(payload.len() as u16);
+        self.bytes.extend_from_slice(payload);
+    }
+}
+
+/// A process's name; a read with its journey; a write that a second bio was
+/// merged into; a requeued read.
+fn journeys(big: bool) -> Vec<u8> {
+    let mut bin = Bin::new(big);
+    bin.record(0, 1 << 26, 0, 0, b"postgres\0");
+    bin.record(1_000, 1 | READ | SYNC, 80, 4096, &[]);
+    bin.record(1_100, 4 | READ | SYNC, 80, 4096, &[]);
+    bin.record(1_400, 7 | READ | SYNC, 80, 4096, &[]);
+    bin.record(2_000, 1 | WRITE, 160, 4096, &[]);
+    bin.record(2_050, 1 | WRITE, 168, 4096, &[]);
+    bin.record(2_060, 2 | WRITE, 168, 4096, &[]);
+    bin.record(2_500, 7 | WRITE, 160, 8192, &[]);
+    bin.record(9_400, 8 | READ | SYNC, 80, 4096, &[]);
+    bin.record(9_500, 8 | WRITE, 160, 8192, &[]);
+    bin.record(9_600, 7 | READ, 240, 512, &[]);
+    bin.record(9_700, 6 | READ, 240, 512, &[]);
+    bin.record(9_800, 7 | READ, 240, 512, &[]);
+    bin.record(10_600, 8 | READ, 240, 512, &[]);
+    bin.bytes
+}
+
+#[test]
+fn blktrace_of_either_byte_order_gives_whole_ios() {
+    for big in [false, true] {
+        let (result, events) = run(&Format::Blktrace, vec![input(journeys(big))]);
+        let imported = result.unwrap();
+        assert_eq!((imported.records, imported.events, imported.passed_over), (14, 3, 2));
+        assert_eq!(imported.conditions.devices[0].name, "8:16");
+        assert_eq!(imported.conditions.unfinished, 0);
+        let [read, write, again] = events[..] else { panic!("{events:?}") };
+        assert_eq!((read.op, read.offset, read.bytes), (IoOp::Read, 40_960, 4_096));
+        assert_eq!((read.issued_ns, read.queued_ns, read.response_ns), (1_400, 400, 8_000));
+        assert_eq!((read.flags, read.depth, read.cpu), (flags::SYNC, 1, 3));
+        assert_eq!(read.command.to_string(), "postgres");
+        assert_eq!((write.bytes, write.depth, write.response_ns), (8_192, 2, 7_000));
+        assert_eq!((again.response_ns, again.flags), (1_000, flags::REQUEUED));
+    }
+}
+
+#[test]
+fn processors_files_are_merged_by_time() {
+    let mut first = Bin::new(false);
+    let mut second = Bin::new(false);
+    first.record(100, 7 | READ, 8, 512, &[]);
+    second.record(200, 8 | READ, 8, 512, &[]);
+    second.record(300, 7 | READ, 16, 512, &[]);
+    first.record(400, 8 | READ, 16, 512, &[]);
+    let inputs = vec![input(second.bytes), input(first.bytes)];
+    let (result, events) = run(&Format::Blktrace, inputs);
+    assert_eq!(result.unwrap().conditions.unfinished, 0);
+    assert_eq!(events.iter().map(|e| e.response_ns).collect::<Vec<_>>(), [100, 100]);
+}
+
+#[test]
+fn a_blktrace_file_that_ends_inside_a_record_says_where() {
+    let whole = journeys(false);
+    let (result, events) = run(&Format::Blktrace, vec![input(&whole[..whole.len() - 7])]);
+    let error = result.unwrap_err().to_string();
+    let place = whole.len() - 48;
+    assert!(error.contains(&format!("byte {place}")), "{error}");
+    assert!(error.contains("41 of 48"), "{error}");
+    assert_eq!(events.len(), 2, "what was whole was handed on");
+}
+
+const BLKPARSE: &str = "\
+  8,16   3        1     0.000001000    42  Q  RS 80 + 8 [postgres]
+  8,16   3        2     0.000001100    42  G  RS 80 + 8 [postgres]
+  8,16   3        3     0.000001400    42  D  RS 80 + 8 [postgres]
+  8,16   3        4     0.000002000    42  Q   W 160 + 8 [postgres]
+  8,16   3        5     0.000002500    42  D   W 160 + 8 [postgres]
+  8,16   3        6     0.000009400     0  C  RS 80 + 8 [0]
+  8,16   3        7     0.000009500     0  C   W 160 + 8 [0]
+  8,16   3        8     0.000009600    44  D  FN [kworker/3:1H]
+  8,16   3        9     0.000009900     0  C  FN 0 [0]
+CPU3 (sdb):
+ Reads Queued:           1,        4KiB
+";
+
+#[test]
+fn blkparse_text_gives_the_same_ios() {
+    let (result, events) = run(&Format::Blkparse, vec![input(BLKPARSE)]);
+    let imported = result.unwrap();
+    assert_eq!((imported.records, imported.passed_over), (9, 1));
+    assert_eq!(events.len(), 3);
+    assert_eq!((events[0].offset, events[0].queued_ns), (40_960, 400));
+    assert_eq!((events[0].response_ns, events[0].flags), (8_000, flags::SYNC));
+    assert_eq!(events[1].depth, 2);
+    assert_eq!((events[2].op, events[2].response_ns), (IoOp::Flush, 300));
+}
+
+#[test]
+fn fio_logs_of_every_kind() {
+    let v2 = "fio version 2 iolog\n/dev/sdb add\n/dev/sdb open\n/dev/sdb read 0 4096\n\
+              /dev/sdb wait 250\n/dev/sdb write 8192 512\n/dev/sdb datasync 0 0\n/dev/sdb close\n";
+    let (result, events) = run(&Format::FioIolog, vec![input(v2)]);
+    assert_eq!(result.unwrap().conditions.devices[0].name, "/dev/sdb");
+    let seen: Vec<_> = events.iter().map(|e| (e.op, e.issued_ns, e.offset, e.bytes)).collect();
+    assert_eq!(
+        seen,
+        [(IoOp::Read, 0, 0, 4096), (IoOp::Write, 250_000, 8192, 512), (IoOp::Flush, 250_000, 0, 0)]
+    );
+    assert!(events.iter().all(|e| e.response_ns == RESPONSE_UNKNOWN));
+    let v3 = "fio version 3 iolog\n5 f add\n5 f open\n5 f read 0 4096\n12 f trim 4096 8192\n";
+    let (result, events) = run(&Format::FioIolog, vec![input(v3)]);
+    assert_eq!(result.unwrap().events, 2);
+    assert_eq!((events[1].op, events[1].issued_ns), (IoOp::Discard, 7_000_000));
+    let log = "3, 250000, 0, 4096, 8192, 0\n4, 100000, 1, 512, 0x1000, 0\n";
+    let (result, events) = run(&Format::FioLatencyLog, vec![input(log)]);
+    assert_eq!(result.unwrap().events, 2);
+    assert_eq!((events[0].issued_ns, events[0].response_ns), (2_750_000, 250_000));
+    assert_eq!((events[1].op, events[1].offset), (IoOp::Write, 4_096));
+}
+
+#[test]
+fn published_csv_traces_and_any_other() {
+    let msr = "128166372003061629,usr,0,Read,7014609920,24576,41286\n\
+               128166372016382155,usr,0,Write,1317441536,8192,1963\n";
+    let (result, events) = run(&Format::Columns(ColumnPlan::msr_cambridge()), vec![input(msr)]);
+    assert_eq!(result.unwrap().conditions.devices[0].name, "usr.0");
+    assert_eq!((events[0].issued_ns, events[0].response_ns), (0, 4_128_600));
+    assert_eq!((events[1].issued_ns, events[1].bytes), (1_332_052_600, 8_192));
+    let alibaba =
+        "419,W,8792731648,16384,1577808144360767\n725,R,59110326272,360448,1577808144360813\n";
+    let (result, events) = run(&Format::Columns(ColumnPlan::alibaba()), vec![input(alibaba)]);
+    assert_eq!(result.unwrap().events, 2);
+    assert_eq!((events[1].op, events[1].issued_ns, events[1].device), (IoOp::Read, 46_000, 1));
+    let tencent = "1538323200,12910952,128,0,1063\n1538323201,6338688,8,1,1627\n";
+    let (result, events) = run(&Format::Columns(ColumnPlan::tencent()), vec![input(tencent)]);
+    assert_eq!(result.unwrap().events, 2);
+    assert_eq!((events[0].offset, events[0].bytes), (12_910_952 * 512, 65_536));
+    let plan = ColumnPlan::parse("time=2:us,op=3,offset=5:sectors,bytes=4,separator=tab").unwrap();
+    let tabs = "n\ttime\tcommand\tsize\tlba\n1\t10.5\t0x2a\t4096\t8\n2\t12.25\t28\t512\t9\n";
+    let (result, events) = run(&Format::Columns(plan), vec![input(tabs)]);
+    assert_eq!(result.unwrap().passed_over, 1);
+    assert_eq!((events[0].op, events[0].offset), (IoOp::Write, 4_096));
+    assert_eq!((events[1].op, events[1].issued_ns), (IoOp::Read, 1_750));
+}
+
+#[test]
+fn bad_lines_say_where_what_and_how_much_was_read() {
+    let cases: [(Format, &str, &[&str]); 6] = [
+        (
+            Format::Blkparse,
+            "8,0 1 1 0.5 7 Q R 8 + 8 [a]\nrubbish\n",
+            &["line 2", "rubbish", "1 rec"],
+        ),
+        (Format::Blkparse, "8,0 1 1 x.5 7 Q R 8 + 8 [a]\n", &["line 1", "seconds"]),
+        (Format::FioIolog, "fio version 9 iolog\n", &["line 1", "version 3"]),
+        (Format::FioIolog, "fio version 2 iolog\nf burn 1 2\n", &["line 2", "burn"]),
+        (Format::FioLatencyLog, "1, 2, 0, 4096\n", &["line 1", "log_offset=1"]),
+        (
+            Format::Columns(ColumnPlan::alibaba()),
+            "1,W,0,512,5\n1,X,0,512,5\n",
+            &["line 2", "operation", "'X'"],
+        ),
+    ];
+    for (format, text, parts) in cases {
+        let error = run(&format, vec![input(text)]).0.unwrap_err().to_string();
+        for part in parts {
+            assert!(error.contains(part), "{format:?} should say '{part}': {error}");
+        }
+    }
+    for plan in ["time=2", "time=0,op=1,offset=2,bytes=3", "what=1", "time=1:parsec", "time"] {
+        assert!(ColumnPlan::parse(plan).is_err(), "{plan}");
+    }
+}
+
+#[test]
+fn formats_are_recognised_by_their_beginning() {
+    assert_eq!(recognise(&journeys(true)), Some(Format::Blktrace));
+    assert_eq!(recognise(BLKPARSE.as_bytes()), Some(Format::Blkparse));
+    assert_eq!(recognise(b"fio version 3 iolog\n"), Some(Format::FioIolog));
+    assert_eq!(recognise(b"1,2,3\n"), None);
+    assert_eq!(recognise(b""), None);
+}
+
+/// Nothing that is read makes an importer panic: every byte of a corpus cut,
+/// dropped and changed.
+#[test]
+fn no_input_makes_an_importer_panic() {
+    let corpus: [(Format, Vec<u8>); 5] = [
+        (Format::Blktrace, journeys(false)),
+        (Format::Blkparse, BLKPARSE.into()),
+        (Format::FioIolog, b"fio version 3 iolog\n5 f add\n5 f read 0 4096\n6 f wait 9\n".to_vec()),
+        (Format::FioLatencyLog, b"3, 250000, 0, 4096, 8192, 0\n".to_vec()),
+        (
+            Format::Columns(ColumnPlan::msr_cambridge()),
+            b"128166372003061629,usr,0,Read,7014609920,24576,41286\n".to_vec(),
+        ),
+    ];
+    for (format, whole) in corpus {
+        for at in 0..whole.len() {
+            let _ = run(&format, vec![input(&whole[..at])]);
+            for value in [0, b'\n', b'9', b'-', b',', 0x7f, 0xff] {
+                let mut changed = whole.clone();
+                changed[at] = value;
+                let _ = run(&format, vec![input(changed)]);
+            }
+        }
+    }
+}

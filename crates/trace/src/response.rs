@@ -1,0 +1,103 @@
+//! Response times as they are gathered: exact count, sum and maximum, and a
+//! histogram that takes memory only where there are values.
+
+use serde::Serialize;
+use steadfast_domain::FineHistogram;
+
+/// Buckets of one octave of the domain's histogram.
+const OCTAVE: usize = 128;
+const OCTAVES: usize = FineHistogram::LEN / OCTAVE;
+
+/// Gathered response times. Merging two gives those of both.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Responses {
+    /// I/Os whose completion was seen.
+    pub count: u64,
+    /// All of them added up, in nanoseconds.
+    pub sum_ns: u64,
+    /// The longest, in nanoseconds.
+    pub max_ns: u64,
+    octaves: Vec<Option<Box<[u64; OCTAVE]>>>,
+}
+
+impl Responses {
+    /// Counts one.
+    #[inline]
+    pub fn add(&mut self, ns: u64) {
+        self.count += 1;
+        self.sum_ns = self.sum_ns.saturating_add(ns);
+        self.max_ns = self.max_ns.max(ns);
+        if self.octaves.is_empty() {
+            self.octaves.resize(OCTAVES, None);
+        }
+        let index = FineHistogram::index(ns);
+        let octave = self.octaves[index / OCTAVE].get_or_insert_with(|| Box::new([0; OCTAVE]));
+        octave[index % OCTAVE] += 1;
+    }
+
+    /// Adds those of another part.
+    pub fn merge(&mut self, other: &Responses) {
+        self.count += other.count;
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+        if self.octaves.is_empty() {
+            self.octaves.clone_from(&other.octaves);
+            return;
+        }
+        for (ours, theirs) in self.octaves.iter_mut().zip(&other.octaves) {
+            let Some(theirs) = theirs else { continue };
+            let ours = ours.get_or_insert_with(|| Box::new([0; OCTAVE]));
+            ours.iter_mut().zip(theirs.iter()).for_each(|(a, b)| *a += b);
+        }
+    }
+
+    /// As the domain's histogram.
+    pub fn histogram(&self) -> FineHistogram {
+        let mut dense = vec![0u64; FineHistogram::LEN];
+        for (octave, counts) in self.octaves.iter().enumerate() {
+            if let Some(counts) = counts {
+                dense[octave * OCTAVE..][..OCTAVE].copy_from_slice(&counts[..]);
+            }
+        }
+        FineHistogram::from_dense(&dense)
+    }
+
+    /// The figures of a report.
+    pub fn figures(&self) -> ResponseFigures {
+        let histogram = self.histogram();
+        let percentile =
+            |fraction| histogram.supported_quantile(fraction).map(|time| time.0.min(self.max_ns));
+        ResponseFigures {
+            count: self.count,
+            mean_ns: self.sum_ns.checked_div(self.count),
+            p50_ns: percentile(0.5),
+            p99_ns: percentile(0.99),
+            p99_9_ns: percentile(0.999),
+            p99_99_ns: percentile(0.9999),
+            p99_999_ns: percentile(0.99999),
+            max_ns: (self.count > 0).then_some(self.max_ns),
+        }
+    }
+}
+
+/// Response times in nanoseconds; a percentile only where at least ten I/Os lie
+/// beyond it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct ResponseFigures {
+    /// I/Os whose completion was seen.
+    pub count: u64,
+    /// Average (ART).
+    pub mean_ns: Option<u64>,
+    /// Median.
+    pub p50_ns: Option<u64>,
+    /// 99 %.
+    pub p99_ns: Option<u64>,
+    /// 99.9 %.
+    pub p99_9_ns: Option<u64>,
+    /// 99.99 %.
+    pub p99_99_ns: Option<u64>,
+    /// Five nines.
+    pub p99_999_ns: Option<u64>,
+    /// Maximum (MRT).
+    pub max_ns: Option<u64>,
+}

@@ -1,0 +1,318 @@
+//! What an event's neighbours tell about it: whether it is sequential, how many
+//! I/Os were outstanding, and how long it kept an otherwise idle device busy.
+//!
+//! These need the events in issue order and some memory of those before, so
+//! they are found once, for all events, before anything is filtered; the folds
+//! that follow see each event by itself and can therefore be merged.
+//!
+//! # The rule of sequentiality
+//!
+//! An I/O is sequential when it begins where one of the last `window` I/Os, or
+//! one of the last `window` sequential runs, of the same operation on the same
+//! device and layer (on the file-system layer: in the same file) ended. A run
+//! begins with the first I/O that continues another; the I/O that it continues
+//! counts as random, because nothing told of the run when it was issued.
+//!
+//! Neither the standard nor its tutorial gives a formula. The window lets
+//! interleaved sequential streams, and one whose I/Os were issued out of turn,
+//! be seen as what they are; with a window of 1 two interleaved streams count
+//! as random. The runs are remembered beside the window because a stream of 2 %
+//! of the I/Os continues itself only after some fifty others. A random I/O is
+//! taken for sequential with a chance of at most `2 x window / addresses` (64
+//! in 268 million 4 KiB blocks of a TiB). I/Os without bytes (flushes) are
+//! never sequential.
+
+use crate::batch::Batch;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use steadfast_domain::io_event::RESPONSE_UNKNOWN;
+use steadfast_domain::step::mix64;
+use steadfast_domain::{IoOp, Layer};
+
+/// How many I/Os, and how many runs, of the same operation and device are looked
+/// back at.
+pub const WINDOW: usize = 32;
+
+/// Outstanding I/Os that are followed at most where the source tells no queue
+/// depth; beyond that the depth of an event is unknown.
+const OUTSTANDING_MAX: usize = 1 << 16;
+
+/// A part of an event's own time in which its device would have been idle:
+/// beginning and end in nanoseconds. The parts of a device never overlap.
+pub type Busy = (u64, u64);
+
+/// Follows a trace and fills what the neighbours tell.
+pub struct Sequencer {
+    window: usize,
+    recent_slots: Vec<u32>,
+    recent: Vec<Recent>,
+    device_slots: Vec<u32>,
+    devices: Vec<DeviceState>,
+    /// Sequential or not, per event of the batch.
+    pub sequential: Vec<bool>,
+    /// Outstanding at issue, itself included; 0 where unknown.
+    pub depth: Vec<u32>,
+    /// Time in which the device was busy with this event alone or first.
+    pub busy: Vec<Busy>,
+    /// Events whose depth was counted here because the source does not tell.
+    pub depths_counted: u64,
+}
+
+/// Where the last I/Os and the last runs of one operation on one device ended.
+struct Recent {
+    ends: Vec<u64>,
+    next: usize,
+    runs: Vec<u64>,
+    /// When each run was last continued.
+    continued: Vec<u64>,
+    clock: u64,
+}
+
+#[derive(Default)]
+struct DeviceState {
+    busy_until: u64,
+    completions: BinaryHeap<Reverse<u64>>,
+}
+
+impl Sequencer {
+    /// A follower that looks back at `window` I/Os, at least one.
+    pub fn new(window: usize) -> Self {
+        Sequencer {
+            window: window.max(1),
+            recent_slots: Vec::new(),
+            recent: Vec::new(),
+            device_slots: Vec::new(),
+            devices: Vec::new(),
+            sequential: Vec::new(),
+            depth: Vec::new(),
+            busy: Vec::new(),
+            depths_counted: 0,
+        }
+    }
+
+    /// Follows the next events, which come in issue order.
+    pub fn follow(&mut self, batch: &Batch) {
+        self.sequential.clear();
+        self.depth.clear();
+        self.busy.clear();
+        for row in 0..batch.len() {
+            let sequential = self.is_sequential(batch, row);
+            self.sequential.push(sequential);
+            self.follow_device(batch, row);
+        }
+    }
+
+    #[inline]
+    fn is_sequential(&mut self, batch: &Batch, row: usize) -> bool {
+        let bytes = u64::from(batch.bytes(row));
+        if bytes == 0 {
+            return false;
+        }
+        let (op, layer) = (batch.op(row), batch.layer(row));
+        let place = address_space(batch.device(row), layer) * IoOp::ALL.len() + op as usize;
+        let window = self.window;
+        let slot = slot(&mut self.recent_slots, place, &mut self.recent, || Recent::new(window));
+        // The blocks of two files are different places even where their offsets are equal.
+        let file = match layer {
+            Layer::Block => 0,
+            Layer::FileSystem => mix64(batch.inode(row)),
+        };
+        let begin = batch.offset(row).wrapping_add(file);
+        self.recent[slot].take(begin, begin.wrapping_add(bytes))
+    }
+
+    #[inline]
+    fn follow_device(&mut self, batch: &Batch, row: usize) {
+        let place = address_space(batch.device(row), batch.layer(row));
+        let slot = slot(&mut self.device_slots, place, &mut self.devices, DeviceState::default);
+        let device = &mut self.devices[slot];
+        let (issued, response) = (batch.issued_ns(row), batch.response_ns(row));
+        let mut depth = batch.depth(row);
+        if response == RESPONSE_UNKNOWN {
+            self.busy.push((0, 0));
+        } else {
+            let completed = issued.saturating_add(response);
+            let begin = issued.max(device.busy_until);
+            let end = completed.max(begin);
+            self.busy.push(if end > begin { (begin, end) } else { (0, 0) });
+            device.busy_until = device.busy_until.max(completed);
+            if depth == 0 {
+                depth = device.outstanding(issued, completed);
+                self.depths_counted += u64::from(depth > 0);
+            }
+        }
+        self.depth.push(depth);
+    }
+}
+
+impl Recent {
+    fn new(window: usize) -> Self {
+        // Nothing begins at the last byte of the address space.
+        Recent {
+            ends: vec![u64::MAX; window],
+            next: 0,
+            runs: vec![u64::MAX; window],
+            continued: vec![0; window],
+            clock: 0,
+        }
+    }
+
+    /// Whether the I/O from `begin` to `end` is sequential; remembers it.
+    #[inline]
+    fn take(&mut self, begin: u64, end: u64) -> bool {
+        let continues = holds(&self.runs, begin);
+        let sequential = continues || holds(&self.ends, begin);
+        if sequential {
+            self.run_to(begin, end, continues);
+        }
+        self.ends[self.next] = end;
+        self.next = if self.next + 1 == self.ends.len() { 0 } else { self.next + 1 };
+        sequential
+    }
+
+    /// Moves a run's end, or puts a new run in the place of the one that was
+    /// not continued for the longest time.
+    fn run_to(&mut self, begin: u64, end: u64, continues: bool) {
+        self.clock += 1;
+        let known = continues.then(|| self.runs.iter().position(|run| *run == begin)).flatten();
+        let oldest = || self.continued.iter().zip(0..).min().map(|(_, at)| at);
+        if let Some(at) = known.or_else(oldest) {
+            self.runs[at] = end;
+            self.continued[at] = self.clock;
+        }
+    }
+}
+
+/// Whether one of the values is this; without an early end, so that several are
+/// compared at once.
+#[inline]
+fn holds(values: &[u64], wanted: u64) -> bool {
+    values.iter().fold(false, |found, value| found | (*value == wanted))
+}
+
+impl DeviceState {
+    /// I/Os outstanding at `issued`, this one included; 0 where too many.
+    fn outstanding(&mut self, issued: u64, completed: u64) -> u32 {
+        while self.completions.peek().is_some_and(|first| first.0 <= issued) {
+            self.completions.pop();
+        }
+        if self.completions.len() >= OUTSTANDING_MAX {
+            return 0;
+        }
+        self.completions.push(Reverse(completed));
+        u32::try_from(self.completions.len()).unwrap_or(0)
+    }
+}
+
+/// A number for a device at a layer.
+fn address_space(device: u16, layer: Layer) -> usize {
+    usize::from(device) * 2 + layer as usize
+}
+
+/// Where the state of `place` is kept; made when it is first needed.
+#[inline]
+fn slot<T>(slots: &mut Vec<u32>, place: usize, states: &mut Vec<T>, new: impl Fn() -> T) -> usize {
+    if let Some(slot) = slots.get(place).filter(|slot| **slot != u32::MAX) {
+        return *slot as usize;
+    }
+    if slots.len() <= place {
+        slots.resize(place + 1, u32::MAX);
+    }
+    slots[place] = u32::try_from(states.len()).unwrap_or(0);
+    states.push(new());
+    states.len() - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::IoEvent;
+
+    fn at(offset: u64, bytes: u32, op: IoOp) -> IoEvent {
+        IoEvent { offset, bytes, op, ..IoEvent::default() }
+    }
+
+    fn judged(window: usize, events: &[IoEvent]) -> Vec<bool> {
+        let mut sequencer = Sequencer::new(window);
+        sequencer.follow(&Batch::of(events));
+        sequencer.sequential
+    }
+
+    #[test]
+    fn an_io_is_sequential_when_it_begins_where_a_recent_one_ended() {
+        let r = IoOp::Read;
+        let events = [at(0, 4096, r), at(4096, 512, r), at(4608, 4096, r), at(0, 4096, r)];
+        assert_eq!(judged(1, &events), [false, true, true, false]);
+    }
+
+    #[test]
+    fn interleaved_streams_need_a_window() {
+        let mut events = Vec::new();
+        for n in 0..10 {
+            for stream in 0..4u64 {
+                events.push(at((stream << 30) + n * 4096, 4096, IoOp::Write));
+            }
+        }
+        assert_eq!(judged(3, &events).iter().filter(|s| **s).count(), 0);
+        assert_eq!(judged(4, &events).iter().filter(|s| **s).count(), 36);
+    }
+
+    #[test]
+    fn a_run_is_remembered_however_many_random_ios_come_between() {
+        let mut events = Vec::new();
+        for n in 0..5u64 {
+            events.push(at(n * 512, 512, IoOp::Read));
+            let random = |m| at((1 << 40) + mix64(n * 1000 + m) % 100_000 * 8192, 4096, IoOp::Read);
+            events.extend((0..if n == 0 { 0 } else { 500 }).map(random));
+        }
+        let found = judged(4, &events);
+        let sequential: Vec<u64> =
+            events.iter().zip(&found).filter(|(_, s)| **s).map(|(e, _)| e.offset).collect();
+        assert_eq!(sequential, [512, 1024, 1536, 2048]);
+    }
+
+    #[test]
+    fn operations_devices_and_files_do_not_mix() {
+        let events = [at(0, 4096, IoOp::Read), at(4096, 4096, IoOp::Write)];
+        assert_eq!(judged(8, &events), [false, false]);
+        let other = IoEvent { device: 1, ..at(4096, 4096, IoOp::Read) };
+        assert_eq!(judged(8, &[events[0], other]), [false, false]);
+        let file = |inode, offset| IoEvent {
+            layer: Layer::FileSystem,
+            inode,
+            ..at(offset, 4096, IoOp::Read)
+        };
+        let events = [file(7, 0), file(8, 4096), file(7, 4096), file(8, 8192)];
+        assert_eq!(judged(8, &events), [false, false, true, true]);
+        assert_eq!(judged(8, &[at(0, 0, IoOp::Flush), at(0, 0, IoOp::Flush)]), [false, false]);
+    }
+
+    #[test]
+    fn depth_is_counted_where_the_source_does_not_tell() {
+        let io = |issued_ns, response_ns, depth| IoEvent {
+            issued_ns,
+            response_ns,
+            depth,
+            ..IoEvent::default()
+        };
+        let mut sequencer = Sequencer::new(1);
+        sequencer.follow(&Batch::of(&[
+            io(0, 100, 0),
+            io(10, 20, 0),
+            io(20, 5, 0),
+            io(30, 10, 0),
+            io(200, u64::MAX, 0),
+            io(210, 10, 9),
+        ]));
+        assert_eq!(sequencer.depth, [1, 2, 3, 2, 0, 9]);
+        assert_eq!(sequencer.depths_counted, 4);
+    }
+
+    #[test]
+    fn busy_time_is_the_union_of_what_was_outstanding() {
+        let io = |issued_ns, response_ns| IoEvent { issued_ns, response_ns, ..IoEvent::default() };
+        let mut sequencer = Sequencer::new(1);
+        sequencer.follow(&Batch::of(&[io(0, 100), io(50, 100), io(60, 10), io(300, 7)]));
+        assert_eq!(sequencer.busy, [(0, 100), (100, 150), (0, 0), (300, 307)]);
+    }
+}

@@ -1,0 +1,114 @@
+//! Streams, processes or operations over time: one cell per capture step and
+//! series. The IO Stream Map and the process map are made of it.
+
+use crate::error::TraceError;
+use crate::file::{Field, Fields};
+use crate::pass::{Fold, Rows};
+use crate::processes::ProcessKey;
+use crate::streams::StreamKey;
+use std::collections::{BTreeMap, HashMap};
+
+/// Cells kept at most.
+pub const CELLS_MAX: usize = 8 << 20;
+
+/// I/Os and bytes of one series in one step.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Cell {
+    /// I/Os.
+    pub ios: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+}
+
+/// What the series are.
+#[derive(Debug, Clone)]
+pub enum Choice {
+    /// These I/O streams; what belongs to none goes into a last series.
+    Streams(Vec<StreamKey>),
+    /// These processes; what belongs to none goes into a last series.
+    Processes(Vec<ProcessKey>),
+}
+
+/// Series over capture steps.
+#[derive(Debug, Clone)]
+pub struct SeriesOverTime {
+    width_ns: u64,
+    streams: HashMap<StreamKey, usize>,
+    processes: HashMap<ProcessKey, usize>,
+    by_process: bool,
+    series: usize,
+    steps: BTreeMap<u64, Vec<Cell>>,
+}
+
+impl SeriesOverTime {
+    /// Series of a choice over steps of a width in nanoseconds.
+    pub fn new(width_ns: u64, choice: &Choice) -> Self {
+        let (streams, processes) = match choice {
+            Choice::Streams(keys) => (keys.iter().copied().zip(0..).collect(), HashMap::new()),
+            Choice::Processes(keys) => (HashMap::new(), keys.iter().copied().zip(0..).collect()),
+        };
+        SeriesOverTime {
+            width_ns: width_ns.max(1),
+            by_process: matches!(choice, Choice::Processes(_)),
+            series: streams.len().max(processes.len()) + 1,
+            streams,
+            processes,
+            steps: BTreeMap::new(),
+        }
+    }
+
+    /// The steps by number from the capture's beginning; the last cell of each
+    /// holds what was not chosen.
+    pub fn steps(&self) -> &BTreeMap<u64, Vec<Cell>> {
+        &self.steps
+    }
+
+    /// Adds another part of the same trace with the same choice and width.
+    pub fn merge(&mut self, other: &SeriesOverTime) {
+        for (step, cells) in &other.steps {
+            let ours =
+                self.steps.entry(*step).or_insert_with(|| vec![Cell::default(); self.series]);
+            for (a, b) in ours.iter_mut().zip(cells) {
+                a.ios += b.ios;
+                a.bytes = a.bytes.saturating_add(b.bytes);
+            }
+        }
+    }
+
+    fn series_of(&self, rows: &Rows<'_>, row: usize) -> usize {
+        let batch = rows.batch;
+        let found = if self.by_process {
+            let key = ProcessKey { pid: batch.pid(row), command: batch.command(row) };
+            self.processes.get(&key)
+        } else {
+            let sequential = rows.sequential[row];
+            let key = StreamKey { op: batch.op(row), sequential, bytes: batch.bytes(row) };
+            self.streams.get(&key)
+        };
+        found.copied().unwrap_or(self.series - 1)
+    }
+}
+
+impl Fold for SeriesOverTime {
+    fn fields(&self) -> Fields {
+        let own = Fields::of(&[Field::Issued, Field::Op, Field::Bytes]);
+        if self.by_process { own.and(Fields::of(&[Field::Pid, Field::Command])) } else { own }
+    }
+
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        for row in rows.iter() {
+            let step = rows.batch.issued_ns(row) / self.width_ns;
+            let series = self.series_of(rows, row);
+            let full = self.steps.len() * self.series >= CELLS_MAX;
+            if full && !self.steps.contains_key(&step) {
+                let what = "the map over time has too many cells; choose wider steps or a higher threshold";
+                return Err(TraceError::TooFine(what.into()));
+            }
+            let empty = || vec![Cell::default(); self.series];
+            let cell = &mut self.steps.entry(step).or_insert_with(empty)[series];
+            cell.ios += 1;
+            cell.bytes = cell.bytes.saturating_add(u64::from(rows.batch.bytes(row)));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,399 @@
+//! I/O streams: operation x RND/SEQ x transfer size, with counts, bytes, queue
+//! depths and response times. The main fold over a trace.
+
+use crate::error::TraceError;
+use crate::file::{Field, Fields};
+use crate::pass::{Fold, Rows};
+use crate::response::{ResponseFigures, Responses};
+use serde::{Deserialize, Serialize, Serializer};
+use std::cmp::Reverse;
+use std::fmt;
+use std::str::FromStr;
+use steadfast_domain::IoOp;
+use steadfast_domain::io_event::flags;
+use steadfast_domain::units::Bytes;
+
+/// Streams kept apart; I/Os of further ones are counted together. A file-system
+/// trace can have as many transfer sizes as bytes.
+pub const STREAMS_MAX: usize = 1 << 15;
+
+/// A distinct combination of operation, order and transfer size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StreamKey {
+    /// What it does.
+    pub op: IoOp,
+    /// SEQ, otherwise RND.
+    pub sequential: bool,
+    /// Transfer size in bytes.
+    pub bytes: u32,
+}
+
+impl StreamKey {
+    /// `RND` or `SEQ`.
+    pub fn order(&self) -> &'static str {
+        if self.sequential { "SEQ" } else { "RND" }
+    }
+    #[inline]
+    fn packed(op: IoOp, sequential: bool, bytes: u32) -> u64 {
+        // Never 0, which marks a free place of the table.
+        1 << 40 | u64::from(sequential) << 36 | (op as u64) << 32 | u64::from(bytes)
+    }
+}
+
+impl fmt::Display for StreamKey {
+    /// The standard's notation: `RND 4K W`, `SEQ 128K R`, `FLUSH`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let size = Bytes(u64::from(self.bytes)).transfer_size();
+        let op = match self.op {
+            IoOp::Read => "R",
+            IoOp::Write => "W",
+            IoOp::Discard => "TRIM",
+            IoOp::Flush if self.bytes == 0 => return f.write_str("FLUSH"),
+            IoOp::Flush => "FLUSH",
+            IoOp::Other => "OTHER",
+        };
+        write!(f, "{} {size} {op}", self.order())
+    }
+}
+
+impl FromStr for StreamKey {
+    type Err = TraceError;
+    fn from_str(text: &str) -> Result<Self, TraceError> {
+        let words: Vec<String> = text.split_whitespace().map(str::to_ascii_uppercase).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let key = match words.as_slice() {
+            ["FLUSH"] => Some(StreamKey { op: IoOp::Flush, sequential: false, bytes: 0 }),
+            [order, size, op] => parse_key(order, size, op),
+            _ => None,
+        };
+        key.ok_or_else(|| {
+            let what =
+                format!("'{text}' is no I/O stream; write it like \"RND 4K W\" or \"SEQ 128K R\"");
+            TraceError::Unsuitable(what)
+        })
+    }
+}
+
+fn parse_key(order: &str, size: &str, op: &str) -> Option<StreamKey> {
+    let sequential = match order {
+        "RND" => false,
+        "SEQ" => true,
+        _ => return None,
+    };
+    let op = match op {
+        "R" => IoOp::Read,
+        "W" => IoOp::Write,
+        "TRIM" => IoOp::Discard,
+        "FLUSH" => IoOp::Flush,
+        "OTHER" => IoOp::Other,
+        _ => return None,
+    };
+    let size: Bytes = size.parse().ok()?;
+    Some(StreamKey { op, sequential, bytes: u32::try_from(size.0).ok()? })
+}
+
+/// What a stream's I/Os add up to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StreamTally {
+    /// I/Os.
+    pub ios: u64,
+    /// I/Os that failed.
+    pub failed: u64,
+    /// Response times.
+    pub responses: Responses,
+    /// Queue depths at issue added up, over [`Self::depths`] I/Os.
+    pub depth_sum: u64,
+    /// I/Os whose depth is known.
+    pub depths: u64,
+    /// Deepest queue at issue.
+    pub depth_max: u32,
+    /// All offsets combined by OR: its trailing zeros are the alignment.
+    pub offsets: u64,
+    bytes: u64,
+}
+
+impl StreamTally {
+    /// Bytes moved.
+    pub fn amount(&self) -> u64 {
+        self.bytes
+    }
+    /// Average queue depth at issue.
+    pub fn depth_mean(&self) -> Option<f64> {
+        (self.depths > 0).then(|| self.depth_sum as f64 / self.depths as f64)
+    }
+    /// The largest power of two that every offset is a multiple of; `None`
+    /// where all were 0.
+    pub fn alignment(&self) -> Option<u64> {
+        (self.offsets != 0).then(|| 1 << self.offsets.trailing_zeros())
+    }
+    /// Adds those of another part.
+    pub fn merge(&mut self, other: &StreamTally) {
+        self.ios += other.ios;
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.failed += other.failed;
+        self.responses.merge(&other.responses);
+        self.depth_sum += other.depth_sum;
+        self.depths += other.depths;
+        self.depth_max = self.depth_max.max(other.depth_max);
+        self.offsets |= other.offsets;
+    }
+
+    #[inline]
+    fn add(&mut self, rows: &Rows<'_>, row: usize) {
+        self.ios += 1;
+        self.bytes = self.bytes.saturating_add(u64::from(rows.batch.bytes(row)));
+        self.failed += u64::from(rows.batch.flags(row) & flags::FAILED != 0);
+        if let Some(response) = rows.response_ns(row) {
+            self.responses.add(response);
+        }
+        let depth = rows.depth[row];
+        self.depth_sum += u64::from(depth);
+        self.depths += u64::from(depth > 0);
+        self.depth_max = self.depth_max.max(depth);
+        self.offsets |= rows.batch.offset(row);
+    }
+}
+
+/// The I/O streams of a trace.
+#[derive(Debug, Clone)]
+pub struct StreamTable {
+    places: Vec<u32>,
+    keys: Vec<u64>,
+    tallies: Vec<StreamTally>,
+    /// I/Os of streams beyond [`STREAMS_MAX`].
+    unlisted: StreamTally,
+}
+
+impl Default for StreamTable {
+    fn default() -> Self {
+        StreamTable {
+            places: vec![u32::MAX; 256],
+            keys: Vec::new(),
+            tallies: Vec::new(),
+            unlisted: StreamTally::default(),
+        }
+    }
+}
+
+impl StreamTable {
+    /// An empty one.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The streams, in no particular order.
+    pub fn iter(&self) -> impl Iterator<Item = (StreamKey, &StreamTally)> {
+        self.keys.iter().zip(&self.tallies).map(|(key, tally)| (unpacked(*key), tally))
+    }
+    /// Streams that are kept apart.
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+    /// I/Os beyond [`STREAMS_MAX`] streams, all together.
+    pub fn unlisted(&self) -> &StreamTally {
+        &self.unlisted
+    }
+    /// One stream.
+    pub fn get(&self, key: StreamKey) -> Option<&StreamTally> {
+        let at = self.place(StreamKey::packed(key.op, key.sequential, key.bytes));
+        self.tallies.get(self.places[at] as usize)
+    }
+    /// Everything together.
+    pub fn total(&self) -> StreamTally {
+        let mut total = self.unlisted.clone();
+        self.tallies.iter().for_each(|tally| total.merge(tally));
+        total
+    }
+    /// Adds those of another part of the same trace.
+    pub fn merge(&mut self, other: &StreamTable) {
+        self.unlisted.merge(&other.unlisted);
+        for (key, tally) in other.keys.iter().zip(&other.tallies) {
+            self.tally(*key).merge(tally);
+        }
+    }
+
+    /// Where the key is, or the free place where it would be.
+    #[inline]
+    fn place(&self, key: u64) -> usize {
+        let mask = self.places.len() - 1;
+        let mut at = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & mask;
+        while let Some(found) = self.keys.get(self.places[at] as usize) {
+            if *found == key {
+                break;
+            }
+            at = (at + 1) & mask;
+        }
+        at
+    }
+
+    #[inline]
+    fn tally(&mut self, key: u64) -> &mut StreamTally {
+        let at = self.place(key);
+        let index = self.places[at] as usize;
+        if index < self.tallies.len() {
+            return &mut self.tallies[index];
+        }
+        self.insert(key, at)
+    }
+
+    #[cold]
+    fn insert(&mut self, key: u64, at: usize) -> &mut StreamTally {
+        if self.keys.len() == STREAMS_MAX {
+            return &mut self.unlisted;
+        }
+        self.places[at] = u32::try_from(self.keys.len()).unwrap_or(u32::MAX);
+        self.keys.push(key);
+        self.tallies.push(StreamTally::default());
+        if self.keys.len() * 2 > self.places.len() {
+            self.places = vec![u32::MAX; self.places.len() * 2];
+            for index in 0..self.keys.len() {
+                let at = self.place(self.keys[index]);
+                self.places[at] = u32::try_from(index).unwrap_or(u32::MAX);
+            }
+        }
+        let last = self.tallies.len() - 1;
+        &mut self.tallies[last]
+    }
+
+    /// The streams as a report lists them: the largest share first.
+    pub fn listing(&self, by: By) -> Vec<StreamFigures> {
+        let total = self.total();
+        let mut rows: Vec<StreamFigures> =
+            self.iter().map(|(key, tally)| StreamFigures::of(key, tally, &total, by)).collect();
+        rows.sort_by_key(|row| (Reverse(row.measure(by)), row.key));
+        rows
+    }
+}
+
+fn unpacked(key: u64) -> StreamKey {
+    let op = u8::try_from(key >> 32 & 7).ok().and_then(IoOp::of_number).unwrap_or(IoOp::Other);
+    StreamKey { op, sequential: key >> 36 & 1 == 1, bytes: (key & u64::from(u32::MAX)) as u32 }
+}
+
+impl PartialEq for StreamTable {
+    /// Equal where the same streams have the same tallies, however found.
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len()
+            && self.unlisted == other.unlisted
+            && self.iter().all(|(key, tally)| other.get(key) == Some(tally))
+    }
+}
+
+impl Fold for StreamTable {
+    fn fields(&self) -> Fields {
+        Fields::of(&[
+            Field::Op,
+            Field::Bytes,
+            Field::Offset,
+            Field::Response,
+            Field::Depth,
+            Field::Flags,
+        ])
+    }
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        for row in rows.iter() {
+            let (op, bytes) = (rows.batch.op(row), rows.batch.bytes(row));
+            self.tally(StreamKey::packed(op, rows.sequential[row], bytes)).add(rows, row);
+        }
+        Ok(())
+    }
+}
+
+/// By what a stream's share is taken.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    /// By frequency: I/Os.
+    #[default]
+    Count,
+    /// By amount transferred: bytes.
+    Bytes,
+}
+
+impl FromStr for By {
+    type Err = TraceError;
+    fn from_str(text: &str) -> Result<Self, TraceError> {
+        match text {
+            "count" => Ok(By::Count),
+            "bytes" => Ok(By::Bytes),
+            _ => Err(TraceError::Unsuitable(format!("'{text}' is neither count nor bytes"))),
+        }
+    }
+}
+
+impl fmt::Display for By {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            By::Count => "count",
+            By::Bytes => "bytes",
+        })
+    }
+}
+
+/// One stream of a listing.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StreamFigures {
+    /// The standard's notation: `RND 4K W`.
+    #[serde(rename = "stream", serialize_with = "as_text")]
+    pub key: StreamKey,
+    /// What it does.
+    pub op: IoOp,
+    /// `RND` or `SEQ`.
+    pub order: &'static str,
+    /// Transfer size in bytes.
+    pub bytes: u32,
+    /// I/Os.
+    pub count: u64,
+    /// Bytes moved.
+    pub amount: u64,
+    /// Share of all I/Os, or of all bytes, as was asked; 0 to 1.
+    pub share: f64,
+    /// Share of all I/Os.
+    pub share_of_count: f64,
+    /// Share of all bytes.
+    pub share_of_bytes: f64,
+    /// Average queue depth at issue.
+    pub qd_mean: Option<f64>,
+    /// Deepest queue at issue.
+    pub qd_max: Option<u32>,
+    /// Response times.
+    pub response: ResponseFigures,
+    /// I/Os that failed.
+    pub failed: u64,
+}
+
+impl StreamFigures {
+    fn of(key: StreamKey, tally: &StreamTally, total: &StreamTally, by: By) -> Self {
+        let share =
+            |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
+        let share_of_count = share(tally.ios, total.ios);
+        let share_of_bytes = share(tally.amount(), total.amount());
+        StreamFigures {
+            key,
+            op: key.op,
+            order: key.order(),
+            bytes: key.bytes,
+            count: tally.ios,
+            amount: tally.amount(),
+            share: if by == By::Count { share_of_count } else { share_of_bytes },
+            share_of_count,
+            share_of_bytes,
+            qd_mean: tally.depth_mean(),
+            qd_max: (tally.depths > 0).then_some(tally.depth_max),
+            response: tally.responses.figures(),
+            failed: tally.failed,
+        }
+    }
+
+    fn measure(&self, by: By) -> u64 {
+        if by == By::Count { self.count } else { self.amount }
+    }
+}
+
+fn as_text<S: Serializer>(key: &StreamKey, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(key)
+}

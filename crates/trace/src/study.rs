@@ -1,0 +1,288 @@
+//! Everything that a report shows of a trace, gathered in two passes: one finds
+//! the streams, the processes and the span, one the pictures over time.
+
+use crate::compare::{Side, Sides};
+use crate::error::TraceError;
+use crate::file::{Recovery, Trace};
+use crate::hits::HitMap;
+use crate::pass::{Fold, Pass, PassAccount};
+use crate::processes::{ProcessKey, ProcessTable};
+use crate::reach::{Reach, ReachFigures};
+use crate::replay_representation::{ReplayRepresentation, ReplayStep};
+use crate::series::{Choice, SeriesOverTime};
+use crate::steps::{CaptureStep, Steps, WIDTH_NS};
+use crate::streams::{By, StreamKey, StreamTable};
+use crate::workload::{Threshold, Workload};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::io::{Read, Seek};
+use steadfast_domain::{CaptureConditions, Layer, Nanos};
+
+/// Steps over a whole picture, where the user does not choose their width.
+const STEPS_AIM: u64 = 240;
+/// Steps over a whole picture, at most.
+pub const PICTURE_STEPS_MAX: u64 = 4000;
+/// Processes that a picture tells apart.
+const PROCESSES_SHOWN: usize = 10;
+/// Devices that get a hit map and a working set each.
+const DEVICES_SHOWN: usize = 4;
+/// Steps of a hit map.
+const HIT_STEPS: usize = 300;
+
+/// How to study a trace.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StudyOptions {
+    /// Filter and sequentiality.
+    pub pass: Pass,
+    /// By what shares are taken.
+    pub by: By,
+    /// The smallest share of a stream that is told apart.
+    pub threshold: Threshold,
+    /// Width of a capture step; chosen by the length of the capture where absent.
+    pub step_ns: Option<u64>,
+    /// LBA ranges of a hit map.
+    pub ranges: usize,
+}
+
+impl Default for StudyOptions {
+    fn default() -> Self {
+        StudyOptions {
+            pass: Pass::default(),
+            by: By::Count,
+            threshold: Threshold(20_000),
+            step_ns: None,
+            ranges: 200,
+        }
+    }
+}
+
+/// What was found.
+pub struct Study {
+    /// How it was made.
+    pub options: StudyOptions,
+    /// How the trace came about.
+    pub conditions: CaptureConditions,
+    /// Whether its writer was killed.
+    pub recovery: Option<Recovery>,
+    /// What the pass saw.
+    pub account: PassAccount,
+    /// Width of a capture step in nanoseconds.
+    pub step_ns: u64,
+    /// First and last issue time.
+    pub span_ns: (u64, u64),
+    /// Every I/O stream.
+    pub streams: StreamTable,
+    /// The streams at or above the threshold.
+    pub workload: Workload,
+    /// Every process.
+    pub processes: ProcessTable,
+    /// The processes with the most I/Os.
+    pub processes_shown: Vec<ProcessKey>,
+    /// Working sets by device.
+    pub reach: Vec<(u16, ReachFigures)>,
+    /// Capture steps of everything.
+    pub steps: BTreeMap<u64, CaptureStep>,
+    /// Capture steps by device and layer.
+    pub sides: Vec<Side>,
+    /// The workload's streams over time.
+    pub streams_over_time: SeriesOverTime,
+    /// The processes shown over time.
+    pub processes_over_time: SeriesOverTime,
+    /// Hit maps by device.
+    pub hits: Vec<(u16, HitMap)>,
+}
+
+impl Study {
+    /// Studies a trace.
+    ///
+    /// # Errors
+    /// Where it cannot be read, nothing passes the filter, or the steps are too
+    /// narrow for a picture.
+    pub fn of<R: Read + Seek + Send + 'static>(
+        trace: &Trace<R>,
+        options: &StudyOptions,
+    ) -> Result<Self, TraceError> {
+        let devices = devices_shown(trace, options);
+        let (mut streams, mut processes) = (StreamTable::new(), ProcessTable::default());
+        let mut reaches: Vec<Reach> =
+            devices.iter().map(|device| Reach::new(*device, end_of(trace, *device))).collect();
+        let mut folds: Vec<&mut dyn Fold> = vec![&mut streams, &mut processes];
+        folds.extend(reaches.iter_mut().map(|reach| reach as &mut dyn Fold));
+        let account = options.pass.run(trace, &mut folds)?;
+        let span_ns = account.span_ns.ok_or_else(|| {
+            TraceError::Unsuitable(format!(
+                "none of the {} I/Os passes the filter; widen it",
+                account.events
+            ))
+        })?;
+        let step_ns = step_width(options.step_ns, span_ns, PICTURE_STEPS_MAX)?;
+        let workload = Workload::of(&streams, options.by, options.threshold);
+        let processes_shown = most_active(&processes);
+        let over = Over { trace, options, span_ns, step_ns, devices: &devices };
+        let pictures = over.pictures(&workload, &processes_shown)?;
+        Ok(Study {
+            options: options.clone(),
+            conditions: trace.conditions().clone(),
+            recovery: trace.recovery().cloned(),
+            account,
+            step_ns,
+            span_ns,
+            streams,
+            workload,
+            processes,
+            processes_shown,
+            reach: devices.iter().copied().zip(reaches.iter().map(Reach::figures)).collect(),
+            steps: pictures.steps,
+            sides: pictures.sides,
+            streams_over_time: pictures.streams,
+            processes_over_time: pictures.processes,
+            hits: pictures.hits,
+        })
+    }
+
+    /// Share of a step's time in which a device had an I/O outstanding, the mean
+    /// over the devices seen; `None` where a filter hides some of their I/Os.
+    pub fn utilisation(&self, step: &CaptureStep) -> Option<f64> {
+        let whole = self.options.pass.filter.keeps_whole_devices();
+        let time = self.step_ns.saturating_mul(self.sides.len() as u64);
+        (whole && time > 0).then(|| step.busy_ns as f64 / time as f64)
+    }
+
+    /// The capture steps with the workload's streams, as TestMyWorkload.com
+    /// exports them.
+    pub fn replay_representation(&self, name: &str) -> ReplayRepresentation {
+        let keys: Vec<StreamKey> = self.workload.streams.iter().map(|s| s.key()).collect();
+        let began = self.conditions.began_unix_ns.unwrap_or(0);
+        let replay_step = |(number, step): (&u64, &CaptureStep)| {
+            let cells = self.streams_over_time.steps().get(number);
+            let listed = keys.iter().zip(cells.into_iter().flatten());
+            let at =
+                |step: u64| began.saturating_add(step.saturating_mul(self.step_ns)) / 1_000_000;
+            ReplayStep {
+                began_unix_ms: at(*number),
+                lasted_ms: at(number.saturating_add(1)) - at(*number),
+                count: step.ios(),
+                amount: step.ops.iter().map(|op| op.bytes).sum(),
+                qd_mean: step.depth_mean(),
+                qd_max: (step.depths > 0).then_some(step.depth_max),
+                response_mean_ms: step.response_mean().map(Nanos::as_millis_f64),
+                response_max_ms: step.response_max().map(Nanos::as_millis_f64),
+                compression_ratio: self.conditions.compression_ratio,
+                duplicate_percent: self.conditions.duplicate_share.map(|share| share * 100.0),
+                streams: listed
+                    .filter(|(_, cell)| cell.ios > 0)
+                    .map(|(key, cell)| (*key, cell.ios, cell.bytes))
+                    .collect(),
+            }
+        };
+        let with_ios = self.steps.iter().filter(|(_, step)| step.ios() > 0);
+        ReplayRepresentation { name: name.to_owned(), steps: with_ios.map(replay_step).collect() }
+    }
+}
+
+/// What the second pass needs.
+struct Over<'a, R> {
+    trace: &'a Trace<R>,
+    options: &'a StudyOptions,
+    span_ns: (u64, u64),
+    step_ns: u64,
+    devices: &'a [u16],
+}
+
+struct Pictures {
+    steps: BTreeMap<u64, CaptureStep>,
+    sides: Vec<Side>,
+    streams: SeriesOverTime,
+    processes: SeriesOverTime,
+    hits: Vec<(u16, HitMap)>,
+}
+
+impl<R: Read + Seek + Send + 'static> Over<'_, R> {
+    fn pictures(
+        &self,
+        workload: &Workload,
+        processes: &[ProcessKey],
+    ) -> Result<Pictures, TraceError> {
+        let until = (self.span_ns.1 / self.step_ns + 1).saturating_mul(self.step_ns);
+        let mut steps = Steps::new(self.step_ns).until(until);
+        let mut sides = Sides::new(self.step_ns, until);
+        let keys = workload.streams.iter().map(|stream| stream.key()).collect();
+        let mut streams = SeriesOverTime::new(self.step_ns, &Choice::Streams(keys));
+        let choice = Choice::Processes(processes.to_vec());
+        let mut by_process = SeriesOverTime::new(self.step_ns, &choice);
+        let mut hits: Vec<HitMap> = self.devices.iter().map(|device| self.map(*device)).collect();
+        let mut folds: Vec<&mut dyn Fold> =
+            vec![&mut steps, &mut sides, &mut streams, &mut by_process];
+        folds.extend(hits.iter_mut().map(|map| map as &mut dyn Fold));
+        self.options.pass.run(self.trace, &mut folds)?;
+        Ok(Pictures {
+            steps: steps.finish()?,
+            sides: sides.finish()?,
+            streams,
+            processes: by_process,
+            hits: self.devices.iter().copied().zip(hits).collect(),
+        })
+    }
+
+    fn map(&self, device: u16) -> HitMap {
+        let end = end_of(self.trace, device);
+        HitMap::new(device, end, self.options.ranges, self.span_ns, HIT_STEPS)
+    }
+}
+
+/// The devices that pass the filter and were seen at the block layer.
+fn devices_shown<R: Read + Seek + Send + 'static>(
+    trace: &Trace<R>,
+    options: &StudyOptions,
+) -> Vec<u16> {
+    let filter = &options.pass.filter;
+    if filter.layer == Some(Layer::FileSystem) {
+        return Vec::new();
+    }
+    let all = 0..u16::try_from(trace.conditions().devices.len().max(1)).unwrap_or(u16::MAX);
+    let passes = |device: &u16| filter.devices.is_empty() || filter.devices.contains(device);
+    all.filter(passes).take(DEVICES_SHOWN).collect()
+}
+
+/// The size of a device; where it is not known, the end of what was touched.
+pub fn end_of<R: Read + Seek + Send + 'static>(trace: &Trace<R>, device: u16) -> u64 {
+    let told = trace.conditions().devices.get(usize::from(device));
+    let capacity = told.and_then(|device| device.capacity).map(|bytes| bytes.0);
+    capacity.or(trace.end_of_range()).unwrap_or(1).max(1)
+}
+
+fn most_active(processes: &ProcessTable) -> Vec<ProcessKey> {
+    let mut keys: Vec<(ProcessKey, u64)> =
+        processes.iter().map(|(key, tally)| (*key, tally.total())).collect();
+    keys.sort_by_key(|(key, total)| (Reverse(*total), *key));
+    keys.into_iter().take(PROCESSES_SHOWN).map(|(key, _)| key).collect()
+}
+
+/// The width asked for, or the narrowest of the usual ones that gives a
+/// readable picture.
+///
+/// # Errors
+/// A width outside 100 us to 1 h, or so narrow that there are more steps than
+/// `most`.
+pub fn step_width(asked: Option<u64>, span_ns: (u64, u64), most: u64) -> Result<u64, TraceError> {
+    let span = span_ns.1.saturating_sub(span_ns.0);
+    let Some(width) = asked else {
+        let usual = (0..8).flat_map(|power| [1, 2, 5].map(|n| n * 10u64.pow(power) * 100_000));
+        let long = [60u64, 120, 300, 600, 1800, 3600].map(|seconds| seconds * 1_000_000_000);
+        let mut widths = usual.filter(|width| *width < long[0]).chain(long);
+        return Ok(widths.find(|width| span / width <= STEPS_AIM).unwrap_or(*WIDTH_NS.end()));
+    };
+    if !WIDTH_NS.contains(&width) {
+        let what = format!("a capture step of {} is not between 100 µs and 1 h", Nanos(width));
+        return Err(TraceError::TooFine(what));
+    }
+    if span / width > most {
+        return Err(TraceError::TooFine(format!(
+            "{} steps of {} are more than the {most} that can be shown; choose wider steps, or a \
+             part of the time",
+            span / width,
+            Nanos(width)
+        )));
+    }
+    Ok(width)
+}

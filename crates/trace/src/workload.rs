@@ -1,0 +1,419 @@
+//! The cumulative workload: the I/O streams of a whole capture at or above a
+//! threshold, and the applied test workload that is made of it, a `Stimulus`.
+//!
+//! Counts are kept as integers; percentages are computed from them and never
+//! the other way round (the tutorial's own example shows what rounding does:
+//! it prints 27.3 % where its counts give 27.5 %).
+
+use crate::error::TraceError;
+use crate::streams::{By, StreamKey, StreamTable};
+use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+use std::fmt;
+use std::str::FromStr;
+use steadfast_domain::stimulus::{ActiveRange, Cursor, DataPattern, Pace, Until};
+use steadfast_domain::units::Bytes;
+use steadfast_domain::{CaptureConditions, Demand, IoOp, IoStream, Op, Order, Stimulus};
+
+/// The smallest share that a stream must have, in parts per million.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Threshold(pub u32);
+
+impl Threshold {
+    /// Whether a part is at least this share of the whole; exact.
+    pub fn admits(self, part: u64, whole: u64) -> bool {
+        u128::from(part) * 1_000_000 >= u128::from(whole) * u128::from(self.0)
+    }
+}
+
+impl fmt::Display for Threshold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}%", f64::from(self.0) / 1e4)
+    }
+}
+
+impl FromStr for Threshold {
+    type Err = TraceError;
+    /// `2%`, `0.5%` or `2`: percent.
+    fn from_str(text: &str) -> Result<Self, TraceError> {
+        let number = text.trim().trim_end_matches('%').trim_end().parse::<f64>();
+        match number {
+            Ok(percent) if (0.0..=100.0).contains(&percent) => {
+                Ok(Threshold((percent * 1e4).round() as u32))
+            }
+            _ => Err(TraceError::Unsuitable(format!(
+                "'{text}' is no threshold; write a percentage like 2% or 0.5%"
+            ))),
+        }
+    }
+}
+
+/// One stream of a workload, with exact counts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadStream {
+    /// The standard's notation, for the reader; the next three fields count.
+    #[serde(default)]
+    pub stream: String,
+    /// What it does.
+    pub op: IoOp,
+    /// SEQ, otherwise RND.
+    pub sequential: bool,
+    /// Transfer size in bytes.
+    pub bytes: u32,
+    /// I/Os.
+    pub count: u64,
+    /// Bytes moved.
+    pub amount: u64,
+    /// The largest power of two that every offset is a multiple of, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alignment: Option<u64>,
+    /// Average queue depth at issue, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub qd_mean: Option<f64>,
+    /// Share of everything captured, 0 to 1, by count or bytes as the workload says.
+    #[serde(default)]
+    pub share: f64,
+    /// Share of the selected streams, 0 to 1: these add up to 1.
+    #[serde(default)]
+    pub normalized: f64,
+}
+
+impl WorkloadStream {
+    /// Its operation, order and size.
+    pub fn key(&self) -> StreamKey {
+        StreamKey { op: self.op, sequential: self.sequential, bytes: self.bytes }
+    }
+}
+
+/// The cumulative workload of a capture.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Workload {
+    /// By what shares are taken.
+    #[serde(default)]
+    pub by: By,
+    /// The smallest share of everything that a selected stream has.
+    #[serde(default)]
+    pub threshold: Threshold,
+    /// I/Os of the whole capture, streams below the threshold included.
+    pub total_count: u64,
+    /// Bytes of the whole capture.
+    pub total_amount: u64,
+    /// Streams of the whole capture.
+    pub total_streams: usize,
+    /// The selected streams, the largest share first.
+    pub streams: Vec<WorkloadStream>,
+}
+
+impl Workload {
+    /// Selects the streams at or above a threshold.
+    pub fn of(table: &StreamTable, by: By, threshold: Threshold) -> Self {
+        let total = table.total();
+        let streams = table
+            .iter()
+            .map(|(key, tally)| WorkloadStream {
+                stream: key.to_string(),
+                op: key.op,
+                sequential: key.sequential,
+                bytes: key.bytes,
+                count: tally.ios,
+                amount: tally.amount(),
+                alignment: tally.alignment(),
+                qd_mean: tally.depth_mean(),
+                share: 0.0,
+                normalized: 0.0,
+            })
+            .collect();
+        Self::select(streams, (total.ios, total.amount()), by, threshold)
+    }
+
+    /// Selects among streams with given counts; `total` is I/Os and bytes of
+    /// everything captured, streams that are not listed included.
+    pub fn select(
+        mut streams: Vec<WorkloadStream>,
+        total: (u64, u64),
+        by: By,
+        threshold: Threshold,
+    ) -> Self {
+        let total_streams = streams.len();
+        let measure = |stream: &WorkloadStream| match by {
+            By::Count => stream.count,
+            By::Bytes => stream.amount,
+        };
+        let whole = if by == By::Count { total.0 } else { total.1 };
+        streams.retain(|stream| stream.count > 0 && threshold.admits(measure(stream), whole));
+        streams.sort_by_key(|stream| (Reverse(measure(stream)), stream.key()));
+        let selected: u64 = streams.iter().map(measure).sum();
+        for stream in &mut streams {
+            stream.share = ratio(measure(stream), whole);
+            stream.normalized = ratio(measure(stream), selected);
+        }
+        let (total_count, total_amount) = total;
+        Workload { by, threshold, total_count, total_amount, total_streams, streams }
+    }
+
+    /// I/Os and bytes of the selected streams.
+    pub fn selected(&self) -> (u64, u64) {
+        self.streams
+            .iter()
+            .fold((0, 0), |sum, stream| (sum.0 + stream.count, sum.1 + stream.amount))
+    }
+
+    /// Share of everything that the selected streams have, 0 to 1.
+    pub fn coverage(&self) -> f64 {
+        let (count, amount) = self.selected();
+        match self.by {
+            By::Count => ratio(count, self.total_count),
+            By::Bytes => ratio(amount, self.total_amount),
+        }
+    }
+
+    /// One thread with the average queue depth of the selected streams, rounded
+    /// up; `None` where no depth is known. Below 1 the server paused between
+    /// I/Os, and only a pace reproduces that.
+    pub fn demand_seen(&self) -> Option<Demand> {
+        let known = || self.streams.iter().filter_map(|s| Some((s.qd_mean?, s.count)));
+        let ios: u64 = known().map(|(_, count)| count).sum();
+        let sum: f64 = known().map(|(mean, count)| mean * count as f64).sum();
+        let depth = (ios > 0).then(|| (sum / ios as f64).ceil().clamp(1.0, 65_536.0))?;
+        Some(Demand::new(1, depth as u32))
+    }
+
+    /// The applied test workload: a fixed composite of the selected streams,
+    /// each weighing exactly its count of I/Os.
+    ///
+    /// # Errors
+    /// Where no selected stream can be applied to a device.
+    pub fn applied(&self, how: &Application) -> Result<Applied, TraceError> {
+        let mut remarks = Vec::new();
+        let mut chosen: Vec<(IoStream, u64)> = Vec::new();
+        for stream in &self.streams {
+            match stimulus_op(stream.op) {
+                Some(op) => chosen.push((io_stream(op, stream), stream.count)),
+                None => remarks.push(format!(
+                    "{} ({} I/Os) is left out: what it did is not known.",
+                    stream.key(),
+                    stream.count
+                )),
+            }
+        }
+        if chosen.is_empty() {
+            return Err(TraceError::Unsuitable(format!(
+                "no I/O stream reaches the threshold of {}; choose a lower one",
+                self.threshold
+            )));
+        }
+        let (weights, exact) = weights(chosen.iter().map(|(_, count)| *count));
+        if !exact {
+            remarks.push("Counts beyond 32 bits: weights are rounded.".into());
+        }
+        let streams =
+            chosen.into_iter().zip(weights).map(|((s, _), weight)| s.weighing(weight)).collect();
+        let stimulus = Stimulus {
+            streams,
+            zones: Vec::new(),
+            demand: how.demand,
+            active_range: how.active_range,
+            data_pattern: how.data_pattern.clone(),
+            pace: how.pace,
+            ramp: steadfast_domain::Nanos::ZERO,
+            until: how.until,
+            seed: how.seed,
+            verify: false,
+        };
+        Ok(Applied { stimulus, remarks })
+    }
+}
+
+/// How a workload is to be applied: what a capture does not decide.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Application {
+    /// Threads and queue depth.
+    pub demand: Demand,
+    /// Where.
+    pub active_range: ActiveRange,
+    /// What is written.
+    pub data_pattern: DataPattern,
+    /// When I/Os are due.
+    pub pace: Pace,
+    /// For how long.
+    pub until: Until,
+    /// Drives every random choice.
+    pub seed: u64,
+}
+
+/// An applied test workload.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Applied {
+    /// What lane A takes unchanged.
+    pub stimulus: Stimulus,
+    /// Where it differs from what was captured: one sentence each.
+    pub remarks: Vec<String>,
+}
+
+/// The data pattern nearest to what was captured: random where nothing is
+/// known; otherwise the compression ratio as a share of random bytes and the
+/// share of duplicates.
+pub fn data_pattern_seen(conditions: &CaptureConditions) -> DataPattern {
+    let percent = |share: f64| (share * 100.0).round().clamp(0.0, 100.0) as u8;
+    match (conditions.compression_ratio, conditions.duplicate_share) {
+        (None, None) => DataPattern::RandomUnique,
+        (ratio, duplicates) => DataPattern::Entropy {
+            random_percent: ratio.filter(|r| *r >= 1.0).map_or(100, |ratio| percent(1.0 / ratio)),
+            duplicate_percent: duplicates.map_or(0, percent),
+        },
+    }
+}
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+fn stimulus_op(op: IoOp) -> Option<Op> {
+    match op {
+        IoOp::Read => Some(Op::Read),
+        IoOp::Write => Some(Op::Write),
+        IoOp::Discard => Some(Op::Trim),
+        IoOp::Flush => Some(Op::Flush),
+        IoOp::Other => None,
+    }
+}
+
+fn io_stream(op: Op, stream: &WorkloadStream) -> IoStream {
+    let order = if stream.sequential { Order::Sequential(Cursor::Own) } else { Order::Random };
+    let size = u64::from(stream.bytes);
+    let mut made = IoStream::new(op, order, Bytes(size));
+    // A 28 KiB write on a 4 KiB boundary must not be moved to a multiple of 28 KiB.
+    made.alignment = stream.alignment.map(|alignment| match size.is_power_of_two() {
+        true => Bytes(alignment.min(size)),
+        false => Bytes(alignment.min(size.next_power_of_two())),
+    });
+    made.alignment = made.alignment.filter(|alignment| alignment.0 != size && size > 0);
+    made
+}
+
+/// Counts as weights of 32 bits with the same ratios; whether they are exact.
+fn weights(counts: impl Iterator<Item = u64> + Clone) -> (Vec<u32>, bool) {
+    let divisor = counts.clone().fold(0, greatest_common_divisor).max(1);
+    let largest = counts.clone().max().unwrap_or(0) / divisor;
+    // The sum of all weights must fit as well.
+    let sum: u128 = counts.clone().map(|count| u128::from(count / divisor)).sum();
+    let shift = (128 - sum.leading_zeros()).saturating_sub(32);
+    let exact = shift == 0 && u32::try_from(largest).is_ok();
+    let weight = |count: u64| {
+        u32::try_from((count / divisor) >> shift).unwrap_or(u32::MAX).max(u32::from(count > 0))
+    };
+    (counts.map(weight).collect(), exact)
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The tutorial's nine streams and the next one below the threshold.
+    fn seed_streams() -> Vec<WorkloadStream> {
+        let rows = [
+            ("SEQ 4K W", 757_697),
+            ("RND 16K W", 422_999),
+            ("SEQ 0.5K W", 409_357),
+            ("SEQ 16K W", 376_211),
+            ("RND 4K W", 336_424),
+            ("SEQ 1K W", 173_343),
+            ("RND 8K W", 121_532),
+            ("RND 1K W", 84_592),
+            ("SEQ 1.5K W", 72_871),
+            ("RND 28K W", 68_616),
+        ];
+        rows.iter()
+            .map(|(name, count)| {
+                let key: StreamKey = name.parse().unwrap();
+                WorkloadStream {
+                    stream: (*name).into(),
+                    op: key.op,
+                    sequential: key.sequential,
+                    bytes: key.bytes,
+                    count: *count,
+                    amount: count * u64::from(key.bytes),
+                    alignment: Some(4096),
+                    qd_mean: None,
+                    share: 0.0,
+                    normalized: 0.0,
+                }
+            })
+            .collect()
+    }
+
+    fn application() -> Application {
+        Application {
+            demand: Demand::new(1, 8),
+            active_range: ActiveRange { start: Bytes(0), length: Bytes::gib(1) },
+            data_pattern: DataPattern::RandomUnique,
+            pace: Pace::Closed,
+            until: Until::ios(1),
+            seed: 1,
+        }
+    }
+
+    #[test]
+    fn the_tutorials_workload_is_selected_and_normalised_exactly() {
+        let threshold = "2%".parse().unwrap();
+        let workload =
+            Workload::select(seed_streams(), (3_512_860, u64::MAX), By::Count, threshold);
+        assert_eq!(workload.streams.len(), 9);
+        assert_eq!(workload.selected().0, 2_755_026);
+        assert!((workload.coverage() - 0.7843).abs() < 5e-5);
+        let percent: Vec<String> =
+            workload.streams.iter().map(|s| format!("{:.2}", s.normalized * 100.0)).collect();
+        assert_eq!(
+            percent,
+            ["27.50", "15.35", "14.86", "13.66", "12.21", "6.29", "4.41", "3.07", "2.65"]
+        );
+        let sum: f64 = workload.streams.iter().map(|s| s.normalized).sum();
+        assert!((sum - 1.0).abs() < 1e-12);
+        let applied = workload.applied(&application()).unwrap();
+        let weights: Vec<u32> = applied.stimulus.streams.iter().map(|s| s.weight).collect();
+        assert_eq!(weights[..2], [757_697, 422_999]);
+        assert_eq!(applied.stimulus.fault(), None);
+        assert!(applied.remarks.is_empty());
+    }
+
+    #[test]
+    fn sizes_that_are_no_power_of_two_keep_their_alignment() {
+        let workload = Workload::select(seed_streams(), (3_512_860, 1), By::Count, Threshold(0));
+        let applied = workload.applied(&application()).unwrap();
+        let stream = applied.stimulus.streams.iter().find(|s| s.size == Bytes::kib(28)).unwrap();
+        assert_eq!(stream.alignment(), Bytes(4096));
+        let plain = applied.stimulus.streams.iter().find(|s| s.size == Bytes::kib(4)).unwrap();
+        assert_eq!(plain.alignment, None);
+    }
+
+    #[test]
+    fn weights_are_exact_while_they_fit() {
+        assert_eq!(weights([6u64, 9].into_iter()), (vec![2, 3], true));
+        let (large, exact) = weights([u64::MAX - 1, 3].into_iter());
+        assert!(!exact && large[0] > 1 << 30 && large[1] == 1);
+    }
+
+    #[test]
+    fn nothing_selected_is_said() {
+        let empty = Workload::select(Vec::new(), (0, 0), By::Count, Threshold(20_000));
+        let error = empty.applied(&application()).unwrap_err().to_string();
+        assert!(error.contains("lower"), "{error}");
+        assert!("200%".parse::<Threshold>().is_err() && "x".parse::<Threshold>().is_err());
+        assert_eq!("0.5 %".parse::<Threshold>().unwrap().to_string(), "0.5%");
+    }
+
+    #[test]
+    fn the_data_pattern_follows_what_was_sampled() {
+        let mut conditions = CaptureConditions::default();
+        assert_eq!(data_pattern_seen(&conditions), DataPattern::RandomUnique);
+        conditions.compression_ratio = Some(5.0);
+        conditions.duplicate_share = Some(0.28);
+        let pattern = DataPattern::Entropy { random_percent: 20, duplicate_percent: 28 };
+        assert_eq!(data_pattern_seen(&conditions), pattern);
+    }
+}

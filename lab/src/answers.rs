@@ -1,0 +1,140 @@
+//! What a guest left behind.
+
+use crate::process::output;
+use anyhow::{Context, ensure};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use steadfast_domain::{Entry, Outcome, Step};
+use steadfast_runner::Ledger;
+use steadfast_runner::ledger::Contents;
+
+/// The answers of one guest: what each command said, and run directories.
+#[derive(Debug)]
+pub struct Answers {
+    directory: PathBuf,
+}
+
+impl Answers {
+    /// Unpacks the archive that a guest wrote to its second disk.
+    ///
+    /// # Errors
+    /// Where it wrote none.
+    pub fn unpack(disk: &Path, directory: PathBuf) -> anyhow::Result<Answers> {
+        fs::create_dir_all(&directory)?;
+        output(Command::new("tar").arg("-C").arg(&directory).arg("-xf").arg(disk))
+            .context("the guest left no answers")?;
+        Ok(Answers { directory })
+    }
+
+    /// Where a file that the guest wrote to /out is now.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    /// The text of such a file.
+    ///
+    /// # Errors
+    /// Where the guest did not write it.
+    pub fn text(&self, name: &str) -> anyhow::Result<String> {
+        let bytes = fs::read(self.path(name)).with_context(|| format!("no answer '{name}'"))?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// A command's exit code.
+    ///
+    /// # Errors
+    /// Where the guest did not come so far.
+    pub fn code(&self, name: &str) -> anyhow::Result<i32> {
+        Ok(self.text(&format!("{name}.code"))?.trim().parse()?)
+    }
+
+    /// What a command printed.
+    ///
+    /// # Errors
+    /// As for [`Answers::code`].
+    pub fn stdout(&self, name: &str) -> anyhow::Result<String> {
+        self.text(&format!("{name}.stdout"))
+    }
+
+    /// What a command complained of.
+    ///
+    /// # Errors
+    /// As for [`Answers::code`].
+    pub fn stderr(&self, name: &str) -> anyhow::Result<String> {
+        self.text(&format!("{name}.stderr"))
+    }
+
+    /// Both outputs of a command that ended with one of these codes.
+    ///
+    /// # Errors
+    /// Where it ended otherwise, with what it said.
+    pub fn ended(&self, name: &str, codes: &[i32]) -> anyhow::Result<String> {
+        let code = self.code(name)?;
+        let said = format!("{}{}", self.stdout(name)?, self.stderr(name)?);
+        ensure!(codes.contains(&code), "{name} ended with {code}, not {codes:?}: {}", tail(&said));
+        Ok(said)
+    }
+
+    /// The JSON that a successful command printed.
+    ///
+    /// # Errors
+    /// Where it failed or printed something else.
+    pub fn json(&self, name: &str) -> anyhow::Result<Value> {
+        self.ended(name, &[0])?;
+        let text = self.stdout(name)?;
+        serde_json::from_str(&text).with_context(|| format!("{name} printed no JSON: {text}"))
+    }
+
+    /// The entry of a device, by its path, in the answer of `devices --json`.
+    ///
+    /// # Errors
+    /// Where it is not listed.
+    pub fn device(&self, name: &str, path: &str) -> anyhow::Result<Value> {
+        let listed = self.json(name)?;
+        let devices = listed.as_array().context("no list of devices")?;
+        let found = devices.iter().find(|device| device["path"] == path);
+        found.cloned().with_context(|| format!("{path} is not listed: {listed}"))
+    }
+
+    /// A run's journal.
+    ///
+    /// # Errors
+    /// Where it is not there or damaged.
+    pub fn run(&self, name: &str) -> anyhow::Result<Run> {
+        Ok(Run { contents: Ledger::read(&self.path(name))? })
+    }
+}
+
+/// The last lines of a long text.
+fn tail(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(6)..].join(" | ")
+}
+
+/// The journal of a run in a guest.
+#[derive(Debug)]
+pub struct Run {
+    contents: Contents,
+}
+
+impl Run {
+    /// Every entry, in order.
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.contents.lines.iter().map(|line| &line.entry)
+    }
+
+    /// Every finished step, in order.
+    pub fn steps(&self) -> impl Iterator<Item = (&Step, &Outcome)> {
+        self.entries().filter_map(|entry| match entry {
+            Entry::Applied { step, outcome } => Some((&**step, &**outcome)),
+            _ => None,
+        })
+    }
+
+    /// Whether its last line was torn.
+    pub fn is_torn(&self) -> bool {
+        self.contents.torn > 0
+    }
+}

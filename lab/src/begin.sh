@@ -1,0 +1,56 @@
+# What every guest does: mounts what programs expect, runs its script, leaves
+# the answers on the second disk as one archive, and switches itself off.
+# The kernel's command line names the script (lab.script) and the seconds after
+# which a guest that nobody ends ends itself (lab.limit).
+
+export PATH=/bin HOME=/tmp LC_ALL=C
+for place in out run tmp; do
+    mount -t tmpfs none /$place
+done
+mount -t debugfs none /sys/kernel/debug
+cd /out
+
+# Runs a command and keeps what it said: ask NAME COMMAND...
+ask() {
+    name=$1
+    shift
+    "$@" </dev/null >"/out/$name.stdout" 2>"/out/$name.stderr"
+    echo $? >"/out/$name.code"
+    tell "$name: $(cat "/out/$name.code") after $(cut -d' ' -f1 /proc/uptime) s"
+}
+
+# Says something to whoever watches the console.
+tell() {
+    echo "lab: $*"
+}
+
+# Waits until a command succeeds, at most so many seconds: await SECONDS COMMAND...
+await() {
+    left=$(($1 * 10))
+    shift
+    until "$@" >/dev/null 2>&1; do
+        left=$((left - 1))
+        [ $left -gt 0 ] || return 1
+        sleep 0.1
+    done
+}
+
+# The finished steps of a run: steps RUN
+steps() {
+    grep -c '"applied"' "/out/$1/journal.jsonl" 2>/dev/null
+}
+
+# Whether a run has finished so many: finished RUN STEPS
+finished() {
+    [ "$(steps "$1")" -ge "$2" ]
+}
+
+given() {
+    sed -n "s/.*lab\.$1=\([^ ]*\).*/\1/p" /proc/cmdline
+}
+
+(sleep "$(given limit)"; poweroff -f) &
+. "/lab/$(given script)"
+dmesg >/out/dmesg
+tar -C /out -cf /dev/vdb . && sync && tell done
+poweroff -f

@@ -1,0 +1,52 @@
+//! A drive of known speed measures as it is.
+
+use crate::answers::Answers;
+use crate::guest::{Case, Guest};
+use crate::machine::{Drive, Medium};
+use anyhow::{Context, ensure};
+use std::time::Duration;
+
+/// I/Os per second that QEMU lets through: a prime.
+const CAP: u32 = 1009;
+
+/// How far the measured number may be off.
+const TOLERANCE: f64 = 0.03;
+
+/// The guest.
+pub fn guest() -> Guest {
+    Guest {
+        name: "capped",
+        drives: vec![Drive::nvme("LABSLOW1", Medium::new(128).capped(CAP))],
+        script: include_str!("capped.sh"),
+        meanwhile: Vec::new(),
+        limit: Duration::from_secs(120),
+        artefacts: &[],
+        cases: vec![
+            Case { name: "reads measure as the cap", check: |a| near_cap(a, "RND 4K R") },
+            Case { name: "writes measure as the cap", check: |a| near_cap(a, "RND 4K W") },
+            Case { name: "both add up to the cap", check: |a| near_cap(a, "RND 4K RW65") },
+            Case { name: "fio measures the same", check: fio },
+        ],
+    }
+}
+
+fn near(found: f64, wanted: f64) -> bool {
+    (found / wanted - 1.0).abs() <= TOLERANCE
+}
+
+fn ours(answers: &Answers, pattern: &str) -> anyhow::Result<f64> {
+    answers.json(pattern)?["iops"].as_f64().context("no IOPS")
+}
+
+fn near_cap(answers: &Answers, pattern: &str) -> anyhow::Result<()> {
+    let iops = ours(answers, pattern)?;
+    ensure!(near(iops, CAP.into()), "{pattern}: {iops:.1} IOPS of {CAP}");
+    Ok(())
+}
+
+fn fio(answers: &Answers) -> anyhow::Result<()> {
+    let theirs = answers.json("fio")?["jobs"][0]["read"]["iops"].as_f64().context("no IOPS")?;
+    let ours = ours(answers, "RND 4K R")?;
+    ensure!(near(ours, theirs), "{ours:.1} IOPS, fio {theirs:.1}");
+    Ok(())
+}

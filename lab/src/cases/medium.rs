@@ -1,0 +1,65 @@
+//! Media errors: counted and located where they are few, the end of the step
+//! where they are many.
+
+use crate::answers::Answers;
+use crate::guest::{Case, Guest};
+use crate::machine::{Drive, Failing, Medium};
+use anyhow::{Context, ensure};
+use std::time::Duration;
+use steadfast_domain::{Entry, Measurement, Op};
+
+/// The sector that cannot be read, and the 128 KiB that hold it.
+const BAD_SECTOR: u64 = 40_961;
+const TRANSFER: u64 = 128 << 10;
+const MIB: u64 = 128;
+
+/// The guest.
+pub fn guest() -> Guest {
+    let failing = Medium::new(MIB).failing(Failing::Reads, Some(BAD_SECTOR));
+    let dead = Medium::new(MIB).failing(Failing::Writes, None);
+    Guest {
+        name: "medium",
+        drives: vec![Drive::nvme("LABFAIL1", failing), Drive::nvme("LABDEAD1", dead)],
+        script: include_str!("medium.sh"),
+        meanwhile: Vec::new(),
+        limit: Duration::from_secs(90),
+        artefacts: &[],
+        cases: vec![
+            Case {
+                name: "NVMe: failed reads are counted and located",
+                check: |a| located(a, "nvme"),
+            },
+            Case { name: "SCSI: the same", check: |a| located(a, "scsi") },
+            Case { name: "a step with too many failures halts the run", check: halts },
+        ],
+    }
+}
+
+/// Pass by pass over the drive, one I/O after the other, the same one fails.
+fn located(answers: &Answers, name: &str) -> anyhow::Result<()> {
+    let answer = answers.json(name)?;
+    let measurement: Measurement = serde_json::from_value(answer["measurement"].clone())?;
+    let offset = BAD_SECTOR * 512 / TRANSFER * TRANSFER;
+    let (place, pass) = (offset / TRANSFER, (MIB << 20) / TRANSFER);
+    let done = super::total(&measurement, Op::Read).0;
+    let tried = done + measurement.fault_count;
+    let expected = (tried + pass - 1 - place) / pass;
+    ensure!(expected > 0, "only {tried} reads in the time");
+    let count = measurement.fault_count;
+    ensure!(count == expected, "{count} failed of {tried}, not {expected}");
+    let first = measurement.faults.first().context("no fault is located")?;
+    ensure!(first.op == Op::Read && first.offset.0 == offset, "{first:?}, not at {offset}");
+    ensure!(measurement.faults.iter().all(|fault| fault.offset.0 == offset), "{:?}", first);
+    Ok(())
+}
+
+fn halts(answers: &Answers) -> anyhow::Result<()> {
+    let said = answers.ended("run", &[4])?;
+    ensure!(said.contains("I/Os failed, the first a write of 128K at byte"), "{said}");
+    let run = answers.run("run")?;
+    ensure!(run.steps().count() == 0, "a failed step stands in the journal as finished");
+    ensure!(said.contains("medium error"), "{said}");
+    let halted = run.entries().any(|entry| matches!(entry, Entry::Halted(_)));
+    ensure!(halted, "the journal does not say that the run halted");
+    Ok(())
+}

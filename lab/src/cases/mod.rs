@@ -1,0 +1,63 @@
+//! The guests and their cases, and what several of them ask.
+
+mod capped;
+mod medium;
+mod namespaces;
+mod nvme;
+mod scsi;
+mod trace;
+mod unplug;
+
+use crate::answers::Answers;
+use crate::guest::Guest;
+use anyhow::{Context, ensure};
+use serde_json::Value;
+use steadfast_domain::{Measurement, Op};
+
+/// Every guest.
+pub fn guests() -> Vec<Guest> {
+    vec![
+        nvme::guest(),
+        namespaces::guest(),
+        scsi::guest(),
+        unplug::guest(),
+        medium::guest(),
+        capped::guest(),
+        trace::guest(),
+    ]
+}
+
+/// That a command was refused, in words with `why` among them.
+fn refused(answers: &Answers, name: &str, why: &str) -> anyhow::Result<()> {
+    let said = answers.ended(name, &[1])?;
+    ensure!(said.contains(why), "{name}: the refusal does not say '{why}': {said}");
+    Ok(())
+}
+
+/// The I/Os and bytes of one direction, measured or not.
+fn total(measurement: &Measurement, op: Op) -> (u64, u64) {
+    let tally = measurement.direction(op);
+    let outside = measurement.unmeasured.iter().filter(|passed| passed.op == op);
+    outside.fold((tally.ios, tally.bytes.0), |(ios, bytes), passed| {
+        (ios + passed.ios, bytes + passed.bytes.0)
+    })
+}
+
+/// The value of feature 06h, which nvme-cli prints in hexadecimal, a zero
+/// without its `0x`.
+fn cache_feature(answers: &Answers, name: &str) -> anyhow::Result<u32> {
+    let said = answers.ended(name, &[0])?;
+    let (_, value) = said.split_once("value:").context("no value")?;
+    Ok(u32::from_str_radix(value.trim().trim_start_matches("0x"), 16)?)
+}
+
+/// One check of a doctor's answer: its state, and what was found.
+fn checkup(answers: &Answers, name: &str, id: &str) -> anyhow::Result<(String, String)> {
+    let answer: Value = serde_json::from_str(&answers.stdout(name)?)
+        .with_context(|| format!("{name} printed no JSON"))?;
+    let checks = answer["checks"].as_array().context("no checks")?;
+    let check = checks.iter().find(|check| check["id"] == id);
+    let check = check.with_context(|| format!("{name} does not look at {id}"))?;
+    let text = |field: &str| check[field].as_str().unwrap_or_default().to_owned();
+    Ok((text("state"), text("found")))
+}

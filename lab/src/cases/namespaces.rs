@@ -1,0 +1,72 @@
+//! A drive of two namespaces, one of 512-byte and one of 4096-byte sectors
+//! (4Kn): each is named by itself, and testing one leaves the other alone.
+
+use crate::answers::Answers;
+use crate::cases::{checkup, refused};
+use crate::guest::{Case, Guest};
+use crate::machine::{Drive, Medium};
+use anyhow::ensure;
+use std::time::Duration;
+
+/// The guest.
+pub fn guest() -> Guest {
+    let drive =
+        Drive::nvme("LABTWO1", Medium::new(64)).and_namespace(Medium::new(128).with_sector(4096));
+    Guest {
+        name: "namespaces",
+        drives: vec![drive],
+        script: include_str!("namespaces.sh"),
+        meanwhile: Vec::new(),
+        limit: Duration::from_secs(300),
+        artefacts: &[],
+        cases: vec![
+            Case { name: "each namespace has its own name and sector", check: identity },
+            Case { name: "the drive's or a sibling's name is not enough", check: refusals },
+            Case { name: "4Kn: 0.5K is left out, and the report says so", check: left_out },
+            Case { name: "the other namespace is unharmed", check: unharmed },
+        ],
+    }
+}
+
+fn identity(answers: &Answers) -> anyhow::Result<()> {
+    for (path, serial, sector) in
+        [("/dev/nvme0n1", "LABTWO1-n1", 512), ("/dev/nvme0n2", "LABTWO1-n2", 4096)]
+    {
+        let device = answers.device("devices", path)?;
+        ensure!(device["serial"] == serial, "{device}");
+        ensure!(device["logical_sector"] == sector, "{device}");
+        ensure!(device["physical_sector"] == sector, "{device}");
+    }
+    answers.ended("doctor", &[0])?;
+    let (_, sectors) = checkup(answers, "doctor", "sector-format")?;
+    ensure!(sectors.contains("4096 B logical"), "{sectors}");
+    Ok(())
+}
+
+fn refusals(answers: &Answers) -> anyhow::Result<()> {
+    refused(answers, "whole-drive", "LABTWO1-n2")?;
+    refused(answers, "sibling", "LABTWO1-n2")
+}
+
+fn left_out(answers: &Answers) -> anyhow::Result<()> {
+    // One round is never steady.
+    answers.ended("run", &[3])?;
+    let run = answers.run("run")?;
+    let steps: Vec<_> = run.steps().filter(|(step, _)| step.place.round == 1).collect();
+    ensure!(steps.len() == 7 * 7, "{} steps, not 7 mixes x 7 sizes", steps.len());
+    for (step, outcome) in steps {
+        let streams = step.load.stimulus().map(|stimulus| stimulus.streams.as_slice());
+        let fits = streams.unwrap_or_default().iter().all(|s| s.size.0.is_multiple_of(4096));
+        ensure!(fits, "{}: not a multiple of the sector", step.place);
+        ensure!(outcome.measurement.fault_count == 0, "{}: failed I/Os", step.place);
+    }
+    let report = answers.text("run/report.html")?;
+    ensure!(report.contains("0.5K"), "the report does not say that 0.5K was left out");
+    Ok(())
+}
+
+fn unharmed(answers: &Answers) -> anyhow::Result<()> {
+    let (before, after) = (answers.ended("before", &[0])?, answers.ended("after", &[0])?);
+    ensure!(before == after, "its content has changed");
+    Ok(())
+}

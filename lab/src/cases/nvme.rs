@@ -1,0 +1,226 @@
+//! NVMe: identity, refusals, the quick test from purge to report, SMART and
+//! the write cache around it.
+
+use crate::answers::Answers;
+use crate::cases::{cache_feature, checkup, refused, total};
+use crate::guest::{Case, Guest, Skipped};
+use crate::machine::{Drive, Medium};
+use anyhow::{Context, ensure};
+use std::time::Duration;
+use steadfast_domain::{Entry, Op, PurgeMethod, WriteCache};
+
+/// The serial number that QEMU gives the drive.
+const SERIAL: &str = "LABNVME1";
+
+/// Its capacity.
+const MIB: u64 = 128;
+
+/// A SMART data unit: a thousand blocks of 512 bytes, begun ones counted (NVMe
+/// Base 2.0, figure 207).
+const DATA_UNIT: u64 = 512_000;
+
+/// The guest.
+pub fn guest() -> Guest {
+    Guest {
+        name: "nvme",
+        drives: vec![Drive::nvme(SERIAL, Medium::new(MIB))],
+        script: include_str!("nvme.sh"),
+        meanwhile: Vec::new(),
+        limit: Duration::from_secs(300),
+        artefacts: &[],
+        cases: vec![
+            Case { name: "identity is what QEMU was given", check: identity },
+            Case { name: "doctor lets the drive pass and not the root disk", check: doctor },
+            Case { name: "an unnamed or misnamed drive is refused", check: refusals },
+            Case { name: "the root disk is refused, named or not", check: root_disk },
+            Case { name: "the quick test runs from purge to report", check: quick_test },
+            Case { name: "every step agrees with the kernel's counters", check: counters },
+            Case { name: "SMART counts what the run says it moved", check: smart },
+            Case { name: "the drive's log, step by step, agrees", check: log },
+            Case { name: "the write cache is off meanwhile and on again after", check: cache },
+            Case { name: "Format erases and leaves the drive what it was", check: format },
+            Case { name: "a drive formatted to 4Kn is seen as that", check: reformatted },
+            Case { name: "a run purges by Format and keeps the sector size", check: purge },
+        ],
+    }
+}
+
+fn identity(answers: &Answers) -> anyhow::Result<()> {
+    let device = answers.device("devices", "/dev/nvme0n1")?;
+    let controller = answers.json("controller")?;
+    let firmware = controller["fr"].as_str().map(str::trim_end).context("no firmware")?;
+    ensure!(device["serial"] == SERIAL, "{device}");
+    ensure!(device["model"] == "QEMU NVMe Ctrl", "{device}");
+    ensure!(device["firmware"] == firmware, "{device}, not {firmware}");
+    ensure!(device["transport"] == "nvme", "{device}");
+    ensure!(device["capacity"] == MIB << 20, "{device}");
+    ensure!(device["logical_sector"] == 512, "{device}");
+    ensure!(device["write_cache"] == "enabled", "{device}");
+    Ok(())
+}
+
+fn doctor(answers: &Answers) -> anyhow::Result<()> {
+    answers.ended("doctor", &[0])?;
+    for (id, wanted) in [("boot-disk", "good"), ("in-use", "good"), ("media-errors", "good")] {
+        let (state, found) = checkup(answers, "doctor", id)?;
+        ensure!(state == wanted, "{id}: {state}: {found}");
+    }
+    let (state, found) = checkup(answers, "doctor", "virtual-machine")?;
+    ensure!(state == "attention" && found.contains("QEMU"), "{state}: {found}");
+    let (_, sectors) = checkup(answers, "doctor", "sector-format")?;
+    ensure!(sectors.contains("512 B logical"), "{sectors}");
+    answers.ended("doctor-root", &[6])?;
+    let (state, found) = checkup(answers, "doctor-root", "boot-disk")?;
+    ensure!(state == "bad", "{state}: {found}");
+    let run = answers.run("run")?;
+    let examined =
+        run.entries().any(|e| matches!(e, Entry::Examined(checks) if !checks.is_empty()));
+    ensure!(examined, "the run's journal has no examination");
+    Ok(())
+}
+
+fn refusals(answers: &Answers) -> anyhow::Result<()> {
+    refused(answers, "unnamed", SERIAL)?;
+    refused(answers, "misnamed", SERIAL)?;
+    let written = smart_count(answers, "smart-before", "host_write_commands")?;
+    ensure!(written == 0, "{written} writes reached the drive");
+    Ok(())
+}
+
+fn root_disk(answers: &Answers) -> anyhow::Result<()> {
+    refused(answers, "root-disk", "carries the running system")
+}
+
+fn quick_test(answers: &Answers) -> anyhow::Result<()> {
+    answers.ended("run", &[0, 3])?;
+    let report = std::fs::read(answers.path("run/report.pdf"))?;
+    ensure!(report.starts_with(b"%PDF"), "report.pdf is no PDF");
+    let run = answers.run("run")?;
+    ensure!(run.entries().any(|entry| matches!(entry, Entry::Ended)), "the journal has no end");
+    let written = run.steps().take_while(|(step, _)| step.place.phase == "wipc");
+    let bytes: u64 = written.map(|(_, outcome)| outcome.measurement.bytes().0).sum();
+    ensure!(bytes == 2 * (MIB << 20), "{bytes} bytes of preconditioning");
+    let rounds = run.steps().filter(|(step, _)| step.place.round == 5).count();
+    ensure!(rounds == 9, "{rounds} steps in round 5, not 9");
+    Ok(())
+}
+
+fn counters(answers: &Answers) -> anyhow::Result<()> {
+    let run = answers.run("run")?;
+    let mut checked = 0;
+    for (step, outcome) in run.steps() {
+        let measurement = &outcome.measurement;
+        let kernel = measurement.kernel.with_context(|| format!("{}: no counters", step.place))?;
+        let merged = kernel.read_merges + kernel.write_merges;
+        ensure!(merged == 0, "{}: {merged} merges", step.place);
+        let ours = (total(measurement, Op::Read).1, total(measurement, Op::Write).1);
+        let theirs = (kernel.read_bytes.0, kernel.write_bytes.0);
+        ensure!(ours == theirs, "{}: {ours:?} bytes, the kernel {theirs:?}", step.place);
+        ensure!(measurement.fault_count == 0, "{}: failed I/Os", step.place);
+        checked += 1;
+    }
+    ensure!(checked >= 46, "{checked} steps");
+    Ok(())
+}
+
+fn smart_count(answers: &Answers, log: &str, field: &str) -> anyhow::Result<u64> {
+    let log = answers.json(log)?;
+    let value = &log[field];
+    let number = value.as_u64().or_else(|| value.as_str()?.parse().ok());
+    number.with_context(|| format!("no {field} in {log}"))
+}
+
+/// The drive's own count of bytes and commands against ours and the kernel's.
+fn smart(answers: &Answers) -> anyhow::Result<()> {
+    let run = answers.run("run")?;
+    let grown = |field| -> anyhow::Result<u64> {
+        let before = smart_count(answers, "smart-before", field)?;
+        Ok(smart_count(answers, "smart-after", field)? - before)
+    };
+    let bytes: u64 = run.steps().map(|(_, outcome)| total(&outcome.measurement, Op::Write).1).sum();
+    let units = grown("data_units_written")?;
+    ensure!(units.abs_diff(bytes / DATA_UNIT) <= 1, "{units} units for {bytes} bytes");
+    let sent: u64 = run
+        .steps()
+        .filter_map(|(_, outcome)| outcome.measurement.kernel)
+        .map(|kernel| kernel.writes)
+        .sum();
+    let taken = grown("host_write_commands")?;
+    ensure!(taken == sent, "the drive took {taken} writes, the kernel sent {sent}");
+    Ok(())
+}
+
+/// Where a step has the drive's own count of written bytes, it is ours, to
+/// within the units that were begun at both ends.
+fn log(answers: &Answers) -> anyhow::Result<()> {
+    let run = answers.run("run")?;
+    let mut compared = 0;
+    for (step, outcome) in run.steps() {
+        let measurement = &outcome.measurement;
+        let Some(log) = measurement.sensed.log else { continue };
+        let ours = total(measurement, Op::Write).1;
+        let theirs = log.host_written.context("the log has no written bytes")?.0;
+        ensure!(theirs.abs_diff(ours) <= 2 * DATA_UNIT, "{}: {ours}, {theirs}", step.place);
+        ensure!(log.media_errors == Some(0), "{}: {log:?}", step.place);
+        compared += 1;
+    }
+    ensure!(compared > 0, "no step has the drive's log");
+    Ok(())
+}
+
+fn cache(answers: &Answers) -> anyhow::Result<()> {
+    for (name, wanted) in [("cache-before", 1), ("cache-meanwhile", 0), ("cache-after", 1)] {
+        let found = cache_feature(answers, name)?;
+        ensure!(found == wanted, "{name}: {found}");
+    }
+    ensure!(answers.text("nomerges-after")?.trim() == "0", "queue/nomerges is not as before");
+    let run = answers.run("run")?;
+    let settled = run.entries().any(|entry| {
+        matches!(entry, Entry::Settled { got, .. }
+            if got.write_cache == Some(WriteCache::Disabled) && got.unmet.is_empty())
+    });
+    ensure!(settled, "the journal does not say that the write cache was off");
+    let changed = run.entries().filter(|e| matches!(e, Entry::HostChange(_))).count();
+    let restored = run.entries().filter(|e| matches!(e, Entry::HostRestored(_))).count();
+    ensure!(changed == restored && changed == 2, "{changed} changes, {restored} put back");
+    Ok(())
+}
+
+fn format(answers: &Answers) -> anyhow::Result<()> {
+    answers.ended("written", &[1])?;
+    answers.ended("format", &[0])?;
+    answers.ended("blank", &[0])?;
+    let before = answers.device("devices", "/dev/nvme0n1")?;
+    let after = answers.device("formatted-devices", "/dev/nvme0n1")?;
+    ensure!(before == after, "{before}, then {after}");
+    Ok(())
+}
+
+fn reformatted(answers: &Answers) -> anyhow::Result<()> {
+    answers.ended("format-4k", &[0])?;
+    let device = answers.device("large-devices", "/dev/nvme0n1")?;
+    ensure!(device["logical_sector"] == 4096, "{device}");
+    ensure!(device["capacity"] == MIB << 20, "{device}");
+    refused(answers, "small-transfer", "multiples of 4096 B")?;
+    let answer = answers.json("large-transfer")?;
+    ensure!(answer["measurement"]["fault_count"] == 0, "{answer}");
+    Ok(())
+}
+
+fn purge(answers: &Answers) -> anyhow::Result<()> {
+    if !answers.path("purge-run.code").exists() {
+        return Err(Skipped("this build has no choice of purge (run --purge)".into()).into());
+    }
+    answers.ended("purge-run", &[4])?;
+    let run = answers.run("purge-run")?;
+    let purge = run.entries().find_map(|entry| match entry {
+        Entry::Purged(purge) => Some(purge),
+        _ => None,
+    });
+    let purge = purge.context("the journal has no purge")?;
+    ensure!(purge.method == PurgeMethod::NvmeFormat, "{purge:?}");
+    ensure!(purge.blank == Some(true), "{purge:?}");
+    let device = answers.device("purged-devices", "/dev/nvme0n1")?;
+    ensure!(device["logical_sector"] == 4096, "{device}");
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! SCSI and SATA: a SCSI disk and an ATA disk as QEMU makes them, and the
+//! kernel's scsi_debug; identity, refusals, the quick test, the write cache.
+
+use crate::answers::Answers;
+use crate::cases::refused;
+use crate::guest::{Case, Guest};
+use crate::machine::{Drive, Medium};
+use anyhow::{Context, ensure};
+use serde_json::{Value, json};
+use std::time::Duration;
+use steadfast_domain::Entry;
+
+/// Capacity of each drive.
+const MIB: u64 = 128;
+
+/// The guest.
+pub fn guest() -> Guest {
+    Guest {
+        name: "scsi",
+        drives: vec![
+            Drive::scsi("LABSCSI1", Medium::new(MIB)),
+            Drive::sata("LABSATA1", Medium::new(MIB)),
+        ],
+        script: include_str!("scsi.sh"),
+        meanwhile: Vec::new(),
+        limit: Duration::from_secs(300),
+        artefacts: &[],
+        cases: vec![
+            Case { name: "identity is what each drive was made with", check: identity },
+            Case { name: "a drive is not taken for its neighbour", check: neighbour },
+            Case { name: "scsi_debug: the quick test runs from purge to report", check: run },
+            Case {
+                name: "SCSI: the write cache is off meanwhile, on after",
+                check: |a| cache(a, "scsi"),
+            },
+            Case { name: "SATA: the same", check: |a| cache(a, "sata") },
+            Case { name: "scsi_debug: the same", check: |a| cache(a, "debug") },
+            Case { name: "a signal halts the run, and its journal is whole", check: stopped },
+        ],
+    }
+}
+
+/// What scsi_debug says it is stands in the kernel's source: its ATA
+/// information page (89h) names a disk of its own.
+fn identity(answers: &Answers) -> anyhow::Result<()> {
+    let made = |transport: &str, model: &str, firmware: &str, serial: &str, sector: u32| {
+        json!({
+            "transport": transport, "model": model, "firmware": firmware, "serial": serial,
+            "logical_sector": sector, "capacity": MIB << 20, "write_cache": "enabled",
+        })
+    };
+    let drives = [
+        ("scsi", made("sas", "LABDISK", "0042", "LABSCSI1", 512)),
+        ("sata", made("sata", "LABSATA", "0042", "LABSATA1", 512)),
+        ("debug", made("sas", "ST380013AS", "3.18", "2000", 4096)),
+    ];
+    for (kind, wanted) in drives {
+        let device = listed(answers, kind)?;
+        for (field, value) in wanted.as_object().into_iter().flatten() {
+            ensure!(device[field] == *value, "{kind}: {field} is not {value}: {device}");
+        }
+    }
+    Ok(())
+}
+
+fn listed(answers: &Answers, kind: &str) -> anyhow::Result<Value> {
+    answers.device("devices", answers.text(kind)?.trim())
+}
+
+fn neighbour(answers: &Answers) -> anyhow::Result<()> {
+    refused(answers, "wrong", "LABSATA1")
+}
+
+fn run(answers: &Answers) -> anyhow::Result<()> {
+    answers.ended("debug-run", &[0, 3])?;
+    let run = answers.run("debug-run")?;
+    ensure!(run.entries().any(|entry| matches!(entry, Entry::Ended)), "the journal has no end");
+    for (step, outcome) in run.steps() {
+        let measurement = &outcome.measurement;
+        ensure!(measurement.fault_count == 0, "{}: failed I/Os", step.place);
+        let kernel = measurement.kernel.with_context(|| format!("{}: no counters", step.place))?;
+        let merged = kernel.read_merges + kernel.write_merges;
+        ensure!(merged == 0, "{}: {merged} merges", step.place);
+    }
+    Ok(())
+}
+
+/// WCE, bit 2 of byte 2 of the caching page (SBC-4, 6.5.6), as the drive gave
+/// it; a header of 8 bytes and any block descriptors stand before the page.
+fn is_cached(answers: &Answers, name: &str) -> anyhow::Result<bool> {
+    let text = answers.ended(name, &[0])?;
+    let bytes: Vec<u8> = text
+        .split_whitespace()
+        .map(|word| u8::from_str_radix(word, 16))
+        .collect::<Result<_, _>>()
+        .with_context(|| format!("{name}: {text}"))?;
+    let descriptors = bytes.get(7).context("no mode header")?;
+    let flags = bytes.get(8 + usize::from(*descriptors) + 2).context("no caching page")?;
+    Ok(flags & 4 != 0)
+}
+
+fn cache(answers: &Answers, kind: &str) -> anyhow::Result<()> {
+    for (when, wanted) in [("before", true), ("meanwhile", false), ("after", true)] {
+        let found = is_cached(answers, &format!("{kind}-{when}"))?;
+        ensure!(found == wanted, "{kind}, {when}: write cache {found}");
+    }
+    Ok(())
+}
+
+fn stopped(answers: &Answers) -> anyhow::Result<()> {
+    for kind in ["scsi", "sata"] {
+        let name = format!("{kind}-run");
+        answers.ended(&name, &[4])?;
+        let run = answers.run(&name)?;
+        ensure!(!run.is_torn() && run.steps().count() >= 3, "{name}: steps are missing");
+        let changed = run.entries().filter(|e| matches!(e, Entry::HostChange(_))).count();
+        let restored = run.entries().filter(|e| matches!(e, Entry::HostRestored(_))).count();
+        ensure!(changed == 2 && restored == 2, "{name}: {changed} changes, {restored} put back");
+        let halted =
+            run.entries().any(|e| matches!(e, Entry::Halted(why) if why.contains("request")));
+        ensure!(halted, "{name}: the journal does not say that it was stopped");
+    }
+    Ok(())
+}

@@ -1,0 +1,19 @@
+# One load per line of the blktrace case; blktrace stops when it is asked to.
+echo 2 >/sys/block/nvme0n1/queue/nomerges
+blktrace -d /dev/nvme0n1 -D /out -o known >/out/blktrace.stdout 2>&1 &
+tracer=$!
+await 20 [ -e /sys/kernel/debug/block/nvme0n1/trace0 ]
+sleep 1
+ask mixed fio --name=mixed --filename=/dev/nvme0n1 --ioengine=libaio --direct=1 --rw=randrw \
+    --rwmixread=70 --bs=4k --iodepth=8 --number_ios=2003 --norandommap --output-format=json
+ask sequential fio --name=sequential --filename=/dev/nvme0n1 --ioengine=libaio --direct=1 \
+    --rw=write --bs=64k --iodepth=4 --number_ios=211 --output-format=json
+ask discard blkdiscard -o 0 -l 1048576 /dev/nvme0n1
+sleep 1
+kill -INT $tracer
+wait $tracer
+ask events blkparse -i known -D /out -f "%a %d %N %S\n" -q
+ask summary blkparse -i known -D /out -q -s -f ""
+cp events.stdout known.events
+cp summary.stdout known.summary
+cat mixed.stdout sequential.stdout >known.fio.json

@@ -1,0 +1,78 @@
+//! A drive pulled out in mid-run: what was finished is safe, and nobody takes
+//! another drive for it.
+
+use crate::answers::Answers;
+use crate::cases::refused;
+use crate::guest::{Case, Guest, Meanwhile};
+use crate::machine::{Drive, Medium};
+use anyhow::ensure;
+use std::time::Duration;
+use steadfast_domain::Entry;
+
+/// The serial number of the drive that goes.
+const SERIAL: &str = "LABGONE1";
+
+/// The image below it, as the guest's drive names it.
+const IMAGE: &str = "LABGONE1-1.img";
+
+/// The guest.
+pub fn guest() -> Guest {
+    Guest {
+        name: "unplug",
+        drives: vec![
+            Drive::nvme(SERIAL, Medium::new(128)),
+            Drive::nvme("LABSTAY1", Medium::new(128)),
+        ],
+        script: include_str!("unplug.sh"),
+        meanwhile: vec![
+            Meanwhile { word: "pull it out", act: |qmp| qmp.unplug(SERIAL) },
+            Meanwhile { word: "plug it in", act: |qmp| qmp.plug_nvme(SERIAL, IMAGE) },
+        ],
+        limit: Duration::from_secs(120),
+        artefacts: &[],
+        cases: vec![
+            Case { name: "the run halts with exit code 4 and says why", check: halts },
+            Case { name: "every finished step is in the journal", check: journal },
+            Case { name: "resume says that the drive is not there", check: absent },
+            Case { name: "plugged in again, the run goes on and shows the gap", check: resumed },
+        ],
+    }
+}
+
+fn halts(answers: &Answers) -> anyhow::Result<()> {
+    let said = answers.ended("run", &[4])?;
+    ensure!(said.contains("/dev/nvme0n1 is gone"), "{said}");
+    ensure!(said.contains("steadfast resume /out/run"), "{said}");
+    Ok(())
+}
+
+fn journal(answers: &Answers) -> anyhow::Result<()> {
+    let run = answers.run("halted")?;
+    ensure!(!run.is_torn(), "the journal ends in a torn line");
+    let finished = run.steps().count();
+    // Preconditioning and the first steps of round 1.
+    ensure!(finished >= 5, "{finished} steps");
+    let told = answers.stderr("run")?.lines().filter(|line| line.contains(" IOPS, ")).count();
+    ensure!(finished.abs_diff(told) <= 1, "{finished} steps in the journal, {told} were shown");
+    let halted = run.entries().any(|entry| matches!(entry, Entry::Halted(_)));
+    ensure!(halted, "the journal does not say that the run halted");
+    Ok(())
+}
+
+fn absent(answers: &Answers) -> anyhow::Result<()> {
+    refused(answers, "absent", "is not in this machine")?;
+    refused(answers, "absent", SERIAL)
+}
+
+fn resumed(answers: &Answers) -> anyhow::Result<()> {
+    // It was stopped, to save time.
+    answers.ended("resumed", &[4])?;
+    let (before, after) = (answers.run("halted")?, answers.run("run")?);
+    let before: Vec<_> = before.steps().collect();
+    let after: Vec<_> = after.steps().collect();
+    ensure!(after.len() >= before.len() + 3, "{} steps, then {}", before.len(), after.len());
+    let (old, new) = after.split_at(before.len());
+    ensure!(old == before, "finished steps have changed");
+    ensure!(new[0].1.gap_before.is_some(), "the first new step shows no gap");
+    Ok(())
+}

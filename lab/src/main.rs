@@ -1,0 +1,118 @@
+//! The lab: guests under QEMU in which the program meets real command sets,
+//! NVMe as QEMU speaks it and SCSI as the kernel's scsi_debug does.
+//!
+//! Each guest boots Debian's kernel, runs one script and leaves its answers on
+//! a disk; the cases are what must hold for them. Nothing outside the lab's
+//! directory is written to.
+
+mod answers;
+mod cases;
+mod guest;
+mod kernel;
+mod machine;
+mod newc;
+mod process;
+mod qmp;
+mod root;
+mod tally;
+
+use anyhow::Context;
+use clap::Parser;
+use guest::Guest;
+use kernel::Kernel;
+use root::Root;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use tally::Tally;
+
+/// Runs the program against NVMe and SCSI command sets in guests under QEMU.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// The program under test
+    #[arg(long, default_value = "target/debug/steadfast")]
+    program: PathBuf,
+    /// Where kernels, disks, logs and artefacts lie
+    #[arg(long, default_value = "target/lab")]
+    directory: PathBuf,
+    /// Debian's kernel packages, one visit to every guest for each
+    #[arg(long, value_delimiter = ',', default_value = "linux-image-cloud-amd64")]
+    kernels: Vec<String>,
+    /// Keep what every guest left, not only the failing ones'
+    #[arg(long)]
+    keep: bool,
+    /// Only these guests; all by default
+    guests: Vec<String>,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match visit(&arguments) {
+        Ok(tally) if tally.is_good() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            tally::say(&format!("lab: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Every guest under every kernel.
+fn visit(arguments: &Arguments) -> anyhow::Result<Tally> {
+    let guests = chosen(&arguments.guests)?;
+    let mut tally = Tally::default();
+    for package in &arguments.kernels {
+        let kernel = Kernel::fetch(package, &arguments.directory.join("kernels"))?;
+        let place = arguments.directory.join("guests").join(&kernel.release);
+        fs::create_dir_all(&place)
+            .with_context(|| format!("{} cannot be made", place.display()))?;
+        let scripts: Vec<_> = guests.iter().map(|guest| (guest.name, guest.script)).collect();
+        let root = Root::build(kernel, &arguments.program, &scripts, &place)?;
+        tally::say(&format!("Kernel {}", root.kernel.release));
+        for guest in &guests {
+            receive(guest, &root, &place.join(guest.name), arguments, &mut tally)?;
+        }
+        fs::remove_file(&root.disk)?;
+        fs::remove_file(&root.first)?;
+    }
+    tally.sum_up();
+    Ok(tally)
+}
+
+fn chosen(names: &[String]) -> anyhow::Result<Vec<Guest>> {
+    let all = cases::guests();
+    for name in names {
+        let known = || all.iter().map(|guest| guest.name).collect::<Vec<_>>().join(", ");
+        all.iter()
+            .find(|guest| guest.name == name)
+            .with_context(|| format!("there is no guest '{name}'; choose of: {}", known()))?;
+    }
+    let wanted = |guest: &Guest| names.is_empty() || names.iter().any(|name| name == guest.name);
+    Ok(all.into_iter().filter(wanted).collect())
+}
+
+/// One guest, its cases, and what is kept of it.
+fn receive(
+    guest: &Guest,
+    root: &Root,
+    directory: &Path,
+    arguments: &Arguments,
+    tally: &mut Tally,
+) -> anyhow::Result<()> {
+    let result = guest.run(root, directory);
+    let good = tally.judge(guest, &result);
+    if let Ok(answers) = &result {
+        let keep = arguments.directory.join("artefacts").join(&root.kernel.release);
+        for name in guest.artefacts {
+            fs::create_dir_all(&keep)?;
+            fs::copy(answers.path(name), keep.join(name))
+                .with_context(|| format!("{}: no artefact {name}", guest.name))?;
+        }
+    }
+    if good && !arguments.keep {
+        fs::remove_dir_all(directory)?;
+    } else if !good {
+        tally::say(&format!("      kept: {}", directory.display()));
+    }
+    Ok(())
+}

@@ -1,0 +1,186 @@
+//! What a guest starts from: a root disk with the programs and their
+//! libraries, and a first root small enough to find that disk.
+
+use crate::kernel::Kernel;
+use crate::newc::Archive;
+use crate::process::{find, output};
+use anyhow::Context;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What the guests' scripts call, besides busybox.
+const PROGRAMS: [&str; 15] = [
+    "blkdiscard",
+    "blkid",
+    "blkparse",
+    "blktrace",
+    "fio",
+    "hdparm",
+    "nvme",
+    "sg_format",
+    "sg_inq",
+    "sg_modes",
+    "sg_opcodes",
+    "sg_requests",
+    "sg_sanitize",
+    "smartctl",
+    "wipefs",
+];
+
+/// Modules without which the root disk is not seen.
+const FIRST_MODULES: [&str; 2] = ["virtio_pci", "virtio_blk"];
+
+/// Modules that scripts may load.
+const MODULES: [&str; 5] = ["ata_piix", "scsi_debug", "sd_mod", "sg", "vmw_pvscsi"];
+
+/// Directories that something is mounted on, or that programs expect.
+const DIRECTORIES: [&str; 9] = ["bin", "dev", "etc", "lab", "out", "proc", "run", "sys", "tmp"];
+
+/// Room on the root disk beyond its files, for the file system's own use.
+const SLACK_MIB: u64 = 32;
+
+/// Files that every guest of a kernel starts from.
+#[derive(Debug, Clone)]
+pub struct Root {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// The root disk's image.
+    pub disk: PathBuf,
+    /// The first root's archive.
+    pub first: PathBuf,
+}
+
+impl Root {
+    /// Builds both in `directory`, with the program under test and the
+    /// scripts that guests run, by name.
+    ///
+    /// # Errors
+    /// Where a program is not installed or the disk has no room.
+    pub fn build(
+        kernel: Kernel,
+        program: &Path,
+        scripts: &[(&str, &str)],
+        directory: &Path,
+    ) -> anyhow::Result<Root> {
+        let tree = directory.join("root");
+        let _ = fs::remove_dir_all(&tree);
+        for name in DIRECTORIES {
+            fs::create_dir_all(tree.join(name))?;
+        }
+        add_busybox(&tree)?;
+        let stripped = tree.join("bin/steadfast");
+        output(Command::new("strip").arg("-o").args([&stripped, program]))
+            .with_context(|| format!("{}: build steadfast first", program.display()))?;
+        let mut programs = vec![stripped];
+        for name in PROGRAMS {
+            let from = find(name)?;
+            copy_into(&tree, &from, &Path::new("/bin").join(name))?;
+            programs.push(from);
+        }
+        for library in libraries(&programs)? {
+            copy_into(&tree, &library, &library)?;
+        }
+        for (from, to) in kernel.module_files(&[&FIRST_MODULES[..], &MODULES].concat())? {
+            copy_into(&tree, &from, &to)?;
+        }
+        fs::write(tree.join("lab/begin"), include_str!("begin.sh"))?;
+        for (name, script) in scripts {
+            fs::write(tree.join("lab").join(name), script)?;
+        }
+        let disk = directory.join("root.img");
+        make_disk(&tree, &disk)?;
+        fs::remove_dir_all(&tree)?;
+        let first = directory.join("first.cpio");
+        pack_first(&kernel, &first)?;
+        Ok(Root { kernel, disk, first })
+    }
+}
+
+/// busybox under each of its names, except those that have a program of their own.
+fn add_busybox(tree: &Path) -> anyhow::Result<()> {
+    let busybox = find("busybox")?;
+    copy_into(tree, &busybox, Path::new("/bin/busybox"))?;
+    let names = output(Command::new(&busybox).arg("--list"))?;
+    for name in names.lines().filter(|name| *name != "busybox" && !PROGRAMS.contains(name)) {
+        std::os::unix::fs::symlink("busybox", tree.join("bin").join(name))?;
+    }
+    Ok(())
+}
+
+fn copy_into(tree: &Path, from: &Path, to: &Path) -> anyhow::Result<()> {
+    let to = tree.join(to.strip_prefix("/").unwrap_or(to));
+    if let Some(above) = to.parent() {
+        fs::create_dir_all(above)?;
+    }
+    fs::copy(from, &to).with_context(|| format!("{} cannot be copied", from.display()))?;
+    Ok(())
+}
+
+/// Every library that the programs are linked with, and the loader.
+fn libraries(programs: &[PathBuf]) -> anyhow::Result<BTreeSet<PathBuf>> {
+    let mut libraries = BTreeSet::new();
+    for program in programs {
+        let said = output(Command::new("ldd").arg(program))?;
+        libraries.extend(linked(&said));
+    }
+    Ok(libraries)
+}
+
+/// The paths in ldd's answer: `name => /path (address)` or `/path (address)`.
+fn linked(said: &str) -> impl Iterator<Item = PathBuf> {
+    said.lines().filter_map(|line| {
+        let place = line.split_once("=>").map_or(line, |(_, place)| place);
+        let path = place.split_whitespace().next()?;
+        path.starts_with('/').then(|| PathBuf::from(path))
+    })
+}
+
+/// A file system made from a directory, without mounting anything.
+fn make_disk(tree: &Path, disk: &Path) -> anyhow::Result<()> {
+    let used = output(Command::new("du").args(["-sm", "--apparent-size"]).arg(tree))?;
+    let used: u64 = used.split_whitespace().next().unwrap_or_default().parse()?;
+    let size = (used + used / 16 + SLACK_MIB) << 20;
+    let _ = fs::remove_file(disk);
+    File::create(disk)?.set_len(size)?;
+    let options = ["-q", "-F", "-O", "^has_journal", "-m", "0", "-d"];
+    output(Command::new(find("mkfs.ext4")?).args(options).args([tree, disk]))?;
+    Ok(())
+}
+
+/// The first root: busybox, the modules of the root disk, and what loads them.
+fn pack_first(kernel: &Kernel, file: &Path) -> anyhow::Result<()> {
+    let mut archive = Archive::new(BufWriter::new(File::create(file)?));
+    for directory in ["bin", "dev", "proc", "sys", "root"] {
+        archive.directory(directory)?;
+    }
+    archive.program("bin/busybox", &fs::read(find("busybox")?)?)?;
+    archive.program("init", include_bytes!("first.sh"))?;
+    let mut made = BTreeSet::new();
+    for (from, to) in kernel.module_files(&FIRST_MODULES)? {
+        let to = to.strip_prefix("/").unwrap_or(&to).to_string_lossy().into_owned();
+        for (end, _) in to.match_indices('/') {
+            if made.insert(to[..end].to_owned()) {
+                archive.directory(&to[..end])?;
+            }
+        }
+        archive.program(&to, &fs::read(from)?)?;
+    }
+    Ok(archive.finish()?.into_inner().map_err(|e| e.into_error())?.sync_all()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_and_the_loader_are_read_from_ldd() {
+        let said = "\tlinux-vdso.so.1 (0x00007f)\n\tlibm.so.6 => /lib/libm.so.6 (0x00007f)\n\
+                    \t/lib64/ld-linux-x86-64.so.2 (0x00007f)\n\tlibgone.so => not found\n\
+                    \tstatically linked\n";
+        let found: Vec<_> = linked(said).collect();
+        assert_eq!(found, ["/lib/libm.so.6", "/lib64/ld-linux-x86-64.so.2"].map(PathBuf::from));
+    }
+}

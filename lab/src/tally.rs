@@ -1,0 +1,75 @@
+//! What passed, failed and was skipped, said line by line.
+
+use crate::answers::Answers;
+use crate::guest::{Guest, Skipped};
+use anyhow::anyhow;
+use std::io::Write;
+use std::time::Instant;
+
+/// The count.
+pub struct Tally {
+    passed: u32,
+    failed: u32,
+    skipped: u32,
+    began: Instant,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Tally { passed: 0, failed: 0, skipped: 0, began: Instant::now() }
+    }
+}
+
+impl Tally {
+    /// Looks at every case of a guest; returns whether none failed.
+    pub fn judge(&mut self, guest: &Guest, result: &anyhow::Result<Answers>) -> bool {
+        let before = self.failed;
+        for case in &guest.cases {
+            let name = format!("{}: {}", guest.name, case.name);
+            let verdict = match result {
+                Ok(answers) => (case.check)(answers),
+                Err(error) => Err(anyhow!("{error:#}")),
+            };
+            self.count(&name, verdict);
+        }
+        self.failed == before
+    }
+
+    fn count(&mut self, name: &str, verdict: anyhow::Result<()>) {
+        match verdict {
+            Ok(()) => {
+                self.passed += 1;
+                say(&format!("pass  {name}"));
+            }
+            Err(error) if error.is::<Skipped>() => {
+                self.skipped += 1;
+                say(&format!("skip  {name}: {error}"));
+            }
+            Err(error) => {
+                self.failed += 1;
+                say(&format!("FAIL  {name}: {error:#}"));
+            }
+        }
+    }
+
+    /// Whether nothing failed.
+    pub fn is_good(&self) -> bool {
+        self.failed == 0
+    }
+
+    /// Says the totals.
+    pub fn sum_up(&self) {
+        say(&format!(
+            "{} passed, {} failed, {} skipped in {} s",
+            self.passed,
+            self.failed,
+            self.skipped,
+            self.began.elapsed().as_secs()
+        ));
+    }
+}
+
+/// Says a line; nobody listening is no error.
+pub fn say(line: &str) {
+    let _ = writeln!(std::io::stdout().lock(), "{line}");
+}
