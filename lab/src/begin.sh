@@ -45,6 +45,13 @@ finished() {
     [ "$(steps "$1")" -ge "$2" ]
 }
 
+# Waits for the end of a run and spares the guest its report, which is set for a
+# minute under emulation: conclude SECONDS RUN
+conclude() {
+    await "$1" grep -q '"entry":"ended"' "/out/$2/journal.jsonl"
+    killall -KILL steadfast
+}
+
 given() {
     sed -n "s/.*lab\.$1=\([^ ]*\).*/\1/p" /proc/cmdline
 }

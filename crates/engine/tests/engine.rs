@@ -213,6 +213,10 @@ fn check_consistency(measurement: &Measurement) {
     }
     assert_eq!(measurement.intervals.last().map_or(Nanos::ZERO, |i| i.end), measurement.elapsed);
     assert!(measurement.cpu.is_some());
+    // Absent where nothing was measured.
+    let busiest = measurement.sensed.busiest_thread;
+    assert_eq!(busiest.is_some(), measurement.elapsed > Nanos::ZERO);
+    assert!(busiest.is_none_or(|share| (0.0..=1.0).contains(&share)), "{busiest:?}");
 }
 
 fn written_blocks(content: &[u8], size: usize) -> HashSet<usize> {

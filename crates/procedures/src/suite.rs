@@ -8,7 +8,9 @@
 
 use crate::parameters::Parameter;
 use crate::pts::disclosure::{self, Choices, Form, row, row_maybe};
-use crate::pts::exhibits::{common_chapters, frame, page, plain_table, unfinished};
+use crate::pts::exhibits::{
+    NOT_STEADY, NOT_STEADY_EARLIER, common_chapters, frame, page, plain_table, unfinished,
+};
 use crate::pts::method::{Method, active_range};
 use crate::{Unsuitable, offer};
 use steadfast_domain::findings::{Cell, Exhibit, FormHeader, Page, Row, Table};
@@ -291,7 +293,8 @@ fn span(record: &Record) -> Option<(u64, u64)> {
     let (_, first) = record.steps().next()?;
     let (_, last) = record.steps().last()?;
     let last = &last.measurement;
-    Some((first.measurement.began_unix_ms, last.began_unix_ms + last.elapsed.0 / 1_000_000))
+    let ended = last.began_unix_ms.saturating_add(last.elapsed.0 / 1_000_000);
+    Some((first.measurement.began_unix_ms, ended))
 }
 
 impl Suite {
@@ -306,7 +309,19 @@ impl Suite {
             chapters: self.chapters(record),
             ..frame("Suite", &choices, record, self.header(record, &studied))
         };
-        let parts = studied.into_iter().filter_map(|part| part.findings).collect();
+        let last = self.parts.len().saturating_sub(1);
+        let parts = studied.into_iter().enumerate().filter_map(|(number, part)| {
+            let mut part = part.findings?;
+            // What is said of the suite as a whole is not said again of each part.
+            part.chapters.retain(|chapter| !findings.chapters.contains(chapter));
+            if number < last {
+                part.caveats.iter_mut().filter(|c| c.id == NOT_STEADY).for_each(|caveat| {
+                    caveat.remedy = NOT_STEADY_EARLIER.into();
+                });
+            }
+            Some(part)
+        });
+        let parts = parts.collect();
         Findings { parts, ..findings }
     }
 
@@ -518,7 +533,12 @@ mod tests {
         part.procedure.conduct(&mut alone).unwrap();
         let alone = part.procedure.study(&record(&part.settings, alone.entries));
         assert_eq!(whole.parts[0].form_pages, alone.form_pages);
-        assert_eq!(whole.parts[0].chapters, alone.chapters);
+        let titles = |findings: &Findings| -> Vec<String> {
+            findings.chapters.iter().map(|chapter| chapter.title.clone()).collect()
+        };
+        let mut expected = titles(&alone);
+        expected.retain(|title| title != "Host and device check");
+        assert_eq!(titles(&whole.parts[0]), expected, "the check stands once in the report");
         assert_eq!(whole.parts[0].caveats, alone.caveats);
     }
 
@@ -534,6 +554,8 @@ mod tests {
         assert_eq!(findings.ending, "All procedures ended; steady: Latency; NOT steady: IOPS.");
         let caveat = findings.caveats.iter().find(|c| c.id == "part-not-steady").unwrap();
         assert!(caveat.text.ends_with("in: IOPS."));
+        let of_part = findings.parts[0].caveats.iter().find(|c| c.id == NOT_STEADY).unwrap();
+        assert!(of_part.remedy.contains("--max-rounds"), "latency stands behind it");
     }
 
     #[test]

@@ -53,7 +53,13 @@ pub fn conduct(
         (Err(_), Ending::Halted(Halt::Ledger(_))) => {}
         (written, _) => written?,
     }
-    restored?;
+    match (restored, &ending) {
+        // The halt is what the user must hear of, most of all where the device
+        // is gone. What was not put back stands in the journal, where resume
+        // and `steadfast restore` find it.
+        (Err(_), Ending::Halted(_)) => {}
+        (restored, _) => restored?,
+    }
     Ok(ending)
 }
 

@@ -306,7 +306,7 @@ mod tests {
         assert!(!is_logged(&step(seconds(9), None)));
         assert!(!is_logged(&step(seconds(60), Some(1))));
         assert!(is_logged(&step(seconds(21_600), Some(60))));
-        assert!(is_logged(&step(bytes.clone(), None)));
+        assert!(is_logged(&step(bytes, None)));
         assert!(!is_logged(&step(bytes, Some(5))));
     }
 }

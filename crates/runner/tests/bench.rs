@@ -7,8 +7,8 @@ use steadfast_domain::measurement::StreamTally;
 use steadfast_domain::record::{Check, CheckState, HostChange, RECORD_VERSION};
 use steadfast_domain::settings::Amendment;
 use steadfast_domain::{
-    Bytes, Conditions, Device, Entry, Findings, Halt, Host, Measurement, Nanos, Procedure, Profile,
-    Purge, PurgeMethod, Settings, Step, Tally, Transport,
+    Bytes, Caveat, CaveatKind, Conditions, Device, Entry, Findings, Halt, Host, Measurement, Nanos,
+    Procedure, Profile, Purge, PurgeMethod, Settings, Step, Tally, Transport,
 };
 use steadfast_engine::Start;
 use steadfast_runner::ledger::Line;
@@ -27,6 +27,8 @@ struct Log {
     starts: Vec<Start>,
     setting: String,
     purges: u32,
+    /// What comes up beside the next step.
+    caveats: Vec<Caveat>,
 }
 
 /// A device of memory: the same step gives the same result.
@@ -153,6 +155,9 @@ impl Rig for MemoryRig<'_> {
         Ok(measure(step, start))
     }
     fn end_load(&mut self) {}
+    fn take_caveats(&mut self) -> Vec<Caveat> {
+        std::mem::take(&mut self.log.caveats)
+    }
     fn idle(&mut self, _: Nanos) -> Result<(), Halt> {
         Ok(())
     }
@@ -315,6 +320,33 @@ fn every_process_examines_and_looks_back() {
 }
 
 /// A simulated drive has no gap: the findings are those of an unbroken run.
+/// What an engine has to say stands in the journal between the steps, and the
+/// procedure, which did not say it, is conducted again around it.
+#[test]
+fn what_an_engine_says_is_kept_and_no_obstacle_to_going_on() {
+    let scratch = tempfile::tempdir().unwrap();
+    let directory = scratch.path().join("run");
+    let said = |text| Caveat::new(CaveatKind::Remark, steadfast_engine::fio::FIO_SAID, text, "");
+    let mut log =
+        Log { setting: "0".into(), caveats: vec![said("one"), said("two")], ..Log::default() };
+    let mut first = rig(&mut log, false);
+    first.halt_after = 20;
+    assert_eq!(begin(&directory, &run_settings(|_| ()), &mut first), Ending::Halted(Halt::Stopped));
+    log.caveats = vec![said("three")];
+    let mut second = rig(&mut log, false);
+    second.halt_after = 40;
+    assert_eq!(go_on(&directory, &mut second).unwrap(), Ending::Halted(Halt::Stopped));
+    assert_eq!(go_on(&directory, &mut rig(&mut log, false)).unwrap(), Ending::Complete);
+    assert_eq!(journalled_steps(&directory), log.applied);
+    let texts: Vec<String> = findings(&directory)
+        .caveats
+        .into_iter()
+        .filter(|caveat| caveat.id == steadfast_engine::fio::FIO_SAID)
+        .map(|caveat| caveat.text)
+        .collect();
+    assert_eq!(texts, ["one", "two", "three"]);
+}
+
 #[test]
 fn on_a_rig_that_forgets_the_findings_are_identical() {
     let scratch = tempfile::tempdir().unwrap();

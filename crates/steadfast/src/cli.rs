@@ -269,6 +269,12 @@ pub struct MeasureArguments {
     /// The serial number of the device that may be overwritten; only for writes
     #[arg(long, value_name = "SERIAL")]
     pub yes_destroy: Option<String>,
+    /// uring, fio or sim; by default uring, or sim for a simulated target
+    #[arg(long)]
+    pub engine: Option<EngineName>,
+    /// Keep fio's job file and answer here
+    #[arg(long, value_name = "DIR")]
+    pub keep: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

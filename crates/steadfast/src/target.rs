@@ -9,7 +9,7 @@ use steadfast_engine::sim::{DriveSpec, SimulatedSsd, drives};
 use steadfast_engine::uring::{Uring, UringOptions};
 use steadfast_host::{Consent, Roots};
 use steadfast_runner::Rig;
-use steadfast_runner::real::RealRig;
+use steadfast_runner::real::{RealRig, wall_clock_unix_ms};
 use steadfast_runner::simulated::SimulatedRig;
 
 /// What `sim:` begins.
@@ -107,20 +107,9 @@ impl Mover {
     }
 }
 
-/// A rig on what was named. `keep` is the run directory, whose disk is never
-/// written to.
+/// A rig on what was named, with this engine where it is real. `keep` is the
+/// run directory, whose disk is never written to.
 pub fn rig(
-    named: &Named,
-    consent: &Consent,
-    keep: &[PathBuf],
-    seed: u64,
-    stop: &Stop,
-) -> anyhow::Result<Box<dyn Rig>> {
-    rig_with(&Mover::Uring, named, consent, keep, seed, stop)
-}
-
-/// Like [`rig`], with this engine where the target is real.
-pub fn rig_with(
     mover: &Mover,
     named: &Named,
     consent: &Consent,
@@ -148,6 +137,40 @@ pub fn rig_with(
             let options = FioOptions::in_directory(directory);
             let engine = Fio::new(target, stop.clone(), options).with_context(unusable)?;
             Ok(Box::new(RealRig::new(engine, roots, stop.clone())))
+        }
+    }
+}
+
+/// Where fio keeps its files outside a run: in a directory of the user's, or in
+/// one that goes again with this.
+pub struct Kept {
+    path: PathBuf,
+    is_ours: bool,
+}
+
+impl Kept {
+    /// `keep` is the user's directory.
+    pub fn new(keep: Option<&Path>) -> anyhow::Result<Kept> {
+        if let Some(path) = keep {
+            return Ok(Kept { path: path.to_owned(), is_ours: false });
+        }
+        let stamp = wall_clock_unix_ms();
+        let name = format!("steadfast-fio-{}-{stamp}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir(&path).with_context(|| format!("{} cannot be made", path.display()))?;
+        Ok(Kept { path, is_ours: true })
+    }
+
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        if self.is_ours {
+            let _ = std::fs::remove_dir_all(&self.path);
         }
     }
 }

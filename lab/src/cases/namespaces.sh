@@ -8,5 +8,8 @@ ask whole-drive steadfast run iops --profile quick --target /dev/nvme0n2 --yes-d
 ask sibling steadfast run iops --profile quick --target /dev/nvme0n2 --yes-destroy LABTWO1-n1 \
     --out /out/sibling
 ask run steadfast run iops --step-time 100ms --max-rounds 1 \
-    --target /dev/nvme0n2 --yes-destroy LABTWO1-n2 --out /out/run
+    --target /dev/nvme0n2 --yes-destroy LABTWO1-n2 --out /out/run &
+conclude 200 run
+wait $!
+ask study steadfast study /out/run --json
 ask after sha256sum /dev/nvme0n1

@@ -30,12 +30,13 @@ done
 ask wrong steadfast run iops --profile quick --target /tmp/sata --yes-destroy LABSCSI1 \
     --out /out/wrong-run
 
-# To its report on one, stopped with a signal on the others.
+# To its end on one, stopped with a signal on the others.
 ask debug-before cache /tmp/debug
 ask debug-run steadfast run iops --profile quick --step-time 100ms --max-rounds 5 \
     --target /tmp/debug --yes-destroy 2000 --out /out/debug-run &
 await 60 finished debug-run 3
 ask debug-meanwhile cache /tmp/debug
+conclude 200 debug-run
 wait $!
 ask debug-after cache /tmp/debug
 

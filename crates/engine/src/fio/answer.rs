@@ -175,7 +175,8 @@ struct Spot<'v> {
 
 impl<'v> Spot<'v> {
     fn at(&self, key: &str) -> Result<Spot<'v>, String> {
-        let path = if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) };
+        let path =
+            if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) };
         match self.value.get(key) {
             Some(value) => Ok(Spot { value, path }),
             None => Err(format!("it has no {path}")),

@@ -148,9 +148,7 @@ impl Expression {
     /// Random I/Os are one call.
     fn random_part(&self, fresh: bool, ios: Option<u64>, time: Option<Nanos>) -> Option<Part> {
         match self.place {
-            Placing::Random { offset, length } if fresh => {
-                Some(Part { offset, length, ios, time })
-            }
+            Placing::Random { offset, length } if fresh => Some(Part { offset, length, ios, time }),
             _ => None,
         }
     }
@@ -256,8 +254,10 @@ fn refuse_stream(stream: &IoStream, sector: u64) -> Result<(), String> {
 fn refuse_manner(stimulus: &Stimulus) -> Result<(), String> {
     let no = |why: &str| Err(format!("{why}; use the engine uring"));
     if stimulus.pace != Pace::Closed {
-        return no("fio reckons the response time of a paced I/O from when it was issued, not from \
-                   when it was due, and so hides the wait");
+        return no(
+            "fio reckons the response time of a paced I/O from when it was issued, not from \
+                   when it was due, and so hides the wait",
+        );
     }
     if stimulus.verify {
         return no("fio's verification knows another stamp than ours");
@@ -516,9 +516,11 @@ fn sequential_place(
     start: &Start,
 ) -> Result<Placing, String> {
     let [stream] = used else {
-        return Err("fio keeps a place for reads and one for writes and begins both anew when one \
+        return Err(
+            "fio keeps a place for reads and one for writes and begins both anew when one \
                     reaches the end of the range; use the engine uring for sequential mixes"
-            .into());
+                .into(),
+        );
     };
     if stimulus.demand.threads > 1 {
         return Err("every thread of fio goes through the range by itself, they do not share a \

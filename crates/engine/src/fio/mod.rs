@@ -12,9 +12,7 @@ mod expression;
 mod process;
 mod running;
 
-use crate::uring::{
-    Backend, preferred_backend, raise_locked_memory_limit, transfer_memory_limit,
-};
+use crate::uring::{Backend, preferred_backend, raise_locked_memory_limit, transfer_memory_limit};
 use crate::{Engine, OnTarget, Start, Stop};
 use expression::{Expression, Ground};
 use process::{Process, ending};
@@ -236,8 +234,7 @@ impl Fio {
         self.prepare().map_err(|error| {
             Halt::Ledger(format!("{}: {error}", self.options.directory.display()))
         })?;
-        let expression =
-            Expression::new(stimulus, start, &self.ground()).map_err(Halt::Refused)?;
+        let expression = Expression::new(stimulus, start, &self.ground()).map_err(Halt::Refused)?;
         Running::new(stimulus, expression, step, &mut self.means().0)
     }
 

@@ -368,12 +368,7 @@ impl Running {
     }
 
     /// Once the ramp is over, what it did is set aside.
-    fn pass_ramp(
-        &mut self,
-        meter: &mut Meter,
-        step: &Step,
-        means: &Means<'_>,
-    ) -> Result<(), Halt> {
+    fn pass_ramp(&mut self, meter: &mut Meter, step: &Step, means: &Means<'_>) -> Result<(), Halt> {
         if self.ramp == Nanos::ZERO || self.elapsed() + EARLY < self.ramp {
             return Ok(());
         }
@@ -407,9 +402,10 @@ impl Running {
     /// Makes the measurement, and this moment the next one's beginning.
     fn conclude(&mut self, meter: Meter, complete: bool) -> Measurement {
         let done = self.latest.since(&self.begin);
-        let cpu = done.threads.iter().fold(CpuTime { user: Nanos(0), system: Nanos(0) }, |sum, t| {
-            CpuTime { user: sum.user + Nanos(t.user), system: sum.system + Nanos(t.system) }
-        });
+        let cpu =
+            done.threads.iter().fold(CpuTime { user: Nanos(0), system: Nanos(0) }, |sum, t| {
+                CpuTime { user: sum.user + Nanos(t.user), system: sum.system + Nanos(t.system) }
+            });
         let mut measurement = Measurement {
             began_unix_ms: self.begin_unix_ms,
             elapsed: done.elapsed,

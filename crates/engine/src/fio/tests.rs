@@ -441,7 +441,10 @@ fn a_fio_that_fails_says_how_and_gives_no_numbers() {
     assert!(complaint.contains("ended with status 3"), "{complaint}");
     let changed = Pretender::saying("sed 's/lat_ns/latency_ns/' \"$answer\"");
     let complaint = changed.complaint();
-    assert!(complaint.contains("jobs[0].read.lat_ns") && complaint.contains(".json"), "{complaint}");
+    assert!(
+        complaint.contains("jobs[0].read.lat_ns") && complaint.contains(".json"),
+        "{complaint}"
+    );
     assert!(changed.kept("0001-rounds-2-7-rnd-4k-rw65.json").unwrap().contains("latency_ns"));
 }
 

@@ -616,3 +616,18 @@ fn work<Q: Queue>(
     let schedule = Schedule::new(stimulus.pace, (lane, count), stimulus.seed, shared.clock, start);
     worker.run(schedule);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_busiest_thread_is_told_as_a_share_of_the_measured_time() {
+        let thread = |user, system| ThreadCpu { user, system };
+        let used = [thread(100, 200), thread(250, 500), thread(0, 0)];
+        assert_eq!(busiest(&used, Nanos(1000)), Some(0.75));
+        assert_eq!(busiest(&used, Nanos(500)), Some(1.0));
+        assert_eq!(busiest(&used, Nanos::ZERO), None);
+        assert_eq!(busiest(&[], Nanos(1000)), None);
+    }
+}

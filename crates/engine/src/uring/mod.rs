@@ -21,9 +21,9 @@ mod worker;
 
 use crate::draw::DrawPlan;
 use crate::{Engine, OnTarget, Start, Stop};
-pub(crate) use memory::transfer_memory_limit;
 use clock::Clock;
 use load::{Ground, Running, Stranded};
+pub(crate) use memory::transfer_memory_limit;
 use pattern::{Content, StampKey};
 use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};

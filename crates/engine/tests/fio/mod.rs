@@ -137,7 +137,10 @@ fn our_exclusive_handle_and_fio_live_together() {
     let found = inspect(&device.path, &roots).unwrap();
     let consent = Consent::Destroy { confirmation: Some(found.confirmation().to_owned()) };
     assert!(arm(&found, &consent, &[], &roots).is_err());
-    assert_eq!(bench.measured(stimulus("RND 4K W", "T1Q4", 8 * MIB, Until::ios(50))).total().ios, 50);
+    assert_eq!(
+        bench.measured(stimulus("RND 4K W", "T1Q4", 8 * MIB, Until::ios(50))).total().ios,
+        50
+    );
     let job = bench.kept_text(&bench.kept()[0]);
     assert!(job.contains("filename=/proc/self/fd/"), "{job}");
     assert!(!job.contains("/dev/"), "{job}");
@@ -235,9 +238,8 @@ fn cut_steps_of_a_running_load_lose_and_repeat_nothing() {
         }
     }
     assert_eq!(done.len(), 3, "two cuts and the rest");
-    let [reads, writes] = [Op::Read, Op::Write].map(|op| -> u64 {
-        done.iter().map(|measurement| measurement.direction(op).ios).sum()
-    });
+    let [reads, writes] = [Op::Read, Op::Write]
+        .map(|op| -> u64 { done.iter().map(|measurement| measurement.direction(op).ios).sum() });
     let counted = device.counters_since(&before);
     assert_eq!([counted[0], counted[3]], [reads, writes]);
     for measurement in &done[..2] {
@@ -337,7 +339,8 @@ fn failing_ios_void_the_step() {
 /// Runs a job that the engine wrote, without a device, and tells what it
 /// issues: direction, offset, size.
 fn issued(job: &str, directory: &Path) -> Vec<(Op, u64, u64)> {
-    let drop = ["filename", "ioengine", "iodepth", "direct", "fixedbufs", "registerfiles", "nonvectored"];
+    let drop =
+        ["filename", "ioengine", "iodepth", "direct", "fixedbufs", "registerfiles", "nonvectored"];
     let mut text: String = job
         .lines()
         .filter(|line| !drop.iter().any(|name| line.starts_with(&format!("{name}="))))

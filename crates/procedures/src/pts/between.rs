@@ -12,13 +12,14 @@ use super::exhibits::{axis, decimals, page, plain_table, tracking_table, window_
 use super::ground::{self, Ground};
 use crate::{Parameter, Unsuitable};
 use steadfast_domain::findings::{
-    Cell as TableCell, Exhibit, Facts, Page, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
+    Axis, Cell as TableCell, Exhibit, Facts, Page, Plot, PlotKind, Row, Scale, Series, Stroke,
+    Table,
 };
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::steady_state::{Point, judge_every};
 use steadfast_domain::{
-    Bench, Criteria, Halt, Load, Measurement, Nanos, Note, Outcome, Place, Record, Settings, Step,
-    Stimulus, Track, Verdict, judge,
+    Bench, Bytes, Caveat, CaveatKind, Criteria, Halt, Load, Measurement, Nanos, Note, Outcome,
+    Place, Record, Settings, Step, Stimulus, Track, Verdict, judge,
 };
 
 /// The parameter `between-time`.
@@ -270,31 +271,55 @@ pub fn minutes_plot(
     steps: &[(&Step, &Outcome)],
     (id, title): (&str, &str),
 ) -> Plot {
+    let (time, minute) = time_axis("Time", between.minute);
     let mut elapsed = Nanos::ZERO;
     let (mut all, mut measured) = (Vec::new(), Vec::new());
     for (step, outcome) in steps {
         elapsed += outcome.measurement.elapsed;
-        let point = (minutes(elapsed), outcome.measurement.iops());
+        let point = (minutes(elapsed) * minute, outcome.measurement.iops());
         all.push(point);
         if between.is_measured(step.place.point) {
             measured.push(point);
         }
     }
-    Plot::new(
-        PlotKind::Lines,
-        id,
-        title,
-        axis("Time (min)", Scale::Linear),
-        axis("IOPS", Scale::Linear),
-    )
-    .caption("Every minute of the load, and the measured ones.")
-    .with(Series::new("every minute", Stroke::Average, super::exhibits::thinned(all)))
-    .with(Series::new("measured", Stroke::Measured, measured))
+    Plot::new(PlotKind::Lines, id, title, time, axis("IOPS", Scale::Linear))
+        .caption("Every minute of the load, and the measured ones.")
+        .with(Series::new("every minute", Stroke::Average, super::exhibits::thinned(all)))
+        .with(Series::new("measured", Stroke::Measured, measured))
 }
 
 /// Minutes as a number.
 pub fn minutes(time: Nanos) -> f64 {
     time.as_secs_f64() / 60.0
+}
+
+/// Steps shorter than this are drawn against seconds instead of minutes.
+const DRAWN_IN_SECONDS: Nanos = Nanos::from_secs(10);
+
+/// The axis of time for steps of this length, and what a minute is on it.
+pub fn time_axis(name: &str, step: Nanos) -> (Axis, f64) {
+    match step < DRAWN_IN_SECONDS {
+        true => (axis(&format!("{name} (s)"), Scale::Linear), 60.0),
+        false => (axis(&format!("{name} (min)"), Scale::Linear), 1.0),
+    }
+}
+
+/// A drive that was not written once over can be steady in the state in which it
+/// left the factory: a caveat where `steps` wrote less than `capacity`.
+pub fn fresh_caveat(steps: &[(&Step, &Outcome)], capacity: Bytes) -> Option<Caveat> {
+    let bytes: u64 = steps.iter().map(|(_, o)| ground::written(&o.measurement).0).sum();
+    (bytes < capacity.0 && !steps.is_empty()).then(|| {
+        let fills = bytes as f64 / capacity.0 as f64;
+        Caveat::new(
+            CaveatKind::Remark,
+            "steady-within-first-fill",
+            format!(
+                "Steady state was found after {fills:.2} drive fills: a drive that was not \
+                 written once over may be steady while still fresh out of the box."
+            ),
+            "Write on until it has been: longer steps, or a longer between-time.",
+        )
+    })
 }
 
 /// The steady-state check: window plot of this id and evidence, or why there is

@@ -151,6 +151,14 @@ pub(crate) fn unfinished(record: &Record) -> Option<Caveat> {
     })
 }
 
+/// The name of [`not_steady`]'s caveat.
+pub(crate) const NOT_STEADY: &str = "steady-state-not-achieved";
+
+/// What to do about rounds without steady state that something else followed: it
+/// stands behind them in the journal.
+pub(crate) const NOT_STEADY_EARLIER: &str = "Repeat the run with a larger --max-rounds: what came after these rounds is in the journal, \
+     so they cannot be gone on with.";
+
 /// The caveat of rounds that ended without steady state. `of` names them where
 /// a test has several loops: ` of SEQ 128K`.
 pub(crate) fn not_steady(of: &str, results: &Results) -> Option<Caveat> {
@@ -164,7 +172,7 @@ pub(crate) fn not_steady(of: &str, results: &Results) -> Option<Caveat> {
     };
     Some(Caveat::new(
         CaveatKind::Invalidates,
-        "steady-state-not-achieved",
+        NOT_STEADY,
         format!("STEADY STATE NOT ACHIEVED{of}: the values are those of {reported}."),
         "Go on with `steadfast resume RUN_DIR --rounds N`.",
     ))
@@ -173,8 +181,9 @@ pub(crate) fn not_steady(of: &str, results: &Results) -> Option<Caveat> {
 /// The tracking variables against their limits.
 pub(crate) fn tracking_table(id: &str, verdict: &Verdict) -> Table {
     let unit = unit_of(verdict);
+    let average = format!("Average {unit}");
     let columns = [
-        &format!("Average {unit}"),
+        average.trim_end(),
         "Data excursion",
         "Data allowed",
         "Slope excursion",

@@ -3,12 +3,12 @@
 
 use crate::cli::CalibrateArguments;
 use crate::exit::Outcome;
-use crate::target::{self, Mover, Named};
+use crate::target::{self, Kept, Mover, Named};
 use crate::terminal;
 use anyhow::{Context, bail};
 use serde::Serialize;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::stimulus::{ActiveRange, DataPattern, Pace, Until};
@@ -30,6 +30,10 @@ const POINTS: [(&str, Demand); 3] = [
 /// processor: what is measured then is the engine, not the device.
 const BUSY: f64 = 0.95;
 
+/// Ratios of one point that lie so many bounds apart say nothing, even where
+/// their median is near 1.
+const SPREAD: f64 = 4.0;
+
 /// An access pattern and a demand: `RND 4K R T1Q32`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
@@ -47,9 +51,8 @@ impl FromStr for Point {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let parts = text.trim().rsplit_once(char::is_whitespace);
-        let (pattern, demand) = parts.ok_or_else(|| {
-            format!("'{text}' is not a point; write it like \"RND 4K R T1Q32\"")
-        })?;
+        let (pattern, demand) = parts
+            .ok_or_else(|| format!("'{text}' is not a point; write it like \"RND 4K R T1Q32\""))?;
         Ok(Point {
             pattern: pattern.parse().map_err(|e| format!("{e}"))?,
             demand: demand.parse().map_err(|e| format!("{e}"))?,
@@ -88,7 +91,7 @@ enum Judgement {
     Agree,
     /// It is not, and every pair lies on the same side of 1.
     Differ,
-    /// It is not, but pairs lie on both sides of 1.
+    /// The pairs lie on both sides of 1, far apart or with their median off.
     Unsteady,
     /// A load thread used a processor all the time.
     CpuBound,
@@ -122,7 +125,10 @@ struct Plan<'a> {
 pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<Outcome> {
     let named = target::find(&arguments.target, arguments.size)?;
     let Named::Real(device) = &named else {
-        bail!("{} exists in virtual time only; fio needs a block device or a file", arguments.target)
+        bail!(
+            "{} exists in virtual time only; fio needs a block device or a file",
+            arguments.target
+        )
     };
     let device = device.clone();
     let consent = consent(arguments, &device);
@@ -137,7 +143,7 @@ pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<Outcome> {
         points,
         range: ActiveRange { start: Bytes(0), length },
         stop: target::stop_on_signals()?,
-        directory: kept.path.clone(),
+        directory: kept.path().to_owned(),
         engines: Default::default(),
     };
     plan.announce();
@@ -211,7 +217,7 @@ impl Plan<'_> {
     }
 
     fn rig(&self, mover: &Mover) -> anyhow::Result<Box<dyn Rig>> {
-        target::rig_with(mover, &self.named, &self.consent, &[], self.arguments.seed, &self.stop)
+        target::rig(mover, &self.named, &self.consent, &[], self.arguments.seed, &self.stop)
     }
 
     fn movers(&self) -> [Mover; 2] {
@@ -337,7 +343,16 @@ impl Plan<'_> {
             format!("  {}", self.engines[1]),
             String::new(),
             row(&[
-                "", "", "IOPS", "MB/s", "ART ms", "99 % ms", "99.99 %", "ns CPU/IO", "CPU", "ratio",
+                "",
+                "",
+                "IOPS",
+                "MB/s",
+                "ART ms",
+                "99 % ms",
+                "99.99 %",
+                "ns CPU/IO",
+                "CPU",
+                "ratio",
             ]),
         ];
         for comparison in comparisons {
@@ -403,8 +418,11 @@ impl Comparison {
         };
         let same_side =
             self.ratios.iter().all(|r| *r > 1.0) || self.ratios.iter().all(|r| *r < 1.0);
+        let bound = within / 100.0;
+        let spread = self.highest() - self.lowest();
         match self.off() {
-            off if off <= within / 100.0 => Judgement::Agree,
+            _ if !same_side && spread > SPREAD * bound => Judgement::Unsteady,
+            off if off <= bound => Judgement::Agree,
             _ if busy(&self.uring) || busy(&self.fio) => Judgement::CpuBound,
             _ if same_side => Judgement::Differ,
             _ => Judgement::Unsteady,
@@ -420,13 +438,16 @@ impl Comparison {
         median(self.ratios.iter().copied()).unwrap_or(f64::NAN)
     }
 
+    fn lowest(&self) -> f64 {
+        self.ratios.first().copied().unwrap_or(f64::NAN)
+    }
+
+    fn highest(&self) -> f64 {
+        self.ratios.last().copied().unwrap_or(f64::NAN)
+    }
+
     fn lines(&self) -> Vec<String> {
-        let range = format!(
-            "{:.3} ({:.3} to {:.3})",
-            self.ratio(),
-            self.ratios.first().copied().unwrap_or(f64::NAN),
-            self.ratios.last().copied().unwrap_or(f64::NAN)
-        );
+        let range = format!("{:.3} ({:.3} to {:.3})", self.ratio(), self.lowest(), self.highest());
         let remark = match self.judgement {
             Judgement::Agree => "",
             Judgement::Differ => "DIFFER",
@@ -457,7 +478,8 @@ fn engine_line(point: &str, engine: &str, readings: &[Reading], last: &str) -> S
         &median(readings.iter().filter_map(|r| ms(r.p9999_ns)))
             .map_or("-".to_owned(), |value| format!("{value:.4}")),
         &of(|r| r.cpu_ns_per_io, 0),
-        &of(|r| r.busiest_thread.map(|share| share * 100.0), 0).replace('-', "- ").trim().to_owned(),
+        &median(readings.iter().filter_map(|r| r.busiest_thread))
+            .map_or("-".to_owned(), |share| format!("{:.0} %", share * 100.0)),
         last,
     ])
 }
@@ -511,30 +533,61 @@ fn verdict(comparisons: &[Comparison], within: f64) -> String {
     parts.join("\n")
 }
 
-/// fio's files: in a directory of the user's, or in one that goes again.
-struct Kept {
-    path: PathBuf,
-    is_ours: bool,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Kept {
-    fn new(keep: Option<&Path>) -> anyhow::Result<Kept> {
-        if let Some(path) = keep {
-            return Ok(Kept { path: path.to_owned(), is_ours: false });
+    fn reading(iops: f64, busy: f64) -> Reading {
+        Reading {
+            iops,
+            mb_per_second: iops / 250.0,
+            mean_ns: 1e9 / iops,
+            p99_ns: Some(1_000_000),
+            p9999_ns: None,
+            cpu_ns_per_io: Some(3000.0),
+            busiest_thread: Some(busy),
         }
-        let stamp = steadfast_runner::real::wall_clock_unix_ms();
-        let name = format!("steadfast-calibrate-{}-{stamp}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir(&path)
-            .with_context(|| format!("{} cannot be made", path.display()))?;
-        Ok(Kept { path, is_ours: true })
     }
-}
 
-impl Drop for Kept {
-    fn drop(&mut self) {
-        if self.is_ours {
-            let _ = std::fs::remove_dir_all(&self.path);
-        }
+    fn compared(pairs: &[(f64, f64)], busy: f64) -> Comparison {
+        let point: Point = "RND 4K R T1Q32".parse().unwrap();
+        let uring = pairs.iter().map(|(ours, _)| reading(*ours, busy)).collect();
+        let fio = pairs.iter().map(|(_, theirs)| reading(*theirs, 0.1)).collect();
+        Comparison::new(&point, uring, fio, 5.0)
+    }
+
+    #[test]
+    fn a_point_is_judged_by_its_pairs() {
+        let of = |pairs: &[(f64, f64)], busy| compared(pairs, busy).judgement;
+        assert_eq!(of(&[(1010.0, 1000.0), (990.0, 1000.0)], 0.2), Judgement::Agree);
+        assert_eq!(of(&[(1100.0, 1000.0), (1120.0, 1000.0)], 0.2), Judgement::Differ);
+        assert_eq!(of(&[(1100.0, 1000.0), (1120.0, 1000.0)], 0.99), Judgement::CpuBound);
+        assert_eq!(of(&[(1130.0, 1000.0), (990.0, 1000.0)], 0.2), Judgement::Unsteady);
+        assert_eq!(of(&[(1500.0, 1000.0), (510.0, 1000.0)], 0.2), Judgement::Unsteady);
+    }
+
+    #[test]
+    fn the_verdict_names_every_point_that_does_not_agree() {
+        let good = compared(&[(1010.0, 1000.0)], 0.2);
+        let bad = compared(&[(1200.0, 1000.0)], 0.2);
+        let text = verdict(&[good, bad], 5.0);
+        assert!(text.contains("agree within 1.0 % at 1 of 2 points"), "{text}");
+        assert!(text.contains("DIFFER at RND 4K R T1Q32 (+20.0 %)"), "{text}");
+    }
+
+    #[test]
+    fn a_line_of_the_table_has_medians_and_the_spread() {
+        let lines = compared(&[(1010.0, 1000.0), (990.0, 1000.0)], 0.2).lines();
+        assert!(lines[0].starts_with("RND 4K R T1Q32"), "{}", lines[0]);
+        assert!(lines[0].contains("1000.0") && lines[0].contains("1.000 (0.990 to 1.010)"));
+        assert!(lines[0].contains("20 %") && lines[1].contains(" - "), "{}", lines[1]);
+    }
+
+    #[test]
+    fn a_point_is_a_pattern_and_a_demand() {
+        let point: Point = " SEQ 128K RW90 T2Q16".parse().unwrap();
+        assert_eq!(point.to_string(), "SEQ 128K RW90 T2Q16");
+        assert!("RND".parse::<Point>().unwrap_err().contains("RND 4K R T1Q32"));
+        assert!("RND 4K R 32".parse::<Point>().unwrap_err().contains("demand"));
     }
 }

@@ -1,8 +1,10 @@
 //! `steadfast measure`: one stimulus, one answer.
 
-use crate::cli::MeasureArguments;
+use super::run::check_engine;
+use crate::cli::{EngineName, MeasureArguments};
 use crate::exit::Outcome;
-use crate::{target, terminal};
+use crate::target::{self, Kept, Mover};
+use crate::terminal;
 use anyhow::bail;
 use serde::Serialize;
 use steadfast_domain::stimulus::{ActiveRange, Pace, Until};
@@ -30,7 +32,13 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<Outcome> {
     };
     let named = target::find(&arguments.target, arguments.size)?;
     let stop = target::stop_on_signals()?;
-    let mut rig = target::rig(&named, &consent, &[], arguments.seed, &stop)?;
+    check_engine(arguments.engine, &target::foresee(&arguments.target, arguments.size)?)?;
+    let kept = match arguments.engine {
+        Some(EngineName::Fio) => Some(Kept::new(arguments.keep.as_deref())?),
+        _ => None,
+    };
+    let mover = kept.as_ref().map_or(Mover::Uring, |kept| Mover::Fio(kept.path().to_owned()));
+    let mut rig = target::rig(&mover, &named, &consent, &[], arguments.seed, &stop)?;
     let step = step(arguments, rig.device());
     if let Some(why) = rig.refuse(&step) {
         bail!("{}: {why}", arguments.target);

@@ -43,8 +43,7 @@ pub fn run(arguments: &ResumeArguments) -> anyhow::Result<Outcome> {
         "fio" => Mover::Fio(directory.join(FIO_DIRECTORY)),
         _ => Mover::Uring,
     };
-    let mut rig =
-        target::rig_with(&mover, &named, &consent, &keep, settings.settings.seed, &stop)?;
+    let mut rig = target::rig(&mover, &named, &consent, &keep, settings.settings.seed, &stop)?;
     rig.wish(&HostWishes::of(&settings.settings));
     Conduct { procedure: procedure.as_ref(), directory, json: arguments.json }.to_the_end(
         rig.as_mut(),

@@ -38,8 +38,7 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<Outcome> {
     let stop = target::stop_on_signals()?;
     let consent = Consent::Destroy { confirmation: arguments.yes_destroy.clone() };
     let mover = mover(chosen.engine, &out);
-    let mut rig =
-        target::rig_with(&mover, &named, &consent, std::slice::from_ref(&out), seed, &stop)?;
+    let mut rig = target::rig(&mover, &named, &consent, std::slice::from_ref(&out), seed, &stop)?;
     rig.wish(&HostWishes::of(&settings));
     let run_settings = RunSettings {
         version: RECORD_VERSION,
@@ -195,7 +194,8 @@ fn meta(given: &[String]) -> anyhow::Result<BTreeMap<String, String>> {
     Ok(all)
 }
 
-fn check_engine(engine: Option<EngineName>, device: &Device) -> anyhow::Result<()> {
+/// Refuses an engine that cannot drive this device.
+pub fn check_engine(engine: Option<EngineName>, device: &Device) -> anyhow::Result<()> {
     match (engine, device.is_simulated()) {
         (Some(EngineName::Sim), false) => {
             bail!("--engine sim needs a simulated target such as sim:small, not {}", device.path)

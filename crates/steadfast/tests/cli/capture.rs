@@ -42,6 +42,8 @@ impl Running {
             }
             std::thread::sleep(Duration::from_millis(50));
         }
+        child.kill().unwrap();
+        child.wait().unwrap();
         panic!("the capture did not begin");
     }
 

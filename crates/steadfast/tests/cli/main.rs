@@ -6,6 +6,7 @@ mod bad_input;
 mod capture;
 mod devices;
 mod doctor;
+mod fio;
 mod house;
 mod judged;
 mod real;

@@ -90,7 +90,7 @@ fn steps_maps_and_hits_add_up() {
     assert!((busy - 0.08).abs() < 0.001, "{busy}");
     let map = json(directory.path(), &["trace", "map", "t.parquet", "--step", "5s", "--json"]);
     assert_eq!(map["series"].as_array().unwrap().len(), 3);
-    let hits = json(directory.path(), &["trace", "hits", "t.parquet", "--json"]);
+    let hits = json(directory.path(), &["trace", "hits", "t.parquet", "--ranges", "64", "--json"]);
     let hits = &hits["maps"][0]["hits"];
     assert_eq!(sum(hits, "writes"), 503);
     assert_eq!(sum(hits, "reads"), 10_007);

@@ -8,20 +8,18 @@ use super::{Dirth, selection_caveats};
 use crate::pts::between::{self, check_page, evidence};
 use crate::pts::disclosure::{self, Form, form_demand, row, row_maybe};
 use crate::pts::exhibits::{
-    axis, common_chapters, every_step, frame, general_chapter, mix_name, number, page,
-    plain_table, preconditioning_exhibits, rounds_axis, tracking_table, unfinished,
+    axis, common_chapters, every_step, frame, general_chapter, mix_name, number, page, plain_table,
+    preconditioning_exhibits, rounds_axis, tracking_table, unfinished,
 };
 use crate::pts::method::{WIPC_DEMAND, WIPC_PATTERN};
+use crate::pts::preconditioning;
 use crate::pts::response::{Rates, confidence_plot, percentile_table, rated_title};
 use crate::pts::secondary::{self, Secondary, SecondaryPoint};
-use crate::pts::preconditioning;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Exhibit, FormHeader, Page, Plot, PlotKind, Row, Scale, Series, Stroke,
     Table,
 };
-use steadfast_domain::{
-    Caveat, CaveatKind, Demand, Findings, Nanos, Record, Tally,
-};
+use steadfast_domain::{Caveat, CaveatKind, Demand, Findings, Nanos, Outcome, Record, Step, Tally};
 
 /// Everything that is reported of a run.
 pub fn findings(dirth: &Dirth, record: &Record, results: &Results<'_>) -> Findings {
@@ -92,7 +90,7 @@ fn header(dirth: &Dirth, record: &Record, results: &Results<'_>) -> FormHeader {
         row_maybe("MaxIOPS Point", chosen(Role::Max)),
     ]);
     let form = Form {
-        test: "DIRTH Test (REQUIRED)",
+        test: "DIRTH Test",
         subtitle: "DIRTH - Demand Intensity & Response Time Histogram",
         set_up,
         test_parameters,
@@ -109,7 +107,8 @@ fn loops_text(dirth: &Dirth) -> String {
 fn caveats(dirth: &Dirth, record: &Record, results: &Results<'_>) -> Vec<Caveat> {
     let mut caveats: Vec<Caveat> = unfinished(record).into_iter().collect();
     if record.has_ended() && !results.verdict.steady {
-        let reported = results.reported().map_or("no round".into(), |r| format!("round {}", r.round));
+        let reported =
+            results.reported().map_or("no round".into(), |r| format!("round {}", r.round));
         caveats.push(Caveat::new(
             CaveatKind::Invalidates,
             "steady-state-not-achieved",
@@ -203,18 +202,25 @@ fn form_pages(dirth: &Dirth, results: &Results<'_>) -> Vec<Page> {
             ))],
         ),
         check_page("DIRTH Pre Conditioning SS Check", &results.preconditioned, "pc-window"),
-        page("DIRTH Between Round Pre Writes", vec![Exhibit::Plot(pre_writes_plot(dirth, results))]),
+        page(
+            "DIRTH Between Round Pre Writes",
+            vec![Exhibit::Plot(pre_writes_plot(dirth, results))],
+        ),
         page(
             &format!("DIRTH IOPS v Round at TC={}, All QD", highest.threads),
             vec![Exhibit::Plot(rounds_plot(dirth, results))],
         ),
-        check_page(&format!("DIRTH Demand Variation SS Check ({highest})"), &results.verdict, "dv-window"),
+        check_page(
+            &format!("DIRTH Demand Variation SS Check ({highest})"),
+            &results.verdict,
+            "dv-window",
+        ),
         plot_page("DIRTH Demand Variation", variation_plot(dirth, results)),
         plot_page("DIRTH Demand Intensity", intensity_plot(dirth, results)),
         page("DIRTH System CPU Utilization During Demand Variation", cpu_exhibits(dirth, results)),
     ];
     for role in Role::ALL {
-        pages.extend(point_pages(role, results));
+        pages.extend(point_pages(dirth, role, results));
     }
     pages.push(plot_page("DIRTH IOPS & ART v Total OIO", total_plot(dirth, results)));
     pages
@@ -229,7 +235,7 @@ fn pre_writes_plot(dirth: &Dirth, results: &Results<'_>) -> Plot {
         PlotKind::Lines,
         "pre-writes",
         &format!("Between Round Pre Writes - {} {}", dirth.writes, dirth.matrix.highest()),
-        axis("Time (min)", Scale::Linear),
+        between::time_axis("Time", dirth.ground.minute).0,
         axis("IOPS", Scale::Linear),
     )
     .caption("IOPS of the writes before each round's matrix; one line per round.");
@@ -238,9 +244,13 @@ fn pre_writes_plot(dirth: &Dirth, results: &Results<'_>) -> Plot {
     plot.series = rounds
         .iter()
         .map(|round| {
-            let steps: Vec<_> =
-                results.pre_writes.iter().copied().filter(|(s, _)| s.place.round == *round).collect();
-            Series::new(format!("Round {round}"), Stroke::Measured, minutes(&steps))
+            let steps: Vec<_> = results
+                .pre_writes
+                .iter()
+                .copied()
+                .filter(|(s, _)| s.place.round == *round)
+                .collect();
+            Series::new(format!("Round {round}"), Stroke::Measured, times(dirth, &steps))
         })
         .collect();
     plot
@@ -271,6 +281,12 @@ fn rounds_plot(dirth: &Dirth, results: &Results<'_>) -> Plot {
         })
         .collect();
     plot
+}
+
+/// Minutes of a load against the axis of time.
+fn times(dirth: &Dirth, steps: &[(&Step, &Outcome)]) -> Vec<(f64, Option<f64>)> {
+    let minute = between::time_axis("Time", dirth.ground.minute).1;
+    minutes(steps).into_iter().map(|(time, iops)| (time * minute, iops)).collect()
 }
 
 /// A cell of the reported round.
@@ -375,7 +391,7 @@ fn cpu_exhibits(dirth: &Dirth, results: &Results<'_>) -> Vec<Exhibit> {
 }
 
 /// A chosen point's two pages: its writes, and its histogram.
-fn point_pages(role: Role, results: &Results<'_>) -> Vec<Page> {
+fn point_pages(dirth: &Dirth, role: Role, results: &Results<'_>) -> Vec<Page> {
     let writes = format!("DIRTH {} Pre Writes", role.name());
     let title = format!("DIRTH {} Response Time Histogram", role.name());
     let Some(histogram) = results.histograms.iter().find(|h| h.chosen.role == role) else {
@@ -387,11 +403,15 @@ fn point_pages(role: Role, results: &Results<'_>) -> Vec<Page> {
         PlotKind::Lines,
         &role.pre_write_phase(),
         &format!("{} Pre Writes - {demand}", role.name()),
-        axis("Time (min)", Scale::Linear),
+        between::time_axis("Time", dirth.ground.minute).0,
         axis("IOPS", Scale::Linear),
     )
     .caption("IOPS of the writes (R/W 0/100) before the histogram, at its demand.")
-    .with(Series::new(demand.to_string(), Stroke::Measured, minutes(&histogram.pre_write)));
+    .with(Series::new(
+        demand.to_string(),
+        Stroke::Measured,
+        times(dirth, &histogram.pre_write),
+    ));
     vec![plot_page(&writes, plot), page(&title, vec![histogram_exhibit(histogram)])]
 }
 
@@ -453,12 +473,14 @@ fn best_by_outstanding<'a>(dirth: &Dirth, results: &'a Results<'_>) -> Vec<(Dema
 
 fn chapters(dirth: &Dirth, record: &Record, results: &Results<'_>) -> Vec<Page> {
     let choices = dirth.choices(record);
-    let mut wipc =
-        preconditioning_exhibits(&choices, record, preconditioning::PHASE, WIPC_PATTERN);
+    let mut wipc = preconditioning_exhibits(&choices, record, preconditioning::PHASE, WIPC_PATTERN);
     wipc.push(Exhibit::Plot(between::minutes_plot(
         &dirth.preconditioning,
         &results.preconditioning,
-        ("pc-minutes", &format!("Pre Conditioning, every minute - {}", dirth.preconditioning.label)),
+        (
+            "pc-minutes",
+            &format!("Pre Conditioning, every minute - {}", dirth.preconditioning.label),
+        ),
     )));
     wipc.extend(evidence(&dirth.preconditioning, &results.preconditioning, "pc"));
     let mut chapters = common_chapters(&choices, record);
@@ -633,16 +655,14 @@ fn response_chapter(results: &Results<'_>) -> Page {
         .collect();
     let columns: Vec<(&str, &Tally)> =
         tallies.iter().map(|(name, tally)| (name.as_str(), tally)).collect();
-    let table = percentile_table("dirth-percentiles", "Response times of the chosen points, ms", &columns);
+    let table =
+        percentile_table("dirth-percentiles", "Response times of the chosen points, ms", &columns);
     page("Response Times", vec![Exhibit::Table(table)])
 }
 
 fn secondary_chapter(record: &Record, results: &Results<'_>) -> Page {
-    let tallies: Vec<Tally> = results
-        .histograms
-        .iter()
-        .filter_map(|h| h.measurement.map(|m| m.total()))
-        .collect();
+    let tallies: Vec<Tally> =
+        results.histograms.iter().filter_map(|h| h.measurement.map(|m| m.total())).collect();
     let done = results.histograms.iter().filter_map(|h| Some((h, h.measurement?)));
     let points: Vec<SecondaryPoint<'_>> = done
         .zip(&tallies)
@@ -658,7 +678,10 @@ fn secondary_chapter(record: &Record, results: &Results<'_>) -> Page {
             sensed: Secondary::of(&[measurement]),
         })
         .collect();
-    let table =
-        secondary::points_table("secondary-points", "Secondary metrics of the chosen points", &points);
+    let table = secondary::points_table(
+        "secondary-points",
+        "Secondary metrics of the chosen points",
+        &points,
+    );
     secondary::chapter(vec![Exhibit::Table(table)], record)
 }

@@ -151,10 +151,7 @@ impl Matrix {
     /// The round that the points are chosen from: the last that is complete and
     /// not void.
     pub fn reported<'a>(&self, rounds: &'a [Round]) -> Option<&'a Round> {
-        rounds
-            .iter()
-            .rev()
-            .find(|round| !round.is_void && round.cells.len() == self.demands.len())
+        rounds.iter().rev().find(|round| !round.is_void && round.cells.len() == self.demands.len())
     }
 }
 
@@ -167,7 +164,10 @@ mod tests {
         let demands = demands(&loops("32,16,8,6,4,2,1").unwrap());
         assert_eq!(demands.len(), 49);
         let shown: Vec<String> = demands.iter().map(Demand::to_string).collect();
-        assert_eq!(shown[..8], ["T32Q32", "T32Q16", "T32Q8", "T32Q6", "T32Q4", "T32Q2", "T32Q1", "T16Q32"]);
+        assert_eq!(
+            shown[..8],
+            ["T32Q32", "T32Q16", "T32Q8", "T32Q6", "T32Q4", "T32Q2", "T32Q1", "T16Q32"]
+        );
         assert_eq!(shown[48], "T1Q1");
         let mut outstanding: Vec<u64> = demands.iter().map(|d| d.outstanding()).collect();
         outstanding.sort_unstable();

@@ -121,12 +121,13 @@ pub fn select(matrix: &Matrix, rounds: &[Round], ceiling: Nanos) -> Option<Selec
         demand: candidate.map_or(matrix.highest(), |c| c.demand),
         cell: candidate.map_or(Cell::default(), |c| c.cell),
     };
-    let points = vec![
-        point(Role::Max, highest(&candidates)),
-        point(Role::Mid, middle(&candidates)),
-        min,
-    ];
-    Some(Selection { round: round.round, points, above_ceiling: above_ceiling && !candidates.is_empty() })
+    let points =
+        vec![point(Role::Max, highest(&candidates)), point(Role::Mid, middle(&candidates)), min];
+    Some(Selection {
+        round: round.round,
+        points,
+        above_ceiling: above_ceiling && !candidates.is_empty(),
+    })
 }
 
 fn lowest(mut all: Vec<Candidate>) -> Vec<Candidate> {
@@ -137,12 +138,9 @@ fn lowest(mut all: Vec<Candidate>) -> Vec<Candidate> {
 
 /// Most IOPS; of equals the one with fewer outstanding I/Os.
 fn highest(candidates: &[Candidate]) -> Option<Candidate> {
-    candidates
-        .iter()
-        .copied()
-        .max_by(|a, b| {
-            a.iops.total_cmp(&b.iops).then(b.demand.outstanding().cmp(&a.demand.outstanding()))
-        })
+    candidates.iter().copied().max_by(|a, b| {
+        a.iops.total_cmp(&b.iops).then(b.demand.outstanding().cmp(&a.demand.outstanding()))
+    })
 }
 
 /// Nearest to the middle of the candidates' IOPS; of equals the one with fewer

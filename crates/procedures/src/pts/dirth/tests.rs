@@ -30,8 +30,7 @@ fn conducted(dirth: &Dirth) -> Vec<Entry> {
 }
 
 fn phases(entries: &[Entry]) -> Vec<String> {
-    let mut phases: Vec<String> =
-        steps(entries).iter().map(|s| s.place.phase.clone()).collect();
+    let mut phases: Vec<String> = steps(entries).iter().map(|s| s.place.phase.clone()).collect();
     phases.dedup();
     phases
 }
@@ -44,10 +43,18 @@ fn the_flow_is_the_standards() {
     let tail = &all[all.len() - 6..];
     assert_eq!(
         tail,
-        ["max-pre-write", "max-histogram", "mid-pre-write", "mid-histogram", "min-pre-write", "min-histogram"]
+        [
+            "max-pre-write",
+            "max-histogram",
+            "mid-pre-write",
+            "mid-histogram",
+            "min-pre-write",
+            "min-histogram"
+        ]
     );
     let steps = steps(&entries);
-    let of = |phase: &str| -> Vec<&&Step> { steps.iter().filter(|s| s.place.phase == phase).collect() };
+    let of =
+        |phase: &str| -> Vec<&&Step> { steps.iter().filter(|s| s.place.phase == phase).collect() };
     assert_eq!(of("preconditioning").len(), 4 * 31 + 1, "minutes 1, 32, 63, 94 and 125");
     assert_eq!(of("pre-write").len(), 5 * 5);
     assert_eq!(of("demand").len(), 5 * 49);
@@ -209,14 +216,19 @@ fn rounds_end_at_25_and_preconditioning_too() {
     assert_eq!((last("preconditioning"), last("demand")), (25, 25));
     let findings = dirth.study(&record(&dirth.ground.settings, bench.entries));
     let ids: Vec<_> = findings.caveats.iter().map(|c| c.id.as_str()).collect();
-    assert!(ids.contains(&"steady-state-not-achieved") && ids.contains(&"preconditioning-not-steady"));
+    assert!(
+        ids.contains(&"steady-state-not-achieved") && ids.contains(&"preconditioning-not-steady")
+    );
 }
 
 #[test]
 fn the_composite_is_40_60_preconditioned_by_writes() {
     let settings = Settings::new("composite-dirth", 1);
     let dirth = Dirth::composite(&settings, GEOMETRY, &[]).unwrap();
-    assert_eq!((dirth.workload.to_string(), dirth.writes.to_string()), ("composite RW40".into(), "composite W".into()));
+    assert_eq!(
+        (dirth.workload.to_string(), dirth.writes.to_string()),
+        ("composite RW40".into(), "composite W".into())
+    );
     assert_eq!(dirth.preconditioning.stimulus.zones.len(), 3);
 }
 
@@ -229,10 +241,12 @@ fn settings_without_a_meaning_are_refused() {
     };
     assert!(refuse(|s| s.threads = Some(4)).contains("--set loops"));
     assert!(refuse(|s| s.steady_state = "fills:4".parse().unwrap()).contains("written longer"));
-    assert!(refuse(|s| {
-        s.parameters.insert("loops".into(), "1,2,4".into());
-    })
-    .contains("parameter loops"));
+    assert!(
+        refuse(|s| {
+            s.parameters.insert("loops".into(), "1,2,4".into());
+        })
+        .contains("parameter loops")
+    );
 }
 
 #[test]

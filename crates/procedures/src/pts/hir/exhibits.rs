@@ -67,6 +67,10 @@ fn caveats(hir: &Hir, record: &Record, results: &Results<'_>) -> Vec<Caveat> {
             "Run it again with more rounds (--max-rounds).",
         ));
     }
+    if results.verdict.steady {
+        let capacity = hir.ground.geometry.capacity;
+        caveats.extend(between::fresh_caveat(&results.preconditioning, capacity));
+    }
     caveats.extend(disclosure::caveats(&hir.choices(record), record));
     caveats.extend(secondary::caveats(record, &|_| true));
     caveats
@@ -106,12 +110,8 @@ fn header(hir: &Hir, record: &Record, results: &Results<'_>) -> FormHeader {
         row("Accesses of each", hir.accesses.to_string()),
         row("Baseline after each", format!("{} without a pause", baseline_time(hir))),
     ]);
-    let form = Form {
-        test: "HIR Test",
-        subtitle: "HIR - Host Idle Recovery",
-        set_up,
-        test_parameters,
-    };
+    let form =
+        Form { test: "HIR Test", subtitle: "HIR - Host Idle Recovery", set_up, test_parameters };
     disclosure::form_header(form, &choices, record)
 }
 
@@ -171,11 +171,15 @@ fn form_pages(hir: &Hir, results: &Results<'_>) -> Vec<Page> {
 }
 
 fn waits_plot(hir: &Hir, results: &Results<'_>) -> Plot {
+    let (time, minute) = between::time_axis("Wall time", hir.access_time.max(hir.ground.minute));
+    let scaled = |points: &[(f64, Option<f64>)]| -> Vec<(f64, Option<f64>)> {
+        thinned(points.iter().map(|(time, iops)| (time * minute, *iops)).collect())
+    };
     let mut plot = Plot::new(
-        PlotKind::Lines,
+        PlotKind::Scatter,
         "wait-states",
         &format!("HIR IOPS v Time - {}", hir.workload),
-        axis("Wall time (min)", Scale::Linear),
+        time,
         axis("IOPS", Scale::Linear),
     )
     .caption(format!(
@@ -185,16 +189,10 @@ fn waits_plot(hir: &Hir, results: &Results<'_>) -> Plot {
     ));
     for wait in &results.waits {
         let name = format!("{} s idle", wait.idle.as_secs_f64());
-        let points = thinned(wait.accesses.points.clone());
-        plot.series.push(Series::new(name, Stroke::Average, points));
+        let points = scaled(&wait.accesses.points);
+        plot.series.push(Series::new(name, Stroke::Measured, points));
     }
-    let mut baselines = Vec::new();
-    for wait in &results.waits {
-        if let Some((end, _)) = wait.baseline.points.last() {
-            baselines.extend(thinned(wait.baseline.points.clone()));
-            baselines.push((*end, None));
-        }
-    }
+    let baselines = results.waits.iter().flat_map(|wait| scaled(&wait.baseline.points)).collect();
     plot.series.push(Series::new("no pause", Stroke::Context, baselines));
     plot
 }

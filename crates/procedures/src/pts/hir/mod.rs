@@ -126,12 +126,7 @@ impl Hir {
     }
 
     /// Accesses with the same idle time after each; `false` at the first gap.
-    fn wait_state(
-        &self,
-        bench: &mut dyn Bench,
-        idle: Nanos,
-        attempt: u32,
-    ) -> Result<bool, Halt> {
+    fn wait_state(&self, bench: &mut dyn Bench, idle: Nanos, attempt: u32) -> Result<bool, Halt> {
         for access in 1..=self.accesses {
             let outcome = bench.apply(&self.access(idle, attempt, access))?;
             if outcome.gap_before.is_some() {

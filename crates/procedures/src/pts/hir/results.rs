@@ -58,11 +58,7 @@ impl<'a> Results<'a> {
                 baseline: Accesses::of(of_phase(&baseline_phase(*idle)), origin),
             })
             .collect();
-        Results {
-            verdict: hir.preconditioning.verdict(&preconditioning),
-            preconditioning,
-            waits,
-        }
+        Results { verdict: hir.preconditioning.verdict(&preconditioning), preconditioning, waits }
     }
 
     /// IOPS before the first pause: the mean of the steady window.

@@ -38,8 +38,17 @@ fn wait_states_follow_the_preconditioning_in_order() {
     assert_eq!(
         phases,
         [
-            "preconditioning", "wait-5s", "baseline-5s", "wait-10s", "baseline-10s", "wait-15s",
-            "baseline-15s", "wait-25s", "baseline-25s", "wait-50s", "baseline-50s"
+            "preconditioning",
+            "wait-5s",
+            "baseline-5s",
+            "wait-10s",
+            "baseline-10s",
+            "wait-15s",
+            "baseline-15s",
+            "wait-25s",
+            "baseline-25s",
+            "wait-50s",
+            "baseline-50s"
         ]
     );
 }
@@ -70,7 +79,8 @@ fn the_host_idles_after_every_access_and_never_in_a_baseline() {
         .collect();
     assert!(baseline[1..].iter().all(|s| s.continues && s.cut == Some(Nanos::from_secs(5))));
     // 55,800 s from the first access to the end of the last baseline.
-    let accesses = steps(&bench.entries).iter().filter(|s| !s.place.phase.starts_with("pre")).count();
+    let accesses =
+        steps(&bench.entries).iter().filter(|s| !s.place.phase.starts_with("pre")).count();
     assert_eq!(accesses as u64 * 5 + idled.0 / 1_000_000_000, 55_800);
 }
 
@@ -142,7 +152,8 @@ fn never_steady_goes_on_after_25_and_says_so() {
         _ => 100.0,
     });
     hir.conduct(&mut bench).unwrap();
-    let minutes = steps(&bench.entries).iter().filter(|s| s.place.phase == "preconditioning").count();
+    let minutes =
+        steps(&bench.entries).iter().filter(|s| s.place.phase == "preconditioning").count();
     assert_eq!(minutes, 25 * 31);
     let findings = hir.study(&record(&hir.ground.settings, bench.entries));
     assert!(findings.caveats.iter().any(|c| c.id == "steady-state-not-achieved"));

@@ -90,25 +90,24 @@ fn millis(time: Option<Nanos>) -> Option<f64> {
 }
 
 const AVERAGE: Shown = Shown {
-    id: "latency-average",
+    id: "average",
     title: "Average response time, ms",
     decimals: 4,
     value: |cell| millis(cell.tally.response_mean()),
 };
 const FIVE_NINES_OF: Shown = Shown {
-    id: "latency-five-nines",
+    id: "five-nines",
     title: "99.999 % response time, ms",
     decimals: 4,
     value: |cell| millis(cell.tally.percentile(FIVE_NINES)),
 };
 const MAXIMUM: Shown = Shown {
-    id: "latency-maximum",
+    id: "maximum",
     title: "Maximum response time, ms",
     decimals: 4,
     value: |cell| millis(cell.tally.response_longest()),
 };
-const IOPS: Shown =
-    Shown { id: "latency-iops", title: "IOPS", decimals: 1, value: |cell| cell.iops };
+const IOPS: Shown = Shown { id: "iops", title: "IOPS", decimals: 1, value: |cell| cell.iops };
 
 /// What the form's page of tables shows.
 fn tables(profile: Profile) -> &'static [Shown] {
@@ -252,15 +251,7 @@ fn histogram_exhibits(record: &Record) -> Vec<Exhibit> {
         mb_per_second: measurement.bytes_per_second().map(|rate| rate / 1e6),
     };
     let title = rated_title(&format!("Confidence Level Plot - {TRACKED}"), rates, &tally);
-    let name = TRACKED.to_string();
-    vec![
-        Exhibit::Plot(confidence_plot("confidence", &title, &tally)),
-        Exhibit::Table(percentile_table(
-            "percentiles",
-            "Response times of the histogram run, ms",
-            &[(name.as_str(), &tally)],
-        )),
-    ]
+    vec![Exhibit::Plot(confidence_plot("confidence", &title, &tally))]
 }
 
 fn chapters(test: &Latency, record: &Record, results: &Results) -> Vec<Page> {
@@ -269,23 +260,28 @@ fn chapters(test: &Latency, record: &Record, results: &Results) -> Vec<Page> {
     let mut chapters = common_chapters(&choices, record);
     chapters.extend([
         general_chapter(&choices),
-        latency_chapter(test, results),
+        latency_chapter(test, record, results),
         secondary::chapter(secondary_exhibits(results), record),
         page("Preconditioning", wipc),
     ]);
     chapters
 }
 
-fn latency_chapter(test: &Latency, results: &Results) -> Page {
-    page(
-        "Latency",
-        vec![
-            Exhibit::Listing(listing(test)),
-            Exhibit::Facts(steady_facts(&test.mixed_loop, results)),
-            Exhibit::Table(tracking_table("steady-state", &results.verdict)),
-            Exhibit::Table(rounds_table("rounds", &test.mixed_loop, results)),
-        ],
-    )
+fn latency_chapter(test: &Latency, record: &Record, results: &Results) -> Page {
+    let mut exhibits = vec![
+        Exhibit::Listing(listing(test)),
+        Exhibit::Facts(steady_facts(&test.mixed_loop, results)),
+        Exhibit::Table(tracking_table("steady-state", &results.verdict)),
+        Exhibit::Table(rounds_table("rounds", &test.mixed_loop, results)),
+    ];
+    if let Some(measurement) = histogram(record) {
+        exhibits.push(Exhibit::Table(percentile_table(
+            "percentiles",
+            "Response times of the histogram run, ms",
+            &[(TRACKED.to_string().as_str(), &measurement.total())],
+        )));
+    }
+    page("Latency", exhibits)
 }
 
 fn secondary_exhibits(results: &Results) -> Vec<Exhibit> {

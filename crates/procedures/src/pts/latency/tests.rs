@@ -96,7 +96,7 @@ fn the_tables_hold_average_five_nines_maximum_and_iops() {
         .filter_map(|e| if let Exhibit::Table(table) = e { Some(table) } else { None })
         .collect();
     let ids: Vec<_> = tables.iter().map(|t| t.id.as_str()).collect();
-    let expected = ["latency-average", "latency-five-nines", "latency-maximum", "latency-iops"];
+    let expected = ["average", "five-nines", "maximum", "iops"];
     assert_eq!(ids, expected);
     let value =
         |table: usize, row: usize, column: usize| match tables[table].rows[row].cells[column] {

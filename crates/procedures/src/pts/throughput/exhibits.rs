@@ -4,9 +4,9 @@
 use super::{SizeLoop, Throughput};
 use crate::pts::disclosure::{self, Form, row};
 use crate::pts::exhibits::{
-    Convergence, axis, common_chapters, convergence, every_step, frame, general_chapter, no_window,
-    not_steady, page, plain_table, preconditioning_exhibits, rounds_table, steady_facts,
-    tracking_table, unfinished, window_exhibits,
+    Convergence, NOT_STEADY_EARLIER, axis, common_chapters, convergence, every_step, frame,
+    general_chapter, no_window, not_steady, page, plain_table, preconditioning_exhibits,
+    rounds_table, steady_facts, tracking_table, unfinished, window_exhibits,
 };
 use crate::pts::response::percentile_table;
 use crate::pts::results::{Cell, Results};
@@ -108,11 +108,14 @@ fn header(test: &Throughput, record: &Record, sizes: &[Measured<'_>]) -> FormHea
 fn caveats(test: &Throughput, record: &Record, sizes: &[Measured<'_>]) -> Vec<Caveat> {
     let mut caveats: Vec<Caveat> = unfinished(record).into_iter().collect();
     if record.has_ended() {
-        caveats.extend(
-            sizes.iter().filter_map(|(size, results)| {
-                not_steady(&format!(" of {}", size.writes()), results)
-            }),
-        );
+        let last = sizes.len().saturating_sub(1);
+        caveats.extend(sizes.iter().enumerate().filter_map(|(number, (size, results))| {
+            let mut caveat = not_steady(&format!(" of {}", size.writes()), results)?;
+            if number < last {
+                caveat.remedy = NOT_STEADY_EARLIER.into();
+            }
+            Some(caveat)
+        }));
     }
     caveats.extend(disclosure::caveats(&test.choices(), record));
     caveats.extend(of_the_sizes(test));
@@ -212,14 +215,7 @@ fn form_pages((size, results): Measured<'_>) -> Vec<Page> {
             &format!("TP SEQ {name} - Tabular Data"),
             vec![Exhibit::Table(table(&format!("throughput-{}", name.to_lowercase()), &both))],
         ),
-        page(
-            &format!("TP SEQ {name} - 2D Plot"),
-            vec![Exhibit::Plot(rates_plot(
-                &format!("rates-{}", name.to_lowercase()),
-                &format!("Throughput - SEQ {name}"),
-                &both,
-            ))],
-        ),
+        page(&format!("TP SEQ {name} - 2D Plot"), vec![Exhibit::Plot(size_plot(size, results))]),
     ]
 }
 
@@ -240,7 +236,24 @@ fn convergence_plot(
     convergence(what, &size.mixed_loop, &results.rounds)
 }
 
-/// Reads and writes of each block size as columns.
+/// Reads and writes of one block size as columns side by side.
+fn size_plot(size: &SizeLoop, results: &Results) -> Plot {
+    let name = size.size.transfer_size();
+    let rate = |pattern| results.cell(&pattern).and_then(|cell| cell.mb_per_second);
+    let points = vec![(0.0, rate(size.reads())), (1.0, rate(size.writes()))];
+    let directions = ["Read", "Write"].map(str::to_owned).to_vec();
+    Plot::new(
+        PlotKind::Stacked,
+        &format!("rates-{}", name.to_lowercase()),
+        &format!("Throughput - SEQ {name}"),
+        axis("Direction", Scale::Categories(directions)),
+        axis("MB/s", Scale::Linear),
+    )
+    .caption("Mean MB/s (10^6 bytes) in the measurement window.")
+    .with(Series::new(format!("SEQ {name}"), Stroke::Measured, points))
+}
+
+/// Reads and writes of each block size as columns in perspective.
 fn rates_plot(id: &str, title: &str, sizes: &[Measured<'_>]) -> Plot {
     let names: Vec<String> = sizes.iter().map(|(size, _)| size.size.transfer_size()).collect();
     let mut plot = Plot::new(

@@ -106,6 +106,7 @@ fn one_size_without_steady_state_spoils_the_verdict_and_is_named() {
         findings.caveats.iter().filter(|c| c.id == "steady-state-not-achieved").collect();
     assert_eq!(caveats.len(), 1);
     assert!(caveats[0].text.contains("SEQ 1024K W") && caveats[0].text.contains("21 to 25"));
+    assert!(caveats[0].remedy.contains("--max-rounds"), "128K stands behind it in the journal");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use super::results::{End, Minute, Results};
 use super::{HISTOGRAM_TIME, Wsat};
-use crate::pts::between::{self, check_page, evidence};
+use crate::pts::between::{self, BetweenRounds, check_page, evidence};
 use crate::pts::disclosure::{self, Form, form_demand, row, row_maybe};
 use crate::pts::exhibits::{
     axis, common_chapters, every_step, frame, general_chapter, number, page, plain_table, thinned,
@@ -13,7 +13,7 @@ use crate::pts::exhibits::{
 use crate::pts::response::{Rates, confidence_plot, percentile_table, rated_title};
 use crate::pts::secondary;
 use steadfast_domain::findings::{
-    Cell as TableCell, Exhibit, Facts, FormHeader, Page, Plot, PlotKind, Row, Scale, Series,
+    Axis, Cell as TableCell, Exhibit, Facts, FormHeader, Page, Plot, PlotKind, Row, Scale, Series,
     Stroke, Table,
 };
 use steadfast_domain::{Caveat, CaveatKind, Findings, Profile, Record, Verdict};
@@ -100,7 +100,7 @@ fn header(wsat: &Wsat, record: &Record, results: &Results<'_>) -> FormHeader {
         row_maybe("Duration", wsat.histogram_time.map(|time| time.to_string())),
     ]);
     let form = Form {
-        test: "WSAT Test (REQUIRED)",
+        test: "WSAT Test",
         subtitle: &format!("WSAT - Write Saturation, {}", wsat.workload),
         set_up,
         test_parameters,
@@ -122,7 +122,9 @@ fn caveats(wsat: &Wsat, record: &Record, results: &Results<'_>) -> Vec<Caveat> {
             "",
         ));
     }
-    caveats.extend(fresh_caveat(record, results));
+    if record.has_ended() && results.end == End::Steady {
+        caveats.extend(between::fresh_caveat(&results.steps, wsat.ground.geometry.capacity));
+    }
     let document = &wsat.ground.method.document;
     let is_own = wsat.workload.to_string() == "RND 4K W";
     if !is_own && matches!(wsat.ground.settings.profile, Profile::Pts11 | Profile::Tkperf) {
@@ -137,24 +139,6 @@ fn caveats(wsat: &Wsat, record: &Record, results: &Results<'_>) -> Vec<Caveat> {
     caveats.extend(wsat.workload.caveats());
     caveats.extend(secondary::caveats(record, &|_| true));
     caveats
-}
-
-/// A drive that was not written once over can be steady in the state in which it
-/// left the factory.
-fn fresh_caveat(record: &Record, results: &Results<'_>) -> Option<Caveat> {
-    let fills = results.minutes.last()?.fills;
-    (record.has_ended() && results.end == End::Steady && fills < 1.0).then(|| {
-        Caveat::new(
-            CaveatKind::Remark,
-            "steady-within-first-fill",
-            format!(
-                "Steady state was found after {} drive fills: a drive that was not written once \
-                 over may be steady while still fresh out of the box.",
-                number(fills, 2)
-            ),
-            "Choose --steady-state fills:4 to write on.",
-        )
-    })
 }
 
 fn not_steady_caveat(wsat: &Wsat) -> Caveat {
@@ -187,7 +171,7 @@ fn summary_table(results: &Results<'_>) -> Table {
                 TableCell::number(m.art, 3),
                 TableCell::number(m.five_nines, 3),
                 TableCell::number(m.mrt, 3),
-                TableCell::number(Some(m.time), 1),
+                TableCell::number(Some(m.time), 2),
                 TableCell::number(Some(m.written_gb), 2),
                 TableCell::number(Some(m.fills), 3),
             ],
@@ -195,8 +179,8 @@ fn summary_table(results: &Results<'_>) -> Table {
         strong: false,
     };
     let mut rows = vec![
-        line("First minute", results.minutes.first()),
-        line("Last minute", results.minutes.last()),
+        line("First step", results.minutes.first()),
+        line("Last step", results.minutes.last()),
     ];
     let mean = |head: &str, iops: Option<f64>| {
         let mut cells = vec![TableCell::number(iops, 1)];
@@ -227,16 +211,24 @@ enum Against {
 }
 
 impl Against {
-    fn axis(self) -> (&'static str, &'static str, &'static str) {
+    /// Part of a plot's id, and of its title.
+    fn names(self) -> (&'static str, &'static str) {
         match self {
-            Against::Time => ("time", "Time", "Time (min)"),
-            Against::Written => ("tgbw", "TGBW", "Total written (GB)"),
-            Against::Fills => ("fills", "Drive Fills", "Drive fills (written / user capacity)"),
+            Against::Time => ("time", "Time"),
+            Against::Written => ("tgbw", "TGBW"),
+            Against::Fills => ("fills", "Drive Fills"),
         }
     }
-    fn of(self, minute: &Minute) -> f64 {
+    fn axis(self, wsat: &Wsat) -> Axis {
         match self {
-            Against::Time => minute.time,
+            Against::Time => between::time_axis("Time", wsat.ground.minute).0,
+            Against::Written => axis("Total written (GB)", Scale::Linear),
+            Against::Fills => axis("Drive fills (written / user capacity)", Scale::Linear),
+        }
+    }
+    fn of(self, wsat: &Wsat, minute: &Minute) -> f64 {
+        match self {
+            Against::Time => minute.time * between::time_axis("Time", wsat.ground.minute).1,
             Against::Written => minute.written_gb,
             Against::Fills => minute.fills,
         }
@@ -246,10 +238,15 @@ impl Against {
 /// Something of a minute.
 type Value = fn(&Minute) -> Option<f64>;
 
-fn curve(results: &Results<'_>, against: Against, value: Value) -> Vec<(f64, Option<f64>)> {
+fn curve(
+    wsat: &Wsat,
+    results: &Results<'_>,
+    against: Against,
+    value: Value,
+) -> Vec<(f64, Option<f64>)> {
     let mut points = Vec::new();
     for minute in &results.minutes {
-        let x = against.of(minute);
+        let x = against.of(wsat, minute);
         if minute.gap && !points.is_empty() {
             // A line that is drawn across a gap would tell of what was not seen.
             points.push((x, None));
@@ -260,7 +257,7 @@ fn curve(results: &Results<'_>, against: Against, value: Value) -> Vec<(f64, Opt
 }
 
 fn iops_plot(wsat: &Wsat, results: &Results<'_>, against: Against, scale: Scale) -> Plot {
-    let (id, name, label) = against.axis();
+    let (id, name) = against.names();
     let (suffix, of_scale) = match scale {
         Scale::Log10 => ("-log", " (Log)"),
         _ => ("", " (Linear)"),
@@ -269,7 +266,7 @@ fn iops_plot(wsat: &Wsat, results: &Results<'_>, against: Against, scale: Scale)
         PlotKind::Lines,
         &format!("iops-{id}{suffix}"),
         &format!("WSAT IOPS{of_scale} v {name} - {}", wsat.workload),
-        axis(label, Scale::Linear),
+        against.axis(wsat),
         axis("IOPS", scale),
     )
     .caption(format!(
@@ -279,26 +276,26 @@ fn iops_plot(wsat: &Wsat, results: &Results<'_>, against: Against, scale: Scale)
     .with(Series::new(
         wsat.workload.to_string(),
         Stroke::Average,
-        curve(results, against, |m| m.iops),
+        curve(wsat, results, against, |m| m.iops),
     ))
 }
 
 fn response_plot(wsat: &Wsat, results: &Results<'_>, against: Against) -> Plot {
-    let (id, name, label) = against.axis();
+    let (id, name) = against.names();
     Plot::new(
         PlotKind::Lines,
         &format!("response-{id}"),
         &format!("WSAT Response Times v {name} - {}", wsat.workload),
-        axis(label, Scale::Linear),
+        against.axis(wsat),
         axis("Response time (ms)", Scale::Log10),
     )
     .caption(
         "Average, 99.999 % and maximum response time of every step; 99.999 % only where ten or \
          more I/Os lie beyond it.",
     )
-    .with(Series::new("MRT", Stroke::Context, curve(results, against, |m| m.mrt)))
-    .with(Series::new("99.999 %", Stroke::Fit, curve(results, against, |m| m.five_nines)))
-    .with(Series::new("ART", Stroke::Average, curve(results, against, |m| m.art)))
+    .with(Series::new("MRT", Stroke::Context, curve(wsat, results, against, |m| m.mrt)))
+    .with(Series::new("99.999 %", Stroke::Fit, curve(wsat, results, against, |m| m.five_nines)))
+    .with(Series::new("ART", Stroke::Average, curve(wsat, results, against, |m| m.art)))
 }
 
 fn average_latency_plot(wsat: &Wsat, results: &Results<'_>) -> Plot {
@@ -306,11 +303,11 @@ fn average_latency_plot(wsat: &Wsat, results: &Results<'_>) -> Plot {
         PlotKind::Lines,
         "art-time",
         &format!("WSAT Average Latency v Time - {}", wsat.workload),
-        axis("Time (min)", Scale::Linear),
+        Against::Time.axis(wsat),
         axis("ART (ms)", Scale::Linear),
     )
     .caption("Average response time of every step.")
-    .with(Series::new("ART", Stroke::Average, curve(results, Against::Time, |m| m.art)))
+    .with(Series::new("ART", Stroke::Average, curve(wsat, results, Against::Time, |m| m.art)))
 }
 
 /// The pages of the form: each profile has its own.
@@ -369,19 +366,22 @@ fn chapters(wsat: &Wsat, record: &Record, results: &Results<'_>) -> Vec<Page> {
     chapters.push(saturation_chapter(wsat, results));
     if let (Some(between), Some(verdict)) = (wsat.between(), &results.verdict) {
         chapters.push(check_page("WSAT SS Check", verdict, "wsat-window"));
-        let mut exhibits = evidence(between, &results.steps, "wsat");
-        exhibits.push(Exhibit::Plot(between::convergence_plot(
-            between,
-            &results.steps,
-            ("measured-minutes", "Measured minutes"),
-        )));
-        chapters.push(page("Steady State of the Measured Minutes", exhibits));
+        if !between.track(&results.steps).points.is_empty() {
+            chapters.push(measured_chapter(between, results));
+        }
     }
     chapters.push(response_chapter(wsat, results));
     let rows = secondary::rows(&results.secondary(), mean_iops(results));
     let facts = Facts { title: "Over the whole saturation".into(), rows };
     chapters.push(secondary::chapter(vec![Exhibit::Facts(facts)], record));
     chapters
+}
+
+fn measured_chapter(between: &BetweenRounds, results: &Results<'_>) -> Page {
+    let mut exhibits = evidence(between, &results.steps, "wsat");
+    let names = ("measured-minutes", "Measured minutes");
+    exhibits.push(Exhibit::Plot(between::convergence_plot(between, &results.steps, names)));
+    page("Steady State of the Measured Minutes", exhibits)
 }
 
 fn mean_iops(results: &Results<'_>) -> Option<f64> {
@@ -396,7 +396,7 @@ fn saturation_chapter(wsat: &Wsat, results: &Results<'_>) -> Page {
         Exhibit::Plot(throughput_plot(wsat, results)),
     ];
     if results.minutes.iter().any(|minute| minute.amplification.is_some()) {
-        exhibits.push(Exhibit::Plot(amplification_plot(results)));
+        exhibits.push(Exhibit::Plot(amplification_plot(wsat, results)));
     }
     page("Write Saturation", exhibits)
 }
@@ -413,18 +413,18 @@ fn throughput_plot(wsat: &Wsat, results: &Results<'_>) -> Plot {
         PlotKind::Lines,
         "throughput-time",
         &format!("WSAT Throughput v Time - {}", wsat.workload),
-        axis("Time (min)", Scale::Linear),
+        Against::Time.axis(wsat),
         axis("MB/s", Scale::Linear),
     )
     .caption("MB (10^6 bytes) per second of every step, reads and writes added.")
     .with(Series::new(
         wsat.workload.to_string(),
         Stroke::Average,
-        curve(results, Against::Time, |m| m.mb_per_second),
+        curve(wsat, results, Against::Time, |m| m.mb_per_second),
     ))
 }
 
-fn amplification_plot(results: &Results<'_>) -> Plot {
+fn amplification_plot(wsat: &Wsat, results: &Results<'_>) -> Plot {
     Plot::new(
         PlotKind::Lines,
         "write-amplification",
@@ -436,7 +436,7 @@ fn amplification_plot(results: &Results<'_>) -> Plot {
     .with(Series::new(
         "write amplification",
         Stroke::Average,
-        curve(results, Against::Fills, |m| m.amplification),
+        curve(wsat, results, Against::Fills, |m| m.amplification),
     ))
 }
 

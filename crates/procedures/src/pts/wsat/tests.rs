@@ -79,7 +79,7 @@ fn four_fills_end_it_first_where_the_drive_is_fast() {
 
 #[test]
 fn the_time_limit_is_6_h_in_2_0_and_24_h_in_1_1() {
-    let never_steady = |step: &Step| if step.place.round % 2 == 0 { 1.0 } else { 4.0 };
+    let never_steady = |step: &Step| if step.place.round.is_multiple_of(2) { 1.0 } else { 4.0 };
     assert_eq!(saturate(&test(|_| ()), never_steady).len(), 360);
     let old = test(|s| s.profile = Profile::Pts11);
     assert_eq!(saturate(&old, never_steady).len(), 1440);

@@ -3,6 +3,7 @@
 
 use super::Xsr;
 use super::results::{Minute, Recovery, Results, SegmentResult};
+use crate::pts::between::time_axis;
 use crate::pts::disclosure::{self, Form, form_demand, row, row_maybe};
 use crate::pts::exhibits::{
     axis, common_chapters, every_step, frame, number, page, plain_table, thinned, unfinished,
@@ -68,13 +69,11 @@ fn header(xsr: &Xsr, record: &Record) -> FormHeader {
     ]);
     let mut test_parameters = disclosure::common_test_rows(&choices);
     for (number, segment) in (1..).zip(&xsr.segments) {
-        test_parameters
-            .push(row(&format!("Test Stimulus {number}"), segment.workload.to_string()));
-        test_parameters.push(row("TC/QD, Duration", format!(
-            "{}, {}",
-            form_demand(segment.demand),
-            segment.time
-        )));
+        test_parameters.push(row(&format!("Test Stimulus {number}"), segment.workload.to_string()));
+        test_parameters.push(row(
+            "TC/QD, Duration",
+            format!("{}, {}", form_demand(segment.demand), segment.time),
+        ));
     }
     test_parameters.push(row("Step", xsr.ground.minute.to_string()));
     test_parameters.push(row("Steady State", "none: by time"));
@@ -132,18 +131,18 @@ fn name(segment: &SegmentResult<'_>) -> String {
 
 fn form_pages(xsr: &Xsr, results: &Results<'_>) -> Vec<Page> {
     let plot_page = |plot: Plot| page(&plot.title.clone(), vec![Exhibit::Plot(plot)]);
-    let all = throughput_plot(results, None, ("tp-all", "XSR TP v Time - All Access Groups"));
+    let all = throughput_plot(xsr, results, None, ("tp-all", "XSR TP v Time - All Access Groups"));
     match xsr.ground.settings.profile {
         Profile::Pts11 => vec![
             plot_page(all),
-            plot_page(switch_plot(results, 1)),
-            plot_page(switch_plot(results, 2)),
-            plot_page(response_plot(results, "MRT", "mrt-time", |m| m.mrt)),
-            plot_page(response_plot(results, "ART", "art-time", |m| m.art)),
+            plot_page(switch_plot(xsr, results, 1)),
+            plot_page(switch_plot(xsr, results, 2)),
+            plot_page(response_plot(xsr, results, "MRT", "mrt-time", |m| m.mrt)),
+            plot_page(response_plot(xsr, results, "ART", "art-time", |m| m.art)),
         ],
         _ => vec![
             plot_page(all),
-            plot_page(combined_plot(results)),
+            plot_page(combined_plot(xsr, results)),
             page(
                 "XSR End of Segment TP, Peak ART, Peak MRT, Recovery",
                 vec![
@@ -159,7 +158,13 @@ fn form_pages(xsr: &Xsr, results: &Results<'_>) -> Vec<Page> {
 type Value = fn(&Minute) -> Option<f64>;
 
 /// One series per segment, inside a window of time.
-fn curves(results: &Results<'_>, window: Option<(f64, f64)>, value: Value) -> Vec<Series> {
+fn curves(
+    xsr: &Xsr,
+    results: &Results<'_>,
+    window: Option<(f64, f64)>,
+    value: Value,
+) -> Vec<Series> {
+    let (_, minute) = time_axis("Time", xsr.ground.minute);
     results
         .segments
         .iter()
@@ -169,7 +174,7 @@ fn curves(results: &Results<'_>, window: Option<(f64, f64)>, value: Value) -> Ve
                 .minutes
                 .iter()
                 .filter(|m| window.is_none_or(|(from, to)| (from..=to).contains(&m.time)))
-                .map(|m| (m.time, value(m)))
+                .map(|m| (m.time * minute, value(m)))
                 .collect();
             let title = format!("{} {}", index + 1, name(segment));
             // Sequential segments alike, the random one apart.
@@ -180,68 +185,76 @@ fn curves(results: &Results<'_>, window: Option<(f64, f64)>, value: Value) -> Ve
 }
 
 /// Where one segment ends and the next begins.
-fn switches(results: &Results<'_>) -> Vec<Marker> {
+fn switches(xsr: &Xsr, results: &Results<'_>) -> Vec<Marker> {
+    let (_, minute) = time_axis("Time", xsr.ground.minute);
     (1..results.segments.len())
         .filter(|index| !results.segments[*index].minutes.is_empty())
-        .map(|index| Marker { x: results.begins(index), label: format!("segment {}", index + 1) })
+        .map(|index| Marker {
+            x: results.begins(index) * minute,
+            label: format!("segment {}", index + 1),
+        })
         .collect()
 }
 
 fn throughput_plot(
+    xsr: &Xsr,
     results: &Results<'_>,
     window: Option<(f64, f64)>,
     (id, title): (&str, &str),
 ) -> Plot {
+    let (time, minute) = time_axis("Time", xsr.ground.minute);
     let mut plot = Plot::new(
         PlotKind::Lines,
         id,
         title,
-        axis("Time (min)", if window.is_some() { Scale::LinearFitted } else { Scale::Linear }),
+        Axis { scale: if window.is_some() { Scale::LinearFitted } else { Scale::Linear }, ..time },
         axis("Throughput (MB/s)", Scale::Linear),
     )
     .caption("MB (10^6 bytes) per second, minute by minute since the purge.");
-    plot.series = curves(results, window, |m| m.mb_per_second);
-    plot.markers = switches(results);
+    plot.series = curves(xsr, results, window, |m| m.mb_per_second);
+    plot.markers = switches(xsr, results);
     if let Some((from, to)) = window {
-        plot.markers.retain(|marker| (from..=to).contains(&marker.x));
+        plot.markers.retain(|marker| (from * minute..=to * minute).contains(&marker.x));
     }
     plot
 }
 
 /// Throughput either side of the switch from segment `index` to the next.
-fn switch_plot(results: &Results<'_>, index: usize) -> Plot {
+fn switch_plot(xsr: &Xsr, results: &Results<'_>, index: usize) -> Plot {
     let switch = results.begins(index);
     let before = switch - results.begins(index - 1);
     let end = results.segments[index].minutes.last().map_or(switch, |m| m.time);
     let side = AROUND_SWITCH.min(before.min(end - switch) / PART_OF_SEGMENT);
     let title = format!("XSR TP v Time - Groups {index} & {}", index + 1);
     let id = format!("tp-switch-{index}");
-    throughput_plot(results, Some((switch - side, switch + side)), (&id, &title))
+    throughput_plot(xsr, results, Some((switch - side, switch + side)), (&id, &title))
 }
 
-fn response_plot(results: &Results<'_>, what: &str, id: &str, value: Value) -> Plot {
+fn response_plot(xsr: &Xsr, results: &Results<'_>, what: &str, id: &str, value: Value) -> Plot {
+    let (time, _) = time_axis("Time", xsr.ground.minute);
     let mut plot = Plot::new(
         PlotKind::Lines,
         id,
         &format!("XSR {what} v Time"),
-        axis("Time (min)", Scale::Linear),
+        time,
         axis(&format!("{what} (ms)"), Scale::Log10),
     )
     .caption("Minute by minute since the purge.");
-    plot.series = curves(results, None, value);
-    plot.markers = switches(results);
+    plot.series = curves(xsr, results, None, value);
+    plot.markers = switches(xsr, results);
     plot
 }
 
-fn combined_plot(results: &Results<'_>) -> Plot {
+fn combined_plot(xsr: &Xsr, results: &Results<'_>) -> Plot {
+    let (time, minute) = time_axis("Time", xsr.ground.minute);
     let curve = |value: Value| -> Vec<(f64, Option<f64>)> {
-        thinned(results.all().map(|minute| (minute.time, value(minute))).collect())
+        thinned(results.all().map(|m| (m.time * minute, value(m))).collect())
     };
     let mut plot = Plot::new(
         PlotKind::Lines,
         "tp-art-mrt",
         "XSR Throughput, ART & MRT v Time",
-        axis("Time (min)", Scale::Linear),
+        time,
         axis("Throughput (MB/s)", Scale::Linear),
     )
     .caption(
@@ -252,7 +265,7 @@ fn combined_plot(results: &Results<'_>) -> Plot {
     .with(Series::new("ART", Stroke::Fit, curve(|m| m.art)).on_right())
     .with(Series::new("MRT", Stroke::Context, curve(|m| m.mrt)).on_right());
     plot.y_right = Some(Axis::new("Response time (ms)", Scale::Log10));
-    plot.markers = switches(results);
+    plot.markers = switches(xsr, results);
     plot
 }
 
@@ -266,11 +279,11 @@ fn chapters(xsr: &Xsr, record: &Record, results: &Results<'_>) -> Vec<Page> {
     ];
     let is_11 = xsr.ground.settings.profile == Profile::Pts11;
     if !is_11 {
-        segments.push(Exhibit::Plot(switch_plot(results, 1)));
-        segments.push(Exhibit::Plot(switch_plot(results, 2)));
+        segments.push(Exhibit::Plot(switch_plot(xsr, results, 1)));
+        segments.push(Exhibit::Plot(switch_plot(xsr, results, 2)));
     }
     chapters.push(page("Segments", segments));
-    chapters.push(response_chapter(results, is_11));
+    chapters.push(response_chapter(xsr, results, is_11));
     chapters.push(secondary_chapter(record, results));
     chapters
 }
@@ -303,15 +316,16 @@ fn tallies(results: &Results<'_>) -> Vec<(String, Tally)> {
         .collect()
 }
 
-fn response_chapter(results: &Results<'_>, form_has_plots: bool) -> Page {
+fn response_chapter(xsr: &Xsr, results: &Results<'_>, form_has_plots: bool) -> Page {
     let tallies = tallies(results);
     let columns: Vec<(&str, &Tally)> =
         tallies.iter().map(|(name, tally)| (name.as_str(), tally)).collect();
-    let table = percentile_table("segment-percentiles", "Response times of the segments, ms", &columns);
+    let table =
+        percentile_table("segment-percentiles", "Response times of the segments, ms", &columns);
     let mut exhibits = vec![Exhibit::Table(table)];
     if !form_has_plots {
-        exhibits.push(Exhibit::Plot(response_plot(results, "ART", "art-time", |m| m.art)));
-        exhibits.push(Exhibit::Plot(response_plot(results, "MRT", "mrt-time", |m| m.mrt)));
+        exhibits.push(Exhibit::Plot(response_plot(xsr, results, "ART", "art-time", |m| m.art)));
+        exhibits.push(Exhibit::Plot(response_plot(xsr, results, "MRT", "mrt-time", |m| m.mrt)));
     }
     page("Response Times", exhibits)
 }

@@ -146,7 +146,8 @@ impl SegmentResult<'_> {
 
     /// What was sensed.
     pub fn secondary(&self) -> Secondary {
-        let measurements: Vec<&Measurement> = self.steps.iter().map(|(_, o)| &o.measurement).collect();
+        let measurements: Vec<&Measurement> =
+            self.steps.iter().map(|(_, o)| &o.measurement).collect();
         Secondary::of(&measurements)
     }
 }

@@ -34,8 +34,7 @@ fn three_segments_follow_the_purge_without_a_pause() {
     assert_eq!(of(all[0]), words("segment-1", "SEQ 1024K W", "T1Q32"));
     assert_eq!(of(all[480]), words("segment-2", "RND 8K W", "T4Q32"));
     assert_eq!(of(all[840]), words("segment-3", "SEQ 1024K W", "T1Q32"));
-    let begins: Vec<usize> =
-        (0..all.len()).filter(|n| !all[*n].continues).collect();
+    let begins: Vec<usize> = (0..all.len()).filter(|n| !all[*n].continues).collect();
     assert_eq!(begins, [0, 480, 840], "inside a segment the load runs on");
     assert!(!bench.entries.iter().any(|e| matches!(e, Entry::Idled(_))));
 }
@@ -99,9 +98,9 @@ fn an_attempt_that_was_just_begun_anew_shows_nothing_of_the_old_one() {
     bench.gap_before = vec![("segment-2", 0, 5)];
     xsr.conduct(&mut bench).unwrap();
     let mut entries = bench.entries;
-    let anew = entries
-        .iter()
-        .position(|e| matches!(e, Entry::Applied { step, .. } if step.place.phase.contains("attempt 2")));
+    let anew = entries.iter().position(
+        |e| matches!(e, Entry::Applied { step, .. } if step.place.phase.contains("attempt 2")),
+    );
     entries.truncate(anew.unwrap() + 3);
     let mut record = record(&xsr.ground.settings, entries);
     record.entries.pop();
@@ -113,7 +112,9 @@ fn an_attempt_that_was_just_begun_anew_shows_nothing_of_the_old_one() {
 #[test]
 fn durations_and_the_middle_demand_are_parameters() {
     let xsr = test(|s| {
-        for (name, value) in [("first-time", "2min"), ("middle-time", "3min"), ("middle-demand", "T8Q32")] {
+        for (name, value) in
+            [("first-time", "2min"), ("middle-time", "3min"), ("middle-demand", "T8Q32")]
+        {
             s.parameters.insert(name.into(), value.into());
         }
     });

@@ -1,0 +1,124 @@
+//! The second engine: a run through fio, and both engines side by side.
+
+use super::scratch::{
+    LoopDevice, Throttle, code, refuse, run_in, skip, stderr, stdout, steadfast, succeed,
+};
+use std::process::Command;
+use steadfast_domain::Entry;
+use steadfast_runner::Ledger;
+
+/// I/Os per second that the throttle allows: a prime.
+const THROTTLED: u32 = 1009;
+
+fn has_fio(test: &str) -> bool {
+    let found = Command::new("fio").arg("--version").output().is_ok();
+    if !found {
+        skip(test, "fio is not installed");
+    }
+    found
+}
+
+/// Steps of a run, and how many of them have a job file and an answer.
+fn steps_with_files(run: &std::path::Path) -> (usize, usize, usize) {
+    let contents = Ledger::read(&run.join("run")).unwrap();
+    assert_eq!(contents.settings.engine, "fio");
+    let steps =
+        contents.lines.iter().filter(|line| matches!(line.entry, Entry::Applied { .. })).count();
+    let names =
+        || std::fs::read_dir(run.join("run/fio")).unwrap().map(|entry| entry.unwrap().file_name());
+    let ending =
+        |ending: &str| names().filter(|name| name.to_string_lossy().ends_with(ending)).count();
+    (steps, ending(".fio"), ending(".json"))
+}
+
+/// The quick IOPS test on a file, every step of it through fio, to its report;
+/// and a further round when it is resumed.
+#[test]
+fn the_quick_test_runs_through_fio_and_is_resumed() {
+    let test = "the_quick_test_runs_through_fio_and_is_resumed";
+    if !has_fio(test) {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let mut arguments = vec!["run", "iops", "--engine", "fio", "--profile", "quick"];
+    arguments.extend(["--step-time", "150ms", "--target", "f.bin", "--size", "64MiB"]);
+    arguments.extend(["--max-rounds", "5", "--out", "run"]);
+    let output = run_in(scratch.path(), &arguments);
+    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+    assert!(stdout(&output).contains("IOPS in the measurement window"), "{}", stdout(&output));
+    assert!(scratch.path().join("run/report.pdf").exists());
+    let (steps, jobs, answers) = steps_with_files(scratch.path());
+    assert_eq!((steps, jobs, answers), (1 + 5 * 9, 1 + 5 * 9, 1 + 5 * 9));
+    if code(&output) == 0 {
+        skip(test, "steady after five rounds, so that there is nothing to resume");
+        return;
+    }
+    let output = run_in(scratch.path(), &["resume", "run", "--rounds", "6"]);
+    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+    assert_eq!(steps_with_files(scratch.path()).0, 1 + 6 * 9);
+}
+
+/// A device that does exactly so many I/Os a second: both engines say so.
+#[test]
+fn both_engines_agree_on_a_throttled_device() {
+    let test = "both_engines_agree_on_a_throttled_device";
+    if !has_fio(test) {
+        return;
+    }
+    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let Some(throttle) = Throttle::new(test, &device, THROTTLED) else { return };
+    let mut command = steadfast();
+    command.args(["calibrate", "--target", &device.path, "--yes-destroy", device.name()]);
+    command.args(["--points", "RND 4K R T1Q16,RND 4K W T2Q8", "--range", "16MiB"]);
+    command.args(["--ramp", "1s", "--time", "3s", "--repeats", "2", "--within", "10", "--json"]);
+    // A busy machine may starve one attempt, not three.
+    let mut said = String::new();
+    for _ in 0..3 {
+        let output = throttle.run(&mut command);
+        said = format!("{}{}", stdout(&output), stderr(&output));
+        if !output.status.success() {
+            continue;
+        }
+        let answer: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+        for comparison in answer["comparisons"].as_array().unwrap() {
+            for engine in ["uring", "fio"] {
+                for reading in comparison[engine].as_array().unwrap() {
+                    let iops = reading["iops"].as_f64().unwrap();
+                    assert!((iops / f64::from(THROTTLED) - 1.0).abs() < 0.3, "{comparison}");
+                }
+            }
+        }
+        assert!(answer["verdict"].as_str().unwrap().contains("at 2 of 2 points"), "{answer}");
+        return;
+    }
+    panic!("{said}");
+}
+
+#[test]
+fn one_stimulus_is_measured_through_fio_and_its_job_is_kept() {
+    let test = "one_stimulus_is_measured_through_fio_and_its_job_is_kept";
+    if !has_fio(test) {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let mut arguments = vec!["measure", "RND 4K RW65", "--target", "f.bin", "--size", "16MiB"];
+    arguments.extend(["--time", "300ms", "--engine", "fio", "--keep", "jobs"]);
+    let text = succeed(scratch.path(), &arguments);
+    assert!(text.contains("Engine: fio: fio-3."), "{text}");
+    assert_eq!(std::fs::read_dir(scratch.path().join("jobs")).unwrap().count(), 2);
+}
+
+#[test]
+fn what_fio_cannot_do_is_said_before_anything_is_done() {
+    let test = "what_fio_cannot_do_is_said_before_anything_is_done";
+    let scratch = tempfile::tempdir().unwrap();
+    let simulated = ["run", "iops", "--engine", "fio", "--target", "sim:small"];
+    refuse(scratch.path(), &simulated, &["--engine fio needs a block device"]);
+    refuse(scratch.path(), &["calibrate", "--target", "sim:small"], &["virtual time"]);
+    if !has_fio(test) {
+        return;
+    }
+    let mut arguments = vec!["calibrate", "--target", "f.bin", "--size", "16MiB"];
+    arguments.extend(["--points", "SEQ 4K RW50 T1Q1"]);
+    refuse(scratch.path(), &arguments, &["engine fio", "begins both anew"]);
+}
