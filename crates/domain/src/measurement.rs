@@ -229,7 +229,8 @@ pub struct Measurement {
     pub elapsed: Nanos,
     /// The load reached its end; false where a cut left it running.
     pub complete: bool,
-    /// One tally per I/O stream, in the load's order.
+    /// One tally per I/O stream, in the load's order; one per direction where a
+    /// direction has several streams and the engine cannot tell them apart (fio).
     pub streams: Vec<StreamTally>,
     /// I/Os that completed outside the measured time: during the ramp, or after
     /// the end because they were still outstanding. In no other count, but the

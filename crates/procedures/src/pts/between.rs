@@ -76,6 +76,8 @@ pub struct BetweenRounds {
     pub cycles_max: u32,
     /// Whether it stops at the first steady window.
     pub stops: bool,
+    /// The most minutes.
+    pub minutes_max: u64,
 }
 
 /// What decides about a cycle.
@@ -123,6 +125,7 @@ impl BetweenRounds {
             criteria: ground.method.criteria,
             cycles_max: ground.method.rounds_max,
             stops: ground.settings.steady_state != SteadyStateMethod::Post25,
+            minutes_max: u64::MAX,
         }
     }
 
@@ -148,13 +151,18 @@ impl BetweenRounds {
     /// load's own limit.
     pub fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
         let mut track = Tracking::new(self);
+        let mut minutes = 0;
         for cycle in 1..=self.cycles_max {
             for minute in 1..=self.cycle() {
                 let outcome = bench.apply(&self.step(cycle, minute))?;
                 track.add(cycle, minute, &outcome);
-                let judged = self.is_measured(minute) && self.judge_now(bench, &track);
-                let over = self.measured == MeasuredMinute::First && cycle == self.cycles_max;
-                if outcome.measurement.complete || judged || (over && self.is_measured(minute)) {
+                minutes += 1;
+                let is_measured = self.is_measured(minute);
+                let is_steady = is_measured && self.judge_now(bench, &track);
+                // Writes after the last measured minute would prepare nothing.
+                let is_last = is_measured && cycle == self.cycles_max;
+                let is_over = outcome.measurement.complete || minutes == self.minutes_max;
+                if is_steady || is_last || is_over {
                     return Ok(());
                 }
             }

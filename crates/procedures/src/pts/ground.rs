@@ -12,7 +12,8 @@ use steadfast_domain::{
     Settings, Step, Stimulus,
 };
 
-/// A load that only a cut ends: a year.
+/// A load that is left at a cut has this limit, which it never reaches: a year.
+/// A limit at the very time of the last cut would race with it.
 pub const NO_END: Nanos = Nanos::from_secs(365 * 86_400);
 
 /// Settings, geometry, method and active range of a run.
@@ -75,7 +76,7 @@ impl Ground {
         }
     }
 
-    /// A load that runs on: `time` of a workload, cut into stretches.
+    /// A load that runs on for `time`, cut every minute.
     pub fn stretch(
         &self,
         (phase, round): (&str, u32),
@@ -84,8 +85,8 @@ impl Ground {
         time: Nanos,
     ) -> Stretch {
         let place = Place::new(phase, round, 1, format!("{workload} {demand}"));
-        let stimulus = self.stimulus(workload, demand, Until::time(time), &place);
-        Stretch { place, stimulus, cut: self.minute, cuts_max: u32::MAX }
+        let stimulus = self.stimulus(workload, demand, Until::time(NO_END), &place);
+        Stretch { place, stimulus, cut: self.minute, time: Some(time) }
     }
 
     /// The form's disclosure of a run with nothing but a minute, to be completed
@@ -112,7 +113,8 @@ impl Ground {
     }
 }
 
-/// A load that runs on from cut to cut until it is complete.
+/// A load that runs on from cut to cut until its time is over; where it has
+/// none, until it is complete.
 #[derive(Debug, Clone)]
 pub struct Stretch {
     /// Place of its first cut.
@@ -121,8 +123,8 @@ pub struct Stretch {
     pub stimulus: Stimulus,
     /// The time between cuts.
     pub cut: Nanos,
-    /// It is left after this many cuts.
-    pub cuts_max: u32,
+    /// When it is left, the last cut being the shorter where the cuts do not fit.
+    pub time: Option<Nanos>,
 }
 
 impl Stretch {
@@ -130,18 +132,21 @@ impl Stretch {
     /// so that it did not run in one piece.
     pub fn conduct(&self, bench: &mut dyn Bench) -> Result<Pieces, Halt> {
         let mut pieces = Pieces::default();
-        for point in 1..=self.cuts_max {
+        let mut left = self.time;
+        for point in 1.. {
+            let cut = left.map_or(self.cut, |left| left.min(self.cut));
+            left = left.map(|left| left.saturating_sub(cut));
             let step = Step {
                 place: Place { point, ..self.place.clone() },
                 load: Load::Stimulus(self.stimulus.clone()),
-                cut: Some(self.cut),
+                cut: Some(cut),
                 continues: point > 1,
             };
             let outcome = bench.apply(&step)?;
             if outcome.gap_before.is_some() {
                 pieces.note(point);
             }
-            if outcome.measurement.complete {
+            if outcome.measurement.complete || left == Some(Nanos::ZERO) {
                 break;
             }
         }

@@ -88,8 +88,8 @@ fn header(test: &Throughput, record: &Record, sizes: &[Measured<'_>]) -> FormHea
     let mut test_parameters = disclosure::common_test_rows(&choices);
     test_parameters.extend([
         row("Test Stimulus 1", stimulus.clone()),
-        row("RW Mix", "100/0, 0/100 in every round"),
-        row("Block Sizes", "each with its own purge and rounds"),
+        row("RW Mix", "100/0, 0/100"),
+        row("Block Sizes", "Outer Loop"),
         row("TOIO - TC/QD", disclosure::form_demands(&choices.demands)),
         row("Step", choices.step_time.to_string()),
         row("Steady State", rounds.clone()),

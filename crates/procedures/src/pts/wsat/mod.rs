@@ -16,6 +16,7 @@ mod results;
 
 use super::between::{self, BETWEEN_TIME, BetweenRounds, Cycle, MEASURED_LAST};
 use super::ground::{self, Ground, NO_END, Stretch, attempt_phase};
+use super::method::Method;
 use super::workload::{ALIGNMENT, CURSOR, MIX_WRITES, Workload};
 use super::{disclosure, rounds};
 use crate::{Parameter, Unsuitable};
@@ -88,6 +89,7 @@ pub struct Wsat {
     left_out: Vec<Bytes>,
     demand: Demand,
     saturation: Saturation,
+    time_limit: Option<Nanos>,
     histogram_time: Option<Nanos>,
 }
 
@@ -121,10 +123,11 @@ impl Wsat {
         let ground = Ground::new(settings, geometry)?;
         let demand = settings.demand_or(workload.recommended_demand(&ground.method));
         let place = Place::new(PHASE, 0, 1, "");
-        let limits = limits(&workload, settings, geometry)?;
-        let stimulus = ground.stimulus(&workload, demand, limits, &place);
+        let until = limits(&workload, settings, geometry)?;
+        let stimulus = ground.stimulus(&workload, demand, until, &place);
         let label = workload.to_string();
-        let saturation = saturation(&ground, &label, stimulus, amendments)?;
+        let time_limit = time_limit(&ground, amendments)?;
+        let saturation = saturation(&ground, &label, stimulus, time_limit, amendments)?;
         let has_histogram = matches!(settings.profile, Profile::Pts20 | Profile::Quick);
         let histogram_time = ground::time(&HISTOGRAM_TIME, settings)?;
         Ok(Wsat {
@@ -134,6 +137,7 @@ impl Wsat {
             workload,
             demand,
             saturation,
+            time_limit,
         })
     }
 
@@ -185,7 +189,7 @@ impl Wsat {
             gap_effect,
             quick: format!(
                 "profile quick saturates for {} at most, in steps of {} instead of 60 s.",
-                limit(self.stimulus().until.time.map(|t| t.to_string())),
+                limit(self.time_limit.map(|t| t.to_string())),
                 self.ground.minute
             ),
             tkperf: "Profile tkperf runs TKperf's minutes without a check of steady state, but as \
@@ -202,7 +206,7 @@ impl Wsat {
         if let Some(bytes) = until.bytes {
             limits.push(format!("{bytes} moved ({})", self.fills_text()));
         }
-        if let Some(time) = until.time.filter(|time| *time < NO_END) {
+        if let Some(time) = self.time_limit {
             limits.push(format!("{time} passed"));
         }
         match &self.saturation {
@@ -211,9 +215,6 @@ impl Wsat {
             }
             Saturation::Judged(between) => {
                 limits.push(format!("{} measured minutes done", between.cycles_max));
-            }
-            Saturation::Plain(stretch) if stretch.cuts_max < u32::MAX => {
-                limits.push(format!("{} steps done", stretch.cuts_max));
             }
             Saturation::Plain(_) => {}
         }
@@ -229,7 +230,7 @@ impl Wsat {
     }
 }
 
-/// Bytes and time at which the load ends by itself.
+/// Bytes at which the load ends by itself; time ends it at a cut.
 fn limits(
     workload: &Workload,
     settings: &Settings,
@@ -252,68 +253,74 @@ fn limits(
         Ok(Until::bytes(bytes))
     };
     match settings.steady_state {
-        SteadyStateMethod::Btw | SteadyStateMethod::Post25 => Ok(Until::time(NO_END)),
-        SteadyStateMethod::Time(time) if time < Nanos::from_millis(100) => {
-            Err(Unsuitable(format!("WSAT for {time} is not possible; give at least 100 ms")))
+        SteadyStateMethod::Btw | SteadyStateMethod::Post25 | SteadyStateMethod::Time(_) => {
+            Ok(Until::time(NO_END))
         }
-        SteadyStateMethod::Time(time) => Ok(Until::time(time)),
         SteadyStateMethod::Bytes(written) => asked(written),
         SteadyStateMethod::Fills(n) => asked(fills(n)?),
-        SteadyStateMethod::Rounds => Ok(Until {
-            time: Some(time_limit(settings.profile)),
-            bytes: workload.bytes_for_written(fills(FILLS)?),
-            ios: None,
-        }),
+        SteadyStateMethod::Rounds => {
+            let bytes = workload.bytes_for_written(fills(FILLS)?);
+            Ok(Until { time: Some(NO_END), bytes, ios: None })
+        }
     }
 }
 
-fn time_limit(profile: Profile) -> Nanos {
-    match profile {
-        Profile::Pts20 => TIME_LIMIT_20,
-        Profile::Pts11 => TIME_LIMIT_11,
-        Profile::Quick => TIME_LIMIT_QUICK,
-        // Its minutes are counted.
-        Profile::Tkperf => NO_END,
+/// The time after which it is left at a cut.
+fn time_limit(ground: &Ground, amendments: &[Amendment]) -> Result<Option<Nanos>, Unsuitable> {
+    let settings = &ground.settings;
+    match settings.steady_state {
+        SteadyStateMethod::Time(time) if time < Nanos::from_millis(100) => {
+            Err(Unsuitable(format!("WSAT for {time} is not possible; give at least 100 ms")))
+        }
+        SteadyStateMethod::Time(time) => Ok(Some(time)),
+        SteadyStateMethod::Rounds => Ok(Some(match settings.profile {
+            Profile::Pts20 => TIME_LIMIT_20,
+            Profile::Pts11 => TIME_LIMIT_11,
+            Profile::Quick => TIME_LIMIT_QUICK,
+            Profile::Tkperf => {
+                let minutes = rounds_max(ground, amendments, TKPERF_MINUTES);
+                Nanos(ground.minute.0.saturating_mul(u64::from(minutes)))
+            }
+        })),
+        _ => Ok(None),
     }
+}
+
+/// The most rounds: amended, chosen, or `preset`.
+fn rounds_max(ground: &Ground, amendments: &[Amendment], preset: u32) -> u32 {
+    let method = Method { rounds_max: preset, ..ground.method.clone() };
+    rounds::rounds_max(&ground.settings, &method, amendments, PHASE, true)
 }
 
 fn saturation(
     ground: &Ground,
     label: &str,
     stimulus: Stimulus,
+    time_limit: Option<Nanos>,
     amendments: &[Amendment],
 ) -> Result<Saturation, Unsuitable> {
     let settings = &ground.settings;
-    let amended = |preset: u32| {
-        let method = super::method::Method { rounds_max: preset, ..ground.method.clone() };
-        rounds::rounds_max(settings, &method, amendments, PHASE, true)
-    };
     let ends_by_rounds = settings.steady_state == SteadyStateMethod::Rounds;
-    let plain = |cuts_max: u32| {
-        let place = Place::new(PHASE, 0, 1, label);
-        Saturation::Plain(Stretch {
-            place,
-            stimulus: stimulus.clone(),
-            cut: ground.minute,
-            cuts_max,
-        })
-    };
-    Ok(match settings.steady_state {
+    let is_judged = match settings.steady_state {
+        SteadyStateMethod::Btw | SteadyStateMethod::Post25 => true,
+        SteadyStateMethod::Rounds => settings.profile != Profile::Tkperf,
         SteadyStateMethod::Time(_) | SteadyStateMethod::Bytes(_) | SteadyStateMethod::Fills(_) => {
-            plain(u32::MAX)
+            false
         }
-        SteadyStateMethod::Rounds if settings.profile == Profile::Tkperf => {
-            plain(amended(TKPERF_MINUTES))
-        }
-        _ => {
-            let cycle = Cycle::chosen(&MEASURED_LAST, settings, ground.minute)?;
-            let mut between =
-                BetweenRounds::new(ground, (PHASE, label.to_owned()), stimulus.clone(), cycle);
-            let preset = if ends_by_rounds { u32::MAX } else { ground.method.rounds_max };
-            between.cycles_max = amended(preset);
-            Saturation::Judged(between)
-        }
-    })
+    };
+    if !is_judged {
+        let place = Place::new(PHASE, 0, 1, label);
+        let cut = ground.minute;
+        return Ok(Saturation::Plain(Stretch { place, stimulus, cut, time: time_limit }));
+    }
+    let cycle = Cycle::chosen(&MEASURED_LAST, settings, ground.minute)?;
+    let mut between = BetweenRounds::new(ground, (PHASE, label.to_owned()), stimulus, cycle);
+    let preset = if ends_by_rounds { u32::MAX } else { ground.method.rounds_max };
+    between.cycles_max = rounds_max(ground, amendments, preset);
+    if let Some(time) = time_limit {
+        between.minutes_max = time.0.div_ceil(ground.minute.0);
+    }
+    Ok(Saturation::Judged(between))
 }
 
 /// What a gap did.

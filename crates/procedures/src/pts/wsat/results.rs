@@ -108,8 +108,8 @@ fn end(wsat: &Wsat, steps: &[(&Step, &Outcome)], verdict: Option<&Verdict>) -> E
         return End::Written;
     }
     // The clock of the load and the sum of its cuts may differ by their edges.
-    let edge = Nanos::from_millis(1).0 * (steps.len() as u64 + 1);
-    if until.time.is_some_and(|limit| time + edge >= limit.0) {
+    let edges = Nanos::from_millis(1).0 * steps.len() as u64;
+    if wsat.time_limit.is_some_and(|limit| time + edges >= limit.0) {
         return End::Time;
     }
     End::Count
@@ -118,8 +118,9 @@ fn end(wsat: &Wsat, steps: &[(&Step, &Outcome)], verdict: Option<&Verdict>) -> E
 fn minute_by_minute(wsat: &Wsat, steps: &[(&Step, &Outcome)]) -> Vec<Minute> {
     let capacity = wsat.ground.geometry.capacity.as_gb();
     let (mut time, mut bytes) = (Nanos::ZERO, 0.0);
+    // A limit in bytes that is reached at a cut leaves a last step of no length.
+    let steps = steps.iter().filter(|(_, outcome)| outcome.measurement.elapsed.0 > 0);
     steps
-        .iter()
         .map(|(step, outcome)| {
             let measurement = &outcome.measurement;
             let total: Tally = measurement.total();

@@ -37,7 +37,7 @@ fn one_load_runs_on_from_the_purge_and_is_cut_every_minute() {
     let Load::Stimulus(load) = &all[0].load else { panic!("not a stimulus") };
     assert_eq!(load.demand, Demand::new(4, 32));
     assert_eq!(load.until.bytes, Some(Bytes::gib(4)));
-    assert_eq!(load.until.time, Some(Nanos::from_secs(6 * 3600)));
+    assert_eq!(test(|_| ()).time_limit, Some(Nanos::from_secs(6 * 3600)));
 }
 
 #[test]
@@ -110,6 +110,9 @@ fn the_user_can_choose_one_end() {
         saturate(&wsat, |_| iops).len()
     };
     assert_eq!(ends("time:7min", SLOW), 7);
+    let odd = saturate(&test(|s| s.steady_state = "time:150s".parse().unwrap()), |_| SLOW);
+    let cuts: Vec<_> = odd.iter().map(|step| step.cut.unwrap().as_secs_f64()).collect();
+    assert_eq!(cuts, [60.0, 60.0, 30.0], "the last cut is the shorter");
     assert_eq!(ends("btw", 20_480.0), 5 * 31, "bytes do not end it then");
     assert_eq!(ends("post-25", SLOW), 25 * 31);
     let until = |method: &str| test(|s| s.steady_state = method.parse().unwrap()).stimulus().until;
