@@ -46,7 +46,8 @@ pub enum Command {
     /// Apply one stimulus and print what it gave
     #[command(after_help = "Examples:\n  \
         steadfast measure \"RND 4K R\" --target /dev/nvme0n1 --demand T4Q32 --time 10s\n  \
-        steadfast measure \"RND 4K RW65\" --target sim:small --json")]
+        steadfast measure \"RND 4K RW65\" --target sim:small --json\n  \
+        steadfast measure --workload workload.toml --target scratch.bin --ios 10007")]
     Measure(MeasureArguments),
     /// Compare our engine with fio on the same points, taking turns
     #[command(after_help = "Examples:\n  \
@@ -88,6 +89,8 @@ pub enum Command {
     Mark(MarkArguments),
     /// What a trace holds: I/O streams, capture steps, maps, workloads, a report
     Trace(trace::TraceArguments),
+    /// Make a workload of a trace: what a test can apply to a drive
+    Workload(trace::WorkloadArguments),
     /// Print a shell's completion script
     #[command(
         after_help = "Example:\n  steadfast completions bash > /etc/bash_completion.d/steadfast"
@@ -238,28 +241,35 @@ pub struct RunArguments {
 #[derive(Debug, Args)]
 pub struct MeasureArguments {
     /// The access pattern: "RND 4K RW65", "SEQ 128K W"
-    pub pattern: AccessPattern,
+    #[arg(conflicts_with = "workload")]
+    pub pattern: Option<AccessPattern>,
+    /// Apply the workload of this file, as `workload derive` writes it
+    #[arg(long, value_name = "FILE")]
+    pub workload: Option<PathBuf>,
     /// A block device, a file, or sim:NAME
     #[arg(long, value_name = "T")]
     pub target: String,
     /// Create the target file with this size
     #[arg(long)]
     pub size: Option<Bytes>,
-    /// Threads and outstanding I/Os per thread
-    #[arg(long, default_value = "T1Q1")]
-    pub demand: Demand,
-    /// Measured time
-    #[arg(long, default_value = "10s")]
-    pub time: Nanos,
+    /// Threads and outstanding I/Os per thread; by default the workload's, or T1Q1
+    #[arg(long)]
+    pub demand: Option<Demand>,
+    /// Measured time; by default 10s
+    #[arg(long)]
+    pub time: Option<Nanos>,
+    /// Measured I/Os, with or instead of a time
+    #[arg(long, value_name = "COUNT")]
+    pub ios: Option<u64>,
     /// Time before it that is not measured
     #[arg(long, default_value = "0s")]
     pub ramp: Nanos,
     /// Part of the capacity that is touched
     #[arg(long, value_parser = parse_percent, default_value = "100%")]
     pub active_range: u8,
-    /// What is written
-    #[arg(long, default_value_t)]
-    pub data_pattern: DataPattern,
+    /// What is written; by default the workload's, or random-unique
+    #[arg(long)]
+    pub data_pattern: Option<DataPattern>,
     /// Drives every random choice
     #[arg(long, default_value_t = 1)]
     pub seed: u64,

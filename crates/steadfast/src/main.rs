@@ -30,6 +30,7 @@ fn main() -> ExitCode {
         Command::Capture(arguments) => commands::capture::run(&arguments),
         Command::Mark(arguments) => commands::capture::mark(&arguments),
         Command::Trace(arguments) => commands::trace::run(&arguments),
+        Command::Workload(arguments) => commands::trace::derive::run(&arguments),
         Command::Completions(arguments) => commands::shell::completions(&arguments),
         Command::Man => commands::shell::man(),
     };

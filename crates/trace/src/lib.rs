@@ -27,6 +27,7 @@ pub mod steps;
 pub mod streams;
 pub mod study;
 pub mod workload;
+pub mod workload_file;
 
 pub use batch::Batch;
 pub use error::TraceError;
@@ -37,3 +38,4 @@ pub use order::IssueOrder;
 pub use pass::{Fold, Pass, Rows};
 pub use streams::{By, StreamKey, StreamTable};
 pub use study::{Study, StudyOptions};
+pub use workload_file::WorkloadFile;

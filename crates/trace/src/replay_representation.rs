@@ -9,9 +9,10 @@
 use crate::error::TraceError;
 use crate::streams::{By, StreamKey};
 use crate::workload::{Threshold, Workload, WorkloadStream};
+use crate::workload_file::WorkloadStep;
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
-use steadfast_domain::{CaptureConditions, IoOp};
+use steadfast_domain::{CaptureConditions, IoOp, Nanos};
 
 /// A printed percentage may be off by half its last digit.
 const ROUNDING: f64 = 0.005_001;
@@ -157,6 +158,19 @@ impl ReplayRepresentation {
             })
             .collect();
         Workload::select(streams, total, by, threshold)
+    }
+
+    /// The steps with the I/Os of a workload's streams.
+    pub fn workload_steps(&self, workload: &Workload) -> Vec<WorkloadStep> {
+        let began = self.steps.first().map_or(0, |step| step.began_unix_ms);
+        let nanos = |milliseconds: u64| Nanos(milliseconds.saturating_mul(1_000_000));
+        let applied = |key: &StreamKey| workload.streams.iter().any(|stream| stream.key() == *key);
+        let steps = self.steps.iter().map(|step| WorkloadStep {
+            at: nanos(step.began_unix_ms.saturating_sub(began)),
+            lasts: nanos(step.lasted_ms),
+            ios: step.streams.iter().map(|(key, ios, _)| (*key, *ios)).collect(),
+        });
+        steps.map(|step| step.of(applied)).filter(|step| !step.ios.is_empty()).collect()
     }
 
     /// What the text tells about the capture: beginning, length, compression

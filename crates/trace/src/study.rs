@@ -13,6 +13,7 @@ use crate::series::{Choice, SeriesOverTime};
 use crate::steps::{CaptureStep, Steps, WIDTH_NS};
 use crate::streams::{By, StreamKey, StreamTable};
 use crate::workload::{Threshold, Workload};
+use crate::workload_file::WorkloadStep;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
@@ -177,6 +178,17 @@ impl Study {
         };
         let with_ios = self.steps.iter().filter(|(_, step)| step.ios() > 0);
         ReplayRepresentation { name: name.to_owned(), steps: with_ios.map(replay_step).collect() }
+    }
+
+    /// The capture steps with the I/Os of the workload's streams.
+    pub fn workload_steps(&self) -> Vec<WorkloadStep> {
+        let keys: Vec<StreamKey> = self.workload.streams.iter().map(|s| s.key()).collect();
+        let steps = self.streams_over_time.steps().iter().map(|(number, cells)| WorkloadStep {
+            at: Nanos(number.saturating_mul(self.step_ns)),
+            lasts: Nanos(self.step_ns),
+            ios: keys.iter().zip(cells).map(|(key, cell)| (*key, cell.ios)).collect(),
+        });
+        steps.map(|step| step.of(|_| true)).filter(|step| !step.ios.is_empty()).collect()
     }
 }
 

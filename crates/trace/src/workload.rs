@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::fmt;
 use std::str::FromStr;
-use steadfast_domain::stimulus::{ActiveRange, Cursor, DataPattern, Pace, Until};
+use steadfast_domain::stimulus::{Cursor, DataPattern};
 use steadfast_domain::units::Bytes;
-use steadfast_domain::{CaptureConditions, Demand, IoOp, IoStream, Op, Order, Stimulus};
+use steadfast_domain::{CaptureConditions, Demand, IoOp, IoStream, Op, Order};
 
 /// The smallest share that a stream must have, in parts per million.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -180,11 +180,12 @@ impl Workload {
     }
 
     /// The applied test workload: a fixed composite of the selected streams,
-    /// each weighing exactly its count of I/Os.
+    /// each weighing exactly its count of I/Os; and where it differs from what
+    /// was captured, one sentence each.
     ///
     /// # Errors
     /// Where no selected stream can be applied to a device.
-    pub fn applied(&self, how: &Application) -> Result<Applied, TraceError> {
+    pub fn io_streams(&self) -> Result<(Vec<IoStream>, Vec<String>), TraceError> {
         let mut remarks = Vec::new();
         let mut chosen: Vec<(IoStream, u64)> = Vec::new();
         for stream in &self.streams {
@@ -207,48 +208,9 @@ impl Workload {
         if !exact {
             remarks.push("Counts beyond 32 bits: weights are rounded.".into());
         }
-        let streams =
-            chosen.into_iter().zip(weights).map(|((s, _), weight)| s.weighing(weight)).collect();
-        let stimulus = Stimulus {
-            streams,
-            zones: Vec::new(),
-            demand: how.demand,
-            active_range: how.active_range,
-            data_pattern: how.data_pattern.clone(),
-            pace: how.pace,
-            ramp: steadfast_domain::Nanos::ZERO,
-            until: how.until,
-            seed: how.seed,
-            verify: false,
-        };
-        Ok(Applied { stimulus, remarks })
+        let weighed = chosen.into_iter().zip(weights);
+        Ok((weighed.map(|((stream, _), weight)| stream.weighing(weight)).collect(), remarks))
     }
-}
-
-/// How a workload is to be applied: what a capture does not decide.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Application {
-    /// Threads and queue depth.
-    pub demand: Demand,
-    /// Where.
-    pub active_range: ActiveRange,
-    /// What is written.
-    pub data_pattern: DataPattern,
-    /// When I/Os are due.
-    pub pace: Pace,
-    /// For how long.
-    pub until: Until,
-    /// Drives every random choice.
-    pub seed: u64,
-}
-
-/// An applied test workload.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Applied {
-    /// What lane A takes unchanged.
-    pub stimulus: Stimulus,
-    /// Where it differs from what was captured: one sentence each.
-    pub remarks: Vec<String>,
 }
 
 /// The data pattern nearest to what was captured: random where nothing is
@@ -347,17 +309,6 @@ mod tests {
             .collect()
     }
 
-    fn application() -> Application {
-        Application {
-            demand: Demand::new(1, 8),
-            active_range: ActiveRange { start: Bytes(0), length: Bytes::gib(1) },
-            data_pattern: DataPattern::RandomUnique,
-            pace: Pace::Closed,
-            until: Until::ios(1),
-            seed: 1,
-        }
-    }
-
     #[test]
     fn the_tutorials_workload_is_selected_and_normalised_exactly() {
         let threshold = "2%".parse().unwrap();
@@ -374,20 +325,19 @@ mod tests {
         );
         let sum: f64 = workload.streams.iter().map(|s| s.normalized).sum();
         assert!((sum - 1.0).abs() < 1e-12);
-        let applied = workload.applied(&application()).unwrap();
-        let weights: Vec<u32> = applied.stimulus.streams.iter().map(|s| s.weight).collect();
+        let (streams, remarks) = workload.io_streams().unwrap();
+        let weights: Vec<u32> = streams.iter().map(|s| s.weight).collect();
         assert_eq!(weights[..2], [757_697, 422_999]);
-        assert_eq!(applied.stimulus.fault(), None);
-        assert!(applied.remarks.is_empty());
+        assert!(remarks.is_empty());
     }
 
     #[test]
     fn sizes_that_are_no_power_of_two_keep_their_alignment() {
         let workload = Workload::select(seed_streams(), (3_512_860, 1), By::Count, Threshold(0));
-        let applied = workload.applied(&application()).unwrap();
-        let stream = applied.stimulus.streams.iter().find(|s| s.size == Bytes::kib(28)).unwrap();
+        let (streams, _) = workload.io_streams().unwrap();
+        let stream = streams.iter().find(|s| s.size == Bytes::kib(28)).unwrap();
         assert_eq!(stream.alignment(), Bytes(4096));
-        let plain = applied.stimulus.streams.iter().find(|s| s.size == Bytes::kib(4)).unwrap();
+        let plain = streams.iter().find(|s| s.size == Bytes::kib(4)).unwrap();
         assert_eq!(plain.alignment, None);
     }
 
@@ -401,7 +351,7 @@ mod tests {
     #[test]
     fn nothing_selected_is_said() {
         let empty = Workload::select(Vec::new(), (0, 0), By::Count, Threshold(20_000));
-        let error = empty.applied(&application()).unwrap_err().to_string();
+        let error = empty.io_streams().unwrap_err().to_string();
         assert!(error.contains("lower"), "{error}");
         assert!("200%".parse::<Threshold>().is_err() && "x".parse::<Threshold>().is_err());
         assert_eq!("0.5 %".parse::<Threshold>().unwrap().to_string(), "0.5%");

@@ -3,7 +3,6 @@
 use super::Format;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
-use steadfast_domain::units::parse_percent;
 use steadfast_domain::{Demand, IoOp, Layer, Nanos};
 use steadfast_trace::streams::{By, StreamKey};
 use steadfast_trace::workload::Threshold;
@@ -40,12 +39,6 @@ pub enum TraceCommand {
     #[command(after_help = "Examples:\n  steadfast trace compare monday.parquet --step 1min\n  \
         steadfast trace compare drive0.parquet drive1.parquet")]
     Compare(CompareArguments),
-    /// The cumulative workload and the applied test workload made of it
-    #[command(after_help = "Examples:\n  \
-        steadfast trace workload monday.parquet --threshold 2% -o workload.json\n  \
-        steadfast trace workload monday.parquet --step 5min --replay-representation steps.txt\n  \
-        steadfast trace workload steps.txt --json")]
-    Workload(WorkloadArguments),
     /// Write the report: streams, maps, response times, Target Server Self-Test
     #[command(after_help = "Example:\n  steadfast trace report monday.parquet -o monday")]
     Report(ReportArguments),
@@ -249,9 +242,29 @@ pub struct CompareArguments {
     pub json: bool,
 }
 
-/// `trace workload`.
+/// `workload`.
 #[derive(Debug, Args)]
 pub struct WorkloadArguments {
+    /// What to do
+    #[command(subcommand)]
+    pub command: WorkloadCommand,
+}
+
+/// What can be done with workloads.
+#[derive(Debug, Subcommand)]
+pub enum WorkloadCommand {
+    /// The cumulative workload of a trace and the applied test workload made of it
+    #[command(after_help = "Examples:\n  \
+        steadfast workload derive monday.parquet --threshold 2% -o workload.toml\n  \
+        steadfast workload derive monday.parquet --step 5min --replay-representation steps.txt\n  \
+        steadfast workload derive steps.txt --json\n  \
+        steadfast measure --workload workload.toml --target /dev/nvme0n1 --yes-destroy SERIAL")]
+    Derive(DeriveArguments),
+}
+
+/// `workload derive`.
+#[derive(Debug, Args)]
+pub struct DeriveArguments {
     /// The trace, or a text that begins with "### Replay representation"
     #[command(flatten)]
     pub selection: Selection,
@@ -264,23 +277,13 @@ pub struct WorkloadArguments {
     /// Threads and queue depth of the applied workload; by default as captured
     #[arg(long)]
     pub demand: Option<Demand>,
-    /// How long it is applied
-    #[arg(long, default_value = "60s")]
-    pub time: Nanos,
-    /// Part of the capacity that is touched
-    #[arg(long, value_parser = parse_percent, default_value = "100%")]
-    pub active_range: u8,
-    /// Drives every random choice
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-    /// Width of a capture step of the replay representation; by default by the
-    /// capture's length
+    /// Width of a capture step; by default by the capture's length
     #[arg(long)]
     pub step: Option<Nanos>,
     /// Write the steps as TestMyWorkload.com exports them
     #[arg(long, value_name = "FILE")]
     pub replay_representation: Option<PathBuf>,
-    /// Write the workload and its stimulus as JSON
+    /// Write the workload file (TOML, to be read and edited by hand)
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Print JSON

@@ -5,12 +5,16 @@ use crate::cli::{EngineName, MeasureArguments};
 use crate::exit::Outcome;
 use crate::target::{self, Kept, Mover};
 use crate::terminal;
-use anyhow::bail;
+use anyhow::{Context, bail};
 use serde::Serialize;
-use steadfast_domain::stimulus::{ActiveRange, Pace, Until};
-use steadfast_domain::{Conditions, Device, Measurement, Nanos, Op, Place, Step, Stimulus, Tally};
+use std::path::Path;
+use steadfast_domain::stimulus::{ActiveRange, DataPattern, Pace, Until};
+use steadfast_domain::{
+    Conditions, Demand, Device, IoStream, Measurement, Nanos, Op, Place, Step, Stimulus, Tally,
+};
 use steadfast_engine::Start;
 use steadfast_host::Consent;
+use steadfast_trace::WorkloadFile;
 
 /// The answer as JSON.
 #[derive(Debug, Serialize)]
@@ -25,7 +29,8 @@ struct Answer<'a> {
 
 /// Arms the target, applies the stimulus and prints what it gave.
 pub fn run(arguments: &MeasureArguments) -> anyhow::Result<Outcome> {
-    let writes = arguments.pattern.read_percent < 100;
+    let asked = Asked::of(arguments)?;
+    let writes = asked.streams.iter().any(|stream| stream.op.alters());
     let consent = match writes {
         true => Consent::Destroy { confirmation: arguments.yes_destroy.clone() },
         false => Consent::Read,
@@ -39,7 +44,7 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<Outcome> {
     };
     let mover = kept.as_ref().map_or(Mover::Uring, |kept| Mover::Fio(kept.path().to_owned()));
     let mut rig = target::rig(&mover, &named, &consent, &[], arguments.seed, &stop)?;
-    let step = step(arguments, rig.device());
+    let step = asked.step(arguments, rig.device());
     if let Some(why) = rig.refuse(&step) {
         bail!("{}: {why}", arguments.target);
     }
@@ -65,30 +70,76 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<Outcome> {
     if arguments.json {
         terminal::print_json(&answer)?;
     } else {
-        terminal::print(&text(arguments, &answer))?;
+        terminal::print(&text(arguments, &asked, &answer))?;
     }
     Ok(Outcome::Done)
 }
 
-fn step(arguments: &MeasureArguments, device: &Device) -> Step {
-    let place = Place::new("measure", 0, 1, arguments.pattern.to_string());
-    let unit = arguments.pattern.size.0.max(u64::from(device.logical_sector));
-    let stimulus = Stimulus {
-        streams: arguments.pattern.streams(),
-        zones: Vec::new(),
-        demand: arguments.demand,
-        active_range: ActiveRange::first(arguments.active_range, device.capacity, unit),
-        data_pattern: arguments.data_pattern.clone(),
-        pace: Pace::Closed,
-        ramp: arguments.ramp,
-        until: Until::time(arguments.time),
-        seed: place.seed(arguments.seed),
-        verify: arguments.verify,
-    };
-    Step::alone(place, stimulus)
+/// What is to be applied: an access pattern, or the workload of a file.
+struct Asked {
+    name: String,
+    streams: Vec<IoStream>,
+    demand: Demand,
+    data_pattern: DataPattern,
 }
 
-fn text(arguments: &MeasureArguments, answer: &Answer<'_>) -> String {
+impl Asked {
+    fn of(arguments: &MeasureArguments) -> anyhow::Result<Self> {
+        let mut asked = match (&arguments.pattern, &arguments.workload) {
+            (Some(pattern), _) => Asked {
+                name: pattern.to_string(),
+                streams: pattern.streams(),
+                demand: Demand::new(1, 1),
+                data_pattern: DataPattern::default(),
+            },
+            (None, Some(path)) => Asked::read(path)?,
+            (None, None) => bail!("name an access pattern, or a workload file with --workload"),
+        };
+        asked.demand = arguments.demand.unwrap_or(asked.demand);
+        if let Some(pattern) = &arguments.data_pattern {
+            asked.data_pattern = pattern.clone();
+        }
+        Ok(asked)
+    }
+
+    fn read(path: &Path) -> anyhow::Result<Self> {
+        let place = || path.display().to_string();
+        let text = std::fs::read_to_string(path).with_context(place)?;
+        let file = WorkloadFile::read(&text).with_context(place)?;
+        let (streams, remarks) = file.workload.io_streams().with_context(place)?;
+        for remark in &remarks {
+            terminal::complain(&format!("{}: {remark}", place()));
+        }
+        Ok(Asked {
+            name: format!("{} ({} I/O streams)", place(), streams.len()),
+            streams,
+            demand: file.demand.unwrap_or(Demand::new(1, 1)),
+            data_pattern: file.data_pattern,
+        })
+    }
+
+    fn step(&self, arguments: &MeasureArguments, device: &Device) -> Step {
+        let place = Place::new("measure", 0, 1, &self.name);
+        let largest = self.streams.iter().map(|stream| stream.alignment().0).max();
+        let unit = largest.unwrap_or(0).max(u64::from(device.logical_sector));
+        let default_time = arguments.ios.is_none().then_some(Nanos::from_secs(10));
+        let stimulus = Stimulus {
+            streams: self.streams.clone(),
+            zones: Vec::new(),
+            demand: self.demand,
+            active_range: ActiveRange::first(arguments.active_range, device.capacity, unit),
+            data_pattern: self.data_pattern.clone(),
+            pace: Pace::Closed,
+            ramp: arguments.ramp,
+            until: Until { time: arguments.time.or(default_time), ios: arguments.ios, bytes: None },
+            seed: place.seed(arguments.seed),
+            verify: arguments.verify,
+        };
+        Step::alone(place, stimulus)
+    }
+}
+
+fn text(arguments: &MeasureArguments, asked: &Asked, answer: &Answer<'_>) -> String {
     let measurement = answer.measurement;
     let mut lines = Vec::new();
     if answer.device.is_simulated() {
@@ -96,7 +147,7 @@ fn text(arguments: &MeasureArguments, answer: &Answer<'_>) -> String {
     }
     lines.push(format!(
         "{}  {}  {}  {}",
-        arguments.target, arguments.pattern, arguments.demand, measurement.elapsed
+        arguments.target, asked.name, asked.demand, measurement.elapsed
     ));
     lines.push(format!(
         "{:>8}  {:>12}  {:>10}  {:>10}  {:>10}  {:>10}  {:>10}",

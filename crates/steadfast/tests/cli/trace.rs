@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::Path;
 use steadfast_domain::io_event::{CapturedDevice, Command, Mark};
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp};
-use steadfast_trace::Writer;
+use steadfast_trace::{WorkloadFile, Writer};
 
 /// Ten seconds: 10,007 sequential reads of 4 KiB by one process, and from the
 /// mark at 5 s on 503 random writes of 16 KiB by another.
@@ -99,31 +99,33 @@ fn steps_maps_and_hits_add_up() {
 }
 
 #[test]
-fn a_workload_is_a_stimulus_and_goes_through_a_replay_representation() {
+fn a_workload_is_applied_and_goes_through_a_replay_representation() {
     let directory = tempfile::tempdir().unwrap();
-    write(&directory.path().join("t.parquet"));
-    let arguments = [
-        "trace",
-        "workload",
-        "t.parquet",
-        "--threshold",
-        "2%",
-        "--step",
-        "1s",
-        "--replay-representation",
-        "steps.txt",
-        "--json",
-    ];
-    let found = json(directory.path(), &arguments);
-    let stimulus: steadfast_domain::Stimulus =
-        serde_json::from_value(found["applied"]["stimulus"].clone()).unwrap();
-    assert_eq!(stimulus.fault(), None);
-    let weights: Vec<u32> = stimulus.streams.iter().map(|stream| stream.weight).collect();
-    assert_eq!(weights, [10_006, 503]);
-    assert_eq!(stimulus.active_range.length, Bytes::gib(1));
-    let again = json(directory.path(), &["trace", "workload", "steps.txt", "--json"]);
+    let here = directory.path();
+    write(&here.join("t.parquet"));
+    let more = ["--step", "1s", "--replay-representation", "steps.txt", "--json"];
+    let derive = ["workload", "derive", "t.parquet", "--threshold", "2%", "-o", "w.toml"];
+    let found = json(here, &[&derive[..], &more].concat());
+    let weights: Vec<_> =
+        found["io_streams"].as_array().unwrap().iter().map(|s| s["weight"].as_u64()).collect();
+    assert_eq!(weights, [Some(10_006), Some(503)]);
+    let text = std::fs::read_to_string(here.join("w.toml")).unwrap();
+    let file = WorkloadFile::read(&text).unwrap();
+    let steps_sum: u64 = file.steps.iter().flat_map(|step| &step.ios).map(|(_, ios)| ios).sum();
+    assert_eq!((file.steps.len(), steps_sum), (10, 10_509));
+    let again = json(here, &["workload", "derive", "steps.txt", "--json"]);
     assert_eq!(again["workload"]["streams"][0]["count"], 10_006);
     assert_eq!(again["workload"]["total_count"], 10_510);
+    std::fs::write(here.join("edited.toml"), text.replace("ios = 503", "ios = 10006")).unwrap();
+    let measure = ["measure", "--workload", "edited.toml", "--target", "sim:small", "--json"];
+    let answer = json(here, &[&measure[..], &["--ios", "10007"]].concat());
+    let streams = answer["measurement"]["streams"].as_array().unwrap();
+    let ios: Vec<u64> = streams.iter().map(|s| s["tally"]["ios"].as_u64().unwrap()).collect();
+    assert_eq!(ios.iter().sum::<u64>(), 10_007);
+    // Half and half now: five standard deviations are 250.
+    assert!(ios[0].abs_diff(ios[1]) < 500, "{ios:?}");
+    refuse(here, &["measure", "--workload", "steps.txt", "--target", "sim:small"], &["steps.txt"]);
+    refuse(here, &["measure", "--target", "sim:small"], &["--workload"]);
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! `steadfast trace`: what a trace holds, as tables, as JSON and as a report.
 
 mod columns;
+pub mod derive;
 mod import;
 mod over_time;
 mod report;
 mod streams;
-mod workload;
 
 use crate::cli::trace::{FilterArguments, Selection, TraceArguments, TraceCommand};
 use crate::exit::Outcome;
@@ -35,7 +35,6 @@ pub fn run(arguments: &TraceArguments) -> anyhow::Result<Outcome> {
         TraceCommand::Map(arguments) => over_time::map(arguments),
         TraceCommand::Hits(arguments) => over_time::hits(arguments),
         TraceCommand::Compare(arguments) => over_time::compare(arguments),
-        TraceCommand::Workload(arguments) => workload::run(arguments),
         TraceCommand::Report(arguments) => report::run(arguments),
         TraceCommand::Import(arguments) => import::run(arguments),
         TraceCommand::Recover(arguments) => report::recover(arguments),

@@ -1,8 +1,9 @@
-//! `trace workload`: the cumulative workload and the applied test workload.
+//! `workload derive`: the cumulative workload of a trace, as a table and as a
+//! file that a test applies.
 
 use super::Selected;
 use super::columns::{aligned, number, row};
-use crate::cli::trace::WorkloadArguments;
+use crate::cli::trace::{DeriveArguments, WorkloadArguments, WorkloadCommand};
 use crate::exit::Outcome;
 use crate::terminal;
 use anyhow::Context;
@@ -10,72 +11,80 @@ use serde::Serialize;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::Path;
-use steadfast_domain::stimulus::{ActiveRange, Pace, Until};
 use steadfast_domain::units::Bytes;
-use steadfast_domain::{CaptureConditions, Demand};
+use steadfast_domain::{CaptureConditions, IoStream};
 use steadfast_trace::replay_representation::{HEADER, ReplayRepresentation};
-use steadfast_trace::study::end_of;
-use steadfast_trace::workload::{Application, Applied, Workload, data_pattern_seen};
-use steadfast_trace::{StreamTable, Study, StudyOptions};
+use steadfast_trace::workload::{Workload, data_pattern_seen};
+use steadfast_trace::workload_file::WorkloadStep;
+use steadfast_trace::{Study, StudyOptions, WorkloadFile};
 
 #[derive(Serialize)]
 struct Content<'a> {
     file: String,
     conditions: &'a CaptureConditions,
     workload: &'a Workload,
-    applied: &'a Applied,
+    demand: String,
+    data_pattern: String,
+    /// What an engine applies: every stream's weight is its count.
+    io_streams: &'a [IoStream],
+    remarks: &'a [String],
 }
 
 /// A workload and where it comes from.
 struct Derived {
     workload: Workload,
     conditions: CaptureConditions,
-    end: u64,
+    steps: Vec<WorkloadStep>,
+}
+
+/// Runs `workload`.
+pub fn run(arguments: &WorkloadArguments) -> anyhow::Result<Outcome> {
+    match &arguments.command {
+        WorkloadCommand::Derive(arguments) => derive(arguments),
+    }
 }
 
 /// Derives the workload, and prints or writes it.
-pub fn run(arguments: &WorkloadArguments) -> anyhow::Result<Outcome> {
+fn derive(arguments: &DeriveArguments) -> anyhow::Result<Outcome> {
     let path = &arguments.selection.file;
+    let name = path.display().to_string();
     let derived = match is_replay_representation(path)? {
         true => from_text(arguments)?,
         false => from_trace(arguments)?,
     };
-    let workload = &derived.workload;
-    let length = Bytes(derived.end);
-    let demand = arguments.demand.or(workload.demand_seen());
-    let how = Application {
-        demand: demand.unwrap_or(Demand::new(1, 1)),
-        active_range: ActiveRange::first(arguments.active_range, length, 1 << 20),
-        data_pattern: data_pattern_seen(&derived.conditions),
-        pace: Pace::Closed,
-        until: Until::time(arguments.time),
-        seed: arguments.seed,
-    };
-    let mut applied = workload.applied(&how).with_context(|| path.display().to_string())?;
+    let (io_streams, mut remarks) = derived.workload.io_streams().with_context(|| name.clone())?;
+    let demand = arguments.demand.or(derived.workload.demand_seen());
     if demand.is_none() {
-        applied.remarks.push("No queue depth is known; T1Q1 is taken. Give --demand.".into());
+        remarks.push("No queue depth is known; T1Q1 is applied unless --demand is given.".into());
     }
-    if derived.end == 0 {
-        let remark = "The size of the device is not known; the active range is empty. Set it for \
-            the target.";
-        applied.remarks.push(remark.into());
-    }
-    let content = Content {
-        file: path.display().to_string(),
-        conditions: &derived.conditions,
-        workload,
-        applied: &applied,
+    let file = WorkloadFile {
+        name,
+        demand,
+        data_pattern: data_pattern_seen(&derived.conditions),
+        workload: derived.workload,
+        remarks,
+        steps: derived.steps,
     };
     if let Some(output) = &arguments.output {
-        let text = serde_json::to_string_pretty(&content)?;
-        std::fs::write(output, text).with_context(|| cannot_write(output))?;
+        std::fs::write(output, file.to_string()).with_context(|| cannot_write(output))?;
     }
-    if arguments.json {
-        terminal::print_json(&content)?;
-    } else {
-        terminal::print(&lines(workload, &applied))?;
+    match arguments.json {
+        true => terminal::print_json(&Content {
+            file: file.name.clone(),
+            conditions: &derived.conditions,
+            workload: &file.workload,
+            demand: demand_text(&file),
+            data_pattern: file.data_pattern.to_string(),
+            io_streams: &io_streams,
+            remarks: &file.remarks,
+        })?,
+        false => terminal::print(&lines(&file))?,
     }
     Ok(Outcome::Done)
+}
+
+fn demand_text(file: &WorkloadFile) -> String {
+    file.demand.map_or("T1Q1".to_owned(), |demand| demand.to_string())
 }
 
 fn cannot_write(path: &Path) -> String {
@@ -90,7 +99,7 @@ fn is_replay_representation(path: &Path) -> anyhow::Result<bool> {
     Ok(String::from_utf8_lossy(&head).contains(HEADER))
 }
 
-fn from_text(arguments: &WorkloadArguments) -> anyhow::Result<Derived> {
+fn from_text(arguments: &DeriveArguments) -> anyhow::Result<Derived> {
     let path = &arguments.selection.file;
     let file = BufReader::new(File::open(path)?);
     let (steps, warnings) =
@@ -103,35 +112,25 @@ fn from_text(arguments: &WorkloadArguments) -> anyhow::Result<Derived> {
         write_steps(&steps, output)?;
     }
     let workload = steps.workload(arguments.by, arguments.threshold);
-    Ok(Derived { workload, conditions: steps.conditions(), end: 0 })
+    let conditions = steps.conditions();
+    Ok(Derived { steps: steps.workload_steps(&workload), workload, conditions })
 }
 
-fn from_trace(arguments: &WorkloadArguments) -> anyhow::Result<Derived> {
+fn from_trace(arguments: &DeriveArguments) -> anyhow::Result<Derived> {
     let selected = Selected::open(&arguments.selection)?;
-    let conditions = selected.trace.conditions().clone();
-    let device = selected.pass.filter.devices.first().copied().unwrap_or(0);
-    let end = end_of(&selected.trace, device);
-    let workload = match &arguments.replay_representation {
-        None => {
-            let mut table = StreamTable::new();
-            selected.fold(&mut [&mut table])?;
-            Workload::of(&table, arguments.by, arguments.threshold)
-        }
-        Some(output) => {
-            let options = StudyOptions {
-                pass: selected.pass.clone(),
-                by: arguments.by,
-                threshold: arguments.threshold,
-                step_ns: arguments.step.map(|step| step.0),
-                ..StudyOptions::default()
-            };
-            let study =
-                Study::of(&selected.trace, &options).with_context(|| selected.name.clone())?;
-            write_steps(&study.replay_representation(&selected.name), output)?;
-            study.workload
-        }
+    let options = StudyOptions {
+        pass: selected.pass.clone(),
+        by: arguments.by,
+        threshold: arguments.threshold,
+        step_ns: arguments.step.map(|step| step.0),
+        ..StudyOptions::default()
     };
-    Ok(Derived { workload, conditions, end })
+    let study = Study::of(&selected.trace, &options).with_context(|| selected.name.clone())?;
+    if let Some(output) = &arguments.replay_representation {
+        write_steps(&study.replay_representation(&selected.name), output)?;
+    }
+    let steps = study.workload_steps();
+    Ok(Derived { workload: study.workload, conditions: study.conditions, steps })
 }
 
 fn write_steps(steps: &ReplayRepresentation, output: &Path) -> anyhow::Result<()> {
@@ -141,7 +140,8 @@ fn write_steps(steps: &ReplayRepresentation, output: &Path) -> anyhow::Result<()
     file.flush().with_context(|| cannot_write(output))
 }
 
-fn lines(workload: &Workload, applied: &Applied) -> String {
+fn lines(file: &WorkloadFile) -> String {
+    let workload = &file.workload;
     let mut rows = vec![row(["I/O stream", "I/Os", "% of all", "normalised %", "QD avg"])];
     rows.extend(workload.streams.iter().map(|stream| {
         vec![
@@ -155,7 +155,7 @@ fn lines(workload: &Workload, applied: &Applied) -> String {
     let (count, amount) = workload.selected();
     let mut text = format!(
         "{}\n{} of {} streams at {} by {}: {count} of {} I/Os, {} of {}, {:.2} %\n\
-         applied at {}, {}",
+         {} capture steps with I/Os; applied at {}, {}",
         aligned(&rows),
         workload.streams.len(),
         workload.total_streams,
@@ -165,10 +165,11 @@ fn lines(workload: &Workload, applied: &Applied) -> String {
         Bytes(amount),
         Bytes(workload.total_amount),
         workload.coverage() * 100.0,
-        applied.stimulus.demand,
-        applied.stimulus.data_pattern
+        file.steps.len(),
+        demand_text(file),
+        file.data_pattern
     );
-    for remark in &applied.remarks {
+    for remark in &file.remarks {
         text.push('\n');
         text.push_str(remark);
     }

@@ -1,0 +1,296 @@
+//! The workload file: a cumulative workload as TOML, to be read and edited by
+//! hand, and applied to a device. Counts are exact; shares are for the reader
+//! and are computed anew. The capture steps stand below it, for a replay.
+
+use crate::error::TraceError;
+use crate::streams::{By, StreamKey};
+use crate::workload::{Threshold, Workload, WorkloadStream};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fmt;
+use steadfast_domain::stimulus::DataPattern;
+use steadfast_domain::{Demand, Nanos};
+
+/// What the file's first field says.
+pub const FORMAT: &str = "steadfast workload 1";
+
+/// A workload and how it is applied.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct WorkloadFile {
+    /// What it was derived from.
+    pub name: String,
+    /// The streams that are applied, with exact counts.
+    pub workload: Workload,
+    /// Threads and queue depth.
+    pub demand: Option<Demand>,
+    /// What is written.
+    pub data_pattern: DataPattern,
+    /// What a reader must know of it, one sentence each.
+    pub remarks: Vec<String>,
+    /// The capture steps, in order; those without an I/O are left out.
+    pub steps: Vec<WorkloadStep>,
+}
+
+/// What was done in one capture step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkloadStep {
+    /// From the capture's beginning.
+    pub at: Nanos,
+    /// Its length.
+    pub lasts: Nanos,
+    /// I/Os of each stream of the workload; streams without one are left out.
+    pub ios: Vec<(StreamKey, u64)>,
+}
+
+impl WorkloadStep {
+    /// Only the streams that are applied and have I/Os in this step.
+    pub(crate) fn of(mut self, applied: impl Fn(&StreamKey) -> bool) -> Self {
+        self.ios.retain(|(key, ios)| *ios > 0 && applied(key));
+        self
+    }
+}
+
+impl fmt::Display for WorkloadFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let workload = &self.workload;
+        writeln!(f, "# The I/O streams of a capture, with their exact counts. Counts, demand and")?;
+        writeln!(f, "# data pattern may be edited; percentages are computed anew.")?;
+        writeln!(f, "format = {FORMAT:?}\nname = {}", quoted(&self.name))?;
+        if let Some(demand) = self.demand {
+            writeln!(f, "demand = \"{demand}\"")?;
+        }
+        writeln!(f, "data_pattern = {}", quoted(&self.data_pattern.to_string()))?;
+        let remarks: Vec<String> = self.remarks.iter().map(|remark| quoted(remark)).collect();
+        writeln!(f, "remarks = [{}]", remarks.join(", "))?;
+        writeln!(f, "\n[captured] # everything, what is not applied included")?;
+        writeln!(f, "by = \"{}\"\nthreshold = \"{}\"", workload.by, workload.threshold)?;
+        writeln!(f, "streams = {}", workload.total_streams)?;
+        writeln!(f, "ios = {}\nbytes = {}", workload.total_count, workload.total_amount)?;
+        workload.streams.iter().try_for_each(|stream| write_stream(f, stream))?;
+        self.steps.iter().try_for_each(|step| write_step(f, step))
+    }
+}
+
+fn write_stream(f: &mut fmt::Formatter<'_>, stream: &WorkloadStream) -> fmt::Result {
+    writeln!(f, "\n[[stream]] # {:.2} %", stream.normalized * 100.0)?;
+    writeln!(f, "stream = \"{}\"\nios = {}", stream.key(), stream.count)?;
+    if let Some(alignment) = stream.alignment {
+        writeln!(f, "alignment = {alignment}")?;
+    }
+    match stream.qd_mean {
+        Some(mean) => writeln!(f, "qd_mean = {mean:?}"),
+        None => Ok(()),
+    }
+}
+
+fn write_step(f: &mut fmt::Formatter<'_>, step: &WorkloadStep) -> fmt::Result {
+    let ios: Vec<String> = step.ios.iter().map(|(key, ios)| format!("\"{key}\" = {ios}")).collect();
+    writeln!(f, "\n[[step]] # at {}", step.at)?;
+    writeln!(f, "at_ns = {}\nlasts_ns = {}", step.at.0, step.lasts.0)?;
+    writeln!(f, "ios = {{ {} }}", ios.join(", "))
+}
+
+/// As TOML writes a string.
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Content {
+    format: String,
+    #[serde(default)]
+    name: String,
+    demand: Option<String>,
+    data_pattern: Option<String>,
+    #[serde(default)]
+    remarks: Vec<String>,
+    captured: Option<Captured>,
+    #[serde(default)]
+    stream: Vec<StreamContent>,
+    #[serde(default)]
+    step: Vec<StepContent>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Captured {
+    by: By,
+    threshold: String,
+    streams: usize,
+    ios: u64,
+    bytes: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StreamContent {
+    stream: String,
+    ios: u64,
+    /// Bytes.
+    alignment: Option<u64>,
+    qd_mean: Option<f64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StepContent {
+    at_ns: u64,
+    lasts_ns: u64,
+    ios: BTreeMap<String, u64>,
+}
+
+impl WorkloadFile {
+    /// Reads a workload file.
+    ///
+    /// # Errors
+    /// Text that is no TOML (with its line), no workload file, or names what
+    /// does not exist.
+    pub fn read(text: &str) -> Result<Self, TraceError> {
+        let content: Content = toml::from_str(text).map_err(|error| {
+            let before = error.span().map_or("", |span| text.get(..span.start).unwrap_or(""));
+            let line = before.matches('\n').count() + 1;
+            TraceError::Text { line, what: error.message().to_owned() }
+        })?;
+        if content.format != FORMAT {
+            return Err(TraceError::Unsuitable(format!(
+                "its format is '{}'; this program reads '{FORMAT}'",
+                content.format
+            )));
+        }
+        let demand = content.demand.as_deref().map(|text| parsed(text, "demand")).transpose()?;
+        let pattern = content.data_pattern.as_deref().map(|text| parsed(text, "data_pattern"));
+        let steps: Result<Vec<_>, _> = content.step.iter().map(StepContent::step).collect();
+        Ok(WorkloadFile {
+            workload: workload(&content)?,
+            demand,
+            data_pattern: pattern.transpose()?.unwrap_or_default(),
+            steps: steps?,
+            name: content.name,
+            remarks: content.remarks,
+        })
+    }
+}
+
+fn workload(content: &Content) -> Result<Workload, TraceError> {
+    let streams: Result<Vec<_>, _> = content.stream.iter().map(StreamContent::stream).collect();
+    let streams = streams?;
+    let sum =
+        |part: fn(&WorkloadStream) -> u64| streams.iter().map(part).fold(0, u64::saturating_add);
+    let here = (sum(|stream| stream.count), sum(|stream| stream.amount));
+    let Some(captured) = &content.captured else {
+        return Ok(Workload::select(streams, here, By::Count, Threshold(0)));
+    };
+    // Counts that were edited upwards may exceed what was captured.
+    let total = (here.0.max(captured.ios), here.1.max(captured.bytes));
+    let mut workload = Workload::select(streams, total, captured.by, Threshold(0));
+    workload.threshold = captured.threshold.parse()?;
+    workload.total_streams = captured.streams.max(workload.streams.len());
+    Ok(workload)
+}
+
+impl StreamContent {
+    fn stream(&self) -> Result<WorkloadStream, TraceError> {
+        let key: StreamKey = parsed(&self.stream, "stream")?;
+        Ok(WorkloadStream {
+            stream: key.to_string(),
+            op: key.op,
+            sequential: key.sequential,
+            bytes: key.bytes,
+            count: self.ios,
+            amount: self.ios.saturating_mul(u64::from(key.bytes)),
+            alignment: self.alignment.filter(|bytes| *bytes > 0),
+            qd_mean: self.qd_mean.filter(|mean| mean.is_finite() && *mean >= 0.0),
+            share: 0.0,
+            normalized: 0.0,
+        })
+    }
+}
+
+impl StepContent {
+    fn step(&self) -> Result<WorkloadStep, TraceError> {
+        let ios: Result<Vec<_>, TraceError> = self
+            .ios
+            .iter()
+            .map(|(stream, ios)| Ok((parsed(stream, "a step's stream")?, *ios)))
+            .collect();
+        Ok(WorkloadStep { at: Nanos(self.at_ns), lasts: Nanos(self.lasts_ns), ios: ios? })
+    }
+}
+
+fn parsed<T: std::str::FromStr>(text: &str, field: &str) -> Result<T, TraceError>
+where
+    T::Err: fmt::Display,
+{
+    text.parse().map_err(|error| TraceError::Unsuitable(format!("{field}: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file() -> WorkloadFile {
+        let stream = |name: &str, ios: u64| StreamContent {
+            stream: name.into(),
+            ios,
+            alignment: Some(4096),
+            qd_mean: Some(3.25),
+        };
+        let named = [stream("RND 4K W", 10_007), stream("SEQ 28K R", 503)];
+        let streams = named.iter().map(|stream| stream.stream().unwrap()).collect();
+        let mut workload = Workload::select(streams, (20_011, 1 << 30), By::Count, Threshold(0));
+        workload.threshold = Threshold(20_000);
+        workload.total_streams = 41;
+        let key: StreamKey = "RND 4K W".parse().unwrap();
+        WorkloadFile {
+            name: "a \"quoted\" trace.parquet".into(),
+            workload,
+            demand: Some(Demand::new(1, 4)),
+            data_pattern: DataPattern::Entropy { random_percent: 20, duplicate_percent: 28 },
+            remarks: vec!["One.".into()],
+            steps: vec![WorkloadStep {
+                at: Nanos::from_secs(120),
+                lasts: Nanos(100_000),
+                ios: vec![(key, 10_007)],
+            }],
+        }
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        let text = file().to_string();
+        assert_eq!(WorkloadFile::read(&text).unwrap(), file(), "{text}");
+    }
+
+    #[test]
+    fn a_file_written_by_hand_needs_little() {
+        let text = "format = \"steadfast workload 1\"\n\
+            [[stream]]\nstream = \"RND 4K R\"\nios = 3\n[[stream]]\nstream=\"RND 4K W\"\nios = 1\n";
+        let read = WorkloadFile::read(text).unwrap();
+        assert_eq!(read.workload.streams[0].normalized, 0.75);
+        assert_eq!((read.demand, read.data_pattern), (None, DataPattern::RandomUnique));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_its_place() {
+        let refusal = |text: &str| WorkloadFile::read(text).unwrap_err().to_string();
+        let right = file().to_string();
+        assert!(refusal("format = ").contains("line 1"));
+        assert!(refusal("format = \"x\"").contains("steadfast workload 1"));
+        assert!(refusal(&right.replace("RND 4K W", "RND 4X W")).contains("stream"));
+        assert!(refusal(&right.replace("T1Q4", "many")).contains("demand"));
+        assert!(refusal(&right.replace("qd_mean", "qd")).contains("qd"));
+    }
+
+    #[test]
+    fn nothing_that_is_read_makes_it_panic() {
+        let right = file().to_string().into_bytes();
+        for place in 0..right.len() {
+            for byte in [0, b'9', b'"', b'\n', 0xff] {
+                let mut text = right.clone();
+                text[place] = byte;
+                let _ = WorkloadFile::read(&String::from_utf8_lossy(&text));
+            }
+        }
+    }
+}
