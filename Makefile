@@ -29,12 +29,14 @@ check: tools
 
 bench: tools
 	cargo bench --locked -p steadfast-engine --bench against_fio
+	cargo bench --locked -p steadfast-trace --bench streams
+	cargo bench --locked -p steadfast-trace --bench import
 
 # The program in guests under QEMU, against real NVMe, SCSI and ATA command sets
 # (docs/lab.md). LAB="unplug medium" visits only these guests.
 lab: tools
 	@scripts/tools lab
-	cargo build --locked -p steadfast -p steadfast-lab
+	cargo build --locked -p steadfast -p steadfast-lab --features $(FEATURES)
 	$(BUILT)/steadfast-lab --program $(BUILT)/steadfast --directory target/lab $(LAB)
 
 clean:

@@ -1,10 +1,11 @@
-//! blktrace on a load that is known I/O by I/O. The trace is kept: reading it
-//! back must give these numbers.
+//! blktrace and our own capture on a load that is known I/O by I/O: what both
+//! saw, and what an import makes of blktrace's files, must be these numbers.
 
 use crate::answers::Answers;
 use crate::guest::{Case, Guest};
 use crate::machine::{Drive, Medium};
 use anyhow::{Context, ensure};
+use serde_json::Value;
 use std::time::Duration;
 
 /// I/Os of 4 KiB, reads and writes at random.
@@ -30,6 +31,9 @@ pub fn guest() -> Guest {
         cases: vec![
             Case { name: "fio did the I/Os that were asked of it", check: fio },
             Case { name: "every I/O is in the trace, sent and completed", check: events },
+            Case { name: "our capture saw the same I/Os, none lost", check: captured },
+            Case { name: "blktrace's files are imported I/O by I/O", check: imported },
+            Case { name: "blkparse's text is imported I/O by I/O", check: text },
         ],
     }
 }
@@ -74,4 +78,47 @@ fn events(answers: &Answers) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// I/Os of all streams of one operation and size.
+fn streamed(table: &Value, op: &str, size: u64) -> u64 {
+    let streams = table["streams"].as_array().into_iter().flatten();
+    let of = streams.filter(|stream| stream["op"] == op && stream["bytes"] == size);
+    of.filter_map(|stream| stream["count"].as_u64()).sum()
+}
+
+/// That a stream table has fio's I/Os, the discard, and nothing that was lost.
+fn agrees(answers: &Answers, name: &str) -> anyhow::Result<()> {
+    let table = answers.json(name)?;
+    let (reads, writes) = done(answers, "mixed")?;
+    for (op, size, wanted) in [
+        ("read", 4096, reads),
+        ("write", 4096, writes),
+        ("write", 65_536, SEQUENTIAL),
+        ("discard", 1 << 20, 1),
+    ] {
+        let found = streamed(&table, op, size);
+        ensure!(found == wanted, "{name}: {found} {op}s of {size} bytes, not {wanted}");
+    }
+    let sequential = table["streams"].as_array().into_iter().flatten();
+    let written = sequential.filter(|s| s["order"] == "SEQ" && s["bytes"] == 65_536);
+    let count: u64 = written.filter_map(|stream| stream["count"].as_u64()).sum();
+    ensure!(count >= SEQUENTIAL - 1, "{name}: {count} of {SEQUENTIAL} writes are sequential");
+    Ok(())
+}
+
+fn captured(answers: &Answers) -> anyhow::Result<()> {
+    let said = answers.stderr("capture")?;
+    ensure!(answers.code("capture")? == 0, "the capture failed: {said}");
+    agrees(answers, "captured")
+}
+
+fn imported(answers: &Answers) -> anyhow::Result<()> {
+    answers.ended("import", &[0])?;
+    agrees(answers, "imported")
+}
+
+fn text(answers: &Answers) -> anyhow::Result<()> {
+    answers.ended("text", &[0])?;
+    agrees(answers, "texts")
 }

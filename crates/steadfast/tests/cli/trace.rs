@@ -1,6 +1,6 @@
 //! `steadfast trace`, on traces that these tests write.
 
-use super::scratch::{refuse, succeed};
+use super::scratch::{refuse, skip, succeed};
 use std::fs::File;
 use std::path::Path;
 use steadfast_domain::io_event::{CapturedDevice, Command, Mark};
@@ -158,4 +158,61 @@ fn bad_traces_and_options_are_refused_in_one_line() {
     refuse(here, &["trace", "steps", "t.parquet", "--step", "1us"], &["100 µs"]);
     refuse(here, &["trace", "steps", "t.parquet", "--from", "1h"], &["filter"]);
     refuse(here, &["trace", "recover", "t.parquet", "-o", "text"], &["text"]);
+}
+
+/// A known fio iolog, plain and packed, and a CSV: counts come out; what cannot
+/// be read leaves no file behind.
+#[test]
+fn other_tools_traces_are_imported() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let ios: String = (0..503).map(|n| format!("{n} sdb read {} 4096\n", n * 4096)).collect();
+    let iolog = format!("fio version 3 iolog\n0 sdb add\n0 sdb open\n{ios}600 sdb close\n");
+    std::fs::write(here.join("log"), &iolog).unwrap();
+    let packed = std::process::Command::new("gzip").arg("-k").arg(here.join("log")).status();
+    assert!(packed.unwrap().success());
+    for name in ["log", "log.gz"] {
+        let output = format!("{name}.parquet");
+        let said = json(here, &["trace", "import", name, "-o", &output, "--json"]);
+        assert_eq!((said["events"].as_u64(), said["passed_over"].as_u64()), (Some(503), Some(3)));
+        let table = json(here, &["trace", "streams", &output, "--json"]);
+        assert_eq!(table["streams"][0]["stream"], "SEQ 4K R");
+        assert_eq!(table["streams"][0]["count"], 502);
+    }
+    std::fs::write(here.join("t.csv"), "op;at;lba;n\nW;1.5;8;512\nR;2.5;16;4096\n").unwrap();
+    let plan = "time=2:ms,op=1,offset=3:sectors,bytes=4,separator=semicolon";
+    let import = ["trace", "import", "t.csv", "--csv", plan, "-o", "c.parquet", "--json"];
+    assert_eq!(json(here, &import)["events"], 2);
+    refuse(here, &["trace", "import", "t.csv", "-o", "d.parquet"], &["--format", "--csv"]);
+    refuse(here, &["trace", "import", "log", "-o", "c.parquet"], &["c.parquet", "exists"]);
+    std::fs::write(here.join("bad"), iolog.replace("77 sdb read", "77 sdb raed")).unwrap();
+    refuse(here, &["trace", "import", "bad", "-o", "e.parquet"], &["bad", "line 81", "raed"]);
+    assert!(!here.join("e.parquet").exists());
+}
+
+/// DuckDB opens a trace and counts what was written; operations are numbers.
+#[test]
+fn duckdb_opens_a_trace() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory.path().join("t.parquet"));
+    let python = |program: &str| {
+        let mut python = std::process::Command::new("python3");
+        python.current_dir(directory.path()).args(["-c", program]).output()
+    };
+    if !python("import duckdb").is_ok_and(|output| output.status.success()) {
+        return skip("duckdb_opens_a_trace", "Python has no module duckdb");
+    }
+    let query = r#"import duckdb; print(duckdb.sql('''select op, bytes, count(*),
+        sum(response_ns)::bigint, max("offset") from 't.parquet' group by all order by op'''
+        ).fetchall())"#;
+    let output = python(query).unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let expected = format!(
+        "[(0, 4096, 10007, {}, {}), (1, 16384, 503, {}, {})]",
+        10_007 * 80_000,
+        10_006 * 4096,
+        503 * 2_000_000,
+        (512 << 20) + 502 * 65_536
+    );
+    assert_eq!(said.trim(), expected, "{}", String::from_utf8_lossy(&output.stderr));
 }

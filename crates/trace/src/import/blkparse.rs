@@ -85,7 +85,8 @@ impl Reading {
 
     fn take(&mut self, line: &str, sink: &mut Sink<'_>) -> Result<(), Problem> {
         let words: Vec<&str> = line.split_whitespace().collect();
-        if words.is_empty() {
+        // blkparse tells which files it read, at the beginning or the end.
+        if words.is_empty() || line.starts_with("Input file ") {
             return Ok(());
         }
         if words.len() < 6 || !device(words[0]) {

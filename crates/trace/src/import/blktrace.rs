@@ -186,6 +186,7 @@ pub(super) fn import(inputs: Vec<Input<'_>>, sink: &mut Sink<'_>) -> Result<Impo
 struct Reading {
     pairs: Pairs,
     devices: Devices,
+    last_device: Option<(u32, u16)>,
     commands: HashMap<u32, Command>,
     began_unix_ns: Option<u64>,
     last_ns: u64,
@@ -236,6 +237,23 @@ impl Reading {
         }
     }
 
+    fn command(&self, pid: u32) -> Command {
+        self.commands.get(&pid).copied().unwrap_or_default()
+    }
+
+    /// A device's place among those met; most records are of the last one's.
+    fn device(&mut self, number: u32) -> Option<u16> {
+        match self.last_device {
+            Some((last, place)) if last == number => Some(place),
+            _ => {
+                let name = format!("{}:{}", number >> 20, number & 0xf_ffff);
+                let place = self.devices.number(&name)?;
+                self.last_device = Some((number, place));
+                Some(place)
+            }
+        }
+    }
+
     fn step(&mut self, record: &Record) -> Option<Step> {
         let action = match record.action & 0xffff & !WITH_CGROUP {
             1 => Action::Queued,
@@ -246,19 +264,21 @@ impl Reading {
             _ => return None,
         };
         let categories = record.action >> 16;
-        let name = format!("{}:{}", record.device >> 20, record.device & 0xf_ffff);
         let (op, flags) = operation(categories, record.bytes);
         Some(Step {
             action,
             time_ns: record.time_ns,
-            device: self.devices.number(&name)?,
+            device: self.device(record.device)?,
             sector: record.sector,
             bytes: record.bytes,
             op,
             flags,
             cpu: record.cpu as u16,
             pid: record.pid,
-            command: self.commands.get(&record.pid).copied().unwrap_or_default(),
+            command: match action {
+                Action::Queued | Action::Issued => self.command(record.pid),
+                _ => Command::default(),
+            },
             failed: action == Action::Completed && record.error != 0,
         })
     }

@@ -117,7 +117,8 @@ pub fn recognise(beginning: &[u8]) -> Option<Format> {
         return Some(Format::Blktrace);
     }
     let text = String::from_utf8_lossy(beginning);
-    let first = text.lines().find(|line| !line.trim().is_empty())?;
+    let told = |line: &&str| line.trim().is_empty() || line.starts_with("Input file ");
+    let first = text.lines().find(|line| !told(line))?;
     if first.starts_with("fio version") && first.contains("iolog") {
         return Some(Format::FioIolog);
     }

@@ -6,7 +6,9 @@
 //! device's number.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use steadfast_domain::io_event::{Command, flags};
+use steadfast_domain::step::mix64;
 use steadfast_domain::{IoEvent, IoOp};
 
 /// The kernel's unit of places.
@@ -47,6 +49,30 @@ pub(super) struct Step {
 }
 
 type Key = (u16, u64, IoOp);
+type ByKey<V> = HashMap<Key, V, BuildHasherDefault<KeyHasher>>;
+
+/// Mixes the numbers of a key; the library's own hash, which withstands chosen
+/// keys, takes a fifth of an import's time.
+#[derive(Default)]
+struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+    fn write_u16(&mut self, value: u16) {
+        self.write_u64(u64::from(value));
+    }
+    fn write_isize(&mut self, value: isize) {
+        self.write_u64(value as u64);
+    }
+    fn write_u64(&mut self, value: u64) {
+        self.0 = mix64(self.0 ^ value);
+    }
+}
 
 #[derive(Debug, Clone, Copy)]
 struct Queued {
@@ -61,8 +87,8 @@ struct Queued {
 /// I/Os on their way.
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
-    queued: HashMap<Key, Queued>,
-    issued: HashMap<Key, (IoEvent, u64)>,
+    queued: ByKey<Queued>,
+    issued: ByKey<(IoEvent, u64)>,
     outstanding: HashMap<u16, u32>,
     /// Ends without a beginning.
     pub unexplained: u64,

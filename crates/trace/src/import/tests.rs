@@ -121,6 +121,7 @@ fn a_blktrace_file_that_ends_inside_a_record_says_where() {
 }
 
 const BLKPARSE: &str = "\
+Input file sdb.blktrace.3 added
   8,16   3        1     0.000001000    42  Q  RS 80 + 8 [postgres]
   8,16   3        2     0.000001100    42  G  RS 80 + 8 [postgres]
   8,16   3        3     0.000001400    42  D  RS 80 + 8 [postgres]
