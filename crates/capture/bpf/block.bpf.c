@@ -5,7 +5,12 @@
  * has it from block_rq_issue to block_rq_complete. Bio-based devices (zram,
  * device-mapper, md) have no requests: a bio counts from its queueing to its
  * completion, sector and size are taken when it is queued, for they move on as
- * it completes. */
+ * it completes.
+ *
+ * The gate says what is recorded: I/Os issued while it is open. The programs
+ * are attached while it is not open yet, and follow what is issued then, so
+ * that the queue depth is right from the first record on; after it is closed
+ * they follow to its end what was issued before. */
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
@@ -47,6 +52,10 @@ struct settings {
 };
 const volatile struct settings settings = {};
 
+enum { GATE_NOT_YET, GATE_OPEN, GATE_CLOSED };
+/* Moved on by the loader: ebpf::Gate. */
+__u32 gate SEC(".data.gate") = GATE_NOT_YET;
+
 /* What a record looks like on its way to user space: ebpf::record::Wire. */
 struct record {
 	__u64 issued_ns;
@@ -85,6 +94,8 @@ struct journey {
 	__u8 device;
 	__u8 op;
 	__u8 outstanding;
+	/* Issued before the gate was opened. */
+	__u8 before;
 };
 
 struct {
@@ -114,8 +125,11 @@ struct counters {
 	__u64 lost;
 	/* I/Os that could not be followed: too many under way at once. */
 	__u64 unfollowed;
-	/* Completions of I/Os whose issue was not seen. */
-	__u64 unissued;
+	/* Completions of I/Os that were issued before the capture began. */
+	__u64 begun_before;
+	/* I/Os whose completion was not seen, though another I/O has taken their
+	 * place since. */
+	__u64 unended;
 	__u64 partial_completions;
 	__u64 requeues;
 	__u32 outstanding[DEVICES_MAX];
@@ -222,21 +236,39 @@ static __always_inline void leave(__u32 device)
 	__sync_fetch_and_add(&counters.outstanding[device & (DEVICES_MAX - 1)], -1);
 }
 
+/* Keeps a journey under its key. What is there already is an I/O whose end was
+ * not seen (a program that the kernel skipped), or one that was merged. */
+static __always_inline int keep(__u64 key, struct journey *journey)
+{
+	if (bpf_map_update_elem(&journeys, &key, journey, BPF_NOEXIST)) {
+		struct journey *stale = bpf_map_lookup_elem(&journeys, &key);
+		if (stale && stale->outstanding) {
+			leave(stale->device);
+			if (!stale->before)
+				__sync_fetch_and_add(&counters.unended, 1);
+		}
+		if (bpf_map_update_elem(&journeys, &key, journey, BPF_ANY)) {
+			if (gate == GATE_OPEN)
+				__sync_fetch_and_add(&counters.unfollowed, 1);
+			return 0;
+		}
+	}
+	return 1;
+}
+
 static __always_inline int request_started(struct request *rq)
 {
 	int device = slot_of(rq->q->disk);
-	if (device < 0)
+	if (device < 0 || gate == GATE_CLOSED)
 		return 0;
 	struct journey journey = {};
-	__u64 key = (__u64)rq;
 
 	introduce(&journey.submitter, rq->cmd_flags);
 	/* What the submitter asked for: the flush machinery takes the preflush
 	 * and FUA away before the request is issued. */
 	journey.flags = flags_of(rq->cmd_flags);
 	journey.device = device;
-	if (bpf_map_update_elem(&journeys, &key, &journey, BPF_ANY))
-		__sync_fetch_and_add(&counters.unfollowed, 1);
+	keep((__u64)rq, &journey);
 	return 0;
 }
 
@@ -262,21 +294,18 @@ static __always_inline struct journey *begin_at_issue(struct request *rq, int de
 		introduce(&journey.submitter, rq->cmd_flags);
 	}
 	journey.device = device;
-	if (bpf_map_update_elem(&journeys, &key, &journey, BPF_ANY)) {
-		__sync_fetch_and_add(&counters.unfollowed, 1);
-		return 0;
-	}
-	return bpf_map_lookup_elem(&journeys, &key);
+	return keep(key, &journey) ? bpf_map_lookup_elem(&journeys, &key) : 0;
 }
 
 SEC("tp_btf/block_rq_issue")
 int BPF_PROG(on_rq_issue, struct request *rq)
 {
 	int device = slot_of(rq->q->disk);
-	if (device < 0)
-		return 0;
 	__u64 key = (__u64)rq;
-	struct journey *journey = bpf_map_lookup_elem(&journeys, &key);
+	struct journey *journey = device < 0 ? 0 : bpf_map_lookup_elem(&journeys, &key);
+
+	if (device < 0 || (gate == GATE_CLOSED && !(journey && journey->issued_ns)))
+		return 0;
 	if (!journey)
 		journey = begin_at_issue(rq, device);
 	if (!journey)
@@ -289,6 +318,7 @@ int BPF_PROG(on_rq_issue, struct request *rq)
 	if (journey->issued_ns)
 		return 0;
 	journey->issued_ns = bpf_ktime_get_ns();
+	journey->before = gate == GATE_NOT_YET;
 	journey->sector = rq->__sector;
 	journey->bytes = rq->__data_len;
 	journey->op = op_of(rq->cmd_flags);
@@ -312,6 +342,15 @@ int BPF_PROG(on_rq_requeue, struct request *rq)
 	return 0;
 }
 
+/* What becomes of an I/O that has ended. */
+static __always_inline void finish(struct journey *journey, __u64 now, int failed, unsigned int bytes)
+{
+	if (journey->issued_ns && !journey->before)
+		report(journey, now, failed);
+	else if ((journey->before || bytes) && gate == GATE_OPEN)
+		__sync_fetch_and_add(&counters.begun_before, 1);
+}
+
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(on_rq_complete, struct request *rq, __u8 error, unsigned int bytes)
 {
@@ -322,8 +361,8 @@ int BPF_PROG(on_rq_complete, struct request *rq, __u8 error, unsigned int bytes)
 	if (!journey) {
 		/* A write that the kernel splits into flush and data ends twice,
 		 * the second time with nothing left of it. */
-		if (bytes && slot_of(rq->q->disk) >= 0)
-			__sync_fetch_and_add(&counters.unissued, 1);
+		if (bytes && gate == GATE_OPEN && slot_of(rq->q->disk) >= 0)
+			__sync_fetch_and_add(&counters.begun_before, 1);
 		return 0;
 	}
 	if (bytes < rq->__data_len) {
@@ -332,8 +371,7 @@ int BPF_PROG(on_rq_complete, struct request *rq, __u8 error, unsigned int bytes)
 	}
 	if (journey->outstanding)
 		leave(journey->device);
-	if (journey->issued_ns)
-		report(journey, now, error);
+	finish(journey, now, error, bytes);
 	bpf_map_delete_elem(&journeys, &key);
 	return 0;
 }
@@ -341,7 +379,6 @@ int BPF_PROG(on_rq_complete, struct request *rq, __u8 error, unsigned int bytes)
 static __always_inline void bio_issued(struct bio *bio, int device)
 {
 	struct journey journey = {};
-	__u64 key = (__u64)bio;
 
 	introduce(&journey.submitter, bio->bi_opf);
 	journey.issued_ns = journey.submitter.at_ns;
@@ -353,10 +390,9 @@ static __always_inline void bio_issued(struct bio *bio, int device)
 	journey.device = device;
 	journey.depth = enter(device);
 	journey.outstanding = 1;
-	if (bpf_map_update_elem(&journeys, &key, &journey, BPF_ANY)) {
-		__sync_fetch_and_add(&counters.unfollowed, 1);
+	journey.before = gate == GATE_NOT_YET;
+	if (!keep((__u64)bio, &journey))
 		leave(device);
-	}
 }
 
 static __always_inline void bio_submitted(struct bio *bio)
@@ -373,7 +409,7 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 {
 	int device = slot_of(bio->bi_bdev->bd_disk);
 
-	if (device < 0)
+	if (device < 0 || gate == GATE_CLOSED)
 		return 0;
 	if (settings.bio_based[device & (DEVICES_MAX - 1)])
 		bio_issued(bio, device);
@@ -392,7 +428,7 @@ int BPF_PROG(on_bio_complete, struct request_queue *q, struct bio *bio)
 	if (!journey)
 		return 0;
 	leave(journey->device);
-	report(journey, now, bio->bi_status);
+	finish(journey, now, bio->bi_status, journey->bytes);
 	bpf_map_delete_elem(&journeys, &key);
 	return 0;
 }

@@ -25,6 +25,7 @@ enum bpf_map_type {
 };
 enum {
 	BPF_ANY = 0,
+	BPF_NOEXIST = 1,
 	BPF_RB_NO_WAKEUP = 1,
 };
 

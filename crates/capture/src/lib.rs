@@ -14,6 +14,7 @@ mod tracefs;
 pub use error::CaptureError;
 
 use steadfast_domain::IoEvent;
+use steadfast_domain::io_event::SeenInPart;
 
 /// The most devices that one capture listens to.
 pub const DEVICES_MAX: usize = 16;
@@ -59,9 +60,11 @@ pub enum SourceName {
 pub struct Counters {
     /// Completed I/Os that there was no room for.
     pub lost: u64,
-    /// I/Os seen only in part: under way at the beginning or the end, or too
-    /// many under way at once.
-    pub unfinished: u64,
+    /// Runs of the probes that the kernel skipped, because one was already
+    /// running on that processor: each an I/O that is missing or seen in part.
+    pub skipped: u64,
+    /// I/Os seen only in part.
+    pub in_part: SeenInPart,
     /// Completions of a part of an I/O; the whole is counted once.
     pub partial_completions: u64,
     /// Times that the kernel queued an issued I/O again.
@@ -76,7 +79,9 @@ pub struct Counters {
 /// A source of events.
 trait Source {
     fn describe(&self) -> String;
+    fn begin(&mut self, at_ns: u64) -> Result<(), CaptureError>;
     fn take(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError>;
+    fn close(&mut self) -> Result<(), CaptureError>;
     fn counters(&mut self) -> Result<Counters, CaptureError>;
 }
 
@@ -84,6 +89,7 @@ trait Source {
 pub struct Capture {
     source: Box<dyn Source>,
     began_monotonic_ns: u64,
+    closed_monotonic_ns: Option<u64>,
     remark: Option<String>,
 }
 
@@ -94,9 +100,10 @@ impl Capture {
     /// Where no source works here, with the reason and the remedy of each.
     pub fn begin(options: &Options) -> Result<Capture, CaptureError> {
         check(options)?;
+        let (mut source, remark) = open(options)?;
         let began_monotonic_ns = monotonic_ns();
-        let (source, remark) = open(options, began_monotonic_ns)?;
-        Ok(Capture { source, began_monotonic_ns, remark })
+        source.begin(began_monotonic_ns)?;
+        Ok(Capture { source, began_monotonic_ns, closed_monotonic_ns: None, remark })
     }
     /// Which source it is, in one line.
     pub fn describe(&self) -> String {
@@ -106,9 +113,20 @@ impl Capture {
     pub fn remark(&self) -> Option<&str> {
         self.remark.as_deref()
     }
-    /// From its beginning until now.
+    /// From its beginning until now, or until it was closed.
     pub fn lasted_ns(&self) -> u64 {
-        monotonic_ns().saturating_sub(self.began_monotonic_ns)
+        let until = self.closed_monotonic_ns.unwrap_or_else(monotonic_ns);
+        until.saturating_sub(self.began_monotonic_ns)
+    }
+    /// Ends it: what is issued from now on is not recorded, what was issued
+    /// before is waited for, half a second at most. [`Self::take`] hands out
+    /// the rest.
+    ///
+    /// # Errors
+    /// Where the source has broken.
+    pub fn close(&mut self) -> Result<(), CaptureError> {
+        self.closed_monotonic_ns = Some(monotonic_ns());
+        self.source.close()
     }
     /// Appends the I/Os that have completed since the last call, in the order
     /// of their completion as far as the source keeps it.
@@ -146,13 +164,13 @@ fn check(options: &Options) -> Result<(), CaptureError> {
 
 type Opened = (Box<dyn Source>, Option<String>);
 
-fn open(options: &Options, began_ns: u64) -> Result<Opened, CaptureError> {
+fn open(options: &Options) -> Result<Opened, CaptureError> {
     match options.source {
-        Some(SourceName::Ebpf) => Ok((open_ebpf(options, began_ns)?, None)),
-        Some(SourceName::Tracefs) => Ok((open_tracefs(options, began_ns)?, None)),
-        None => match open_ebpf(options, began_ns) {
+        Some(SourceName::Ebpf) => Ok((open_ebpf(options)?, None)),
+        Some(SourceName::Tracefs) => Ok((open_tracefs(options)?, None)),
+        None => match open_ebpf(options) {
             Ok(source) => Ok((source, None)),
-            Err(first) => match open_tracefs(options, began_ns) {
+            Err(first) => match open_tracefs(options) {
                 Ok(source) => Ok((source, Some(format!("eBPF is not to be had: {first}")))),
                 Err(second) => Err(CaptureError::new(
                     format!(
@@ -167,20 +185,20 @@ fn open(options: &Options, began_ns: u64) -> Result<Opened, CaptureError> {
 }
 
 #[cfg(feature = "ebpf")]
-fn open_ebpf(options: &Options, began_ns: u64) -> Result<Box<dyn Source>, CaptureError> {
-    Ok(Box::new(ebpf::Ebpf::open(options, began_ns)?))
+fn open_ebpf(options: &Options) -> Result<Box<dyn Source>, CaptureError> {
+    Ok(Box::new(ebpf::Blocks::open(options)?))
 }
 
 #[cfg(not(feature = "ebpf"))]
-fn open_ebpf(_: &Options, _: u64) -> Result<Box<dyn Source>, CaptureError> {
+fn open_ebpf(_: &Options) -> Result<Box<dyn Source>, CaptureError> {
     Err(CaptureError::new(
         "this program was built without eBPF",
         "build it with `make build`, or with cargo's --features ebpf",
     ))
 }
 
-fn open_tracefs(options: &Options, began_ns: u64) -> Result<Box<dyn Source>, CaptureError> {
-    Ok(Box::new(tracefs::Tracefs::open(options, began_ns)?))
+fn open_tracefs(options: &Options) -> Result<Box<dyn Source>, CaptureError> {
+    Ok(Box::new(tracefs::Tracefs::open(options)?))
 }
 
 /// The kernel's monotonic clock, which stamps the events.

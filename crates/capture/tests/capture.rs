@@ -7,6 +7,7 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use steadfast_capture::{Capture, Counters, Listened, Options, SourceName};
 use steadfast_domain::{IoEvent, IoOp};
@@ -142,7 +143,7 @@ fn captures_exactly(test: &str, device: Option<Device>, source: SourceName) {
         assert!(event.response_ns > 0 && event.depth >= 1, "{event:?}");
         assert!(event.command.to_string().starts_with("captures"), "{event:?}");
     }
-    assert_eq!((counters.lost, counters.unfinished), (0, 0));
+    assert_eq!((counters.lost, counters.skipped, counters.in_part.total()), (0, 0, 0));
 }
 
 #[test]
@@ -163,6 +164,49 @@ fn captures_every_request_of_a_loop_device_with_tracefs() {
 #[test]
 fn captures_every_bio_of_a_zram_device_with_tracefs() {
     captures_exactly("tracefs on zram", Device::zram(), SourceName::Tracefs);
+}
+
+/// A capture that begins and ends under load waits for what it saw begin, and
+/// names what was under way before it.
+fn begins_and_ends_under_load(test: &str, source: SourceName) {
+    let Some(device) = Device::looped() else { return skip(test, "the device cannot be made") };
+    let file = direct(&device.path);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                apply(&file);
+            }
+        });
+        match Capture::begin(&Options { source: Some(source), ..options(&device) }) {
+            Err(error) => skip(test, &error.to_string()),
+            Ok(mut capture) => {
+                let mut events = Vec::new();
+                rest(&mut capture, &mut events);
+                capture.close().unwrap();
+                let lasted = capture.lasted_ns();
+                let counters = rest(&mut capture, &mut events);
+                assert_eq!((counters.lost, counters.in_part.ended_after), (0, 0));
+                // One thread, one I/O at a time.
+                assert!(counters.in_part.begun_before <= 1, "{counters:?}");
+                assert!(!events.is_empty());
+                let last = events.iter().map(|event| event.issued_ns).max().unwrap();
+                assert!(last <= lasted, "{last} after {lasted}");
+                assert_eq!(capture.lasted_ns(), lasted);
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn begins_and_ends_under_load_with_ebpf() {
+    begins_and_ends_under_load("ebpf under load", SourceName::Ebpf);
+}
+
+#[test]
+fn begins_and_ends_under_load_with_tracefs() {
+    begins_and_ends_under_load("tracefs under load", SourceName::Tracefs);
 }
 
 #[test]

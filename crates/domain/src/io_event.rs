@@ -200,6 +200,26 @@ pub struct Mark {
     pub name: String,
 }
 
+/// I/Os that a capture saw only in part, by the reason.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SeenInPart {
+    /// Issued before the capture began: only their completion was seen.
+    pub begun_before: u64,
+    /// Their completion was not seen: they were under way when the capture
+    /// ended.
+    pub ended_after: u64,
+    /// Too many I/Os were under way at once to follow them all.
+    pub too_many: u64,
+}
+
+impl SeenInPart {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.begun_before + self.ended_after + self.too_many
+    }
+}
+
 /// How a trace came about: kept in the file with the events.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -225,8 +245,13 @@ pub struct CaptureConditions {
     pub lasted_ns: u64,
     /// Events that the kernel had no room for.
     pub lost: u64,
-    /// I/Os seen only in part (still outstanding at the end, issue not seen).
+    /// Times that the kernel did not let the capture look, each an I/O that is
+    /// missing or was seen only in part.
+    pub skipped: u64,
+    /// I/Os seen only in part, and therefore not among the events.
     pub unfinished: u64,
+    /// Why they were seen only in part; `None` where the source does not tell.
+    pub in_part: Option<SeenInPart>,
     /// Reads and writes that the source cannot see: what, and how many.
     pub unseen: Vec<(String, u64)>,
     /// Processor time of the capture itself: kernel and user, in nanoseconds.

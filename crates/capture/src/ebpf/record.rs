@@ -108,13 +108,19 @@ impl Settings {
 pub(super) struct KernelCounters {
     pub lost: u64,
     pub unfollowed: u64,
-    pub unissued: u64,
+    pub begun_before: u64,
+    pub unended: u64,
     pub partial_completions: u64,
     pub requeues: u64,
     pub outstanding: [u32; DEVICES_MAX],
 }
 
 impl KernelCounters {
+    /// I/Os outstanding on all devices.
+    pub(super) fn under_way(&self) -> u64 {
+        self.outstanding.iter().map(|count| u64::from(*count)).sum()
+    }
+
     pub(super) fn read(bytes: &[u8]) -> Option<KernelCounters> {
         let long_enough = bytes.len() >= size_of::<KernelCounters>();
         // SAFETY: long enough, read without a demand on alignment; any bits are valid.
@@ -130,6 +136,6 @@ mod tests {
     fn the_shapes_are_as_long_as_the_programs_have_them() {
         assert_eq!(size_of::<Wire>(), 72);
         assert_eq!(size_of::<Settings>(), 16 + 2 * 4 * DEVICES_MAX);
-        assert_eq!(size_of::<KernelCounters>(), 40 + 4 * DEVICES_MAX);
+        assert_eq!(size_of::<KernelCounters>(), 48 + 4 * DEVICES_MAX);
     }
 }

@@ -16,6 +16,11 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    /// Whether an I/O begins with it, as far as a capture is concerned.
+    pub(super) fn begins(self) -> bool {
+        matches!(self, Kind::Started | Kind::Issued | Kind::BioQueued)
+    }
+
     pub(super) fn tracepoint(self) -> &'static str {
         match self {
             Kind::Started => "block_io_start",
@@ -48,7 +53,7 @@ pub(super) struct Seen {
 /// Where a tracepoint's fields lie.
 #[derive(Debug, Clone)]
 pub(super) struct Layout {
-    kind: Kind,
+    pub kind: Kind,
     number: u16,
     thread: Field,
     device: Field,

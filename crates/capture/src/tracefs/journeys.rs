@@ -3,7 +3,7 @@
 use super::event::{Kind, Seen};
 use crate::{DEVICES_MAX, Options};
 use std::collections::HashMap;
-use steadfast_domain::io_event::{Layer, flags};
+use steadfast_domain::io_event::{Layer, SeenInPart, flags};
 use steadfast_domain::{IoEvent, IoOp};
 
 /// Beyond this many I/Os under way, those that were never issued are forgotten.
@@ -30,29 +30,44 @@ pub(super) struct Journeys {
     process: Option<u32>,
     commands: bool,
     began_ns: u64,
+    /// Ends without a beginning.
     unexplained: u64,
+    /// What ends after this is not looked for a beginning.
+    closed_ns: u64,
     pub partial_completions: u64,
     pub requeues: u64,
 }
 
 impl Journeys {
-    pub(super) fn new(options: &Options, began_ns: u64) -> Self {
+    pub(super) fn new(options: &Options) -> Self {
         Journeys {
             under_way: HashMap::new(),
             devices: options.devices.iter().map(|d| d.number.0 << 20 | d.number.1).collect(),
             outstanding: [0; DEVICES_MAX],
             process: options.process,
             commands: options.commands,
-            began_ns,
+            began_ns: 0,
             unexplained: 0,
+            closed_ns: u64::MAX,
             partial_completions: 0,
             requeues: 0,
         }
     }
 
     /// I/Os issued and not ended, and ends without a beginning.
-    pub(super) fn unfinished(&self) -> u64 {
-        self.unexplained + self.under_way.values().filter(|journey| journey.issued).count() as u64
+    pub(super) fn in_part(&self) -> SeenInPart {
+        let issued = self.under_way.values().filter(|journey| journey.issued).count() as u64;
+        SeenInPart { begun_before: self.unexplained, ended_after: issued, too_many: 0 }
+    }
+
+    /// Times are counted from here.
+    pub(super) fn begin(&mut self, at_ns: u64) {
+        self.began_ns = at_ns;
+    }
+
+    /// From this time on beginnings are not seen any more.
+    pub(super) fn close(&mut self, at_ns: u64) {
+        self.closed_ns = at_ns;
     }
 
     /// Takes the next event in order; an I/O that ends with it is returned.
@@ -129,7 +144,7 @@ impl Journeys {
         let Some(mut journey) = self.under_way.remove(&key).filter(|journey| journey.issued) else {
             // A write that the kernel splits into flush and data ends twice,
             // the second time with nothing left of it.
-            self.unexplained += u64::from(seen.bytes > 0);
+            self.unexplained += u64::from(seen.bytes > 0 && seen.time_ns < self.closed_ns);
             return None;
         };
         let is_bio = seen.kind == Kind::BioCompleted;
@@ -166,7 +181,9 @@ mod tests {
             ring_bytes: 1 << 20,
             source: None,
         };
-        Journeys::new(&options, 1_000)
+        let mut journeys = Journeys::new(&options);
+        journeys.begin(1_000);
+        journeys
     }
 
     fn seen(kind: Kind, time_ns: u64, sector: u64, bytes: u64) -> Seen {
@@ -190,11 +207,11 @@ mod tests {
         let mut journeys = journeys();
         assert_eq!(journeys.follow(&seen(Kind::Started, 2_000, 80, 4096)), None);
         assert_eq!(journeys.follow(&seen(Kind::Issued, 2_500, 80, 8192)), None);
-        assert_eq!(journeys.unfinished(), 1);
+        assert_eq!(journeys.in_part().total(), 1);
         let event = journeys.follow(&seen(Kind::Completed, 9_500, 80, 8192)).unwrap();
         assert_eq!((event.issued_ns, event.queued_ns, event.response_ns), (1_500, 500, 7_000));
         assert_eq!((event.offset, event.bytes, event.depth, event.pid), (40_960, 8_192, 1, 42));
-        assert_eq!(journeys.unfinished(), 0);
+        assert_eq!(journeys.in_part().total(), 0);
     }
 
     #[test]
@@ -223,6 +240,6 @@ mod tests {
     fn an_end_without_a_beginning_is_counted() {
         let mut journeys = journeys();
         assert_eq!(journeys.follow(&seen(Kind::Completed, 3_000, 80, 4096)), None);
-        assert_eq!(journeys.unfinished(), 1);
+        assert_eq!(journeys.in_part().total(), 1);
     }
 }

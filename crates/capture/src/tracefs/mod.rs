@@ -117,8 +117,9 @@ fn serial() -> u32 {
 }
 
 impl Tracefs {
-    pub(crate) fn open(options: &Options, began_ns: u64) -> Result<Self, CaptureError> {
+    pub(crate) fn open(options: &Options) -> Result<Self, CaptureError> {
         let instance = Instance::new()?;
+        instance.set("tracing_on", "0")?;
         instance.set("trace_clock", "mono")?;
         // A full buffer turns new events away and counts them; to overwrite old
         // ones would lose beginnings of I/Os whose ends are then unexplained.
@@ -131,13 +132,12 @@ impl Tracefs {
             layouts.extend(begin_event(&instance, kind, &options.devices)?);
         }
         let buffers = cpus.iter().map(|cpu| instance.buffer(*cpu)).collect::<Result<_, _>>()?;
-        instance.set("tracing_on", "1")?;
         Ok(Tracefs {
             instance,
             layouts,
             buffers,
             waiting: Vec::new(),
-            journeys: Journeys::new(options, began_ns),
+            journeys: Journeys::new(options),
             dropped: 0,
         })
     }
@@ -217,6 +217,11 @@ impl Source for Tracefs {
         "tracefs, block tracepoints (processes are threads; sectors tie issue to completion)".into()
     }
 
+    fn begin(&mut self, at_ns: u64) -> Result<(), CaptureError> {
+        self.journeys.begin(at_ns);
+        self.instance.set("tracing_on", "1")
+    }
+
     fn take(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
         // Whatever happened before this moment is in the buffers now, and is
         // read; only of that can the order be known.
@@ -230,11 +235,25 @@ impl Source for Tracefs {
         Ok(())
     }
 
+    fn close(&mut self) -> Result<(), CaptureError> {
+        for kind in self.layouts.iter().map(|layout| layout.kind) {
+            if kind.begins() {
+                self.instance.set(&format!("events/block/{}/enable", kind.tracepoint()), "0")?;
+            }
+        }
+        let surely = monotonic_ns();
+        self.journeys.close(surely);
+        // What is under way ends soon, or is counted.
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        Ok(())
+    }
+
     fn counters(&mut self) -> Result<Counters, CaptureError> {
         let away: u64 = self.buffers.iter().map(|b| self.instance.turned_away(b.cpu)).sum();
         Ok(Counters {
             lost: away.max(self.dropped),
-            unfinished: self.journeys.unfinished(),
+            skipped: 0,
+            in_part: self.journeys.in_part(),
             partial_completions: self.journeys.partial_completions,
             requeues: self.journeys.requeues,
             kernel_ns: None,

@@ -10,7 +10,7 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use steadfast_capture::{Capture, Counters, Listened, Options, SourceName};
-use steadfast_domain::io_event::{CapturedDevice, Mark};
+use steadfast_domain::io_event::{CapturedDevice, Mark, SeenInPart};
 use steadfast_domain::{CaptureConditions, Device, IoEvent, Layer, Nanos};
 use steadfast_host::Roots;
 use steadfast_runner::real::wall_clock_unix_ms;
@@ -208,7 +208,9 @@ impl<'a> Session<'a> {
         let counters = capture.counters()?;
         self.conditions.lasted_ns = capture.lasted_ns();
         self.conditions.lost = counters.lost;
-        self.conditions.unfinished = counters.unfinished;
+        self.conditions.skipped = counters.skipped;
+        self.conditions.unfinished = counters.in_part.total();
+        self.conditions.in_part = Some(counters.in_part);
         let own = own_time().saturating_sub(self.own_before);
         self.conditions.cost_ns = Some((counters.kernel_ns.unwrap_or(0), own));
         Ok(counters)
@@ -255,6 +257,7 @@ impl<'a> Session<'a> {
 
     /// Takes the rest and says what it was, what was lost, and what it cost.
     fn end(mut self, capture: &mut Capture) -> anyhow::Result<()> {
+        capture.close()?;
         self.look(capture)?;
         let counters = self.finish(capture)?;
         terminal::complain(&ending(&self.conditions, &counters, self.total));
@@ -264,14 +267,21 @@ impl<'a> Session<'a> {
 
 fn ending(conditions: &CaptureConditions, counters: &Counters, total: u64) -> String {
     let mut lines = vec![format!(
-        "{total} I/Os in {}; {} lost, {} seen only in part, {} requeued.",
+        "{total} I/Os in {}; {} lost, {}, {} requeued.",
         Nanos(conditions.lasted_ns),
         counters.lost,
-        counters.unfinished,
+        seen_in_part(&counters.in_part),
         counters.requeues
     )];
     if counters.lost > 0 {
         lines.push("Events were lost: give a larger --buffer.".to_owned());
+    }
+    if counters.skipped > 0 {
+        lines.push(format!(
+            "The kernel skipped the probes {} times: as many I/Os at most are missing, or were \
+             seen only in part.",
+            counters.skipped
+        ));
     }
     let per_io = |nanos: u64| nanos as f64 / total.max(1) as f64;
     let own = conditions.cost_ns.map_or(0, |(_, own)| own);
@@ -284,6 +294,23 @@ fn ending(conditions: &CaptureConditions, counters: &Counters, total: u64) -> St
         None => format!("Cost: {:.0} ns in this process per I/O.", per_io(own)),
     });
     lines.join("\n")
+}
+
+fn seen_in_part(part: &SeenInPart) -> String {
+    if part.total() == 0 {
+        return "0 seen only in part".to_owned();
+    }
+    let mut reasons = Vec::new();
+    for (count, reason) in [
+        (part.begun_before, "issued before it began"),
+        (part.ended_after, "not completed when it ended"),
+        (part.too_many, "too many at once"),
+    ] {
+        if count > 0 {
+            reasons.push(format!("{count} {reason}"));
+        }
+    }
+    format!("{} seen only in part ({})", part.total(), reasons.join(", "))
 }
 
 /// Processor time of this process so far, in nanoseconds.

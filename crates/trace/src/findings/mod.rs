@@ -330,6 +330,13 @@ fn caveats(study: &Study) -> Vec<Caveat> {
         );
         say(CaveatKind::Deviation, "streams-unlisted", text, "Filter by operation or process.");
     }
+    if conditions.skipped > 0 {
+        let text = format!(
+            "The kernel did not let the capture look {} times: as many I/Os at most are missing.",
+            conditions.skipped
+        );
+        say(CaveatKind::Deviation, "skipped", text, "");
+    }
     for (what, count) in &conditions.unseen {
         say(CaveatKind::Remark, "unseen", format!("Not seen by the capture: {what}: {count}."), "");
     }

@@ -1,0 +1,136 @@
+//! The block layer: one record per request or bio that a device completes.
+
+use super::programs::{Aligned, Gate, Programs, kernel_knows, load_error, missing};
+use super::record::{KernelCounters, Settings, Wire};
+use super::ring::Ring;
+use super::wait_until;
+use crate::error::CaptureError;
+use crate::{Counters, Options, Source};
+use std::os::fd::AsFd;
+use steadfast_domain::IoEvent;
+use steadfast_domain::io_event::SeenInPart;
+
+/// The compiled programs; an ELF file is read in words.
+static PROGRAMS: &Aligned<[u8]> =
+    &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/block.bpf.o")));
+
+/// The block layer, listened to.
+pub(crate) struct Blocks {
+    ring: Ring,
+    programs: Programs,
+    began_ns: u64,
+    description: String,
+}
+
+/// What is loaded depends on what the devices are and on what the kernel has.
+struct Choice {
+    /// The kernel tells when a request starts (since 6.5).
+    io_start: bool,
+    requests: bool,
+    bios: bool,
+}
+
+impl Choice {
+    fn of(options: &Options, io_start: bool) -> Self {
+        Choice {
+            io_start,
+            requests: options.devices.iter().any(|device| !device.bio_based),
+            bios: options.devices.iter().any(|device| device.bio_based),
+        }
+    }
+
+    /// The programs, in the order in which they are attached: whoever sees an
+    /// end comes before whoever sees a beginning, so that nothing is followed
+    /// whose end is not seen.
+    fn programs(&self) -> Vec<&'static str> {
+        let in_order = [
+            ("on_rq_complete", self.requests),
+            ("on_bio_complete", self.bios),
+            ("on_rq_requeue", self.requests),
+            ("on_rq_issue", self.requests),
+            ("on_io_start", self.requests && self.io_start),
+            ("on_bio_queue", self.bios || !self.io_start),
+        ];
+        in_order.iter().filter(|(_, wanted)| *wanted).map(|(name, _)| *name).collect()
+    }
+
+    fn describe(&self) -> String {
+        let seen = match (self.requests, self.bios) {
+            (true, false) => "requests",
+            (false, true) => "bios",
+            _ => "requests and bios",
+        };
+        let submitter = if self.io_start { "block_io_start" } else { "block_bio_queue" };
+        match self.requests {
+            true => format!("eBPF, {seen} (submitter from {submitter})"),
+            false => format!("eBPF, {seen}"),
+        }
+    }
+}
+
+impl Blocks {
+    pub(crate) fn open(options: &Options) -> Result<Self, CaptureError> {
+        let io_start = kernel_knows("btf_trace_block_io_start")?;
+        let choice = Choice::of(options, io_start);
+        let programs = Programs::load(&PROGRAMS.0, &choice.programs(), |name, map| {
+            if name == "records" {
+                map.set_max_entries(options.ring_bytes).map_err(load_error)?;
+            } else if name.ends_with(".rodata") {
+                let value = map.initial_value_mut().ok_or_else(|| missing(".rodata"))?;
+                Settings::of(options, !io_start).write(value);
+            }
+            Ok(())
+        })?;
+        let ring = Ring::new(programs.map("records")?.as_fd(), options.ring_bytes)?;
+        Ok(Blocks { ring, programs, began_ns: 0, description: choice.describe() })
+    }
+
+    fn kernel_counters(&self) -> Result<KernelCounters, CaptureError> {
+        KernelCounters::read(&self.programs.variables()?).ok_or_else(|| missing("counters"))
+    }
+}
+
+impl Source for Blocks {
+    fn describe(&self) -> String {
+        self.description.clone()
+    }
+
+    fn begin(&mut self, at_ns: u64) -> Result<(), CaptureError> {
+        self.began_ns = at_ns;
+        self.programs.set(Gate::Open)
+    }
+
+    fn take(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
+        let began_ns = self.began_ns;
+        self.ring.read(|bytes| {
+            if let Some(wire) = Wire::read(bytes) {
+                into.push(wire.event(began_ns));
+            }
+        });
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), CaptureError> {
+        self.programs.set(Gate::Closed)?;
+        wait_until(|| self.kernel_counters().is_ok_and(|counters| counters.under_way() == 0));
+        Ok(())
+    }
+
+    fn counters(&mut self) -> Result<Counters, CaptureError> {
+        let kernel = self.kernel_counters()?;
+        let cost = self.programs.cost();
+        Ok(Counters {
+            lost: kernel.lost,
+            skipped: cost.skipped,
+            in_part: SeenInPart {
+                begun_before: kernel.begun_before,
+                ended_after: kernel.under_way() + kernel.unended,
+                too_many: kernel.unfollowed,
+            },
+            partial_completions: kernel.partial_completions,
+            requeues: kernel.requeues,
+            kernel_ns: (cost.runs > 0).then_some(cost.nanos),
+            kernel_runs: cost.runs,
+        })
+    }
+}

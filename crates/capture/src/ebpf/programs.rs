@@ -1,0 +1,164 @@
+//! BPF programs of one object file: loaded, attached, asked what they cost.
+
+use crate::error::CaptureError;
+use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenMapMut, libbpf_sys};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::path::Path;
+
+#[repr(C, align(8))]
+pub(super) struct Aligned<T: ?Sized>(pub T);
+
+/// The running kernel's types.
+const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
+
+/// What is recorded: I/Os that are issued while the gate is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub(super) enum Gate {
+    /// Recording begins now.
+    Open = 1,
+    /// Only what was issued before is followed to its end.
+    Closed = 2,
+}
+
+/// Loaded and attached programs.
+pub(super) struct Programs {
+    object: Object,
+    /// Detach the programs when they are dropped.
+    _links: Vec<Link>,
+    /// The kernel measures the programs' time while this is open.
+    _stats: Option<OwnedFd>,
+}
+
+/// What the kernel measured of the programs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Cost {
+    pub nanos: u64,
+    pub runs: u64,
+    /// Runs that the kernel skipped, because the program was already running
+    /// on that processor.
+    pub skipped: u64,
+}
+
+impl Programs {
+    /// Loads these programs of an object file and attaches them in the order
+    /// given. `prepare` sets each map up before it is made.
+    pub(super) fn load(
+        file: &[u8],
+        wanted: &[&str],
+        mut prepare: impl FnMut(&str, &mut OpenMapMut<'_>) -> Result<(), CaptureError>,
+    ) -> Result<Programs, CaptureError> {
+        // libbpf writes its warnings to standard error; ours come as errors.
+        libbpf_rs::set_print(None);
+        let mut object = ObjectBuilder::default().open_memory(file).map_err(load_error)?;
+        for mut program in object.progs_mut() {
+            let name = program.name().to_str().unwrap_or_default();
+            let is_wanted = wanted.contains(&name);
+            program.set_autoload(is_wanted);
+        }
+        for mut map in object.maps_mut() {
+            let name = map.name().to_string_lossy().into_owned();
+            prepare(&name, &mut map)?;
+        }
+        let object = object.load().map_err(load_error)?;
+        let stats = measure_cost();
+        let mut links = Vec::new();
+        for name in wanted {
+            let program = object.progs_mut().find(|program| program.name() == *name);
+            links.push(program.ok_or_else(|| missing(name))?.attach().map_err(load_error)?);
+        }
+        Ok(Programs { object, _links: links, _stats: stats })
+    }
+
+    /// The descriptor of a map.
+    pub(super) fn map(&self, name: &str) -> Result<BorrowedFd<'_>, CaptureError> {
+        let map = self.object.maps().find(|map| map.name() == name);
+        map.map(|map| raw(&map.as_fd())).ok_or_else(|| missing(name))
+    }
+
+    /// Opens or closes the gate.
+    pub(super) fn set(&self, gate: Gate) -> Result<(), CaptureError> {
+        let map = self.map_ending(".data.gate")?;
+        let value = (gate as u32).to_ne_bytes();
+        map.update(&0u32.to_ne_bytes(), &value, MapFlags::ANY).map_err(load_error)
+    }
+
+    /// What the programs count in their variables.
+    pub(super) fn variables(&self) -> Result<Vec<u8>, CaptureError> {
+        let map = self.map_ending(".bss")?;
+        let value = map.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).map_err(load_error)?;
+        value.ok_or_else(|| missing(".bss"))
+    }
+
+    /// Time, runs and skipped runs of all programs, as far as the kernel tells.
+    pub(super) fn cost(&self) -> Cost {
+        let each = self.object.progs_mut().filter_map(|program| cost_of(&program.as_fd()));
+        each.fold(Cost::default(), |sum, one| Cost {
+            nanos: sum.nanos + one.nanos,
+            runs: sum.runs + one.runs,
+            skipped: sum.skipped + one.skipped,
+        })
+    }
+
+    fn map_ending(&self, end: &str) -> Result<libbpf_rs::Map<'_>, CaptureError> {
+        let found = self.object.maps().find(|map| map.name().to_string_lossy().ends_with(end));
+        found.ok_or_else(|| missing(end))
+    }
+}
+
+/// A map's descriptor for as long as its programs live.
+fn raw<'o>(fd: &BorrowedFd<'_>) -> BorrowedFd<'o> {
+    // SAFETY: libbpf keeps a map's descriptor open as long as the object lives,
+    // which the caller of `Programs::map` borrows.
+    unsafe { BorrowedFd::borrow_raw(fd.as_raw_fd()) }
+}
+
+/// Whether the kernel's types have this name.
+pub(super) fn kernel_knows(name: &str) -> Result<bool, CaptureError> {
+    let btf = libbpf_rs::btf::Btf::from_path(Path::new(KERNEL_TYPES)).map_err(|_| {
+        CaptureError::new(
+            format!("the kernel does not tell its types ({KERNEL_TYPES} cannot be read)"),
+            "use a kernel with CONFIG_DEBUG_INFO_BTF, or --source tracefs",
+        )
+    })?;
+    Ok(btf.type_by_name::<libbpf_rs::btf::types::Typedef<'_>>(name).is_some())
+}
+
+pub(super) fn missing(name: &str) -> CaptureError {
+    CaptureError::new(format!("the BPF programs have no {name}"), "report this as a defect")
+}
+
+pub(super) fn load_error(error: libbpf_rs::Error) -> CaptureError {
+    let remedy = match error.kind() {
+        libbpf_rs::ErrorKind::PermissionDenied => {
+            "run it as root, or with CAP_BPF and CAP_PERFMON; a kernel in lockdown mode \
+             \"confidentiality\" allows it to nobody"
+        }
+        _ => "use a kernel of 6.1 or later, or --source tracefs",
+    };
+    CaptureError::new(format!("the BPF programs cannot be loaded: {error}"), remedy)
+}
+
+/// Has the kernel measure the programs' time; it may not be allowed.
+fn measure_cost() -> Option<OwnedFd> {
+    // SAFETY: takes a number and returns a new descriptor or an error.
+    let fd = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
+    // SAFETY: a descriptor that nobody else has.
+    (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// What one program cost.
+fn cost_of(program: &impl AsRawFd) -> Option<Cost> {
+    let mut info = libbpf_sys::bpf_prog_info::default();
+    let mut length = u32::try_from(std::mem::size_of_val(&info)).ok()?;
+    // SAFETY: `info` is as long as `length` says, and all its pointers are null.
+    let result = unsafe {
+        libbpf_sys::bpf_obj_get_info_by_fd(
+            program.as_raw_fd(),
+            (&raw mut info).cast(),
+            &raw mut length,
+        )
+    };
+    let (nanos, runs, skipped) = (info.run_time_ns, info.run_cnt, info.recursion_misses);
+    (result == 0).then_some(Cost { nanos, runs, skipped })
+}
