@@ -12,7 +12,7 @@ use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
 use steadfast_trace::{Batch, Fields, Trace};
 
 /// A capture that runs.
-struct Running {
+pub(super) struct Running {
     child: Child,
     file: PathBuf,
 }
@@ -20,7 +20,12 @@ struct Running {
 impl Running {
     /// Begins to capture and waits until it listens; `None` with the reason
     /// printed where nothing can be captured here.
-    fn new(test: &str, directory: &Path, device: &LoopDevice, more: &[&str]) -> Option<Running> {
+    pub(super) fn new(
+        test: &str,
+        directory: &Path,
+        device: &LoopDevice,
+        more: &[&str],
+    ) -> Option<Running> {
         let errors = directory.join("capture.txt");
         let mut child = steadfast()
             .current_dir(directory)
@@ -54,7 +59,7 @@ impl Running {
     }
 
     /// Ends it as Ctrl-C does and reads what it wrote.
-    fn end(mut self) -> (CaptureConditions, Vec<IoEvent>) {
+    pub(super) fn end(mut self) -> (CaptureConditions, Vec<IoEvent>) {
         self.signal("-INT");
         read(&self.file)
     }
@@ -89,7 +94,7 @@ fn kernel_counts(device: &LoopDevice) -> [u64; 5] {
 
 /// The counts once nothing happens on the device any more: udev looks at what
 /// was written, file systems finish in the background.
-fn settled(device: &LoopDevice) -> [u64; 5] {
+pub(super) fn settled(device: &LoopDevice) -> [u64; 5] {
     let mut counts = kernel_counts(device);
     for _ in 0..50 {
         std::thread::sleep(Duration::from_millis(400));

@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod capture;
+mod closed_loop;
 mod devices;
 mod doctor;
 mod fio;
