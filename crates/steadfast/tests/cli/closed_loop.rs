@@ -1,10 +1,11 @@
 //! The closed loop: a workload is applied, captured and analysed, and comes out
-//! as it went in.
+//! as it went in. And a database, whose capture must be what the kernel counted.
 
 use super::capture::{Running, settled};
-use super::scratch::{LoopDevice, steadfast, succeed};
+use super::scratch::{LoopDevice, skip, steadfast, succeed};
 use serde_json::Value;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
+use steadfast_domain::IoOp;
 
 const WORKLOAD: &str = r#"
 format = "steadfast workload 1"
@@ -82,4 +83,61 @@ fn what_is_applied_is_captured_and_analysed_as_the_same_streams() {
     let derive = ["workload", "derive", "trace.parquet", "--threshold", "2%", "--pid", &engine];
     let again = succeed(here, &[&derive[..], &["-o", "again.toml"]].concat());
     assert!(again.contains("4 of"), "{again}");
+}
+
+/// 503 transactions of SQLite, each synchronised, then everything at once.
+const DATABASE: &str = r#"
+import sqlite3
+database = sqlite3.connect("mount/database")
+database.execute("pragma journal_mode = wal")
+database.execute("pragma synchronous = full")
+database.execute("create table t (id integer primary key, content blob)")
+for n in range(503):
+    database.execute("insert into t values (?, randomblob(9001))", (n,))
+    database.commit()
+database.execute("vacuum")
+database.close()
+"#;
+
+/// Read, written and flushed, by the kernel's account of a device.
+fn kernel_sums(device: &LoopDevice) -> [u64; 3] {
+    let [_, read, _, written, flushes] = settled(device);
+    [read * 512, written * 512, flushes]
+}
+
+/// A database on a journalling file system: the capture's sums are the kernel's.
+#[test]
+fn a_database_on_a_file_system_agrees_with_diskstats() {
+    let test = "a_database_on_a_file_system_agrees_with_diskstats";
+    let Some(device) = LoopDevice::new(test, 128) else { return };
+    let options = ["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", &device.path];
+    if !Command::new("mkfs.ext4").args(options).status().is_ok_and(|s| s.success()) {
+        return skip(test, "no mkfs.ext4");
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let python =
+        |program: &str| Command::new("python3").current_dir(here).args(["-c", program]).status();
+    if !python("import sqlite3").is_ok_and(|status| status.success()) {
+        return skip(test, "Python has no module sqlite3");
+    }
+    let before = kernel_sums(&device);
+    let Some(capture) = Running::new(test, here, &device, &[]) else { return };
+    std::fs::create_dir(here.join("mount")).unwrap();
+    let mount = Command::new("mount").arg(&device.path).arg(here.join("mount")).status();
+    assert!(mount.unwrap().success());
+    let ran = python(DATABASE).unwrap();
+    assert!(Command::new("umount").arg(here.join("mount")).status().unwrap().success());
+    assert!(ran.success());
+    let after = kernel_sums(&device);
+    let (conditions, events) = capture.end();
+    assert_eq!(conditions.lost, 0);
+    let bytes = |op: IoOp| {
+        events.iter().filter(|event| event.op == op).map(|e| u64::from(e.bytes)).sum::<u64>()
+    };
+    let flushes = events.iter().filter(|event| event.op == IoOp::Flush).count() as u64;
+    let seen = [bytes(IoOp::Read), bytes(IoOp::Write), flushes];
+    let kernels: [u64; 3] = std::array::from_fn(|n| after[n] - before[n]);
+    assert_eq!(seen, kernels, "{conditions:?}");
+    assert!(flushes >= 503 && seen[1] > 503 * 9001, "{seen:?}");
 }
