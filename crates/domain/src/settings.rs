@@ -99,6 +99,9 @@ pub struct Settings {
     /// them: `workload`, `mix`, `pre-write`, ...
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, String>,
+    /// A gap in virtual time; only a simulated device can have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sim_gap: Option<SimGap>,
     /// The command line that began the run.
     #[serde(default)]
     pub command: String,
@@ -126,6 +129,7 @@ impl Settings {
             hold_c_states: false,
             power_command: None,
             parameters: BTreeMap::new(),
+            sim_gap: None,
             command: String::new(),
             meta: BTreeMap::new(),
         }
@@ -133,6 +137,52 @@ impl Settings {
     /// `preset` with the user's threads and depth in place of its own.
     pub fn demand_or(&self, preset: Demand) -> Demand {
         Demand::new(self.threads.unwrap_or(preset.threads), self.depth.unwrap_or(preset.depth))
+    }
+}
+
+/// A pause in virtual time in which nobody held the simulated device, as if the
+/// run had been broken off there and resumed. Written `120:1h`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct SimGap {
+    /// Before this step of the run, from 1.
+    pub before: u64,
+    /// How long.
+    pub lasts: Nanos,
+}
+
+impl fmt::Display for SimGap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}ms", self.before, self.lasts.0 / 1_000_000)
+    }
+}
+
+impl FromStr for SimGap {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once(':');
+        let parsed = parts.and_then(|(before, lasts)| {
+            let lasts: Nanos = lasts.parse().ok()?;
+            Some(SimGap { before: before.trim().parse().ok()?, lasts })
+        });
+        parsed.filter(|gap| gap.before > 0 && gap.lasts.0 > 0).ok_or_else(|| {
+            format!(
+                "'{text}' is no gap; write the step before which it lies and its length: 120:1h"
+            )
+        })
+    }
+}
+
+impl TryFrom<String> for SimGap {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<SimGap> for String {
+    fn from(gap: SimGap) -> String {
+        gap.to_string()
     }
 }
 

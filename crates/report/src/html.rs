@@ -100,11 +100,12 @@ fn cover(out: &mut String, findings: &Findings, parts: &[&Findings], printed: &P
     }
     let _ = writeln!(
         out,
-        "<p class=\"dates\">Run {} to {}. Report made {}. {} disclosures: see the last section.</p>",
+        "<p class=\"dates\">Run {} to {}. Report made {}. {} disclosure{}: see the last section.</p>",
         date::date_time(findings.run_unix_ms.0),
         date::date_time(findings.run_unix_ms.1),
         date::date_time(printed.report_unix_ms),
-        all.len()
+        all.len(),
+        if all.len() == 1 { "" } else { "s" }
     );
     if !parts.is_empty() {
         contents(out, findings, parts);

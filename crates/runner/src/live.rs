@@ -180,6 +180,9 @@ impl<'a> LiveBench<'a> {
         if !step.continues {
             self.end_load();
         }
+        if let Some(gap) = self.rig.gap_before() {
+            self.gap = Some(gap);
+        }
         let start = self.position.start(step);
         let LiveBench { rig, progress, .. } = self;
         progress.tell(&Event::Begins(step));
@@ -205,6 +208,8 @@ impl<'a> LiveBench<'a> {
     /// must give the same result.
     fn run_again(&mut self, step: &Step, journalled: &Outcome) -> Result<(), Halt> {
         let measurement = self.run(step)?;
+        // The journal has it already.
+        self.gap = None;
         if measurement == journalled.measurement {
             return Ok(());
         }

@@ -3,7 +3,9 @@
 use crate::surroundings::HostWishes;
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::record::{Check, HostChange};
-use steadfast_domain::{Caveat, Conditions, Device, Halt, Host, Measurement, Nanos, Purge, Step};
+use steadfast_domain::{
+    Caveat, Conditions, Device, Gap, Halt, Host, Measurement, Nanos, Purge, Step,
+};
 use steadfast_engine::Start;
 
 /// Called with a change to the host before it is made.
@@ -52,6 +54,11 @@ pub trait Rig {
     /// last asked.
     fn take_caveats(&mut self) -> Vec<Caveat> {
         Vec::new()
+    }
+    /// Whether nobody held the device just before this step: a simulated rig can
+    /// be told to have such a gap. A load that ran on is ended by it.
+    fn gap_before(&mut self) -> Option<Gap> {
+        None
     }
     /// Leaves the device alone.
     fn idle(&mut self, time: Nanos) -> Result<(), Halt>;

@@ -2,8 +2,9 @@
 
 use crate::rig::{Journal, Rig, Watch};
 use steadfast_domain::record::HostChange;
+use steadfast_domain::settings::SimGap;
 use steadfast_domain::{
-    Conditions, Device, Halt, Host, Measurement, Nanos, Purge, Step, WriteCache,
+    Conditions, Device, Gap, Halt, Host, Measurement, Nanos, Purge, Step, WriteCache,
 };
 use steadfast_engine::sim::SimulatedSsd;
 use steadfast_engine::{Engine, Start};
@@ -11,12 +12,15 @@ use steadfast_engine::{Engine, Start};
 /// A drive that exists in virtual time only.
 pub struct SimulatedRig {
     ssd: SimulatedSsd,
+    gap: Option<SimGap>,
+    /// Steps begun so far.
+    steps: u64,
 }
 
 impl SimulatedRig {
-    /// A rig around a drive.
-    pub fn new(ssd: SimulatedSsd) -> Self {
-        SimulatedRig { ssd }
+    /// A rig around a drive, with a gap in virtual time if one is wanted.
+    pub fn new(ssd: SimulatedSsd, gap: Option<SimGap>) -> Self {
+        SimulatedRig { ssd, gap, steps: 0 }
     }
 }
 
@@ -56,6 +60,12 @@ impl Rig for SimulatedRig {
     }
     fn end_load(&mut self) {
         self.ssd.end_load();
+    }
+    fn gap_before(&mut self) -> Option<Gap> {
+        self.steps += 1;
+        let gap = self.gap.filter(|gap| gap.before == self.steps)?;
+        self.ssd.idle(gap.lasts);
+        Some(Gap { cause: "a gap was asked for (--sim-gap)".to_owned(), lasted: gap.lasts })
     }
     fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
         self.ssd.idle(time);

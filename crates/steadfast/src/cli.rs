@@ -7,7 +7,7 @@ use crate::exit;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::settings::SteadyStateMethod;
+use steadfast_domain::settings::{SimGap, SteadyStateMethod};
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::units::parse_percent;
 use steadfast_domain::{Bytes, Class, Demand, Nanos, Profile};
@@ -167,6 +167,10 @@ pub struct ProcedureArguments {
     /// Drives every random choice; printed and recorded
     #[arg(long)]
     pub seed: Option<u64>,
+    /// A gap in virtual time before this step, as if the run had been broken off
+    /// there: 120:1h. For simulated drives only
+    #[arg(long, value_name = "STEP:TIME")]
+    pub sim_gap: Option<SimGap>,
     /// Check that what is read is what this run wrote
     #[arg(long)]
     pub verify: bool,

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, anyhow, bail};
 use std::path::{Path, PathBuf};
+use steadfast_domain::settings::{Settings, SimGap};
 use steadfast_domain::{Bytes, Device};
 use steadfast_engine::Stop;
 use steadfast_engine::fio::{Fio, FioOptions};
@@ -107,6 +108,28 @@ impl Mover {
     }
 }
 
+/// What decides about the course of things in virtual time.
+#[derive(Debug, Clone, Copy)]
+pub struct Course {
+    /// Of everything random.
+    pub seed: u64,
+    /// Where nobody held the device.
+    pub gap: Option<SimGap>,
+}
+
+impl Course {
+    /// Without a gap.
+    pub fn of(seed: u64) -> Self {
+        Course { seed, gap: None }
+    }
+}
+
+impl From<&Settings> for Course {
+    fn from(settings: &Settings) -> Self {
+        Course { seed: settings.seed, gap: settings.sim_gap }
+    }
+}
+
 /// A rig on what was named, with this engine where it is real. `keep` is the
 /// run directory, whose disk is never written to.
 pub fn rig(
@@ -114,12 +137,13 @@ pub fn rig(
     named: &Named,
     consent: &Consent,
     keep: &[PathBuf],
-    seed: u64,
+    virtual_course: Course,
     stop: &Stop,
 ) -> anyhow::Result<Box<dyn Rig>> {
     let device = match named {
         Named::Simulated(spec) => {
-            return Ok(Box::new(SimulatedRig::new(SimulatedSsd::new(spec, seed, stop.clone()))));
+            let ssd = SimulatedSsd::new(spec, virtual_course.seed, stop.clone());
+            return Ok(Box::new(SimulatedRig::new(ssd, virtual_course.gap)));
         }
         Named::Real(device) => device,
     };

@@ -28,12 +28,12 @@ use crate::draw::DrawPlan;
 use crate::{Engine, Start, Stop};
 use calendar::MOST_SLOTS;
 use drive::{Drive, Written};
-use fault::Fates;
+use fault::{Fates, Throttling};
 use load::{Ground, Pause, RunningLoad, Unmeasured, Window};
 use pace::Pacer;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use steadfast_domain::measurement::{Interval, Sensed};
+use steadfast_domain::measurement::{Interval, LogDelta, Sensed};
 use steadfast_domain::{
     Bytes, Device, Halt, IoStream, Load, Measurement, Nanos, Op, Purge, PurgeMethod, Step,
     Stimulus, Transport, WriteCache,
@@ -50,6 +50,12 @@ const LONGEST_TRANSFER: Bytes = Bytes::mib(64);
 
 /// Between two looks at whether a hanging step is to stop.
 const PATIENCE: Duration = Duration::from_millis(5);
+
+/// What the drive's counters were when a step's measurement began.
+struct Before {
+    written: Written,
+    log: Option<Throttling>,
+}
 
 /// A drive that exists in virtual time only.
 #[derive(Debug)]
@@ -69,11 +75,15 @@ impl SimulatedSsd {
     /// thing to the nanosecond.
     pub fn new(spec: &DriveSpec, seed: u64, stop: Stop) -> Self {
         let drive = Drive::new(spec, seed);
+        let mut fates = Fates::default();
+        if let Some(fault) = spec.fault {
+            fates.set(fault);
+        }
         SimulatedSsd {
             device: device(spec, drive.write_cache()),
             spec: spec.clone(),
             drive,
-            fates: Fates::default(),
+            fates,
             stop,
             clock: 0,
             running: None,
@@ -168,6 +178,10 @@ impl SimulatedSsd {
         to: u64,
         step: &Step,
     ) -> Result<bool, Halt> {
+        if self.clock >= self.fates.gone_at() {
+            return Err(self.gone());
+        }
+        let began = self.clock;
         let wear = self.fates.wear(self.drive.host_bytes());
         self.drive.set_wear(wear);
         let mut ground =
@@ -175,18 +189,33 @@ impl SimulatedSsd {
         let pause = load.advance(to, &mut ground, window);
         self.clock = load.now();
         self.drive.warm(self.clock);
+        self.fates.feel(self.drive.celsius(), self.clock - began);
         match pause {
             Pause::Reached | Pause::Complete if self.stop.is_requested() => Err(Halt::Stopped),
             Pause::Reached => Ok(false),
             Pause::Complete => Ok(true),
             Pause::Stopped => Err(Halt::Stopped),
             Pause::Faulty => Err(faults(step, window)),
-            Pause::Gone => Err(Halt::DeviceGone {
-                device: self.device.path.clone(),
-                why: "the simulated drive does not answer any more".to_owned(),
-            }),
+            Pause::Gone => Err(self.gone()),
             Pause::Hangs => Err(self.hang()),
         }
+    }
+
+    fn gone(&self) -> Halt {
+        Halt::DeviceGone {
+            device: self.device.path.clone(),
+            why: "the simulated drive does not answer any more".to_owned(),
+        }
+    }
+
+    /// The drive's own log since `earlier`, where it keeps one.
+    fn log_since(&self, earlier: Option<Throttling>) -> Option<LogDelta> {
+        let (now, earlier) = (self.fates.throttling()?, earlier?);
+        Some(LogDelta {
+            throttle_events: Some(now.events - earlier.events),
+            throttle_seconds: Some((now.nanos - earlier.nanos) / Nanos::SECOND.0),
+            ..LogDelta::default()
+        })
     }
 
     /// Waits, in real time, for somebody to lose patience.
@@ -241,12 +270,12 @@ impl SimulatedSsd {
         &mut self,
         load: RunningLoad,
         window: Window,
-        written: Written,
+        before: Before,
         complete: bool,
     ) -> Measurement {
         let began_unix_ms = unix_ms(window.begin());
         let cursors = load.plan().cursors();
-        let write_amplification = self.drive.written().amplification_since(written);
+        let write_amplification = self.drive.written().amplification_since(before.written);
         let mut unmeasured = window.unmeasured;
         if complete {
             self.drain(load, &mut unmeasured);
@@ -266,7 +295,11 @@ impl SimulatedSsd {
             fault_count: window.fault_count,
             faults: window.faults,
             write_amplification,
-            sensed: Sensed { temperature_celsius: Some(self.drive.celsius()), ..Sensed::default() },
+            sensed: Sensed {
+                temperature_celsius: Some(self.drive.celsius()),
+                log: self.log_since(before.log),
+                ..Sensed::default()
+            },
             ..Measurement::default()
         }
     }
@@ -415,11 +448,11 @@ impl Engine for SimulatedSsd {
         let mut load = self.take_load(step, start)?;
         let mut window = Window::new(load.stimulus(), self.clock.max(load.measured_from));
         let applied = self.pass_ramp(&mut load, &mut window, step).and_then(|()| {
-            let written = self.drive.written();
-            Ok((written, self.measure(&mut load, &mut window, step, watch)?))
+            let before = Before { written: self.drive.written(), log: self.fates.throttling() };
+            Ok((before, self.measure(&mut load, &mut window, step, watch)?))
         });
         match applied {
-            Ok((written, complete)) => Ok(self.conclude(load, window, written, complete)),
+            Ok((before, complete)) => Ok(self.conclude(load, window, before, complete)),
             Err(halt) => {
                 self.drain(load, &mut Unmeasured::default());
                 Err(halt)

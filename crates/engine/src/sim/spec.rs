@@ -1,6 +1,7 @@
 //! The named drives: how much flash, how it is divided, how fast it is.
 
-use steadfast_domain::Bytes;
+use super::fault::SimFault;
+use steadfast_domain::{Bytes, Nanos};
 
 /// Bytes of a mapping unit: the smallest piece that a drive keeps track of.
 pub(super) const PAGE: u64 = 4096;
@@ -45,6 +46,8 @@ pub struct DriveSpec {
     pub(super) latency_ns: u32,
     /// Speed of the host link in each direction.
     pub(super) link_mb_per_second: u32,
+    /// What is wrong with it.
+    pub(super) fault: Option<SimFault>,
 }
 
 impl DriveSpec {
@@ -77,28 +80,31 @@ pub fn drive(name: &str) -> Option<&'static DriveSpec> {
     DRIVES.iter().find(|spec| spec.name == name)
 }
 
-static DRIVES: [DriveSpec; 3] = [
-    DriveSpec {
-        name: "small",
-        summary: "1 GiB and slow, steady within minutes: for tests and first looks",
-        model: "Steadfast Simulated Small",
-        serial: "SIM-SMALL",
-        logical_pages: 1 << 18,
-        superblock_pages: 512,
-        superblocks: 594,
-        dies: 8,
-        channels: 2,
-        unit_pages: 1,
-        buffer_units: 64,
-        buffer_is_durable: false,
-        read_ns: 75_000,
-        program_ns: 750_000,
-        erase_ns: 2_500_000,
-        transfer_ns: 10_000,
-        command_ns: 100_000,
-        latency_ns: 20_000,
-        link_mb_per_second: 100,
-    },
+const SMALL: DriveSpec = DriveSpec {
+    name: "small",
+    summary: "1 GiB and slow, steady within minutes: for tests and first looks",
+    model: "Steadfast Simulated Small",
+    serial: "SIM-SMALL",
+    logical_pages: 1 << 18,
+    superblock_pages: 512,
+    superblocks: 594,
+    dies: 8,
+    channels: 2,
+    unit_pages: 1,
+    buffer_units: 64,
+    buffer_is_durable: false,
+    read_ns: 75_000,
+    program_ns: 750_000,
+    erase_ns: 2_500_000,
+    transfer_ns: 10_000,
+    command_ns: 100_000,
+    latency_ns: 20_000,
+    link_mb_per_second: 100,
+    fault: None,
+};
+
+static DRIVES: [DriveSpec; 6] = [
+    SMALL,
     DriveSpec {
         name: "client",
         summary: "8 GiB, little over-provisioning, volatile write cache, SATA speeds",
@@ -119,6 +125,7 @@ static DRIVES: [DriveSpec; 3] = [
         command_ns: 10_000,
         latency_ns: 15_000,
         link_mb_per_second: 530,
+        fault: None,
     },
     DriveSpec {
         name: "enterprise",
@@ -140,6 +147,31 @@ static DRIVES: [DriveSpec; 3] = [
         command_ns: 1_800,
         latency_ns: 8_000,
         link_mb_per_second: 3_200,
+        fault: None,
+    },
+    DriveSpec {
+        name: "unsteady",
+        summary: "like small, but slower with every byte written: never steady",
+        model: "Steadfast Simulated Unsteady",
+        serial: "SIM-UNSTEADY",
+        fault: Some(SimFault::NeverSteady { slower_percent_per_gib: 10 }),
+        ..SMALL
+    },
+    DriveSpec {
+        name: "failing",
+        summary: "like small, but gone for good after three hours",
+        model: "Steadfast Simulated Failing",
+        serial: "SIM-FAILING",
+        fault: Some(SimFault::GoneAt(Nanos::from_secs(3 * 3600))),
+        ..SMALL
+    },
+    DriveSpec {
+        name: "throttling",
+        summary: "like small, but half as fast in writing while it is hotter than it may be",
+        model: "Steadfast Simulated Throttling",
+        serial: "SIM-THROTTLING",
+        fault: Some(SimFault::Throttles { above: 46, below: 42, slower_percent: 100 }),
+        ..SMALL
     },
 ];
 

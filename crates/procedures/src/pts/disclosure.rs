@@ -350,6 +350,8 @@ pub fn settings_facts(choices: &Choices<'_>) -> Facts {
         row("Verification of data", if s.verify { "on" } else { "off" }),
         row("Record version", RECORD_VERSION.to_string()),
     ];
+    let gap = s.sim_gap.map(|gap| format!("before step {}, {}", gap.before, gap.lasts));
+    rows.extend(gap.map(|gap| row("Simulated gap", gap)));
     rows.extend(s.meta.iter().map(|(key, value)| row(key, value.clone())));
     Facts { title: "Every setting".into(), rows }
 }

@@ -342,7 +342,11 @@ fn named<'a>(
 ) -> Option<(usize, String)> {
     let places: Vec<String> = steps
         .filter(|(_, outcome)| is_so(&outcome.measurement))
-        .map(|(step, _)| format!("{} {}", step.place.phase, step.place))
+        .map(|(step, _)| match step.place.round {
+            // The place names its phase itself.
+            0 => step.place.to_string(),
+            _ => format!("{}, {}", step.place.phase, step.place),
+        })
         .collect();
     let shown = places.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
     let more = if places.len() > NAMED { "; ..." } else { "" };

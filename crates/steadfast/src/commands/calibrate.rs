@@ -3,7 +3,7 @@
 
 use crate::cli::CalibrateArguments;
 use crate::exit::Outcome;
-use crate::target::{self, Kept, Mover, Named};
+use crate::target::{self, Course, Kept, Mover, Named};
 use crate::terminal;
 use anyhow::{Context, bail};
 use serde::Serialize;
@@ -217,7 +217,8 @@ impl Plan<'_> {
     }
 
     fn rig(&self, mover: &Mover) -> anyhow::Result<Box<dyn Rig>> {
-        target::rig(mover, &self.named, &self.consent, &[], self.arguments.seed, &self.stop)
+        let course = Course::of(self.arguments.seed);
+        target::rig(mover, &self.named, &self.consent, &[], course, &self.stop)
     }
 
     fn movers(&self) -> [Mover; 2] {

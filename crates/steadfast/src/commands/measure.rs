@@ -3,7 +3,7 @@
 use super::run::check_engine;
 use crate::cli::{EngineName, MeasureArguments};
 use crate::exit::Outcome;
-use crate::target::{self, Kept, Mover};
+use crate::target::{self, Course, Kept, Mover};
 use crate::terminal;
 use anyhow::{Context, bail};
 use serde::Serialize;
@@ -43,7 +43,7 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<Outcome> {
         _ => None,
     };
     let mover = kept.as_ref().map_or(Mover::Uring, |kept| Mover::Fio(kept.path().to_owned()));
-    let mut rig = target::rig(&mover, &named, &consent, &[], arguments.seed, &stop)?;
+    let mut rig = target::rig(&mover, &named, &consent, &[], Course::of(arguments.seed), &stop)?;
     let step = asked.step(arguments, rig.device());
     if let Some(why) = rig.refuse(&step) {
         bail!("{}: {why}", arguments.target);

@@ -3,7 +3,7 @@
 use super::run::{Conduct, FIO_DIRECTORY};
 use crate::cli::ResumeArguments;
 use crate::exit::Outcome;
-use crate::target::{self, Mover, Named};
+use crate::target::{self, Course, Mover, Named};
 use crate::terminal;
 use anyhow::bail;
 use std::path::Path;
@@ -43,7 +43,8 @@ pub fn run(arguments: &ResumeArguments) -> anyhow::Result<Outcome> {
         "fio" => Mover::Fio(directory.join(FIO_DIRECTORY)),
         _ => Mover::Uring,
     };
-    let mut rig = target::rig(&mover, &named, &consent, &keep, settings.settings.seed, &stop)?;
+    let course = Course::from(&settings.settings);
+    let mut rig = target::rig(&mover, &named, &consent, &keep, course, &stop)?;
     rig.wish(&HostWishes::of(&settings.settings));
     Conduct { procedure: procedure.as_ref(), directory, json: arguments.json }.to_the_end(
         rig.as_mut(),

@@ -3,7 +3,7 @@
 use crate::cli::{EngineName, Format, ProcedureArguments, RunArguments};
 use crate::exit::Outcome;
 use crate::panel::Panel;
-use crate::target::{self, Mover, Named};
+use crate::target::{self, Course, Mover, Named};
 use crate::{output, terminal};
 use anyhow::{Context, bail};
 use std::collections::BTreeMap;
@@ -30,6 +30,9 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<Outcome> {
     // Everything that can be refused is refused before a file is made.
     steadfast_procedures::procedure(&settings, geometry(&foreseen), &[])?;
     check_engine(chosen.engine, &foreseen)?;
+    if settings.sim_gap.is_some() && !foreseen.is_simulated() {
+        bail!("{}: --sim-gap is for simulated drives only", chosen.target);
+    }
     let out = arguments.out.clone().unwrap_or_else(|| default_directory(&settings, &foreseen));
     if out.exists() {
         bail!(steadfast_runner::LedgerError::Exists(out));
@@ -38,7 +41,8 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<Outcome> {
     let stop = target::stop_on_signals()?;
     let consent = Consent::Destroy { confirmation: arguments.yes_destroy.clone() };
     let mover = mover(chosen.engine, &out);
-    let mut rig = target::rig(&mover, &named, &consent, std::slice::from_ref(&out), seed, &stop)?;
+    let keep = std::slice::from_ref(&out);
+    let mut rig = target::rig(&mover, &named, &consent, keep, Course::from(&settings), &stop)?;
     rig.wish(&HostWishes::of(&settings));
     let run_settings = RunSettings {
         version: RECORD_VERSION,
@@ -133,6 +137,7 @@ pub fn settings(chosen: &ProcedureArguments, seed: u64) -> anyhow::Result<Settin
     settings.power_command = chosen.power_command.as_deref().map(power_command).transpose()?;
     settings.command = std::env::args().collect::<Vec<_>>().join(" ");
     settings.parameters = parameters(chosen)?;
+    settings.sim_gap = chosen.sim_gap;
     settings.meta = meta(&chosen.meta)?;
     Ok(settings)
 }

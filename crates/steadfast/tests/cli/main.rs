@@ -10,6 +10,7 @@ mod doctor;
 mod fio;
 mod house;
 mod judged;
+mod procedures;
 mod real;
 mod resume;
 mod scratch;

@@ -1,0 +1,145 @@
+//! Every procedure from beginning to end on simulated drives: what is found must
+//! be what was accepted before. `BLESS=1` accepts what is found; read the diff.
+
+use super::scratch::{code, run_in, stderr, stdout, succeed};
+use serde_json::Value;
+use std::fmt::Write;
+use std::path::Path;
+
+/// Runs a procedure and compares its text report and the outline of all its
+/// exhibits with the accepted ones.
+fn accepted(name: &str, arguments: &[&str], ends_with: i32) {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let output = run_in(here, &[&["run"], arguments, &["--out", "run"]].concat());
+    assert_eq!(code(&output), ends_with, "{}", stderr(&output));
+    let mut found = succeed(here, &["report", "run", "--format", "text"]);
+    let text = std::fs::read_to_string(here.join("run/findings.json")).unwrap();
+    outline(&serde_json::from_str(&text).unwrap(), &mut found);
+    golden(name, &found);
+}
+
+fn golden(name: &str, found: &str) {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/findings");
+    let path = directory.join(format!("{name}.txt"));
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::create_dir_all(&directory).unwrap();
+        std::fs::write(&path, found).unwrap();
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    let differs = found.lines().zip(expected.lines()).find(|(found, accepted)| found != accepted);
+    assert!(expected == found, "{name}: {differs:?}; look at it, then BLESS=1 to accept");
+}
+
+/// The titles of pages and what stands on them: tables with their size, plots
+/// with their series.
+fn outline(findings: &Value, into: &mut String) {
+    for part in ["form_pages", "chapters"] {
+        for page in findings[part].as_array().into_iter().flatten() {
+            writeln!(into, "{part}: {}", page["title"].as_str().unwrap_or_default()).unwrap();
+            for exhibit in page["exhibits"].as_array().into_iter().flatten() {
+                writeln!(into, "  {}", line(exhibit)).unwrap();
+            }
+        }
+    }
+    for inner in findings["parts"].as_array().into_iter().flatten() {
+        outline(inner, into);
+    }
+}
+
+fn line(exhibit: &Value) -> String {
+    let (kind, content) = exhibit.as_object().unwrap().iter().next().unwrap();
+    let count = |field: &str| content[field].as_array().map_or(0, Vec::len);
+    let title = content["title"].as_str().unwrap_or_default();
+    match kind.as_str() {
+        "table" => format!("table '{title}': {} x {}", count("rows"), count("columns")),
+        "plot" => {
+            let points = |series: &Value| series["points"].as_array().map_or(0, Vec::len);
+            let series = content["series"].as_array().into_iter().flatten();
+            let points: Vec<usize> = series.map(points).collect();
+            format!("plot '{title}': points {points:?}")
+        }
+        _ => format!("{kind} '{title}'"),
+    }
+}
+
+const QUICK: [&str; 4] = ["--target", "sim:small", "--profile", "quick"];
+
+fn quick(name: &str, more: &[&str]) {
+    accepted(&format!("quick-{name}"), &[&[name], &QUICK[..], more].concat(), 0);
+}
+
+#[test]
+fn iops_and_throughput_find_what_was_accepted() {
+    quick("iops", &[]);
+    quick("throughput", &[]);
+}
+
+#[test]
+fn latency_and_saturation_find_what_was_accepted() {
+    quick("latency", &[]);
+    quick("wsat", &[]);
+    quick("composite", &["--mix", "40/60"]);
+}
+
+#[test]
+fn demand_and_recovery_find_what_was_accepted() {
+    quick("dirth", &[]);
+    quick("composite-dirth", &[]);
+    quick("xsr", &[]);
+    quick("hir", &[]);
+}
+
+#[test]
+fn a_suite_and_the_client_class_find_what_was_accepted() {
+    quick("suite", &["--procedures", "iops,wsat"]);
+    let client = ["latency", "--target", "sim:client", "--class", "client", "--step-time", "1s"];
+    accepted("client-latency", &client, 0);
+}
+
+/// The full matrix in short steps on a drive that gets slower with every byte.
+#[test]
+fn a_drive_that_is_never_steady_says_so() {
+    let run = ["iops", "--target", "sim:unsteady", "--step-time", "3s"];
+    accepted("unsteady-iops", &run, 3);
+}
+
+#[test]
+fn a_drive_that_throttles_is_named_as_the_reason() {
+    let run = ["iops", "--target", "sim:throttling", "--step-time", "10s", "--max-rounds", "6"];
+    accepted("throttling-iops", &run, 3);
+}
+
+#[test]
+fn a_gap_voids_the_round_it_lies_in() {
+    let run = [&["iops"], &QUICK[..], &["--sim-gap", "12:1h"]].concat();
+    accepted("gap-iops", &run, 0);
+    let scratch = tempfile::tempdir().unwrap();
+    let real = ["run", "iops", "--target", "x", "--size", "64MiB", "--sim-gap", "12:1h"];
+    let output = run_in(scratch.path(), &real);
+    assert!(code(&output) != 0 && stderr(&output).contains("simulated"), "{}", stderr(&output));
+    assert!(!scratch.path().join("x").exists());
+}
+
+/// Three hours into a long test the drive is gone: what was finished is kept and
+/// counted, nothing is called whole.
+#[test]
+fn a_drive_that_fails_after_three_hours_leaves_what_was_finished() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let output = run_in(here, &["run", "hir", "--target", "sim:failing", "--out", "run"]);
+    let said = stderr(&output) + &stdout(&output);
+    assert!(code(&output) > 3 || code(&output) == 1, "{said}");
+    assert!(said.contains("does not answer"), "{said}");
+    assert!(!here.join("run/findings.json").exists(), "no report of a part");
+    let journal = std::fs::read_to_string(here.join("run/journal.jsonl")).unwrap();
+    let steps = journal.lines().filter(|line| line.contains("\"applied\"")).count();
+    // Minutes of the preconditioning and five-second accesses until then.
+    assert!(steps > 180, "{steps}");
+    let again = run_in(here, &["resume", "run"]);
+    let said = stderr(&again);
+    assert!(code(&again) != 0 && said.contains("does not answer"), "{said}");
+    let after = std::fs::read_to_string(here.join("run/journal.jsonl")).unwrap();
+    let steps_after = after.lines().filter(|line| line.contains("\"applied\"")).count();
+    assert_eq!(steps_after, steps);
+}
