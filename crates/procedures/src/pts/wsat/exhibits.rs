@@ -195,7 +195,10 @@ fn summary_table(results: &Results<'_>) -> Table {
         };
         rows.push(mean(name, Some(track.average)));
     }
-    let last = format!("Mean of the last {LAST_MINUTES} steps");
+    let last = match results.minutes.len() {
+        few if few < LAST_MINUTES => format!("Mean of all {few} steps"),
+        _ => format!("Mean of the last {LAST_MINUTES} steps"),
+    };
     rows.push(mean(&last, results.last_minutes(LAST_MINUTES)));
     let columns =
         ["IOPS", "MB/s", "ART ms", "99.999 % ms", "MRT ms", "At min", "Written GB", "Drive fills"];
