@@ -39,7 +39,22 @@ pub(crate) fn short(value: f64) -> String {
         v if v >= 0.001 => 4,
         _ => 7,
     };
-    let text = grouped(value, decimals);
+    trimmed(grouped(value, decimals))
+}
+
+/// A multiple of `step`, with as many decimals as tell it from the next one.
+pub(crate) fn stepped(value: f64, step: f64) -> String {
+    let decimals = (-step.log10().floor()).max(0.0);
+    if !(0.0..=9.0).contains(&decimals) || value.abs() >= 1e12 {
+        return short(value);
+    }
+    // Zero may come out of the multiplication as a tiny number below it.
+    let value = if value.abs() < step / 2.0 { 0.0 } else { value };
+    trimmed(grouped(value, decimals as usize))
+}
+
+/// Without zeros behind the decimal point.
+fn trimmed(text: String) -> String {
     if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
     } else {
@@ -71,5 +86,8 @@ mod tests {
         assert_eq!(short(0.00005), "0.00005");
         assert_eq!(short(2e15), "2e15");
         assert_eq!(cell(&Cell::Missing), "–");
+        assert_eq!(stepped(1.25, 0.05), "1.25");
+        assert_eq!(stepped(12_345.0, 5.0), "12,345");
+        assert_eq!(stepped(-1e-17, 0.2), "0");
     }
 }

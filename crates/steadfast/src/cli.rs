@@ -122,7 +122,8 @@ pub struct DoctorArguments {
 /// What is tested, and how.
 #[derive(Debug, Args)]
 pub struct ProcedureArguments {
-    /// The procedure: iops
+    /// The procedure: iops, throughput, latency, wsat, composite, dirth, composite-dirth, xsr, hir
+    /// or suite (several of them)
     pub procedure: String,
     /// A block device, a file, or sim:NAME (a simulated drive)
     #[arg(long, value_name = "T")]

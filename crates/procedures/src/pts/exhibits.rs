@@ -321,7 +321,7 @@ pub(crate) fn window_plot(verdict: &Verdict, track: &TrackVerdict) -> Plot {
         axis(&track.unit, Scale::LinearFitted),
     )
     .caption(format!(
-        "Measured {}, the {:.0} % band around their average, and the line of best fit.",
+        "Measured values ({}), the {:.0} % band around their average, and the line of best fit.",
         track.unit,
         verdict.criteria.data_excursion * 100.0
     ))

@@ -23,6 +23,8 @@ pub struct Ruler {
     low: f64,
     high: f64,
     pub ticks: Ticks,
+    /// The ticks name their unit of time, which is not that of the axis label.
+    pub names_unit: bool,
 }
 
 impl Ruler {
@@ -54,15 +56,14 @@ impl Ruler {
 
     /// An axis that reaches exactly from `low` to `high`.
     pub fn exact(axis: &Axis, low: f64, high: f64) -> Ruler {
-        let labels = match (&axis.scale, clock_unit(&axis.label)) {
-            (Scale::Categories(names), _) => return categories(names),
+        match (&axis.scale, clock_unit(&axis.label)) {
+            (Scale::Categories(names), _) => categories(names),
             (Scale::Log10 | Scale::Log2, _) if low > 0.0 => {
-                return Ruler::build(true, (low, high), &log_labels(low, high), &[]);
+                Ruler::build(true, (low, high), &log_labels(low, high), &[])
             }
-            (Scale::Linear, Some(unit)) => return clock(low, high, unit),
-            _ => multiples_of(nice_step(high - low), low, high),
-        };
-        Ruler::build(false, (low, high), &labels, &[])
+            (Scale::Linear, Some(unit)) => clock(low, high, unit),
+            _ => Ruler::stepped((low, high), nice_step(high - low)),
+        }
     }
 
     /// The position of a value from 0 to 1; `None` where the scale has none.
@@ -83,6 +84,14 @@ impl Ruler {
         Ruler::named(logarithmic, range, named, faint)
     }
 
+    /// A linear axis with a tick at every multiple of `step`, each with as many
+    /// decimals as tell it from the next.
+    fn stepped(range: (f64, f64), step: f64) -> Ruler {
+        let values = multiples_of(step, range.0, range.1);
+        let named = values.into_iter().map(|v| (v, number::stepped(v, step))).collect();
+        Ruler::named(false, range, named, &[])
+    }
+
     fn named(
         logarithmic: bool,
         range: (f64, f64),
@@ -93,7 +102,7 @@ impl Ruler {
         let (low, high) = range;
         // A range that its numbers cannot divide any more is widened.
         let high = high.max(low + low.abs() * 1e-9 * f64::from(!logarithmic));
-        let mut ruler = Ruler { logarithmic, low, high, ticks: empty };
+        let mut ruler = Ruler { logarithmic, low, high, ticks: empty, names_unit: false };
         let inside = |part: &f64| (-1e-9..=1.0 + 1e-9).contains(part);
         let labelled = labels.into_iter().map(|(v, label)| (ruler.part(v), label));
         let labelled = labelled.filter(|(part, _)| inside(part)).collect();
@@ -138,11 +147,11 @@ fn linear(min: f64, max: f64, pad: f64) -> Ruler {
     };
     let step = nice_step(max - min);
     if pad > 0.0 {
-        return Ruler::build(false, (min, max), &multiples_of(step, min, max), &[]);
+        return Ruler::stepped((min, max), step);
     }
     // Whole steps at both ends; a value on the last one touches the frame.
     let (low, high) = ((min / step + 1e-9).floor() * step, (max / step - 1e-9).ceil() * step);
-    Ruler::build(false, (low, high), &multiples_of(step, low, high), &[])
+    Ruler::stepped((low, high), step)
 }
 
 /// The multiples of `step` in a range, at most 50.
@@ -204,7 +213,8 @@ fn clock(low: f64, high: f64, unit: f64) -> Ruler {
         _ => number::short(value),
     };
     let labels = multiples_of(step / unit, low, high).into_iter().map(|v| (v, name(v))).collect();
-    Ruler::named(false, (low, high), labels, &[])
+    let names_unit = whole(3600.0) || whole(60.0);
+    Ruler { names_unit, ..Ruler::named(false, (low, high), labels, &[]) }
 }
 
 /// The multiples of powers of ten from `low` to `high`.
@@ -219,10 +229,14 @@ fn multiples(low: f64, high: f64, factors: &[f64]) -> Vec<f64> {
 
 const ONE_TWO_FIVE: [f64; 3] = [1.0, 2.0, 5.0];
 
-/// Decades, and 1-2-5 between them where there are few.
+/// Decades, 1-2-5 between them where there are few, and every whole multiple
+/// where even these are few.
 fn log_labels(low: f64, high: f64) -> Vec<f64> {
-    let few = (high / low).log10() <= 2.5;
-    if few { multiples(low, high, &ONE_TWO_FIVE) } else { multiples(low, high, &[1.0]) }
+    match (high / low).log10() {
+        wide if wide > 2.5 => multiples(low, high, &[1.0]),
+        narrow if narrow < 0.35 => multiples(low, high, &[1.0, 1.2, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0]),
+        _ => multiples(low, high, &ONE_TWO_FIVE),
+    }
 }
 
 fn decades(min: f64, max: f64) -> Ruler {
@@ -250,7 +264,7 @@ fn categories(names: &[String]) -> Ruler {
         .map(|(index, name)| ((index as f64 + 0.5) / count, name.clone()))
         .collect();
     let ticks = Ticks { labelled, faint: Vec::new() };
-    Ruler { logarithmic: false, low: -0.5, high: count - 0.5, ticks }
+    Ruler { logarithmic: false, low: -0.5, high: count - 0.5, ticks, names_unit: false }
 }
 
 #[cfg(test)]
@@ -301,10 +315,27 @@ mod tests {
         assert_eq!(labels(&Scale::Log2, &[1.0, 32.0]), ["1", "2", "4", "8", "16", "32"]);
         assert_eq!(labels(&Scale::Integers, &[1.0, 5.0]), ["1", "2", "3", "4", "5"]);
         assert_eq!(labels(&Scale::Linear, &[0.0, 93.0]), ["0", "20", "40", "60", "80", "100"]);
+        assert_eq!(labels(&Scale::Log10, &[13.1, 16.0]), ["10", "12", "15", "20"]);
+        assert_eq!(
+            labels(&Scale::LinearFitted, &[1.13, 1.38]),
+            ["1.15", "1.2", "1.25", "1.3", "1.35", "1.4"]
+        );
         assert_eq!(
             labels(&Scale::Log10, &[12.0, 1e6]),
             ["10", "100", "1,000", "10,000", "100,000", "1,000,000"]
         );
+    }
+
+    #[test]
+    fn neighbouring_ticks_never_read_the_same() {
+        for low in [0.0, 1.25, 99.9, 12_345.678, -3.0] {
+            for span in [3e-5, 0.004, 0.07, 0.3, 1.1, 26.0, 4e6] {
+                let labels = labels(&Scale::LinearFitted, &[low, low + span]);
+                assert!(labels.len() > 1, "{low} {span}: {labels:?}");
+                let distinct: std::collections::HashSet<_> = labels.iter().collect();
+                assert_eq!(distinct.len(), labels.len(), "{low} {span}: {labels:?}");
+            }
+        }
     }
 
     #[test]

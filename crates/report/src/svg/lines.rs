@@ -50,10 +50,17 @@ fn is_cloud(stroke: Stroke) -> bool {
     matches!(stroke, Stroke::Measured | Stroke::Context)
 }
 
-/// A line of the legend, naming the axis where there are two.
+/// A line of the legend, naming the axis where there are two, and saying where
+/// there is nothing to be seen of it.
 pub fn entry(plot: &Plot, series: &Series, look: &Look) -> Entry {
     let right = series.right && plot.y_right.is_some();
-    let name = if right { format!("{} (right)", series.name) } else { series.name.clone() };
+    let mut name = series.name.clone();
+    if right {
+        name.push_str(" (right)");
+    }
+    if !series.points.is_empty() && series.points.iter().all(|(_, y)| y.is_none()) {
+        name.push_str(": no value");
+    }
     Entry { name, look: look.clone() }
 }
 

@@ -195,9 +195,11 @@ fn summary_table(results: &Results<'_>) -> Table {
         };
         rows.push(mean(name, Some(track.average)));
     }
-    let count = LAST_MINUTES.min(results.minutes.len());
-    let last = format!("Mean of the last {count} steps");
-    rows.push(mean(&last, results.last_minutes(count)));
+    let last = match results.minutes.len() {
+        few if few < LAST_MINUTES => format!("Mean of all {few} steps"),
+        _ => format!("Mean of the last {LAST_MINUTES} steps"),
+    };
+    rows.push(mean(&last, results.last_minutes(LAST_MINUTES)));
     let columns =
         ["IOPS", "MB/s", "ART ms", "99.999 % ms", "MRT ms", "At min", "Written GB", "Drive fills"];
     plain_table("wsat-summary", "Write saturation", "", columns.map(str::to_owned).to_vec(), rows)
