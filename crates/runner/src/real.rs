@@ -4,15 +4,19 @@
 use crate::rig::{Journal, Rig, Watch};
 use crate::surroundings::{HostWishes, Surroundings};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use steadfast_domain::measurement::KernelCounters;
 use steadfast_domain::record::{Check, HostChange};
 use steadfast_domain::{
-    Caveat, Conditions, Device, Halt, Host, Measurement, Nanos, Purge, Step, Transport,
+    Caveat, Conditions, Device, Halt, Host, Measurement, Nanos, Op, Purge, Step, Transport,
 };
 use steadfast_engine::{OnTarget, Start, Stop};
 use steadfast_host::{HostError, Roots};
 
 /// How often a waiting rig looks whether it should stop.
 const LOOK: Duration = Duration::from_millis(100);
+
+/// How often the kernel's counts are read after a step, at most.
+const LOOKS_AT_COUNTS: u32 = 10;
 
 /// A device of this machine.
 pub struct RealRig {
@@ -31,6 +35,31 @@ impl RealRig {
         let surroundings = Surroundings::new(device, &roots);
         RealRig { engine: Box::new(engine), host, roots, stop, surroundings }
     }
+
+    /// What the kernel counted during a step. It counts an I/O a moment after it
+    /// was told to be done, so counts that fall short are read again.
+    fn counted_since(&self, before: &KernelCounters, done: &Measurement) -> Option<KernelCounters> {
+        let device = self.engine.target().device();
+        let ours = moved(done);
+        let mut looks = 0;
+        loop {
+            let after = steadfast_host::kernel_counters(device, &self.roots)?;
+            let counted = steadfast_host::counters_since(before, &after);
+            looks += 1;
+            if counted.read_bytes.0 + counted.write_bytes.0 >= ours || looks == LOOKS_AT_COUNTS {
+                return Some(counted);
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// Bytes read and written, in and outside the measured time.
+fn moved(done: &Measurement) -> u64 {
+    let both = [Op::Read, Op::Write];
+    let measured: u64 = both.iter().map(|op| done.direction(*op).bytes.0).sum();
+    let outside = done.unmeasured.iter().filter(|part| both.contains(&part.op));
+    measured + outside.map(|part| part.bytes.0).sum::<u64>()
 }
 
 fn refused(error: HostError) -> Halt {
@@ -103,14 +132,11 @@ impl Rig for RealRig {
         let surroundings = self.surroundings.before(step);
         let before = steadfast_host::kernel_counters(&device, &self.roots);
         let mut measurement = self.engine.apply(step, start, watch)?;
-        let after = steadfast_host::kernel_counters(&device, &self.roots);
         // A file has no counters of its own, and a load that runs on has I/Os
         // in both steps.
         let alone = !step.continues && measurement.complete && device.transport != Transport::File;
-        measurement.kernel = before
-            .zip(after)
-            .filter(|_| alone)
-            .map(|(before, after)| steadfast_host::counters_since(&before, &after));
+        let before = before.filter(|_| alone);
+        measurement.kernel = before.and_then(|before| self.counted_since(&before, &measurement));
         self.surroundings.after(surroundings, step, &mut measurement);
         Ok(measurement)
     }
