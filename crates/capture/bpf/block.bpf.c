@@ -11,30 +11,11 @@
  * are attached while it is not open yet, and follow what is issued then, so
  * that the queue depth is right from the first record on; after it is closed
  * they follow to its end what was issued before. */
-#include "kernel.h"
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_tracing.h>
-#include <bpf/bpf_core_read.h>
+#include "common.h"
 
-#define DEVICES_MAX 16
-#define COMMAND_LENGTH 16
-#define SECTOR_SHIFT 9
+#define RESPONSE_UNKNOWN (~0ULL)
 #define PF_WQ_WORKER 0x20
 #define REQ_OP_MASK 0xff
-
-enum { OP_READ, OP_WRITE, OP_DISCARD, OP_FLUSH, OP_OTHER };
-
-/* steadfast_domain::io_event::flags. */
-enum {
-	FLAG_SYNC = 1 << 0,
-	FLAG_FUA = 1 << 1,
-	FLAG_PREFLUSH = 1 << 2,
-	FLAG_META = 1 << 3,
-	FLAG_READ_AHEAD = 1 << 4,
-	FLAG_WRITEBACK = 1 << 5,
-	FLAG_FAILED = 1 << 6,
-	FLAG_REQUEUED = 1 << 7,
-};
 
 /* Written by the loader before the programs are loaded. */
 struct settings {
@@ -51,10 +32,6 @@ struct settings {
 	__u32 bio_based[DEVICES_MAX];
 };
 const volatile struct settings settings = {};
-
-enum { GATE_NOT_YET, GATE_OPEN, GATE_CLOSED };
-/* Moved on by the loader: ebpf::Gate. */
-__u32 gate SEC(".data.gate") = GATE_NOT_YET;
 
 /* What a record looks like on its way to user space: ebpf::record::Wire. */
 struct record {
@@ -114,11 +91,6 @@ struct {
 	__type(value, struct submitter);
 } queued_bios SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 24);
-} records SEC(".maps");
-
 /* Counted in the kernel, read by the loader: ebpf::record::Counters. */
 struct counters {
 	/* Completed I/Os for which the ring buffer had no room. */
@@ -127,8 +99,7 @@ struct counters {
 	__u64 unfollowed;
 	/* Completions of I/Os that were issued before the capture began. */
 	__u64 begun_before;
-	/* I/Os whose completion was not seen, though another I/O has taken their
-	 * place since. */
+	/* I/Os whose place another one has taken: their completion was not seen. */
 	__u64 unended;
 	__u64 partial_completions;
 	__u64 requeues;
@@ -199,17 +170,18 @@ static __always_inline void introduce(struct submitter *submitter, unsigned int 
 		bpf_get_current_comm(submitter->command, sizeof(submitter->command));
 }
 
+/* Hands an I/O on; `now` is 0 where its completion was not seen. */
 static __always_inline void report(struct journey *journey, __u64 now, int failed)
 {
 	if (!journey->submitter.wanted)
 		return;
 	struct record *record = bpf_ringbuf_reserve(&records, sizeof(*record), 0);
 	if (!record) {
-		__sync_fetch_and_add(&counters.lost, 1);
+		count(&counters.lost);
 		return;
 	}
 	record->issued_ns = journey->issued_ns;
-	record->response_ns = now - journey->issued_ns;
+	record->response_ns = now ? now - journey->issued_ns : RESPONSE_UNKNOWN;
 	record->queued_ns = journey->submitter.at_ns && journey->issued_ns > journey->submitter.at_ns ?
 		journey->issued_ns - journey->submitter.at_ns : 0;
 	record->sector = journey->sector;
@@ -236,24 +208,32 @@ static __always_inline void leave(__u32 device)
 	__sync_fetch_and_add(&counters.outstanding[device & (DEVICES_MAX - 1)], -1);
 }
 
-/* Keeps a journey under its key. What is there already is an I/O whose end was
- * not seen (a program that the kernel skipped), or one that was merged. */
+/* An I/O whose place another one takes: its completion was not seen. */
+static __always_inline void give_up(struct journey *journey)
+{
+	leave(journey->device);
+	if (!journey->issued_ns || journey->before)
+		return;
+	count(&counters.unended);
+	report(journey, 0, 0);
+}
+
+/* Keeps a journey under its key. What is there already is an I/O that was
+ * merged into another, or one whose completion was not seen: the kernel skips
+ * a program that is already running on the processor, and some kernels run
+ * none in certain processes. */
 static __always_inline int keep(__u64 key, struct journey *journey)
 {
-	if (bpf_map_update_elem(&journeys, &key, journey, BPF_NOEXIST)) {
-		struct journey *stale = bpf_map_lookup_elem(&journeys, &key);
-		if (stale && stale->outstanding) {
-			leave(stale->device);
-			if (!stale->before)
-				__sync_fetch_and_add(&counters.unended, 1);
-		}
-		if (bpf_map_update_elem(&journeys, &key, journey, BPF_ANY)) {
-			if (gate == GATE_OPEN)
-				__sync_fetch_and_add(&counters.unfollowed, 1);
-			return 0;
-		}
-	}
-	return 1;
+	if (!bpf_map_update_elem(&journeys, &key, journey, BPF_NOEXIST))
+		return 1;
+	struct journey *stale = bpf_map_lookup_elem(&journeys, &key);
+	if (stale && stale->outstanding)
+		give_up(stale);
+	if (!bpf_map_update_elem(&journeys, &key, journey, BPF_ANY))
+		return 1;
+	if (gate == GATE_OPEN)
+		count(&counters.unfollowed);
+	return 0;
 }
 
 static __always_inline int request_started(struct request *rq)
@@ -338,7 +318,7 @@ int BPF_PROG(on_rq_requeue, struct request *rq)
 	journey->outstanding = 0;
 	journey->flags |= FLAG_REQUEUED;
 	leave(journey->device);
-	__sync_fetch_and_add(&counters.requeues, 1);
+	count(&counters.requeues);
 	return 0;
 }
 
@@ -348,7 +328,7 @@ static __always_inline void finish(struct journey *journey, __u64 now, int faile
 	if (journey->issued_ns && !journey->before)
 		report(journey, now, failed);
 	else if ((journey->before || bytes) && gate == GATE_OPEN)
-		__sync_fetch_and_add(&counters.begun_before, 1);
+		count(&counters.begun_before);
 }
 
 SEC("tp_btf/block_rq_complete")
@@ -362,11 +342,11 @@ int BPF_PROG(on_rq_complete, struct request *rq, __u8 error, unsigned int bytes)
 		/* A write that the kernel splits into flush and data ends twice,
 		 * the second time with nothing left of it. */
 		if (bytes && gate == GATE_OPEN && slot_of(rq->q->disk) >= 0)
-			__sync_fetch_and_add(&counters.begun_before, 1);
+			count(&counters.begun_before);
 		return 0;
 	}
 	if (bytes < rq->__data_len) {
-		__sync_fetch_and_add(&counters.partial_completions, 1);
+		count(&counters.partial_completions);
 		return 0;
 	}
 	if (journey->outstanding)

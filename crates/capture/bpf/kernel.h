@@ -31,8 +31,68 @@ enum {
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+struct thread_info {
+	unsigned long flags;
+	__u32 status;
+};
+
+struct super_block {
+	__u32 s_dev;
+};
+
+struct inode {
+	struct super_block *i_sb;
+	unsigned long i_ino;
+	__s64 i_size;
+};
+
+struct file {
+	struct inode *f_inode;
+	unsigned int f_flags;
+	__s64 f_pos;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
 struct task_struct {
 	unsigned int flags;
+	struct thread_info thread_info;
+	struct files_struct *files;
+};
+
+/* A system call's number and arguments. */
+struct pt_regs {
+#ifdef __TARGET_ARCH_arm64
+	__u64 regs[31];
+	__u64 orig_x0;
+	__s32 syscallno;
+#else
+	unsigned long di, si, dx, r10, r8, orig_ax;
+#endif
+};
+
+struct kiocb {
+	__s64 ki_pos;
+};
+
+struct io_rw {
+	struct kiocb kiocb;
+};
+
+struct io_kiocb {
+	struct file *file;
+	__u8 opcode;
+};
+
+struct io_uring_cqe {
+	__s32 res;
 };
 
 struct gendisk {
@@ -69,6 +129,11 @@ struct request {
 };
 
 #pragma clang attribute pop
+
+/* The context of a raw tracepoint. */
+struct bpf_raw_tracepoint_args {
+	__u64 args[0];
+};
 
 /* Bit numbers differ between kernels: looked up by name at load time. */
 enum req_flag_bits {

@@ -14,7 +14,7 @@ mod tracefs;
 pub use error::CaptureError;
 
 use steadfast_domain::IoEvent;
-use steadfast_domain::io_event::SeenInPart;
+use steadfast_domain::io_event::{Layer, SeenInPart};
 
 /// The most devices that one capture listens to.
 pub const DEVICES_MAX: usize = 16;
@@ -29,6 +29,9 @@ pub struct Listened {
     /// It has no request queue: its I/Os are seen as bios (zram,
     /// device-mapper, md).
     pub bio_based: bool,
+    /// Major and minor number of every file system that lies on it, as its
+    /// files have it (`st_dev`); used at the file-system layer.
+    pub file_systems: Vec<(u32, u32)>,
 }
 
 /// How to capture.
@@ -36,6 +39,8 @@ pub struct Listened {
 pub struct Options {
     /// What to listen to; events carry the index into this.
     pub devices: Vec<Listened>,
+    /// Where to listen; at least one.
+    pub layers: Vec<Layer>,
     /// Only I/Os that this process submitted.
     pub process: Option<u32>,
     /// Keep command names; process numbers are kept in any case.
@@ -56,7 +61,7 @@ pub enum SourceName {
 }
 
 /// What a capture counted beside the events.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Completed I/Os that there was no room for.
     pub lost: u64,
@@ -65,6 +70,8 @@ pub struct Counters {
     pub skipped: u64,
     /// I/Os seen only in part.
     pub in_part: SeenInPart,
+    /// Ways of I/O that the source cannot follow: what, and how many.
+    pub unseen: Vec<(String, u64)>,
     /// Completions of a part of an I/O; the whole is counted once.
     pub partial_completions: u64,
     /// Times that the kernel queued an issued I/O again.
@@ -76,18 +83,43 @@ pub struct Counters {
     pub kernel_runs: u64,
 }
 
+impl Counters {
+    /// What several sources counted.
+    fn and(mut self, other: Counters) -> Counters {
+        self.lost += other.lost;
+        self.skipped += other.skipped;
+        self.in_part.begun_before += other.in_part.begun_before;
+        self.in_part.unended += other.in_part.unended;
+        self.in_part.too_many += other.in_part.too_many;
+        self.unseen.extend(other.unseen);
+        self.partial_completions += other.partial_completions;
+        self.requeues += other.requeues;
+        self.kernel_ns = match (self.kernel_ns, other.kernel_ns) {
+            (Some(ours), Some(theirs)) => Some(ours + theirs),
+            (ours, theirs) => ours.or(theirs),
+        };
+        self.kernel_runs += other.kernel_runs;
+        self
+    }
+}
+
 /// A source of events.
 trait Source {
     fn describe(&self) -> String;
     fn begin(&mut self, at_ns: u64) -> Result<(), CaptureError>;
     fn take(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError>;
+    /// What is issued from now on is not recorded.
     fn close(&mut self) -> Result<(), CaptureError>;
+    /// Waits a while for what was issued before, and hands out the rest: at
+    /// last what was issued and whose completion was not seen.
+    fn end(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError>;
     fn counters(&mut self) -> Result<Counters, CaptureError>;
 }
 
 /// A capture under way. It ends when it is dropped.
 pub struct Capture {
-    source: Box<dyn Source>,
+    /// One per layer.
+    sources: Vec<Box<dyn Source>>,
     began_monotonic_ns: u64,
     closed_monotonic_ns: Option<u64>,
     remark: Option<String>,
@@ -100,48 +132,59 @@ impl Capture {
     /// Where no source works here, with the reason and the remedy of each.
     pub fn begin(options: &Options) -> Result<Capture, CaptureError> {
         check(options)?;
-        let (mut source, remark) = open(options)?;
+        let (mut sources, mut remark) = (Vec::new(), None);
+        if options.layers.contains(&Layer::Block) {
+            let (source, why) = open(options)?;
+            sources.push(source);
+            remark = why;
+        }
+        if options.layers.contains(&Layer::FileSystem) {
+            sources.push(open_files(options)?);
+        }
         let began_monotonic_ns = monotonic_ns();
-        source.begin(began_monotonic_ns)?;
-        Ok(Capture { source, began_monotonic_ns, closed_monotonic_ns: None, remark })
+        sources.iter_mut().try_for_each(|source| source.begin(began_monotonic_ns))?;
+        Ok(Capture { sources, began_monotonic_ns, closed_monotonic_ns: None, remark })
     }
-    /// Which source it is, in one line.
+    /// Which sources they are, in one line.
     pub fn describe(&self) -> String {
-        self.source.describe()
+        let each: Vec<String> = self.sources.iter().map(|source| source.describe()).collect();
+        each.join("; ")
     }
     /// Why it is not the best source, where it is not.
     pub fn remark(&self) -> Option<&str> {
         self.remark.as_deref()
     }
-    /// From its beginning until now, or until it was closed.
+    /// From its beginning until now, or until it was ended.
     pub fn lasted_ns(&self) -> u64 {
         let until = self.closed_monotonic_ns.unwrap_or_else(monotonic_ns);
         until.saturating_sub(self.began_monotonic_ns)
     }
     /// Ends it: what is issued from now on is not recorded, what was issued
-    /// before is waited for, half a second at most. [`Self::take`] hands out
-    /// the rest.
+    /// before is waited for, half a second at most per layer. Appends the rest;
+    /// an I/O whose completion was not seen has no response time.
     ///
     /// # Errors
     /// Where the source has broken.
-    pub fn close(&mut self) -> Result<(), CaptureError> {
+    pub fn end(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
+        self.sources.iter_mut().try_for_each(|source| source.close())?;
         self.closed_monotonic_ns = Some(monotonic_ns());
-        self.source.close()
+        self.sources.iter_mut().try_for_each(|source| source.end(into))
     }
-    /// Appends the I/Os that have completed since the last call, in the order
-    /// of their completion as far as the source keeps it.
+    /// Appends the I/Os that have completed since the last call, layer by
+    /// layer, in the order of their completion as far as the source keeps it.
     ///
     /// # Errors
     /// Where the source has broken: everything taken before is right.
     pub fn take(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
-        self.source.take(into)
+        self.sources.iter_mut().try_for_each(|source| source.take(into))
     }
     /// What was counted so far.
     ///
     /// # Errors
     /// Where the source has broken.
     pub fn counters(&mut self) -> Result<Counters, CaptureError> {
-        self.source.counters()
+        let each = self.sources.iter_mut().map(|source| source.counters());
+        each.reduce(|a, b| Ok(a?.and(b?))).unwrap_or_else(|| Ok(Counters::default()))
     }
 }
 
@@ -151,6 +194,9 @@ fn check(options: &Options) -> Result<(), CaptureError> {
             format!("{} devices cannot be captured at once", options.devices.len()),
             format!("name 1 to {DEVICES_MAX}"),
         ));
+    }
+    if options.layers.is_empty() {
+        return Err(CaptureError::new("no layer was named", "name block, filesystem or both"));
     }
     let page = 4096;
     if !options.ring_bytes.is_power_of_two() || options.ring_bytes < page {
@@ -182,6 +228,23 @@ fn open(options: &Options) -> Result<Opened, CaptureError> {
             },
         },
     }
+}
+
+/// The file-system layer, for which there is only eBPF.
+#[cfg(feature = "ebpf")]
+fn open_files(options: &Options) -> Result<Box<dyn Source>, CaptureError> {
+    if options.source == Some(SourceName::Tracefs) {
+        return Err(CaptureError::new(
+            "the file-system layer cannot be captured through tracefs",
+            "leave out --source, or capture --layer block",
+        ));
+    }
+    Ok(Box::new(ebpf::Files::open(options)?))
+}
+
+#[cfg(not(feature = "ebpf"))]
+fn open_files(options: &Options) -> Result<Box<dyn Source>, CaptureError> {
+    open_ebpf(options)
 }
 
 #[cfg(feature = "ebpf")]

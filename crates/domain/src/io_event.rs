@@ -206,17 +206,17 @@ pub struct Mark {
 pub struct SeenInPart {
     /// Issued before the capture began: only their completion was seen.
     pub begun_before: u64,
-    /// Their completion was not seen: they were under way when the capture
-    /// ended.
-    pub ended_after: u64,
+    /// Their completion was not seen, mostly because they were under way when
+    /// the capture ended. They are among the events, without a response time.
+    pub unended: u64,
     /// Too many I/Os were under way at once to follow them all.
     pub too_many: u64,
 }
 
 impl SeenInPart {
-    /// All of them.
-    pub fn total(&self) -> u64 {
-        self.begun_before + self.ended_after + self.too_many
+    /// Those that are not among the events.
+    pub fn missing(&self) -> u64 {
+        self.begun_before + self.too_many
     }
 }
 
@@ -248,9 +248,9 @@ pub struct CaptureConditions {
     /// Times that the kernel did not let the capture look, each an I/O that is
     /// missing or was seen only in part.
     pub skipped: u64,
-    /// I/Os seen only in part, and therefore not among the events.
+    /// I/Os seen only in part that are therefore not among the events.
     pub unfinished: u64,
-    /// Why they were seen only in part; `None` where the source does not tell.
+    /// All I/Os seen only in part, by the reason; `None` where the source does not tell.
     pub in_part: Option<SeenInPart>,
     /// Reads and writes that the source cannot see: what, and how many.
     pub unseen: Vec<(String, u64)>,

@@ -1,6 +1,7 @@
 //! What a capture must know of a block device: its number, and whether it has
 //! a request queue.
 
+use crate::mounts::mounts;
 use crate::node::Node;
 use crate::roots::Roots;
 use steadfast_domain::Device;
@@ -20,6 +21,34 @@ pub struct BlockQueue {
 /// The queue of a block device; `None` for a file or a simulated drive.
 pub fn block_queue(device: &Device, roots: &Roots) -> Option<BlockQueue> {
     of_node(&Node::named(&device.name, roots)?)
+}
+
+/// Major and minor number of every file system that may lie on a block device,
+/// as its files have it (`st_dev`): the device's own, those of its partitions
+/// and of what is built upon them, and of what is mounted from any of these
+/// under a number of its own (btrfs).
+pub fn file_systems_on(device: &Device, roots: &Roots) -> Vec<(u32, u32)> {
+    Node::named(&device.name, roots).map(|node| numbers_above(node, roots)).unwrap_or_default()
+}
+
+fn numbers_above(node: Node, roots: &Roots) -> Vec<(u32, u32)> {
+    let mut nodes = vec![node];
+    let mut at = 0;
+    while let Some(node) = nodes.get(at).cloned() {
+        let above = node.partitions().into_iter().chain(node.holders());
+        let new: Vec<Node> = above.filter(|node| !nodes.contains(node)).collect();
+        nodes.extend(new);
+        at += 1;
+    }
+    let mut numbers: Vec<_> = nodes.iter().filter_map(Node::device_number).collect();
+    for mount in mounts(roots) {
+        if mount.nodes(roots).iter().any(|node| nodes.contains(node)) {
+            numbers.push(mount.number);
+        }
+    }
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
 }
 
 fn of_node(node: &Node) -> Option<BlockQueue> {
@@ -48,5 +77,17 @@ mod tests {
         let part = of_node(&part).unwrap();
         assert_eq!((part.number, part.bio_based), ((8, 1), false));
         assert_eq!(part.partition_of.as_deref(), Some("sda"));
+    }
+
+    #[test]
+    fn file_systems_are_found_on_partitions_and_under_numbers_of_their_own() {
+        let machine = Machine::new();
+        let disk = machine.sata("sda", "8:0", 1 << 21);
+        machine.partition(&disk, "sda1", "8:1", 1 << 20);
+        machine.sata("sdb", "8:16", 1 << 21);
+        let lines = "36 35 0:32 / /data rw - btrfs /dev/sda1 rw\n\
+                     37 35 0:33 / /other rw - btrfs /dev/sdb rw\n";
+        machine.write("proc/self/mountinfo", lines);
+        assert_eq!(numbers_above(disk, &machine.roots), [(0, 32), (8, 0), (8, 1)]);
     }
 }

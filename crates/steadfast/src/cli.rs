@@ -82,7 +82,8 @@ pub enum Command {
     /// Record what this machine does to its block devices into a trace file
     #[command(after_help = "Examples:\n  \
         steadfast capture --device /dev/nvme0n1 --duration 24h -o monday.parquet\n  \
-        steadfast capture --device /dev/sda --device /dev/sdb --rotate-time 1h -o db.parquet")]
+        steadfast capture --device /dev/sda --device /dev/sdb --rotate-time 1h -o db.parquet\n  \
+        steadfast capture --device /dev/sda --layer block,filesystem -o both.parquet")]
     Capture(CaptureArguments),
     /// Name this moment in every capture that runs
     #[command(after_help = "Example:\n  steadfast mark \"backup begins\"")]
@@ -443,6 +444,9 @@ pub struct CaptureArguments {
     /// A block device: a whole disk, also zram, device-mapper or md; up to 16
     #[arg(long, required = true, value_name = "D")]
     pub device: Vec<PathBuf>,
+    /// Where to listen: block, filesystem, or both
+    #[arg(long, value_delimiter = ',', default_value = "block")]
+    pub layer: Vec<trace::LayerName>,
     /// How long; until Ctrl-C where it is not given
     #[arg(long)]
     pub duration: Option<Nanos>,

@@ -1,7 +1,7 @@
 //! The block layer: one record per request or bio that a device completes.
 
 use super::programs::{Aligned, Gate, Programs, kernel_knows, load_error, missing};
-use super::record::{KernelCounters, Settings, Wire};
+use super::record::{Journey, KernelCounters, Settings, Wire};
 use super::ring::Ring;
 use super::wait_until;
 use crate::error::CaptureError;
@@ -111,9 +111,16 @@ impl Source for Blocks {
     }
 
     fn close(&mut self) -> Result<(), CaptureError> {
-        self.programs.set(Gate::Closed)?;
+        self.programs.set(Gate::Closed)
+    }
+
+    fn end(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
         wait_until(|| self.kernel_counters().is_ok_and(|counters| counters.under_way() == 0));
-        Ok(())
+        self.take(into)?;
+        let began_ns = self.began_ns;
+        self.programs.each("journeys", |value| {
+            into.extend(Journey::read(value).and_then(|journey| journey.unended(began_ns)));
+        })
     }
 
     fn counters(&mut self) -> Result<Counters, CaptureError> {
@@ -124,9 +131,10 @@ impl Source for Blocks {
             skipped: cost.skipped,
             in_part: SeenInPart {
                 begun_before: kernel.begun_before,
-                ended_after: kernel.under_way() + kernel.unended,
+                unended: kernel.under_way() + kernel.unended,
                 too_many: kernel.unfollowed,
             },
+            unseen: Vec::new(),
             partial_completions: kernel.partial_completions,
             requeues: kernel.requeues,
             kernel_ns: (cost.runs > 0).then_some(cost.nanos),

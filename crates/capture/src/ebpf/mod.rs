@@ -5,11 +5,13 @@
 //! "integrity", which Secure Boot sets and which stops blktrace.
 
 mod block;
+mod files;
 mod programs;
 mod record;
 mod ring;
 
 pub(crate) use block::Blocks;
+pub(crate) use files::Files;
 
 use std::time::{Duration, Instant};
 

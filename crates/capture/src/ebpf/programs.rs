@@ -1,6 +1,8 @@
 //! BPF programs of one object file: loaded, attached, asked what they cost.
 
 use crate::error::CaptureError;
+use libbpf_rs::btf::types::{FuncProto, Ptr, Typedef};
+use libbpf_rs::btf::{Btf, ReferencesType};
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenMapMut, libbpf_sys};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::path::Path;
@@ -76,6 +78,18 @@ impl Programs {
         map.map(|map| raw(&map.as_fd())).ok_or_else(|| missing(name))
     }
 
+    /// Shows every value of a hash map.
+    pub(super) fn each(&self, map: &str, mut show: impl FnMut(&[u8])) -> Result<(), CaptureError> {
+        let found = self.object.maps().find(|found| found.name() == map);
+        let found = found.ok_or_else(|| missing(map))?;
+        for key in found.keys() {
+            if let Some(value) = found.lookup(&key, MapFlags::ANY).map_err(load_error)? {
+                show(&value);
+            }
+        }
+        Ok(())
+    }
+
     /// Opens or closes the gate.
     pub(super) fn set(&self, gate: Gate) -> Result<(), CaptureError> {
         let map = self.map_ending(".data.gate")?;
@@ -113,15 +127,27 @@ fn raw<'o>(fd: &BorrowedFd<'_>) -> BorrowedFd<'o> {
     unsafe { BorrowedFd::borrow_raw(fd.as_raw_fd()) }
 }
 
-/// Whether the kernel's types have this name.
-pub(super) fn kernel_knows(name: &str) -> Result<bool, CaptureError> {
-    let btf = libbpf_rs::btf::Btf::from_path(Path::new(KERNEL_TYPES)).map_err(|_| {
+fn kernel_types() -> Result<Btf<'static>, CaptureError> {
+    Btf::from_path(Path::new(KERNEL_TYPES)).map_err(|_| {
         CaptureError::new(
             format!("the kernel does not tell its types ({KERNEL_TYPES} cannot be read)"),
             "use a kernel with CONFIG_DEBUG_INFO_BTF, or --source tracefs",
         )
-    })?;
-    Ok(btf.type_by_name::<libbpf_rs::btf::types::Typedef<'_>>(name).is_some())
+    })
+}
+
+/// Whether the kernel's types have this name.
+pub(super) fn kernel_knows(name: &str) -> Result<bool, CaptureError> {
+    Ok(kernel_types()?.type_by_name::<Typedef<'_>>(name).is_some())
+}
+
+/// How many parameters the function has that this name points to.
+pub(super) fn parameters(name: &str) -> Result<Option<usize>, CaptureError> {
+    let types = kernel_types()?;
+    let Some(found) = types.type_by_name::<Typedef<'_>>(name) else { return Ok(None) };
+    let pointer = Ptr::try_from(found.referenced_type()).ok();
+    let function = pointer.and_then(|pointer| FuncProto::try_from(pointer.referenced_type()).ok());
+    Ok(function.map(|function| function.len()))
 }
 
 pub(super) fn missing(name: &str) -> CaptureError {

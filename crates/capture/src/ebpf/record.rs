@@ -3,7 +3,7 @@
 use crate::{DEVICES_MAX, Options};
 use std::mem::size_of;
 use steadfast_domain::IoEvent;
-use steadfast_domain::io_event::{Command, Layer};
+use steadfast_domain::io_event::{Command, Layer, RESPONSE_UNKNOWN};
 
 /// What the kernel calls a sector, whatever the device's sectors are.
 const SECTOR_SHIFT: u32 = 9;
@@ -57,6 +57,60 @@ impl Wire {
             command: Command(self.command),
             inode: 0,
         }
+    }
+}
+
+/// `struct journey`: an I/O on its way.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct Journey {
+    submitted_ns: u64,
+    process: u32,
+    submitter_flags: u16,
+    wanted: u16,
+    command: [u8; 16],
+    issued_ns: u64,
+    sector: u64,
+    bytes: u32,
+    depth: u32,
+    cpu: u16,
+    flags: u16,
+    device: u8,
+    op: u8,
+    outstanding: u8,
+    before: u8,
+}
+
+impl Journey {
+    pub(super) fn read(bytes: &[u8]) -> Option<Journey> {
+        let long_enough = bytes.len() >= size_of::<Journey>();
+        // SAFETY: long enough, read without a demand on alignment; any bits are valid.
+        long_enough.then(|| unsafe { bytes.as_ptr().cast::<Journey>().read_unaligned() })
+    }
+
+    /// The event of an I/O that the device still had when the capture ended;
+    /// `None` of any other.
+    pub(super) fn unended(&self, began_ns: u64) -> Option<IoEvent> {
+        let counts = self.outstanding == 1 && self.before == 0 && self.wanted != 0;
+        let wire = Wire {
+            issued_ns: self.issued_ns,
+            response_ns: RESPONSE_UNKNOWN,
+            queued_ns: match self.submitted_ns {
+                0 => 0,
+                submitted => self.issued_ns.saturating_sub(submitted),
+            },
+            sector: self.sector,
+            bytes: self.bytes,
+            depth: self.depth,
+            process: self.process,
+            cpu: self.cpu,
+            flags: self.flags | self.submitter_flags,
+            device: self.device,
+            op: self.op,
+            unused: [0; 6],
+            command: self.command,
+        };
+        (counts && self.issued_ns > 0).then(|| wire.event(began_ns))
     }
 }
 
@@ -135,6 +189,7 @@ mod tests {
     #[test]
     fn the_shapes_are_as_long_as_the_programs_have_them() {
         assert_eq!(size_of::<Wire>(), 72);
+        assert_eq!(size_of::<Journey>(), 64);
         assert_eq!(size_of::<Settings>(), 16 + 2 * 4 * DEVICES_MAX);
         assert_eq!(size_of::<KernelCounters>(), 48 + 4 * DEVICES_MAX);
     }

@@ -3,7 +3,7 @@
 use super::event::{Kind, Seen};
 use crate::{DEVICES_MAX, Options};
 use std::collections::HashMap;
-use steadfast_domain::io_event::{Layer, SeenInPart, flags};
+use steadfast_domain::io_event::{Layer, RESPONSE_UNKNOWN, SeenInPart, flags};
 use steadfast_domain::{IoEvent, IoOp};
 
 /// Beyond this many I/Os under way, those that were never issued are forgotten.
@@ -57,7 +57,14 @@ impl Journeys {
     /// I/Os issued and not ended, and ends without a beginning.
     pub(super) fn in_part(&self) -> SeenInPart {
         let issued = self.under_way.values().filter(|journey| journey.issued).count() as u64;
-        SeenInPart { begun_before: self.unexplained, ended_after: issued, too_many: 0 }
+        SeenInPart { begun_before: self.unexplained, unended: issued, too_many: 0 }
+    }
+
+    /// I/Os that the devices still have; they have no response time.
+    pub(super) fn unended(&self) -> impl Iterator<Item = IoEvent> {
+        let issued = self.under_way.values().filter(|journey| journey.issued);
+        let events = issued.map(|j| IoEvent { response_ns: RESPONSE_UNKNOWN, ..j.event });
+        events.filter(|event| self.process.is_none_or(|process| process == event.pid))
     }
 
     /// Times are counted from here.
@@ -173,9 +180,15 @@ mod tests {
     use steadfast_domain::io_event::Command;
 
     fn journeys() -> Journeys {
-        let device = Listened { name: "sdx".into(), number: (8, 16), bio_based: false };
+        let device = Listened {
+            name: "sdx".into(),
+            number: (8, 16),
+            bio_based: false,
+            file_systems: Vec::new(),
+        };
         let options = Options {
             devices: vec![device],
+            layers: vec![Layer::Block],
             process: None,
             commands: true,
             ring_bytes: 1 << 20,
@@ -207,11 +220,12 @@ mod tests {
         let mut journeys = journeys();
         assert_eq!(journeys.follow(&seen(Kind::Started, 2_000, 80, 4096)), None);
         assert_eq!(journeys.follow(&seen(Kind::Issued, 2_500, 80, 8192)), None);
-        assert_eq!(journeys.in_part().total(), 1);
+        assert_eq!(journeys.in_part().unended, 1);
+        assert_eq!(journeys.unended().next().map(|event| event.response_ns), Some(u64::MAX));
         let event = journeys.follow(&seen(Kind::Completed, 9_500, 80, 8192)).unwrap();
         assert_eq!((event.issued_ns, event.queued_ns, event.response_ns), (1_500, 500, 7_000));
         assert_eq!((event.offset, event.bytes, event.depth, event.pid), (40_960, 8_192, 1, 42));
-        assert_eq!(journeys.in_part().total(), 0);
+        assert_eq!(journeys.in_part().unended, 0);
     }
 
     #[test]
@@ -240,6 +254,6 @@ mod tests {
     fn an_end_without_a_beginning_is_counted() {
         let mut journeys = journeys();
         assert_eq!(journeys.follow(&seen(Kind::Completed, 3_000, 80, 4096)), None);
-        assert_eq!(journeys.in_part().total(), 1);
+        assert_eq!(journeys.in_part().begun_before, 1);
     }
 }

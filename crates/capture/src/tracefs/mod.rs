@@ -236,15 +236,20 @@ impl Source for Tracefs {
     }
 
     fn close(&mut self) -> Result<(), CaptureError> {
+        self.journeys.close(monotonic_ns());
         for kind in self.layouts.iter().map(|layout| layout.kind) {
             if kind.begins() {
                 self.instance.set(&format!("events/block/{}/enable", kind.tracepoint()), "0")?;
             }
         }
-        let surely = monotonic_ns();
-        self.journeys.close(surely);
-        // What is under way ends soon, or is counted.
+        Ok(())
+    }
+
+    fn end(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
+        // Only reading all buffers would tell what is still under way.
         std::thread::sleep(std::time::Duration::from_millis(100));
+        self.take(into)?;
+        into.extend(self.journeys.unended());
         Ok(())
     }
 
@@ -254,6 +259,7 @@ impl Source for Tracefs {
             lost: away.max(self.dropped),
             skipped: 0,
             in_part: self.journeys.in_part(),
+            unseen: Vec::new(),
             partial_completions: self.journeys.partial_completions,
             requeues: self.journeys.requeues,
             kernel_ns: None,

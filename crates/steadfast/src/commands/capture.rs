@@ -33,6 +33,7 @@ pub fn run(arguments: &CaptureArguments) -> anyhow::Result<Outcome> {
     let devices = devices(&arguments.device)?;
     let options = Options {
         devices: devices.iter().map(|(_, listened)| listened.clone()).collect(),
+        layers: layers(arguments),
         process: arguments.pid,
         commands: !arguments.no_commands,
         ring_bytes: u32::try_from(arguments.buffer.0).unwrap_or(u32::MAX),
@@ -45,7 +46,7 @@ pub fn run(arguments: &CaptureArguments) -> anyhow::Result<Outcome> {
         bail!("{} exists; name another file, or move it away", arguments.output.display());
     }
     let stop = target::stop_on_signals()?;
-    let conditions = conditions(&devices);
+    let conditions = conditions(&devices, options.layers.clone());
     let mut capture = Capture::begin(&options)?;
     let mut session = Session::new(arguments, conditions, &mut capture)?;
     let end = arguments.duration.map(|time| Instant::now() + time.to_duration());
@@ -72,19 +73,26 @@ fn devices(named: &[PathBuf]) -> anyhow::Result<Vec<(Device, Listened)>> {
             name: device.name.clone(),
             number: queue.number,
             bio_based: queue.bio_based,
+            file_systems: steadfast_host::file_systems_on(&device, &roots),
         };
         devices.push((device, listened));
     }
     Ok(devices)
 }
 
-fn conditions(devices: &[(Device, Listened)]) -> CaptureConditions {
+/// The layers that were named, each once.
+fn layers(arguments: &CaptureArguments) -> Vec<Layer> {
+    let named: Vec<Layer> = arguments.layer.iter().map(|layer| (*layer).into()).collect();
+    [Layer::Block, Layer::FileSystem].into_iter().filter(|layer| named.contains(layer)).collect()
+}
+
+fn conditions(devices: &[(Device, Listened)], layers: Vec<Layer>) -> CaptureConditions {
     let roots = Roots::real();
     let host = devices.first().map(|(device, _)| steadfast_host::host_facts(&roots, device));
     let host = host.unwrap_or_default();
     CaptureConditions {
         software: SOFTWARE.to_owned(),
-        layers: vec![Layer::Block],
+        layers,
         host: host.name,
         operating_system: host.operating_system,
         kernel: host.kernel,
@@ -171,15 +179,11 @@ impl<'a> Session<'a> {
     fn look(&mut self, capture: &mut Capture) -> anyhow::Result<()> {
         self.events.clear();
         capture.take(&mut self.events)?;
-        self.total += self.events.len() as u64;
         for (unix_ns, name) in self.marks.read() {
             let began = self.conditions.began_unix_ns.unwrap_or(unix_ns);
             self.mark(unix_ns.saturating_sub(began), name);
         }
-        let file = self.file.display().to_string();
-        if let Some(writer) = &mut self.writer {
-            writer.write(&self.events).with_context(|| format!("cannot write to {file}"))?;
-        }
+        self.write()?;
         if self.flushed.elapsed() >= KEEP {
             self.keep(capture)?;
         }
@@ -188,6 +192,16 @@ impl<'a> Session<'a> {
         }
         if self.told.elapsed() >= TELL {
             self.tell(capture)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what was taken.
+    fn write(&mut self) -> anyhow::Result<()> {
+        self.total += self.events.len() as u64;
+        if let Some(writer) = &mut self.writer {
+            let failed = || format!("cannot write to {}", self.file.display());
+            writer.write(&self.events).with_context(failed)?;
         }
         Ok(())
     }
@@ -209,7 +223,8 @@ impl<'a> Session<'a> {
         self.conditions.lasted_ns = capture.lasted_ns();
         self.conditions.lost = counters.lost;
         self.conditions.skipped = counters.skipped;
-        self.conditions.unfinished = counters.in_part.total();
+        self.conditions.unseen.clone_from(&counters.unseen);
+        self.conditions.unfinished = counters.in_part.missing();
         self.conditions.in_part = Some(counters.in_part);
         let own = own_time().saturating_sub(self.own_before);
         self.conditions.cost_ns = Some((counters.kernel_ns.unwrap_or(0), own));
@@ -257,8 +272,10 @@ impl<'a> Session<'a> {
 
     /// Takes the rest and says what it was, what was lost, and what it cost.
     fn end(mut self, capture: &mut Capture) -> anyhow::Result<()> {
-        capture.close()?;
         self.look(capture)?;
+        self.events.clear();
+        capture.end(&mut self.events)?;
+        self.write()?;
         let counters = self.finish(capture)?;
         terminal::complain(&ending(&self.conditions, &counters, self.total));
         Ok(())
@@ -283,6 +300,9 @@ fn ending(conditions: &CaptureConditions, counters: &Counters, total: u64) -> St
             counters.skipped
         ));
     }
+    for (what, count) in &counters.unseen {
+        lines.push(format!("Not seen: {what}: {count}."));
+    }
     let per_io = |nanos: u64| nanos as f64 / total.max(1) as f64;
     let own = conditions.cost_ns.map_or(0, |(_, own)| own);
     lines.push(match counters.kernel_ns {
@@ -297,20 +317,21 @@ fn ending(conditions: &CaptureConditions, counters: &Counters, total: u64) -> St
 }
 
 fn seen_in_part(part: &SeenInPart) -> String {
-    if part.total() == 0 {
-        return "0 seen only in part".to_owned();
+    let reasons: Vec<String> = [
+        (part.begun_before, "left out: issued before it began"),
+        (part.too_many, "left out: too many at once"),
+        (part.unended, "without a response time: completion not seen"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, reason)| format!("{count} {reason}"))
+    .collect();
+    let all = part.missing() + part.unended;
+    if all == 0 {
+        "0 seen only in part".into()
+    } else {
+        format!("{all} seen only in part ({})", reasons.join(", "))
     }
-    let mut reasons = Vec::new();
-    for (count, reason) in [
-        (part.begun_before, "issued before it began"),
-        (part.ended_after, "not completed when it ended"),
-        (part.too_many, "too many at once"),
-    ] {
-        if count > 0 {
-            reasons.push(format!("{count} {reason}"));
-        }
-    }
-    format!("{} seen only in part ({})", part.total(), reasons.join(", "))
 }
 
 /// Processor time of this process so far, in nanoseconds.

@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
+use steadfast_domain::{CaptureConditions, IoEvent, IoOp, Layer};
 use steadfast_trace::{Batch, Fields, Trace};
 
 /// A capture that runs.
@@ -201,6 +201,42 @@ fn a_capture_of_a_file_system_agrees_with_diskstats() {
     assert!(seen >= 199 && flushes >= 199, "{seen} writes, {flushes} flushes");
     let names: Vec<_> = conditions.marks.iter().map(|mark| mark.name.as_str()).collect();
     assert_eq!(names, ["begin", "written"]);
+}
+
+/// The layers of one program: what it asked of the file system, and what of
+/// that the device got to see.
+#[test]
+fn both_layers_of_a_file_system_stand_side_by_side() {
+    let test = "both_layers_of_a_file_system_stand_side_by_side";
+    let Some(device) = LoopDevice::new(test, 128) else { return };
+    let options = ["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", &device.path];
+    if !Command::new("mkfs.ext4").args(options).status().is_ok_and(|s| s.success()) {
+        return skip(test, "no mkfs.ext4");
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let mount = scratch.path().join("mount");
+    std::fs::create_dir(&mount).unwrap();
+    assert!(Command::new("mount").arg(&device.path).arg(&mount).status().unwrap().success());
+    settled(&device);
+    let more = ["--layer", "block,filesystem", "--pid", &std::process::id().to_string()];
+    let capture = Running::new(test, scratch.path(), &device, &more);
+    let file = File::create(mount.join("file")).unwrap();
+    for block in 0..211 {
+        file.write_all_at(&[7; 4096], block * 8192).unwrap();
+    }
+    file.sync_all().unwrap();
+    drop(file);
+    std::thread::sleep(Duration::from_millis(300));
+    let found = capture.map(Running::end);
+    assert!(Command::new("umount").arg(&mount).status().unwrap().success());
+    let Some((conditions, events)) = found else { return };
+    assert_eq!(conditions.layers, [Layer::Block, Layer::FileSystem]);
+    assert_eq!((conditions.lost, conditions.unfinished), (0, 0));
+    let files: Vec<_> = events.iter().filter(|e| e.layer == Layer::FileSystem).copied().collect();
+    assert_eq!(sum(&files, IoOp::Write), (211, 211 * 4096));
+    assert_eq!(sum(&files, IoOp::Flush), (1, 0));
+    let text = succeed(scratch.path(), &["trace", "compare", "trace.parquet", "--step", "1s"]);
+    assert!(text.contains(", block") && text.contains(", filesystem"), "{text}");
 }
 
 /// What was captured before a kill can be read.

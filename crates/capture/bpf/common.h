@@ -1,0 +1,42 @@
+/* What the programs of every layer have in common. */
+#ifndef STEADFAST_COMMON_H
+#define STEADFAST_COMMON_H
+
+#include "kernel.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/bpf_core_read.h>
+
+#define DEVICES_MAX 16
+#define COMMAND_LENGTH 16
+
+enum { OP_READ, OP_WRITE, OP_DISCARD, OP_FLUSH, OP_OTHER };
+
+/* steadfast_domain::io_event::flags. */
+enum {
+	FLAG_SYNC = 1 << 0,
+	FLAG_FUA = 1 << 1,
+	FLAG_PREFLUSH = 1 << 2,
+	FLAG_META = 1 << 3,
+	FLAG_READ_AHEAD = 1 << 4,
+	FLAG_WRITEBACK = 1 << 5,
+	FLAG_FAILED = 1 << 6,
+	FLAG_REQUEUED = 1 << 7,
+	FLAG_DIRECT = 1 << 8,
+};
+
+enum { GATE_NOT_YET, GATE_OPEN, GATE_CLOSED };
+/* Moved on by the loader: ebpf::programs::Gate. */
+__u32 gate SEC(".data.gate") = GATE_NOT_YET;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 24);
+} records SEC(".maps");
+
+static __always_inline void count(__u64 *counter)
+{
+	__sync_fetch_and_add(counter, 1);
+}
+
+#endif

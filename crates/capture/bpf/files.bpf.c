@@ -1,0 +1,445 @@
+/* Puts one record together for every read, write and synchronisation that a
+ * program asks of the file systems of the devices.
+ *
+ * Seen are system calls (raw tracepoints sys_enter and sys_exit) and io_uring
+ * (submission and completion). What reaches a file another way is counted, as
+ * far as it can be seen: memory maps, Linux AIO, copies inside the kernel.
+ *
+ * A call's file is looked up when it is entered, its size is what it says it
+ * has moved. An io_uring request has its file only when it completes. */
+#include "common.h"
+
+#define FILE_SYSTEMS_MAX 64
+#define OPEN_APPEND 02000
+#define OPEN_DSYNC 010000
+#define MAP_ANONYMOUS 0x20
+#define AIO_MAX 64
+/* Where the offset is the file's own position. */
+#define AT_POSITION (-1LL)
+
+#ifdef __TARGET_ARCH_arm64
+#define OPEN_DIRECT 0200000
+#define THREAD_32BIT (1UL << 22)
+enum {
+	CALL_IO_SUBMIT = 2, CALL_READ = 63, CALL_WRITE = 64, CALL_READV = 65, CALL_WRITEV = 66,
+	CALL_PREAD = 67, CALL_PWRITE = 68, CALL_PREADV = 69, CALL_PWRITEV = 70,
+	CALL_SENDFILE = 71, CALL_SPLICE = 76, CALL_FSYNC = 82, CALL_FDATASYNC = 83,
+	CALL_SYNC_FILE_RANGE = 84, CALL_MMAP = 222, CALL_SYNCFS = 267,
+	CALL_COPY_FILE_RANGE = 285, CALL_PREADV2 = 286, CALL_PWRITEV2 = 287,
+};
+#else
+#define OPEN_DIRECT 040000
+#define THREAD_32BIT 2
+enum {
+	CALL_READ = 0, CALL_WRITE = 1, CALL_MMAP = 9, CALL_PREAD = 17, CALL_PWRITE = 18,
+	CALL_READV = 19, CALL_WRITEV = 20, CALL_SENDFILE = 40, CALL_FSYNC = 74,
+	CALL_FDATASYNC = 75, CALL_IO_SUBMIT = 209, CALL_SPLICE = 275,
+	CALL_SYNC_FILE_RANGE = 277, CALL_PREADV = 295, CALL_PWRITEV = 296, CALL_SYNCFS = 306,
+	CALL_COPY_FILE_RANGE = 326, CALL_PREADV2 = 327, CALL_PWRITEV2 = 328,
+};
+#endif
+
+/* include/uapi/linux/io_uring.h: enum io_uring_op. */
+enum {
+	URING_READV = 1, URING_WRITEV = 2, URING_FSYNC = 3, URING_READ_FIXED = 4,
+	URING_WRITE_FIXED = 5, URING_READ = 22, URING_WRITE = 23, URING_READV_FIXED = 60,
+	URING_WRITEV_FIXED = 61,
+};
+
+/* Written by the loader: ebpf::files::Settings. */
+struct settings {
+	__u32 process;
+	__u32 commands;
+	/* io_uring_complete names the completion queue's entry, not its result. */
+	__u32 by_entry;
+	__u32 count;
+	/* Major << 20 | minor, as a file's super block has it. */
+	__u32 number[FILE_SYSTEMS_MAX];
+	__u32 device[FILE_SYSTEMS_MAX];
+};
+const volatile struct settings settings = {};
+
+/* What a record looks like on its way to user space: ebpf::files::Wire. */
+struct record {
+	__u64 issued_ns;
+	__u64 response_ns;
+	__u64 offset;
+	__u64 inode;
+	__u32 bytes;
+	__u32 process;
+	__u16 cpu;
+	__u16 flags;
+	__u8 device;
+	__u8 op;
+	__u8 unused[2];
+	char command[COMMAND_LENGTH];
+};
+
+/* A system call or a request on its way. */
+struct call {
+	struct file *file;
+	__u64 at_ns;
+	__s64 offset;
+	__u32 process;
+	__u16 cpu;
+	__u8 op;
+	__u8 device;
+	__u8 before;
+	char command[COMMAND_LENGTH];
+};
+
+/* By thread, or by the request's address. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__type(key, __u64);
+	__type(value, struct call);
+} calls SEC(".maps");
+
+/* Read by the loader: ebpf::files::KernelCounters. */
+struct counters {
+	__u64 lost;
+	__u64 unfollowed;
+	__u64 begun_before;
+	/* Calls, and io_uring requests whatever their file, under way. */
+	__s64 calls;
+	__s64 requests;
+	/* What is not seen. */
+	__u64 maps;
+	__u64 aio;
+	__u64 copies;
+	__u64 syncs;
+	__u64 calls_32bit;
+};
+struct counters counters = {};
+
+/* The device that holds the file's file system, or -1. */
+static __always_inline int device_of(struct file *file)
+{
+	__u32 number = BPF_CORE_READ(file, f_inode, i_sb, s_dev);
+
+	for (int i = 0; i < FILE_SYSTEMS_MAX; i++) {
+		if (i >= settings.count)
+			break;
+		if (settings.number[i] == number)
+			return settings.device[i];
+	}
+	return -1;
+}
+
+static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
+{
+	struct fdtable *table = task->files ? task->files->fdt : 0;
+	struct file *file = 0;
+
+	if (table && fd < table->max_fds)
+		bpf_probe_read_kernel(&file, sizeof(file), table->fd + fd);
+	return file;
+}
+
+static __always_inline int is_wanted(struct task_struct *task, __u32 fd)
+{
+	struct file *file = file_of(task, fd);
+
+	return file && device_of(file) >= 0;
+}
+
+static __always_inline void introduce(struct call *call)
+{
+	call->at_ns = bpf_ktime_get_ns();
+	call->process = bpf_get_current_pid_tgid() >> 32;
+	call->cpu = bpf_get_smp_processor_id();
+	call->before = gate == GATE_NOT_YET;
+	if (settings.commands)
+		bpf_get_current_comm(call->command, sizeof(call->command));
+}
+
+static __always_inline __u16 flags_of(unsigned int open, __u8 op, __s64 result)
+{
+	__u16 flags = 0;
+
+	if (open & OPEN_DIRECT)
+		flags |= FLAG_DIRECT;
+	if (op != OP_READ && (op == OP_FLUSH || (open & OPEN_DSYNC)))
+		flags |= FLAG_SYNC;
+	if (result < 0)
+		flags |= FLAG_FAILED;
+	return flags;
+}
+
+/* Where it was: given, the file's position, or the end of the file. */
+static __always_inline __u64 place_of(struct call *call, unsigned int open, __s64 moved, __s64 given)
+{
+	struct file *file = call->file;
+	__s64 end;
+
+	if (call->op == OP_FLUSH)
+		return 0;
+	if (call->op == OP_WRITE && (open & OPEN_APPEND)) {
+		end = given == AT_POSITION ? BPF_CORE_READ(file, f_pos) :
+			BPF_CORE_READ(file, f_inode, i_size);
+		return end - moved;
+	}
+	return given == AT_POSITION ? BPF_CORE_READ(file, f_pos) - moved : given;
+}
+
+static __always_inline void report(struct call *call, __u64 now, __s64 result)
+{
+	struct file *file = call->file;
+	unsigned int open = BPF_CORE_READ(file, f_flags);
+	__s64 moved = result > 0 && call->op != OP_FLUSH ? result : 0;
+	struct record *record = bpf_ringbuf_reserve(&records, sizeof(*record), 0);
+
+	if (!record) {
+		count(&counters.lost);
+		return;
+	}
+	record->issued_ns = call->at_ns;
+	record->response_ns = now - call->at_ns;
+	record->offset = place_of(call, open, moved, call->offset);
+	record->inode = BPF_CORE_READ(file, f_inode, i_ino);
+	record->bytes = moved;
+	record->process = call->process;
+	record->cpu = call->cpu;
+	record->flags = flags_of(open, call->op, result);
+	record->device = call->device;
+	record->op = call->op;
+	__builtin_memcpy(record->command, call->command, COMMAND_LENGTH);
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+/* Keeps a call; one that is there already never ended. */
+static __always_inline void keep(__u64 key, struct call *call, __s64 *under_way)
+{
+	if (!bpf_map_update_elem(&calls, &key, call, BPF_NOEXIST))
+		__sync_fetch_and_add(under_way, 1);
+	else if (bpf_map_update_elem(&calls, &key, call, BPF_ANY))
+		count(&counters.unfollowed);
+}
+
+static __always_inline void forget(__u64 key, __s64 *under_way)
+{
+	if (!bpf_map_delete_elem(&calls, &key))
+		__sync_fetch_and_add(under_way, -1);
+}
+
+#ifdef __TARGET_ARCH_arm64
+#define CALL_OF(regs) ((regs)->syscallno)
+#define ARGUMENTS(regs) { (regs)->orig_x0, (regs)->regs[1], (regs)->regs[2], (regs)->regs[3], (regs)->regs[4] }
+#define IS_32BIT(task) ((task)->thread_info.flags & THREAD_32BIT)
+#else
+#define CALL_OF(regs) ((long)(regs)->orig_ax)
+#define ARGUMENTS(regs) { (regs)->di, (regs)->si, (regs)->dx, (regs)->r10, (regs)->r8 }
+#define IS_32BIT(task) ((task)->thread_info.status & THREAD_32BIT)
+#endif
+
+/* What a system call does, or -1 for one that moves nothing. */
+static __always_inline int op_of_call(long number)
+{
+	switch (number) {
+	case CALL_READ:
+	case CALL_READV:
+	case CALL_PREAD:
+	case CALL_PREADV:
+	case CALL_PREADV2:
+		return OP_READ;
+	case CALL_WRITE:
+	case CALL_WRITEV:
+	case CALL_PWRITE:
+	case CALL_PWRITEV:
+	case CALL_PWRITEV2:
+		return OP_WRITE;
+	case CALL_FSYNC:
+	case CALL_FDATASYNC:
+		return OP_FLUSH;
+	default:
+		return -1;
+	}
+}
+
+static __always_inline int names_offset(long number)
+{
+	return number == CALL_PREAD || number == CALL_PWRITE || number == CALL_PREADV ||
+		number == CALL_PWRITEV || number == CALL_PREADV2 || number == CALL_PWRITEV2;
+}
+
+/* How many of the I/Os that Linux AIO is given are for files of the devices. */
+static __always_inline void count_aio(struct task_struct *task, long blocks, __u64 list)
+{
+	for (int i = 0; i < AIO_MAX; i++) {
+		__u64 block = 0;
+		__u32 fd = -1;
+
+		if (i >= blocks)
+			break;
+		if (bpf_probe_read_user(&block, sizeof(block), (void *)(list + 8 * i)))
+			break;
+		/* struct iocb: aio_fildes. */
+		if (!bpf_probe_read_user(&fd, sizeof(fd), (void *)(block + 20)) && is_wanted(task, fd))
+			count(&counters.aio);
+	}
+}
+
+/* Ways to a file that are not followed. */
+static __always_inline void count_unseen(struct task_struct *task, long number, unsigned long *given)
+{
+	switch (number) {
+	case CALL_MMAP:
+		if (!(given[3] & MAP_ANONYMOUS) && is_wanted(task, given[4]))
+			count(&counters.maps);
+		break;
+	case CALL_IO_SUBMIT:
+		count_aio(task, given[1], given[2]);
+		break;
+	case CALL_SENDFILE:
+		if (is_wanted(task, given[0]) || is_wanted(task, given[1]))
+			count(&counters.copies);
+		break;
+	case CALL_SPLICE:
+	case CALL_COPY_FILE_RANGE:
+		if (is_wanted(task, given[0]) || is_wanted(task, given[2]))
+			count(&counters.copies);
+		break;
+	case CALL_SYNC_FILE_RANGE:
+	case CALL_SYNCFS:
+		if (is_wanted(task, given[0]))
+			count(&counters.syncs);
+		break;
+	}
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(on_call, struct pt_regs *regs, long number)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 thread = bpf_get_current_pid_tgid();
+	int op = op_of_call(number), device;
+
+	if (gate == GATE_CLOSED || (settings.process && settings.process != thread >> 32))
+		return 0;
+	if (IS_32BIT(task)) {
+		/* Other numbers; i386's and arm's read and write are 3 and 4. */
+		if (gate == GATE_OPEN && (number == 3 || number == 4))
+			count(&counters.calls_32bit);
+		return 0;
+	}
+	unsigned long given[] = ARGUMENTS(regs);
+	if (op < 0) {
+		if (gate == GATE_OPEN)
+			count_unseen(task, number, given);
+		return 0;
+	}
+	struct call call = {};
+	call.file = file_of(task, given[0]);
+	device = call.file ? device_of(call.file) : -1;
+	if (device < 0)
+		return 0;
+	introduce(&call);
+	call.op = op;
+	call.device = device;
+	call.offset = names_offset(number) ? (__s64)given[3] : AT_POSITION;
+	keep(thread, &call, &counters.calls);
+	return 0;
+}
+
+/* Ended by a signal that has it done again, from include/linux/errno.h. */
+static __always_inline int is_repeated(long result)
+{
+	return result <= -512 && result >= -516;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_call_end, struct pt_regs *regs, long result)
+{
+	__u64 now = bpf_ktime_get_ns();
+	__u64 thread = bpf_get_current_pid_tgid();
+
+	if (op_of_call(CALL_OF(regs)) < 0)
+		return 0;
+	struct call *call = bpf_map_lookup_elem(&calls, &thread);
+	if (!call)
+		return 0;
+	if (!call->before && !is_repeated(result))
+		report(call, now, result);
+	else if (call->before && gate == GATE_OPEN)
+		count(&counters.begun_before);
+	forget(thread, &counters.calls);
+	return 0;
+}
+
+static __always_inline int op_of_request(__u8 opcode)
+{
+	switch (opcode) {
+	case URING_READ:
+	case URING_READV:
+	case URING_READ_FIXED:
+	case URING_READV_FIXED:
+		return OP_READ;
+	case URING_WRITE:
+	case URING_WRITEV:
+	case URING_WRITE_FIXED:
+	case URING_WRITEV_FIXED:
+		return OP_WRITE;
+	case URING_FSYNC:
+		return OP_FLUSH;
+	default:
+		return -1;
+	}
+}
+
+static __always_inline int request_submitted(struct io_kiocb *request)
+{
+	int op = op_of_request(BPF_CORE_READ(request, opcode));
+	struct call call = {};
+
+	if (op < 0 || gate == GATE_CLOSED)
+		return 0;
+	introduce(&call);
+	if (settings.process && settings.process != call.process)
+		return 0;
+	call.op = op;
+	call.offset = BPF_CORE_READ((struct io_rw *)request, kiocb.ki_pos);
+	keep((__u64)request, &call, &counters.requests);
+	return 0;
+}
+
+SEC("raw_tp/io_uring_submit_req")
+int on_request(struct bpf_raw_tracepoint_args *context)
+{
+	return request_submitted((struct io_kiocb *)context->args[0]);
+}
+
+/* The name of the same before kernel 6.4. */
+SEC("raw_tp/io_uring_submit_sqe")
+int on_request_by_entry(struct bpf_raw_tracepoint_args *context)
+{
+	return request_submitted((struct io_kiocb *)context->args[0]);
+}
+
+SEC("raw_tp/io_uring_complete")
+int on_request_end(struct bpf_raw_tracepoint_args *context)
+{
+	__u64 now = bpf_ktime_get_ns();
+	__u64 request = context->args[1];
+	struct call *call = bpf_map_lookup_elem(&calls, &request);
+	int device, result;
+
+	if (!call)
+		return 0;
+	if (settings.by_entry)
+		result = BPF_CORE_READ((struct io_uring_cqe *)context->args[2], res);
+	else
+		result = (int)context->args[3];
+	call->file = BPF_CORE_READ((struct io_kiocb *)request, file);
+	device = call->file ? device_of(call->file) : -1;
+	if (device >= 0 && !call->before) {
+		call->device = device;
+		report(call, now, result);
+	} else if (device >= 0 && gate == GATE_OPEN) {
+		count(&counters.begun_before);
+	}
+	forget(request, &counters.requests);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,231 @@
+//! The file-system layer: a program of known calls on ext4 on a loop device.
+
+use super::{Device, options, rest, skip};
+use io_uring::{IoUring, opcode, types};
+use std::fs::{File, OpenOptions};
+use std::io::{IoSlice, Read, Seek, SeekFrom, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use steadfast_capture::{Capture, Counters, Options};
+use steadfast_domain::io_event::flags;
+use steadfast_domain::{IoEvent, IoOp, Layer};
+
+/// A file system on a device of the test's own.
+struct Mounted {
+    directory: tempfile::TempDir,
+    device: Device,
+}
+
+impl Mounted {
+    fn new(test: &str) -> Option<Mounted> {
+        let Some(device) = Device::looped() else {
+            skip(test, "no loop device");
+            return None;
+        };
+        let made = Command::new("mkfs.ext4")
+            .args(["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0"])
+            .arg(&device.path)
+            .status();
+        let directory = tempfile::tempdir().unwrap();
+        let mount = || Command::new("mount").arg(&device.path).arg(directory.path()).status();
+        if !made.is_ok_and(|status| status.success()) || !mount().is_ok_and(|s| s.success()) {
+            skip(test, "ext4 cannot be made and mounted");
+            return None;
+        }
+        Some(Mounted { directory, device })
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.directory.path()).status();
+    }
+}
+
+fn open(path: &Path) -> File {
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).unwrap()
+}
+
+/// What this process did to the file system while `act` ran.
+fn captured(
+    test: &str,
+    layers: &[Layer],
+    act: impl FnOnce(&Mounted),
+) -> Option<(Vec<IoEvent>, Counters)> {
+    let mounted = Mounted::new(test)?;
+    let own = Some(std::process::id());
+    let wanted = Options { layers: layers.to_vec(), process: own, ..options(&mounted.device) };
+    let mut capture = match Capture::begin(&wanted) {
+        Ok(capture) => capture,
+        Err(error) => {
+            skip(test, &error.to_string());
+            return None;
+        }
+    };
+    let mut events = Vec::new();
+    act(&mounted);
+    rest(&mut capture, &mut events);
+    capture.end(&mut events).unwrap();
+    let counters = capture.counters().unwrap();
+    Some((events, counters))
+}
+
+/// Operation, offset and bytes of the events on one file.
+fn on(events: &[IoEvent], inode: u64) -> Vec<(IoOp, u64, u32)> {
+    let of_file = events.iter().filter(|event| event.inode == inode);
+    of_file.map(|event| (event.op, event.offset, event.bytes)).collect()
+}
+
+#[test]
+fn every_call_on_a_file_is_there_once_with_offset_and_bytes() {
+    let test = "calls on ext4";
+    let (mut expected, mut inode) = (Vec::new(), 0);
+    let found = captured(test, &[Layer::FileSystem], |mounted| {
+        let mut file = open(&mounted.path("file"));
+        inode = file.metadata().unwrap().ino();
+        let block = [7u8; 5003];
+        for n in 0..499u64 {
+            file.write_all_at(&block[..4099], n * 4099).unwrap();
+            expected.push((IoOp::Write, n * 4099, 4099));
+        }
+        for n in 0..997u64 {
+            let at = n * 7919 % 400 * 4099;
+            file.read_exact_at(&mut [0; 1009], at).unwrap();
+            expected.push((IoOp::Read, at, 1009));
+        }
+        file.seek(SeekFrom::Start(13)).unwrap();
+        for n in 0..211u64 {
+            file.read_exact(&mut [0; 509]).unwrap();
+            expected.push((IoOp::Read, 13 + n * 509, 509));
+        }
+        file.seek(SeekFrom::Start(17)).unwrap();
+        for n in 0..101u64 {
+            file.write_all(&block[..307]).unwrap();
+            expected.push((IoOp::Write, 17 + n * 307, 307));
+        }
+        let slices = [IoSlice::new(&block[..11]), IoSlice::new(&block[..31])];
+        assert_eq!(file.write_vectored(&slices).unwrap(), 42);
+        expected.push((IoOp::Write, 17 + 101 * 307, 42));
+        for _ in 0..7 {
+            file.sync_all().unwrap();
+            file.sync_data().unwrap();
+            expected.extend([(IoOp::Flush, 0, 0); 2]);
+        }
+        // Beyond the end there is nothing to read.
+        assert_eq!(file.read_at(&mut [0; 64], 1 << 30).unwrap(), 0);
+        expected.push((IoOp::Read, 1 << 30, 0));
+        // Another file system.
+        std::fs::write(mounted.device.backing.with_extension("other"), "not seen").unwrap();
+        std::fs::remove_file(mounted.device.backing.with_extension("other")).unwrap();
+    });
+    let Some((events, counters)) = found else { return };
+    assert_eq!(on(&events, inode), expected);
+    assert!(events.iter().all(|event| event.inode == inode && event.layer == Layer::FileSystem));
+    assert!(events.iter().all(|event| event.pid == std::process::id() && event.response_ns > 0));
+    let zero = (0, 0, 0);
+    assert_eq!((counters.lost, counters.skipped, counters.in_part.missing()), zero);
+    assert_eq!(counters.unseen, []);
+}
+
+#[test]
+fn appended_failed_and_direct_calls_are_told_apart() {
+    let test = "append, failure and O_DIRECT on ext4";
+    let (mut appended, mut only_read) = (0, 0);
+    let found = captured(test, &[Layer::FileSystem], |mounted| {
+        let append =
+            |name| OpenOptions::new().append(true).create(true).open(mounted.path(name)).unwrap();
+        let (mut one, mut other) = (append("log"), append("log"));
+        appended = one.metadata().unwrap().ino();
+        for _ in 0..3 {
+            one.write_all(&[1; 100]).unwrap();
+            other.write_all(&[2; 10]).unwrap();
+        }
+        std::fs::write(mounted.path("read"), "x").unwrap();
+        let read = File::open(mounted.path("read")).unwrap();
+        only_read = read.metadata().unwrap().ino();
+        assert!(read.write_at(&[0; 8], 0).is_err());
+        let mut direct = OpenOptions::new();
+        direct.write(true).create(true).custom_flags(libc::O_DIRECT);
+        let direct = direct.open(mounted.path("direct")).unwrap();
+        direct.write_all_at(&Box::new(super::Block([3; 4096])).0, 8192).unwrap();
+    });
+    let Some((events, _)) = found else { return };
+    let places = [(0, 100), (100, 10), (110, 100), (210, 10), (220, 100), (320, 10)];
+    let places = places.map(|(offset, bytes)| (IoOp::Write, offset, bytes));
+    assert_eq!(on(&events, appended), places);
+    let failed = |event: &&IoEvent| event.flags & flags::FAILED != 0;
+    let failures: Vec<_> = events.iter().filter(failed).collect();
+    assert_eq!(failures.len(), 1);
+    assert_eq!((failures[0].inode, failures[0].bytes), (only_read, 0));
+    let direct: Vec<_> = events.iter().filter(|e| e.flags & flags::DIRECT != 0).collect();
+    assert_eq!(direct.len(), 1);
+    assert_eq!((direct[0].offset, direct[0].bytes), (8192, 4096));
+}
+
+#[test]
+fn io_uring_is_seen_and_what_is_not_seen_is_counted() {
+    let test = "io_uring on ext4";
+    let mut inode = 0;
+    let found = captured(test, &[Layer::FileSystem], |mounted| {
+        let file = open(&mounted.path("file"));
+        inode = file.metadata().unwrap().ino();
+        file.set_len(1 << 20).unwrap();
+        let Ok(mut ring) = IoUring::new(8) else { return };
+        let mut buffer = vec![5u8; 4096];
+        for n in 0..101u64 {
+            let (fd, start) = (types::Fd(file.as_raw_fd()), buffer.as_mut_ptr());
+            let entry = match n % 3 {
+                0 => opcode::Write::new(fd, start, 4096).offset(n * 8192).build(),
+                1 => opcode::Read::new(fd, start, 512).offset(n * 4096).build(),
+                _ => opcode::Fsync::new(fd).build(),
+            };
+            // SAFETY: the buffer outlives the request, which is waited for.
+            unsafe { ring.submission().push(&entry).unwrap() };
+            ring.submit_and_wait(1).unwrap();
+            assert!(ring.completion().next().unwrap().result() >= 0);
+        }
+        // SAFETY: a new mapping of an open file, taken away again.
+        unsafe {
+            let (read, shared) = (libc::PROT_READ, libc::MAP_SHARED);
+            let place = libc::mmap(std::ptr::null_mut(), 4096, read, shared, file.as_raw_fd(), 0);
+            assert_ne!(place, libc::MAP_FAILED);
+            libc::munmap(place, 4096);
+        }
+    });
+    let Some((events, counters)) = found else { return };
+    let expected: Vec<_> = (0..101)
+        .map(|n| match n % 3 {
+            0 => (IoOp::Write, n * 8192, 4096),
+            1 => (IoOp::Read, n * 4096, 512),
+            _ => (IoOp::Flush, 0, 0),
+        })
+        .collect();
+    if events.is_empty() {
+        return skip(test, "io_uring is disabled here");
+    }
+    assert_eq!(on(&events, inode), expected);
+    assert_eq!(counters.unseen.len(), 1, "{:?}", counters.unseen);
+    assert!(counters.unseen[0].0.contains("mmap") && counters.unseen[0].1 == 1);
+}
+
+#[test]
+fn both_layers_of_one_program_stand_in_one_capture() {
+    let found = captured("both layers", &[Layer::Block, Layer::FileSystem], |mounted| {
+        let mut file = open(&mounted.path("file"));
+        file.write_all(&[9; 1 << 16]).unwrap();
+        file.sync_all().unwrap();
+    });
+    let Some((events, _)) = found else { return };
+    let written = |layer| -> u64 {
+        let of_layer = events.iter().filter(|e| e.layer == layer && e.op == IoOp::Write);
+        of_layer.map(|event| u64::from(event.bytes)).sum()
+    };
+    assert_eq!(written(Layer::FileSystem), 1 << 16);
+    assert!(written(Layer::Block) >= 1 << 16, "{}", written(Layer::Block));
+}
