@@ -19,6 +19,8 @@ echo $? >capture.code
 wait $tracer
 ask events blkparse -i known -D /out -f "%a %d %N %S\n" -q
 ask summary blkparse -i known -D /out -q -s -f ""
+ask layers steadfast capture --device /dev/nvme0n1 --layer block,filesystem --duration 2s \
+    -o layers.parquet
 ask captured steadfast trace streams captured.parquet --json
 ask import steadfast trace import known.blktrace.0 known.blktrace.1 -o known.parquet --json
 ask imported steadfast trace streams known.parquet --json
