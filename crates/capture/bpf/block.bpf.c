@@ -26,6 +26,9 @@ struct settings {
 	__u32 commands;
 	/* block_io_start does not exist: submitters are seen when bios are queued. */
 	__u32 by_bio;
+	/* Width of a capture step: streams are added up in the kernel, and no
+	 * record is written. 0 where every I/O is wanted. */
+	__u64 step_ns;
 	/* Major << 20 | minor. */
 	__u32 device[DEVICES_MAX];
 	/* The device has no requests. */
@@ -73,6 +76,9 @@ struct journey {
 	__u8 outstanding;
 	/* Issued before the gate was opened. */
 	__u8 before;
+	/* Told only where capture steps are wanted. */
+	__u8 sequential;
+	__u8 unused[7];
 };
 
 struct {
@@ -170,11 +176,17 @@ static __always_inline void introduce(struct submitter *submitter, unsigned int 
 		bpf_get_current_comm(submitter->command, sizeof(submitter->command));
 }
 
+#include "steps.h"
+
 /* Hands an I/O on; `now` is 0 where its completion was not seen. */
 static __always_inline void report(struct journey *journey, __u64 now, int failed)
 {
 	if (!journey->submitter.wanted)
 		return;
+	if (settings.step_ns) {
+		add_to_step(journey, now, failed);
+		return;
+	}
 	struct record *record = bpf_ringbuf_reserve(&records, sizeof(*record), 0);
 	if (!record) {
 		count(&counters.lost);
@@ -231,7 +243,7 @@ static __always_inline int keep(__u64 key, struct journey *journey)
 		give_up(stale);
 	if (!bpf_map_update_elem(&journeys, &key, journey, BPF_ANY))
 		return 1;
-	if (gate == GATE_OPEN)
+	if (gate.state == GATE_OPEN)
 		count(&counters.unfollowed);
 	return 0;
 }
@@ -239,7 +251,7 @@ static __always_inline int keep(__u64 key, struct journey *journey)
 static __always_inline int request_started(struct request *rq)
 {
 	int device = slot_of(rq->q->disk);
-	if (device < 0 || gate == GATE_CLOSED)
+	if (device < 0 || gate.state == GATE_CLOSED)
 		return 0;
 	struct journey journey = {};
 
@@ -284,7 +296,7 @@ int BPF_PROG(on_rq_issue, struct request *rq)
 	__u64 key = (__u64)rq;
 	struct journey *journey = device < 0 ? 0 : bpf_map_lookup_elem(&journeys, &key);
 
-	if (device < 0 || (gate == GATE_CLOSED && !(journey && journey->issued_ns)))
+	if (device < 0 || (gate.state == GATE_CLOSED && !(journey && journey->issued_ns)))
 		return 0;
 	if (!journey)
 		journey = begin_at_issue(rq, device);
@@ -298,12 +310,13 @@ int BPF_PROG(on_rq_issue, struct request *rq)
 	if (journey->issued_ns)
 		return 0;
 	journey->issued_ns = bpf_ktime_get_ns();
-	journey->before = gate == GATE_NOT_YET;
+	journey->before = gate.state == GATE_NOT_YET;
 	journey->sector = rq->__sector;
 	journey->bytes = rq->__data_len;
 	journey->op = op_of(rq->cmd_flags);
 	journey->flags |= flags_of(rq->cmd_flags);
 	journey->cpu = bpf_get_smp_processor_id();
+	judge_order(journey);
 	return 0;
 }
 
@@ -327,7 +340,7 @@ static __always_inline void finish(struct journey *journey, __u64 now, int faile
 {
 	if (journey->issued_ns && !journey->before)
 		report(journey, now, failed);
-	else if ((journey->before || bytes) && gate == GATE_OPEN)
+	else if ((journey->before || bytes) && gate.state == GATE_OPEN)
 		count(&counters.begun_before);
 }
 
@@ -341,7 +354,7 @@ int BPF_PROG(on_rq_complete, struct request *rq, __u8 error, unsigned int bytes)
 	if (!journey) {
 		/* A write that the kernel splits into flush and data ends twice,
 		 * the second time with nothing left of it. */
-		if (bytes && gate == GATE_OPEN && slot_of(rq->q->disk) >= 0)
+		if (bytes && gate.state == GATE_OPEN && slot_of(rq->q->disk) >= 0)
 			count(&counters.begun_before);
 		return 0;
 	}
@@ -370,7 +383,8 @@ static __always_inline void bio_issued(struct bio *bio, int device)
 	journey.device = device;
 	journey.depth = enter(device);
 	journey.outstanding = 1;
-	journey.before = gate == GATE_NOT_YET;
+	journey.before = gate.state == GATE_NOT_YET;
+	judge_order(&journey);
 	if (!keep((__u64)bio, &journey))
 		leave(device);
 }
@@ -389,7 +403,7 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 {
 	int device = slot_of(bio->bi_bdev->bd_disk);
 
-	if (device < 0 || gate == GATE_CLOSED)
+	if (device < 0 || gate.state == GATE_CLOSED)
 		return 0;
 	if (settings.bio_based[device & (DEVICES_MAX - 1)])
 		bio_issued(bio, device);

@@ -27,7 +27,13 @@ enum {
 
 enum { GATE_NOT_YET, GATE_OPEN, GATE_CLOSED };
 /* Moved on by the loader: ebpf::programs::Gate. */
-__u32 gate SEC(".data.gate") = GATE_NOT_YET;
+struct gate {
+	/* When it was opened; capture steps are counted from here. */
+	__u64 began_ns;
+	__u32 state;
+	__u32 unused;
+};
+struct gate gate SEC(".data.gate") = {};
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

@@ -149,7 +149,7 @@ static __always_inline void introduce(struct call *call)
 	call->at_ns = bpf_ktime_get_ns();
 	call->process = bpf_get_current_pid_tgid() >> 32;
 	call->cpu = bpf_get_smp_processor_id();
-	call->before = gate == GATE_NOT_YET;
+	call->before = gate.state == GATE_NOT_YET;
 	if (settings.commands)
 		bpf_get_current_comm(call->command, sizeof(call->command));
 }
@@ -315,17 +315,17 @@ int BPF_PROG(on_call, struct pt_regs *regs, long number)
 	__u64 thread = bpf_get_current_pid_tgid();
 	int op = op_of_call(number), device;
 
-	if (gate == GATE_CLOSED || (settings.process && settings.process != thread >> 32))
+	if (gate.state == GATE_CLOSED || (settings.process && settings.process != thread >> 32))
 		return 0;
 	if (IS_32BIT(task)) {
 		/* Other numbers; i386's and arm's read and write are 3 and 4. */
-		if (gate == GATE_OPEN && (number == 3 || number == 4))
+		if (gate.state == GATE_OPEN && (number == 3 || number == 4))
 			count(&counters.calls_32bit);
 		return 0;
 	}
 	unsigned long given[] = ARGUMENTS(regs);
 	if (op < 0) {
-		if (gate == GATE_OPEN)
+		if (gate.state == GATE_OPEN)
 			count_unseen(task, number, given);
 		return 0;
 	}
@@ -361,7 +361,7 @@ int BPF_PROG(on_call_end, struct pt_regs *regs, long result)
 		return 0;
 	if (!call->before && !is_repeated(result))
 		report(call, now, result);
-	else if (call->before && gate == GATE_OPEN)
+	else if (call->before && gate.state == GATE_OPEN)
 		count(&counters.begun_before);
 	forget(thread, &counters.calls);
 	return 0;
@@ -392,7 +392,7 @@ static __always_inline int request_submitted(struct io_kiocb *request)
 	int op = op_of_request(BPF_CORE_READ(request, opcode));
 	struct call call = {};
 
-	if (op < 0 || gate == GATE_CLOSED)
+	if (op < 0 || gate.state == GATE_CLOSED)
 		return 0;
 	introduce(&call);
 	if (settings.process && settings.process != call.process)
@@ -435,7 +435,7 @@ int on_request_end(struct bpf_raw_tracepoint_args *context)
 	if (device >= 0 && !call->before) {
 		call->device = device;
 		report(call, now, result);
-	} else if (device >= 0 && gate == GATE_OPEN) {
+	} else if (device >= 0 && gate.state == GATE_OPEN) {
 		count(&counters.begun_before);
 	}
 	forget(request, &counters.requests);

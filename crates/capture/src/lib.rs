@@ -14,10 +14,13 @@ mod tracefs;
 pub use error::CaptureError;
 
 use steadfast_domain::IoEvent;
-use steadfast_domain::io_event::{Layer, SeenInPart};
+use steadfast_domain::io_event::{Layer, SeenInPart, StreamInStep};
 
 /// The most devices that one capture listens to.
 pub const DEVICES_MAX: usize = 16;
+
+/// The shortest and the longest capture step, in nanoseconds.
+pub const STEP_NS: std::ops::RangeInclusive<u64> = 100_000..=3_600_000_000_000;
 
 /// A block device to listen to: a whole disk, never a partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +48,10 @@ pub struct Options {
     pub process: Option<u32>,
     /// Keep command names; process numbers are kept in any case.
     pub commands: bool,
+    /// Keep only the I/O streams of every capture step of this width in
+    /// nanoseconds, added up in the kernel: [`Capture::take_steps`] hands them
+    /// out, and no event comes.
+    pub step_ns: Option<u64>,
     /// Memory between kernel and reader, in bytes: a power of two.
     pub ring_bytes: u32,
     /// Which source; `None` takes the best that works here.
@@ -113,6 +120,10 @@ trait Source {
     /// Waits a while for what was issued before, and hands out the rest: at
     /// last what was issued and whose completion was not seen.
     fn end(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError>;
+    /// Where only capture steps are wanted.
+    fn take_steps(&mut self, _into: &mut Vec<StreamInStep>) -> Result<(), CaptureError> {
+        Ok(())
+    }
     fn counters(&mut self) -> Result<Counters, CaptureError>;
 }
 
@@ -178,6 +189,14 @@ impl Capture {
     pub fn take(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
         self.sources.iter_mut().try_for_each(|source| source.take(into))
     }
+    /// Appends what was added up since the last call; a step may come in
+    /// several parts. It waits some milliseconds for the kernel.
+    ///
+    /// # Errors
+    /// Where the source has broken.
+    pub fn take_steps(&mut self, into: &mut Vec<StreamInStep>) -> Result<(), CaptureError> {
+        self.sources.iter_mut().try_for_each(|source| source.take_steps(into))
+    }
     /// What was counted so far.
     ///
     /// # Errors
@@ -198,6 +217,9 @@ fn check(options: &Options) -> Result<(), CaptureError> {
     if options.layers.is_empty() {
         return Err(CaptureError::new("no layer was named", "name block, filesystem or both"));
     }
+    if options.step_ns.is_some() {
+        check_steps(options)?;
+    }
     let page = 4096;
     if !options.ring_bytes.is_power_of_two() || options.ring_bytes < page {
         return Err(CaptureError::new(
@@ -208,12 +230,28 @@ fn check(options: &Options) -> Result<(), CaptureError> {
     Ok(())
 }
 
+/// Only the eBPF programs at the block layer add up.
+fn check_steps(options: &Options) -> Result<(), CaptureError> {
+    let refuse = |what: &str, remedy: &str| Err(CaptureError::new(what, remedy));
+    if options.source == Some(SourceName::Tracefs) {
+        return refuse("tracefs adds up no capture steps", "leave out --source, or --steps");
+    }
+    if options.layers != [Layer::Block] {
+        return refuse("capture steps are added up at the block layer only", "name --layer block");
+    }
+    if !STEP_NS.contains(&options.step_ns.unwrap_or(0)) {
+        return refuse("this width of a capture step is not possible", "give 100us to 1h");
+    }
+    Ok(())
+}
+
 type Opened = (Box<dyn Source>, Option<String>);
 
 fn open(options: &Options) -> Result<Opened, CaptureError> {
     match options.source {
         Some(SourceName::Ebpf) => Ok((open_ebpf(options)?, None)),
         Some(SourceName::Tracefs) => Ok((open_tracefs(options)?, None)),
+        None if options.step_ns.is_some() => Ok((open_ebpf(options)?, None)),
         None => match open_ebpf(options) {
             Ok(source) => Ok((source, None)),
             Err(first) => match open_tracefs(options) {

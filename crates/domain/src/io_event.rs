@@ -175,6 +175,56 @@ impl IoEvent {
     }
 }
 
+/// One I/O stream in one capture step, added up while it was captured. Several
+/// of the same step and stream belong together: they add up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StreamInStep {
+    /// Number of the step, from the capture's beginning.
+    pub step: u64,
+    /// Which device: an index into [`CaptureConditions::devices`].
+    pub device: u16,
+    /// What the I/Os did.
+    pub op: IoOp,
+    /// They were sequential.
+    pub sequential: bool,
+    /// Their size.
+    pub bytes: u32,
+    /// How many they were.
+    pub ios: u64,
+    /// How many failed.
+    pub failed: u64,
+    /// How many whose completion was seen.
+    pub responses: u64,
+    /// The response times of these added up, in nanoseconds.
+    pub response_sum_ns: u64,
+    /// The longest, in nanoseconds.
+    pub response_max_ns: u64,
+    /// Queue depths at issue, itself included, added up.
+    pub depth_sum: u64,
+    /// The deepest.
+    pub depth_max: u32,
+    /// All offsets combined by OR: its trailing zeros are the alignment.
+    pub offsets: u64,
+}
+
+impl StreamInStep {
+    /// What tells it from others: step, device, operation, order and size.
+    pub fn key(&self) -> (u64, u16, IoOp, bool, u32) {
+        (self.step, self.device, self.op, self.sequential, self.bytes)
+    }
+    /// Adds another part of the same stream in the same step.
+    pub fn merge(&mut self, other: &StreamInStep) {
+        self.ios += other.ios;
+        self.failed += other.failed;
+        self.responses += other.responses;
+        self.response_sum_ns = self.response_sum_ns.saturating_add(other.response_sum_ns);
+        self.response_max_ns = self.response_max_ns.max(other.response_max_ns);
+        self.depth_sum = self.depth_sum.saturating_add(other.depth_sum);
+        self.depth_max = self.depth_max.max(other.depth_max);
+        self.offsets |= other.offsets;
+    }
+}
+
 /// A device that was listened to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -228,6 +278,9 @@ pub struct CaptureConditions {
     pub software: String,
     /// Where the events come from: `ebpf requests`, `tracefs`, `blktrace file`, ...
     pub source: String,
+    /// Width of a capture step in nanoseconds, where only the streams of every
+    /// step were kept; `None` where every I/O was.
+    pub step_ns: Option<u64>,
     /// Layers that were listened to.
     pub layers: Vec<Layer>,
     /// Host name.

@@ -83,7 +83,8 @@ pub enum Command {
     #[command(after_help = "Examples:\n  \
         steadfast capture --device /dev/nvme0n1 --duration 24h -o monday.parquet\n  \
         steadfast capture --device /dev/sda --device /dev/sdb --rotate-time 1h -o db.parquet\n  \
-        steadfast capture --device /dev/sda --layer block,filesystem -o both.parquet")]
+        steadfast capture --device /dev/sda --layer block,filesystem -o both.parquet\n  \
+        steadfast capture --device /dev/sda --steps 1s --duration 24h -o day.parquet")]
     Capture(CaptureArguments),
     /// Name this moment in every capture that runs
     #[command(after_help = "Example:\n  steadfast mark \"backup begins\"")]
@@ -450,6 +451,10 @@ pub struct CaptureArguments {
     /// How long; until Ctrl-C where it is not given
     #[arg(long)]
     pub duration: Option<Nanos>,
+    /// Keep no single I/O, only the I/O streams of every capture step of this
+    /// width, 100us to 1h, added up in the kernel
+    #[arg(long, value_name = "WIDTH")]
+    pub steps: Option<Nanos>,
     /// Only I/Os that this process submitted
     #[arg(long)]
     pub pid: Option<u32>,

@@ -35,6 +35,13 @@ impl Responses {
         octave[index % OCTAVE] += 1;
     }
 
+    /// Adds some of which only this is known; percentiles leave them out.
+    pub(crate) fn take_sum(&mut self, count: u64, sum_ns: u64, max_ns: u64) {
+        self.count = self.count.saturating_add(count);
+        self.sum_ns = self.sum_ns.saturating_add(sum_ns);
+        self.max_ns = self.max_ns.max(max_ns);
+    }
+
     /// Adds those of another part.
     pub fn merge(&mut self, other: &Responses) {
         self.count += other.count;

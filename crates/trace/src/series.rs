@@ -75,6 +75,33 @@ impl SeriesOverTime {
         }
     }
 
+    /// Adds I/Os of a stream that were added up before.
+    pub(crate) fn take_sum(
+        &mut self,
+        at_ns: u64,
+        key: StreamKey,
+        ios: u64,
+    ) -> Result<(), TraceError> {
+        let series = self.streams.get(&key).copied().unwrap_or(self.series - 1);
+        let cell = self.cell(at_ns, series)?;
+        cell.ios = cell.ios.saturating_add(ios);
+        cell.bytes = cell.bytes.saturating_add(ios.saturating_mul(u64::from(key.bytes)));
+        Ok(())
+    }
+
+    /// The cell of a series at a time.
+    fn cell(&mut self, at_ns: u64, series: usize) -> Result<&mut Cell, TraceError> {
+        let step = at_ns / self.width_ns;
+        let full = self.steps.len() * self.series >= CELLS_MAX;
+        if full && !self.steps.contains_key(&step) {
+            let what =
+                "the map over time has too many cells; choose wider steps or a higher threshold";
+            return Err(TraceError::TooFine(what.into()));
+        }
+        let empty = || vec![Cell::default(); self.series];
+        Ok(&mut self.steps.entry(step).or_insert_with(empty)[series])
+    }
+
     fn series_of(&self, rows: &Rows<'_>, row: usize) -> usize {
         let batch = rows.batch;
         let found = if self.by_process {
@@ -97,15 +124,8 @@ impl Fold for SeriesOverTime {
 
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
         for row in rows.iter() {
-            let step = rows.batch.issued_ns(row) / self.width_ns;
             let series = self.series_of(rows, row);
-            let full = self.steps.len() * self.series >= CELLS_MAX;
-            if full && !self.steps.contains_key(&step) {
-                let what = "the map over time has too many cells; choose wider steps or a higher threshold";
-                return Err(TraceError::TooFine(what.into()));
-            }
-            let empty = || vec![Cell::default(); self.series];
-            let cell = &mut self.steps.entry(step).or_insert_with(empty)[series];
+            let cell = self.cell(rows.batch.issued_ns(row), series)?;
             cell.ios += 1;
             cell.bytes = cell.bytes.saturating_add(u64::from(rows.batch.bytes(row)));
         }

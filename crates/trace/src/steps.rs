@@ -10,6 +10,7 @@ use crate::pass::{Fold, Rows};
 use crate::sequence::Busy;
 use std::collections::BTreeMap;
 use steadfast_domain::histogram::CoarseHistogram;
+use steadfast_domain::io_event::StreamInStep;
 use steadfast_domain::{IoOp, Layer, Nanos};
 
 /// Steps kept at one time (about 250 MB); a longer table is taken in parts.
@@ -84,6 +85,19 @@ impl CaptureStep {
         let ios: u64 = moving.iter().map(|op| op.ios).sum();
         let sequential: u64 = moving.iter().map(|op| op.sequential).sum();
         (ios > 0).then(|| sequential as f64 / ios as f64)
+    }
+    /// Adds I/Os of one stream that were added up before.
+    pub(crate) fn take_sum(&mut self, sum: &StreamInStep) {
+        let op = &mut self.ops[sum.op as usize];
+        op.ios = op.ios.saturating_add(sum.ios);
+        op.bytes = op.bytes.saturating_add(sum.ios.saturating_mul(u64::from(sum.bytes)));
+        op.sequential = op.sequential.saturating_add(if sum.sequential { sum.ios } else { 0 });
+        self.responses = self.responses.saturating_add(sum.responses);
+        self.response_sum_ns = self.response_sum_ns.saturating_add(sum.response_sum_ns);
+        self.response_max_ns = self.response_max_ns.max(sum.response_max_ns);
+        self.depth_sum = self.depth_sum.saturating_add(sum.depth_sum);
+        self.depths = self.depths.saturating_add(sum.ios);
+        self.depth_max = self.depth_max.max(sum.depth_max);
     }
     /// Adds another part of the same step.
     pub fn merge(&mut self, other: &CaptureStep) {

@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::fmt;
 use std::str::FromStr;
 use steadfast_domain::IoOp;
-use steadfast_domain::io_event::flags;
+use steadfast_domain::io_event::{StreamInStep, flags};
 use steadfast_domain::units::Bytes;
 
 /// Streams kept apart; I/Os of further ones are counted together. A file-system
@@ -138,6 +138,18 @@ impl StreamTally {
         self.offsets |= other.offsets;
     }
 
+    /// Adds I/Os of one size that were added up before.
+    fn take_sum(&mut self, sum: &StreamInStep) {
+        self.ios = self.ios.saturating_add(sum.ios);
+        self.bytes = self.bytes.saturating_add(sum.ios.saturating_mul(u64::from(sum.bytes)));
+        self.failed = self.failed.saturating_add(sum.failed);
+        self.responses.take_sum(sum.responses, sum.response_sum_ns, sum.response_max_ns);
+        self.depth_sum = self.depth_sum.saturating_add(sum.depth_sum);
+        self.depths = self.depths.saturating_add(sum.ios);
+        self.depth_max = self.depth_max.max(sum.depth_max);
+        self.offsets |= sum.offsets;
+    }
+
     #[inline]
     fn add(&mut self, rows: &Rows<'_>, row: usize) {
         self.ios += 1;
@@ -214,6 +226,11 @@ impl StreamTable {
         for (key, tally) in other.keys.iter().zip(&other.tallies) {
             self.tally(*key).merge(tally);
         }
+    }
+
+    /// Adds I/Os of a stream that were added up before.
+    pub(crate) fn take_sum(&mut self, key: StreamKey, sum: &StreamInStep) {
+        self.tally(StreamKey::packed(key.op, key.sequential, key.bytes)).take_sum(sum);
     }
 
     /// Where the key is, or the free place where it would be.

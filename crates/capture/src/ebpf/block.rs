@@ -1,14 +1,15 @@
 //! The block layer: one record per request or bio that a device completes.
 
-use super::programs::{Aligned, Gate, Programs, kernel_knows, load_error, missing};
+use super::programs::{Aligned, Programs, kernel_knows, load_error, missing};
 use super::record::{Journey, KernelCounters, Settings, Wire};
 use super::ring::Ring;
+use super::steps::{self, Turns};
 use super::wait_until;
 use crate::error::CaptureError;
 use crate::{Counters, Options, Source};
 use std::os::fd::AsFd;
 use steadfast_domain::IoEvent;
-use steadfast_domain::io_event::SeenInPart;
+use steadfast_domain::io_event::{SeenInPart, StreamInStep};
 
 /// The compiled programs; an ELF file is read in words.
 static PROGRAMS: &Aligned<[u8]> =
@@ -20,6 +21,8 @@ pub(crate) struct Blocks {
     programs: Programs,
     began_ns: u64,
     description: String,
+    /// Where only capture steps are wanted.
+    turns: Option<Turns>,
 }
 
 /// What is loaded depends on what the devices are and on what the kernel has.
@@ -75,6 +78,8 @@ impl Blocks {
         let programs = Programs::load(&PROGRAMS.0, &choice.programs(), |name, map| {
             if name == "records" {
                 map.set_max_entries(options.ring_bytes).map_err(load_error)?;
+            } else if steps::TABLES.contains(&name) && options.step_ns.is_none() {
+                map.set_max_entries(1).map_err(load_error)?;
             } else if name.ends_with(".rodata") {
                 let value = map.initial_value_mut().ok_or_else(|| missing(".rodata"))?;
                 Settings::of(options, !io_start).write(value);
@@ -82,7 +87,8 @@ impl Blocks {
             Ok(())
         })?;
         let ring = Ring::new(programs.map("records")?.as_fd(), options.ring_bytes)?;
-        Ok(Blocks { ring, programs, began_ns: 0, description: choice.describe() })
+        let turns = options.step_ns.map(Turns::new);
+        Ok(Blocks { ring, programs, began_ns: 0, description: choice.describe(), turns })
     }
 
     fn kernel_counters(&self) -> Result<KernelCounters, CaptureError> {
@@ -97,7 +103,7 @@ impl Source for Blocks {
 
     fn begin(&mut self, at_ns: u64) -> Result<(), CaptureError> {
         self.began_ns = at_ns;
-        self.programs.set(Gate::Open)
+        self.programs.open(at_ns)
     }
 
     fn take(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
@@ -111,16 +117,25 @@ impl Source for Blocks {
     }
 
     fn close(&mut self) -> Result<(), CaptureError> {
-        self.programs.set(Gate::Closed)
+        self.programs.close(self.began_ns)
     }
 
     fn end(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
         wait_until(|| self.kernel_counters().is_ok_and(|counters| counters.under_way() == 0));
         self.take(into)?;
-        let began_ns = self.began_ns;
+        let (began_ns, turns) = (self.began_ns, &mut self.turns);
         self.programs.each("journeys", |value| {
-            into.extend(Journey::read(value).and_then(|journey| journey.unended(began_ns)));
+            let Some(journey) = Journey::read(value) else { return };
+            let Some(event) = journey.unended(began_ns) else { return };
+            match turns {
+                Some(turns) => turns.add(&event, journey.sequential()),
+                None => into.push(event),
+            }
         })
+    }
+
+    fn take_steps(&mut self, into: &mut Vec<StreamInStep>) -> Result<(), CaptureError> {
+        self.turns.as_mut().map_or(Ok(()), |turns| turns.take(&self.programs, into))
     }
 
     fn counters(&mut self) -> Result<Counters, CaptureError> {

@@ -1,7 +1,7 @@
 //! The file-system layer: one record per read, write and synchronisation that
 //! a program asks of the devices' file systems.
 
-use super::programs::{Aligned, Gate, Programs, kernel_knows, load_error, missing, parameters};
+use super::programs::{Aligned, Programs, kernel_knows, load_error, missing, parameters};
 use super::ring::Ring;
 use super::wait_until;
 use crate::error::CaptureError;
@@ -63,7 +63,7 @@ impl Source for Files {
 
     fn begin(&mut self, at_ns: u64) -> Result<(), CaptureError> {
         self.began_ns = at_ns;
-        self.programs.set(Gate::Open)
+        self.programs.open(at_ns)
     }
 
     fn take(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
@@ -77,7 +77,7 @@ impl Source for Files {
     }
 
     fn close(&mut self) -> Result<(), CaptureError> {
-        self.programs.set(Gate::Closed)
+        self.programs.close(self.began_ns)
     }
 
     fn end(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {

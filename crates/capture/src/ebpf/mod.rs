@@ -9,6 +9,7 @@ mod files;
 mod programs;
 mod record;
 mod ring;
+mod steps;
 
 pub(crate) use block::Blocks;
 pub(crate) use files::Files;

@@ -13,10 +13,15 @@ pub(super) struct Aligned<T: ?Sized>(pub T);
 /// The running kernel's types.
 const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
 
+/// Entries of a map that are taken out at once.
+const BATCH: u32 = 4096;
+
 /// What is recorded: I/Os that are issued while the gate is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
-pub(super) enum Gate {
+enum Gate {
+    /// The programs follow what is issued, and record nothing.
+    NotYet = 0,
     /// Recording begins now.
     Open = 1,
     /// Only what was issued before is followed to its end.
@@ -90,10 +95,46 @@ impl Programs {
         Ok(())
     }
 
-    /// Opens or closes the gate.
-    pub(super) fn set(&self, gate: Gate) -> Result<(), CaptureError> {
+    /// Takes everything out of a hash map.
+    pub(super) fn drain(
+        &self,
+        map: &str,
+        mut show: impl FnMut(&[u8], &[u8]),
+    ) -> Result<(), CaptureError> {
+        let found = self.object.maps().find(|found| found.name() == map);
+        let found = found.ok_or_else(|| missing(map))?;
+        let all = found
+            .lookup_and_delete_batch(BATCH, MapFlags::ANY, MapFlags::ANY)
+            .map_err(load_error)?;
+        all.for_each(|(key, value)| show(&key, &value));
+        Ok(())
+    }
+
+    /// Puts a map into the one place of a map of maps. When it returns, no
+    /// program uses the one that was there any more.
+    pub(super) fn place(&self, map: &str, into: &str) -> Result<(), CaptureError> {
+        let outer = self.object.maps().find(|found| found.name() == into);
+        let outer = outer.ok_or_else(|| missing(into))?;
+        let inner = self.map(map)?.as_raw_fd().to_ne_bytes();
+        outer.update(&0u32.to_ne_bytes(), &inner, MapFlags::ANY).map_err(load_error)
+    }
+
+    /// Opens the gate; what is recorded begins at this time.
+    pub(super) fn open(&self, at_ns: u64) -> Result<(), CaptureError> {
+        self.set(Gate::NotYet, at_ns)?;
+        self.set(Gate::Open, at_ns)
+    }
+
+    /// Closes it.
+    pub(super) fn close(&self, began_ns: u64) -> Result<(), CaptureError> {
+        self.set(Gate::Closed, began_ns)
+    }
+
+    fn set(&self, gate: Gate, began_ns: u64) -> Result<(), CaptureError> {
         let map = self.map_ending(".data.gate")?;
-        let value = (gate as u32).to_ne_bytes();
+        let mut value = [0; 16];
+        value[..8].copy_from_slice(&began_ns.to_ne_bytes());
+        value[8..12].copy_from_slice(&(gate as u32).to_ne_bytes());
         map.update(&0u32.to_ne_bytes(), &value, MapFlags::ANY).map_err(load_error)
     }
 

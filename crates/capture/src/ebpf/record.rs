@@ -79,6 +79,8 @@ pub(super) struct Journey {
     op: u8,
     outstanding: u8,
     before: u8,
+    sequential: u8,
+    unused: [u8; 7],
 }
 
 impl Journey {
@@ -86,6 +88,10 @@ impl Journey {
         let long_enough = bytes.len() >= size_of::<Journey>();
         // SAFETY: long enough, read without a demand on alignment; any bits are valid.
         long_enough.then(|| unsafe { bytes.as_ptr().cast::<Journey>().read_unaligned() })
+    }
+
+    pub(super) fn sequential(&self) -> bool {
+        self.sequential != 0
     }
 
     /// The event of an I/O that the device still had when the capture ended;
@@ -126,6 +132,7 @@ pub(super) struct Settings {
     process: u32,
     commands: u32,
     by_bio: u32,
+    step_ns: u64,
     device: [u32; DEVICES_MAX],
     bio_based: [u32; DEVICES_MAX],
 }
@@ -137,6 +144,7 @@ impl Settings {
             process: options.process.unwrap_or(0),
             commands: options.commands.into(),
             by_bio: by_bio.into(),
+            step_ns: options.step_ns.unwrap_or(0),
             device: [0; DEVICES_MAX],
             bio_based: [0; DEVICES_MAX],
         };
@@ -150,7 +158,7 @@ impl Settings {
     /// Writes itself where the programs look for it.
     pub(super) fn write(&self, place: &mut [u8]) {
         let length = place.len().min(size_of::<Settings>());
-        // SAFETY: all of `Settings` is u32s without padding.
+        // SAFETY: all of `Settings` is integers without padding.
         let bytes = unsafe { std::slice::from_raw_parts((&raw const *self).cast::<u8>(), length) };
         place[..length].copy_from_slice(bytes);
     }
@@ -189,8 +197,8 @@ mod tests {
     #[test]
     fn the_shapes_are_as_long_as_the_programs_have_them() {
         assert_eq!(size_of::<Wire>(), 72);
-        assert_eq!(size_of::<Journey>(), 64);
-        assert_eq!(size_of::<Settings>(), 16 + 2 * 4 * DEVICES_MAX);
+        assert_eq!(size_of::<Journey>(), 72);
+        assert_eq!(size_of::<Settings>(), 24 + 2 * 4 * DEVICES_MAX);
         assert_eq!(size_of::<KernelCounters>(), 48 + 4 * DEVICES_MAX);
     }
 }

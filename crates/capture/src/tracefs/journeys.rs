@@ -191,6 +191,7 @@ mod tests {
             layers: vec![Layer::Block],
             process: None,
             commands: true,
+            step_ns: None,
             ring_bytes: 1 << 20,
             source: None,
         };

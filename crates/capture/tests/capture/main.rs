@@ -87,6 +87,7 @@ fn options(device: &Device) -> Options {
         layers: vec![Layer::Block],
         process: None,
         commands: true,
+        step_ns: None,
         ring_bytes: 1 << 22,
         source: None,
     }
@@ -265,6 +266,7 @@ fn what_cannot_be_is_refused_with_the_remedy() {
         layers: vec![Layer::Block],
         process: None,
         commands: false,
+        step_ns: None,
         ring_bytes: 4096,
         source: None,
     };

@@ -239,6 +239,55 @@ fn both_layers_of_a_file_system_stand_side_by_side() {
     assert!(text.contains(", block") && text.contains(", filesystem"), "{text}");
 }
 
+/// The streams of a trace, without what two captures measure a little differently.
+fn streams(directory: &Path, file: &str) -> Vec<[String; 5]> {
+    let text = succeed(directory, &["trace", "streams", file, "--json"]);
+    let answer: Value = serde_json::from_str(&text).unwrap();
+    let columns = ["stream", "count", "amount", "qd_mean", "qd_max"];
+    let streams = answer["streams"].as_array().unwrap().iter();
+    streams.map(|stream| columns.map(|column| stream[column].to_string())).collect()
+}
+
+/// Streams that are added up in the kernel are those of a capture of every I/O:
+/// operation, RND/SEQ, size, counts, bytes, queue depths.
+#[test]
+fn capture_steps_added_up_in_the_kernel_equal_those_of_every_io() {
+    let test = "capture_steps_added_up_in_the_kernel_equal_those_of_every_io";
+    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let (every, added) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    settled(&device);
+    let own = std::process::id().to_string();
+    let steps = ["--steps", "100ms", "--pid", &own];
+    let Some(steps) = Running::new(test, added.path(), &device, &steps) else { return };
+    let ios = Running::new(test, every.path(), &device, &["--pid", &own]).unwrap();
+    let file = File::options().read(true).write(true).open(&device.path).unwrap();
+    for n in 0..1009u64 {
+        // Random reads, and two sequential streams in turn.
+        file.read_exact_at(&mut [0; 512], 8192 * (n * 7919 % 4096)).unwrap();
+        file.write_all_at(&[1; 4096], (32 << 20) + n * 4096).unwrap();
+        file.write_all_at(&[2; 8192], (48 << 20) + n % 499 * 8192).unwrap();
+        file.sync_data().unwrap();
+    }
+    drop(file);
+    std::thread::sleep(Duration::from_millis(300));
+    ios.end();
+    let mut steps = steps;
+    steps.signal("-INT");
+    let found = streams(added.path(), "trace.parquet");
+    assert!(found.len() > 3, "{found:?}");
+    assert_eq!(found, streams(every.path(), "trace.parquet"));
+    let table = succeed(added.path(), &["trace", "steps", "trace.parquet", "--step", "200ms"]);
+    assert!(table.ends_with("steps of 200 ms\n"), "{table}");
+    let map = succeed(added.path(), &["trace", "map", "trace.parquet"]);
+    assert!(map.contains("SEQ 4K W") || map.contains("SEQ 8K W"), "{map}");
+    refuse(added.path(), &["trace", "hits", "trace.parquet"], &["no single I/O", "trace steps"]);
+    refuse(
+        added.path(),
+        &["trace", "steps", "trace.parquet", "--step", "150ms"],
+        &["150 ms", "multiple"],
+    );
+}
+
 /// What was captured before a kill can be read.
 #[test]
 fn a_killed_capture_leaves_what_it_had() {

@@ -3,6 +3,7 @@
 //! is killed. `docs/formats.md` describes them.
 
 mod block;
+pub(crate) mod mark;
 mod reader;
 mod recovery;
 pub(crate) mod schema;
@@ -10,8 +11,11 @@ mod source;
 mod writer;
 
 pub use reader::{Batches, Trace};
+pub(crate) use reader::{footer, wide_column};
 pub use recovery::Recovery;
 pub use schema::{FORMAT_VERSION, Field, Fields, KEY_FINAL, KEY_FORMAT, KEY_START};
+pub(crate) use source::Source;
+pub(crate) use writer::conditions_json;
 pub use writer::{ROWS_PER_GROUP, Writer};
 
 #[cfg(test)]

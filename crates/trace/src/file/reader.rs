@@ -40,6 +40,81 @@ struct Group {
     rows: usize,
 }
 
+/// What a file says of itself at its end, or in its recovery blocks.
+pub(crate) struct Footer {
+    pub groups: Vec<RowGroupMetaData>,
+    pub conditions: Option<CaptureConditions>,
+    start: Option<CaptureConditions>,
+    pub recovery: Option<Recovery>,
+}
+
+/// Reads the footer, or what recovery blocks tell where there is none.
+pub(crate) fn footer<R: Read + Seek + Send + 'static>(
+    source: &Source<R>,
+) -> Result<Footer, TraceError> {
+    if source.read(0, 4)? != b"PAR1" {
+        return Err(TraceError::NotATrace("it does not begin with PAR1".into()));
+    }
+    match guarded("in its footer", || ParquetMetaDataReader::new().parse_and_finish(source)) {
+        Ok(metadata) => {
+            let keys = metadata.file_metadata().key_value_metadata();
+            Ok(Footer {
+                conditions: conditions_in(keys, KEY_FINAL)?,
+                start: conditions_in(keys, KEY_START)?,
+                groups: metadata.row_groups().to_vec(),
+                recovery: None,
+            })
+        }
+        Err(why) => {
+            let found =
+                recovery::search(source)?.ok_or_else(|| TraceError::NotATrace(why.to_string()))?;
+            Ok(Footer {
+                conditions: found.conditions.or_else(|| found.start.clone()),
+                start: found.start,
+                groups: found.groups,
+                recovery: Some(found.account),
+            })
+        }
+    }
+}
+
+/// All values of a column of 64-bit integers that is never null.
+pub(crate) fn wide_column<R: Read + Seek + Send + 'static>(
+    source: &Source<R>,
+    group: &RowGroupMetaData,
+    name: &str,
+) -> Result<Vec<i64>, TraceError> {
+    let place = format!("in column {name}");
+    let column = group.columns().iter().find(|column| column.column_path().string() == name);
+    let Some(column) = column else {
+        return Err(TraceError::damaged("in a row group", format!("column {name} is missing")));
+    };
+    let rows = usize::try_from(group.num_rows()).ok().filter(|rows| *rows <= u32::MAX as usize);
+    let rows =
+        rows.ok_or_else(|| TraceError::damaged(&place, "its number of rows is impossible"))?;
+    let (start, length) = guarded(&place, || Ok(column.byte_range()))?;
+    if start.checked_add(length).is_none_or(|end| end > source.length()) {
+        return Err(TraceError::damaged(place, "it lies outside the file"));
+    }
+    let values = guarded(&place, || {
+        let held = Held::new(source, start, usize::try_from(length)?)?;
+        let pages = Box::new(SerializedPageReader::new(Arc::new(held), column, rows, None)?);
+        let ColumnReader::Int64ColumnReader(mut reader) =
+            get_column_reader(column.column_descr_ptr(), pages)
+        else {
+            return Err(parquet::errors::ParquetError::General("it is no INT64".into()));
+        };
+        let (mut values, mut levels) = (Vec::new(), Vec::new());
+        reader.read_records(rows, Some(&mut levels), None, &mut values)?;
+        Ok(values)
+    })?;
+    let missing = rows - values.len().min(rows);
+    if missing > 0 {
+        return Err(TraceError::damaged(place, format!("{missing} rows are missing")));
+    }
+    Ok(values)
+}
+
 impl<R: Read + Seek + Send + 'static> Trace<R> {
     /// Opens a trace. A file whose writer was killed has no footer; it is read
     /// up to its last complete row group, and [`Self::recovery`] says so.
@@ -48,36 +123,17 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
     /// Where the medium fails or holds no trace.
     pub fn open(medium: R) -> Result<Self, TraceError> {
         let source = Source::new(medium)?;
-        if source.read(0, 4)? != b"PAR1" {
-            return Err(TraceError::NotATrace("it does not begin with PAR1".into()));
+        let found = footer(&source)?;
+        if found.conditions.as_ref().is_some_and(|conditions| conditions.step_ns.is_some()) {
+            let what = "its capture kept the I/O streams of every capture step and no single I/O; \
+                        trace streams, trace steps and trace map read it";
+            return Err(TraceError::Unsuitable(what.into()));
         }
-        let parsed =
-            guarded("in its footer", || ParquetMetaDataReader::new().parse_and_finish(&source));
-        match parsed {
-            Ok(metadata) => {
-                let keys = metadata.file_metadata().key_value_metadata();
-                let conditions = conditions_in(keys, KEY_FINAL)?;
-                let start = conditions_in(keys, KEY_START)?;
-                let groups = metadata.row_groups().to_vec();
-                Self::assemble(source, groups, conditions, start, None)
-            }
-            Err(why) => {
-                let found = recovery::search(&source)?
-                    .ok_or_else(|| TraceError::NotATrace(why.to_string()))?;
-                let conditions = found.conditions.clone().or_else(|| found.start.clone());
-                let recovery = Some(found.account);
-                Self::assemble(source, found.groups, conditions, found.start, recovery)
-            }
-        }
+        Self::assemble(source, found)
     }
 
-    fn assemble(
-        source: Source<R>,
-        groups: Vec<RowGroupMetaData>,
-        conditions: Option<CaptureConditions>,
-        start: Option<CaptureConditions>,
-        recovery: Option<Recovery>,
-    ) -> Result<Self, TraceError> {
+    fn assemble(source: Source<R>, found: Footer) -> Result<Self, TraceError> {
+        let Footer { groups, conditions, start, recovery } = found;
         let length = source.length();
         let checked: Result<Vec<Group>, TraceError> = groups
             .into_iter()

@@ -1,11 +1,11 @@
 //! Writes events as a trace file, row group by row group.
 
-use super::block::{self, Kind};
+use super::mark;
 use super::schema::{FORMAT_VERSION, Field, KEY_FINAL, KEY_FORMAT, KEY_START, schema};
 use crate::error::TraceError;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
-use parquet::file::metadata::{FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataWriter};
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::ColumnPath;
@@ -18,9 +18,6 @@ use steadfast_domain::{CaptureConditions, IoEvent};
 /// Rows of a row group, unless [`Writer::flush`] ends it earlier: about 10 MB
 /// in memory, 1 to 3 MB in the file.
 pub const ROWS_PER_GROUP: usize = 1 << 17;
-
-/// Bytes of Parquet's length and magic number after its metadata.
-const FOOTER_END: usize = 8;
 
 /// A trace file that is being written.
 ///
@@ -45,12 +42,11 @@ impl<W: Write + Send> Writer<W> {
     /// # Errors
     /// Where the sink cannot be written.
     pub fn new(sink: W, conditions: &CaptureConditions) -> Result<Self, TraceError> {
-        let start = json(conditions)?;
+        let start = conditions_json(conditions)?;
         let mut parquet =
             SerializedFileWriter::new(sink, schema()?, Arc::new(properties(conditions)?))
                 .map_err(TraceError::Encode)?;
-        parquet.write_all(&block::encode(Kind::Conditions, start.as_bytes()))?;
-        parquet.flush()?;
+        mark::begin(&mut parquet, &start)?;
         Ok(Writer {
             parquet,
             pending: Vec::new(),
@@ -92,7 +88,7 @@ impl<W: Write + Send> Writer<W> {
     /// # Errors
     /// Where they cannot be written as JSON.
     pub fn update(&mut self, conditions: &CaptureConditions) -> Result<(), TraceError> {
-        self.news = Some(json(conditions)?);
+        self.news = Some(conditions_json(conditions)?);
         Ok(())
     }
 
@@ -112,7 +108,7 @@ impl<W: Write + Send> Writer<W> {
         self.write_group().map_err(TraceError::Encode)?;
         self.rows += self.pending.len() as u64;
         self.pending.clear();
-        self.write_block()
+        mark::row_group(&mut self.parquet, self.news.take())
     }
 
     /// Events given so far.
@@ -132,7 +128,7 @@ impl<W: Write + Send> Writer<W> {
     pub fn finish(mut self, conditions: CaptureConditions) -> Result<W, TraceError> {
         self.flush()?;
         for (key, value) in
-            [(KEY_FORMAT, FORMAT_VERSION.to_owned()), (KEY_FINAL, json(&conditions)?)]
+            [(KEY_FORMAT, FORMAT_VERSION.to_owned()), (KEY_FINAL, conditions_json(&conditions)?)]
         {
             self.parquet.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
         }
@@ -150,20 +146,6 @@ impl<W: Write + Send> Writer<W> {
             column.close()?;
         }
         group.close()?;
-        Ok(())
-    }
-
-    fn write_block(&mut self) -> Result<(), TraceError> {
-        let Some(group) = self.parquet.flushed_row_groups().last().cloned() else { return Ok(()) };
-        let news = self.news.take().map(|text| vec![KeyValue::new(KEY_FINAL.to_owned(), text)]);
-        let file =
-            FileMetaData::new(2, group.num_rows(), None, news, group.schema_descr_ptr(), None);
-        let metadata = ParquetMetaData::new(file, vec![group]);
-        let mut payload = Vec::new();
-        ParquetMetaDataWriter::new(&mut payload, &metadata).finish().map_err(TraceError::Encode)?;
-        payload.truncate(payload.len().saturating_sub(FOOTER_END));
-        self.parquet.write_all(&block::encode(Kind::RowGroup, &payload))?;
-        self.parquet.flush()?;
         Ok(())
     }
 }
@@ -271,7 +253,7 @@ fn properties(conditions: &CaptureConditions) -> Result<WriterProperties, TraceE
     Ok(properties.build())
 }
 
-fn json(conditions: &CaptureConditions) -> Result<String, TraceError> {
+pub(crate) fn conditions_json(conditions: &CaptureConditions) -> Result<String, TraceError> {
     serde_json::to_string(conditions)
         .map_err(|error| TraceError::Unsuitable(format!("the conditions are no JSON: {error}")))
 }

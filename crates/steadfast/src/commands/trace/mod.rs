@@ -3,6 +3,7 @@
 mod columns;
 pub mod derive;
 mod import;
+mod kept;
 mod over_time;
 mod report;
 mod streams;
@@ -15,6 +16,7 @@ use serde::Serialize;
 use std::fs::File;
 use std::path::Path;
 use steadfast_domain::CaptureConditions;
+use steadfast_trace::file::Recovery;
 use steadfast_trace::filter::{Filter, Process};
 use steadfast_trace::pass::{Pass, PassAccount};
 use steadfast_trace::{Fold, Trace};
@@ -50,19 +52,7 @@ impl Selected {
         let name = path.display().to_string();
         let file = File::open(path).with_context(|| format!("{name} cannot be opened"))?;
         let trace = Trace::open(file).with_context(|| name.clone())?;
-        if let Some(recovery) = trace.recovery() {
-            terminal::complain(&format!(
-                "{name}: its capture was killed; read up to its last complete row group, {} bytes \
-                 after it are lost",
-                recovery.bytes_ignored
-            ));
-        }
-        if trace.conditions().lost > 0 {
-            terminal::complain(&format!(
-                "{name}: the capture lost {} events; counts are too low",
-                trace.conditions().lost
-            ));
-        }
+        say_what_is_missing(&name, trace.recovery(), trace.conditions());
         let pass = pass(filter, trace.conditions()).with_context(|| name.clone())?;
         Ok(Selected { trace, pass, name })
     }
@@ -92,7 +82,29 @@ impl Selected {
     }
 }
 
+/// Says on standard error what a capture's file lacks.
+fn say_what_is_missing(name: &str, recovery: Option<&Recovery>, conditions: &CaptureConditions) {
+    if let Some(recovery) = recovery {
+        terminal::complain(&format!(
+            "{name}: its capture was killed; read up to its last complete row group, {} bytes \
+             after it are lost",
+            recovery.bytes_ignored
+        ));
+    }
+    if conditions.lost > 0 {
+        terminal::complain(&format!(
+            "{name}: the capture lost {} events; counts are too low",
+            conditions.lost
+        ));
+    }
+}
+
 fn pass(arguments: &FilterArguments, conditions: &CaptureConditions) -> anyhow::Result<Pass> {
+    let filter = filter(arguments, conditions)?;
+    Ok(Pass { filter, window: arguments.window, ..Pass::default() })
+}
+
+fn filter(arguments: &FilterArguments, conditions: &CaptureConditions) -> anyhow::Result<Filter> {
     let mut filter = Filter {
         process: arguments.pid.as_deref().map(Process::named),
         ops: arguments.op.iter().map(|op| (*op).into()).collect(),
@@ -109,7 +121,7 @@ fn pass(arguments: &FilterArguments, conditions: &CaptureConditions) -> anyhow::
     for device in &arguments.device {
         filter = filter.on(device, conditions)?;
     }
-    Ok(Pass { filter, window: arguments.window, ..Pass::default() })
+    Ok(filter)
 }
 
 /// What every JSON document of a trace begins with.

@@ -1,6 +1,7 @@
 //! `trace steps`, `map`, `hits` and `compare`: what happened when.
 
 use super::columns::{aligned, ms, number, row};
+use super::kept::Kept;
 use super::{Selected, print_document};
 use crate::cli::trace::{CompareArguments, HitsArguments, MapArguments, StepsArguments};
 use crate::exit::Outcome;
@@ -16,11 +17,11 @@ use steadfast_trace::series::{Cell, Choice, SeriesOverTime};
 use steadfast_trace::steps::{CaptureStep, STEPS_MAX};
 use steadfast_trace::study::{end_of, step_width};
 use steadfast_trace::workload::Workload;
-use steadfast_trace::{StreamKey, StreamTable};
+use steadfast_trace::{By, StreamKey, StreamTable};
 
 /// One capture step of a listing.
 #[derive(Serialize)]
-struct StepFigures {
+pub(super) struct StepFigures {
     begin_ns: u64,
     count: u64,
     amount: u64,
@@ -42,7 +43,7 @@ struct StepFigures {
 }
 
 impl StepFigures {
-    fn of(number: u64, step: &CaptureStep, width_ns: u64, devices: Option<u64>) -> Self {
+    pub(super) fn of(number: u64, step: &CaptureStep, width_ns: u64, devices: Option<u64>) -> Self {
         let seconds = width_ns as f64 / 1e9;
         let op = |op: IoOp| step.ops[op as usize].ios;
         StepFigures {
@@ -92,13 +93,24 @@ const STEP_COLUMNS: [&str; 13] = [
 ];
 
 #[derive(Serialize)]
-struct StepsContent {
-    step_ns: u64,
-    steps: Vec<StepFigures>,
+pub(super) struct StepsContent {
+    pub(super) step_ns: u64,
+    pub(super) steps: Vec<StepFigures>,
+}
+
+impl StepsContent {
+    pub(super) fn lines(&self) -> String {
+        let mut rows = vec![row(STEP_COLUMNS)];
+        rows.extend(self.steps.iter().map(StepFigures::cells));
+        format!("{}\nsteps of {}", aligned(&rows), Nanos(self.step_ns))
+    }
 }
 
 /// Every capture step with an I/O, or with one outstanding.
 pub fn steps(arguments: &StepsArguments) -> anyhow::Result<Outcome> {
+    if let Some(kept) = Kept::open(&arguments.selection)? {
+        return kept.steps(arguments);
+    }
     let selected = Selected::open(&arguments.selection)?;
     let span = selected.span()?;
     let width = step_width(arguments.step.map(|step| step.0), span, STEPS_MAX as u64)?;
@@ -113,18 +125,17 @@ pub fn steps(arguments: &StepsArguments) -> anyhow::Result<Outcome> {
     }
     let steps: Vec<StepFigures> =
         all.iter().map(|(at, step)| StepFigures::of(*at, step, width, devices)).collect();
+    let content = StepsContent { step_ns: width, steps };
     if arguments.json {
-        print_document(&selected, account, StepsContent { step_ns: width, steps })?;
-        return Ok(Outcome::Done);
+        print_document(&selected, account, content)?;
+    } else {
+        terminal::print(&content.lines())?;
     }
-    let mut rows = vec![row(STEP_COLUMNS)];
-    rows.extend(steps.iter().map(StepFigures::cells));
-    terminal::print(&format!("{}\nsteps of {}", aligned(&rows), Nanos(width)))?;
     Ok(Outcome::Done)
 }
 
 #[derive(Serialize)]
-struct MapContent {
+pub(super) struct MapContent {
     step_ns: u64,
     /// The last series holds all other streams.
     series: Vec<String>,
@@ -140,40 +151,61 @@ struct MapStep {
 
 /// Streams over time.
 pub fn map(arguments: &MapArguments) -> anyhow::Result<Outcome> {
+    if let Some(kept) = Kept::open(&arguments.selection)? {
+        return kept.map(arguments);
+    }
     let selected = Selected::open(&arguments.selection)?;
     let mut table = StreamTable::new();
     let account = selected.fold(&mut [&mut table])?;
     let none = || format!("{}: no I/O passes the filter; widen it", selected.name);
     let span = account.span_ns.with_context(none)?;
     let width = step_width(arguments.step.map(|step| step.0), span, STEPS_MAX as u64)?;
-    let workload = Workload::of(&table, arguments.by, arguments.threshold);
-    let keys: Vec<StreamKey> = workload.streams.iter().map(|stream| stream.key()).collect();
+    let keys = keys_of(&table, arguments);
     let mut series = SeriesOverTime::new(width, &Choice::Streams(keys.clone()));
     selected.fold(&mut [&mut series])?;
-    let names: Vec<String> =
-        keys.iter().map(ToString::to_string).chain(["others".to_owned()]).collect();
+    let content = MapContent::of(&series, &keys, width);
     if arguments.json {
+        print_document(&selected, account, content)?;
+    } else {
+        terminal::print(&content.lines(arguments.by))?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// The streams that get a series of their own.
+pub(super) fn keys_of(table: &StreamTable, arguments: &MapArguments) -> Vec<StreamKey> {
+    let workload = Workload::of(table, arguments.by, arguments.threshold);
+    workload.streams.iter().map(|stream| stream.key()).collect()
+}
+
+impl MapContent {
+    pub(super) fn of(series: &SeriesOverTime, keys: &[StreamKey], width: u64) -> Self {
+        let names = keys.iter().map(ToString::to_string).chain(["others".to_owned()]);
         let step = |(at, cells): (&u64, &Vec<Cell>)| MapStep {
             begin_ns: at.saturating_mul(width),
             counts: cells.iter().map(|cell| cell.ios).collect(),
             amounts: cells.iter().map(|cell| cell.bytes).collect(),
         };
         let steps = series.steps().iter().map(step).collect();
-        print_document(&selected, account, MapContent { step_ns: width, series: names, steps })?;
-        return Ok(Outcome::Done);
+        MapContent { step_ns: width, series: names.collect(), steps }
     }
-    let mut rows = vec![["Begins s".to_owned()].into_iter().chain(names).collect::<Vec<_>>()];
-    rows.extend(series.steps().iter().map(|(at, cells)| {
-        let begin = format!("{:.4}", at.saturating_mul(width) as f64 / 1e9);
-        let counts = cells.iter().map(|cell| match arguments.by {
-            steadfast_trace::By::Count => cell.ios.to_string(),
-            steadfast_trace::By::Bytes => number(Some(Bytes(cell.bytes).as_mb()), 2),
-        });
-        [begin].into_iter().chain(counts).collect()
-    }));
-    let what = if arguments.by == steadfast_trace::By::Count { "I/Os" } else { "MB" };
-    terminal::print(&format!("{}\n{what} in steps of {}", aligned(&rows), Nanos(width)))?;
-    Ok(Outcome::Done)
+
+    pub(super) fn lines(&self, by: By) -> String {
+        let head = std::iter::once("Begins s".to_owned()).chain(self.series.iter().cloned());
+        let mut rows = vec![head.collect::<Vec<_>>()];
+        rows.extend(self.steps.iter().map(|step| {
+            let begin = format!("{:.4}", step.begin_ns as f64 / 1e9);
+            let cells: Vec<String> = match by {
+                By::Count => step.counts.iter().map(ToString::to_string).collect(),
+                By::Bytes => {
+                    step.amounts.iter().map(|n| number(Some(Bytes(*n).as_mb()), 2)).collect()
+                }
+            };
+            std::iter::once(begin).chain(cells).collect()
+        }));
+        let what = if by == By::Count { "I/Os" } else { "MB" };
+        format!("{}\n{what} in steps of {}", aligned(&rows), Nanos(self.step_ns))
+    }
 }
 
 #[derive(Serialize)]

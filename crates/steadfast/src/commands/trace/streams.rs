@@ -1,6 +1,7 @@
 //! `trace streams` and `trace processes`.
 
 use super::columns::{aligned, ms, number, row};
+use super::kept::Kept;
 use super::{Selected, print_document};
 use crate::cli::trace::{ProcessesArguments, StreamsArguments};
 use crate::exit::Outcome;
@@ -14,7 +15,7 @@ use steadfast_trace::streams::{By, StreamFigures};
 use steadfast_trace::workload::Threshold;
 
 #[derive(Serialize)]
-struct StreamsContent {
+pub(super) struct StreamsContent {
     by: By,
     threshold_percent: f64,
     total: Total,
@@ -36,31 +37,13 @@ struct Total {
 
 /// The I/O streams of a trace.
 pub fn streams(arguments: &StreamsArguments) -> anyhow::Result<Outcome> {
+    if let Some(kept) = Kept::open(&arguments.selection)? {
+        return kept.streams(arguments);
+    }
     let selected = Selected::open(&arguments.selection)?;
     let mut table = StreamTable::new();
     let account = selected.fold(&mut [&mut table])?;
-    let total = table.total();
-    let mut listing = table.listing(arguments.by);
-    let whole = if arguments.by == By::Count { total.ios } else { total.amount() };
-    listing.retain(|stream| {
-        let part = if arguments.by == By::Count { stream.count } else { stream.amount };
-        arguments.threshold.admits(part, whole)
-    });
-    let content = StreamsContent {
-        by: arguments.by,
-        threshold_percent: percent(arguments.threshold),
-        total: Total {
-            count: total.ios,
-            amount: total.amount(),
-            qd_mean: total.depth_mean(),
-            qd_max: (total.depths > 0).then_some(total.depth_max),
-            response: total.responses.figures(),
-            failed: total.failed,
-        },
-        streams: listing,
-        streams_in_all: table.len(),
-        unlisted_count: table.unlisted().ios,
-    };
+    let content = StreamsContent::of(&table, arguments);
     if arguments.json {
         print_document(&selected, account, content)?;
     } else {
@@ -69,11 +52,38 @@ pub fn streams(arguments: &StreamsArguments) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
+impl StreamsContent {
+    pub(super) fn of(table: &StreamTable, arguments: &StreamsArguments) -> Self {
+        let total = table.total();
+        let mut listing = table.listing(arguments.by);
+        let whole = if arguments.by == By::Count { total.ios } else { total.amount() };
+        listing.retain(|stream| {
+            let part = if arguments.by == By::Count { stream.count } else { stream.amount };
+            arguments.threshold.admits(part, whole)
+        });
+        StreamsContent {
+            by: arguments.by,
+            threshold_percent: percent(arguments.threshold),
+            total: Total {
+                count: total.ios,
+                amount: total.amount(),
+                qd_mean: total.depth_mean(),
+                qd_max: (total.depths > 0).then_some(total.depth_max),
+                response: total.responses.figures(),
+                failed: total.failed,
+            },
+            streams: listing,
+            streams_in_all: table.len(),
+            unlisted_count: table.unlisted().ios,
+        }
+    }
+}
+
 pub(super) fn percent(threshold: Threshold) -> f64 {
     f64::from(threshold.0) / 1e4
 }
 
-fn stream_lines(content: &StreamsContent) -> String {
+pub(super) fn stream_lines(content: &StreamsContent) -> String {
     let mut rows = vec![row([
         "I/O stream",
         "I/Os",

@@ -1,20 +1,23 @@
 //! `steadfast capture`: what a server does to its storage, into a trace file.
-//! `steadfast mark`: names a moment of every capture that runs.
 
-use crate::cli::{CaptureArguments, CaptureSource, MarkArguments};
+mod marks;
+mod sink;
+
+pub use marks::mark;
+
+use crate::cli::{CaptureArguments, CaptureSource};
 use crate::exit::Outcome;
 use crate::{target, terminal};
 use anyhow::{Context, bail};
-use std::fs::File;
-use std::io::BufWriter;
-use std::path::{Path, PathBuf};
+use marks::MarkFile;
+use sink::Sink;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use steadfast_capture::{Capture, Counters, Listened, Options, SourceName};
 use steadfast_domain::io_event::{CapturedDevice, Mark, SeenInPart};
-use steadfast_domain::{CaptureConditions, Device, IoEvent, Layer, Nanos};
+use steadfast_domain::{CaptureConditions, Device, Layer, Nanos};
 use steadfast_host::Roots;
 use steadfast_runner::real::wall_clock_unix_ms;
-use steadfast_trace::file::Writer;
 
 use super::run::SOFTWARE;
 
@@ -36,6 +39,7 @@ pub fn run(arguments: &CaptureArguments) -> anyhow::Result<Outcome> {
         layers: layers(arguments),
         process: arguments.pid,
         commands: !arguments.no_commands,
+        step_ns: arguments.steps.map(|width| width.0),
         ring_bytes: u32::try_from(arguments.buffer.0).unwrap_or(u32::MAX),
         source: arguments.source.map(|source| match source {
             CaptureSource::Ebpf => SourceName::Ebpf,
@@ -46,7 +50,10 @@ pub fn run(arguments: &CaptureArguments) -> anyhow::Result<Outcome> {
         bail!("{} exists; name another file, or move it away", arguments.output.display());
     }
     let stop = target::stop_on_signals()?;
-    let conditions = conditions(&devices, options.layers.clone());
+    let conditions = CaptureConditions {
+        step_ns: options.step_ns,
+        ..conditions(&devices, options.layers.clone())
+    };
     let mut capture = Capture::begin(&options)?;
     let mut session = Session::new(arguments, conditions, &mut capture)?;
     let end = arguments.duration.map(|time| Instant::now() + time.to_duration());
@@ -114,13 +121,12 @@ fn conditions(devices: &[(Device, Listened)], layers: Vec<Layer>) -> CaptureCond
 struct Session<'a> {
     arguments: &'a CaptureArguments,
     conditions: CaptureConditions,
-    writer: Option<Writer<BufWriter<File>>>,
+    sink: Option<Sink>,
     file: PathBuf,
     part: u32,
     part_began: Instant,
     flushed: Instant,
     told: Instant,
-    events: Vec<IoEvent>,
     total: u64,
     marks: MarkFile,
     /// Processor time of this process before the capture, in nanoseconds.
@@ -144,13 +150,12 @@ impl<'a> Session<'a> {
         let mut session = Session {
             arguments,
             conditions,
-            writer: None,
+            sink: None,
             file: arguments.output.clone(),
             part: 1,
             part_began: Instant::now(),
             flushed: Instant::now(),
             told: Instant::now(),
-            events: Vec::new(),
             total: 0,
             marks: MarkFile::new(&arguments.output)?,
             own_before: own_time(),
@@ -167,23 +172,21 @@ impl<'a> Session<'a> {
     }
 
     fn open(&mut self) -> anyhow::Result<()> {
-        let file = File::create_new(&self.file)
-            .with_context(|| format!("cannot create {}", self.file.display()))?;
-        let writer = Writer::new(BufWriter::with_capacity(1 << 20, file), &self.conditions)?;
-        self.writer = Some(writer);
+        self.sink = Some(Sink::create(&self.file, &self.conditions)?);
         self.part_began = Instant::now();
         Ok(())
     }
 
     /// Takes what has completed and writes it.
     fn look(&mut self, capture: &mut Capture) -> anyhow::Result<()> {
-        self.events.clear();
-        capture.take(&mut self.events)?;
+        if let Some(sink) = &mut self.sink {
+            let failed = || format!("cannot write to {}", self.file.display());
+            self.total += sink.look(capture).with_context(failed)?;
+        }
         for (unix_ns, name) in self.marks.read() {
             let began = self.conditions.began_unix_ns.unwrap_or(unix_ns);
             self.mark(unix_ns.saturating_sub(began), name);
         }
-        self.write()?;
         if self.flushed.elapsed() >= KEEP {
             self.keep(capture)?;
         }
@@ -196,23 +199,13 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Writes what was taken.
-    fn write(&mut self) -> anyhow::Result<()> {
-        self.total += self.events.len() as u64;
-        if let Some(writer) = &mut self.writer {
-            let failed = || format!("cannot write to {}", self.file.display());
-            writer.write(&self.events).with_context(failed)?;
-        }
-        Ok(())
-    }
-
     /// Whatever was captured so far survives the end of this process.
     fn keep(&mut self, capture: &mut Capture) -> anyhow::Result<()> {
         self.flushed = Instant::now();
         self.count(capture)?;
-        if let Some(writer) = &mut self.writer {
-            writer.update(&self.conditions)?;
-            writer.flush().with_context(|| format!("cannot write to {}", self.file.display()))?;
+        if let Some(sink) = &mut self.sink {
+            let failed = || format!("cannot write to {}", self.file.display());
+            sink.keep(&self.conditions).with_context(failed)?;
         }
         Ok(())
     }
@@ -232,7 +225,7 @@ impl<'a> Session<'a> {
     }
 
     fn is_full(&self) -> bool {
-        let written = self.writer.as_ref().map_or(0, Writer::bytes_written);
+        let written = self.sink.as_ref().map_or(0, Sink::bytes_written);
         self.arguments.rotate_size.is_some_and(|most| written >= most.0)
             || self
                 .arguments
@@ -250,12 +243,10 @@ impl<'a> Session<'a> {
 
     fn finish(&mut self, capture: &mut Capture) -> anyhow::Result<Counters> {
         let counters = self.count(capture)?;
-        if let Some(writer) = self.writer.take() {
-            let rows = writer.rows();
-            writer
-                .finish(self.conditions.clone())
-                .with_context(|| format!("cannot write to {}", self.file.display()))?;
-            terminal::complain(&format!("{}: {rows} I/Os", self.file.display()));
+        if let Some(sink) = self.sink.take() {
+            let failed = || format!("cannot write to {}", self.file.display());
+            let what = sink.finish(&self.conditions).with_context(failed)?;
+            terminal::complain(&format!("{}: {what}", self.file.display()));
         }
         Ok(counters)
     }
@@ -273,9 +264,9 @@ impl<'a> Session<'a> {
     /// Takes the rest and says what it was, what was lost, and what it cost.
     fn end(mut self, capture: &mut Capture) -> anyhow::Result<()> {
         self.look(capture)?;
-        self.events.clear();
-        capture.end(&mut self.events)?;
-        self.write()?;
+        if let Some(sink) = &mut self.sink {
+            self.total += sink.end(capture)?;
+        }
         let counters = self.finish(capture)?;
         terminal::complain(&ending(&self.conditions, &counters, self.total));
         Ok(())
@@ -340,76 +331,4 @@ fn own_time() -> u64 {
     // SAFETY: `time` is valid to write to.
     unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}
-
-/// Where running captures look for marks.
-const MARKS: &str = "/run/steadfast/captures";
-
-/// A file that `steadfast mark` appends to; taken away when the capture ends.
-struct MarkFile {
-    path: PathBuf,
-    seen: usize,
-}
-
-impl MarkFile {
-    fn new(output: &Path) -> anyhow::Result<MarkFile> {
-        let place = Path::new(MARKS);
-        std::fs::create_dir_all(place)
-            .with_context(|| format!("cannot make {MARKS}, where marks are left"))?;
-        let path = place.join(std::process::id().to_string());
-        std::fs::write(&path, "").with_context(|| {
-            format!("cannot make {} for the marks of {}", path.display(), output.display())
-        })?;
-        Ok(MarkFile { path, seen: 0 })
-    }
-
-    /// Marks that have come since the last time: when, by the wall clock, and
-    /// the name.
-    fn read(&mut self) -> Vec<(u64, String)> {
-        let text = std::fs::read_to_string(&self.path).unwrap_or_default();
-        let Some(whole) = text.rfind('\n').map(|end| end + 1).filter(|end| *end > self.seen) else {
-            return Vec::new();
-        };
-        let new = text.get(self.seen..whole).unwrap_or_default();
-        self.seen = whole;
-        new.lines()
-            .filter_map(|line| {
-                let (time, name) = line.split_once(' ')?;
-                Some((time.parse().ok()?, name.to_owned()))
-            })
-            .collect()
-    }
-}
-
-impl Drop for MarkFile {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.path);
-    }
-}
-
-/// Names this moment in every capture that runs.
-pub fn mark(arguments: &MarkArguments) -> anyhow::Result<Outcome> {
-    use std::io::Write;
-    let name = arguments.name.replace(['\n', '\r'], " ");
-    let line = format!("{} {name}\n", wall_clock_unix_ms() * 1_000_000);
-    let mut told = 0;
-    for entry in std::fs::read_dir(MARKS).into_iter().flatten().flatten() {
-        let pid = entry.file_name().to_string_lossy().into_owned();
-        if !Path::new("/proc").join(&pid).exists() {
-            // Left by a capture that was killed.
-            let _ = std::fs::remove_file(entry.path());
-            continue;
-        }
-        let mut file = std::fs::OpenOptions::new()
-            .append(true)
-            .open(entry.path())
-            .with_context(|| format!("cannot leave a mark in {}", entry.path().display()))?;
-        file.write_all(line.as_bytes())?;
-        told += 1;
-    }
-    if told == 0 {
-        bail!("no capture is running; begin one with steadfast capture");
-    }
-    terminal::print(&format!("Marked '{name}' in {told} running captures."))?;
-    Ok(Outcome::Done)
 }

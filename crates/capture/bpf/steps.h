@@ -1,0 +1,167 @@
+/* Capture steps: I/O streams added up in the kernel, step by step.
+ *
+ * Two tables take turns: the loader puts the other one in place, waits until no
+ * program uses the first any more (the kernel does so when an inner map is
+ * replaced), and takes out what it holds. A key names the processor, so that no
+ * two processors add to one tally. */
+#ifndef STEADFAST_STEPS_H
+#define STEADFAST_STEPS_H
+
+/* I/Os, and runs, that are looked back at: steadfast_trace::sequence::WINDOW. */
+#define WINDOW 32
+#define OPS 5
+#define STREAMS_MAX 65536
+
+/* ebpf::steps::Key. */
+struct step_key {
+	__u64 step;
+	__u32 bytes;
+	__u16 cpu;
+	__u8 device;
+	/* Operation, and 8 where it is sequential. */
+	__u8 stream;
+};
+
+/* ebpf::steps::Tally. */
+struct step_tally {
+	__u64 ios;
+	__u64 responses;
+	__u64 response_sum_ns;
+	__u64 response_max_ns;
+	__u64 depth_sum;
+	/* All offsets combined by OR, in sectors. */
+	__u64 sectors;
+	__u32 depth_max;
+	__u32 failed;
+};
+
+struct step_table {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, STREAMS_MAX);
+	__type(key, struct step_key);
+	__type(value, struct step_tally);
+} steps_a SEC(".maps"), steps_b SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct step_table);
+} steps_now SEC(".maps") = {
+	.values = { &steps_a },
+};
+
+/* Where the last I/Os and runs of one operation on one device ended: sectors
+ * plus 1, so that 0 is none. */
+struct recent {
+	__u64 ends[WINDOW];
+	__u64 runs[WINDOW];
+	/* When each run was last continued. */
+	__u64 continued[WINDOW];
+	__u64 clock;
+	__u32 next;
+	__u32 unused;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, DEVICES_MAX * OPS);
+	__type(key, __u32);
+	__type(value, struct recent);
+} recents SEC(".maps");
+
+static __always_inline __u32 oldest_run(struct recent *recent)
+{
+	__u32 oldest = 0;
+
+	for (__u32 i = 1; i < WINDOW; i++) {
+		if (recent->continued[i] < recent->continued[oldest & (WINDOW - 1)])
+			oldest = i;
+	}
+	return oldest;
+}
+
+/* The rule of steadfast_trace::sequence, in the order in which the programs
+ * run; I/Os that several processors issue at the same moment have none. */
+static __always_inline int is_sequential(struct recent *recent, __u64 begin, __u64 end)
+{
+	__u32 run = WINDOW, found = 0;
+
+	for (__u32 i = 0; i < WINDOW; i++) {
+		found |= recent->ends[i] == begin;
+		if (run == WINDOW && recent->runs[i] == begin)
+			run = i;
+	}
+	found |= run < WINDOW;
+	if (found) {
+		recent->clock++;
+		if (run == WINDOW)
+			run = oldest_run(recent);
+		recent->runs[run & (WINDOW - 1)] = end;
+		recent->continued[run & (WINDOW - 1)] = recent->clock;
+	}
+	recent->ends[recent->next & (WINDOW - 1)] = end;
+	recent->next++;
+	return found;
+}
+
+static __always_inline void judge_order(struct journey *journey)
+{
+	__u32 place = journey->device * OPS + journey->op;
+	__u64 begin = journey->sector + 1;
+
+	if (!settings.step_ns || !journey->submitter.wanted || journey->before || !journey->bytes)
+		return;
+	struct recent *recent = bpf_map_lookup_elem(&recents, &place);
+	if (recent)
+		journey->sequential = is_sequential(recent, begin, begin + (journey->bytes >> 9));
+}
+
+static __always_inline struct step_tally *tally_of(struct step_key *key)
+{
+	struct step_tally nothing = {};
+	__u32 first = 0;
+	void *table = bpf_map_lookup_elem(&steps_now, &first);
+
+	if (!table)
+		return 0;
+	struct step_tally *tally = bpf_map_lookup_elem(table, key);
+	if (tally)
+		return tally;
+	bpf_map_update_elem(table, key, &nothing, BPF_NOEXIST);
+	return bpf_map_lookup_elem(table, key);
+}
+
+/* Counts an I/O in the step in which it was issued. */
+static __always_inline void add_to_step(struct journey *journey, __u64 now, int failed)
+{
+	struct step_key key = {
+		.step = (journey->issued_ns - gate.began_ns) / settings.step_ns,
+		.bytes = journey->bytes,
+		.cpu = bpf_get_smp_processor_id(),
+		.device = journey->device,
+		.stream = journey->op | (journey->sequential ? 8 : 0),
+	};
+	struct step_tally *tally = tally_of(&key);
+
+	if (!tally) {
+		count(&counters.lost);
+		return;
+	}
+	tally->ios++;
+	tally->depth_sum += journey->depth;
+	if (tally->depth_max < journey->depth)
+		tally->depth_max = journey->depth;
+	if (journey->op != OP_FLUSH)
+		tally->sectors |= journey->sector;
+	tally->failed += !!failed;
+	if (!now)
+		return;
+	__u64 response = now - journey->issued_ns;
+	tally->responses++;
+	tally->response_sum_ns += response;
+	if (tally->response_max_ns < response)
+		tally->response_max_ns = response;
+}
+
+#endif

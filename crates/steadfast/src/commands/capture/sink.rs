@@ -1,0 +1,139 @@
+//! The file that a capture writes: single I/Os, or capture steps.
+
+use anyhow::Context;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use steadfast_capture::Capture;
+use steadfast_domain::io_event::StreamInStep;
+use steadfast_domain::{CaptureConditions, IoEvent};
+use steadfast_trace::file::Writer;
+use steadfast_trace::{StepWriter, TraceError};
+
+/// How often the kernel's capture steps are taken, at most and at least.
+const TAKE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
+
+/// How long a step waits for I/Os that end after it, so that its streams have
+/// one row each; later ones make rows of their own.
+const LATE: Duration = Duration::from_secs(2);
+
+/// A file that is being written.
+pub(super) enum Sink {
+    /// One row per I/O.
+    Ios { writer: Writer<BufWriter<File>>, events: Vec<IoEvent> },
+    /// One row per I/O stream and capture step.
+    Steps {
+        writer: StepWriter<BufWriter<File>>,
+        step_ns: u64,
+        parts: Vec<StreamInStep>,
+        taken: Instant,
+        /// I/Os in all parts so far.
+        ios: u64,
+    },
+}
+
+impl Sink {
+    /// Begins a file.
+    pub(super) fn create(path: &Path, conditions: &CaptureConditions) -> anyhow::Result<Sink> {
+        let failed = || format!("cannot create {}", path.display());
+        let file = BufWriter::with_capacity(1 << 20, File::create_new(path).with_context(failed)?);
+        Ok(match conditions.step_ns {
+            None => Sink::Ios { writer: Writer::new(file, conditions)?, events: Vec::new() },
+            Some(step_ns) => Sink::Steps {
+                writer: StepWriter::new(file, conditions)?,
+                step_ns,
+                parts: Vec::new(),
+                taken: Instant::now(),
+                ios: 0,
+            },
+        })
+    }
+
+    /// Takes what has completed; returns how many I/Os that were.
+    pub(super) fn look(&mut self, capture: &mut Capture) -> anyhow::Result<u64> {
+        match self {
+            Sink::Ios { events, .. } => {
+                events.clear();
+                capture.take(events)?;
+            }
+            Sink::Steps { step_ns, taken, .. } => {
+                let (least, most) = TAKE;
+                if taken.elapsed() < Duration::from_nanos(*step_ns).clamp(least, most) {
+                    return Ok(0);
+                }
+                *taken = Instant::now();
+            }
+        }
+        self.write(capture)
+    }
+
+    /// Ends the capture and takes the rest.
+    pub(super) fn end(&mut self, capture: &mut Capture) -> anyhow::Result<u64> {
+        let mut none = Vec::new();
+        let events = match self {
+            Sink::Ios { events, .. } => events,
+            Sink::Steps { .. } => &mut none,
+        };
+        events.clear();
+        capture.end(events)?;
+        self.write(capture)
+    }
+
+    fn write(&mut self, capture: &mut Capture) -> anyhow::Result<u64> {
+        match self {
+            Sink::Ios { writer, events } => {
+                writer.write(events)?;
+                Ok(events.len() as u64)
+            }
+            Sink::Steps { writer, parts, ios, .. } => {
+                parts.clear();
+                capture.take_steps(parts)?;
+                writer.add(parts);
+                let new = parts.iter().map(|part| part.ios).sum::<u64>();
+                *ios += new;
+                Ok(new)
+            }
+        }
+    }
+
+    /// Whatever was taken so far, but for the newest steps, survives the end of
+    /// this process.
+    pub(super) fn keep(&mut self, conditions: &CaptureConditions) -> Result<(), TraceError> {
+        match self {
+            Sink::Ios { writer, .. } => {
+                writer.update(conditions)?;
+                writer.flush()
+            }
+            Sink::Steps { writer, step_ns, .. } => {
+                writer.update(conditions)?;
+                let settled = conditions.lasted_ns.saturating_sub(LATE.as_nanos() as u64);
+                writer.flush_before(settled / *step_ns)
+            }
+        }
+    }
+
+    /// Bytes of the file so far.
+    pub(super) fn bytes_written(&self) -> u64 {
+        match self {
+            Sink::Ios { writer, .. } => writer.bytes_written(),
+            Sink::Steps { writer, .. } => writer.bytes_written(),
+        }
+    }
+
+    /// Ends the file; says what is in it.
+    pub(super) fn finish(self, conditions: &CaptureConditions) -> Result<String, TraceError> {
+        Ok(match self {
+            Sink::Ios { writer, .. } => {
+                let rows = writer.rows();
+                writer.finish(conditions.clone())?;
+                format!("{rows} I/Os")
+            }
+            Sink::Steps { writer, ios, .. } => {
+                let rows = writer.rows();
+                writer.finish(conditions)?;
+                format!("{ios} I/Os in {rows} rows of streams and steps")
+            }
+        })
+    }
+}

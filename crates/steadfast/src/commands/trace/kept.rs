@@ -1,0 +1,94 @@
+//! `trace streams`, `steps` and `map` of a capture that kept only the streams
+//! of its capture steps (`steadfast capture --steps`).
+
+use super::over_time::{MapContent, StepFigures, StepsContent, keys_of};
+use super::streams::{StreamsContent, stream_lines};
+use super::{filter, say_what_is_missing};
+use crate::cli::trace::{MapArguments, Selection, StepsArguments, StreamsArguments};
+use crate::exit::Outcome;
+use crate::terminal;
+use anyhow::Context;
+use serde::Serialize;
+use std::fs::File;
+use steadfast_domain::CaptureConditions;
+use steadfast_trace::StepFile;
+use steadfast_trace::filter::Filter;
+
+/// A step file, and which of its rows count.
+pub(super) struct Kept {
+    file: StepFile<File>,
+    filter: Filter,
+    name: String,
+}
+
+/// What every JSON document of a step file begins with.
+#[derive(Serialize)]
+struct Document<'a, T: Serialize> {
+    file: &'a str,
+    conditions: &'a CaptureConditions,
+    #[serde(flatten)]
+    content: T,
+}
+
+impl Kept {
+    /// Opens it; `None` where the file is no step file.
+    pub(super) fn open(selection: &Selection) -> anyhow::Result<Option<Kept>> {
+        let name = selection.file.display().to_string();
+        let file = File::open(&selection.file);
+        let file = file.with_context(|| format!("{name} cannot be opened"))?;
+        // What is wrong with any other file is said when it is opened as a trace.
+        let Ok(Some(file)) = StepFile::open(file) else { return Ok(None) };
+        say_what_is_missing(&name, file.recovery(), file.conditions());
+        let filter = filter(&selection.filter, file.conditions()).with_context(|| name.clone())?;
+        Ok(Some(Kept { file, filter, name }))
+    }
+
+    fn print<T: Serialize>(&self, content: T) -> anyhow::Result<()> {
+        let conditions = self.file.conditions();
+        terminal::print_json(&Document { file: &self.name, conditions, content })
+    }
+
+    pub(super) fn streams(&self, arguments: &StreamsArguments) -> anyhow::Result<Outcome> {
+        let table = self.file.streams(&self.filter).with_context(|| self.name.clone())?;
+        let content = StreamsContent::of(&table, arguments);
+        if arguments.json {
+            self.print(content)?;
+        } else {
+            terminal::print(&stream_lines(&content))?;
+        }
+        Ok(Outcome::Done)
+    }
+
+    /// The width of steps that was asked for, or that suits the length.
+    fn width(&self, asked: Option<steadfast_domain::Nanos>) -> anyhow::Result<u64> {
+        let span = self.file.span_ns(&self.filter).with_context(|| self.name.clone())?;
+        Ok(self.file.width(asked.map(|width| width.0), span)?)
+    }
+
+    pub(super) fn steps(&self, arguments: &StepsArguments) -> anyhow::Result<Outcome> {
+        let width = self.width(arguments.step)?;
+        let steps = self.file.steps(&self.filter, width)?;
+        // Busy time was not kept.
+        let figures = steps.iter().map(|(at, step)| StepFigures::of(*at, step, width, None));
+        let content = StepsContent { step_ns: width, steps: figures.collect() };
+        if arguments.json {
+            self.print(content)?;
+        } else {
+            terminal::print(&content.lines())?;
+        }
+        Ok(Outcome::Done)
+    }
+
+    pub(super) fn map(&self, arguments: &MapArguments) -> anyhow::Result<Outcome> {
+        let width = self.width(arguments.step)?;
+        let keys = keys_of(&self.file.streams(&self.filter)?, arguments);
+        let series = self.file.series(&self.filter, width, &keys)?;
+        let content = MapContent::of(&series, &keys, width);
+        if arguments.json {
+            self.print(content)?;
+        } else {
+            terminal::print(&content.lines(arguments.by))?;
+        }
+        Ok(Outcome::Done)
+    }
+}

@@ -1,0 +1,65 @@
+//! Step files: captures that kept no single I/O, only the I/O streams of every
+//! capture step. Parquet with one row per stream and step, the same metadata and
+//! recovery blocks as a trace file. `docs/formats.md` describes them.
+
+mod reader;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub use reader::StepFile;
+pub use writer::StepWriter;
+
+use steadfast_domain::io_event::StreamInStep;
+
+/// A column; all are unsigned integers of 64 bits.
+struct Column {
+    name: &'static str,
+    get: fn(&StreamInStep) -> u64,
+    set: fn(&mut StreamInStep, u64) -> Option<()>,
+}
+
+/// A column of a field that is itself an integer.
+macro_rules! number {
+    ($field:ident) => {
+        Column {
+            name: stringify!($field),
+            get: |row| u64::from(row.$field),
+            set: |row, value| {
+                row.$field = value.try_into().ok()?;
+                Some(())
+            },
+        }
+    };
+}
+
+/// The columns, in the order in which they stand in the file.
+const COLUMNS: [Column; 13] = [
+    number!(step),
+    number!(device),
+    Column {
+        name: "op",
+        get: |row| row.op as u64,
+        set: |row, value| {
+            row.op = steadfast_domain::IoOp::of_number(u8::try_from(value).ok()?)?;
+            Some(())
+        },
+    },
+    Column {
+        name: "sequential",
+        get: |row| u64::from(row.sequential),
+        set: |row, value| {
+            row.sequential = value != 0;
+            Some(())
+        },
+    },
+    number!(bytes),
+    number!(ios),
+    number!(failed),
+    number!(responses),
+    number!(response_sum_ns),
+    number!(response_max_ns),
+    number!(depth_sum),
+    number!(depth_max),
+    number!(offsets),
+];

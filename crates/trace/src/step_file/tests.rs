@@ -1,0 +1,108 @@
+//! Step files, written and read; whole, killed, damaged.
+
+use super::{StepFile, StepWriter};
+use crate::filter::Filter;
+use crate::streams::StreamKey;
+use crate::{Trace, TraceError};
+use std::io::Cursor;
+use steadfast_domain::io_event::StreamInStep;
+use steadfast_domain::{CaptureConditions, IoOp};
+
+fn conditions() -> CaptureConditions {
+    let step_ns = Some(1_000_000_000);
+    CaptureConditions { software: "test".into(), step_ns, ..CaptureConditions::default() }
+}
+
+fn row(step: u64, op: IoOp, sequential: bool, bytes: u32, ios: u64) -> StreamInStep {
+    StreamInStep {
+        step,
+        op,
+        sequential,
+        bytes,
+        ios,
+        responses: ios,
+        response_sum_ns: ios * 1000,
+        response_max_ns: 5000,
+        depth_sum: ios * 2,
+        depth_max: 3,
+        offsets: 4096,
+        ..StreamInStep::default()
+    }
+}
+
+fn written() -> Vec<u8> {
+    let mut writer = StepWriter::new(Vec::new(), &conditions()).unwrap();
+    writer.add(&[row(0, IoOp::Read, false, 4096, 10), row(1, IoOp::Write, true, 8192, 7)]);
+    writer.add(&[row(0, IoOp::Read, false, 4096, 1)]);
+    assert_eq!(writer.rows(), 2);
+    writer.flush_before(1).unwrap();
+    // A late part of a step that was written makes a row of its own.
+    writer.add(&[row(0, IoOp::Read, false, 4096, 2), row(3, IoOp::Flush, false, 0, 1)]);
+    writer.finish(&conditions()).unwrap()
+}
+
+fn open(bytes: Vec<u8>) -> StepFile<Cursor<Vec<u8>>> {
+    StepFile::open(Cursor::new(bytes)).unwrap().unwrap()
+}
+
+#[test]
+fn what_is_written_adds_up_to_streams_steps_and_maps() {
+    let file = open(written());
+    let all = Filter::default();
+    assert_eq!(file.span_ns(&all).unwrap(), (0, 3_000_000_000));
+    let streams = file.streams(&all).unwrap();
+    let read = StreamKey { op: IoOp::Read, sequential: false, bytes: 4096 };
+    let tally = streams.get(read).unwrap();
+    assert_eq!((tally.ios, tally.amount(), tally.depth_max), (13, 13 * 4096, 3));
+    assert_eq!((tally.responses.sum_ns, tally.alignment()), (13_000, Some(4096)));
+    assert_eq!(tally.responses.figures().p99_ns, None);
+    let steps = file.steps(&all, 2_000_000_000).unwrap();
+    assert_eq!(steps.keys().copied().collect::<Vec<_>>(), [0, 1]);
+    assert_eq!((steps[&0].ios(), steps[&0].bytes()), (20, 13 * 4096 + 7 * 8192));
+    assert_eq!(steps[&0].sequential_share(), Some(0.35));
+    let series = file.series(&all, 1_000_000_000, &[read]).unwrap();
+    assert_eq!((series.steps()[&0][0].ios, series.steps()[&1][1].bytes), (13, 7 * 8192));
+}
+
+#[test]
+fn filters_and_widths_are_kept_to() {
+    let file = open(written());
+    let writes = Filter { ops: vec![IoOp::Write], ..Filter::default() };
+    assert_eq!(file.streams(&writes).unwrap().total().ios, 7);
+    let late = Filter::default().between(Some(1), None);
+    assert_eq!(file.streams(&late).unwrap().total().ios, 8);
+    let process = Some(crate::filter::Process::Pid(1));
+    let process = Filter { process, ..Filter::default() };
+    assert!(file.streams(&process).unwrap_err().to_string().contains("--pid"));
+    assert_eq!(file.width(Some(3_000_000_000), (0, 0)).unwrap(), 3_000_000_000);
+    assert!(matches!(file.width(Some(1_500_000_000), (0, 0)), Err(TraceError::TooFine(_))));
+    let day = 86_400_000_000_000;
+    assert!(day / file.width(None, (0, day)).unwrap() <= 240);
+}
+
+#[test]
+fn a_killed_writer_loses_only_what_was_in_memory() {
+    let mut bytes = written();
+    let footer = u32::from_le_bytes(bytes[bytes.len() - 8..][..4].try_into().unwrap());
+    bytes.truncate(bytes.len() - footer as usize - 8);
+    let file = open(bytes);
+    assert_eq!(file.recovery().map(|recovery| recovery.row_groups), Some(2));
+    assert_eq!(file.streams(&Filter::default()).unwrap().total().ios, 21);
+}
+
+#[test]
+fn it_is_told_from_a_trace_and_damage_is_an_error() {
+    let why = Trace::open(Cursor::new(written())).err().unwrap().to_string();
+    assert!(why.contains("every capture step"), "{why}");
+    let plain = CaptureConditions { step_ns: None, ..conditions() };
+    let trace = crate::Writer::new(Vec::new(), &plain).unwrap().finish(plain.clone()).unwrap();
+    assert!(StepFile::open(Cursor::new(trace)).unwrap().is_none());
+    let whole = written();
+    for at in (0..whole.len()).step_by(7) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x55;
+        if let Ok(Some(file)) = StepFile::open(Cursor::new(bytes)) {
+            let _ = file.streams(&Filter::default());
+        }
+    }
+}

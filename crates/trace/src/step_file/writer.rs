@@ -1,0 +1,148 @@
+//! Writes a step file, row group by row group.
+
+use super::COLUMNS;
+use crate::error::TraceError;
+use crate::file::{FORMAT_VERSION, KEY_FINAL, KEY_FORMAT, KEY_START, conditions_json, mark};
+use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical, ZstdLevel};
+use parquet::data_type::Int64Type;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::{Type, TypePtr};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::sync::Arc;
+use steadfast_domain::io_event::StreamInStep;
+use steadfast_domain::{CaptureConditions, IoOp};
+
+/// Rows of a row group, at most.
+const ROWS_PER_GROUP: usize = 1 << 17;
+
+type Key = (u64, u16, IoOp, bool, u32);
+
+/// A step file that is being written. Parts of the same stream and step are
+/// added up as long as they wait in memory.
+pub struct StepWriter<W: Write + Send> {
+    parquet: SerializedFileWriter<W>,
+    waiting: BTreeMap<Key, StreamInStep>,
+    rows: u64,
+    start: String,
+    /// Conditions that no recovery block holds yet.
+    news: Option<String>,
+}
+
+impl<W: Write + Send> StepWriter<W> {
+    /// Begins a file with the conditions that are known so far; their `step_ns`
+    /// says how wide a step is.
+    ///
+    /// # Errors
+    /// Where the sink cannot be written.
+    pub fn new(sink: W, conditions: &CaptureConditions) -> Result<Self, TraceError> {
+        let start = conditions_json(conditions)?;
+        let properties = Arc::new(properties(conditions)?);
+        let mut parquet =
+            SerializedFileWriter::new(sink, schema()?, properties).map_err(TraceError::Encode)?;
+        mark::begin(&mut parquet, &start)?;
+        Ok(StepWriter { parquet, waiting: BTreeMap::new(), rows: 0, start, news: None })
+    }
+
+    /// Adds parts of steps.
+    pub fn add(&mut self, parts: &[StreamInStep]) {
+        for part in parts {
+            match self.waiting.get_mut(&part.key()) {
+                Some(row) => row.merge(part),
+                None => {
+                    self.waiting.insert(part.key(), *part);
+                }
+            }
+        }
+    }
+
+    /// Conditions as they are known by now, for the case that the file is never
+    /// finished.
+    ///
+    /// # Errors
+    /// Where they cannot be written as JSON.
+    pub fn update(&mut self, conditions: &CaptureConditions) -> Result<(), TraceError> {
+        self.news = Some(conditions_json(conditions)?);
+        Ok(())
+    }
+
+    /// Writes the steps before this one as a row group: they survive a kill
+    /// once the sink has them. Parts of them that come later make rows of their
+    /// own.
+    ///
+    /// # Errors
+    /// Where the sink cannot be written.
+    pub fn flush_before(&mut self, step: u64) -> Result<(), TraceError> {
+        let later = self.waiting.split_off(&(step, 0, IoOp::Read, false, 0));
+        let ready = std::mem::replace(&mut self.waiting, later);
+        let rows: Vec<StreamInStep> = ready.into_values().collect();
+        rows.chunks(ROWS_PER_GROUP).try_for_each(|rows| self.write_group(rows))
+    }
+
+    /// Rows written and waiting.
+    pub fn rows(&self) -> u64 {
+        self.rows + self.waiting.len() as u64
+    }
+
+    /// Bytes of the file so far.
+    pub fn bytes_written(&self) -> u64 {
+        self.parquet.bytes_written() as u64
+    }
+
+    /// Ends the file with the final conditions and gives the sink back.
+    ///
+    /// # Errors
+    /// Where the sink cannot be written.
+    pub fn finish(mut self, conditions: &CaptureConditions) -> Result<W, TraceError> {
+        self.flush_before(u64::MAX)?;
+        let last = conditions_json(conditions)?;
+        let pairs = [(KEY_FORMAT, FORMAT_VERSION.to_owned()), (KEY_FINAL, last)];
+        for (key, value) in pairs.into_iter().chain([(KEY_START, self.start)]) {
+            self.parquet.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
+        }
+        self.parquet.into_inner().map_err(TraceError::Encode)
+    }
+
+    fn write_group(&mut self, rows: &[StreamInStep]) -> Result<(), TraceError> {
+        self.write_columns(rows).map_err(TraceError::Encode)?;
+        self.rows += rows.len() as u64;
+        mark::row_group(&mut self.parquet, self.news.take())
+    }
+
+    fn write_columns(&mut self, rows: &[StreamInStep]) -> parquet::errors::Result<()> {
+        let mut group = self.parquet.next_row_group()?;
+        for column in &COLUMNS {
+            let Some(mut open) = group.next_column()? else { break };
+            let values: Vec<i64> = rows.iter().map(|row| (column.get)(row).cast_signed()).collect();
+            open.typed::<Int64Type>().write_batch(&values, None, None)?;
+            open.close()?;
+        }
+        group.close().map(drop)
+    }
+}
+
+fn schema() -> Result<TypePtr, TraceError> {
+    let column = |name| {
+        Type::primitive_type_builder(name, Physical::INT64)
+            .with_logical_type(Some(LogicalType::integer(64, false)))
+            .with_repetition(Repetition::REQUIRED)
+            .build()
+            .map(Arc::new)
+    };
+    let columns: Result<Vec<_>, _> = COLUMNS.iter().map(|one| column(one.name)).collect();
+    let group = Type::group_type_builder("steps").with_fields(columns.map_err(TraceError::Encode)?);
+    group.build().map(Arc::new).map_err(TraceError::Encode)
+}
+
+fn properties(conditions: &CaptureConditions) -> Result<WriterProperties, TraceError> {
+    let level = ZstdLevel::try_new(3).map_err(TraceError::Encode)?;
+    Ok(WriterProperties::builder()
+        .set_created_by(conditions.software.clone())
+        .set_compression(Compression::ZSTD(level))
+        .set_statistics_enabled(EnabledStatistics::None)
+        .set_offset_index_disabled(true)
+        .set_max_row_group_row_count(None)
+        .build())
+}
