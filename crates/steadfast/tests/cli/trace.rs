@@ -1,6 +1,6 @@
 //! `steadfast trace`, on traces that these tests write.
 
-use super::scratch::{refuse, skip, succeed};
+use super::scratch::{refuse, succeed};
 use std::fs::File;
 use std::path::Path;
 use steadfast_domain::io_event::{CapturedDevice, Command, Mark};
@@ -188,31 +188,4 @@ fn other_tools_traces_are_imported() {
     std::fs::write(here.join("bad"), iolog.replace("77 sdb read", "77 sdb raed")).unwrap();
     refuse(here, &["trace", "import", "bad", "-o", "e.parquet"], &["bad", "line 81", "raed"]);
     assert!(!here.join("e.parquet").exists());
-}
-
-/// DuckDB opens a trace and counts what was written; operations are numbers.
-#[test]
-fn duckdb_opens_a_trace() {
-    let directory = tempfile::tempdir().unwrap();
-    write(&directory.path().join("t.parquet"));
-    let python = |program: &str| {
-        let mut python = std::process::Command::new("python3");
-        python.current_dir(directory.path()).args(["-c", program]).output()
-    };
-    if !python("import duckdb").is_ok_and(|output| output.status.success()) {
-        return skip("duckdb_opens_a_trace", "Python has no module duckdb");
-    }
-    let query = r#"import duckdb; print(duckdb.sql('''select op, bytes, count(*),
-        sum(response_ns)::bigint, max("offset") from 't.parquet' group by all order by op'''
-        ).fetchall())"#;
-    let output = python(query).unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let expected = format!(
-        "[(0, 4096, 10007, {}, {}), (1, 16384, 503, {}, {})]",
-        10_007 * 80_000,
-        10_006 * 4096,
-        503 * 2_000_000,
-        (512 << 20) + 502 * 65_536
-    );
-    assert_eq!(said.trim(), expected, "{}", String::from_utf8_lossy(&output.stderr));
 }
