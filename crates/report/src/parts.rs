@@ -21,9 +21,16 @@ pub(crate) fn simulated(findings: &Findings) -> bool {
     findings.simulated || findings.parts.iter().any(simulated)
 }
 
+/// A caveat of a run that has not come to its end.
+const UNFINISHED: &str = "unfinished";
+
 /// Steady or not: the report's own verdict, or that of its parts together;
-/// `None` where none of them has one.
+/// `None` where none of them has one, and where the run has not come to its end:
+/// a run broken off after a steady preconditioning is no success.
 pub(crate) fn steady(findings: &Findings) -> Option<bool> {
+    if findings.caveats.iter().any(|caveat| caveat.id == UNFINISHED) {
+        return None;
+    }
     let own = findings.verdict.as_ref().map(|verdict| verdict.steady);
     own.or_else(|| findings.parts.iter().filter_map(steady).reduce(|a, b| a && b))
 }

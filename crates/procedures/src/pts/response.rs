@@ -179,7 +179,7 @@ pub(crate) fn percentile_table(id: &str, title: &str, columns: &[(&str, &Tally)]
         strong,
     };
     let mut rows = vec![
-        row("I/Os".into(), &|t| TableCell::number(Some(t.ios as f64), 0), false),
+        row("I/Os".into(), &|t| TableCell::number((t.ios > 0).then_some(t.ios as f64), 0), false),
         row("ART".into(), &|t| time(t.response_mean()), true),
     ];
     rows.extend(PERCENTILES.iter().map(|percent| {

@@ -541,7 +541,7 @@ mod tests {
         let inside = vec![applied("rounds", 1, busy(0.95)), applied("rounds", 2, busy(0.94))];
         assert_eq!(found(inside.clone()), [(id.clone(), CaveatKind::Invalidates)]);
         let text = caveats(&of(inside), &in_rounds)[0].text.clone();
-        assert!(text.contains("in 1 measured steps (rounds round 1"), "{text}");
+        assert!(text.contains("in 1 measured steps (rounds, round 1"), "{text}");
         let outside = vec![applied("wipc", 0, busy(1.0))];
         assert_eq!(found(outside), [(id, CaveatKind::Remark)]);
         assert_eq!(found(vec![applied("rounds", 1, busy(0.9499))]), []);
