@@ -1,6 +1,7 @@
 //! One self-contained web page: no script, no reference to anything outside.
 
 use crate::parts::{disclosures, parts, simulated, steady};
+use crate::pdf::is_prose;
 use crate::svg::{escape, svg};
 use crate::{Printed, date, number};
 use std::fmt::Write;
@@ -287,24 +288,36 @@ fn draw_table(out: &mut String, table: &Table) {
             escape(spanner)
         );
     }
+    let prose: Vec<bool> = (0..table.columns.len()).map(|at| is_prose(table, at)).collect();
     let _ = write!(out, "<tr><th>{}</th>", escape(&table.corner));
     for (at, column) in table.columns.iter().enumerate() {
         let mut cells = table.rows.iter().filter_map(|row| row.cells.get(at));
         let words = cells.any(|cell| matches!(cell, Cell::Text(_)));
-        let class = if words { " class=\"word\"" } else { "" };
+        let class = side(words, prose[at]);
         let _ = write!(out, "<th{class}>{}</th>", escape(column));
     }
     out.push_str("</tr></thead>\n<tbody>\n");
     for row in &table.rows {
         let class = if row.strong { " class=\"strong\"" } else { "" };
         let _ = write!(out, "<tr{class}><th>{}</th>", escape(&row.head));
-        for cell in &row.cells {
-            let class = if matches!(cell, Cell::Text(_)) { " class=\"word\"" } else { "" };
+        for (at, cell) in row.cells.iter().enumerate() {
+            let is_prose = prose.get(at).copied().unwrap_or(false);
+            let class = side(matches!(cell, Cell::Text(_)), is_prose);
             let _ = write!(out, "<td{class}>{}</td>", escape(&number::cell(cell)));
         }
         out.push_str("</tr>\n");
     }
     out.push_str("</tbody></table></div>\n");
+}
+
+/// Where a cell's text stands: numbers to the right, words in the middle,
+/// sentences at the left.
+fn side(word: bool, prose: bool) -> &'static str {
+    match (word, prose) {
+        (true, true) => " class=\"word prose\"",
+        (true, false) => " class=\"word\"",
+        (false, _) => "",
+    }
 }
 
 fn disclosed(out: &mut String, findings: &Findings) {

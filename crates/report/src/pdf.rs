@@ -173,6 +173,7 @@ fn table_content(table: &Table) -> Value {
         "widths": widths(table, 40),
         "letters": widths(table, 0).iter().map(|letters| letters + 2).sum::<usize>() - 2,
         "words": (0..table.columns.len()).map(|at| of_words(table, at)).collect::<Vec<_>>(),
+        "prose": (0..table.columns.len()).map(|at| is_prose(table, at)).collect::<Vec<_>>(),
         "rows": rows.collect::<Vec<_>>(),
     })
 }
@@ -182,6 +183,16 @@ fn of_words(table: &Table, column: usize) -> bool {
     let mut cells = table.rows.iter().filter_map(|row| row.cells.get(column));
     cells.clone().any(|cell| matches!(cell, Cell::Text(_)))
         && !cells.any(|cell| matches!(cell, Cell::Number { .. }))
+}
+
+/// Letters of a text that is read as a sentence, not as a value.
+const SENTENCE: usize = 24;
+
+/// Whether a column holds sentences: they begin at its left edge, and do not
+/// stand in its middle.
+pub(crate) fn is_prose(table: &Table, column: usize) -> bool {
+    let mut cells = table.rows.iter().filter_map(|row| row.cells.get(column));
+    cells.any(|cell| matches!(cell, Cell::Text(text) if text.chars().count() > SENTENCE))
 }
 
 /// Letters that each column needs, the first column's first: numbers are never
