@@ -1,0 +1,187 @@
+//! What a run spends beyond its I/O: the way to its first I/O, the gaps between
+//! separate steps, and whether a load that runs on dips where its accounting is
+//! cut. Prints Markdown tables, from the journals of real runs.
+//!
+//! `cargo bench -p steadfast --bench time_between_steps [-- DIRECTORY]`: the
+//! program runs on a file in that directory (where there is none: in a tmpfs of
+//! its own, and on a loop device over it; that needs root).
+#![allow(clippy::print_stdout, reason = "its tables are what it is for")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use steadfast_domain::measurement::Interval;
+use steadfast_domain::{Entry, Measurement, Step};
+use steadfast_runner::Ledger;
+
+/// 5 to 10 rounds of nine separate steps, each so long.
+const SEPARATE: [&str; 5] = ["iops", "--profile", "quick", "--step-time", "100ms"];
+/// One load, cut every so often.
+const CUT: [&str; 6] = ["wsat", "--profile", "quick", "--step-time", "3s", "--steady-state"];
+const CUT_ENDS: &str = "time:18s";
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+fn main() -> Outcome<()> {
+    let given = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    if let Some(directory) = given {
+        let file = Path::new(&directory).join("steadfast-between-steps.bin");
+        let done = look("file", &file, &["--size", "512MiB"]);
+        let _ = std::fs::remove_file(&file);
+        return done;
+    }
+    let memory = Memory::new()?;
+    look("file in tmpfs", &memory.file, &["--yes-destroy", "file"])?;
+    let device = LoopDevice::new(&memory.file)?;
+    let name = device.path.trim_start_matches("/dev/").to_owned();
+    look("loop device on it", Path::new(&device.path), &["--yes-destroy", &name])
+}
+
+/// Runs on a target and prints what its journals tell.
+fn look(name: &str, target: &Path, more: &[&str]) -> Outcome<()> {
+    println!("\n### {name}\n");
+    separate(&Run::of(&SEPARATE, target, more)?);
+    continuing(&Run::of(&[&CUT[..], &[CUT_ENDS]].concat(), target, more)?);
+    Ok(())
+}
+
+/// A run that has ended.
+struct Run {
+    began_ms: u64,
+    took_ms: f64,
+    steps: Vec<(Step, Measurement)>,
+}
+
+impl Run {
+    fn of(procedure: &[&str], target: &Path, more: &[&str]) -> Outcome<Run> {
+        let scratch = tempfile::tempdir()?;
+        let out = scratch.path().join("run");
+        let began = Instant::now();
+        let began_ms = u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis())?;
+        let status = Command::new(env!("CARGO_BIN_EXE_steadfast"))
+            .arg("run")
+            .args(procedure)
+            .arg("--target")
+            .arg(target)
+            .args(more)
+            .arg("--out")
+            .arg(&out)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()?;
+        // 3: not steady, which nobody asked here.
+        if !matches!(status.code(), Some(0 | 3)) {
+            return Err(format!("the run on {} ended with {status}", target.display()).into());
+        }
+        let took_ms = began.elapsed().as_secs_f64() * 1e3;
+        let applied = Ledger::read(&out)?.lines.into_iter().filter_map(|line| match line.entry {
+            Entry::Applied { step, outcome } => Some((*step, outcome.measurement)),
+            _ => None,
+        });
+        Ok(Run { began_ms, took_ms, steps: applied.collect() })
+    }
+
+    /// From the end of every step's measurement to the beginning of the next's.
+    fn gaps(&self, wanted: impl Fn(&Step) -> bool) -> Vec<f64> {
+        let end = |m: &Measurement| m.began_unix_ms as f64 + m.elapsed.as_millis_f64();
+        let pairs = self.steps.windows(2).filter(|pair| wanted(&pair[1].0));
+        pairs.map(|pair| pair[1].1.began_unix_ms as f64 - end(&pair[0].1)).collect()
+    }
+}
+
+fn separate(run: &Run) {
+    let gaps = run.gaps(|step| !step.continues && step.place.phase == "rounds");
+    let io: f64 = run.steps.iter().map(|(_, m)| m.elapsed.as_millis_f64()).sum();
+    let first =
+        run.steps.first().map_or(f64::NAN, |(_, m)| (m.began_unix_ms - run.began_ms) as f64);
+    println!("| separate steps of 100 ms | ms |\n|---|--:|");
+    println!("| from the program's start to the first I/O | {first:.0} |");
+    println!("| gap between two steps, median of {} | {:.1} |", gaps.len(), part(&gaps, 0.5));
+    println!("| the same, 90 % | {:.1} |", part(&gaps, 0.9));
+    println!("| the same, longest | {:.1} |", part(&gaps, 1.0));
+    println!("| the whole run | {:.0} |", run.took_ms);
+    println!("| of that measured I/O | {io:.0} |\n");
+}
+
+/// IOPS of the seconds at the cuts, and of the others.
+fn continuing(run: &Run) {
+    let (mut at_cut, mut between) = (Vec::new(), Vec::new());
+    for (step, measurement) in &run.steps {
+        let whole: Vec<f64> = measurement
+            .intervals
+            .iter()
+            .filter(|interval| !interval.partial)
+            .filter_map(Interval::iops)
+            .collect();
+        let last = whole.len().saturating_sub(1);
+        for (index, iops) in whole.into_iter().enumerate() {
+            let is_cut = (index == 0 && step.continues) || (index == last && step.cut.is_some());
+            if is_cut { at_cut.push(iops) } else { between.push(iops) }
+        }
+    }
+    let gaps = run.gaps(|step| step.continues);
+    let (cut, other) = (part(&at_cut, 0.5), part(&between, 0.5));
+    println!("| one load, cut every 3 s | |\n|---|--:|");
+    println!("| IOPS of a second at a cut, median of {} | {cut:.0} |", at_cut.len());
+    println!("| IOPS of another second, median of {} | {other:.0} |", between.len());
+    println!("| the first by the second | {:.3} |", cut / other);
+    println!("| gap in the accounting, longest, ms | {:.1} |\n", part(&gaps, 1.0));
+}
+
+/// The value that this part of the values does not exceed.
+fn part(values: &[f64], part: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let last = sorted.len().saturating_sub(1);
+    sorted.get((last as f64 * part).round() as usize).copied().unwrap_or(f64::NAN)
+}
+
+/// A file in a tmpfs of its own.
+struct Memory {
+    file: PathBuf,
+    directory: tempfile::TempDir,
+}
+
+impl Memory {
+    fn new() -> Outcome<Memory> {
+        let directory = tempfile::tempdir()?;
+        command("mount", &["-t", "tmpfs", "none", &directory.path().to_string_lossy()])?;
+        let file = directory.path().join("file");
+        let memory = Memory { file, directory };
+        std::fs::File::create(&memory.file)?.set_len(512 << 20)?;
+        Ok(memory)
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        let place = self.directory.path().to_string_lossy().into_owned();
+        let _ = command("umount", &["--lazy", &place]);
+    }
+}
+
+/// A loop device on a file.
+struct LoopDevice {
+    path: String,
+}
+
+impl LoopDevice {
+    fn new(file: &Path) -> Outcome<LoopDevice> {
+        let shown = command("losetup", &["--find", "--show", &file.to_string_lossy()])?;
+        Ok(LoopDevice { path: shown.trim().to_owned() })
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        let _ = command("losetup", &["--detach", &self.path]);
+    }
+}
+
+fn command(program: &str, arguments: &[&str]) -> Outcome<String> {
+    let output = Command::new(program).args(arguments).output()?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr).trim()).into())
+}
