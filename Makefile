@@ -29,6 +29,7 @@ check: tools
 
 bench: tools
 	cargo bench --locked -p steadfast-engine --bench against_fio
+	cargo bench --locked -p steadfast-capture --features ebpf --bench cost
 
 # The program in guests under QEMU, against real NVMe, SCSI and ATA command sets
 # (docs/lab.md). LAB="unplug medium" visits only these guests.
