@@ -6,7 +6,7 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
-use steadfast_capture::Listened;
+use steadfast_capture::{Listened, WHOLE_DISK};
 
 const SIZE: u64 = 512 << 20;
 const BLOCK: u64 = 4096;
@@ -71,6 +71,7 @@ impl Device {
         Listened {
             name: self.path.display().to_string(),
             number: (libc::major(number), libc::minor(number)),
+            sectors: WHOLE_DISK,
             bio_based: self.bio_based,
             file_systems: Vec::new(),
         }
