@@ -247,6 +247,32 @@ fn captures_only_the_process_that_was_asked_for() {
 }
 
 #[test]
+fn nothing_is_left_in_tracefs() {
+    let Some(device) = Device::looped() else { return skip("left in tracefs", "no loop device") };
+    let tracefs = Options { source: Some(SourceName::Tracefs), ..options(&device) };
+    let place = Path::new("/sys/kernel/tracing/instances");
+    let own = format!("steadfast-{}-", std::process::id());
+    let serial = |name: &str| name.strip_prefix(&own).and_then(|n| n.parse::<u32>().ok());
+    let there = || -> Vec<u32> {
+        let entries = std::fs::read_dir(place).into_iter().flatten().flatten();
+        entries.filter_map(|entry| serial(&entry.file_name().to_string_lossy())).collect()
+    };
+    let before = there();
+    let capture = match Capture::begin(&tracefs) {
+        Ok(capture) => capture,
+        Err(error) => return skip("left in tracefs", &error.to_string()),
+    };
+    let begun: Vec<u32> = there().into_iter().filter(|one| !before.contains(one)).collect();
+    drop(capture);
+    // Other tests begin and end theirs at the same time.
+    let end = Instant::now() + Duration::from_secs(20);
+    while there().iter().any(|one| begun.contains(one)) {
+        assert!(Instant::now() < end, "{:?} of {begun:?}", there());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
 fn only_what_lies_on_a_partition_is_captured() {
     for source in [SourceName::Ebpf, SourceName::Tracefs] {
         let Some(device) = Device::looped() else { return skip("partition", "no loop device") };
