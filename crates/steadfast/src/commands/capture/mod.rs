@@ -28,6 +28,10 @@ const LOOK: Duration = Duration::from_millis(20);
 /// How long what was captured may be in memory alone.
 const KEEP: Duration = Duration::from_secs(5);
 
+/// The same of capture steps: every row group costs some kilobytes, which a day
+/// of them must not.
+const KEEP_STEPS: Duration = Duration::from_secs(60);
+
 /// How often a person sees how far it is.
 const TELL: Duration = Duration::from_secs(1);
 
@@ -205,7 +209,8 @@ impl<'a> Session<'a> {
             let began = self.conditions.began_unix_ns.unwrap_or(unix_ns);
             self.mark(unix_ns.saturating_sub(began), name);
         }
-        if self.flushed.elapsed() >= KEEP {
+        let keep = if self.conditions.step_ns.is_some() { KEEP_STEPS } else { KEEP };
+        if self.flushed.elapsed() >= keep {
             self.keep(capture)?;
         }
         if self.is_full() {
