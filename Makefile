@@ -32,6 +32,7 @@ bench: tools
 	cargo bench --locked -p steadfast --bench time_between_steps
 	cargo bench --locked -p steadfast-trace --bench streams
 	cargo bench --locked -p steadfast-trace --bench import
+	cargo bench --locked -p steadfast-capture --features ebpf --bench cost
 
 # The program in guests under QEMU, against real NVMe, SCSI and ATA command sets
 # (docs/lab.md). LAB="unplug medium" visits only these guests.

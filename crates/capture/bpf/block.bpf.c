@@ -33,6 +33,9 @@ struct settings {
 	__u32 device[DEVICES_MAX];
 	/* The device has no requests. */
 	__u32 bio_based[DEVICES_MAX];
+	/* Where it begins on its disk, and ends: all of the disk, or a partition. */
+	__u64 first_sector[DEVICES_MAX];
+	__u64 end_sector[DEVICES_MAX];
 };
 const volatile struct settings settings = {};
 
@@ -113,7 +116,9 @@ struct counters {
 };
 struct counters counters = {};
 
-static __always_inline int slot_of(struct gendisk *disk)
+/* The device on which an I/O of a disk lies, or -1. One without a place (a
+ * flush) belongs to the first that lies on the disk. */
+static __always_inline int slot_of(struct gendisk *disk, __u64 sector, __u32 bytes)
 {
 	if (!disk)
 		return -1;
@@ -121,7 +126,9 @@ static __always_inline int slot_of(struct gendisk *disk)
 	for (int i = 0; i < DEVICES_MAX; i++) {
 		if (i >= settings.device_count)
 			break;
-		if (settings.device[i] == number)
+		if (settings.device[i] != number)
+			continue;
+		if (!bytes || (sector >= settings.first_sector[i] && sector < settings.end_sector[i]))
 			return i;
 	}
 	return -1;
@@ -250,7 +257,7 @@ static __always_inline int keep(__u64 key, struct journey *journey)
 
 static __always_inline int request_started(struct request *rq)
 {
-	int device = slot_of(rq->q->disk);
+	int device = slot_of(rq->q->disk, rq->__sector, rq->__data_len);
 	if (device < 0 || gate.state == GATE_CLOSED)
 		return 0;
 	struct journey journey = {};
@@ -292,7 +299,7 @@ static __always_inline struct journey *begin_at_issue(struct request *rq, int de
 SEC("tp_btf/block_rq_issue")
 int BPF_PROG(on_rq_issue, struct request *rq)
 {
-	int device = slot_of(rq->q->disk);
+	int device = slot_of(rq->q->disk, rq->__sector, rq->__data_len);
 	__u64 key = (__u64)rq;
 	struct journey *journey = device < 0 ? 0 : bpf_map_lookup_elem(&journeys, &key);
 
@@ -354,7 +361,7 @@ int BPF_PROG(on_rq_complete, struct request *rq, __u8 error, unsigned int bytes)
 	if (!journey) {
 		/* A write that the kernel splits into flush and data ends twice,
 		 * the second time with nothing left of it. */
-		if (bytes && gate.state == GATE_OPEN && slot_of(rq->q->disk) >= 0)
+		if (bytes && gate.state == GATE_OPEN && slot_of(rq->q->disk, rq->__sector, bytes) >= 0)
 			count(&counters.begun_before);
 		return 0;
 	}
@@ -401,7 +408,7 @@ static __always_inline void bio_submitted(struct bio *bio)
 SEC("tp_btf/block_bio_queue")
 int BPF_PROG(on_bio_queue, struct bio *bio)
 {
-	int device = slot_of(bio->bi_bdev->bd_disk);
+	int device = slot_of(bio->bi_bdev->bd_disk, bio->bi_iter.bi_sector, bio->bi_iter.bi_size);
 
 	if (device < 0 || gate.state == GATE_CLOSED)
 		return 0;

@@ -22,13 +22,16 @@ pub const DEVICES_MAX: usize = 16;
 /// The shortest and the longest capture step, in nanoseconds.
 pub const STEP_NS: std::ops::RangeInclusive<u64> = 100_000..=3_600_000_000_000;
 
-/// A block device to listen to: a whole disk, never a partition.
+/// A block device to listen to: a disk, or a partition of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listened {
     /// The kernel's name.
     pub name: String,
-    /// Its major and minor number.
+    /// Major and minor number of the disk.
     pub number: (u32, u32),
+    /// Where it lies on the disk, in sectors of 512 bytes: [`WHOLE_DISK`], or a
+    /// partition. Offsets count from the disk's beginning in any case.
+    pub sectors: std::ops::Range<u64>,
     /// It has no request queue: its I/Os are seen as bios (zram,
     /// device-mapper, md).
     pub bio_based: bool,
@@ -36,6 +39,9 @@ pub struct Listened {
     /// files have it (`st_dev`); used at the file-system layer.
     pub file_systems: Vec<(u32, u32)>,
 }
+
+/// All sectors of a disk.
+pub const WHOLE_DISK: std::ops::Range<u64> = 0..u64::MAX;
 
 /// How to capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -214,6 +220,12 @@ fn check(options: &Options) -> Result<(), CaptureError> {
             format!("name 1 to {DEVICES_MAX}"),
         ));
     }
+    if let Some((one, other)) = overlap(&options.devices) {
+        return Err(CaptureError::new(
+            format!("{one} and {other} are the same place of one disk"),
+            "name the disk, or partitions of it",
+        ));
+    }
     if options.layers.is_empty() {
         return Err(CaptureError::new("no layer was named", "name block, filesystem or both"));
     }
@@ -228,6 +240,18 @@ fn check(options: &Options) -> Result<(), CaptureError> {
         ));
     }
     Ok(())
+}
+
+/// The first two devices that an I/O can lie on both.
+fn overlap(devices: &[Listened]) -> Option<(&str, &str)> {
+    let pairs = devices
+        .iter()
+        .enumerate()
+        .flat_map(|(at, one)| devices.iter().skip(at + 1).map(move |other| (one, other)));
+    let meets = |a: &Listened, b: &Listened| {
+        a.number == b.number && a.sectors.start < b.sectors.end && b.sectors.start < a.sectors.end
+    };
+    pairs.into_iter().find(|(a, b)| meets(a, b)).map(|(a, b)| (&*a.name, &*b.name))
 }
 
 /// Only the eBPF programs at the block layer add up.

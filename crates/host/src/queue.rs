@@ -4,7 +4,8 @@
 use crate::mounts::mounts;
 use crate::node::Node;
 use crate::roots::Roots;
-use steadfast_domain::Device;
+use std::ops::Range;
+use steadfast_domain::{Bytes, Device};
 
 /// How a block device takes its I/Os.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +16,20 @@ pub struct BlockQueue {
     /// device-mapper, md).
     pub bio_based: bool,
     /// The disk that this is a partition of.
-    pub partition_of: Option<String>,
+    pub partition_of: Option<Partition>,
+}
+
+/// Where a partition lies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Partition {
+    /// The disk's name.
+    pub disk: String,
+    /// Its major and minor number.
+    pub disk_number: (u32, u32),
+    /// Its size.
+    pub disk_capacity: Bytes,
+    /// The partition's first sector and the one after its last, of 512 bytes.
+    pub sectors: Range<u64>,
 }
 
 /// The queue of a block device; `None` for a file or a simulated drive.
@@ -56,7 +70,17 @@ fn of_node(node: &Node) -> Option<BlockQueue> {
     Some(BlockQueue {
         number: node.device_number()?,
         bio_based: !whole.directory.join("mq").is_dir(),
-        partition_of: node.partition().map(|_| whole.name.clone()),
+        partition_of: node.partition().and_then(|_| partition_of(node, &whole)),
+    })
+}
+
+fn partition_of(node: &Node, disk: &Node) -> Option<Partition> {
+    let (start, length): (u64, u64) = (node.number("start")?, node.number("size")?);
+    Some(Partition {
+        disk: disk.name.clone(),
+        disk_number: disk.device_number()?,
+        disk_capacity: disk.capacity(),
+        sectors: start..start.saturating_add(length),
     })
 }
 
@@ -70,13 +94,16 @@ mod tests {
         let machine = Machine::new();
         let disk = machine.sata("sda", "8:0", 1 << 21);
         let part = machine.partition(&disk, "sda1", "8:1", 1 << 20);
+        std::fs::write(part.directory.join("start"), "2048\n").unwrap();
         let bios = of_node(&disk).unwrap();
         assert_eq!((bios.number, bios.bio_based, bios.partition_of), ((8, 0), true, None));
         std::fs::create_dir_all(disk.directory.join("mq")).unwrap();
         assert!(!of_node(&disk).unwrap().bio_based);
         let part = of_node(&part).unwrap();
         assert_eq!((part.number, part.bio_based), ((8, 1), false));
-        assert_eq!(part.partition_of.as_deref(), Some("sda"));
+        let lies = part.partition_of.unwrap();
+        assert_eq!((lies.disk.as_str(), lies.disk_number), ("sda", (8, 0)));
+        assert_eq!(lies.sectors, 2048..2048 + (1 << 20));
     }
 
     #[test]

@@ -442,7 +442,7 @@ pub enum Format {
 /// `capture`.
 #[derive(Debug, Args)]
 pub struct CaptureArguments {
-    /// A block device: a whole disk, also zram, device-mapper or md; up to 16
+    /// A block device: a disk or a partition, also zram, device-mapper or md; up to 16
     #[arg(long, required = true, value_name = "D")]
     pub device: Vec<PathBuf>,
     /// Where to listen: block, filesystem, or both

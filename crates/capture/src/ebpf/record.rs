@@ -135,6 +135,8 @@ pub(super) struct Settings {
     step_ns: u64,
     device: [u32; DEVICES_MAX],
     bio_based: [u32; DEVICES_MAX],
+    first_sector: [u64; DEVICES_MAX],
+    end_sector: [u64; DEVICES_MAX],
 }
 
 impl Settings {
@@ -147,10 +149,14 @@ impl Settings {
             step_ns: options.step_ns.unwrap_or(0),
             device: [0; DEVICES_MAX],
             bio_based: [0; DEVICES_MAX],
+            first_sector: [0; DEVICES_MAX],
+            end_sector: [0; DEVICES_MAX],
         };
         for (index, device) in options.devices.iter().enumerate().take(DEVICES_MAX) {
             settings.device[index] = device.number.0 << 20 | device.number.1;
             settings.bio_based[index] = device.bio_based.into();
+            settings.first_sector[index] = device.sectors.start;
+            settings.end_sector[index] = device.sectors.end;
         }
         settings
     }
@@ -198,7 +204,7 @@ mod tests {
     fn the_shapes_are_as_long_as_the_programs_have_them() {
         assert_eq!(size_of::<Wire>(), 72);
         assert_eq!(size_of::<Journey>(), 72);
-        assert_eq!(size_of::<Settings>(), 24 + 2 * 4 * DEVICES_MAX);
+        assert_eq!(size_of::<Settings>(), 24 + (2 * 4 + 2 * 8) * DEVICES_MAX);
         assert_eq!(size_of::<KernelCounters>(), 48 + 4 * DEVICES_MAX);
     }
 }

@@ -3,6 +3,7 @@
 use super::event::{Kind, Seen};
 use crate::{DEVICES_MAX, Options};
 use std::collections::HashMap;
+use std::ops::Range;
 use steadfast_domain::io_event::{Layer, RESPONSE_UNKNOWN, SeenInPart, flags};
 use steadfast_domain::{IoEvent, IoOp};
 
@@ -24,8 +25,9 @@ struct Journey {
 /// Every I/O that has begun and not ended.
 pub(super) struct Journeys {
     under_way: HashMap<Key, Journey>,
-    /// Major << 20 | minor of each device, in the options' order.
-    devices: Vec<u32>,
+    /// Major << 20 | minor of each device's disk and where it lies on it, in the
+    /// options' order.
+    devices: Vec<(u32, Range<u64>)>,
     outstanding: [u32; DEVICES_MAX],
     process: Option<u32>,
     commands: bool,
@@ -42,7 +44,11 @@ impl Journeys {
     pub(super) fn new(options: &Options) -> Self {
         Journeys {
             under_way: HashMap::new(),
-            devices: options.devices.iter().map(|d| d.number.0 << 20 | d.number.1).collect(),
+            devices: options
+                .devices
+                .iter()
+                .map(|device| (device.number.0 << 20 | device.number.1, device.sectors.clone()))
+                .collect(),
             outstanding: [0; DEVICES_MAX],
             process: options.process,
             commands: options.commands,
@@ -79,7 +85,11 @@ impl Journeys {
 
     /// Takes the next event in order; an I/O that ends with it is returned.
     pub(super) fn follow(&mut self, seen: &Seen) -> Option<IoEvent> {
-        let device = self.devices.iter().position(|number| *number == seen.device)?;
+        // One without a place belongs to the first device that lies on the disk.
+        let device = self.devices.iter().position(|(number, sectors)| {
+            *number == seen.device
+                && (seen.op == IoOp::Flush || seen.bytes == 0 || sectors.contains(&seen.sector))
+        })?;
         // A flush has no place; its issue and its completion say so differently.
         let sector = if seen.op == IoOp::Flush { 0 } else { seen.sector };
         let key = (seen.device, sector, seen.op);
@@ -183,6 +193,7 @@ mod tests {
         let device = Listened {
             name: "sdx".into(),
             number: (8, 16),
+            sectors: crate::WHOLE_DISK,
             bio_based: false,
             file_systems: Vec::new(),
         };

@@ -28,9 +28,10 @@ const MOUNTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
 /// A private instance and its readers.
 pub(crate) struct Tracefs {
+    // Closed before the instance is removed: the kernel keeps one that is read.
+    buffers: Vec<Buffer>,
     instance: Instance,
     layouts: Vec<Layout>,
-    buffers: Vec<Buffer>,
     /// Seen, but not yet surely in order.
     waiting: Vec<Seen>,
     journeys: Journeys,
@@ -71,6 +72,7 @@ impl Instance {
                 "run it as root, after: mount -t tracefs nodev /sys/kernel/tracing",
             ));
         };
+        remove_left_behind(&root.join("instances"));
         let place = root.join(format!("instances/steadfast-{}-{}", std::process::id(), serial()));
         fs::create_dir(&place).map_err(|error| failed("make", &place, &error))?;
         Ok(Instance(place))
@@ -107,6 +109,24 @@ impl Instance {
         let dropped = |line: &str| line.strip_prefix("dropped events:")?.trim().parse().ok();
         stats.ok().and_then(|text| text.lines().find_map(dropped)).unwrap_or(0)
     }
+}
+
+/// Removes the instances of captures that were killed: their buffers hold memory.
+fn remove_left_behind(instances: &Path) {
+    for entry in fs::read_dir(instances).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let process = name.to_str().and_then(|name| name.strip_prefix("steadfast-"));
+        let process = process.and_then(|rest| rest.split_once('-')?.0.parse::<i32>().ok());
+        if process.is_some_and(|process| process > 0 && !is_alive(process)) {
+            drop(Instance(entry.path()));
+        }
+    }
+}
+
+fn is_alive(process: i32) -> bool {
+    // SAFETY: signal 0 is only a question.
+    let answer = unsafe { libc::kill(process, 0) };
+    answer == 0 || io::Error::last_os_error().raw_os_error() != Some(libc::ESRCH)
 }
 
 /// Tells the instances of one process apart.

@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use steadfast_capture::{Capture, CaptureError, Counters, Listened, Options, SourceName};
+use steadfast_capture::{
+    Capture, CaptureError, Counters, Listened, Options, SourceName, WHOLE_DISK,
+};
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
 use steadfast_domain::{IoEvent, IoOp, Layer};
 
@@ -69,6 +71,7 @@ impl Device {
         Listened {
             name: self.path.file_name().unwrap().to_string_lossy().into_owned(),
             number: (libc::major(number), libc::minor(number)),
+            sectors: WHOLE_DISK,
             bio_based: self.bio_based,
             file_systems: vec![(libc::major(number), libc::minor(number))],
         }
@@ -244,6 +247,56 @@ fn captures_only_the_process_that_was_asked_for() {
 }
 
 #[test]
+fn nothing_is_left_in_tracefs() {
+    let Some(device) = Device::looped() else { return skip("left in tracefs", "no loop device") };
+    let tracefs = Options { source: Some(SourceName::Tracefs), ..options(&device) };
+    let place = Path::new("/sys/kernel/tracing/instances");
+    let own = format!("steadfast-{}-", std::process::id());
+    let serial = |name: &str| name.strip_prefix(&own).and_then(|n| n.parse::<u32>().ok());
+    let there = || -> Vec<u32> {
+        let entries = std::fs::read_dir(place).into_iter().flatten().flatten();
+        entries.filter_map(|entry| serial(&entry.file_name().to_string_lossy())).collect()
+    };
+    let before = there();
+    let capture = match Capture::begin(&tracefs) {
+        Ok(capture) => capture,
+        Err(error) => return skip("left in tracefs", &error.to_string()),
+    };
+    let begun: Vec<u32> = there().into_iter().filter(|one| !before.contains(one)).collect();
+    drop(capture);
+    // Other tests begin and end theirs at the same time.
+    let end = Instant::now() + Duration::from_secs(20);
+    while there().iter().any(|one| begun.contains(one)) {
+        assert!(Instant::now() < end, "{:?} of {begun:?}", there());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn only_what_lies_on_a_partition_is_captured() {
+    for source in [SourceName::Ebpf, SourceName::Tracefs] {
+        let Some(device) = Device::looped() else { return skip("partition", "no loop device") };
+        let part = Listened { sectors: 16..1600, ..device.listened() };
+        let asked = Options { devices: vec![part], source: Some(source), ..options(&device) };
+        let mut capture = match Capture::begin(&asked) {
+            Ok(capture) => capture,
+            Err(error) => return skip("partition", &error.to_string()),
+        };
+        let file = direct(&device.path);
+        for block in 0..211 {
+            file.write_all_at(&Box::new(Block([1; 4096])).0, block * 8192).unwrap();
+        }
+        let mut events = Vec::new();
+        rest(&mut capture, &mut events);
+        capture.end(&mut events).unwrap();
+        let written = events.iter().filter(|event| event.op == IoOp::Write);
+        let mut offsets: Vec<u64> = written.map(|event| event.offset).collect();
+        offsets.sort_unstable();
+        assert_eq!(offsets, (1..100).map(|block| block * 8192).collect::<Vec<_>>());
+    }
+}
+
+#[test]
 fn what_there_is_no_room_for_is_counted() {
     let Some(device) = Device::looped() else { return skip("lost events", "no loop device") };
     let small = Options { ring_bytes: 4096, ..options(&device) };
@@ -275,9 +328,14 @@ fn what_cannot_be_is_refused_with_the_remedy() {
     let device = Listened {
         name: "none".into(),
         number: (1, 1),
+        sectors: WHOLE_DISK,
         bio_based: false,
         file_systems: Vec::new(),
     };
+    let part = Listened { sectors: 0..10, ..device.clone() };
+    let twice = Options { devices: vec![device.clone(), part], ..none.clone() };
+    let error = Capture::begin(&twice).err().unwrap();
+    assert!(error.to_string().contains("same place"), "{error}");
     let odd = Options { devices: vec![device], ring_bytes: 5000, ..none };
     let error = Capture::begin(&odd).err().unwrap();
     assert!(error.to_string().contains("power of two"), "{error}");

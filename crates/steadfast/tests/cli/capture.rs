@@ -26,10 +26,14 @@ impl Running {
         device: &LoopDevice,
         more: &[&str],
     ) -> Option<Running> {
+        Running::on(test, directory, &device.path, more)
+    }
+
+    fn on(test: &str, directory: &Path, device: &str, more: &[&str]) -> Option<Running> {
         let errors = directory.join("capture.txt");
         let mut child = steadfast()
             .current_dir(directory)
-            .args(["capture", "--device", &device.path, "-o", "trace.parquet"])
+            .args(["capture", "--device", device, "-o", "trace.parquet"])
             .args(more)
             .stderr(File::create(&errors).unwrap())
             .stdout(Stdio::null())
@@ -286,6 +290,48 @@ fn capture_steps_added_up_in_the_kernel_equal_those_of_every_io() {
         &["trace", "steps", "trace.parquet", "--step", "150ms"],
         &["150 ms", "multiple"],
     );
+}
+
+/// A partition is captured by its name; offsets count from the disk's beginning.
+#[test]
+fn a_partition_is_captured_alone() {
+    let test = "a_partition_is_captured_alone";
+    let Some(device) = LoopDevice::new(test, 64) else { return };
+    // One partition in a master boot record: type 0x83, from sector 2048, 4096 long.
+    let mut record = [0u8; 512];
+    record[450] = 0x83;
+    record[454..458].copy_from_slice(&2048u32.to_le_bytes());
+    record[458..462].copy_from_slice(&4096u32.to_le_bytes());
+    record[510..].copy_from_slice(&[0x55, 0xaa]);
+    let disk = File::options().write(true).open(&device.path).unwrap();
+    disk.write_all_at(&record, 0).unwrap();
+    disk.sync_all().unwrap();
+    let partx = |what: &str| Command::new("partx").args([what, device.path.as_str()]).status();
+    let part = format!("{}p1", device.path);
+    if !partx("--add").is_ok_and(|status| status.success()) || !Path::new(&part).exists() {
+        return skip(test, "partx makes no partitions here");
+    }
+    settled(&device);
+    let scratch = tempfile::tempdir().unwrap();
+    let own = std::process::id().to_string();
+    let capture = Running::on(test, scratch.path(), &part, &["--pid", &own]);
+    let inside = File::options().write(true).open(&part).unwrap();
+    inside.write_all_at(&[1; 4096], 8192).unwrap();
+    inside.sync_data().unwrap();
+    disk.write_all_at(&[1; 4096], 48 << 20).unwrap();
+    disk.sync_data().unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    let found = capture.map(Running::end);
+    drop((inside, disk));
+    let twice = ["capture", "-o", "t.parquet", "--device", &part, "--device", &device.path];
+    refuse(scratch.path(), &twice, &["same place", "partitions"]);
+    assert!(partx("--delete").unwrap().success());
+    let Some((conditions, events)) = found else { return };
+    let written = events.iter().filter(|event| event.op == IoOp::Write);
+    let places: Vec<_> = written.map(|event| (event.offset, event.bytes)).collect();
+    assert_eq!(places, [((2048 << 9) + 8192, 4096)]);
+    assert_eq!(format!("/dev/{}", conditions.devices[0].name), part);
+    assert!(conditions.remarks.iter().any(|remark| remark.contains("partition")));
 }
 
 /// What was captured before a kill can be read.

@@ -3,6 +3,7 @@
 //! is killed. `docs/formats.md` describes them.
 
 mod block;
+mod footer;
 pub(crate) mod mark;
 mod reader;
 mod recovery;
@@ -10,8 +11,8 @@ pub(crate) mod schema;
 mod source;
 mod writer;
 
+pub(crate) use footer::{footer, wide_column};
 pub use reader::{Batches, Trace};
-pub(crate) use reader::{footer, wide_column};
 pub use recovery::Recovery;
 pub use schema::{FORMAT_VERSION, Field, Fields, KEY_FINAL, KEY_FORMAT, KEY_START};
 pub(crate) use source::Source;

@@ -13,7 +13,7 @@ use marks::MarkFile;
 use sink::Sink;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use steadfast_capture::{Capture, Counters, Listened, Options, SourceName};
+use steadfast_capture::{Capture, Counters, Listened, Options, SourceName, WHOLE_DISK};
 use steadfast_domain::io_event::{CapturedDevice, Mark, SeenInPart};
 use steadfast_domain::{CaptureConditions, Device, Layer, Nanos};
 use steadfast_host::Roots;
@@ -27,6 +27,10 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// How long what was captured may be in memory alone.
 const KEEP: Duration = Duration::from_secs(5);
+
+/// The same of capture steps: every row group costs some kilobytes, which a day
+/// of them must not.
+const KEEP_STEPS: Duration = Duration::from_secs(60);
 
 /// How often a person sees how far it is.
 const TELL: Duration = Duration::from_secs(1);
@@ -70,18 +74,24 @@ fn devices(named: &[PathBuf]) -> anyhow::Result<Vec<(Device, Listened)>> {
     let roots = Roots::real();
     let mut devices = Vec::new();
     for path in named {
-        let device = steadfast_host::inspect(path, &roots)?;
+        let mut device = steadfast_host::inspect(path, &roots)?;
         let queue = steadfast_host::block_queue(&device, &roots)
             .with_context(|| format!("{} is no block device; name one", path.display()))?;
-        if let Some(disk) = queue.partition_of {
-            bail!("{} is a partition; capture its disk, /dev/{disk}", path.display());
-        }
+        let (number, sectors) = match &queue.partition_of {
+            Some(part) => (part.disk_number, part.sectors.clone()),
+            None => (queue.number, WHOLE_DISK),
+        };
         let listened = Listened {
             name: device.name.clone(),
-            number: queue.number,
+            number,
+            sectors,
             bio_based: queue.bio_based,
             file_systems: steadfast_host::file_systems_on(&device, &roots),
         };
+        // Offsets count from the disk's beginning.
+        if let Some(part) = queue.partition_of {
+            device.capacity = part.disk_capacity;
+        }
         devices.push((device, listened));
     }
     Ok(devices)
@@ -103,6 +113,7 @@ fn conditions(devices: &[(Device, Listened)], layers: Vec<Layer>) -> CaptureCond
         host: host.name,
         operating_system: host.operating_system,
         kernel: host.kernel,
+        remarks: devices.iter().filter_map(|(_, listened)| remark_on(listened)).collect(),
         devices: devices
             .iter()
             .map(|(device, _)| CapturedDevice {
@@ -115,6 +126,17 @@ fn conditions(devices: &[(Device, Listened)], layers: Vec<Layer>) -> CaptureCond
             .collect(),
         ..CaptureConditions::default()
     }
+}
+
+/// What a reader must know of a partition.
+fn remark_on(listened: &Listened) -> Option<String> {
+    (listened.sectors != WHOLE_DISK).then(|| {
+        format!(
+            "{} is a partition: offsets count from its disk's beginning, and the disk's flushes \
+             are among the I/Os.",
+            listened.name
+        )
+    })
 }
 
 /// A capture on its way into files.
@@ -187,7 +209,8 @@ impl<'a> Session<'a> {
             let began = self.conditions.began_unix_ns.unwrap_or(unix_ns);
             self.mark(unix_ns.saturating_sub(began), name);
         }
-        if self.flushed.elapsed() >= KEEP {
+        let keep = if self.conditions.step_ns.is_some() { KEEP_STEPS } else { KEEP };
+        if self.flushed.elapsed() >= keep {
             self.keep(capture)?;
         }
         if self.is_full() {

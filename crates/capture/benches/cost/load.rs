@@ -1,0 +1,155 @@
+//! A load of 4 KiB random reads and writes by threads that wait for each I/O,
+//! at full speed or at a rate.
+
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+use steadfast_capture::{Listened, WHOLE_DISK};
+
+const SIZE: u64 = 512 << 20;
+const BLOCK: u64 = 4096;
+
+/// A device of the bench's own, taken away when it is dropped.
+pub struct Device {
+    path: PathBuf,
+    bio_based: bool,
+    remove: Box<dyn Fn() + Send + Sync>,
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        (self.remove)();
+    }
+}
+
+impl Device {
+    /// Compressed memory: no device is quicker.
+    pub fn zram() -> super::Outcome<Device> {
+        let number = fs::read_to_string("/sys/class/zram-control/hot_add")?.trim().to_owned();
+        let path = PathBuf::from(format!("/dev/zram{number}"));
+        let size = format!("/sys/block/zram{number}/disksize");
+        let remove = Box::new(move || {
+            let _ = fs::write("/sys/class/zram-control/hot_remove", &number);
+        });
+        let device = Device { path, bio_based: true, remove };
+        fs::write(size, SIZE.to_string())?;
+        device.filled()
+    }
+
+    /// A loop device over a file in memory: it has requests.
+    pub fn looped() -> super::Outcome<Device> {
+        let file = tempfile::Builder::new().tempfile_in("/dev/shm")?;
+        file.as_file().set_len(SIZE)?;
+        let mut losetup = Command::new("losetup");
+        let out = losetup.args(["--find", "--show"]).arg(file.path()).output()?;
+        let path = PathBuf::from(String::from_utf8(out.stdout)?.trim());
+        let name = path.clone();
+        let remove = Box::new(move || {
+            let _ = Command::new("losetup").arg("--detach").arg(&name).status();
+            let _ = file.path();
+        });
+        Device { path, bio_based: false, remove }.filled()
+    }
+
+    fn filled(self) -> super::Outcome<Device> {
+        let file = self.open()?;
+        for block in 0..SIZE / BLOCK {
+            file.write_all_at(&Block([block as u8; BLOCK as usize]).0, block * BLOCK)?;
+        }
+        Ok(self)
+    }
+
+    fn open(&self) -> std::io::Result<File> {
+        OpenOptions::new().read(true).write(true).custom_flags(libc::O_DIRECT).open(&self.path)
+    }
+
+    /// As a capture names it.
+    pub fn listened(&self) -> Listened {
+        let number = fs::metadata(&self.path).map_or(0, |metadata| metadata.rdev());
+        Listened {
+            name: self.path.display().to_string(),
+            number: (libc::major(number), libc::minor(number)),
+            sectors: WHOLE_DISK,
+            bio_based: self.bio_based,
+            file_systems: Vec::new(),
+        }
+    }
+}
+
+#[repr(align(4096))]
+struct Block([u8; BLOCK as usize]);
+
+/// How hard, and how long.
+#[derive(Clone, Copy)]
+pub struct Load {
+    pub threads: u64,
+    /// I/Os a second of each thread; as many as it can where `None`.
+    pub rate: Option<u64>,
+    pub time: Duration,
+}
+
+/// What the threads saw.
+pub struct Loaded {
+    pub iops: f64,
+    /// Of the response times; at a rate, from the moment an I/O was due.
+    pub p99_us: f64,
+}
+
+impl Load {
+    /// Does it.
+    pub fn apply(&self, device: &Device) -> Loaded {
+        let began = Instant::now();
+        let mut times: Vec<u32> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..self.threads)
+                .map(|seed| scope.spawn(move || self.thread(device, seed)))
+                .collect();
+            threads.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect()
+        });
+        let iops = times.len() as f64 / began.elapsed().as_secs_f64();
+        times.sort_unstable();
+        let p99 = times.get(times.len() * 99 / 100).copied().unwrap_or(0);
+        Loaded { iops, p99_us: f64::from(p99) / 1000.0 }
+    }
+
+    /// Two reads, a write; response times in nanoseconds.
+    fn thread(&self, device: &Device, seed: u64) -> Vec<u32> {
+        let Ok(file) = device.open() else { return Vec::new() };
+        let mut times = Vec::with_capacity(4 << 20);
+        let mut block = Box::new(Block([7; BLOCK as usize]));
+        let (began, mut state) = (Instant::now(), seed + 1);
+        for number in 0u64.. {
+            let mut issued = Instant::now();
+            if let Some(rate) = self.rate {
+                let due = began + Duration::from_nanos(number * 1_000_000_000 / rate);
+                while Instant::now() < due {
+                    std::hint::spin_loop();
+                }
+                issued = due;
+            }
+            if began.elapsed() >= self.time {
+                break;
+            }
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let offset = (state >> 33) % (SIZE / BLOCK) * BLOCK;
+            let done = match number % 3 {
+                0 => file.write_at(&block.0, offset),
+                _ => file.read_at(&mut block.0, offset),
+            };
+            if done.is_err() {
+                break;
+            }
+            times.push(u32::try_from(issued.elapsed().as_nanos()).unwrap_or(u32::MAX));
+        }
+        times
+    }
+}
+
+/// Processor time of the calling thread, in nanoseconds.
+pub fn thread_time_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is valid to write to.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
