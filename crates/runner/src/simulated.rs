@@ -1,9 +1,11 @@
 //! The simulated rig: an SSD in virtual time.
 
-use crate::rig::{Journal, Rig, Watch};
+use crate::rig::{Journal, Rig, Tell, Watch};
+use crate::surroundings::HostWishes;
 use steadfast_domain::record::HostChange;
 use steadfast_domain::{
-    Conditions, Device, Halt, Host, Measurement, Nanos, Purge, Step, WriteCache,
+    Conditions, Device, Halt, Host, Measurement, Nanos, Purge, PurgeChoice, PurgeMethod, Step,
+    WriteCache,
 };
 use steadfast_engine::sim::SimulatedSsd;
 use steadfast_engine::{Engine, Start};
@@ -11,12 +13,13 @@ use steadfast_engine::{Engine, Start};
 /// A drive that exists in virtual time only.
 pub struct SimulatedRig {
     ssd: SimulatedSsd,
+    purge: PurgeChoice,
 }
 
 impl SimulatedRig {
     /// A rig around a drive.
     pub fn new(ssd: SimulatedSsd) -> Self {
-        SimulatedRig { ssd }
+        SimulatedRig { ssd, purge: PurgeChoice::Auto }
     }
 }
 
@@ -45,8 +48,27 @@ impl Rig for SimulatedRig {
             ..Conditions::default()
         })
     }
-    fn purge(&mut self) -> Result<Purge, Halt> {
-        Ok(self.ssd.purge())
+    fn wish(&mut self, wishes: &HostWishes) {
+        self.purge = wishes.purge.choice;
+    }
+    fn foresee_purge(&mut self) -> Result<PurgeMethod, Halt> {
+        match self.purge {
+            PurgeChoice::Auto => Ok(PurgeMethod::Simulated),
+            PurgeChoice::Method(PurgeMethod::Nothing) => Ok(PurgeMethod::Nothing),
+            PurgeChoice::Method(method) => Err(Halt::Refused(format!(
+                "{} cannot be purged by {}: it is simulated; possible here: auto, none",
+                self.device().path,
+                method.name()
+            ))),
+        }
+    }
+    fn purge(&mut self, _: Journal<'_>, _: Tell<'_>) -> Result<Purge, Halt> {
+        Ok(match self.foresee_purge()? {
+            PurgeMethod::Nothing => {
+                Purge::none("the user chose none; the device keeps its history")
+            }
+            _ => self.ssd.purge(),
+        })
     }
     fn refuse(&self, step: &Step) -> Option<String> {
         self.ssd.refuse(step)

@@ -52,7 +52,7 @@ fn identity(answers: &Answers) -> anyhow::Result<()> {
     let drives = [
         ("scsi", made("sas", "LABDISK", "0042", "LABSCSI1", 512)),
         ("sata", made("sata", "LABSATA", "0042", "LABSATA1", 512)),
-        ("debug", made("sas", "ST380013AS", "3.18", "2000", 4096)),
+        ("debug", made("sata", "ST380013AS", "3.18", "2000", 4096)),
     ];
     for (kind, wanted) in drives {
         let device = listed(answers, kind)?;
