@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What the guests' scripts call, besides busybox.
-const PROGRAMS: [&str; 15] = [
+const PROGRAMS: [&str; 16] = [
     "blkdiscard",
     "blkid",
     "blkparse",
@@ -26,6 +26,7 @@ const PROGRAMS: [&str; 15] = [
     "sg_opcodes",
     "sg_requests",
     "sg_sanitize",
+    "sg_turs",
     "smartctl",
     "wipefs",
 ];

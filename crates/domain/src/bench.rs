@@ -1,8 +1,9 @@
 //! The traits that a test specification is written against.
 
-use crate::conditions::{Conditions, Purge};
+use crate::conditions::Conditions;
 use crate::findings::Findings;
 use crate::measurement::Measurement;
+use crate::purge::Purge;
 use crate::record::{Gap, Note, Record};
 use crate::step::Step;
 use crate::units::Nanos;

@@ -4,9 +4,10 @@
 //! be computed anew from it at any time.
 
 use crate::bench::Outcome;
-use crate::conditions::{Conditions, Purge};
+use crate::conditions::Conditions;
 use crate::device::{Device, Host};
 use crate::findings::Caveat;
+use crate::purge::Purge;
 use crate::settings::{Amendment, Settings};
 use crate::steady_state::Verdict;
 use crate::step::Step;
@@ -175,12 +176,16 @@ impl Record {
             _ => None,
         })
     }
-    /// The last purge.
-    pub fn purge(&self) -> Option<&Purge> {
-        self.entries.iter().rev().find_map(|entry| match entry {
+    /// Every purge, in order.
+    pub fn purges(&self) -> impl Iterator<Item = &Purge> {
+        self.entries.iter().filter_map(|entry| match entry {
             Entry::Purged(purge) => Some(purge),
             _ => None,
         })
+    }
+    /// The last purge.
+    pub fn purge(&self) -> Option<&Purge> {
+        self.purges().last()
     }
     /// The last conditions: asked for, read back.
     pub fn conditions(&self) -> Option<(&Conditions, &Conditions)> {

@@ -1,5 +1,6 @@
 //! [`Settings`]: everything that a user chose for a run, before it begins.
 
+use crate::purge::{PurgeChoice, PurgeFailure};
 use crate::stimulus::{DataPattern, Demand};
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -89,6 +90,16 @@ pub struct Settings {
     /// Read-back comparison.
     #[serde(default)]
     pub verify: bool,
+    /// How the device is purged.
+    #[serde(default, skip_serializing_if = "PurgeChoice::is_auto")]
+    pub purge: PurgeChoice,
+    /// What becomes of the run when the purge fails.
+    #[serde(default, skip_serializing_if = "PurgeFailure::halts")]
+    pub purge_failed: PurgeFailure,
+    /// What else the user gave up by name: a purge can reach the other
+    /// namespaces of a controller.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also_destroyed: Vec<String>,
     /// Keep the processors out of idle states that are slow to leave.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hold_c_states: bool,
@@ -126,6 +137,9 @@ impl Settings {
             data_pattern: DataPattern::default(),
             seed,
             verify: false,
+            purge: PurgeChoice::default(),
+            purge_failed: PurgeFailure::default(),
+            also_destroyed: Vec::new(),
             hold_c_states: false,
             power_command: None,
             parameters: BTreeMap::new(),
@@ -225,23 +239,25 @@ pub struct UnknownName {
 }
 
 macro_rules! names {
-    ($type:ty, $kind:literal, $choices:literal, $($name:literal => $value:path),+) => {
-        impl fmt::Display for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    ($type:ty, $kind:literal, $choices:expr, $($name:literal => $value:path),+) => {
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(match self { $($value => $name),+ })
             }
         }
-        impl FromStr for $type {
-            type Err = UnknownName;
-            fn from_str(text: &str) -> Result<Self, UnknownName> {
+        impl std::str::FromStr for $type {
+            type Err = $crate::settings::UnknownName;
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
                 match text {
                     $($name => Ok($value),)+
-                    _ => Err(UnknownName { kind: $kind, given: text.to_owned(), choices: $choices }),
+                    _ => Err($crate::settings::UnknownName { kind: $kind, given: text.to_owned(), choices: $choices }),
                 }
             }
         }
     };
 }
+
+pub(crate) use names;
 
 names!(Class, "class", "enterprise, client",
     "enterprise" => Class::Enterprise, "client" => Class::Client);

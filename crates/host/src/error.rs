@@ -76,6 +76,40 @@ pub enum HostError {
         /// The device.
         device: String,
     },
+    /// A purge that was asked for cannot be done to this device.
+    #[error("{device} cannot be purged by {method}: {why}; possible here: {possible}")]
+    NoSuchPurge {
+        /// The device.
+        device: String,
+        /// What was asked for.
+        method: String,
+        /// Why not.
+        why: String,
+        /// What `--purge` could say instead.
+        possible: String,
+    },
+    /// A purge was begun and did not do its work.
+    #[error(
+        "{device}: the purge ({method}) failed: {why}; choose another with --purge, or go on \
+         all the same with --purge-failed go-on"
+    )]
+    PurgeFailed {
+        /// The device.
+        device: String,
+        /// What was done.
+        method: String,
+        /// What went wrong.
+        why: String,
+    },
+    /// A purge ended because the user asked for it.
+    #[error("{device}: the purge was stopped; the device is not purged")]
+    PurgeStopped {
+        /// The device.
+        device: String,
+    },
+    /// A change to the device could not be journalled, so it was not made.
+    #[error("the journal cannot be written: {0}")]
+    Unjournalled(String),
     /// A device tool is not there, or this user may not run it.
     #[error("'{tool}' is not installed or may not be run; install the package {package}")]
     ToolMissing {

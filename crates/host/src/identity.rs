@@ -178,10 +178,15 @@ fn scsi_transport(whole: &Node) -> Transport {
                 .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
         })
     };
+    let names_ata = || {
+        // A SATA drive behind a SAS controller is announced with the vendor "ATA",
+        // or under its own name and with the page that only a translated ATA drive has.
+        whole.text("device/vendor").as_deref() == Some("ATA")
+            || whole.directory.join("device/vpd_pg89").is_file()
+    };
     if below("usb") {
         Transport::Usb
-    } else if below("ata") || whole.text("device/vendor").as_deref() == Some("ATA") {
-        // A SATA drive behind a SAS controller is announced with the vendor "ATA".
+    } else if below("ata") || names_ata() {
         Transport::Sata
     } else if below("virtio") {
         Transport::Virtio

@@ -38,7 +38,7 @@ pub use error::HostError;
 pub use facts::host_facts;
 pub use identity::{devices, inspect};
 pub use inhibit::{IdleStateHold, SleepInhibition, hold_idle_states, inhibit_sleep};
-pub use purge::purge;
+pub use purge::{PurgeOrder, PurgeProgress, PurgeWatch, foresee_purge, purge};
 pub use queue::{BlockQueue, Partition, block_queue, file_systems_on};
 pub use refusal::Refusal;
 pub use roots::Roots;
@@ -47,5 +47,7 @@ pub use sensors::{
     PowerMeter, PowerReport, PowerSource, ProcessorTimes, counters_since, kernel_counters,
     processor_times, temperature,
 };
-pub use settings::{conditions, make_change, plan_changes, undo_change};
+pub use settings::{
+    PURGE_PASSWORD, conditions, is_password, make_change, plan_changes, undo_change, unlock,
+};
 pub use target::Target;

@@ -4,7 +4,8 @@
 //! The write cache is set on the device itself, never in `queue/write_cache`,
 //! which only changes what the kernel believes: on SCSI and SATA through the
 //! disk's `cache_type`, which sends MODE SELECT (libata makes SET FEATURES of
-//! it) and reads the page again; on NVMe by feature 06h.
+//! it) and reads the page again; on virtio through the disk's own; on NVMe by
+//! feature 06h.
 //!
 //! A change names its device by identity as well as by name, because a journal
 //! may be taken up after a restart, when the name may be another device's.
@@ -12,12 +13,13 @@
 use crate::error::HostError;
 use crate::identity::{controllers, describe, kernel_write_cache, parse_write_cache};
 use crate::node::Node;
+use crate::purge::ata;
 use crate::roots::{Roots, entries, file_name, read_text};
 use crate::target::Target;
-use crate::tool::{self, NVME};
+use crate::tool::{self, Installed, NVME};
 use std::fmt;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use steadfast_domain::record::HostChange;
 use steadfast_domain::{Conditions, Transport, WriteCache};
@@ -28,6 +30,11 @@ const NO_MERGES: u8 = 2;
 /// A drive that does not answer an admin command in this time is sick.
 const NVME_LIMIT: Duration = Duration::from_secs(30);
 
+/// The password that SECURITY ERASE UNIT needs, as a setting and its values.
+const ATA_PASSWORD: &str = "ATA password";
+const NO_PASSWORD: &str = "none";
+const PASSWORD_SET: &str = "set";
+
 /// A setting that is changed here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Setting {
@@ -35,16 +42,20 @@ enum Setting {
     Scheduler,
     RequestSize,
     ScsiWriteCache,
+    VirtioWriteCache,
     NvmeWriteCache,
+    AtaPassword,
 }
 
 impl Setting {
-    const ALL: [Setting; 5] = [
+    const ALL: [Setting; 7] = [
         Setting::Merges,
         Setting::Scheduler,
         Setting::RequestSize,
         Setting::ScsiWriteCache,
+        Setting::VirtioWriteCache,
         Setting::NvmeWriteCache,
+        Setting::AtaPassword,
     ];
 
     const fn name(self) -> &'static str {
@@ -53,26 +64,27 @@ impl Setting {
             Setting::Scheduler => "queue/scheduler",
             Setting::RequestSize => "queue/max_sectors_kb",
             Setting::ScsiWriteCache => "write cache (caching mode page)",
+            Setting::VirtioWriteCache => "write cache (virtio)",
             Setting::NvmeWriteCache => "write cache (NVMe feature 06h)",
+            Setting::AtaPassword => ATA_PASSWORD,
         }
     }
 
     /// The attribute that shows and takes the value; `None` where a tool does.
     fn attribute(self, whole: &Node) -> Option<PathBuf> {
         match self {
-            Setting::NvmeWriteCache => None,
+            Setting::NvmeWriteCache | Setting::AtaPassword => None,
             Setting::ScsiWriteCache => entries(&whole.directory.join("device/scsi_disk"))
                 .into_iter()
                 .map(|disk| disk.join("cache_type"))
                 .find(|attribute| attribute.is_file()),
+            Setting::VirtioWriteCache => Some(whole.directory.join("cache_type")),
             _ => Some(whole.directory.join(self.name())),
         }
     }
 
     fn read(self, whole: &Node, roots: &Roots) -> Result<String, HostError> {
-        let Some(attribute) = self.attribute(whole) else {
-            return nvme_feature(whole, roots, None);
-        };
+        let Some(attribute) = self.attribute(whole) else { return self.read_by_tool(whole, roots) };
         let text = fs::read_to_string(&attribute)
             .map_err(|e| HostError::io("read the setting", &attribute, e))?;
         Ok(match self {
@@ -83,9 +95,30 @@ impl Setting {
 
     fn write(self, whole: &Node, value: &str, roots: &Roots) -> Result<(), HostError> {
         let Some(attribute) = self.attribute(whole) else {
-            return nvme_feature(whole, roots, Some(value)).map(|_| ());
+            return self.write_by_tool(whole, value, roots);
         };
         fs::write(&attribute, value).map_err(|e| HostError::io("change the setting", &attribute, e))
+    }
+
+    fn read_by_tool(self, whole: &Node, roots: &Roots) -> Result<String, HostError> {
+        if self != Setting::AtaPassword {
+            return nvme_feature(whole, roots, None);
+        }
+        let device = whole.path(roots);
+        let set = ata::has_password(&device.to_string_lossy(), &Installed)?;
+        Ok(if set { PASSWORD_SET } else { NO_PASSWORD }.to_owned())
+    }
+
+    fn write_by_tool(self, whole: &Node, value: &str, roots: &Roots) -> Result<(), HostError> {
+        let device = whole.path(roots);
+        let device = device.to_string_lossy();
+        match (self, value) {
+            (Setting::AtaPassword, NO_PASSWORD) => {
+                ata::clear_password(&device, ata::PASSWORD, &Installed).map(drop)
+            }
+            (Setting::AtaPassword, _) => ata::set_password(&device, &Installed),
+            _ => nvme_feature(whole, roots, Some(value)).map(drop),
+        }
     }
 }
 
@@ -137,6 +170,32 @@ impl Place {
     }
 }
 
+/// The change that sets a password on an ATA drive without one.
+pub(crate) fn password_change(whole: &Node, roots: &Roots) -> HostChange {
+    HostChange {
+        setting: Place::of(Setting::AtaPassword, whole, roots).to_string(),
+        before: NO_PASSWORD.to_owned(),
+        after: PASSWORD_SET.to_owned(),
+    }
+}
+
+/// Whether a change set a password, which must not outlast a purge.
+pub fn is_password(change: &HostChange) -> bool {
+    Place::parse(&change.setting).is_some_and(|place| place.setting == Setting::AtaPassword)
+}
+
+/// Takes a drive's user password away, which a locked drive is unlocked with
+/// for that. Answers whether there was one.
+///
+/// # Errors
+/// Where the drive is no ATA drive, is frozen, or does not take the password.
+pub fn unlock(device: &Path, password: &str) -> Result<bool, HostError> {
+    ata::clear_password(&device.to_string_lossy(), password, &Installed)
+}
+
+/// The password that a purge sets for as long as it lasts.
+pub const PURGE_PASSWORD: &str = ata::PASSWORD;
+
 fn identity(whole: &Node, roots: &Roots) -> Option<String> {
     let device = describe(whole, &whole.path(roots), roots);
     device.wwid.or(device.serial)
@@ -184,8 +243,11 @@ fn parse_feature(said: &str) -> Option<u32> {
 fn write_cache_setting(whole: &Node, transport: &Transport) -> Option<Setting> {
     match transport {
         Transport::Nvme => Some(Setting::NvmeWriteCache),
-        Transport::Sata | Transport::Sas | Transport::Usb => {
-            Setting::ScsiWriteCache.attribute(whole).map(|_| Setting::ScsiWriteCache)
+        // A virtual machine's disk is a SCSI disk (sd) or has an attribute of its own (vd).
+        Transport::Sata | Transport::Sas | Transport::Usb | Transport::Virtio => {
+            [Setting::ScsiWriteCache, Setting::VirtioWriteCache]
+                .into_iter()
+                .find(|setting| setting.attribute(whole).is_some_and(|path| path.is_file()))
         }
         _ => None,
     }
@@ -498,6 +560,27 @@ mod tests {
 
         changes.iter().rev().for_each(|change| undo_change(change, roots).unwrap());
         assert_eq!(conditions(&target, roots), before);
+    }
+
+    #[test]
+    fn the_cache_of_a_virtual_machine_s_disk_is_set_where_the_disk_takes_it() {
+        let machine = Machine::new();
+        let below = "pci0000:00/0000:00:05.0/virtio1/host2/target2:0:0/2:0:0:0";
+        let scsi = machine.scsi(below, "sdc", "8:32", 1000);
+        machine.set(&scsi, "device/scsi_disk/2:0:0:0/cache_type", "write back\n");
+        let plain = machine.block("pci0000:00/0000:00:06.0/virtio2/block/vda", "254:0", 1000);
+        let asked = Conditions { write_cache: Some(WriteCache::Disabled), ..Conditions::default() };
+        let (changes, unmet) = plan_changes(&asked, &target(&machine, "sdc"), &machine.roots);
+        assert_eq!((changes.len(), unmet.len()), (1, 0));
+        assert_eq!(changes[0].setting, "write cache (caching mode page) of sdc");
+        let (changes, unmet) = plan_changes(&asked, &target(&machine, "vda"), &machine.roots);
+        assert_eq!((changes.len(), unmet.len()), (0, 1));
+        machine.set(&plain, "cache_type", "write back\n");
+        let (changes, unmet) = plan_changes(&asked, &target(&machine, "vda"), &machine.roots);
+        assert_eq!((changes.len(), unmet.len()), (1, 0));
+        make_change(&changes[0], &machine.roots).unwrap();
+        let after = conditions(&target(&machine, "vda"), &machine.roots);
+        assert_eq!(after.write_cache, Some(WriteCache::Disabled));
     }
 
     #[test]

@@ -77,6 +77,12 @@ impl Target {
         self.device.transport == Transport::File
     }
 
+    /// Makes an open file stand for a device that is not there.
+    #[cfg(test)]
+    pub(crate) fn be(&mut self, device: Device) {
+        self.device = device;
+    }
+
     /// Opens a device, past the page cache where its file system allows it.
     pub(crate) fn open(device: Device, access: Access) -> io::Result<Target> {
         let path = Path::new(&device.path);

@@ -3,6 +3,7 @@
 
 use crate::error::HostError;
 use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -29,6 +30,84 @@ pub(crate) const SMARTCTL: Tool = Tool { program: "smartctl", package: "smartmon
 /// Tells what systemd will do.
 pub(crate) const SYSTEMCTL: Tool = Tool { program: "systemctl", package: "systemd" };
 
+/// Sends ATA commands.
+pub(crate) const HDPARM: Tool = Tool { program: "hdparm", package: "hdparm" };
+/// Sends SCSI FORMAT UNIT.
+pub(crate) const SG_FORMAT: Tool = Tool { program: "sg_format", package: "sg3-utils" };
+/// Sends SCSI SANITIZE.
+pub(crate) const SG_SANITIZE: Tool = Tool { program: "sg_sanitize", package: "sg3-utils" };
+/// Asks which SCSI commands a device takes.
+pub(crate) const SG_OPCODES: Tool = Tool { program: "sg_opcodes", package: "sg3-utils" };
+/// Asks how far a SCSI command has come.
+pub(crate) const SG_REQUESTS: Tool = Tool { program: "sg_requests", package: "sg3-utils" };
+/// Asks whether a SCSI device is ready.
+pub(crate) const SG_TURS: Tool = Tool { program: "sg_turs", package: "sg3-utils" };
+
+/// What runs tools: the machine, or in tests a transcript.
+pub(crate) trait Tools {
+    /// Runs a tool, whatever status it ends with. `each` is called again and
+    /// again with the time since it began.
+    ///
+    /// # Errors
+    /// Where it is not installed, or takes longer than `limit`.
+    fn ask(
+        &self,
+        tool: Tool,
+        arguments: &[&str],
+        limit: Duration,
+        each: &mut dyn FnMut(Duration),
+    ) -> Result<Answer, HostError>;
+
+    /// Lets time pass between two looks at a device.
+    fn pause(&self, time: Duration);
+
+    /// Runs a tool and returns what it printed to standard output.
+    ///
+    /// # Errors
+    /// As [`Tools::ask`], and where it ends with a status other than 0.
+    fn run(&self, tool: Tool, arguments: &[&str], limit: Duration) -> Result<String, HostError> {
+        self.run_long(tool, arguments, limit, &mut |_| {})
+    }
+
+    /// The same, with a look at the time.
+    ///
+    /// # Errors
+    /// As [`Tools::run`].
+    fn run_long(
+        &self,
+        tool: Tool,
+        arguments: &[&str],
+        limit: Duration,
+        each: &mut dyn FnMut(Duration),
+    ) -> Result<String, HostError> {
+        let answer = self.ask(tool, arguments, limit, each)?;
+        if answer.status.success() {
+            return Ok(answer.stdout);
+        }
+        let command = command_line(tool.program, arguments);
+        Err(failed(command, answer.status.to_string(), &answer.stdout, &answer.stderr))
+    }
+}
+
+/// The tools of this machine.
+pub(crate) struct Installed;
+
+impl Tools for Installed {
+    fn ask(
+        &self,
+        tool: Tool,
+        arguments: &[&str],
+        limit: Duration,
+        each: &mut dyn FnMut(Duration),
+    ) -> Result<Answer, HostError> {
+        ask_and_look(tool.program, tool.package, arguments, limit, each)
+    }
+
+    fn pause(&self, time: Duration) {
+        std::thread::sleep(time);
+    }
+}
+
 /// What a program said before it ended by itself.
 #[derive(Debug)]
 pub(crate) struct Answer {
@@ -46,12 +125,7 @@ pub(crate) struct Answer {
 /// Where it is not installed, ends with a status other than 0, or takes longer
 /// than `limit`; it is then ended.
 pub(crate) fn run(tool: Tool, arguments: &[&str], limit: Duration) -> Result<String, HostError> {
-    let answer = ask(tool.program, tool.package, arguments, limit)?;
-    if answer.status.success() {
-        return Ok(answer.stdout);
-    }
-    let command = command_line(tool.program, arguments);
-    Err(failed(command, answer.status.to_string(), &answer.stdout, &answer.stderr))
+    Installed.run(tool, arguments, limit)
 }
 
 /// Runs any program, whatever status it ends with: some tell of the device's
@@ -65,10 +139,20 @@ pub(crate) fn ask(
     arguments: &[&str],
     limit: Duration,
 ) -> Result<Answer, HostError> {
+    ask_and_look(program, package, arguments, limit, &mut |_| {})
+}
+
+fn ask_and_look(
+    program: &str,
+    package: &'static str,
+    arguments: &[&str],
+    limit: Duration,
+    each: &mut dyn FnMut(Duration),
+) -> Result<Answer, HostError> {
     let mut child = spawn(program, package, arguments)?;
     let stdout = drain(child.stdout.take());
     let stderr = drain(child.stderr.take());
-    let status = wait(&mut child, limit);
+    let status = wait(&mut child, limit, each);
     if !matches!(status, Ok(Some(_))) {
         // Its pipes close only when it ends, and the readers wait for that.
         let _ = child.kill();
@@ -102,6 +186,8 @@ fn spawn(program: &str, package: &'static str, arguments: &[&str]) -> Result<Chi
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
+        // Ctrl-C is for us: a device tool is not ended in the middle of it.
+        .process_group(0)
         .spawn()
         .map_err(|error| match error.kind() {
             // A directory of the path that may not be searched answers with the latter.
@@ -112,7 +198,11 @@ fn spawn(program: &str, package: &'static str, arguments: &[&str]) -> Result<Chi
         })
 }
 
-fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+fn wait(
+    child: &mut Child,
+    limit: Duration,
+    each: &mut dyn FnMut(Duration),
+) -> io::Result<Option<ExitStatus>> {
     let began = Instant::now();
     loop {
         if let Some(status) = child.try_wait()? {
@@ -121,6 +211,7 @@ fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
         if began.elapsed() >= limit {
             return Ok(None);
         }
+        each(began.elapsed());
         std::thread::sleep(POLL);
     }
 }

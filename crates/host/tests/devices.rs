@@ -12,10 +12,12 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use steadfast_domain::{Bytes, Conditions, Device, PurgeMethod, Transport};
+use steadfast_domain::record::HostChange;
+use steadfast_domain::{Bytes, Conditions, Device, PurgeChoice, PurgeMethod, Transport};
 use steadfast_host::{
-    Consent, HostError, Refusal, Roots, Target, arm, conditions, counters_since, create_scratch,
-    devices, find_again, inspect, kernel_counters, make_change, plan_changes, purge, undo_change,
+    Consent, HostError, PurgeOrder, PurgeProgress, PurgeWatch, Refusal, Roots, Target, arm,
+    conditions, counters_since, create_scratch, devices, find_again, foresee_purge, inspect,
+    kernel_counters, make_change, plan_changes, purge, undo_change,
 };
 use tempfile::TempDir;
 
@@ -76,6 +78,11 @@ impl LoopDevice {
 
     fn blank(test: &str) -> Option<LoopDevice> {
         LoopDevice::new(test, 8 * MIB, b"", &[])
+    }
+
+    /// A larger one, of which no block is allocated.
+    fn sparse(test: &str, size: u64) -> Option<LoopDevice> {
+        LoopDevice::new(test, size, b"", &[])
     }
 
     /// One with two partitions of 16 MiB each, from 1 MiB on.
@@ -401,7 +408,8 @@ fn a_read_only_device_is_refused_and_may_be_read() {
     let refusal = arm_confirmed(&device.inspect(), &[]).unwrap_err();
     assert!(matches!(refusal, Refusal::ReadOnly { .. }), "{refusal}");
     let mut target = arm(&device.inspect(), &Consent::Read, &[], &Roots::real()).unwrap();
-    let error = purge(&mut target).unwrap_err();
+    let order = PurgeOrder::default();
+    let error = purge(&mut target, &order, &mut Beside::default(), &Roots::real()).unwrap_err();
     assert!(matches!(error, HostError::ReadingOnly { .. }), "{error}");
 }
 
@@ -529,6 +537,29 @@ fn a_file_below_a_loop_device_is_refused() {
     assert_eq!(uses(arm_confirmed(&image, &[])), [format!("backs {}", device.name())]);
 }
 
+/// Stands beside a purge, and asks for an end after so many words.
+#[derive(Default)]
+struct Beside {
+    told: Vec<Option<f64>>,
+    stop_after: Option<usize>,
+}
+
+impl PurgeWatch for Beside {
+    fn journal(&mut self, change: &HostChange) -> Result<(), String> {
+        Err(format!("{} is not to be changed here", change.setting))
+    }
+    fn tell(&mut self, progress: &PurgeProgress<'_>) {
+        self.told.push(progress.percent);
+    }
+    fn is_stopped(&self) -> bool {
+        self.stop_after.is_some_and(|most| self.told.len() >= most)
+    }
+}
+
+fn order(method: PurgeMethod) -> PurgeOrder {
+    PurgeOrder { choice: PurgeChoice::Method(method), ..PurgeOrder::default() }
+}
+
 #[test]
 fn a_purged_device_reads_blank_and_its_neighbour_does_not() {
     let test = "a_purged_device_reads_blank_and_its_neighbour_does_not";
@@ -541,7 +572,8 @@ fn a_purged_device_reads_blank_and_its_neighbour_does_not() {
     fill(&neighbour, 0xa5);
     let mut target = part(1);
     fill(&target, 0x5a);
-    let done = purge(&mut target).unwrap();
+    let done =
+        purge(&mut target, &PurgeOrder::default(), &mut Beside::default(), &Roots::real()).unwrap();
     if done.method == PurgeMethod::Nothing {
         return skip(test, &done.remark);
     }
@@ -570,7 +602,9 @@ fn a_purged_file_is_blank_and_its_handle_still_writes() {
         let usable = (3 * MIB + 512) / u64::from(target.offset_alignment());
         assert_eq!(target.length().0, usable * u64::from(target.offset_alignment()));
         fill(&target, 0x5a);
-        let done = purge(&mut target).unwrap();
+        let done =
+            purge(&mut target, &PurgeOrder::default(), &mut Beside::default(), &Roots::real())
+                .unwrap();
         assert_eq!((done.method, done.blank), (PurgeMethod::RecreateFile, Some(true)));
         let metadata = fs::metadata(&path).unwrap();
         assert_eq!(metadata.len(), 3 * MIB + 512);
@@ -580,6 +614,51 @@ fn a_purged_file_is_blank_and_its_handle_still_writes() {
         let content = fs::read(&path).unwrap();
         assert!(content[..3 * MIB as usize].iter().all(|byte| *byte == 0xa5));
     }
+}
+
+#[test]
+fn what_a_device_cannot_do_is_refused_before_anything_is_written() {
+    let test = "what_a_device_cannot_do_is_refused_before_anything_is_written";
+    let Some(device) = LoopDevice::blank(test) else { return };
+    let roots = Roots::real();
+    let mut target = arm_confirmed(&device.inspect(), &[]).unwrap();
+    let none = order(PurgeMethod::Nothing);
+    for method in [PurgeMethod::NvmeFormat, PurgeMethod::AtaSecurityErase] {
+        let error = foresee_purge(&target, &order(method), &roots).unwrap_err().to_string();
+        assert!(error.contains("(loop) does not speak that command set"), "{error}");
+        assert!(error.ends_with("possible here: discard, none"), "{error}");
+        let refused = purge(&mut target, &order(method), &mut Beside::default(), &roots);
+        assert!(matches!(refused, Err(HostError::NoSuchPurge { .. })));
+    }
+    let done = purge(&mut target, &none, &mut Beside::default(), &roots).unwrap();
+    assert_eq!((done.method, done.blank, done.took.0), (PurgeMethod::Nothing, None, 0));
+    drop(target);
+    let content = fs::read(device.beside("image")).unwrap();
+    assert!(content.iter().all(|byte| *byte == 0), "something was written");
+}
+
+#[test]
+fn a_discard_goes_piece_by_piece_and_ends_when_asked() {
+    let test = "a_discard_goes_piece_by_piece_and_ends_when_asked";
+    let Some(device) = LoopDevice::sparse(test, 5 << 30) else { return };
+    let roots = Roots::real();
+    let mut target = arm_confirmed(&device.inspect(), &[]).unwrap();
+    let mut beside = Beside::default();
+    let done = purge(&mut target, &order(PurgeMethod::Discard), &mut beside, &roots).unwrap();
+    if done.method == PurgeMethod::Nothing {
+        return skip(test, &done.remark);
+    }
+    let percent: Vec<f64> = beside.told.iter().map(|told| told.unwrap()).collect();
+    assert_eq!(percent, [20.0, 40.0, 60.0, 80.0, 100.0]);
+    let read = done.read_back.unwrap();
+    assert_eq!((done.blank, read.zero, read.unchanged), (Some(true), read.places, 0));
+    assert!(read.places > 250 && read.marked == read.places, "{read:?}");
+    assert_eq!(read.written_before, read.places);
+
+    let mut beside = Beside { stop_after: Some(2), ..Beside::default() };
+    let error = purge(&mut target, &order(PurgeMethod::Discard), &mut beside, &roots).unwrap_err();
+    assert!(matches!(error, HostError::PurgeStopped { .. }), "{error}");
+    assert_eq!(beside.told.len(), 2);
 }
 
 #[test]

@@ -17,6 +17,7 @@ use steadfast_domain::{
 };
 use steadfast_engine::fio::FIO_SAID;
 use steadfast_engine::{Progress as Done, Start};
+use steadfast_host::PurgeProgress;
 
 /// A bench that measures.
 pub struct LiveBench<'a> {
@@ -165,12 +166,33 @@ impl<'a> LiveBench<'a> {
     fn settle_rig(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
         let LiveBench { rig, ledger, changed, .. } = self;
         let now = rig.now_unix_ms();
-        rig.settle(wanted, &mut |change| {
-            let entry = Entry::HostChange(change.clone());
-            ledger.append(now, &entry).map_err(|e| Halt::Ledger(e.to_string()))?;
-            remember(changed, change);
-            Ok(())
-        })
+        rig.settle(wanted, &mut |change| keep(ledger, changed, now, change))
+    }
+
+    fn purge_rig(&mut self) -> Result<Purge, Halt> {
+        let LiveBench { rig, ledger, changed, progress, .. } = self;
+        let now = rig.now_unix_ms();
+        let mut journal = |change: &HostChange| keep(ledger, changed, now, change);
+        let mut tell = |done: &PurgeProgress<'_>| progress.tell(&Event::PurgeProgress(done));
+        let purge = rig.purge(&mut journal, &mut tell);
+        match (purge, self.clear_passwords()) {
+            (purge, Ok(())) => purge,
+            (Ok(_), Err(left)) => Err(password_left(None, &left)),
+            (Err(halt), Err(left)) => Err(password_left(Some(&halt), &left)),
+        }
+    }
+
+    /// Takes away what a purge had to set on the drive for as long as it lasts:
+    /// after it, whether it succeeded or not, and when a run is taken up that
+    /// died in its midst.
+    pub fn clear_passwords(&mut self) -> Result<(), Halt> {
+        let passwords = self.changed.iter().filter(|change| steadfast_host::is_password(change));
+        for change in passwords.cloned().collect::<Vec<_>>() {
+            self.rig.restore(&change)?;
+            self.changed.retain(|other| *other != change);
+            self.journal(&Entry::HostRestored(change))?;
+        }
+        Ok(())
     }
 
     fn run(&mut self, step: &Step) -> Result<Measurement, Halt> {
@@ -258,6 +280,28 @@ pub fn unrestored(lines: &[Line]) -> Vec<HostChange> {
     open
 }
 
+/// A drive that is left with a password is what the user must hear of.
+fn password_left(halt: Option<&Halt>, why: &Halt) -> Halt {
+    let halt = halt.map(|halt| format!("{halt}; ")).unwrap_or_default();
+    Halt::Refused(format!(
+        "{halt}the ATA password that the purge set could not be taken away ({why}); do it with \
+         steadfast unlock and the run directory"
+    ))
+}
+
+/// Writes a change to the ledger before it is made.
+fn keep(
+    ledger: &mut Ledger,
+    changed: &mut Vec<HostChange>,
+    now: u64,
+    change: &HostChange,
+) -> Result<(), Halt> {
+    let entry = Entry::HostChange(change.clone());
+    ledger.append(now, &entry).map_err(|e| Halt::Ledger(e.to_string()))?;
+    remember(changed, change);
+    Ok(())
+}
+
 /// Only the first change of a setting holds its true old value.
 fn remember(changed: &mut Vec<HostChange>, change: &HostChange) {
     if !changed.iter().any(|earlier| earlier.setting == change.setting) {
@@ -340,7 +384,7 @@ impl Bench for LiveBench<'_> {
         let purge = match self.past.pop_front() {
             Some(Entry::Purged(purge)) => {
                 if self.rig.forgets() {
-                    self.rig.purge()?;
+                    self.purge_rig()?;
                 }
                 purge
             }
@@ -349,7 +393,7 @@ impl Bench for LiveBench<'_> {
                 self.go_live()?;
                 self.end_load();
                 self.progress.tell(&Event::Purging);
-                let purge = self.rig.purge()?;
+                let purge = self.purge_rig()?;
                 self.journal(&Entry::Purged(purge.clone()))?;
                 purge
             }

@@ -3,6 +3,7 @@
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::record::Check;
 use steadfast_domain::{Conditions, Gap, Note, Outcome, Purge, Step};
+use steadfast_host::PurgeProgress;
 
 /// Something that happened.
 #[derive(Debug)]
@@ -23,6 +24,8 @@ pub enum Event<'a> {
     Settled(&'a Conditions),
     /// A purge begins.
     Purging,
+    /// The purge has come so far; told often.
+    PurgeProgress(&'a PurgeProgress<'a>),
     /// The device was purged.
     Purged(&'a Purge),
     /// A step begins.

@@ -1,16 +1,17 @@
 //! The real rig: a block device or a scratch file, its host, and the engine
 //! that moves its data.
 
-use crate::rig::{Journal, Rig, Watch};
+use crate::rig::{Journal, Rig, Tell, Watch};
 use crate::surroundings::{HostWishes, Surroundings};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use steadfast_domain::measurement::KernelCounters;
 use steadfast_domain::record::{Check, HostChange};
 use steadfast_domain::{
-    Caveat, Conditions, Device, Halt, Host, Measurement, Nanos, Op, Purge, Step, Transport,
+    Caveat, Conditions, Device, Halt, Host, Measurement, Nanos, Op, Purge, PurgeMethod, Step,
+    Transport,
 };
 use steadfast_engine::{OnTarget, Start, Stop};
-use steadfast_host::{HostError, Roots};
+use steadfast_host::{HostError, PurgeProgress, PurgeWatch, Roots};
 
 /// How often a waiting rig looks whether it should stop.
 const LOOK: Duration = Duration::from_millis(100);
@@ -60,6 +61,25 @@ fn moved(done: &Measurement) -> u64 {
     let measured: u64 = both.iter().map(|op| done.direction(*op).bytes.0).sum();
     let outside = done.unmeasured.iter().filter(|part| both.contains(&part.op));
     measured + outside.map(|part| part.bytes.0).sum::<u64>()
+}
+
+/// Stands beside a purge for the bench.
+struct Beside<'a> {
+    journal: Journal<'a>,
+    tell: Tell<'a>,
+    stop: &'a Stop,
+}
+
+impl PurgeWatch for Beside<'_> {
+    fn journal(&mut self, change: &HostChange) -> Result<(), String> {
+        (self.journal)(change).map_err(|halt| halt.to_string())
+    }
+    fn tell(&mut self, progress: &PurgeProgress<'_>) {
+        (self.tell)(progress);
+    }
+    fn is_stopped(&self) -> bool {
+        self.stop.is_requested()
+    }
 }
 
 fn refused(error: HostError) -> Halt {
@@ -119,10 +139,25 @@ impl Rig for RealRig {
         Ok(got)
     }
 
-    fn purge(&mut self) -> Result<Purge, Halt> {
-        self.surroundings.pass_over();
-        steadfast_host::purge(self.engine.target_mut()).map_err(refused)
+    fn foresee_purge(&mut self) -> Result<PurgeMethod, Halt> {
+        let order = self.surroundings.purge_order();
+        steadfast_host::foresee_purge(self.engine.target(), order, &self.roots).map_err(refused)
     }
+
+    fn purge(&mut self, journal: Journal<'_>, tell: Tell<'_>) -> Result<Purge, Halt> {
+        self.surroundings.pass_over();
+        let order = self.surroundings.purge_order();
+        let mut beside = Beside { journal, tell, stop: &self.stop };
+        let target = self.engine.target_mut();
+        steadfast_host::purge(target, order, &mut beside, &self.roots).map_err(
+            |error| match error {
+                HostError::PurgeStopped { .. } => Halt::Stopped,
+                HostError::Unjournalled(why) => Halt::Ledger(why),
+                other => refused(other),
+            },
+        )
+    }
+
     fn refuse(&self, step: &Step) -> Option<String> {
         self.engine.refuse(step)
     }

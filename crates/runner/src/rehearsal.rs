@@ -182,12 +182,7 @@ impl Bench for Rehearsal {
     }
     fn purge(&mut self) -> Result<Purge, Halt> {
         self.plan.steps.push(Planned::pause("purge", None));
-        Ok(Purge {
-            method: PurgeMethod::Nothing,
-            took: Nanos::ZERO,
-            blank: None,
-            remark: String::new(),
-        })
+        Ok(Purge::new(PurgeMethod::Nothing, Nanos::ZERO))
     }
     fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
         let leg = self.leg(step);

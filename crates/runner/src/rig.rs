@@ -4,15 +4,19 @@ use crate::surroundings::HostWishes;
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::record::{Check, HostChange};
 use steadfast_domain::{
-    Caveat, Conditions, Device, Gap, Halt, Host, Measurement, Nanos, Purge, Step,
+    Caveat, Conditions, Device, Gap, Halt, Host, Measurement, Nanos, Purge, PurgeMethod, Step,
 };
 use steadfast_engine::Start;
+use steadfast_host::PurgeProgress;
 
 /// Called with a change to the host before it is made.
 pub type Journal<'a> = &'a mut dyn FnMut(&HostChange) -> Result<(), Halt>;
 
 /// Called with every finished interval.
 pub type Watch<'a> = &'a mut dyn FnMut(&Interval);
+
+/// Called with how far a purge has come.
+pub type Tell<'a> = &'a mut dyn FnMut(&PurgeProgress<'_>);
 
 /// What the live bench drives: `settle, purge, apply, idle, now`.
 pub trait Rig {
@@ -28,9 +32,9 @@ pub trait Rig {
     /// applies the journalled steps again to bring it to where it was; on a
     /// real device that would be a second test.
     fn forgets(&self) -> bool;
-    /// Takes note of what the user wants of the host during the run. A device in
-    /// virtual time has no host.
-    fn wish(&mut self, _wishes: &HostWishes) {}
+    /// Takes note of what the user wants of the purge, and of the host during the
+    /// run. A device in virtual time has no host.
+    fn wish(&mut self, wishes: &HostWishes);
     /// Looks device and host over before anything is touched, and begins what
     /// lasts for the run. Empty where there is nothing to look at.
     fn examine(&mut self) -> Vec<Check> {
@@ -42,8 +46,11 @@ pub trait Rig {
     }
     /// Sets what is wanted, each change journalled first; returns what was read back.
     fn settle(&mut self, wanted: &Conditions, journal: Journal<'_>) -> Result<Conditions, Halt>;
+    /// How the device will be purged; nothing is written. An error says why it
+    /// cannot be done as the user wishes.
+    fn foresee_purge(&mut self) -> Result<PurgeMethod, Halt>;
     /// Brings the device to the state of never having been written.
-    fn purge(&mut self) -> Result<Purge, Halt>;
+    fn purge(&mut self, journal: Journal<'_>, tell: Tell<'_>) -> Result<Purge, Halt>;
     /// Why a step cannot be applied, said before anything is touched.
     fn refuse(&self, step: &Step) -> Option<String>;
     /// Applies a step and measures it.

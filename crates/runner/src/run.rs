@@ -35,6 +35,7 @@ pub fn conduct(
     };
     let mut bench = LiveBench::new(rig, ledger, lines, progress);
     bench.journal(&opened)?;
+    bench.clear_passwords()?;
     bench.examine()?;
     let result = procedure.conduct(&mut bench);
     bench.end_load();
@@ -90,15 +91,18 @@ pub fn amendments(lines: &[Line]) -> Vec<Amendment> {
         .collect()
 }
 
-/// Puts back what a dead run had changed on the host. Returns what was put back.
+/// Puts back what a dead run had changed on the host, as far as it is `meant`.
+/// Returns what was put back.
 pub fn restore(
     directory: &std::path::Path,
     now_unix_ms: u64,
+    meant: fn(&HostChange) -> bool,
     undo: &mut dyn FnMut(&HostChange) -> Result<(), Halt>,
 ) -> Result<Vec<HostChange>, Halt> {
     let failed = |e: LedgerError| Halt::Ledger(e.to_string());
     let (mut ledger, contents) = Ledger::open(directory).map_err(failed)?;
-    let changes = unrestored(&contents.lines);
+    let mut changes = unrestored(&contents.lines);
+    changes.retain(meant);
     for change in changes.iter().rev() {
         undo(change)?;
         ledger.append(now_unix_ms, &Entry::HostRestored(change.clone())).map_err(failed)?;

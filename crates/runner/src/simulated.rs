@@ -1,10 +1,12 @@
 //! The simulated rig: an SSD in virtual time.
 
-use crate::rig::{Journal, Rig, Watch};
+use crate::rig::{Journal, Rig, Tell, Watch};
+use crate::surroundings::HostWishes;
 use steadfast_domain::record::HostChange;
 use steadfast_domain::settings::SimGap;
 use steadfast_domain::{
-    Conditions, Device, Gap, Halt, Host, Measurement, Nanos, Purge, Step, WriteCache,
+    Conditions, Device, Gap, Halt, Host, Measurement, Nanos, Purge, PurgeChoice, PurgeMethod, Step,
+    WriteCache,
 };
 use steadfast_engine::sim::SimulatedSsd;
 use steadfast_engine::{Engine, Start};
@@ -12,6 +14,7 @@ use steadfast_engine::{Engine, Start};
 /// A drive that exists in virtual time only.
 pub struct SimulatedRig {
     ssd: SimulatedSsd,
+    purge: PurgeChoice,
     gap: Option<SimGap>,
     /// Steps begun so far.
     steps: u64,
@@ -20,7 +23,7 @@ pub struct SimulatedRig {
 impl SimulatedRig {
     /// A rig around a drive, with a gap in virtual time if one is wanted.
     pub fn new(ssd: SimulatedSsd, gap: Option<SimGap>) -> Self {
-        SimulatedRig { ssd, gap, steps: 0 }
+        SimulatedRig { ssd, purge: PurgeChoice::Auto, gap, steps: 0 }
     }
 }
 
@@ -49,8 +52,27 @@ impl Rig for SimulatedRig {
             ..Conditions::default()
         })
     }
-    fn purge(&mut self) -> Result<Purge, Halt> {
-        Ok(self.ssd.purge())
+    fn wish(&mut self, wishes: &HostWishes) {
+        self.purge = wishes.purge.choice;
+    }
+    fn foresee_purge(&mut self) -> Result<PurgeMethod, Halt> {
+        match self.purge {
+            PurgeChoice::Auto => Ok(PurgeMethod::Simulated),
+            PurgeChoice::Method(PurgeMethod::Nothing) => Ok(PurgeMethod::Nothing),
+            PurgeChoice::Method(method) => Err(Halt::Refused(format!(
+                "{} cannot be purged by {}: it is simulated; possible here: auto, none",
+                self.device().path,
+                method.name()
+            ))),
+        }
+    }
+    fn purge(&mut self, _: Journal<'_>, _: Tell<'_>) -> Result<Purge, Halt> {
+        Ok(match self.foresee_purge()? {
+            PurgeMethod::Nothing => {
+                Purge::none("the user chose none; the device keeps its history")
+            }
+            _ => self.ssd.purge(),
+        })
     }
     fn refuse(&self, step: &Step) -> Option<String> {
         self.ssd.refuse(step)

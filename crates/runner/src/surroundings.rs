@@ -6,8 +6,8 @@ use steadfast_domain::measurement::LogDelta;
 use steadfast_domain::record::{Check, CheckState};
 use steadfast_domain::{Device, Load, Measurement, Nanos, Settings, Step};
 use steadfast_host::{
-    DeviceLogs, IdleStateHold, LogReading, PowerMeter, PowerSource, ProcessorTimes, Roots,
-    SleepInhibition,
+    DeviceLogs, IdleStateHold, LogReading, PowerMeter, PowerSource, ProcessorTimes, PurgeOrder,
+    Roots, SleepInhibition,
 };
 
 /// Steps shorter than this get no reading of the device's logs: asking a drive
@@ -25,6 +25,8 @@ pub struct HostWishes {
     pub hold_idle_states: bool,
     /// A command that prints the device's power.
     pub power_command: Option<String>,
+    /// How the device is purged.
+    pub purge: PurgeOrder,
 }
 
 impl HostWishes {
@@ -33,6 +35,13 @@ impl HostWishes {
         HostWishes {
             hold_idle_states: settings.hold_c_states,
             power_command: settings.power_command.clone(),
+            purge: PurgeOrder {
+                choice: settings.purge,
+                failed: settings.purge_failed,
+                seed: settings.seed,
+                also: settings.also_destroyed.clone(),
+                keep: Vec::new(),
+            },
         }
     }
 }
@@ -74,6 +83,11 @@ impl Surroundings {
             locks: Vec::new(),
             throttled: None,
         }
+    }
+
+    /// What the user wants of the purge.
+    pub(crate) fn purge_order(&self) -> &PurgeOrder {
+        &self.wishes.purge
     }
 
     pub(crate) fn wish(&mut self, wishes: &HostWishes) {

@@ -14,9 +14,9 @@ use steadfast_engine::Start;
 use steadfast_runner::ledger::Line;
 use steadfast_runner::live::unrestored;
 use steadfast_runner::progress::Silent;
-use steadfast_runner::rig::{Journal, Watch};
+use steadfast_runner::rig::{Journal, Tell, Watch};
 use steadfast_runner::run::{self, Ending, amendments, conduct};
-use steadfast_runner::{Ledger, Rig, RunSettings};
+use steadfast_runner::{HostWishes, Ledger, Rig, RunSettings};
 
 const SETTING: &str = "queue/nomerges";
 
@@ -27,9 +27,14 @@ struct Log {
     starts: Vec<Start>,
     setting: String,
     purges: u32,
+    /// A purge sets a password for as long as it lasts, as ATA drives need it.
+    needs_password: bool,
+    has_password: bool,
     /// What comes up beside the next step.
     caveats: Vec<Caveat>,
 }
+
+const PASSWORD: &str = "ATA password of memory, M1";
 
 /// A device of memory: the same step gives the same result.
 struct MemoryRig<'a> {
@@ -133,14 +138,22 @@ impl Rig for MemoryRig<'_> {
         }
         Ok(wanted.clone())
     }
-    fn purge(&mut self) -> Result<Purge, Halt> {
+    fn wish(&mut self, _: &HostWishes) {}
+    fn foresee_purge(&mut self) -> Result<PurgeMethod, Halt> {
+        Ok(PurgeMethod::Discard)
+    }
+    fn purge(&mut self, journal: Journal<'_>, _: Tell<'_>) -> Result<Purge, Halt> {
+        assert!(!self.log.has_password, "a drive with a password is not purged");
+        if self.log.needs_password {
+            journal(&HostChange {
+                setting: PASSWORD.into(),
+                before: "none".into(),
+                after: "set".into(),
+            })?;
+            self.log.has_password = true;
+        }
         self.log.purges += 1;
-        Ok(Purge {
-            method: PurgeMethod::Discard,
-            took: Nanos(1),
-            blank: None,
-            remark: String::new(),
-        })
+        Ok(Purge::new(PurgeMethod::Discard, Nanos(1)))
     }
     fn refuse(&self, _: &Step) -> Option<String> {
         None
@@ -162,7 +175,10 @@ impl Rig for MemoryRig<'_> {
         Ok(())
     }
     fn restore(&mut self, change: &HostChange) -> Result<(), Halt> {
-        self.log.setting = change.before.clone();
+        match change.setting.as_str() {
+            PASSWORD => self.log.has_password = false,
+            _ => self.log.setting = change.before.clone(),
+        }
         Ok(())
     }
 }
@@ -418,12 +434,50 @@ fn restore_puts_back_what_a_dead_run_had_changed() {
     let directory = scratch.path().join("dead");
     broken_off(&whole, &directory, 6);
     let mut put_back = Vec::new();
-    let restored = run::restore(&directory, 9, &mut |change| {
+    let restored = run::restore(&directory, 9, |_| true, &mut |change| {
         put_back.push((change.setting.clone(), change.before.clone()));
         Ok(())
     })
     .unwrap();
     assert_eq!(restored.len(), 1);
     assert_eq!(put_back, [(SETTING.to_owned(), "1".to_owned())]);
-    assert!(run::restore(&directory, 9, &mut |_| panic!("twice")).unwrap().is_empty());
+    assert!(run::restore(&directory, 9, |_| true, &mut |_| panic!("twice")).unwrap().is_empty());
+}
+
+/// Wherever it broke off, the password is gone when the drive is used again.
+#[test]
+fn a_purge_s_password_does_not_outlast_it() {
+    let scratch = tempfile::tempdir().unwrap();
+    let whole = scratch.path().join("whole");
+    let new = || Log { setting: "1".into(), needs_password: true, ..Log::default() };
+    let mut log = new();
+    begin(&whole, &run_settings(|_| ()), &mut rig(&mut log, false));
+    assert!(!log.has_password);
+    let lines = Ledger::read(&whole).unwrap().lines;
+    let of = |line: &Line| match &line.entry {
+        Entry::HostChange(change) if change.setting == PASSWORD => Some("set"),
+        Entry::HostRestored(change) if change.setting == PASSWORD => Some("taken away"),
+        Entry::Purged(_) => Some("purged"),
+        _ => None,
+    };
+    let order: Vec<_> = lines.iter().filter_map(of).collect();
+    assert_eq!(order, ["set", "taken away", "purged"]);
+    let set = lines.iter().position(|line| of(line) == Some("set")).unwrap() + 1;
+
+    let directory = scratch.path().join("died in the erase");
+    broken_off(&whole, &directory, set);
+    let mut again = Log { has_password: true, ..new() };
+    assert_eq!(go_on(&directory, &mut rig(&mut again, false)).unwrap(), Ending::Complete);
+    assert!(!again.has_password);
+    assert_eq!(unrestored(&Ledger::read(&directory).unwrap().lines), []);
+
+    let directory = scratch.path().join("unlocked by hand");
+    broken_off(&whole, &directory, set);
+    let mut undone = Vec::new();
+    let mut undo = |change: &HostChange| {
+        undone.push(change.setting.clone());
+        Ok(())
+    };
+    run::restore(&directory, 9, steadfast_host::is_password, &mut undo).unwrap();
+    assert_eq!(undone, [PASSWORD]);
 }

@@ -10,7 +10,7 @@ use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::{SimGap, SteadyStateMethod};
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::units::parse_percent;
-use steadfast_domain::{Bytes, Class, Demand, Nanos, Profile};
+use steadfast_domain::{Bytes, Class, Demand, Nanos, Profile, PurgeChoice, PurgeFailure};
 
 /// SSD performance tests by the SNIA method, from purge to report.
 ///
@@ -63,6 +63,10 @@ pub enum Command {
     /// Put back the host settings that a dead run had changed
     #[command(after_help = "Example:\n  steadfast restore RUN_DIR")]
     Restore(RunDirectory),
+    /// Take away the ATA password that a purge left on a drive when its run died
+    #[command(after_help = "Examples:\n  steadfast unlock RUN_DIR\n  \
+        steadfast unlock --device /dev/sda --password steadfast")]
+    Unlock(UnlockArguments),
     /// Compute the findings again from the record
     #[command(after_help = "Example:\n  steadfast study RUN_DIR --json")]
     Study(StudyArguments),
@@ -236,9 +240,22 @@ pub struct RunArguments {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// The serial number of the device that may be overwritten (its kernel
-    /// name where it has none)
+    /// name where it has none); once more for each other namespace that the
+    /// purge reaches
     #[arg(long, value_name = "SERIAL")]
-    pub yes_destroy: Option<String>,
+    pub yes_destroy: Vec<String>,
+    /// How the device is purged: auto (the best that it says it can),
+    /// nvme-format, nvme-format-crypto, nvme-sanitize-block,
+    /// nvme-sanitize-crypto, nvme-sanitize-overwrite, ata-security-erase,
+    /// ata-security-erase-enhanced, ata-sanitize-block, ata-sanitize-crypto,
+    /// ata-sanitize-overwrite, scsi-format, scsi-sanitize-block,
+    /// scsi-sanitize-crypto, scsi-sanitize-overwrite, discard or none
+    /// (docs/purge.md)
+    #[arg(long, default_value_t, value_name = "METHOD")]
+    pub purge: PurgeChoice,
+    /// halt, or go-on with a device that is not purged
+    #[arg(long, default_value_t, value_name = "ANSWER")]
+    pub purge_failed: PurgeFailure,
     /// Print the findings as JSON when the run ends
     #[arg(long)]
     pub json: bool,
@@ -365,6 +382,20 @@ pub struct RunDirectory {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `unlock`.
+#[derive(Debug, Args)]
+pub struct UnlockArguments {
+    /// The directory of the run that set the password
+    #[arg(required_unless_present = "device", conflicts_with = "device")]
+    pub run_dir: Option<PathBuf>,
+    /// The drive, where there is no run directory
+    #[arg(long, value_name = "D")]
+    pub device: Option<String>,
+    /// Its user password; by default the one that a purge sets
+    #[arg(long, value_name = "P", requires = "device")]
+    pub password: Option<String>,
 }
 
 /// `study`.

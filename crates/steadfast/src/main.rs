@@ -23,6 +23,7 @@ fn main() -> ExitCode {
         Command::Calibrate(arguments) => commands::calibrate::run(&arguments),
         Command::Resume(arguments) => commands::resume::run(&arguments),
         Command::Restore(arguments) => commands::restore::run(&arguments),
+        Command::Unlock(arguments) => commands::restore::unlock(&arguments),
         Command::Study(arguments) => commands::study::run(&arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),

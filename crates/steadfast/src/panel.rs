@@ -7,13 +7,17 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::{
-    Device, Measurement, Nanos, Note, Outcome, Place, Procedure, Step, Verdict,
+    Device, Measurement, Nanos, Note, Outcome, Place, Procedure, Purge, Step, Verdict,
 };
 use steadfast_engine::Stop;
+use steadfast_host::PurgeProgress;
 use steadfast_runner::{Event, Outlook, Plan, Planned, Progress, rehearse};
 
 /// How often the panel of a simulated run is redrawn at most: its seconds are short.
 const REDRAW: Duration = Duration::from_millis(100);
+
+/// How often a purge is told of where lines are printed.
+const PURGE_LINE: Duration = Duration::from_secs(30);
 
 /// The live display of a run.
 pub struct Panel {
@@ -23,6 +27,7 @@ pub struct Panel {
     place: Option<Place>,
     stop: Stop,
     told_stop: bool,
+    purge_told: Duration,
 }
 
 /// Where it is drawn.
@@ -74,6 +79,7 @@ impl Panel {
             place: None,
             stop,
             told_stop: false,
+            purge_told: Duration::ZERO,
         };
         let model = device.model.as_deref().unwrap_or("no model name");
         let simulated = if device.is_simulated() { "  SIMULATED" } else { "" };
@@ -99,6 +105,33 @@ impl Panel {
                 let _ = live.bars.println(text);
             }
         }
+    }
+
+    fn purging(&mut self, progress: &PurgeProgress<'_>) {
+        let percent = progress.percent.map(|done| format!(", {done:.0} %")).unwrap_or_default();
+        let since = Nanos::from_secs(progress.since.as_secs());
+        let text = format!("purge    {}{percent} ({since})", progress.doing);
+        match &mut self.view {
+            View::Live(live) => {
+                if live.is_due() {
+                    live.phase.set_message(text);
+                }
+            }
+            View::Lines if progress.since >= self.purge_told + PURGE_LINE => {
+                self.purge_told = progress.since;
+                self.say(&text);
+            }
+            View::Lines => {}
+        }
+    }
+
+    fn purged(&mut self, purge: &Purge) {
+        self.purge_told = Duration::ZERO;
+        if let Some(why) = &purge.failed {
+            return self.say(&format!("Caveat: NOT purged: {why}"));
+        }
+        let read = purge.read_back.map(|read| format!(" Blank: {read}.")).unwrap_or_default();
+        self.say(&format!("Purged: {}, {}.{read}", purge.method, purge.took));
     }
 
     fn begins(&mut self, step: &Step) {
@@ -171,9 +204,8 @@ impl Progress for Panel {
                 got.unmet.iter().for_each(|unmet| self.say(&format!("Caveat: {unmet}")));
             }
             Event::Purging => self.say("Purging."),
-            Event::Purged(purge) => {
-                self.say(&format!("Purged: {}, {}.", purge.method, purge.took));
-            }
+            Event::PurgeProgress(progress) => self.purging(progress),
+            Event::Purged(purge) => self.purged(purge),
             Event::Begins(step) => self.begins(step),
             Event::Interval(interval) => self.interval(interval),
             Event::Finished { step, outcome, replayed } => {

@@ -8,11 +8,11 @@ mod scsi;
 mod trace;
 mod unplug;
 
-use crate::answers::Answers;
+use crate::answers::{Answers, Run};
 use crate::guest::Guest;
 use anyhow::{Context, ensure};
 use serde_json::Value;
-use steadfast_domain::{Measurement, Op};
+use steadfast_domain::{Entry, Measurement, Op};
 
 /// Every guest.
 pub fn guests() -> Vec<Guest> {
@@ -40,6 +40,19 @@ fn total(measurement: &Measurement, op: Op) -> (u64, u64) {
     let outside = measurement.unmeasured.iter().filter(|passed| passed.op == op);
     outside.fold((tally.ios, tally.bytes.0), |(ios, bytes), passed| {
         (ios + passed.ios, bytes + passed.bytes.0)
+    })
+}
+
+/// What a run wrote before its purge so that blank means something: writes and
+/// bytes.
+fn marks(run: &Run) -> (u64, u64) {
+    let purges = run.entries().filter_map(|entry| match entry {
+        Entry::Purged(purge) => purge.read_back,
+        _ => None,
+    });
+    purges.fold((0, 0), |(writes, bytes), read| {
+        let marked = u64::from(read.marked);
+        (writes + marked, bytes + marked * read.unit.0)
     })
 }
 

@@ -137,7 +137,9 @@ fn smart(answers: &Answers) -> anyhow::Result<()> {
         let before = smart_count(answers, "smart-before", field)?;
         Ok(smart_count(answers, "smart-after", field)? - before)
     };
+    let (marks, marked) = super::marks(&run);
     let bytes: u64 = run.steps().map(|(_, outcome)| total(&outcome.measurement, Op::Write).1).sum();
+    let bytes = bytes + marked;
     let units = grown("data_units_written")?;
     ensure!(units.abs_diff(bytes / DATA_UNIT) <= 1, "{units} units for {bytes} bytes");
     let sent: u64 = run
@@ -146,6 +148,7 @@ fn smart(answers: &Answers) -> anyhow::Result<()> {
         .map(|kernel| kernel.writes)
         .sum();
     let taken = grown("host_write_commands")?;
+    let sent = sent + marks;
     ensure!(taken == sent, "the drive took {taken} writes, the kernel sent {sent}");
     Ok(())
 }
@@ -220,6 +223,8 @@ fn purge(answers: &Answers) -> anyhow::Result<()> {
     let purge = purge.context("the journal has no purge")?;
     ensure!(purge.method == PurgeMethod::NvmeFormat, "{purge:?}");
     ensure!(purge.blank == Some(true), "{purge:?}");
+    let read = purge.read_back.context("nothing was read back")?;
+    ensure!(read.zero == read.places && read.written_before == read.places, "{read:?}");
     let device = answers.device("purged-devices", "/dev/nvme0n1")?;
     ensure!(device["logical_sector"] == 4096, "{device}");
     Ok(())

@@ -35,6 +35,8 @@ pub fn guest() -> Guest {
             },
             Case { name: "SATA: the same", check: |a| cache(a, "sata") },
             Case { name: "scsi_debug: the same", check: |a| cache(a, "debug") },
+            Case { name: "a format that erases nothing halts the run", check: format_lies },
+            Case { name: "a purge that the drive does not know is refused", check: no_such_purge },
             Case { name: "a signal halts the run, and its journal is whole", check: stopped },
         ],
     }
@@ -52,7 +54,7 @@ fn identity(answers: &Answers) -> anyhow::Result<()> {
     let drives = [
         ("scsi", made("sas", "LABDISK", "0042", "LABSCSI1", 512)),
         ("sata", made("sata", "LABSATA", "0042", "LABSATA1", 512)),
-        ("debug", made("sas", "ST380013AS", "3.18", "2000", 4096)),
+        ("debug", made("sata", "ST380013AS", "3.18", "2000", 4096)),
     ];
     for (kind, wanted) in drives {
         let device = listed(answers, kind)?;
@@ -104,6 +106,19 @@ fn cache(answers: &Answers, kind: &str) -> anyhow::Result<()> {
         ensure!(found == wanted, "{kind}, {when}: write cache {found}");
     }
     Ok(())
+}
+
+fn format_lies(answers: &Answers) -> anyhow::Result<()> {
+    let said = answers.ended("scsi-format", &[4])?;
+    ensure!(said.contains("(SCSI FORMAT UNIT) failed: not blank"), "{said}");
+    let run = answers.run("scsi-format-run")?;
+    ensure!(run.steps().count() == 0, "the run went on");
+    Ok(())
+}
+
+fn no_such_purge(answers: &Answers) -> anyhow::Result<()> {
+    refused(answers, "scsi-sanitize", "cannot be purged by scsi-sanitize-block")?;
+    refused(answers, "sata-erase", "the drive has no ATA security")
 }
 
 fn stopped(answers: &Answers) -> anyhow::Result<()> {

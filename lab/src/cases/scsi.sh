@@ -40,6 +40,14 @@ conclude 200 debug-run
 wait $!
 ask debug-after cache /tmp/debug
 
+# A drive that answers FORMAT UNIT with GOOD and erases nothing.
+ask scsi-format steadfast run iops --profile quick --target /tmp/scsi --yes-destroy LABSCSI1 \
+    --purge scsi-format --out /out/scsi-format-run
+ask scsi-sanitize steadfast run iops --profile quick --target /tmp/scsi --yes-destroy LABSCSI1 \
+    --purge scsi-sanitize-block --out /out/scsi-sanitize-run
+ask sata-erase steadfast run iops --profile quick --target /tmp/sata --yes-destroy LABSATA1 \
+    --purge ata-security-erase --out /out/sata-erase-run
+
 for kind in scsi sata; do
     serial=$(echo $kind | sed 's/scsi/LABSCSI1/; s/sata/LABSATA1/')
     ask $kind-before cache /tmp/$kind

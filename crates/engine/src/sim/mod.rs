@@ -130,12 +130,7 @@ impl SimulatedSsd {
         let took = self.drive.purge();
         self.clock += took;
         self.drive.warm(self.clock);
-        Purge {
-            method: PurgeMethod::Simulated,
-            took: Nanos(took),
-            blank: Some(true),
-            remark: String::new(),
-        }
+        Purge { blank: Some(true), ..Purge::new(PurgeMethod::Simulated, Nanos(took)) }
     }
 
     /// Lets virtual time pass without I/O; the drive collects garbage in it.

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// A count that is not negative: `7`, `7.0`, `"7"`, `"0x7"`, `{"value": 7}` or
 /// `{"hi": 0, "lo": 7}`; `None` for anything else and for what is too large.
-pub(super) fn count(value: &Value) -> Option<u64> {
+pub(crate) fn count(value: &Value) -> Option<u64> {
     match value {
         Value::Number(number) => number.as_u64().or_else(|| whole(number.as_f64()?)),
         Value::String(text) => written(text.trim()),
@@ -33,22 +33,22 @@ fn written(text: &str) -> Option<u64> {
 }
 
 /// The first of these names that an object has, as a count.
-pub(super) fn named(object: &Value, names: &[&str]) -> Option<u64> {
+pub(crate) fn named(object: &Value, names: &[&str]) -> Option<u64> {
     names.iter().find_map(|name| count(object.get(name)?))
 }
 
 /// The count at a path such as `/temperature/current`.
-pub(super) fn at(object: &Value, path: &str) -> Option<u64> {
+pub(crate) fn at(object: &Value, path: &str) -> Option<u64> {
     count(object.pointer(path)?)
 }
 
 /// The members of an array at a path; none where there is no array.
-pub(super) fn members<'a>(object: &'a Value, path: &str) -> &'a [Value] {
+pub(crate) fn members<'a>(object: &'a Value, path: &str) -> &'a [Value] {
     object.pointer(path).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 /// The object in a tool's output. Some versions print lines of text before it.
-pub(super) fn object(output: &str) -> Option<Value> {
+pub(crate) fn object(output: &str) -> Option<Value> {
     let begin = output.find('{')?;
     let mut values = serde_json::Deserializer::from_str(&output[begin..]).into_iter::<Value>();
     values.next()?.ok().filter(Value::is_object)

@@ -5,7 +5,7 @@
 //! device does not tell, or whose unit is not certain, is `None`. A device that
 //! did not answer the first time is not asked again.
 
-mod json;
+pub(crate) mod json;
 mod nvme;
 mod smart;
 

@@ -11,7 +11,7 @@ use steadfast_domain::settings::{Geometry, SteadyStateMethod};
 use steadfast_domain::stimulus::{ActiveRange, DataPattern};
 use steadfast_domain::{
     Bytes, Caveat, CaveatKind, Class, Conditions, Criteria, Demand, Device, Entry, Host, Nanos,
-    Note, Op, Profile, Record, Settings, Step, Transport, Verdict, WriteCache,
+    Note, Op, Profile, Purge, ReadBack, Record, Settings, Step, Transport, Verdict, WriteCache,
 };
 
 /// What was chosen for a run, by the user or by default.
@@ -231,7 +231,7 @@ fn device_rows(record: &Record, choices: &Choices<'_>) -> Rows {
         row_maybe("Interface", of(&|d| Some(d.transport.to_string()))),
         row_maybe("NAND Type", meta("nand")),
         row_maybe("Form Factor", meta("form-factor")),
-        row_maybe("Purge Method", record.purge().map(|p| p.method.to_string())),
+        row_maybe("Purge Method", record.purge().map(purge_method)),
         row_maybe("Write Cache", cache.map(|c| c.to_string())),
     ]
 }
@@ -447,10 +447,13 @@ pub fn conditions_facts(record: &Record) -> Facts {
         rows.push(row_maybe("Write cache, read back on resume", cache));
     }
     if let Some(purge) = record.purge() {
-        let blank = purge.blank.map(|b| if b { "yes" } else { "NO" }.to_owned());
+        let said = |read: ReadBack| format!(": {read}");
+        let read = purge.read_back.map(said).unwrap_or_default();
+        let blank = purge.blank.map(|b| format!("{}{read}", if b { "yes" } else { "NO" }));
         rows.push(row("Purge", purge.method.to_string()));
         rows.push(row("Purge took", purge.took.to_string()));
         rows.push(row_maybe("Blank on read-back", blank));
+        rows.extend(purge.failed.as_ref().map(|why| row("Purge FAILED", why.clone())));
         rows.push(row_maybe("Purge remark", Some(purge.remark.clone())));
     }
     Facts { title: "Conditions and purge".into(), rows }
@@ -587,6 +590,14 @@ fn of_the_profile(choices: &Choices<'_>) -> Vec<Caveat> {
     caveats
 }
 
+/// What stands in the header's field.
+fn purge_method(purge: &Purge) -> String {
+    match purge.failed {
+        Some(_) => format!("{}, FAILED", purge.method),
+        None => purge.method.to_string(),
+    }
+}
+
 /// A purge's remark as a part of a sentence.
 fn remark(remark: &str) -> String {
     match remark.trim_end_matches('.') {
@@ -596,7 +607,25 @@ fn remark(remark: &str) -> String {
 }
 
 fn of_the_purge(record: &Record) -> Vec<Caveat> {
-    let Some(purge) = record.purge() else { return Vec::new() };
+    let mut caveats: Vec<Caveat> = Vec::new();
+    for caveat in record.purges().flat_map(of_one_purge) {
+        // A procedure that purges more than once says the same once.
+        if !caveats.iter().any(|earlier| earlier.id == caveat.id) {
+            caveats.push(caveat);
+        }
+    }
+    caveats
+}
+
+fn of_one_purge(purge: &Purge) -> Vec<Caveat> {
+    if let Some(why) = &purge.failed {
+        return vec![Caveat::new(
+            CaveatKind::Deviation,
+            "purge-failed",
+            format!("Purge: {} FAILED, and the run went on: {why}.", purge.method),
+            "The numbers are of a device that keeps its history; purge it and run again.",
+        )];
+    }
     let mut caveats = Vec::new();
     if !purge.method.in_standard() {
         caveats.push(Caveat::new(
@@ -608,18 +637,34 @@ fn of_the_purge(record: &Record) -> Vec<Caveat> {
                 purge.method,
                 remark(&purge.remark)
             ),
-            "Purge the drive with its own command before the run, and say so with --meta note=...",
+            "Purge the drive with its own command (--purge; docs/purge.md lists them), or before \
+             the run with its maker's tool, and say so with --meta note=...",
         ));
     }
-    if purge.blank == Some(false) {
-        caveats.push(Caveat::new(
+    caveats.extend(of_the_read_back(purge));
+    caveats
+}
+
+/// A cryptographic erase may leave noise; any other purge leaves blank blocks.
+fn of_the_read_back(purge: &Purge) -> Option<Caveat> {
+    if purge.blank != Some(false) {
+        return None;
+    }
+    let found = purge.read_back.map(|read| format!(" ({read})")).unwrap_or_default();
+    Some(match purge.method.is_cryptographic() {
+        true => Caveat::new(
+            CaveatKind::Remark,
+            "purge-not-blank",
+            format!("After the purge, blocks read as noise under the new key{found}."),
+            "",
+        ),
+        false => Caveat::new(
             CaveatKind::Deviation,
             "purge-not-blank",
-            "After the purge, blocks read back were not blank.",
+            format!("After the purge, blocks read back were not blank{found}."),
             "Check the drive's purge command.",
-        ));
-    }
-    caveats
+        ),
+    })
 }
 
 fn of_the_conditions(record: &Record) -> Vec<Caveat> {

@@ -101,12 +101,8 @@ impl<F: FnMut(&Step) -> f64> Bench for Scripted<F> {
         Ok(wanted.clone())
     }
     fn purge(&mut self) -> Result<Purge, Halt> {
-        let purge = Purge {
-            method: PurgeMethod::NvmeFormat,
-            took: Nanos::SECOND,
-            blank: Some(true),
-            remark: String::new(),
-        };
+        let method = PurgeMethod::NvmeFormat;
+        let purge = Purge { blank: Some(true), ..Purge::new(method, Nanos::SECOND) };
         self.entries.push(Entry::Purged(purge.clone()));
         Ok(purge)
     }

@@ -1,6 +1,6 @@
 //! `steadfast resume`: goes on with a run, on the device that it began on.
 
-use super::run::{Conduct, FIO_DIRECTORY};
+use super::run::{Conduct, FIO_DIRECTORY, wishes};
 use crate::cli::ResumeArguments;
 use crate::exit::Outcome;
 use crate::target::{self, Course, Mover, Named};
@@ -13,7 +13,7 @@ use steadfast_host::{Consent, Roots};
 use steadfast_runner::ledger::{Contents, Line};
 use steadfast_runner::real::wall_clock_unix_ms;
 use steadfast_runner::run::{amendments, reopen};
-use steadfast_runner::{HostWishes, Ledger, RunSettings};
+use steadfast_runner::{Ledger, RunSettings};
 
 /// Finds the run's device again and conducts the rest.
 pub fn run(arguments: &ResumeArguments) -> anyhow::Result<Outcome> {
@@ -45,7 +45,7 @@ pub fn run(arguments: &ResumeArguments) -> anyhow::Result<Outcome> {
     };
     let course = Course::from(&settings.settings);
     let mut rig = target::rig(&mover, &named, &consent, &keep, course, &stop)?;
-    rig.wish(&HostWishes::of(&settings.settings));
+    rig.wish(&wishes(&settings.settings, directory));
     Conduct { procedure: procedure.as_ref(), directory, json: arguments.json }.to_the_end(
         rig.as_mut(),
         ledger,

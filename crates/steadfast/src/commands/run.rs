@@ -26,7 +26,11 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<Outcome> {
     let chosen = &arguments.procedure;
     let foreseen = target::foresee(&chosen.target, chosen.size)?;
     let seed = chosen.seed.unwrap_or_else(|| default_seed(&foreseen));
-    let settings = settings(chosen, seed)?;
+    let mut settings = settings(chosen, seed)?;
+    settings.purge = arguments.purge;
+    settings.purge_failed = arguments.purge_failed;
+    let others = arguments.yes_destroy.iter().filter(|name| *name != foreseen.confirmation());
+    settings.also_destroyed = others.cloned().collect();
     // Everything that can be refused is refused before a file is made.
     steadfast_procedures::procedure(&settings, geometry(&foreseen), &[])?;
     check_engine(chosen.engine, &foreseen)?;
@@ -39,11 +43,12 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<Outcome> {
     }
     let named = target::find(&chosen.target, chosen.size)?;
     let stop = target::stop_on_signals()?;
-    let consent = Consent::Destroy { confirmation: arguments.yes_destroy.clone() };
+    let consent = Consent::Destroy { confirmation: confirmation(&named, &arguments.yes_destroy) };
     let mover = mover(chosen.engine, &out);
     let keep = std::slice::from_ref(&out);
     let mut rig = target::rig(&mover, &named, &consent, keep, Course::from(&settings), &stop)?;
-    rig.wish(&HostWishes::of(&settings));
+    rig.wish(&wishes(&settings, &out));
+    rig.foresee_purge()?;
     let run_settings = RunSettings {
         version: RECORD_VERSION,
         software: SOFTWARE.to_owned(),
@@ -58,6 +63,23 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<Outcome> {
     terminal::complain(&format!("Run directory: {} (seed {seed})", out.display()));
     let conduct = Conduct { procedure: procedure.as_ref(), directory: &out, json: arguments.json };
     conduct.to_the_end(rig.as_mut(), ledger, &[], &stop)
+}
+
+/// What the user said of this device, among all that they named.
+fn confirmation(named: &Named, given: &[String]) -> Option<String> {
+    let fits = |text: &&String| match named {
+        Named::Simulated(_) => true,
+        Named::Real(device) => text.trim() == device.confirmation(),
+    };
+    given.iter().find(fits).or(given.first()).cloned()
+}
+
+/// What a run's settings want of purge and host; the disk of the run directory
+/// lives.
+pub fn wishes(settings: &Settings, directory: &Path) -> HostWishes {
+    let mut wishes = HostWishes::of(settings);
+    wishes.purge.keep = vec![directory.to_owned()];
+    wishes
 }
 
 /// A procedure on its way to a report.

@@ -1,0 +1,246 @@
+use super::super::plan::Plan;
+use super::super::tests::{Beside, MEDIUM, armed, erase, order, purged};
+use super::super::transcript::Transcript;
+use super::*;
+use crate::machine::Machine;
+use crate::purge::PurgeOrder;
+
+const IDENTIFY: &str = "hdparm -I /dev/sda";
+const STATUS: &str = "hdparm --sanitize-status /dev/sda";
+const SET: &str = "hdparm --user-master u --security-set-pass steadfast /dev/sda";
+const ERASE: &str = "hdparm --user-master u --security-erase steadfast /dev/sda";
+
+/// What `hdparm -I` prints for a drive in this state.
+fn identity(features: &[&str], security: &str) -> String {
+    let features: String = features.iter().map(|name| format!("\t   *\t{name}\n")).collect();
+    format!(
+        "\n/dev/sda:\n\nATA device, with non-removable media\n\tModel Number:       EXAMPLE SSD 1TB\n\
+         \tSerial Number:      0123456789\nCommands/features:\n\tEnabled\tSupported:\n\
+         \t   *\tSMART feature set\n{features}\t    \tDevice-initiated interface power management\n\
+         {security}Logical Unit WWN Device Identifier: 5002538e40000000\n"
+    )
+}
+
+fn security(enabled: &str, locked: &str, frozen: &str) -> String {
+    format!(
+        "Security: \n\tMaster password revision code = 65534\n\t\tsupported\n\t{enabled}\tenabled\n\
+         \t{locked}\tlocked\n\t{frozen}\tfrozen\n\tnot\texpired: security count\n\
+         \t\tsupported: enhanced erase\n\t2min for SECURITY ERASE UNIT. 8min for ENHANCED \
+         SECURITY ERASE UNIT.\n"
+    )
+}
+
+fn free() -> String {
+    identity(&[], &security("not", "not", "not"))
+}
+
+fn with_password() -> String {
+    identity(&[], &security("", "not", "not"))
+}
+
+const SANITIZE: [&str; 4] = [
+    "SANITIZE feature set",
+    "CRYPTO_SCRAMBLE_EXT command",
+    "OVERWRITE_EXT command",
+    "BLOCK_ERASE_EXT command",
+];
+
+fn status(state: &str, rest: &str) -> String {
+    format!(
+        "\n/dev/sda:\nIssuing SANITIZE_STATUS command\nSanitize status:\n    State:    {state}\n{rest}\n"
+    )
+}
+
+fn machine() -> Machine {
+    let machine = Machine::new();
+    let disk = machine.sata("sda", "8:0", MEDIUM / 512);
+    machine.set(&disk, "device/wwid", "naa.5001");
+    machine
+}
+
+#[test]
+fn every_state_of_security_is_read() {
+    let free_drive = Identity::parse(&free());
+    assert!(free_drive.supported && free_drive.enhanced && !free_drive.enabled);
+    assert_eq!((free_drive.minutes, free_drive.enhanced_minutes), (Some(2), Some(8)));
+    assert!(!free_drive.frozen && !free_drive.locked && !free_drive.expired);
+    let frozen = Identity::parse(&identity(&SANITIZE, &security("not", "not", "")));
+    assert!(frozen.frozen && frozen.block && frozen.crypto && frozen.overwrite);
+    let locked = Identity::parse(&identity(&[], &security("", "", "not")));
+    assert!(locked.enabled && locked.locked);
+    assert_eq!(Identity::parse(&identity(&SANITIZE[1..], "")), Identity::default());
+    let without = "Security: \n\tnot\tsupported\n\tmore than 508min for SECURITY ERASE UNIT.\n";
+    let parsed = Identity::parse(without);
+    assert_eq!(
+        (parsed.supported, parsed.minutes, parsed.enhanced_minutes),
+        (false, Some(508), None)
+    );
+}
+
+#[test]
+fn the_password_is_journalled_before_it_is_set_and_gone_after_the_erase() {
+    let machine = machine();
+    let target = armed(&machine, "sda");
+    let tools = Transcript::default()
+        .says(IDENTIFY, &free())
+        .says(SET, "security_password: \"steadfast\"\n")
+        .says(IDENTIFY, &with_password())
+        .does(ERASE, "security_password: \"steadfast\"\n", erase(&machine))
+        .says(IDENTIFY, &free());
+    let mut beside = Beside::default();
+    let done = purged(&machine, &target, &PurgeOrder::default(), &mut beside, &tools).unwrap();
+    assert_eq!((done.method, done.blank), (PurgeMethod::AtaSecurityErase, Some(true)));
+    let [change] = beside.journal.as_slice() else { panic!("{:?}", beside.journal) };
+    assert_eq!(change.setting, "ATA password of sda, naa.5001");
+    assert_eq!((change.before.as_str(), change.after.as_str()), ("none", "set"));
+    assert_eq!(beside.told, [("erasing (the drive reckons 2 min)".to_owned(), None)]);
+}
+
+#[test]
+fn no_password_is_set_that_is_not_in_the_journal() {
+    let machine = machine();
+    let target = armed(&machine, "sda");
+    let tools = Transcript::default().says(IDENTIFY, &free());
+    let mut beside = Beside { full: true, ..Beside::default() };
+    let wanted = order(PurgeMethod::AtaSecurityErase);
+    let error = purged(&machine, &target, &wanted, &mut beside, &tools).unwrap_err();
+    assert!(matches!(error, HostError::Unjournalled(_)), "{error}");
+}
+
+#[test]
+fn frozen_locked_and_unsupported_are_explained() {
+    for (drive, why) in [
+        (identity(&[], &security("not", "not", "")), "suspend the machine to RAM"),
+        (identity(&[], &security("", "not", "not")), "steadfast unlock --device"),
+        (identity(&[], &security("", "", "not")), "which is locked; take it away"),
+        (identity(&[], ""), "no ATA security"),
+    ] {
+        let machine = machine();
+        let target = armed(&machine, "sda");
+        let tools = Transcript::default().says(IDENTIFY, &drive);
+        let wanted = order(PurgeMethod::AtaSecurityErase);
+        let mut beside = Beside::default();
+        let error = purged(&machine, &target, &wanted, &mut beside, &tools).unwrap_err();
+        assert!(error.to_string().contains(why), "{error}");
+        assert!(error.to_string().ends_with("possible here: discard, none"), "{error}");
+        assert_eq!(beside.journal, []);
+    }
+}
+
+#[test]
+fn an_erase_that_fails_leaves_the_password_to_be_cleared() {
+    let machine = machine();
+    let target = armed(&machine, "sda");
+    let tools = Transcript::default()
+        .says(IDENTIFY, &free())
+        .says(SET, "")
+        .says(IDENTIFY, &with_password())
+        .says(ERASE, " ERASE_PREPARE: Input/output error\n")
+        .says(IDENTIFY, &with_password());
+    let mut beside = Beside::default();
+    let wanted = order(PurgeMethod::AtaSecurityErase);
+    let error = purged(&machine, &target, &wanted, &mut beside, &tools).unwrap_err();
+    assert!(error.to_string().contains("its password stands"), "{error}");
+    assert!(error.to_string().contains("ERASE_PREPARE"), "{error}");
+    assert_eq!(beside.journal.len(), 1);
+
+    let disable = "hdparm --user-master u --security-disable steadfast /dev/sda";
+    let tools = Transcript::default()
+        .says(IDENTIFY, &with_password())
+        .says(disable, "")
+        .says(IDENTIFY, &free());
+    assert!(clear_password("/dev/sda", PASSWORD, &tools).unwrap());
+    assert!(tools.is_over());
+}
+
+#[test]
+fn a_locked_drive_is_unlocked_and_a_wrong_password_is_told() {
+    let locked = identity(&[], &security("", "", "not"));
+    let unlock = "hdparm --user-master u --security-unlock mine /dev/sda";
+    let disable = "hdparm --user-master u --security-disable mine /dev/sda";
+    let tools = Transcript::default()
+        .says(IDENTIFY, &locked)
+        .says(unlock, "")
+        .says(disable, "")
+        .says(IDENTIFY, &free());
+    assert!(clear_password("/dev/sda", "mine", &tools).unwrap());
+    let tools = Transcript::default().says(IDENTIFY, &locked).fails(
+        unlock,
+        5,
+        "SECURITY_UNLOCK: Input/output error",
+    );
+    assert!(clear_password("/dev/sda", "mine", &tools).is_err());
+    let tools = Transcript::default()
+        .says(IDENTIFY, &with_password())
+        .says(disable, "SECURITY_DISABLE: Input/output error")
+        .says(IDENTIFY, &with_password());
+    let error = clear_password("/dev/sda", "mine", &tools).unwrap_err();
+    assert!(error.to_string().contains("does not take this password"), "{error}");
+    let tools = Transcript::default().says(IDENTIFY, &identity(&[], &security("", "", "")));
+    let error = clear_password("/dev/sda", "mine", &tools).unwrap_err();
+    assert!(error.to_string().contains("suspend the machine"), "{error}");
+    let tools = Transcript::default().says(IDENTIFY, &free());
+    assert!(!clear_password("/dev/sda", "mine", &tools).unwrap());
+}
+
+#[test]
+fn a_frozen_drive_is_sanitized_by_auto_and_followed() {
+    let machine = machine();
+    let target = armed(&machine, "sda");
+    let idle = status("SD0 Sanitize Idle", "    Last Sanitize Operation Completed Without Error");
+    let frozen = identity(&SANITIZE, &security("not", "not", ""));
+    let asked = Transcript::default()
+        .says(IDENTIFY, &frozen)
+        .says(STATUS, &idle)
+        .says(STATUS, &idle)
+        .says(STATUS, &idle);
+    let tools = asked
+        .says("hdparm --yes-i-know-what-i-am-doing --sanitize-block-erase /dev/sda", "")
+        .says(STATUS, &status("SD2 Sanitize operation In Process", "    Progress: 0x7fff (49%)"))
+        .does(STATUS, &idle, erase(&machine));
+    let mut beside = Beside::default();
+    let done = purged(&machine, &target, &PurgeOrder::default(), &mut beside, &tools).unwrap();
+    assert_eq!((done.method, done.blank), (PurgeMethod::AtaSanitizeBlock, Some(true)));
+    assert_eq!(beside.told, [("sanitizing".to_owned(), Some(49.0))]);
+    assert_eq!(beside.journal, []);
+}
+
+#[test]
+fn a_sanitize_that_failed_or_is_frozen_is_told() {
+    let machine = machine();
+    let target = armed(&machine, "sda");
+    let idle = status("SD0 Sanitize Idle", "");
+    let frozen = status("SD1 Sanitize Frozen", "");
+    let drive = identity(&SANITIZE, &security("not", "not", "not"));
+    let wanted = order(PurgeMethod::AtaSanitizeOverwrite);
+    let tools = Transcript::default()
+        .says(IDENTIFY, &drive)
+        .says(STATUS, &frozen)
+        .says(STATUS, &frozen)
+        .says(STATUS, &frozen);
+    let error = purged(&machine, &target, &wanted, &mut Beside::default(), &tools).unwrap_err();
+    assert!(error.to_string().contains("switch its power off"), "{error}");
+
+    let command = "hdparm --yes-i-know-what-i-am-doing --sanitize-overwrite-passes 1 \
+                   --sanitize-overwrite hex:00000000 /dev/sda";
+    let tools = Transcript::default()
+        .says(IDENTIFY, &drive)
+        .says(STATUS, &idle)
+        .says(STATUS, &idle)
+        .says(STATUS, &idle)
+        .says(command, "")
+        .says(STATUS, &status("SD3 Sanitize Operation Failed", ""));
+    let error = purged(&machine, &target, &wanted, &mut Beside::default(), &tools).unwrap_err();
+    assert!(error.to_string().contains("the sanitize failed"), "{error}");
+}
+
+#[test]
+fn what_is_no_ata_drive_is_discarded() {
+    let machine = machine();
+    let target = armed(&machine, "sda");
+    let tools =
+        Transcript::default().says(IDENTIFY, "\n/dev/sda:\nSG_IO: bad/missing sense data\n");
+    let plan = Plan::make(&target, &PurgeOrder::default(), &machine.roots, &tools).unwrap();
+    assert_eq!(plan.method, PurgeMethod::Discard);
+    assert!(plan.remark.contains("not understood"), "{}", plan.remark);
+}

@@ -1,0 +1,180 @@
+//! The verification read: what stands at places all over a target before a
+//! purge and after it.
+
+use crate::error::HostError;
+use crate::target::Target;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use steadfast_domain::{Bytes, ReadBack};
+
+/// How many places are read: the first and the last block, the others drawn.
+/// Where a part p of the device kept its content, all of them miss it with a
+/// chance of (1 - p)^254: 1 % of a device is missed in 8 of 100 runs.
+pub(super) const PLACES: usize = 256;
+
+/// What is read at each place, in bytes, where the device allows it.
+const UNIT: u64 = 4096;
+
+/// Places of a target, and what stood there.
+pub(super) struct Places {
+    unit: u64,
+    alignment: usize,
+    before: Vec<(u64, Content)>,
+    marked: u32,
+    seed: u64,
+}
+
+/// What stands at a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Content {
+    Unknown,
+    Zero,
+    /// One byte over and over.
+    Constant,
+    Something(Box<[u8]>),
+}
+
+impl Content {
+    fn of(block: &[u8]) -> Content {
+        match block.split_first() {
+            Some((first, rest)) if rest.iter().all(|byte| byte == first) => match first {
+                0 => Content::Zero,
+                _ => Content::Constant,
+            },
+            _ => Content::Something(block.into()),
+        }
+    }
+}
+
+impl Places {
+    /// Chooses the places: the same for the same seed and size.
+    pub fn choose(target: &Target, seed: u64) -> Places {
+        let unit = UNIT.max(u64::from(target.offset_alignment())).min(target.length().0);
+        let alignment = target.memory_alignment().max(1) as usize;
+        let offsets = places(target.length(), unit, seed);
+        let before = offsets.into_iter().map(|offset| (offset, Content::Unknown)).collect();
+        Places { unit, alignment, before, marked: 0, seed }
+    }
+
+    /// Keeps what stands at each place, and writes something to those that are
+    /// blank: blank afterwards then means something. A place that cannot be
+    /// read or written proves nothing, which is all that is lost.
+    pub fn look_before(&mut self, target: &Target) {
+        let (mut memory, start) = self.memory();
+        let block = &mut memory[start..start + self.unit as usize];
+        for (offset, content) in &mut self.before {
+            if target.file().read_exact_at(block, *offset).is_err() {
+                continue;
+            }
+            *content = Content::of(block);
+            if matches!(content, Content::Something(_)) {
+                continue;
+            }
+            mark(block, self.seed ^ *offset);
+            if target.file().write_all_at(block, *offset).is_ok() {
+                *content = Content::of(block);
+                self.marked += 1;
+            }
+        }
+        // What stays in a cache is purged there.
+        let _ = target.file().sync_data();
+    }
+
+    /// Reads each place again.
+    ///
+    /// # Errors
+    /// Where one cannot be read.
+    pub fn look_after(&self, target: &Target) -> Result<ReadBack, HostError> {
+        let (mut memory, start) = self.memory();
+        let block = &mut memory[start..start + self.unit as usize];
+        let mut read = ReadBack {
+            places: self.before.len() as u32,
+            unit: Bytes(self.unit),
+            marked: self.marked,
+            ..ReadBack::default()
+        };
+        for (offset, before) in &self.before {
+            target.file().read_exact_at(block, *offset).map_err(|error| {
+                HostError::io("read it back", Path::new(&target.device().path), error)
+            })?;
+            let held = matches!(before, Content::Something(_));
+            read.written_before += u32::from(held);
+            match Content::of(block) {
+                Content::Zero => read.zero += 1,
+                Content::Constant => read.constant += 1,
+                after => read.unchanged += u32::from(held && after == *before),
+            }
+        }
+        Ok(read)
+    }
+
+    fn memory(&self) -> (Vec<u8>, usize) {
+        let memory = vec![0u8; self.unit as usize + self.alignment];
+        let start = memory.as_ptr().align_offset(self.alignment);
+        (memory, start)
+    }
+}
+
+/// SplitMix64: the next state's output.
+fn draw(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut mixed = *state;
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+fn mark(block: &mut [u8], seed: u64) {
+    let mut state = seed;
+    for word in block.chunks_mut(8) {
+        let drawn = draw(&mut state).to_le_bytes();
+        word.copy_from_slice(&drawn[..word.len()]);
+    }
+}
+
+/// The offsets that are looked at, in order: all where there are few.
+fn places(length: Bytes, unit: u64, seed: u64) -> Vec<u64> {
+    let blocks = (length.0 / unit.max(1)).max(1);
+    let mut chosen: Vec<u64> = match blocks <= PLACES as u64 {
+        true => (0..blocks).collect(),
+        false => {
+            let mut state = seed;
+            let drawn = (2..PLACES).map(|_| draw(&mut state) % blocks);
+            drawn.chain([0, blocks - 1]).collect()
+        }
+    };
+    chosen.sort_unstable();
+    chosen.dedup();
+    chosen.into_iter().map(|block| block * unit).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_reach_from_the_first_block_to_the_last_and_repeat_with_the_seed() {
+        let many = places(Bytes::gib(1), 4096, 7);
+        assert_eq!((many[0], *many.last().unwrap()), (0, (1 << 30) - 4096));
+        assert!(many.len() > 250 && many.len() <= PLACES, "{}", many.len());
+        assert_eq!(many, places(Bytes::gib(1), 4096, 7));
+        assert_ne!(many, places(Bytes::gib(1), 4096, 8));
+        assert_eq!(places(Bytes(8192 + 512), 4096, 1), [0, 4096]);
+        assert_eq!(places(Bytes(512), 512, 1), [0]);
+        let huge = places(Bytes(u64::MAX), 4096, 1);
+        assert!(huge.iter().all(|offset| offset % 4096 == 0));
+        let halves = huge.iter().filter(|offset| **offset > u64::MAX / 2).count();
+        assert!((64..192).contains(&halves), "{halves} in the upper half");
+    }
+
+    #[test]
+    fn content_is_told_from_a_repeated_byte() {
+        let mut block = [0u8; 512];
+        assert_eq!(Content::of(&block), Content::Zero);
+        assert_eq!(Content::of(&[0xff; 512]), Content::Constant);
+        block[511] = 1;
+        assert!(matches!(Content::of(&block), Content::Something(_)));
+        mark(&mut block, 1);
+        assert!(matches!(Content::of(&block), Content::Something(_)));
+    }
+}

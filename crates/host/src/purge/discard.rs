@@ -1,0 +1,56 @@
+//! Discard: the device is told, piece by piece, that no block is in use.
+
+use super::{Done, Work};
+use crate::error::HostError;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+
+/// `_IO(0x12, 119)` of linux/fs.h.
+const BLKDISCARD: libc::Ioctl = 0x1277;
+
+/// One piece, in bytes: the next is not begun once the user asked for an end.
+const PIECE: u64 = 1 << 30;
+
+/// What it is less than.
+pub(super) const REMARK: &str = "the device was told that no block is in use; unlike a format or \
+                                 a secure erase it may keep what it likes";
+
+/// Discards the whole target. It reaches no further than the armed handle: on a
+/// partition the kernel bounds it to the partition.
+pub(super) fn discard(work: &mut Work<'_>) -> Result<Done, HostError> {
+    let device = work.target.device();
+    let capacity = device.capacity.0;
+    let mut offset = 0;
+    while offset < capacity {
+        if work.watch.is_stopped() {
+            return Err(work.stopped());
+        }
+        let length = PIECE.min(capacity - offset);
+        match discard_piece(work, offset, length) {
+            Err(error) if offset == 0 && is_unknown(&error) => return Ok(Done::Unknown),
+            other => other.map_err(|error| {
+                HostError::io("discard every block", Path::new(&device.path), error)
+            })?,
+        }
+        offset += length;
+        work.tell("discarding", Some(100.0 * offset as f64 / capacity as f64));
+    }
+    Ok(Done::Purged)
+}
+
+fn discard_piece(work: &Work<'_>, offset: u64, length: u64) -> io::Result<()> {
+    let range = [offset, length];
+    let file = work.target.file().as_raw_fd();
+    // SAFETY: BLKDISCARD reads two u64 (offset, length), which live through the
+    // call; the descriptor is open for as long as the target.
+    match unsafe { libc::ioctl(file, BLKDISCARD, range.as_ptr()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// A device may say that it takes discards and then refuse them.
+fn is_unknown(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOTTY))
+}

@@ -1,0 +1,268 @@
+//! Purge: bringing a device near to the state of never having been written.
+//!
+//! [`abilities`] lists what can be done to a target, the best first, each with
+//! the reason where it cannot be done here; `auto` takes the first that can.
+//! What is armed is what is reached: a purge of a whole device is never run for
+//! a partition, and one that reaches the other namespaces of a controller needs
+//! each of them free and named.
+//!
+//! Before the purge, places all over the target are made to hold something;
+//! after it they are read back ([`blank`]). A purge whose blocks are not blank
+//! has failed, unless the method does not promise it.
+
+pub(crate) mod ata;
+mod blank;
+mod discard;
+mod nvme;
+mod plan;
+mod scsi;
+#[cfg(test)]
+mod transcript;
+
+use crate::error::HostError;
+use crate::roots::Roots;
+use crate::scratch;
+use crate::target::Target;
+use crate::tool::{Installed, Tools};
+use blank::Places;
+use plan::{Plan, Way};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use steadfast_domain::record::HostChange;
+use steadfast_domain::{Nanos, Purge, PurgeChoice, PurgeFailure, PurgeMethod};
+
+/// What the user wants of a purge.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PurgeOrder {
+    /// How.
+    pub choice: PurgeChoice,
+    /// What becomes of a failure.
+    pub failed: PurgeFailure,
+    /// Chooses the places that are read back.
+    pub seed: u64,
+    /// What else may be lost, each by what [`steadfast_domain::Device::confirmation`] says.
+    pub also: Vec<String>,
+    /// Paths whose disks must live.
+    pub keep: Vec<PathBuf>,
+}
+
+/// How far a purge has come.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PurgeProgress<'a> {
+    /// What is being done.
+    pub doing: &'a str,
+    /// Percent done, where the device tells.
+    pub percent: Option<f64>,
+    /// Time since it began.
+    pub since: Duration,
+}
+
+/// Who stands beside a purge.
+pub trait PurgeWatch {
+    /// Keeps a change to the device before it is made. What it answers to is
+    /// why it could not be kept.
+    ///
+    /// # Errors
+    /// The reason, in words; the change is then not made.
+    fn journal(&mut self, change: &HostChange) -> Result<(), String>;
+    /// Is told how far it has come, often.
+    fn tell(&mut self, progress: &PurgeProgress<'_>);
+    /// Whether the user asked for an end.
+    fn is_stopped(&self) -> bool;
+}
+
+/// What a purge works with.
+struct Work<'a> {
+    target: &'a Target,
+    tools: &'a dyn Tools,
+    watch: &'a mut dyn PurgeWatch,
+    began: Instant,
+}
+
+impl Work<'_> {
+    fn tell(&mut self, doing: &str, percent: Option<f64>) {
+        let since = self.began.elapsed();
+        self.watch.tell(&PurgeProgress { doing, percent, since });
+    }
+
+    fn stopped(&self) -> HostError {
+        HostError::PurgeStopped { device: self.target.device().path.clone() }
+    }
+
+    /// Runs a command that ends when the device is done; it cannot be taken back.
+    fn run_to_end(
+        &mut self,
+        tool: crate::tool::Tool,
+        arguments: &[&str],
+        limit: Duration,
+        doing: &str,
+    ) -> Result<String, HostError> {
+        let (tools, began, watch) = (self.tools, self.began, &mut *self.watch);
+        tools.run_long(tool, arguments, limit, &mut |_| {
+            let doing = match watch.is_stopped() {
+                true => format!("{doing}; it cannot be cancelled, the run stops after it"),
+                false => doing.to_owned(),
+            };
+            watch.tell(&PurgeProgress { doing: &doing, percent: None, since: began.elapsed() });
+        })
+    }
+}
+
+/// What a purge would do to this target, in words; nothing is written.
+///
+/// # Errors
+/// Where it cannot be done: why, and what can.
+pub fn foresee_purge(
+    target: &Target,
+    order: &PurgeOrder,
+    roots: &Roots,
+) -> Result<PurgeMethod, HostError> {
+    let plan = Plan::make(target, order, roots, &Installed)?;
+    Ok(plan.method)
+}
+
+/// Purges the whole target as ordered, and looks whether blocks read back
+/// blank. The handle stays valid.
+///
+/// # Errors
+/// Where the target was armed for reading, the purge cannot be done, was
+/// stopped, or failed and the order does not say to go on.
+pub fn purge(
+    target: &mut Target,
+    order: &PurgeOrder,
+    watch: &mut dyn PurgeWatch,
+    roots: &Roots,
+) -> Result<Purge, HostError> {
+    purge_with(target, order, watch, roots, &Installed)
+}
+
+fn purge_with(
+    target: &Target,
+    order: &PurgeOrder,
+    watch: &mut dyn PurgeWatch,
+    roots: &Roots,
+    tools: &dyn Tools,
+) -> Result<Purge, HostError> {
+    if !target.is_writable() {
+        return Err(HostError::ReadingOnly { device: target.device().path.clone() });
+    }
+    let plan = Plan::make(target, order, roots, tools)?;
+    if plan.method == PurgeMethod::Nothing {
+        return Ok(Purge::none(&plan.remark));
+    }
+    let mut places = Places::choose(target, order.seed);
+    places.look_before(target);
+    let began = Instant::now();
+    let mut work = Work { target, tools, watch, began };
+    let done = plan.carry_out(&mut work).and_then(|done| {
+        let took = Nanos::from(began.elapsed());
+        verify(&plan, done, &places, target, took)
+    });
+    match done {
+        Err(error) if order.failed == PurgeFailure::GoOn && goes_on(&error) => {
+            let took = Nanos::from(began.elapsed());
+            let read_back = places.look_after(target).ok();
+            let blank = read_back.map(|read| read.is_blank());
+            let failed = Some(error.to_string());
+            Ok(Purge { blank, read_back, failed, ..Purge::new(plan.method, took) })
+        }
+        done => done,
+    }
+}
+
+/// A stop is no failure, and without a journal nothing goes on.
+fn goes_on(error: &HostError) -> bool {
+    !matches!(error, HostError::PurgeStopped { .. } | HostError::Unjournalled(_))
+}
+
+/// What became of a command that was carried out.
+enum Done {
+    Purged,
+    /// The device did not know the command after all.
+    Unknown,
+}
+
+fn verify(
+    plan: &Plan,
+    done: Done,
+    places: &Places,
+    target: &Target,
+    took: Nanos,
+) -> Result<Purge, HostError> {
+    if matches!(done, Done::Unknown) {
+        return Ok(Purge::none(&no_discard(&target.device().name)));
+    }
+    let read = places.look_after(target)?;
+    let mut remarks = vec![plan.remark.clone()];
+    if read.written_before == 0 {
+        remarks.push("no place held anything before, so that the read-back proves nothing".into());
+    }
+    match plan.method {
+        _ if read.is_blank() => {}
+        PurgeMethod::Discard => {
+            remarks.push("not every block that was read back is blank: a discard need not".into());
+        }
+        method if method.is_cryptographic() && read.unchanged == 0 => {
+            remarks.push("blocks read as noise under the new key, none as before".into());
+        }
+        method => {
+            return Err(HostError::PurgeFailed {
+                device: target.device().path.clone(),
+                method: method.to_string(),
+                why: format!("not blank: {read}"),
+            });
+        }
+    }
+    remarks.retain(|remark| !remark.is_empty());
+    let blank = Some(read.is_blank());
+    let remark = remarks.join("; ");
+    Ok(Purge { blank, read_back: Some(read), remark, ..Purge::new(plan.method, took) })
+}
+
+fn no_discard(name: &str) -> String {
+    format!("{name} takes no discard; purge it beforehand with its maker's tool")
+}
+
+impl Plan {
+    fn carry_out(&self, work: &mut Work<'_>) -> Result<Done, HostError> {
+        let device = work.target.device().path.clone();
+        let method = self.method.to_string();
+        let done = match &self.way {
+            Way::Nothing => Ok(Done::Purged),
+            Way::File => anew(work.target).map(|()| Done::Purged),
+            Way::Discard => discard::discard(work),
+            Way::Nvme(command) => command.carry_out(work).map(|()| Done::Purged),
+            Way::Ata(command) => command.carry_out(work).map(|()| Done::Purged),
+            Way::Scsi(command) => command.carry_out(work).map(|()| Done::Purged),
+        };
+        done.map_err(|error| match error {
+            HostError::ToolFailed { .. } | HostError::Io { .. } => {
+                HostError::PurgeFailed { device, method, why: error.to_string() }
+            }
+            other => other,
+        })
+    }
+}
+
+/// Gives all blocks of a file back and allocates others, through the open
+/// handle, so that the file keeps its place and its mark.
+fn anew(target: &Target) -> Result<(), HostError> {
+    let (file, size) = (target.file(), target.device().capacity);
+    let path = Path::new(&target.device().name);
+    let punch = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+    let emptied = match scratch::fallocate(file, punch, size) {
+        Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {
+            file.set_len(0).and_then(|()| file.set_len(size.0))
+        }
+        other => other,
+    };
+    // The blocks given back must be on disk before others are taken, or some
+    // file systems hand out the same ones again without telling the drive.
+    emptied
+        .and_then(|()| file.sync_all())
+        .map_err(|error| HostError::io("give its blocks back", path, error))?;
+    scratch::allocate(file, path, size)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,271 @@
+//! NVMe: Format and Sanitize through `nvme` (nvme-cli).
+//!
+//! Format keeps the LBA format, the metadata's place and the protection of the
+//! namespace. It reaches the one namespace, or all of the controller where its
+//! FNA field says so; Sanitize always reaches the whole subsystem.
+
+use super::Work;
+use super::plan::{Ability, Way};
+use crate::device_log::json::{named, object};
+use crate::error::HostError;
+use crate::identity::controllers;
+use crate::node::Node;
+use crate::roots::{Roots, file_name};
+use crate::tool::{NVME, Tools};
+use serde_json::Value;
+use std::fs;
+use std::time::Duration;
+use steadfast_domain::PurgeMethod;
+
+/// A drive that does not answer an admin command in this time is sick.
+const ANSWER: Duration = Duration::from_secs(30);
+
+/// A Format that takes longer than this has failed; `nvme` gives up then, too.
+const FORMAT_LIMIT: Duration = Duration::from_secs(6 * 3600);
+
+/// A Sanitize that takes longer is not waited for.
+const SANITIZE_LIMIT: Duration = Duration::from_secs(48 * 3600);
+
+/// How often a running Sanitize is looked at.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Optional admin commands (OACS, NVMe Base 2.0, figure 276).
+const OACS_FORMAT: u64 = 1 << 1;
+const OACS_NAMESPACES: u64 = 1 << 3;
+/// Format NVM attributes (FNA, ibidem).
+const FNA_FORMATS_ALL: u64 = 1 << 0;
+const FNA_ERASES_ALL: u64 = 1 << 1;
+const FNA_CRYPTO: u64 = 1 << 2;
+
+/// A command to a controller.
+#[derive(Debug)]
+pub(super) struct Command {
+    controller: String,
+    what: What,
+    /// The other namespaces that it reaches.
+    pub siblings: Vec<Node>,
+}
+
+#[derive(Debug)]
+enum What {
+    /// The arguments of `nvme format` behind the device.
+    Format(Vec<String>),
+    /// The action of `nvme sanitize`.
+    Sanitize(u8),
+}
+
+/// What the controller says it can, the best first.
+pub(super) fn abilities(whole: &Node, roots: &Roots, tools: &dyn Tools) -> Vec<Ability> {
+    let sight = Controller::ask(whole, roots, tools);
+    let format = [(PurgeMethod::NvmeFormat, 1), (PurgeMethod::NvmeFormatCrypto, 2)];
+    let sanitize = [
+        (PurgeMethod::NvmeSanitizeBlock, 2, 1, "block erase"),
+        (PurgeMethod::NvmeSanitizeCrypto, 4, 0, "cryptographic erase"),
+        (PurgeMethod::NvmeSanitizeOverwrite, 3, 2, "overwrite"),
+    ];
+    let formats = format.into_iter().map(|(method, erase)| (method, sight.format(erase)));
+    let sanitizes = sanitize
+        .into_iter()
+        .map(|(method, action, bit, name)| (method, sight.sanitize(action, bit, name)));
+    formats
+        .chain(sanitizes)
+        .map(|(method, way)| Ability::sure(method, way.map(Way::Nvme)))
+        .collect()
+}
+
+/// What a controller and one of its namespaces say of themselves.
+struct Controller {
+    path: String,
+    asked: Result<(Value, Value), String>,
+    siblings: Result<Vec<Node>, String>,
+    namespace: u64,
+}
+
+impl Controller {
+    fn ask(whole: &Node, roots: &Roots, tools: &dyn Tools) -> Controller {
+        let name = controllers(whole).first().map(|directory| file_name(directory));
+        let path = roots.dev.join(name.unwrap_or_default()).to_string_lossy().into_owned();
+        let namespace = whole.number("nsid").unwrap_or(1);
+        let ask = || -> Result<(Value, Value), HostError> {
+            let identity = answer(tools, &["id-ctrl", &path, "-o", "json"])?;
+            let number = format!("--namespace-id={namespace}");
+            Ok((identity, answer(tools, &["id-ns", &path, &number, "-o", "json"])?))
+        };
+        let asked = ask().map_err(|error| error.to_string());
+        let siblings = siblings(whole, &path, roots, tools, &asked);
+        Controller { path, asked, siblings, namespace }
+    }
+
+    fn command(&self, what: What, reaches_all: bool) -> Result<Command, String> {
+        let siblings = if reaches_all { self.siblings.clone()? } else { Vec::new() };
+        Ok(Command { controller: self.path.clone(), what, siblings })
+    }
+
+    fn format(&self, erase: u64) -> Result<Command, String> {
+        let (controller, namespace) = self.asked.as_ref().map_err(Clone::clone)?;
+        let attribute = |name: &str| named(controller, &[name]).unwrap_or(0);
+        if attribute("oacs") & OACS_FORMAT == 0 {
+            return Err("the controller has no Format command (OACS)".into());
+        }
+        let fna = attribute("fna");
+        if erase == 2 && fna & FNA_CRYPTO == 0 {
+            return Err("the controller has no cryptographic erase (FNA)".into());
+        }
+        let arguments = format_arguments(namespace, self.namespace, erase)
+            .ok_or("the namespace does not tell its LBA format (FLBAS)")?;
+        self.command(What::Format(arguments), fna & (FNA_FORMATS_ALL | FNA_ERASES_ALL) != 0)
+    }
+
+    fn sanitize(&self, action: u8, bit: u8, name: &str) -> Result<Command, String> {
+        let (controller, _) = self.asked.as_ref().map_err(Clone::clone)?;
+        let capabilities = named(controller, &["sanicap"]).unwrap_or(0);
+        if capabilities & (1 << bit) == 0 {
+            return Err(format!("the controller has no Sanitize by {name} (SANICAP)"));
+        }
+        self.command(What::Sanitize(action), true)
+    }
+}
+
+fn answer(tools: &dyn Tools, arguments: &[&str]) -> Result<Value, HostError> {
+    let said = tools.run(NVME, arguments, ANSWER)?;
+    object(&said).ok_or_else(|| HostError::ToolFailed {
+        command: format!("nvme {}", arguments.join(" ")),
+        how: "its answer is not understood".into(),
+        said: said.trim().chars().take(200).collect(),
+    })
+}
+
+/// The arguments that change nothing but the content: FLBAS and DPS are those
+/// of now (NVMe NVM Command Set 1.0, figure 97).
+fn format_arguments(namespace: &Value, number: u64, erase: u64) -> Option<Vec<String>> {
+    let flbas = named(namespace, &["flbas"])?;
+    let dps = named(namespace, &["dps"]).unwrap_or(0);
+    let format = (flbas & 0xf) | (flbas >> 5 & 0x3) << 4;
+    Some(vec![
+        format!("--namespace-id={number}"),
+        format!("--lbaf={format}"),
+        format!("--ses={erase}"),
+        format!("--ms={}", flbas >> 4 & 1),
+        format!("--pi={}", dps & 0x7),
+        format!("--pil={}", dps >> 3 & 1),
+        format!("--timeout={}", FORMAT_LIMIT.as_millis()),
+        // Nobody is asked again: the user has named the device.
+        "--force".to_owned(),
+    ])
+}
+
+/// The other namespaces of the controller or its subsystem. One that exists and
+/// is no block device here cannot be seen to be free.
+fn siblings(
+    whole: &Node,
+    path: &str,
+    roots: &Roots,
+    tools: &dyn Tools,
+    asked: &Result<(Value, Value), String>,
+) -> Result<Vec<Node>, String> {
+    let above = |node: &Node| fs::canonicalize(node.directory.join("device")).ok();
+    let own = above(whole);
+    let seen: Vec<Node> = Node::all(roots)
+        .into_iter()
+        .filter(|node| node != whole && own.is_some() && above(node) == own)
+        .filter(|node| node.text("hidden").is_none_or(|hidden| hidden == "0"))
+        .collect();
+    let manages = asked.as_ref().ok().and_then(|(controller, _)| named(controller, &["oacs"]));
+    if manages.unwrap_or(0) & OACS_NAMESPACES == 0 {
+        return Ok(seen);
+    }
+    let list = answer(tools, &["list-ns", path, "--all", "-o", "json"])
+        .map_err(|error| format!("its other namespaces are unknown: {error}"))?;
+    let known = |number: u64| {
+        let is = |node: &Node| node.number::<u64>("nsid") == Some(number);
+        is(whole) || seen.iter().any(is)
+    };
+    let listed = list.get("nsid_list").and_then(Value::as_array).cloned().unwrap_or_default();
+    let numbers = listed.iter().filter_map(|entry| named(entry, &["nsid"]));
+    match numbers.filter(|number| !known(*number)).collect::<Vec<_>>().as_slice() {
+        [] => Ok(seen),
+        hidden => Err(format!(
+            "it reaches namespaces that are no block devices here ({hidden:?}); attach them \
+             (nvme attach-ns) or delete them (nvme delete-ns)"
+        )),
+    }
+}
+
+impl Command {
+    /// Sends it and waits for its end.
+    pub fn carry_out(&self, work: &mut Work<'_>) -> Result<(), HostError> {
+        match &self.what {
+            What::Format(options) => self.format(options, work),
+            What::Sanitize(action) => self.sanitize(*action, work),
+        }
+    }
+
+    fn format(&self, options: &[String], work: &mut Work<'_>) -> Result<(), HostError> {
+        let mut arguments = vec!["format", self.controller.as_str()];
+        arguments.extend(options.iter().map(String::as_str));
+        work.run_to_end(NVME, &arguments, FORMAT_LIMIT, "formatting").map(drop)
+    }
+
+    fn sanitize(&self, action: u8, work: &mut Work<'_>) -> Result<(), HostError> {
+        let action = format!("--sanact={action}");
+        let mut arguments = vec!["sanitize", self.controller.as_str(), &action];
+        // With AUSE a drive whose sanitize fails can be made usable again.
+        arguments.push("--ause");
+        if action.ends_with('3') {
+            arguments.extend(["--owpass=1", "--ovrpat=0"]);
+        }
+        work.tools.run(NVME, &arguments, ANSWER)?;
+        self.await_sanitize(work)
+    }
+
+    fn await_sanitize(&self, work: &mut Work<'_>) -> Result<(), HostError> {
+        let arguments = ["sanitize-log", self.controller.as_str(), "-o", "json"];
+        let failed = |how: &str, said: String| HostError::ToolFailed {
+            command: format!("nvme {}", arguments.join(" ")),
+            how: how.to_owned(),
+            said,
+        };
+        while work.began.elapsed() < SANITIZE_LIMIT {
+            let log = answer(work.tools, &arguments)?;
+            match sanitize_state(&log) {
+                Some((_, 1 | 4)) => return Ok(()),
+                Some((progress, 2)) => {
+                    work.tell("sanitizing", Some(100.0 * progress as f64 / 65_536.0));
+                }
+                Some((_, 3)) => {
+                    let said = "the drive refuses I/O until a sanitize succeeds, or until \
+                                `nvme sanitize --sanact=1` ends its failure mode";
+                    return Err(failed("the drive says that the sanitize failed", said.into()));
+                }
+                _ => return Err(failed("its answer is not understood", log.to_string())),
+            }
+            if work.watch.is_stopped() {
+                work.tell("the drive goes on sanitizing by itself; it cannot be cancelled", None);
+                return Err(work.stopped());
+            }
+            work.tools.pause(LOOK);
+        }
+        Err(failed("the sanitize has not ended in 48 hours", String::new()))
+    }
+}
+
+/// Progress (of 65536) and status of the Sanitize log (81h), which stands one
+/// level down under the controller's name, its status as a number or as
+/// `(2) Sanitize in Progress.`.
+fn sanitize_state(log: &Value) -> Option<(u64, u64)> {
+    let page = match log.get("sstat") {
+        Some(_) => log,
+        None => log.as_object()?.values().find(|value| value.get("sstat").is_some())?,
+    };
+    let progress = named(page, &["sprog"])?;
+    let status = page.get("sstat")?;
+    let status = match status.get("status") {
+        Some(Value::String(words)) => words.trim_start_matches('(').split(')').next()?.parse().ok(),
+        Some(_) => named(status, &["status"]),
+        None => named(page, &["sstat"]),
+    };
+    Some((progress, status? & 0x7))
+}
+
+#[cfg(test)]
+mod tests;

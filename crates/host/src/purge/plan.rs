@@ -1,0 +1,221 @@
+//! What can be done to a target, and what is chosen of it.
+
+use super::{PurgeOrder, ata, discard, no_discard, nvme, scsi};
+use crate::arming::{Consent, arm};
+use crate::error::HostError;
+use crate::identity::describe;
+use crate::node::Node;
+use crate::roots::Roots;
+use crate::target::Target;
+use crate::tool::Tools;
+use steadfast_domain::{PurgeChoice, PurgeMethod, Transport};
+
+/// A method, and how it is done here or why it cannot be.
+pub(super) struct Ability {
+    pub method: PurgeMethod,
+    /// The device does not say whether it can; `auto` leaves it then.
+    pub unsure: bool,
+    pub way: Result<Way, String>,
+}
+
+impl Ability {
+    pub const fn sure(method: PurgeMethod, way: Result<Way, String>) -> Ability {
+        Ability { method, unsure: false, way }
+    }
+}
+
+/// How a purge is done.
+#[derive(Debug)]
+pub(super) enum Way {
+    Nothing,
+    File,
+    Discard,
+    Nvme(nvme::Command),
+    Ata(ata::Command),
+    Scsi(scsi::Command),
+}
+
+/// What will be done, with all that it reaches held.
+pub(super) struct Plan {
+    pub method: PurgeMethod,
+    pub way: Way,
+    pub remark: String,
+    _others: Vec<Target>,
+}
+
+const FILE_REMARK: &str = "the drive below keeps its history; blocks not written since are \
+                           answered by the file system alone";
+
+impl Plan {
+    /// Chooses by the order; nothing is written.
+    pub fn make(
+        target: &Target,
+        order: &PurgeOrder,
+        roots: &Roots,
+        tools: &dyn Tools,
+    ) -> Result<Plan, HostError> {
+        let sight = Sight::new(target, roots, tools);
+        match order.choice {
+            PurgeChoice::Auto => sight.best(order),
+            PurgeChoice::Method(PurgeMethod::Nothing) => Ok(Plan {
+                method: PurgeMethod::Nothing,
+                way: Way::Nothing,
+                remark: "the user chose none; the device keeps its history".into(),
+                _others: Vec::new(),
+            }),
+            PurgeChoice::Method(method) => sight.asked_for(method, order),
+        }
+    }
+}
+
+/// A target, and what can be done to it.
+struct Sight<'a> {
+    target: &'a Target,
+    roots: &'a Roots,
+    abilities: Vec<Ability>,
+}
+
+impl<'a> Sight<'a> {
+    fn new(target: &'a Target, roots: &'a Roots, tools: &dyn Tools) -> Self {
+        let mut abilities = commands(target, roots, tools);
+        abilities.push(match target.is_file() {
+            true => Ability::sure(PurgeMethod::RecreateFile, Ok(Way::File)),
+            false => discard_ability(target),
+        });
+        Sight { target, roots, abilities }
+    }
+
+    /// The first that can be done, with why no better one. Overwriting wears
+    /// the device and takes hours: it is done only when it was asked for.
+    fn best(self, order: &PurgeOrder) -> Result<Plan, HostError> {
+        let mut reasons: Vec<String> = Vec::new();
+        let roots = self.roots;
+        for Ability { method, unsure, way } in self.abilities {
+            if is_overwrite(method) {
+                continue;
+            }
+            let way = match unsure {
+                true => Err("the device does not say whether it can".to_owned()),
+                false => way,
+            };
+            let way = way.and_then(|way| Ok((reached(&way, order, roots)?, way)));
+            match way {
+                Ok((others, way)) => {
+                    let remark = lesser(method, &reasons);
+                    return Ok(Plan { method, way, remark, _others: others });
+                }
+                Err(reason) => reasons.push(format!("{}: {reason}", method.name())),
+            }
+        }
+        let remark = match reasons.as_slice() {
+            [only] => only.trim_start_matches("discard: ").to_owned(),
+            several => several.join("; "),
+        };
+        let (method, way) = (PurgeMethod::Nothing, Way::Nothing);
+        Ok(Plan { method, way, remark, _others: Vec::new() })
+    }
+
+    fn asked_for(self, method: PurgeMethod, order: &PurgeOrder) -> Result<Plan, HostError> {
+        let possible = self.possible();
+        let device = self.target.device();
+        let refused = |why: String| HostError::NoSuchPurge {
+            device: device.path.clone(),
+            method: method.name().to_owned(),
+            why,
+            possible: possible.clone(),
+        };
+        let wanted = match method {
+            PurgeMethod::Discard if self.target.is_file() => PurgeMethod::RecreateFile,
+            other => other,
+        };
+        let found = self.abilities.into_iter().find(|ability| ability.method == wanted);
+        let Some(Ability { method, way, .. }) = found else {
+            return Err(refused(foreign(&device.transport)));
+        };
+        let way = way.map_err(&refused)?;
+        let others = reached(&way, order, self.roots).map_err(&refused)?;
+        Ok(Plan { method, way, remark: lesser(method, &[]), _others: others })
+    }
+
+    fn possible(&self) -> String {
+        let names = self.abilities.iter().filter(|ability| ability.way.is_ok());
+        let names = names.map(|ability| match ability.method {
+            PurgeMethod::RecreateFile => PurgeMethod::Discard.name(),
+            method => method.name(),
+        });
+        names.chain([PurgeMethod::Nothing.name()]).collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn foreign(transport: &Transport) -> String {
+    format!("the device ({transport}) does not speak that command set")
+}
+
+const fn is_overwrite(method: PurgeMethod) -> bool {
+    matches!(
+        method,
+        PurgeMethod::NvmeSanitizeOverwrite
+            | PurgeMethod::AtaSanitizeOverwrite
+            | PurgeMethod::ScsiSanitizeOverwrite
+    )
+}
+
+/// What is to be known of a method that is less than the standard's.
+fn lesser(method: PurgeMethod, reasons: &[String]) -> String {
+    let what = match method {
+        PurgeMethod::Discard => discard::REMARK,
+        PurgeMethod::RecreateFile => FILE_REMARK,
+        _ => return String::new(),
+    };
+    match reasons {
+        [] => what.to_owned(),
+        reasons => format!("{what}; {}", reasons.join("; ")),
+    }
+}
+
+/// The commands of the device, the best first.
+fn commands(target: &Target, roots: &Roots, tools: &dyn Tools) -> Vec<Ability> {
+    let device = target.device();
+    if target.is_file() {
+        return Vec::new();
+    }
+    let Some(node) = Node::named(&device.name, roots) else { return Vec::new() };
+    let whole = node.whole();
+    let mut abilities = match device.transport {
+        Transport::Nvme => nvme::abilities(&whole, roots, tools),
+        Transport::Sata => ata::abilities(&whole, roots, tools),
+        // A disk that a virtual machine's controller announces takes SCSI, too.
+        Transport::Sas => scsi::abilities(&whole, roots, tools),
+        Transport::Virtio if whole.name.starts_with("sd") => scsi::abilities(&whole, roots, tools),
+        _ => Vec::new(),
+    };
+    if node.partition().is_some() {
+        let why = format!(
+            "{} is a partition, and the command reaches the whole device {}",
+            device.path,
+            whole.path(roots).display()
+        );
+        abilities.iter_mut().for_each(|ability| ability.way = Err(why.clone()));
+    }
+    abilities
+}
+
+fn discard_ability(target: &Target) -> Ability {
+    let device = target.device();
+    let way = if device.discard { Ok(Way::Discard) } else { Err(no_discard(&device.name)) };
+    Ability::sure(PurgeMethod::Discard, way)
+}
+
+/// What a command reaches beyond the target: armed like it, and held.
+fn reached(way: &Way, order: &PurgeOrder, roots: &Roots) -> Result<Vec<Target>, String> {
+    let Way::Nvme(command) = way else { return Ok(Vec::new()) };
+    command.siblings.iter().map(|sibling| arm_sibling(sibling, order, roots)).collect()
+}
+
+fn arm_sibling(sibling: &Node, order: &PurgeOrder, roots: &Roots) -> Result<Target, String> {
+    let device = describe(sibling, &sibling.path(roots), roots);
+    let named = order.also.iter().find(|name| name.trim() == device.confirmation());
+    let consent = Consent::Destroy { confirmation: named.cloned() };
+    arm(&device, &consent, &order.keep, roots)
+        .map_err(|why| format!("it reaches {} too: {why}; {}", device.path, why.remedy()))
+}

@@ -1,0 +1,167 @@
+//! SCSI: FORMAT UNIT and SANITIZE through sg3-utils.
+//!
+//! A device that reports its commands is taken at its word. One that does not
+//! is formatted only when the user asks for it: FORMAT UNIT is mandatory for a
+//! disk (SBC-4, table 20), but some answer GOOD and erase nothing.
+
+use super::Work;
+use super::plan::{Ability, Way};
+use crate::error::HostError;
+use crate::node::Node;
+use crate::roots::{Roots, entries, read_number};
+use crate::tool::{SG_FORMAT, SG_OPCODES, SG_REQUESTS, SG_SANITIZE, SG_TURS, Tools};
+use std::time::Duration;
+use steadfast_domain::PurgeMethod;
+
+/// A device that does not answer in this time is sick.
+const ANSWER: Duration = Duration::from_secs(60);
+
+/// A command that takes longer is not waited for.
+const LIMIT: Duration = Duration::from_secs(48 * 3600);
+
+/// How often a running command is looked at.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// So many looks without a word of progress, on a ready device, are the end:
+/// some devices need a moment to begin.
+const QUIET_LOOKS: u32 = 3;
+
+/// Operation codes (SBC-4).
+const FORMAT_UNIT: u8 = 0x04;
+const SANITIZE: u8 = 0x48;
+
+/// A command to a device.
+#[derive(Debug)]
+pub(super) struct Command {
+    device: String,
+    what: What,
+}
+
+#[derive(Debug)]
+enum What {
+    /// The arguments of `sg_format` before the device.
+    Format(Vec<&'static str>),
+    /// Those of `sg_sanitize`.
+    Sanitize(Vec<&'static str>),
+}
+
+/// What the device says it can, the best first.
+pub(super) fn abilities(whole: &Node, roots: &Roots, tools: &dyn Tools) -> Vec<Ability> {
+    let device = whole.path(roots).to_string_lossy().into_owned();
+    let reported = tools.run(SG_OPCODES, &[&device], ANSWER);
+    let reported = reported.as_deref().map_err(ToString::to_string);
+    let command = |what| Way::Scsi(Command { device: device.clone(), what });
+    let sanitizes = [
+        (PurgeMethod::ScsiSanitizeBlock, 2, vec!["--block"]),
+        (PurgeMethod::ScsiSanitizeCrypto, 3, vec!["--crypto"]),
+        (PurgeMethod::ScsiSanitizeOverwrite, 1, vec!["--overwrite", "--zero"]),
+    ];
+    let mut abilities = vec![Ability {
+        method: PurgeMethod::ScsiFormatUnit,
+        unsure: reported.is_err(),
+        way: may_format(&reported).map(|()| command(What::Format(protection(whole)))),
+    }];
+    abilities.extend(sanitizes.into_iter().map(|(method, action, options)| Ability {
+        method,
+        unsure: false,
+        way: may_sanitize(&reported, action).map(|()| command(What::Sanitize(options))),
+    }));
+    abilities
+}
+
+type Reported<'a> = Result<&'a str, String>;
+
+fn may_format(reported: &Reported<'_>) -> Result<(), String> {
+    match reported {
+        Ok(list) if !is_reported(list, FORMAT_UNIT, None) => {
+            Err("it is not among the commands that the device reports".into())
+        }
+        // Without the tool nothing can be sent, either.
+        Err(why) if why.contains("not installed") => Err(why.clone()),
+        _ => Ok(()),
+    }
+}
+
+fn may_sanitize(reported: &Reported<'_>, action: u8) -> Result<(), String> {
+    let list = reported
+        .as_ref()
+        .map_err(|why| format!("the device does not say which commands it takes ({why})"))?;
+    match is_reported(list, SANITIZE, Some(action)) {
+        true => Ok(()),
+        false => Err("it is not among the commands that the device reports".into()),
+    }
+}
+
+/// Whether `sg_opcodes` lists a command: ` 48     2     10    Sanitize, block
+/// erase`, or ` 48,2   Sanitize, block erase` where it is asked to be compact.
+fn is_reported(list: &str, opcode: u8, action: Option<u8>) -> bool {
+    let hex = |word: &str| u8::from_str_radix(word, 16).ok();
+    list.lines().any(|line| {
+        let mut words =
+            line.split(|c: char| c.is_whitespace() || c == ',').filter(|w| !w.is_empty());
+        let found = words.next().filter(|word| word.len() == 2).and_then(hex);
+        found == Some(opcode) && action.is_none_or(|_| words.next().and_then(hex) == action)
+    })
+}
+
+/// FMTPINFO and PROTECTION FIELD USAGE that keep the protection type that the
+/// kernel read (SBC-4, table 48); without them a format takes it away.
+fn protection(whole: &Node) -> Vec<&'static str> {
+    let disks = entries(&whole.directory.join("device/scsi_disk"));
+    let kind = disks.iter().find_map(|disk| read_number::<u8>(&disk.join("protection_type")));
+    match kind {
+        Some(1) => vec!["--fmtpinfo=2"],
+        Some(2) => vec!["--fmtpinfo=3"],
+        Some(3) => vec!["--fmtpinfo=3", "--pfu=1"],
+        _ => Vec::new(),
+    }
+}
+
+impl Command {
+    /// Sends it and waits for its end.
+    pub fn carry_out(&self, work: &mut Work<'_>) -> Result<(), HostError> {
+        let (tool, begin, options, doing) = match &self.what {
+            // The block size stays: nothing says --size.
+            What::Format(options) => (SG_FORMAT, "--format", options, "formatting"),
+            What::Sanitize(options) => (SG_SANITIZE, "--ause", options, "sanitizing"),
+        };
+        let mut arguments = vec![begin, "--quick", "--early"];
+        arguments.extend(options);
+        arguments.push(&self.device);
+        work.tools.run(tool, &arguments, ANSWER)?;
+        self.follow(work, doing)
+    }
+
+    fn follow(&self, work: &mut Work<'_>, doing: &str) -> Result<(), HostError> {
+        let mut quiet = 0;
+        while work.began.elapsed() < LIMIT {
+            let said =
+                work.tools.ask(SG_REQUESTS, &["--progress", &self.device], ANSWER, &mut |_| {})?;
+            let percent = progress(&said.stdout);
+            quiet = if percent.is_some() { 0 } else { quiet + 1 };
+            if quiet >= QUIET_LOOKS {
+                return work.tools.run(SG_TURS, &[&self.device], ANSWER).map(drop);
+            }
+            work.tell(doing, percent);
+            if work.watch.is_stopped() {
+                work.tell("the device goes on by itself; it cannot be cancelled", None);
+                return Err(work.stopped());
+            }
+            work.tools.pause(LOOK);
+        }
+        Err(HostError::ToolFailed {
+            command: format!("sg_requests --progress {}", self.device),
+            how: "the command has not ended in 48 hours".into(),
+            said: String::new(),
+        })
+    }
+}
+
+/// `Progress indication: 12.34% done`.
+fn progress(said: &str) -> Option<f64> {
+    let (_, rest) = said.split_once("Progress indication:")?;
+    rest.split_once('%')?.0.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,149 @@
+use super::super::PurgeOrder;
+use super::super::plan::Plan;
+use super::super::tests::{Beside, MEDIUM, armed, erase, order, purged};
+use super::super::transcript::Transcript;
+use super::*;
+use crate::machine::Machine;
+
+const OPCODES: &str = "sg_opcodes /dev/sdb";
+const LOOK_AT: &str = "sg_requests --progress /dev/sdb";
+const FORMAT: &str = "sg_format --format --quick --early /dev/sdb";
+const READY: &str = "sg_turs /dev/sdb";
+
+/// A device that reports FORMAT UNIT and SANITIZE by block erase and overwrite.
+const REPORTED: &str = "  SEAGATE   XS800LE70084      0004
+  Peripheral device type: disk
+
+Opcode  Service    CDB    Name
+(hex)   action(h)  size
+-----------------------------------------------
+ 00                6    Test Unit Ready
+ 04                6    Format Unit
+ 12                6    Inquiry
+ 48     1         10    Sanitize, overwrite
+ 48     2         10    Sanitize, block erase
+ 48     1f        10    Sanitize, exit failure mode
+ a3     c         12    Report supported operation codes
+";
+
+const NOT_REPORTED: &str = "Report supported opcodes: operation not supported\n";
+
+fn machine() -> Machine {
+    let machine = Machine::new();
+    let target = "pci0000:00/0000:3b:00.0/host0/target0:0:1/0:0:1:0";
+    let disk = machine.scsi(target, "sdb", "8:16", MEDIUM / 512);
+    machine.set(&disk, "device/vendor", "SEAGATE");
+    machine
+}
+
+#[test]
+fn reported_commands_are_found() {
+    for (opcode, action, found) in [
+        (0x04, None, true),
+        (0x48, Some(1), true),
+        (0x48, Some(2), true),
+        (0x48, Some(3), false),
+        (0x42, None, false),
+    ] {
+        assert_eq!(is_reported(REPORTED, opcode, action), found, "{opcode:x} {action:?}");
+    }
+    assert!(is_reported(" 48,2   Sanitize, block erase", 0x48, Some(2)));
+    assert!(!is_reported("", 4, None));
+}
+
+#[test]
+fn format_is_followed_to_its_end_and_read_back() {
+    let machine = machine();
+    let target = armed(&machine, "sdb");
+    let tools = Transcript::default()
+        .says(OPCODES, REPORTED)
+        .does(FORMAT, "FORMAT UNIT command issued\n", erase(&machine))
+        .says(LOOK_AT, "Progress indication: 12.50% done\n")
+        .says(LOOK_AT, "")
+        .says(LOOK_AT, "Progress indication: 99.00% done\n")
+        .says(LOOK_AT, "")
+        .says(LOOK_AT, "")
+        .says(LOOK_AT, "")
+        .says(READY, "");
+    let mut beside = Beside::default();
+    let wanted = PurgeOrder::default();
+    let done = purged(&machine, &target, &wanted, &mut beside, &tools).unwrap();
+    assert_eq!((done.method, done.blank), (PurgeMethod::ScsiFormatUnit, Some(true)));
+    assert_eq!(beside.told[0], ("formatting".to_owned(), Some(12.5)));
+}
+
+#[test]
+fn good_and_nothing_erased_is_a_failure() {
+    let machine = machine();
+    let target = armed(&machine, "sdb");
+    let tools = Transcript::default()
+        .fails(OPCODES, 9, NOT_REPORTED)
+        .says(FORMAT, "")
+        .says(LOOK_AT, "")
+        .says(LOOK_AT, "")
+        .says(LOOK_AT, "")
+        .says(READY, "");
+    let wanted = order(PurgeMethod::ScsiFormatUnit);
+    let error = purged(&machine, &target, &wanted, &mut Beside::default(), &tools).unwrap_err();
+    assert!(error.to_string().contains("(SCSI FORMAT UNIT) failed: not blank"), "{error}");
+}
+
+#[test]
+fn a_device_that_reports_nothing_is_discarded_by_auto() {
+    let machine = machine();
+    let target = armed(&machine, "sdb");
+    let tools = Transcript::default().fails(OPCODES, 9, NOT_REPORTED);
+    let plan = Plan::make(&target, &PurgeOrder::default(), &machine.roots, &tools).unwrap();
+    assert_eq!(plan.method, PurgeMethod::Discard);
+    assert!(
+        plan.remark.contains("scsi-format: the device does not say whether it can"),
+        "{}",
+        plan.remark
+    );
+    let tools = Transcript::default().fails(OPCODES, 9, NOT_REPORTED);
+    let wanted = order(PurgeMethod::ScsiSanitizeBlock);
+    let error = purged(&machine, &target, &wanted, &mut Beside::default(), &tools).unwrap_err();
+    assert!(error.to_string().contains("possible here: scsi-format, discard, none"), "{error}");
+}
+
+#[test]
+fn protection_is_kept() {
+    let machine = machine();
+    let disk = Node::named("sdb", &machine.roots).unwrap();
+    for (kind, options) in [
+        ("0", vec![]),
+        ("1", vec!["--fmtpinfo=2"]),
+        ("2", vec!["--fmtpinfo=3"]),
+        ("3", vec!["--fmtpinfo=3", "--pfu=1"]),
+    ] {
+        machine.set(&disk, "device/scsi_disk/0:0:1:0/protection_type", kind);
+        assert_eq!(protection(&disk), options);
+    }
+}
+
+#[test]
+fn a_sanitize_that_ends_in_an_error_or_is_left_is_no_purge() {
+    let machine = machine();
+    let target = armed(&machine, "sdb");
+    let sanitize = "sg_sanitize --ause --quick --early --overwrite --zero /dev/sdb";
+    let failed = "test unit ready: Medium Error, Sanitize command failed\n";
+    let tools = Transcript::default()
+        .says(OPCODES, REPORTED)
+        .says(sanitize, "")
+        .says(LOOK_AT, "")
+        .says(LOOK_AT, "")
+        .says(LOOK_AT, "")
+        .fails(READY, 3, failed);
+    let wanted = order(PurgeMethod::ScsiSanitizeOverwrite);
+    let error = purged(&machine, &target, &wanted, &mut Beside::default(), &tools).unwrap_err();
+    assert!(error.to_string().contains("Sanitize command failed"), "{error}");
+
+    let tools = Transcript::default()
+        .says(OPCODES, REPORTED)
+        .says(sanitize, "")
+        .says(LOOK_AT, "Progress indication: 1.00% done\n");
+    let mut beside = Beside { stopped: true, ..Beside::default() };
+    let error = purged(&machine, &target, &wanted, &mut beside, &tools).unwrap_err();
+    assert!(matches!(error, HostError::PurgeStopped { .. }), "{error}");
+    assert!(beside.told.last().unwrap().0.contains("goes on by itself"));
+}

@@ -1,0 +1,102 @@
+use super::*;
+use crate::identity::{describe, inspect};
+use crate::machine::Machine;
+use crate::node::Node;
+use crate::target::Access;
+use std::fs;
+use steadfast_domain::{Device, Transport};
+
+/// Stands beside a purge: what was told, what was journalled.
+#[derive(Default)]
+pub(super) struct Beside {
+    pub told: Vec<(String, Option<f64>)>,
+    pub journal: Vec<HostChange>,
+    pub stopped: bool,
+    pub full: bool,
+}
+
+impl PurgeWatch for Beside {
+    fn journal(&mut self, change: &HostChange) -> Result<(), String> {
+        if self.full {
+            return Err("no space left on device".into());
+        }
+        self.journal.push(change.clone());
+        Ok(())
+    }
+    fn tell(&mut self, progress: &PurgeProgress<'_>) {
+        self.told.push((progress.doing.to_owned(), progress.percent));
+    }
+    fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+}
+
+/// The medium of every machine's device: a file of random-looking bytes.
+pub(super) const MEDIUM: u64 = 8 << 20;
+
+/// A target that is this device of a machine, over a file.
+pub(super) fn armed(machine: &Machine, name: &str) -> Target {
+    let node = Node::named(name, &machine.roots).unwrap();
+    let mut word = 1u64;
+    let bytes: Vec<u8> = (0..MEDIUM / 8)
+        .flat_map(|_| {
+            word = word.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            word.to_le_bytes()
+        })
+        .collect();
+    machine.write("medium", bytes);
+    let device = describe(&node, &machine.path("medium"), &machine.roots);
+    // Opened as a file, which takes no exclusive open.
+    let file = Device { transport: Transport::File, ..device.clone() };
+    let mut target = Target::open(file, Access::Write).unwrap();
+    target.be(device);
+    target
+}
+
+/// Makes a machine's medium blank.
+pub(super) fn erase(machine: &Machine) -> impl Fn() + 'static {
+    let path = machine.path("medium");
+    move || fs::write(&path, vec![0; MEDIUM as usize]).unwrap()
+}
+
+pub(super) fn order(method: PurgeMethod) -> PurgeOrder {
+    PurgeOrder { choice: PurgeChoice::Method(method), ..PurgeOrder::default() }
+}
+
+/// Purges by a transcript and makes sure that all of it was used.
+pub(super) fn purged(
+    machine: &Machine,
+    target: &Target,
+    order: &PurgeOrder,
+    beside: &mut Beside,
+    tools: &transcript::Transcript,
+) -> Result<Purge, HostError> {
+    let done = purge_with(target, order, beside, &machine.roots, tools);
+    assert!(tools.is_over(), "not everything was asked: {done:?}");
+    done
+}
+
+#[test]
+fn what_takes_no_discard_keeps_its_content_and_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("medium");
+    let roots = Roots::real();
+    for discard in [false, true] {
+        fs::write(&path, [7; 8192]).unwrap();
+        let file = inspect(&path, &roots).unwrap();
+        // A device that claims to take discards may still refuse them.
+        let device = Device { transport: Transport::Sata, discard, name: "sdzzz".into(), ..file };
+        let mut beside = Beside::default();
+        let mut reading = Target::open(device.clone(), Access::Read).unwrap();
+        let refused = purge(&mut reading, &PurgeOrder::default(), &mut beside, &roots);
+        assert!(matches!(refused, Err(HostError::ReadingOnly { .. })));
+        let file = Device { transport: Transport::File, ..device.clone() };
+        let mut target = Target::open(file, Access::Write).unwrap();
+        target.be(device);
+        let tools = transcript::Transcript::default();
+        let done =
+            purge_with(&target, &PurgeOrder::default(), &mut beside, &roots, &tools).unwrap();
+        assert_eq!((done.method, done.blank), (PurgeMethod::Nothing, None));
+        assert!(done.remark.starts_with("sdzzz takes no discard"), "{}", done.remark);
+    }
+}

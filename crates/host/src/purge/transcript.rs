@@ -1,0 +1,103 @@
+//! Tools that answer from a transcript, for tests.
+
+use crate::error::HostError;
+use crate::tool::{Answer, Tool, Tools};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+/// What tools are asked, in order, and what they answer.
+#[derive(Default)]
+pub(super) struct Transcript {
+    lines: RefCell<VecDeque<Line>>,
+}
+
+struct Line {
+    command: String,
+    code: i32,
+    stdout: String,
+    stderr: String,
+    effect: Option<Box<dyn Fn()>>,
+}
+
+impl Transcript {
+    /// A tool answers this and ends with 0.
+    pub fn says(self, command: &str, stdout: &str) -> Self {
+        self.line(command, 0, stdout, "", None)
+    }
+
+    /// The same, and the device changes.
+    pub fn does(self, command: &str, stdout: &str, effect: impl Fn() + 'static) -> Self {
+        self.line(command, 0, stdout, "", Some(Box::new(effect)))
+    }
+
+    /// A tool fails.
+    pub fn fails(self, command: &str, code: i32, stderr: &str) -> Self {
+        self.line(command, code, "", stderr, None)
+    }
+
+    fn line(
+        self,
+        command: &str,
+        code: i32,
+        stdout: &str,
+        stderr: &str,
+        effect: Option<Box<dyn Fn()>>,
+    ) -> Self {
+        let (command, stdout, stderr) = (command.to_owned(), stdout.to_owned(), stderr.to_owned());
+        self.lines.borrow_mut().push_back(Line { command, code, stdout, stderr, effect });
+        self
+    }
+
+    /// That everything was asked.
+    pub fn is_over(&self) -> bool {
+        self.lines.borrow().is_empty()
+    }
+}
+
+impl Tools for Transcript {
+    fn ask(
+        &self,
+        tool: Tool,
+        arguments: &[&str],
+        _: Duration,
+        each: &mut dyn FnMut(Duration),
+    ) -> Result<Answer, HostError> {
+        let asked = format!("{} {}", tool.program, arguments.join(" "));
+        let Some(line) = self.lines.borrow_mut().pop_front() else {
+            panic!("nobody expected '{asked}'");
+        };
+        let (asked_of, device) = split_device(&asked);
+        assert_eq!(split_device(&line.command).0, asked_of, "with {device}");
+        if line.code == 127 {
+            let tool = tool.program.to_owned();
+            return Err(HostError::ToolMissing { tool, package: "some-package" });
+        }
+        each(Duration::from_secs(1));
+        if let Some(effect) = line.effect {
+            effect();
+        }
+        Ok(Answer {
+            status: ExitStatus::from_raw(line.code << 8),
+            stdout: line.stdout,
+            stderr: line.stderr,
+        })
+    }
+
+    fn pause(&self, _: Duration) {}
+}
+
+/// A command without the directory of its device, which is the test's.
+fn split_device(command: &str) -> (String, String) {
+    let mut device = String::new();
+    let words = command.split(' ').map(|word| match word.rsplit_once("dev/") {
+        Some((directory, name)) if word.starts_with('/') => {
+            device = format!("{directory}dev/{name}");
+            name
+        }
+        _ => word,
+    });
+    (words.collect::<Vec<_>>().join(" "), device)
+}
