@@ -22,6 +22,12 @@ impl PurgeChoice {
     pub const fn is_auto(&self) -> bool {
         matches!(self, PurgeChoice::Auto)
     }
+
+    /// Whether it can be done to a file.
+    pub const fn suits_a_file(&self) -> bool {
+        use PurgeMethod::{Discard, Nothing, RecreateFile};
+        matches!(self, PurgeChoice::Auto | PurgeChoice::Method(Discard | Nothing | RecreateFile))
+    }
 }
 
 /// What becomes of a run whose purge failed.

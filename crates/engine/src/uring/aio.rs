@@ -2,11 +2,16 @@
 
 use super::queue::{Carrier, Completion, Queue, Request, Wait};
 use std::io;
+use std::time::Duration;
 use steadfast_domain::Op;
 
 const COMMAND_READ: u16 = 0;
 const COMMAND_WRITE: u16 = 1;
 const COMMAND_DATA_SYNC: u16 = 3;
+
+/// How often and at what distance a context is asked for.
+const SETUP_TRIES: u32 = 20;
+const SETUP_PAUSE: Duration = Duration::from_millis(10);
 
 /// A waiting thread looks up this often, to see whether its load was ended.
 const LONGEST_WAIT_NS: u64 = 100_000_000;
@@ -35,12 +40,7 @@ pub(super) struct AioQueue {
 impl AioQueue {
     pub(super) fn new(carrier: &Carrier) -> io::Result<AioQueue> {
         let depth = carrier.depth as usize;
-        let mut context: libc::c_ulong = 0;
-        // SAFETY: `context` is zero, as the call wants it, and valid to write to.
-        let made = unsafe { libc::syscall(libc::SYS_io_setup, carrier.depth, &raw mut context) };
-        if made < 0 {
-            return Err(io::Error::last_os_error());
-        }
+        let context = context(carrier.depth)?;
         // SAFETY: all-zero is a valid control block.
         let blank: libc::iocb = unsafe { std::mem::zeroed() };
         Ok(AioQueue {
@@ -165,9 +165,36 @@ impl Queue for AioQueue {
 }
 
 impl Drop for AioQueue {
+    /// The call waits for the context's I/Os and then for a grace period of the
+    /// kernel, some 30 ms: the step that ends with it need not.
     fn drop(&mut self) {
-        // SAFETY: the context is this queue's own; the call waits for its I/Os.
-        unsafe { libc::syscall(libc::SYS_io_destroy, self.context) };
+        let context = self.context;
+        let destroy = move || {
+            // SAFETY: the context was this queue's own, and nobody has it now.
+            unsafe { libc::syscall(libc::SYS_io_destroy, context) };
+        };
+        let thread = std::thread::Builder::new().name("io-destroy".to_owned());
+        // Without a thread the context goes with the process.
+        drop(thread.spawn(destroy));
+    }
+}
+
+/// A new context. The system's number of them is limited (fs.aio-max-nr), and
+/// those of the step before may be about to go.
+fn context(depth: u32) -> io::Result<libc::c_ulong> {
+    let mut tries = 0;
+    loop {
+        let mut context: libc::c_ulong = 0;
+        // SAFETY: `context` is zero, as the call wants it, and valid to write to.
+        let made = unsafe { libc::syscall(libc::SYS_io_setup, depth, &raw mut context) };
+        if made >= 0 {
+            return Ok(context);
+        }
+        tries += 1;
+        if last_error() != libc::EAGAIN || tries == SETUP_TRIES {
+            return Err(io::Error::last_os_error());
+        }
+        std::thread::sleep(SETUP_PAUSE);
     }
 }
 

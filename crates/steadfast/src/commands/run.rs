@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::Geometry;
-use steadfast_domain::{Device, Procedure, Settings};
+use steadfast_domain::{Device, Procedure, Settings, Transport};
 use steadfast_engine::Stop;
 use steadfast_host::Consent;
 use steadfast_runner::ledger::Line;
@@ -36,6 +36,9 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<Outcome> {
     check_engine(chosen.engine, &foreseen)?;
     if settings.sim_gap.is_some() && !foreseen.is_simulated() {
         bail!("{}: --sim-gap is for simulated drives only", chosen.target);
+    }
+    if foreseen.transport == Transport::File && !settings.purge.suits_a_file() {
+        bail!("{}: a file is purged by auto, discard or none", chosen.target);
     }
     let out = arguments.out.clone().unwrap_or_else(|| default_directory(&settings, &foreseen));
     if out.exists() {

@@ -186,3 +186,12 @@ fn the_disk_that_holds_the_run_directory_is_refused() {
     assert_eq!(super::scratch::code(&output), 1, "{text}");
     assert!(text.contains("mounted"), "{text}");
 }
+
+/// A file has no commands of a drive; nothing is made before that is said.
+#[test]
+fn a_file_is_not_purged_by_a_drives_command() {
+    let scratch = tempfile::tempdir().unwrap();
+    let run = ["run", "iops", "--target", "x", "--size", "64MiB", "--purge", "nvme-format"];
+    refuse(scratch.path(), &run, &["x", "auto, discard or none"]);
+    assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0);
+}
