@@ -27,6 +27,7 @@ const LOOK: Duration = Duration::from_secs(1);
 const QUIET_LOOKS: u32 = 3;
 
 /// Operation codes (SBC-4).
+const TEST_UNIT_READY: u8 = 0x00;
 const FORMAT_UNIT: u8 = 0x04;
 const SANITIZE: u8 = 0x48;
 
@@ -49,7 +50,11 @@ enum What {
 pub(super) fn abilities(whole: &Node, roots: &Roots, tools: &dyn Tools) -> Vec<Ability> {
     let device = whole.path(roots).to_string_lossy().into_owned();
     let reported = tools.run(SG_OPCODES, &[&device], ANSWER);
-    let reported = reported.as_deref().map_err(ToString::to_string);
+    let reported = match reported.as_deref() {
+        // Some tools end well although the device knows no such report.
+        Ok(list) if !lists_commands(list) => Err("it lists none".to_owned()),
+        other => other.map_err(ToString::to_string),
+    };
     let command = |what| Way::Scsi(Command { device: device.clone(), what });
     let sanitizes = [
         (PurgeMethod::ScsiSanitizeBlock, 2, vec!["--block"]),
@@ -90,6 +95,11 @@ fn may_sanitize(reported: &Reported<'_>, action: u8) -> Result<(), String> {
         true => Ok(()),
         false => Err("it is not among the commands that the device reports".into()),
     }
+}
+
+/// Whether it is a list at all: TEST UNIT READY is mandatory for every device.
+fn lists_commands(list: &str) -> bool {
+    is_reported(list, TEST_UNIT_READY, None)
 }
 
 /// Whether `sg_opcodes` lists a command: ` 48     2     10    Sanitize, block

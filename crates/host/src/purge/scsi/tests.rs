@@ -100,6 +100,10 @@ fn a_device_that_reports_nothing_is_discarded_by_auto() {
         "{}",
         plan.remark
     );
+    let empty = "  QEMU      QEMU HARDDISK     2.5+\n  Peripheral device type: disk\n";
+    let tools = Transcript::default().says(OPCODES, empty);
+    let plan = Plan::make(&target, &PurgeOrder::default(), &machine.roots, &tools).unwrap();
+    assert_eq!(plan.method, PurgeMethod::Discard);
     let tools = Transcript::default().fails(OPCODES, 9, NOT_REPORTED);
     let wanted = order(PurgeMethod::ScsiSanitizeBlock);
     let error = purged(&machine, &target, &wanted, &mut Beside::default(), &tools).unwrap_err();
