@@ -8,8 +8,8 @@ use crate::{Parameter, Unsuitable};
 use steadfast_domain::settings::Geometry;
 use steadfast_domain::stimulus::{ActiveRange, Pace, Until};
 use steadfast_domain::{
-    Bench, Bytes, Conditions, Demand, Halt, Load, Measurement, Nanos, Outcome, Place, Record,
-    Settings, Step, Stimulus,
+    Bench, Bytes, Caveat, CaveatKind, Conditions, Demand, Halt, Load, Measurement, Nanos, Note,
+    Outcome, Place, Record, Settings, Step, Stimulus,
 };
 
 /// A load that is left at a cut has this limit, which it never reaches: a year.
@@ -111,6 +111,26 @@ impl Ground {
             tkperf: "",
         }
     }
+}
+
+/// Attempts a test that allows no gap until one ran in one piece; an attempt
+/// answers whether it did.
+pub fn until_unbroken(
+    bench: &mut dyn Bench,
+    mut attempt: impl FnMut(&mut dyn Bench, u32) -> Result<bool, Halt>,
+) -> Result<(), Halt> {
+    for number in 1.. {
+        if attempt(bench, number)? {
+            break;
+        }
+        bench.note(&Note::Caveat(Caveat::new(
+            CaveatKind::Remark,
+            "begun-anew",
+            format!("Attempt {number} was interrupted; the test begins anew with the purge."),
+            "",
+        )));
+    }
+    Ok(())
 }
 
 /// A load that runs on from cut to cut until its time is over; where it has

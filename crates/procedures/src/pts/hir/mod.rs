@@ -23,8 +23,7 @@ use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::{Amendment, Geometry, SteadyStateMethod};
 use steadfast_domain::stimulus::Until;
 use steadfast_domain::{
-    Bench, Bytes, Caveat, CaveatKind, Demand, Findings, Halt, Nanos, Note, Place, Procedure,
-    Record, Settings, Step,
+    Bench, Bytes, Demand, Findings, Halt, Nanos, Place, Procedure, Record, Settings, Step,
 };
 
 /// The phase of the writes until steady state.
@@ -238,18 +237,7 @@ fn gap_effect(step: &Step) -> &'static str {
 impl Procedure for Hir {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
         bench.settle(&self.ground.conditions())?;
-        for attempt in 1.. {
-            if self.attempt(bench, attempt)? {
-                break;
-            }
-            bench.note(&Note::Caveat(Caveat::new(
-                CaveatKind::Remark,
-                "begun-anew",
-                format!("Attempt {attempt} was interrupted; the test begins anew with the purge."),
-                "",
-            )));
-        }
-        Ok(())
+        ground::until_unbroken(bench, |bench, attempt| self.attempt(bench, attempt))
     }
 
     fn study(&self, record: &Record) -> Findings {

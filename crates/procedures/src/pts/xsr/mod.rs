@@ -20,8 +20,7 @@ use results::Results;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::{Amendment, Geometry, SteadyStateMethod};
 use steadfast_domain::{
-    Bench, Bytes, Caveat, CaveatKind, Demand, Findings, Halt, Nanos, Note, Procedure, Record,
-    Settings, Step,
+    Bench, Bytes, Demand, Findings, Halt, Nanos, Procedure, Record, Settings, Step,
 };
 
 /// The phases of the three segments.
@@ -176,18 +175,7 @@ fn gap_effect(step: &Step) -> &'static str {
 impl Procedure for Xsr {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
         bench.settle(&self.ground.conditions())?;
-        for attempt in 1.. {
-            if self.attempt(bench, attempt)? {
-                break;
-            }
-            bench.note(&Note::Caveat(Caveat::new(
-                CaveatKind::Remark,
-                "begun-anew",
-                format!("Attempt {attempt} was interrupted; the test begins anew with the purge."),
-                "",
-            )));
-        }
-        Ok(())
+        ground::until_unbroken(bench, |bench, attempt| self.attempt(bench, attempt))
     }
 
     fn study(&self, record: &Record) -> Findings {

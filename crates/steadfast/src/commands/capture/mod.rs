@@ -317,17 +317,25 @@ fn ending(conditions: &CaptureConditions, counters: &Counters, total: u64) -> St
     for (what, count) in &counters.unseen {
         lines.push(format!("Not seen: {what}: {count}."));
     }
-    let per_io = |nanos: u64| nanos as f64 / total.max(1) as f64;
     let own = conditions.cost_ns.map_or(0, |(_, own)| own);
-    lines.push(match counters.kernel_ns {
+    lines.extend(cost(counters.kernel_ns, own, total));
+    lines.join("\n")
+}
+
+/// What an I/O cost, where there was one.
+fn cost(kernel: Option<u64>, own: u64, total: u64) -> Option<String> {
+    if total == 0 {
+        return None;
+    }
+    let per_io = |nanos: u64| nanos as f64 / total as f64;
+    Some(match kernel {
         Some(kernel) => format!(
             "Cost: {:.0} ns in the kernel and {:.0} ns in this process per I/O.",
             per_io(kernel),
             per_io(own)
         ),
         None => format!("Cost: {:.0} ns in this process per I/O.", per_io(own)),
-    });
-    lines.join("\n")
+    })
 }
 
 fn seen_in_part(part: &SeenInPart) -> String {
