@@ -167,7 +167,7 @@ pub struct SimGap {
 
 impl fmt::Display for SimGap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}ms", self.before, self.lasts.0 / 1_000_000)
+        write!(f, "{}:{}ns", self.before, self.lasts.0)
     }
 }
 
@@ -320,6 +320,17 @@ impl From<SteadyStateMethod> for String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_gap_reads_back_as_it_was_written() {
+        for text in ["1:1ns", "12:500us", "120:1h"] {
+            let gap: SimGap = text.parse().unwrap();
+            assert_eq!(gap.to_string().parse(), Ok(gap), "{text}");
+        }
+        for text in ["", "12", "0:1h", "12:0s", "x:1h", "12:soon"] {
+            assert!(text.parse::<SimGap>().is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn a_steady_state_method_reads_back_as_it_was_written() {

@@ -5,6 +5,7 @@ use crate::error::HostError;
 use crate::target::Target;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use steadfast_domain::step::mix64;
 use steadfast_domain::{Bytes, ReadBack};
 
 /// How many places are read: the first and the last block, the others drawn.
@@ -115,19 +116,9 @@ impl Places {
     }
 }
 
-/// SplitMix64: the next state's output.
-fn draw(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut mixed = *state;
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
-}
-
 fn mark(block: &mut [u8], seed: u64) {
-    let mut state = seed;
-    for word in block.chunks_mut(8) {
-        let drawn = draw(&mut state).to_le_bytes();
+    for (number, word) in (0..).zip(block.chunks_mut(8)) {
+        let drawn = mix64(seed.wrapping_add(number)).to_le_bytes();
         word.copy_from_slice(&drawn[..word.len()]);
     }
 }
@@ -138,8 +129,7 @@ fn places(length: Bytes, unit: u64, seed: u64) -> Vec<u64> {
     let mut chosen: Vec<u64> = match blocks <= PLACES as u64 {
         true => (0..blocks).collect(),
         false => {
-            let mut state = seed;
-            let drawn = (2..PLACES).map(|_| draw(&mut state) % blocks);
+            let drawn = (2..PLACES as u64).map(|n| mix64(seed.wrapping_add(n)) % blocks);
             drawn.chain([0, blocks - 1]).collect()
         }
     };
