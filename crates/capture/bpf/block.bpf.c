@@ -56,40 +56,7 @@ struct record {
 	char command[COMMAND_LENGTH];
 };
 
-/* Who submitted an I/O, and when. */
-struct submitter {
-	__u64 at_ns;
-	__u32 process;
-	__u16 flags;
-	__u16 wanted;
-	char command[COMMAND_LENGTH];
-};
-
-/* An I/O on its way. */
-struct journey {
-	struct submitter submitter;
-	__u64 issued_ns;
-	__u64 sector;
-	__u32 bytes;
-	__u32 depth;
-	__u16 cpu;
-	__u16 flags;
-	__u8 device;
-	__u8 op;
-	__u8 outstanding;
-	/* Issued before the gate was opened. */
-	__u8 before;
-	/* Told only where capture steps are wanted. */
-	__u8 sequential;
-	__u8 unused[7];
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 65536);
-	__type(key, __u64);
-	__type(value, struct journey);
-} journeys SEC(".maps");
+#include "journeys.h"
 
 /* Bios whose request is not known yet; those that are merged into another
  * bio's request are never asked for, so the oldest give way. */
@@ -172,12 +139,10 @@ static __always_inline __u16 flags_of(unsigned int opf)
 
 static __always_inline void introduce(struct submitter *submitter, unsigned int opf)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-
 	submitter->at_ns = bpf_ktime_get_ns();
 	submitter->process = bpf_get_current_pid_tgid() >> 32;
 	submitter->wanted = !settings.process || settings.process == submitter->process;
-	if ((task->flags & PF_WQ_WORKER) && (opf & REQ_OP_MASK) == 1)
+	if ((opf & REQ_OP_MASK) == 1 && (bpf_get_current_task_btf()->flags & PF_WQ_WORKER))
 		submitter->flags = FLAG_WRITEBACK;
 	if (settings.commands)
 		bpf_get_current_comm(submitter->command, sizeof(submitter->command));
@@ -228,7 +193,7 @@ static __always_inline void leave(__u32 device)
 }
 
 /* An I/O whose place another one takes: its completion was not seen. */
-static __always_inline void give_up(struct journey *journey)
+static __noinline void give_up(struct journey *journey)
 {
 	leave(journey->device);
 	if (!journey->issued_ns || journey->before)
@@ -237,22 +202,23 @@ static __always_inline void give_up(struct journey *journey)
 	report(journey, 0, 0);
 }
 
-/* Keeps a journey under its key. What is there already is an I/O that was
- * merged into another, or one whose completion was not seen: the kernel skips
- * a program that is already running on the processor, and some kernels run
- * none in certain processes. */
-static __always_inline int keep(__u64 key, struct journey *journey)
+/* A journey that begins, empty. What is under its key already is an I/O that
+ * was merged into another, or one whose completion was not seen: the kernel
+ * skips a program that is already running on the processor, and some kernels
+ * run none in certain processes. */
+static __always_inline struct journey *begin(__u64 key)
 {
-	if (!bpf_map_update_elem(&journeys, &key, journey, BPF_NOEXIST))
-		return 1;
-	struct journey *stale = bpf_map_lookup_elem(&journeys, &key);
-	if (stale && stale->outstanding)
-		give_up(stale);
-	if (!bpf_map_update_elem(&journeys, &key, journey, BPF_ANY))
-		return 1;
-	if (gate.state == GATE_OPEN)
+	struct journey *journey = find(key);
+
+	if (journey && journey->outstanding)
+		give_up(journey);
+	if (!journey)
+		journey = claim(key);
+	if (journey)
+		__builtin_memset(journey, 0, sizeof(*journey));
+	else if (gate.state == GATE_OPEN)
 		count(&counters.unfollowed);
-	return 0;
+	return journey;
 }
 
 static __always_inline int request_started(struct request *rq)
@@ -260,14 +226,15 @@ static __always_inline int request_started(struct request *rq)
 	int device = slot_of(rq->q->disk, rq->__sector, rq->__data_len);
 	if (device < 0 || gate.state == GATE_CLOSED)
 		return 0;
-	struct journey journey = {};
+	struct journey *journey = begin(key_of(rq));
 
-	introduce(&journey.submitter, rq->cmd_flags);
+	if (!journey)
+		return 0;
+	introduce(&journey->submitter, rq->cmd_flags);
 	/* What the submitter asked for: the flush machinery takes the preflush
 	 * and FUA away before the request is issued. */
-	journey.flags = flags_of(rq->cmd_flags);
-	journey.device = device;
-	keep((__u64)rq, &journey);
+	journey->flags = flags_of(rq->cmd_flags);
+	journey->device = device;
 	return 0;
 }
 
@@ -281,27 +248,27 @@ int BPF_PROG(on_io_start, struct request *rq)
  * any on a kernel without block_io_start, where its bio tells the submitter. */
 static __always_inline struct journey *begin_at_issue(struct request *rq, int device)
 {
-	struct journey journey = {};
-	__u64 key = (__u64)rq;
 	__u64 bio = (__u64)rq->bio;
 	struct submitter *submitter = settings.by_bio ? bpf_map_lookup_elem(&queued_bios, &bio) : 0;
+	struct journey *journey = begin(key_of(rq));
 
+	if (!journey)
+		return 0;
 	if (submitter) {
-		journey.submitter = *submitter;
+		journey->submitter = *submitter;
 		bpf_map_delete_elem(&queued_bios, &bio);
 	} else {
-		introduce(&journey.submitter, rq->cmd_flags);
+		introduce(&journey->submitter, rq->cmd_flags);
 	}
-	journey.device = device;
-	return keep(key, &journey) ? bpf_map_lookup_elem(&journeys, &key) : 0;
+	journey->device = device;
+	return journey;
 }
 
 SEC("tp_btf/block_rq_issue")
 int BPF_PROG(on_rq_issue, struct request *rq)
 {
 	int device = slot_of(rq->q->disk, rq->__sector, rq->__data_len);
-	__u64 key = (__u64)rq;
-	struct journey *journey = device < 0 ? 0 : bpf_map_lookup_elem(&journeys, &key);
+	struct journey *journey = device < 0 ? 0 : find(key_of(rq));
 
 	if (device < 0 || (gate.state == GATE_CLOSED && !(journey && journey->issued_ns)))
 		return 0;
@@ -330,8 +297,7 @@ int BPF_PROG(on_rq_issue, struct request *rq)
 SEC("tp_btf/block_rq_requeue")
 int BPF_PROG(on_rq_requeue, struct request *rq)
 {
-	__u64 key = (__u64)rq;
-	struct journey *journey = bpf_map_lookup_elem(&journeys, &key);
+	struct journey *journey = find(key_of(rq));
 
 	if (!journey || !journey->outstanding)
 		return 0;
@@ -339,6 +305,17 @@ int BPF_PROG(on_rq_requeue, struct request *rq)
 	journey->flags |= FLAG_REQUEUED;
 	leave(journey->device);
 	count(&counters.requeues);
+	return 0;
+}
+
+/* A waiting request that another one takes in: the device will not see it. */
+SEC("tp_btf/block_rq_merge")
+int BPF_PROG(on_rq_merge, struct request *rq)
+{
+	struct journey *journey = find(key_of(rq));
+
+	if (journey && !journey->issued_ns)
+		forget(key_of(rq));
 	return 0;
 }
 
@@ -355,8 +332,7 @@ SEC("tp_btf/block_rq_complete")
 int BPF_PROG(on_rq_complete, struct request *rq, __u8 error, unsigned int bytes)
 {
 	__u64 now = bpf_ktime_get_ns();
-	__u64 key = (__u64)rq;
-	struct journey *journey = bpf_map_lookup_elem(&journeys, &key);
+	struct journey *journey = find(key_of(rq));
 
 	if (!journey) {
 		/* A write that the kernel splits into flush and data ends twice,
@@ -372,28 +348,28 @@ int BPF_PROG(on_rq_complete, struct request *rq, __u8 error, unsigned int bytes)
 	if (journey->outstanding)
 		leave(journey->device);
 	finish(journey, now, error, bytes);
-	bpf_map_delete_elem(&journeys, &key);
+	forget(key_of(rq));
 	return 0;
 }
 
 static __always_inline void bio_issued(struct bio *bio, int device)
 {
-	struct journey journey = {};
+	struct journey *journey = begin(key_of(bio));
 
-	introduce(&journey.submitter, bio->bi_opf);
-	journey.issued_ns = journey.submitter.at_ns;
-	journey.sector = bio->bi_iter.bi_sector;
-	journey.bytes = bio->bi_iter.bi_size;
-	journey.op = op_of(bio->bi_opf);
-	journey.flags = flags_of(bio->bi_opf);
-	journey.cpu = bpf_get_smp_processor_id();
-	journey.device = device;
-	journey.depth = enter(device);
-	journey.outstanding = 1;
-	journey.before = gate.state == GATE_NOT_YET;
-	judge_order(&journey);
-	if (!keep((__u64)bio, &journey))
-		leave(device);
+	if (!journey)
+		return;
+	introduce(&journey->submitter, bio->bi_opf);
+	journey->issued_ns = journey->submitter.at_ns;
+	journey->sector = bio->bi_iter.bi_sector;
+	journey->bytes = bio->bi_iter.bi_size;
+	journey->op = op_of(bio->bi_opf);
+	journey->flags = flags_of(bio->bi_opf);
+	journey->cpu = bpf_get_smp_processor_id();
+	journey->device = device;
+	journey->depth = enter(device);
+	journey->outstanding = 1;
+	journey->before = gate.state == GATE_NOT_YET;
+	judge_order(journey);
 }
 
 static __always_inline void bio_submitted(struct bio *bio)
@@ -423,14 +399,13 @@ SEC("tp_btf/block_bio_complete")
 int BPF_PROG(on_bio_complete, struct request_queue *q, struct bio *bio)
 {
 	__u64 now = bpf_ktime_get_ns();
-	__u64 key = (__u64)bio;
-	struct journey *journey = bpf_map_lookup_elem(&journeys, &key);
+	struct journey *journey = find(key_of(bio));
 
 	if (!journey)
 		return 0;
 	leave(journey->device);
 	finish(journey, now, bio->bi_status, journey->bytes);
-	bpf_map_delete_elem(&journeys, &key);
+	forget(key_of(bio));
 	return 0;
 }
 

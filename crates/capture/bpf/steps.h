@@ -82,11 +82,15 @@ static __always_inline __u32 oldest_run(struct recent *recent)
 }
 
 /* The rule of steadfast_trace::sequence, in the order in which the programs
- * run; I/Os that several processors issue at the same moment have none. */
-static __always_inline int is_sequential(struct recent *recent, __u64 begin, __u64 end)
+ * run; I/Os that several processors issue at the same moment have none. Not
+ * static: the verifier looks at it once, not once for each path that leads here. */
+__noinline int is_sequential(__u32 place, __u64 begin, __u64 end)
 {
+	struct recent *recent = bpf_map_lookup_elem(&recents, &place);
 	__u32 run = WINDOW, found = 0;
 
+	if (!recent)
+		return 0;
 	for (__u32 i = 0; i < WINDOW; i++) {
 		found |= recent->ends[i] == begin;
 		if (run == WINDOW && recent->runs[i] == begin)
@@ -112,9 +116,7 @@ static __always_inline void judge_order(struct journey *journey)
 
 	if (!settings.step_ns || !journey->submitter.wanted || journey->before || !journey->bytes)
 		return;
-	struct recent *recent = bpf_map_lookup_elem(&recents, &place);
-	if (recent)
-		journey->sequential = is_sequential(recent, begin, begin + (journey->bytes >> 9));
+	journey->sequential = is_sequential(place, begin, begin + (journey->bytes >> 9));
 }
 
 static __always_inline struct step_tally *tally_of(struct step_key *key)

@@ -1,7 +1,7 @@
 //! The block layer: one record per request or bio that a device completes.
 
 use super::programs::{Aligned, Programs, kernel_knows, load_error, missing};
-use super::record::{Journey, KernelCounters, Settings, Wire};
+use super::record::{Bucket, KernelCounters, Settings, Wire};
 use super::ring::Ring;
 use super::steps::{self, Turns};
 use super::wait_until;
@@ -50,6 +50,7 @@ impl Choice {
             ("on_rq_complete", self.requests),
             ("on_bio_complete", self.bios),
             ("on_rq_requeue", self.requests),
+            ("on_rq_merge", self.requests),
             ("on_rq_issue", self.requests),
             ("on_io_start", self.requests && self.io_start),
             ("on_bio_queue", self.bios || !self.io_start),
@@ -124,12 +125,14 @@ impl Source for Blocks {
         wait_until(|| self.kernel_counters().is_ok_and(|counters| counters.under_way() == 0));
         self.take(into)?;
         let (began_ns, turns) = (self.began_ns, &mut self.turns);
-        self.programs.each("journeys", |value| {
-            let Some(journey) = Journey::read(value) else { return };
-            let Some(event) = journey.unended(began_ns) else { return };
-            match turns {
-                Some(turns) => turns.add(&event, journey.sequential()),
-                None => into.push(event),
+        self.programs.each("buckets", |value| {
+            let Some(bucket) = Bucket::read(value) else { return };
+            for journey in bucket.journeys() {
+                let Some(event) = journey.unended(began_ns) else { continue };
+                match turns {
+                    Some(turns) => turns.add(&event, journey.sequential()),
+                    None => into.push(event),
+                }
             }
         })
     }

@@ -83,15 +83,12 @@ impl Programs {
         map.map(|map| raw(&map.as_fd())).ok_or_else(|| missing(name))
     }
 
-    /// Shows every value of a hash map.
+    /// Shows every value of a map.
     pub(super) fn each(&self, map: &str, mut show: impl FnMut(&[u8])) -> Result<(), CaptureError> {
         let found = self.object.maps().find(|found| found.name() == map);
         let found = found.ok_or_else(|| missing(map))?;
-        for key in found.keys() {
-            if let Some(value) = found.lookup(&key, MapFlags::ANY).map_err(load_error)? {
-                show(&value);
-            }
-        }
+        let all = found.lookup_batch(BATCH, MapFlags::ANY, MapFlags::ANY).map_err(load_error)?;
+        all.for_each(|(_, value)| show(&value));
         Ok(())
     }
 

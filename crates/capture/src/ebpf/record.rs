@@ -83,13 +83,31 @@ pub(super) struct Journey {
     unused: [u8; 7],
 }
 
-impl Journey {
-    pub(super) fn read(bytes: &[u8]) -> Option<Journey> {
-        let long_enough = bytes.len() >= size_of::<Journey>();
+/// `struct bucket`: places for I/Os on their way.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct Bucket {
+    /// 0 where the place is free.
+    keys: [u64; WAYS],
+    journeys: [Journey; WAYS],
+}
+
+const WAYS: usize = 8;
+
+impl Bucket {
+    pub(super) fn read(bytes: &[u8]) -> Option<Bucket> {
+        let long_enough = bytes.len() >= size_of::<Bucket>();
         // SAFETY: long enough, read without a demand on alignment; any bits are valid.
-        long_enough.then(|| unsafe { bytes.as_ptr().cast::<Journey>().read_unaligned() })
+        long_enough.then(|| unsafe { bytes.as_ptr().cast::<Bucket>().read_unaligned() })
     }
 
+    /// What is on its way.
+    pub(super) fn journeys(&self) -> impl Iterator<Item = &Journey> {
+        self.keys.iter().zip(&self.journeys).filter(|(key, _)| **key != 0).map(|(_, found)| found)
+    }
+}
+
+impl Journey {
     pub(super) fn sequential(&self) -> bool {
         self.sequential != 0
     }
@@ -204,6 +222,7 @@ mod tests {
     fn the_shapes_are_as_long_as_the_programs_have_them() {
         assert_eq!(size_of::<Wire>(), 72);
         assert_eq!(size_of::<Journey>(), 72);
+        assert_eq!(size_of::<Bucket>(), 8 * (8 + 72));
         assert_eq!(size_of::<Settings>(), 24 + (2 * 4 + 2 * 8) * DEVICES_MAX);
         assert_eq!(size_of::<KernelCounters>(), 48 + 4 * DEVICES_MAX);
     }

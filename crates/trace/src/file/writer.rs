@@ -220,9 +220,13 @@ impl Sorted<'_> {
 
     fn commands(&self, column: &mut SerializedColumnWriter<'_>) -> parquet::errors::Result<()> {
         let mut names: HashMap<Command, ByteArray> = HashMap::new();
+        let mut last = (Command::default(), ByteArray::from(Vec::new()));
         let named = |event: &IoEvent| {
-            let name = || ByteArray::from(event.command.to_string().into_bytes());
-            names.entry(event.command).or_insert_with(name).clone()
+            if event.command != last.0 {
+                let name = || ByteArray::from(event.command.to_string().into_bytes());
+                last = (event.command, names.entry(event.command).or_insert_with(name).clone());
+            }
+            last.1.clone()
         };
         let values: Vec<ByteArray> = self.iter().map(named).collect();
         column.typed::<ByteArrayType>().write_batch(&values, None, None).map(drop)
