@@ -35,10 +35,11 @@ bench: tools
 	cargo bench --locked -p steadfast-capture --features ebpf --bench cost
 
 # The program in guests under QEMU, against real NVMe, SCSI and ATA command sets
-# (docs/lab.md). LAB="unplug medium" visits only these guests.
+# (docs/lab.md). LAB="unplug medium" visits only these guests. Where no guest can
+# be had the lab says why, and ends with status 77.
 lab: tools
 	@scripts/tools lab
-	cargo build --locked -p steadfast -p steadfast-lab --features $(FEATURES)
+	cargo build --locked --workspace --features $(FEATURES)
 	$(BUILT)/steadfast-lab --program $(BUILT)/steadfast --directory target/lab $(LAB)
 
 clean:

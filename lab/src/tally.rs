@@ -1,7 +1,7 @@
 //! What passed, failed and was skipped, said line by line.
 
 use crate::answers::Answers;
-use crate::guest::{Guest, Skipped};
+use crate::guest::{Case, Guest, Skipped};
 use anyhow::anyhow;
 use std::io::Write;
 use std::time::Instant;
@@ -25,12 +25,7 @@ impl Tally {
     pub fn judge(&mut self, guest: &Guest, result: &anyhow::Result<Answers>) -> bool {
         let before = self.failed;
         for case in &guest.cases {
-            let name = format!("{}: {}", guest.name, case.name);
-            let verdict = match result {
-                Ok(answers) => (case.check)(answers),
-                Err(error) => Err(anyhow!("{error:#}")),
-            };
-            self.count(&name, verdict);
+            self.count(&format!("{}: {}", guest.name, case.name), verdict(case, result));
         }
         self.failed == before
     }
@@ -66,6 +61,27 @@ impl Tally {
             self.skipped,
             self.began.elapsed().as_secs()
         ));
+    }
+}
+
+/// Whether a case of a guest fails; says which, and why.
+pub fn fail(guest: &Guest, result: &anyhow::Result<Answers>) -> bool {
+    let mut any = false;
+    for case in &guest.cases {
+        if let Err(error) = verdict(case, result)
+            && !error.is::<Skipped>()
+        {
+            say(&format!("again {}: {}: {error:#}", guest.name, case.name));
+            any = true;
+        }
+    }
+    any
+}
+
+fn verdict(case: &Case, result: &anyhow::Result<Answers>) -> anyhow::Result<()> {
+    match result {
+        Ok(answers) => (case.check)(answers),
+        Err(error) => Err(anyhow!("{error:#}")),
     }
 }
 
