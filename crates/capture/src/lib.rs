@@ -6,11 +6,13 @@
 //! [`Capture::take`], and asks at the end what was lost and what it cost.
 #![warn(missing_docs)]
 
+mod content;
 #[cfg(feature = "ebpf")]
 mod ebpf;
 mod error;
 mod tracefs;
 
+pub use content::{ContentSampler, SampledDevice};
 pub use error::CaptureError;
 
 use steadfast_domain::IoEvent;

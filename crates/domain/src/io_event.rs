@@ -270,6 +270,38 @@ impl SeenInPart {
     }
 }
 
+/// What was measured of written blocks of 4 KiB, a few for all.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ContentSample {
+    /// One block in so many was asked for.
+    pub every: u64,
+    /// Blocks that were read back.
+    pub blocks: u64,
+    /// Their bytes: of a write below 4 KiB, all of it.
+    pub bytes: u64,
+    /// Their bytes, each block compressed by zstd, level 1, where that is shorter.
+    pub compressed_bytes: u64,
+    /// Those of which an equal one had been read before.
+    pub duplicates: u64,
+    /// Blocks that were not read, because too many waited.
+    pub passed_over: u64,
+    /// Blocks that could not be read.
+    pub unreadable: u64,
+}
+
+impl ContentSample {
+    /// How many times shorter they become.
+    pub fn compression_ratio(&self) -> Option<f64> {
+        (self.compressed_bytes > 0).then(|| self.bytes as f64 / self.compressed_bytes as f64)
+    }
+
+    /// The share of duplicates among them: a lower bound of that among all.
+    pub fn duplicate_share(&self) -> Option<f64> {
+        (self.blocks > 0).then(|| self.duplicates as f64 / self.blocks as f64)
+    }
+}
+
 /// How a trace came about: kept in the file with the events.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -315,6 +347,8 @@ pub struct CaptureConditions {
     pub compression_ratio: Option<f64>,
     /// Share of written blocks that are duplicates, where it was sampled or told.
     pub duplicate_share: Option<f64>,
+    /// What the ratio and the share come from, where blocks were sampled.
+    pub content: Option<ContentSample>,
     /// Everything else that a reader should know: one sentence each.
     pub remarks: Vec<String>,
 }

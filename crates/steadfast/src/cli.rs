@@ -495,6 +495,11 @@ pub struct CaptureArguments {
     /// Leave command names out; process numbers are kept
     #[arg(long)]
     pub no_commands: bool,
+    /// Measure how far written blocks can be compressed, and how many are
+    /// duplicates: one block of 4 KiB in N, read back from the device after its write
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000),
+          conflicts_with = "steps")]
+    pub content_sample: Option<u64>,
     /// Memory between kernel and reader, a power of two
     #[arg(long, default_value = "16MiB")]
     pub buffer: Bytes,

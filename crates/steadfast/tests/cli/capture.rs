@@ -363,3 +363,57 @@ fn a_capture_that_cannot_be_is_refused_with_the_reason() {
     refuse(directory, &with("/dev/no-such-device"), &["no-such-device"]);
     refuse(directory, &with("file"), &["file", "no block device"]);
 }
+
+/// Blocks of known content are sampled one and all: half of each of the first
+/// ones is random, the others are zero.
+#[test]
+fn written_blocks_are_sampled_by_their_content() {
+    let test = "written_blocks_are_sampled_by_their_content";
+    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    settled(&device);
+    let more = ["--content-sample", "1"];
+    let Some(capture) = Running::new(test, scratch.path(), &device, &more) else { return };
+    let mut content = vec![0; 1009 * 4096];
+    for block in 0..503usize {
+        for word in 0..256 {
+            let at = block * 4096 + word * 8;
+            let random = steadfast_domain::step::mix64(at as u64).to_le_bytes();
+            content[at..at + 8].copy_from_slice(&random);
+        }
+    }
+    let disk = File::options().write(true).open(&device.path).unwrap();
+    disk.write_all_at(&content, 0).unwrap();
+    disk.sync_all().unwrap();
+    drop(disk);
+    let (conditions, events) = capture.end();
+    let sample = conditions.content.expect("a sample");
+    assert_eq!((sample.blocks, sample.duplicates), (1009, 505), "{sample:?}");
+    assert_eq!(conditions.duplicate_share, Some(505.0 / 1009.0));
+    // 503 halves, and next to nothing of the zeros.
+    let ratio = conditions.compression_ratio.unwrap();
+    assert!((3.8..4.1).contains(&ratio), "{ratio}");
+    let sampler_reads = events.iter().filter(|event| event.op == IoOp::Read && event.pid != 0);
+    let own = sampler_reads.filter(|event| event.command.to_string() == "steadfast");
+    assert_eq!(own.count(), 0, "the sampler's own reads are not the server's");
+}
+
+#[test]
+fn content_is_not_sampled_of_steps_or_files_alone() {
+    for (more, why) in [
+        (["--steps", "1s"], "cannot be used with"),
+        (["--layer", "filesystem"], "name --layer block too"),
+    ] {
+        let scratch = tempfile::tempdir().unwrap();
+        let Some(device) = LoopDevice::new("content_is_not_sampled_of_steps_or_files_alone", 4)
+        else {
+            return;
+        };
+        let mut command = steadfast();
+        command.current_dir(scratch.path()).args(["capture", "--device", &device.path, "-o", "t"]);
+        let said = command.args(more).args(["--content-sample", "7"]).output().unwrap();
+        assert!(!said.status.success());
+        let said = String::from_utf8_lossy(&said.stderr).into_owned();
+        assert!(said.contains(why), "{said}");
+    }
+}

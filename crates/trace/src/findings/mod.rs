@@ -12,6 +12,7 @@ use std::fmt::Write;
 use steadfast_domain::findings::{
     Exhibit, FINDINGS_VERSION, Facts, FormBlock, FormHeader, Marker, Page, Table,
 };
+use steadfast_domain::io_event::ContentSample;
 use steadfast_domain::{Bytes, Caveat, CaveatKind, Findings, Nanos};
 
 /// The method, in one line.
@@ -237,11 +238,21 @@ fn capture_facts(study: &Study) -> Facts {
                 "Duplication ratio",
                 conditions.duplicate_share.map(|share| format!("{:.1} %", share * 100.0)),
             ),
+            row("Content", conditions.content.map(|sample| sampled(&sample))),
             row("Failed I/Os", Some(total.failed.to_string())),
             row("Lost events", Some(conditions.lost.to_string())),
             row("Unfinished I/Os", Some(conditions.unfinished.to_string())),
         ],
     }
+}
+
+/// What the two ratios come from.
+fn sampled(sample: &ContentSample) -> String {
+    format!(
+        "{} written blocks of 4 KiB, 1 in {}, read back; zstd level 1; duplicates of blocks not \
+         read are not seen",
+        sample.blocks, sample.every
+    )
 }
 
 fn reach_facts(study: &Study, (device, reach): &(u16, ReachFigures)) -> Facts {

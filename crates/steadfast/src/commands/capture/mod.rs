@@ -13,8 +13,10 @@ use marks::MarkFile;
 use sink::Sink;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use steadfast_capture::{Capture, Counters, Listened, Options, SourceName, WHOLE_DISK};
-use steadfast_domain::io_event::{CapturedDevice, Mark, SeenInPart};
+use steadfast_capture::{
+    Capture, ContentSampler, Counters, Listened, Options, SampledDevice, SourceName, WHOLE_DISK,
+};
+use steadfast_domain::io_event::{CapturedDevice, ContentSample, Mark, SeenInPart};
 use steadfast_domain::{CaptureConditions, Device, Layer, Nanos};
 use steadfast_host::Roots;
 use steadfast_runner::real::wall_clock_unix_ms;
@@ -59,7 +61,8 @@ pub fn run(arguments: &CaptureArguments) -> anyhow::Result<Outcome> {
         ..conditions(&devices, options.layers.clone())
     };
     let mut capture = Capture::begin(&options)?;
-    let mut session = Session::new(arguments, conditions, &mut capture)?;
+    let sampler = sampler(arguments, &devices)?;
+    let mut session = Session::new(arguments, conditions, sampler, &mut capture)?;
     let end = arguments.duration.map(|time| Instant::now() + time.to_duration());
     while !stop.is_requested() && end.is_none_or(|end| Instant::now() < end) {
         std::thread::sleep(LOOK);
@@ -95,6 +98,23 @@ fn devices(named: &[PathBuf]) -> anyhow::Result<Vec<(Device, Listened)>> {
         devices.push((device, listened));
     }
     Ok(devices)
+}
+
+/// What samples written blocks, where that is wanted.
+fn sampler(
+    arguments: &CaptureArguments,
+    devices: &[(Device, Listened)],
+) -> anyhow::Result<Option<ContentSampler>> {
+    let Some(every) = arguments.content_sample else { return Ok(None) };
+    if !layers(arguments).contains(&Layer::Block) {
+        bail!("--content-sample looks at what a block device is given; name --layer block too");
+    }
+    let sampled = |(path, (_, listened)): (&PathBuf, &(Device, Listened))| SampledDevice {
+        path: path.clone(),
+        base: listened.sectors.start * 512,
+    };
+    let sampled: Vec<_> = arguments.device.iter().zip(devices).map(sampled).collect();
+    Ok(Some(ContentSampler::begin(&sampled, every)?))
 }
 
 /// The layers that were named, each once.
@@ -144,6 +164,7 @@ struct Session<'a> {
     arguments: &'a CaptureArguments,
     conditions: CaptureConditions,
     sink: Option<Sink>,
+    sampler: Option<ContentSampler>,
     file: PathBuf,
     part: u32,
     part_began: Instant,
@@ -159,6 +180,7 @@ impl<'a> Session<'a> {
     fn new(
         arguments: &'a CaptureArguments,
         mut conditions: CaptureConditions,
+        sampler: Option<ContentSampler>,
         capture: &mut Capture,
     ) -> anyhow::Result<Self> {
         conditions.source = capture.describe();
@@ -173,6 +195,7 @@ impl<'a> Session<'a> {
             arguments,
             conditions,
             sink: None,
+            sampler,
             file: arguments.output.clone(),
             part: 1,
             part_began: Instant::now(),
@@ -203,7 +226,7 @@ impl<'a> Session<'a> {
     fn look(&mut self, capture: &mut Capture) -> anyhow::Result<()> {
         if let Some(sink) = &mut self.sink {
             let failed = || format!("cannot write to {}", self.file.display());
-            self.total += sink.look(capture).with_context(failed)?;
+            self.total += sink.look(capture, self.sampler.as_mut()).with_context(failed)?;
         }
         for (unix_ns, name) in self.marks.read() {
             let began = self.conditions.began_unix_ns.unwrap_or(unix_ns);
@@ -242,6 +265,12 @@ impl<'a> Session<'a> {
         self.conditions.unseen.clone_from(&counters.unseen);
         self.conditions.unfinished = counters.in_part.missing();
         self.conditions.in_part = Some(counters.in_part);
+        if let Some(sampler) = &self.sampler {
+            let content = sampler.so_far();
+            self.conditions.compression_ratio = content.compression_ratio();
+            self.conditions.duplicate_share = content.duplicate_share();
+            self.conditions.content = Some(content);
+        }
         let own = own_time().saturating_sub(self.own_before);
         self.conditions.cost_ns = Some((counters.kernel_ns.unwrap_or(0), own));
         Ok(counters)
@@ -288,7 +317,10 @@ impl<'a> Session<'a> {
     fn end(mut self, capture: &mut Capture) -> anyhow::Result<()> {
         self.look(capture)?;
         if let Some(sink) = &mut self.sink {
-            self.total += sink.end(capture)?;
+            self.total += sink.end(capture, self.sampler.as_mut())?;
+        }
+        if let Some(sampler) = &mut self.sampler {
+            sampler.end();
         }
         let counters = self.finish(capture)?;
         terminal::complain(&ending(&self.conditions, &counters, self.total));
@@ -317,9 +349,28 @@ fn ending(conditions: &CaptureConditions, counters: &Counters, total: u64) -> St
     for (what, count) in &counters.unseen {
         lines.push(format!("Not seen: {what}: {count}."));
     }
+    lines.extend(conditions.content.as_ref().map(content));
     let own = conditions.cost_ns.map_or(0, |(_, own)| own);
     lines.extend(cost(counters.kernel_ns, own, total));
     lines.join("\n")
+}
+
+/// What was measured of written blocks.
+fn content(sample: &ContentSample) -> String {
+    let Some((ratio, share)) = sample.compression_ratio().zip(sample.duplicate_share()) else {
+        return "Content: no written block was read back.".into();
+    };
+    let not_read = match sample.passed_over + sample.unreadable {
+        0 => String::new(),
+        _ => format!("; {} passed over, {} unreadable", sample.passed_over, sample.unreadable),
+    };
+    format!(
+        "Content: compression ratio {ratio:.2}, {:.1} % duplicates, of {} written blocks (1 in {}) \
+         read back{not_read}.",
+        share * 100.0,
+        sample.blocks,
+        sample.every
+    )
 }
 
 /// What an I/O cost, where there was one.

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use steadfast_capture::Capture;
+use steadfast_capture::{Capture, ContentSampler};
 use steadfast_domain::io_event::StreamInStep;
 use steadfast_domain::{CaptureConditions, IoEvent};
 use steadfast_trace::file::Writer;
@@ -51,11 +51,16 @@ impl Sink {
     }
 
     /// Takes what has completed; returns how many I/Os that were.
-    pub(super) fn look(&mut self, capture: &mut Capture) -> anyhow::Result<u64> {
+    pub(super) fn look(
+        &mut self,
+        capture: &mut Capture,
+        sampler: Option<&mut ContentSampler>,
+    ) -> anyhow::Result<u64> {
         match self {
             Sink::Ios { events, .. } => {
                 events.clear();
                 capture.take(events)?;
+                sample(sampler, events);
             }
             Sink::Steps { step_ns, taken, .. } => {
                 let (least, most) = TAKE;
@@ -69,7 +74,11 @@ impl Sink {
     }
 
     /// Ends the capture and takes the rest.
-    pub(super) fn end(&mut self, capture: &mut Capture) -> anyhow::Result<u64> {
+    pub(super) fn end(
+        &mut self,
+        capture: &mut Capture,
+        sampler: Option<&mut ContentSampler>,
+    ) -> anyhow::Result<u64> {
         let mut none = Vec::new();
         let events = match self {
             Sink::Ios { events, .. } => events,
@@ -77,6 +86,7 @@ impl Sink {
         };
         events.clear();
         capture.end(events)?;
+        sample(sampler, events);
         self.write(capture)
     }
 
@@ -135,5 +145,11 @@ impl Sink {
                 format!("{ios} I/Os in {rows} rows of streams and steps")
             }
         })
+    }
+}
+
+fn sample(sampler: Option<&mut ContentSampler>, events: &mut Vec<IoEvent>) {
+    if let Some(sampler) = sampler {
+        sampler.look(events);
     }
 }

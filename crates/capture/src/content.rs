@@ -1,0 +1,320 @@
+//! How well what is written can be compressed, and how much of it is there
+//! already: one written block in so many is read back from the device, measured
+//! and forgotten.
+//!
+//! A probe cannot look at what is written: where the pages of an I/O lie in the
+//! kernel's memory is told by no interface that holds across kernels. So the
+//! block is read from the device once its write has completed, which costs the
+//! device that read. It may have been written again by then.
+
+use crate::error::CaptureError;
+use std::collections::HashSet;
+use std::fs::{File, OpenOptions};
+use std::hash::{BuildHasher, RandomState};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use steadfast_domain::io_event::{ContentSample, flags};
+use steadfast_domain::step::mix64;
+use steadfast_domain::{IoEvent, IoOp, Layer};
+
+/// What is measured at once, in bytes; of a smaller write all of it.
+pub const BLOCK: usize = 4096;
+
+/// Blocks that wait to be read; further ones are passed over.
+const WAITING: usize = 1024;
+
+/// Fingerprints of blocks that are kept: 16 MB at most.
+const FINGERPRINTS: usize = 1 << 20;
+
+/// zstd's level.
+const LEVEL: i32 = 1;
+
+/// A device whose written blocks are sampled.
+#[derive(Debug, Clone)]
+pub struct SampledDevice {
+    /// Its node.
+    pub path: PathBuf,
+    /// Where it begins among the offsets of the events, in bytes: 0, or a
+    /// partition's place on its disk.
+    pub base: u64,
+}
+
+/// Where a block lies.
+struct Wanted {
+    device: usize,
+    offset: u64,
+    length: usize,
+}
+
+/// Samples what is written while a capture runs.
+pub struct ContentSampler {
+    bases: Vec<u64>,
+    every: u64,
+    /// Written blocks until the next is sampled.
+    left: u64,
+    drawn: u64,
+    wanted: Option<SyncSender<Wanted>>,
+    reader: Option<JoinHandle<()>>,
+    reader_thread: Arc<AtomicI32>,
+    sample: Arc<Mutex<ContentSample>>,
+}
+
+impl ContentSampler {
+    /// Begins to sample one block in `every`, by chance; events name the
+    /// devices by their place among `devices`.
+    ///
+    /// # Errors
+    /// Where a device cannot be read without the page cache.
+    pub fn begin(devices: &[SampledDevice], every: u64) -> Result<ContentSampler, CaptureError> {
+        let files = devices.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let sample = Arc::new(Mutex::new(ContentSample { every, ..ContentSample::default() }));
+        let reader_thread = Arc::new(AtomicI32::new(0));
+        let (wanted, queue) = sync_channel(WAITING);
+        let (shared, thread) = (Arc::clone(&sample), Arc::clone(&reader_thread));
+        let reader = std::thread::spawn(move || {
+            // SAFETY: asks for a number.
+            thread.store(unsafe { libc::gettid() }, Ordering::Relaxed);
+            Reader::new(files).read(&queue, &shared);
+        });
+        let mut sampler = ContentSampler {
+            bases: devices.iter().map(|device| device.base).collect(),
+            every: every.max(1),
+            left: 0,
+            drawn: RandomState::new().hash_one(every),
+            wanted: Some(wanted),
+            reader: Some(reader),
+            reader_thread,
+            sample,
+        };
+        sampler.left = sampler.gap();
+        Ok(sampler)
+    }
+
+    /// Samples what these I/Os wrote, and takes its own reads from among them.
+    pub fn look(&mut self, events: &mut Vec<IoEvent>) {
+        let (process, thread) = (std::process::id(), self.reader_thread.load(Ordering::Relaxed));
+        events.retain(|event| {
+            let own = event.pid == process || event.pid.cast_signed() == thread;
+            !(own && event.op == IoOp::Read && event.layer == Layer::Block)
+        });
+        let is_written = |event: &&IoEvent| {
+            let failed = event.flags & flags::FAILED != 0;
+            event.op == IoOp::Write && event.layer == Layer::Block && !failed
+        };
+        for event in events.iter().filter(is_written) {
+            self.sample_of(event);
+        }
+    }
+
+    /// What was measured so far.
+    pub fn so_far(&self) -> ContentSample {
+        *self.sample.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was measured, once everything that waits is read.
+    pub fn end(&mut self) -> ContentSample {
+        self.wanted = None;
+        if let Some(reader) = self.reader.take() {
+            // One that panicked has read what it has read.
+            let _ = reader.join();
+        }
+        self.so_far()
+    }
+
+    /// The blocks of one write whose turn it is.
+    fn sample_of(&mut self, event: &IoEvent) {
+        let blocks = u64::from(event.bytes).div_ceil(BLOCK as u64);
+        let mut at = 0;
+        while self.left <= blocks - at {
+            at += self.left;
+            self.left = self.gap();
+            let begin = (at - 1) * BLOCK as u64;
+            let length = (u64::from(event.bytes) - begin).min(BLOCK as u64) as usize;
+            self.want(usize::from(event.device), event.offset + begin, length);
+        }
+        self.left -= blocks - at;
+    }
+
+    fn want(&self, device: usize, offset: u64, length: usize) {
+        let Some(base) = self.bases.get(device) else { return };
+        let wanted = Wanted { device, offset: offset.saturating_sub(*base), length };
+        let taken = self.wanted.as_ref().is_some_and(|queue| queue.try_send(wanted).is_ok());
+        if !taken {
+            self.sample.lock().unwrap_or_else(PoisonError::into_inner).passed_over += 1;
+        }
+    }
+
+    /// 1 to twice `every` less 1: on average `every`, and no rhythm of the load's.
+    fn gap(&mut self) -> u64 {
+        self.drawn = self.drawn.wrapping_add(1);
+        1 + mix64(self.drawn) % (2 * self.every - 1)
+    }
+}
+
+impl Drop for ContentSampler {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn open(device: &SampledDevice) -> Result<File, CaptureError> {
+    OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(&device.path).map_err(|error| {
+        CaptureError::new(
+            format!("{} cannot be read to sample its content: {error}", device.path.display()),
+            "run it as root, or leave out --content-sample",
+        )
+    })
+}
+
+/// Direct reads want aligned memory.
+#[repr(C, align(4096))]
+struct Memory([u8; BLOCK]);
+
+/// Reads blocks, measures and forgets them.
+struct Reader {
+    files: Vec<File>,
+    memory: Box<Memory>,
+    compressed: Vec<u8>,
+    /// Makes fingerprints that mean nothing outside this process.
+    hasher: RandomState,
+    seen: HashSet<u64>,
+}
+
+impl Reader {
+    fn new(files: Vec<File>) -> Reader {
+        Reader {
+            files,
+            memory: Box::new(Memory([0; BLOCK])),
+            compressed: vec![0; zstd::zstd_safe::compress_bound(BLOCK)],
+            hasher: RandomState::new(),
+            seen: HashSet::new(),
+        }
+    }
+
+    fn read(&mut self, queue: &Receiver<Wanted>, sample: &Mutex<ContentSample>) {
+        for wanted in queue {
+            let measured = self.measure(&wanted);
+            let mut sample = sample.lock().unwrap_or_else(PoisonError::into_inner);
+            match measured {
+                Some((compressed, duplicate)) => {
+                    sample.blocks += 1;
+                    sample.bytes += wanted.length as u64;
+                    sample.compressed_bytes += compressed;
+                    sample.duplicates += u64::from(duplicate);
+                }
+                None => sample.unreadable += 1,
+            }
+        }
+    }
+
+    /// Compressed length, and whether such a block was there before; `None`
+    /// where it cannot be read.
+    fn measure(&mut self, wanted: &Wanted) -> Option<(u64, bool)> {
+        let block = self.memory.0.get_mut(..wanted.length)?;
+        self.files.get(wanted.device)?.read_exact_at(block, wanted.offset).ok()?;
+        let fingerprint = self.hasher.hash_one(&*block);
+        let duplicate = self.seen.contains(&fingerprint);
+        if !duplicate && self.seen.len() < FINGERPRINTS {
+            self.seen.insert(fingerprint);
+        }
+        let length = zstd::bulk::compress_to_buffer(block, &mut self.compressed, LEVEL).ok()?;
+        // What does not become smaller is stored as it is.
+        Some((length.min(wanted.length) as u64, duplicate))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(offset: u64, bytes: u32) -> IoEvent {
+        IoEvent { op: IoOp::Write, offset, bytes, ..IoEvent::default() }
+    }
+
+    fn sampled(every: u64, content: &[u8], writes: &[IoEvent], base: u64) -> ContentSample {
+        let scratch = tempfile::NamedTempFile::new().unwrap();
+        scratch.as_file().write_all_at(content, 0).unwrap();
+        let device = SampledDevice { path: scratch.path().to_owned(), base };
+        let mut sampler = ContentSampler::begin(&[device], every).unwrap();
+        sampler.look(&mut writes.to_vec());
+        sampler.end()
+    }
+
+    /// Blocks of which no two are alike, half of each random.
+    fn half_random(blocks: usize) -> Vec<u8> {
+        let mut content = vec![0; blocks * BLOCK];
+        for (number, word) in (0..).zip(content.chunks_mut(8)) {
+            if number % 512 < 256 {
+                word.copy_from_slice(&mix64(number).to_le_bytes());
+            }
+        }
+        content
+    }
+
+    #[test]
+    fn every_block_is_measured_where_every_block_is_wanted() {
+        let content = half_random(101);
+        let bytes = content.len() as u32;
+        let sample = sampled(1, &content, &[write(0, bytes)], 0);
+        assert_eq!((sample.blocks, sample.bytes, sample.duplicates), (101, bytes.into(), 0));
+        let ratio = sample.compression_ratio().unwrap();
+        assert!((1.9..2.05).contains(&ratio), "{ratio}");
+        assert_eq!(sample.duplicate_share(), Some(0.0));
+    }
+
+    #[test]
+    fn zeros_are_duplicates_and_random_bytes_are_not_compressed() {
+        let mut content = vec![0; 53 * BLOCK];
+        for (number, word) in (0..).zip(content[..7 * BLOCK].chunks_mut(8)) {
+            word.copy_from_slice(&mix64(number).to_le_bytes());
+        }
+        let writes: Vec<IoEvent> = (0..53).map(|n| write(n * BLOCK as u64, 4096)).collect();
+        let sample = sampled(1, &content, &writes, 0);
+        assert_eq!((sample.blocks, sample.duplicates), (53, 45));
+        let random = sampled(1, &content, &writes[..7], 0);
+        assert_eq!(random.compression_ratio(), Some(1.0));
+    }
+
+    #[test]
+    fn one_block_in_so_many_is_measured() {
+        let content = half_random(1);
+        let writes = vec![write(0, 4096); 10_007];
+        let sample = sampled(100, &content, &writes, 0);
+        let all = sample.blocks + sample.passed_over;
+        assert!((70..130).contains(&all), "{all}");
+        assert_eq!(sample.every, 100);
+    }
+
+    #[test]
+    fn small_writes_are_measured_whole_and_partitions_from_their_beginning() {
+        let sample =
+            sampled(1, &half_random(2), &[write(1 << 20, 512), write(1 << 20, 5120)], 1 << 20);
+        assert_eq!((sample.blocks, sample.bytes), (3, 512 + 4096 + 1024));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_counted() {
+        let sample = sampled(1, &half_random(1), &[write(0, 4096), write(1 << 30, 4096)], 0);
+        assert_eq!((sample.blocks, sample.unreadable), (1, 1));
+        assert_eq!(sampled(1, &[], &[], 0).compression_ratio(), None);
+    }
+
+    #[test]
+    fn reads_failures_and_its_own_io_are_left_alone() {
+        let own =
+            IoEvent { op: IoOp::Read, bytes: 4096, pid: std::process::id(), ..IoEvent::default() };
+        let failed = IoEvent { flags: flags::FAILED, ..write(0, 4096) };
+        let other = IoEvent { pid: 1, ..own };
+        let scratch = tempfile::NamedTempFile::new().unwrap();
+        let device = SampledDevice { path: scratch.path().to_owned(), base: 0 };
+        let mut sampler = ContentSampler::begin(&[device], 1).unwrap();
+        let mut events = vec![own, failed, other];
+        sampler.look(&mut events);
+        assert_eq!(events, [failed, other]);
+        assert_eq!(sampler.end().blocks, 0);
+    }
+}
