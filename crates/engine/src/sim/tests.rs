@@ -13,7 +13,7 @@ fn load(pattern: &str, demand: &str, spec: &DriveSpec, until: Until, seed: u64) 
         streams: pattern.streams(),
         zones: Vec::new(),
         demand: demand.parse::<Demand>().unwrap(),
-        active_range: ActiveRange { start: Bytes(0), length: spec.capacity() },
+        active_range: ActiveRange::new(Bytes(0), spec.capacity()),
         data_pattern: Default::default(),
         pace: Pace::Closed,
         ramp: Nanos::ZERO,
