@@ -19,7 +19,7 @@ use steadfast_domain::steady_state::TrackVerdict;
 use steadfast_domain::stimulus::ActiveRange;
 use steadfast_domain::{
     Bench, Bytes, Caveat, CaveatKind, Class, Findings, Halt, Place, Procedure, Profile, Record,
-    Segments, Settings,
+    Segments, Settings, Verdict,
 };
 
 /// Percent of the capacity that is active, in the order in which the public
@@ -240,6 +240,7 @@ impl<T: Ranged + 'static> Procedure for Scattered<T> {
         }
         let tables = self.tables(&studied);
         let whole = Findings {
+            verdict: self.verdict(&studied),
             ending: parts::ending("combinations", record, &studied),
             caveats: self.caveats(record, &studied),
             summary: tables.clone(),
@@ -258,6 +259,28 @@ impl<T: Ranged + 'static> Scattered<T> {
             Exhibit::Table(tracked_table(&self.combinations, studied)),
             Exhibit::Table(parts::parts_table(heads, studied)),
         ]
+    }
+
+    /// One verdict for all combinations: steady where every one of them is, each
+    /// variable in its own window. The window is named where it is common to all.
+    fn verdict(&self, studied: &[Studied<'_>]) -> Option<Verdict> {
+        let verdicts = || studied.iter().filter_map(verdict);
+        let first = verdicts().next()?;
+        let named = |(combination, part): (&Combination, &Studied<'_>)| {
+            let of_part: Vec<TrackVerdict> = tracks(part)
+                .map(|track| TrackVerdict {
+                    name: format!("{} {}", combination.title(), track.name),
+                    ..track.clone()
+                })
+                .collect();
+            of_part
+        };
+        Some(Verdict {
+            steady: verdicts().count() == self.parts.len() && verdicts().all(|v| v.steady),
+            window: first.window.filter(|window| verdicts().all(|v| v.window == Some(*window))),
+            tracks: self.combinations.iter().zip(studied).flat_map(named).collect(),
+            criteria: first.criteria,
+        })
     }
 
     fn header(&self, record: &Record, studied: &[Studied<'_>]) -> FormHeader {
@@ -362,14 +385,17 @@ impl<T: Ranged + 'static> Scattered<T> {
                 "Leave --active-range out.",
             ));
         }
-        for parameter in PARAMETERS {
+        for (parameter, what) in [(AMOUNT, "Amount of the active range"), (SEGMENTS, "Segments")] {
             let value = parameter.value(&self.settings);
             if value != parameter.default {
                 caveats.push(Caveat::new(
                     CaveatKind::Deviation,
                     parameter.name,
-                    format!("{} {value} instead of {}.", parameter.name, parameter.default),
-                    "A drive of 32 GB or more holds the standard's amounts: leave --set out there.",
+                    format!("{what}: {value} instead of {}.", parameter.default),
+                    &format!(
+                        "Leave --set {}=... out where the drive is large enough.",
+                        parameter.name
+                    ),
                 ));
             }
         }
@@ -388,10 +414,7 @@ impl<T: Ranged + 'static> Scattered<T> {
 
 /// The window of each part.
 fn windows(studied: &[Studied<'_>]) -> String {
-    let window = |part: &Studied<'_>| {
-        let verdict = part.findings.as_ref().and_then(|findings| findings.verdict.as_ref());
-        verdict.map_or("-".to_owned(), disclosure::window_text)
-    };
+    let window = |part: &Studied<'_>| verdict(part).map_or("-".to_owned(), disclosure::window_text);
     studied.iter().map(window).collect::<Vec<_>>().join(", ")
 }
 
@@ -422,8 +445,11 @@ fn tracked_table(combinations: &[Combination], studied: &[Studied<'_>]) -> Table
 }
 
 fn tracks<'a>(part: &'a Studied<'_>) -> impl Iterator<Item = &'a TrackVerdict> {
-    let verdict = part.findings.as_ref().and_then(|findings| findings.verdict.as_ref());
-    verdict.into_iter().flat_map(|verdict| &verdict.tracks)
+    verdict(part).into_iter().flat_map(|verdict| &verdict.tracks)
+}
+
+fn verdict<'a>(part: &'a Studied<'_>) -> Option<&'a Verdict> {
+    part.findings.as_ref()?.verdict.as_ref()
 }
 
 #[cfg(test)]

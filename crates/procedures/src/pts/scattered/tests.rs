@@ -106,7 +106,10 @@ fn the_report_has_a_part_for_each_and_all_side_by_side() {
     let entries = conducted(&settings, slower);
     let findings = made(&settings).study(&record(&settings, entries));
     assert_eq!(findings.title, "Latency");
-    assert!(findings.verdict.is_none());
+    let verdict = findings.verdict.as_ref().unwrap();
+    assert_eq!((verdict.steady, verdict.window), (true, Some((1, 5))));
+    let names: Vec<&str> = verdict.tracks.iter().map(|track| track.name.as_str()).collect();
+    assert_eq!((names[0], names.len()), ("AR100 8 GiB RND 4K W", 4));
     let titles: Vec<&str> = findings.parts.iter().map(|part| part.title.as_str()).collect();
     assert_eq!(
         titles,
@@ -170,6 +173,8 @@ fn a_part_without_steady_state_is_named_and_the_next_one_runs() {
     let caveat = findings.caveats.iter().find(|c| c.id == "part-not-steady").unwrap();
     assert!(caveat.text.ends_with("in: Throughput AR100 16 GiB."), "{}", caveat.text);
     assert_eq!(findings.parts.len(), 4);
+    let verdict = findings.verdict.unwrap();
+    assert_eq!((verdict.steady, verdict.window), (false, None), "the run counts as not steady");
 }
 
 #[test]
@@ -182,6 +187,7 @@ fn an_empty_and_an_unfinished_record_are_studied_without_invention() {
     broken.entries.pop();
     let findings = made(&settings).study(&broken);
     assert_eq!(findings.parts.len(), 2);
+    assert!(!findings.verdict.as_ref().unwrap().steady);
     assert!(findings.ending.contains("not begun: ar75-8GiB, ar75-16GiB"), "{}", findings.ending);
     broken.entries.clear();
     let nothing = made(&settings).study(&broken);
