@@ -750,9 +750,13 @@ fn what_cannot_be_done_is_refused_beforehand() {
     };
     assert_eq!(refusal(&|_| {}), "");
     type Change<'c> = &'c dyn Fn(&mut Stimulus);
-    let cases: [(&str, Change<'_>); 12] = [
+    let cases: [(&str, Change<'_>); 13] = [
         ("beyond", &|s| s.active_range.start = Bytes(4096)),
         ("beyond", &|s| s.active_range.start = Bytes(u64::MAX)),
+        ("cannot hold 4 segments", &|s| {
+            let (size, unit) = (Bytes::mib(2), Bytes::mib(1));
+            s.active_range.segments = Some(Segments { count: 4, size, unit, seed: 1 });
+        }),
         ("multiples of", &|s| s.streams[0].size = Bytes(1000)),
         ("multiples of", &|s| s.streams[0].alignment = Some(Bytes(100))),
         ("memory", &|s| {

@@ -13,6 +13,7 @@ use super::method::{Covered, Method};
 use crate::Unsuitable;
 use crate::parameters::Parameter;
 use crate::parts::{self, Part, Studied, part_amendments};
+use std::collections::BTreeMap;
 use steadfast_domain::findings::{Cell, Exhibit, FormHeader, Page, Row, Table};
 use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::steady_state::TrackVerdict;
@@ -149,17 +150,25 @@ impl Combination {
     }
 }
 
-/// The ranges outside, the amounts inside.
-fn combinations(settings: &Settings) -> Result<Vec<Combination>, Unsuitable> {
-    let amounts = AMOUNT.parse(settings, |text| {
+/// Each amount once, in the order in which they are given.
+fn amounts(settings: &Settings) -> Result<Vec<Bytes>, Unsuitable> {
+    AMOUNT.parse(settings, |text| {
         let mut amounts: Vec<Bytes> = Vec::new();
         for part in text.split(',') {
             let amount = part.trim().parse().ok().filter(|amount: &Bytes| amount.0 > 0)?;
             (!amounts.contains(&amount)).then(|| amounts.push(amount))?;
         }
         Some(amounts)
-    })?;
-    let segments = SEGMENTS.parse(settings, |text| text.parse().ok().filter(|n: &u32| *n > 0))?;
+    })
+}
+
+fn segments(settings: &Settings) -> Result<u32, Unsuitable> {
+    SEGMENTS.parse(settings, |text| text.parse().ok().filter(|count: &u32| *count > 0))
+}
+
+/// The ranges outside, the amounts inside.
+fn combinations(settings: &Settings) -> Result<Vec<Combination>, Unsuitable> {
+    let (amounts, segments) = (amounts(settings)?, segments(settings)?);
     let percents = settings.active_range_percent.map_or(RANGES.to_vec(), |percent| vec![percent]);
     let of_range = |percent: &u8| {
         let percent = *percent;
@@ -347,12 +356,12 @@ impl<T: Ranged + 'static> Scattered<T> {
                 Some(Row {
                     head: combination.title(),
                     cells: vec![
-                        Cell::text(&covered.range.end().0.to_string()),
-                        Cell::text(&segments.amount().binary()),
+                        Cell::text(covered.range.end().0.to_string()),
+                        Cell::text(segments.amount().binary()),
                         Cell::number(Some(f64::from(segments.count)), 0),
-                        Cell::text(&segments.size.binary()),
-                        Cell::text(&segments.seed.to_string()),
-                        Cell::text(&part.settings.seed.to_string()),
+                        Cell::text(segments.size.binary()),
+                        Cell::text(segments.seed.to_string()),
+                        Cell::text(part.settings.seed.to_string()),
                     ],
                     strong: false,
                 })
@@ -377,28 +386,7 @@ impl<T: Ranged + 'static> Scattered<T> {
 
     fn caveats(&self, record: &Record, studied: &[Studied<'_>]) -> Vec<Caveat> {
         let mut caveats = parts::caveats(record, studied);
-        if let Some(percent) = self.settings.active_range_percent {
-            caveats.push(Caveat::new(
-                CaveatKind::Deviation,
-                "active-range",
-                format!("Active range {percent} % instead of 100 % and 75 %, one after the other."),
-                "Leave --active-range out.",
-            ));
-        }
-        for (parameter, what) in [(AMOUNT, "Amount of the active range"), (SEGMENTS, "Segments")] {
-            let value = parameter.value(&self.settings);
-            if value != parameter.default {
-                caveats.push(Caveat::new(
-                    CaveatKind::Deviation,
-                    parameter.name,
-                    format!("{what}: {value} instead of {}.", parameter.default),
-                    &format!(
-                        "Leave --set {}=... out where the drive is large enough.",
-                        parameter.name
-                    ),
-                ));
-            }
-        }
+        caveats.extend(deviations(&self.settings));
         caveats.push(Caveat::new(
             CaveatKind::Unverified,
             "ar-segments-layout",
@@ -410,6 +398,29 @@ impl<T: Ranged + 'static> Scattered<T> {
         ));
         caveats
     }
+}
+
+/// What was chosen otherwise than the document has it.
+fn deviations(settings: &Settings) -> Vec<Caveat> {
+    let deviation = |id: &str, text: String, remedy: String| {
+        Caveat::new(CaveatKind::Deviation, id, text, remedy)
+    };
+    let range = settings.active_range_percent.map(|percent| {
+        let text =
+            format!("Active range {percent} % instead of 100 % and 75 %, one after the other.");
+        deviation("active-range", text, "Leave --active-range out.".to_owned())
+    });
+    let standard = Settings { parameters: BTreeMap::new(), ..settings.clone() };
+    let changed = [
+        (AMOUNT, "Amount of the active range", amounts(settings) != amounts(&standard)),
+        (SEGMENTS, "Segments", segments(settings) != segments(&standard)),
+    ];
+    let changed = changed.iter().filter(|(.., is_changed)| *is_changed).map(|(p, what, _)| {
+        let text = format!("{what}: {} instead of {}.", p.value(settings), p.default);
+        let remedy = format!("Leave --set {}=... out where the drive is large enough.", p.name);
+        deviation(p.name, text, remedy)
+    });
+    range.into_iter().chain(changed).collect()
 }
 
 /// The window of each part.

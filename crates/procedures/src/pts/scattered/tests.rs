@@ -162,6 +162,13 @@ fn other_ranges_amounts_and_segments_are_run_and_disclosed() {
 }
 
 #[test]
+fn the_same_amounts_in_other_words_are_no_deviation() {
+    let settings = settings("latency", set("ar-amount", "8192MiB, 16GiB"));
+    let findings = made(&settings).study(&record(&settings, Vec::new()));
+    assert!(findings.caveats.iter().all(|c| c.id != "ar-amount"));
+}
+
+#[test]
 fn a_part_without_steady_state_is_named_and_the_next_one_runs() {
     let settings = settings("throughput", |_| ());
     let drifting = |step: &Step| match step.place.phase.as_str() {
