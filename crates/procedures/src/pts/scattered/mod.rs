@@ -368,10 +368,10 @@ impl<T: Ranged + 'static> Scattered<T> {
             })
             .collect();
         let columns = [
-            "Active bytes, from 0",
+            "Active bytes",
             "Amount",
             "Segments",
-            "Each",
+            "Segment size",
             "Layout seed",
             "Seed of the part",
         ];

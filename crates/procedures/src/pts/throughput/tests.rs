@@ -1,20 +1,12 @@
 use super::*;
-use crate::pts::scripted::{GEOMETRY, record, scripted, steps};
+use crate::pts::scripted::{GEOMETRY, made, record, scripted, steps};
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::{CaveatKind, Entry, Step};
-
-fn made(
-    settings: &Settings,
-    geometry: Geometry,
-    amendments: &[Amendment],
-) -> Result<Throughput, Unsuitable> {
-    Throughput::by(Method::of(settings.profile, settings.class), settings, geometry, amendments)
-}
 
 fn test(change: impl FnOnce(&mut Settings)) -> Throughput {
     let mut settings = Settings::new("throughput", 7);
     change(&mut settings);
-    made(&settings, GEOMETRY, &[]).unwrap()
+    made::<Throughput>(&settings, GEOMETRY, &[]).unwrap()
 }
 
 fn conducted(test: &Throughput, iops: impl FnMut(&Step) -> f64) -> Vec<Entry> {
@@ -175,7 +167,7 @@ fn tkperf_purges_without_preconditioning_and_says_so() {
 fn an_amendment_is_for_the_last_loop_or_for_the_one_that_it_names() {
     let caps = |amendments: &[Amendment]| -> Vec<u32> {
         let settings = Settings::new("throughput", 7);
-        let test = made(&settings, GEOMETRY, amendments).unwrap();
+        let test = made::<Throughput>(&settings, GEOMETRY, amendments).unwrap();
         test.loops.iter().map(|l| l.mixed_loop.rounds_max).collect()
     };
     let named = |phase: &str, rounds| Amendment::RoundsMaxOf { phase: phase.to_owned(), rounds };
@@ -189,7 +181,7 @@ fn endings_of_other_tests_are_refused_with_the_reason() {
     for method in ["btw", "time:6h", "bytes:8TB", "fills:4"] {
         let mut settings = Settings::new("throughput", 7);
         settings.steady_state = method.parse().unwrap();
-        let why = made(&settings, GEOMETRY, &[]).unwrap_err().0;
+        let why = made::<Throughput>(&settings, GEOMETRY, &[]).unwrap_err().0;
         assert!(why.contains("WSAT") && why.contains("rounds or post-25"), "{why}");
     }
 }
