@@ -248,12 +248,14 @@ impl<T: Ranged + 'static> Procedure for Scattered<T> {
             }
         }
         let tables = self.tables(&studied);
+        let mut on_page = tables.clone();
+        on_page.extend(side_by_side(&self.combinations, &studied).map(Exhibit::Table));
         let whole = Findings {
             verdict: self.verdict(&studied),
             ending: parts::ending("combinations", record, &studied),
             caveats: self.caveats(record, &studied),
-            summary: tables.clone(),
-            form_pages: vec![page(&format!("{} - Active Ranges and Amounts", self.title), tables)],
+            summary: tables,
+            form_pages: vec![page(&format!("{} - Active Ranges and Amounts", self.title), on_page)],
             chapters: self.chapters(record),
             ..frame(self.title, &self.choices(), record, self.header(record, &studied))
         };
@@ -453,6 +455,33 @@ fn tracked_table(combinations: &[Combination], studied: &[Studied<'_>]) -> Table
         columns,
         rows,
     )
+}
+
+/// The first table of every part's summary in one, row by row.
+fn side_by_side(combinations: &[Combination], studied: &[Studied<'_>]) -> Option<Table> {
+    let first = studied.iter().find_map(first_table)?;
+    let of_row = |row: &Row| {
+        let (head, strong) = (row.head.clone(), row.strong);
+        combinations.iter().zip(studied).filter_map(move |(combination, part)| {
+            let same = first_table(part)?.rows.iter().find(|other| other.head == head)?;
+            let head = format!("{head}, {}", combination.title());
+            Some(Row { head, cells: same.cells.clone(), strong })
+        })
+    };
+    Some(Table {
+        id: "side-by-side".into(),
+        title: format!("{}: all combinations", first.title),
+        corner: format!("{}, combination", first.corner),
+        rows: first.rows.iter().flat_map(of_row).collect(),
+        ..first.clone()
+    })
+}
+
+fn first_table<'a>(part: &'a Studied<'_>) -> Option<&'a Table> {
+    part.findings.as_ref()?.summary.iter().find_map(|exhibit| match exhibit {
+        Exhibit::Table(table) => Some(table),
+        _ => None,
+    })
 }
 
 fn tracks<'a>(part: &'a Studied<'_>) -> impl Iterator<Item = &'a TrackVerdict> {
