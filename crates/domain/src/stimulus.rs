@@ -3,6 +3,7 @@
 //! Every synthetic workload of the standards, a JESD219 composite and a
 //! captured database have this one form.
 
+use crate::segments::Segments;
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -35,9 +36,11 @@ impl Op {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// Uniform over the whole range, every aligned offset equally likely.
+    /// Uniform over the whole range, or over all its segments: every aligned
+    /// offset equally likely.
     Random,
-    /// One after the other, wrapping at the end of the range.
+    /// One after the other, from segment to segment where the range has them,
+    /// wrapping at its end.
     Sequential(Cursor),
 }
 
@@ -147,14 +150,29 @@ pub struct ActiveRange {
     pub start: Bytes,
     /// Number of bytes.
     pub length: Bytes,
+    /// Only these pieces of it; all of it where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segments: Option<Segments>,
 }
 
 impl ActiveRange {
+    /// `length` bytes from `start` on, in one piece.
+    pub const fn new(start: Bytes, length: Bytes) -> Self {
+        ActiveRange { start, length, segments: None }
+    }
     /// The first `percent` of `capacity`, a whole number of `unit`s.
     pub fn first(percent: u8, capacity: Bytes, unit: u64) -> Self {
         let part = u128::from(capacity.0) * u128::from(percent) / 100;
         let length = Bytes(u64::try_from(part).unwrap_or(u64::MAX)).round_down(unit);
-        ActiveRange { start: Bytes(0), length }
+        ActiveRange::new(Bytes(0), length)
+    }
+    /// The same bytes without segments.
+    pub const fn in_one_piece(self) -> Self {
+        ActiveRange { segments: None, ..self }
+    }
+    /// How many bytes may be touched.
+    pub fn amount(self) -> Bytes {
+        self.segments.map_or(self.length, Segments::amount)
     }
     /// The byte after the last.
     pub const fn end(self) -> Bytes {
@@ -293,7 +311,28 @@ impl Stimulus {
         if self.until == Until::default() {
             return Some("the stimulus has no end: give a time, bytes or I/Os".into());
         }
-        self.streams.iter().find_map(|s| self.stream_fault(s))
+        if let Some(fault) = self.active_range.segments.and_then(|s| s.fault(self.active_range)) {
+            return Some(fault);
+        }
+        self.streams.iter().find_map(|s| self.stream_fault(s).or_else(|| self.segment_fault(s)))
+    }
+    /// Every segment has the same positions for a stream's I/Os, and all of them
+    /// are equally likely: LBA zones of another likeliness have no place there.
+    fn segment_fault(&self, stream: &IoStream) -> Option<String> {
+        let segments = self.active_range.segments.filter(|_| stream.op != Op::Flush)?;
+        if !stream.zones.is_empty() || !self.zones.is_empty() {
+            return Some(format!("'{stream}' has LBA zones, and the active range has segments"));
+        }
+        if stream.size > segments.size {
+            return Some(format!("'{stream}' does not fit into {segments}"));
+        }
+        (!segments.unit.0.is_multiple_of(stream.alignment().0)).then(|| {
+            format!(
+                "'{stream}' is aligned to {}, and segments to {}, which is no multiple of it",
+                stream.alignment().binary(),
+                segments.unit.binary()
+            )
+        })
     }
     fn stream_fault(&self, stream: &IoStream) -> Option<String> {
         let range = self.active_range.length;
@@ -379,4 +418,53 @@ fn entropy(text: &str) -> Option<DataPattern> {
         random_percent: percent(random)?,
         duplicate_percent: percent(duplicate)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scattered(stream: IoStream, zones: Vec<Zone>) -> Stimulus {
+        let unit = Bytes::mib(1);
+        let segments = Segments { count: 4, size: Bytes::mib(2), unit, seed: 1 };
+        let range = ActiveRange::new(Bytes(0), Bytes::mib(16));
+        Stimulus {
+            streams: vec![stream],
+            zones,
+            demand: Demand::new(1, 1),
+            active_range: ActiveRange { segments: Some(segments), ..range },
+            data_pattern: DataPattern::Zero,
+            pace: Pace::Closed,
+            ramp: Nanos::ZERO,
+            until: Until::ios(1),
+            seed: 1,
+            verify: false,
+        }
+    }
+
+    #[test]
+    fn segments_take_what_fits_into_each_of_them_alike() {
+        let stream = |size| IoStream::new(Op::Read, Order::Random, size);
+        let fault = |stream| scattered(stream, Vec::new()).fault();
+        assert_eq!(fault(stream(Bytes::mib(1))), None);
+        assert!(fault(stream(Bytes::mib(4))).unwrap().contains("4 segments of 2 MiB"));
+        let odd = IoStream { alignment: Some(Bytes(1536)), ..stream(Bytes::kib(4)) };
+        assert!(fault(odd).unwrap().contains("no multiple"));
+        let zone = Zone { weight: 1, from_ppm: 0, to_ppm: 1_000_000 };
+        let zoned = scattered(stream(Bytes::kib(4)), vec![zone]);
+        assert!(zoned.fault().unwrap().contains("LBA zones"));
+        let mut tight = scattered(stream(Bytes::kib(4)), Vec::new());
+        tight.active_range.length = Bytes::mib(10);
+        assert!(tight.fault().unwrap().contains("cannot hold"));
+    }
+
+    #[test]
+    fn segments_are_part_of_what_is_journalled() {
+        let stimulus = scattered(IoStream::new(Op::Read, Order::Random, Bytes(512)), Vec::new());
+        let text = serde_json::to_string(&stimulus).unwrap();
+        assert_eq!(serde_json::from_str::<Stimulus>(&text).unwrap(), stimulus);
+        let range = serde_json::to_string(&stimulus.active_range.in_one_piece()).unwrap();
+        assert_eq!(range, r#"{"start":0,"length":16777216}"#);
+        assert_eq!(stimulus.active_range.amount(), Bytes::mib(8));
+    }
 }

@@ -63,6 +63,15 @@ impl Bytes {
     pub const fn round_down(self, unit: u64) -> Self {
         Bytes(self.0 - self.0 % unit)
     }
+    /// In the largest binary unit of which it is a whole number: `8 GiB`, `4 MiB`.
+    pub fn binary(self) -> String {
+        let units = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+        let fits = |(_, unit): &&(&str, u64)| self.0 > 0 && self.0.is_multiple_of(*unit);
+        units.iter().find(fits).map_or_else(
+            || format!("{} B", self.0),
+            |(name, unit)| format!("{} {name}", self.0 / unit),
+        )
+    }
     /// A transfer size as the standard writes it: `0.5K`, `4K`, `1024K`.
     pub fn transfer_size(self) -> String {
         if self.0.is_multiple_of(512) {
@@ -321,6 +330,19 @@ mod tests {
         }
         assert_eq!(Nanos::from_secs(16_800).to_string(), "4 h 40 min");
         assert!("soon".parse::<Nanos>().is_err());
+    }
+
+    #[test]
+    fn binary_sizes_print_whole() {
+        for (bytes, text) in [
+            (8 << 30, "8 GiB"),
+            (3 << 29, "1536 MiB"),
+            (4096, "4 KiB"),
+            (1000, "1000 B"),
+            (0, "0 B"),
+        ] {
+            assert_eq!(Bytes(bytes).binary(), text);
+        }
     }
 
     #[test]

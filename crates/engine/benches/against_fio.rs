@@ -186,7 +186,7 @@ fn stimulus(pattern: &str, depth: u32, until: Until) -> Outcome<Stimulus> {
         streams: pattern.parse::<AccessPattern>()?.streams(),
         zones: Vec::new(),
         demand: Demand::new(1, depth),
-        active_range: ActiveRange { start: Bytes(0), length: SIZE },
+        active_range: ActiveRange::new(Bytes(0), SIZE),
         data_pattern: DataPattern::RandomUnique,
         pace: Pace::Closed,
         ramp: Nanos::ZERO,

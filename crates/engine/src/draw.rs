@@ -10,6 +10,10 @@
 //! Integer Generation in an Interval", ACM TOMACS 29, 2019). Sequential
 //! positions are shared by all threads, wrap at the end of their range and
 //! outlive the load.
+//!
+//! Where the active range has segments, a random offset is uniform over the
+//! positions of all of them, and sequential I/O runs through one after the other
+//! in the order of their addresses.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -58,8 +62,12 @@ enum Placing {
     Uniform(Positions),
     /// Several zones.
     Zoned { choice: Choice, zones: Box<[Positions]> },
+    /// Segments, all equally likely.
+    Scattered(Scattered),
     /// The cursor of this index.
     Sequential { cursor: u32, positions: Positions },
+    /// The cursor of this index, through segments.
+    SequentialScattered { cursor: u32, scattered: Scattered },
 }
 
 /// The aligned positions of a range: `first + n * alignment`, `n < count`.
@@ -68,6 +76,14 @@ struct Positions {
     first: u64,
     count: u64,
     alignment: u64,
+}
+
+/// The aligned positions of equal segments: those of one, from every start.
+#[derive(Debug, Clone)]
+struct Scattered {
+    /// In order; at least one.
+    starts: Arc<[u64]>,
+    within: Positions,
 }
 
 /// A position that several threads, and perhaps several streams, advance.
@@ -92,10 +108,11 @@ impl DrawPlan {
         let weights: Vec<u32> = stimulus.streams.iter().map(|s| s.weight).collect();
         let choice = Choice::new(&weights).ok_or("every I/O stream has weight 0")?;
         let mut plan = DrawPlan { choice, streams: Box::default(), cursors: Box::default() };
+        let ground = Ground { stimulus, starts: segment_starts(stimulus)? };
         let mut kept = Vec::new();
         let mut streams = Vec::with_capacity(stimulus.streams.len());
         for stream in &stimulus.streams {
-            let place = placing(stimulus, stream, cursors, &mut kept)?;
+            let place = placing(&ground, stream, cursors, &mut kept)?;
             let size = if stream.op == Op::Flush { 0 } else { transfer_size(stream)? };
             streams.push(StreamPlan { op: stream.op, fua: stream.fua, size, place });
         }
@@ -118,8 +135,33 @@ fn transfer_size(stream: &IoStream) -> Result<u32, String> {
         .map_err(|_| format!("'{stream}': a transfer of {} is more than 4 GiB", stream.size))
 }
 
+/// Where a stimulus's I/Os may land.
+struct Ground<'a> {
+    stimulus: &'a Stimulus,
+    /// Where the segments of the active range begin, if it has any.
+    starts: Option<Arc<[u64]>>,
+}
+
+fn segment_starts(stimulus: &Stimulus) -> Result<Option<Arc<[u64]>>, String> {
+    let range = stimulus.active_range;
+    let Some(segments) = range.segments else { return Ok(None) };
+    segments.starts(range).map(|starts| Some(starts.into()))
+}
+
+impl Ground<'_> {
+    /// A stream's positions in the segments; `None` where there are none.
+    fn scattered(&self, stream: &IoStream) -> Result<Option<Scattered>, String> {
+        let (Some(starts), Some(segments)) = (&self.starts, self.stimulus.active_range.segments)
+        else {
+            return Ok(None);
+        };
+        let within = Positions::within((0, segments.size.0), stream)?;
+        Ok(Some(Scattered { starts: Arc::clone(starts), within }))
+    }
+}
+
 fn placing(
-    stimulus: &Stimulus,
+    ground: &Ground<'_>,
     stream: &IoStream,
     cursors: &BTreeMap<String, Bytes>,
     kept: &mut Vec<SequentialCursor>,
@@ -127,7 +169,26 @@ fn placing(
     if stream.op == Op::Flush {
         return Ok(Placing::Nowhere);
     }
-    let Order::Sequential(_) = stream.order else { return random_placing(stimulus, stream) };
+    let stimulus = ground.stimulus;
+    let scattered = ground.scattered(stream)?;
+    match (stream.order, scattered) {
+        (Order::Random, None) => random_placing(stimulus, stream),
+        (Order::Random, Some(scattered)) => Ok(Placing::Scattered(scattered)),
+        (Order::Sequential(_), None) => sequential_placing(stimulus, stream, cursors, kept),
+        (Order::Sequential(_), Some(scattered)) => {
+            let begin = |offset| scattered.clamp(offset);
+            let cursor = cursor_of(stream, whole_range(stimulus), begin, cursors, kept)?;
+            Ok(Placing::SequentialScattered { cursor, scattered })
+        }
+    }
+}
+
+fn sequential_placing(
+    stimulus: &Stimulus,
+    stream: &IoStream,
+    cursors: &BTreeMap<String, Bytes>,
+    kept: &mut Vec<SequentialCursor>,
+) -> Result<Placing, String> {
     let range = match stream.zones.as_slice() {
         [] => whole_range(stimulus),
         [zone] => zone_range(stimulus, stream, zone),
@@ -136,15 +197,16 @@ fn placing(
         }
     };
     let positions = Positions::within(range, stream)?;
-    let cursor = cursor_of(stream, range, positions, cursors, kept)?;
+    let cursor = cursor_of(stream, range, |offset| positions.clamp(offset), cursors, kept)?;
     Ok(Placing::Sequential { cursor, positions })
 }
 
-/// Finds the stream's cursor among those that exist, or makes it.
+/// Finds the stream's cursor among those that exist, or makes it. `begin` is the
+/// position at an offset or behind it.
 fn cursor_of(
     stream: &IoStream,
     range: (u64, u64),
-    positions: Positions,
+    begin: impl Fn(u64) -> u64,
     cursors: &BTreeMap<String, Bytes>,
     kept: &mut Vec<SequentialCursor>,
 ) -> Result<u32, String> {
@@ -155,7 +217,7 @@ fn cursor_of(
             return Err(format!("'{stream}': streams that share a cursor need the same LBA zone"));
         }
         None => {
-            let next = cursors.get(&key).map_or(positions.first, |c| positions.clamp(c.0));
+            let next = begin(cursors.get(&key).map_or(range.0, |c| c.0));
             kept.push(SequentialCursor { key, range, next: AtomicU64::new(next) });
             kept.len() - 1
         }
@@ -227,25 +289,58 @@ impl Positions {
     /// `offset` rounded up to a position, or the first where there is none left.
     #[inline(always)]
     fn clamp(&self, offset: u64) -> u64 {
-        let above = offset.max(self.first) - self.first;
+        let aligned = self.aligned(offset.max(self.first) - self.first);
+        if aligned <= self.last() { self.first + aligned } else { self.first }
+    }
+
+    /// How far the last position is from the first.
+    #[inline(always)]
+    fn last(&self) -> u64 {
+        (self.count - 1) * self.alignment
+    }
+
+    /// `above` rounded up to the alignment.
+    #[inline(always)]
+    fn aligned(&self, above: u64) -> u64 {
         let rest = if self.alignment.is_power_of_two() {
             above & (self.alignment - 1)
         } else {
             above % self.alignment
         };
-        let aligned = if rest == 0 { above } else { above.saturating_add(self.alignment - rest) };
-        if aligned <= (self.count - 1) * self.alignment { self.first + aligned } else { self.first }
+        if rest == 0 { above } else { above.saturating_add(self.alignment - rest) }
+    }
+}
+
+impl Scattered {
+    /// Any position of any segment: they all have as many.
+    #[inline(always)]
+    fn any(&self, random: &mut Random) -> u64 {
+        let segment = random.below(self.starts.len() as u64);
+        self.starts[segment as usize] + self.within.at(random.below(self.within.count))
+    }
+
+    /// `offset` rounded up to a position of this segment or the next, or the
+    /// first of all where there is none left.
+    #[inline]
+    fn clamp(&self, offset: u64) -> u64 {
+        let last = self.within.last();
+        let segment = self.starts.partition_point(|start| start + last < offset);
+        match self.starts.get(segment) {
+            Some(start) => start + self.within.aligned(offset.saturating_sub(*start)),
+            None => self.starts[0],
+        }
     }
 }
 
 impl SequentialCursor {
-    /// The offset of this I/O; moves on to the one behind it.
-    #[inline]
-    fn advance(&self, positions: &Positions, size: u32) -> u64 {
+    /// The offset of this I/O; moves on to the one behind it. `clamp` gives the
+    /// position at an offset or behind it.
+    #[inline(always)]
+    fn advance(&self, clamp: impl Fn(u64) -> u64, size: u32) -> u64 {
         let mut seen = self.next.load(Ordering::Relaxed);
         loop {
-            let offset = positions.clamp(seen);
-            let next = positions.clamp(offset + u64::from(size));
+            let offset = clamp(seen);
+            let next = clamp(offset + u64::from(size));
             match self.next.compare_exchange_weak(seen, next, Ordering::Relaxed, Ordering::Relaxed)
             {
                 Ok(_) => return offset,
@@ -277,7 +372,11 @@ impl Drawer {
         let offset = match &stream.place {
             Placing::Uniform(positions) => positions.at(self.random.below(positions.count)),
             Placing::Sequential { cursor, positions } => {
-                plan.cursors[*cursor as usize].advance(positions, stream.size)
+                plan.cursors[*cursor as usize].advance(|at| positions.clamp(at), stream.size)
+            }
+            Placing::Scattered(scattered) => scattered.any(&mut self.random),
+            Placing::SequentialScattered { cursor, scattered } => {
+                plan.cursors[*cursor as usize].advance(|at| scattered.clamp(at), stream.size)
             }
             Placing::Zoned { choice, zones } => {
                 let zone = &zones[choice.choose(&mut self.random) as usize];
@@ -404,7 +503,7 @@ impl Random {
 mod tests {
     use super::*;
     use steadfast_domain::stimulus::{ActiveRange, Cursor, DataPattern, Demand, Pace, Until};
-    use steadfast_domain::{Nanos, notation::AccessPattern};
+    use steadfast_domain::{Nanos, Segments, notation::AccessPattern};
 
     const SEQUENTIAL: Order = Order::Sequential(Cursor::Own);
 
@@ -413,7 +512,7 @@ mod tests {
             streams,
             zones: Vec::new(),
             demand: Demand::new(1, 1),
-            active_range: ActiveRange { start: Bytes(start), length: Bytes(length) },
+            active_range: ActiveRange::new(Bytes(start), Bytes(length)),
             data_pattern: DataPattern::RandomUnique,
             pace: Pace::Closed,
             ramp: Nanos::ZERO,
@@ -613,6 +712,75 @@ mod tests {
         });
         all.sort_unstable();
         assert!(all.iter().enumerate().all(|(n, offset)| *offset == n as u64 * 4096));
+    }
+
+    /// 7 segments of 2 MiB in 64 MiB, from 3 MiB on.
+    fn scattered(stream: IoStream, seed: u64) -> (Stimulus, Vec<u64>) {
+        let mib = Bytes::mib;
+        let segments = Segments { count: 7, size: mib(2), unit: mib(1), seed };
+        let mut wanted = stimulus(vec![stream], 3 << 20, 64 << 20);
+        wanted.active_range.segments = Some(segments);
+        let starts = segments.starts(wanted.active_range).unwrap();
+        (wanted, starts)
+    }
+
+    #[test]
+    fn random_offsets_are_uniform_over_all_segments_and_nowhere_else() {
+        for (size, alignment) in [(4096, 4096), (1 << 20, 1 << 20), (65_536, 4096)] {
+            let stream = IoStream { alignment: Some(Bytes(alignment)), ..random_reads(size) };
+            let (wanted, starts) = scattered(stream, 5);
+            let each = ((2 << 20) - size) / alignment + 1;
+            let mut counts = vec![0u64; 7 * each as usize];
+            let mut drawer = drawer(&wanted, 3);
+            for _ in 0..500_000 {
+                let offset = drawer.draw().offset;
+                let segment = starts.partition_point(|start| *start <= offset) - 1;
+                let inside = offset - starts[segment];
+                assert!(inside + size <= 2 << 20, "{offset} is outside of every segment");
+                assert_eq!(inside % alignment, 0);
+                counts[segment * each as usize + (inside / alignment) as usize] += 1;
+            }
+            assert!(counts.iter().all(|n| *n > 0), "every position is reached");
+            let expected = vec![500_000.0 / counts.len() as f64; counts.len()];
+            assert!(chi_square_excess(&counts, &expected).abs() < 5.0, "{size}");
+        }
+    }
+
+    #[test]
+    fn sequential_io_runs_through_the_segments_in_order_and_wraps() {
+        for seed in 0..50 {
+            let writes = IoStream::new(Op::Write, SEQUENTIAL, Bytes::kib(512));
+            let (wanted, starts) = scattered(writes, seed);
+            let once: Vec<u64> =
+                starts.iter().flat_map(|start| (0..4).map(move |n| start + (n << 19))).collect();
+            let plan = Arc::new(DrawPlan::new(&wanted, &BTreeMap::new()).unwrap());
+            let mut drawers = [0, 1].map(|t| Drawer::new(Arc::clone(&plan), 1, t));
+            let drawn: Vec<u64> = (0..61).map(|n| drawers[n % 2].draw().offset).collect();
+            let expected: Vec<u64> = once.iter().cycle().take(61).copied().collect();
+            assert_eq!(drawn, expected);
+            // A later load goes on there; one on other segments with the next of those.
+            let cursors = plan.cursors();
+            let later = DrawPlan::new(&wanted, &cursors).unwrap();
+            assert_eq!(Drawer::new(Arc::new(later), 2, 0).draw().offset, once[61 % 28]);
+            let begin = |at: u64| {
+                let cursors = BTreeMap::from([("SEQ 512K W".to_owned(), Bytes(at))]);
+                let plan = DrawPlan::new(&wanted, &cursors).unwrap();
+                Drawer::new(Arc::new(plan), 2, 0).draw().offset
+            };
+            assert_eq!(begin(starts[2] + (2 << 20)), starts[3], "between two segments");
+            assert_eq!(begin(starts[2] + 1), starts[2] + (1 << 19));
+            assert_eq!([0, u64::MAX].map(begin), [starts[0]; 2]);
+        }
+    }
+
+    #[test]
+    fn a_transfer_that_leaves_a_rest_of_a_segment_goes_on_with_the_next() {
+        let mut writes = IoStream::new(Op::Write, SEQUENTIAL, Bytes::kib(1536));
+        writes.alignment = Some(Bytes::kib(512));
+        let (wanted, starts) = scattered(writes, 8);
+        let mut drawer = drawer(&wanted, 1);
+        let drawn: Vec<u64> = (0..7).map(|_| drawer.draw().offset).collect();
+        assert_eq!(drawn, starts);
     }
 
     #[test]

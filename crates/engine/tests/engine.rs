@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::stimulus::{ActiveRange, DataPattern, Pace, Until};
 use steadfast_domain::{
-    Bytes, Demand, Halt, IoStream, Load, Measurement, Nanos, Op, Order, Place, Step, Stimulus,
-    Transport,
+    Bytes, Demand, Halt, IoStream, Load, Measurement, Nanos, Op, Order, Place, Segments, Step,
+    Stimulus, Transport,
 };
 use steadfast_engine::uring::{Backend, Uring, UringOptions};
 use steadfast_engine::{Engine, Progress, Start, Stop};
@@ -183,7 +183,7 @@ fn stimulus(pattern: &str, demand: &str, length: u64, until: Until) -> Stimulus 
         streams: pattern.streams(),
         zones: Vec::new(),
         demand: demand.parse::<Demand>().unwrap(),
-        active_range: ActiveRange { start: Bytes(0), length: Bytes(length) },
+        active_range: ActiveRange::new(Bytes(0), Bytes(length)),
         data_pattern: DataPattern::RandomUnique,
         pace: Pace::Closed,
         ramp: Nanos::ZERO,
@@ -312,6 +312,28 @@ fn a_step_of_an_exact_number_of_bytes_moves_exactly_those() {
     let mut mixed = stimulus("RND 4K W", "T2Q8", 10 << 20, Until::bytes(Bytes(5_000_192)));
     mixed.streams.push(IoStream::new(Op::Write, Order::Random, Bytes::kib(64)));
     assert_eq!(apply(&mut engine(scratch.target()), mixed).bytes(), Bytes(5_000_192));
+}
+
+#[test]
+fn segments_are_filled_and_nothing_else_is_touched() {
+    let _turn = alone();
+    let mib = Bytes::mib;
+    let segments = Segments { count: 5, size: mib(2), unit: mib(1), seed: 7 };
+    for pattern in ["RND 64K W", "SEQ 128K W"] {
+        let scratch = Scratch::new(32 << 20);
+        // Twenty times the amount at random, once in sequence.
+        let bytes = if pattern.starts_with("RND") { mib(200) } else { mib(10) };
+        let mut wanted = stimulus(pattern, "T1Q8", 32 << 20, Until::bytes(bytes));
+        wanted.active_range.segments = Some(segments);
+        let starts = segments.starts(wanted.active_range).unwrap();
+        let expected: HashSet<usize> = starts
+            .iter()
+            .flat_map(|start| (start / 65_536) as usize..((start + (2 << 20)) / 65_536) as usize)
+            .collect();
+        let mut engine = engine(scratch.target());
+        assert_eq!(apply(&mut engine, wanted).bytes(), bytes);
+        assert_eq!(written_blocks(&scratch.content(), 65_536), expected, "{pattern}");
+    }
 }
 
 #[test]
@@ -728,9 +750,13 @@ fn what_cannot_be_done_is_refused_beforehand() {
     };
     assert_eq!(refusal(&|_| {}), "");
     type Change<'c> = &'c dyn Fn(&mut Stimulus);
-    let cases: [(&str, Change<'_>); 12] = [
+    let cases: [(&str, Change<'_>); 13] = [
         ("beyond", &|s| s.active_range.start = Bytes(4096)),
         ("beyond", &|s| s.active_range.start = Bytes(u64::MAX)),
+        ("cannot hold 4 segments", &|s| {
+            let (size, unit) = (Bytes::mib(2), Bytes::mib(1));
+            s.active_range.segments = Some(Segments { count: 4, size, unit, seed: 1 });
+        }),
         ("multiples of", &|s| s.streams[0].size = Bytes(1000)),
         ("multiples of", &|s| s.streams[0].alignment = Some(Bytes(100))),
         ("memory", &|s| {

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod parameters;
+mod parts;
 pub mod pts;
 pub mod suite;
 
@@ -43,7 +44,7 @@ pub const PROCEDURES: &[Offer] = &[
         summary: "IOPS of 7 read/write mixes x 8 block sizes in steady state (PTS IOPS test)",
         parameters: &[],
         make: |settings, geometry, amendments| {
-            Ok(Box::new(pts::iops::Iops::new(settings, geometry, amendments)?))
+            pts::scattered::offered::<pts::iops::Iops>("IOPS", settings, geometry, amendments)
         },
     },
     Offer {
@@ -51,7 +52,12 @@ pub const PROCEDURES: &[Offer] = &[
         summary: "MB/s of sequential reads and writes, 1024 KiB and 128 KiB, in steady state",
         parameters: &[],
         make: |settings, geometry, amendments| {
-            Ok(Box::new(pts::throughput::Throughput::new(settings, geometry, amendments)?))
+            pts::scattered::offered::<pts::throughput::Throughput>(
+                "Throughput",
+                settings,
+                geometry,
+                amendments,
+            )
         },
     },
     Offer {
@@ -59,7 +65,9 @@ pub const PROCEDURES: &[Offer] = &[
         summary: "response times with one outstanding I/O, 3 mixes x 3 block sizes; histogram",
         parameters: pts::latency::PARAMETERS,
         make: |settings, geometry, amendments| {
-            Ok(Box::new(pts::latency::Latency::new(settings, geometry, amendments)?))
+            pts::scattered::offered::<pts::latency::Latency>(
+                "Latency", settings, geometry, amendments,
+            )
         },
     },
     Offer {
@@ -143,7 +151,7 @@ pub fn procedure(
     check_combination(settings)?;
     // A suite knows which of its parts a parameter is for.
     if offer.name != suite::NAME {
-        parameters::check(offer.name, offer.parameters, settings)?;
+        parameters::check(offer, settings)?;
     }
     (offer.make)(settings, geometry, amendments)
 }
@@ -153,7 +161,7 @@ const OF_TKPERF: [&str; 4] = ["iops", "throughput", "latency", "wsat"];
 
 /// The procedures that the client documents 1.x have: WSAT, DIRTH and HIR came
 /// to client drives with 2.0 (SNIA tutorial, PTS 2.0.1).
-const OF_CLIENT_1: [&str; 3] = ["iops", "throughput", "latency"];
+pub(crate) const OF_CLIENT_1: [&str; 3] = ["iops", "throughput", "latency"];
 
 /// Refuses a profile that does not have the procedure.
 fn check_combination(settings: &Settings) -> Result<(), Unsuitable> {
@@ -208,8 +216,12 @@ mod tests {
             assert_eq!(tkperf.is_none(), OF_TKPERF.contains(&offer.name), "{tkperf:?}");
             let client_1 = refused(offer.name, |s| {
                 (s.class, s.profile) = (Class::Client, Profile::Pts11);
+                if OF_CLIENT_1.contains(&offer.name) {
+                    s.parameters.insert("ar-amount".into(), "64MiB".into());
+                    s.parameters.insert("ar-segments".into(), "64".into());
+                }
             });
-            assert_eq!(client_1.is_none(), offer.name == "throughput", "{client_1:?}");
+            assert_eq!(client_1.is_none(), OF_CLIENT_1.contains(&offer.name), "{client_1:?}");
         }
     }
 
@@ -223,6 +235,7 @@ mod tests {
             }
         };
         assert!(refused("iops", set("mix")).unwrap().contains("it has none"));
+        assert!(refused("iops", set("ar-segments")).unwrap().contains("it has none"));
         let why = refused("latency", set("histogramtime")).unwrap();
         assert!(why.contains("'histogramtime'") && why.contains("histogram-time"), "{why}");
     }

@@ -1,6 +1,7 @@
 //! Parameters that only some procedures have: `--set NAME=VALUE`.
 
-use crate::{Unsuitable, offer};
+use crate::pts::scattered;
+use crate::{OF_CLIENT_1, Offer, Unsuitable, offer};
 use steadfast_domain::findings::Facts;
 use steadfast_domain::{Caveat, CaveatKind, Profile, Settings};
 
@@ -55,12 +56,17 @@ impl Parameter {
     }
 }
 
+/// The parameters that a procedure has in these settings: its own, and those of
+/// scattered active ranges where profile and class ask for them.
+pub(crate) fn with(offer: &Offer, settings: &Settings) -> Vec<Parameter> {
+    let scattered = scattered::is_asked(settings) && OF_CLIENT_1.contains(&offer.name);
+    let more = if scattered { scattered::PARAMETERS } else { &[] };
+    offer.parameters.iter().chain(more).copied().collect()
+}
+
 /// Refuses a parameter that the procedure does not have.
-pub(crate) fn check(
-    procedure: &str,
-    known: &[Parameter],
-    settings: &Settings,
-) -> Result<(), Unsuitable> {
+pub(crate) fn check(offer: &Offer, settings: &Settings) -> Result<(), Unsuitable> {
+    let (procedure, known) = (offer.name, with(offer, settings));
     let stranger = settings.parameters.keys().find(|name| known.iter().all(|p| p.name != *name));
     let Some(stranger) = stranger else { return Ok(()) };
     let names: Vec<&str> = known.iter().map(|p| p.name).collect();
@@ -72,8 +78,8 @@ pub(crate) fn check(
 }
 
 /// The parameters of the settings' procedure.
-fn of(settings: &Settings) -> &'static [Parameter] {
-    offer(&settings.procedure).map_or(&[], |offer| offer.parameters)
+fn of(settings: &Settings) -> Vec<Parameter> {
+    offer(&settings.procedure).map(|offer| with(offer, settings)).unwrap_or_default()
 }
 
 fn origin(parameter: &Parameter, settings: &Settings) -> &'static str {

@@ -3,22 +3,19 @@
 //!
 //! The parts run one after the other, each as if it were alone: it settles the
 //! conditions, purges and preconditions by its own rules, and draws from a seed of
-//! its own. In the journal a part begins with `Note::Part`, and the phases of its
-//! steps begin with its name: `iops/rounds`.
+//! its own.
 
-use crate::parameters::Parameter;
+use crate::parameters::{self, Parameter};
+use crate::parts::{self, Part, Studied, part_amendments};
 use crate::pts::disclosure::{self, Choices, Form, row, row_maybe};
-use crate::pts::exhibits::{
-    NOT_STEADY, NOT_STEADY_EARLIER, common_chapters, frame, page, plain_table, unfinished,
-};
-use crate::pts::method::{Method, active_range};
+use crate::pts::exhibits::{common_chapters, frame, page};
+use crate::pts::method::{Covered, Method, active_range};
+use crate::pts::scattered;
 use crate::{Unsuitable, offer};
-use steadfast_domain::findings::{Cell, Exhibit, FormHeader, Page, Row, Table};
+use steadfast_domain::findings::{Exhibit, FormHeader, Page};
 use steadfast_domain::settings::{Amendment, Geometry};
-use steadfast_domain::stimulus::ActiveRange;
 use steadfast_domain::{
-    Bench, Caveat, CaveatKind, Conditions, Entry, Findings, Halt, Nanos, Note, Outcome, Place,
-    Procedure, Purge, Record, Settings, Step,
+    Bench, Caveat, CaveatKind, Findings, Halt, Place, Procedure, Record, Settings,
 };
 
 /// What a user types.
@@ -38,19 +35,13 @@ const PROCEDURES: Parameter = Parameter {
 /// The parameters of a suite.
 pub const PARAMETERS: &[Parameter] = &[PROCEDURES];
 
-/// One procedure of a suite.
-struct Part {
-    name: String,
-    procedure: Box<dyn Procedure>,
-    settings: Settings,
-}
-
 /// Several procedures, ready to be conducted one after the other.
 pub struct Suite {
     settings: Settings,
     geometry: Geometry,
     method: Method,
-    active_range: ActiveRange,
+    /// Empty where each part has ranges of its own.
+    covered: Vec<Covered>,
     parts: Vec<Part>,
 }
 
@@ -79,14 +70,12 @@ impl Suite {
                 Ok(Part { name: name.clone(), procedure, settings: of_part })
             })
             .collect();
-        let method = Method::with_contiguous_range(settings.profile, settings.class);
-        Ok(Suite {
-            active_range: active_range(settings, &method, geometry)?,
-            settings: settings.clone(),
-            geometry,
-            method,
-            parts: parts?,
-        })
+        let method = Method::of(settings.profile, settings.class);
+        let covered = match scattered::is_asked(settings) {
+            true => Vec::new(),
+            false => vec![method.covering(settings, active_range(settings, &method, geometry)?)],
+        };
+        Ok(Suite { covered, settings: settings.clone(), geometry, method, parts: parts? })
     }
 }
 
@@ -106,26 +95,29 @@ fn names(settings: &Settings) -> Result<Vec<String>, Unsuitable> {
     Ok(names)
 }
 
-fn has_parameter(procedure: &str, name: &str) -> bool {
-    offer(procedure).is_some_and(|offer| offer.parameters.iter().any(|p| p.name == name))
+/// The names of the parameters that a procedure has in these settings.
+fn parameters_of(procedure: &str, settings: &Settings) -> Vec<&'static str> {
+    let known = offer(procedure).map(|offer| parameters::with(offer, settings));
+    known.iter().flatten().map(|parameter| parameter.name).collect()
 }
 
 /// A parameter's name without the procedure that it is for, if it is for this one.
-fn name_for<'a>(parameter: &'a str, procedure: &str) -> Option<&'a str> {
+fn name_for<'a>(parameter: &'a str, procedure: &str, settings: &Settings) -> Option<&'a str> {
     let name = match parameter.split_once('.') {
         Some((of, name)) => (of == procedure).then_some(name)?,
         None => parameter,
     };
-    has_parameter(procedure, name).then_some(name)
+    parameters_of(procedure, settings).contains(&name).then_some(name)
 }
 
 fn check_parameters(settings: &Settings, names: &[String]) -> Result<(), Unsuitable> {
     let stranger = settings.parameters.keys().find(|parameter| {
-        *parameter != PROCEDURES.name && names.iter().all(|n| name_for(parameter, n).is_none())
+        *parameter != PROCEDURES.name
+            && names.iter().all(|n| name_for(parameter, n, settings).is_none())
     });
     let Some(stranger) = stranger else { return Ok(()) };
     let known = names.iter().filter_map(|name| {
-        let of: Vec<_> = offer(name)?.parameters.iter().map(|p| p.name).collect();
+        let of = parameters_of(name, settings);
         (!of.is_empty()).then(|| format!("{name}: {}", of.join(", ")))
     });
     let known: Vec<String> = std::iter::once(PROCEDURES.name.to_owned()).chain(known).collect();
@@ -146,185 +138,35 @@ fn part_settings(settings: &Settings, name: &str) -> Settings {
     };
     part.parameters = given(false)
         .chain(given(true))
-        .filter_map(|(given, value)| Some((name_for(given, name)?.to_owned(), value.clone())))
+        .filter_map(|(given, value)| {
+            Some((name_for(given, name, settings)?.to_owned(), value.clone()))
+        })
         .collect();
     part
 }
 
-fn part_amendments(amendments: &[Amendment], name: &str, is_last: bool) -> Vec<Amendment> {
-    amendments
-        .iter()
-        .filter_map(|amendment| match amendment {
-            Amendment::RoundsMax(rounds) => is_last.then_some(Amendment::RoundsMax(*rounds)),
-            Amendment::RoundsMaxOf { phase, rounds } => {
-                let phase = own_phase(phase, name)?.to_owned();
-                Some(Amendment::RoundsMaxOf { phase, rounds: *rounds })
-            }
-        })
-        .collect()
-}
-
-/// A part's own name of a phase: `rounds` for `iops/rounds`.
-fn own_phase<'a>(phase: &'a str, part: &str) -> Option<&'a str> {
-    phase.strip_prefix(part)?.strip_prefix('/')
-}
-
-/// A bench as a part sees it: its phases are journalled under its name.
-struct PartBench<'a> {
-    bench: &'a mut dyn Bench,
-    part: &'a str,
-}
-
-impl Bench for PartBench<'_> {
-    fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
-        self.bench.settle(wanted)
-    }
-    fn purge(&mut self) -> Result<Purge, Halt> {
-        self.bench.purge()
-    }
-    fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
-        let mut step = step.clone();
-        step.place.phase = format!("{}/{}", self.part, step.place.phase);
-        self.bench.apply(&step)
-    }
-    fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
-        self.bench.idle(time)
-    }
-    fn note(&mut self, note: &Note) {
-        self.bench.note(note);
-    }
-}
-
 impl Procedure for Suite {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
-        for part in &self.parts {
-            bench.note(&Note::Part(part.name.clone()));
-            part.procedure.conduct(&mut PartBench { bench, part: &part.name })?;
-        }
-        Ok(())
+        parts::conduct(&self.parts, bench)
     }
 
     fn study(&self, record: &Record) -> Findings {
-        let studied: Vec<Studied<'_>> = self
-            .parts
-            .iter()
-            .map(|part| Studied {
-                name: &part.name,
-                findings: part_record(part, record).map(|record| part.procedure.study(&record)),
-            })
-            .collect();
-        self.findings(record, studied)
-    }
-}
-
-/// A part and what it found; `None` where it has not begun.
-struct Studied<'a> {
-    name: &'a str,
-    findings: Option<Findings>,
-}
-
-impl Studied<'_> {
-    fn steady(&self) -> Option<bool> {
-        self.findings.as_ref()?.verdict.as_ref().map(|verdict| verdict.steady)
-    }
-    fn title(&self) -> &str {
-        self.findings.as_ref().map_or(self.name, |findings| findings.title.as_str())
-    }
-}
-
-/// The part that begins with this entry.
-fn begins(entry: &Entry) -> Option<&str> {
-    let Entry::Noted(note) = entry else { return None };
-    match &**note {
-        Note::Part(name) => Some(name),
-        _ => None,
-    }
-}
-
-/// The record of one part, as if it had been run alone; `None` where it has not
-/// begun.
-fn part_record(part: &Part, record: &Record) -> Option<Record> {
-    let first = record.entries.iter().position(|e| begins(e) == Some(&part.name))? + 1;
-    let rest = &record.entries[first..];
-    let next = rest.iter().position(|entry| begins(entry).is_some());
-    let own = rest.get(..next.unwrap_or(rest.len())).unwrap_or_default();
-    let mut entries: Vec<Entry> =
-        record.entries.iter().filter(|e| is_general(e)).cloned().collect();
-    entries.extend(own.iter().filter_map(|entry| own_entry(entry, &part.name)));
-    if next.is_some() || record.has_ended() {
-        entries.push(Entry::Ended);
-    }
-    let mut of_part = Record {
-        version: record.version,
-        settings: part.settings.clone(),
-        began_unix_ms: record.began_unix_ms,
-        ended_unix_ms: record.ended_unix_ms,
-        digest: record.digest.clone(),
-        entries,
-    };
-    if let Some((began, ended)) = span(&of_part) {
-        (of_part.began_unix_ms, of_part.ended_unix_ms) = (began, ended);
-    }
-    Some(of_part)
-}
-
-/// What holds for every part: who ran the suite, on what, and what was checked.
-fn is_general(entry: &Entry) -> bool {
-    matches!(entry, Entry::Opened { .. } | Entry::Examined(_) | Entry::Amended(_))
-}
-
-/// A part's entry with its phase as the part knows it; how the run as a whole
-/// began and ended is left out.
-fn own_entry(entry: &Entry, part: &str) -> Option<Entry> {
-    match entry {
-        Entry::Applied { step, outcome } => {
-            let mut step = step.clone();
-            step.place.phase = own_phase(&step.place.phase, part)?.to_owned();
-            Some(Entry::Applied { step, outcome: outcome.clone() })
-        }
-        Entry::Ended | Entry::Halted(_) | Entry::HostChange(_) | Entry::HostRestored(_) => None,
-        general if is_general(general) => None,
-        other => Some(other.clone()),
-    }
-}
-
-/// From the first step's beginning to the last one's end.
-fn span(record: &Record) -> Option<(u64, u64)> {
-    let (_, first) = record.steps().next()?;
-    let (_, last) = record.steps().last()?;
-    let last = &last.measurement;
-    let ended = last.began_unix_ms.saturating_add(last.elapsed.0 / 1_000_000);
-    Some((first.measurement.began_unix_ms, ended))
-}
-
-impl Suite {
-    fn findings(&self, record: &Record, studied: Vec<Studied<'_>>) -> Findings {
-        let choices = self.choices();
-        let table = parts_table(&studied);
+        let studied = parts::studied(&self.parts, record);
+        let heads = ["suite", "How each procedure ended", "Procedure"];
+        let table = parts::parts_table(heads, &studied);
         let findings = Findings {
-            ending: ending(record, &studied),
+            ending: parts::ending("procedures", record, &studied),
             caveats: caveats(record, &studied),
             summary: vec![Exhibit::Table(table.clone())],
             form_pages: vec![page("Suite - Procedures", vec![Exhibit::Table(table)])],
             chapters: self.chapters(record),
-            ..frame("Suite", &choices, record, self.header(record, &studied))
+            ..frame("Suite", &self.choices(), record, self.header(record, &studied))
         };
-        let last = self.parts.len().saturating_sub(1);
-        let parts = studied.into_iter().enumerate().filter_map(|(number, part)| {
-            let mut part = part.findings?;
-            // What is said of the suite as a whole is not said again of each part.
-            part.chapters.retain(|chapter| !findings.chapters.contains(chapter));
-            if number < last {
-                part.caveats.iter_mut().filter(|c| c.id == NOT_STEADY).for_each(|caveat| {
-                    caveat.remedy = NOT_STEADY_EARLIER.into();
-                });
-            }
-            Some(part)
-        });
-        let parts = parts.collect();
-        Findings { parts, ..findings }
+        parts::with_parts(findings, studied)
     }
+}
 
+impl Suite {
     fn header(&self, record: &Record, studied: &[Studied<'_>]) -> FormHeader {
         let choices = self.choices();
         let each = |number: usize| {
@@ -361,7 +203,7 @@ impl Suite {
             settings: &self.settings,
             method: &self.method,
             geometry: self.geometry,
-            active_range: self.active_range,
+            covered: self.covered.clone(),
             demands: Vec::new(),
             recommended: None,
             step_time: self.settings.step_time.unwrap_or(self.method.step_time),
@@ -378,80 +220,8 @@ impl Suite {
     }
 }
 
-/// How each part ended.
-fn parts_table(studied: &[Studied<'_>]) -> Table {
-    let rows = studied
-        .iter()
-        .map(|part| {
-            let window = part
-                .findings
-                .as_ref()
-                .and_then(|f| f.verdict.as_ref()?.window)
-                .map(|(first, last)| format!("{first} - {last}"));
-            let steady = part.steady().map(|steady| if steady { "yes" } else { "NO" });
-            let ending = part.findings.as_ref().map_or("not begun", |f| f.ending.as_str());
-            let invalid = part.findings.as_ref().map(|f| {
-                f.caveats.iter().filter(|c| c.kind == CaveatKind::Invalidates).count() as f64
-            });
-            Row {
-                head: part.title().to_owned(),
-                cells: vec![
-                    steady.map_or(Cell::Missing, Cell::text),
-                    window.map_or(Cell::Missing, Cell::Text),
-                    Cell::number(invalid, 0),
-                    Cell::text(ending),
-                ],
-                strong: part.steady() == Some(false),
-            }
-        })
-        .collect();
-    let columns = ["Steady", "Window", "Invalidating caveats", "Ending"];
-    plain_table(
-        "suite",
-        "How each procedure ended",
-        "Procedure",
-        columns.map(str::to_owned).to_vec(),
-        rows,
-    )
-}
-
-/// Titles of the parts of which something is so.
-fn titles(studied: &[Studied<'_>], is_so: impl Fn(&Studied<'_>) -> bool) -> String {
-    let named: Vec<&str> = studied.iter().filter(|p| is_so(p)).map(Studied::title).collect();
-    named.join(", ")
-}
-
-fn ending(record: &Record, studied: &[Studied<'_>]) -> String {
-    let groups = [
-        ("steady", titles(studied, |p| p.steady() == Some(true))),
-        ("NOT steady", titles(studied, |p| p.steady() == Some(false))),
-        (
-            "without a steady state of their own",
-            titles(studied, |p| p.findings.is_some() && p.steady().is_none()),
-        ),
-        ("not begun", titles(studied, |p| p.findings.is_none())),
-    ];
-    let told: Vec<String> = groups
-        .iter()
-        .filter(|(_, names)| !names.is_empty())
-        .map(|(state, names)| format!("{state}: {names}"))
-        .collect();
-    let state = if record.has_ended() { "All procedures ended" } else { "The run is not finished" };
-    format!("{state}; {}.", told.join("; "))
-}
-
 fn caveats(record: &Record, studied: &[Studied<'_>]) -> Vec<Caveat> {
-    let mut caveats: Vec<Caveat> = unfinished(record).into_iter().collect();
-    let unsteady = titles(studied, |part| part.steady() == Some(false));
-    if record.has_ended() && !unsteady.is_empty() {
-        caveats.push(Caveat::new(
-            CaveatKind::Invalidates,
-            "part-not-steady",
-            format!("STEADY STATE NOT ACHIEVED in: {unsteady}."),
-            "See the part's own page; the last part can be gone on with by `steadfast resume \
-             RUN_DIR --rounds N`.",
-        ));
-    }
+    let mut caveats = parts::caveats(record, studied);
     if studied.iter().filter(|part| part.findings.is_some()).count() > 1 {
         caveats.push(Caveat::new(
             CaveatKind::Remark,
@@ -467,8 +237,11 @@ fn caveats(record: &Record, studied: &[Studied<'_>]) -> Vec<Caveat> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parts::begins;
+    use crate::pts::exhibits::NOT_STEADY;
     use crate::pts::scripted::{GEOMETRY, record, scripted, steps};
     use std::collections::HashSet;
+    use steadfast_domain::{Class, Entry, Profile, Step};
 
     fn settings(change: impl FnOnce(&mut Settings)) -> Settings {
         let mut settings = Settings::new(NAME, 7);
@@ -587,6 +360,65 @@ mod tests {
         let why = refused(|s| set(s, "histogram", "5min"));
         assert!(why.contains("'histogram'") && why.contains("histogram-time"), "{why}");
         assert!(refused(|s| set(s, "iops.histogram-time", "5min")).contains("iops.histogram-time"));
+    }
+
+    /// PTS-C 1.x: a part of the suite has parts of its own.
+    #[test]
+    fn a_part_may_have_parts_of_its_own() {
+        let client_1 = |s: &mut Settings| {
+            (s.profile, s.class) = (Profile::Pts11, Class::Client);
+            set(s, "procedures", "throughput,latency");
+            set(s, "ar-amount", "64MiB");
+            set(s, "ar-segments", "16");
+            set(s, "latency.ar-segments", "32");
+        };
+        let suite = suite(client_1);
+        let mut bench = scripted(|step| match step.place.phase.as_str() {
+            "throughput/ar75-64MiB/rounds-1024K" => 2f64.powi(step.place.round as i32),
+            _ => 1000.0,
+        });
+        suite.conduct(&mut bench).unwrap();
+        let begun: Vec<_> = bench.entries.iter().filter_map(begins).map(str::to_owned).collect();
+        assert_eq!(
+            begun,
+            [
+                "throughput",
+                "throughput/ar100-64MiB",
+                "throughput/ar75-64MiB",
+                "latency",
+                "latency/ar100-64MiB",
+                "latency/ar75-64MiB"
+            ]
+        );
+        let count = |step: &Step| step.load.stimulus().unwrap().active_range.segments;
+        let counts = |phase: &str| -> Vec<Option<u32>> {
+            let all = steps(&bench.entries);
+            let of_phase = all.iter().filter(|step| step.place.phase == phase);
+            of_phase.take(1).map(|step| count(step).map(|s| s.count)).collect()
+        };
+        assert_eq!(counts("throughput/ar75-64MiB/rounds-1024K"), [Some(16)]);
+        assert_eq!(counts("latency/ar75-64MiB/rounds"), [Some(32)]);
+        assert_eq!(counts("latency/ar75-64MiB/wipc"), [None]);
+
+        let whole = suite.study(&record(&suite.settings, bench.entries));
+        assert_eq!(whole.ending, "All procedures ended; steady: Latency; NOT steady: Throughput.");
+        let titles: Vec<&str> =
+            whole.parts.iter().flat_map(|p| &p.parts).map(|p| p.title.as_str()).collect();
+        assert_eq!(
+            titles,
+            [
+                "Throughput AR100 64 MiB",
+                "Throughput AR75 64 MiB",
+                "Latency AR100 64 MiB",
+                "Latency AR75 64 MiB"
+            ]
+        );
+        let unsteady = &whole.parts[0].parts[1];
+        let caveat = unsteady.caveats.iter().find(|c| c.id == NOT_STEADY).unwrap();
+        assert!(caveat.remedy.contains("--max-rounds"), "latency stands behind it");
+        let amended =
+            [Amendment::RoundsMaxOf { phase: "latency/ar100-64MiB/rounds".into(), rounds: 6 }];
+        assert!(Suite::new(&settings(client_1), GEOMETRY, &amended).is_ok());
     }
 
     #[test]

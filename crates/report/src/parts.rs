@@ -49,38 +49,53 @@ pub(crate) struct Disclosure<'a> {
 
 /// Every disclosure of the report and its parts, by kind, each once.
 pub(crate) fn disclosures(findings: &Findings) -> Vec<Disclosure<'_>> {
-    let parts = parts(findings);
-    let mut found: Vec<(&Caveat, Vec<&str>)> =
-        findings.caveats.iter().map(|caveat| (caveat, Vec::new())).collect();
-    for part in &parts {
-        for caveat in &part.caveats {
-            let same = |(other, _): &&mut (&Caveat, Vec<&str>)| {
-                (other.kind, &other.text, &other.remedy)
-                    == (caveat.kind, &caveat.text, &caveat.remedy)
-            };
-            match found.iter_mut().find(same) {
-                // The report's own hold for every part already.
-                Some((_, of)) if of.is_empty() => {}
-                Some((_, of)) => of.push(&part.title),
-                None => found.push((caveat, vec![&part.title])),
+    let mut found: Vec<&Caveat> = Vec::new();
+    for one in std::iter::once(findings).chain(parts(findings)) {
+        for caveat in &one.caveats {
+            if !found.iter().any(|other| is_same(other, caveat)) {
+                found.push(caveat);
             }
         }
     }
     let print = |(kind, name): (CaveatKind, &'static str)| {
-        let of_kind = found.iter().filter(move |(caveat, _)| caveat.kind == kind);
-        of_kind.map(move |(caveat, of)| (kind, name, *caveat, of)).collect::<Vec<_>>()
-    };
-    let entitled = |caveat: &Caveat, of: &[&str]| match of.len() {
-        0 => caveat.text.clone(),
-        n if n == parts.len() => caveat.text.clone(),
-        _ => format!("{}: {}", of.join(", "), caveat.text),
+        let of_kind = found.iter().copied().filter(move |caveat| caveat.kind == kind);
+        of_kind.map(move |caveat| (kind, name, caveat)).collect::<Vec<_>>()
     };
     let all = KINDS.into_iter().flat_map(print);
-    all.map(|(kind, name, caveat, of)| Disclosure {
+    all.map(|(kind, name, caveat)| Disclosure {
         kind,
         name,
-        text: entitled(caveat, of),
+        text: entitled(findings, caveat),
         remedy: &caveat.remedy,
     })
     .collect()
+}
+
+fn is_same(one: &Caveat, other: &Caveat) -> bool {
+    (one.kind, &one.text, &one.remedy) == (other.kind, &other.text, &other.remedy)
+}
+
+/// A caveat's text with the titles of the parts that it holds for before it,
+/// where it does not hold for all of the report.
+fn entitled(findings: &Findings, caveat: &Caveat) -> String {
+    if holds_for_all(findings, caveat) {
+        return caveat.text.clone();
+    }
+    format!("{}: {}", titles(findings, caveat).join(", "), caveat.text)
+}
+
+/// The report's own hold for every part of it.
+fn holds_for_all(findings: &Findings, caveat: &Caveat) -> bool {
+    let parts = &findings.parts;
+    findings.caveats.iter().any(|own| is_same(own, caveat))
+        || !parts.is_empty() && parts.iter().all(|part| holds_for_all(part, caveat))
+}
+
+/// The largest parts for all of which it holds.
+fn titles<'a>(findings: &'a Findings, caveat: &Caveat) -> Vec<&'a str> {
+    let of_part = |part: &'a Findings| match holds_for_all(part, caveat) {
+        true => vec![part.title.as_str()],
+        false => titles(part, caveat),
+    };
+    findings.parts.iter().flat_map(of_part).collect()
 }

@@ -19,6 +19,6 @@ mod surroundings;
 pub use ledger::{Ledger, LedgerError, RunSettings};
 pub use live::LiveBench;
 pub use progress::{Event, Progress};
-pub use rehearsal::{Outlook, Plan, Planned, rehearse};
+pub use rehearsal::{Outlook, Plan, Planned, refusal, rehearse};
 pub use rig::Rig;
 pub use surroundings::HostWishes;

@@ -1,11 +1,12 @@
 //! Rehearsal: a procedure conducted against a bench that only adds up time and
 //! bytes. Plan and time left come from it, by the procedure's own code path.
 
+use std::collections::HashSet;
 use std::time::Duration;
 use steadfast_domain::measurement::StreamTally;
 use steadfast_domain::{
-    Bench, Bytes, Conditions, Halt, Load, Measurement, Nanos, Note, Outcome, Procedure, Purge,
-    PurgeMethod, Step, Stimulus, Tally,
+    Bench, Bytes, Conditions, Halt, Load, Measurement, Nanos, Note, Outcome, Place, Procedure,
+    Purge, PurgeMethod, Step, Stimulus, Tally,
 };
 
 /// How the rehearsed drive behaves.
@@ -82,6 +83,56 @@ pub fn rehearse(
         Rehearsal { outlook, bytes_per_second, running: Nanos::ZERO, plan: Plan::default() };
     procedure.conduct(&mut bench)?;
     Ok(bench.plan)
+}
+
+/// Why one of the procedure's steps cannot be done, said before anything is
+/// done; rounds that repeat are asked once.
+pub fn refusal(
+    procedure: &dyn Procedure,
+    refuse: &dyn Fn(&Step) -> Option<String>,
+) -> Option<String> {
+    let rehearsal = Rehearsal {
+        outlook: Outlook::Best,
+        bytes_per_second: None,
+        running: Nanos::ZERO,
+        plan: Plan::default(),
+    };
+    let mut bench = Inquiry { rehearsal, refuse, asked: HashSet::new(), refused: None };
+    // Only what is refused counts: the run itself says what else halts it.
+    let _ = procedure.conduct(&mut bench);
+    bench.refused
+}
+
+/// A rehearsal that asks of every new step whether it can be done.
+struct Inquiry<'a> {
+    rehearsal: Rehearsal,
+    refuse: &'a dyn Fn(&Step) -> Option<String>,
+    /// Phase, point and label.
+    asked: HashSet<(String, u32, String)>,
+    refused: Option<String>,
+}
+
+impl Bench for Inquiry<'_> {
+    fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
+        self.rehearsal.settle(wanted)
+    }
+    fn purge(&mut self) -> Result<Purge, Halt> {
+        self.rehearsal.purge()
+    }
+    fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
+        let Place { phase, point, label, .. } = step.place.clone();
+        if self.refused.is_none() && self.asked.insert((phase, point, label)) {
+            self.refused = (self.refuse)(step).map(|why| format!("{}: {why}", step.place));
+        }
+        match &self.refused {
+            Some(why) => Err(Halt::Refused(why.clone())),
+            None => self.rehearsal.apply(step),
+        }
+    }
+    fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
+        self.rehearsal.idle(time)
+    }
+    fn note(&mut self, _: &Note) {}
 }
 
 struct Rehearsal {

@@ -481,3 +481,23 @@ fn a_purge_s_password_does_not_outlast_it() {
     run::restore(&directory, 9, steadfast_host::is_password, &mut undo).unwrap();
     assert_eq!(undone, [PASSWORD]);
 }
+
+#[test]
+fn a_step_that_cannot_be_done_is_named_before_the_first_is_done() {
+    let procedure = steadfast_procedures::procedure(
+        &Settings::new("iops", 1),
+        steadfast_domain::settings::Geometry { capacity: Bytes::gib(1), logical_sector: 512 },
+        &[],
+    )
+    .unwrap();
+    let asked = std::cell::RefCell::new(Vec::new());
+    let never = |step: &Step| {
+        asked.borrow_mut().push(step.place.to_string());
+        None
+    };
+    assert_eq!(steadfast_runner::refusal(procedure.as_ref(), &never), None);
+    assert_eq!(asked.borrow().len(), 57, "preconditioning and one round");
+    let small = |step: &Step| step.place.label.starts_with("RND 0.5K").then(|| "no".to_owned());
+    let why = steadfast_runner::refusal(procedure.as_ref(), &small).unwrap();
+    assert_eq!(why, "round 1, step 8 (RND 0.5K R): no");
+}

@@ -181,7 +181,7 @@ impl Panel {
                 self.verdict = Some(verdict.clone());
             }
             Note::Caveat(caveat) => self.say(&format!("Caveat: {}", caveat.text)),
-            Note::Part(name) => self.say(&format!("Procedure {name} begins.")),
+            Note::Part(name) => self.say(&format!("Part {name} begins.")),
             Note::Chosen { what, value } => self.say(&format!("{what}: {value}")),
         }
     }

@@ -220,6 +220,11 @@ fn refuse_place(stimulus: &Stimulus, ground: &Ground<'_>) -> Result<(), String> 
             range.length, range.start.0, ground.path, ground.length
         ));
     }
+    if let Some(segments) = range.segments {
+        return Err(format!(
+            "fio has no active range of {segments} at random places; use the engine uring"
+        ));
+    }
     if stimulus.alters() && !ground.writable {
         return Err(format!("{} is armed for reading only; this load writes", ground.path));
     }

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::stimulus::{ActiveRange, Cursor, DataPattern, Pace, Until, Zone};
-use steadfast_domain::{Demand, FineHistogram, IoStream, Nanos, Op, Order, Place};
+use steadfast_domain::{Demand, FineHistogram, IoStream, Nanos, Op, Order, Place, Segments};
 use steadfast_host::{Consent, Roots, arm, create_scratch, inspect};
 
 /// T2Q4 RND 4K RW65 on a loop device: an answer while it ran, and the last one.
@@ -27,7 +27,7 @@ fn stimulus(pattern: &str, demand: &str, until: Until) -> Stimulus {
         streams: pattern.parse::<AccessPattern>().unwrap().streams(),
         zones: Vec::new(),
         demand: demand.parse::<Demand>().unwrap(),
-        active_range: ActiveRange { start: Bytes(0), length: Bytes(64 * MIB) },
+        active_range: ActiveRange::new(Bytes(0), Bytes(64 * MIB)),
         data_pattern: DataPattern::RandomUnique,
         pace: Pace::Closed,
         ramp: Nanos::ZERO,
@@ -209,7 +209,7 @@ fn what_does_not_add_up_is_an_error() {
 #[test]
 fn a_step_is_a_job_file() {
     let mut load = stimulus("RND 4K RW65", "T4Q32", Until::time(Nanos::from_secs(60)));
-    load.active_range = ActiveRange { start: Bytes(MIB), length: Bytes(32 * MIB) };
+    load.active_range = ActiveRange::new(Bytes(MIB), Bytes(32 * MIB));
     let expression = Expression::new(&load, &Start::default(), &ground()).unwrap();
     let part = expression.next_part(Nanos::ZERO, 0).unwrap();
     let job = expression.job_file(&part, "/proc/self/fd/7", "round 1, step 3\n${HOME} (RND)");
@@ -291,6 +291,13 @@ fn inexpressible() -> Vec<(Stimulus, &'static str)> {
             "repeats whole I/Os",
         ),
         (change(&|s| s.active_range.length = Bytes(65 * MIB)), "ends beyond /dev/x"),
+        (
+            change(&|s| {
+                let (size, unit) = (Bytes(MIB), Bytes(MIB));
+                s.active_range.segments = Some(Segments { count: 4, size, unit, seed: 1 });
+            }),
+            "4 segments of 1 MiB at random places; use the engine uring",
+        ),
         (change(&|s| s.streams.clear()), "no I/O stream"),
         (change(&|s| s.streams[0].size = Bytes(4000)), "multiples of 512 B"),
         (change(&|s| s.demand.threads = 5000), "2048 jobs"),

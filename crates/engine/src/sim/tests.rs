@@ -2,6 +2,7 @@
 
 use super::*;
 use std::time::Instant;
+use steadfast_domain::Segments;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::steady_state::{Criteria, Point, Track, judge_every};
 use steadfast_domain::step::Place;
@@ -13,7 +14,7 @@ fn load(pattern: &str, demand: &str, spec: &DriveSpec, until: Until, seed: u64) 
         streams: pattern.streams(),
         zones: Vec::new(),
         demand: demand.parse::<Demand>().unwrap(),
-        active_range: ActiveRange { start: Bytes(0), length: spec.capacity() },
+        active_range: ActiveRange::new(Bytes(0), spec.capacity()),
         data_pattern: Default::default(),
         pace: Pace::Closed,
         ramp: Nanos::ZERO,
@@ -387,10 +388,14 @@ fn what_cannot_be_done_is_refused() {
     let spec = ssd.spec.clone();
     let good = || load("RND 4K W", "T4Q32", &spec, seconds(1), 1);
     type Spoil = fn(&mut Stimulus);
-    let cases: [(&str, Spoil); 11] = [
+    let cases: [(&str, Spoil); 12] = [
         ("no I/O stream", |s| s.streams.clear()),
         ("beyond sim:small", |s| s.active_range.length.0 += 4096),
         ("beyond sim:small", |s| s.active_range.start.0 = u64::MAX),
+        ("cannot hold 512 segments", |s| {
+            let (size, unit) = (Bytes::mib(2), Bytes::mib(1));
+            s.active_range.segments = Some(Segments { count: 512, size, unit, seed: 1 });
+        }),
         ("multiples of 512 B", |s| s.streams[0].size = Bytes(1000)),
         ("at most 64 MiB", |s| s.streams[0].size = Bytes::mib(128)),
         ("pace of its own", |s| s.streams[0].pace = Some(Pace::Closed)),

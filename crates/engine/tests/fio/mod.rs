@@ -181,7 +181,7 @@ fn a_sequential_cursor_goes_on_and_wraps() {
     let scratch = Scratch::new(2 * MIB);
     let mut bench = Bench::new(scratch.target());
     // 24 blocks of 64 KiB from the fourth on.
-    let range = ActiveRange { start: Bytes(4 * 65_536), length: Bytes(24 * 65_536) };
+    let range = ActiveRange::new(Bytes(4 * 65_536), Bytes(24 * 65_536));
     let load = |ios| {
         let mut load = stimulus("SEQ 64K W", "T1Q4", 2 * MIB, Until::ios(ios));
         load.active_range = range;
@@ -434,7 +434,7 @@ fn every_aligned_position_of_the_range_is_drawn_and_no_other() {
     // 64 KiB on 4 KiB in 16 blocks from an odd beginning: positions 1 to 49.
     let mut load = stimulus("RND 64K W", "T1Q4", 64 * MIB, Until::ios(20_000));
     load.streams[0].alignment = Some(Bytes(4096));
-    load.active_range = ActiveRange { start: Bytes(512), length: Bytes(64 * 4096) };
+    load.active_range = ActiveRange::new(Bytes(512), Bytes(64 * 4096));
     let ios = issued_by(load);
     let mut hits = vec![0u32; 64];
     for (_, offset, _) in &ios {

@@ -1,14 +1,15 @@
 //! What every PTS report must say: the head of the form, the settings, and a
 //! caveat for every departure from the method and every unverified rule.
 
-use super::method::{Method, WIPC_DEMAND};
+use super::exhibits::{each_once, number};
+use super::method::{Covered, Method, WIPC_DEMAND};
 use super::{preconditioning, secondary};
 use crate::parameters;
 use steadfast_domain::findings::{Facts, FormBlock, FormHeader};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::{Geometry, SteadyStateMethod};
-use steadfast_domain::stimulus::{ActiveRange, DataPattern};
+use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{
     Bytes, Caveat, CaveatKind, Class, Conditions, Criteria, Demand, Device, Entry, Host, Nanos,
     Note, Op, Profile, Purge, ReadBack, Record, Settings, Step, Transport, Verdict, WriteCache,
@@ -22,8 +23,9 @@ pub struct Choices<'a> {
     pub method: &'a Method,
     /// The device's geometry.
     pub geometry: Geometry,
-    /// The bytes that are touched.
-    pub active_range: ActiveRange,
+    /// What is touched: one part of the capacity, or those of all parts of a run;
+    /// empty where each part has its own.
+    pub covered: Vec<Covered>,
     /// The demands of the measured steps: one, or those of a sweep in order.
     pub demands: Vec<Demand>,
     /// The demand that the standard recommends or prescribes; another one is
@@ -52,9 +54,13 @@ pub struct Choices<'a> {
 }
 
 impl Choices<'_> {
-    /// Percent of the capacity that is active.
-    pub fn active_range_percent(&self) -> u8 {
-        self.settings.active_range_percent.unwrap_or(self.method.active_range_percent)
+    /// What a text says of the covered parts of the capacity, each once.
+    fn of_covered(&self, separator: &str, text: impl Fn(&Covered) -> String) -> String {
+        each_once(self.covered.iter().map(text)).join(separator)
+    }
+    /// Whether segments of the active range are touched and not all of it.
+    fn is_scattered(&self) -> bool {
+        self.covered.iter().any(|covered| covered.range.segments.is_some())
     }
     /// Whether a step is one of those that are measured.
     pub fn measures(&self, step: &Step) -> bool {
@@ -147,10 +153,30 @@ pub fn headline(choices: &Choices<'_>, record: &Record) -> String {
         cache.to_owned(),
         demands,
         format!("DP={pattern}"),
-        format!("AR{}", choices.active_range_percent()),
+        headline_range(choices),
         "Aln=BS".to_owned(),
     ];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
+}
+
+/// `AR75`, or with its amount `AR75/8GiB`.
+fn headline_range(choices: &Choices<'_>) -> String {
+    let percents = choices.of_covered("+", |covered| covered.percent.to_string());
+    let amounts = choices.of_covered("+", |covered| amount(covered).replace(' ', ""));
+    match (choices.covered.is_empty(), choices.is_scattered()) {
+        (true, _) => String::new(),
+        (_, false) => format!("AR{percents}"),
+        (_, true) => format!("AR{percents}/{amounts}"),
+    }
+}
+
+/// The bytes that are touched, as the document writes them: decimal like a
+/// capacity, binary where they are its own round number.
+fn amount(covered: &Covered) -> String {
+    match covered.range.segments {
+        None => covered.range.length.to_string(),
+        Some(segments) => segments.amount().binary(),
+    }
 }
 
 /// What a procedure puts into the head of the report form.
@@ -240,8 +266,8 @@ fn device_rows(record: &Record, choices: &Choices<'_>) -> Rows {
 pub fn common_set_up_rows(choices: &Choices<'_>) -> Rows {
     vec![
         row("Data Pattern", form_pattern(&choices.settings.data_pattern)),
-        row("AR", format!("{}%", choices.active_range_percent())),
-        row("AR Segments", "1 (contiguous)"),
+        row("AR", own(form_percents(choices))),
+        row("AR Segments", own(choices.of_covered(", ", form_segments))),
     ]
 }
 
@@ -249,11 +275,55 @@ pub fn common_set_up_rows(choices: &Choices<'_>) -> Rows {
 pub fn common_test_rows(choices: &Choices<'_>) -> Rows {
     vec![
         row("Data Pattern", form_pattern(&choices.settings.data_pattern)),
-        row(
-            "AR & Amount",
-            format!("{}% = {}", choices.active_range_percent(), choices.active_range.length),
-        ),
+        row("AR & Amount", own(form_amounts(choices))),
     ]
+}
+
+/// What stands where each part of a run has a value of its own.
+fn own(text: String) -> String {
+    if text.is_empty() { "each procedure's own".to_owned() } else { text }
+}
+
+fn form_percents(choices: &Choices<'_>) -> String {
+    choices.of_covered(", ", |covered| format!("{}%", covered.percent))
+}
+
+fn form_segments(covered: &Covered) -> String {
+    match covered.range.segments {
+        None => "1 (contiguous)".to_owned(),
+        Some(segments) => {
+            format!("{} x {}", number(segments.count.into(), 0), segments.size.binary())
+        }
+    }
+}
+
+fn form_amounts(choices: &Choices<'_>) -> String {
+    let sign = match (choices.covered.is_empty(), choices.is_scattered()) {
+        (true, _) => return String::new(),
+        (_, false) => " =",
+        (_, true) => ":",
+    };
+    format!("{}{sign} {}", form_percents(choices), choices.of_covered(", ", amount))
+}
+
+/// A covered part in full, but for where the choice came from.
+fn covered_text(covered: &Covered) -> String {
+    let (percent, range) = (covered.percent, covered.range);
+    let of_these = range.segments.map(|segments| {
+        format!(
+            ", of these {} in {} scattered segments of {} (layout seed {})",
+            segments.amount().binary(),
+            number(segments.count.into(), 0),
+            segments.size.binary(),
+            segments.seed
+        )
+    });
+    format!(
+        "{percent} % of the capacity: bytes {} to {}{}",
+        range.start.0,
+        range.end().0,
+        of_these.unwrap_or_default()
+    )
 }
 
 /// What the user noted for the form.
@@ -328,16 +398,7 @@ pub fn settings_facts(choices: &Choices<'_>) -> Facts {
         row("Class", s.class.to_string()),
         row("Demand", demand_text(choices, given(s.threads.is_some() || s.depth.is_some()))),
         row("Step time", format!("{} ({})", choices.step_time, given(s.step_time.is_some()))),
-        row(
-            "Active range",
-            format!(
-                "{} % of the capacity: bytes {} to {} ({})",
-                choices.active_range_percent(),
-                choices.active_range.start.0,
-                choices.active_range.end().0,
-                given(s.active_range_percent.is_some())
-            ),
-        ),
+        row("Active range", range_text(choices, given(s.active_range_percent.is_some()))),
         row_maybe(
             "Rounds, at most",
             choices.rounds_max.map(|n| format!("{n} ({})", given(s.rounds_max.is_some()))),
@@ -354,6 +415,13 @@ pub fn settings_facts(choices: &Choices<'_>) -> Facts {
     rows.extend(gap.map(|gap| row("Simulated gap", gap)));
     rows.extend(s.meta.iter().map(|(key, value)| row(key, value.clone())));
     Facts { title: "Every setting".into(), rows }
+}
+
+fn range_text(choices: &Choices<'_>, origin: &str) -> String {
+    match choices.covered.is_empty() {
+        true => own(String::new()),
+        false => format!("{} ({origin})", choices.of_covered("; ", covered_text)),
+    }
 }
 
 /// The procedure's own parameters with their values.
@@ -521,8 +589,8 @@ fn of_the_method(choices: &Choices<'_>) -> Vec<Caveat> {
         let text = format!("Steps of {} instead of {}.", choices.step_time, method.step_time);
         deviation("step-time", text, "Leave --step-time out.");
     }
-    let percent = choices.active_range_percent();
-    if percent != method.active_range_percent {
+    let mut percents = choices.covered.iter().map(|covered| covered.percent);
+    if let Some(percent) = percents.find(|percent| *percent != method.active_range_percent) {
         let text = format!(
             "Active range {percent} % instead of the class's {} %.",
             method.active_range_percent
@@ -854,7 +922,7 @@ fn of_unverified_rules(choices: &Choices<'_>) -> Vec<Caveat> {
             ),
         );
     }
-    if preconditions && choices.active_range_percent() < 100 {
+    if preconditions && choices.covered.iter().any(|covered| covered.percent < 100) {
         unverified(
             "wipc-amount",
             "WIPC writes twice the full user capacity inside the smaller active range; the \

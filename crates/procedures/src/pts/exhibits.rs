@@ -85,6 +85,17 @@ pub(crate) fn mix_name(read_percent: u8) -> String {
     format!("{read_percent}/{}", 100 - read_percent)
 }
 
+/// Texts in their order, each once.
+pub(crate) fn each_once(texts: impl Iterator<Item = String>) -> Vec<String> {
+    let mut unique: Vec<String> = Vec::new();
+    for text in texts {
+        if !unique.contains(&text) {
+            unique.push(text);
+        }
+    }
+    unique
+}
+
 /// At most a thousand points of a curve: more than a page can show apart.
 pub(crate) fn thinned<T>(points: Vec<T>) -> Vec<T> {
     let every = points.len().div_ceil(1000).max(1);

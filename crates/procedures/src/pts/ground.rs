@@ -35,7 +35,7 @@ impl Ground {
     /// The ground of a run, where the device and the settings allow one.
     pub fn new(settings: &Settings, geometry: Geometry) -> Result<Self, Unsuitable> {
         check_geometry(geometry)?;
-        let method = Method::of(settings.profile, settings.class)?;
+        let method = Method::of(settings.profile, settings.class);
         Ok(Ground {
             active_range: active_range(settings, &method, geometry)?,
             minute: method.step_time(settings)?,
@@ -96,7 +96,7 @@ impl Ground {
             settings: &self.settings,
             method: &self.method,
             geometry: self.geometry,
-            active_range: self.active_range,
+            covered: vec![self.method.covering(&self.settings, self.active_range)],
             demands: Vec::new(),
             recommended: None,
             step_time: self.minute,

@@ -1,5 +1,6 @@
 //! What a profile and a class ask for, in numbers.
 
+use super::scattered::Scatter;
 use crate::Unsuitable;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::Geometry;
@@ -64,29 +65,17 @@ pub struct Method {
     pub write_cache: Option<WriteCache>,
     /// Percent of the capacity that is active.
     pub active_range_percent: u8,
+    /// What is touched of that; all of it where absent.
+    pub scatter: Option<Scatter>,
     /// Recommended demand of random tests.
     pub random_demand: Demand,
 }
 
 impl Method {
-    /// The method of a profile and a class.
-    pub fn of(profile: Profile, class: Class) -> Result<Method, Unsuitable> {
-        if (profile, class) == (Profile::Pts11, Class::Client) {
-            return Err(Unsuitable(
-                "profile pts-1.1 of class client asks for active range amounts of 8 and 16 GiB \
-                 in 2,048 scattered segments, each amount with its own purge and \
-                 preconditioning, which is not built; choose --profile pts-2.0 for a client \
-                 drive, or --class enterprise with pts-1.1"
-                    .into(),
-            ));
-        }
-        Ok(Method::with_contiguous_range(profile, class))
-    }
-
-    /// The method of a profile and a class with an active range in one piece,
-    /// also where the document scatters it (PTS-C 1.x). A test that takes it
-    /// there discloses that.
-    pub fn with_contiguous_range(profile: Profile, class: Class) -> Method {
+    /// The method of a profile and a class. The active range is in one piece
+    /// also where the document scatters it (PTS-C 1.x): `scattered` makes the
+    /// methods of its combinations.
+    pub fn of(profile: Profile, class: Class) -> Method {
         let mut method = Method::of_class(class);
         match (profile, class) {
             (Profile::Pts20, _) => {}
@@ -122,6 +111,16 @@ impl Method {
         Err(Unsuitable(format!("a step time of {time} is not possible; give 100 ms to 24 h")))
     }
 
+    /// Percent of the capacity that is active: the user's or the method's.
+    fn percent(&self, settings: &Settings) -> u8 {
+        settings.active_range_percent.unwrap_or(self.active_range_percent)
+    }
+
+    /// What a test with this active range touches.
+    pub fn covering(&self, settings: &Settings, range: ActiveRange) -> Covered {
+        Covered { percent: self.percent(settings), range }
+    }
+
     /// The class settings of PTS 2.0.x (SNIA tutorial, "Test Settings").
     fn of_class(class: Class) -> Method {
         let (revision, write_cache, percent, demand) = match class {
@@ -136,18 +135,29 @@ impl Method {
             step_time: STEP_TIME,
             write_cache: Some(write_cache),
             active_range_percent: percent,
+            scatter: None,
             random_demand: demand,
         }
     }
 }
 
-/// The bytes that a run may touch: the first part of the capacity, contiguous.
+/// A part of the capacity that a test touches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Covered {
+    /// Percent of the capacity.
+    pub percent: u8,
+    /// The bytes.
+    pub range: ActiveRange,
+}
+
+/// The bytes that a run may touch: the first part of the capacity, or what the
+/// method scatters over it.
 pub fn active_range(
     settings: &Settings,
     method: &Method,
     geometry: Geometry,
 ) -> Result<ActiveRange, Unsuitable> {
-    let percent = settings.active_range_percent.unwrap_or(method.active_range_percent);
+    let percent = method.percent(settings);
     let range = ActiveRange::first(percent, geometry.capacity, RANGE_UNIT);
     if range.length < RANGE_MIN {
         return Err(Unsuitable(format!(
@@ -156,7 +166,10 @@ pub fn active_range(
             geometry.capacity, range.length
         )));
     }
-    Ok(range)
+    match method.scatter {
+        None => Ok(range),
+        Some(scatter) => scatter.over(range, RANGE_UNIT, settings.seed),
+    }
 }
 
 /// Refuses a logical sector that no block size of the matrix could be made of.

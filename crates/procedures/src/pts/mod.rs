@@ -1,7 +1,8 @@
 //! The SNIA Solid State Storage Performance Test Specification.
 //!
 //! [`method`] holds the numbers of each profile and class, [`preconditioning`]
-//! and [`rounds`] the loops that several tests share, [`disclosure`] what every
+//! and [`rounds`] the loops that several tests share, [`scattered`] what repeats
+//! them for the active ranges of PTS-C 1.x, [`disclosure`] what every
 //! report must say, [`exhibits`], [`response`] and [`secondary`] the tables and
 //! plots that several tests have. Sources: PTS 2.0.1/2.0.2 and 1.1 as quoted in
 //! `docs/methods.md`, which also lists what could not be verified.
@@ -19,6 +20,7 @@ pub mod preconditioning;
 pub mod response;
 pub mod results;
 pub mod rounds;
+pub mod scattered;
 #[cfg(test)]
 pub(crate) mod scripted;
 pub mod secondary;

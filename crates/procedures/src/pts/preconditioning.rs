@@ -27,7 +27,8 @@ pub struct Preconditioning<'a> {
     pub settings: &'a Settings,
     /// The device's geometry.
     pub geometry: Geometry,
-    /// The bytes that are written.
+    /// The bytes that are written: all of the range, also where the test touches
+    /// segments of it only.
     pub active_range: ActiveRange,
     /// What is written: [`WIPC_PATTERN`], or the block size under test.
     pub pattern: AccessPattern,
@@ -44,7 +45,7 @@ impl Preconditioning<'_> {
             streams: self.pattern.streams(),
             zones: Vec::new(),
             demand: WIPC_DEMAND,
-            active_range: self.active_range,
+            active_range: self.active_range.in_one_piece(),
             data_pattern: self.settings.data_pattern.clone(),
             pace: Pace::Closed,
             ramp: Nanos::ZERO,

@@ -1,9 +1,12 @@
 //! A bench for tests: answers each step with a function's IOPS, and keeps what
 //! was asked of it.
 
+use super::method::Method;
+use super::scattered::Ranged;
+use crate::Unsuitable;
 use steadfast_domain::measurement::StreamTally;
 use steadfast_domain::record::RECORD_VERSION;
-use steadfast_domain::settings::Geometry;
+use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::{
     Bench, Bytes, Conditions, Entry, FineHistogram, Gap, Halt, Measurement, Nanos, Note, Outcome,
     Purge, PurgeMethod, Record, Settings, Step, Tally,
@@ -133,6 +136,15 @@ impl<F: FnMut(&Step) -> f64> Bench for Scripted<F> {
     fn note(&mut self, note: &Note) {
         self.entries.push(Entry::Noted(Box::new(note.clone())));
     }
+}
+
+/// A test by the method of its profile and class.
+pub(crate) fn made<T: Ranged>(
+    settings: &Settings,
+    geometry: Geometry,
+    amendments: &[Amendment],
+) -> Result<T, Unsuitable> {
+    T::by(Method::of(settings.profile, settings.class), settings, geometry, amendments)
 }
 
 /// The record of a run that ended.

@@ -465,7 +465,7 @@ mod tests {
             streams: pattern.streams(),
             zones: Vec::new(),
             demand: Demand::new(1, 1),
-            active_range: ActiveRange { start: Bytes(0), length: Bytes::gib(1) },
+            active_range: ActiveRange::new(Bytes(0), Bytes::gib(1)),
             data_pattern: DataPattern::default(),
             pace: Pace::Closed,
             ramp: Nanos::ZERO,

@@ -409,8 +409,7 @@ mod tests {
     #[test]
     fn recommended_demand_follows_order_and_class() {
         let enterprise =
-            Method::of(steadfast_domain::Profile::Pts20, steadfast_domain::Class::Enterprise)
-                .unwrap();
+            Method::of(steadfast_domain::Profile::Pts20, steadfast_domain::Class::Enterprise);
         let demand = |name: &str| {
             chosen(&[("workload", name)]).unwrap().recommended_demand(&enterprise).to_string()
         };

@@ -301,6 +301,34 @@ fn drawings_text_and_tables_are_as_accepted() {
 }
 
 #[test]
+fn a_disclosure_names_the_largest_parts_that_it_holds_for() {
+    let caveat = |text: &str| Caveat::new(CaveatKind::Deviation, "d", text, "");
+    let part = |title: &str, texts: &[&str]| Findings {
+        title: title.into(),
+        caveats: texts.iter().map(|text| caveat(text)).collect(),
+        ..findings(false)
+    };
+    let whole = |title: &str, texts: &[&str], parts| Findings { parts, ..part(title, texts) };
+    let inner = whole(
+        "Inner",
+        &["of inner"],
+        vec![part("One", &["of all", "of inner", "of each"]), part("Two", &["of all", "of each"])],
+    );
+    let outer = whole("Outer", &[], vec![inner, part("Three", &["of all", "of one"])]);
+    let text = text(&outer, 100);
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("Deviation")).collect();
+    assert_eq!(
+        lines,
+        [
+            "Deviation: Inner: of inner",
+            "Deviation: of all",
+            "Deviation: Inner: of each",
+            "Deviation: Three: of one"
+        ]
+    );
+}
+
+#[test]
 fn a_suite_has_its_parts_one_after_another() {
     let page = html(&suite(), &PRINTED);
     assert_balanced(&page);

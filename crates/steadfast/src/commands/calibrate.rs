@@ -141,7 +141,7 @@ pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<Outcome> {
         named,
         consent,
         points,
-        range: ActiveRange { start: Bytes(0), length },
+        range: ActiveRange::new(Bytes(0), length),
         stop: target::stop_on_signals()?,
         directory: kept.path().to_owned(),
         engines: Default::default(),

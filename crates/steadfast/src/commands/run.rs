@@ -62,6 +62,9 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<Outcome> {
     };
     let procedure =
         steadfast_procedures::procedure(&run_settings.settings, run_settings.geometry(), &[])?;
+    if let Some(why) = steadfast_runner::refusal(procedure.as_ref(), &|step| rig.refuse(step)) {
+        bail!("{}: {why}", chosen.target);
+    }
     let ledger = Ledger::create(&out, &run_settings)?;
     terminal::complain(&format!("Run directory: {} (seed {seed})", out.display()));
     let conduct = Conduct { procedure: procedure.as_ref(), directory: &out, json: arguments.json };

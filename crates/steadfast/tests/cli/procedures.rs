@@ -97,6 +97,33 @@ fn a_suite_and_the_client_class_find_what_was_accepted() {
     accepted("client-latency", &client, 0);
 }
 
+/// Every active range and amount of PTS-C 1.x; the small drive holds smaller ones.
+fn client_1(name: &str) {
+    let run = [
+        name,
+        "--target",
+        "sim:small",
+        "--profile",
+        "pts-1.1",
+        "--class",
+        "client",
+        "--set",
+        "ar-amount=64MiB,256MiB",
+        "--set",
+        "ar-segments=64",
+        "--step-time",
+        "1s",
+    ];
+    accepted(&format!("client-1-{name}"), &run, 0);
+}
+
+#[test]
+fn scattered_active_ranges_find_what_was_accepted() {
+    client_1("iops");
+    client_1("throughput");
+    client_1("latency");
+}
+
 /// The full matrix in short steps on a drive that gets slower with every byte.
 #[test]
 fn a_drive_that_is_never_steady_says_so() {

@@ -48,22 +48,44 @@ fn moments(seed: u64, count: u64, least: u64, most: u64) -> Vec<Duration> {
         .collect()
 }
 
-#[test]
-fn a_simulated_run_killed_ten_times_finds_what_an_unbroken_one_finds() {
+/// Breaks a simulated run off ten times; it must find what an unbroken one finds.
+fn killed_ten_times(begin: &[&str]) {
     let scratch = tempfile::tempdir().unwrap();
     let (broken, whole) = (scratch.path().join("broken"), scratch.path().join("whole"));
     std::fs::create_dir_all(&broken).unwrap();
     std::fs::create_dir_all(&whole).unwrap();
-    let begin = ["run", "iops", "--target", "sim:small", "--step-time", "5s", "--out", "run"];
     let started = Instant::now();
-    assert!(matches!(code(&run_in(&whole, &begin)), 0 | 3));
+    assert!(matches!(code(&run_in(&whole, begin)), 0 | 3));
     let took = u64::try_from(started.elapsed().as_millis()).unwrap();
-    let kills = kill_again_and_again(&broken, &begin, &moments(11, 10, 20, (took / 2).max(60)));
+    let kills = kill_again_and_again(&broken, begin, &moments(11, 10, 20, (took / 2).max(60)));
     assert!(kills >= 5, "only {kills} of ten runs were alive to be killed");
     let output = run_in(&broken, &["resume", "run"]);
     assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
     let findings = |d: &Path| std::fs::read_to_string(d.join("run/findings.json")).unwrap();
     assert_eq!(findings(&broken), findings(&whole));
+}
+
+#[test]
+fn a_simulated_run_killed_ten_times_finds_what_an_unbroken_one_finds() {
+    killed_ten_times(&[
+        "run",
+        "iops",
+        "--target",
+        "sim:small",
+        "--step-time",
+        "5s",
+        "--out",
+        "run",
+    ]);
+}
+
+/// The segments of every active range lie where they lay.
+#[test]
+fn a_run_on_scattered_ranges_killed_ten_times_finds_the_same() {
+    let mut begin = vec!["run", "throughput", "--target", "sim:small", "--step-time", "5s"];
+    begin.extend(["--profile", "pts-1.1", "--class", "client", "--out", "run"]);
+    begin.extend(["--set", "ar-amount=64MiB,256MiB", "--set", "ar-segments=64"]);
+    killed_ten_times(&begin);
 }
 
 #[test]

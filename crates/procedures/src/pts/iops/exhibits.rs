@@ -10,6 +10,7 @@ use crate::pts::exhibits::{
 };
 use crate::pts::method::WIPC_PATTERN;
 use crate::pts::results::{Cell, Results};
+use crate::pts::scattered::Ranged;
 use crate::pts::{FIVE_NINES, preconditioning, secondary};
 use steadfast_domain::findings::{
     Cell as TableCell, Exhibit, FormHeader, Page, Plot, PlotKind, Row, Scale, Series, Stroke, Table,

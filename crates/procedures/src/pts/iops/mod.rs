@@ -12,6 +12,7 @@ mod exhibits;
 use super::method::{Method, WIPC_PATTERN, active_range, check_geometry};
 use super::results::Results;
 use super::rounds::{self, MixedLoop};
+use super::scattered::Ranged;
 use super::{disclosure, preconditioning};
 use crate::Unsuitable;
 use steadfast_domain::notation::AccessPattern;
@@ -65,16 +66,15 @@ pub struct Iops {
     mixed_loop: MixedLoop,
 }
 
-impl Iops {
-    /// The test that `settings` ask for.
-    pub fn new(
+impl Ranged for Iops {
+    fn by(
+        method: Method,
         settings: &Settings,
         geometry: Geometry,
         amendments: &[Amendment],
     ) -> Result<Self, Unsuitable> {
         check_geometry(geometry)?;
         rounds::check_ending(settings)?;
-        let method = Method::of(settings.profile, settings.class)?;
         let active_range = active_range(settings, &method, geometry)?;
         let (mixes, sizes) = matrix(settings.profile);
         let sector = u64::from(geometry.logical_sector);
@@ -107,6 +107,35 @@ impl Iops {
         })
     }
 
+    fn choices(&self) -> disclosure::Choices<'_> {
+        disclosure::Choices {
+            settings: &self.settings,
+            method: &self.method,
+            geometry: self.geometry,
+            covered: vec![self.method.covering(&self.settings, self.active_range)],
+            demands: vec![self.demand],
+            recommended: Some(self.method.random_demand),
+            step_time: self.step_time,
+            block_sizes_left_out: &self.left_out,
+            rounds_max: Some(self.mixed_loop.rounds_max),
+            ending: disclosure::ending_text(self.settings.steady_state),
+            judged: true,
+            preconditioning: vec![WIPC_PATTERN],
+            measured_phases: vec![self.mixed_loop.phase.clone()],
+            gap_effect: disclosure::loop_gap_effect,
+            quick: format!(
+                "profile quick runs 3 mixes x 3 block sizes in steps of {} (the standard: 7 x 8 \
+                 in steps of 60 s) and at most {} rounds.",
+                self.step_time, self.mixed_loop.rounds_max
+            ),
+            tkperf: "Profile tkperf follows TKperf's matrix, order and single tracking variable, \
+                     but every step has its own random offsets, WIPC writes twice the capacity \
+                     once (not once per thread), and a failed purge is reported.",
+        }
+    }
+}
+
+impl Iops {
     fn conditions(&self) -> Conditions {
         Conditions {
             write_cache: self.method.write_cache,
@@ -148,35 +177,6 @@ impl Procedure for Iops {
     fn study(&self, record: &Record) -> Findings {
         let results = Results::of(&self.mixed_loop, record);
         exhibits::findings(self, record, &results)
-    }
-}
-
-impl Iops {
-    fn choices(&self) -> disclosure::Choices<'_> {
-        disclosure::Choices {
-            settings: &self.settings,
-            method: &self.method,
-            geometry: self.geometry,
-            active_range: self.active_range,
-            demands: vec![self.demand],
-            recommended: Some(self.method.random_demand),
-            step_time: self.step_time,
-            block_sizes_left_out: &self.left_out,
-            rounds_max: Some(self.mixed_loop.rounds_max),
-            ending: disclosure::ending_text(self.settings.steady_state),
-            judged: true,
-            preconditioning: vec![WIPC_PATTERN],
-            measured_phases: vec![self.mixed_loop.phase.clone()],
-            gap_effect: disclosure::loop_gap_effect,
-            quick: format!(
-                "profile quick runs 3 mixes x 3 block sizes in steps of {} (the standard: 7 x 8 \
-                 in steps of 60 s) and at most {} rounds.",
-                self.step_time, self.mixed_loop.rounds_max
-            ),
-            tkperf: "Profile tkperf follows TKperf's matrix, order and single tracking variable, \
-                     but every step has its own random offsets, WIPC writes twice the capacity \
-                     once (not once per thread), and a failed purge is reported.",
-        }
     }
 }
 

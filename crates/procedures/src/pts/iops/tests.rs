@@ -1,12 +1,12 @@
 use super::*;
-use crate::pts::scripted::{GEOMETRY, record as record_of, scripted, steps};
+use crate::pts::scripted::{GEOMETRY, made, record as record_of, scripted, steps};
 use steadfast_domain::stimulus::Until;
 use steadfast_domain::{Entry, Load, Step};
 
 fn test(change: impl FnOnce(&mut Settings)) -> Iops {
     let mut settings = Settings::new("iops", 7);
     change(&mut settings);
-    Iops::new(&settings, GEOMETRY, &[]).unwrap()
+    made::<Iops>(&settings, GEOMETRY, &[]).unwrap()
 }
 
 fn record(iops: &Iops, entries: Vec<Entry>) -> Record {
@@ -87,7 +87,7 @@ fn never_steady_stops_at_25_says_so_and_goes_on_when_amended() {
     assert!(!findings.verdict.as_ref().unwrap().steady);
     assert_eq!(findings.verdict.unwrap().window, Some((21, 25)));
     assert!(findings.caveats.iter().any(|c| c.id == "steady-state-not-achieved"));
-    let amended = Iops::new(&iops.settings, GEOMETRY, &[Amendment::RoundsMax(31)]).unwrap();
+    let amended = made::<Iops>(&iops.settings, GEOMETRY, &[Amendment::RoundsMax(31)]).unwrap();
     assert_eq!(amended.mixed_loop.rounds_max, 31);
 }
 
@@ -149,7 +149,7 @@ fn the_form_has_eight_pages_in_2_0_and_six_in_1_1() {
 #[test]
 fn a_4kn_device_leaves_the_half_kib_out_and_says_so() {
     let geometry = Geometry { capacity: Bytes::gib(1), logical_sector: 4096 };
-    let iops = Iops::new(&Settings::new("iops", 1), geometry, &[]).unwrap();
+    let iops = made::<Iops>(&Settings::new("iops", 1), geometry, &[]).unwrap();
     let mut bench = scripted(|_| 1000.0);
     iops.conduct(&mut bench).unwrap();
     assert_eq!(steps(&bench.entries).len(), 1 + 5 * 49);
@@ -162,13 +162,8 @@ fn what_cannot_be_done_is_refused_with_the_reason() {
     let refuse = |geometry: Geometry, change: fn(&mut Settings)| {
         let mut settings = Settings::new("iops", 1);
         change(&mut settings);
-        Iops::new(&settings, geometry, &[]).unwrap_err().0
+        made::<Iops>(&settings, geometry, &[]).unwrap_err().0
     };
-    let client_11 = refuse(GEOMETRY, |s| {
-        s.profile = Profile::Pts11;
-        s.class = steadfast_domain::Class::Client;
-    });
-    assert!(client_11.contains("2,048 scattered segments"), "{client_11}");
     let tiny = Geometry { capacity: Bytes::mib(32), logical_sector: 512 };
     assert!(refuse(tiny, |_| ()).contains("too small"));
     let odd = Geometry { capacity: Bytes::gib(1), logical_sector: 520 };

@@ -11,6 +11,7 @@ use crate::pts::exhibits::{
 use crate::pts::method::WIPC_PATTERN;
 use crate::pts::response::{Rates, bins_caveat, confidence_plot, percentile_table, rated_title};
 use crate::pts::results::{Cell, Results};
+use crate::pts::scattered::Ranged;
 use crate::pts::secondary::{self, SecondaryPoint};
 use crate::pts::{FIVE_NINES, preconditioning, rounds};
 use steadfast_domain::findings::{

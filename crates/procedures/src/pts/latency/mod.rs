@@ -11,6 +11,7 @@ mod exhibits;
 use super::method::{Method, WIPC_PATTERN, active_range, check_geometry};
 use super::results::Results;
 use super::rounds::{self, MixedLoop, Steps};
+use super::scattered::Ranged;
 use super::{disclosure, preconditioning};
 use crate::{Parameter, Unsuitable};
 use steadfast_domain::notation::AccessPattern;
@@ -67,16 +68,15 @@ pub struct Latency {
     mixed_loop: MixedLoop,
 }
 
-impl Latency {
-    /// The test that `settings` ask for.
-    pub fn new(
+impl Ranged for Latency {
+    fn by(
+        method: Method,
         settings: &Settings,
         geometry: Geometry,
         amendments: &[Amendment],
     ) -> Result<Self, Unsuitable> {
         check_geometry(geometry)?;
         rounds::check_ending(settings)?;
-        let method = Method::of(settings.profile, settings.class)?;
         let sector = u64::from(geometry.logical_sector);
         let (sizes, left_out): (Vec<Bytes>, Vec<Bytes>) =
             SIZES.iter().partition(|size| size.0.is_multiple_of(sector));
@@ -111,26 +111,12 @@ impl Latency {
         })
     }
 
-    fn steps(&self) -> Steps<'_> {
-        Steps {
-            settings: &self.settings,
-            demand: self.demand,
-            active_range: self.active_range,
-            time: self.step_time,
-        }
-    }
-
-    /// The histogram run: one step, so that its response times are of one piece.
-    fn histogram_step(&self, time: Nanos) -> Step {
-        Steps { time, ..self.steps() }.at(HISTOGRAM, 0, 1, &TRACKED)
-    }
-
     fn choices(&self) -> disclosure::Choices<'_> {
         disclosure::Choices {
             settings: &self.settings,
             method: &self.method,
             geometry: self.geometry,
-            active_range: self.active_range,
+            covered: vec![self.method.covering(&self.settings, self.active_range)],
             demands: vec![self.demand],
             // Another demand is a departure from the test: `exhibits` says so.
             recommended: None,
@@ -154,6 +140,22 @@ impl Latency {
                      the response times of a mix are those of its I/Os (not a mean weighted by \
                      the mix), and a failed purge is reported.",
         }
+    }
+}
+
+impl Latency {
+    fn steps(&self) -> Steps<'_> {
+        Steps {
+            settings: &self.settings,
+            demand: self.demand,
+            active_range: self.active_range,
+            time: self.step_time,
+        }
+    }
+
+    /// The histogram run: one step, so that its response times are of one piece.
+    fn histogram_step(&self, time: Nanos) -> Step {
+        Steps { time, ..self.steps() }.at(HISTOGRAM, 0, 1, &TRACKED)
     }
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::pts::scripted::{GEOMETRY, Scripted, record, scripted, steps};
+use crate::pts::scripted::{GEOMETRY, Scripted, made, record, scripted, steps};
 use steadfast_domain::findings::{Cell, Exhibit, PlotKind};
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::{CaveatKind, Entry};
@@ -7,7 +7,7 @@ use steadfast_domain::{CaveatKind, Entry};
 fn test(change: impl FnOnce(&mut Settings)) -> Latency {
     let mut settings = Settings::new("latency", 7);
     change(&mut settings);
-    Latency::new(&settings, GEOMETRY, &[]).unwrap()
+    made::<Latency>(&settings, GEOMETRY, &[]).unwrap()
 }
 
 /// A drive of 1 ms for 8 KiB, 0.5 ms for all else.
@@ -126,7 +126,8 @@ fn without_steady_state_there_is_no_histogram_and_the_rounds_can_go_on() {
     let findings = stopped.study(&record(&stopped.settings, bench.entries));
     let text = serde_json::to_string(&findings.form_pages[6]).unwrap();
     assert!(text.contains("not made"), "{text}");
-    let amended = Latency::new(&stopped.settings, GEOMETRY, &[Amendment::RoundsMax(27)]).unwrap();
+    let amended =
+        made::<Latency>(&stopped.settings, GEOMETRY, &[Amendment::RoundsMax(27)]).unwrap();
     let mut bench = drive();
     never(&mut bench);
     amended.conduct(&mut bench).unwrap();
@@ -166,7 +167,7 @@ fn another_demand_and_an_impossible_histogram_time_are_told() {
     for bad in ["0s", "x", "25h"] {
         let mut settings = Settings::new("latency", 7);
         settings.parameters.insert("histogram-time".into(), bad.into());
-        let why = Latency::new(&settings, GEOMETRY, &[]).unwrap_err().0;
+        let why = made::<Latency>(&settings, GEOMETRY, &[]).unwrap_err().0;
         assert!(why.contains("histogram-time") && why.contains("20min"), "{why}");
     }
 }

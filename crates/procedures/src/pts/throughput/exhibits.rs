@@ -10,6 +10,7 @@ use crate::pts::exhibits::{
 };
 use crate::pts::response::percentile_table;
 use crate::pts::results::{Cell, Results};
+use crate::pts::scattered::Ranged;
 use crate::pts::secondary::{self, SecondaryPoint};
 use steadfast_domain::findings::{
     Cell as TableCell, Exhibit, FormHeader, Page, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
@@ -128,11 +129,11 @@ fn caveats(test: &Throughput, record: &Record, sizes: &[Measured<'_>]) -> Vec<Ca
 fn of_the_sizes(test: &Throughput) -> Vec<Caveat> {
     match (test.settings.profile, test.settings.class) {
         (Profile::Pts11, Class::Client) => vec![Caveat::new(
-            CaveatKind::Deviation,
-            "ar-segments",
-            "PTS-C 1.x asks for active range amounts of 8 and 16 GiB in 2,048 scattered segments; \
-             here the active range is the first part of the capacity, in one piece.",
-            "Choose --profile pts-2.0, which has no such segments as far as could be found out.",
+            CaveatKind::Unverified,
+            "tp-wipc",
+            "WIPC writes at the block size under test, 1024K, as the public implementations have \
+             it.",
+            "",
         )],
         (Profile::Tkperf, _) => vec![Caveat::new(
             CaveatKind::Deviation,

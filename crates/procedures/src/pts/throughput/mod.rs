@@ -14,6 +14,7 @@ use super::method::{Method, active_range, check_geometry};
 use super::preconditioning::Preconditioning;
 use super::results::Results;
 use super::rounds::{self, MixedLoop};
+use super::scattered::Ranged;
 use crate::Unsuitable;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::{Amendment, Geometry};
@@ -74,18 +75,15 @@ pub struct Throughput {
     loops: Vec<SizeLoop>,
 }
 
-impl Throughput {
-    /// The test that `settings` ask for.
-    pub fn new(
+impl Ranged for Throughput {
+    fn by(
+        method: Method,
         settings: &Settings,
         geometry: Geometry,
         amendments: &[Amendment],
     ) -> Result<Self, Unsuitable> {
         check_geometry(geometry)?;
         rounds::check_ending(settings)?;
-        // PTS-C 1.x scatters its active range; sequential I/O is run on a
-        // contiguous one all the same, and that is disclosed.
-        let method = Method::with_contiguous_range(settings.profile, settings.class);
         let sector = u64::from(geometry.logical_sector);
         let (sizes, left_out): (Vec<Bytes>, Vec<Bytes>) =
             sizes(settings).iter().partition(|size| size.0.is_multiple_of(sector));
@@ -111,6 +109,42 @@ impl Throughput {
         })
     }
 
+    fn choices(&self) -> disclosure::Choices<'_> {
+        let cap = self.loops.iter().map(|l| l.mixed_loop.rounds_max).max();
+        disclosure::Choices {
+            settings: &self.settings,
+            method: &self.method,
+            geometry: self.geometry,
+            covered: vec![self.method.covering(&self.settings, self.active_range)],
+            demands: vec![self.demand],
+            recommended: Some(recommended(self.settings.profile)),
+            step_time: self.step_time,
+            block_sizes_left_out: &self.left_out,
+            rounds_max: cap,
+            ending: disclosure::ending_text(self.settings.steady_state),
+            judged: true,
+            preconditioning: match self.preconditions() {
+                true => self.loops.iter().map(SizeLoop::writes).collect(),
+                false => Vec::new(),
+            },
+            measured_phases: self.loops.iter().map(|l| l.mixed_loop.phase.clone()).collect(),
+            gap_effect: disclosure::loop_gap_effect,
+            quick: format!(
+                "profile quick runs steps of {} (the standard: 60 s) and at most {} rounds of \
+                 each block size.",
+                self.step_time,
+                cap.unwrap_or_default()
+            ),
+            tkperf: "Profile tkperf follows TKperf's five block sizes, its order, its purge \
+                     before each, its demand, and has no workload independent preconditioning, \
+                     which is TKperf's own method and not the PTS's; but every block size is \
+                     judged by its own writes (TKperf judges all by those of 1024 KiB), \
+                     sequential I/O goes on from step to step, and a failed purge is reported.",
+        }
+    }
+}
+
+impl Throughput {
     /// TKperf has no workload-independent preconditioning before its throughput
     /// test; all others have it.
     fn preconditions(&self) -> bool {
@@ -137,40 +171,6 @@ impl Throughput {
         };
         size.mixed_loop.conduct(bench, &steps)?;
         Ok(())
-    }
-
-    fn choices(&self) -> disclosure::Choices<'_> {
-        let cap = self.loops.iter().map(|l| l.mixed_loop.rounds_max).max();
-        disclosure::Choices {
-            settings: &self.settings,
-            method: &self.method,
-            geometry: self.geometry,
-            active_range: self.active_range,
-            demands: vec![self.demand],
-            recommended: Some(recommended(self.settings.profile)),
-            step_time: self.step_time,
-            block_sizes_left_out: &self.left_out,
-            rounds_max: cap,
-            ending: disclosure::ending_text(self.settings.steady_state),
-            judged: true,
-            preconditioning: match self.preconditions() {
-                true => self.loops.iter().map(SizeLoop::writes).collect(),
-                false => Vec::new(),
-            },
-            measured_phases: self.loops.iter().map(|l| l.mixed_loop.phase.clone()).collect(),
-            gap_effect: disclosure::loop_gap_effect,
-            quick: format!(
-                "profile quick runs steps of {} (the standard: 60 s) and at most {} rounds of \
-                 each block size.",
-                self.step_time,
-                cap.unwrap_or_default()
-            ),
-            tkperf: "Profile tkperf follows TKperf's five block sizes, its order, its purge \
-                     before each, its demand, and has no workload independent preconditioning, \
-                     which is TKperf's own method and not the PTS's; but every block size is \
-                     judged by its own writes (TKperf judges all by those of 1024 KiB), \
-                     sequential I/O goes on from step to step, and a failed purge is reported.",
-        }
     }
 }
 

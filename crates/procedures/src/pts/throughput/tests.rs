@@ -1,12 +1,12 @@
 use super::*;
-use crate::pts::scripted::{GEOMETRY, record, scripted, steps};
+use crate::pts::scripted::{GEOMETRY, made, record, scripted, steps};
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::{CaveatKind, Entry, Step};
 
 fn test(change: impl FnOnce(&mut Settings)) -> Throughput {
     let mut settings = Settings::new("throughput", 7);
     change(&mut settings);
-    Throughput::new(&settings, GEOMETRY, &[]).unwrap()
+    made::<Throughput>(&settings, GEOMETRY, &[]).unwrap()
 }
 
 fn conducted(test: &Throughput, iops: impl FnMut(&Step) -> f64) -> Vec<Entry> {
@@ -146,7 +146,7 @@ fn profiles_and_classes_have_their_own_sizes() {
     assert_eq!(sizes(client_1), ["1024K"]);
     let test_1 = test(client_1);
     let findings = test_1.study(&record(&test_1.settings, conducted(&test_1, |_| 100.0)));
-    assert!(findings.caveats.iter().any(|c| c.id == "ar-segments"));
+    assert!(findings.caveats.iter().any(|c| c.id == "tp-wipc"));
     assert_eq!(findings.form_pages.len(), 5);
     let tkperf = |s: &mut Settings| s.profile = Profile::Tkperf;
     assert_eq!(sizes(tkperf), ["1024K", "64K", "8K", "4K", "0.5K"]);
@@ -167,7 +167,7 @@ fn tkperf_purges_without_preconditioning_and_says_so() {
 fn an_amendment_is_for_the_last_loop_or_for_the_one_that_it_names() {
     let caps = |amendments: &[Amendment]| -> Vec<u32> {
         let settings = Settings::new("throughput", 7);
-        let test = Throughput::new(&settings, GEOMETRY, amendments).unwrap();
+        let test = made::<Throughput>(&settings, GEOMETRY, amendments).unwrap();
         test.loops.iter().map(|l| l.mixed_loop.rounds_max).collect()
     };
     let named = |phase: &str, rounds| Amendment::RoundsMaxOf { phase: phase.to_owned(), rounds };
@@ -181,7 +181,7 @@ fn endings_of_other_tests_are_refused_with_the_reason() {
     for method in ["btw", "time:6h", "bytes:8TB", "fills:4"] {
         let mut settings = Settings::new("throughput", 7);
         settings.steady_state = method.parse().unwrap();
-        let why = Throughput::new(&settings, GEOMETRY, &[]).unwrap_err().0;
+        let why = made::<Throughput>(&settings, GEOMETRY, &[]).unwrap_err().0;
         assert!(why.contains("WSAT") && why.contains("rounds or post-25"), "{why}");
     }
 }

@@ -1,0 +1,215 @@
+//! [`Segments`]: an active range of which only equal pieces at random places are
+//! touched (the active range amount and segments of PTS-C 1.x).
+
+use crate::step::mix64;
+use crate::stimulus::ActiveRange;
+use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// More segments than this are refused: their places are kept in memory.
+const COUNT_MAX: u32 = 1 << 20;
+
+/// Equal contiguous segments, spread at random over an active range, no two of
+/// them touching. The same seed gives the same places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Segments {
+    /// How many.
+    pub count: u32,
+    /// Bytes of each; a multiple of `unit`.
+    pub size: Bytes,
+    /// Segments begin at multiples of this, and at least this much lies between
+    /// two of them.
+    pub unit: Bytes,
+    /// Drives their places.
+    pub seed: u64,
+}
+
+impl Segments {
+    /// The bytes of all segments together.
+    pub const fn amount(self) -> Bytes {
+        Bytes((self.count as u64).saturating_mul(self.size.0))
+    }
+
+    /// The smallest range that can hold them without two of them touching.
+    pub const fn room(self) -> Bytes {
+        let between = (self.count as u64).saturating_sub(1).saturating_mul(self.unit.0);
+        Bytes(self.amount().0.saturating_add(between))
+    }
+
+    /// Why they cannot lie in `range`, in one sentence.
+    pub fn fault(self, range: ActiveRange) -> Option<String> {
+        if self.count == 0 || self.count > COUNT_MAX {
+            return Some(format!(
+                "{} segments are not possible; give 1 to {COUNT_MAX}",
+                self.count
+            ));
+        }
+        let whole = |bytes: Bytes| bytes.0.is_multiple_of(self.unit.0);
+        if self.unit.0 == 0 || self.size.0 == 0 || !whole(self.size) || !whole(range.start) {
+            return Some(format!(
+                "{self} from byte {} on are no whole number of units of {}",
+                range.start.0,
+                self.unit.binary()
+            ));
+        }
+        if range.start.0.checked_add(range.length.0).is_none() {
+            return Some(format!(
+                "an active range that begins at byte {} has no end",
+                range.start.0
+            ));
+        }
+        (self.room() > range.length).then(|| {
+            format!(
+                "an active range of {} cannot hold {self} at least {} apart: they need {}",
+                range.length,
+                self.unit.binary(),
+                self.room()
+            )
+        })
+    }
+
+    /// The first byte of every segment, in order; every layout that is possible
+    /// in `range` is equally likely, but for a rounding of 2^-22.
+    ///
+    /// # Errors
+    /// Where they cannot lie there: [`Self::fault`].
+    pub fn starts(self, range: ActiveRange) -> Result<Vec<u64>, String> {
+        if let Some(fault) = self.fault(range) {
+            return Err(fault);
+        }
+        let each = self.size.0 / self.unit.0;
+        let spare = (range.length.0 - self.room().0) / self.unit.0;
+        let start =
+            |(before, place): (u64, u64)| range.start.0 + (place + before * each) * self.unit.0;
+        Ok((0..).zip(self.places(spare)).map(start).collect())
+    }
+
+    /// Shrunk to one unit each, the segments and the `spare` units stand in a
+    /// row: the segments' places in it, in order, with a unit between two of
+    /// them. Any set of places is equally likely (R. W. Floyd's way of drawing
+    /// a set, in J. Bentley, "Programming Pearls", CACM 30(9), 1987).
+    fn places(self, spare: u64) -> BTreeSet<u64> {
+        let count = u64::from(self.count);
+        let mut chosen = BTreeSet::new();
+        for (turn, last) in (spare..spare + count).enumerate() {
+            let random = mix64(mix64(self.seed) ^ turn as u64);
+            let place = scaled(random, last + 1);
+            if !chosen.insert(place) {
+                chosen.insert(last);
+            }
+        }
+        chosen
+    }
+}
+
+/// 64 random bits as a number below `bound`.
+fn scaled(random: u64, bound: u64) -> u64 {
+    u64::try_from((u128::from(random) * u128::from(bound)) >> 64).unwrap_or_default()
+}
+
+impl fmt::Display for Segments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let noun = if self.count == 1 { "segment" } else { "segments" };
+        write!(f, "{} {noun} of {}", self.count, self.size.binary())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn segments(count: u32, mib: u64, seed: u64) -> Segments {
+        Segments { count, size: Bytes::mib(mib), unit: Bytes::mib(1), seed }
+    }
+
+    fn range(start_mib: u64, mib: u64) -> ActiveRange {
+        ActiveRange::new(Bytes::mib(start_mib), Bytes::mib(mib))
+    }
+
+    /// Aligned, inside, in order, and at least a unit apart.
+    fn check(segments: Segments, range: ActiveRange, starts: &[u64]) {
+        assert_eq!(starts.len(), segments.count as usize);
+        assert!(starts.iter().all(|start| start % segments.unit.0 == 0));
+        assert!(starts[0] >= range.start.0);
+        assert!(starts[starts.len() - 1] + segments.size.0 <= range.end().0);
+        let apart = segments.size.0 + segments.unit.0;
+        assert!(starts.windows(2).all(|pair| pair[1] - pair[0] >= apart), "{starts:?}");
+    }
+
+    #[test]
+    fn the_client_layouts_lie_apart_inside_the_range_whatever_the_seed() {
+        // 24 GB, three quarters of it, and the least that can hold them.
+        for (each, whole) in [(4, 22_888), (4, 17_166), (8, 22_888), (8, 18_431)] {
+            for seed in (0..40).chain([u64::MAX, u64::MAX / 2]) {
+                let (segments, range) = (segments(2048, each, seed), range(0, whole));
+                assert_eq!(segments.amount(), Bytes::gib(each * 2));
+                check(segments, range, &segments.starts(range).unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn a_range_without_spare_has_one_layout() {
+        let (segments, range) = (segments(5, 3, 9), range(2, 19));
+        assert_eq!(segments.room(), Bytes::mib(19));
+        let starts = segments.starts(range).unwrap();
+        assert_eq!(starts, [2, 6, 10, 14, 18].map(|mib| mib * MIB));
+    }
+
+    #[test]
+    fn every_layout_comes_up_equally_often() {
+        // Two segments of one unit in five units: (0,2) (0,3) (0,4) (1,3) (1,4) (2,4).
+        let mut counts = std::collections::BTreeMap::new();
+        for seed in 0..60_000 {
+            *counts.entry(segments(2, 1, seed).starts(range(0, 5)).unwrap()).or_insert(0u32) += 1;
+        }
+        assert_eq!(counts.len(), 6, "{counts:?}");
+        assert!(counts.values().all(|n| (9_600..10_400).contains(n)), "{counts:?}");
+    }
+
+    #[test]
+    fn the_seed_alone_decides() {
+        let of = |seed| segments(64, 2, seed).starts(range(0, 4096)).unwrap();
+        assert_eq!(of(3), of(3));
+        assert_ne!(of(3), of(4));
+        // What a journal holds stands for these places for ever.
+        let starts = segments(4, 1, 1).starts(range(0, 100)).unwrap();
+        assert_eq!(starts, [34, 52, 72, 89].map(|mib| mib * MIB));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_in_words() {
+        let why = |segments: Segments, range| segments.fault(range).unwrap();
+        assert!(why(segments(5, 3, 9), range(0, 18)).contains("5 segments of 3 MiB"));
+        assert!(why(segments(0, 3, 9), range(0, 18)).contains("0 segments"));
+        assert!(why(segments(u32::MAX, 3, 9), range(0, 18)).contains("not possible"));
+        assert!(why(segments(1, 0, 9), range(0, 18)).contains("whole number"));
+        assert!(why(segments(9, 1 << 43, 9), range(0, 18)).contains("cannot hold"));
+        let odd = ActiveRange::new(Bytes(512), Bytes::gib(1));
+        assert!(why(segments(1, 1, 9), odd).contains("whole number"));
+        let endless = ActiveRange::new(Bytes(u64::MAX << 20), Bytes::gib(1));
+        assert!(why(segments(1, 1, 9), endless).contains("no end"));
+        let no_unit = Segments { unit: Bytes(0), ..segments(1, 1, 9) };
+        assert!(why(no_unit, range(0, 18)).contains("whole number"));
+        assert!(no_unit.starts(range(0, 18)).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn any_layout_that_has_room_lies_apart_inside(
+            count in 1u32..300, units in 1u64..9, unit_log in 9u32..22, spare in 0u64..5_000,
+            start in 0u64..50, seed: u64,
+        ) {
+            let unit = Bytes(1 << unit_log);
+            let segments = Segments { count, size: Bytes(units * unit.0), unit, seed };
+            let length = Bytes(segments.room().0 + spare * unit.0 + (seed % unit.0));
+            let range = ActiveRange::new(Bytes(start * unit.0), length);
+            check(segments, range, &segments.starts(range).unwrap());
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! A run of several parts on one device: the parts of a suite, or one test with
+//! several active ranges.
+//!
+//! The parts run one after the other, each as if it were alone. In the journal a
+//! part begins with `Note::Part`, and the phases of its steps begin with its
+//! name: `iops/rounds`. A part may have parts of its own: `iops/ar75-8GiB/rounds`.
+
+use crate::pts::exhibits::{NOT_STEADY, NOT_STEADY_EARLIER, plain_table, unfinished};
+use steadfast_domain::findings::{Cell, Row, Table};
+use steadfast_domain::settings::Amendment;
+use steadfast_domain::{
+    Bench, Caveat, CaveatKind, Conditions, Entry, Findings, Halt, Nanos, Note, Outcome, Procedure,
+    Purge, Record, Settings, Step,
+};
+
+/// One procedure of several.
+pub(crate) struct Part {
+    /// What stands before the names of its phases.
+    pub name: String,
+    /// What is done.
+    pub procedure: Box<dyn Procedure>,
+    /// As if it were run alone.
+    pub settings: Settings,
+}
+
+/// A part's amendments as the part knows them; one that names no loop is for the
+/// last part.
+pub(crate) fn part_amendments(
+    amendments: &[Amendment],
+    name: &str,
+    is_last: bool,
+) -> Vec<Amendment> {
+    amendments
+        .iter()
+        .filter_map(|amendment| match amendment {
+            Amendment::RoundsMax(rounds) => is_last.then_some(Amendment::RoundsMax(*rounds)),
+            Amendment::RoundsMaxOf { phase, rounds } => {
+                let phase = own_name(phase, name)?.to_owned();
+                Some(Amendment::RoundsMaxOf { phase, rounds: *rounds })
+            }
+        })
+        .collect()
+}
+
+/// A part's own name of a phase or a part: `rounds` for `iops/rounds`.
+fn own_name<'a>(name: &'a str, part: &str) -> Option<&'a str> {
+    name.strip_prefix(part)?.strip_prefix('/')
+}
+
+/// A bench as a part sees it: what it does is journalled under its name.
+struct PartBench<'a> {
+    bench: &'a mut dyn Bench,
+    part: &'a str,
+}
+
+impl PartBench<'_> {
+    fn named(&self, name: &str) -> String {
+        format!("{}/{name}", self.part)
+    }
+}
+
+impl Bench for PartBench<'_> {
+    fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
+        self.bench.settle(wanted)
+    }
+    fn purge(&mut self) -> Result<Purge, Halt> {
+        self.bench.purge()
+    }
+    fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
+        let mut step = step.clone();
+        step.place.phase = self.named(&step.place.phase);
+        self.bench.apply(&step)
+    }
+    fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
+        self.bench.idle(time)
+    }
+    fn note(&mut self, note: &Note) {
+        match note {
+            Note::Part(name) => self.bench.note(&Note::Part(self.named(name))),
+            other => self.bench.note(other),
+        }
+    }
+}
+
+/// Conducts the parts one after the other.
+pub(crate) fn conduct(parts: &[Part], bench: &mut dyn Bench) -> Result<(), Halt> {
+    parts.iter().try_for_each(|part| {
+        bench.note(&Note::Part(part.name.clone()));
+        part.procedure.conduct(&mut PartBench { bench, part: &part.name })
+    })
+}
+
+/// A part and what it found; `None` where it has not begun.
+pub(crate) struct Studied<'a> {
+    /// The part's name.
+    pub name: &'a str,
+    /// What it found.
+    pub findings: Option<Findings>,
+}
+
+impl Studied<'_> {
+    fn steady(&self) -> Option<bool> {
+        steady(self.findings.as_ref()?)
+    }
+    /// The title of what it found, or its name.
+    pub fn title(&self) -> &str {
+        self.findings.as_ref().map_or(self.name, |findings| findings.title.as_str())
+    }
+    /// The rounds of its measurement window.
+    fn window(&self) -> Option<(u32, u32)> {
+        self.findings.as_ref()?.verdict.as_ref()?.window
+    }
+}
+
+/// By its own verdict, or by those of its parts together.
+fn steady(findings: &Findings) -> Option<bool> {
+    let own = findings.verdict.as_ref().map(|verdict| verdict.steady);
+    own.or_else(|| findings.parts.iter().filter_map(steady).reduce(|a, b| a && b))
+}
+
+/// Invalidating caveats of it and of its parts.
+fn invalidating(findings: &Findings) -> usize {
+    let own = findings.caveats.iter().filter(|c| c.kind == CaveatKind::Invalidates).count();
+    own + findings.parts.iter().map(invalidating).sum::<usize>()
+}
+
+/// Studies every part that has begun.
+pub(crate) fn studied<'a>(parts: &'a [Part], record: &Record) -> Vec<Studied<'a>> {
+    parts
+        .iter()
+        .map(|part| Studied {
+            name: &part.name,
+            findings: part_record(part, record).map(|record| part.procedure.study(&record)),
+        })
+        .collect()
+}
+
+/// The part that begins with this entry.
+pub(crate) fn begins(entry: &Entry) -> Option<&str> {
+    let Entry::Noted(note) = entry else { return None };
+    match &**note {
+        Note::Part(name) => Some(name),
+        _ => None,
+    }
+}
+
+/// The record of one part, as if it had been run alone; `None` where it has not
+/// begun.
+fn part_record(part: &Part, record: &Record) -> Option<Record> {
+    let first = record.entries.iter().position(|e| begins(e) == Some(&part.name))? + 1;
+    let rest = &record.entries[first..];
+    let is_another = |entry| begins(entry).is_some_and(|name| own_name(name, &part.name).is_none());
+    let next = rest.iter().position(is_another);
+    let own = rest.get(..next.unwrap_or(rest.len())).unwrap_or_default();
+    let mut entries: Vec<Entry> =
+        record.entries.iter().filter(|e| is_general(e)).cloned().collect();
+    entries.extend(own.iter().filter_map(|entry| own_entry(entry, &part.name)));
+    if next.is_some() || record.has_ended() {
+        entries.push(Entry::Ended);
+    }
+    let mut of_part = Record {
+        version: record.version,
+        settings: part.settings.clone(),
+        began_unix_ms: record.began_unix_ms,
+        ended_unix_ms: record.ended_unix_ms,
+        digest: record.digest.clone(),
+        entries,
+    };
+    if let Some((began, ended)) = span(&of_part) {
+        (of_part.began_unix_ms, of_part.ended_unix_ms) = (began, ended);
+    }
+    Some(of_part)
+}
+
+/// What holds for every part: who ran it, on what, and what was checked.
+fn is_general(entry: &Entry) -> bool {
+    matches!(entry, Entry::Opened { .. } | Entry::Examined(_) | Entry::Amended(_))
+}
+
+/// A part's entry with its names as the part knows them; how the run as a whole
+/// began and ended is left out.
+fn own_entry(entry: &Entry, part: &str) -> Option<Entry> {
+    if let Some(name) = begins(entry) {
+        let name = own_name(name, part)?.to_owned();
+        return Some(Entry::Noted(Box::new(Note::Part(name))));
+    }
+    match entry {
+        Entry::Applied { step, outcome } => {
+            let mut step = step.clone();
+            step.place.phase = own_name(&step.place.phase, part)?.to_owned();
+            Some(Entry::Applied { step, outcome: outcome.clone() })
+        }
+        Entry::Ended | Entry::Halted(_) | Entry::HostChange(_) | Entry::HostRestored(_) => None,
+        general if is_general(general) => None,
+        other => Some(other.clone()),
+    }
+}
+
+/// From the first step's beginning to the last one's end.
+fn span(record: &Record) -> Option<(u64, u64)> {
+    let (_, first) = record.steps().next()?;
+    let (_, last) = record.steps().last()?;
+    let last = &last.measurement;
+    let ended = last.began_unix_ms.saturating_add(last.elapsed.0 / 1_000_000);
+    Some((first.measurement.began_unix_ms, ended))
+}
+
+/// The findings of the whole with those of its parts.
+pub(crate) fn with_parts(whole: Findings, studied: Vec<Studied<'_>>) -> Findings {
+    let last = studied.len().saturating_sub(1);
+    let parts = studied.into_iter().enumerate().filter_map(|(number, part)| {
+        let mut part = part.findings?;
+        // What is said of the whole is not said again of each part.
+        part.chapters.retain(|chapter| !whole.chapters.contains(chapter));
+        if number < last {
+            cannot_go_on(&mut part);
+        }
+        Some(part)
+    });
+    let parts = parts.collect();
+    Findings { parts, ..whole }
+}
+
+/// Something else stands behind these rounds.
+fn cannot_go_on(findings: &mut Findings) {
+    findings.caveats.iter_mut().filter(|c| c.id == NOT_STEADY).for_each(|caveat| {
+        caveat.remedy = NOT_STEADY_EARLIER.into();
+    });
+    findings.parts.iter_mut().for_each(cannot_go_on);
+}
+
+/// How each part ended; `heads` are the table's id, its title and what its rows
+/// are.
+pub(crate) fn parts_table(heads: [&str; 3], studied: &[Studied<'_>]) -> Table {
+    let rows = studied
+        .iter()
+        .map(|part| {
+            let window = part.window().map(|(first, last)| format!("{first} - {last}"));
+            let steady = part.steady().map(|steady| if steady { "yes" } else { "NO" });
+            let ending = part.findings.as_ref().map_or("not begun", |f| f.ending.as_str());
+            let invalid = part.findings.as_ref().map(|f| invalidating(f) as f64);
+            Row {
+                head: part.title().to_owned(),
+                cells: vec![
+                    steady.map_or(Cell::Missing, Cell::text),
+                    window.map_or(Cell::Missing, Cell::Text),
+                    Cell::number(invalid, 0),
+                    Cell::text(ending),
+                ],
+                strong: part.steady() == Some(false),
+            }
+        })
+        .collect();
+    let columns = ["Steady", "Window", "Invalidating caveats", "Ending"];
+    let [id, title, corner] = heads;
+    plain_table(id, title, corner, columns.map(str::to_owned).to_vec(), rows)
+}
+
+/// Titles of the parts of which something is so.
+fn titles(studied: &[Studied<'_>], is_so: impl Fn(&Studied<'_>) -> bool) -> String {
+    let named: Vec<&str> = studied.iter().filter(|p| is_so(p)).map(Studied::title).collect();
+    named.join(", ")
+}
+
+/// How the run ended: one sentence. `noun` is what its parts are.
+pub(crate) fn ending(noun: &str, record: &Record, studied: &[Studied<'_>]) -> String {
+    let groups = [
+        ("steady", titles(studied, |p| p.steady() == Some(true))),
+        ("NOT steady", titles(studied, |p| p.steady() == Some(false))),
+        (
+            "without a steady state of their own",
+            titles(studied, |p| p.findings.is_some() && p.steady().is_none()),
+        ),
+        ("not begun", titles(studied, |p| p.findings.is_none())),
+    ];
+    let told: Vec<String> = groups
+        .iter()
+        .filter(|(_, names)| !names.is_empty())
+        .map(|(state, names)| format!("{state}: {names}"))
+        .collect();
+    let state = match record.has_ended() {
+        true => format!("All {noun} ended"),
+        false => "The run is not finished".to_owned(),
+    };
+    format!("{state}; {}.", told.join("; "))
+}
+
+/// What is wrong with the run as a whole.
+pub(crate) fn caveats(record: &Record, studied: &[Studied<'_>]) -> Vec<Caveat> {
+    let mut caveats: Vec<Caveat> = unfinished(record).into_iter().collect();
+    let unsteady = titles(studied, |part| part.steady() == Some(false));
+    if record.has_ended() && !unsteady.is_empty() {
+        caveats.push(Caveat::new(
+            CaveatKind::Invalidates,
+            "part-not-steady",
+            format!("STEADY STATE NOT ACHIEVED in: {unsteady}."),
+            "See the part's own page; the last part can be gone on with by `steadfast resume \
+             RUN_DIR --rounds N`.",
+        ));
+    }
+    caveats
+}

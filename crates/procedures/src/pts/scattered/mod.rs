@@ -1,0 +1,496 @@
+//! A test of PTS-C 1.x: once for each active range and each amount of it that is
+//! touched. The amount is in equal segments at random places of the range, no two
+//! of them touching (SNIA web pages on PTS terms; the ranges and amounts are those
+//! of a public implementation of PTS-C 1.1).
+//!
+//! Each combination is a part of the run (see `parts`), with a purge, a
+//! preconditioning and a seed of its own. Preconditioning writes the whole active
+//! range; the test touches the segments only.
+
+use super::disclosure::{self, Choices, Form, row};
+use super::exhibits::{common_chapters, decimals, each_once, frame, number, page, plain_table};
+use super::method::{Covered, Method};
+use crate::Unsuitable;
+use crate::parameters::Parameter;
+use crate::parts::{self, Part, Studied, part_amendments};
+use std::collections::BTreeMap;
+use steadfast_domain::findings::{Cell, Exhibit, FormHeader, Page, Row, Table};
+use steadfast_domain::settings::{Amendment, Geometry};
+use steadfast_domain::steady_state::TrackVerdict;
+use steadfast_domain::stimulus::ActiveRange;
+use steadfast_domain::{
+    Bench, Bytes, Caveat, CaveatKind, Class, Findings, Halt, Place, Procedure, Profile, Record,
+    Segments, Settings, Verdict,
+};
+
+/// Percent of the capacity that is active, in the order in which the public
+/// implementation of PTS-C 1.1 takes them.
+const RANGES: [u8; 2] = [100, 75];
+
+/// How much of the active range is touched.
+const AMOUNT: Parameter = Parameter {
+    name: "ar-amount",
+    default: "8GiB,16GiB",
+    quick: None,
+    meaning: "how much of the active range is touched, with commas between: the test is run for \
+              each",
+    source: "a public implementation of PTS-C 1.1",
+    unverified: true,
+};
+
+/// In how many pieces it is.
+const SEGMENTS: Parameter = Parameter {
+    name: "ar-segments",
+    default: "2048",
+    quick: None,
+    meaning: "equal segments that the amount is in, scattered at random over the active range \
+              without touching; each a whole number of MiB",
+    source: "SNIA web pages on PTS terms",
+    unverified: true,
+};
+
+/// The parameters that a test has beside its own where [`is_asked`].
+pub const PARAMETERS: &[Parameter] = &[AMOUNT, SEGMENTS];
+
+/// Whether profile and class ask for scattered active ranges.
+pub fn is_asked(settings: &Settings) -> bool {
+    (settings.profile, settings.class) == (Profile::Pts11, Class::Client)
+}
+
+/// An amount of an active range in equal segments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scatter {
+    /// Bytes that are touched.
+    pub amount: Bytes,
+    /// How many segments they are in.
+    pub segments: u32,
+}
+
+impl Scatter {
+    /// Spread over a range at multiples of `unit`; the run's seed decides where.
+    pub fn over(
+        self,
+        range: ActiveRange,
+        unit: u64,
+        run_seed: u64,
+    ) -> Result<ActiveRange, Unsuitable> {
+        let count = u64::from(self.segments);
+        if count == 0 || !self.amount.0.is_multiple_of(count * unit) {
+            return Err(Unsuitable(format!(
+                "an active range amount of {} cannot be in {} segments: each must be a whole \
+                 number of {}; choose others with --set ar-amount=... --set ar-segments=...",
+                self.amount.binary(),
+                number(self.segments.into(), 0),
+                Bytes(unit).binary()
+            )));
+        }
+        let seed = Place::new("segments", 0, 0, "").seed(run_seed);
+        let size = Bytes(self.amount.0 / count);
+        let segments = Segments { count: self.segments, size, unit: Bytes(unit), seed };
+        match segments.fault(range) {
+            None => Ok(ActiveRange { segments: Some(segments), ..range }),
+            Some(fault) => Err(Unsuitable(format!(
+                "{fault}; choose smaller amounts with --set ar-amount=... or fewer segments with \
+                 --set ar-segments=..."
+            ))),
+        }
+    }
+}
+
+/// A test that can be run on one of several active ranges.
+pub trait Ranged: Procedure + Clone + Sized {
+    /// The test that settings ask for, by this method.
+    ///
+    /// # Errors
+    /// Where the device or the settings do not allow it.
+    fn by(
+        method: Method,
+        settings: &Settings,
+        geometry: Geometry,
+        amendments: &[Amendment],
+    ) -> Result<Self, Unsuitable>;
+
+    /// What was chosen for it.
+    fn choices(&self) -> Choices<'_>;
+}
+
+/// A test as it is on offer: once, or for each combination where the document
+/// asks for several.
+///
+/// # Errors
+/// Where the device or the settings do not allow it.
+pub fn offered<T: Ranged + 'static>(
+    title: &'static str,
+    settings: &Settings,
+    geometry: Geometry,
+    amendments: &[Amendment],
+) -> Result<Box<dyn Procedure>, Unsuitable> {
+    if is_asked(settings) {
+        return Ok(Box::new(Scattered::<T>::new(title, settings, geometry, amendments)?));
+    }
+    let method = Method::of(settings.profile, settings.class);
+    Ok(Box::new(T::by(method, settings, geometry, amendments)?))
+}
+
+/// An active range and an amount of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Combination {
+    percent: u8,
+    scatter: Scatter,
+}
+
+impl Combination {
+    /// What stands before the names of its phases: `ar75-8GiB`.
+    fn name(&self) -> String {
+        format!("ar{}-{}", self.percent, self.scatter.amount.binary().replace(' ', ""))
+    }
+    /// `AR75 8 GiB`.
+    fn title(&self) -> String {
+        format!("AR{} {}", self.percent, self.scatter.amount.binary())
+    }
+}
+
+/// Each amount once, in the order in which they are given.
+fn amounts(settings: &Settings) -> Result<Vec<Bytes>, Unsuitable> {
+    AMOUNT.parse(settings, |text| {
+        let mut amounts: Vec<Bytes> = Vec::new();
+        for part in text.split(',') {
+            let amount = part.trim().parse().ok().filter(|amount: &Bytes| amount.0 > 0)?;
+            (!amounts.contains(&amount)).then(|| amounts.push(amount))?;
+        }
+        Some(amounts)
+    })
+}
+
+fn segments(settings: &Settings) -> Result<u32, Unsuitable> {
+    SEGMENTS.parse(settings, |text| text.parse().ok().filter(|count: &u32| *count > 0))
+}
+
+/// The ranges outside, the amounts inside.
+fn combinations(settings: &Settings) -> Result<Vec<Combination>, Unsuitable> {
+    let (amounts, segments) = (amounts(settings)?, segments(settings)?);
+    let percents = settings.active_range_percent.map_or(RANGES.to_vec(), |percent| vec![percent]);
+    let of_range = |percent: &u8| {
+        let percent = *percent;
+        amounts.iter().map(move |amount| Combination {
+            percent,
+            scatter: Scatter { amount: *amount, segments },
+        })
+    };
+    Ok(percents.iter().flat_map(of_range).collect())
+}
+
+/// A test for each combination of active range and amount.
+struct Scattered<T> {
+    title: &'static str,
+    settings: Settings,
+    combinations: Vec<Combination>,
+    parts: Vec<Part>,
+    /// What each part covers.
+    covered: Vec<Covered>,
+    /// The first part's test: its choices hold for all but for what is covered.
+    first: T,
+}
+
+impl<T: Ranged + 'static> Scattered<T> {
+    fn new(
+        title: &'static str,
+        settings: &Settings,
+        geometry: Geometry,
+        amendments: &[Amendment],
+    ) -> Result<Self, Unsuitable> {
+        let combinations = combinations(settings)?;
+        let (mut parts, mut covered, mut first) = (Vec::new(), Vec::new(), None);
+        for combination in &combinations {
+            let name = combination.name();
+            let of_part = part_settings(settings, &name);
+            let is_last = combinations.last() == Some(combination);
+            let amendments = part_amendments(amendments, &name, is_last);
+            let test = T::by(method(settings, combination), &of_part, geometry, &amendments)?;
+            covered.extend(test.choices().covered);
+            first.get_or_insert_with(|| test.clone());
+            parts.push(Part { name, procedure: Box::new(test), settings: of_part });
+        }
+        let first = first.ok_or_else(|| Unsuitable("there is no active range to test".into()))?;
+        Ok(Scattered { title, settings: settings.clone(), combinations, parts, covered, first })
+    }
+
+    fn choices(&self) -> Choices<'_> {
+        let covered = self.covered.clone();
+        Choices { settings: &self.settings, covered, ..self.first.choices() }
+    }
+}
+
+/// What profile and class ask for on this combination.
+fn method(settings: &Settings, combination: &Combination) -> Method {
+    Method {
+        active_range_percent: combination.percent,
+        scatter: Some(combination.scatter),
+        ..Method::of(settings.profile, settings.class)
+    }
+}
+
+/// A part draws from a seed of its own.
+fn part_settings(settings: &Settings, name: &str) -> Settings {
+    Settings { seed: Place::new(name, 0, 0, "").seed(settings.seed), ..settings.clone() }
+}
+
+impl<T: Ranged + 'static> Procedure for Scattered<T> {
+    fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
+        parts::conduct(&self.parts, bench)
+    }
+
+    fn study(&self, record: &Record) -> Findings {
+        let mut studied = parts::studied(&self.parts, record);
+        for (part, combination) in studied.iter_mut().zip(&self.combinations) {
+            if let Some(findings) = &mut part.findings {
+                findings.title = format!("{} {}", findings.title, combination.title());
+            }
+        }
+        let tables = self.tables(&studied);
+        let mut on_page = tables.clone();
+        on_page.extend(side_by_side(&self.combinations, &studied).map(Exhibit::Table));
+        let whole = Findings {
+            verdict: self.verdict(&studied),
+            ending: parts::ending("combinations", record, &studied),
+            caveats: self.caveats(record, &studied),
+            summary: tables,
+            form_pages: vec![page(&format!("{} - Active Ranges and Amounts", self.title), on_page)],
+            chapters: self.chapters(record),
+            ..frame(self.title, &self.choices(), record, self.header(record, &studied))
+        };
+        parts::with_parts(whole, studied)
+    }
+}
+
+impl<T: Ranged + 'static> Scattered<T> {
+    fn tables(&self, studied: &[Studied<'_>]) -> Vec<Exhibit> {
+        let heads = ["combinations", "How each combination ended", "Combination"];
+        vec![
+            Exhibit::Table(tracked_table(&self.combinations, studied)),
+            Exhibit::Table(parts::parts_table(heads, studied)),
+        ]
+    }
+
+    /// One verdict for all combinations: steady where every one of them is, each
+    /// variable in its own window. The window is named where it is common to all.
+    fn verdict(&self, studied: &[Studied<'_>]) -> Option<Verdict> {
+        let verdicts = || studied.iter().filter_map(verdict);
+        let first = verdicts().next()?;
+        let named = |(combination, part): (&Combination, &Studied<'_>)| {
+            let of_part: Vec<TrackVerdict> = tracks(part)
+                .map(|track| TrackVerdict {
+                    name: format!("{} {}", combination.title(), track.name),
+                    ..track.clone()
+                })
+                .collect();
+            of_part
+        };
+        Some(Verdict {
+            steady: verdicts().count() == self.parts.len() && verdicts().all(|v| v.steady),
+            window: first.window.filter(|window| verdicts().all(|v| v.window == Some(*window))),
+            tracks: self.combinations.iter().zip(studied).flat_map(named).collect(),
+            criteria: first.criteria,
+        })
+    }
+
+    fn header(&self, record: &Record, studied: &[Studied<'_>]) -> FormHeader {
+        let choices = self.choices();
+        let stimulus = format!("{} Loop", self.title);
+        let rounds = windows(studied);
+        let set_up = disclosure::loop_set_up_rows(&stimulus, &choices, &rounds);
+        let mut test_parameters = disclosure::common_test_rows(&choices);
+        test_parameters.extend([
+            row("Test Stimulus 1", stimulus),
+            row("AR", "Outer Loop"),
+            row("Amount", "Inner Loop"),
+            row("TOIO - TC/QD", disclosure::form_demands(&choices.demands)),
+            row("Step", choices.step_time.to_string()),
+            row("Steady State", rounds),
+        ]);
+        let test = format!("{} Test (REQUIRED)", self.title);
+        let subtitle = "Every active range and amount";
+        let form = Form { test: &test, subtitle, set_up, test_parameters };
+        disclosure::form_header(form, &choices, record)
+    }
+
+    fn chapters(&self, record: &Record) -> Vec<Page> {
+        let exhibits = vec![
+            Exhibit::Listing(self.listing()),
+            Exhibit::Table(self.layout_table()),
+            Exhibit::Text(
+                "The segments of a combination are the same in all its steps. Each begins at a \
+                 whole MiB, and at least 1 MiB lies between two of them; every such layout is \
+                 equally likely, and the seed alone decides which. Random I/O is uniform over \
+                 all of them together; sequential I/O runs through one after the other in the \
+                 order of their addresses. Preconditioning writes the whole active range."
+                    .into(),
+            ),
+        ];
+        let mut chapters = vec![page("Active Ranges and Segments", exhibits)];
+        chapters.extend(common_chapters(&self.choices(), record));
+        chapters
+    }
+
+    fn listing(&self) -> String {
+        let each = |text: fn(&Combination) -> String| {
+            each_once(self.combinations.iter().map(text)).join(", ")
+        };
+        format!(
+            "For active range {}\n  For amount {}, in {} segments\n    Purge\n    Workload \
+             independent preconditioning of the whole active range\n    {} loop over the segments",
+            each(|c| format!("{} %", c.percent)),
+            each(|c| c.scatter.amount.binary()),
+            number(self.combinations[0].scatter.segments.into(), 0),
+            self.title
+        )
+    }
+
+    /// What each combination touches.
+    fn layout_table(&self) -> Table {
+        let rows = self
+            .combinations
+            .iter()
+            .zip(&self.covered)
+            .zip(&self.parts)
+            .filter_map(|((combination, covered), part)| {
+                let segments = covered.range.segments?;
+                Some(Row {
+                    head: combination.title(),
+                    cells: vec![
+                        Cell::text(covered.range.end().0.to_string()),
+                        Cell::text(segments.amount().binary()),
+                        Cell::number(Some(f64::from(segments.count)), 0),
+                        Cell::text(segments.size.binary()),
+                        Cell::text(segments.seed.to_string()),
+                        Cell::text(part.settings.seed.to_string()),
+                    ],
+                    strong: false,
+                })
+            })
+            .collect();
+        let columns = [
+            "Active bytes",
+            "Amount",
+            "Segments",
+            "Segment size",
+            "Layout seed",
+            "Seed of the part",
+        ];
+        plain_table(
+            "ar-layout",
+            "Active ranges and their segments",
+            "Combination",
+            columns.map(str::to_owned).to_vec(),
+            rows,
+        )
+    }
+
+    fn caveats(&self, record: &Record, studied: &[Studied<'_>]) -> Vec<Caveat> {
+        let mut caveats = parts::caveats(record, studied);
+        caveats.extend(deviations(&self.settings));
+        caveats.push(Caveat::new(
+            CaveatKind::Unverified,
+            "ar-segments-layout",
+            "Active ranges of 100 % and 75 %, amounts of 8 and 16 GiB and 2,048 segments are those \
+             of a public implementation and of SNIA's summary; the document itself could not be \
+             checked. Where the segments begin and how sequential I/O runs through them is our \
+             choice, and so is preconditioning of the whole active range in one piece.",
+            "",
+        ));
+        caveats
+    }
+}
+
+/// What was chosen otherwise than the document has it.
+fn deviations(settings: &Settings) -> Vec<Caveat> {
+    let deviation = |id: &str, text: String, remedy: String| {
+        Caveat::new(CaveatKind::Deviation, id, text, remedy)
+    };
+    let range = settings.active_range_percent.map(|percent| {
+        let text =
+            format!("Active range {percent} % instead of 100 % and 75 %, one after the other.");
+        deviation("active-range", text, "Leave --active-range out.".to_owned())
+    });
+    let standard = Settings { parameters: BTreeMap::new(), ..settings.clone() };
+    let changed = [
+        (AMOUNT, "Amount of the active range", amounts(settings) != amounts(&standard)),
+        (SEGMENTS, "Segments", segments(settings) != segments(&standard)),
+    ];
+    let changed = changed.iter().filter(|(.., is_changed)| *is_changed).map(|(p, what, _)| {
+        let text = format!("{what}: {} instead of {}.", p.value(settings), p.default);
+        let remedy = format!("Leave --set {}=... out where the drive is large enough.", p.name);
+        deviation(p.name, text, remedy)
+    });
+    range.into_iter().chain(changed).collect()
+}
+
+/// The window of each part.
+fn windows(studied: &[Studied<'_>]) -> String {
+    let window = |part: &Studied<'_>| verdict(part).map_or("-".to_owned(), disclosure::window_text);
+    studied.iter().map(window).collect::<Vec<_>>().join(", ")
+}
+
+/// The tracking variables' averages in each combination's window.
+fn tracked_table(combinations: &[Combination], studied: &[Studied<'_>]) -> Table {
+    let column = |track: &TrackVerdict| format!("{}, {}", track.name, track.unit);
+    let columns = each_once(studied.iter().flat_map(tracks).map(column));
+    let value = |part: &Studied<'_>, name: &String| {
+        let track = tracks(part).find(|track| column(track) == *name);
+        track.map_or(Cell::Missing, |t| Cell::number(Some(t.average), decimals(&t.unit)))
+    };
+    let rows = combinations
+        .iter()
+        .zip(studied)
+        .map(|(combination, part)| Row {
+            head: combination.title(),
+            cells: columns.iter().map(|name| value(part, name)).collect(),
+            strong: false,
+        })
+        .collect();
+    plain_table(
+        "tracked",
+        "Tracking variables, mean of each combination's measurement window",
+        "Combination",
+        columns,
+        rows,
+    )
+}
+
+/// The first table of every part's summary in one, row by row.
+fn side_by_side(combinations: &[Combination], studied: &[Studied<'_>]) -> Option<Table> {
+    let first = studied.iter().find_map(first_table)?;
+    let of_row = |row: &Row| {
+        let (head, strong) = (row.head.clone(), row.strong);
+        combinations.iter().zip(studied).filter_map(move |(combination, part)| {
+            let same = first_table(part)?.rows.iter().find(|other| other.head == head)?;
+            let head = format!("{head}, {}", combination.title());
+            Some(Row { head, cells: same.cells.clone(), strong })
+        })
+    };
+    Some(Table {
+        id: "side-by-side".into(),
+        title: format!("{}: all combinations", first.title),
+        corner: format!("{}, combination", first.corner),
+        rows: first.rows.iter().flat_map(of_row).collect(),
+        ..first.clone()
+    })
+}
+
+fn first_table<'a>(part: &'a Studied<'_>) -> Option<&'a Table> {
+    part.findings.as_ref()?.summary.iter().find_map(|exhibit| match exhibit {
+        Exhibit::Table(table) => Some(table),
+        _ => None,
+    })
+}
+
+fn tracks<'a>(part: &'a Studied<'_>) -> impl Iterator<Item = &'a TrackVerdict> {
+    verdict(part).into_iter().flat_map(|verdict| &verdict.tracks)
+}
+
+fn verdict<'a>(part: &'a Studied<'_>) -> Option<&'a Verdict> {
+    part.findings.as_ref()?.verdict.as_ref()
+}
+
+#[cfg(test)]
+mod tests;
