@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use steadfast_capture::{
-    Capture, CaptureError, Counters, Listened, Options, SourceName, WHOLE_DISK,
+    Capture, CaptureError, Counters, FileSystem, Listened, Options, SourceName, WHOLE_DISK,
 };
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
 use steadfast_domain::{IoEvent, IoOp, Layer};
@@ -68,12 +68,13 @@ impl Device {
 
     fn listened(&self) -> Listened {
         let number = std::fs::metadata(&self.path).unwrap().rdev();
+        let number = (libc::major(number), libc::minor(number));
         Listened {
             name: self.path.file_name().unwrap().to_string_lossy().into_owned(),
-            number: (libc::major(number), libc::minor(number)),
+            number,
             sectors: WHOLE_DISK,
             bio_based: self.bio_based,
-            file_systems: vec![(libc::major(number), libc::minor(number))],
+            file_systems: vec![FileSystem { number, kind: Some("ext4".to_owned()) }],
         }
     }
 }
@@ -94,6 +95,7 @@ fn options(device: &Device) -> Options {
         // Holds all that a test does, even where nobody reads for a while.
         ring_bytes: 1 << 25,
         source: None,
+        files: None,
     }
 }
 
@@ -326,6 +328,7 @@ fn what_cannot_be_is_refused_with_the_remedy() {
         step_ns: None,
         ring_bytes: 4096,
         source: None,
+        files: None,
     };
     let error = Capture::begin(&none).err().unwrap();
     assert!(error.to_string().contains("name 1 to 16"), "{error}");
