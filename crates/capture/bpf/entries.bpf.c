@@ -252,6 +252,14 @@ int BPF_PROG(on_aio_end, struct kiocb *iocb, long result)
 	return ended_later(iocb, result);
 }
 
+/* The same once more. An interrupt ends I/Os too; where it comes while one of
+ * the two is running on its processor, the kernel skips that one alone. */
+SEC("fentry/aio_complete_rw")
+int BPF_PROG(on_aio_end_again, struct kiocb *iocb, long result)
+{
+	return ended_later(iocb, result);
+}
+
 SEC("raw_tp/io_uring_complete")
 int on_request_end(struct bpf_raw_tracepoint_args *context)
 {

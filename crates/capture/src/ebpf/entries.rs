@@ -38,8 +38,9 @@ const OF_KIND: [&str; 6] = ["read_end", "write_end", "sync_end", "read", "write"
 
 /// What every kind shares, where the kernel has the function: who learns that a
 /// call ended later, and what is only counted.
-const SHARED: [(&str, &str); 5] = [
+const SHARED: [(&str, &str); 6] = [
     ("on_aio_end", "aio_complete_rw"),
+    ("on_aio_end_again", "aio_complete_rw"),
     ("on_map", "vm_mmap_pgoff"),
     ("on_splice", "filemap_splice_read"),
     ("on_range_sync", "sync_file_range"),
