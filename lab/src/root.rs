@@ -12,13 +12,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What the guests' scripts call, besides busybox.
-const PROGRAMS: [&str; 19] = [
+const PROGRAMS: [&str; 20] = [
     "blkdiscard",
     "blkid",
     "blkparse",
     "blktrace",
     "fio",
     "hdparm",
+    "losetup",
     "mkfs.btrfs",
     "mkfs.ext4",
     "mkfs.xfs",
@@ -38,11 +39,13 @@ const PROGRAMS: [&str; 19] = [
 const FIRST_MODULES: [&str; 2] = ["virtio_pci", "virtio_blk"];
 
 /// Modules that scripts may load.
-const MODULES: [&str; 9] = [
+const MODULES: [&str; 11] = [
     "ata_piix",
     "btrfs",
     "crc32c_generic",
     "ext4",
+    "loop",
+    "overlay",
     "scsi_debug",
     "sd_mod",
     "sg",
