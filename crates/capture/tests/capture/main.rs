@@ -12,7 +12,8 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use steadfast_capture::{
-    Capture, CaptureError, Counters, FileSystem, Listened, Options, SourceName, WHOLE_DISK,
+    Capture, CaptureError, Counters, FileSystem, FilesWay, Listened, Options, SourceName,
+    WHOLE_DISK,
 };
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
 use steadfast_domain::{IoEvent, IoOp, Layer};
@@ -343,7 +344,11 @@ fn what_cannot_be_is_refused_with_the_remedy() {
     let twice = Options { devices: vec![device.clone(), part], ..none.clone() };
     let error = Capture::begin(&twice).err().unwrap();
     assert!(error.to_string().contains("same place"), "{error}");
-    let odd = Options { devices: vec![device], ring_bytes: 5000, ..none };
+    let odd = Options { devices: vec![device.clone()], ring_bytes: 5000, ..none.clone() };
     let error = Capture::begin(&odd).err().unwrap();
     assert!(error.to_string().contains("power of two"), "{error}");
+    let files = Some(FilesWay::Calls);
+    let block = Options { devices: vec![device], files, ..none };
+    let error = Capture::begin(&block).err().unwrap();
+    assert!(error.to_string().contains("--layer filesystem"), "{error}");
 }
