@@ -210,7 +210,7 @@ fn kernel(answers: &Answers) -> anyhow::Result<()> {
 
 fn marked(answers: &Answers) -> anyhow::Result<()> {
     let captured = Captured::read(answers, "entry-points")?;
-    for device in 0..KINDS.len() {
+    for (device, kind) in KINDS.iter().enumerate() {
         for (job, wanted) in [
             ("any", 0),
             ("synchronous", flags::SYNC),
@@ -224,7 +224,7 @@ fn marked(answers: &Answers) -> anyhow::Result<()> {
             let is_other =
                 |event: &&IoEvent| event.flags != wanted || event.response_ns == RESPONSE_UNKNOWN;
             let other = found.iter().find(is_other);
-            ensure!(other.is_none(), "{}, {job}: {other:?}", KINDS[device]);
+            ensure!(other.is_none(), "{kind}, {job}: {other:?}");
         }
     }
     Ok(())
