@@ -8,6 +8,7 @@ fn main() {
     if std::env::var_os("CARGO_FEATURE_EBPF").is_some() {
         compile("block");
         compile("files");
+        compile("entries");
     }
 }
 

@@ -12,13 +12,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What the guests' scripts call, besides busybox.
-const PROGRAMS: [&str; 16] = [
+const PROGRAMS: [&str; 20] = [
     "blkdiscard",
     "blkid",
     "blkparse",
     "blktrace",
     "fio",
     "hdparm",
+    "losetup",
+    "mkfs.btrfs",
+    "mkfs.ext4",
+    "mkfs.xfs",
     "nvme",
     "sg_format",
     "sg_inq",
@@ -35,7 +39,19 @@ const PROGRAMS: [&str; 16] = [
 const FIRST_MODULES: [&str; 2] = ["virtio_pci", "virtio_blk"];
 
 /// Modules that scripts may load.
-const MODULES: [&str; 5] = ["ata_piix", "scsi_debug", "sd_mod", "sg", "vmw_pvscsi"];
+const MODULES: [&str; 11] = [
+    "ata_piix",
+    "btrfs",
+    "crc32c_generic",
+    "ext4",
+    "loop",
+    "overlay",
+    "scsi_debug",
+    "sd_mod",
+    "sg",
+    "vmw_pvscsi",
+    "xfs",
+];
 
 /// Directories that something is mounted on, or that programs expect.
 const DIRECTORIES: [&str; 9] = ["bin", "dev", "etc", "lab", "out", "proc", "run", "sys", "tmp"];

@@ -1,5 +1,6 @@
 /* Puts one record together for every read, write and synchronisation that a
- * program asks of the file systems of the devices.
+ * program asks of the file systems of the devices, at the system calls: where
+ * the file systems' own entry points (entries.bpf.c) are not to be had.
  *
  * Seen are system calls (raw tracepoints sys_enter and sys_exit) and io_uring
  * (submission and completion). What reaches a file another way is counted, as
@@ -7,9 +8,8 @@
  *
  * A call's file is looked up when it is entered, its size is what it says it
  * has moved. An io_uring request has its file only when it completes. */
-#include "common.h"
+#include "files.h"
 
-#define FILE_SYSTEMS_MAX 64
 #define OPEN_APPEND 02000
 #define OPEN_DSYNC 010000
 #define MAP_ANONYMOUS 0x20
@@ -46,87 +46,6 @@ enum {
 	URING_WRITEV_FIXED = 61,
 };
 
-/* Written by the loader: ebpf::files::Settings. */
-struct settings {
-	__u32 process;
-	__u32 commands;
-	/* io_uring_complete names the completion queue's entry, not its result. */
-	__u32 by_entry;
-	__u32 count;
-	/* Major << 20 | minor, as a file's super block has it. */
-	__u32 number[FILE_SYSTEMS_MAX];
-	__u32 device[FILE_SYSTEMS_MAX];
-};
-const volatile struct settings settings = {};
-
-/* What a record looks like on its way to user space: ebpf::files::Wire. */
-struct record {
-	__u64 issued_ns;
-	__u64 response_ns;
-	__u64 offset;
-	__u64 inode;
-	__u32 bytes;
-	__u32 process;
-	__u16 cpu;
-	__u16 flags;
-	__u8 device;
-	__u8 op;
-	__u8 unused[2];
-	char command[COMMAND_LENGTH];
-};
-
-/* A system call or a request on its way. */
-struct call {
-	struct file *file;
-	__u64 at_ns;
-	__s64 offset;
-	__u32 process;
-	__u16 cpu;
-	__u8 op;
-	__u8 device;
-	__u8 before;
-	char command[COMMAND_LENGTH];
-};
-
-/* By thread, or by the request's address. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 65536);
-	__type(key, __u64);
-	__type(value, struct call);
-} calls SEC(".maps");
-
-/* Read by the loader: ebpf::files::KernelCounters. */
-struct counters {
-	__u64 lost;
-	__u64 unfollowed;
-	__u64 begun_before;
-	/* Calls, and io_uring requests whatever their file, under way. */
-	__s64 calls;
-	__s64 requests;
-	/* What is not seen. */
-	__u64 maps;
-	__u64 aio;
-	__u64 copies;
-	__u64 syncs;
-	__u64 calls_32bit;
-};
-struct counters counters = {};
-
-/* The device that holds the file's file system, or -1. */
-static __always_inline int device_of(struct file *file)
-{
-	__u32 number = BPF_CORE_READ(file, f_inode, i_sb, s_dev);
-
-	for (int i = 0; i < FILE_SYSTEMS_MAX; i++) {
-		if (i >= settings.count)
-			break;
-		if (settings.number[i] == number)
-			return settings.device[i];
-	}
-	return -1;
-}
-
 static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
 {
 	struct fdtable *table = task->files ? task->files->fdt : 0;
@@ -144,16 +63,6 @@ static __always_inline int is_wanted(struct task_struct *task, __u32 fd)
 	return file && device_of(file) >= 0;
 }
 
-static __always_inline void introduce(struct call *call)
-{
-	call->at_ns = bpf_ktime_get_ns();
-	call->process = bpf_get_current_pid_tgid() >> 32;
-	call->cpu = bpf_get_smp_processor_id();
-	call->before = gate.state == GATE_NOT_YET;
-	if (settings.commands)
-		bpf_get_current_comm(call->command, sizeof(call->command));
-}
-
 static __always_inline __u16 flags_of(unsigned int open, __u8 op, __s64 result)
 {
 	__u16 flags = 0;
@@ -168,14 +77,14 @@ static __always_inline __u16 flags_of(unsigned int open, __u8 op, __s64 result)
 }
 
 /* Where it was: given, the file's position, or the end of the file. */
-static __always_inline __u64 place_of(struct call *call, unsigned int open, __s64 moved, __s64 given)
+static __always_inline __u64 place_of(struct call *call, unsigned int open, __s64 moved)
 {
+	__s64 given = call->record.offset, end;
 	struct file *file = call->file;
-	__s64 end;
 
-	if (call->op == OP_FLUSH)
+	if (call->record.op == OP_FLUSH)
 		return 0;
-	if (call->op == OP_WRITE && (open & OPEN_APPEND)) {
+	if (call->record.op == OP_WRITE && (open & OPEN_APPEND)) {
 		end = given == AT_POSITION ? BPF_CORE_READ(file, f_pos) :
 			BPF_CORE_READ(file, f_inode, i_size);
 		return end - moved;
@@ -183,29 +92,18 @@ static __always_inline __u64 place_of(struct call *call, unsigned int open, __s6
 	return given == AT_POSITION ? BPF_CORE_READ(file, f_pos) - moved : given;
 }
 
+/* Completes the record of a call that has ended, and sends it. */
 static __always_inline void report(struct call *call, __u64 now, __s64 result)
 {
+	struct record *record = &call->record;
 	struct file *file = call->file;
 	unsigned int open = BPF_CORE_READ(file, f_flags);
-	__s64 moved = result > 0 && call->op != OP_FLUSH ? result : 0;
-	struct record *record = bpf_ringbuf_reserve(&records, sizeof(*record), 0);
 
-	if (!record) {
-		count(&counters.lost);
-		return;
-	}
-	record->issued_ns = call->at_ns;
-	record->response_ns = now - call->at_ns;
-	record->offset = place_of(call, open, moved, call->offset);
+	record->bytes = moved(record, result);
+	record->offset = place_of(call, open, record->bytes);
 	record->inode = BPF_CORE_READ(file, f_inode, i_ino);
-	record->bytes = moved;
-	record->process = call->process;
-	record->cpu = call->cpu;
-	record->flags = flags_of(open, call->op, result);
-	record->device = call->device;
-	record->op = call->op;
-	__builtin_memcpy(record->command, call->command, COMMAND_LENGTH);
-	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	record->flags = flags_of(open, record->op, result);
+	conclude(call, now);
 }
 
 /* Keeps a call; one that is there already never ended. */
@@ -215,12 +113,6 @@ static __always_inline void keep(__u64 key, struct call *call, __s64 *under_way)
 		__sync_fetch_and_add(under_way, 1);
 	else if (bpf_map_update_elem(&calls, &key, call, BPF_ANY))
 		count(&counters.unfollowed);
-}
-
-static __always_inline void forget(__u64 key, __s64 *under_way)
-{
-	if (!bpf_map_delete_elem(&calls, &key))
-		__sync_fetch_and_add(under_way, -1);
 }
 
 #ifdef __TARGET_ARCH_arm64
@@ -315,7 +207,7 @@ int BPF_PROG(on_call, struct pt_regs *regs, long number)
 	__u64 thread = bpf_get_current_pid_tgid();
 	int op = op_of_call(number), device;
 
-	if (gate.state == GATE_CLOSED || (settings.process && settings.process != thread >> 32))
+	if (gate.state == GATE_CLOSED || is_other_process())
 		return 0;
 	if (IS_32BIT(task)) {
 		/* Other numbers; i386's and arm's read and write are 3 and 4. */
@@ -335,17 +227,11 @@ int BPF_PROG(on_call, struct pt_regs *regs, long number)
 	if (device < 0)
 		return 0;
 	introduce(&call);
-	call.op = op;
-	call.device = device;
-	call.offset = names_offset(number) ? (__s64)given[3] : AT_POSITION;
+	call.record.op = op;
+	call.record.device = device;
+	call.record.offset = names_offset(number) ? (__s64)given[3] : AT_POSITION;
 	keep(thread, &call, &counters.calls);
 	return 0;
-}
-
-/* Ended by a signal that has it done again, from include/linux/errno.h. */
-static __always_inline int is_repeated(long result)
-{
-	return result <= -512 && result >= -516;
 }
 
 SEC("tp_btf/sys_exit")
@@ -359,10 +245,8 @@ int BPF_PROG(on_call_end, struct pt_regs *regs, long result)
 	struct call *call = bpf_map_lookup_elem(&calls, &thread);
 	if (!call)
 		return 0;
-	if (!call->before && !is_repeated(result))
+	if (!is_repeated(result))
 		report(call, now, result);
-	else if (call->before && gate.state == GATE_OPEN)
-		count(&counters.begun_before);
 	forget(thread, &counters.calls);
 	return 0;
 }
@@ -392,13 +276,11 @@ static __always_inline int request_submitted(struct io_kiocb *request)
 	int op = op_of_request(BPF_CORE_READ(request, opcode));
 	struct call call = {};
 
-	if (op < 0 || gate.state == GATE_CLOSED)
+	if (op < 0 || gate.state == GATE_CLOSED || is_other_process())
 		return 0;
 	introduce(&call);
-	if (settings.process && settings.process != call.process)
-		return 0;
-	call.op = op;
-	call.offset = BPF_CORE_READ((struct io_rw *)request, kiocb.ki_pos);
+	call.record.op = op;
+	call.record.offset = BPF_CORE_READ((struct io_rw *)request, kiocb.ki_pos);
 	keep((__u64)request, &call, &counters.requests);
 	return 0;
 }
@@ -422,21 +304,15 @@ int on_request_end(struct bpf_raw_tracepoint_args *context)
 	__u64 now = bpf_ktime_get_ns();
 	__u64 request = context->args[1];
 	struct call *call = bpf_map_lookup_elem(&calls, &request);
-	int device, result;
+	int device;
 
 	if (!call)
 		return 0;
-	if (settings.by_entry)
-		result = BPF_CORE_READ((struct io_uring_cqe *)context->args[2], res);
-	else
-		result = (int)context->args[3];
 	call->file = BPF_CORE_READ((struct io_kiocb *)request, file);
 	device = call->file ? device_of(call->file) : -1;
-	if (device >= 0 && !call->before) {
-		call->device = device;
-		report(call, now, result);
-	} else if (device >= 0 && gate.state == GATE_OPEN) {
-		count(&counters.begun_before);
+	if (device >= 0) {
+		call->record.device = device;
+		report(call, now, result_of(context));
 	}
 	forget(request, &counters.requests);
 	return 0;

@@ -81,7 +81,14 @@ struct pt_regs {
 };
 
 struct kiocb {
+	struct file *ki_filp;
 	__s64 ki_pos;
+	void *ki_complete;
+	int ki_flags;
+};
+
+struct iov_iter {
+	unsigned long count;
 };
 
 struct io_rw {

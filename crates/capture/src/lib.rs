@@ -37,9 +37,17 @@ pub struct Listened {
     /// It has no request queue: its I/Os are seen as bios (zram,
     /// device-mapper, md).
     pub bio_based: bool,
-    /// Major and minor number of every file system that lies on it, as its
-    /// files have it (`st_dev`); used at the file-system layer.
-    pub file_systems: Vec<(u32, u32)>,
+    /// Every file system that may lie on it; used at the file-system layer.
+    pub file_systems: Vec<FileSystem>,
+}
+
+/// A place for a file system.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileSystem {
+    /// Major and minor number, as its super block has it.
+    pub number: (u32, u32),
+    /// What is mounted from it (`ext4`), where something is.
+    pub kind: Option<String>,
 }
 
 /// All sectors of a disk.
@@ -64,6 +72,9 @@ pub struct Options {
     pub ring_bytes: u32,
     /// Which source; `None` takes the best that works here.
     pub source: Option<SourceName>,
+    /// Where the file-system layer is seen; `None` takes the best that works
+    /// here.
+    pub files: Option<FilesWay>,
 }
 
 /// Where events come from.
@@ -73,6 +84,15 @@ pub enum SourceName {
     Ebpf,
     /// The kernel's own trace buffers.
     Tracefs,
+}
+
+/// Where the file-system layer is seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FilesWay {
+    /// The file systems' own functions (ext4, xfs, btrfs): whoever asks.
+    EntryPoints,
+    /// System calls and io_uring: any file system, what programs ask.
+    Calls,
 }
 
 /// What a capture counted beside the events.
@@ -141,7 +161,7 @@ pub struct Capture {
     sources: Vec<Box<dyn Source>>,
     began_monotonic_ns: u64,
     closed_monotonic_ns: Option<u64>,
-    remark: Option<String>,
+    remarks: Vec<String>,
 }
 
 impl Capture {
@@ -151,27 +171,27 @@ impl Capture {
     /// Where no source works here, with the reason and the remedy of each.
     pub fn begin(options: &Options) -> Result<Capture, CaptureError> {
         check(options)?;
-        let (mut sources, mut remark) = (Vec::new(), None);
+        let mut opened = Vec::new();
         if options.layers.contains(&Layer::Block) {
-            let (source, why) = open(options)?;
-            sources.push(source);
-            remark = why;
+            opened.push(open(options)?);
         }
         if options.layers.contains(&Layer::FileSystem) {
-            sources.push(open_files(options)?);
+            opened.push(open_files(options)?);
         }
+        let (mut sources, remarks): (Vec<_>, Vec<_>) = opened.into_iter().unzip();
+        let remarks = remarks.into_iter().flatten().collect();
         let began_monotonic_ns = monotonic_ns();
         sources.iter_mut().try_for_each(|source| source.begin(began_monotonic_ns))?;
-        Ok(Capture { sources, began_monotonic_ns, closed_monotonic_ns: None, remark })
+        Ok(Capture { sources, began_monotonic_ns, closed_monotonic_ns: None, remarks })
     }
     /// Which sources they are, in one line.
     pub fn describe(&self) -> String {
         let each: Vec<String> = self.sources.iter().map(|source| source.describe()).collect();
         each.join("; ")
     }
-    /// Why it is not the best source, where it is not.
-    pub fn remark(&self) -> Option<&str> {
-        self.remark.as_deref()
+    /// Why a source is not the best, where it is not.
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks
     }
     /// From its beginning until now, or until it was ended.
     pub fn lasted_ns(&self) -> u64 {
@@ -230,6 +250,12 @@ fn check(options: &Options) -> Result<(), CaptureError> {
     }
     if options.layers.is_empty() {
         return Err(CaptureError::new("no layer was named", "name block, filesystem or both"));
+    }
+    if options.files.is_some() && !options.layers.contains(&Layer::FileSystem) {
+        return Err(CaptureError::new(
+            "the file-system layer is not captured",
+            "name --layer filesystem, or leave out --files",
+        ));
     }
     if options.step_ns.is_some() {
         check_steps(options)?;
@@ -296,19 +322,20 @@ fn open(options: &Options) -> Result<Opened, CaptureError> {
 
 /// The file-system layer, for which there is only eBPF.
 #[cfg(feature = "ebpf")]
-fn open_files(options: &Options) -> Result<Box<dyn Source>, CaptureError> {
+fn open_files(options: &Options) -> Result<Opened, CaptureError> {
     if options.source == Some(SourceName::Tracefs) {
         return Err(CaptureError::new(
             "the file-system layer cannot be captured through tracefs",
             "leave out --source, or capture --layer block",
         ));
     }
-    Ok(Box::new(ebpf::Files::open(options)?))
+    let (files, why) = ebpf::Files::open(options)?;
+    Ok((Box::new(files), why))
 }
 
 #[cfg(not(feature = "ebpf"))]
-fn open_files(options: &Options) -> Result<Box<dyn Source>, CaptureError> {
-    open_ebpf(options)
+fn open_files(options: &Options) -> Result<Opened, CaptureError> {
+    Ok((open_ebpf(options)?, None))
 }
 
 #[cfg(feature = "ebpf")]

@@ -39,7 +39,7 @@ pub use facts::host_facts;
 pub use identity::{devices, inspect};
 pub use inhibit::{IdleStateHold, SleepInhibition, hold_idle_states, inhibit_sleep};
 pub use purge::{PurgeOrder, PurgeProgress, PurgeWatch, foresee_purge, purge};
-pub use queue::{BlockQueue, Partition, block_queue, file_systems_on};
+pub use queue::{BlockQueue, FileSystem, Partition, block_queue, file_systems_on};
 pub use refusal::Refusal;
 pub use roots::Roots;
 pub use scratch::create_scratch;

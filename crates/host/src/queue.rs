@@ -4,6 +4,7 @@
 use crate::mounts::mounts;
 use crate::node::Node;
 use crate::roots::Roots;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use steadfast_domain::{Bytes, Device};
 
@@ -37,15 +38,23 @@ pub fn block_queue(device: &Device, roots: &Roots) -> Option<BlockQueue> {
     of_node(&Node::named(&device.name, roots)?)
 }
 
-/// Major and minor number of every file system that may lie on a block device,
-/// as its files have it (`st_dev`): the device's own, those of its partitions
-/// and of what is built upon them, and of what is mounted from any of these
-/// under a number of its own (btrfs).
-pub fn file_systems_on(device: &Device, roots: &Roots) -> Vec<(u32, u32)> {
-    Node::named(&device.name, roots).map(|node| numbers_above(node, roots)).unwrap_or_default()
+/// A place for a file system.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FileSystem {
+    /// Major and minor number, as its super block has it.
+    pub number: (u32, u32),
+    /// What is mounted from it (`ext4`), where something is.
+    pub kind: Option<String>,
 }
 
-fn numbers_above(node: Node, roots: &Roots) -> Vec<(u32, u32)> {
+/// Every file system that may lie on a block device: the device's own, those of
+/// its partitions and of what is built upon them, and what is mounted from any
+/// of these under a number of its own (btrfs).
+pub fn file_systems_on(device: &Device, roots: &Roots) -> Vec<FileSystem> {
+    Node::named(&device.name, roots).map(|node| file_systems_above(node, roots)).unwrap_or_default()
+}
+
+fn file_systems_above(node: Node, roots: &Roots) -> Vec<FileSystem> {
     let mut nodes = vec![node];
     let mut at = 0;
     while let Some(node) = nodes.get(at).cloned() {
@@ -54,15 +63,14 @@ fn numbers_above(node: Node, roots: &Roots) -> Vec<(u32, u32)> {
         nodes.extend(new);
         at += 1;
     }
-    let mut numbers: Vec<_> = nodes.iter().filter_map(Node::device_number).collect();
+    let mut kinds: BTreeMap<_, _> =
+        nodes.iter().filter_map(Node::device_number).map(|number| (number, None)).collect();
     for mount in mounts(roots) {
         if mount.nodes(roots).iter().any(|node| nodes.contains(node)) {
-            numbers.push(mount.number);
+            kinds.insert(mount.number, Some(mount.kind));
         }
     }
-    numbers.sort_unstable();
-    numbers.dedup();
-    numbers
+    kinds.into_iter().map(|(number, kind)| FileSystem { number, kind }).collect()
 }
 
 fn of_node(node: &Node) -> Option<BlockQueue> {
@@ -115,6 +123,9 @@ mod tests {
         let lines = "36 35 0:32 / /data rw - btrfs /dev/sda1 rw\n\
                      37 35 0:33 / /other rw - btrfs /dev/sdb rw\n";
         machine.write("proc/self/mountinfo", lines);
-        assert_eq!(numbers_above(disk, &machine.roots), [(0, 32), (8, 0), (8, 1)]);
+        let place =
+            |number, kind: Option<&str>| FileSystem { number, kind: kind.map(str::to_owned) };
+        let expected = [place((0, 32), Some("btrfs")), place((8, 0), None), place((8, 1), None)];
+        assert_eq!(file_systems_above(disk, &machine.roots), expected);
     }
 }

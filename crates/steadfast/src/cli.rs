@@ -506,6 +506,10 @@ pub struct CaptureArguments {
     /// ebpf or tracefs; by default eBPF where it works
     #[arg(long)]
     pub source: Option<CaptureSource>,
+    /// Where the layer filesystem is seen: entry-points of ext4, xfs and btrfs,
+    /// or calls; by default entry-points where that works
+    #[arg(long)]
+    pub files: Option<CaptureFiles>,
     /// Begin another file when one is this long: NAME.2.parquet, ...
     #[arg(long, value_name = "BYTES")]
     pub rotate_size: Option<Bytes>,
@@ -524,6 +528,15 @@ pub enum CaptureSource {
     Ebpf,
     /// The kernel's own trace buffers.
     Tracefs,
+}
+
+/// Where a capture sees the file-system layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CaptureFiles {
+    /// The file systems' own functions.
+    EntryPoints,
+    /// System calls and io_uring.
+    Calls,
 }
 
 /// `mark`.

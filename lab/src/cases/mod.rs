@@ -1,6 +1,7 @@
 //! The guests and their cases, and what several of them ask.
 
 mod capped;
+mod files;
 mod medium;
 mod namespaces;
 mod nvme;
@@ -38,6 +39,7 @@ pub fn guests() -> Vec<Guest> {
         medium::guest(),
         capped::guest(),
         trace::guest(),
+        files::guest(),
     ]
 }
 

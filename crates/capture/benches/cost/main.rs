@@ -113,6 +113,7 @@ fn captured(device: &Device, point: &Point) -> Outcome<Captured> {
         step_ns,
         ring_bytes: 16 << 20,
         source: None,
+        files: None,
     };
     let mut capture = Capture::begin(&options)?;
     let (stop, before) = (AtomicBool::new(false), load::thread_time_ns());

@@ -1,19 +1,16 @@
-//! The file-system layer: one record per read, write and synchronisation that
-//! a program asks of the devices' file systems.
+//! The file-system layer: one record per read, write and synchronisation of the
+//! devices' file systems, by one of two ways: their own entry points, or the
+//! system calls.
 
-use super::programs::{Aligned, Programs, kernel_knows, load_error, missing, parameters};
+use super::programs::{Programs, load_error, missing, parameters};
 use super::ring::Ring;
-use super::wait_until;
+use super::{calls, entries, wait_until};
 use crate::error::CaptureError;
-use crate::{Counters, Options, Source};
+use crate::{Counters, FilesWay, Options, Source};
 use std::mem::size_of;
 use std::os::fd::AsFd;
 use steadfast_domain::io_event::{Command, Layer, SeenInPart};
 use steadfast_domain::{IoEvent, IoOp};
-
-/// The compiled programs; an ELF file is read in words.
-static PROGRAMS: &Aligned<[u8]> =
-    &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/files.bpf.o")));
 
 /// File systems that are told apart at most.
 const FILE_SYSTEMS_MAX: usize = 64;
@@ -23,22 +20,45 @@ pub(crate) struct Files {
     ring: Ring,
     programs: Programs,
     began_ns: u64,
-    uring: bool,
+    description: String,
+    /// What has not ended is recorded without a response time.
+    keeps_unended: bool,
+    unended: u64,
+}
+
+/// One way to see the layer.
+pub(super) struct Way {
+    /// The object file.
+    pub file: &'static [u8],
+    /// Its programs, in the order in which they are attached: whoever sees an
+    /// end comes before whoever sees a beginning.
+    pub programs: Vec<String>,
+    pub description: String,
+    /// All is known of a call when it begins.
+    pub keeps_unended: bool,
 }
 
 impl Files {
-    pub(crate) fn open(options: &Options) -> Result<Self, CaptureError> {
-        // Whoever sees an end is attached before whoever sees a beginning.
-        let mut wanted = vec!["on_call_end", "on_call"];
-        let uring = kernel_knows("btf_trace_io_uring_complete")?;
-        let by_entry = parameters("btf_trace_io_uring_complete")? == Some(4);
-        if uring {
-            let new = kernel_knows("btf_trace_io_uring_submit_req")?;
-            let submit = if new { "on_request" } else { "on_request_by_entry" };
-            wanted.extend(["on_request_end", submit]);
+    /// Listens the way that was asked for, or the best that works here; then
+    /// with the reason where it is not the entry points.
+    pub(crate) fn open(options: &Options) -> Result<(Self, Option<String>), CaptureError> {
+        let by_entry_points = || Files::listen(options, entries::way(options)?);
+        let by_calls = || Files::listen(options, calls::way()?);
+        match options.files {
+            Some(FilesWay::EntryPoints) => Ok((by_entry_points()?, None)),
+            Some(FilesWay::Calls) => Ok((by_calls()?, None)),
+            None => match by_entry_points() {
+                Ok(files) => Ok((files, None)),
+                Err(why) => Ok((by_calls()?, Some(fallen_back(&why)))),
+            },
         }
+    }
+
+    fn listen(options: &Options, way: Way) -> Result<Self, CaptureError> {
+        let by_entry = parameters("btf_trace_io_uring_complete")? == Some(4);
         let settings = Settings::of(options, by_entry)?;
-        let programs = Programs::load(&PROGRAMS.0, &wanted, |name, map| {
+        let wanted: Vec<&str> = way.programs.iter().map(String::as_str).collect();
+        let programs = Programs::load(way.file, &wanted, |name, map| {
             if name == "records" {
                 map.set_max_entries(options.ring_bytes).map_err(load_error)?;
             } else if name.ends_with(".rodata") {
@@ -47,18 +67,35 @@ impl Files {
             Ok(())
         })?;
         let ring = Ring::new(programs.map("records")?.as_fd(), options.ring_bytes)?;
-        Ok(Files { ring, programs, began_ns: 0, uring })
+        let Way { description, keeps_unended, .. } = way;
+        Ok(Files { ring, programs, began_ns: 0, description, keeps_unended, unended: 0 })
     }
 
     fn kernel_counters(&self) -> Result<KernelCounters, CaptureError> {
         KernelCounters::read(&self.programs.variables()?).ok_or_else(|| missing("counters"))
     }
+
+    /// Hands out the calls that are still under way.
+    fn take_unended(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
+        let before = into.len();
+        self.programs.each("calls", |bytes| {
+            into.extend(Call::read(bytes).and_then(|call| call.unended(self.began_ns)));
+        })?;
+        self.unended = (into.len() - before) as u64;
+        Ok(())
+    }
+}
+
+fn fallen_back(why: &CaptureError) -> String {
+    format!(
+        "Files are seen at the system calls, not at the file systems' entry points: {}.",
+        why.what
+    )
 }
 
 impl Source for Files {
     fn describe(&self) -> String {
-        let calls = if self.uring { "system calls and io_uring" } else { "system calls" };
-        format!("eBPF, {calls} on files")
+        format!("eBPF, {}", self.description)
     }
 
     fn begin(&mut self, at_ns: u64) -> Result<(), CaptureError> {
@@ -82,7 +119,11 @@ impl Source for Files {
 
     fn end(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
         wait_until(|| self.kernel_counters().is_ok_and(|c| c.calls <= 0 && c.requests <= 0));
-        self.take(into)
+        self.take(into)?;
+        if self.keeps_unended {
+            self.take_unended(into)?;
+        }
+        Ok(())
     }
 
     fn counters(&mut self) -> Result<Counters, CaptureError> {
@@ -93,10 +134,10 @@ impl Source for Files {
             skipped: cost.skipped,
             in_part: SeenInPart {
                 begun_before: kernel.begun_before,
-                unended: 0,
+                unended: kernel.unended + self.unended,
                 too_many: kernel.unfollowed,
             },
-            unseen: kernel.unseen(),
+            unseen: kernel.unseen(self.keeps_unended),
             kernel_ns: (cost.runs > 0).then_some(cost.nanos),
             kernel_runs: cost.runs,
             ..Counters::default()
@@ -152,6 +193,26 @@ impl Wire {
     }
 }
 
+/// `struct call`, up to the kernel's own: one that is under way.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Call {
+    record: Wire,
+    before: u8,
+}
+
+impl Call {
+    fn read(bytes: &[u8]) -> Option<Call> {
+        let long_enough = bytes.len() >= size_of::<Call>();
+        // SAFETY: long enough, read without a demand on alignment; any bits are valid.
+        long_enough.then(|| unsafe { bytes.as_ptr().cast::<Call>().read_unaligned() })
+    }
+
+    fn unended(&self, began_ns: u64) -> Option<IoEvent> {
+        (self.before == 0).then(|| self.record.event(began_ns))
+    }
+}
+
 /// `struct settings`.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -175,7 +236,8 @@ impl Settings {
             device: [0; FILE_SYSTEMS_MAX],
         };
         for (index, device) in (0u32..).zip(&options.devices) {
-            for (major, minor) in &device.file_systems {
+            for file_system in &device.file_systems {
+                let (major, minor) = file_system.number;
                 let at = settings.count as usize;
                 if at == FILE_SYSTEMS_MAX {
                     return Err(CaptureError::new(
@@ -207,6 +269,7 @@ struct KernelCounters {
     lost: u64,
     unfollowed: u64,
     begun_before: u64,
+    unended: u64,
     calls: i64,
     requests: i64,
     maps: u64,
@@ -224,9 +287,9 @@ impl KernelCounters {
     }
 
     /// Ways to a file that are not followed, and how often they were taken.
-    fn unseen(&self) -> Vec<(String, u64)> {
+    fn unseen(&self, keeps_unended: bool) -> Vec<(String, u64)> {
         let requests = u64::try_from(self.requests).unwrap_or(0);
-        let calls = u64::try_from(self.calls).unwrap_or(0);
+        let calls = if keeps_unended { 0 } else { u64::try_from(self.calls).unwrap_or(0) };
         [
             ("files mapped into memory (mmap), whose reads and writes are page faults", self.maps),
             ("I/Os given to Linux AIO (io_submit)", self.aio),
@@ -251,6 +314,7 @@ mod tests {
     fn the_shapes_are_as_long_as_the_programs_have_them() {
         assert_eq!(size_of::<Wire>(), 64);
         assert_eq!(size_of::<Settings>(), 16 + 2 * 4 * FILE_SYSTEMS_MAX);
-        assert_eq!(size_of::<KernelCounters>(), 80);
+        assert_eq!(size_of::<Call>(), 72);
+        assert_eq!(size_of::<KernelCounters>(), 88);
     }
 }

@@ -5,6 +5,8 @@
 //! "integrity", which Secure Boot sets and which stops blktrace.
 
 mod block;
+mod calls;
+mod entries;
 mod files;
 mod programs;
 mod record;

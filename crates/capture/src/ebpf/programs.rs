@@ -4,6 +4,7 @@ use crate::error::CaptureError;
 use libbpf_rs::btf::types::{FuncProto, Ptr, Typedef};
 use libbpf_rs::btf::{Btf, ReferencesType};
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenMapMut, libbpf_sys};
+use std::ffi::CString;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
@@ -166,12 +167,14 @@ fn raw<'o>(fd: &BorrowedFd<'_>) -> BorrowedFd<'o> {
 }
 
 fn kernel_types() -> Result<Btf<'static>, CaptureError> {
-    Btf::from_path(Path::new(KERNEL_TYPES)).map_err(|_| {
-        CaptureError::new(
-            format!("the kernel does not tell its types ({KERNEL_TYPES} cannot be read)"),
-            "use a kernel with CONFIG_DEBUG_INFO_BTF, or --source tracefs",
-        )
-    })
+    Btf::from_path(Path::new(KERNEL_TYPES)).map_err(|_| no_types())
+}
+
+fn no_types() -> CaptureError {
+    CaptureError::new(
+        format!("the kernel does not tell its types ({KERNEL_TYPES} cannot be read)"),
+        "use a kernel with CONFIG_DEBUG_INFO_BTF, or --source tracefs",
+    )
 }
 
 /// Whether the kernel's types have this name.
@@ -186,6 +189,51 @@ pub(super) fn parameters(name: &str) -> Result<Option<usize>, CaptureError> {
     let pointer = Ptr::try_from(found.referenced_type()).ok();
     let function = pointer.and_then(|pointer| FuncProto::try_from(pointer.referenced_type()).ok());
     Ok(function.map(|function| function.len()))
+}
+
+/// The functions of the kernel and of one of its modules.
+pub(super) struct Functions {
+    kernel: *mut libbpf_sys::btf,
+    /// Null where there is no such module.
+    module: *mut libbpf_sys::btf,
+}
+
+impl Functions {
+    /// Those of the kernel, and of this module where it is loaded.
+    pub(super) fn with(module: Option<&str>) -> Result<Functions, CaptureError> {
+        // SAFETY: takes nothing; returns types that are the caller's, or null.
+        let kernel = unsafe { libbpf_sys::btf__load_vmlinux_btf() };
+        if kernel.is_null() {
+            return Err(no_types());
+        }
+        let load = |name: CString| {
+            // SAFETY: a string that ends, and types that live as long as those made of them.
+            unsafe { libbpf_sys::btf__load_module_btf(name.as_ptr(), kernel) }
+        };
+        let name = module.and_then(|name| CString::new(name).ok());
+        Ok(Functions { kernel, module: name.map_or(std::ptr::null_mut(), load) })
+    }
+
+    pub(super) fn contain(&self, name: &str) -> bool {
+        let name = CString::new(name).unwrap_or_default();
+        // A module's types stand on the kernel's.
+        let all = if self.module.is_null() { self.kernel } else { self.module };
+        // SAFETY: types that live, and a string that ends.
+        let found = unsafe {
+            libbpf_sys::btf__find_by_name_kind(all, name.as_ptr(), libbpf_sys::BTF_KIND_FUNC)
+        };
+        found > 0
+    }
+}
+
+impl Drop for Functions {
+    fn drop(&mut self) {
+        // SAFETY: made by `with`, the module's upon the kernel's; null is allowed.
+        unsafe {
+            libbpf_sys::btf__free(self.module);
+            libbpf_sys::btf__free(self.kernel);
+        }
+    }
 }
 
 pub(super) fn missing(name: &str) -> CaptureError {

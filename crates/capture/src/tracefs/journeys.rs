@@ -205,6 +205,7 @@ mod tests {
             step_ns: None,
             ring_bytes: 1 << 20,
             source: None,
+            files: None,
         };
         let mut journeys = Journeys::new(&options);
         journeys.begin(1_000);

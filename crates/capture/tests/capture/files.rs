@@ -1,4 +1,5 @@
-//! The file-system layer: a program of known calls on ext4 on a loop device.
+//! The file-system layer: a program of known calls on ext4 on a loop device,
+//! seen at ext4's entry points and at the calls.
 
 use super::{Device, options, rest, skip};
 use io_uring::{IoUring, opcode, types};
@@ -8,7 +9,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use steadfast_capture::{Capture, Counters, Options};
+use steadfast_capture::{Capture, Counters, FilesWay, Options};
 use steadfast_domain::io_event::flags;
 use steadfast_domain::{IoEvent, IoOp, Layer};
 
@@ -56,11 +57,13 @@ fn open(path: &Path) -> File {
 fn captured(
     test: &str,
     layers: &[Layer],
+    way: FilesWay,
     act: impl FnOnce(&Mounted),
 ) -> Option<(Vec<IoEvent>, Counters)> {
     let mounted = Mounted::new(test)?;
     let own = Some(std::process::id());
-    let wanted = Options { layers: layers.to_vec(), process: own, ..options(&mounted.device) };
+    let (layers, files) = (layers.to_vec(), Some(way));
+    let wanted = Options { layers, files, process: own, ..options(&mounted.device) };
     let mut capture = match Capture::begin(&wanted) {
         Ok(capture) => capture,
         Err(error) => {
@@ -84,9 +87,17 @@ fn on(events: &[IoEvent], inode: u64) -> Vec<(IoOp, u64, u32)> {
 
 #[test]
 fn every_call_on_a_file_is_there_once_with_offset_and_bytes() {
-    let test = "calls on ext4";
+    every_call("reads and writes on ext4, calls", FilesWay::Calls);
+}
+
+#[test]
+fn every_call_reaches_the_entry_points_once_with_offset_and_bytes() {
+    every_call("reads and writes on ext4, entry points", FilesWay::EntryPoints);
+}
+
+fn every_call(test: &str, way: FilesWay) {
     let (mut expected, mut inode) = (Vec::new(), 0);
-    let found = captured(test, &[Layer::FileSystem], |mounted| {
+    let found = captured(test, &[Layer::FileSystem], way, |mounted| {
         let mut file = open(&mounted.path("file"));
         inode = file.metadata().unwrap().ino();
         let block = [7u8; 5003];
@@ -135,9 +146,17 @@ fn every_call_on_a_file_is_there_once_with_offset_and_bytes() {
 
 #[test]
 fn appended_failed_and_direct_calls_are_told_apart() {
-    let test = "append, failure and O_DIRECT on ext4";
-    let (mut appended, mut only_read) = (0, 0);
-    let found = captured(test, &[Layer::FileSystem], |mounted| {
+    kinds_of_call("append, failure and O_DIRECT on ext4, calls", FilesWay::Calls);
+}
+
+#[test]
+fn appended_failed_and_direct_calls_are_told_apart_at_the_entry_points() {
+    kinds_of_call("append, failure and O_DIRECT on ext4, entry points", FilesWay::EntryPoints);
+}
+
+fn kinds_of_call(test: &str, way: FilesWay) {
+    let (mut appended, mut too_long) = (0, 0);
+    let found = captured(test, &[Layer::FileSystem], way, |mounted| {
         let append =
             |name| OpenOptions::new().append(true).create(true).open(mounted.path(name)).unwrap();
         let (mut one, mut other) = (append("log"), append("log"));
@@ -146,10 +165,10 @@ fn appended_failed_and_direct_calls_are_told_apart() {
             one.write_all(&[1; 100]).unwrap();
             other.write_all(&[2; 10]).unwrap();
         }
-        std::fs::write(mounted.path("read"), "x").unwrap();
-        let read = File::open(mounted.path("read")).unwrap();
-        only_read = read.metadata().unwrap().ino();
-        assert!(read.write_at(&[0; 8], 0).is_err());
+        let long = open(&mounted.path("long"));
+        too_long = long.metadata().unwrap().ino();
+        // Beyond what a file of ext4 can be.
+        assert!(long.write_at(&[0; 8], 1 << 50).is_err());
         let mut direct = OpenOptions::new();
         direct.write(true).create(true).custom_flags(libc::O_DIRECT);
         let direct = direct.open(mounted.path("direct")).unwrap();
@@ -162,7 +181,7 @@ fn appended_failed_and_direct_calls_are_told_apart() {
     let failed = |event: &&IoEvent| event.flags & flags::FAILED != 0;
     let failures: Vec<_> = events.iter().filter(failed).collect();
     assert_eq!(failures.len(), 1);
-    assert_eq!((failures[0].inode, failures[0].bytes), (only_read, 0));
+    assert_eq!((failures[0].inode, failures[0].bytes), (too_long, 0));
     let direct: Vec<_> = events.iter().filter(|e| e.flags & flags::DIRECT != 0).collect();
     assert_eq!(direct.len(), 1);
     assert_eq!((direct[0].offset, direct[0].bytes), (8192, 4096));
@@ -170,9 +189,17 @@ fn appended_failed_and_direct_calls_are_told_apart() {
 
 #[test]
 fn io_uring_is_seen_and_what_is_not_seen_is_counted() {
-    let test = "io_uring on ext4";
+    uring("io_uring on ext4, calls", FilesWay::Calls);
+}
+
+#[test]
+fn io_uring_is_seen_at_the_entry_points_and_what_is_not_seen_is_counted() {
+    uring("io_uring on ext4, entry points", FilesWay::EntryPoints);
+}
+
+fn uring(test: &str, way: FilesWay) {
     let mut inode = 0;
-    let found = captured(test, &[Layer::FileSystem], |mounted| {
+    let found = captured(test, &[Layer::FileSystem], way, |mounted| {
         let file = open(&mounted.path("file"));
         inode = file.metadata().unwrap().ino();
         file.set_len(1 << 20).unwrap();
@@ -216,11 +243,12 @@ fn io_uring_is_seen_and_what_is_not_seen_is_counted() {
 
 #[test]
 fn both_layers_of_one_program_stand_in_one_capture() {
-    let found = captured("both layers", &[Layer::Block, Layer::FileSystem], |mounted| {
-        let mut file = open(&mounted.path("file"));
-        file.write_all(&[9; 1 << 16]).unwrap();
-        file.sync_all().unwrap();
-    });
+    let found =
+        captured("both layers", &[Layer::Block, Layer::FileSystem], FilesWay::Calls, |mounted| {
+            let mut file = open(&mounted.path("file"));
+            file.write_all(&[9; 1 << 16]).unwrap();
+            file.sync_all().unwrap();
+        });
     let Some((events, _)) = found else { return };
     let written = |layer| -> u64 {
         let of_layer = events.iter().filter(|e| e.layer == layer && e.op == IoOp::Write);

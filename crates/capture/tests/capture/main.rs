@@ -12,7 +12,8 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use steadfast_capture::{
-    Capture, CaptureError, Counters, Listened, Options, SourceName, WHOLE_DISK,
+    Capture, CaptureError, Counters, FileSystem, FilesWay, Listened, Options, SourceName,
+    WHOLE_DISK,
 };
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
 use steadfast_domain::{IoEvent, IoOp, Layer};
@@ -68,12 +69,13 @@ impl Device {
 
     fn listened(&self) -> Listened {
         let number = std::fs::metadata(&self.path).unwrap().rdev();
+        let number = (libc::major(number), libc::minor(number));
         Listened {
             name: self.path.file_name().unwrap().to_string_lossy().into_owned(),
-            number: (libc::major(number), libc::minor(number)),
+            number,
             sectors: WHOLE_DISK,
             bio_based: self.bio_based,
-            file_systems: vec![(libc::major(number), libc::minor(number))],
+            file_systems: vec![FileSystem { number, kind: Some("ext4".to_owned()) }],
         }
     }
 }
@@ -94,6 +96,7 @@ fn options(device: &Device) -> Options {
         // Holds all that a test does, even where nobody reads for a while.
         ring_bytes: 1 << 25,
         source: None,
+        files: None,
     }
 }
 
@@ -326,6 +329,7 @@ fn what_cannot_be_is_refused_with_the_remedy() {
         step_ns: None,
         ring_bytes: 4096,
         source: None,
+        files: None,
     };
     let error = Capture::begin(&none).err().unwrap();
     assert!(error.to_string().contains("name 1 to 16"), "{error}");
@@ -340,7 +344,11 @@ fn what_cannot_be_is_refused_with_the_remedy() {
     let twice = Options { devices: vec![device.clone(), part], ..none.clone() };
     let error = Capture::begin(&twice).err().unwrap();
     assert!(error.to_string().contains("same place"), "{error}");
-    let odd = Options { devices: vec![device], ring_bytes: 5000, ..none };
+    let odd = Options { devices: vec![device.clone()], ring_bytes: 5000, ..none.clone() };
     let error = Capture::begin(&odd).err().unwrap();
     assert!(error.to_string().contains("power of two"), "{error}");
+    let files = Some(FilesWay::Calls);
+    let block = Options { devices: vec![device], files, ..none };
+    let error = Capture::begin(&block).err().unwrap();
+    assert!(error.to_string().contains("--layer filesystem"), "{error}");
 }

@@ -5,7 +5,7 @@ mod sink;
 
 pub use marks::mark;
 
-use crate::cli::{CaptureArguments, CaptureSource};
+use crate::cli::{CaptureArguments, CaptureFiles, CaptureSource};
 use crate::exit::Outcome;
 use crate::{target, terminal};
 use anyhow::{Context, bail};
@@ -14,7 +14,8 @@ use sink::Sink;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use steadfast_capture::{
-    Capture, ContentSampler, Counters, Listened, Options, SampledDevice, SourceName, WHOLE_DISK,
+    Capture, ContentSampler, Counters, FileSystem, FilesWay, Listened, Options, SampledDevice,
+    SourceName, WHOLE_DISK,
 };
 use steadfast_domain::io_event::{CapturedDevice, ContentSample, Mark, SeenInPart};
 use steadfast_domain::{CaptureConditions, Device, Layer, Nanos};
@@ -50,6 +51,10 @@ pub fn run(arguments: &CaptureArguments) -> anyhow::Result<Outcome> {
         source: arguments.source.map(|source| match source {
             CaptureSource::Ebpf => SourceName::Ebpf,
             CaptureSource::Tracefs => SourceName::Tracefs,
+        }),
+        files: arguments.files.map(|files| match files {
+            CaptureFiles::EntryPoints => FilesWay::EntryPoints,
+            CaptureFiles::Calls => FilesWay::Calls,
         }),
     };
     if arguments.output.exists() {
@@ -89,7 +94,7 @@ fn devices(named: &[PathBuf]) -> anyhow::Result<Vec<(Device, Listened)>> {
             number,
             sectors,
             bio_based: queue.bio_based,
-            file_systems: steadfast_host::file_systems_on(&device, &roots),
+            file_systems: file_systems(&device, &roots),
         };
         // Offsets count from the disk's beginning.
         if let Some(part) = queue.partition_of {
@@ -115,6 +120,11 @@ fn sampler(
     };
     let sampled: Vec<_> = arguments.device.iter().zip(devices).map(sampled).collect();
     Ok(Some(ContentSampler::begin(&sampled, every)?))
+}
+
+fn file_systems(device: &Device, roots: &Roots) -> Vec<FileSystem> {
+    let found = steadfast_host::file_systems_on(device, roots).into_iter();
+    found.map(|found| FileSystem { number: found.number, kind: found.kind }).collect()
 }
 
 /// The layers that were named, each once.
@@ -186,8 +196,8 @@ impl<'a> Session<'a> {
         conditions.source = capture.describe();
         let now_unix_ns = wall_clock_unix_ms() * 1_000_000;
         conditions.began_unix_ns = Some(now_unix_ns.saturating_sub(capture.lasted_ns()));
-        conditions.remarks.extend(capture.remark().map(str::to_owned));
-        if let Some(remark) = capture.remark() {
+        conditions.remarks.extend_from_slice(capture.remarks());
+        for remark in capture.remarks() {
             terminal::complain(&format!("Caveat: {remark}"));
         }
         terminal::complain(&format!("Capturing with {}. Ctrl-C ends it.", conditions.source));

@@ -1,0 +1,27 @@
+//! The file-system layer at the system calls and at io_uring: any file system,
+//! what programs ask.
+
+use super::files::Way;
+use super::programs::{Aligned, kernel_knows};
+use crate::error::CaptureError;
+
+/// The compiled programs; an ELF file is read in words.
+static PROGRAMS: &Aligned<[u8]> =
+    &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/files.bpf.o")));
+
+pub(super) fn way() -> Result<Way, CaptureError> {
+    let mut programs = vec!["on_call_end", "on_call"];
+    let uring = kernel_knows("btf_trace_io_uring_complete")?;
+    if uring {
+        let new = kernel_knows("btf_trace_io_uring_submit_req")?;
+        let submit = if new { "on_request" } else { "on_request_by_entry" };
+        programs.extend(["on_request_end", submit]);
+    }
+    let what = if uring { "system calls and io_uring" } else { "system calls" };
+    Ok(Way {
+        file: &PROGRAMS.0,
+        programs: programs.into_iter().map(str::to_owned).collect(),
+        description: format!("{what} on files"),
+        keeps_unended: false,
+    })
+}

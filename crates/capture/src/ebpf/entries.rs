@@ -1,0 +1,115 @@
+//! The file-system layer at the file systems' own functions (fentry, fexit):
+//! whoever asks, of those file systems whose functions are known here.
+
+use super::files::Way;
+use super::programs::{Aligned, Functions, kernel_knows};
+use crate::Options;
+use crate::error::CaptureError;
+use std::collections::BTreeSet;
+
+/// The compiled programs; an ELF file is read in words.
+static PROGRAMS: &Aligned<[u8]> =
+    &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/entries.bpf.o")));
+
+/// A kind of file system: its name, which is its module's and begins its
+/// programs' names, and its functions.
+struct Kind {
+    name: &'static str,
+    functions: [&'static str; 3],
+}
+
+const KINDS: [Kind; 3] = [
+    Kind {
+        name: "ext4",
+        functions: ["ext4_file_read_iter", "ext4_file_write_iter", "ext4_sync_file"],
+    },
+    Kind {
+        name: "xfs",
+        functions: ["xfs_file_read_iter", "xfs_file_write_iter", "xfs_file_fsync"],
+    },
+    Kind {
+        name: "btrfs",
+        functions: ["btrfs_file_read_iter", "btrfs_file_write_iter", "btrfs_sync_file"],
+    },
+];
+
+/// Programs of one kind, in the order in which they are attached.
+const OF_KIND: [&str; 6] = ["read_end", "write_end", "sync_end", "read", "write", "sync"];
+
+/// What every kind shares, where the kernel has the function: who learns that a
+/// call ended later, and what is only counted.
+const SHARED: [(&str, &str); 6] = [
+    ("on_aio_end", "aio_complete_rw"),
+    ("on_aio_end_again", "aio_complete_rw"),
+    ("on_map", "vm_mmap_pgoff"),
+    ("on_splice", "filemap_splice_read"),
+    ("on_range_sync", "sync_file_range"),
+    ("on_whole_sync", "sync_filesystem"),
+];
+
+pub(super) fn way(options: &Options) -> Result<Way, CaptureError> {
+    let mut known = Vec::new();
+    let mut programs = shared()?;
+    for kind in &KINDS {
+        let functions = Functions::with(Some(kind.name))?;
+        if kind.functions.iter().all(|function| functions.contain(function)) {
+            known.push(kind.name);
+            programs.extend(OF_KIND.map(|program| format!("{}_{program}", kind.name)));
+        }
+    }
+    check(&mounted(options), &known)?;
+    Ok(Way {
+        file: &PROGRAMS.0,
+        programs,
+        description: format!("entry points of {}", known.join(", ")),
+        keeps_unended: true,
+    })
+}
+
+fn shared() -> Result<Vec<String>, CaptureError> {
+    let functions = Functions::with(None)?;
+    let there = SHARED.iter().filter(|(_, function)| functions.contain(function));
+    let mut programs: Vec<String> = there.map(|(program, _)| (*program).to_owned()).collect();
+    if kernel_knows("btf_trace_io_uring_complete")? {
+        programs.push("on_request_end".to_owned());
+    }
+    Ok(programs)
+}
+
+/// The kinds of file system that are mounted from the devices.
+fn mounted(options: &Options) -> BTreeSet<&str> {
+    let all = options.devices.iter().flat_map(|device| &device.file_systems);
+    all.filter_map(|file_system| file_system.kind.as_deref()).collect()
+}
+
+/// Every one of them must be known: of another nothing would be seen.
+fn check(mounted: &BTreeSet<&str>, known: &[&str]) -> Result<(), CaptureError> {
+    let refuse = |what: String| {
+        let remedy = "leave out --files, or name --files calls";
+        Err(CaptureError::new(what, remedy))
+    };
+    if mounted.is_empty() {
+        return refuse("no file system of the devices is mounted".to_owned());
+    }
+    match mounted.iter().find(|kind| !known.contains(kind)) {
+        Some(kind) => refuse(format!("{kind} has no entry points that are known here")),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_file_system_that_is_not_known_is_enough_to_refuse() {
+        let known = ["ext4", "xfs"];
+        assert_eq!(check(&BTreeSet::from(["ext4"]), &known), Ok(()));
+        let refused = |mounted: &[&'static str]| {
+            check(&mounted.iter().copied().collect(), &known).unwrap_err().what
+        };
+        assert!(refused(&["ext4", "vfat"]).starts_with("vfat "));
+        assert!(refused(&["btrfs"]).starts_with("btrfs "));
+        assert!(refused(&[]).contains("no file system"));
+    }
+}

@@ -1,0 +1,278 @@
+//! The file-system layer on ext4, xfs and btrfs: what each of its two ways saw
+//! must be fio's own log, I/O by I/O.
+
+use crate::answers::Answers;
+use crate::guest::{Case, Guest};
+use crate::machine::{Drive, Medium};
+use anyhow::{Context, ensure};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::time::Duration;
+use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
+use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
+use steadfast_trace::{Batch, Fields, Trace};
+
+/// The file systems, in the order of their devices.
+const KINDS: [&str; 3] = ["ext4", "xfs", "btrfs"];
+
+/// Jobs that both ways see.
+const SEEN_BY_BOTH: [&str; 8] =
+    ["any", "sequential", "synchronous", "vectored", "direct", "ring", "ring_cached", "ranges"];
+
+/// Jobs that only the entry points see: Linux AIO.
+const SEEN_AT_ENTRY: [&str; 2] = ["aio", "aio_sync"];
+
+/// Appended writes, and their bytes.
+const APPENDED: (u64, u32) = (101, 509);
+
+/// Calls of sync_file_range on one file system: after every fifth of 43 writes.
+const RANGES: u64 = 8;
+
+/// Writes through overlayfs, and reads of a loop device, on ext4: likewise.
+const OVERLAID: (u64, u32) = (29, 1000);
+const LOOPED: (u64, u32) = (37, 4096);
+
+/// The guest.
+pub fn guest() -> Guest {
+    let drive = |serial| Drive::nvme(serial, Medium::new(384));
+    Guest {
+        name: "files",
+        drives: vec![drive("LABFILES1"), drive("LABFILES2"), drive("LABFILES3")],
+        script: include_str!("files.sh"),
+        meanwhile: Vec::new(),
+        limit: Duration::from_secs(180),
+        artefacts: &[],
+        cases: vec![
+            Case { name: "fio did its jobs on all three file systems", check: fio },
+            Case { name: "entry points: every I/O once, with offset and bytes", check: entries },
+            Case { name: "entry points: direct, synchronous, ended", check: marked },
+            Case { name: "entry points: what the kernel itself asks", check: kernel },
+            Case { name: "calls: the same, but for Linux AIO", check: calls },
+            Case { name: "what was not seen is counted, by both alike", check: unseen },
+            Case { name: "entry points where there are any, else calls", check: chosen },
+        ],
+    }
+}
+
+/// What a capture left.
+struct Captured {
+    conditions: CaptureConditions,
+    events: Vec<IoEvent>,
+}
+
+/// One I/O: operation, offset, bytes.
+type Io = (IoOp, u64, u32);
+
+impl Captured {
+    fn read(answers: &Answers, way: &str) -> anyhow::Result<Captured> {
+        let said = answers.stderr(way)?;
+        ensure!(answers.code(way)? == 0, "the capture failed: {said}");
+        let trace = Trace::open(File::open(answers.path(&format!("{way}.parquet")))?)?;
+        let (mut order, mut batch) = (trace.in_issue_order(Fields::ALL), Batch::default());
+        let mut events = Vec::new();
+        while order.next_batch(&mut batch)? {
+            events.extend((0..batch.len()).map(|row| batch.event(row)));
+        }
+        let conditions = trace.conditions().clone();
+        ensure!(conditions.lost == 0, "some were lost: {said}");
+        Ok(Captured { conditions, events })
+    }
+
+    /// Leaves out reads that were spliced. Before kernel 6.5 a file system is
+    /// asked for them as for any other; since then they are only counted.
+    fn without_spliced(mut self, answers: &Answers) -> anyhow::Result<Captured> {
+        for device in 0..KINDS.len() {
+            let inode = inode(answers, device, "spliced")?;
+            self.events.retain(|event| (usize::from(event.device), event.inode) != (device, inode));
+        }
+        Ok(self)
+    }
+
+    /// The events on one file.
+    fn on(&self, answers: &Answers, device: usize, file: &str) -> anyhow::Result<Vec<IoEvent>> {
+        let inode = inode(answers, device, file)?;
+        let of = |event: &&IoEvent| usize::from(event.device) == device && event.inode == inode;
+        Ok(self.events.iter().filter(of).copied().collect())
+    }
+
+    /// That these jobs and the appended file are there I/O by I/O, and so many
+    /// others.
+    fn agrees(&self, answers: &Answers, jobs: &[&str], others: u64) -> anyhow::Result<()> {
+        let mut expected = others as usize;
+        for (device, kind) in KINDS.iter().enumerate() {
+            for job in jobs {
+                let done = logged(answers, kind, job)?;
+                expected += done.len();
+                same(&done, &ios(&self.on(answers, device, job)?), kind, job)?;
+            }
+            let appended = in_order(IoOp::Write, APPENDED);
+            expected += appended.len();
+            same(&appended, &ios(&self.on(answers, device, "log")?), kind, "log")?;
+        }
+        let found = self.events.len();
+        ensure!(found == expected, "{found} events, not {expected}");
+        Ok(())
+    }
+}
+
+/// So many I/Os of so many bytes from the file's beginning on.
+fn in_order(op: IoOp, (count, bytes): (u64, u32)) -> Vec<Io> {
+    (0..count).map(|n| (op, n * u64::from(bytes), bytes)).collect()
+}
+
+fn ios(events: &[IoEvent]) -> Vec<Io> {
+    events.iter().map(|event| (event.op, event.offset, event.bytes)).collect()
+}
+
+/// That two lists hold the same I/Os, in whatever order.
+fn same(wanted: &[Io], found: &[Io], kind: &str, job: &str) -> anyhow::Result<()> {
+    let mut balance: BTreeMap<Io, i64> = BTreeMap::new();
+    wanted.iter().for_each(|io| *balance.entry(*io).or_default() += 1);
+    found.iter().for_each(|io| *balance.entry(*io).or_default() -= 1);
+    balance.retain(|_, count| *count != 0);
+    let first: Vec<_> = balance.iter().take(3).collect();
+    ensure!(
+        balance.is_empty(),
+        "{kind}, {job}: {} I/Os, not {}; {} differ, such as {first:?} (positive: not seen)",
+        found.len(),
+        wanted.len(),
+        balance.len()
+    );
+    Ok(())
+}
+
+fn inode(answers: &Answers, device: usize, file: &str) -> anyhow::Result<u64> {
+    let kind = KINDS[device];
+    let list = answers.text(&format!("inodes.{kind}"))?;
+    let line = list.lines().find_map(|line| line.strip_prefix(&format!("{file} ")));
+    Ok(line.with_context(|| format!("{kind} has no file {file}"))?.trim().parse()?)
+}
+
+/// The I/Os of fio's log: `time file operation offset bytes`.
+fn logged(answers: &Answers, kind: &str, job: &str) -> anyhow::Result<Vec<Io>> {
+    let log = answers.text(&format!("{kind}.{job}.log"))?;
+    let ios = log.lines().filter_map(|line| {
+        match line.split_whitespace().collect::<Vec<_>>().as_slice() {
+            [_, _, "read", offset, bytes] => Some(io(IoOp::Read, offset, bytes)),
+            [_, _, "write", offset, bytes] => Some(io(IoOp::Write, offset, bytes)),
+            [_, _, "sync", ..] => Some(Ok((IoOp::Flush, 0, 0))),
+            _ => None,
+        }
+    });
+    ios.collect()
+}
+
+fn io(op: IoOp, offset: &str, bytes: &str) -> anyhow::Result<Io> {
+    Ok((op, offset.parse()?, bytes.parse()?))
+}
+
+fn fio(answers: &Answers) -> anyhow::Result<()> {
+    for kind in KINDS {
+        answers.ended(&format!("fio.{kind}"), &[0])?;
+        let counts = ["any", "aio", "ring"].map(|job| logged(answers, kind, job).map(|l| l.len()));
+        for (count, wanted) in counts.into_iter().zip([503, 307, 311]) {
+            let count = count?;
+            ensure!(count == wanted, "{kind}: {count} I/Os in fio's log, not {wanted}");
+        }
+    }
+    Ok(())
+}
+
+fn entries(answers: &Answers) -> anyhow::Result<()> {
+    let captured = Captured::read(answers, "entry-points")?.without_spliced(answers)?;
+    let source = &captured.conditions.source;
+    ensure!(source.contains("entry points of ext4, xfs, btrfs"), "seen with {source}");
+    captured.agrees(answers, &[&SEEN_BY_BOTH[..], &SEEN_AT_ENTRY].concat(), OVERLAID.0 + LOOPED.0)
+}
+
+fn calls(answers: &Answers) -> anyhow::Result<()> {
+    Captured::read(answers, "calls")?.agrees(answers, &SEEN_BY_BOTH, 0)
+}
+
+fn kernel(answers: &Answers) -> anyhow::Result<()> {
+    let captured = Captured::read(answers, "entry-points")?;
+    let laid = captured.on(answers, 0, "laid")?;
+    same(&in_order(IoOp::Write, OVERLAID), &ios(&laid), "ext4", "overlayfs")?;
+    let looped = captured.on(answers, 0, "looped")?;
+    same(&in_order(IoOp::Read, LOOPED), &ios(&looped), "ext4", "loop")?;
+    // A read that the drive ends at once returns with its result; the end of
+    // another is told to the loop device alone.
+    let unknown = |event: &&IoEvent| event.response_ns == RESPONSE_UNKNOWN;
+    let of_loop = looped.iter().filter(unknown).count();
+    let of_all = captured.events.iter().filter(unknown).count();
+    let counted = captured.conditions.in_part.map_or(0, |part| part.unended);
+    ensure!(
+        of_loop == of_all && counted == of_all as u64,
+        "{of_all} I/Os without an end, {of_loop} of them the loop device's; {counted} counted"
+    );
+    Ok(())
+}
+
+fn marked(answers: &Answers) -> anyhow::Result<()> {
+    let captured = Captured::read(answers, "entry-points")?;
+    for (device, kind) in KINDS.iter().enumerate() {
+        for (job, wanted) in [
+            ("any", 0),
+            ("synchronous", flags::SYNC),
+            ("direct", flags::DIRECT),
+            ("aio", flags::DIRECT),
+            ("aio_sync", flags::DIRECT | flags::SYNC),
+            ("ring", flags::DIRECT),
+            ("ring_cached", 0),
+        ] {
+            let found = captured.on(answers, device, job)?;
+            let is_other =
+                |event: &&IoEvent| event.flags != wanted || event.response_ns == RESPONSE_UNKNOWN;
+            let other = found.iter().find(is_other);
+            ensure!(other.is_none(), "{kind}, {job}: {other:?}");
+        }
+    }
+    Ok(())
+}
+
+/// How often a way was taken that is not followed, of which `what` is told.
+fn count(captured: &Captured, what: &str) -> u64 {
+    let of = captured.conditions.unseen.iter().filter(|(name, _)| name.contains(what));
+    of.map(|(_, count)| count).sum()
+}
+
+fn unseen(answers: &Answers) -> anyhow::Result<()> {
+    let entries = Captured::read(answers, "entry-points")?;
+    let calls = Captured::read(answers, "calls")?;
+    let (mut submitted, mut spliced, mut seen) = (0, 0, 0);
+    for (device, kind) in KINDS.iter().enumerate() {
+        for job in SEEN_AT_ENTRY {
+            submitted += logged(answers, kind, job)?.len() as u64;
+        }
+        spliced += logged(answers, kind, "spliced")?.len() as u64;
+        seen += entries.on(answers, device, "spliced")?.len() as u64;
+    }
+    let files = KINDS.len() as u64;
+    for (what, seen, wanted) in [
+        ("mmap", 0, files),
+        ("Linux AIO", submitted, submitted),
+        ("splice", seen, spliced),
+        ("sync_file_range", 0, files * RANGES),
+    ] {
+        let (entries, calls) = (count(&entries, what) + seen, count(&calls, what));
+        ensure!(
+            entries == wanted && calls == wanted,
+            "{what}: {entries} and {calls}, not {wanted}"
+        );
+    }
+    Ok(())
+}
+
+fn chosen(answers: &Answers) -> anyhow::Result<()> {
+    for (name, code, words) in [
+        ("chosen", 0, "Capturing with eBPF, entry points of "),
+        ("unmounted", 0, "Caveat: Files are seen at the system calls"),
+        ("unmounted", 0, "Capturing with eBPF, system calls"),
+        ("refused", 1, "no file system of the devices is mounted"),
+    ] {
+        answers.ended(name, &[code])?;
+        let said = answers.stderr(name)?;
+        ensure!(said.contains(words), "{name}: not '{words}': {said}");
+    }
+    Ok(())
+}
