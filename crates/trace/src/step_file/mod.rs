@@ -3,6 +3,7 @@
 //! recovery blocks as a trace file. `docs/formats.md` describes them.
 
 mod reader;
+mod study;
 #[cfg(test)]
 mod tests;
 mod writer;

@@ -7,14 +7,12 @@ use crate::filter::Filter;
 use crate::series::{Choice, SeriesOverTime};
 use crate::steps::{CaptureStep, STEPS_MAX, WIDTH_NS};
 use crate::streams::{StreamKey, StreamTable};
+use crate::study::step_width_of;
 use parquet::file::metadata::RowGroupMetaData;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use steadfast_domain::io_event::StreamInStep;
-use steadfast_domain::{CaptureConditions, Layer, Nanos};
-
-/// Steps over a whole table, where the user does not choose their width.
-const STEPS_AIM: u64 = 240;
+use steadfast_domain::{CaptureConditions, Layer};
 
 /// A step file, opened.
 pub struct StepFile<R> {
@@ -99,7 +97,7 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
     }
 
     fn passes(&self, filter: &Filter, row: &StreamInStep) -> bool {
-        let begin = row.step.saturating_mul(self.step_ns);
+        let begin = self.begin_of(row);
         let inside = |(from, to): &(u64, u64)| (*from..*to).contains(&begin);
         (filter.spans_ns.is_empty() || filter.spans_ns.iter().any(inside))
             && (filter.ops.is_empty() || filter.ops.contains(&row.op))
@@ -126,33 +124,31 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
     /// # Errors
     /// As [`Self::each`]; where none passes.
     pub fn span_ns(&self, filter: &Filter) -> Result<(u64, u64), TraceError> {
-        let mut span: Option<(u64, u64)> = None;
+        let mut span = Begins::default();
         self.each(filter, |row| {
-            let at = row.step.saturating_mul(self.step_ns);
-            span = Some(span.map_or((at, at), |(from, to)| (from.min(at), to.max(at))));
+            span.see(self.begin_of(row));
             Ok(())
         })?;
-        span.ok_or_else(|| TraceError::Unsuitable("no I/O passes the filter; widen it".into()))
+        span.found()
+    }
+
+    /// When the row's step begins.
+    pub(super) fn begin_of(&self, row: &StreamInStep) -> u64 {
+        row.step.saturating_mul(self.step_ns)
     }
 
     /// A width of steps in nanoseconds, a multiple of the file's: as asked, or
-    /// the narrowest that gives no more steps than a table takes.
+    /// the narrowest usual one that gives a readable table.
     ///
     /// # Errors
-    /// Where what was asked for is no multiple.
-    pub fn width(&self, asked: Option<u64>, span_ns: (u64, u64)) -> Result<u64, TraceError> {
-        match asked {
-            Some(width) if width > 0 && width % self.step_ns == 0 => Ok(width),
-            Some(width) => Err(TraceError::TooFine(format!(
-                "steps of {} cannot be made of the {} that were kept; choose a multiple",
-                Nanos(width),
-                Nanos(self.step_ns)
-            ))),
-            None => {
-                let steps = (span_ns.1.saturating_sub(span_ns.0)) / self.step_ns;
-                Ok(self.step_ns.saturating_mul(steps / STEPS_AIM + 1))
-            }
-        }
+    /// Where what was asked for is no multiple, or makes more steps than `most`.
+    pub fn width(
+        &self,
+        asked: Option<u64>,
+        span_ns: (u64, u64),
+        most: u64,
+    ) -> Result<u64, TraceError> {
+        step_width_of(self.step_ns, asked, span_ns, most)
     }
 
     /// Capture steps of a width, without percentiles and busy time.
@@ -164,16 +160,8 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
         filter: &Filter,
         width_ns: u64,
     ) -> Result<BTreeMap<u64, CaptureStep>, TraceError> {
-        let mut steps: BTreeMap<u64, CaptureStep> = BTreeMap::new();
-        self.each(filter, |row| {
-            let at = row.step.saturating_mul(self.step_ns) / width_ns.max(1);
-            if steps.len() >= STEPS_MAX && !steps.contains_key(&at) {
-                let what = format!("more than {STEPS_MAX} capture steps; choose wider steps");
-                return Err(TraceError::TooFine(what));
-            }
-            steps.entry(at).or_default().take_sum(row);
-            Ok(())
-        })?;
+        let mut steps = BTreeMap::new();
+        self.each(filter, |row| add_to(&mut steps, self.begin_of(row) / width_ns.max(1), row))?;
         Ok(steps)
     }
 
@@ -188,14 +176,40 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
         keys: &[StreamKey],
     ) -> Result<SeriesOverTime, TraceError> {
         let mut series = SeriesOverTime::new(width_ns, &Choice::Streams(keys.to_vec()));
-        self.each(filter, |row| {
-            let at = row.step.saturating_mul(self.step_ns);
-            series.take_sum(at, key_of(row), row.ios)
-        })?;
+        self.each(filter, |row| series.take_sum(self.begin_of(row), key_of(row), row.ios))?;
         Ok(series)
     }
 }
 
-fn key_of(row: &StreamInStep) -> StreamKey {
+/// First and last beginning of the steps seen.
+#[derive(Default)]
+pub(super) struct Begins(Option<(u64, u64)>);
+
+impl Begins {
+    pub(super) fn see(&mut self, at: u64) {
+        let (from, to) = self.0.unwrap_or((at, at));
+        self.0 = Some((from.min(at), to.max(at)));
+    }
+
+    pub(super) fn found(&self) -> Result<(u64, u64), TraceError> {
+        self.0.ok_or_else(|| TraceError::Unsuitable("no I/O passes the filter; widen it".into()))
+    }
+}
+
+/// Adds a row to one of the steps.
+pub(super) fn add_to(
+    steps: &mut BTreeMap<u64, CaptureStep>,
+    at: u64,
+    row: &StreamInStep,
+) -> Result<(), TraceError> {
+    if steps.len() >= STEPS_MAX && !steps.contains_key(&at) {
+        let what = format!("more than {STEPS_MAX} capture steps; choose wider steps");
+        return Err(TraceError::TooFine(what));
+    }
+    steps.entry(at).or_default().take_sum(row);
+    Ok(())
+}
+
+pub(super) fn key_of(row: &StreamInStep) -> StreamKey {
     StreamKey { op: row.op, sequential: row.sequential, bytes: row.bytes }
 }

@@ -74,10 +74,12 @@ fn filters_and_widths_are_kept_to() {
     let process = Some(crate::filter::Process::Pid(1));
     let process = Filter { process, ..Filter::default() };
     assert!(file.streams(&process).unwrap_err().to_string().contains("--pid"));
-    assert_eq!(file.width(Some(3_000_000_000), (0, 0)).unwrap(), 3_000_000_000);
-    assert!(matches!(file.width(Some(1_500_000_000), (0, 0)), Err(TraceError::TooFine(_))));
+    assert_eq!(file.width(Some(3_000_000_000), (0, 0), 9).unwrap(), 3_000_000_000);
+    assert!(matches!(file.width(Some(1_500_000_000), (0, 0), 9), Err(TraceError::TooFine(_))));
     let day = 86_400_000_000_000;
-    assert!(day / file.width(None, (0, day)).unwrap() <= 240);
+    assert_eq!(file.width(None, (0, day), 9).unwrap(), 600_000_000_000);
+    let many = file.width(Some(1_000_000_000), (0, day), 4000).unwrap_err().to_string();
+    assert!(many.contains("86400 steps"), "{many}");
 }
 
 #[test]
