@@ -301,7 +301,7 @@ pub(crate) fn step_width_of(
     span_ns: (u64, u64),
     most: u64,
 ) -> Result<u64, TraceError> {
-    if let Some(width) = asked.filter(|width| width % kept_ns != 0) {
+    if let Some(width) = asked.filter(|width| !width.is_multiple_of(kept_ns)) {
         return Err(TraceError::TooFine(format!(
             "steps of {} cannot be made of the {} that were kept; choose a multiple",
             Nanos(width),
@@ -312,7 +312,7 @@ pub(crate) fn step_width_of(
         return step_width(asked, span_ns, most);
     }
     let span = span_ns.1.saturating_sub(span_ns.0);
-    let fits = |width: &u64| width % kept_ns == 0 && span / width <= STEPS_AIM;
+    let fits = |width: &u64| width.is_multiple_of(kept_ns) && span / width <= STEPS_AIM;
     let widest = WIDTH_NS.end() / kept_ns * kept_ns;
     let as_many = kept_ns.saturating_mul(span / kept_ns / STEPS_AIM + 1).min(widest);
     Ok(usual_widths().find(fits).unwrap_or(as_many))
