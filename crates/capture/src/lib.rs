@@ -14,7 +14,7 @@ mod tracefs;
 pub use error::CaptureError;
 
 use steadfast_domain::IoEvent;
-use steadfast_domain::io_event::{Layer, SeenInPart, StreamInStep};
+use steadfast_domain::io_event::{Layer, SeenInPart, StreamInStep, StreamResponses};
 
 /// The most devices that one capture listens to.
 pub const DEVICES_MAX: usize = 16;
@@ -130,6 +130,10 @@ trait Source {
     fn take_steps(&mut self, _into: &mut Vec<StreamInStep>) -> Result<(), CaptureError> {
         Ok(())
     }
+    /// Their response times, likewise.
+    fn take_responses(&mut self, _into: &mut Vec<StreamResponses>) -> Result<(), CaptureError> {
+        Ok(())
+    }
     fn counters(&mut self) -> Result<Counters, CaptureError>;
 }
 
@@ -202,6 +206,14 @@ impl Capture {
     /// Where the source has broken.
     pub fn take_steps(&mut self, into: &mut Vec<StreamInStep>) -> Result<(), CaptureError> {
         self.sources.iter_mut().try_for_each(|source| source.take_steps(into))
+    }
+    /// Appends the response times of each stream that were added up since the
+    /// last call, whatever the step.
+    ///
+    /// # Errors
+    /// Where the source has broken.
+    pub fn take_responses(&mut self, into: &mut Vec<StreamResponses>) -> Result<(), CaptureError> {
+        self.sources.iter_mut().try_for_each(|source| source.take_responses(into))
     }
     /// What was counted so far.
     ///

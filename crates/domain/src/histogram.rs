@@ -142,7 +142,7 @@ impl<const BITS: u32> Histogram<BITS> {
     }
 
     /// `index-step[:count]` for every bucket, a count of 1 left out.
-    fn encode(&self) -> String {
+    pub fn encode(&self) -> String {
         let mut text = String::new();
         let mut last = 0;
         for (index, count) in &self.buckets {
@@ -159,7 +159,8 @@ impl<const BITS: u32> Histogram<BITS> {
         text
     }
 
-    fn decode(text: &str) -> Option<Self> {
+    /// What [`Self::encode`] wrote; `None` where a text is nothing of the kind.
+    pub fn decode(text: &str) -> Option<Self> {
         let mut index = 0u32;
         let mut buckets: Vec<(u32, u64)> = Vec::new();
         for word in text.split_whitespace() {

@@ -156,6 +156,13 @@ impl Study {
         self.single_ios.is_some() && self.options.pass.filter.keeps_whole_devices()
     }
 
+    /// Whether response times are known by more than their sums: a step file may
+    /// hold histograms of its streams.
+    pub fn tells_percentiles(&self) -> bool {
+        let total = || self.streams.total().responses.histogram().total();
+        self.single_ios.is_some() || total() > 0
+    }
+
     /// Share of a step's time in which a device had an I/O outstanding, the mean
     /// over the devices seen; `None` where it is not known.
     pub fn utilisation(&self, step: &CaptureStep) -> Option<f64> {

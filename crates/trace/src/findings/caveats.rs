@@ -53,10 +53,14 @@ fn no_single_ios(study: &Study) -> Option<Caveat> {
         return None;
     }
     let kept = study.conditions.step_ns.unwrap_or(study.step_ns);
+    let percentiles = match study.tells_percentiles() {
+        true => "99 % response time v time",
+        false => "response-time percentiles and histogram",
+    };
     let text = format!(
         "The capture kept the I/O streams of every capture step of {} and no single I/O. Left out, \
-         because each needs single I/Os: response-time percentiles and histogram, disk \
-         utilisation, process map, LBA range hit maps, working set and reuse.",
+         because each needs single I/Os: {percentiles}, disk utilisation, process map, LBA range \
+         hit maps, working set and reuse.",
         Nanos(kept)
     );
     let remedy = "Capture without --steps for these.";

@@ -140,7 +140,7 @@ fn use_of_device(study: &Study) -> Page {
 
 fn sizes(study: &Study) -> Page {
     let sizes = Exhibit::Plot(plots::sizes(study));
-    if study.single_ios.is_none() {
+    if !study.tells_percentiles() {
         return page("Sizes", vec![sizes]);
     }
     let histogram = Exhibit::Plot(plots::response_histogram(study));
@@ -266,7 +266,9 @@ fn capture_facts(study: &Study) -> Facts {
         singles.map(|found| row("Processes", Some(found.processes.iter().count().to_string()))),
     );
     rows.push(row("Average response time", time(figures.mean_ns)));
-    rows.extend(singles.map(|_| row("99.999 % response time", time(figures.p99_999_ns))));
+    if study.tells_percentiles() {
+        rows.push(row("99.999 % response time", time(figures.p99_999_ns)));
+    }
     rows.extend([
         row("Maximum response time", time(figures.max_ns)),
         row("Average queue depth", total.depth_mean().map(|depth| format!("{depth:.2}"))),
@@ -315,7 +317,10 @@ fn device_name(study: &Study, device: u16) -> String {
 fn rules(study: &Study) -> String {
     let order = match study.single_ios {
         Some(_) => "",
-        None => " This was judged during the capture, in the order in which its programs ran.",
+        None => {
+            " This was judged during the capture, in the order in which its programs ran. \
+             Percentiles are upper edges of buckets of at most 6.25 %."
+        }
     };
     format!(
         "An I/O belongs to the capture step ({}) in which it was issued. It is sequential when it \

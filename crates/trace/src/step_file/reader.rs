@@ -1,18 +1,19 @@
 //! Reads a step file and folds it into what a trace is folded into.
 
-use super::COLUMNS;
+use super::{COLUMNS, HISTOGRAM};
 use crate::error::TraceError;
-use crate::file::{Recovery, Source, footer, wide_column};
+use crate::file::{Recovery, Source, footer, text_column, wide_column};
 use crate::filter::Filter;
 use crate::series::{Choice, SeriesOverTime};
 use crate::steps::{CaptureStep, STEPS_MAX, WIDTH_NS};
 use crate::streams::{StreamKey, StreamTable};
 use crate::study::step_width_of;
-use parquet::file::metadata::RowGroupMetaData;
+use parquet::data_type::ByteArray;
+use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use steadfast_domain::io_event::StreamInStep;
-use steadfast_domain::{CaptureConditions, Layer};
+use steadfast_domain::{CaptureConditions, CoarseHistogram, Layer};
 
 /// A step file, opened.
 pub struct StepFile<R> {
@@ -67,14 +68,32 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
         filter: &Filter,
         mut show: impl FnMut(&StreamInStep) -> Result<(), TraceError>,
     ) -> Result<(), TraceError> {
+        self.each_row(filter, |row, histogram| match histogram {
+            Some(_) => Ok(()),
+            None => show(row),
+        })
+    }
+
+    /// Shows every row, those that hold a histogram of response times as well:
+    /// of these only the stream and the device count. They were not made for a
+    /// part of the time, so a filter of time leaves them out.
+    pub(super) fn each_row(
+        &self,
+        filter: &Filter,
+        mut show: impl FnMut(&StreamInStep, Option<&CoarseHistogram>) -> Result<(), TraceError>,
+    ) -> Result<(), TraceError> {
         if filter.process.is_some() {
             let what = "capture steps were kept, and no processes; leave out --pid";
             return Err(TraceError::Unsuitable(what.into()));
         }
         for group in &self.groups {
-            for row in &self.rows_of(group)? {
-                if self.passes(filter, row) {
-                    show(row)?;
+            let rows = self.rows_of(group)?;
+            let histograms = self.histograms_of(group, rows.len())?;
+            for (row, text) in rows.iter().zip(&histograms) {
+                let histogram = histogram(text)?;
+                let of_all_time = histogram.is_none() || filter.spans_ns.is_empty();
+                if of_all_time && self.passes(filter, row) {
+                    show(row, histogram.as_ref())?;
                 }
             }
         }
@@ -96,6 +115,19 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
         Ok(rows)
     }
 
+    /// The texts of all rows' histograms; a file without such a column has none.
+    fn histograms_of(
+        &self,
+        group: &RowGroupMetaData,
+        rows: usize,
+    ) -> Result<Vec<ByteArray>, TraceError> {
+        let named = |column: &ColumnChunkMetaData| column.column_path().string() == HISTOGRAM;
+        match group.columns().iter().any(named) {
+            true => text_column(&self.source, group, HISTOGRAM),
+            false => Ok(vec![ByteArray::from(""); rows]),
+        }
+    }
+
     fn passes(&self, filter: &Filter, row: &StreamInStep) -> bool {
         let begin = self.begin_of(row);
         let inside = |(from, to): &(u64, u64)| (*from..*to).contains(&begin);
@@ -106,14 +138,15 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
             && (filter.streams.is_empty() || filter.streams.contains(&key_of(row)))
     }
 
-    /// The I/O streams. There are no response-time percentiles.
+    /// The I/O streams. Under a filter of time there are no response-time
+    /// percentiles.
     ///
     /// # Errors
     /// As [`Self::each`].
     pub fn streams(&self, filter: &Filter) -> Result<StreamTable, TraceError> {
         let mut table = StreamTable::new();
-        self.each(filter, |row| {
-            table.take_sum(key_of(row), row);
+        self.each_row(filter, |row, histogram| {
+            add_to_streams(&mut table, row, histogram);
             Ok(())
         })?;
         Ok(table)
@@ -193,6 +226,27 @@ impl Begins {
 
     pub(super) fn found(&self) -> Result<(u64, u64), TraceError> {
         self.0.ok_or_else(|| TraceError::Unsuitable("no I/O passes the filter; widen it".into()))
+    }
+}
+
+/// The text of a row's histogram; `None` where the row is a stream in a step.
+fn histogram(text: &ByteArray) -> Result<Option<CoarseHistogram>, TraceError> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let found = text.as_utf8().ok().and_then(CoarseHistogram::decode);
+    let broken = || TraceError::damaged(format!("in column {HISTOGRAM}"), "no histogram");
+    found.map(Some).ok_or_else(broken)
+}
+
+pub(super) fn add_to_streams(
+    table: &mut StreamTable,
+    row: &StreamInStep,
+    histogram: Option<&CoarseHistogram>,
+) {
+    match histogram {
+        Some(histogram) => table.take_histogram(key_of(row), histogram),
+        None => table.take_sum(key_of(row), row),
     }
 }
 

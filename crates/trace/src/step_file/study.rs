@@ -1,7 +1,7 @@
 //! A study of a step file: what the streams of its capture steps tell.
 
 use super::StepFile;
-use super::reader::{Begins, add_to, key_of};
+use super::reader::{Begins, add_to, add_to_streams, key_of};
 use crate::compare::{SIDES_MAX, Side, SideKey};
 use crate::error::TraceError;
 use crate::filter::Filter;
@@ -53,9 +53,11 @@ fn streams_and_begins<R: Read + Seek + Send + 'static>(
     filter: &Filter,
 ) -> Result<(StreamTable, (u64, u64)), TraceError> {
     let (mut streams, mut begins) = (StreamTable::new(), Begins::default());
-    file.each(filter, |row| {
-        streams.take_sum(key_of(row), row);
-        begins.see(file.begin_of(row));
+    file.each_row(filter, |row, histogram| {
+        add_to_streams(&mut streams, row, histogram);
+        if histogram.is_none() {
+            begins.see(file.begin_of(row));
+        }
         Ok(())
     })?;
     Ok((streams, begins.found()?))
