@@ -11,13 +11,10 @@
 #define WINDOW 32
 #define OPS 5
 #define STREAMS_MAX 65536
-/* Streams whose response times are kept apart, whatever the step. */
-#define HISTOGRAMS_MAX 1024
-/* steadfast_domain::CoarseHistogram: bits of a bucket, of the longest time, and
- * how many buckets that makes. */
-#define BUCKET_BITS 4
-#define TIME_BITS 42
-#define BUCKETS ((TIME_BITS - BUCKET_BITS + 1) << BUCKET_BITS)
+/* Buckets of response times: four for every power of two, from 2^10 ns on. */
+#define TIME_FIRST 10
+#define OCTAVES 24
+#define BUCKETS (OCTAVES * 4)
 
 /* ebpf::steps::Key. */
 struct step_key {
@@ -40,7 +37,10 @@ struct step_tally {
 	__u64 sectors;
 	__u32 depth_max;
 	__u32 failed;
+	/* I/Os by response time; they stop at the largest number. */
+	__u16 times[BUCKETS];
 };
+const struct step_tally no_ios SEC(".rodata.tally") = {};
 
 struct step_table {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -57,27 +57,6 @@ struct {
 } steps_now SEC(".maps") = {
 	.values = { &steps_a },
 };
-
-/* ebpf::steps::HistogramKey. */
-struct histogram_key {
-	__u32 bytes;
-	__u16 unused;
-	__u8 device;
-	__u8 stream;
-};
-
-/* Since the capture began; user space takes the differences. */
-struct histogram {
-	__u32 ios[BUCKETS];
-};
-const struct histogram no_ios SEC(".rodata.histogram") = {};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, HISTOGRAMS_MAX);
-	__type(key, struct histogram_key);
-	__type(value, struct histogram);
-} histograms SEC(".maps");
 
 /* Where the last I/Os and runs of one operation on one device ended: sectors
  * plus 1, so that 0 is none. */
@@ -147,7 +126,6 @@ static __always_inline void judge_order(struct journey *journey)
 
 static __always_inline struct step_tally *tally_of(struct step_key *key)
 {
-	struct step_tally nothing = {};
 	__u32 first = 0;
 	void *table = bpf_map_lookup_elem(&steps_now, &first);
 
@@ -156,40 +134,27 @@ static __always_inline struct step_tally *tally_of(struct step_key *key)
 	struct step_tally *tally = bpf_map_lookup_elem(table, key);
 	if (tally)
 		return tally;
-	bpf_map_update_elem(table, key, &nothing, BPF_NOEXIST);
+	bpf_map_update_elem(table, key, &no_ios, BPF_NOEXIST);
 	return bpf_map_lookup_elem(table, key);
 }
 
+/* Every power of two from 2^FIRST ns on has four buckets; shorter times are in
+ * the first, times beyond the last one in the last. */
 static __always_inline __u32 bucket_of(__u64 time)
 {
 	__u32 shift = 0;
 
-	if (time >> TIME_BITS)
+	if (time >> (TIME_FIRST + OCTAVES))
 		return BUCKETS - 1;
-	for (__u32 half = 32; half; half >>= 1) {
-		if (time >> (shift + half + BUCKET_BITS))
+	time >>= TIME_FIRST - 2;
+	if (time < 4)
+		return 0;
+	/* So far that three bits are left, of which the first is set. */
+	for (__u32 half = 16; half; half >>= 1) {
+		if (time >> (shift + half + 2))
 			shift += half;
 	}
-	return (shift << BUCKET_BITS) + (__u32)(time >> shift);
-}
-
-/* Counts a response time. */
-static __always_inline void add_to_histogram(struct step_key *step, __u64 time)
-{
-	struct histogram_key key = {
-		.bytes = step->bytes,
-		.device = step->device,
-		.stream = step->stream,
-	};
-	__u32 bucket = bucket_of(time);
-	struct histogram *histogram = bpf_map_lookup_elem(&histograms, &key);
-
-	if (!histogram) {
-		bpf_map_update_elem(&histograms, &key, &no_ios, BPF_NOEXIST);
-		histogram = bpf_map_lookup_elem(&histograms, &key);
-	}
-	if (histogram && bucket < BUCKETS)
-		__sync_fetch_and_add(&histogram->ios[bucket], 1);
+	return (shift << 2) + ((time >> shift) & 3);
 }
 
 /* Counts an I/O in the step in which it was issued. */
@@ -222,7 +187,9 @@ static __always_inline void add_to_step(struct journey *journey, __u64 now, int 
 	tally->response_sum_ns += response;
 	if (tally->response_max_ns < response)
 		tally->response_max_ns = response;
-	add_to_histogram(&key, response);
+	__u32 bucket = bucket_of(response);
+	if (bucket < BUCKETS && tally->times[bucket] != 0xffff)
+		tally->times[bucket]++;
 }
 
 #endif

@@ -130,10 +130,8 @@ trait Source {
     fn take_steps(&mut self, _into: &mut Vec<StreamInStep>) -> Result<(), CaptureError> {
         Ok(())
     }
-    /// Their response times, likewise.
-    fn take_responses(&mut self, _into: &mut Vec<StreamResponses>) -> Result<(), CaptureError> {
-        Ok(())
-    }
+    /// The response times of the steps that were taken.
+    fn take_responses(&mut self, _into: &mut Vec<StreamResponses>) {}
     fn counters(&mut self) -> Result<Counters, CaptureError>;
 }
 
@@ -207,13 +205,10 @@ impl Capture {
     pub fn take_steps(&mut self, into: &mut Vec<StreamInStep>) -> Result<(), CaptureError> {
         self.sources.iter_mut().try_for_each(|source| source.take_steps(into))
     }
-    /// Appends the response times of each stream that were added up since the
-    /// last call, whatever the step.
-    ///
-    /// # Errors
-    /// Where the source has broken.
-    pub fn take_responses(&mut self, into: &mut Vec<StreamResponses>) -> Result<(), CaptureError> {
-        self.sources.iter_mut().try_for_each(|source| source.take_responses(into))
+    /// Appends the response times of what [`Self::take_steps`] appended since the
+    /// last call of this, stream by stream, whatever the step.
+    pub fn take_responses(&mut self, into: &mut Vec<StreamResponses>) {
+        self.sources.iter_mut().for_each(|source| source.take_responses(into));
     }
     /// What was counted so far.
     ///

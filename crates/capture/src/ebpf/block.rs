@@ -78,7 +78,7 @@ impl Blocks {
         let programs = Programs::load(&PROGRAMS.0, &choice.programs(), |name, map| {
             if name == "records" {
                 map.set_max_entries(options.ring_bytes).map_err(load_error)?;
-            } else if steps::is_for_steps(name) && options.step_ns.is_none() {
+            } else if steps::TABLES.contains(&name) && options.step_ns.is_none() {
                 map.set_max_entries(1).map_err(load_error)?;
             } else if name.ends_with(".rodata") {
                 let value = map.initial_value_mut().ok_or_else(|| missing(".rodata"))?;
@@ -124,7 +124,7 @@ impl Source for Blocks {
         wait_until(|| self.kernel_counters().is_ok_and(|counters| counters.under_way() == 0));
         self.take(into)?;
         let (began_ns, turns) = (self.began_ns, &mut self.turns);
-        self.programs.each("journeys", |_, value| {
+        self.programs.each("journeys", |value| {
             let Some(journey) = Journey::read(value) else { return };
             let Some(event) = journey.unended(began_ns) else { return };
             match turns {
@@ -138,9 +138,8 @@ impl Source for Blocks {
         self.turns.as_mut().map_or(Ok(()), |turns| turns.take(&self.programs, into))
     }
 
-    fn take_responses(&mut self, into: &mut Vec<StreamResponses>) -> Result<(), CaptureError> {
-        let programs = &self.programs;
-        self.turns.as_mut().map_or(Ok(()), |turns| turns.take_responses(programs, into))
+    fn take_responses(&mut self, into: &mut Vec<StreamResponses>) {
+        self.turns.iter_mut().for_each(|turns| turns.take_responses(into));
     }
 
     fn counters(&mut self) -> Result<Counters, CaptureError> {

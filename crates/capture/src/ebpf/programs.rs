@@ -83,17 +83,13 @@ impl Programs {
         map.map(|map| raw(&map.as_fd())).ok_or_else(|| missing(name))
     }
 
-    /// Shows every key and value of a hash map.
-    pub(super) fn each(
-        &self,
-        map: &str,
-        mut show: impl FnMut(&[u8], &[u8]),
-    ) -> Result<(), CaptureError> {
+    /// Shows every value of a hash map.
+    pub(super) fn each(&self, map: &str, mut show: impl FnMut(&[u8])) -> Result<(), CaptureError> {
         let found = self.object.maps().find(|found| found.name() == map);
         let found = found.ok_or_else(|| missing(map))?;
         for key in found.keys() {
             if let Some(value) = found.lookup(&key, MapFlags::ANY).map_err(load_error)? {
-                show(&key, &value);
+                show(&value);
             }
         }
         Ok(())

@@ -9,14 +9,9 @@ use steadfast_domain::io_event::{StreamInStep, StreamResponses};
 use steadfast_domain::{CoarseHistogram, IoEvent, IoOp};
 
 /// The two tables that take turns.
-const TABLES: [&str; 2] = ["steps_a", "steps_b"];
-/// Response times of each stream since the capture began.
-const HISTOGRAMS: &str = "histograms";
-
-/// Whether this is a map that only capture steps need.
-pub(super) fn is_for_steps(map: &str) -> bool {
-    TABLES.contains(&map) || map == HISTOGRAMS
-}
+pub(super) const TABLES: [&str; 2] = ["steps_a", "steps_b"];
+/// Buckets of response times: four for every power of two, from 2^10 ns on.
+const BUCKETS: usize = 96;
 
 /// Which table is in use.
 pub(super) struct Turns {
@@ -24,13 +19,16 @@ pub(super) struct Turns {
     in_use: usize,
     /// What was under way when the capture ended.
     rest: Vec<StreamInStep>,
-    /// What the kernel's histograms held when they were last looked at.
-    seen: BTreeMap<[u8; 8], Counts>,
+    /// Response times of each stream that were not handed out yet.
+    times: BTreeMap<StreamKey, Times>,
 }
+
+/// Device, operation, order and size.
+type StreamKey = (u16, IoOp, bool, u32);
 
 impl Turns {
     pub(super) fn new(step_ns: u64) -> Self {
-        Turns { step_ns: step_ns.max(1), in_use: 0, rest: Vec::new(), seen: BTreeMap::new() }
+        Turns { step_ns: step_ns.max(1), in_use: 0, rest: Vec::new(), times: BTreeMap::new() }
     }
 
     /// Has the tables change places and appends what the one that was in use
@@ -43,28 +41,26 @@ impl Turns {
         let full = self.in_use;
         self.in_use = 1 - full;
         programs.place(TABLES[self.in_use], "steps_now")?;
+        let times = &mut self.times;
         programs.drain(TABLES[full], |key, tally| {
-            into.extend(
-                Key::read(key).zip(Tally::read(tally)).map(|(key, tally)| key.with(&tally)),
-            );
+            let (Some(key), Some(tally)) = (Key::read(key), Tally::read(tally)) else { return };
+            let part = key.with(&tally);
+            let stream = (part.device, part.op, part.sequential, part.bytes);
+            times.entry(stream).or_default().add(&tally);
+            into.push(part);
         })?;
         into.append(&mut self.rest);
         Ok(())
     }
 
-    /// Appends the response times that were added since the last call.
-    pub(super) fn take_responses(
-        &mut self,
-        programs: &Programs,
-        into: &mut Vec<StreamResponses>,
-    ) -> Result<(), CaptureError> {
-        let seen = &mut self.seen;
-        programs.each(HISTOGRAMS, |key, counts| {
-            let (Some(name), Some(key)) = (read(key), HistogramKey::read(key)) else { return };
-            let Some(counts) = Counts::read(counts) else { return };
-            let before = seen.insert(name, counts);
-            into.extend(counts.since(before).map(|histogram| key.with(histogram)));
-        })
+    /// Hands out the response times of all parts that were taken since the last
+    /// call.
+    pub(super) fn take_responses(&mut self, into: &mut Vec<StreamResponses>) {
+        let times = std::mem::take(&mut self.times);
+        into.extend(times.into_iter().map(|((device, op, sequential, bytes), times)| {
+            let histogram = times.histogram();
+            StreamResponses { device, op, sequential, bytes, histogram }
+        }));
     }
 
     /// Counts an I/O that was under way at the end.
@@ -107,22 +103,40 @@ struct Tally {
     sectors: u64,
     depth_max: u32,
     failed: u32,
+    times: [u16; BUCKETS],
 }
 
-/// `struct histogram_key`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct HistogramKey {
-    bytes: u32,
-    unused: u16,
-    device: u8,
-    stream: u8,
+/// Response times of a stream, by the programs' buckets.
+struct Times([u64; BUCKETS]);
+
+impl Default for Times {
+    fn default() -> Self {
+        Times([0; BUCKETS])
+    }
 }
 
-/// `struct histogram`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Counts([u32; CoarseHistogram::LEN]);
+impl Times {
+    fn add(&mut self, tally: &Tally) {
+        self.0.iter_mut().zip(tally.times).for_each(|(sum, ios)| *sum += u64::from(ios));
+    }
+
+    /// Each bucket as so many of its longest time.
+    fn histogram(&self) -> CoarseHistogram {
+        let mut dense = vec![0u64; CoarseHistogram::LEN];
+        for (bucket, ios) in self.0.iter().enumerate() {
+            dense[CoarseHistogram::index(longest(bucket))] += ios;
+        }
+        CoarseHistogram::from_dense(&dense)
+    }
+}
+
+/// The longest time of a bucket; the last has no end.
+fn longest(bucket: usize) -> u64 {
+    match bucket + 1 {
+        BUCKETS => u64::MAX,
+        next => (((4 + next as u64 % 4) << (next / 4)) << 8) - 1,
+    }
+}
 
 /// A shape that the programs write.
 fn read<T: Copy>(bytes: &[u8]) -> Option<T> {
@@ -134,33 +148,6 @@ fn read<T: Copy>(bytes: &[u8]) -> Option<T> {
 impl Tally {
     fn read(bytes: &[u8]) -> Option<Tally> {
         read(bytes)
-    }
-}
-
-impl Counts {
-    fn read(bytes: &[u8]) -> Option<Counts> {
-        read(bytes)
-    }
-
-    /// What was counted since; `None` where that is nothing. The kernel's
-    /// counters may have gone round.
-    fn since(&self, before: Option<Counts>) -> Option<CoarseHistogram> {
-        let before = before.unwrap_or(Counts([0; CoarseHistogram::LEN]));
-        let new = self.0.iter().zip(before.0).map(|(now, then)| now.wrapping_sub(then));
-        let new: Vec<u32> = new.collect();
-        new.iter().any(|ios| *ios > 0).then(|| CoarseHistogram::from_dense(&new))
-    }
-}
-
-impl HistogramKey {
-    fn read(bytes: &[u8]) -> Option<HistogramKey> {
-        read(bytes)
-    }
-
-    fn with(self, histogram: CoarseHistogram) -> StreamResponses {
-        let (op, sequential) = stream(self.stream);
-        let (device, bytes) = (u16::from(self.device), self.bytes);
-        StreamResponses { device, op, sequential, bytes, histogram }
     }
 }
 
@@ -200,20 +187,27 @@ mod tests {
 
     #[test]
     fn the_shapes_are_as_long_as_the_programs_have_them() {
-        assert_eq!((size_of::<Key>(), size_of::<Tally>()), (16, 56));
-        assert_eq!((size_of::<HistogramKey>(), size_of::<Counts>()), (8, 4 * 624));
+        assert_eq!((size_of::<Key>(), size_of::<Tally>()), (16, 248));
+    }
+
+    /// A tally of no I/O but these.
+    fn tally(times: &[(usize, u16)]) -> Tally {
+        let mut bytes = vec![0; size_of::<Tally>()];
+        for (bucket, ios) in times {
+            bytes[56 + bucket * 2..][..2].copy_from_slice(&ios.to_ne_bytes());
+        }
+        Tally::read(&bytes).unwrap()
     }
 
     #[test]
-    fn histograms_are_what_was_added_since_the_last_look() {
-        let mut counts = Counts([0; CoarseHistogram::LEN]);
-        counts.0[40] = u32::MAX;
-        let first = counts.since(None).unwrap();
-        assert_eq!(first.total(), u64::from(u32::MAX));
-        assert_eq!(counts.since(Some(counts)), None);
-        let before = counts;
-        counts.0[40] = 2;
-        counts.0[100] = 7;
-        assert_eq!(counts.since(Some(before)).unwrap().total(), 10);
+    fn buckets_are_as_long_as_their_longest_time() {
+        let mut times = Times::default();
+        times.add(&tally(&[(0, 5), (1, 7), (40, 9)]));
+        times.add(&tally(&[(1, 1), (95, 2)]));
+        let buckets: Vec<_> = times.histogram().buckets().map(|(_, high, n)| (high.0, n)).collect();
+        // 2^20 has four buckets of 2^18; of the last nobody knows how long it is.
+        let (last, rest) = buckets.split_last().unwrap();
+        assert_eq!(rest, [(1279, 5), (1535, 8), ((1 << 20) + (1 << 18) - 1, 9)]);
+        assert_eq!(*last, ((1 << 42) - 1, 2));
     }
 }
