@@ -1,7 +1,7 @@
 //! An [`IoEvent`]: one I/O that a server did, as a capture saw it. Captures
 //! make them, traces keep them, analyses fold them.
 
-use crate::histogram::CoarseHistogram;
+use crate::histogram::QuarterHistogram;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -238,7 +238,7 @@ pub struct StreamResponses {
     /// Their size.
     pub bytes: u32,
     /// I/Os by response time.
-    pub histogram: CoarseHistogram,
+    pub histogram: QuarterHistogram,
 }
 
 /// A device that was listened to.

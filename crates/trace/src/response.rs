@@ -2,7 +2,7 @@
 //! histogram that takes memory only where there are values.
 
 use serde::Serialize;
-use steadfast_domain::{CoarseHistogram, FineHistogram};
+use steadfast_domain::{FineHistogram, QuarterHistogram};
 
 /// Buckets of one octave of the domain's histogram.
 const OCTAVE: usize = 128;
@@ -42,7 +42,7 @@ impl Responses {
 
     /// Adds the buckets of some that [`Self::take_sum`] adds up: each as so many
     /// of its longest time.
-    pub(crate) fn take_histogram(&mut self, histogram: &CoarseHistogram) {
+    pub(crate) fn take_histogram(&mut self, histogram: &QuarterHistogram) {
         for (_, longest, count) in histogram.buckets() {
             *self.bucket(longest.0) += count;
         }

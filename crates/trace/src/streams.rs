@@ -11,7 +11,7 @@ use std::fmt;
 use std::str::FromStr;
 use steadfast_domain::io_event::{StreamInStep, flags};
 use steadfast_domain::units::Bytes;
-use steadfast_domain::{CoarseHistogram, IoOp};
+use steadfast_domain::{IoOp, QuarterHistogram};
 
 /// Streams kept apart; I/Os of further ones are counted together. A file-system
 /// trace can have as many transfer sizes as bytes.
@@ -234,7 +234,7 @@ impl StreamTable {
     }
 
     /// Adds response times of which the sum is known already.
-    pub(crate) fn take_histogram(&mut self, key: StreamKey, histogram: &CoarseHistogram) {
+    pub(crate) fn take_histogram(&mut self, key: StreamKey, histogram: &QuarterHistogram) {
         let tally = self.tally(StreamKey::packed(key.op, key.sequential, key.bytes));
         tally.responses.take_histogram(histogram);
     }

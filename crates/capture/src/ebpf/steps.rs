@@ -6,7 +6,7 @@ use crate::error::CaptureError;
 use std::collections::BTreeMap;
 use std::mem::size_of;
 use steadfast_domain::io_event::{StreamInStep, StreamResponses};
-use steadfast_domain::{CoarseHistogram, IoEvent, IoOp};
+use steadfast_domain::{IoEvent, IoOp, QuarterHistogram};
 
 /// The two tables that take turns.
 pub(super) const TABLES: [&str; 2] = ["steps_a", "steps_b"];
@@ -121,12 +121,12 @@ impl Times {
     }
 
     /// Each bucket as so many of its longest time.
-    fn histogram(&self) -> CoarseHistogram {
-        let mut dense = vec![0u64; CoarseHistogram::LEN];
+    fn histogram(&self) -> QuarterHistogram {
+        let mut dense = vec![0u64; QuarterHistogram::LEN];
         for (bucket, ios) in self.0.iter().enumerate() {
-            dense[CoarseHistogram::index(longest(bucket))] += ios;
+            dense[QuarterHistogram::index(longest(bucket))] += ios;
         }
-        CoarseHistogram::from_dense(&dense)
+        QuarterHistogram::from_dense(&dense)
     }
 }
 

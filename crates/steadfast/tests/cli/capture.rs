@@ -285,6 +285,13 @@ fn capture_steps_added_up_in_the_kernel_equal_those_of_every_io() {
     let map = succeed(added.path(), &["trace", "map", "trace.parquet"]);
     assert!(map.contains("SEQ 4K W") || map.contains("SEQ 8K W"), "{map}");
     assert_eq!(workload(added.path()), workload(every.path()));
+    let known = response_99(every.path());
+    for ((stream, exact), (same, coarse)) in known.iter().zip(response_99(added.path())) {
+        // A bucket is a quarter wide at most; two captures stamp a little apart.
+        let most = exact * 1.5 + 50_000.0;
+        assert!(*stream == same && (exact * 0.8..most).contains(&coarse), "{stream}: {coarse}");
+    }
+    assert_eq!(known.len(), response_99(added.path()).len());
     reported_as_far_as_steps_tell(added.path());
 }
 
@@ -303,6 +310,17 @@ fn workload(directory: &Path) -> WorkloadFile {
     }
     file.steps.clear();
     file
+}
+
+/// The 99 % response times of the streams of one capture that have one.
+fn response_99(directory: &Path) -> Vec<(String, f64)> {
+    let text = succeed(directory, &["trace", "streams", "trace.parquet", "--json"]);
+    let answer: Value = serde_json::from_str(&text).unwrap();
+    let streams = answer["streams"].as_array().unwrap().iter();
+    let known = streams.filter_map(|stream| {
+        Some((stream["stream"].to_string(), stream["response"]["p99_ns"].as_f64()?))
+    });
+    known.collect()
 }
 
 /// A report is written that says what it leaves out; what needs single I/Os is

@@ -319,7 +319,7 @@ fn rules(study: &Study) -> String {
         Some(_) => "",
         None => {
             " This was judged during the capture, in the order in which its programs ran. \
-             Percentiles are upper edges of buckets of at most 6.25 %."
+             Percentiles are upper edges of buckets of at most 25 %."
         }
     };
     format!(

@@ -10,7 +10,7 @@ use crate::study::{SingleIos, Study};
 use std::collections::BTreeMap;
 use steadfast_domain::findings::{Axis, Exhibit, Marker, Plot, PlotKind, Scale, Series, Stroke};
 use steadfast_domain::units::Bytes;
-use steadfast_domain::{FineHistogram, IoOp, Nanos};
+use steadfast_domain::{Histogram, IoOp, Nanos};
 
 type Point = (f64, Option<f64>);
 
@@ -345,20 +345,10 @@ pub(super) fn sizes(study: &Study) -> Plot {
     .with(series("Writes", 1))
 }
 
-/// Response times of all I/Os.
-pub(super) fn response_histogram(study: &Study) -> Plot {
-    let total = study.streams.total();
-    let histogram = total.responses.histogram();
-    let mut plot = Plot::new(
-        PlotKind::Histogram,
-        "response-histogram",
-        "Response-time histogram",
-        Axis::new("Response time (ms)", Scale::Log10),
-        Axis::new("I/Os", Scale::Log10),
-    );
-    let coarse = FineHistogram::coarsen(&histogram);
+/// The outline of a histogram.
+fn bars<const BITS: u32>(histogram: &Histogram<BITS>) -> Vec<Point> {
     let mut points: Vec<Point> = Vec::new();
-    for (low, high, count) in coarse.buckets() {
+    for (low, high, count) in histogram.buckets() {
         // Between two buckets with values lies one without.
         if let Some(last) = points.last_mut().filter(|last| last.0 < low.as_millis_f64()) {
             last.1 = last.1.or(Some(0.0));
@@ -367,7 +357,25 @@ pub(super) fn response_histogram(study: &Study) -> Plot {
         points.push((low.as_millis_f64(), Some(count as f64)));
         points.push(((high.0 + 1) as f64 / 1e6, None));
     }
-    let figures = total.responses.figures();
+    points
+}
+
+/// Response times of all I/Os.
+pub(super) fn response_histogram(study: &Study) -> Plot {
+    let responses = study.streams.total().responses;
+    let histogram = responses.histogram();
+    let points = match study.single_ios {
+        Some(_) => bars(&histogram.coarsen::<4>()),
+        None => bars(&histogram.coarsen::<2>()),
+    };
+    let mut plot = Plot::new(
+        PlotKind::Histogram,
+        "response-histogram",
+        "Response-time histogram",
+        Axis::new("Response time (ms)", Scale::Log10),
+        Axis::new("I/Os", Scale::Log10),
+    );
+    let figures = responses.figures();
     let marks =
         [("ART", figures.mean_ns), ("99 %", figures.p99_ns), ("99.999 %", figures.p99_999_ns)];
     plot.markers = marks

@@ -13,7 +13,7 @@ use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use steadfast_domain::io_event::StreamInStep;
-use steadfast_domain::{CaptureConditions, CoarseHistogram, Layer};
+use steadfast_domain::{CaptureConditions, Layer, QuarterHistogram};
 
 /// A step file, opened.
 pub struct StepFile<R> {
@@ -80,7 +80,7 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
     pub(super) fn each_row(
         &self,
         filter: &Filter,
-        mut show: impl FnMut(&StreamInStep, Option<&CoarseHistogram>) -> Result<(), TraceError>,
+        mut show: impl FnMut(&StreamInStep, Option<&QuarterHistogram>) -> Result<(), TraceError>,
     ) -> Result<(), TraceError> {
         if filter.process.is_some() {
             let what = "capture steps were kept, and no processes; leave out --pid";
@@ -230,11 +230,11 @@ impl Begins {
 }
 
 /// The text of a row's histogram; `None` where the row is a stream in a step.
-fn histogram(text: &ByteArray) -> Result<Option<CoarseHistogram>, TraceError> {
+fn histogram(text: &ByteArray) -> Result<Option<QuarterHistogram>, TraceError> {
     if text.is_empty() {
         return Ok(None);
     }
-    let found = text.as_utf8().ok().and_then(CoarseHistogram::decode);
+    let found = text.as_utf8().ok().and_then(QuarterHistogram::decode);
     let broken = || TraceError::damaged(format!("in column {HISTOGRAM}"), "no histogram");
     found.map(Some).ok_or_else(broken)
 }
@@ -242,7 +242,7 @@ fn histogram(text: &ByteArray) -> Result<Option<CoarseHistogram>, TraceError> {
 pub(super) fn add_to_streams(
     table: &mut StreamTable,
     row: &StreamInStep,
-    histogram: Option<&CoarseHistogram>,
+    histogram: Option<&QuarterHistogram>,
 ) {
     match histogram {
         Some(histogram) => table.take_histogram(key_of(row), histogram),

@@ -16,6 +16,9 @@ use steadfast_trace::{
 
 const SECONDS: u64 = 80;
 
+type Every = Trace<Cursor<Vec<u8>>>;
+type Alone = StepFile<Cursor<Vec<u8>>>;
+
 /// What a capture of steps does in the kernel.
 #[derive(Default)]
 struct Kept(Vec<StreamInStep>);
@@ -48,7 +51,7 @@ impl Fold for Kept {
 }
 
 /// Both files of the same I/Os.
-fn both() -> (Trace<Cursor<Vec<u8>>>, StepFile<Cursor<Vec<u8>>>) {
+fn both() -> (Every, Alone) {
     let trace = server(SECONDS);
     let mut kept = Kept::default();
     Pass::default().run(&trace, &mut [&mut kept]).unwrap();
