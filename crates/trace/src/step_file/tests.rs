@@ -74,7 +74,7 @@ fn with_histogram(told: u64) -> StepFile<Cursor<Vec<u8>>> {
     let slowest =
         StreamInStep { response_max_ns: 1_000_000, ..row(0, IoOp::Read, false, 4096, 1000) };
     writer.add(&[slowest]);
-    writer.add_responses(60, &[responses]);
+    writer.add_responses(60, &[responses, StreamResponses::default()]);
     assert_eq!(writer.rows(), 1);
     open(writer.finish(&conditions()).unwrap())
 }

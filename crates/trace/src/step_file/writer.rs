@@ -83,7 +83,8 @@ impl<W: Write + Send> StepWriter<W> {
     /// Adds response times that were taken in this step. They are written with
     /// the next row group.
     pub fn add_responses(&mut self, step: u64, responses: &[StreamResponses]) {
-        self.responses.extend(responses.iter().map(|part| Row {
+        let any = responses.iter().filter(|part| part.histogram.total() > 0);
+        self.responses.extend(any.map(|part| Row {
             stream: StreamInStep {
                 step,
                 device: part.device,
