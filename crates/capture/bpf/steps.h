@@ -11,6 +11,10 @@
 #define WINDOW 32
 #define OPS 5
 #define STREAMS_MAX 65536
+/* Buckets of response times: four for every power of two, from 2^10 ns on. */
+#define TIME_FIRST 10
+#define OCTAVES 24
+#define BUCKETS (OCTAVES * 4)
 
 /* ebpf::steps::Key. */
 struct step_key {
@@ -33,7 +37,10 @@ struct step_tally {
 	__u64 sectors;
 	__u32 depth_max;
 	__u32 failed;
+	/* I/Os by response time; they stop at the largest number. */
+	__u16 times[BUCKETS];
 };
+const struct step_tally no_ios SEC(".rodata.tally") = {};
 
 struct step_table {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -121,7 +128,6 @@ static __always_inline void judge_order(struct journey *journey)
 
 static __always_inline struct step_tally *tally_of(struct step_key *key)
 {
-	struct step_tally nothing = {};
 	__u32 first = 0;
 	void *table = bpf_map_lookup_elem(&steps_now, &first);
 
@@ -130,8 +136,27 @@ static __always_inline struct step_tally *tally_of(struct step_key *key)
 	struct step_tally *tally = bpf_map_lookup_elem(table, key);
 	if (tally)
 		return tally;
-	bpf_map_update_elem(table, key, &nothing, BPF_NOEXIST);
+	bpf_map_update_elem(table, key, &no_ios, BPF_NOEXIST);
 	return bpf_map_lookup_elem(table, key);
+}
+
+/* Every power of two from 2^FIRST ns on has four buckets; shorter times are in
+ * the first, times beyond the last one in the last. */
+static __always_inline __u32 bucket_of_time(__u64 time)
+{
+	__u32 shift = 0;
+
+	if (time >> (TIME_FIRST + OCTAVES))
+		return BUCKETS - 1;
+	time >>= TIME_FIRST - 2;
+	if (time < 4)
+		return 0;
+	/* So far that three bits are left, of which the first is set. */
+	for (__u32 half = 16; half; half >>= 1) {
+		if (time >> (shift + half + 2))
+			shift += half;
+	}
+	return (shift << 2) + ((time >> shift) & 3);
 }
 
 /* Counts an I/O in the step in which it was issued. */
@@ -164,6 +189,9 @@ static __always_inline void add_to_step(struct journey *journey, __u64 now, int 
 	tally->response_sum_ns += response;
 	if (tally->response_max_ns < response)
 		tally->response_max_ns = response;
+	__u32 bucket = bucket_of_time(response);
+	if (bucket < BUCKETS && tally->times[bucket] != 0xffff)
+		tally->times[bucket]++;
 }
 
 #endif

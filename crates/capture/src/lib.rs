@@ -16,7 +16,7 @@ pub use content::{ContentSampler, SampledDevice};
 pub use error::CaptureError;
 
 use steadfast_domain::IoEvent;
-use steadfast_domain::io_event::{Layer, SeenInPart, StreamInStep};
+use steadfast_domain::io_event::{Layer, SeenInPart, StreamInStep, StreamResponses};
 
 /// The most devices that one capture listens to.
 pub const DEVICES_MAX: usize = 16;
@@ -152,6 +152,8 @@ trait Source {
     fn take_steps(&mut self, _into: &mut Vec<StreamInStep>) -> Result<(), CaptureError> {
         Ok(())
     }
+    /// The response times of the steps that were taken.
+    fn take_responses(&mut self, _into: &mut Vec<StreamResponses>) {}
     fn counters(&mut self) -> Result<Counters, CaptureError>;
 }
 
@@ -224,6 +226,11 @@ impl Capture {
     /// Where the source has broken.
     pub fn take_steps(&mut self, into: &mut Vec<StreamInStep>) -> Result<(), CaptureError> {
         self.sources.iter_mut().try_for_each(|source| source.take_steps(into))
+    }
+    /// Appends the response times of what [`Self::take_steps`] appended since the
+    /// last call of this, stream by stream, whatever the step.
+    pub fn take_responses(&mut self, into: &mut Vec<StreamResponses>) {
+        self.sources.iter_mut().for_each(|source| source.take_responses(into));
     }
     /// What was counted so far.
     ///

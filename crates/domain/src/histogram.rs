@@ -4,7 +4,8 @@
 //! above that every power of two is split into `2^BITS` equal buckets, so a
 //! bucket is never wider than `1/2^BITS` of the values in it. [`FineHistogram`]
 //! (7 bits: 0.78 %) keeps a step's response times, [`CoarseHistogram`] (4 bits:
-//! 6.25 %) those of one second. A percentile is read as the upper edge of its
+//! 6.25 %) those of one second, [`QuarterHistogram`] (2 bits: 25 %) those that a
+//! capture adds up in the kernel. A percentile is read as the upper edge of its
 //! bucket: it may be too long by the bucket width, never too short.
 //!
 //! The same shape as HdrHistogram's (the tests hold it against that library),
@@ -18,6 +19,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub type FineHistogram = Histogram<7>;
 /// The histogram of one interval.
 pub type CoarseHistogram = Histogram<4>;
+/// The histogram of an I/O stream where a capture adds up in the kernel.
+pub type QuarterHistogram = Histogram<2>;
 
 /// Longer response times are counted in the last bucket: 2^42 ns, over an hour.
 const MAX_BITS: u32 = 42;
@@ -105,10 +108,10 @@ impl<const BITS: u32> Histogram<BITS> {
     }
 
     /// The same counts in wider buckets.
-    pub fn coarsen(&self) -> CoarseHistogram {
-        let mut coarse = CoarseHistogram::default();
+    pub fn coarsen<const WIDER: u32>(&self) -> Histogram<WIDER> {
+        let mut coarse = Histogram::<WIDER>::default();
         for (low, _, count) in self.buckets() {
-            let index = CoarseHistogram::index(low.0) as u32;
+            let index = Histogram::<WIDER>::index(low.0) as u32;
             match coarse.buckets.last_mut() {
                 Some(last) if last.0 == index => last.1 += count,
                 _ => coarse.buckets.push((index, count)),
@@ -142,7 +145,7 @@ impl<const BITS: u32> Histogram<BITS> {
     }
 
     /// `index-step[:count]` for every bucket, a count of 1 left out.
-    fn encode(&self) -> String {
+    pub fn encode(&self) -> String {
         let mut text = String::new();
         let mut last = 0;
         for (index, count) in &self.buckets {
@@ -159,7 +162,8 @@ impl<const BITS: u32> Histogram<BITS> {
         text
     }
 
-    fn decode(text: &str) -> Option<Self> {
+    /// What [`Self::encode`] wrote; `None` where a text is nothing of the kind.
+    pub fn decode(text: &str) -> Option<Self> {
         let mut index = 0u32;
         let mut buckets: Vec<(u32, u64)> = Vec::new();
         for word in text.split_whitespace() {
@@ -254,7 +258,7 @@ mod tests {
             merged.merge(&of(&right));
             let whole = of(&[left, right].concat());
             prop_assert_eq!(&merged, &whole);
-            prop_assert_eq!(whole.coarsen().total(), whole.total());
+            prop_assert_eq!(whole.coarsen::<4>().total(), whole.total());
         }
 
         #[test]

@@ -1,6 +1,7 @@
 //! An [`IoEvent`]: one I/O that a server did, as a capture saw it. Captures
 //! make them, traces keep them, analyses fold them.
 
+use crate::histogram::QuarterHistogram;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -223,6 +224,21 @@ impl StreamInStep {
         self.depth_max = self.depth_max.max(other.depth_max);
         self.offsets |= other.offsets;
     }
+}
+
+/// Response times of one I/O stream over a part of a capture, whatever the step.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StreamResponses {
+    /// Which device: an index into [`CaptureConditions::devices`].
+    pub device: u16,
+    /// What the I/Os did.
+    pub op: IoOp,
+    /// They were sequential.
+    pub sequential: bool,
+    /// Their size.
+    pub bytes: u32,
+    /// I/Os by response time.
+    pub histogram: QuarterHistogram,
 }
 
 /// A device that was listened to.

@@ -32,7 +32,7 @@ pub use bench::{Bench, Halt, Outcome, Procedure};
 pub use conditions::{Conditions, WriteCache};
 pub use device::{Device, Host, Transport};
 pub use findings::{Caveat, CaveatKind, Exhibit, Findings};
-pub use histogram::{CoarseHistogram, FineHistogram, Histogram};
+pub use histogram::{CoarseHistogram, FineHistogram, Histogram, QuarterHistogram};
 pub use io_event::{CaptureConditions, IoEvent, IoOp, Layer};
 pub use measurement::{Measurement, Tally};
 pub use purge::{Purge, PurgeChoice, PurgeFailure, PurgeMethod, ReadBack};

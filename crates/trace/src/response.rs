@@ -2,11 +2,13 @@
 //! histogram that takes memory only where there are values.
 
 use serde::Serialize;
-use steadfast_domain::FineHistogram;
+use steadfast_domain::{FineHistogram, QuarterHistogram};
 
 /// Buckets of one octave of the domain's histogram.
 const OCTAVE: usize = 128;
 const OCTAVES: usize = FineHistogram::LEN / OCTAVE;
+/// Share of the I/Os of which a histogram must tell, for percentiles.
+const TOLD_LEAST: f64 = 0.99;
 
 /// Gathered response times. Merging two gives those of both.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,19 +29,34 @@ impl Responses {
         self.count += 1;
         self.sum_ns = self.sum_ns.saturating_add(ns);
         self.max_ns = self.max_ns.max(ns);
+        *self.bucket(ns) += 1;
+    }
+
+    /// Adds some of which only this is known; [`Self::take_histogram`] tells the
+    /// rest, where it is known.
+    pub(crate) fn take_sum(&mut self, count: u64, sum_ns: u64, max_ns: u64) {
+        self.count = self.count.saturating_add(count);
+        self.sum_ns = self.sum_ns.saturating_add(sum_ns);
+        self.max_ns = self.max_ns.max(max_ns);
+    }
+
+    /// Adds the buckets of some that [`Self::take_sum`] adds up: each as so many
+    /// of its longest time.
+    pub(crate) fn take_histogram(&mut self, histogram: &QuarterHistogram) {
+        for (_, longest, count) in histogram.buckets() {
+            *self.bucket(longest.0) += count;
+        }
+    }
+
+    /// The count of the bucket of a time.
+    #[inline]
+    fn bucket(&mut self, ns: u64) -> &mut u64 {
         if self.octaves.is_empty() {
             self.octaves.resize(OCTAVES, None);
         }
         let index = FineHistogram::index(ns);
         let octave = self.octaves[index / OCTAVE].get_or_insert_with(|| Box::new([0; OCTAVE]));
-        octave[index % OCTAVE] += 1;
-    }
-
-    /// Adds some of which only this is known; percentiles leave them out.
-    pub(crate) fn take_sum(&mut self, count: u64, sum_ns: u64, max_ns: u64) {
-        self.count = self.count.saturating_add(count);
-        self.sum_ns = self.sum_ns.saturating_add(sum_ns);
-        self.max_ns = self.max_ns.max(max_ns);
+        &mut octave[index % OCTAVE]
     }
 
     /// Adds those of another part.
@@ -72,8 +89,13 @@ impl Responses {
     /// The figures of a report.
     pub fn figures(&self) -> ResponseFigures {
         let histogram = self.histogram();
-        let percentile =
-            |fraction| histogram.supported_quantile(fraction).map(|time| time.0.min(self.max_ns));
+        // A part of them is not all of them; one look at the kernel's counters
+        // more or less does no harm.
+        let of_all = histogram.total() as f64 >= self.count as f64 * TOLD_LEAST;
+        let percentile = |fraction| {
+            let found = histogram.supported_quantile(fraction).filter(|_| of_all)?;
+            Some(found.0.min(self.max_ns))
+        };
         ResponseFigures {
             count: self.count,
             mean_ns: self.sum_ns.checked_div(self.count),

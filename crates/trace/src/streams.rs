@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize, Serializer};
 use std::cmp::Reverse;
 use std::fmt;
 use std::str::FromStr;
-use steadfast_domain::IoOp;
 use steadfast_domain::io_event::{StreamInStep, flags};
 use steadfast_domain::units::Bytes;
+use steadfast_domain::{IoOp, QuarterHistogram};
 
 /// Streams kept apart; I/Os of further ones are counted together. A file-system
 /// trace can have as many transfer sizes as bytes.
@@ -231,6 +231,12 @@ impl StreamTable {
     /// Adds I/Os of a stream that were added up before.
     pub(crate) fn take_sum(&mut self, key: StreamKey, sum: &StreamInStep) {
         self.tally(StreamKey::packed(key.op, key.sequential, key.bytes)).take_sum(sum);
+    }
+
+    /// Adds response times of which the sum is known already.
+    pub(crate) fn take_histogram(&mut self, key: StreamKey, histogram: &QuarterHistogram) {
+        let tally = self.tally(StreamKey::packed(key.op, key.sequential, key.bytes));
+        tally.responses.take_histogram(histogram);
     }
 
     /// Where the key is, or the free place where it would be.

@@ -1,5 +1,6 @@
-//! Everything that a report shows of a trace, gathered in two passes: one finds
-//! the streams, the processes and the span, one the pictures over time.
+//! Everything that a report shows of a capture, gathered in two passes: one finds
+//! the streams, the processes and the span, one the pictures over time. Of a
+//! step file there is less ([`Study::of_steps`] stands beside its reader).
 
 use crate::compare::{Side, Sides};
 use crate::error::TraceError;
@@ -65,30 +66,36 @@ pub struct Study {
     pub conditions: CaptureConditions,
     /// Whether its writer was killed.
     pub recovery: Option<Recovery>,
-    /// What the pass saw.
-    pub account: PassAccount,
     /// Width of a capture step in nanoseconds.
     pub step_ns: u64,
-    /// First and last issue time.
+    /// First and last issue time; of a step file, beginning and end of the steps.
     pub span_ns: (u64, u64),
     /// Every I/O stream.
     pub streams: StreamTable,
     /// The streams at or above the threshold.
     pub workload: Workload,
-    /// Every process.
-    pub processes: ProcessTable,
-    /// The processes with the most I/Os.
-    pub processes_shown: Vec<ProcessKey>,
-    /// Working sets by device.
-    pub reach: Vec<(u16, ReachFigures)>,
     /// Capture steps of everything.
     pub steps: BTreeMap<u64, CaptureStep>,
     /// Capture steps by device and layer.
     pub sides: Vec<Side>,
     /// The workload's streams over time.
     pub streams_over_time: SeriesOverTime,
+    /// What single I/Os tell; `None` of a capture that kept none.
+    pub single_ios: Option<SingleIos>,
+}
+
+/// What can be told only where every I/O was kept.
+pub struct SingleIos {
+    /// What the pass saw.
+    pub account: PassAccount,
+    /// Every process.
+    pub processes: ProcessTable,
+    /// The processes with the most I/Os.
+    pub processes_shown: Vec<ProcessKey>,
     /// The processes shown over time.
     pub processes_over_time: SeriesOverTime,
+    /// Working sets by device.
+    pub reach: Vec<(u16, ReachFigures)>,
     /// Hit maps by device.
     pub hits: Vec<(u16, HitMap)>,
 }
@@ -125,28 +132,42 @@ impl Study {
             options: options.clone(),
             conditions: trace.conditions().clone(),
             recovery: trace.recovery().cloned(),
-            account,
             step_ns,
             span_ns,
             streams,
             workload,
-            processes,
-            processes_shown,
-            reach: devices.iter().copied().zip(reaches.iter().map(Reach::figures)).collect(),
             steps: pictures.steps,
             sides: pictures.sides,
             streams_over_time: pictures.streams,
-            processes_over_time: pictures.processes,
-            hits: pictures.hits,
+            single_ios: Some(SingleIos {
+                account,
+                processes,
+                processes_shown,
+                processes_over_time: pictures.processes,
+                reach: devices.iter().copied().zip(reaches.iter().map(Reach::figures)).collect(),
+                hits: pictures.hits,
+            }),
         })
     }
 
+    /// Whether busy time is known, and of all I/Os of the devices: neither a
+    /// step file nor a filter by operation, stream or process leaves it.
+    pub fn tells_utilisation(&self) -> bool {
+        self.single_ios.is_some() && self.options.pass.filter.keeps_whole_devices()
+    }
+
+    /// Whether response times are known by more than their sums: a step file may
+    /// hold histograms of its streams.
+    pub fn tells_percentiles(&self) -> bool {
+        let total = || self.streams.total().responses.histogram().total();
+        self.single_ios.is_some() || total() > 0
+    }
+
     /// Share of a step's time in which a device had an I/O outstanding, the mean
-    /// over the devices seen; `None` where a filter hides some of their I/Os.
+    /// over the devices seen; `None` where it is not known.
     pub fn utilisation(&self, step: &CaptureStep) -> Option<f64> {
-        let whole = self.options.pass.filter.keeps_whole_devices();
         let time = self.step_ns.saturating_mul(self.sides.len() as u64);
-        (whole && time > 0).then(|| step.busy_ns as f64 / time as f64)
+        (self.tells_utilisation() && time > 0).then(|| step.busy_ns as f64 / time as f64)
     }
 
     /// The capture steps with the workload's streams, as TestMyWorkload.com
@@ -270,6 +291,40 @@ fn most_active(processes: &ProcessTable) -> Vec<ProcessKey> {
     keys.into_iter().take(PROCESSES_SHOWN).map(|(key, _)| key).collect()
 }
 
+/// The widths that are chosen from where nobody asks for one, ascending.
+fn usual_widths() -> impl Iterator<Item = u64> {
+    let short = (0..8).flat_map(|power| [1, 2, 5].map(|n| n * 10u64.pow(power) * 100_000));
+    let long = [60u64, 120, 300, 600, 1800, 3600].map(|seconds| seconds * 1_000_000_000);
+    short.filter(move |width| *width < long[0]).chain(long)
+}
+
+/// As [`step_width`], for steps that can only be made of whole steps of `kept_ns`.
+///
+/// # Errors
+/// As there, and a width that is no multiple.
+pub(crate) fn step_width_of(
+    kept_ns: u64,
+    asked: Option<u64>,
+    span_ns: (u64, u64),
+    most: u64,
+) -> Result<u64, TraceError> {
+    if let Some(width) = asked.filter(|width| !width.is_multiple_of(kept_ns)) {
+        return Err(TraceError::TooFine(format!(
+            "steps of {} cannot be made of the {} that were kept; choose a multiple",
+            Nanos(width),
+            Nanos(kept_ns)
+        )));
+    }
+    if asked.is_some() {
+        return step_width(asked, span_ns, most);
+    }
+    let span = span_ns.1.saturating_sub(span_ns.0);
+    let fits = |width: &u64| width.is_multiple_of(kept_ns) && span / width <= STEPS_AIM;
+    let widest = WIDTH_NS.end() / kept_ns * kept_ns;
+    let as_many = kept_ns.saturating_mul(span / kept_ns / STEPS_AIM + 1).min(widest);
+    Ok(usual_widths().find(fits).unwrap_or(as_many))
+}
+
 /// The width asked for, or the narrowest of the usual ones that gives a
 /// readable picture.
 ///
@@ -279,10 +334,8 @@ fn most_active(processes: &ProcessTable) -> Vec<ProcessKey> {
 pub fn step_width(asked: Option<u64>, span_ns: (u64, u64), most: u64) -> Result<u64, TraceError> {
     let span = span_ns.1.saturating_sub(span_ns.0);
     let Some(width) = asked else {
-        let usual = (0..8).flat_map(|power| [1, 2, 5].map(|n| n * 10u64.pow(power) * 100_000));
-        let long = [60u64, 120, 300, 600, 1800, 3600].map(|seconds| seconds * 1_000_000_000);
-        let mut widths = usual.filter(|width| *width < long[0]).chain(long);
-        return Ok(widths.find(|width| span / width <= STEPS_AIM).unwrap_or(*WIDTH_NS.end()));
+        let fits = |width: &u64| span / width <= STEPS_AIM;
+        return Ok(usual_widths().find(fits).unwrap_or(*WIDTH_NS.end()));
     };
     if !WIDTH_NS.contains(&width) {
         let what = format!("a capture step of {} is not between 100 µs and 1 h", Nanos(width));

@@ -9,7 +9,7 @@ use crate::error::CaptureError;
 use crate::{Counters, Options, Source};
 use std::os::fd::AsFd;
 use steadfast_domain::IoEvent;
-use steadfast_domain::io_event::{SeenInPart, StreamInStep};
+use steadfast_domain::io_event::{SeenInPart, StreamInStep, StreamResponses};
 
 /// The compiled programs; an ELF file is read in words.
 static PROGRAMS: &Aligned<[u8]> =
@@ -139,6 +139,10 @@ impl Source for Blocks {
 
     fn take_steps(&mut self, into: &mut Vec<StreamInStep>) -> Result<(), CaptureError> {
         self.turns.as_mut().map_or(Ok(()), |turns| turns.take(&self.programs, into))
+    }
+
+    fn take_responses(&mut self, into: &mut Vec<StreamResponses>) {
+        self.turns.iter_mut().for_each(|turns| turns.take_responses(into));
     }
 
     fn counters(&mut self) -> Result<Counters, CaptureError> {

@@ -3,12 +3,15 @@
 
 use super::programs::Programs;
 use crate::error::CaptureError;
+use std::collections::BTreeMap;
 use std::mem::size_of;
-use steadfast_domain::io_event::StreamInStep;
-use steadfast_domain::{IoEvent, IoOp};
+use steadfast_domain::io_event::{StreamInStep, StreamResponses};
+use steadfast_domain::{IoEvent, IoOp, QuarterHistogram};
 
 /// The two tables that take turns.
 pub(super) const TABLES: [&str; 2] = ["steps_a", "steps_b"];
+/// Buckets of response times: four for every power of two, from 2^10 ns on.
+const BUCKETS: usize = 96;
 
 /// Which table is in use.
 pub(super) struct Turns {
@@ -16,11 +19,16 @@ pub(super) struct Turns {
     in_use: usize,
     /// What was under way when the capture ended.
     rest: Vec<StreamInStep>,
+    /// Response times of each stream that were not handed out yet.
+    times: BTreeMap<StreamKey, Times>,
 }
+
+/// Device, operation, order and size.
+type StreamKey = (u16, IoOp, bool, u32);
 
 impl Turns {
     pub(super) fn new(step_ns: u64) -> Self {
-        Turns { step_ns: step_ns.max(1), in_use: 0, rest: Vec::new() }
+        Turns { step_ns: step_ns.max(1), in_use: 0, rest: Vec::new(), times: BTreeMap::new() }
     }
 
     /// Has the tables change places and appends what the one that was in use
@@ -33,13 +41,26 @@ impl Turns {
         let full = self.in_use;
         self.in_use = 1 - full;
         programs.place(TABLES[self.in_use], "steps_now")?;
+        let times = &mut self.times;
         programs.drain(TABLES[full], |key, tally| {
-            into.extend(
-                Key::read(key).zip(Tally::read(tally)).map(|(key, tally)| key.with(&tally)),
-            );
+            let (Some(key), Some(tally)) = (Key::read(key), Tally::read(tally)) else { return };
+            let part = key.with(&tally);
+            let stream = (part.device, part.op, part.sequential, part.bytes);
+            times.entry(stream).or_default().add(&tally);
+            into.push(part);
         })?;
         into.append(&mut self.rest);
         Ok(())
+    }
+
+    /// Hands out the response times of all parts that were taken since the last
+    /// call.
+    pub(super) fn take_responses(&mut self, into: &mut Vec<StreamResponses>) {
+        let times = std::mem::take(&mut self.times);
+        into.extend(times.into_iter().map(|((device, op, sequential, bytes), times)| {
+            let histogram = times.histogram();
+            StreamResponses { device, op, sequential, bytes, histogram }
+        }));
     }
 
     /// Counts an I/O that was under way at the end.
@@ -82,12 +103,45 @@ struct Tally {
     sectors: u64,
     depth_max: u32,
     failed: u32,
+    times: [u16; BUCKETS],
+}
+
+/// Response times of a stream, by the programs' buckets.
+struct Times([u64; BUCKETS]);
+
+impl Default for Times {
+    fn default() -> Self {
+        Times([0; BUCKETS])
+    }
+}
+
+impl Times {
+    fn add(&mut self, tally: &Tally) {
+        self.0.iter_mut().zip(tally.times).for_each(|(sum, ios)| *sum += u64::from(ios));
+    }
+
+    /// Each bucket as so many of its longest time.
+    fn histogram(&self) -> QuarterHistogram {
+        let mut dense = vec![0u64; QuarterHistogram::LEN];
+        for (bucket, ios) in self.0.iter().enumerate() {
+            dense[QuarterHistogram::index(longest(bucket))] += ios;
+        }
+        QuarterHistogram::from_dense(&dense)
+    }
+}
+
+/// The longest time of a bucket; the last has no end.
+fn longest(bucket: usize) -> u64 {
+    match bucket + 1 {
+        BUCKETS => u64::MAX,
+        next => (((4 + next as u64 % 4) << (next / 4)) << 8) - 1,
+    }
 }
 
 /// A shape that the programs write.
 fn read<T: Copy>(bytes: &[u8]) -> Option<T> {
-    // SAFETY: long enough, read without a demand on alignment; used for `Key`
-    // and `Tally` alone, of which any bits are valid.
+    // SAFETY: long enough, read without a demand on alignment; used for this
+    // module's shapes alone, which are integers: any bits are valid.
     (bytes.len() >= size_of::<T>()).then(|| unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })
 }
 
@@ -97,17 +151,23 @@ impl Tally {
     }
 }
 
+/// Operation and order of the programs' number of a stream.
+fn stream(number: u8) -> (IoOp, bool) {
+    (IoOp::of_number(number & 7).unwrap_or(IoOp::Other), number & 8 != 0)
+}
+
 impl Key {
     fn read(bytes: &[u8]) -> Option<Key> {
         read(bytes)
     }
 
     fn with(self, tally: &Tally) -> StreamInStep {
+        let (op, sequential) = stream(self.stream);
         StreamInStep {
             step: self.step,
             device: u16::from(self.device),
-            op: IoOp::of_number(self.stream & 7).unwrap_or(IoOp::Other),
-            sequential: self.stream & 8 != 0,
+            op,
+            sequential,
             bytes: self.bytes,
             ios: tally.ios,
             failed: u64::from(tally.failed),
@@ -127,6 +187,27 @@ mod tests {
 
     #[test]
     fn the_shapes_are_as_long_as_the_programs_have_them() {
-        assert_eq!((size_of::<Key>(), size_of::<Tally>()), (16, 56));
+        assert_eq!((size_of::<Key>(), size_of::<Tally>()), (16, 248));
+    }
+
+    /// A tally of no I/O but these.
+    fn tally(times: &[(usize, u16)]) -> Tally {
+        let mut bytes = vec![0; size_of::<Tally>()];
+        for (bucket, ios) in times {
+            bytes[56 + bucket * 2..][..2].copy_from_slice(&ios.to_ne_bytes());
+        }
+        Tally::read(&bytes).unwrap()
+    }
+
+    #[test]
+    fn buckets_are_as_long_as_their_longest_time() {
+        let mut times = Times::default();
+        times.add(&tally(&[(0, 5), (1, 7), (40, 9)]));
+        times.add(&tally(&[(1, 1), (95, 2)]));
+        let buckets: Vec<_> = times.histogram().buckets().map(|(_, high, n)| (high.0, n)).collect();
+        // 2^20 has four buckets of 2^18; of the last nobody knows how long it is.
+        let (last, rest) = buckets.split_last().unwrap();
+        assert_eq!(rest, [(1279, 5), (1535, 8), ((1 << 20) + (1 << 18) - 1, 9)]);
+        assert_eq!(*last, ((1 << 42) - 1, 2));
     }
 }

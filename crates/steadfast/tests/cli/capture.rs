@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp, Layer};
-use steadfast_trace::{Batch, Fields, Trace};
+use steadfast_trace::{Batch, Fields, Trace, WorkloadFile};
 
 /// A capture that runs.
 pub(super) struct Running {
@@ -284,12 +284,62 @@ fn capture_steps_added_up_in_the_kernel_equal_those_of_every_io() {
     assert!(table.ends_with("steps of 200 ms\n"), "{table}");
     let map = succeed(added.path(), &["trace", "map", "trace.parquet"]);
     assert!(map.contains("SEQ 4K W") || map.contains("SEQ 8K W"), "{map}");
-    refuse(added.path(), &["trace", "hits", "trace.parquet"], &["no single I/O", "trace steps"]);
-    refuse(
-        added.path(),
-        &["trace", "steps", "trace.parquet", "--step", "150ms"],
-        &["150 ms", "multiple"],
-    );
+    assert_eq!(workload(added.path()), workload(every.path()));
+    let known = response_99(every.path());
+    for ((stream, exact), (same, coarse)) in known.iter().zip(response_99(added.path())) {
+        // A bucket is a quarter wide at most; two captures stamp a little apart.
+        let most = exact * 1.5 + 50_000.0;
+        assert!(*stream == same && (exact * 0.8..most).contains(&coarse), "{stream}: {coarse}");
+    }
+    assert_eq!(known.len(), response_99(added.path()).len());
+    reported_as_far_as_steps_tell(added.path());
+}
+
+/// The workload file of a capture, but for what two captures of one load must
+/// differ in: they begin at different moments, so that steps are cut elsewhere.
+fn workload(directory: &Path) -> WorkloadFile {
+    let derive = ["workload", "derive", "trace.parquet", "--threshold", "0%", "-o", "w.toml"];
+    succeed(directory, &[&derive[..], &["--step", "100ms"]].concat());
+    let text = std::fs::read_to_string(directory.join("w.toml")).unwrap();
+    let mut file = WorkloadFile::read(&text).unwrap();
+    assert!(file.steps.len() > 1 && file.workload.streams.len() > 3, "{file}");
+    for stream in &file.workload.streams {
+        let cells = file.steps.iter().flat_map(|step| &step.ios);
+        let ios: u64 = cells.filter(|(key, _)| *key == stream.key()).map(|(_, ios)| ios).sum();
+        assert_eq!(ios, stream.count, "{}", stream.stream);
+    }
+    file.steps.clear();
+    file
+}
+
+/// The 99 % response times of the streams of one capture that have one.
+fn response_99(directory: &Path) -> Vec<(String, f64)> {
+    let text = succeed(directory, &["trace", "streams", "trace.parquet", "--json"]);
+    let answer: Value = serde_json::from_str(&text).unwrap();
+    let streams = answer["streams"].as_array().unwrap().iter();
+    let known = streams.filter_map(|stream| {
+        Some((stream["stream"].to_string(), stream["response"]["p99_ns"].as_f64()?))
+    });
+    known.collect()
+}
+
+/// A report is written that says what it leaves out; what needs single I/Os is
+/// refused.
+fn reported_as_far_as_steps_tell(directory: &Path) {
+    let report = ["trace", "report", "trace.parquet", "-o", "r", "--step", "100ms"];
+    succeed(directory, &[&report[..], &["--format", "html,csv,json"]].concat());
+    let html = std::fs::read_to_string(directory.join("r/report.html")).unwrap();
+    assert!(html.contains("IO Stream Map by frequency") && html.contains("no single I/O"));
+    assert!(!html.contains("LBA range hit map of") && !html.contains("Process map by"));
+    for command in ["hits", "processes", "compare"] {
+        let told = ["no single I/O", "report and workload derive read it"];
+        refuse(directory, &["trace", command, "trace.parquet"], &told);
+    }
+    for (option, value, named) in
+        [("--step", "150ms", "multiple"), ("--window", "8", "leave out --window")]
+    {
+        refuse(directory, &["trace", "steps", "trace.parquet", option, value], &[named]);
+    }
 }
 
 /// A partition is captured by its name; offsets count from the disk's beginning.

@@ -6,7 +6,9 @@ use super::recovery::{self, Recovery};
 use super::schema::{KEY_FINAL, KEY_START};
 use super::source::{Held, Source};
 use crate::error::TraceError;
-use parquet::column::reader::{ColumnReader, get_column_reader};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
+use parquet::errors::ParquetError;
 use parquet::file::metadata::{KeyValue, ParquetMetaDataReader, RowGroupMetaData};
 use parquet::file::serialized_reader::SerializedPageReader;
 use std::io::{Read, Seek};
@@ -57,6 +59,30 @@ pub(crate) fn wide_column<R: Read + Seek + Send + 'static>(
     group: &RowGroupMetaData,
     name: &str,
 ) -> Result<Vec<i64>, TraceError> {
+    column::<R, Int64Type>(source, group, name, |reader| match reader {
+        ColumnReader::Int64ColumnReader(reader) => Some(reader),
+        _ => None,
+    })
+}
+
+/// All values of a column of texts that is never null.
+pub(crate) fn text_column<R: Read + Seek + Send + 'static>(
+    source: &Source<R>,
+    group: &RowGroupMetaData,
+    name: &str,
+) -> Result<Vec<ByteArray>, TraceError> {
+    column::<R, ByteArrayType>(source, group, name, |reader| match reader {
+        ColumnReader::ByteArrayColumnReader(reader) => Some(reader),
+        _ => None,
+    })
+}
+
+fn column<R: Read + Seek + Send + 'static, T: DataType>(
+    source: &Source<R>,
+    group: &RowGroupMetaData,
+    name: &str,
+    typed: fn(ColumnReader) -> Option<ColumnReaderImpl<T>>,
+) -> Result<Vec<T::T>, TraceError> {
     let place = format!("in column {name}");
     let column = group.columns().iter().find(|column| column.column_path().string() == name);
     let Some(column) = column else {
@@ -72,11 +98,9 @@ pub(crate) fn wide_column<R: Read + Seek + Send + 'static>(
     let values = guarded(&place, || {
         let held = Held::new(source, start, usize::try_from(length)?)?;
         let pages = Box::new(SerializedPageReader::new(Arc::new(held), column, rows, None)?);
-        let ColumnReader::Int64ColumnReader(mut reader) =
-            get_column_reader(column.column_descr_ptr(), pages)
-        else {
-            return Err(parquet::errors::ParquetError::General("it is no INT64".into()));
-        };
+        let reader = typed(get_column_reader(column.column_descr_ptr(), pages));
+        let mut reader =
+            reader.ok_or_else(|| ParquetError::General("it is of another type".into()))?;
         let (mut values, mut levels) = (Vec::new(), Vec::new());
         reader.read_records(rows, Some(&mut levels), None, &mut values)?;
         Ok(values)

@@ -11,7 +11,7 @@ pub(crate) mod schema;
 mod source;
 mod writer;
 
-pub(crate) use footer::{footer, wide_column};
+pub(crate) use footer::{footer, text_column, wide_column};
 pub use reader::{Batches, Trace};
 pub use recovery::Recovery;
 pub use schema::{FORMAT_VERSION, Field, Fields, KEY_FINAL, KEY_FORMAT, KEY_START};

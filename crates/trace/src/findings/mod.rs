@@ -1,19 +1,20 @@
 //! A study as `Findings`: the reports of the Target Server Self-Test first,
 //! then the chapters of the analysis.
 
+mod caveats;
 mod plots;
 mod tables;
 
 use crate::reach::ReachFigures;
 use crate::streams::By;
-use crate::study::Study;
+use crate::study::{SingleIos, Study};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use steadfast_domain::findings::{
     Exhibit, FINDINGS_VERSION, Facts, FormBlock, FormHeader, Marker, Page, Table,
 };
 use steadfast_domain::io_event::ContentSample;
-use steadfast_domain::{Bytes, Caveat, CaveatKind, Findings, Nanos};
+use steadfast_domain::{Bytes, Findings, Nanos};
 
 /// The method, in one line.
 const METHOD: &str = "Capture and analysis after RWSW PTS 1.0.7 as the SNIA tutorial describes it, \
@@ -35,21 +36,30 @@ pub fn findings(study: &Study, software: &str) -> Findings {
         ending: ending(study),
         header: header(study),
         verdict: None,
-        caveats: caveats(study),
-        summary: vec![
-            Exhibit::Facts(capture_facts(study)),
-            Exhibit::Table(named("summary-workload", tables::workload(study))),
-            Exhibit::Table(named("summary-processes", tables::processes(study, 10))),
-        ],
+        caveats: caveats::of(study),
+        summary: summary(study),
         form_pages: form_pages(study),
         chapters: chapters(study),
-        long_tables: vec![
-            tables::streams(study),
-            tables::steps(study),
-            tables::processes_all(study),
-        ],
+        long_tables: long_tables(study),
         parts: Vec::new(),
     }
+}
+
+fn summary(study: &Study) -> Vec<Exhibit> {
+    let mut summary = vec![
+        Exhibit::Facts(capture_facts(study)),
+        Exhibit::Table(named("summary-workload", tables::workload(study))),
+    ];
+    if let Some(singles) = &study.single_ios {
+        summary.push(Exhibit::Table(named("summary-processes", tables::processes(singles, 10))));
+    }
+    summary
+}
+
+fn long_tables(study: &Study) -> Vec<Table> {
+    let mut tables = vec![tables::streams(study), tables::steps(study)];
+    tables.extend(study.single_ios.as_ref().map(tables::processes_all));
+    tables
 }
 
 /// The same table under another name, so that every CSV file is its own.
@@ -59,7 +69,6 @@ fn named(id: &str, mut table: Table) -> Table {
 }
 
 fn form_pages(study: &Study) -> Vec<Page> {
-    let page = |title: &str, exhibits| Page { title: title.to_owned(), exhibits };
     vec![
         page(
             "I/O streams distribution v segments",
@@ -74,9 +83,12 @@ fn form_pages(study: &Study) -> Vec<Page> {
     ]
 }
 
+fn page(title: &str, exhibits: Vec<Exhibit>) -> Page {
+    Page { title: title.to_owned(), exhibits }
+}
+
 fn chapters(study: &Study) -> Vec<Page> {
-    let page = |title: &str, exhibits| Page { title: title.to_owned(), exhibits };
-    let plot = Exhibit::Plot;
+    let singles = study.single_ios.as_ref();
     let mut pages = vec![
         page(
             "The capture",
@@ -85,42 +97,62 @@ fn chapters(study: &Study) -> Vec<Page> {
         page(
             "IO Stream Map",
             vec![
-                plot(plots::stream_map_by_frequency(study)),
-                plot(plots::stream_map_by_amount(study)),
+                Exhibit::Plot(plots::stream_map_by_frequency(study)),
+                Exhibit::Plot(plots::stream_map_by_amount(study)),
             ],
         ),
-        page(
-            "Processes",
-            vec![plot(plots::process_map(study)), Exhibit::Table(tables::processes(study, 25))],
-        ),
     ];
-    let maps: Vec<Exhibit> =
-        study.hits.iter().flat_map(|hits| plots::hit_maps(study, hits)).collect();
-    if !maps.is_empty() {
-        pages.push(page("LBA range hit map", maps));
-    }
-    let mut use_of_device = vec![plot(plots::sequentiality(study)), plot(plots::operations(study))];
-    if study.options.pass.filter.keeps_whole_devices() {
-        use_of_device.insert(0, plot(plots::utilisation(study)));
-    }
-    pages.push(page("Disk utilisation and sequentiality", use_of_device));
-    pages.push(page(
-        "Sizes and response times",
-        vec![
-            plot(plots::sizes(study)),
-            plot(plots::response_histogram(study)),
-            Exhibit::Table(tables::response_times(study)),
-        ],
-    ));
-    if !study.reach.is_empty() {
-        let reach = study.reach.iter().map(|reach| Exhibit::Facts(reach_facts(study, reach)));
-        pages.push(page("Working set and reuse", reach.collect()));
-    }
+    pages.extend(singles.map(|singles| processes(study, singles)));
+    pages.extend(singles.and_then(|singles| hit_maps(study, singles)));
+    pages.push(use_of_device(study));
+    pages.push(sizes(study));
+    pages.extend(singles.and_then(|singles| working_sets(study, singles)));
     if study.sides.len() > 1 {
-        let sides = plots::sides(study).into_iter().map(plot).collect();
+        let sides = plots::sides(study).into_iter().map(Exhibit::Plot).collect();
         pages.push(page("Devices and layers side by side", sides));
     }
     pages
+}
+
+fn processes(study: &Study, singles: &SingleIos) -> Page {
+    page(
+        "Processes",
+        vec![
+            Exhibit::Plot(plots::process_map(study, singles)),
+            Exhibit::Table(tables::processes(singles, 25)),
+        ],
+    )
+}
+
+fn hit_maps(study: &Study, singles: &SingleIos) -> Option<Page> {
+    let maps = singles.hits.iter().flat_map(|hits| plots::hit_maps(study, hits));
+    let maps: Vec<Exhibit> = maps.collect();
+    (!maps.is_empty()).then(|| page("LBA range hit map", maps))
+}
+
+fn use_of_device(study: &Study) -> Page {
+    let over_time = [plots::sequentiality(study), plots::operations(study)].map(Exhibit::Plot);
+    if !study.tells_utilisation() {
+        return page("Sequentiality and operations", over_time.to_vec());
+    }
+    let busy = Exhibit::Plot(plots::utilisation(study));
+    page("Disk utilisation and sequentiality", [vec![busy], over_time.to_vec()].concat())
+}
+
+fn sizes(study: &Study) -> Page {
+    let sizes = Exhibit::Plot(plots::sizes(study));
+    if !study.tells_percentiles() {
+        return page("Sizes", vec![sizes]);
+    }
+    let histogram = Exhibit::Plot(plots::response_histogram(study));
+    let percentiles = Exhibit::Table(tables::response_times(study));
+    page("Sizes and response times", vec![sizes, histogram, percentiles])
+}
+
+fn working_sets(study: &Study, singles: &SingleIos) -> Option<Page> {
+    let sets = singles.reach.iter().map(|reach| Exhibit::Facts(reach_facts(study, reach)));
+    let sets: Vec<Exhibit> = sets.collect();
+    (!sets.is_empty()).then(|| page("Working set and reuse", sets))
 }
 
 fn headline(study: &Study) -> String {
@@ -184,17 +216,20 @@ fn header(study: &Study) -> FormHeader {
         row("Operating System", conditions.operating_system.clone()),
         row("Kernel", conditions.kernel.clone()),
     ];
-    let capture: Rows = vec![
+    let mut capture: Rows = vec![
         row("Capture Tool", Some(conditions.software.clone()).filter(|s| !s.is_empty())),
         row("Source", Some(conditions.source.clone()).filter(|s| !s.is_empty())),
         row("Layer", Some(layers.join(", ")).filter(|s| !s.is_empty())),
         row("Lost Events", Some(conditions.lost.to_string())),
     ];
+    if let Some(step_ns) = conditions.step_ns {
+        capture.push(row("Kept", Some(format!("I/O streams in steps of {}", Nanos(step_ns)))));
+    }
     let analysis: Rows = vec![
         row("Capture Step", Some(Nanos(study.step_ns).to_string())),
         row("Threshold", Some(format!("{} by {}", study.options.threshold, study.options.by))),
         row("Sequential", Some(format!("within {} I/Os", study.options.pass.window))),
-        row("I/Os", Some(study.account.kept.to_string())),
+        row("I/Os", Some(study.streams.total().ios.to_string())),
     ];
     let block = |title: &str, rows| FormBlock { title: title.to_owned(), rows };
     FormHeader {
@@ -220,30 +255,36 @@ fn capture_facts(study: &Study) -> Facts {
     let lasted = study.span_ns.1.saturating_sub(study.span_ns.0);
     let figures = total.responses.figures();
     let time = |ns: Option<u64>| ns.map(|ns| format!("{:.3} ms", ns as f64 / 1e6));
-    Facts {
-        title: "Capture".into(),
-        rows: vec![
-            row("I/Os", Some(total.ios.to_string())),
-            row("Bytes", Some(Bytes(total.amount()).to_string())),
-            row("From first to last I/O", Some(Nanos(lasted).to_string())),
-            row("I/O streams", Some(study.streams.len().to_string())),
-            row("Processes", Some(study.processes.iter().count().to_string())),
-            row("Average response time", time(figures.mean_ns)),
-            row("99.999 % response time", time(figures.p99_999_ns)),
-            row("Maximum response time", time(figures.max_ns)),
-            row("Average queue depth", total.depth_mean().map(|depth| format!("{depth:.2}"))),
-            row("Maximum queue depth", (total.depths > 0).then(|| total.depth_max.to_string())),
-            row("Compression ratio", conditions.compression_ratio.map(|r| format!("{r:.2}"))),
-            row(
-                "Duplication ratio",
-                conditions.duplicate_share.map(|share| format!("{:.1} %", share * 100.0)),
-            ),
-            row("Content", conditions.content.map(|sample| sampled(&sample))),
-            row("Failed I/Os", Some(total.failed.to_string())),
-            row("Lost events", Some(conditions.lost.to_string())),
-            row("Unfinished I/Os", Some(conditions.unfinished.to_string())),
-        ],
+    let singles = study.single_ios.as_ref();
+    let between = singles.map_or("Capture steps with I/Os span", |_| "From first to last I/O");
+    let mut rows = vec![
+        row("I/Os", Some(total.ios.to_string())),
+        row("Bytes", Some(Bytes(total.amount()).to_string())),
+        row(between, Some(Nanos(lasted).to_string())),
+        row("I/O streams", Some(study.streams.len().to_string())),
+    ];
+    rows.extend(
+        singles.map(|found| row("Processes", Some(found.processes.iter().count().to_string()))),
+    );
+    rows.push(row("Average response time", time(figures.mean_ns)));
+    if study.tells_percentiles() {
+        rows.push(row("99.999 % response time", time(figures.p99_999_ns)));
     }
+    rows.extend([
+        row("Maximum response time", time(figures.max_ns)),
+        row("Average queue depth", total.depth_mean().map(|depth| format!("{depth:.2}"))),
+        row("Maximum queue depth", (total.depths > 0).then(|| total.depth_max.to_string())),
+        row("Compression ratio", conditions.compression_ratio.map(|r| format!("{r:.2}"))),
+        row(
+            "Duplication ratio",
+            conditions.duplicate_share.map(|share| format!("{:.1} %", share * 100.0)),
+        ),
+        row("Content", conditions.content.map(|sample| sampled(&sample))),
+        row("Failed I/Os", Some(total.failed.to_string())),
+        row("Lost events", Some(conditions.lost.to_string())),
+        row("Unfinished I/Os", Some(conditions.unfinished.to_string())),
+    ]);
+    Facts { title: "Capture".into(), rows }
 }
 
 /// What the two ratios come from.
@@ -285,79 +326,23 @@ fn device_name(study: &Study, device: u16) -> String {
 }
 
 fn rules(study: &Study) -> String {
+    let order = match study.single_ios {
+        Some(_) => "",
+        None => {
+            " This was judged during the capture, in the order in which its programs ran. \
+             Percentiles are upper edges of buckets of at most 25 %."
+        }
+    };
     format!(
         "An I/O belongs to the capture step ({}) in which it was issued. It is sequential when it \
          begins where one of the last {} I/Os or sequential runs of the same operation on the same \
-         device ended. \
+         device ended.{order} \
          Queue depth is the number of I/Os outstanding when an I/O was issued, itself included. \
          Response time is from issue to completion. Shares are of exact counts. A server is \
          throttled by its users and applications: a lab test of the same workload can be faster.",
         Nanos(study.step_ns),
         study.options.pass.window
     )
-}
-
-fn caveats(study: &Study) -> Vec<Caveat> {
-    let mut caveats = Vec::new();
-    let mut say = |kind, id: &str, text: String, remedy: &str| {
-        caveats.push(Caveat::new(kind, id, text, remedy));
-    };
-    let conditions = &study.conditions;
-    if conditions.lost > 0 {
-        let text =
-            format!("The capture lost {} events; every count here is too low.", conditions.lost);
-        say(CaveatKind::Deviation, "events-lost", text, "Capture again with a larger buffer.");
-    }
-    if let Some(recovery) = &study.recovery {
-        let text = format!(
-            "The capture was killed. Its file was read up to its last complete row group; {} bytes \
-             after it are lost.",
-            recovery.bytes_ignored
-        );
-        say(CaveatKind::Deviation, "capture-killed", text, "End a capture with Ctrl-C.");
-    }
-    let order = study.account.order;
-    if order.late > 0 {
-        let text = format!(
-            "{} I/Os could not be put in issue order; sequentiality and busy time are off by up to \
-             as many.",
-            order.late
-        );
-        say(CaveatKind::Deviation, "order-overflow", text, "Let more events wait.");
-    }
-    if study.account.depths_counted > 0 {
-        let text = format!(
-            "The source tells no queue depth for {} I/Os; it was counted from issue and response \
-             times.",
-            study.account.depths_counted
-        );
-        say(CaveatKind::Remark, "depth-counted", text, "");
-    }
-    if study.streams.unlisted().ios > 0 {
-        let text = format!(
-            "{} I/Os belong to streams beyond the first {}; they count in totals only.",
-            study.streams.unlisted().ios,
-            crate::streams::STREAMS_MAX
-        );
-        say(CaveatKind::Deviation, "streams-unlisted", text, "Filter by operation or process.");
-    }
-    if conditions.skipped > 0 {
-        let text = format!(
-            "The kernel did not let the capture look {} times: as many I/Os at most are missing.",
-            conditions.skipped
-        );
-        say(CaveatKind::Deviation, "skipped", text, "");
-    }
-    for (what, count) in &conditions.unseen {
-        say(CaveatKind::Remark, "unseen", format!("Not seen by the capture: {what}: {count}."), "");
-    }
-    for remark in &conditions.remarks {
-        say(CaveatKind::Remark, "capture-remark", remark.clone(), "");
-    }
-    let text = "RWSW PTS 1.0.7 gives no formula for sequentiality that could be checked; the rule used \
-                is stated.";
-    say(CaveatKind::Unverified, "sequentiality", text.into(), "");
-    caveats
 }
 
 /// The event marks inside the pictures.

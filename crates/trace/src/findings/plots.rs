@@ -6,11 +6,11 @@ use crate::hits::HitMap;
 use crate::series::{Cell, SeriesOverTime};
 use crate::steps::CaptureStep;
 use crate::streams::By;
-use crate::study::Study;
+use crate::study::{SingleIos, Study};
 use std::collections::BTreeMap;
 use steadfast_domain::findings::{Axis, Exhibit, Marker, Plot, PlotKind, Scale, Series, Stroke};
 use steadfast_domain::units::Bytes;
-use steadfast_domain::{FineHistogram, IoOp, Nanos};
+use steadfast_domain::{Histogram, IoOp, Nanos};
 
 type Point = (f64, Option<f64>);
 
@@ -143,16 +143,21 @@ pub(super) fn rates(study: &Study) -> Plot {
         .with(rate(&clock, &study.steps, "MB/s", |step| Bytes(step.bytes()).as_mb()).on_right())
 }
 
-/// Average, 99 % and maximum response time.
+/// Average, 99 % where it is known, and maximum response time.
 pub(super) fn response_times(study: &Study) -> Plot {
     let clock = Clock::of(study);
     let title = "Response time v time";
     let mut plot =
         over_time(study, &clock, PlotKind::Lines, "response-v-time", title, "Response time (ms)");
     plot.y.scale = Scale::Log10;
-    plot.with(line(&clock, &study.steps, "Average", |step| response_ms(step.response_mean())))
-        .with(line(&clock, &study.steps, "99 %", |step| response_ms(step.percentile(0.99))))
-        .with(line(&clock, &study.steps, "Maximum", |step| response_ms(step.response_max())))
+    let measured = |name, value: fn(&CaptureStep) -> Option<Nanos>| {
+        line(&clock, &study.steps, name, |step| response_ms(value(step)))
+    };
+    plot = plot.with(measured("Average", CaptureStep::response_mean));
+    if study.single_ios.is_some() {
+        plot = plot.with(measured("99 %", |step| step.percentile(0.99)));
+    }
+    plot.with(measured("Maximum", CaptureStep::response_max))
 }
 
 /// Average and maximum queue depth.
@@ -204,13 +209,13 @@ pub(super) fn stream_map_by_amount(study: &Study) -> Plot {
 }
 
 /// Which process did how many I/Os when.
-pub(super) fn process_map(study: &Study) -> Plot {
+pub(super) fn process_map(study: &Study, singles: &SingleIos) -> Plot {
     let clock = Clock::of(study);
     let title = "Process map by frequency";
     let plot = over_time(study, &clock, PlotKind::Stacked, "process-map", title, "IOPS");
-    let names: Vec<String> = study.processes_shown.iter().map(ToString::to_string).collect();
+    let names: Vec<String> = singles.processes_shown.iter().map(ToString::to_string).collect();
     let per_second = |cell: &Cell| cell.ios as f64 / clock.seconds;
-    stack(plot, &clock, &study.processes_over_time, &names, per_second)
+    stack(plot, &clock, &singles.processes_over_time, &names, per_second)
 }
 
 /// Hit maps of a device: reads and writes.
@@ -340,20 +345,10 @@ pub(super) fn sizes(study: &Study) -> Plot {
     .with(series("Writes", 1))
 }
 
-/// Response times of all I/Os.
-pub(super) fn response_histogram(study: &Study) -> Plot {
-    let total = study.streams.total();
-    let histogram = total.responses.histogram();
-    let mut plot = Plot::new(
-        PlotKind::Histogram,
-        "response-histogram",
-        "Response-time histogram",
-        Axis::new("Response time (ms)", Scale::Log10),
-        Axis::new("I/Os", Scale::Log10),
-    );
-    let coarse = FineHistogram::coarsen(&histogram);
+/// The outline of a histogram.
+fn bars<const BITS: u32>(histogram: &Histogram<BITS>) -> Vec<Point> {
     let mut points: Vec<Point> = Vec::new();
-    for (low, high, count) in coarse.buckets() {
+    for (low, high, count) in histogram.buckets() {
         // Between two buckets with values lies one without.
         if let Some(last) = points.last_mut().filter(|last| last.0 < low.as_millis_f64()) {
             last.1 = last.1.or(Some(0.0));
@@ -362,7 +357,25 @@ pub(super) fn response_histogram(study: &Study) -> Plot {
         points.push((low.as_millis_f64(), Some(count as f64)));
         points.push(((high.0 + 1) as f64 / 1e6, None));
     }
-    let figures = total.responses.figures();
+    points
+}
+
+/// Response times of all I/Os.
+pub(super) fn response_histogram(study: &Study) -> Plot {
+    let responses = study.streams.total().responses;
+    let histogram = responses.histogram();
+    let points = match study.single_ios {
+        Some(_) => bars(&histogram.coarsen::<4>()),
+        None => bars(&histogram.coarsen::<2>()),
+    };
+    let mut plot = Plot::new(
+        PlotKind::Histogram,
+        "response-histogram",
+        "Response-time histogram",
+        Axis::new("Response time (ms)", Scale::Log10),
+        Axis::new("I/Os", Scale::Log10),
+    );
+    let figures = responses.figures();
     let marks =
         [("ART", figures.mean_ns), ("99 %", figures.p99_ns), ("99.999 %", figures.p99_999_ns)];
     plot.markers = marks

@@ -2,7 +2,7 @@
 
 use crate::processes::ProcessFigures;
 use crate::streams::{By, StreamFigures};
-use crate::study::Study;
+use crate::study::{SingleIos, Study};
 use steadfast_domain::IoOp;
 use steadfast_domain::findings::{Cell, Row, Table};
 
@@ -137,14 +137,14 @@ pub(super) fn response_times(study: &Study) -> Table {
 }
 
 /// The processes with the most I/Os.
-pub(super) fn processes(study: &Study, most: usize) -> Table {
-    let listing = study.processes.listing();
+pub(super) fn processes(singles: &SingleIos, most: usize) -> Table {
+    let listing = singles.processes.listing();
     process_table("processes", &listing[..most.min(listing.len())])
 }
 
 /// Every process.
-pub(super) fn processes_all(study: &Study) -> Table {
-    process_table("processes-all", &study.processes.listing())
+pub(super) fn processes_all(singles: &SingleIos) -> Table {
+    process_table("processes-all", &singles.processes.listing())
 }
 
 fn process_table(id: &str, listing: &[ProcessFigures]) -> Table {

@@ -3,6 +3,7 @@
 //! recovery blocks as a trace file. `docs/formats.md` describes them.
 
 mod reader;
+mod study;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -12,7 +13,10 @@ pub use writer::StepWriter;
 
 use steadfast_domain::io_event::StreamInStep;
 
-/// A column; all are unsigned integers of 64 bits.
+/// Response times of a stream: a column of texts, empty in the rows of steps.
+const HISTOGRAM: &str = "histogram";
+
+/// A column of a step; all are unsigned integers of 64 bits.
 struct Column {
     name: &'static str,
     get: fn(&StreamInStep) -> u64,

@@ -1,20 +1,19 @@
 //! Reads a step file and folds it into what a trace is folded into.
 
-use super::COLUMNS;
+use super::{COLUMNS, HISTOGRAM};
 use crate::error::TraceError;
-use crate::file::{Recovery, Source, footer, wide_column};
+use crate::file::{Recovery, Source, footer, text_column, wide_column};
 use crate::filter::Filter;
 use crate::series::{Choice, SeriesOverTime};
 use crate::steps::{CaptureStep, STEPS_MAX, WIDTH_NS};
 use crate::streams::{StreamKey, StreamTable};
-use parquet::file::metadata::RowGroupMetaData;
+use crate::study::step_width_of;
+use parquet::data_type::ByteArray;
+use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use steadfast_domain::io_event::StreamInStep;
-use steadfast_domain::{CaptureConditions, Layer, Nanos};
-
-/// Steps over a whole table, where the user does not choose their width.
-const STEPS_AIM: u64 = 240;
+use steadfast_domain::{CaptureConditions, Layer, QuarterHistogram};
 
 /// A step file, opened.
 pub struct StepFile<R> {
@@ -69,14 +68,32 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
         filter: &Filter,
         mut show: impl FnMut(&StreamInStep) -> Result<(), TraceError>,
     ) -> Result<(), TraceError> {
+        self.each_row(filter, |row, histogram| match histogram {
+            Some(_) => Ok(()),
+            None => show(row),
+        })
+    }
+
+    /// Shows every row, those that hold a histogram of response times as well:
+    /// of these only the stream and the device count. They were not made for a
+    /// part of the time, so a filter of time leaves them out.
+    pub(super) fn each_row(
+        &self,
+        filter: &Filter,
+        mut show: impl FnMut(&StreamInStep, Option<&QuarterHistogram>) -> Result<(), TraceError>,
+    ) -> Result<(), TraceError> {
         if filter.process.is_some() {
             let what = "capture steps were kept, and no processes; leave out --pid";
             return Err(TraceError::Unsuitable(what.into()));
         }
         for group in &self.groups {
-            for row in &self.rows_of(group)? {
-                if self.passes(filter, row) {
-                    show(row)?;
+            let rows = self.rows_of(group)?;
+            let histograms = self.histograms_of(group, rows.len())?;
+            for (row, text) in rows.iter().zip(&histograms) {
+                let histogram = histogram(text)?;
+                let of_all_time = histogram.is_none() || filter.spans_ns.is_empty();
+                if of_all_time && self.passes(filter, row) {
+                    show(row, histogram.as_ref())?;
                 }
             }
         }
@@ -98,8 +115,21 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
         Ok(rows)
     }
 
+    /// The texts of all rows' histograms; a file without such a column has none.
+    fn histograms_of(
+        &self,
+        group: &RowGroupMetaData,
+        rows: usize,
+    ) -> Result<Vec<ByteArray>, TraceError> {
+        let named = |column: &ColumnChunkMetaData| column.column_path().string() == HISTOGRAM;
+        match group.columns().iter().any(named) {
+            true => text_column(&self.source, group, HISTOGRAM),
+            false => Ok(vec![ByteArray::from(""); rows]),
+        }
+    }
+
     fn passes(&self, filter: &Filter, row: &StreamInStep) -> bool {
-        let begin = row.step.saturating_mul(self.step_ns);
+        let begin = self.begin_of(row);
         let inside = |(from, to): &(u64, u64)| (*from..*to).contains(&begin);
         (filter.spans_ns.is_empty() || filter.spans_ns.iter().any(inside))
             && (filter.ops.is_empty() || filter.ops.contains(&row.op))
@@ -108,14 +138,15 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
             && (filter.streams.is_empty() || filter.streams.contains(&key_of(row)))
     }
 
-    /// The I/O streams. There are no response-time percentiles.
+    /// The I/O streams. Under a filter of time there are no response-time
+    /// percentiles.
     ///
     /// # Errors
     /// As [`Self::each`].
     pub fn streams(&self, filter: &Filter) -> Result<StreamTable, TraceError> {
         let mut table = StreamTable::new();
-        self.each(filter, |row| {
-            table.take_sum(key_of(row), row);
+        self.each_row(filter, |row, histogram| {
+            add_to_streams(&mut table, row, histogram);
             Ok(())
         })?;
         Ok(table)
@@ -126,33 +157,31 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
     /// # Errors
     /// As [`Self::each`]; where none passes.
     pub fn span_ns(&self, filter: &Filter) -> Result<(u64, u64), TraceError> {
-        let mut span: Option<(u64, u64)> = None;
+        let mut span = Begins::default();
         self.each(filter, |row| {
-            let at = row.step.saturating_mul(self.step_ns);
-            span = Some(span.map_or((at, at), |(from, to)| (from.min(at), to.max(at))));
+            span.see(self.begin_of(row));
             Ok(())
         })?;
-        span.ok_or_else(|| TraceError::Unsuitable("no I/O passes the filter; widen it".into()))
+        span.found()
+    }
+
+    /// When the row's step begins.
+    pub(super) fn begin_of(&self, row: &StreamInStep) -> u64 {
+        row.step.saturating_mul(self.step_ns)
     }
 
     /// A width of steps in nanoseconds, a multiple of the file's: as asked, or
-    /// the narrowest that gives no more steps than a table takes.
+    /// the narrowest usual one that gives a readable table.
     ///
     /// # Errors
-    /// Where what was asked for is no multiple.
-    pub fn width(&self, asked: Option<u64>, span_ns: (u64, u64)) -> Result<u64, TraceError> {
-        match asked {
-            Some(width) if width > 0 && width % self.step_ns == 0 => Ok(width),
-            Some(width) => Err(TraceError::TooFine(format!(
-                "steps of {} cannot be made of the {} that were kept; choose a multiple",
-                Nanos(width),
-                Nanos(self.step_ns)
-            ))),
-            None => {
-                let steps = (span_ns.1.saturating_sub(span_ns.0)) / self.step_ns;
-                Ok(self.step_ns.saturating_mul(steps / STEPS_AIM + 1))
-            }
-        }
+    /// Where what was asked for is no multiple, or makes more steps than `most`.
+    pub fn width(
+        &self,
+        asked: Option<u64>,
+        span_ns: (u64, u64),
+        most: u64,
+    ) -> Result<u64, TraceError> {
+        step_width_of(self.step_ns, asked, span_ns, most)
     }
 
     /// Capture steps of a width, without percentiles and busy time.
@@ -164,16 +193,8 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
         filter: &Filter,
         width_ns: u64,
     ) -> Result<BTreeMap<u64, CaptureStep>, TraceError> {
-        let mut steps: BTreeMap<u64, CaptureStep> = BTreeMap::new();
-        self.each(filter, |row| {
-            let at = row.step.saturating_mul(self.step_ns) / width_ns.max(1);
-            if steps.len() >= STEPS_MAX && !steps.contains_key(&at) {
-                let what = format!("more than {STEPS_MAX} capture steps; choose wider steps");
-                return Err(TraceError::TooFine(what));
-            }
-            steps.entry(at).or_default().take_sum(row);
-            Ok(())
-        })?;
+        let mut steps = BTreeMap::new();
+        self.each(filter, |row| add_to(&mut steps, self.begin_of(row) / width_ns.max(1), row))?;
         Ok(steps)
     }
 
@@ -188,14 +209,61 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
         keys: &[StreamKey],
     ) -> Result<SeriesOverTime, TraceError> {
         let mut series = SeriesOverTime::new(width_ns, &Choice::Streams(keys.to_vec()));
-        self.each(filter, |row| {
-            let at = row.step.saturating_mul(self.step_ns);
-            series.take_sum(at, key_of(row), row.ios)
-        })?;
+        self.each(filter, |row| series.take_sum(self.begin_of(row), key_of(row), row.ios))?;
         Ok(series)
     }
 }
 
-fn key_of(row: &StreamInStep) -> StreamKey {
+/// First and last beginning of the steps seen.
+#[derive(Default)]
+pub(super) struct Begins(Option<(u64, u64)>);
+
+impl Begins {
+    pub(super) fn see(&mut self, at: u64) {
+        let (from, to) = self.0.unwrap_or((at, at));
+        self.0 = Some((from.min(at), to.max(at)));
+    }
+
+    pub(super) fn found(&self) -> Result<(u64, u64), TraceError> {
+        self.0.ok_or_else(|| TraceError::Unsuitable("no I/O passes the filter; widen it".into()))
+    }
+}
+
+/// The text of a row's histogram; `None` where the row is a stream in a step.
+fn histogram(text: &ByteArray) -> Result<Option<QuarterHistogram>, TraceError> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let found = text.as_utf8().ok().and_then(QuarterHistogram::decode);
+    let broken = || TraceError::damaged(format!("in column {HISTOGRAM}"), "no histogram");
+    found.map(Some).ok_or_else(broken)
+}
+
+pub(super) fn add_to_streams(
+    table: &mut StreamTable,
+    row: &StreamInStep,
+    histogram: Option<&QuarterHistogram>,
+) {
+    match histogram {
+        Some(histogram) => table.take_histogram(key_of(row), histogram),
+        None => table.take_sum(key_of(row), row),
+    }
+}
+
+/// Adds a row to one of the steps.
+pub(super) fn add_to(
+    steps: &mut BTreeMap<u64, CaptureStep>,
+    at: u64,
+    row: &StreamInStep,
+) -> Result<(), TraceError> {
+    if steps.len() >= STEPS_MAX && !steps.contains_key(&at) {
+        let what = format!("more than {STEPS_MAX} capture steps; choose wider steps");
+        return Err(TraceError::TooFine(what));
+    }
+    steps.entry(at).or_default().take_sum(row);
+    Ok(())
+}
+
+pub(super) fn key_of(row: &StreamInStep) -> StreamKey {
     StreamKey { op: row.op, sequential: row.sequential, bytes: row.bytes }
 }

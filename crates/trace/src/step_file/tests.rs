@@ -5,8 +5,8 @@ use crate::filter::Filter;
 use crate::streams::StreamKey;
 use crate::{Trace, TraceError};
 use std::io::Cursor;
-use steadfast_domain::io_event::StreamInStep;
-use steadfast_domain::{CaptureConditions, IoOp};
+use steadfast_domain::io_event::{StreamInStep, StreamResponses};
+use steadfast_domain::{CaptureConditions, IoOp, QuarterHistogram};
 
 fn conditions() -> CaptureConditions {
     let step_ns = Some(1_000_000_000);
@@ -64,6 +64,43 @@ fn what_is_written_adds_up_to_streams_steps_and_maps() {
     assert_eq!((series.steps()[&0][0].ios, series.steps()[&1][1].bytes), (13, 7 * 8192));
 }
 
+/// A file of 1,000 reads of 1 to 1,000 us, of which so many are in the histogram.
+fn with_histogram(told: u64) -> StepFile<Cursor<Vec<u8>>> {
+    let mut dense = vec![0u64; QuarterHistogram::LEN];
+    (1..=told).for_each(|us| dense[QuarterHistogram::index(us * 1000)] += 1);
+    let histogram = QuarterHistogram::from_dense(&dense);
+    let responses = StreamResponses { bytes: 4096, histogram, ..StreamResponses::default() };
+    let mut writer = StepWriter::new(Vec::new(), &conditions()).unwrap();
+    let slowest =
+        StreamInStep { response_max_ns: 1_000_000, ..row(0, IoOp::Read, false, 4096, 1000) };
+    writer.add(&[slowest]);
+    writer.add_responses(60, &[responses, StreamResponses::default()]);
+    assert_eq!(writer.rows(), 1);
+    open(writer.finish(&conditions()).unwrap())
+}
+
+#[test]
+fn percentiles_come_from_histograms_that_tell_of_all() {
+    let file = with_histogram(1000);
+    let all = Filter::default();
+    let figures = file.streams(&all).unwrap().total().responses.figures();
+    assert_eq!((figures.count, figures.p99_9_ns), (1000, None));
+    let (p50, p99) = (figures.p50_ns.unwrap(), figures.p99_ns.unwrap());
+    // Upper edges of buckets, never beyond the longest.
+    assert!((500_000..625_000).contains(&p50), "{p50}");
+    assert!((990_000..=1_000_000).contains(&p99), "{p99}");
+    // The histogram's row is no step and no I/O.
+    assert_eq!(file.span_ns(&all).unwrap(), (0, 0));
+    assert_eq!(file.steps(&all, 1_000_000_000).unwrap().len(), 1);
+    let early = Filter::default().between(None, Some(1_000_000_000));
+    let figures = file.streams(&early).unwrap().total().responses.figures();
+    assert_eq!((figures.count, figures.p50_ns), (1000, None));
+    let writes = Filter { ops: vec![IoOp::Write], ..Filter::default() };
+    assert_eq!(file.streams(&writes).unwrap().total().responses.figures().p50_ns, None);
+    let part = with_histogram(989).streams(&all).unwrap().total().responses.figures();
+    assert_eq!((part.p50_ns, part.mean_ns), (None, Some(1000)));
+}
+
 #[test]
 fn filters_and_widths_are_kept_to() {
     let file = open(written());
@@ -74,10 +111,12 @@ fn filters_and_widths_are_kept_to() {
     let process = Some(crate::filter::Process::Pid(1));
     let process = Filter { process, ..Filter::default() };
     assert!(file.streams(&process).unwrap_err().to_string().contains("--pid"));
-    assert_eq!(file.width(Some(3_000_000_000), (0, 0)).unwrap(), 3_000_000_000);
-    assert!(matches!(file.width(Some(1_500_000_000), (0, 0)), Err(TraceError::TooFine(_))));
+    assert_eq!(file.width(Some(3_000_000_000), (0, 0), 9).unwrap(), 3_000_000_000);
+    assert!(matches!(file.width(Some(1_500_000_000), (0, 0), 9), Err(TraceError::TooFine(_))));
     let day = 86_400_000_000_000;
-    assert!(day / file.width(None, (0, day)).unwrap() <= 240);
+    assert_eq!(file.width(None, (0, day), 9).unwrap(), 600_000_000_000);
+    let many = file.width(Some(1_000_000_000), (0, day), 4000).unwrap_err().to_string();
+    assert!(many.contains("86400 steps"), "{many}");
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! Writes a step file, row group by row group.
 
-use super::COLUMNS;
+use super::{COLUMNS, HISTOGRAM};
 use crate::error::TraceError;
 use crate::file::{FORMAT_VERSION, KEY_FINAL, KEY_FORMAT, KEY_START, conditions_json, mark};
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical, ZstdLevel};
-use parquet::data_type::Int64Type;
+use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
@@ -12,7 +12,7 @@ use parquet::schema::types::{Type, TypePtr};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
-use steadfast_domain::io_event::StreamInStep;
+use steadfast_domain::io_event::{StreamInStep, StreamResponses};
 use steadfast_domain::{CaptureConditions, IoOp};
 
 /// Rows of a row group, at most.
@@ -20,11 +20,26 @@ const ROWS_PER_GROUP: usize = 1 << 17;
 
 type Key = (u64, u16, IoOp, bool, u32);
 
+/// A row: a stream in a step, or a histogram of its response times.
+#[derive(Default)]
+struct Row {
+    stream: StreamInStep,
+    histogram: ByteArray,
+}
+
+impl Row {
+    fn of(stream: StreamInStep) -> Self {
+        Row { stream, histogram: ByteArray::from("") }
+    }
+}
+
 /// A step file that is being written. Parts of the same stream and step are
 /// added up as long as they wait in memory.
 pub struct StepWriter<W: Write + Send> {
     parquet: SerializedFileWriter<W>,
     waiting: BTreeMap<Key, StreamInStep>,
+    /// Histograms that wait.
+    responses: Vec<Row>,
     rows: u64,
     start: String,
     /// Conditions that no recovery block holds yet.
@@ -43,7 +58,14 @@ impl<W: Write + Send> StepWriter<W> {
         let mut parquet =
             SerializedFileWriter::new(sink, schema()?, properties).map_err(TraceError::Encode)?;
         mark::begin(&mut parquet, &start)?;
-        Ok(StepWriter { parquet, waiting: BTreeMap::new(), rows: 0, start, news: None })
+        Ok(StepWriter {
+            parquet,
+            waiting: BTreeMap::new(),
+            responses: Vec::new(),
+            rows: 0,
+            start,
+            news: None,
+        })
     }
 
     /// Adds parts of steps.
@@ -56,6 +78,23 @@ impl<W: Write + Send> StepWriter<W> {
                 }
             }
         }
+    }
+
+    /// Adds response times that were taken in this step. They are written with
+    /// the next row group.
+    pub fn add_responses(&mut self, step: u64, responses: &[StreamResponses]) {
+        let any = responses.iter().filter(|part| part.histogram.total() > 0);
+        self.responses.extend(any.map(|part| Row {
+            stream: StreamInStep {
+                step,
+                device: part.device,
+                op: part.op,
+                sequential: part.sequential,
+                bytes: part.bytes,
+                ..StreamInStep::default()
+            },
+            histogram: ByteArray::from(part.histogram.encode().as_str()),
+        }));
     }
 
     /// Conditions as they are known by now, for the case that the file is never
@@ -77,7 +116,8 @@ impl<W: Write + Send> StepWriter<W> {
     pub fn flush_before(&mut self, step: u64) -> Result<(), TraceError> {
         let later = self.waiting.split_off(&(step, 0, IoOp::Read, false, 0));
         let ready = std::mem::replace(&mut self.waiting, later);
-        let rows: Vec<StreamInStep> = ready.into_values().collect();
+        let mut rows: Vec<Row> = ready.into_values().map(Row::of).collect();
+        rows.append(&mut self.responses);
         rows.chunks(ROWS_PER_GROUP).try_for_each(|rows| self.write_group(rows))
     }
 
@@ -105,18 +145,24 @@ impl<W: Write + Send> StepWriter<W> {
         self.parquet.into_inner().map_err(TraceError::Encode)
     }
 
-    fn write_group(&mut self, rows: &[StreamInStep]) -> Result<(), TraceError> {
+    fn write_group(&mut self, rows: &[Row]) -> Result<(), TraceError> {
         self.write_columns(rows).map_err(TraceError::Encode)?;
         self.rows += rows.len() as u64;
         mark::row_group(&mut self.parquet, self.news.take())
     }
 
-    fn write_columns(&mut self, rows: &[StreamInStep]) -> parquet::errors::Result<()> {
+    fn write_columns(&mut self, rows: &[Row]) -> parquet::errors::Result<()> {
         let mut group = self.parquet.next_row_group()?;
         for column in &COLUMNS {
             let Some(mut open) = group.next_column()? else { break };
-            let values: Vec<i64> = rows.iter().map(|row| (column.get)(row).cast_signed()).collect();
+            let value = |row: &Row| (column.get)(&row.stream).cast_signed();
+            let values: Vec<i64> = rows.iter().map(value).collect();
             open.typed::<Int64Type>().write_batch(&values, None, None)?;
+            open.close()?;
+        }
+        if let Some(mut open) = group.next_column()? {
+            let texts: Vec<ByteArray> = rows.iter().map(|row| row.histogram.clone()).collect();
+            open.typed::<ByteArrayType>().write_batch(&texts, None, None)?;
             open.close()?;
         }
         group.close().map(drop)
@@ -131,7 +177,11 @@ fn schema() -> Result<TypePtr, TraceError> {
             .build()
             .map(Arc::new)
     };
-    let columns: Result<Vec<_>, _> = COLUMNS.iter().map(|one| column(one.name)).collect();
+    let text = Type::primitive_type_builder(HISTOGRAM, Physical::BYTE_ARRAY)
+        .with_logical_type(Some(LogicalType::String))
+        .with_repetition(Repetition::REQUIRED);
+    let columns = COLUMNS.iter().map(|one| column(one.name)).chain([text.build().map(Arc::new)]);
+    let columns: Result<Vec<_>, _> = columns.collect();
     let group = Type::group_type_builder("steps").with_fields(columns.map_err(TraceError::Encode)?);
     group.build().map(Arc::new).map_err(TraceError::Encode)
 }

@@ -261,7 +261,7 @@ impl<'a> Session<'a> {
         self.count(capture)?;
         if let Some(sink) = &mut self.sink {
             let failed = || format!("cannot write to {}", self.file.display());
-            sink.keep(&self.conditions).with_context(failed)?;
+            sink.keep(capture, &self.conditions).with_context(failed)?;
         }
         Ok(())
     }
@@ -307,7 +307,7 @@ impl<'a> Session<'a> {
         let counters = self.count(capture)?;
         if let Some(sink) = self.sink.take() {
             let failed = || format!("cannot write to {}", self.file.display());
-            let what = sink.finish(&self.conditions).with_context(failed)?;
+            let what = sink.finish(capture, &self.conditions).with_context(failed)?;
             terminal::complain(&format!("{}: {what}", self.file.display()));
         }
         Ok(counters)

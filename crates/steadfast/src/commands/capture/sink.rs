@@ -6,10 +6,10 @@ use std::io::BufWriter;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use steadfast_capture::{Capture, ContentSampler};
-use steadfast_domain::io_event::StreamInStep;
+use steadfast_domain::io_event::{StreamInStep, StreamResponses};
 use steadfast_domain::{CaptureConditions, IoEvent};
+use steadfast_trace::StepWriter;
 use steadfast_trace::file::Writer;
-use steadfast_trace::{StepWriter, TraceError};
 
 /// How often the kernel's capture steps are taken, at most and at least.
 const TAKE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
@@ -109,18 +109,24 @@ impl Sink {
 
     /// Whatever was taken so far, but for the newest steps, survives the end of
     /// this process.
-    pub(super) fn keep(&mut self, conditions: &CaptureConditions) -> Result<(), TraceError> {
+    pub(super) fn keep(
+        &mut self,
+        capture: &mut Capture,
+        conditions: &CaptureConditions,
+    ) -> anyhow::Result<()> {
         match self {
             Sink::Ios { writer, .. } => {
                 writer.update(conditions)?;
-                writer.flush()
+                writer.flush()?;
             }
             Sink::Steps { writer, step_ns, .. } => {
                 writer.update(conditions)?;
+                writer.add_responses(conditions.lasted_ns / *step_ns, &responses(capture));
                 let settled = conditions.lasted_ns.saturating_sub(LATE.as_nanos() as u64);
-                writer.flush_before(settled / *step_ns)
+                writer.flush_before(settled / *step_ns)?;
             }
         }
+        Ok(())
     }
 
     /// Bytes of the file so far.
@@ -132,15 +138,20 @@ impl Sink {
     }
 
     /// Ends the file; says what is in it.
-    pub(super) fn finish(self, conditions: &CaptureConditions) -> Result<String, TraceError> {
+    pub(super) fn finish(
+        self,
+        capture: &mut Capture,
+        conditions: &CaptureConditions,
+    ) -> anyhow::Result<String> {
         Ok(match self {
             Sink::Ios { writer, .. } => {
                 let rows = writer.rows();
                 writer.finish(conditions.clone())?;
                 format!("{rows} I/Os")
             }
-            Sink::Steps { writer, ios, .. } => {
+            Sink::Steps { mut writer, step_ns, ios, .. } => {
                 let rows = writer.rows();
+                writer.add_responses(conditions.lasted_ns / step_ns, &responses(capture));
                 writer.finish(conditions)?;
                 format!("{ios} I/Os in {rows} rows of streams and steps")
             }
@@ -152,4 +163,11 @@ fn sample(sampler: Option<&mut ContentSampler>, events: &mut Vec<IoEvent>) {
     if let Some(sampler) = sampler {
         sampler.look(events);
     }
+}
+
+/// The response times since they were last taken.
+fn responses(capture: &mut Capture) -> Vec<StreamResponses> {
+    let mut responses = Vec::new();
+    capture.take_responses(&mut responses);
+    responses
 }

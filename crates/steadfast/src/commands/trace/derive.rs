@@ -1,8 +1,8 @@
 //! `workload derive`: the cumulative workload of a trace, as a table and as a
 //! file that a test applies.
 
-use super::Selected;
 use super::columns::{aligned, number, row};
+use super::studied::Wanted;
 use crate::cli::trace::{DeriveArguments, WorkloadArguments, WorkloadCommand};
 use crate::exit::Outcome;
 use crate::terminal;
@@ -13,10 +13,10 @@ use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::Path;
 use steadfast_domain::units::Bytes;
 use steadfast_domain::{CaptureConditions, IoStream};
+use steadfast_trace::WorkloadFile;
 use steadfast_trace::replay_representation::{HEADER, ReplayRepresentation};
 use steadfast_trace::workload::{Workload, data_pattern_seen};
 use steadfast_trace::workload_file::WorkloadStep;
-use steadfast_trace::{Study, StudyOptions, WorkloadFile};
 
 #[derive(Serialize)]
 struct Content<'a> {
@@ -117,17 +117,12 @@ fn from_text(arguments: &DeriveArguments) -> anyhow::Result<Derived> {
 }
 
 fn from_trace(arguments: &DeriveArguments) -> anyhow::Result<Derived> {
-    let selected = Selected::open(&arguments.selection)?;
-    let options = StudyOptions {
-        pass: selected.pass.clone(),
-        by: arguments.by,
-        threshold: arguments.threshold,
-        step_ns: arguments.step.map(|step| step.0),
-        ..StudyOptions::default()
-    };
-    let study = Study::of(&selected.trace, &options).with_context(|| selected.name.clone())?;
+    let selection = &arguments.selection;
+    let (by, threshold, step) = (arguments.by, arguments.threshold, arguments.step);
+    let study = Wanted { by, threshold, step }.study(selection)?;
     if let Some(output) = &arguments.replay_representation {
-        write_steps(&study.replay_representation(&selected.name), output)?;
+        let name = selection.file.display().to_string();
+        write_steps(&study.replay_representation(&name), output)?;
     }
     let steps = study.workload_steps();
     Ok(Derived { workload: study.workload, conditions: study.conditions, steps })

@@ -1,18 +1,22 @@
-//! `trace streams`, `steps` and `map` of a capture that kept only the streams
-//! of its capture steps (`steadfast capture --steps`).
+//! A capture that kept only the streams of its capture steps (`steadfast capture
+//! --steps`): `trace streams`, `steps` and `map` of it, and its study.
 
 use super::over_time::{MapContent, StepFigures, StepsContent, keys_of};
 use super::streams::{StreamsContent, stream_lines};
+use super::studied::Wanted;
 use super::{filter, say_what_is_missing};
 use crate::cli::trace::{MapArguments, Selection, StepsArguments, StreamsArguments};
 use crate::exit::Outcome;
 use crate::terminal;
-use anyhow::Context;
+use anyhow::{Context, bail};
 use serde::Serialize;
 use std::fs::File;
 use steadfast_domain::CaptureConditions;
-use steadfast_trace::StepFile;
 use steadfast_trace::filter::Filter;
+use steadfast_trace::pass::Pass;
+use steadfast_trace::sequence::WINDOW;
+use steadfast_trace::steps::STEPS_MAX;
+use steadfast_trace::{StepFile, Study, TraceError};
 
 /// A step file, and which of its rows count.
 pub(super) struct Kept {
@@ -40,6 +44,12 @@ impl Kept {
         let Ok(Some(file)) = StepFile::open(file) else { return Ok(None) };
         say_what_is_missing(&name, file.recovery(), file.conditions());
         let filter = filter(&selection.filter, file.conditions()).with_context(|| name.clone())?;
+        if selection.filter.window != WINDOW {
+            bail!(
+                "{name}: RND and SEQ were told apart during the capture, with a window of \
+                 {WINDOW}; leave out --window"
+            );
+        }
         Ok(Some(Kept { file, filter, name }))
     }
 
@@ -62,7 +72,13 @@ impl Kept {
     /// The width of steps that was asked for, or that suits the length.
     fn width(&self, asked: Option<steadfast_domain::Nanos>) -> anyhow::Result<u64> {
         let span = self.file.span_ns(&self.filter).with_context(|| self.name.clone())?;
-        Ok(self.file.width(asked.map(|width| width.0), span)?)
+        Ok(self.file.width(asked.map(|width| width.0), span, STEPS_MAX as u64)?)
+    }
+
+    /// Everything that a report shows.
+    pub(super) fn study(self, wanted: &Wanted) -> Result<Study, TraceError> {
+        let pass = Pass { filter: self.filter, ..Pass::default() };
+        Study::of_steps(&self.file, &wanted.options(pass))
     }
 
     pub(super) fn steps(&self, arguments: &StepsArguments) -> anyhow::Result<Outcome> {

@@ -7,6 +7,7 @@ mod kept;
 mod over_time;
 mod report;
 mod streams;
+mod studied;
 
 use crate::cli::trace::{FilterArguments, Selection, TraceArguments, TraceCommand};
 use crate::exit::Outcome;

@@ -1,6 +1,6 @@
 //! `trace report` and `trace recover`.
 
-use super::Selected;
+use super::studied::Wanted;
 use crate::cli::trace::{RecoverArguments, ReportArguments};
 use crate::commands::run::SOFTWARE;
 use crate::exit::Outcome;
@@ -8,22 +8,15 @@ use crate::{output, terminal};
 use anyhow::Context;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
-use steadfast_trace::{Batch, Fields, Study, StudyOptions, Trace, Writer, findings};
+use steadfast_trace::{Batch, Fields, Trace, Writer, findings};
 
 /// Events copied at once.
 const STRIDE: usize = 1 << 16;
 
 /// Writes the report.
 pub fn run(arguments: &ReportArguments) -> anyhow::Result<Outcome> {
-    let selected = Selected::open(&arguments.selection)?;
-    let options = StudyOptions {
-        pass: selected.pass.clone(),
-        by: arguments.by,
-        threshold: arguments.threshold,
-        step_ns: arguments.step.map(|step| step.0),
-        ..StudyOptions::default()
-    };
-    let study = Study::of(&selected.trace, &options).with_context(|| selected.name.clone())?;
+    let (by, threshold, step) = (arguments.by, arguments.threshold, arguments.step);
+    let study = Wanted { by, threshold, step }.study(&arguments.selection)?;
     let findings = findings(&study, SOFTWARE);
     let directory = &arguments.output;
     fs::create_dir_all(directory)

@@ -1,0 +1,105 @@
+//! What a reader of a study must know of its numbers.
+
+use crate::study::Study;
+use steadfast_domain::{Caveat, CaveatKind, Nanos};
+
+/// Every caveat of a study, what the capture lacks first.
+pub(super) fn of(study: &Study) -> Vec<Caveat> {
+    let lacks = [
+        lost(study),
+        killed(study),
+        no_single_ios(study),
+        out_of_order(study),
+        depths_counted(study),
+        unlisted(study),
+        skipped(study),
+    ];
+    let mut caveats: Vec<Caveat> = lacks.into_iter().flatten().collect();
+    let conditions = &study.conditions;
+    let remark = |id, text| Caveat::new(CaveatKind::Remark, id, text, "");
+    caveats.extend(conditions.unseen.iter().map(|(what, count)| {
+        remark("unseen", format!("Not seen by the capture: {what}: {count}."))
+    }));
+    caveats.extend(conditions.remarks.iter().map(|text| remark("capture-remark", text.clone())));
+    let text = "RWSW PTS 1.0.7 gives no formula for sequentiality that could be checked; the rule used \
+                is stated.";
+    caveats.push(Caveat::new(CaveatKind::Unverified, "sequentiality", text, ""));
+    caveats
+}
+
+fn lost(study: &Study) -> Option<Caveat> {
+    let lost = study.conditions.lost;
+    let text = format!("The capture lost {lost} events; every count here is too low.");
+    let remedy = match study.single_ios {
+        Some(_) => "Capture again with a larger buffer.",
+        None => "Capture again with wider steps, or fewer devices.",
+    };
+    (lost > 0).then(|| Caveat::new(CaveatKind::Deviation, "events-lost", text, remedy))
+}
+
+fn killed(study: &Study) -> Option<Caveat> {
+    let text = format!(
+        "The capture was killed. Its file was read up to its last complete row group; {} bytes \
+         after it are lost.",
+        study.recovery.as_ref()?.bytes_ignored
+    );
+    let remedy = "End a capture with Ctrl-C.";
+    Some(Caveat::new(CaveatKind::Deviation, "capture-killed", text, remedy))
+}
+
+/// Which exhibits are missing, and why.
+fn no_single_ios(study: &Study) -> Option<Caveat> {
+    if study.single_ios.is_some() {
+        return None;
+    }
+    let kept = study.conditions.step_ns.unwrap_or(study.step_ns);
+    let percentiles = match study.tells_percentiles() {
+        true => "99 % response time v time",
+        false => "response-time percentiles and histogram",
+    };
+    let text = format!(
+        "The capture kept the I/O streams of every capture step of {} and no single I/O. Left out, \
+         because each needs single I/Os: {percentiles}, disk utilisation, process map, LBA range \
+         hit maps, working set and reuse.",
+        Nanos(kept)
+    );
+    let remedy = "Capture without --steps for these.";
+    Some(Caveat::new(CaveatKind::Remark, "steps-only", text, remedy))
+}
+
+fn out_of_order(study: &Study) -> Option<Caveat> {
+    let late = study.single_ios.as_ref()?.account.order.late;
+    let text = format!(
+        "{late} I/Os could not be put in issue order; sequentiality and busy time are off by up to \
+         as many."
+    );
+    let remedy = "Let more events wait.";
+    (late > 0).then(|| Caveat::new(CaveatKind::Deviation, "order-overflow", text, remedy))
+}
+
+fn depths_counted(study: &Study) -> Option<Caveat> {
+    let counted = study.single_ios.as_ref()?.account.depths_counted;
+    let text = format!(
+        "The source tells no queue depth for {counted} I/Os; it was counted from issue and \
+         response times."
+    );
+    (counted > 0).then(|| Caveat::new(CaveatKind::Remark, "depth-counted", text, ""))
+}
+
+fn unlisted(study: &Study) -> Option<Caveat> {
+    let ios = study.streams.unlisted().ios;
+    let text = format!(
+        "{ios} I/Os belong to streams beyond the first {}; they count in totals only.",
+        crate::streams::STREAMS_MAX
+    );
+    let remedy = "Filter by operation or process.";
+    (ios > 0).then(|| Caveat::new(CaveatKind::Deviation, "streams-unlisted", text, remedy))
+}
+
+fn skipped(study: &Study) -> Option<Caveat> {
+    let skipped = study.conditions.skipped;
+    let text = format!(
+        "The kernel did not let the capture look {skipped} times: as many I/Os at most are missing."
+    );
+    (skipped > 0).then(|| Caveat::new(CaveatKind::Deviation, "skipped", text, ""))
+}

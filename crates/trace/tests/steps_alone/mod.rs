@@ -1,0 +1,164 @@
+//! The same I/Os kept one by one and as capture steps alone: one workload, and
+//! one report but for what only single I/Os tell.
+
+use super::synthetic::SECOND;
+use super::{key, server, synthetic};
+use std::collections::BTreeSet;
+use std::io::Cursor;
+use steadfast_domain::findings::{Exhibit, Page};
+use steadfast_domain::io_event::StreamInStep;
+use steadfast_domain::{Caveat, Findings, IoOp};
+use steadfast_trace::steps::CaptureStep;
+use steadfast_trace::{
+    Fields, Filter, Fold, Pass, Rows, StepFile, StepWriter, Study, StudyOptions, Trace, TraceError,
+    findings,
+};
+
+const SECONDS: u64 = 80;
+
+type Every = Trace<Cursor<Vec<u8>>>;
+type Alone = StepFile<Cursor<Vec<u8>>>;
+
+/// What a capture of steps does in the kernel.
+#[derive(Default)]
+struct Kept(Vec<StreamInStep>);
+
+impl Fold for Kept {
+    fn fields(&self) -> Fields {
+        Fields::ALL
+    }
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        self.0.extend(rows.iter().map(|row| {
+            let response = rows.response_ns(row);
+            StreamInStep {
+                step: rows.batch.issued_ns(row) / SECOND,
+                device: rows.batch.device(row),
+                op: rows.batch.op(row),
+                sequential: rows.sequential[row],
+                bytes: rows.batch.bytes(row),
+                ios: 1,
+                failed: 0,
+                responses: u64::from(response.is_some()),
+                response_sum_ns: response.unwrap_or(0),
+                response_max_ns: response.unwrap_or(0),
+                depth_sum: u64::from(rows.depth[row]),
+                depth_max: rows.depth[row],
+                offsets: rows.batch.offset(row),
+            }
+        }));
+        Ok(())
+    }
+}
+
+/// Both files of the same I/Os.
+fn both() -> (Every, Alone) {
+    let trace = server(SECONDS);
+    let mut kept = Kept::default();
+    Pass::default().run(&trace, &mut [&mut kept]).unwrap();
+    let mut conditions = synthetic::conditions(SECONDS);
+    conditions.step_ns = Some(SECOND);
+    let mut writer = StepWriter::new(Vec::new(), &conditions).unwrap();
+    for parts in kept.0.chunks(4001) {
+        writer.add(parts);
+        writer.flush_before(parts[0].step).unwrap();
+    }
+    let file = writer.finish(&conditions).unwrap();
+    (trace, StepFile::open(Cursor::new(file)).unwrap().unwrap())
+}
+
+fn studies(options: &StudyOptions) -> (Study, Study) {
+    let (trace, steps) = both();
+    (Study::of(&trace, options).unwrap(), Study::of_steps(&steps, options).unwrap())
+}
+
+fn in_steps(seconds: u64) -> StudyOptions {
+    StudyOptions { step_ns: Some(seconds * SECOND), ..StudyOptions::default() }
+}
+
+/// What is left of a step without single I/Os.
+fn without_single_ios(step: &CaptureStep) -> CaptureStep {
+    CaptureStep { histogram: Default::default(), busy_ns: 0, ..step.clone() }
+}
+
+#[test]
+fn they_make_the_same_workload_streams_and_steps() {
+    let (every, alone) = studies(&in_steps(5));
+    assert_eq!(every.workload, alone.workload);
+    assert!(every.workload.streams.len() > 3);
+    assert_eq!(every.workload_steps(), alone.workload_steps());
+    assert_eq!(every.streams_over_time.steps(), alone.streams_over_time.steps());
+    let text = |study: &Study| {
+        let mut text = Vec::new();
+        study.replay_representation("shop").write(&mut text).unwrap();
+        String::from_utf8(text).unwrap()
+    };
+    assert_eq!(text(&every), text(&alone));
+    assert_eq!(every.sides.len(), 2);
+    for ((side, steps), (other, others)) in every.sides.iter().zip(&alone.sides) {
+        assert_eq!(side, other);
+        let known = steps.iter().map(|(at, step)| (*at, without_single_ios(step)));
+        let known: Vec<_> = known.filter(|(_, step)| step.ios() > 0).collect();
+        assert_eq!(known, others.clone().into_iter().collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_filter_and_a_width_by_default_choose_the_same() {
+    let filter =
+        Filter { ops: vec![IoOp::Write], streams: vec![key("RND 8K W")], ..Filter::default() };
+    let filter = filter.between(Some(20 * SECOND), Some(60 * SECOND));
+    let pass = Pass { filter, ..Pass::default() };
+    let (every, alone) = studies(&StudyOptions { pass, ..in_steps(10) });
+    assert_eq!(every.workload, alone.workload);
+    assert_eq!(every.workload_steps(), alone.workload_steps());
+    assert_eq!(alone.workload_steps().len(), 4);
+    let (every, alone) = studies(&StudyOptions::default());
+    // 240 steps of 500 ms cannot be made of seconds.
+    assert_eq!((every.step_ns, alone.step_ns), (SECOND / 2, SECOND));
+    assert_eq!(alone.span_ns, (0, SECONDS * SECOND - 1));
+}
+
+/// Plots and tables of some pages, by name.
+fn exhibits(pages: &[Page]) -> BTreeSet<String> {
+    let name = |exhibit: &Exhibit| match exhibit {
+        Exhibit::Plot(plot) => plot.id.clone(),
+        Exhibit::Table(table) => table.id.clone(),
+        Exhibit::Facts(facts) => facts.title.clone(),
+        Exhibit::Text(_) | Exhibit::Listing(_) => String::new(),
+    };
+    pages.iter().flat_map(|page| &page.exhibits).map(name).collect()
+}
+
+fn caveat<'a>(findings: &'a Findings, id: &str) -> Option<&'a Caveat> {
+    findings.caveats.iter().find(|caveat| caveat.id == id)
+}
+
+#[test]
+fn the_report_has_every_exhibit_but_those_of_single_ios_and_says_so() {
+    let (every, alone) = studies(&in_steps(1));
+    let (every, alone) = (findings(&every, "test"), findings(&alone, "test"));
+    assert_eq!(exhibits(&every.form_pages), exhibits(&alone.form_pages));
+    let (all, left) = (exhibits(&every.chapters), exhibits(&alone.chapters));
+    let missing: Vec<&str> = all.difference(&left).map(String::as_str).collect();
+    assert_eq!(
+        missing,
+        [
+            "Working set of nvme0n1",
+            "Working set of sda",
+            "hits-0-read",
+            "hits-0-write",
+            "hits-1-write",
+            "process-map",
+            "processes",
+            "response-histogram",
+            "response-times",
+            "utilisation",
+        ]
+    );
+    assert_eq!(left.difference(&all).count(), 0);
+    assert_eq!(caveat(&every, "steps-only"), None);
+    let said = &caveat(&alone, "steps-only").unwrap().text;
+    for left_out in ["percentiles", "utilisation", "process map", "hit maps", "working set"] {
+        assert!(said.contains(left_out), "{left_out}: {said}");
+    }
+}
