@@ -18,6 +18,10 @@ const TAKE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_se
 /// one row each; later ones make rows of their own.
 const LATE: Duration = Duration::from_secs(2);
 
+/// How long histograms of response times may be in memory alone: written as
+/// often as the steps they would be a tenth of the file.
+const KEEP_RESPONSES: Duration = Duration::from_secs(300);
+
 /// A file that is being written.
 pub(super) enum Sink {
     /// One row per I/O.
@@ -28,6 +32,7 @@ pub(super) enum Sink {
         step_ns: u64,
         parts: Vec<StreamInStep>,
         taken: Instant,
+        responses_kept: Instant,
         /// I/Os in all parts so far.
         ios: u64,
     },
@@ -45,6 +50,7 @@ impl Sink {
                 step_ns,
                 parts: Vec::new(),
                 taken: Instant::now(),
+                responses_kept: Instant::now(),
                 ios: 0,
             },
         })
@@ -119,9 +125,12 @@ impl Sink {
                 writer.update(conditions)?;
                 writer.flush()?;
             }
-            Sink::Steps { writer, step_ns, .. } => {
+            Sink::Steps { writer, step_ns, responses_kept, .. } => {
                 writer.update(conditions)?;
-                writer.add_responses(conditions.lasted_ns / *step_ns, &responses(capture));
+                if responses_kept.elapsed() >= KEEP_RESPONSES {
+                    *responses_kept = Instant::now();
+                    writer.add_responses(conditions.lasted_ns / *step_ns, &responses(capture));
+                }
                 let settled = conditions.lasted_ns.saturating_sub(LATE.as_nanos() as u64);
                 writer.flush_before(settled / *step_ns)?;
             }
