@@ -37,8 +37,9 @@ impl RealRig {
         RealRig { engine: Box::new(engine), host, roots, stop, surroundings }
     }
 
-    /// What the kernel counted during a step. It counts an I/O a moment after it
-    /// was told to be done, so counts that fall short are read again.
+    /// What the kernel counted during a step. It counts an I/O's bytes, and then
+    /// the I/O, a moment after it was told to be done, so counts that fall short
+    /// are read again.
     fn counted_since(&self, before: &KernelCounters, done: &Measurement) -> Option<KernelCounters> {
         let device = self.engine.target().device();
         let ours = moved(done);
@@ -47,7 +48,7 @@ impl RealRig {
             let after = steadfast_host::kernel_counters(device, &self.roots)?;
             let counted = steadfast_host::counters_since(before, &after);
             looks += 1;
-            if counted.read_bytes.0 + counted.write_bytes.0 >= ours || looks == LOOKS_AT_COUNTS {
+            if has_counted(&counted, ours) || looks == LOOKS_AT_COUNTS {
                 return Some(counted);
             }
             std::thread::sleep(Duration::from_millis(1));
@@ -55,12 +56,21 @@ impl RealRig {
     }
 }
 
-/// Bytes read and written, in and outside the measured time.
-fn moved(done: &Measurement) -> u64 {
+/// I/Os and bytes read and written, in and outside the measured time.
+fn moved(done: &Measurement) -> (u64, u64) {
     let both = [Op::Read, Op::Write];
-    let measured: u64 = both.iter().map(|op| done.direction(*op).bytes.0).sum();
+    let measured = both.iter().map(|op| done.direction(*op)).map(|all| (all.ios, all.bytes.0));
     let outside = done.unmeasured.iter().filter(|part| both.contains(&part.op));
-    measured + outside.map(|part| part.bytes.0).sum::<u64>()
+    let all = measured.chain(outside.map(|part| (part.ios, part.bytes.0)));
+    all.fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1))
+}
+
+/// Whether the kernel has counted all of them: it may count more I/Os, where it
+/// splits some, and fewer, where it merges some.
+fn has_counted(kernel: &KernelCounters, (ios, bytes): (u64, u64)) -> bool {
+    let merges = kernel.read_merges + kernel.write_merges;
+    kernel.reads + kernel.writes + merges >= ios
+        && kernel.read_bytes.0 + kernel.write_bytes.0 >= bytes
 }
 
 /// Stands beside a purge for the bench.
