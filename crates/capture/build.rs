@@ -7,7 +7,7 @@ fn main() {
     println!("cargo:rerun-if-changed=bpf");
     if std::env::var_os("CARGO_FEATURE_EBPF").is_some() {
         compile("block");
-        compile("files");
+        compile("calls");
         compile("entries");
     }
 }

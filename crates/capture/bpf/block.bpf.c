@@ -13,7 +13,6 @@
  * they follow to its end what was issued before. */
 #include "common.h"
 
-#define RESPONSE_UNKNOWN (~0ULL)
 #define PF_WQ_WORKER 0x20
 #define REQ_OP_MASK 0xff
 

@@ -9,6 +9,8 @@
 
 #define DEVICES_MAX 16
 #define COMMAND_LENGTH 16
+/* steadfast_domain::io_event::RESPONSE_UNKNOWN. */
+#define RESPONSE_UNKNOWN (~0ULL)
 
 enum { OP_READ, OP_WRITE, OP_DISCARD, OP_FLUSH, OP_OTHER };
 

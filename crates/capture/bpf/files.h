@@ -1,5 +1,5 @@
 /* What both ways to see the file-system layer have in common: the system calls
- * (files.bpf.c) and the file systems' entry points (entries.bpf.c).
+ * (calls.bpf.c) and the file systems' entry points (entries.bpf.c).
  *
  * A call on its way holds its record as it will be sent, so that one whose end
  * is never seen can be recorded as far as it is known. */
@@ -9,8 +9,6 @@
 #include "common.h"
 
 #define FILE_SYSTEMS_MAX 64
-/* steadfast_domain::io_event::RESPONSE_UNKNOWN. */
-#define RESPONSE_UNKNOWN (~0ULL)
 
 /* Written by the loader: ebpf::files::Settings. */
 struct settings {

@@ -318,6 +318,18 @@ impl ContentSample {
     }
 }
 
+impl fmt::Display for ContentSample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} written blocks of 4 KiB (1 in {}) read back", self.blocks, self.every)?;
+        match (self.passed_over, self.unreadable) {
+            (0, 0) => Ok(()),
+            (passed_over, unreadable) => {
+                write!(f, ", {passed_over} passed over, {unreadable} unreadable")
+            }
+        }
+    }
+}
+
 /// How a trace came about: kept in the file with the events.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -378,6 +390,15 @@ mod tests {
         assert_eq!(Command::new("postgres").to_string(), "postgres");
         assert_eq!(Command::new("a-name-that-is-too-long").to_string(), "a-name-that-is-");
         assert!(Command::default().is_empty());
+    }
+
+    #[test]
+    fn a_content_sample_says_what_it_left_out() {
+        let sample = ContentSample { every: 7, blocks: 101, ..ContentSample::default() };
+        assert_eq!(sample.to_string(), "101 written blocks of 4 KiB (1 in 7) read back");
+        let said = ContentSample { passed_over: 3, ..sample }.to_string();
+        assert!(said.ends_with("read back, 3 passed over, 0 unreadable"), "{said}");
+        assert_eq!((sample.compression_ratio(), sample.duplicate_share()), (None, Some(0.0)));
     }
 
     #[test]

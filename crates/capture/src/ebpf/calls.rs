@@ -7,7 +7,7 @@ use crate::error::CaptureError;
 
 /// The compiled programs; an ELF file is read in words.
 static PROGRAMS: &Aligned<[u8]> =
-    &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/files.bpf.o")));
+    &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/calls.bpf.o")));
 
 pub(super) fn way() -> Result<Way, CaptureError> {
     let mut programs = vec!["on_call_end", "on_call"];

@@ -289,11 +289,7 @@ fn capture_facts(study: &Study) -> Facts {
 
 /// What the two ratios come from.
 fn sampled(sample: &ContentSample) -> String {
-    format!(
-        "{} written blocks of 4 KiB, 1 in {}, read back; zstd level 1; duplicates of blocks not \
-         read are not seen",
-        sample.blocks, sample.every
-    )
+    format!("{sample}; zstd level 1; duplicates of blocks not read are not seen")
 }
 
 fn reach_facts(study: &Study, (device, reach): &(u16, ReachFigures)) -> Facts {

@@ -368,19 +368,10 @@ fn ending(conditions: &CaptureConditions, counters: &Counters, total: u64) -> St
 /// What was measured of written blocks.
 fn content(sample: &ContentSample) -> String {
     let Some((ratio, share)) = sample.compression_ratio().zip(sample.duplicate_share()) else {
-        return "Content: no written block was read back.".into();
+        return format!("Content: {sample}.");
     };
-    let not_read = match sample.passed_over + sample.unreadable {
-        0 => String::new(),
-        _ => format!("; {} passed over, {} unreadable", sample.passed_over, sample.unreadable),
-    };
-    format!(
-        "Content: compression ratio {ratio:.2}, {:.1} % duplicates, of {} written blocks (1 in {}) \
-         read back{not_read}.",
-        share * 100.0,
-        sample.blocks,
-        sample.every
-    )
+    let share = share * 100.0;
+    format!("Content: compression ratio {ratio:.2}, {share:.1} % duplicates; {sample}.")
 }
 
 /// What an I/O cost, where there was one.
