@@ -16,6 +16,16 @@
 #define PF_WQ_WORKER 0x20
 #define REQ_OP_MASK 0xff
 
+/* Where a device lies on its disk, in sectors: all of it, or a partition. */
+struct device {
+	/* Major << 20 | minor of the disk. */
+	__u32 number;
+	/* It has no requests. */
+	__u32 bio_based;
+	__u64 first_sector;
+	__u64 end_sector;
+};
+
 /* Written by the loader before the programs are loaded. */
 struct settings {
 	__u32 device_count;
@@ -28,33 +38,28 @@ struct settings {
 	/* Width of a capture step: streams are added up in the kernel, and no
 	 * record is written. 0 where every I/O is wanted. */
 	__u64 step_ns;
-	/* Major << 20 | minor. */
-	__u32 device[DEVICES_MAX];
-	/* The device has no requests. */
-	__u32 bio_based[DEVICES_MAX];
-	/* Where it begins on its disk, and ends: all of the disk, or a partition. */
-	__u64 first_sector[DEVICES_MAX];
-	__u64 end_sector[DEVICES_MAX];
+	struct device device[DEVICES_MAX];
 };
 const volatile struct settings settings = {};
 
 /* What a record looks like on its way to user space: ebpf::record::Wire. */
 struct record {
+	/* Sector << 8 | lap. */
+	__u64 head;
 	__u64 issued_ns;
 	__u64 response_ns;
 	__u64 queued_ns;
-	__u64 sector;
 	__u32 bytes;
-	__u32 depth;
+	/* Outstanding at issue << 8 | operation. */
+	__u32 depth_op;
 	__u32 process;
 	__u16 cpu;
-	__u16 flags;
-	__u8 device;
-	__u8 op;
-	__u8 unused[6];
+	/* Flags (12 bits) | device << 12. */
+	__u16 flags_device;
 	char command[COMMAND_LENGTH];
 };
 
+#include "records.h"
 #include "journeys.h"
 
 /* Bios whose request is not known yet; those that are merged into another
@@ -92,9 +97,10 @@ static __always_inline int slot_of(struct gendisk *disk, __u64 sector, __u32 byt
 	for (int i = 0; i < DEVICES_MAX; i++) {
 		if (i >= settings.device_count)
 			break;
-		if (settings.device[i] != number)
+		const volatile struct device *device = &settings.device[i];
+		if (device->number != number)
 			continue;
-		if (!bytes || (sector >= settings.first_sector[i] && sector < settings.end_sector[i]))
+		if (!bytes || (sector >= device->first_sector && sector < device->end_sector))
 			return i;
 	}
 	return -1;
@@ -136,13 +142,15 @@ static __always_inline __u16 flags_of(unsigned int opf)
 	return flags;
 }
 
+/* Who submits an I/O: the current process. */
 static __always_inline void introduce(struct submitter *submitter, unsigned int opf)
 {
+	submitter->flags = flags_of(opf);
 	submitter->at_ns = bpf_ktime_get_ns();
 	submitter->process = bpf_get_current_pid_tgid() >> 32;
 	submitter->wanted = !settings.process || settings.process == submitter->process;
 	if ((opf & REQ_OP_MASK) == 1 && (bpf_get_current_task_btf()->flags & PF_WQ_WORKER))
-		submitter->flags = FLAG_WRITEBACK;
+		submitter->flags |= FLAG_WRITEBACK;
 	if (settings.commands)
 		bpf_get_current_comm(submitter->command, sizeof(submitter->command));
 }
@@ -158,7 +166,8 @@ static __always_inline void report(struct journey *journey, __u64 now, int faile
 		add_to_step(journey, now, failed);
 		return;
 	}
-	struct record *record = bpf_ringbuf_reserve(&records, sizeof(*record), 0);
+	__u64 lap;
+	struct record *record = reserve(&lap);
 	if (!record) {
 		count(&counters.lost);
 		return;
@@ -167,18 +176,14 @@ static __always_inline void report(struct journey *journey, __u64 now, int faile
 	record->response_ns = now ? now - journey->issued_ns : RESPONSE_UNKNOWN;
 	record->queued_ns = journey->submitter.at_ns && journey->issued_ns > journey->submitter.at_ns ?
 		journey->issued_ns - journey->submitter.at_ns : 0;
-	record->sector = journey->sector;
 	record->bytes = journey->bytes;
-	record->depth = journey->depth;
+	record->depth_op = journey->depth << 8 | journey->op;
 	record->process = journey->submitter.process;
 	record->cpu = journey->cpu;
-	record->flags = journey->flags | journey->submitter.flags | (failed ? FLAG_FAILED : 0);
-	record->device = journey->device;
-	record->op = journey->op;
+	record->flags_device = journey->submitter.flags | (failed ? FLAG_FAILED : 0) |
+		journey->device << 12;
 	__builtin_memcpy(record->command, journey->submitter.command, COMMAND_LENGTH);
-	/* The reader looks by itself many times a second: waking it for every
-	 * record would cost more than all the rest. */
-	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	submit(record, journey->sector << 8 | lap);
 }
 
 static __always_inline __u32 enter(__u32 device)
@@ -207,7 +212,7 @@ static __noinline void give_up(struct journey *journey)
  * run none in certain processes. */
 static __always_inline struct journey *begin(__u64 key)
 {
-	struct journey *journey = find(key);
+	struct journey *journey = find(key).journey;
 
 	if (journey && journey->outstanding)
 		give_up(journey);
@@ -229,10 +234,9 @@ static __always_inline int request_started(struct request *rq)
 
 	if (!journey)
 		return 0;
+	/* Its flags are what the submitter asked for: the flush machinery takes the
+	 * preflush and FUA away before the request is issued. */
 	introduce(&journey->submitter, rq->cmd_flags);
-	/* What the submitter asked for: the flush machinery takes the preflush
-	 * and FUA away before the request is issued. */
-	journey->flags = flags_of(rq->cmd_flags);
 	journey->device = device;
 	return 0;
 }
@@ -267,7 +271,7 @@ SEC("tp_btf/block_rq_issue")
 int BPF_PROG(on_rq_issue, struct request *rq)
 {
 	int device = slot_of(rq->q->disk, rq->__sector, rq->__data_len);
-	struct journey *journey = device < 0 ? 0 : find(key_of(rq));
+	struct journey *journey = device < 0 ? 0 : find(key_of(rq)).journey;
 
 	if (device < 0 || (gate.state == GATE_CLOSED && !(journey && journey->issued_ns)))
 		return 0;
@@ -287,7 +291,7 @@ int BPF_PROG(on_rq_issue, struct request *rq)
 	journey->sector = rq->__sector;
 	journey->bytes = rq->__data_len;
 	journey->op = op_of(rq->cmd_flags);
-	journey->flags |= flags_of(rq->cmd_flags);
+	journey->submitter.flags |= flags_of(rq->cmd_flags);
 	journey->cpu = bpf_get_smp_processor_id();
 	judge_order(journey);
 	return 0;
@@ -296,12 +300,12 @@ int BPF_PROG(on_rq_issue, struct request *rq)
 SEC("tp_btf/block_rq_requeue")
 int BPF_PROG(on_rq_requeue, struct request *rq)
 {
-	struct journey *journey = find(key_of(rq));
+	struct journey *journey = find(key_of(rq)).journey;
 
 	if (!journey || !journey->outstanding)
 		return 0;
 	journey->outstanding = 0;
-	journey->flags |= FLAG_REQUEUED;
+	journey->submitter.flags |= FLAG_REQUEUED;
 	leave(journey->device);
 	count(&counters.requeues);
 	return 0;
@@ -311,10 +315,10 @@ int BPF_PROG(on_rq_requeue, struct request *rq)
 SEC("tp_btf/block_rq_merge")
 int BPF_PROG(on_rq_merge, struct request *rq)
 {
-	struct journey *journey = find(key_of(rq));
+	struct place place = find(key_of(rq));
 
-	if (journey && !journey->issued_ns)
-		forget(key_of(rq));
+	if (place.journey && !place.journey->issued_ns)
+		forget(place);
 	return 0;
 }
 
@@ -331,7 +335,8 @@ SEC("tp_btf/block_rq_complete")
 int BPF_PROG(on_rq_complete, struct request *rq, __u8 error, unsigned int bytes)
 {
 	__u64 now = bpf_ktime_get_ns();
-	struct journey *journey = find(key_of(rq));
+	struct place place = find(key_of(rq));
+	struct journey *journey = place.journey;
 
 	if (!journey) {
 		/* A write that the kernel splits into flush and data ends twice,
@@ -347,7 +352,7 @@ int BPF_PROG(on_rq_complete, struct request *rq, __u8 error, unsigned int bytes)
 	if (journey->outstanding)
 		leave(journey->device);
 	finish(journey, now, error, bytes);
-	forget(key_of(rq));
+	forget(place);
 	return 0;
 }
 
@@ -362,7 +367,6 @@ static __always_inline void bio_issued(struct bio *bio, int device)
 	journey->sector = bio->bi_iter.bi_sector;
 	journey->bytes = bio->bi_iter.bi_size;
 	journey->op = op_of(bio->bi_opf);
-	journey->flags = flags_of(bio->bi_opf);
 	journey->cpu = bpf_get_smp_processor_id();
 	journey->device = device;
 	journey->depth = enter(device);
@@ -387,7 +391,7 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 
 	if (device < 0 || gate.state == GATE_CLOSED)
 		return 0;
-	if (settings.bio_based[device & (DEVICES_MAX - 1)])
+	if (settings.device[device & (DEVICES_MAX - 1)].bio_based)
 		bio_issued(bio, device);
 	else if (settings.by_bio)
 		bio_submitted(bio);
@@ -398,13 +402,14 @@ SEC("tp_btf/block_bio_complete")
 int BPF_PROG(on_bio_complete, struct request_queue *q, struct bio *bio)
 {
 	__u64 now = bpf_ktime_get_ns();
-	struct journey *journey = find(key_of(bio));
+	struct place place = find(key_of(bio));
+	struct journey *journey = place.journey;
 
 	if (!journey)
 		return 0;
 	leave(journey->device);
 	finish(journey, now, bio->bi_status, journey->bytes);
-	forget(key_of(bio));
+	forget(place);
 	return 0;
 }
 

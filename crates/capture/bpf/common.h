@@ -37,11 +37,6 @@ struct gate {
 };
 struct gate gate SEC(".data.gate") = {};
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 24);
-} records SEC(".maps");
-
 static __always_inline void count(__u64 *counter)
 {
 	__sync_fetch_and_add(counter, 1);

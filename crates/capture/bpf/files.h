@@ -39,6 +39,11 @@ struct record {
 	char command[COMMAND_LENGTH];
 };
 
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 24);
+} records SEC(".maps");
+
 /* A call or a request on its way: ebpf::files::Call. */
 struct call {
 	struct record record;

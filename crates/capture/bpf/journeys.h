@@ -1,16 +1,18 @@
 /* I/Os on their way, found by the address of their request or bio.
  *
  * A table of its own, for the kernel's hash map takes a lock and copies the
- * value at every insertion: a third of what a capture costs. A bucket's keys
- * share a cache line; an address has two buckets, and where both are full the
- * I/O is not followed. */
+ * value at every insertion: a third of what a capture costs. What it costs here
+ * is memory that is in no cache: a bucket's keys are one cache line, a journey
+ * is one, and both are in one page. An address has two buckets; the first one
+ * tells whether the second need be looked at. Where both are full the I/O is
+ * not followed. */
 #ifndef STEADFAST_JOURNEYS_H
 #define STEADFAST_JOURNEYS_H
 
 #define BUCKET_BITS 13
-#define WAYS 8
+#define WAYS 7
 
-/* Who submitted an I/O, and when. */
+/* Who submitted an I/O, when, and how. */
 struct submitter {
 	__u64 at_ns;
 	__u32 process;
@@ -27,7 +29,6 @@ struct journey {
 	__u32 bytes;
 	__u32 depth;
 	__u16 cpu;
-	__u16 flags;
 	__u8 device;
 	__u8 op;
 	__u8 outstanding;
@@ -35,11 +36,14 @@ struct journey {
 	__u8 before;
 	/* Told only where capture steps are wanted. */
 	__u8 sequential;
-	__u8 unused[7];
+	__u8 unused;
 };
+_Static_assert(sizeof(struct journey) == 64, "a journey is a cache line");
 
 /* ebpf::record::Bucket. */
 struct bucket {
+	/* I/Os of this bucket that lie in their second one. */
+	__u64 elsewhere;
 	/* 0 where the place is free. */
 	__u64 key[WAYS];
 	struct journey journey[WAYS];
@@ -48,9 +52,19 @@ struct bucket {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1 << BUCKET_BITS);
+	/* Such an array begins with a page. */
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__type(key, __u32);
 	__type(value, struct bucket);
 } buckets SEC(".maps");
+
+/* A place in the table, or nothing. */
+struct place {
+	struct journey *journey;
+	__u64 *key;
+	/* That of the first bucket where it lies in the second one. */
+	__u64 *elsewhere;
+};
 
 /* An address as a number: the verifier calculates with no pointer to a kernel
  * object, but takes the distance between two for a number. */
@@ -64,30 +78,44 @@ static __always_inline __u64 key_of(const void *object)
 
 /* Multipliers without structure (the golden ratio's and another odd number's
  * bits): addresses lie in regular distances. */
-static __always_inline struct bucket *bucket_of(__u64 key, int second)
+static __always_inline struct bucket *bucket_of(__u64 key, __u64 factor)
 {
-	__u64 factor = second ? 0xd6e8feb86659fd93ULL : 0x9e3779b97f4a7c15ULL;
 	__u32 number = (key * factor) >> (64 - BUCKET_BITS);
 
 	return bpf_map_lookup_elem(&buckets, &number);
 }
 
-static __always_inline struct journey *find_in(struct bucket *bucket, __u64 key)
+static __always_inline struct bucket *first_bucket(__u64 key)
 {
-	if (!bucket)
-		return 0;
-	for (int i = 0; i < WAYS; i++) {
-		if (bucket->key[i] == key)
-			return &bucket->journey[i];
-	}
-	return 0;
+	return bucket_of(key, 0x9e3779b97f4a7c15ULL);
 }
 
-static __always_inline struct journey *find(__u64 key)
+static __always_inline struct bucket *second_bucket(__u64 key)
 {
-	struct journey *journey = find_in(bucket_of(key, 0), key);
+	return bucket_of(key, 0xd6e8feb86659fd93ULL);
+}
 
-	return journey ? journey : find_in(bucket_of(key, 1), key);
+static __always_inline struct place place_in(struct bucket *bucket, __u64 key)
+{
+	if (!bucket)
+		return (struct place){};
+	for (int i = 0; i < WAYS; i++) {
+		if (bucket->key[i] == key)
+			return (struct place){ &bucket->journey[i], &bucket->key[i] };
+	}
+	return (struct place){};
+}
+
+static __always_inline struct place find(__u64 key)
+{
+	struct bucket *first = first_bucket(key);
+	struct place place = place_in(first, key);
+
+	if (place.journey || !first || !first->elsewhere)
+		return place;
+	place = place_in(second_bucket(key), key);
+	place.elsewhere = &first->elsewhere;
+	return place;
 }
 
 /* A free place of a bucket, now the key's. */
@@ -104,29 +132,23 @@ static __always_inline struct journey *claim_in(struct bucket *bucket, __u64 key
 
 static __always_inline struct journey *claim(__u64 key)
 {
-	struct journey *journey = claim_in(bucket_of(key, 0), key);
+	struct bucket *first = first_bucket(key);
+	struct journey *journey = claim_in(first, key);
 
-	return journey ? journey : claim_in(bucket_of(key, 1), key);
+	if (journey || !first)
+		return journey;
+	journey = claim_in(second_bucket(key), key);
+	if (journey)
+		__sync_fetch_and_add(&first->elsewhere, 1);
+	return journey;
 }
 
-/* Frees the key's place. The exchange orders it after all that was read there. */
-static __always_inline int forget_in(struct bucket *bucket, __u64 key)
+/* Frees a place. The exchange orders it after all that was read there. */
+static __always_inline void forget(struct place place)
 {
-	if (!bucket)
-		return 0;
-	for (int i = 0; i < WAYS; i++) {
-		if (bucket->key[i] == key) {
-			__sync_lock_test_and_set(&bucket->key[i], 0);
-			return 1;
-		}
-	}
-	return 0;
-}
-
-static __always_inline void forget(__u64 key)
-{
-	if (!forget_in(bucket_of(key, 0), key))
-		forget_in(bucket_of(key, 1), key);
+	__sync_lock_test_and_set(place.key, 0);
+	if (place.elsewhere)
+		__sync_fetch_and_add(place.elsewhere, -1);
 }
 
 #endif

@@ -29,6 +29,7 @@ enum {
 	BPF_ANY = 0,
 	BPF_NOEXIST = 1,
 	BPF_RB_NO_WAKEUP = 1,
+	BPF_F_MMAPABLE = 1 << 10,
 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)

@@ -24,6 +24,15 @@ pub const DEVICES_MAX: usize = 16;
 /// The shortest and the longest capture step, in nanoseconds.
 pub const STEP_NS: std::ops::RangeInclusive<u64> = 100_000..=3_600_000_000_000;
 
+/// Memory between kernel and reader where nobody says how much: at least what a
+/// processor that completes 200,000 I/Os a second fills between two looks.
+pub fn usual_buffer() -> u32 {
+    // SAFETY: asks for a number.
+    let processors = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
+    let each = u32::try_from(processors).unwrap_or(1).clamp(64, 4096);
+    (each << 18).next_power_of_two()
+}
+
 /// A block device to listen to: a disk, or a partition of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listened {
@@ -68,7 +77,8 @@ pub struct Options {
     /// nanoseconds, added up in the kernel: [`Capture::take_steps`] hands them
     /// out, and no event comes.
     pub step_ns: Option<u64>,
-    /// Memory between kernel and reader, in bytes: a power of two.
+    /// Memory between kernel and reader, in bytes: a power of two, shared out
+    /// evenly among the processors.
     pub ring_bytes: u32,
     /// Which source; `None` takes the best that works here.
     pub source: Option<SourceName>,

@@ -500,9 +500,10 @@ pub struct CaptureArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000),
           conflicts_with = "steps")]
     pub content_sample: Option<u64>,
-    /// Memory between kernel and reader, a power of two
-    #[arg(long, default_value = "16MiB")]
-    pub buffer: Bytes,
+    /// Memory between kernel and reader, a power of two; 16 MiB by default, more
+    /// with more than 64 processors
+    #[arg(long)]
+    pub buffer: Option<Bytes>,
     /// ebpf or tracefs; by default eBPF where it works
     #[arg(long)]
     pub source: Option<CaptureSource>,

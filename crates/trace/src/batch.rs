@@ -5,6 +5,9 @@ use std::mem;
 use steadfast_domain::io_event::Command;
 use steadfast_domain::{IoEvent, IoOp, Layer};
 
+/// Events that are taken apart at once: a few thousand bytes.
+const EVENTS_AT_ONCE: usize = 128;
+
 /// Events, column by column.
 ///
 /// A column that was not asked for has no values; its accessor gives what an
@@ -101,33 +104,41 @@ impl Batch {
 
     /// Events as a batch of all columns.
     pub fn of(events: &[IoEvent]) -> Batch {
-        let wide = |value: fn(&IoEvent) -> u64| -> Vec<i64> {
-            events.iter().map(|event| value(event).cast_signed()).collect()
+        let mut batch = Batch::default();
+        batch.extend(events);
+        batch
+    }
+
+    /// Appends events, in pieces that stay in the processor's nearest cache while
+    /// one column after the other takes its part.
+    pub(crate) fn extend(&mut self, events: &[IoEvent]) {
+        events.chunks(EVENTS_AT_ONCE).for_each(|events| self.extend_columns(events));
+    }
+
+    fn extend_columns(&mut self, events: &[IoEvent]) {
+        self.length += events.len();
+        let [issued, response, queued, offset, inode] = &mut self.wide;
+        let wide = |column: &mut Vec<i64>, value: fn(&IoEvent) -> u64| {
+            column.extend(events.iter().map(|event| value(event).cast_signed()));
         };
-        let narrow = |value: fn(&IoEvent) -> u32| -> Vec<i32> {
-            events.iter().map(|event| value(event).cast_signed()).collect()
+        wide(issued, |event| event.issued_ns);
+        wide(response, |event| event.response_ns);
+        wide(queued, |event| event.queued_ns);
+        wide(offset, |event| event.offset);
+        wide(inode, |event| event.inode);
+        let [bytes, depth, pid, cpu, flags, device, op, layer] = &mut self.narrow;
+        let narrow = |column: &mut Vec<i32>, value: fn(&IoEvent) -> u32| {
+            column.extend(events.iter().map(|event| value(event).cast_signed()));
         };
-        Batch {
-            length: events.len(),
-            wide: [
-                wide(|event| event.issued_ns),
-                wide(|event| event.response_ns),
-                wide(|event| event.queued_ns),
-                wide(|event| event.offset),
-                wide(|event| event.inode),
-            ],
-            narrow: [
-                narrow(|event| event.bytes),
-                narrow(|event| event.depth),
-                narrow(|event| event.pid),
-                narrow(|event| u32::from(event.cpu)),
-                narrow(|event| u32::from(event.flags)),
-                narrow(|event| u32::from(event.device)),
-                narrow(|event| event.op as u32),
-                narrow(|event| event.layer as u32),
-            ],
-            commands: events.iter().map(|event| event.command).collect(),
-        }
+        narrow(bytes, |event| event.bytes);
+        narrow(depth, |event| event.depth);
+        narrow(pid, |event| event.pid);
+        narrow(cpu, |event| u32::from(event.cpu));
+        narrow(flags, |event| u32::from(event.flags));
+        narrow(device, |event| u32::from(event.device));
+        narrow(op, |event| event.op as u32);
+        narrow(layer, |event| event.layer as u32);
+        self.commands.extend(events.iter().map(|event| event.command));
     }
 
     #[inline]

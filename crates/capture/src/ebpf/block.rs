@@ -2,12 +2,11 @@
 
 use super::programs::{Aligned, Programs, kernel_knows, load_error, missing};
 use super::record::{Bucket, KernelCounters, Settings, Wire};
-use super::ring::Ring;
+use super::rings::{Rings, Sizes};
 use super::steps::{self, Turns};
 use super::wait_until;
 use crate::error::CaptureError;
 use crate::{Counters, Options, Source};
-use std::os::fd::AsFd;
 use steadfast_domain::IoEvent;
 use steadfast_domain::io_event::{SeenInPart, StreamInStep, StreamResponses};
 
@@ -17,7 +16,7 @@ static PROGRAMS: &Aligned<[u8]> =
 
 /// The block layer, listened to.
 pub(crate) struct Blocks {
-    ring: Ring,
+    rings: Rings,
     programs: Programs,
     began_ns: u64,
     description: String,
@@ -76,10 +75,10 @@ impl Blocks {
     pub(crate) fn open(options: &Options) -> Result<Self, CaptureError> {
         let io_start = kernel_knows("btf_trace_block_io_start")?;
         let choice = Choice::of(options, io_start);
+        let sizes = Sizes::sharing(options.ring_bytes)?;
         let programs = Programs::load(&PROGRAMS.0, &choice.programs(), |name, map| {
-            if name == "records" {
-                map.set_max_entries(options.ring_bytes).map_err(load_error)?;
-            } else if steps::TABLES.contains(&name) && options.step_ns.is_none() {
+            sizes.prepare(name, map)?;
+            if steps::TABLES.contains(&name) && options.step_ns.is_none() {
                 map.set_max_entries(1).map_err(load_error)?;
             } else if name.ends_with(".rodata") {
                 let value = map.initial_value_mut().ok_or_else(|| missing(".rodata"))?;
@@ -87,9 +86,9 @@ impl Blocks {
             }
             Ok(())
         })?;
-        let ring = Ring::new(programs.map("records")?.as_fd(), options.ring_bytes)?;
+        let rings = Rings::of(&programs, sizes)?;
         let turns = options.step_ns.map(Turns::new);
-        Ok(Blocks { ring, programs, began_ns: 0, description: choice.describe(), turns })
+        Ok(Blocks { rings, programs, began_ns: 0, description: choice.describe(), turns })
     }
 
     fn kernel_counters(&self) -> Result<KernelCounters, CaptureError> {
@@ -109,11 +108,7 @@ impl Source for Blocks {
 
     fn take(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
         let began_ns = self.began_ns;
-        self.ring.read(|bytes| {
-            if let Some(wire) = Wire::read(bytes) {
-                into.push(wire.event(began_ns));
-            }
-        });
+        self.rings.read(|wire: &Wire| into.push(wire.event(began_ns)));
         Ok(())
     }
 
@@ -122,8 +117,12 @@ impl Source for Blocks {
     }
 
     fn end(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
-        wait_until(|| self.kernel_counters().is_ok_and(|counters| counters.under_way() == 0));
+        let all_ended = || self.kernel_counters().is_ok_and(|counters| counters.under_way() == 0);
+        let nothing_left = wait_until(all_ended);
         self.take(into)?;
+        if nothing_left {
+            return Ok(());
+        }
         let (began_ns, turns) = (self.began_ns, &mut self.turns);
         self.programs.each("buckets", |value| {
             let Some(bucket) = Bucket::read(value) else { return };

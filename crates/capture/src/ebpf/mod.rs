@@ -11,6 +11,7 @@ mod files;
 mod programs;
 mod record;
 mod ring;
+mod rings;
 mod steps;
 
 pub(crate) use block::Blocks;
@@ -21,10 +22,16 @@ use std::time::{Duration, Instant};
 /// How long a closed capture waits for what is still under way.
 const WAIT: Duration = Duration::from_millis(500);
 
-/// Waits until nothing is under way any more, for a while.
-fn wait_until(mut idle: impl FnMut() -> bool) {
+/// Waits until nothing is under way any more, for a while; whether it came to that.
+fn wait_until(mut idle: impl FnMut() -> bool) -> bool {
     let end = Instant::now() + WAIT;
-    while !idle() && Instant::now() < end {
+    loop {
+        if idle() {
+            return true;
+        }
+        if Instant::now() >= end {
+            return false;
+        }
         std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -1,5 +1,6 @@
 //! The shapes that bpf/block.bpf.c and this crate have in common.
 
+use super::rings::Record;
 use crate::{DEVICES_MAX, Options};
 use std::mem::size_of;
 use steadfast_domain::IoEvent;
@@ -14,45 +15,41 @@ const OP_FLUSH: u8 = 3;
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Wire {
+    /// Sector << 8 | lap.
+    head: u64,
     issued_ns: u64,
     response_ns: u64,
     queued_ns: u64,
-    sector: u64,
     bytes: u32,
-    depth: u32,
+    /// Outstanding at issue << 8 | operation.
+    depth_op: u32,
     process: u32,
     cpu: u16,
-    flags: u16,
-    device: u8,
-    op: u8,
-    unused: [u8; 6],
+    /// Flags (12 bits) | device << 12.
+    flags_device: u16,
     command: [u8; 16],
 }
 
-impl Wire {
-    /// A record as the ring buffer holds it: aligned to eight bytes.
-    #[inline]
-    pub(super) fn read(bytes: &[u8]) -> Option<&Wire> {
-        let fits = bytes.len() >= size_of::<Wire>() && bytes.as_ptr().cast::<Wire>().is_aligned();
-        // SAFETY: long enough, aligned, and any bits are a valid `Wire`.
-        fits.then(|| unsafe { &*bytes.as_ptr().cast::<Wire>() })
-    }
+// SAFETY: any bits are a valid `Wire`.
+unsafe impl Record for Wire {}
 
+impl Wire {
     /// The event, with times counted from the capture's beginning.
     #[inline]
     pub(super) fn event(&self, began_ns: u64) -> IoEvent {
+        let number = (self.depth_op & 0xff) as u8;
         IoEvent {
             issued_ns: self.issued_ns.saturating_sub(began_ns),
             response_ns: self.response_ns,
             queued_ns: self.queued_ns,
-            offset: if self.op == OP_FLUSH { 0 } else { self.sector << SECTOR_SHIFT },
+            offset: if number == OP_FLUSH { 0 } else { self.head >> 8 << SECTOR_SHIFT },
             bytes: self.bytes,
-            depth: self.depth,
+            depth: self.depth_op >> 8,
             pid: self.process,
             cpu: self.cpu,
-            flags: self.flags,
-            device: u16::from(self.device),
-            op: op(self.op),
+            flags: self.flags_device & 0xfff,
+            device: self.flags_device >> 12,
+            op: op(number),
             layer: Layer::Block,
             command: Command(self.command),
             inode: 0,
@@ -66,7 +63,7 @@ impl Wire {
 pub(super) struct Journey {
     submitted_ns: u64,
     process: u32,
-    submitter_flags: u16,
+    flags: u16,
     wanted: u16,
     command: [u8; 16],
     issued_ns: u64,
@@ -74,25 +71,25 @@ pub(super) struct Journey {
     bytes: u32,
     depth: u32,
     cpu: u16,
-    flags: u16,
     device: u8,
     op: u8,
     outstanding: u8,
     before: u8,
     sequential: u8,
-    unused: [u8; 7],
+    unused: u8,
 }
 
 /// `struct bucket`: places for I/Os on their way.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Bucket {
+    elsewhere: u64,
     /// 0 where the place is free.
     keys: [u64; WAYS],
     journeys: [Journey; WAYS],
 }
 
-const WAYS: usize = 8;
+const WAYS: usize = 7;
 
 impl Bucket {
     pub(super) fn read(bytes: &[u8]) -> Option<Bucket> {
@@ -117,21 +114,18 @@ impl Journey {
     pub(super) fn unended(&self, began_ns: u64) -> Option<IoEvent> {
         let counts = self.outstanding == 1 && self.before == 0 && self.wanted != 0;
         let wire = Wire {
+            head: self.sector << 8,
             issued_ns: self.issued_ns,
             response_ns: RESPONSE_UNKNOWN,
             queued_ns: match self.submitted_ns {
                 0 => 0,
                 submitted => self.issued_ns.saturating_sub(submitted),
             },
-            sector: self.sector,
             bytes: self.bytes,
-            depth: self.depth,
+            depth_op: self.depth << 8 | u32::from(self.op),
             process: self.process,
             cpu: self.cpu,
-            flags: self.flags | self.submitter_flags,
-            device: self.device,
-            op: self.op,
-            unused: [0; 6],
+            flags_device: self.flags | u16::from(self.device) << 12,
             command: self.command,
         };
         (counts && self.issued_ns > 0).then(|| wire.event(began_ns))
@@ -140,6 +134,16 @@ impl Journey {
 
 fn op(number: u8) -> steadfast_domain::IoOp {
     steadfast_domain::IoOp::of_number(number).unwrap_or(steadfast_domain::IoOp::Other)
+}
+
+/// `struct device`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Place {
+    number: u32,
+    bio_based: u32,
+    first_sector: u64,
+    end_sector: u64,
 }
 
 /// `struct settings`.
@@ -151,10 +155,7 @@ pub(super) struct Settings {
     commands: u32,
     by_bio: u32,
     step_ns: u64,
-    device: [u32; DEVICES_MAX],
-    bio_based: [u32; DEVICES_MAX],
-    first_sector: [u64; DEVICES_MAX],
-    end_sector: [u64; DEVICES_MAX],
+    device: [Place; DEVICES_MAX],
 }
 
 impl Settings {
@@ -165,16 +166,15 @@ impl Settings {
             commands: options.commands.into(),
             by_bio: by_bio.into(),
             step_ns: options.step_ns.unwrap_or(0),
-            device: [0; DEVICES_MAX],
-            bio_based: [0; DEVICES_MAX],
-            first_sector: [0; DEVICES_MAX],
-            end_sector: [0; DEVICES_MAX],
+            device: [Place::default(); DEVICES_MAX],
         };
-        for (index, device) in options.devices.iter().enumerate().take(DEVICES_MAX) {
-            settings.device[index] = device.number.0 << 20 | device.number.1;
-            settings.bio_based[index] = device.bio_based.into();
-            settings.first_sector[index] = device.sectors.start;
-            settings.end_sector[index] = device.sectors.end;
+        for (place, device) in settings.device.iter_mut().zip(&options.devices) {
+            *place = Place {
+                number: device.number.0 << 20 | device.number.1,
+                bio_based: device.bio_based.into(),
+                first_sector: device.sectors.start,
+                end_sector: device.sectors.end,
+            };
         }
         settings
     }
@@ -220,10 +220,10 @@ mod tests {
 
     #[test]
     fn the_shapes_are_as_long_as_the_programs_have_them() {
-        assert_eq!(size_of::<Wire>(), 72);
-        assert_eq!(size_of::<Journey>(), 72);
-        assert_eq!(size_of::<Bucket>(), 8 * (8 + 72));
-        assert_eq!(size_of::<Settings>(), 24 + (2 * 4 + 2 * 8) * DEVICES_MAX);
+        assert_eq!(size_of::<Wire>(), 64);
+        assert_eq!(size_of::<Journey>(), 64);
+        assert_eq!(size_of::<Bucket>(), 512);
+        assert_eq!(size_of::<Settings>(), 24 + 24 * DEVICES_MAX);
         assert_eq!(size_of::<KernelCounters>(), 48 + 4 * DEVICES_MAX);
     }
 }

@@ -5,6 +5,7 @@
 mod block;
 mod footer;
 pub(crate) mod mark;
+mod names;
 mod reader;
 mod recovery;
 pub(crate) mod schema;

@@ -104,6 +104,19 @@ fn what_is_written_is_read() {
 }
 
 #[test]
+fn every_row_keeps_its_own_name() {
+    let mut events = events(10_007);
+    for (event, n) in events.iter_mut().zip(0u64..) {
+        // Runs of one name, then more names than are kept ready.
+        let name = if n < 3001 { n / 1000 } else { steadfast_domain::step::mix64(n) % 499 };
+        event.command = Command::new(&format!("worker-{name}"));
+    }
+    let trace = Trace::open(Cursor::new(file(&events, 2503))).unwrap();
+    let read = by_issue(read_all(&trace));
+    assert!(read == by_issue(events), "names differ");
+}
+
+#[test]
 fn an_empty_trace_is_a_trace() {
     let trace = Trace::open(Cursor::new(file(&[], 10))).unwrap();
     assert_eq!((trace.rows(), trace.span_ns()), (0, None));

@@ -1,18 +1,18 @@
 //! Writes events as a trace file, row group by row group.
 
 use super::mark;
-use super::schema::{FORMAT_VERSION, Field, KEY_FINAL, KEY_FORMAT, KEY_START, schema};
+use super::names::Names;
+use super::schema::{FORMAT_VERSION, Field, KEY_FINAL, KEY_FORMAT, KEY_START, WIDE, schema};
+use crate::batch::{Batch, SortSpace};
 use crate::error::TraceError;
 use parquet::basic::{Compression, ZstdLevel};
-use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
+use parquet::data_type::{ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::ColumnPath;
-use std::collections::HashMap;
 use std::io::Write;
 use std::sync::Arc;
-use steadfast_domain::io_event::{Command, RESPONSE_UNKNOWN};
 use steadfast_domain::{CaptureConditions, IoEvent};
 
 /// Rows of a row group, unless [`Writer::flush`] ends it earlier: about 10 MB
@@ -27,8 +27,11 @@ pub const ROWS_PER_GROUP: usize = 1 << 17;
 /// row group that was complete.
 pub struct Writer<W: Write + Send> {
     parquet: SerializedFileWriter<W>,
-    pending: Vec<IoEvent>,
-    order: Vec<(u64, u32)>,
+    /// Column by column: each is put in order and written by itself, and one
+    /// alone fits a processor's cache.
+    pending: Batch,
+    space: SortSpace,
+    names: Names,
     rows_per_group: usize,
     rows: u64,
     start: String,
@@ -49,8 +52,9 @@ impl<W: Write + Send> Writer<W> {
         mark::begin(&mut parquet, &start)?;
         Ok(Writer {
             parquet,
-            pending: Vec::new(),
-            order: Vec::new(),
+            pending: Batch::default(),
+            space: SortSpace::default(),
+            names: Names::default(),
             rows_per_group: ROWS_PER_GROUP,
             rows: 0,
             start,
@@ -73,7 +77,7 @@ impl<W: Write + Send> Writer<W> {
         while !rest.is_empty() {
             let room = self.rows_per_group.saturating_sub(self.pending.len());
             let (now, later) = rest.split_at(room.min(rest.len()));
-            self.pending.extend_from_slice(now);
+            self.pending.extend(now);
             rest = later;
             if self.pending.len() >= self.rows_per_group {
                 self.flush()?;
@@ -101,10 +105,7 @@ impl<W: Write + Send> Writer<W> {
         if self.pending.is_empty() {
             return Ok(());
         }
-        self.order.clear();
-        let keys = self.pending.iter().zip(0u32..).map(|(event, at)| (event.issued_ns, at));
-        self.order.extend(keys);
-        self.order.sort();
+        self.pending.sort(&mut self.space);
         self.write_group().map_err(TraceError::Encode)?;
         self.rows += self.pending.len() as u64;
         self.pending.clear();
@@ -138,11 +139,21 @@ impl<W: Write + Send> Writer<W> {
     }
 
     fn write_group(&mut self) -> parquet::errors::Result<()> {
-        let rows = Sorted { events: &self.pending, order: &self.order };
         let mut group = self.parquet.next_row_group()?;
         for field in Field::ALL {
             let Some(mut column) = group.next_column()? else { break };
-            rows.write(field, &mut column)?;
+            match field.bits() {
+                0 => self.names.write(&self.pending.commands, column.typed::<ByteArrayType>())?,
+                64 => {
+                    let values = &self.pending.wide[field.index()];
+                    let absent = field.when_absent().cast_signed();
+                    write::<Int64Type>(&mut column, values, field.nullable().then_some(absent))?;
+                }
+                _ => {
+                    let values = &self.pending.narrow[field.index() - WIDE];
+                    write::<Int32Type>(&mut column, values, field.nullable().then_some(0))?;
+                }
+            }
             column.close()?;
         }
         group.close()?;
@@ -150,87 +161,28 @@ impl<W: Write + Send> Writer<W> {
     }
 }
 
-/// Events in the order in which a row group keeps them.
-struct Sorted<'a> {
-    events: &'a [IoEvent],
-    order: &'a [(u64, u32)],
-}
+/// Rows that are handed to the encoder at once where they must be copied.
+pub(super) const ROWS_AT_ONCE: usize = 1024;
 
-impl Sorted<'_> {
-    fn iter(&self) -> impl Iterator<Item = &IoEvent> {
-        self.order.iter().map(|(_, at)| &self.events[*at as usize])
+/// Writes a column; `absent` is what stands for a null where it may have any.
+fn write<T: DataType>(
+    column: &mut SerializedColumnWriter<'_>,
+    values: &[T::T],
+    absent: Option<T::T>,
+) -> parquet::errors::Result<()> {
+    let column = column.typed::<T>();
+    let Some(absent) = absent else {
+        return column.write_batch(values, None, None).map(drop);
+    };
+    let (mut levels, mut known) = (Vec::new(), Vec::new());
+    for rows in values.chunks(ROWS_AT_ONCE) {
+        levels.clear();
+        levels.extend(rows.iter().map(|value| i16::from(*value != absent)));
+        known.clear();
+        known.extend(rows.iter().filter(|value| **value != absent).cloned());
+        column.write_batch(&known, Some(&levels), None)?;
     }
-
-    fn write(
-        &self,
-        field: Field,
-        column: &mut SerializedColumnWriter<'_>,
-    ) -> parquet::errors::Result<()> {
-        match field {
-            Field::Issued => self.wide(column, |event| event.issued_ns),
-            Field::Queued => self.wide(column, |event| event.queued_ns),
-            Field::Offset => self.wide(column, |event| event.offset),
-            Field::Inode => self.wide(column, |event| event.inode),
-            Field::Response => self.responses(column),
-            Field::Depth => self.depths(column),
-            Field::Bytes => self.narrow(column, |event| event.bytes),
-            Field::Pid => self.narrow(column, |event| event.pid),
-            Field::Cpu => self.narrow(column, |event| u32::from(event.cpu)),
-            Field::Flags => self.narrow(column, |event| u32::from(event.flags)),
-            Field::Device => self.narrow(column, |event| u32::from(event.device)),
-            Field::Op => self.narrow(column, |event| event.op as u32),
-            Field::Layer => self.narrow(column, |event| event.layer as u32),
-            Field::Command => self.commands(column),
-        }
-    }
-
-    fn wide(
-        &self,
-        column: &mut SerializedColumnWriter<'_>,
-        value: impl Fn(&IoEvent) -> u64,
-    ) -> parquet::errors::Result<()> {
-        let values: Vec<i64> = self.iter().map(|event| value(event).cast_signed()).collect();
-        column.typed::<Int64Type>().write_batch(&values, None, None).map(drop)
-    }
-
-    fn narrow(
-        &self,
-        column: &mut SerializedColumnWriter<'_>,
-        value: impl Fn(&IoEvent) -> u32,
-    ) -> parquet::errors::Result<()> {
-        let values: Vec<i32> = self.iter().map(|event| value(event).cast_signed()).collect();
-        column.typed::<Int32Type>().write_batch(&values, None, None).map(drop)
-    }
-
-    fn responses(&self, column: &mut SerializedColumnWriter<'_>) -> parquet::errors::Result<()> {
-        let known = |event: &&IoEvent| event.response_ns != RESPONSE_UNKNOWN;
-        let levels: Vec<i16> = self.iter().map(|event| i16::from(known(&event))).collect();
-        let values: Vec<i64> =
-            self.iter().filter(known).map(|event| event.response_ns.cast_signed()).collect();
-        column.typed::<Int64Type>().write_batch(&values, Some(&levels), None).map(drop)
-    }
-
-    fn depths(&self, column: &mut SerializedColumnWriter<'_>) -> parquet::errors::Result<()> {
-        let known = |event: &&IoEvent| event.depth != 0;
-        let levels: Vec<i16> = self.iter().map(|event| i16::from(known(&event))).collect();
-        let values: Vec<i32> =
-            self.iter().filter(known).map(|event| event.depth.cast_signed()).collect();
-        column.typed::<Int32Type>().write_batch(&values, Some(&levels), None).map(drop)
-    }
-
-    fn commands(&self, column: &mut SerializedColumnWriter<'_>) -> parquet::errors::Result<()> {
-        let mut names: HashMap<Command, ByteArray> = HashMap::new();
-        let mut last = (Command::default(), ByteArray::from(Vec::new()));
-        let named = |event: &IoEvent| {
-            if event.command != last.0 {
-                let name = || ByteArray::from(event.command.to_string().into_bytes());
-                last = (event.command, names.entry(event.command).or_insert_with(name).clone());
-            }
-            last.1.clone()
-        };
-        let values: Vec<ByteArray> = self.iter().map(named).collect();
-        column.typed::<ByteArrayType>().write_batch(&values, None, None).map(drop)
-    }
+    Ok(())
 }
 
 fn properties(conditions: &CaptureConditions) -> Result<WriterProperties, TraceError> {

@@ -47,7 +47,10 @@ pub fn run(arguments: &CaptureArguments) -> anyhow::Result<Outcome> {
         process: arguments.pid,
         commands: !arguments.no_commands,
         step_ns: arguments.steps.map(|width| width.0),
-        ring_bytes: u32::try_from(arguments.buffer.0).unwrap_or(u32::MAX),
+        ring_bytes: match arguments.buffer {
+            Some(asked) => u32::try_from(asked.0).unwrap_or(u32::MAX),
+            None => steadfast_capture::usual_buffer(),
+        },
         source: arguments.source.map(|source| match source {
             CaptureSource::Ebpf => SourceName::Ebpf,
             CaptureSource::Tracefs => SourceName::Tracefs,
