@@ -403,6 +403,52 @@ fn a_killed_capture_leaves_what_it_had() {
     assert!(!said.contains("panicked"), "{said}");
 }
 
+/// What a killed capture of steps left is made a finished file that tells the
+/// same: streams and steps, figure for figure.
+#[test]
+fn a_killed_capture_of_steps_is_recovered() {
+    let test = "a_killed_capture_of_steps_is_recovered";
+    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    // So many narrow steps that they are on disk long before a minute is over.
+    let steps = ["--steps", "100us", "--pid", &std::process::id().to_string()];
+    let Some(mut capture) = Running::new(test, scratch.path(), &device, &steps) else { return };
+    let file = File::options().read(true).write(true).open(&device.path).unwrap();
+    let end = Instant::now() + Duration::from_secs(60);
+    let held = || std::fs::metadata(scratch.path().join("trace.parquet")).unwrap().len();
+    let mut done = 0u64;
+    while held() < 20_000 && Instant::now() < end {
+        file.read_exact_at(&mut [0; 4096], 8192 * (done * 7919 % 4096)).unwrap();
+        file.write_all_at(&[1; 4096], 8192 * (done * 6007 % 4096)).unwrap();
+        file.sync_data().unwrap();
+        done += 1;
+    }
+    assert!(held() >= 20_000, "{} bytes after {done} I/Os", held());
+    // Where the row group is follows it.
+    std::thread::sleep(Duration::from_secs(1));
+    capture.signal("-KILL");
+    let read = |command: &str, file: &str, error: bool| {
+        let output = run_in(scratch.path(), &["trace", command, file, "--json"]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert_eq!(stderr(&output).contains("was killed"), error, "{}", stderr(&output));
+        let mut told: Value = serde_json::from_str(&stdout(&output)).unwrap();
+        told["file"] = Value::Null;
+        told["conditions"] = Value::Null;
+        told
+    };
+    let refused = ["trace", "recover", "trace.parquet", "-o", "trace.parquet"];
+    refuse(scratch.path(), &refused, &["cannot be made"]);
+    let said = succeed(scratch.path(), &["trace", "recover", "trace.parquet", "-o", "r.parquet"]);
+    assert!(said.contains("rows of streams and steps"), "{said}");
+    for command in ["streams", "map"] {
+        let damaged = read(command, "trace.parquet", true);
+        assert_eq!(damaged, read(command, "r.parquet", false), "{command}");
+    }
+    let streams = &read("streams", "r.parquet", false)["streams"];
+    let ios: u64 = streams.as_array().unwrap().iter().map(|s| s["count"].as_u64().unwrap()).sum();
+    assert!(ios > 4096 && ios <= 4 * done, "{ios} of {done} times three or four");
+}
+
 #[test]
 fn a_capture_that_cannot_be_is_refused_with_the_reason() {
     let scratch = tempfile::tempdir().unwrap();

@@ -87,9 +87,7 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
             return Err(TraceError::Unsuitable(what.into()));
         }
         for group in &self.groups {
-            let rows = self.rows_of(group)?;
-            let histograms = self.histograms_of(group, rows.len())?;
-            for (row, text) in rows.iter().zip(&histograms) {
+            for (row, text) in &self.row_group(group)? {
                 let histogram = histogram(text)?;
                 let of_all_time = histogram.is_none() || filter.spans_ns.is_empty();
                 if of_all_time && self.passes(filter, row) {
@@ -98,6 +96,20 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
             }
         }
         Ok(())
+    }
+
+    pub(super) fn groups(&self) -> &[RowGroupMetaData] {
+        &self.groups
+    }
+
+    /// The rows of a row group, each with the text of its histogram.
+    pub(super) fn row_group(
+        &self,
+        group: &RowGroupMetaData,
+    ) -> Result<Vec<(StreamInStep, ByteArray)>, TraceError> {
+        let rows = self.rows_of(group)?;
+        let histograms = self.histograms_of(group, rows.len())?;
+        Ok(rows.into_iter().zip(histograms).collect())
     }
 
     fn rows_of(&self, group: &RowGroupMetaData) -> Result<Vec<StreamInStep>, TraceError> {

@@ -129,6 +129,55 @@ fn a_killed_writer_loses_only_what_was_in_memory() {
     assert_eq!(file.streams(&Filter::default()).unwrap().total().ios, 21);
 }
 
+/// A finished file with all that can be read of this one, and its I/Os.
+fn recovered(file: &StepFile<Cursor<Vec<u8>>>) -> (Vec<u8>, u64) {
+    let mut writer = StepWriter::new(Vec::new(), file.conditions()).unwrap();
+    let ios = writer.copy(file).unwrap();
+    (writer.finish(file.conditions()).unwrap(), ios)
+}
+
+#[test]
+fn what_is_recovered_is_finished_and_tells_the_same() {
+    let mut writer = StepWriter::new(Vec::new(), &conditions()).unwrap();
+    writer.add(&[row(0, IoOp::Read, false, 4096, 1000), row(2, IoOp::Write, true, 8192, 7)]);
+    let mut dense = vec![0u64; QuarterHistogram::LEN];
+    dense[QuarterHistogram::index(1000)] = 1000;
+    let histogram = QuarterHistogram::from_dense(&dense);
+    let responses = StreamResponses { bytes: 4096, histogram, ..StreamResponses::default() };
+    writer.add_responses(1, &[responses]);
+    writer.flush_before(1).unwrap();
+    writer.add(&[row(3, IoOp::Flush, false, 0, 1)]);
+    let mut bytes = writer.finish(&conditions()).unwrap();
+    bytes.truncate(bytes.len() - 9);
+    let damaged = open(bytes);
+    let (whole, ios) = recovered(&damaged);
+    let whole = open(whole);
+    assert_eq!((whole.recovery(), ios), (None, 1008));
+    let table = |file: &StepFile<_>| format!("{:?}", file.streams(&Filter::default()).unwrap());
+    assert_eq!(table(&whole), table(&damaged));
+    let figures = whole.streams(&Filter::default()).unwrap();
+    let read = figures.get(StreamKey { op: IoOp::Read, sequential: false, bytes: 4096 }).unwrap();
+    assert!(read.responses.figures().p50_ns.is_some());
+}
+
+#[test]
+fn a_file_cut_anywhere_is_read_and_recovered_as_far_as_it_goes() {
+    let whole = written();
+    let ios = |file: &StepFile<_>| file.streams(&Filter::default()).unwrap().total().ios;
+    let mut seen = Vec::new();
+    for length in 0..whole.len() {
+        let Ok(file) = StepFile::open(Cursor::new(whole[..length].to_vec())) else { continue };
+        let file = file.unwrap();
+        let told = ios(&file);
+        if seen.last() != Some(&told) {
+            let (copy, copied) = recovered(&file);
+            assert_eq!((told, ios(&open(copy))), (copied, copied));
+            seen.push(told);
+        }
+    }
+    assert_eq!(seen, [0, 11, 21]);
+}
+
 #[test]
 fn it_is_told_from_a_trace_and_damage_is_an_error() {
     let why = Trace::open(Cursor::new(written())).err().unwrap().to_string();

@@ -5,6 +5,7 @@ pub mod derive;
 mod import;
 mod kept;
 mod over_time;
+mod recover;
 mod report;
 mod streams;
 mod studied;
@@ -40,7 +41,7 @@ pub fn run(arguments: &TraceArguments) -> anyhow::Result<Outcome> {
         TraceCommand::Compare(arguments) => over_time::compare(arguments),
         TraceCommand::Report(arguments) => report::run(arguments),
         TraceCommand::Import(arguments) => import::run(arguments),
-        TraceCommand::Recover(arguments) => report::recover(arguments),
+        TraceCommand::Recover(arguments) => recover::run(arguments),
     }
 }
 
