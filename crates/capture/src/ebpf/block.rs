@@ -8,8 +8,8 @@ use super::wait_until;
 use crate::error::CaptureError;
 use crate::{Counters, Options, Source};
 use std::os::fd::AsFd;
-use steadfast_domain::IoEvent;
 use steadfast_domain::io_event::{SeenInPart, StreamInStep, StreamResponses};
+use steadfast_domain::{IoEvent, Layer};
 
 /// The compiled programs; an ELF file is read in words.
 static PROGRAMS: &Aligned<[u8]> =
@@ -88,7 +88,7 @@ impl Blocks {
             Ok(())
         })?;
         let ring = Ring::new(programs.map("records")?.as_fd(), options.ring_bytes)?;
-        let turns = options.step_ns.map(Turns::new);
+        let turns = options.step_ns.map(|width| Turns::new(width, Layer::Block));
         Ok(Blocks { ring, programs, began_ns: 0, description: choice.describe(), turns })
     }
 

@@ -13,12 +13,12 @@ use std::collections::BTreeMap;
 use std::io::{Read, Seek, Write};
 use std::sync::Arc;
 use steadfast_domain::io_event::{StreamInStep, StreamResponses};
-use steadfast_domain::{CaptureConditions, IoOp};
+use steadfast_domain::{CaptureConditions, IoOp, Layer};
 
 /// Rows of a row group, at most.
 const ROWS_PER_GROUP: usize = 1 << 17;
 
-type Key = (u64, u16, IoOp, bool, u32);
+type Key = (u64, u16, Layer, IoOp, bool, u32);
 
 /// A row: a stream in a step, or a histogram of its response times.
 #[derive(Default)]
@@ -88,6 +88,7 @@ impl<W: Write + Send> StepWriter<W> {
             stream: StreamInStep {
                 step,
                 device: part.device,
+                layer: part.layer,
                 op: part.op,
                 sequential: part.sequential,
                 bytes: part.bytes,
@@ -114,7 +115,7 @@ impl<W: Write + Send> StepWriter<W> {
     /// # Errors
     /// Where the sink cannot be written.
     pub fn flush_before(&mut self, step: u64) -> Result<(), TraceError> {
-        let later = self.waiting.split_off(&(step, 0, IoOp::Read, false, 0));
+        let later = self.waiting.split_off(&(step, 0, Layer::Block, IoOp::Read, false, 0));
         let ready = std::mem::replace(&mut self.waiting, later);
         let mut rows: Vec<Row> = ready.into_values().map(Row::of).collect();
         rows.append(&mut self.responses);
