@@ -11,7 +11,7 @@ static __always_inline void judge_order(struct journey *journey)
 
 	if (!settings.step_ns || !journey->submitter.wanted || journey->before || !journey->bytes)
 		return;
-	journey->sequential = is_sequential(place, begin, begin + (journey->bytes >> 9));
+	journey->sequential = judge(place, begin, begin + (journey->bytes >> 9)) & IS_SEQUENTIAL;
 }
 
 /* `now` is 0 where the completion was not seen. */

@@ -30,21 +30,23 @@ static __always_inline __u32 kind_of(struct record *record)
 	return record->device * OPS + record->op;
 }
 
-/* Puts right what is remembered of an I/O's end. Not static: the verifier looks
- * at it once. */
-__noinline int correct_end(__u32 kind, __u64 expected, __u64 end, __u64 run)
+/* Puts right what is remembered of a call's end, unless others have taken its
+ * places: where it ended (0 is nowhere), and where its run did. */
+static __always_inline void correct(struct call *call, __u64 end, __u64 run)
 {
+	__u32 kind = kind_of(&call->record), end_at = END_AT(call->judged);
 	struct recent *recent = bpf_map_lookup_elem(&recents, &kind);
 
 	if (!recent)
-		return 0;
-	for (__u32 i = 0; i < WINDOW; i++) {
-		if (recent->ends[i] == expected)
-			recent->ends[i] = end;
-		if (recent->runs[i] == expected)
-			recent->runs[i] = run;
+		return;
+	if (recent->ends[end_at] == call->end) {
+		recent->ends[end_at] = end;
+		/* The next one may have its place, if none has come since. */
+		if (!end && recent->next == end_at + 1)
+			recent->next = end_at;
 	}
-	return 1;
+	if ((call->judged & IS_SEQUENTIAL) && recent->runs[RUN_AT(call->judged)] == call->end)
+		recent->runs[RUN_AT(call->judged)] = run;
 }
 
 /* Counts a call as under way, and judges it where it is known what it asks for. */
@@ -60,7 +62,7 @@ static __always_inline void enter(struct call *call, __u64 offset, __u64 asked)
 		return;
 	call->begin = place_in_file(record, offset);
 	call->end = call->begin + asked;
-	call->sequential = is_sequential(kind_of(record), call->begin, call->end);
+	call->judged = judge(kind_of(record), call->begin, call->end);
 }
 
 static __always_inline void leave(struct call *call)
@@ -72,9 +74,9 @@ static __always_inline void leave(struct call *call)
 /* Nothing was moved: nothing that follows continues it. */
 static __always_inline void take_back(struct call *call)
 {
-	call->sequential = 0;
 	if (settings.step_ns && call->end)
-		correct_end(kind_of(&call->record), call->end, 0, call->begin);
+		correct(call, 0, call->begin);
+	call->judged = 0;
 }
 
 /* Judges by what a call has moved; it has ended. */
@@ -92,9 +94,9 @@ static __always_inline void settle_order(struct call *call)
 	begin = place_in_file(record, record->offset);
 	end = begin + record->bytes;
 	if (!call->end)
-		call->sequential = is_sequential(kind_of(record), begin, end);
+		call->judged = judge(kind_of(record), begin, end);
 	else if (call->end != end)
-		correct_end(kind_of(record), call->end, end, end);
+		correct(call, end, end);
 }
 
 static __always_inline void add_to_step(struct call *call)
@@ -108,7 +110,7 @@ static __always_inline void add_to_step(struct call *call)
 		.depth = call->depth,
 		.device = record->device,
 		.op = record->op,
-		.sequential = call->sequential,
+		.sequential = call->judged & IS_SEQUENTIAL,
 		.failed = !!(record->flags & FLAG_FAILED),
 	};
 

@@ -49,9 +49,9 @@ struct call {
 	__u8 before;
 	/* How it was asked for; each way has its own. */
 	__u8 how;
-	/* The rest is told only where capture steps are wanted. */
-	__u8 sequential;
-	__u8 unused;
+	/* The rest is told only where capture steps are wanted: what steps.h's
+	 * judge tells of it. */
+	__u16 judged;
 	/* Calls under way on the device, itself included; 0 where it is not counted. */
 	__u32 depth;
 	struct file *file;

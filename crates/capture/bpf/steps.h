@@ -88,10 +88,16 @@ static __always_inline __u32 oldest_run(struct recent *recent)
 	return oldest;
 }
 
+/* What `judge` tells: whether an I/O is sequential, and where its end and that
+ * of its run are remembered. */
+#define IS_SEQUENTIAL 1
+#define END_AT(judged) ((judged) >> 1 & (WINDOW - 1))
+#define RUN_AT(judged) ((judged) >> 6 & (WINDOW - 1))
+
 /* The rule of steadfast_trace::sequence, in the order in which the programs
  * run; I/Os that several processors issue at the same moment have none. Not
  * static: the verifier looks at it once, not once for each path that leads here. */
-__noinline int is_sequential(__u32 place, __u64 begin, __u64 end)
+__noinline int judge(__u32 place, __u64 begin, __u64 end)
 {
 	struct recent *recent = bpf_map_lookup_elem(&recents, &place);
 	__u32 run = WINDOW, found = 0;
@@ -111,9 +117,10 @@ __noinline int is_sequential(__u32 place, __u64 begin, __u64 end)
 		recent->runs[run & (WINDOW - 1)] = end;
 		recent->continued[run & (WINDOW - 1)] = recent->clock;
 	}
-	recent->ends[recent->next & (WINDOW - 1)] = end;
-	recent->next++;
-	return found;
+	__u32 next = recent->next & (WINDOW - 1);
+	recent->ends[next] = end;
+	recent->next = next + 1;
+	return found | next << 1 | (run & (WINDOW - 1)) << 6;
 }
 
 static __always_inline struct step_tally *tally_of(struct step_key *key)

@@ -89,7 +89,7 @@ impl Files {
             let Some(event) = call.unended(began_ns) else { return };
             *unended += 1;
             match turns {
-                Some(turns) => turns.add(&event, call.sequential != 0),
+                Some(turns) => turns.add(&event, call.judged & 1 == 1),
                 None => into.push(event),
             }
         })
@@ -218,8 +218,8 @@ struct Call {
     record: Wire,
     before: u8,
     how: u8,
-    sequential: u8,
-    unused: u8,
+    /// Bit 0: it is sequential.
+    judged: u16,
     depth: u32,
 }
 
