@@ -191,11 +191,17 @@ static __always_inline void add_response(struct step_tally *tally, __u64 respons
 		tally->times[bucket]++;
 }
 
+/* The step of a time; the first where the gate was opened just then. */
+static __always_inline __u64 step_of(__u64 time)
+{
+	return time > gate.began_ns ? (time - gate.began_ns) / settings.step_ns : 0;
+}
+
 /* Counts an I/O in the step in which it was issued; 0 where there is no room. */
 static __always_inline int count_in_step(struct step_io *io, int shared)
 {
 	struct step_key key = {
-		.step = (io->issued_ns - gate.began_ns) / settings.step_ns,
+		.step = step_of(io->issued_ns),
 		.bytes = io->bytes,
 		.cpu = bpf_get_smp_processor_id(),
 		.device = io->device,

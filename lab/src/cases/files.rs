@@ -49,7 +49,7 @@ pub fn guest() -> Guest {
         drives: vec![drive("LABFILES1"), drive("LABFILES2"), drive("LABFILES3")],
         script: include_str!("files.sh"),
         meanwhile: Vec::new(),
-        limit: Duration::from_secs(300),
+        limit: Duration::from_secs(400),
         artefacts: &[],
         cases: vec![
             Case { name: "fio did its jobs on all three file systems", check: fio },

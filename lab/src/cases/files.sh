@@ -45,7 +45,7 @@ entry_steps=$!
 listen call-steps calls --steps 100ms
 call_steps=$!
 for name in entry-points calls entry-steps call-steps; do
-    await 60 grep -q 'Ctrl-C ends it' $name.stderr
+    await 120 grep -q 'Ctrl-C ends it' $name.stderr
 done
 
 # Fio's jobs for one kind of file system: jobs KIND
