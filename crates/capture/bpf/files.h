@@ -17,6 +17,9 @@ struct settings {
 	/* io_uring_complete names the completion queue's entry, not its result. */
 	__u32 by_entry;
 	__u32 count;
+	/* Width of a capture step: streams are added up in the kernel, and no
+	 * record is written. 0 where every call is wanted. */
+	__u64 step_ns;
 	/* Major << 20 | minor, as a file's super block has it. */
 	__u32 number[FILE_SYSTEMS_MAX];
 	__u32 device[FILE_SYSTEMS_MAX];
@@ -51,8 +54,16 @@ struct call {
 	__u8 before;
 	/* How it was asked for; each way has its own. */
 	__u8 how;
-	__u8 unused[6];
+	/* The rest is told only where capture steps are wanted: what steps.h's
+	 * judge tells of it. */
+	__u16 judged;
+	/* Calls under way on the device, itself included; 0 where it is not counted. */
+	__u32 depth;
 	struct file *file;
+	/* Where it begins, and would end if it moved all that it asks for; 0 where
+	 * that was not known when it began. */
+	__u64 begin;
+	__u64 end;
 };
 
 /* By thread, or by the request's address. */
@@ -79,6 +90,8 @@ struct counters {
 	__u64 copies;
 	__u64 syncs;
 	__u64 calls_32bit;
+	/* Where capture steps are wanted: calls under way by device. */
+	__u32 outstanding[DEVICES_MAX];
 };
 struct counters counters = {};
 
@@ -119,15 +132,23 @@ static __always_inline void introduce(struct call *call)
 		bpf_get_current_comm(record->command, sizeof(record->command));
 }
 
-static __always_inline void send(struct record *from)
-{
-	struct record *record = bpf_ringbuf_reserve(&records, sizeof(*record), 0);
+#include "file_steps.h"
 
+/* Hands a call on as it is known. */
+static __always_inline void send(struct call *call)
+{
+	struct record *record;
+
+	if (settings.step_ns) {
+		add_to_step(call);
+		return;
+	}
+	record = bpf_ringbuf_reserve(&records, sizeof(*record), 0);
 	if (!record) {
 		count(&counters.lost);
 		return;
 	}
-	__builtin_memcpy(record, from, sizeof(*record));
+	__builtin_memcpy(record, &call->record, sizeof(*record));
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
@@ -135,14 +156,16 @@ static __always_inline void send(struct record *from)
 static __always_inline void conclude(struct call *call, __u64 now)
 {
 	call->record.response_ns = now - call->record.issued_ns;
+	settle_order(call);
 	if (!call->before)
-		send(&call->record);
+		send(call);
 	else if (gate.state == GATE_OPEN)
 		count(&counters.begun_before);
 }
 
-static __always_inline void forget(__u64 key, __s64 *under_way)
+static __always_inline void forget(__u64 key, struct call *call, __s64 *under_way)
 {
+	leave(call);
 	if (!bpf_map_delete_elem(&calls, &key))
 		__sync_fetch_and_add(under_way, -1);
 }

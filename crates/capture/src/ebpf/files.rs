@@ -4,12 +4,13 @@
 
 use super::programs::{Programs, load_error, missing, parameters};
 use super::ring::Ring;
+use super::steps::{self, Turns};
 use super::{calls, entries, wait_until};
 use crate::error::CaptureError;
 use crate::{Counters, FilesWay, Options, Source};
 use std::mem::size_of;
 use std::os::fd::AsFd;
-use steadfast_domain::io_event::{Command, Layer, SeenInPart};
+use steadfast_domain::io_event::{Command, Layer, SeenInPart, StreamInStep, StreamResponses};
 use steadfast_domain::{IoEvent, IoOp};
 
 /// File systems that are told apart at most.
@@ -24,6 +25,8 @@ pub(crate) struct Files {
     /// What has not ended is recorded without a response time.
     keeps_unended: bool,
     unended: u64,
+    /// Where only capture steps are wanted.
+    turns: Option<Turns>,
 }
 
 /// One way to see the layer.
@@ -61,6 +64,8 @@ impl Files {
         let programs = Programs::load(way.file, &wanted, |name, map| {
             if name == "records" {
                 map.set_max_entries(options.ring_bytes).map_err(load_error)?;
+            } else if steps::TABLES.contains(&name) && options.step_ns.is_none() {
+                map.set_max_entries(1).map_err(load_error)?;
             } else if name.ends_with(".rodata") {
                 settings.write(map.initial_value_mut().ok_or_else(|| missing(".rodata"))?);
             }
@@ -68,7 +73,8 @@ impl Files {
         })?;
         let ring = Ring::new(programs.map("records")?.as_fd(), options.ring_bytes)?;
         let Way { description, keeps_unended, .. } = way;
-        Ok(Files { ring, programs, began_ns: 0, description, keeps_unended, unended: 0 })
+        let turns = options.step_ns.map(|width| Turns::new(width, Layer::FileSystem));
+        Ok(Files { ring, programs, began_ns: 0, description, keeps_unended, unended: 0, turns })
     }
 
     fn kernel_counters(&self) -> Result<KernelCounters, CaptureError> {
@@ -77,12 +83,16 @@ impl Files {
 
     /// Hands out the calls that are still under way.
     fn take_unended(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
-        let before = into.len();
+        let (began_ns, unended, turns) = (self.began_ns, &mut self.unended, &mut self.turns);
         self.programs.each("calls", |bytes| {
-            into.extend(Call::read(bytes).and_then(|call| call.unended(self.began_ns)));
-        })?;
-        self.unended = (into.len() - before) as u64;
-        Ok(())
+            let Some(call) = Call::read(bytes) else { return };
+            let Some(event) = call.unended(began_ns) else { return };
+            *unended += 1;
+            match turns {
+                Some(turns) => turns.add(&event, call.judged & 1 == 1),
+                None => into.push(event),
+            }
+        })
     }
 }
 
@@ -124,6 +134,14 @@ impl Source for Files {
             self.take_unended(into)?;
         }
         Ok(())
+    }
+
+    fn take_steps(&mut self, into: &mut Vec<StreamInStep>) -> Result<(), CaptureError> {
+        self.turns.as_mut().map_or(Ok(()), |turns| turns.take(&self.programs, into))
+    }
+
+    fn take_responses(&mut self, into: &mut Vec<StreamResponses>) {
+        self.turns.iter_mut().for_each(|turns| turns.take_responses(into));
     }
 
     fn counters(&mut self) -> Result<Counters, CaptureError> {
@@ -199,6 +217,10 @@ impl Wire {
 struct Call {
     record: Wire,
     before: u8,
+    how: u8,
+    /// Bit 0: it is sequential.
+    judged: u16,
+    depth: u32,
 }
 
 impl Call {
@@ -209,7 +231,8 @@ impl Call {
     }
 
     fn unended(&self, began_ns: u64) -> Option<IoEvent> {
-        (self.before == 0).then(|| self.record.event(began_ns))
+        let event = || IoEvent { depth: self.depth, ..self.record.event(began_ns) };
+        (self.before == 0).then(event)
     }
 }
 
@@ -221,6 +244,7 @@ struct Settings {
     commands: u32,
     by_entry: u32,
     count: u32,
+    step_ns: u64,
     number: [u32; FILE_SYSTEMS_MAX],
     device: [u32; FILE_SYSTEMS_MAX],
 }
@@ -232,6 +256,7 @@ impl Settings {
             commands: options.commands.into(),
             by_entry: by_entry.into(),
             count: 0,
+            step_ns: options.step_ns.unwrap_or(0),
             number: [0; FILE_SYSTEMS_MAX],
             device: [0; FILE_SYSTEMS_MAX],
         };
@@ -256,7 +281,7 @@ impl Settings {
     /// Writes itself where the programs look for it.
     fn write(&self, place: &mut [u8]) {
         let length = place.len().min(size_of::<Settings>());
-        // SAFETY: all of `Settings` is u32s without padding.
+        // SAFETY: all of `Settings` is integers without padding.
         let bytes = unsafe { std::slice::from_raw_parts((&raw const *self).cast::<u8>(), length) };
         place[..length].copy_from_slice(bytes);
     }
@@ -313,7 +338,7 @@ mod tests {
     #[test]
     fn the_shapes_are_as_long_as_the_programs_have_them() {
         assert_eq!(size_of::<Wire>(), 64);
-        assert_eq!(size_of::<Settings>(), 16 + 2 * 4 * FILE_SYSTEMS_MAX);
+        assert_eq!(size_of::<Settings>(), 24 + 2 * 4 * FILE_SYSTEMS_MAX);
         assert_eq!(size_of::<Call>(), 72);
         assert_eq!(size_of::<KernelCounters>(), 88);
     }
