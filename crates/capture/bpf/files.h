@@ -28,24 +28,27 @@ const volatile struct settings settings = {};
 
 /* What a record looks like on its way to user space: ebpf::files::Wire. */
 struct record {
+	union {
+		__u64 head;
+		struct {
+			__u8 lap;
+			__u8 op;
+			__u8 device;
+			__u8 unused;
+			__u16 flags;
+			__u16 cpu;
+		};
+	};
 	__u64 issued_ns;
 	__u64 response_ns;
 	__u64 offset;
 	__u64 inode;
 	__u32 bytes;
 	__u32 process;
-	__u16 cpu;
-	__u16 flags;
-	__u8 device;
-	__u8 op;
-	__u8 unused[2];
 	char command[COMMAND_LENGTH];
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 24);
-} records SEC(".maps");
+#include "records.h"
 
 /* A call or a request on its way: ebpf::files::Call. */
 struct call {
@@ -138,18 +141,20 @@ static __always_inline void introduce(struct call *call)
 static __always_inline void send(struct call *call)
 {
 	struct record *record;
+	__u64 lap;
 
 	if (settings.step_ns) {
 		add_to_step(call);
 		return;
 	}
-	record = bpf_ringbuf_reserve(&records, sizeof(*record), 0);
+	record = reserve(&lap);
 	if (!record) {
 		count(&counters.lost);
 		return;
 	}
-	__builtin_memcpy(record, &call->record, sizeof(*record));
-	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	__builtin_memcpy(&record->issued_ns, &call->record.issued_ns,
+		sizeof(*record) - sizeof(record->head));
+	submit(record, call->record.head | lap);
 }
 
 /* Sends the record of a call that has ended, unless it began too early. */

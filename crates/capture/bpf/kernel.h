@@ -23,12 +23,10 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
-	BPF_MAP_TYPE_RINGBUF = 27,
 };
 enum {
 	BPF_ANY = 0,
 	BPF_NOEXIST = 1,
-	BPF_RB_NO_WAKEUP = 1,
 	BPF_F_MMAPABLE = 1 << 10,
 };
 

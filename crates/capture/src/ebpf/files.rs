@@ -3,13 +3,12 @@
 //! system calls.
 
 use super::programs::{Programs, load_error, missing, parameters};
-use super::ring::Ring;
+use super::rings::{Record, Rings, Sizes};
 use super::steps::{self, Turns};
 use super::{calls, entries, wait_until};
 use crate::error::CaptureError;
 use crate::{Counters, FilesWay, Options, Source};
 use std::mem::size_of;
-use std::os::fd::AsFd;
 use steadfast_domain::io_event::{Command, Layer, SeenInPart, StreamInStep, StreamResponses};
 use steadfast_domain::{IoEvent, IoOp};
 
@@ -18,7 +17,7 @@ const FILE_SYSTEMS_MAX: usize = 64;
 
 /// The file-system layer, listened to.
 pub(crate) struct Files {
-    ring: Ring,
+    rings: Rings,
     programs: Programs,
     began_ns: u64,
     description: String,
@@ -60,21 +59,21 @@ impl Files {
     fn listen(options: &Options, way: Way) -> Result<Self, CaptureError> {
         let by_entry = parameters("btf_trace_io_uring_complete")? == Some(4);
         let settings = Settings::of(options, by_entry)?;
+        let sizes = Sizes::sharing(options.ring_bytes)?;
         let wanted: Vec<&str> = way.programs.iter().map(String::as_str).collect();
         let programs = Programs::load(way.file, &wanted, |name, map| {
-            if name == "records" {
-                map.set_max_entries(options.ring_bytes).map_err(load_error)?;
-            } else if steps::TABLES.contains(&name) && options.step_ns.is_none() {
+            sizes.prepare(name, map)?;
+            if steps::TABLES.contains(&name) && options.step_ns.is_none() {
                 map.set_max_entries(1).map_err(load_error)?;
             } else if name.ends_with(".rodata") {
                 settings.write(map.initial_value_mut().ok_or_else(|| missing(".rodata"))?);
             }
             Ok(())
         })?;
-        let ring = Ring::new(programs.map("records")?.as_fd(), options.ring_bytes)?;
+        let rings = Rings::of(&programs, sizes)?;
         let Way { description, keeps_unended, .. } = way;
         let turns = options.step_ns.map(|width| Turns::new(width, Layer::FileSystem));
-        Ok(Files { ring, programs, began_ns: 0, description, keeps_unended, unended: 0, turns })
+        Ok(Files { rings, programs, began_ns: 0, description, keeps_unended, unended: 0, turns })
     }
 
     fn kernel_counters(&self) -> Result<KernelCounters, CaptureError> {
@@ -115,11 +114,7 @@ impl Source for Files {
 
     fn take(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
         let began_ns = self.began_ns;
-        self.ring.read(|bytes| {
-            if let Some(wire) = Wire::read(bytes) {
-                into.push(wire.event(began_ns));
-            }
-        });
+        self.rings.read(|wire: &Wire| into.push(wire.event(began_ns)));
         Ok(())
     }
 
@@ -167,28 +162,25 @@ impl Source for Files {
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Wire {
+    lap: u8,
+    op: u8,
+    device: u8,
+    unused: u8,
+    flags: u16,
+    cpu: u16,
     issued_ns: u64,
     response_ns: u64,
     offset: u64,
     inode: u64,
     bytes: u32,
     process: u32,
-    cpu: u16,
-    flags: u16,
-    device: u8,
-    op: u8,
-    unused: [u8; 2],
     command: [u8; 16],
 }
 
-impl Wire {
-    /// A record as the ring buffer holds it: aligned to eight bytes.
-    fn read(bytes: &[u8]) -> Option<&Wire> {
-        let fits = bytes.len() >= size_of::<Wire>() && bytes.as_ptr().cast::<Wire>().is_aligned();
-        // SAFETY: long enough, aligned, and any bits are a valid `Wire`.
-        fits.then(|| unsafe { &*bytes.as_ptr().cast::<Wire>() })
-    }
+// SAFETY: any bits are a valid `Wire`.
+unsafe impl Record for Wire {}
 
+impl Wire {
     /// The event, with times counted from the capture's beginning. How many
     /// calls were under way is not told; a trace's reader counts them.
     fn event(&self, began_ns: u64) -> IoEvent {
