@@ -8,6 +8,9 @@
 
 #include "steps.h"
 
+/* Beside what `judge` tells: the call is not counted as under way any more. */
+#define LEFT_EARLY 0x8000
+
 /* steadfast_domain::step::mix64. */
 static __always_inline __u64 mix64(__u64 value)
 {
@@ -67,8 +70,15 @@ static __always_inline void enter(struct call *call, __u64 offset, __u64 asked)
 
 static __always_inline void leave(struct call *call)
 {
-	if (settings.step_ns && call->depth)
+	if (settings.step_ns && call->depth && !(call->judged & LEFT_EARLY))
 		__sync_fetch_and_add(&counters.outstanding[call->record.device & (DEVICES_MAX - 1)], -1);
+}
+
+/* The call goes on, but nobody will tell of its end. */
+static __always_inline void leave_early(struct call *call)
+{
+	leave(call);
+	call->judged |= LEFT_EARLY;
 }
 
 /* Nothing was moved: nothing that follows continues it. */
@@ -76,7 +86,7 @@ static __always_inline void take_back(struct call *call)
 {
 	if (settings.step_ns && call->end)
 		correct(call, 0, call->begin);
-	call->judged = 0;
+	call->judged &= LEFT_EARLY;
 }
 
 /* Judges by what a call has moved; it has ended. */

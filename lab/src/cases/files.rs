@@ -224,7 +224,14 @@ fn steps_agree(answers: &Answers, every: &str, added: &str) -> anyhow::Result<()
         let mut wanted = StreamTable::new();
         let pass = Pass { filter: filter.clone(), ..Pass::default() };
         pass.run(&trace, &mut [&mut wanted])?;
-        let (wanted, found) = (listed(&wanted), listed(&steps.streams(&filter)?));
+        let found = steps.streams(&filter)?;
+        for (key, tally) in wanted.iter().filter(|(_, tally)| tally.ios > 100) {
+            let depth = found.get(key).and_then(|found| found.depth_mean()).unwrap_or(0.0);
+            let known = tally.depth_mean().unwrap_or(0.0);
+            let near = (depth / known - 1.0).abs() < 0.25;
+            ensure!(near, "{kind}, {key}: an average queue depth of {depth}, not {known}");
+        }
+        let (wanted, found) = (listed(&wanted), listed(&found));
         let differ = wanted.iter().zip(&found).find(|(one, other)| one != other);
         ensure!(wanted == found, "{kind}: {differ:?} differ");
         ensure!(wanted.len() > 9, "{kind}: {} streams", wanted.len());

@@ -165,16 +165,31 @@ fn a_capture_of_our_own_engine_has_exactly_what_the_engine_counted() {
     }
 }
 
+/// A device with ext4 on it; nothing is left to be initialised in the background.
+fn with_ext4(test: &str) -> Option<LoopDevice> {
+    let device = LoopDevice::new(test, 128)?;
+    let options = ["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", &device.path];
+    if !Command::new("mkfs.ext4").args(options).status().is_ok_and(|s| s.success()) {
+        skip(test, "no mkfs.ext4");
+        return None;
+    }
+    Some(device)
+}
+
+/// Mounts it, and waits until that has settled.
+fn mounted(device: &LoopDevice, directory: &Path) -> PathBuf {
+    let mount = directory.join("mount");
+    std::fs::create_dir(&mount).unwrap();
+    assert!(Command::new("mount").arg(&device.path).arg(&mount).status().unwrap().success());
+    settled(device);
+    mount
+}
+
 /// A file system with a program that synchronises: sums agree with the kernel's.
 #[test]
 fn a_capture_of_a_file_system_agrees_with_diskstats() {
     let test = "a_capture_of_a_file_system_agrees_with_diskstats";
-    let Some(device) = LoopDevice::new(test, 128) else { return };
-    // Nothing is left to be initialised in the background.
-    let options = ["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", &device.path];
-    if !Command::new("mkfs.ext4").args(options).status().is_ok_and(|s| s.success()) {
-        return skip(test, "no mkfs.ext4");
-    }
+    let Some(device) = with_ext4(test) else { return };
     let scratch = tempfile::tempdir().unwrap();
     let before = settled(&device);
     let Some(capture) = Running::new(test, scratch.path(), &device, &["--mark", "begin"]) else {
@@ -212,16 +227,9 @@ fn a_capture_of_a_file_system_agrees_with_diskstats() {
 #[test]
 fn both_layers_of_a_file_system_stand_side_by_side() {
     let test = "both_layers_of_a_file_system_stand_side_by_side";
-    let Some(device) = LoopDevice::new(test, 128) else { return };
-    let options = ["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", &device.path];
-    if !Command::new("mkfs.ext4").args(options).status().is_ok_and(|s| s.success()) {
-        return skip(test, "no mkfs.ext4");
-    }
+    let Some(device) = with_ext4(test) else { return };
     let scratch = tempfile::tempdir().unwrap();
-    let mount = scratch.path().join("mount");
-    std::fs::create_dir(&mount).unwrap();
-    assert!(Command::new("mount").arg(&device.path).arg(&mount).status().unwrap().success());
-    settled(&device);
+    let mount = mounted(&device, scratch.path());
     let more = ["--layer", "block,filesystem", "--pid", &std::process::id().to_string()];
     let capture = Running::new(test, scratch.path(), &device, &more);
     let file = File::create(mount.join("file")).unwrap();
@@ -363,16 +371,9 @@ fn reported_as_far_as_steps_tell(directory: &Path) {
 #[test]
 fn capture_steps_of_both_layers_equal_those_of_every_io() {
     let test = "capture_steps_of_both_layers_equal_those_of_every_io";
-    let Some(device) = LoopDevice::new(test, 128) else { return };
-    let options = ["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", &device.path];
-    if !Command::new("mkfs.ext4").args(options).status().is_ok_and(|s| s.success()) {
-        return skip(test, "no mkfs.ext4");
-    }
+    let Some(device) = with_ext4(test) else { return };
     let (every, added) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let mount = every.path().join("mount");
-    std::fs::create_dir(&mount).unwrap();
-    assert!(Command::new("mount").arg(&device.path).arg(&mount).status().unwrap().success());
-    settled(&device);
+    let mount = mounted(&device, every.path());
     let own = std::process::id().to_string();
     let both = ["--layer", "block,filesystem", "--files", "calls", "--pid", &own];
     let steps = [&both[..], &["--steps", "100ms"]].concat();
