@@ -155,7 +155,7 @@ static __always_inline void introduce(struct submitter *submitter, unsigned int 
 		bpf_get_current_comm(submitter->command, sizeof(submitter->command));
 }
 
-#include "steps.h"
+#include "block_steps.h"
 
 /* Hands an I/O on; `now` is 0 where its completion was not seen. */
 static __always_inline void report(struct journey *journey, __u64 now, int failed)

@@ -14,6 +14,8 @@
 #define OPEN_DSYNC 010000
 #define MAP_ANONYMOUS 0x20
 #define AIO_MAX 64
+/* Parts of a vectored call that are looked at. */
+#define PARTS_MAX 16
 /* Where the offset is the file's own position. */
 #define AT_POSITION (-1LL)
 
@@ -38,6 +40,9 @@ enum {
 	CALL_COPY_FILE_RANGE = 326, CALL_PREADV2 = 327, CALL_PWRITEV2 = 328,
 };
 #endif
+
+/* include/linux/io_uring_types.h: REQ_F_FIXED_FILE. */
+#define REQUEST_REGISTERED_FILE 1
 
 /* include/uapi/linux/io_uring.h: enum io_uring_op. */
 enum {
@@ -109,10 +114,51 @@ static __always_inline void report(struct call *call, __u64 now, __s64 result)
 /* Keeps a call; one that is there already never ended. */
 static __always_inline void keep(__u64 key, struct call *call, __s64 *under_way)
 {
-	if (!bpf_map_update_elem(&calls, &key, call, BPF_NOEXIST))
+	if (!bpf_map_update_elem(&calls, &key, call, BPF_NOEXIST)) {
 		__sync_fetch_and_add(under_way, 1);
-	else if (bpf_map_update_elem(&calls, &key, call, BPF_ANY))
+		return;
+	}
+	struct call *old = settings.step_ns ? bpf_map_lookup_elem(&calls, &key) : 0;
+	if (old)
+		leave(old);
+	if (bpf_map_update_elem(&calls, &key, call, BPF_ANY)) {
+		leave(call);
 		count(&counters.unfollowed);
+	}
+}
+
+/* Bytes of a vectored call, or 0 where there are too many parts to look at. */
+static __always_inline __u64 bytes_of(__u64 parts, __u64 count)
+{
+	__u64 sum = 0, length;
+
+	if (count > PARTS_MAX)
+		return 0;
+	for (int i = 0; i < PARTS_MAX; i++) {
+		if (i >= count)
+			break;
+		/* struct iovec: iov_len. */
+		if (bpf_probe_read_user(&length, sizeof(length), (void *)(parts + 16 * i + 8)))
+			return 0;
+		sum += length;
+	}
+	return sum;
+}
+
+/* Counts a call on a known file, for capture steps. */
+static __always_inline void enter_file(struct call *call, __u64 asked)
+{
+	struct record *record = &call->record;
+	struct file *file = call->file;
+	unsigned int open = BPF_CORE_READ(file, f_flags);
+	__s64 offset = record->offset;
+
+	record->inode = BPF_CORE_READ(file, f_inode, i_ino);
+	if (record->op == OP_WRITE && (open & OPEN_APPEND))
+		offset = BPF_CORE_READ(file, f_inode, i_size);
+	else if (offset == AT_POSITION)
+		offset = BPF_CORE_READ(file, f_pos);
+	enter(call, offset, record->op == OP_FLUSH ? 0 : asked);
 }
 
 #ifdef __TARGET_ARCH_arm64
@@ -147,6 +193,12 @@ static __always_inline int op_of_call(long number)
 	default:
 		return -1;
 	}
+}
+
+static __always_inline int is_vectored(long number)
+{
+	return number == CALL_READV || number == CALL_WRITEV || number == CALL_PREADV ||
+		number == CALL_PWRITEV || number == CALL_PREADV2 || number == CALL_PWRITEV2;
 }
 
 static __always_inline int names_offset(long number)
@@ -230,6 +282,8 @@ int BPF_PROG(on_call, struct pt_regs *regs, long number)
 	call.record.op = op;
 	call.record.device = device;
 	call.record.offset = names_offset(number) ? (__s64)given[3] : AT_POSITION;
+	if (settings.step_ns)
+		enter_file(&call, is_vectored(number) ? bytes_of(given[1], given[2]) : given[2]);
 	keep(thread, &call, &counters.calls);
 	return 0;
 }
@@ -245,9 +299,11 @@ int BPF_PROG(on_call_end, struct pt_regs *regs, long result)
 	struct call *call = bpf_map_lookup_elem(&calls, &thread);
 	if (!call)
 		return 0;
-	if (!is_repeated(result))
+	if (is_repeated(result))
+		take_back(call);
+	else
 		report(call, now, result);
-	forget(thread, &counters.calls);
+	forget(thread, call, &counters.calls);
 	return 0;
 }
 
@@ -271,6 +327,62 @@ static __always_inline int op_of_request(__u8 opcode)
 	}
 }
 
+static __always_inline int is_vectored_request(__u8 opcode)
+{
+	return opcode == URING_READV || opcode == URING_WRITEV || opcode == URING_READV_FIXED ||
+		opcode == URING_WRITEV_FIXED;
+}
+
+/* A file that was registered with io_uring, by its number. */
+static __always_inline struct file *registered_file(struct io_kiocb *request, __u32 number)
+{
+	struct io_ring_ctx *ring = BPF_CORE_READ(request, ctx);
+	struct io_ring_ctx___nodes *newer = (void *)ring;
+	struct io_fixed_file *files;
+	struct io_rsrc_node **nodes, *node = 0;
+	unsigned long file = 0;
+
+	if (bpf_core_field_exists(newer->file_table.data)) {
+		nodes = BPF_CORE_READ(newer, file_table.data.nodes);
+		if (number < BPF_CORE_READ(newer, file_table.data.nr))
+			bpf_probe_read_kernel(&node, sizeof(node), nodes + number);
+		file = node ? BPF_CORE_READ(node, file_ptr) : 0;
+	} else {
+		files = BPF_CORE_READ(ring, file_table.files);
+		if (number < BPF_CORE_READ(ring, nr_user_files))
+			bpf_probe_read_kernel(&file, sizeof(file), files + number);
+	}
+	/* The lowest bits tell of the file. */
+	return (struct file *)(file & ~7UL);
+}
+
+/* The file that a request names; it has none of its own yet. */
+static __always_inline struct file *file_named(struct io_kiocb *request)
+{
+	__u32 number = BPF_CORE_READ(request, cqe.fd);
+
+	if (BPF_CORE_READ(request, flags) & REQUEST_REGISTERED_FILE)
+		return registered_file(request, number);
+	return file_of(bpf_get_current_task_btf(), number);
+}
+
+/* Counts a request, for capture steps, where it is for a file of the devices. */
+static __always_inline void enter_request(struct call *call, struct io_kiocb *request)
+{
+	struct io_rw *asked = (struct io_rw *)request;
+	__u64 bytes = BPF_CORE_READ(asked, len);
+	int device;
+
+	call->file = file_named(request);
+	device = call->file ? device_of(call->file) : -1;
+	if (device < 0)
+		return;
+	if (is_vectored_request(BPF_CORE_READ(request, opcode)))
+		bytes = bytes_of(BPF_CORE_READ(asked, addr), bytes);
+	call->record.device = device;
+	enter_file(call, bytes);
+}
+
 static __always_inline int request_submitted(struct io_kiocb *request)
 {
 	int op = op_of_request(BPF_CORE_READ(request, opcode));
@@ -281,6 +393,8 @@ static __always_inline int request_submitted(struct io_kiocb *request)
 	introduce(&call);
 	call.record.op = op;
 	call.record.offset = BPF_CORE_READ((struct io_rw *)request, kiocb.ki_pos);
+	if (settings.step_ns)
+		enter_request(&call, request);
 	keep((__u64)request, &call, &counters.requests);
 	return 0;
 }
@@ -314,7 +428,7 @@ int on_request_end(struct bpf_raw_tracepoint_args *context)
 		call->record.device = device;
 		report(call, now, result_of(context));
 	}
-	forget(request, &counters.requests);
+	forget(request, call, &counters.requests);
 	return 0;
 }
 

@@ -68,12 +68,16 @@ static __always_inline void keep(__u64 key, struct call *call)
 		return;
 	}
 	struct call *old = bpf_map_lookup_elem(&calls, &key);
+	if (old)
+		leave(old);
 	if (old && !old->before) {
 		count(&counters.unended);
-		send(&old->record);
+		send(old);
 	}
-	if (bpf_map_update_elem(&calls, &key, call, BPF_ANY))
+	if (bpf_map_update_elem(&calls, &key, call, BPF_ANY)) {
+		leave(call);
 		count(&counters.unfollowed);
+	}
 }
 
 /* What a call's record says of it and its file; false where nobody asked. */
@@ -89,6 +93,11 @@ static __always_inline int begin(struct call *call, struct file *file, __u8 op)
 	call->record.op = op;
 	call->record.inode = inode->i_ino;
 	return 1;
+}
+
+static __always_inline __u64 place_asked(struct kiocb *iocb, __u8 how)
+{
+	return how & HOW_APPEND ? iocb->ki_filp->f_inode->i_size : iocb->ki_pos;
 }
 
 static __always_inline int entered(struct kiocb *iocb, struct iov_iter *buffers, __u8 op)
@@ -110,6 +119,7 @@ static __always_inline int entered(struct kiocb *iocb, struct iov_iter *buffers,
 	call.record.offset = iocb->ki_pos;
 	call.record.bytes = buffers->count;
 	call.how = how(iocb, asked);
+	enter(&call, place_asked(iocb, call.how), call.record.bytes);
 	keep((__u64)iocb, &call);
 	return 0;
 }
@@ -146,11 +156,15 @@ static __always_inline int left(struct kiocb *iocb, long result)
 	/* A queued call may have ended, and its address may be another's by now. */
 	if (!call)
 		return 0;
-	if (is_tried_again(call->how, result))
-		forget(key, &counters.calls);
-	else if (result != QUEUED) {
+	if (is_tried_again(call->how, result)) {
+		take_back(call);
+		forget(key, call, &counters.calls);
+	} else if (result != QUEUED) {
 		report(call, iocb, now, result);
-		forget(key, &counters.calls);
+		forget(key, call, &counters.calls);
+	} else if (bpf_get_current_task_btf()->flags & TASK_WORKER) {
+		/* A loop device's, for one: its end is told to nobody else. */
+		leave_early(call);
 	}
 	return 0;
 }
@@ -173,7 +187,7 @@ static __always_inline int ended_later(struct kiocb *iocb, __s64 result)
 	if (!call)
 		return 0;
 	report(call, iocb, now, result);
-	forget(key, &counters.calls);
+	forget(key, call, &counters.calls);
 	return 0;
 }
 
@@ -191,6 +205,7 @@ static __always_inline int sync_entered(struct file *file)
 	call.record.flags = FLAG_SYNC;
 	if (file->f_flags & OPEN_DIRECT)
 		call.record.flags |= FLAG_DIRECT;
+	enter(&call, 0, 0);
 	keep(thread, &call);
 	return 0;
 }
@@ -205,7 +220,7 @@ static __always_inline int sync_left(long result)
 	if (result < 0)
 		call->record.flags |= FLAG_FAILED;
 	conclude(call, now);
-	forget(thread, &counters.calls);
+	forget(thread, call, &counters.calls);
 	return 0;
 }
 

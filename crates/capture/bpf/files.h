@@ -17,6 +17,9 @@ struct settings {
 	/* io_uring_complete names the completion queue's entry, not its result. */
 	__u32 by_entry;
 	__u32 count;
+	/* Width of a capture step: streams are added up in the kernel, and no
+	 * record is written. 0 where every call is wanted. */
+	__u64 step_ns;
 	/* Major << 20 | minor, as a file's super block has it. */
 	__u32 number[FILE_SYSTEMS_MAX];
 	__u32 device[FILE_SYSTEMS_MAX];
@@ -25,24 +28,27 @@ const volatile struct settings settings = {};
 
 /* What a record looks like on its way to user space: ebpf::files::Wire. */
 struct record {
+	union {
+		__u64 head;
+		struct {
+			__u8 lap;
+			__u8 op;
+			__u8 device;
+			__u8 unused;
+			__u16 flags;
+			__u16 cpu;
+		};
+	};
 	__u64 issued_ns;
 	__u64 response_ns;
 	__u64 offset;
 	__u64 inode;
 	__u32 bytes;
 	__u32 process;
-	__u16 cpu;
-	__u16 flags;
-	__u8 device;
-	__u8 op;
-	__u8 unused[2];
 	char command[COMMAND_LENGTH];
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 24);
-} records SEC(".maps");
+#include "records.h"
 
 /* A call or a request on its way: ebpf::files::Call. */
 struct call {
@@ -51,8 +57,16 @@ struct call {
 	__u8 before;
 	/* How it was asked for; each way has its own. */
 	__u8 how;
-	__u8 unused[6];
+	/* The rest is told only where capture steps are wanted: what steps.h's
+	 * judge tells of it. */
+	__u16 judged;
+	/* Calls under way on the device, itself included; 0 where it is not counted. */
+	__u32 depth;
 	struct file *file;
+	/* Where it begins, and would end if it moved all that it asks for; 0 where
+	 * that was not known when it began. */
+	__u64 begin;
+	__u64 end;
 };
 
 /* By thread, or by the request's address. */
@@ -79,6 +93,8 @@ struct counters {
 	__u64 copies;
 	__u64 syncs;
 	__u64 calls_32bit;
+	/* Where capture steps are wanted: calls under way by device. */
+	__u32 outstanding[DEVICES_MAX];
 };
 struct counters counters = {};
 
@@ -119,30 +135,42 @@ static __always_inline void introduce(struct call *call)
 		bpf_get_current_comm(record->command, sizeof(record->command));
 }
 
-static __always_inline void send(struct record *from)
-{
-	struct record *record = bpf_ringbuf_reserve(&records, sizeof(*record), 0);
+#include "file_steps.h"
 
+/* Hands a call on as it is known. */
+static __always_inline void send(struct call *call)
+{
+	struct record *record;
+	__u64 lap;
+
+	if (settings.step_ns) {
+		add_to_step(call);
+		return;
+	}
+	record = reserve(&lap);
 	if (!record) {
 		count(&counters.lost);
 		return;
 	}
-	__builtin_memcpy(record, from, sizeof(*record));
-	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	__builtin_memcpy(&record->issued_ns, &call->record.issued_ns,
+		sizeof(*record) - sizeof(record->head));
+	submit(record, call->record.head | lap);
 }
 
 /* Sends the record of a call that has ended, unless it began too early. */
 static __always_inline void conclude(struct call *call, __u64 now)
 {
 	call->record.response_ns = now - call->record.issued_ns;
+	settle_order(call);
 	if (!call->before)
-		send(&call->record);
+		send(call);
 	else if (gate.state == GATE_OPEN)
 		count(&counters.begun_before);
 }
 
-static __always_inline void forget(__u64 key, __s64 *under_way)
+static __always_inline void forget(__u64 key, struct call *call, __s64 *under_way)
 {
+	leave(call);
 	if (!bpf_map_delete_elem(&calls, &key))
 		__sync_fetch_and_add(under_way, -1);
 }

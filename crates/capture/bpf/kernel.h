@@ -23,12 +23,10 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
-	BPF_MAP_TYPE_RINGBUF = 27,
 };
 enum {
 	BPF_ANY = 0,
 	BPF_NOEXIST = 1,
-	BPF_RB_NO_WAKEUP = 1,
 	BPF_F_MMAPABLE = 1 << 10,
 };
 
@@ -94,11 +92,51 @@ struct iov_iter {
 
 struct io_rw {
 	struct kiocb kiocb;
+	__u64 addr;
+	__u32 len;
+};
+
+struct io_cqe {
+	int fd;
+};
+
+/* Files registered with io_uring: before kernel 6.13, and since. */
+struct io_fixed_file {
+	unsigned long file_ptr;
+};
+
+struct io_file_table {
+	struct io_fixed_file *files;
+};
+
+struct io_ring_ctx {
+	struct io_file_table file_table;
+	unsigned int nr_user_files;
+};
+
+struct io_rsrc_node {
+	unsigned long file_ptr;
+};
+
+struct io_rsrc_data {
+	unsigned int nr;
+	struct io_rsrc_node **nodes;
+};
+
+struct io_file_table___nodes {
+	struct io_rsrc_data data;
+};
+
+struct io_ring_ctx___nodes {
+	struct io_file_table___nodes file_table;
 };
 
 struct io_kiocb {
 	struct file *file;
 	__u8 opcode;
+	unsigned int flags;
+	struct io_cqe cqe;
+	struct io_ring_ctx *ctx;
 };
 
 struct io_uring_cqe {

@@ -33,8 +33,8 @@ struct step_tally {
 	__u64 response_sum_ns;
 	__u64 response_max_ns;
 	__u64 depth_sum;
-	/* All offsets combined by OR, in sectors. */
-	__u64 sectors;
+	/* All offsets combined by OR. */
+	__u64 offsets;
 	__u32 depth_max;
 	__u32 failed;
 	/* I/Os by response time; they stop at the largest number. */
@@ -88,10 +88,16 @@ static __always_inline __u32 oldest_run(struct recent *recent)
 	return oldest;
 }
 
+/* What `judge` tells: whether an I/O is sequential, and where its end and that
+ * of its run are remembered. */
+#define IS_SEQUENTIAL 1
+#define END_AT(judged) ((judged) >> 1 & (WINDOW - 1))
+#define RUN_AT(judged) ((judged) >> 6 & (WINDOW - 1))
+
 /* The rule of steadfast_trace::sequence, in the order in which the programs
  * run; I/Os that several processors issue at the same moment have none. Not
  * static: the verifier looks at it once, not once for each path that leads here. */
-__noinline int is_sequential(__u32 place, __u64 begin, __u64 end)
+__noinline int judge(__u32 place, __u64 begin, __u64 end)
 {
 	struct recent *recent = bpf_map_lookup_elem(&recents, &place);
 	__u32 run = WINDOW, found = 0;
@@ -111,19 +117,10 @@ __noinline int is_sequential(__u32 place, __u64 begin, __u64 end)
 		recent->runs[run & (WINDOW - 1)] = end;
 		recent->continued[run & (WINDOW - 1)] = recent->clock;
 	}
-	recent->ends[recent->next & (WINDOW - 1)] = end;
-	recent->next++;
-	return found;
-}
-
-static __always_inline void judge_order(struct journey *journey)
-{
-	__u32 place = journey->device * OPS + journey->op;
-	__u64 begin = journey->sector + 1;
-
-	if (!settings.step_ns || !journey->submitter.wanted || journey->before || !journey->bytes)
-		return;
-	journey->sequential = is_sequential(place, begin, begin + (journey->bytes >> 9));
+	__u32 next = recent->next & (WINDOW - 1);
+	recent->ends[next] = end;
+	recent->next = next + 1;
+	return found | next << 1 | (run & (WINDOW - 1)) << 6;
 }
 
 static __always_inline struct step_tally *tally_of(struct step_key *key)
@@ -159,39 +156,71 @@ static __always_inline __u32 bucket_of_time(__u64 time)
 	return (shift << 2) + ((time >> shift) & 3);
 }
 
-/* Counts an I/O in the step in which it was issued. */
-static __always_inline void add_to_step(struct journey *journey, __u64 now, int failed)
+/* An I/O as a step counts it. */
+struct step_io {
+	__u64 issued_ns;
+	/* RESPONSE_UNKNOWN where its completion was not seen. */
+	__u64 response_ns;
+	__u64 offset;
+	__u32 bytes;
+	__u32 depth;
+	__u8 device;
+	__u8 op;
+	__u8 sequential;
+	__u8 failed;
+};
+
+/* `shared`: another program may come in between on the same processor. */
+static __always_inline void plus(__u64 *sum, __u64 more, int shared)
+{
+	if (shared)
+		__sync_fetch_and_add(sum, more);
+	else
+		*sum += more;
+}
+
+static __always_inline void add_response(struct step_tally *tally, __u64 response, int shared)
+{
+	__u32 bucket = bucket_of_time(response);
+
+	plus(&tally->responses, 1, shared);
+	plus(&tally->response_sum_ns, response, shared);
+	if (tally->response_max_ns < response)
+		tally->response_max_ns = response;
+	if (bucket < BUCKETS && tally->times[bucket] != 0xffff)
+		tally->times[bucket]++;
+}
+
+/* The step of a time; the first where the gate was opened just then. */
+static __always_inline __u64 step_of(__u64 time)
+{
+	return time > gate.began_ns ? (time - gate.began_ns) / settings.step_ns : 0;
+}
+
+/* Counts an I/O in the step in which it was issued; 0 where there is no room. */
+static __always_inline int count_in_step(struct step_io *io, int shared)
 {
 	struct step_key key = {
-		.step = (journey->issued_ns - gate.began_ns) / settings.step_ns,
-		.bytes = journey->bytes,
+		.step = step_of(io->issued_ns),
+		.bytes = io->bytes,
 		.cpu = bpf_get_smp_processor_id(),
-		.device = journey->device,
-		.stream = journey->op | (journey->sequential ? 8 : 0),
+		.device = io->device,
+		.stream = io->op | (io->sequential ? 8 : 0),
 	};
 	struct step_tally *tally = tally_of(&key);
 
-	if (!tally) {
-		count(&counters.lost);
-		return;
-	}
-	tally->ios++;
-	tally->depth_sum += journey->depth;
-	if (tally->depth_max < journey->depth)
-		tally->depth_max = journey->depth;
-	if (journey->op != OP_FLUSH)
-		tally->sectors |= journey->sector;
-	tally->failed += !!failed;
-	if (!now)
-		return;
-	__u64 response = now - journey->issued_ns;
-	tally->responses++;
-	tally->response_sum_ns += response;
-	if (tally->response_max_ns < response)
-		tally->response_max_ns = response;
-	__u32 bucket = bucket_of_time(response);
-	if (bucket < BUCKETS && tally->times[bucket] != 0xffff)
-		tally->times[bucket]++;
+	if (!tally)
+		return 0;
+	plus(&tally->ios, 1, shared);
+	plus(&tally->depth_sum, io->depth, shared);
+	if (tally->depth_max < io->depth)
+		tally->depth_max = io->depth;
+	tally->offsets |= io->offset;
+	if (io->failed)
+		__sync_fetch_and_add(&tally->failed, 1);
+	if (io->response_ns != RESPONSE_UNKNOWN)
+		add_response(tally, io->response_ns, shared);
+	return 1;
 }
 
 #endif

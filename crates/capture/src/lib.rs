@@ -299,14 +299,11 @@ fn overlap(devices: &[Listened]) -> Option<(&str, &str)> {
     pairs.into_iter().find(|(a, b)| meets(a, b)).map(|(a, b)| (&*a.name, &*b.name))
 }
 
-/// Only the eBPF programs at the block layer add up.
+/// Only the eBPF programs add up.
 fn check_steps(options: &Options) -> Result<(), CaptureError> {
     let refuse = |what: &str, remedy: &str| Err(CaptureError::new(what, remedy));
     if options.source == Some(SourceName::Tracefs) {
         return refuse("tracefs adds up no capture steps", "leave out --source, or --steps");
-    }
-    if options.layers != [Layer::Block] {
-        return refuse("capture steps are added up at the block layer only", "name --layer block");
     }
     if !STEP_NS.contains(&options.step_ns.unwrap_or(0)) {
         return refuse("this width of a capture step is not possible", "give 100us to 1h");

@@ -184,6 +184,8 @@ pub struct StreamInStep {
     pub step: u64,
     /// Which device: an index into [`CaptureConditions::devices`].
     pub device: u16,
+    /// Where they were seen.
+    pub layer: Layer,
     /// What the I/Os did.
     pub op: IoOp,
     /// They were sequential.
@@ -209,9 +211,9 @@ pub struct StreamInStep {
 }
 
 impl StreamInStep {
-    /// What tells it from others: step, device, operation, order and size.
-    pub fn key(&self) -> (u64, u16, IoOp, bool, u32) {
-        (self.step, self.device, self.op, self.sequential, self.bytes)
+    /// What tells it from others: step, device, layer, operation, order and size.
+    pub fn key(&self) -> (u64, u16, Layer, IoOp, bool, u32) {
+        (self.step, self.device, self.layer, self.op, self.sequential, self.bytes)
     }
     /// Adds another part of the same stream in the same step.
     pub fn merge(&mut self, other: &StreamInStep) {
@@ -231,6 +233,8 @@ impl StreamInStep {
 pub struct StreamResponses {
     /// Which device: an index into [`CaptureConditions::devices`].
     pub device: u16,
+    /// Where they were seen.
+    pub layer: Layer,
     /// What the I/Os did.
     pub op: IoOp,
     /// They were sequential.

@@ -9,15 +9,24 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::time::Duration;
 use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
-use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
-use steadfast_trace::{Batch, Fields, Trace};
+use steadfast_domain::{CaptureConditions, IoEvent, IoOp, Layer};
+use steadfast_trace::{Batch, Fields, Filter, Pass, StepFile, StreamKey, StreamTable, Trace};
 
 /// The file systems, in the order of their devices.
 const KINDS: [&str; 3] = ["ext4", "xfs", "btrfs"];
 
 /// Jobs that both ways see.
-const SEEN_BY_BOTH: [&str; 8] =
-    ["any", "sequential", "synchronous", "vectored", "direct", "ring", "ring_cached", "ranges"];
+const SEEN_BY_BOTH: [&str; 9] = [
+    "any",
+    "sequential",
+    "synchronous",
+    "vectored",
+    "direct",
+    "ring",
+    "ring_cached",
+    "ordered",
+    "ranges",
+];
 
 /// Jobs that only the entry points see: Linux AIO.
 const SEEN_AT_ENTRY: [&str; 2] = ["aio", "aio_sync"];
@@ -40,7 +49,7 @@ pub fn guest() -> Guest {
         drives: vec![drive("LABFILES1"), drive("LABFILES2"), drive("LABFILES3")],
         script: include_str!("files.sh"),
         meanwhile: Vec::new(),
-        limit: Duration::from_secs(180),
+        limit: Duration::from_secs(400),
         artefacts: &[],
         cases: vec![
             Case { name: "fio did its jobs on all three file systems", check: fio },
@@ -48,6 +57,8 @@ pub fn guest() -> Guest {
             Case { name: "entry points: direct, synchronous, ended", check: marked },
             Case { name: "entry points: what the kernel itself asks", check: kernel },
             Case { name: "calls: the same, but for Linux AIO", check: calls },
+            Case { name: "entry points: steps add up to the same", check: entry_steps },
+            Case { name: "calls: steps add up to the same", check: call_steps },
             Case { name: "what was not seen is counted, by both alike", check: unseen },
             Case { name: "entry points where there are any, else calls", check: chosen },
         ],
@@ -187,6 +198,63 @@ fn entries(answers: &Answers) -> anyhow::Result<()> {
 
 fn calls(answers: &Answers) -> anyhow::Result<()> {
     Captured::read(answers, "calls")?.agrees(answers, &SEEN_BY_BOTH, 0)
+}
+
+fn entry_steps(answers: &Answers) -> anyhow::Result<()> {
+    steps_agree(answers, "entry-points", "entry-steps")
+}
+
+fn call_steps(answers: &Answers) -> anyhow::Result<()> {
+    steps_agree(answers, "calls", "call-steps")
+}
+
+/// That a capture of steps alone has the streams of one of every I/O, of each
+/// file system and of all.
+fn steps_agree(answers: &Answers, every: &str, added: &str) -> anyhow::Result<()> {
+    let said = answers.stderr(added)?;
+    ensure!(answers.code(added)? == 0, "the capture failed: {said}");
+    let trace = Trace::open(File::open(answers.path(&format!("{every}.parquet")))?)?;
+    let steps = StepFile::open(File::open(answers.path(&format!("{added}.parquet")))?)?;
+    let steps = steps.context("it is no capture of steps")?;
+    ensure!(steps.conditions().lost == 0, "some were lost: {said}");
+    for (device, kind) in KINDS.iter().enumerate() {
+        let devices = vec![u16::try_from(device)?];
+        let layer = Some(Layer::FileSystem);
+        let filter = Filter { devices, layer, ..Filter::default() };
+        let mut wanted = StreamTable::new();
+        let pass = Pass { filter: filter.clone(), ..Pass::default() };
+        pass.run(&trace, &mut [&mut wanted])?;
+        let found = steps.streams(&filter)?;
+        for (key, tally) in wanted.iter().filter(|(_, tally)| tally.ios > 100) {
+            let depth = found.get(key).and_then(|found| found.depth_mean()).unwrap_or(0.0);
+            let known = tally.depth_mean().unwrap_or(0.0);
+            let near = (depth / known - 1.0).abs() < 0.25;
+            ensure!(near, "{kind}, {key}: an average queue depth of {depth}, not {known}");
+        }
+        let (wanted, found) = (listed(&wanted), listed(&found));
+        let differ = wanted.iter().zip(&found).find(|(one, other)| one != other);
+        ensure!(wanted == found, "{kind}: {differ:?} differ");
+        ensure!(wanted.len() > 9, "{kind}: {} streams", wanted.len());
+        // All but the first of the ordered reads, eight of which are under way at once.
+        let ordered = StreamKey { op: IoOp::Read, sequential: true, bytes: 4096 };
+        let ordered =
+            wanted.iter().find(|(key, ..)| *key == ordered).map_or(0, |(_, ios, ..)| *ios);
+        ensure!(ordered >= 130, "{kind}: {ordered} sequential reads");
+    }
+    Ok(())
+}
+
+/// Streams, I/Os, failed ones, those with a response time, alignment.
+fn listed(streams: &StreamTable) -> Vec<(StreamKey, u64, u64, u64, Option<u64>)> {
+    let mut all: Vec<_> = streams
+        .iter()
+        .map(|(key, tally)| {
+            let responses = tally.responses.figures().count;
+            (key, tally.ios, tally.failed, responses, tally.alignment())
+        })
+        .collect();
+    all.sort_by_key(|(key, ..)| (key.op, key.sequential, key.bytes));
+    all
 }
 
 fn kernel(answers: &Answers) -> anyhow::Result<()> {

@@ -1,6 +1,7 @@
 # The same load on ext4, xfs and btrfs, I/O by I/O known from fio's own logs, and
-# two captures beside it: at the file systems' entry points and at the calls.
-JOBS="any sequential synchronous vectored direct aio aio_sync ring ring_cached mapped ranges spliced"
+# two captures beside it: at the file systems' entry points and at the calls; and
+# two more, of capture steps alone.
+JOBS="any sequential synchronous vectored direct aio aio_sync ring ring_cached ordered mapped ranges spliced"
 number=0
 for kind in ext4 xfs btrfs; do
     modprobe $kind
@@ -27,16 +28,25 @@ sync
 echo 3 >/proc/sys/vm/drop_caches
 mount >mounts
 
-# Captures the layer one way: listen WAY
+# Captures the layer one way: listen NAME WAY [OPTION...]
 listen() {
+    name=$1
+    way=$2
+    shift 2
     steadfast capture --device /dev/nvme0n1 --device /dev/nvme1n1 --device /dev/nvme2n1 \
-        --layer filesystem --files $1 -o $1.parquet >$1.stdout 2>$1.stderr &
-    await 30 grep -q 'Ctrl-C ends it' $1.stderr
+        --layer filesystem --files $way "$@" -o $name.parquet >$name.stdout 2>$name.stderr &
 }
-listen entry-points
+listen entry-points entry-points
 entries=$!
-listen calls
+listen calls calls
 calls=$!
+listen entry-steps entry-points --steps 100ms
+entry_steps=$!
+listen call-steps calls --steps 100ms
+call_steps=$!
+for name in entry-points calls entry-steps call-steps; do
+    await 120 grep -q 'Ctrl-C ends it' $name.stderr
+done
 
 # Fio's jobs for one kind of file system: jobs KIND
 jobs() {
@@ -55,6 +65,7 @@ invalidate=0"
     job aio_sync 41 "rw=randwrite bs=4k direct=1 sync=1 ioengine=libaio iodepth=4"
     job ring 311 "rw=randrw bs=4k direct=1 ioengine=io_uring iodepth=8"
     job ring_cached 103 "rw=randrw bs=4k ioengine=io_uring iodepth=4"
+    job ordered 131 "rw=read bs=4k direct=1 ioengine=io_uring iodepth=8 registerfiles=1"
     job mapped 59 "rw=randread bs=4k ioengine=mmap"
     job ranges 43 "rw=write bs=4k sync_file_range=write:5"
     job spliced 31 "rw=read bs=4k ioengine=splice"
@@ -79,11 +90,15 @@ dd if=/dev/zero of=/tmp/overlay/laid bs=1000 count=29 2>/dev/null
 stat -c 'laid %i' /tmp/ext4/upper/laid >>inodes.ext4
 ask looped dd if=/dev/loop0 of=/dev/null bs=4k count=37 iflag=direct
 sleep 1
-kill -INT $entries $calls
+kill -INT $entries $calls $entry_steps $call_steps
 wait $entries
 echo $? >entry-points.code
 wait $calls
 echo $? >calls.code
+wait $entry_steps
+echo $? >entry-steps.code
+wait $call_steps
+echo $? >call-steps.code
 
 /bin/losetup --detach /dev/loop0
 umount /tmp/xfs

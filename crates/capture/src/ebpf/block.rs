@@ -7,8 +7,8 @@ use super::steps::{self, Turns};
 use super::wait_until;
 use crate::error::CaptureError;
 use crate::{Counters, Options, Source};
-use steadfast_domain::IoEvent;
 use steadfast_domain::io_event::{SeenInPart, StreamInStep, StreamResponses};
+use steadfast_domain::{IoEvent, Layer};
 
 /// The compiled programs; an ELF file is read in words.
 static PROGRAMS: &Aligned<[u8]> =
@@ -87,7 +87,7 @@ impl Blocks {
             Ok(())
         })?;
         let rings = Rings::of(&programs, sizes)?;
-        let turns = options.step_ns.map(Turns::new);
+        let turns = options.step_ns.map(|width| Turns::new(width, Layer::Block));
         Ok(Blocks { rings, programs, began_ns: 0, description: choice.describe(), turns })
     }
 

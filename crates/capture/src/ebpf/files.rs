@@ -3,13 +3,13 @@
 //! system calls.
 
 use super::programs::{Programs, load_error, missing, parameters};
-use super::ring::Ring;
+use super::rings::{Record, Rings, Sizes};
+use super::steps::{self, Turns};
 use super::{calls, entries, wait_until};
 use crate::error::CaptureError;
 use crate::{Counters, FilesWay, Options, Source};
 use std::mem::size_of;
-use std::os::fd::AsFd;
-use steadfast_domain::io_event::{Command, Layer, SeenInPart};
+use steadfast_domain::io_event::{Command, Layer, SeenInPart, StreamInStep, StreamResponses};
 use steadfast_domain::{IoEvent, IoOp};
 
 /// File systems that are told apart at most.
@@ -17,13 +17,15 @@ const FILE_SYSTEMS_MAX: usize = 64;
 
 /// The file-system layer, listened to.
 pub(crate) struct Files {
-    ring: Ring,
+    rings: Rings,
     programs: Programs,
     began_ns: u64,
     description: String,
     /// What has not ended is recorded without a response time.
     keeps_unended: bool,
     unended: u64,
+    /// Where only capture steps are wanted.
+    turns: Option<Turns>,
 }
 
 /// One way to see the layer.
@@ -57,18 +59,21 @@ impl Files {
     fn listen(options: &Options, way: Way) -> Result<Self, CaptureError> {
         let by_entry = parameters("btf_trace_io_uring_complete")? == Some(4);
         let settings = Settings::of(options, by_entry)?;
+        let sizes = Sizes::sharing(options.ring_bytes)?;
         let wanted: Vec<&str> = way.programs.iter().map(String::as_str).collect();
         let programs = Programs::load(way.file, &wanted, |name, map| {
-            if name == "records" {
-                map.set_max_entries(options.ring_bytes).map_err(load_error)?;
+            sizes.prepare(name, map)?;
+            if steps::TABLES.contains(&name) && options.step_ns.is_none() {
+                map.set_max_entries(1).map_err(load_error)?;
             } else if name.ends_with(".rodata") {
                 settings.write(map.initial_value_mut().ok_or_else(|| missing(".rodata"))?);
             }
             Ok(())
         })?;
-        let ring = Ring::new(programs.map("records")?.as_fd(), options.ring_bytes)?;
+        let rings = Rings::of(&programs, sizes)?;
         let Way { description, keeps_unended, .. } = way;
-        Ok(Files { ring, programs, began_ns: 0, description, keeps_unended, unended: 0 })
+        let turns = options.step_ns.map(|width| Turns::new(width, Layer::FileSystem));
+        Ok(Files { rings, programs, began_ns: 0, description, keeps_unended, unended: 0, turns })
     }
 
     fn kernel_counters(&self) -> Result<KernelCounters, CaptureError> {
@@ -77,12 +82,16 @@ impl Files {
 
     /// Hands out the calls that are still under way.
     fn take_unended(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
-        let before = into.len();
+        let (began_ns, unended, turns) = (self.began_ns, &mut self.unended, &mut self.turns);
         self.programs.each("calls", |bytes| {
-            into.extend(Call::read(bytes).and_then(|call| call.unended(self.began_ns)));
-        })?;
-        self.unended = (into.len() - before) as u64;
-        Ok(())
+            let Some(call) = Call::read(bytes) else { return };
+            let Some(event) = call.unended(began_ns) else { return };
+            *unended += 1;
+            match turns {
+                Some(turns) => turns.add(&event, call.judged & 1 == 1),
+                None => into.push(event),
+            }
+        })
     }
 }
 
@@ -105,11 +114,7 @@ impl Source for Files {
 
     fn take(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
         let began_ns = self.began_ns;
-        self.ring.read(|bytes| {
-            if let Some(wire) = Wire::read(bytes) {
-                into.push(wire.event(began_ns));
-            }
-        });
+        self.rings.read(|wire: &Wire| into.push(wire.event(began_ns)));
         Ok(())
     }
 
@@ -124,6 +129,14 @@ impl Source for Files {
             self.take_unended(into)?;
         }
         Ok(())
+    }
+
+    fn take_steps(&mut self, into: &mut Vec<StreamInStep>) -> Result<(), CaptureError> {
+        self.turns.as_mut().map_or(Ok(()), |turns| turns.take(&self.programs, into))
+    }
+
+    fn take_responses(&mut self, into: &mut Vec<StreamResponses>) {
+        self.turns.iter_mut().for_each(|turns| turns.take_responses(into));
     }
 
     fn counters(&mut self) -> Result<Counters, CaptureError> {
@@ -149,28 +162,25 @@ impl Source for Files {
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Wire {
+    lap: u8,
+    op: u8,
+    device: u8,
+    unused: u8,
+    flags: u16,
+    cpu: u16,
     issued_ns: u64,
     response_ns: u64,
     offset: u64,
     inode: u64,
     bytes: u32,
     process: u32,
-    cpu: u16,
-    flags: u16,
-    device: u8,
-    op: u8,
-    unused: [u8; 2],
     command: [u8; 16],
 }
 
-impl Wire {
-    /// A record as the ring buffer holds it: aligned to eight bytes.
-    fn read(bytes: &[u8]) -> Option<&Wire> {
-        let fits = bytes.len() >= size_of::<Wire>() && bytes.as_ptr().cast::<Wire>().is_aligned();
-        // SAFETY: long enough, aligned, and any bits are a valid `Wire`.
-        fits.then(|| unsafe { &*bytes.as_ptr().cast::<Wire>() })
-    }
+// SAFETY: any bits are a valid `Wire`.
+unsafe impl Record for Wire {}
 
+impl Wire {
     /// The event, with times counted from the capture's beginning. How many
     /// calls were under way is not told; a trace's reader counts them.
     fn event(&self, began_ns: u64) -> IoEvent {
@@ -199,6 +209,10 @@ impl Wire {
 struct Call {
     record: Wire,
     before: u8,
+    how: u8,
+    /// Bit 0: it is sequential.
+    judged: u16,
+    depth: u32,
 }
 
 impl Call {
@@ -209,7 +223,8 @@ impl Call {
     }
 
     fn unended(&self, began_ns: u64) -> Option<IoEvent> {
-        (self.before == 0).then(|| self.record.event(began_ns))
+        let event = || IoEvent { depth: self.depth, ..self.record.event(began_ns) };
+        (self.before == 0).then(event)
     }
 }
 
@@ -221,6 +236,7 @@ struct Settings {
     commands: u32,
     by_entry: u32,
     count: u32,
+    step_ns: u64,
     number: [u32; FILE_SYSTEMS_MAX],
     device: [u32; FILE_SYSTEMS_MAX],
 }
@@ -232,6 +248,7 @@ impl Settings {
             commands: options.commands.into(),
             by_entry: by_entry.into(),
             count: 0,
+            step_ns: options.step_ns.unwrap_or(0),
             number: [0; FILE_SYSTEMS_MAX],
             device: [0; FILE_SYSTEMS_MAX],
         };
@@ -256,7 +273,7 @@ impl Settings {
     /// Writes itself where the programs look for it.
     fn write(&self, place: &mut [u8]) {
         let length = place.len().min(size_of::<Settings>());
-        // SAFETY: all of `Settings` is u32s without padding.
+        // SAFETY: all of `Settings` is integers without padding.
         let bytes = unsafe { std::slice::from_raw_parts((&raw const *self).cast::<u8>(), length) };
         place[..length].copy_from_slice(bytes);
     }
@@ -313,7 +330,7 @@ mod tests {
     #[test]
     fn the_shapes_are_as_long_as_the_programs_have_them() {
         assert_eq!(size_of::<Wire>(), 64);
-        assert_eq!(size_of::<Settings>(), 16 + 2 * 4 * FILE_SYSTEMS_MAX);
+        assert_eq!(size_of::<Settings>(), 24 + 2 * 4 * FILE_SYSTEMS_MAX);
         assert_eq!(size_of::<Call>(), 72);
         assert_eq!(size_of::<KernelCounters>(), 88);
     }

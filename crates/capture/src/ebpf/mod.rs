@@ -10,7 +10,6 @@ mod entries;
 mod files;
 mod programs;
 mod record;
-mod ring;
 mod rings;
 mod steps;
 

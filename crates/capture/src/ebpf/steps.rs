@@ -6,7 +6,7 @@ use crate::error::CaptureError;
 use std::collections::BTreeMap;
 use std::mem::size_of;
 use steadfast_domain::io_event::{StreamInStep, StreamResponses};
-use steadfast_domain::{IoEvent, IoOp, QuarterHistogram};
+use steadfast_domain::{IoEvent, IoOp, Layer, QuarterHistogram};
 
 /// The two tables that take turns.
 pub(super) const TABLES: [&str; 2] = ["steps_a", "steps_b"];
@@ -16,6 +16,7 @@ const BUCKETS: usize = 96;
 /// Which table is in use.
 pub(super) struct Turns {
     step_ns: u64,
+    layer: Layer,
     in_use: usize,
     /// What was under way when the capture ended.
     rest: Vec<StreamInStep>,
@@ -27,8 +28,9 @@ pub(super) struct Turns {
 type StreamKey = (u16, IoOp, bool, u32);
 
 impl Turns {
-    pub(super) fn new(step_ns: u64) -> Self {
-        Turns { step_ns: step_ns.max(1), in_use: 0, rest: Vec::new(), times: BTreeMap::new() }
+    pub(super) fn new(step_ns: u64, layer: Layer) -> Self {
+        let step_ns = step_ns.max(1);
+        Turns { step_ns, layer, in_use: 0, rest: Vec::new(), times: BTreeMap::new() }
     }
 
     /// Has the tables change places and appends what the one that was in use
@@ -41,10 +43,10 @@ impl Turns {
         let full = self.in_use;
         self.in_use = 1 - full;
         programs.place(TABLES[self.in_use], "steps_now")?;
-        let times = &mut self.times;
+        let (times, layer) = (&mut self.times, self.layer);
         programs.drain(TABLES[full], |key, tally| {
             let (Some(key), Some(tally)) = (Key::read(key), Tally::read(tally)) else { return };
-            let part = key.with(&tally);
+            let part = key.with(&tally, layer);
             let stream = (part.device, part.op, part.sequential, part.bytes);
             times.entry(stream).or_default().add(&tally);
             into.push(part);
@@ -57,9 +59,10 @@ impl Turns {
     /// call.
     pub(super) fn take_responses(&mut self, into: &mut Vec<StreamResponses>) {
         let times = std::mem::take(&mut self.times);
+        let layer = self.layer;
         into.extend(times.into_iter().map(|((device, op, sequential, bytes), times)| {
             let histogram = times.histogram();
-            StreamResponses { device, op, sequential, bytes, histogram }
+            StreamResponses { device, layer, op, sequential, bytes, histogram }
         }));
     }
 
@@ -68,6 +71,7 @@ impl Turns {
         self.rest.push(StreamInStep {
             step: event.issued_ns / self.step_ns,
             device: event.device,
+            layer: self.layer,
             op: event.op,
             sequential,
             bytes: event.bytes,
@@ -100,7 +104,7 @@ struct Tally {
     response_sum_ns: u64,
     response_max_ns: u64,
     depth_sum: u64,
-    sectors: u64,
+    offsets: u64,
     depth_max: u32,
     failed: u32,
     times: [u16; BUCKETS],
@@ -161,11 +165,12 @@ impl Key {
         read(bytes)
     }
 
-    fn with(self, tally: &Tally) -> StreamInStep {
+    fn with(self, tally: &Tally, layer: Layer) -> StreamInStep {
         let (op, sequential) = stream(self.stream);
         StreamInStep {
             step: self.step,
             device: u16::from(self.device),
+            layer,
             op,
             sequential,
             bytes: self.bytes,
@@ -176,7 +181,7 @@ impl Key {
             response_max_ns: tally.response_max_ns,
             depth_sum: tally.depth_sum,
             depth_max: tally.depth_max,
-            offsets: tally.sectors << 9,
+            offsets: tally.offsets,
         }
     }
 }

@@ -14,13 +14,13 @@ use steadfast_domain::io_event::flags;
 use steadfast_domain::{IoEvent, IoOp, Layer};
 
 /// A file system on a device of the test's own.
-struct Mounted {
+pub(super) struct Mounted {
     directory: tempfile::TempDir,
-    device: Device,
+    pub(super) device: Device,
 }
 
 impl Mounted {
-    fn new(test: &str) -> Option<Mounted> {
+    pub(super) fn new(test: &str) -> Option<Mounted> {
         let Some(device) = Device::looped() else {
             skip(test, "no loop device");
             return None;
@@ -38,7 +38,7 @@ impl Mounted {
         Some(Mounted { directory, device })
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 }
@@ -49,7 +49,7 @@ impl Drop for Mounted {
     }
 }
 
-fn open(path: &Path) -> File {
+pub(super) fn open(path: &Path) -> File {
     OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).unwrap()
 }
 

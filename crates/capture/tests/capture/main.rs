@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may")]
 
+mod file_steps;
 mod files;
 
 use std::fs::{File, OpenOptions};

@@ -165,16 +165,31 @@ fn a_capture_of_our_own_engine_has_exactly_what_the_engine_counted() {
     }
 }
 
+/// A device with ext4 on it; nothing is left to be initialised in the background.
+fn with_ext4(test: &str) -> Option<LoopDevice> {
+    let device = LoopDevice::new(test, 128)?;
+    let options = ["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", &device.path];
+    if !Command::new("mkfs.ext4").args(options).status().is_ok_and(|s| s.success()) {
+        skip(test, "no mkfs.ext4");
+        return None;
+    }
+    Some(device)
+}
+
+/// Mounts it, and waits until that has settled.
+fn mounted(device: &LoopDevice, directory: &Path) -> PathBuf {
+    let mount = directory.join("mount");
+    std::fs::create_dir(&mount).unwrap();
+    assert!(Command::new("mount").arg(&device.path).arg(&mount).status().unwrap().success());
+    settled(device);
+    mount
+}
+
 /// A file system with a program that synchronises: sums agree with the kernel's.
 #[test]
 fn a_capture_of_a_file_system_agrees_with_diskstats() {
     let test = "a_capture_of_a_file_system_agrees_with_diskstats";
-    let Some(device) = LoopDevice::new(test, 128) else { return };
-    // Nothing is left to be initialised in the background.
-    let options = ["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", &device.path];
-    if !Command::new("mkfs.ext4").args(options).status().is_ok_and(|s| s.success()) {
-        return skip(test, "no mkfs.ext4");
-    }
+    let Some(device) = with_ext4(test) else { return };
     let scratch = tempfile::tempdir().unwrap();
     let before = settled(&device);
     let Some(capture) = Running::new(test, scratch.path(), &device, &["--mark", "begin"]) else {
@@ -212,16 +227,9 @@ fn a_capture_of_a_file_system_agrees_with_diskstats() {
 #[test]
 fn both_layers_of_a_file_system_stand_side_by_side() {
     let test = "both_layers_of_a_file_system_stand_side_by_side";
-    let Some(device) = LoopDevice::new(test, 128) else { return };
-    let options = ["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", &device.path];
-    if !Command::new("mkfs.ext4").args(options).status().is_ok_and(|s| s.success()) {
-        return skip(test, "no mkfs.ext4");
-    }
+    let Some(device) = with_ext4(test) else { return };
     let scratch = tempfile::tempdir().unwrap();
-    let mount = scratch.path().join("mount");
-    std::fs::create_dir(&mount).unwrap();
-    assert!(Command::new("mount").arg(&device.path).arg(&mount).status().unwrap().success());
-    settled(&device);
+    let mount = mounted(&device, scratch.path());
     let more = ["--layer", "block,filesystem", "--pid", &std::process::id().to_string()];
     let capture = Running::new(test, scratch.path(), &device, &more);
     let file = File::create(mount.join("file")).unwrap();
@@ -243,13 +251,29 @@ fn both_layers_of_a_file_system_stand_side_by_side() {
     assert!(text.contains(", block") && text.contains(", filesystem"), "{text}");
 }
 
-/// The streams of a trace, without what two captures measure a little differently.
-fn streams(directory: &Path, file: &str) -> Vec<[String; 5]> {
-    let text = succeed(directory, &["trace", "streams", file, "--json"]);
+/// The streams of a file, without what two captures measure differently: name,
+/// I/Os and bytes, and the average queue depth.
+fn streams(directory: &Path, more: &[&str]) -> Vec<([String; 3], f64)> {
+    let text =
+        succeed(directory, &[&["trace", "streams", "trace.parquet", "--json"], more].concat());
     let answer: Value = serde_json::from_str(&text).unwrap();
-    let columns = ["stream", "count", "amount", "qd_mean", "qd_max"];
-    let streams = answer["streams"].as_array().unwrap().iter();
-    streams.map(|stream| columns.map(|column| stream[column].to_string())).collect()
+    let told = |stream: &Value| {
+        let exact = ["stream", "count", "amount"].map(|column| stream[column].to_string());
+        (exact, stream["qd_mean"].as_f64().unwrap())
+    };
+    answer["streams"].as_array().unwrap().iter().map(told).collect()
+}
+
+/// That two captures of one load tell the same. Where an I/O is issued as
+/// another ends, they may see the two in different order.
+fn same_streams(one: &[([String; 3], f64)], other: &[([String; 3], f64)]) {
+    let exact = |streams: &[([String; 3], f64)]| -> Vec<_> {
+        streams.iter().map(|(exact, _)| exact.clone()).collect()
+    };
+    assert_eq!(exact(one), exact(other));
+    for ((stream, depth), (_, other)) in one.iter().zip(other) {
+        assert!((depth / other - 1.0).abs() < 0.05, "{stream:?}: {depth} and {other}");
+    }
 }
 
 /// Streams that are added up in the kernel are those of a capture of every I/O:
@@ -277,9 +301,9 @@ fn capture_steps_added_up_in_the_kernel_equal_those_of_every_io() {
     ios.end();
     let mut steps = steps;
     steps.signal("-INT");
-    let found = streams(added.path(), "trace.parquet");
+    let found = streams(added.path(), &[]);
     assert!(found.len() > 3, "{found:?}");
-    assert_eq!(found, streams(every.path(), "trace.parquet"));
+    same_streams(&found, &streams(every.path(), &[]));
     let table = succeed(added.path(), &["trace", "steps", "trace.parquet", "--step", "200ms"]);
     assert!(table.ends_with("steps of 200 ms\n"), "{table}");
     let map = succeed(added.path(), &["trace", "map", "trace.parquet"]);
@@ -309,6 +333,7 @@ fn workload(directory: &Path) -> WorkloadFile {
         assert_eq!(ios, stream.count, "{}", stream.stream);
     }
     file.steps.clear();
+    file.workload.streams.iter_mut().for_each(|stream| stream.qd_mean = None);
     file
 }
 
@@ -331,7 +356,7 @@ fn reported_as_far_as_steps_tell(directory: &Path) {
     let html = std::fs::read_to_string(directory.join("r/report.html")).unwrap();
     assert!(html.contains("IO Stream Map by frequency") && html.contains("no single I/O"));
     assert!(!html.contains("LBA range hit map of") && !html.contains("Process map by"));
-    for command in ["hits", "processes", "compare"] {
+    for command in ["hits", "processes"] {
         let told = ["no single I/O", "report and workload derive read it"];
         refuse(directory, &["trace", command, "trace.parquet"], &told);
     }
@@ -340,6 +365,69 @@ fn reported_as_far_as_steps_tell(directory: &Path) {
     {
         refuse(directory, &["trace", "steps", "trace.parquet", option, value], &[named]);
     }
+}
+
+/// Steps of both layers tell what a capture of every I/O and every call tells.
+#[test]
+fn capture_steps_of_both_layers_equal_those_of_every_io() {
+    let test = "capture_steps_of_both_layers_equal_those_of_every_io";
+    let Some(device) = with_ext4(test) else { return };
+    let (every, added) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mount = mounted(&device, every.path());
+    let own = std::process::id().to_string();
+    let both = ["--layer", "block,filesystem", "--files", "calls", "--pid", &own];
+    let steps = [&both[..], &["--steps", "100ms"]].concat();
+    let steps = Running::new(test, added.path(), &device, &steps);
+    let ios = Running::new(test, every.path(), &device, &both);
+    let create = |name| File::create_new(mount.join(name)).unwrap();
+    let (log, table) = (create("log"), create("table"));
+    for n in 0..211 {
+        log.write_all_at(&[1; 4099], n * 4099).unwrap();
+        table.write_all_at(&[2; 4096], n * 101 % 211 * 8192).unwrap();
+        if n % 10 == 0 {
+            log.sync_data().unwrap();
+        }
+    }
+    drop((log, table));
+    std::thread::sleep(Duration::from_millis(300));
+    ios.map(Running::end);
+    let mut steps = steps;
+    steps.iter_mut().for_each(|steps| steps.signal("-INT"));
+    assert!(Command::new("umount").arg(&mount).status().unwrap().success());
+    if steps.is_none() {
+        return;
+    }
+    for layer in ["block", "filesystem"] {
+        let found = streams(added.path(), &["--layer", layer]);
+        same_streams(&found, &streams(every.path(), &["--layer", layer]));
+        assert!(!found.is_empty());
+    }
+    let named = |stream: &str| {
+        let found = streams(added.path(), &["--layer", "filesystem"]).into_iter();
+        let named = found.filter(|([name, ..], _)| name == stream);
+        named.map(|([_, ios, _], _)| ios).collect::<Vec<_>>()
+    };
+    // 4,099 bytes have no name in KiB.
+    assert_eq!(named("\"RND 4K W\""), ["211"]);
+    assert_eq!(named("\"FLUSH\""), ["22"]);
+    compared_and_derived(added.path());
+}
+
+fn compared_and_derived(directory: &Path) {
+    let compare = ["trace", "compare", "trace.parquet", "--step", "1s"];
+    let text = succeed(directory, &compare);
+    assert!(text.contains(", block") && text.contains(", filesystem"), "{text}");
+    let json = succeed(directory, &[&compare[..], &["--json"]].concat());
+    let sides: Value = serde_json::from_str(&json).unwrap();
+    let layers = sides["sides"].as_array().unwrap().iter().map(|side| side["layer"].to_string());
+    assert_eq!(layers.collect::<Vec<_>>(), ["\"block\"", "\"file-system\""]);
+    let derive = ["workload", "derive", "trace.parquet", "--layer", "filesystem", "-o", "w.toml"];
+    succeed(directory, &[&derive[..], &["--threshold", "0%"]].concat());
+    let file = std::fs::read_to_string(directory.join("w.toml")).unwrap();
+    let streams = WorkloadFile::read(&file).unwrap().workload.streams;
+    let ios: u64 = streams.iter().map(|stream| stream.count).sum();
+    assert_eq!(ios, 211 + 211 + 22);
+    succeed(directory, &["trace", "report", "trace.parquet", "-o", "r", "--format", "csv"]);
 }
 
 /// A partition is captured by its name; offsets count from the disk's beginning.
@@ -401,6 +489,52 @@ fn a_killed_capture_leaves_what_it_had() {
     let output = run_in(scratch.path(), &["mark", "too late"]);
     let said = stdout(&output) + &stderr(&output);
     assert!(!said.contains("panicked"), "{said}");
+}
+
+/// What a killed capture of steps left is made a finished file that tells the
+/// same: streams and steps, figure for figure.
+#[test]
+fn a_killed_capture_of_steps_is_recovered() {
+    let test = "a_killed_capture_of_steps_is_recovered";
+    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    // So many narrow steps that they are on disk long before a minute is over.
+    let steps = ["--steps", "100us", "--pid", &std::process::id().to_string()];
+    let Some(mut capture) = Running::new(test, scratch.path(), &device, &steps) else { return };
+    let file = File::options().read(true).write(true).open(&device.path).unwrap();
+    let end = Instant::now() + Duration::from_secs(60);
+    let held = || std::fs::metadata(scratch.path().join("trace.parquet")).unwrap().len();
+    let mut done = 0u64;
+    while held() < 20_000 && Instant::now() < end {
+        file.read_exact_at(&mut [0; 4096], 8192 * (done * 7919 % 4096)).unwrap();
+        file.write_all_at(&[1; 4096], 8192 * (done * 6007 % 4096)).unwrap();
+        file.sync_data().unwrap();
+        done += 1;
+    }
+    assert!(held() >= 20_000, "{} bytes after {done} I/Os", held());
+    // Where the row group is follows it.
+    std::thread::sleep(Duration::from_secs(1));
+    capture.signal("-KILL");
+    let read = |command: &str, file: &str, error: bool| {
+        let output = run_in(scratch.path(), &["trace", command, file, "--json"]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert_eq!(stderr(&output).contains("was killed"), error, "{}", stderr(&output));
+        let mut told: Value = serde_json::from_str(&stdout(&output)).unwrap();
+        told["file"] = Value::Null;
+        told["conditions"] = Value::Null;
+        told
+    };
+    let refused = ["trace", "recover", "trace.parquet", "-o", "trace.parquet"];
+    refuse(scratch.path(), &refused, &["cannot be made"]);
+    let said = succeed(scratch.path(), &["trace", "recover", "trace.parquet", "-o", "r.parquet"]);
+    assert!(said.contains("rows of streams and steps"), "{said}");
+    for command in ["streams", "map"] {
+        let damaged = read(command, "trace.parquet", true);
+        assert_eq!(damaged, read(command, "r.parquet", false), "{command}");
+    }
+    let streams = &read("streams", "r.parquet", false)["streams"];
+    let ios: u64 = streams.as_array().unwrap().iter().map(|s| s["count"].as_u64().unwrap()).sum();
+    assert!(ios > 100 && ios <= 4 * done, "{ios} of {done} times three or four");
 }
 
 #[test]

@@ -52,7 +52,7 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
         let found = footer(&source)?;
         if found.conditions.as_ref().is_some_and(|conditions| conditions.step_ns.is_some()) {
             let what = "its capture kept the I/O streams of every capture step and no single I/O; \
-                        trace streams, steps, map and report and workload derive read it";
+                        trace streams, steps, map, compare and report and workload derive read it";
             return Err(TraceError::Unsuitable(what.into()));
         }
         Self::assemble(source, found)

@@ -3,6 +3,7 @@
 //! recovery blocks as a trace file. `docs/formats.md` describes them.
 
 mod reader;
+mod sides;
 mod study;
 #[cfg(test)]
 mod tests;
@@ -11,8 +12,11 @@ mod writer;
 pub use reader::StepFile;
 pub use writer::StepWriter;
 
+use steadfast_domain::Layer;
 use steadfast_domain::io_event::StreamInStep;
 
+/// Where the I/Os were seen; a file without this column is of the block layer.
+const LAYER: &str = "layer";
 /// Response times of a stream: a column of texts, empty in the rows of steps.
 const HISTOGRAM: &str = "histogram";
 
@@ -38,9 +42,17 @@ macro_rules! number {
 }
 
 /// The columns, in the order in which they stand in the file.
-const COLUMNS: [Column; 13] = [
+const COLUMNS: [Column; 14] = [
     number!(step),
     number!(device),
+    Column {
+        name: LAYER,
+        get: |row| row.layer as u64,
+        set: |row, value| {
+            row.layer = *[Layer::Block, Layer::FileSystem].get(usize::try_from(value).ok()?)?;
+            Some(())
+        },
+    },
     Column {
         name: "op",
         get: |row| row.op as u64,

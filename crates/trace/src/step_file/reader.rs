@@ -1,6 +1,8 @@
 //! Reads a step file and folds it into what a trace is folded into.
 
-use super::{COLUMNS, HISTOGRAM};
+use super::sides::SidesOfSums;
+use super::{COLUMNS, Column, HISTOGRAM, LAYER};
+use crate::compare::Side;
 use crate::error::TraceError;
 use crate::file::{Recovery, Source, footer, text_column, wide_column};
 use crate::filter::Filter;
@@ -13,7 +15,7 @@ use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use steadfast_domain::io_event::StreamInStep;
-use steadfast_domain::{CaptureConditions, Layer, QuarterHistogram};
+use steadfast_domain::{CaptureConditions, QuarterHistogram};
 
 /// A step file, opened.
 pub struct StepFile<R> {
@@ -87,9 +89,7 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
             return Err(TraceError::Unsuitable(what.into()));
         }
         for group in &self.groups {
-            let rows = self.rows_of(group)?;
-            let histograms = self.histograms_of(group, rows.len())?;
-            for (row, text) in rows.iter().zip(&histograms) {
+            for (row, text) in &self.row_group(group)? {
                 let histogram = histogram(text)?;
                 let of_all_time = histogram.is_none() || filter.spans_ns.is_empty();
                 if of_all_time && self.passes(filter, row) {
@@ -100,9 +100,24 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
         Ok(())
     }
 
+    pub(super) fn groups(&self) -> &[RowGroupMetaData] {
+        &self.groups
+    }
+
+    /// The rows of a row group, each with the text of its histogram.
+    pub(super) fn row_group(
+        &self,
+        group: &RowGroupMetaData,
+    ) -> Result<Vec<(StreamInStep, ByteArray)>, TraceError> {
+        let rows = self.rows_of(group)?;
+        let histograms = self.histograms_of(group, rows.len())?;
+        Ok(rows.into_iter().zip(histograms).collect())
+    }
+
     fn rows_of(&self, group: &RowGroupMetaData) -> Result<Vec<StreamInStep>, TraceError> {
         let mut rows: Vec<StreamInStep> = Vec::new();
-        for column in &COLUMNS {
+        let there = |column: &&Column| column.name != LAYER || has_column(group, LAYER);
+        for column in COLUMNS.iter().filter(there) {
             let values = wide_column(&self.source, group, column.name)?;
             rows.resize(values.len().max(rows.len()), StreamInStep::default());
             for (row, value) in rows.iter_mut().zip(values) {
@@ -121,8 +136,7 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
         group: &RowGroupMetaData,
         rows: usize,
     ) -> Result<Vec<ByteArray>, TraceError> {
-        let named = |column: &ColumnChunkMetaData| column.column_path().string() == HISTOGRAM;
-        match group.columns().iter().any(named) {
+        match has_column(group, HISTOGRAM) {
             true => text_column(&self.source, group, HISTOGRAM),
             false => Ok(vec![ByteArray::from(""); rows]),
         }
@@ -134,7 +148,7 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
         (filter.spans_ns.is_empty() || filter.spans_ns.iter().any(inside))
             && (filter.ops.is_empty() || filter.ops.contains(&row.op))
             && (filter.devices.is_empty() || filter.devices.contains(&row.device))
-            && filter.layer.is_none_or(|layer| layer == Layer::Block)
+            && filter.layer.is_none_or(|layer| layer == row.layer)
             && (filter.streams.is_empty() || filter.streams.contains(&key_of(row)))
     }
 
@@ -198,6 +212,17 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
         Ok(steps)
     }
 
+    /// Capture steps of a width of every device and layer, as far as sides are
+    /// kept apart; without percentiles and busy time.
+    ///
+    /// # Errors
+    /// As [`Self::steps`].
+    pub fn sides(&self, filter: &Filter, width_ns: u64) -> Result<Vec<Side>, TraceError> {
+        let mut sides = SidesOfSums::default();
+        self.each(filter, |row| sides.take(self.begin_of(row) / width_ns.max(1), row))?;
+        Ok(sides.finish())
+    }
+
     /// Streams over steps of a width.
     ///
     /// # Errors
@@ -212,6 +237,11 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
         self.each(filter, |row| series.take_sum(self.begin_of(row), key_of(row), row.ios))?;
         Ok(series)
     }
+}
+
+fn has_column(group: &RowGroupMetaData, name: &str) -> bool {
+    let named = |column: &ColumnChunkMetaData| column.column_path().string() == name;
+    group.columns().iter().any(named)
 }
 
 /// First and last beginning of the steps seen.

@@ -2,7 +2,7 @@
 
 use super::StepFile;
 use super::reader::{Begins, add_to, add_to_streams, key_of};
-use crate::compare::{SIDES_MAX, Side, SideKey};
+use super::sides::SidesOfSums;
 use crate::error::TraceError;
 use crate::filter::Filter;
 use crate::series::{Choice, SeriesOverTime};
@@ -12,7 +12,6 @@ use crate::study::{PICTURE_STEPS_MAX, Study, StudyOptions};
 use crate::workload::Workload;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
-use steadfast_domain::Layer;
 use steadfast_domain::io_event::StreamInStep;
 
 impl Study {
@@ -41,7 +40,7 @@ impl Study {
             streams,
             workload,
             steps: pictures.steps,
-            sides: pictures.sides,
+            sides: pictures.sides.finish(),
             streams_over_time: pictures.streams,
             single_ios: None,
         })
@@ -76,7 +75,7 @@ fn last_moment<R: Read + Seek + Send + 'static>(file: &StepFile<R>, last_begin: 
 struct Pictures {
     step_ns: u64,
     steps: BTreeMap<u64, CaptureStep>,
-    sides: Vec<Side>,
+    sides: SidesOfSums,
     streams: SeriesOverTime,
 }
 
@@ -85,7 +84,7 @@ impl Pictures {
         Pictures {
             step_ns,
             steps: BTreeMap::new(),
-            sides: Vec::new(),
+            sides: SidesOfSums::default(),
             streams: SeriesOverTime::new(step_ns, &Choice::Streams(keys)),
         }
     }
@@ -94,23 +93,6 @@ impl Pictures {
         let at = begin / self.step_ns;
         add_to(&mut self.steps, at, row)?;
         self.streams.take_sum(begin, key_of(row), row.ios)?;
-        match self.side(row.device) {
-            Some(steps) => add_to(steps, at, row),
-            None => Ok(()),
-        }
-    }
-
-    /// The steps of one device; `None` beyond the devices that are kept apart.
-    fn side(&mut self, device: u16) -> Option<&mut BTreeMap<u64, CaptureStep>> {
-        let key = SideKey { device, layer: Layer::Block };
-        let at = match self.sides.binary_search_by_key(&key, |(side, _)| *side) {
-            Ok(at) => at,
-            Err(_) if self.sides.len() == SIDES_MAX => return None,
-            Err(at) => {
-                self.sides.insert(at, (key, BTreeMap::new()));
-                at
-            }
-        };
-        Some(&mut self.sides[at].1)
+        self.sides.take(at, row)
     }
 }

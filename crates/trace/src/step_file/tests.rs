@@ -6,7 +6,7 @@ use crate::streams::StreamKey;
 use crate::{Trace, TraceError};
 use std::io::Cursor;
 use steadfast_domain::io_event::{StreamInStep, StreamResponses};
-use steadfast_domain::{CaptureConditions, IoOp, QuarterHistogram};
+use steadfast_domain::{CaptureConditions, IoOp, Layer, QuarterHistogram};
 
 fn conditions() -> CaptureConditions {
     let step_ns = Some(1_000_000_000);
@@ -127,6 +127,80 @@ fn a_killed_writer_loses_only_what_was_in_memory() {
     let file = open(bytes);
     assert_eq!(file.recovery().map(|recovery| recovery.row_groups), Some(2));
     assert_eq!(file.streams(&Filter::default()).unwrap().total().ios, 21);
+}
+
+#[test]
+fn layers_are_kept_apart_and_a_file_without_them_is_of_the_block_layer() {
+    let block = row(0, IoOp::Read, false, 4096, 3);
+    let files = StreamInStep { layer: Layer::FileSystem, ios: 5, ..block };
+    let mut writer = StepWriter::new(Vec::new(), &conditions()).unwrap();
+    writer.add(&[block, files, block]);
+    let bytes = writer.finish(&conditions()).unwrap();
+    let ios = |file: &StepFile<_>, layer| {
+        file.streams(&Filter { layer, ..Filter::default() }).unwrap().total().ios
+    };
+    let file = open(bytes.clone());
+    let of = [None, Some(Layer::Block), Some(Layer::FileSystem)].map(|layer| ios(&file, layer));
+    assert_eq!(of, [11, 6, 5]);
+    let sides = file.sides(&Filter::default(), 1_000_000_000).unwrap();
+    let sides: Vec<_> = sides.iter().map(|(key, steps)| (key.layer, steps[&0].ios())).collect();
+    assert_eq!(sides, [(Layer::Block, 6), (Layer::FileSystem, 5)]);
+    // Another name of the column, wherever it stands.
+    let mut older = bytes;
+    while let Some(at) = older.windows(5).position(|name| name == b"layer") {
+        older[at..at + 5].copy_from_slice(b"other");
+    }
+    assert_eq!(ios(&open(older), Some(Layer::Block)), 11);
+}
+
+/// A finished file with all that can be read of this one, and its I/Os.
+fn recovered(file: &StepFile<Cursor<Vec<u8>>>) -> (Vec<u8>, u64) {
+    let mut writer = StepWriter::new(Vec::new(), file.conditions()).unwrap();
+    let ios = writer.copy(file).unwrap();
+    (writer.finish(file.conditions()).unwrap(), ios)
+}
+
+#[test]
+fn what_is_recovered_is_finished_and_tells_the_same() {
+    let mut writer = StepWriter::new(Vec::new(), &conditions()).unwrap();
+    writer.add(&[row(0, IoOp::Read, false, 4096, 1000), row(2, IoOp::Write, true, 8192, 7)]);
+    let mut dense = vec![0u64; QuarterHistogram::LEN];
+    dense[QuarterHistogram::index(1000)] = 1000;
+    let histogram = QuarterHistogram::from_dense(&dense);
+    let responses = StreamResponses { bytes: 4096, histogram, ..StreamResponses::default() };
+    writer.add_responses(1, &[responses]);
+    writer.flush_before(1).unwrap();
+    writer.add(&[row(3, IoOp::Flush, false, 0, 1)]);
+    let mut bytes = writer.finish(&conditions()).unwrap();
+    bytes.truncate(bytes.len() - 9);
+    let damaged = open(bytes);
+    let (whole, ios) = recovered(&damaged);
+    let whole = open(whole);
+    assert_eq!((whole.recovery(), ios), (None, 1008));
+    let table = |file: &StepFile<_>| format!("{:?}", file.streams(&Filter::default()).unwrap());
+    assert_eq!(table(&whole), table(&damaged));
+    let figures = whole.streams(&Filter::default()).unwrap();
+    let read = figures.get(StreamKey { op: IoOp::Read, sequential: false, bytes: 4096 }).unwrap();
+    assert!(read.responses.figures().p50_ns.is_some());
+}
+
+#[test]
+fn a_file_cut_anywhere_is_read_and_recovered_as_far_as_it_goes() {
+    let whole = written();
+    let ios = |file: &StepFile<_>| file.streams(&Filter::default()).unwrap().total().ios;
+    let mut seen = Vec::new();
+    for length in 0..whole.len() {
+        let Ok(file) = StepFile::open(Cursor::new(whole[..length].to_vec())) else { continue };
+        let file = file.unwrap();
+        let groups = file.recovery().unwrap().row_groups;
+        if groups == seen.len() {
+            let (copy, copied) = recovered(&file);
+            assert_eq!((ios(&file), ios(&open(copy))), (copied, copied));
+            seen.push(copied);
+        }
+        assert!(groups + 1 == seen.len(), "{groups} row groups in {length} bytes");
+    }
+    assert_eq!(seen, [0, 11, 21]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Writes a step file, row group by row group.
 
-use super::{COLUMNS, HISTOGRAM};
+use super::{COLUMNS, HISTOGRAM, StepFile};
 use crate::error::TraceError;
 use crate::file::{FORMAT_VERSION, KEY_FINAL, KEY_FORMAT, KEY_START, conditions_json, mark};
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical, ZstdLevel};
@@ -10,15 +10,15 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{Type, TypePtr};
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{Read, Seek, Write};
 use std::sync::Arc;
 use steadfast_domain::io_event::{StreamInStep, StreamResponses};
-use steadfast_domain::{CaptureConditions, IoOp};
+use steadfast_domain::{CaptureConditions, IoOp, Layer};
 
 /// Rows of a row group, at most.
 const ROWS_PER_GROUP: usize = 1 << 17;
 
-type Key = (u64, u16, IoOp, bool, u32);
+type Key = (u64, u16, Layer, IoOp, bool, u32);
 
 /// A row: a stream in a step, or a histogram of its response times.
 #[derive(Default)]
@@ -88,6 +88,7 @@ impl<W: Write + Send> StepWriter<W> {
             stream: StreamInStep {
                 step,
                 device: part.device,
+                layer: part.layer,
                 op: part.op,
                 sequential: part.sequential,
                 bytes: part.bytes,
@@ -114,16 +115,41 @@ impl<W: Write + Send> StepWriter<W> {
     /// # Errors
     /// Where the sink cannot be written.
     pub fn flush_before(&mut self, step: u64) -> Result<(), TraceError> {
-        let later = self.waiting.split_off(&(step, 0, IoOp::Read, false, 0));
+        let later = self.waiting.split_off(&(step, 0, Layer::Block, IoOp::Read, false, 0));
         let ready = std::mem::replace(&mut self.waiting, later);
         let mut rows: Vec<Row> = ready.into_values().map(Row::of).collect();
         rows.append(&mut self.responses);
         rows.chunks(ROWS_PER_GROUP).try_for_each(|rows| self.write_group(rows))
     }
 
+    /// Copies all that can be read of another file, row group by row group;
+    /// returns how many I/Os it tells of.
+    ///
+    /// # Errors
+    /// Where the other file is damaged, or the sink cannot be written.
+    pub fn copy<R: Read + Seek + Send + 'static>(
+        &mut self,
+        file: &StepFile<R>,
+    ) -> Result<u64, TraceError> {
+        let mut ios = 0u64;
+        for group in file.groups() {
+            let rows = file.row_group(group)?.into_iter();
+            let rows: Vec<Row> =
+                rows.map(|(stream, histogram)| Row { stream, histogram }).collect();
+            ios = rows.iter().fold(ios, |sum, row| sum.saturating_add(row.stream.ios));
+            rows.chunks(ROWS_PER_GROUP).try_for_each(|rows| self.write_group(rows))?;
+        }
+        Ok(ios)
+    }
+
     /// Rows written and waiting.
     pub fn rows(&self) -> u64 {
-        self.rows + self.waiting.len() as u64
+        self.rows + self.waiting() as u64
+    }
+
+    /// Streams of steps that are in memory alone.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
     }
 
     /// Bytes of the file so far.

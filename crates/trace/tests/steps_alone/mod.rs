@@ -1,13 +1,14 @@
 //! The same I/Os kept one by one and as capture steps alone: one workload, and
 //! one report but for what only single I/Os tell.
 
-use super::synthetic::SECOND;
+use super::synthetic::{SECOND, Server};
 use super::{key, server, synthetic};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Cursor;
 use steadfast_domain::findings::{Exhibit, Page};
 use steadfast_domain::io_event::StreamInStep;
-use steadfast_domain::{Caveat, Findings, IoOp};
+use steadfast_domain::{Caveat, Findings, IoEvent, IoOp, Layer};
+use steadfast_trace::compare::SideKey;
 use steadfast_trace::steps::CaptureStep;
 use steadfast_trace::{
     Fields, Filter, Fold, Pass, Rows, StepFile, StepWriter, Study, StudyOptions, Trace, TraceError,
@@ -33,6 +34,7 @@ impl Fold for Kept {
             StreamInStep {
                 step: rows.batch.issued_ns(row) / SECOND,
                 device: rows.batch.device(row),
+                layer: rows.batch.layer(row),
                 op: rows.batch.op(row),
                 sequential: rows.sequential[row],
                 bytes: rows.batch.bytes(row),
@@ -52,7 +54,10 @@ impl Fold for Kept {
 
 /// Both files of the same I/Os.
 fn both() -> (Every, Alone) {
-    let trace = server(SECONDS);
+    both_of(server(SECONDS))
+}
+
+fn both_of(trace: Every) -> (Every, Alone) {
     let mut kept = Kept::default();
     Pass::default().run(&trace, &mut [&mut kept]).unwrap();
     let mut conditions = synthetic::conditions(SECONDS);
@@ -69,6 +74,31 @@ fn both() -> (Every, Alone) {
 fn studies(options: &StudyOptions) -> (Study, Study) {
     let (trace, steps) = both();
     (Study::of(&trace, options).unwrap(), Study::of_steps(&steps, options).unwrap())
+}
+
+/// A server of which every other I/O was seen at the file-system layer.
+#[test]
+fn layers_are_told_apart_alike() {
+    let mut events: Vec<IoEvent> = super::by_completion(Server::new(SECONDS, 500));
+    for event in events.iter_mut().skip(1).step_by(2) {
+        (event.layer, event.inode, event.depth) = (Layer::FileSystem, 7, 0);
+    }
+    let (trace, steps) = both_of(super::opened(&events, synthetic::conditions(SECONDS)));
+    for layer in [None, Some(Layer::Block), Some(Layer::FileSystem)] {
+        let pass = Pass { filter: Filter { layer, ..Filter::default() }, ..Pass::default() };
+        let options = StudyOptions { pass, ..in_steps(5) };
+        let every = Study::of(&trace, &options).unwrap();
+        let alone = Study::of_steps(&steps, &options).unwrap();
+        assert_eq!(every.workload, alone.workload);
+        assert_eq!(every.workload_steps(), alone.workload_steps());
+        let ios = |study: &Study| -> Vec<_> {
+            let ios = |steps: &BTreeMap<u64, CaptureStep>| steps.values().map(|s| s.ios()).sum();
+            let all = study.sides.iter().map(|(key, steps)| (*key, ios(steps)));
+            all.collect::<Vec<(SideKey, u64)>>()
+        };
+        assert_eq!(ios(&every), ios(&alone));
+        assert_eq!(every.sides.len(), if layer.is_none() { 4 } else { 2 });
+    }
 }
 
 fn in_steps(seconds: u64) -> StudyOptions {

@@ -28,13 +28,6 @@ use super::run::SOFTWARE;
 /// of the ring buffer.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How long what was captured may be in memory alone.
-const KEEP: Duration = Duration::from_secs(5);
-
-/// The same of capture steps: every row group costs some kilobytes, which a day
-/// of them must not.
-const KEEP_STEPS: Duration = Duration::from_secs(60);
-
 /// How often a person sees how far it is.
 const TELL: Duration = Duration::from_secs(1);
 
@@ -245,8 +238,7 @@ impl<'a> Session<'a> {
             let began = self.conditions.began_unix_ns.unwrap_or(unix_ns);
             self.mark(unix_ns.saturating_sub(began), name);
         }
-        let keep = if self.conditions.step_ns.is_some() { KEEP_STEPS } else { KEEP };
-        if self.flushed.elapsed() >= keep {
+        if self.sink.as_ref().is_some_and(|sink| self.flushed.elapsed() >= sink.may_wait()) {
             self.keep(capture)?;
         }
         if self.is_full() {

@@ -14,6 +14,16 @@ use steadfast_trace::file::Writer;
 /// How often the kernel's capture steps are taken, at most and at least.
 const TAKE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 
+/// How long what was captured may be in memory alone.
+const KEEP: Duration = Duration::from_secs(5);
+
+/// The same of capture steps, unless there are many: every row group costs some
+/// kilobytes, which a day of them must not.
+const KEEP_STEPS: Duration = Duration::from_secs(60);
+
+/// Rows beside which the kilobytes of a row group are few.
+const MANY_ROWS: usize = 4096;
+
 /// How long a step waits for I/Os that end after it, so that its streams have
 /// one row each; later ones make rows of their own.
 const LATE: Duration = Duration::from_secs(2);
@@ -110,6 +120,14 @@ impl Sink {
                 *ios += new;
                 Ok(new)
             }
+        }
+    }
+
+    /// How long what was taken may be in memory alone.
+    pub(super) fn may_wait(&self) -> Duration {
+        match self {
+            Sink::Steps { writer, .. } if writer.waiting() < MANY_ROWS => KEEP_STEPS,
+            _ => KEEP,
         }
     }
 

@@ -1,17 +1,21 @@
 //! A capture that kept only the streams of its capture steps (`steadfast capture
-//! --steps`): `trace streams`, `steps` and `map` of it, and its study.
+//! --steps`): `trace streams`, `steps` and `map` of it, its sides and its study.
 
 use super::over_time::{MapContent, StepFigures, StepsContent, keys_of};
 use super::streams::{StreamsContent, stream_lines};
 use super::studied::Wanted;
 use super::{filter, say_what_is_missing};
-use crate::cli::trace::{MapArguments, Selection, StepsArguments, StreamsArguments};
+use crate::cli::trace::{
+    FilterArguments, MapArguments, Selection, StepsArguments, StreamsArguments,
+};
 use crate::exit::Outcome;
 use crate::terminal;
 use anyhow::{Context, bail};
 use serde::Serialize;
 use std::fs::File;
-use steadfast_domain::CaptureConditions;
+use std::path::Path;
+use steadfast_domain::{CaptureConditions, Nanos};
+use steadfast_trace::compare::Side;
 use steadfast_trace::filter::Filter;
 use steadfast_trace::pass::Pass;
 use steadfast_trace::sequence::WINDOW;
@@ -37,14 +41,21 @@ struct Document<'a, T: Serialize> {
 impl Kept {
     /// Opens it; `None` where the file is no step file.
     pub(super) fn open(selection: &Selection) -> anyhow::Result<Option<Kept>> {
-        let name = selection.file.display().to_string();
-        let file = File::open(&selection.file);
+        Kept::open_with(&selection.file, &selection.filter)
+    }
+
+    pub(super) fn open_with(
+        path: &Path,
+        arguments: &FilterArguments,
+    ) -> anyhow::Result<Option<Kept>> {
+        let name = path.display().to_string();
+        let file = File::open(path);
         let file = file.with_context(|| format!("{name} cannot be opened"))?;
         // What is wrong with any other file is said when it is opened as a trace.
         let Ok(Some(file)) = StepFile::open(file) else { return Ok(None) };
         say_what_is_missing(&name, file.recovery(), file.conditions());
-        let filter = filter(&selection.filter, file.conditions()).with_context(|| name.clone())?;
-        if selection.filter.window != WINDOW {
+        let filter = filter(arguments, file.conditions()).with_context(|| name.clone())?;
+        if arguments.window != WINDOW {
             bail!(
                 "{name}: RND and SEQ were told apart during the capture, with a window of \
                  {WINDOW}; leave out --window"
@@ -53,7 +64,15 @@ impl Kept {
         Ok(Some(Kept { file, filter, name }))
     }
 
-    fn print<T: Serialize>(&self, content: T) -> anyhow::Result<()> {
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn conditions(&self) -> &CaptureConditions {
+        self.file.conditions()
+    }
+
+    pub(super) fn print<T: Serialize>(&self, content: T) -> anyhow::Result<()> {
         let conditions = self.file.conditions();
         terminal::print_json(&Document { file: &self.name, conditions, content })
     }
@@ -70,9 +89,16 @@ impl Kept {
     }
 
     /// The width of steps that was asked for, or that suits the length.
-    fn width(&self, asked: Option<steadfast_domain::Nanos>) -> anyhow::Result<u64> {
+    pub(super) fn width(&self, asked: Option<Nanos>) -> anyhow::Result<u64> {
         let span = self.file.span_ns(&self.filter).with_context(|| self.name.clone())?;
         Ok(self.file.width(asked.map(|width| width.0), span, STEPS_MAX as u64)?)
+    }
+
+    /// Steps of every device and layer.
+    pub(super) fn sides(&self, width: u64) -> anyhow::Result<Vec<Side>> {
+        // Steps that were chosen by another file may not be made of these.
+        let width = self.width(Some(Nanos(width))).with_context(|| self.name.clone())?;
+        self.file.sides(&self.filter, width).with_context(|| self.name.clone())
     }
 
     /// Everything that a report shows.

@@ -1,10 +1,12 @@
 //! `steadfast trace`: what a trace holds, as tables, as JSON and as a report.
 
 mod columns;
+mod compare;
 pub mod derive;
 mod import;
 mod kept;
 mod over_time;
+mod recover;
 mod report;
 mod streams;
 mod studied;
@@ -37,10 +39,10 @@ pub fn run(arguments: &TraceArguments) -> anyhow::Result<Outcome> {
         TraceCommand::Steps(arguments) => over_time::steps(arguments),
         TraceCommand::Map(arguments) => over_time::map(arguments),
         TraceCommand::Hits(arguments) => over_time::hits(arguments),
-        TraceCommand::Compare(arguments) => over_time::compare(arguments),
+        TraceCommand::Compare(arguments) => compare::run(arguments),
         TraceCommand::Report(arguments) => report::run(arguments),
         TraceCommand::Import(arguments) => import::run(arguments),
-        TraceCommand::Recover(arguments) => report::recover(arguments),
+        TraceCommand::Recover(arguments) => recover::run(arguments),
     }
 }
 
