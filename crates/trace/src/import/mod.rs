@@ -9,6 +9,7 @@ mod blkparse;
 mod blktrace;
 mod columns;
 mod fio;
+mod lines;
 mod pairs;
 
 pub use columns::{Column, ColumnPlan, Unit};
