@@ -23,9 +23,13 @@ pub struct SideKey {
 impl SideKey {
     /// `nvme0n1, block`.
     pub fn name(&self, conditions: &CaptureConditions) -> String {
+        format!("{}, {}", self.device_name(conditions), self.layer)
+    }
+
+    /// `nvme0n1`.
+    pub fn device_name(&self, conditions: &CaptureConditions) -> String {
         let device = conditions.devices.get(usize::from(self.device)).map(|d| d.name.clone());
-        let device = device.unwrap_or_else(|| format!("device {}", self.device));
-        format!("{device}, {}", self.layer)
+        device.unwrap_or_else(|| format!("device {}", self.device))
     }
 }
 

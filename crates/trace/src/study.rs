@@ -118,10 +118,10 @@ impl Study {
         folds.extend(reaches.iter_mut().map(|reach| reach as &mut dyn Fold));
         let account = options.pass.run(trace, &mut folds)?;
         let span_ns = account.span_ns.ok_or_else(|| {
-            TraceError::Unsuitable(format!(
-                "none of the {} I/Os passes the filter; widen it",
-                account.events
-            ))
+            TraceError::Unsuitable(match account.events {
+                0 => "it holds no I/O".to_owned(),
+                ios => format!("none of the {ios} I/Os passes the filter; widen it"),
+            })
         })?;
         let step_ns = step_width(options.step_ns, span_ns, PICTURE_STEPS_MAX)?;
         let workload = Workload::of(&streams, options.by, options.threshold);

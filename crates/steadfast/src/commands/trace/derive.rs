@@ -46,7 +46,7 @@ pub fn run(arguments: &WorkloadArguments) -> anyhow::Result<Outcome> {
 
 /// Derives the workload, and prints or writes it.
 fn derive(arguments: &DeriveArguments) -> anyhow::Result<Outcome> {
-    let path = &arguments.selection.file;
+    let path = arguments.selection.file();
     let name = path.display().to_string();
     let derived = match is_replay_representation(path)? {
         true => from_text(arguments)?,
@@ -100,7 +100,7 @@ fn is_replay_representation(path: &Path) -> anyhow::Result<bool> {
 }
 
 fn from_text(arguments: &DeriveArguments) -> anyhow::Result<Derived> {
-    let path = &arguments.selection.file;
+    let path = arguments.selection.file();
     let file = BufReader::new(File::open(path)?);
     let (steps, warnings) =
         ReplayRepresentation::read(file).with_context(|| path.display().to_string())?;
@@ -121,7 +121,7 @@ fn from_trace(arguments: &DeriveArguments) -> anyhow::Result<Derived> {
     let (by, threshold, step) = (arguments.by, arguments.threshold, arguments.step);
     let study = Wanted { by, threshold, step }.study(selection)?;
     if let Some(output) = &arguments.replay_representation {
-        let name = selection.file.display().to_string();
+        let name = selection.file().display().to_string();
         write_steps(&study.replay_representation(&name), output)?;
     }
     let steps = study.workload_steps();

@@ -37,11 +37,14 @@ struct Document<'a, T: Serialize> {
 impl Kept {
     /// Opens it; `None` where the file is no step file.
     pub(super) fn open(selection: &Selection) -> anyhow::Result<Option<Kept>> {
-        let name = selection.file.display().to_string();
-        let file = File::open(&selection.file);
+        let name = selection.file().display().to_string();
+        let file = File::open(selection.file());
         let file = file.with_context(|| format!("{name} cannot be opened"))?;
         // What is wrong with any other file is said when it is opened as a trace.
         let Ok(Some(file)) = StepFile::open(file) else { return Ok(None) };
+        if selection.files.len() > 1 {
+            bail!("{name}: captures of steps alone are read one by one; name one file");
+        }
         say_what_is_missing(&name, file.recovery(), file.conditions());
         let filter = filter(&selection.filter, file.conditions()).with_context(|| name.clone())?;
         if selection.filter.window != WINDOW {

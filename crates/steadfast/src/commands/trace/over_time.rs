@@ -1,16 +1,16 @@
-//! `trace steps`, `map`, `hits` and `compare`: what happened when.
+//! `trace steps`, `map` and `hits`: what happened when.
 
 use super::columns::{aligned, ms, number, row};
 use super::kept::Kept;
 use super::{Selected, print_document};
-use crate::cli::trace::{CompareArguments, HitsArguments, MapArguments, StepsArguments};
+use crate::cli::trace::{HitsArguments, MapArguments, StepsArguments};
 use crate::exit::Outcome;
 use crate::terminal;
 use anyhow::Context;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use steadfast_domain::units::Bytes;
-use steadfast_domain::{IoOp, Layer, Nanos};
+use steadfast_domain::{IoOp, Nanos};
 use steadfast_trace::compare::Sides;
 use steadfast_trace::hits::HitMap;
 use steadfast_trace::series::{Cell, Choice, SeriesOverTime};
@@ -22,20 +22,20 @@ use steadfast_trace::{By, StreamKey, StreamTable};
 /// One capture step of a listing.
 #[derive(Serialize)]
 pub(super) struct StepFigures {
-    begin_ns: u64,
+    pub(super) begin_ns: u64,
     count: u64,
     amount: u64,
-    iops: f64,
-    bytes_per_second: f64,
+    pub(super) iops: f64,
+    pub(super) bytes_per_second: f64,
     reads: u64,
     writes: u64,
     discards: u64,
     flushes: u64,
     sequential_share: Option<f64>,
-    response_mean_ns: Option<u64>,
+    pub(super) response_mean_ns: Option<u64>,
     response_p99_ns: Option<u64>,
     response_max_ns: Option<u64>,
-    qd_mean: Option<f64>,
+    pub(super) qd_mean: Option<f64>,
     qd_max: Option<u32>,
     /// Share of the time with an I/O outstanding; `None` under a filter that
     /// hides some of a device's I/Os.
@@ -144,7 +144,7 @@ pub(super) struct MapContent {
 
 #[derive(Serialize)]
 struct MapStep {
-    begin_ns: u64,
+    pub(super) begin_ns: u64,
     counts: Vec<u64>,
     amounts: Vec<u64>,
 }
@@ -227,7 +227,7 @@ struct DeviceHits {
 #[derive(Serialize)]
 struct Hit {
     range: usize,
-    begin_ns: u64,
+    pub(super) begin_ns: u64,
     reads: u32,
     writes: u32,
 }
@@ -311,104 +311,4 @@ fn drawn(name: &str, map: &HitMap) -> String {
         map.ranges, ranges.0, ranges.1, map.outside
     ));
     text
-}
-
-#[derive(Serialize)]
-struct CompareContent {
-    step_ns: u64,
-    sides: Vec<SideFigures>,
-}
-
-#[derive(Serialize)]
-struct SideFigures {
-    name: String,
-    device: String,
-    layer: Layer,
-    steps: Vec<StepFigures>,
-}
-
-/// Drives or layers on one time axis.
-pub fn compare(arguments: &CompareArguments) -> anyhow::Result<Outcome> {
-    let first = Selected::open(&arguments.selection)?;
-    let more =
-        arguments.others.iter().map(|path| Selected::open_with(path, &arguments.selection.filter));
-    let all: Vec<Selected> = more.collect::<anyhow::Result<_>>()?;
-    let span = first.span()?;
-    let width = step_width(arguments.step.map(|step| step.0), span, STEPS_MAX as u64)?;
-    let mut account = Default::default();
-    let mut sides: Vec<SideFigures> = Vec::new();
-    for selected in std::iter::once(&first).chain(&all) {
-        let shift = shift(&first, selected)?;
-        let until = (selected.span()?.1 / width + 1).saturating_mul(width);
-        let mut fold = Sides::new(width, until);
-        account = selected.fold(&mut [&mut fold])?;
-        let devices = selected.pass.filter.keeps_whole_devices().then_some(1);
-        let conditions = selected.trace.conditions();
-        for (key, steps) in fold.finish()? {
-            let steps = steps.iter().map(|(at, step)| {
-                let mut figures = StepFigures::of(*at, step, width, devices);
-                figures.begin_ns = figures.begin_ns.saturating_add_signed(shift);
-                figures
-            });
-            let name = match all.is_empty() {
-                true => key.name(conditions),
-                false => format!("{}: {}", selected.name, key.name(conditions)),
-            };
-            let device = key.name(conditions);
-            let device = device.rsplit_once(", ").map_or(device.clone(), |(name, _)| name.into());
-            sides.push(SideFigures { name, device, layer: key.layer, steps: steps.collect() });
-        }
-    }
-    if arguments.json {
-        print_document(&first, account, CompareContent { step_ns: width, sides })?;
-    } else {
-        terminal::print(&side_by_side(&sides, width))?;
-    }
-    Ok(Outcome::Done)
-}
-
-/// How much later than the first trace another one begins, in nanoseconds.
-fn shift(first: &Selected, other: &Selected) -> anyhow::Result<i64> {
-    let began = |selected: &Selected| selected.trace.conditions().began_unix_ns;
-    if first.name == other.name {
-        return Ok(0);
-    }
-    match (began(first), began(other)) {
-        (Some(a), Some(b)) => Ok(i64::try_from(i128::from(b) - i128::from(a))?),
-        _ => {
-            terminal::complain(&format!(
-                "{}: no wall-clock time in both traces; their beginnings are put together",
-                other.name
-            ));
-            Ok(0)
-        }
-    }
-}
-
-fn side_by_side(sides: &[SideFigures], width: u64) -> String {
-    let mut rows: BTreeMap<u64, Vec<String>> = BTreeMap::new();
-    let columns = sides.len() * 4;
-    for (at, side) in sides.iter().enumerate() {
-        for step in &side.steps {
-            // Beginnings of another trace lie between the first one's steps.
-            let slot = step.begin_ns / width;
-            let cells = rows.entry(slot).or_insert_with(|| vec!["–".to_owned(); columns]);
-            cells[at * 4] = number(Some(step.iops), 1);
-            cells[at * 4 + 1] = number(Some(step.bytes_per_second / 1e6), 2);
-            cells[at * 4 + 2] = ms(step.response_mean_ns);
-            cells[at * 4 + 3] = number(step.qd_mean, 2);
-        }
-    }
-    let mut head = vec!["Begins s".to_owned()];
-    for (letter, _) in ('A'..='Z').zip(sides) {
-        head.extend(["IOPS", "MB/s", "ART ms", "QD"].map(|name| format!("{letter} {name}")));
-    }
-    head.truncate(columns + 1);
-    let mut lines = vec![head];
-    lines.extend(rows.into_iter().map(|(slot, cells)| {
-        let begin = format!("{:.4}", slot.saturating_mul(width) as f64 / 1e9);
-        std::iter::once(begin).chain(cells).collect::<Vec<_>>()
-    }));
-    let names = ('A'..='Z').zip(sides).map(|(letter, side)| format!("{letter} = {}", side.name));
-    format!("{}\n{}", names.collect::<Vec<_>>().join("\n"), aligned(&lines))
 }
