@@ -71,7 +71,7 @@ pub enum ImportError {
         error: std::io::Error,
     },
     /// What takes the events failed.
-    #[error("{0}")]
+    #[error(transparent)]
     Sink(#[from] TraceError),
     /// The inputs do not fit the format.
     #[error("{0}")]
