@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::Path;
 use steadfast_domain::units::Bytes;
-use steadfast_domain::{CaptureConditions, IoStream};
+use steadfast_domain::{CaptureConditions, Demand, IoStream};
 use steadfast_trace::WorkloadFile;
 use steadfast_trace::replay_representation::{HEADER, ReplayRepresentation};
 use steadfast_trace::workload::{Workload, data_pattern_seen};
@@ -35,6 +35,7 @@ struct Derived {
     workload: Workload,
     conditions: CaptureConditions,
     steps: Vec<WorkloadStep>,
+    demand: Option<Demand>,
 }
 
 /// Runs `workload`.
@@ -53,7 +54,7 @@ fn derive(arguments: &DeriveArguments) -> anyhow::Result<Outcome> {
         false => from_trace(arguments)?,
     };
     let (io_streams, mut remarks) = derived.workload.io_streams().with_context(|| name.clone())?;
-    let demand = arguments.demand.or(derived.workload.demand_seen());
+    let demand = arguments.demand.or(derived.demand);
     if demand.is_none() {
         remarks.push("No queue depth is known; T1Q1 is applied unless --demand is given.".into());
     }
@@ -113,7 +114,8 @@ fn from_text(arguments: &DeriveArguments) -> anyhow::Result<Derived> {
     }
     let workload = steps.workload(arguments.by, arguments.threshold);
     let conditions = steps.conditions();
-    Ok(Derived { steps: steps.workload_steps(&workload), workload, conditions })
+    let demand = steps.demand_seen();
+    Ok(Derived { steps: steps.workload_steps(&workload), workload, conditions, demand })
 }
 
 fn from_trace(arguments: &DeriveArguments) -> anyhow::Result<Derived> {
@@ -125,7 +127,8 @@ fn from_trace(arguments: &DeriveArguments) -> anyhow::Result<Derived> {
         write_steps(&study.replay_representation(&name), output)?;
     }
     let steps = study.workload_steps();
-    Ok(Derived { workload: study.workload, conditions: study.conditions, steps })
+    let demand = study.workload.demand_seen();
+    Ok(Derived { workload: study.workload, conditions: study.conditions, steps, demand })
 }
 
 fn write_steps(steps: &ReplayRepresentation, output: &Path) -> anyhow::Result<()> {
