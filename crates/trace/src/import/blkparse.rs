@@ -99,7 +99,8 @@ impl Reading {
     fn step(&mut self, line: &str, words: &[&str]) -> Result<Option<Step>, String> {
         let action = match words[5] {
             "Q" => Action::Queued,
-            "M" | "F" => Action::Merged,
+            "M" => Action::Merged,
+            "F" => Action::FrontMerged,
             "D" => Action::Issued,
             "R" => Action::Requeued,
             "C" => Action::Completed,

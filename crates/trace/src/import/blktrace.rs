@@ -275,7 +275,8 @@ impl Reading {
     fn step(&mut self, record: &Record, time_ns: u64) -> Option<Step> {
         let action = match record.action & 0xffff & !WITH_CGROUP {
             1 => Action::Queued,
-            2 | 3 => Action::Merged,
+            2 => Action::Merged,
+            3 => Action::FrontMerged,
             6 => Action::Requeued,
             7 => Action::Issued,
             8 => Action::Completed,

@@ -95,6 +95,21 @@ fn blktrace_of_either_byte_order_gives_whole_ios() {
     }
 }
 
+/// A bio that is merged to the front of a waiting request moves its beginning;
+/// the request was queued with its first bio.
+#[test]
+fn a_request_that_grew_to_the_front_was_queued_with_its_first_bio() {
+    let mut bin = Bin::new(false);
+    bin.record(1_000, 1 | WRITE, 168, 4096, &[]);
+    bin.record(1_500, 1 | WRITE, 160, 4096, &[]);
+    bin.record(1_510, 3 | WRITE, 160, 4096, &[]);
+    bin.record(3_000, 7 | WRITE, 160, 8192, &[]);
+    bin.record(4_000, 8 | WRITE, 160, 8192, &[]);
+    let (result, events) = run(&Format::Blktrace, vec![input(bin.bytes)]);
+    assert_eq!((result.unwrap().conditions.unfinished, events.len()), (0, 1));
+    assert_eq!((events[0].offset, events[0].bytes, events[0].queued_ns), (81_920, 8_192, 2_000));
+}
+
 #[test]
 fn processors_files_are_merged_by_time() {
     let mut first = Bin::new(false);
