@@ -101,6 +101,12 @@ pub struct SingleIos {
 }
 
 impl Study {
+    /// Whether I/Os of the block and of the file-system layer are counted
+    /// together: what a program asked, and what the device got of it.
+    pub fn mixes_layers(&self) -> bool {
+        self.sides.iter().any(|(side, _)| Some(side.layer) != self.sides.first().map(|s| s.0.layer))
+    }
+
     /// Studies a trace.
     ///
     /// # Errors

@@ -241,6 +241,16 @@ fn both_layers_of_a_file_system_stand_side_by_side() {
     assert_eq!(sum(&files, IoOp::Flush), (1, 0));
     let text = succeed(scratch.path(), &["trace", "compare", "trace.parquet", "--step", "1s"]);
     assert!(text.contains(", block") && text.contains(", filesystem"), "{text}");
+    // Counted together only where that is said; a workload is of one layer.
+    let report = ["trace", "report", "trace.parquet", "-o", "report", "--format", "text"];
+    let mixed = "counted together";
+    assert!(succeed(scratch.path(), &report).contains(mixed));
+    let of_one = succeed(scratch.path(), &[&report[..], &["--layer", "block"]].concat());
+    assert!(!of_one.contains(mixed), "{of_one}");
+    let derive = ["workload", "derive", "trace.parquet", "--threshold", "0%"];
+    refuse(scratch.path(), &derive, &["two layers", "--layer block"]);
+    let of_one = succeed(scratch.path(), &[&derive[..], &["--layer", "filesystem"]].concat());
+    assert!(of_one.contains("212 of 212 I/Os"), "{of_one}");
 }
 
 /// The streams of a trace, without what two captures measure a little differently.

@@ -9,6 +9,7 @@ pub(super) fn of(study: &Study) -> Vec<Caveat> {
         lost(study),
         killed(study),
         no_single_ios(study),
+        layers_mixed(study),
         out_of_order(study),
         depths_counted(study),
         unlisted(study),
@@ -65,6 +66,14 @@ fn no_single_ios(study: &Study) -> Option<Caveat> {
     );
     let remedy = "Capture without --steps for these.";
     Some(Caveat::new(CaveatKind::Remark, "steps-only", text, remedy))
+}
+
+fn layers_mixed(study: &Study) -> Option<Caveat> {
+    let text = "I/Os of the file-system layer and of the block layer are counted together: what \
+                programs asked, and what the device got of it.";
+    let remedy = "Give --layer block or --layer filesystem; the chapter on devices and layers has \
+                  them side by side.";
+    study.mixes_layers().then(|| Caveat::new(CaveatKind::Deviation, "layers-mixed", text, remedy))
 }
 
 fn out_of_order(study: &Study) -> Option<Caveat> {

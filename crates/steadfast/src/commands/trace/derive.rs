@@ -6,7 +6,7 @@ use super::studied::Wanted;
 use crate::cli::trace::{DeriveArguments, WorkloadArguments, WorkloadCommand};
 use crate::exit::Outcome;
 use crate::terminal;
-use anyhow::Context;
+use anyhow::{Context, bail};
 use serde::Serialize;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
@@ -122,6 +122,13 @@ fn from_trace(arguments: &DeriveArguments) -> anyhow::Result<Derived> {
     let selection = &arguments.selection;
     let (by, threshold, step) = (arguments.by, arguments.threshold, arguments.step);
     let study = Wanted { by, threshold, step }.study(selection)?;
+    if study.mixes_layers() {
+        bail!(
+            "{}: it has I/Os of two layers, and a workload is of one: add --layer block or --layer \
+             filesystem",
+            selection.file().display()
+        );
+    }
     if let Some(output) = &arguments.replay_representation {
         let name = selection.file().display().to_string();
         write_steps(&study.replay_representation(&name), output)?;

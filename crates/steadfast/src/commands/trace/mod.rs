@@ -49,7 +49,15 @@ impl Selected {
     fn open(selection: &Selection) -> anyhow::Result<Self> {
         let traces = selection.files.iter().map(|path| open_trace(path));
         let traces = traces.collect::<anyhow::Result<Vec<_>>>()?;
-        Self::of(selection.file(), traces, &selection.filter)
+        let selected = Self::of(selection.file(), traces, &selection.filter)?;
+        if selected.trace.conditions().layers.len() > 1 && selection.filter.layer.is_none() {
+            terminal::complain(&format!(
+                "{}: it has two layers, which are counted together; --layer block or --layer \
+                 filesystem keeps one",
+                selected.name
+            ));
+        }
+        Ok(selected)
     }
 
     /// The files of one capture, called by the first of them.
