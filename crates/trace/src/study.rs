@@ -157,9 +157,11 @@ impl Study {
     }
 
     /// Whether busy time is known, and of all I/Os of the devices: neither a
-    /// step file nor a filter by operation, stream or process leaves it.
+    /// step file nor a filter by operation, stream or process leaves it, nor a
+    /// source without response times.
     pub fn tells_utilisation(&self) -> bool {
-        self.single_ios.is_some() && self.options.pass.filter.keeps_whole_devices()
+        let responses = || self.steps.values().any(|step| step.responses > 0);
+        self.single_ios.is_some() && self.options.pass.filter.keeps_whole_devices() && responses()
     }
 
     /// Whether response times are known by more than their sums: a step file may

@@ -264,3 +264,27 @@ fn captures_stand_on_one_axis_whichever_is_named_first() {
         3
     );
 }
+
+/// What a source does not tell is not shown as nought: response times, busy
+/// time, the date.
+#[test]
+fn what_a_log_does_not_tell_stays_unknown() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let log: String =
+        (0..31).map(|n| format!("{} f read {} 4096\n", n * 50_000, n << 20)).collect();
+    std::fs::write(here.join("io.log"), format!("fio version 3 iolog\n{log}")).unwrap();
+    succeed(here, &["trace", "import", "io.log", "-o", "t.parquet"]);
+    let found = json(here, &["trace", "steps", "t.parquet", "--step", "1s", "--json"]);
+    let steps = found["steps"].as_array().unwrap();
+    assert_eq!((steps[0]["count"].as_u64(), steps[1]["count"].as_u64()), (Some(20), Some(11)));
+    for name in ["utilisation", "response_mean_ns", "qd_mean"] {
+        assert!(steps.iter().all(|step| step[name].is_null()), "{name}: {found}");
+    }
+    succeed(here, &["trace", "report", "t.parquet", "-o", "r", "--format", "json,html"]);
+    let findings = std::fs::read_to_string(here.join("r/findings.json")).unwrap();
+    let findings: serde_json::Value = serde_json::from_str(&findings).unwrap();
+    assert_eq!(findings["run_unix_ms"], serde_json::json!([0, 0]));
+    assert!(!findings.to_string().contains("Disk utilisation"));
+    assert!(!std::fs::read_to_string(here.join("r/report.html")).unwrap().contains("1970-01"));
+}

@@ -22,15 +22,15 @@ const METHOD: &str = "Capture and analysis after RWSW PTS 1.0.7 as the SNIA tuto
 
 /// A study as findings. `software` is the name and version of this program.
 pub fn findings(study: &Study, software: &str) -> Findings {
-    let began_ms = study.conditions.began_unix_ns.unwrap_or(0) / 1_000_000;
     let lasted = study.conditions.lasted_ns.max(study.span_ns.1);
+    let run = |began_ns: u64| (began_ns / 1_000_000, began_ns.saturating_add(lasted) / 1_000_000);
     Findings {
         version: FINDINGS_VERSION,
         title: "Target Server Self-Test".into(),
         method: METHOD.into(),
         headline: headline(study),
         simulated: false,
-        run_unix_ms: (began_ms, began_ms + lasted / 1_000_000),
+        run_unix_ms: study.conditions.began_unix_ns.map_or((0, 0), run),
         digest: digest(study),
         software: software.to_owned(),
         ending: ending(study),

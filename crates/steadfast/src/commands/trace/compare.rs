@@ -1,7 +1,7 @@
 //! `trace compare`: drives, layers or captures on one time axis.
 
 use super::columns::{aligned, ms, number};
-use super::over_time::StepFigures;
+use super::over_time::{StepFigures, tells_busy_time};
 use super::{Selected, open_trace, print_document};
 use crate::cli::trace::CompareArguments;
 use crate::exit::Outcome;
@@ -72,7 +72,7 @@ impl SideFigures {
         width: u64,
     ) -> SideFigures {
         let conditions = selected.trace.conditions();
-        let devices = selected.pass.filter.keeps_whole_devices().then_some(1);
+        let devices = tells_busy_time(selected, steps).then_some(1);
         let figures = |(at, step): (&u64, &CaptureStep)| StepFigures::of(*at, step, width, devices);
         SideFigures {
             name: key.name(conditions),

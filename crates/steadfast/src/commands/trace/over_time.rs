@@ -37,8 +37,7 @@ pub(super) struct StepFigures {
     response_max_ns: Option<u64>,
     pub(super) qd_mean: Option<f64>,
     qd_max: Option<u32>,
-    /// Share of the time with an I/O outstanding; `None` under a filter that
-    /// hides some of a device's I/Os.
+    /// Share of the time with an I/O outstanding; `None` where it is not known.
     utilisation: Option<f64>,
 }
 
@@ -106,6 +105,12 @@ impl StepsContent {
     }
 }
 
+/// Whether busy time is known of all of a device's I/Os: under a filter that
+/// hides some, or from a source without response times, it is not.
+pub(super) fn tells_busy_time(selected: &Selected, steps: &BTreeMap<u64, CaptureStep>) -> bool {
+    selected.pass.filter.keeps_whole_devices() && steps.values().any(|step| step.responses > 0)
+}
+
 /// Every capture step with an I/O, or with one outstanding.
 pub fn steps(arguments: &StepsArguments) -> anyhow::Result<Outcome> {
     if let Some(kept) = Kept::open(&arguments.selection)? {
@@ -118,7 +123,8 @@ pub fn steps(arguments: &StepsArguments) -> anyhow::Result<Outcome> {
     let mut sides = Sides::new(width, until);
     let account = selected.fold(&mut [&mut sides])?;
     let sides = sides.finish()?;
-    let devices = selected.pass.filter.keeps_whole_devices().then_some(sides.len() as u64);
+    let told = sides.iter().any(|(_, steps)| tells_busy_time(&selected, steps));
+    let devices = told.then_some(sides.len() as u64);
     let mut all: BTreeMap<u64, CaptureStep> = BTreeMap::new();
     for (_, steps) in &sides {
         steadfast_trace::steps::merge_steps(&mut all, steps);
