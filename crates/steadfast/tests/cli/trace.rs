@@ -288,3 +288,32 @@ fn what_a_log_does_not_tell_stays_unknown() {
     assert!(!findings.to_string().contains("Disk utilisation"));
     assert!(!std::fs::read_to_string(here.join("r/report.html")).unwrap().contains("1970-01"));
 }
+
+/// More devices than are kept apart: every I/O is in the steps and in a report.
+#[test]
+fn no_io_of_many_devices_is_left_out_of_the_steps() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    // 40 volumes, one read each every millisecond, busy for half of it.
+    let lines: String = (0..1_000)
+        .flat_map(|ms| (0..40).map(move |volume| (ms, volume)))
+        .map(|(ms, volume)| format!("{ms},R,{},4096,500,{volume}\n", ms * 8192))
+        .collect();
+    std::fs::write(here.join("a.csv"), lines).unwrap();
+    let columns = "time=1:ms,op=2,offset=3,bytes=4,response=5:us,device=6";
+    succeed(here, &["trace", "import", "a.csv", "--csv", columns, "-o", "t.parquet"]);
+    let steps = ["trace", "steps", "t.parquet", "--step", "500ms", "--json"];
+    let found = json(here, &steps);
+    let steps = found["steps"].as_array().unwrap();
+    let counts: Vec<_> = steps.iter().map(|step| step["count"].as_u64().unwrap()).collect();
+    assert_eq!(counts, [20_000, 20_000]);
+    assert_eq!(steps[0]["utilisation"], 0.5);
+    let report =
+        ["trace", "report", "t.parquet", "--format", "json,csv", "-o", "r", "--step", "1s"];
+    succeed(here, &report);
+    let table = std::fs::read_to_string(here.join("r/steps.csv")).unwrap();
+    let row: Vec<&str> = table.lines().nth(1).unwrap().split(',').collect();
+    assert_eq!((row[3], row.last().unwrap().parse::<f64>()), ("40000", Ok(50.0)), "{table}");
+    let findings = std::fs::read_to_string(here.join("r/findings.json")).unwrap();
+    assert!(findings.contains("Of 40 devices"), "what is not shown of every device is said");
+}

@@ -13,6 +13,7 @@ pub(super) fn of(study: &Study) -> Vec<Caveat> {
         out_of_order(study),
         depths_counted(study),
         unlisted(study),
+        devices_left_out(study),
         skipped(study),
     ];
     let mut caveats: Vec<Caveat> = lacks.into_iter().flatten().collect();
@@ -103,6 +104,21 @@ fn unlisted(study: &Study) -> Option<Caveat> {
     );
     let remedy = "Filter by operation or process.";
     (ios > 0).then(|| Caveat::new(CaveatKind::Deviation, "streams-unlisted", text, remedy))
+}
+
+/// Which exhibits do not show every device.
+fn devices_left_out(study: &Study) -> Option<Caveat> {
+    let singles = study.single_ios.as_ref()?;
+    let (devices, mapped) = (singles.sides_seen.at_block_layer(), singles.hits.len());
+    let (sides, apart) = (singles.sides_seen.count(), study.sides.len() as u64);
+    if devices <= mapped && sides <= apart {
+        return None;
+    }
+    let text = format!(
+        "Of {devices} devices, LBA range hit maps and working sets are of {mapped}; side by side \
+         stand {apart} of {sides}. All else is of all."
+    );
+    Some(Caveat::new(CaveatKind::Remark, "devices-left-out", text, "Name others with --device."))
 }
 
 fn skipped(study: &Study) -> Option<Caveat> {

@@ -13,7 +13,7 @@ use std::fs::File;
 use std::path::Path;
 use steadfast_domain::Layer;
 use steadfast_trace::Trace;
-use steadfast_trace::compare::{SideKey, Sides};
+use steadfast_trace::compare::{SIDES_MAX, SideKey, Sides};
 use steadfast_trace::file::is_same_capture;
 use steadfast_trace::steps::{CaptureStep, STEPS_MAX};
 use steadfast_trace::study::step_width;
@@ -43,6 +43,13 @@ pub fn compare(arguments: &CompareArguments) -> anyhow::Result<Outcome> {
         let until = (selected.span()?.1 / width + 1).saturating_mul(width);
         let mut fold = Sides::new(width, until);
         account.get_or_insert(selected.fold(&mut [&mut fold])?);
+        if fold.unlisted > 0 {
+            terminal::complain(&format!(
+                "{}: it has more than {SIDES_MAX} devices; {} I/Os of further ones are left out; \
+                 --device names those to compare",
+                selected.name, fold.unlisted
+            ));
+        }
         for (key, steps) in fold.finish()? {
             let mut side = SideFigures::of(selected, key, &steps, width);
             side.steps.iter_mut().for_each(|step| step.begin_ns += shift);

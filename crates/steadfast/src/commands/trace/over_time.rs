@@ -11,10 +11,10 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use steadfast_domain::units::Bytes;
 use steadfast_domain::{IoOp, Nanos};
-use steadfast_trace::compare::Sides;
+use steadfast_trace::compare::SidesSeen;
 use steadfast_trace::hits::HitMap;
 use steadfast_trace::series::{Cell, Choice, SeriesOverTime};
-use steadfast_trace::steps::{CaptureStep, STEPS_MAX};
+use steadfast_trace::steps::{CaptureStep, STEPS_MAX, Steps};
 use steadfast_trace::study::{end_of, step_width};
 use steadfast_trace::workload::Workload;
 use steadfast_trace::{By, StreamKey, StreamTable};
@@ -120,15 +120,10 @@ pub fn steps(arguments: &StepsArguments) -> anyhow::Result<Outcome> {
     let span = selected.span()?;
     let width = step_width(arguments.step.map(|step| step.0), span, STEPS_MAX as u64)?;
     let until = (span.1 / width + 1).saturating_mul(width);
-    let mut sides = Sides::new(width, until);
-    let account = selected.fold(&mut [&mut sides])?;
-    let sides = sides.finish()?;
-    let told = sides.iter().any(|(_, steps)| tells_busy_time(&selected, steps));
-    let devices = told.then_some(sides.len() as u64);
-    let mut all: BTreeMap<u64, CaptureStep> = BTreeMap::new();
-    for (_, steps) in &sides {
-        steadfast_trace::steps::merge_steps(&mut all, steps);
-    }
+    let (mut all, mut sides) = (Steps::new(width).until(until), SidesSeen::default());
+    let account = selected.fold(&mut [&mut all, &mut sides])?;
+    let all = all.finish()?;
+    let devices = tells_busy_time(&selected, &all).then_some(sides.count());
     let steps: Vec<StepFigures> =
         all.iter().map(|(at, step)| StepFigures::of(*at, step, width, devices)).collect();
     let content = StepsContent { step_ns: width, steps };
