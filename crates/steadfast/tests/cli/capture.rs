@@ -343,7 +343,9 @@ fn workload(directory: &Path) -> WorkloadFile {
         assert_eq!(ios, stream.count, "{}", stream.stream);
     }
     file.steps.clear();
+    // Queue depths, and the demand of them, differ a little from capture to capture.
     file.workload.streams.iter_mut().for_each(|stream| stream.qd_mean = None);
+    file.demand = None;
     file
 }
 

@@ -38,7 +38,7 @@ pub(super) enum Sink {
     Ios { writer: Box<Writer<BufWriter<File>>>, events: Vec<IoEvent> },
     /// One row per I/O stream and capture step.
     Steps {
-        writer: StepWriter<BufWriter<File>>,
+        writer: Box<StepWriter<BufWriter<File>>>,
         step_ns: u64,
         parts: Vec<StreamInStep>,
         taken: Instant,
@@ -59,7 +59,7 @@ impl Sink {
                 Sink::Ios { writer, events: Vec::new() }
             }
             Some(step_ns) => Sink::Steps {
-                writer: StepWriter::new(file, conditions)?,
+                writer: Box::new(StepWriter::new(file, conditions)?),
                 step_ns,
                 parts: Vec::new(),
                 taken: Instant::now(),
