@@ -88,7 +88,8 @@ pub struct Findings {
     pub headline: String,
     /// On a simulated drive: every page says so.
     pub simulated: bool,
-    /// Wall-clock beginning and end, in milliseconds since 1970 (UTC).
+    /// Wall-clock beginning and end, in milliseconds since 1970 (UTC); 0 where
+    /// nobody knows.
     pub run_unix_ms: (u64, u64),
     /// SHA-256 of the measured entries that this was computed from.
     pub digest: String,

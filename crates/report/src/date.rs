@@ -22,8 +22,11 @@ pub(crate) fn civil(unix_ms: u64) -> Civil {
     (year, part(month), part(day), part(rest / 3600), part(rest / 60 % 60), part(rest % 60))
 }
 
-/// `2026-11-21 03:58 UTC`.
+/// `2026-11-21 03:58 UTC`; a dash for 0, which is a moment that nobody knows.
 pub(crate) fn date_time(unix_ms: u64) -> String {
+    if unix_ms == 0 {
+        return "–".to_owned();
+    }
     let (year, month, day, hour, minute, _) = civil(unix_ms);
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
 }
@@ -41,7 +44,8 @@ mod tests {
     #[test]
     fn known_dates() {
         for (seconds, text) in [
-            (0, "1970-01-01 00:00 UTC"),
+            (0, "–"),
+            (60, "1970-01-01 00:01 UTC"),
             (951_782_399, "2000-02-28 23:59 UTC"),
             (951_782_400, "2000-02-29 00:00 UTC"),
             (1_767_225_600, "2026-01-01 00:00 UTC"),

@@ -2,10 +2,10 @@
 //! steps of every device and layer on one time axis.
 
 use crate::error::TraceError;
-use crate::file::Fields;
+use crate::file::{Field, Fields};
 use crate::pass::{Fold, Rows};
 use crate::steps::{CaptureStep, STEP_FIELDS, Steps};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use steadfast_domain::{CaptureConditions, Layer};
 
 /// Sides kept apart at most.
@@ -23,14 +23,54 @@ pub struct SideKey {
 impl SideKey {
     /// `nvme0n1, block`.
     pub fn name(&self, conditions: &CaptureConditions) -> String {
+        format!("{}, {}", self.device_name(conditions), self.layer)
+    }
+
+    /// `nvme0n1`.
+    pub fn device_name(&self, conditions: &CaptureConditions) -> String {
         let device = conditions.devices.get(usize::from(self.device)).map(|d| d.name.clone());
-        let device = device.unwrap_or_else(|| format!("device {}", self.device));
-        format!("{device}, {}", self.layer)
+        device.unwrap_or_else(|| format!("device {}", self.device))
     }
 }
 
 /// Capture steps of one device at one layer, by number.
 pub type Side = (SideKey, BTreeMap<u64, CaptureStep>);
+
+/// How many devices and layers have I/Os that pass the filter: all of them,
+/// where [`Sides`] keeps only so many apart.
+#[derive(Debug, Clone, Default)]
+pub struct SidesSeen {
+    last: Option<SideKey>,
+    seen: BTreeSet<SideKey>,
+}
+
+impl SidesSeen {
+    /// How many.
+    pub fn count(&self) -> u64 {
+        self.seen.len() as u64
+    }
+
+    /// How many of them are devices at the block layer.
+    pub fn at_block_layer(&self) -> usize {
+        self.seen.iter().filter(|side| side.layer == Layer::Block).count()
+    }
+}
+
+impl Fold for SidesSeen {
+    fn fields(&self) -> Fields {
+        Fields::of(&[Field::Device, Field::Layer])
+    }
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        for row in rows.iter() {
+            let key = SideKey { device: rows.batch.device(row), layer: rows.batch.layer(row) };
+            if self.last != Some(key) {
+                self.last = Some(key);
+                self.seen.insert(key);
+            }
+        }
+        Ok(())
+    }
+}
 
 /// Capture steps of every device and layer in a trace.
 #[derive(Debug, Clone)]

@@ -8,7 +8,7 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The medium failed.
-    #[error("the trace cannot be read or written: {0}")]
+    #[error(transparent)]
     Io(#[from] io::Error),
     /// Not a trace at all.
     #[error("this is no trace: {0}; a trace is a Parquet file as docs/formats.md describes it")]
@@ -21,8 +21,8 @@ pub enum TraceError {
         /// What was found and what was expected.
         what: String,
     },
-    /// The Parquet library refused to write.
-    #[error("the trace cannot be encoded: {0}")]
+    /// The Parquet library could not write.
+    #[error("the trace cannot be written: {}", reason(.0))]
     Encode(ParquetError),
     /// More rows than memory has been set aside for.
     #[error("{0}")]
@@ -43,5 +43,13 @@ pub enum TraceError {
 impl TraceError {
     pub(crate) fn damaged(place: impl Into<String>, what: impl ToString) -> Self {
         TraceError::Damaged { place: place.into(), what: what.to_string() }
+    }
+}
+
+/// What the medium said, where it was the medium.
+fn reason(error: &ParquetError) -> String {
+    match error {
+        ParquetError::External(medium) => medium.to_string(),
+        other => other.to_string(),
     }
 }

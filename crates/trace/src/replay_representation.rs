@@ -12,7 +12,7 @@ use crate::workload::{Threshold, Workload, WorkloadStream};
 use crate::workload_file::WorkloadStep;
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
-use steadfast_domain::{CaptureConditions, IoOp, Nanos};
+use steadfast_domain::{CaptureConditions, Demand, IoOp, Nanos};
 
 /// A printed percentage may be off by half its last digit.
 const ROUNDING: f64 = 0.005_001;
@@ -173,6 +173,16 @@ impl ReplayRepresentation {
         steps.map(|step| step.of(applied)).filter(|step| !step.ios.is_empty()).collect()
     }
 
+    /// One thread with the average queue depth of all I/Os, rounded up; `None`
+    /// where the text tells none. Below 1 it cannot be applied.
+    pub fn demand_seen(&self) -> Option<Demand> {
+        let known = || self.steps.iter().filter_map(|s| Some((s.qd_mean?, s.count as f64)));
+        let ios: f64 = known().map(|(_, ios)| ios).sum();
+        let sum: f64 = known().map(|(mean, ios)| mean * ios).sum();
+        let depth = (ios > 0.0).then(|| (sum / ios).ceil().clamp(1.0, 65_536.0))?;
+        Some(Demand::new(1, depth as u32))
+    }
+
     /// What the text tells about the capture: beginning, length, compression
     /// and duplication, weighted by the steps' bytes.
     pub fn conditions(&self) -> CaptureConditions {
@@ -309,7 +319,9 @@ impl Parser {
             _ => return Err(self.fault(&format!("'{op}' is neither R nor W"))),
         };
         let bytes = u32::try_from(self.count(size)?)
-            .map_err(|_| self.fault(&format!("a transfer size of {size} bytes is impossible")))?;
+            .ok()
+            .filter(|bytes| *bytes > 0)
+            .ok_or_else(|| self.fault(&format!("a transfer size of {size} bytes is impossible")))?;
         let key = StreamKey { op, sequential, bytes };
         let (count, amount) = (self.count(count)?, self.count(amount)?);
         let printed = (self.number(count_percent)?, self.number(amount_percent)?);
@@ -356,12 +368,20 @@ impl Parser {
         if self.found.steps.is_empty() {
             return Err(self.fault("no step was found; a step begins with '## Step 1'"));
         }
-        for (number, step) in (1..).zip(&self.found.steps) {
-            let listed: u64 = step.streams.iter().fold(0, |sum, s| sum.saturating_add(s.1));
-            if listed > step.count {
-                let text = format!("step {number} lists {listed} I/Os of {}", step.count);
+        for (number, step) in (1..).zip(&mut self.found.steps) {
+            let sum = |of: fn(&(StreamKey, u64, u64)) -> u64| {
+                step.streams.iter().map(of).fold(0u64, u64::saturating_add)
+            };
+            let (ios, bytes) = (sum(|stream| stream.1), sum(|stream| stream.2));
+            if ios > step.count || bytes > step.amount {
+                let text = format!(
+                    "step {number} lists {ios} I/Os of {} and {bytes} bytes of {}; the larger taken",
+                    step.count, step.amount
+                );
                 self.warnings.push(Warning { line: self.line, text });
             }
+            step.count = step.count.max(ios);
+            step.amount = step.amount.max(bytes);
         }
         Ok((self.found, self.warnings))
     }
@@ -476,6 +496,22 @@ SEQ 0.5K W SEQ 512 W 0.94 6 0.08 3072
         );
     }
 
+    /// No stream has more than all of a step's I/Os: the sum outranks its total.
+    #[test]
+    fn totals_below_the_listed_streams_are_raised_with_a_warning() {
+        let text = "## Step 1\n0 60 3 8192 5.5 9 1 1 - -\n\
+                    RND 4K W RND 4096 W 100 12 100 49152\nRND 4K R RND 4096 R 1 4 1 16384\n\
+                    ## Step 2\n60 60 16 65536 1.25 9 1 1 - -\n";
+        let (found, warnings) = ReplayRepresentation::read(text.as_bytes()).unwrap();
+        let said = "step 1 lists 16 I/Os of 3 and 65536 bytes of 8192; the larger taken";
+        assert!(warnings.iter().any(|warning| warning.text == said), "{warnings:?}");
+        let workload = found.workload(By::Count, Threshold::default());
+        assert_eq!((workload.total_count, workload.total_amount), (32, 131_072));
+        assert_eq!(workload.streams[0].share, 12.0 / 32.0);
+        // (16 x 5.5 + 16 x 1.25) / 32 = 3.375.
+        assert_eq!(found.demand_seen(), Some(Demand::new(1, 4)));
+    }
+
     #[test]
     fn faults_name_their_line() {
         for (text, line) in [
@@ -484,6 +520,7 @@ SEQ 0.5K W SEQ 512 W 0.94 6 0.08 3072
             ("RND 4K W RND 4096 W 1 1 1 1", 1),
             ("## Step 1\n1 1 1 1 1 1 1 1 1 1\nnonsense", 3),
             ("## Step 1\n1 1 1 1 1 1 1 1 1 1\nX RND -4 W 1 1 1 1", 3),
+            ("## Step 1\n1 1 1 1 1 1 1 1 1 1\nX RND 0 W 1 1 1 0", 3),
             ("## Step 1\n## Step 2", 2),
         ] {
             match ReplayRepresentation::read(text.as_bytes()) {

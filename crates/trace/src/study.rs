@@ -2,7 +2,7 @@
 //! the streams, the processes and the span, one the pictures over time. Of a
 //! step file there is less ([`Study::of_steps`] stands beside its reader).
 
-use crate::compare::{Side, Sides};
+use crate::compare::{Side, Sides, SidesSeen};
 use crate::error::TraceError;
 use crate::file::{Recovery, Trace};
 use crate::hits::HitMap;
@@ -88,6 +88,8 @@ pub struct Study {
 pub struct SingleIos {
     /// What the pass saw.
     pub account: PassAccount,
+    /// Devices and layers with I/Os, of which `sides` holds the first.
+    pub sides_seen: SidesSeen,
     /// Every process.
     pub processes: ProcessTable,
     /// The processes with the most I/Os.
@@ -101,6 +103,12 @@ pub struct SingleIos {
 }
 
 impl Study {
+    /// Whether I/Os of the block and of the file-system layer are counted
+    /// together: what a program asked, and what the device got of it.
+    pub fn mixes_layers(&self) -> bool {
+        self.sides.iter().any(|(side, _)| Some(side.layer) != self.sides.first().map(|s| s.0.layer))
+    }
+
     /// Studies a trace.
     ///
     /// # Errors
@@ -114,14 +122,15 @@ impl Study {
         let (mut streams, mut processes) = (StreamTable::new(), ProcessTable::default());
         let mut reaches: Vec<Reach> =
             devices.iter().map(|device| Reach::new(*device, end_of(trace, *device))).collect();
-        let mut folds: Vec<&mut dyn Fold> = vec![&mut streams, &mut processes];
+        let mut sides_seen = SidesSeen::default();
+        let mut folds: Vec<&mut dyn Fold> = vec![&mut streams, &mut processes, &mut sides_seen];
         folds.extend(reaches.iter_mut().map(|reach| reach as &mut dyn Fold));
         let account = options.pass.run(trace, &mut folds)?;
         let span_ns = account.span_ns.ok_or_else(|| {
-            TraceError::Unsuitable(format!(
-                "none of the {} I/Os passes the filter; widen it",
-                account.events
-            ))
+            TraceError::Unsuitable(match account.events {
+                0 => "it holds no I/O".to_owned(),
+                ios => format!("none of the {ios} I/Os passes the filter; widen it"),
+            })
         })?;
         let step_ns = step_width(options.step_ns, span_ns, PICTURE_STEPS_MAX)?;
         let workload = Workload::of(&streams, options.by, options.threshold);
@@ -141,6 +150,7 @@ impl Study {
             streams_over_time: pictures.streams,
             single_ios: Some(SingleIos {
                 account,
+                sides_seen,
                 processes,
                 processes_shown,
                 processes_over_time: pictures.processes,
@@ -151,9 +161,11 @@ impl Study {
     }
 
     /// Whether busy time is known, and of all I/Os of the devices: neither a
-    /// step file nor a filter by operation, stream or process leaves it.
+    /// step file nor a filter by operation, stream or process leaves it, nor a
+    /// source without response times.
     pub fn tells_utilisation(&self) -> bool {
-        self.single_ios.is_some() && self.options.pass.filter.keeps_whole_devices()
+        let responses = || self.steps.values().any(|step| step.responses > 0);
+        self.single_ios.is_some() && self.options.pass.filter.keeps_whole_devices() && responses()
     }
 
     /// Whether response times are known by more than their sums: a step file may
@@ -166,7 +178,8 @@ impl Study {
     /// Share of a step's time in which a device had an I/O outstanding, the mean
     /// over the devices seen; `None` where it is not known.
     pub fn utilisation(&self, step: &CaptureStep) -> Option<f64> {
-        let time = self.step_ns.saturating_mul(self.sides.len() as u64);
+        let sides = self.single_ios.as_ref().map_or(0, |s| s.sides_seen.count());
+        let time = self.step_ns.saturating_mul(sides);
         (self.tells_utilisation() && time > 0).then(|| step.busy_ns as f64 / time as f64)
     }
 

@@ -2,7 +2,7 @@
 
 use super::Format;
 use clap::{Args, Subcommand, ValueEnum};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use steadfast_domain::{Demand, IoOp, Layer, Nanos};
 use steadfast_trace::streams::{By, StreamKey};
 use steadfast_trace::workload::Threshold;
@@ -20,7 +20,8 @@ pub struct TraceArguments {
 pub enum TraceCommand {
     /// I/O streams: operation x RND/SEQ x size, with counts, QD and response times
     #[command(after_help = "Example:\n  \
-        steadfast trace streams monday.parquet --threshold 2% --by bytes")]
+        steadfast trace streams monday.parquet --threshold 2% --by bytes\n  \
+        steadfast trace streams monday.parquet monday.*.parquet")]
     Streams(StreamsArguments),
     /// What was done in every capture step: IOPS, MB/s, response times, QD, busy
     #[command(after_help = "Example:\n  steadfast trace steps monday.parquet --step 2min")]
@@ -56,10 +57,18 @@ pub enum TraceCommand {
 /// Which I/Os of a trace.
 #[derive(Debug, Args)]
 pub struct Selection {
-    /// The trace file
-    pub file: PathBuf,
+    /// The trace file; of a rotated capture all its files, which are read as one
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
     #[command(flatten)]
     pub filter: FilterArguments,
+}
+
+impl Selection {
+    /// The first file, which the trace is called by.
+    pub fn file(&self) -> &Path {
+        self.files.first().map_or(Path::new(""), PathBuf::as_path)
+    }
 }
 
 /// Which I/Os count.
@@ -230,10 +239,10 @@ pub struct HitsArguments {
 /// `trace compare`.
 #[derive(Debug, Args)]
 pub struct CompareArguments {
+    /// The traces, put on one time axis by their wall-clock beginnings; all files of a rotated
+    /// capture are one
     #[command(flatten)]
     pub selection: Selection,
-    /// More traces, put on the time axis of the first by their wall-clock beginnings
-    pub others: Vec<PathBuf>,
     /// Width of a capture step, 100us to 1h; by default by the capture's length
     #[arg(long)]
     pub step: Option<Nanos>,

@@ -249,6 +249,16 @@ fn both_layers_of_a_file_system_stand_side_by_side() {
     assert_eq!(sum(&files, IoOp::Flush), (1, 0));
     let text = succeed(scratch.path(), &["trace", "compare", "trace.parquet", "--step", "1s"]);
     assert!(text.contains(", block") && text.contains(", filesystem"), "{text}");
+    // Counted together only where that is said; a workload is of one layer.
+    let report = ["trace", "report", "trace.parquet", "-o", "report", "--format", "text"];
+    let mixed = "counted together";
+    assert!(succeed(scratch.path(), &report).contains(mixed));
+    let of_one = succeed(scratch.path(), &[&report[..], &["--layer", "block"]].concat());
+    assert!(!of_one.contains(mixed), "{of_one}");
+    let derive = ["workload", "derive", "trace.parquet", "--threshold", "0%"];
+    refuse(scratch.path(), &derive, &["two layers", "--layer block"]);
+    let of_one = succeed(scratch.path(), &[&derive[..], &["--layer", "filesystem"]].concat());
+    assert!(of_one.contains("212 of 212 I/Os"), "{of_one}");
 }
 
 /// The streams of a file, without what two captures measure differently: name,
@@ -333,7 +343,9 @@ fn workload(directory: &Path) -> WorkloadFile {
         assert_eq!(ios, stream.count, "{}", stream.stream);
     }
     file.steps.clear();
+    // Queue depths, and the demand of them, differ a little from capture to capture.
     file.workload.streams.iter_mut().for_each(|stream| stream.qd_mean = None);
+    file.demand = None;
     file
 }
 
@@ -537,6 +549,60 @@ fn a_killed_capture_of_steps_is_recovered() {
     assert!(ios > 100 && ios <= 4 * done, "{ios} of {done} times three or four");
 }
 
+/// Every I/O is in one of a rotated capture's files, also where something came
+/// to lie under the next one's name; together they are the whole.
+#[test]
+fn a_rotated_capture_goes_on_past_what_lies_in_its_way() {
+    let test = "a_rotated_capture_goes_on_past_what_lies_in_its_way";
+    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    settled(&device);
+    let pid = std::process::id().to_string();
+    let more = ["--rotate-time", "1s", "--pid", &pid];
+    let Some(mut capture) = Running::new(test, here, &device, &more) else { return };
+    let other = here.join("trace.3.parquet");
+    std::fs::write(&other, "another's").unwrap();
+    let file = File::options().write(true).open(&device.path).unwrap();
+    for block in 0..29 {
+        file.write_all_at(&[7; 4096], block * 8192).unwrap();
+        file.sync_data().unwrap();
+        std::thread::sleep(Duration::from_millis(150));
+    }
+    capture.signal("-INT");
+    assert_eq!(std::fs::read_to_string(&other).unwrap(), "another's");
+    let mut files = vec!["trace.parquet".to_owned()];
+    let names = (2..20).map(|part| format!("trace.{part}.parquet"));
+    files.extend(names.filter(|name| name != "trace.3.parquet" && here.join(name).exists()));
+    assert!(files.len() > 3, "{files:?}");
+    let named: Vec<&str> = files.iter().map(String::as_str).collect();
+    let all = [&["trace", "streams", "--op", "write", "--json"], &named[..]].concat();
+    let found: Value = serde_json::from_str(&succeed(here, &all)).unwrap();
+    assert_eq!(found["total"]["count"], 29, "{found}");
+}
+
+/// A capture's file on a device that it listens to: a caveat in it.
+#[test]
+fn a_capture_onto_its_own_device_says_so() {
+    let test = "a_capture_onto_its_own_device_says_so";
+    let Some(device) = LoopDevice::new(test, 128) else { return };
+    if !Command::new("mkfs.ext4").args(["-q", &device.path]).status().is_ok_and(|s| s.success()) {
+        return skip(test, "no mkfs.ext4");
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    assert!(
+        Command::new("mount").arg(&device.path).arg(scratch.path()).status().unwrap().success()
+    );
+    let found = Running::new(test, scratch.path(), &device, &[]).map(Running::end);
+    assert!(Command::new("umount").arg(scratch.path()).status().unwrap().success());
+    let Some((conditions, _)) = found else { return };
+    let said = conditions
+        .remarks
+        .iter()
+        .any(|remark| remark.contains("trace.parquet lies on") && remark.contains(device.name()));
+    assert!(said, "{:?}", conditions.remarks);
+}
+
 #[test]
 fn a_capture_that_cannot_be_is_refused_with_the_reason() {
     let scratch = tempfile::tempdir().unwrap();
@@ -546,6 +612,14 @@ fn a_capture_that_cannot_be_is_refused_with_the_reason() {
     let with = |device: &'static str| ["capture", "--device", device, output[0], output[1]];
     refuse(directory, &with("/dev/no-such-device"), &["no-such-device"]);
     refuse(directory, &with("file"), &["file", "no block device"]);
+    let Some(device) = LoopDevice::new("a_capture_that_cannot_be_is_refused", 16) else { return };
+    let on_device = |more: &[&'static str]| {
+        [&["capture", "--device", &device.path, "-o", "t.parquet"], more].concat()
+    };
+    // No process has such a number.
+    refuse(directory, &on_device(&["--pid", "4294967295"]), &["no process 4294967295"]);
+    std::fs::write(directory.join("t.2.parquet"), "").unwrap();
+    refuse(directory, &on_device(&["--rotate-time", "1h"]), &["t.2.parquet exists"]);
 }
 
 /// Blocks of known content are sampled one and all: half of each of the first

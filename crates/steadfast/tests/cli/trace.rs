@@ -189,3 +189,131 @@ fn other_tools_traces_are_imported() {
     refuse(here, &["trace", "import", "bad", "-o", "e.parquet"], &["bad", "line 81", "raed"]);
     assert!(!here.join("e.parquet").exists());
 }
+
+/// A file of a capture that began at a moment: reads of 4 KiB, one every
+/// millisecond from `first_ms` on.
+fn write_part(path: &Path, began_unix_ns: u64, first_ms: u64, ios: u64) {
+    let conditions = CaptureConditions {
+        began_unix_ns: Some(began_unix_ns),
+        lasted_ns: (first_ms + ios) * 1_000_000,
+        devices: vec![CapturedDevice { name: "sda".into(), ..CapturedDevice::default() }],
+        ..CaptureConditions::default()
+    };
+    let reads = (first_ms..first_ms + ios).map(|ms| IoEvent {
+        issued_ns: ms * 1_000_000,
+        response_ns: 10_000,
+        offset: ms * 4096,
+        bytes: 4096,
+        depth: 1,
+        ..IoEvent::default()
+    });
+    let mut writer = Writer::new(File::create(path).unwrap(), &conditions).unwrap();
+    writer.write(&reads.collect::<Vec<_>>()).unwrap();
+    writer.finish(conditions).unwrap();
+}
+
+#[test]
+fn the_files_of_a_rotated_capture_are_read_as_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    write_part(&here.join("t.parquet"), 1_000, 0, 307);
+    write_part(&here.join("t.2.parquet"), 1_000, 307, 400);
+    write_part(&here.join("t.3.parquet"), 1_000, 707, 11);
+    write_part(&here.join("other.parquet"), 2_000, 0, 5);
+    // In whatever order a shell names them. One run from the first I/O to the last.
+    let files = ["t.2.parquet", "t.3.parquet", "t.parquet"];
+    let of = |command: &str, more: &[&str]| {
+        json(here, &[&["trace", command], &files[..], more, &["--json"]].concat())
+    };
+    let streams = of("streams", &[]);
+    assert_eq!(streams["total"]["count"], 718);
+    assert_eq!(streams["streams"][0]["count"], 717, "{streams}");
+    assert_eq!(streams["conditions"]["lasted_ns"], 718_000_000);
+    let steps = of("steps", &["--step", "500ms", "--from", "300ms", "--to", "600ms"]);
+    let counts: Vec<_> = steps["steps"].as_array().unwrap().iter().map(|s| &s["count"]).collect();
+    assert_eq!(counts, [200, 100]);
+    assert_eq!(of("compare", &[])["sides"].as_array().unwrap().len(), 1);
+    let derived = ["workload", "derive", "t.parquet", "t.2.parquet", "--json"];
+    assert_eq!(json(here, &derived)["workload"]["total_count"], 707);
+    let twice = ["trace", "streams", "t.parquet", "t.parquet"];
+    refuse(here, &twice, &["t.parquet", "named twice"]);
+    let mixed = ["trace", "streams", "t.parquet", "other.parquet"];
+    refuse(here, &mixed, &["different captures", "trace compare"]);
+}
+
+/// The later of two captures is named first: the axis begins with the earlier.
+#[test]
+fn captures_stand_on_one_axis_whichever_is_named_first() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let second = 1_000_000_000;
+    write_part(&here.join("early.parquet"), 100 * second, 0, 2_500);
+    write_part(&here.join("late.parquet"), 101 * second, 0, 2_000);
+    let arguments = ["trace", "compare", "late.parquet", "early.parquet", "--step", "1s", "--json"];
+    let found = json(here, &arguments);
+    let steps = |side: usize| -> Vec<(u64, u64)> {
+        let steps = found["sides"][side]["steps"].as_array().unwrap();
+        let of = |step: &serde_json::Value, name: &str| step[name].as_u64().unwrap();
+        steps.iter().map(|step| (of(step, "begin_ns") / second, of(step, "count"))).collect()
+    };
+    assert_eq!(steps(0), [(1, 1_000), (2, 1_000)]);
+    assert_eq!(steps(1), [(0, 1_000), (1, 1_000), (2, 500)]);
+    let text = succeed(here, &arguments[..6]);
+    assert_eq!(
+        text.lines().filter(|line| line.trim_start().starts_with(['0', '1', '2'])).count(),
+        3
+    );
+}
+
+/// What a source does not tell is not shown as nought: response times, busy
+/// time, the date.
+#[test]
+fn what_a_log_does_not_tell_stays_unknown() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let log: String =
+        (0..31).map(|n| format!("{} f read {} 4096\n", n * 50_000, n << 20)).collect();
+    std::fs::write(here.join("io.log"), format!("fio version 3 iolog\n{log}")).unwrap();
+    succeed(here, &["trace", "import", "io.log", "-o", "t.parquet"]);
+    let found = json(here, &["trace", "steps", "t.parquet", "--step", "1s", "--json"]);
+    let steps = found["steps"].as_array().unwrap();
+    assert_eq!((steps[0]["count"].as_u64(), steps[1]["count"].as_u64()), (Some(20), Some(11)));
+    for name in ["utilisation", "response_mean_ns", "qd_mean"] {
+        assert!(steps.iter().all(|step| step[name].is_null()), "{name}: {found}");
+    }
+    succeed(here, &["trace", "report", "t.parquet", "-o", "r", "--format", "json,html"]);
+    let findings = std::fs::read_to_string(here.join("r/findings.json")).unwrap();
+    let findings: serde_json::Value = serde_json::from_str(&findings).unwrap();
+    assert_eq!(findings["run_unix_ms"], serde_json::json!([0, 0]));
+    assert!(!findings.to_string().contains("Disk utilisation"));
+    assert!(!std::fs::read_to_string(here.join("r/report.html")).unwrap().contains("1970-01"));
+}
+
+/// More devices than are kept apart: every I/O is in the steps and in a report.
+#[test]
+fn no_io_of_many_devices_is_left_out_of_the_steps() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    // 40 volumes, one read each every millisecond, busy for half of it.
+    let lines: String = (0..1_000)
+        .flat_map(|ms| (0..40).map(move |volume| (ms, volume)))
+        .map(|(ms, volume)| format!("{ms},R,{},4096,500,{volume}\n", ms * 8192))
+        .collect();
+    std::fs::write(here.join("a.csv"), lines).unwrap();
+    let columns = "time=1:ms,op=2,offset=3,bytes=4,response=5:us,device=6";
+    succeed(here, &["trace", "import", "a.csv", "--csv", columns, "-o", "t.parquet"]);
+    let steps = ["trace", "steps", "t.parquet", "--step", "500ms", "--json"];
+    let found = json(here, &steps);
+    let steps = found["steps"].as_array().unwrap();
+    let counts: Vec<_> = steps.iter().map(|step| step["count"].as_u64().unwrap()).collect();
+    assert_eq!(counts, [20_000, 20_000]);
+    assert_eq!(steps[0]["utilisation"], 0.5);
+    let report =
+        ["trace", "report", "t.parquet", "--format", "json,csv", "-o", "r", "--step", "1s"];
+    succeed(here, &report);
+    let table = std::fs::read_to_string(here.join("r/steps.csv")).unwrap();
+    let row: Vec<&str> = table.lines().nth(1).unwrap().split(',').collect();
+    assert_eq!((row[3], row.last().unwrap().parse::<f64>()), ("40000", Ok(50.0)), "{table}");
+    let findings = std::fs::read_to_string(here.join("r/findings.json")).unwrap();
+    assert!(findings.contains("Of 40 devices"), "what is not shown of every device is said");
+}

@@ -6,6 +6,7 @@ mod block;
 mod footer;
 pub(crate) mod mark;
 mod names;
+mod parts;
 mod reader;
 mod recovery;
 pub(crate) mod schema;
@@ -13,6 +14,7 @@ mod source;
 mod writer;
 
 pub(crate) use footer::{footer, text_column, wide_column};
+pub use parts::is_same_capture;
 pub use reader::{Batches, Trace};
 pub use recovery::Recovery;
 pub use schema::{FORMAT_VERSION, Field, Fields, KEY_FINAL, KEY_FORMAT, KEY_START};

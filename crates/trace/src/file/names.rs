@@ -17,7 +17,7 @@ const KEPT: usize = 64;
 pub(super) struct Names {
     kept: Vec<(Command, ByteArray)>,
     /// The rows that were written last, and their values.
-    rows: [Command; ROWS_AT_ONCE],
+    rows: Vec<Command>,
     values: Vec<ByteArray>,
 }
 
@@ -25,7 +25,7 @@ impl Default for Names {
     fn default() -> Self {
         let nobody = (Command::default(), ByteArray::from(Vec::new()));
         Names {
-            rows: [nobody.0; ROWS_AT_ONCE],
+            rows: vec![nobody.0; ROWS_AT_ONCE],
             values: vec![nobody.1.clone(); ROWS_AT_ONCE],
             kept: vec![nobody; KEPT],
         }

@@ -24,18 +24,20 @@ use steadfast_domain::io_event::Command;
 /// A column chunk up to this size is read at once.
 const HELD_MAX: u64 = 8 << 20;
 
-/// A trace file, opened.
+/// A trace, opened: one file, or the files of a capture that was rotated.
 pub struct Trace<R> {
-    source: Source<R>,
-    groups: Vec<Group>,
-    conditions: CaptureConditions,
-    start: Option<CaptureConditions>,
-    recovery: Option<Recovery>,
-    rows: u64,
+    pub(super) sources: Vec<Source<R>>,
+    pub(super) groups: Vec<Group>,
+    pub(super) conditions: CaptureConditions,
+    pub(super) start: Option<CaptureConditions>,
+    pub(super) recovery: Option<Recovery>,
+    pub(super) rows: u64,
 }
 
 /// A row group and where its columns are.
-struct Group {
+pub(super) struct Group {
+    /// Index of the file that it is in.
+    pub(super) source: usize,
     metadata: RowGroupMetaData,
     columns: [Option<usize>; Field::ALL.len()],
     rows: usize,
@@ -73,7 +75,7 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
             remarks: vec!["The file says nothing about how it was captured.".into()],
             ..CaptureConditions::default()
         });
-        Ok(Trace { source, groups, conditions, start, recovery, rows })
+        Ok(Trace { sources: vec![source], groups, conditions, start, recovery, rows })
     }
 
     /// How the trace came about.
@@ -167,7 +169,7 @@ impl Group {
                 return Err(TraceError::NotATrace(format!("it has no column {}", field.name())));
             }
         }
-        Ok(Group { metadata, columns, rows })
+        Ok(Group { source: 0, metadata, columns, rows })
     }
 
     /// Smallest and largest value, where the statistics tell.
@@ -246,7 +248,8 @@ impl<R: Read + Seek + Send + 'static> Batches<'_, R> {
         for field in Field::ALL.into_iter().filter(|field| self.fields.has(*field)) {
             let Some(at) = group.columns[field.index()] else { continue };
             let place = format!("in row group {}, column {}", self.group, field.name());
-            let column = guarded(&place, || OpenColumn::open(&trace.source, group, field, at))?;
+            let source = &trace.sources[group.source];
+            let column = guarded(&place, || OpenColumn::open(source, group, field, at))?;
             self.columns.push(column);
         }
         self.left = group.rows;

@@ -9,9 +9,11 @@ pub(super) fn of(study: &Study) -> Vec<Caveat> {
         lost(study),
         killed(study),
         no_single_ios(study),
+        layers_mixed(study),
         out_of_order(study),
         depths_counted(study),
         unlisted(study),
+        devices_left_out(study),
         skipped(study),
     ];
     let mut caveats: Vec<Caveat> = lacks.into_iter().flatten().collect();
@@ -67,6 +69,14 @@ fn no_single_ios(study: &Study) -> Option<Caveat> {
     Some(Caveat::new(CaveatKind::Remark, "steps-only", text, remedy))
 }
 
+fn layers_mixed(study: &Study) -> Option<Caveat> {
+    let text = "I/Os of the file-system layer and of the block layer are counted together: what \
+                programs asked, and what the device got of it.";
+    let remedy = "Give --layer block or --layer filesystem; the chapter on devices and layers has \
+                  them side by side.";
+    study.mixes_layers().then(|| Caveat::new(CaveatKind::Deviation, "layers-mixed", text, remedy))
+}
+
 fn out_of_order(study: &Study) -> Option<Caveat> {
     let late = study.single_ios.as_ref()?.account.order.late;
     let text = format!(
@@ -94,6 +104,21 @@ fn unlisted(study: &Study) -> Option<Caveat> {
     );
     let remedy = "Filter by operation or process.";
     (ios > 0).then(|| Caveat::new(CaveatKind::Deviation, "streams-unlisted", text, remedy))
+}
+
+/// Which exhibits do not show every device.
+fn devices_left_out(study: &Study) -> Option<Caveat> {
+    let singles = study.single_ios.as_ref()?;
+    let (devices, mapped) = (singles.sides_seen.at_block_layer(), singles.hits.len());
+    let (sides, apart) = (singles.sides_seen.count(), study.sides.len() as u64);
+    if devices <= mapped && sides <= apart {
+        return None;
+    }
+    let text = format!(
+        "Of {devices} devices, LBA range hit maps and working sets are of {mapped}; side by side \
+         stand {apart} of {sides}. All else is of all."
+    );
+    Some(Caveat::new(CaveatKind::Remark, "devices-left-out", text, "Name others with --device."))
 }
 
 fn skipped(study: &Study) -> Option<Caveat> {

@@ -17,20 +17,23 @@ use steadfast_domain::io_event::ContentSample;
 use steadfast_domain::{Bytes, Findings, Nanos};
 
 /// The method, in one line.
+/// Devices named at the head of a page.
+const DEVICES_NAMED: usize = 8;
+
 const METHOD: &str = "Capture and analysis after RWSW PTS 1.0.7 as the SNIA tutorial describes it, \
     as in docs/trace.md";
 
 /// A study as findings. `software` is the name and version of this program.
 pub fn findings(study: &Study, software: &str) -> Findings {
-    let began_ms = study.conditions.began_unix_ns.unwrap_or(0) / 1_000_000;
     let lasted = study.conditions.lasted_ns.max(study.span_ns.1);
+    let run = |began_ns: u64| (began_ns / 1_000_000, began_ns.saturating_add(lasted) / 1_000_000);
     Findings {
         version: FINDINGS_VERSION,
         title: "Target Server Self-Test".into(),
         method: METHOD.into(),
         headline: headline(study),
         simulated: false,
-        run_unix_ms: (began_ms, began_ms + lasted / 1_000_000),
+        run_unix_ms: study.conditions.began_unix_ns.map_or((0, 0), run),
         digest: digest(study),
         software: software.to_owned(),
         ending: ending(study),
@@ -156,8 +159,11 @@ fn working_sets(study: &Study, singles: &SingleIos) -> Option<Page> {
 }
 
 fn headline(study: &Study) -> String {
-    let layers: Vec<String> =
-        study.sides.iter().map(|(side, _)| side.name(&study.conditions)).collect();
+    let sides = study.sides.iter().take(DEVICES_NAMED);
+    let mut layers: Vec<String> = sides.map(|(side, _)| side.name(&study.conditions)).collect();
+    if study.sides.len() > DEVICES_NAMED {
+        layers.push("and more".to_owned());
+    }
     format!(
         "{}  threshold {} by {}  step {}  window {}",
         layers.join("  "),
@@ -205,12 +211,15 @@ fn header(study: &Study) -> FormHeader {
     let conditions = &study.conditions;
     let row = |label: &str, value: Option<String>| (label.to_owned(), value);
     let layers: Vec<String> = conditions.layers.iter().map(ToString::to_string).collect();
-    let devices = conditions.devices.iter().map(|device| {
+    let devices = conditions.devices.iter().take(DEVICES_NAMED).map(|device| {
         let facts =
             [device.model.clone(), device.serial.clone(), device.capacity.map(|c| c.to_string())];
         let facts: Vec<String> = facts.into_iter().flatten().collect();
         (device.name.clone(), (!facts.is_empty()).then(|| facts.join(", ")))
     });
+    let more = conditions.devices.len().saturating_sub(DEVICES_NAMED);
+    let more = (more > 0).then(|| row("and", Some(format!("{more} more"))));
+    let devices: Rows = devices.chain(more).collect();
     let platform: Rows = vec![
         row("Host", conditions.host.clone()),
         row("Operating System", conditions.operating_system.clone()),
@@ -241,7 +250,7 @@ fn header(study: &Study) -> FormHeader {
         sponsor: None,
         blocks: vec![
             block("Target Server", platform),
-            block("Storage", devices.collect()),
+            block("Storage", devices),
             block("I/O Capture", capture),
             block("Analysis", analysis),
         ],

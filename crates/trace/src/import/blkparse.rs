@@ -1,9 +1,9 @@
 //! blkparse's default text: `8,0  3  1  0.000000000  697  Q  W 223490 + 8 [kjournald]`.
 
 use super::blktrace::remarks;
+use super::lines::{Lines, shown};
 use super::pairs::{Action, Pairs, Step};
 use super::{Devices, ImportError, Imported, Input, Sink};
-use std::io::{BufRead, BufReader};
 use steadfast_domain::io_event::{Command, flags};
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
 
@@ -33,34 +33,21 @@ fn nanoseconds(word: &str) -> Option<u64> {
 
 /// Reads the events; the summary that follows them is passed over.
 pub(super) fn import(input: Input<'_>, sink: &mut Sink<'_>) -> Result<Imported, ImportError> {
-    let name = input.name;
-    let mut reader = BufReader::with_capacity(1 << 18, input.content);
+    let mut lines = Lines::new(input);
     let mut reading = Reading::default();
-    let mut line = Vec::new();
-    let mut number = 0u64;
-    loop {
-        line.clear();
-        let length = reader
-            .read_until(b'\n', &mut line)
-            .map_err(|error| ImportError::Io { input: name.clone(), error })?;
-        if length == 0 {
-            return Ok(reading.finish());
+    while let Some(line) = lines.next()? {
+        if reading.is_summary(line) {
+            break;
         }
-        number += 1;
-        let text = String::from_utf8_lossy(&line);
-        if reading.is_summary(&text) {
-            return Ok(reading.finish());
+        match reading.take(line, sink) {
+            Ok(()) => {}
+            Err(Problem::Import(error)) => return Err(error),
+            Err(Problem::Line(what)) => {
+                return Err(lines.malformed(what, reading.imported.records));
+            }
         }
-        reading.take(&text, sink).map_err(|problem| match problem {
-            Problem::Import(error) => error,
-            Problem::Line(what) => ImportError::Malformed {
-                input: name.clone(),
-                place: format!("line {number}"),
-                what,
-                read: reading.imported.records,
-            },
-        })?;
     }
+    Ok(reading.finish())
 }
 
 enum Problem {
@@ -92,10 +79,10 @@ impl Reading {
         if words.len() < 6 || !device(words[0]) {
             return Err(Problem::Line(format!(
                 "expected device, processor, sequence, seconds, process, action, found '{}'",
-                line.trim_end()
+                shown(line.trim())
             )));
         }
-        let step = self.step(&words).map_err(Problem::Line)?;
+        let step = self.step(line, &words).map_err(Problem::Line)?;
         self.imported.records += 1;
         let Some(step) = step else {
             self.imported.passed_over += 1;
@@ -109,31 +96,21 @@ impl Reading {
         Ok(())
     }
 
-    fn step(&mut self, words: &[&str]) -> Result<Option<Step>, String> {
+    fn step(&mut self, line: &str, words: &[&str]) -> Result<Option<Step>, String> {
         let action = match words[5] {
             "Q" => Action::Queued,
-            "M" | "F" => Action::Merged,
+            "M" => Action::Merged,
+            "F" => Action::FrontMerged,
             "D" => Action::Issued,
             "R" => Action::Requeued,
             "C" => Action::Completed,
             _ => return Ok(None),
         };
-        let time_ns = nanoseconds(words[3])
-            .ok_or_else(|| format!("expected seconds with a fraction, found '{}'", words[3]))?;
-        let number = |word: &str, what: &str| {
-            word.parse::<u64>().map_err(|_| format!("expected {what}, found '{word}'"))
-        };
-        let letters = words.get(6).copied().unwrap_or_default();
-        // A flush has no place: `C FWS 0 [0]` or `D FN [kworker]`.
-        let sector = words.get(7).and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);
-        let sectors = match (words.get(8), words.get(9)) {
-            (Some(&"+"), Some(count)) => number(count, "a number of sectors")?,
-            _ => 0,
-        };
-        let bytes = u32::try_from(sectors.saturating_mul(SECTOR)).unwrap_or(u32::MAX);
-        let (op, flags) = operation(letters, bytes);
-        let last = words.last().copied().unwrap_or_default();
-        let inside = last.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+        let time_ns = nanoseconds(words[3]).ok_or_else(|| {
+            format!("expected seconds with a fraction, found '{}'", shown(words[3]))
+        })?;
+        let what = Subject::of(action, words)?;
+        let inside = bracketed(line);
         let done = action == Action::Completed;
         Ok(Some(Step {
             action,
@@ -142,10 +119,10 @@ impl Reading {
                 .devices
                 .number(&words[0].replace(',', ":"))
                 .ok_or("more than 65,536 devices")?,
-            sector,
-            bytes,
-            op,
-            flags,
+            sector: what.sector,
+            bytes: what.bytes,
+            op: what.op,
+            flags: what.flags,
             cpu: number(words[1], "a processor's number")? as u16,
             pid: number(words[4], "a process number")? as u32,
             command: if done { Command::default() } else { Command::new(inside.unwrap_or("")) },
@@ -164,6 +141,52 @@ impl Reading {
             ..CaptureConditions::default()
         };
         Imported { conditions, ..self.imported }
+    }
+}
+
+fn number(word: &str, what: &str) -> Result<u64, String> {
+    word.parse().map_err(|_| format!("expected {what}, found '{}'", shown(word)))
+}
+
+/// What stands in the brackets at the end: a command name, which may have
+/// blanks, or an error number.
+fn bracketed(line: &str) -> Option<&str> {
+    let (_, inside) = line.trim_end().strip_suffix(']')?.split_once('[')?;
+    Some(inside)
+}
+
+/// What an event is about.
+struct Subject {
+    op: IoOp,
+    flags: u16,
+    sector: u64,
+    bytes: u32,
+}
+
+impl Subject {
+    /// `W 160 + 8 [x]`; a flush has no place: `FN [x]`, `FWS 0 [0]`.
+    fn of(action: Action, words: &[&str]) -> Result<Self, String> {
+        let letters = words.get(6).copied().unwrap_or_default();
+        let first = words.get(7).and_then(|word| word.parse::<u64>().ok());
+        let sectors = match (words.get(8), words.get(9)) {
+            (Some(&"+"), Some(count)) => Some(number(count, "a number of sectors")?),
+            _ => None,
+        };
+        let bytes = sectors.unwrap_or(0).saturating_mul(SECTOR);
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let (op, flags) = operation(letters, bytes);
+        let has_data = matches!(op, IoOp::Read | IoOp::Write);
+        if has_data && sectors.is_none() && (first.is_none() || action != Action::Completed) {
+            return Ok(Subject::passed_through(flags, first));
+        }
+        Ok(Subject { op, flags, sector: first.unwrap_or(0), bytes })
+    }
+
+    /// A command of the SCSI or NVMe pass-through has a number of bytes, or
+    /// none, and no place: `D R 36 (12 00 ..) [x]`, `C R (12 00 ..) [0]`.
+    fn passed_through(flags: u16, bytes: Option<u64>) -> Self {
+        let bytes = bytes.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(0);
+        Subject { op: IoOp::Other, flags, sector: 0, bytes }
     }
 }
 

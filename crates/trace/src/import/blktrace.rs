@@ -188,7 +188,11 @@ struct Reading {
     devices: Devices,
     last_device: Option<(u32, u16)>,
     commands: HashMap<u32, Command>,
-    began_unix_ns: Option<u64>,
+    /// The machine's clock at the first event, which is the trace's beginning:
+    /// it counts from the machine's start.
+    first_ns: Option<u64>,
+    /// A moment by the wall clock and by the machine's.
+    moment: Option<(u64, u64)>,
     last_ns: u64,
     imported: Imported,
 }
@@ -201,8 +205,9 @@ impl Reading {
             self.notice(record);
             return Ok(());
         }
-        self.last_ns = self.last_ns.max(record.time_ns);
-        let Some(step) = self.step(record) else {
+        let time_ns = self.since_first(record.time_ns);
+        self.last_ns = self.last_ns.max(time_ns);
+        let Some(step) = self.step(record, time_ns) else {
             self.imported.passed_over += 1;
             return Ok(());
         };
@@ -211,6 +216,18 @@ impl Reading {
             sink(&event)?;
         }
         Ok(())
+    }
+
+    fn since_first(&mut self, time_ns: u64) -> u64 {
+        time_ns.saturating_sub(*self.first_ns.get_or_insert(time_ns))
+    }
+
+    /// When the first event was, by the wall clock. `blkparse -d` sets the first
+    /// event's time to 0 and leaves the moments as they were: then it is unknown.
+    fn began_unix_ns(&self) -> Option<u64> {
+        let (wall_ns, clock_ns) = self.moment?;
+        let first_ns = self.first_ns.filter(|first| *first > 0)?;
+        wall_ns.checked_add(first_ns)?.checked_sub(clock_ns)
     }
 
     /// Messages to the reader: names of processes, the time of the beginning.
@@ -230,7 +247,8 @@ impl Reading {
                     Some(u64::from(from(word)))
                 };
                 if let (Some(seconds), Some(nanos)) = (word(0), word(4)) {
-                    self.began_unix_ns = Some(seconds * 1_000_000_000 + nanos);
+                    let wall_ns = seconds * 1_000_000_000 + nanos;
+                    self.moment.get_or_insert((wall_ns, record.time_ns));
                 }
             }
             _ => {}
@@ -254,10 +272,11 @@ impl Reading {
         }
     }
 
-    fn step(&mut self, record: &Record) -> Option<Step> {
+    fn step(&mut self, record: &Record, time_ns: u64) -> Option<Step> {
         let action = match record.action & 0xffff & !WITH_CGROUP {
             1 => Action::Queued,
-            2 | 3 => Action::Merged,
+            2 => Action::Merged,
+            3 => Action::FrontMerged,
             6 => Action::Requeued,
             7 => Action::Issued,
             8 => Action::Completed,
@@ -267,7 +286,7 @@ impl Reading {
         let (op, flags) = operation(categories, record.bytes);
         Some(Step {
             action,
-            time_ns: record.time_ns,
+            time_ns,
             device: self.device(record.device)?,
             sector: record.sector,
             bytes: record.bytes,
@@ -284,11 +303,12 @@ impl Reading {
     }
 
     fn finish(self) -> Imported {
+        let began_unix_ns = self.began_unix_ns();
         let conditions = CaptureConditions {
             source: "blktrace".into(),
             layers: vec![Layer::Block],
             devices: self.devices.captured(),
-            began_unix_ns: self.began_unix_ns,
+            began_unix_ns,
             lasted_ns: self.last_ns,
             unfinished: self.pairs.unfinished(),
             remarks: remarks(&self.pairs),

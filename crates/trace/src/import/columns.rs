@@ -1,7 +1,9 @@
 //! Traces as text in columns: any CSV by naming its columns and units, and the
 //! published ones by name.
 
+use super::lines::{Lines, shown};
 use super::{Devices, ImportError, Imported, Input, Sink};
+use std::ops::Range;
 use std::str::FromStr;
 use steadfast_domain::io_event::{Command, Layer, RESPONSE_UNKNOWN};
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
@@ -185,10 +187,10 @@ impl ColumnPlan {
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         match name {
-            "time" => self.time = column(value, Unit::Seconds)?,
-            "offset" => self.offset = column(value, Unit::Bytes)?,
-            "bytes" => self.bytes = column(value, Unit::Bytes)?,
-            "response" => self.response = Some(column(value, Unit::Microseconds)?),
+            "time" => self.time = time_column(value, Unit::Seconds)?,
+            "offset" => self.offset = size_column(value)?,
+            "bytes" => self.bytes = size_column(value)?,
+            "response" => self.response = Some(time_column(value, Unit::Microseconds)?),
             "op" => self.op = place(value)?,
             "device" => self.device.push(place(value)?),
             "pid" => self.pid = Some(place(value)?),
@@ -207,16 +209,19 @@ impl ColumnPlan {
                     }
                 }
             }
-            "header" => self.header = Some(value == "yes"),
+            "header" => {
+                self.header = match value {
+                    "yes" => Some(true),
+                    "no" => Some(false),
+                    other => return Err(format!("header is yes or no, not '{other}'")),
+                }
+            }
             other => {
                 return Err(format!(
                     "unknown column '{other}'; choose among: time, op, offset, bytes, response, \
                      device, pid, command, separator, header"
                 ));
             }
-        }
-        if !self.time.unit.is_time() || self.offset.unit.is_time() && name == "offset" {
-            return Err(format!("{name} cannot be counted in the unit of '{value}'"));
         }
         Ok(())
     }
@@ -237,6 +242,22 @@ fn column(text: &str, default: Unit) -> Result<Column, String> {
     Ok(Column { number: place(number)?, unit })
 }
 
+fn time_column(text: &str, default: Unit) -> Result<Column, String> {
+    let column = column(text, default)?;
+    match column.unit.is_time() {
+        true => Ok(column),
+        false => Err(format!("'{text}': a time is counted in s, ms, us, ns or 100ns")),
+    }
+}
+
+fn size_column(text: &str) -> Result<Column, String> {
+    let column = column(text, Unit::Bytes)?;
+    match column.unit.is_time() {
+        true => Err(format!("'{text}': a place or size is counted in bytes, KiB or sectors")),
+        false => Ok(column),
+    }
+}
+
 /// What the names and codes of the published traces mean.
 fn operation(text: &str) -> Option<IoOp> {
     let lower = text.trim().to_ascii_lowercase();
@@ -247,13 +268,27 @@ fn operation(text: &str) -> Option<IoOp> {
         "f" | "flush" | "sync" | "3" => return Some(IoOp::Flush),
         _ => {}
     }
-    // SCSI operation codes: READ and WRITE (6), (10), (12), (16), UNMAP, SYNCHRONIZE CACHE.
-    let code = lower.trim_start_matches("0x");
-    match u8::from_str_radix(code, 16).ok()? {
+    scsi_operation(u8::from_str_radix(lower.trim_start_matches("0x"), 16).ok()?)
+}
+
+/// SCSI operation codes (SPC, SBC) that a trace of a disk may hold.
+fn scsi_operation(code: u8) -> Option<IoOp> {
+    match code {
+        // READ (6), (10), (12), (16).
         0x08 | 0x28 | 0xa8 | 0x88 => Some(IoOp::Read),
-        0x0a | 0x2a | 0xaa | 0x8a => Some(IoOp::Write),
+        // WRITE (6), (10), (12), (16), AND VERIFY, ATOMIC; COMPARE AND WRITE.
+        0x0a | 0x2a | 0xaa | 0x8a | 0x2e | 0xae | 0x8e | 0x9c | 0x89 => Some(IoOp::Write),
+        // UNMAP.
         0x42 => Some(IoOp::Discard),
+        // SYNCHRONIZE CACHE (10), (16).
         0x35 | 0x91 => Some(IoOp::Flush),
+        // TEST UNIT READY, REQUEST SENSE, INQUIRY, modes, start and stop, diagnostics,
+        // capacity, VERIFY, buffers, WRITE SAME, logs, reservations, LUNs, security.
+        0x00 | 0x03 | 0x12 | 0x15..=0x17 | 0x1a..=0x1e | 0x25 | 0x2f | 0x3b | 0x3c => {
+            Some(IoOp::Other)
+        }
+        0x41 | 0x4c..=0x4d | 0x55..=0x5a | 0x5e..=0x5f | 0x8f | 0x93 | 0x9e => Some(IoOp::Other),
+        0xa0 | 0xa2..=0xa4 | 0xaf | 0xb5 => Some(IoOp::Other),
         _ => None,
     }
 }
@@ -272,6 +307,10 @@ fn scaled(text: &str, unit: Unit) -> Option<u64> {
     whole.checked_mul(unit.factor())?.checked_add(u64::try_from(part).ok()?)
 }
 
+fn begins_as_number(text: &str) -> bool {
+    text.trim_start_matches(['-', '+', '.']).starts_with(|first: char| first.is_ascii_digit())
+}
+
 /// A trace as it is read.
 struct Reading<'p> {
     plan: &'p ColumnPlan,
@@ -287,12 +326,7 @@ pub(super) fn import(
     input: Input<'_>,
     sink: &mut Sink<'_>,
 ) -> Result<Imported, ImportError> {
-    let mut reader = csv::ReaderBuilder::new()
-        .delimiter(plan.separator)
-        .has_headers(false)
-        .flexible(true)
-        .trim(csv::Trim::All)
-        .from_reader(input.content);
+    let mut lines = Lines::new(input);
     let mut reading = Reading {
         plan,
         devices: Devices::default(),
@@ -301,75 +335,94 @@ pub(super) fn import(
         last_ns: 0,
         imported: Imported::default(),
     };
-    let mut row = csv::StringRecord::new();
-    loop {
-        match reader.read_record(&mut row) {
-            Ok(false) => return Ok(reading.finish()),
-            Ok(true) => {}
-            Err(error) => return Err(failed(&input.name, error, reading.imported.records)),
-        }
-        let line = row.position().map_or(0, csv::Position::line);
+    let mut places = Vec::new();
+    while let Some(line) = lines.next()? {
+        split(line, plan.separator, &mut places);
+        let row = Row { line, places: &places };
         if reading.is_header(&row) {
             reading.imported.passed_over += 1;
             reading.imported.records += 1;
             continue;
         }
-        let event = reading.event(&row).map_err(|what| ImportError::Malformed {
-            input: input.name.clone(),
-            place: format!("line {line}"),
-            what,
-            read: reading.imported.records,
-        })?;
+        let event = match reading.event(&row) {
+            Ok(event) => event,
+            Err(what) => return Err(lines.malformed(what, reading.imported.records)),
+        };
         reading.imported.records += 1;
         reading.imported.events += 1;
         sink(&event)?;
     }
+    Ok(reading.finish())
 }
 
-fn failed(name: &str, error: csv::Error, read: u64) -> ImportError {
-    let place = error.position().map_or(0, csv::Position::line);
-    let what = error.to_string();
-    match error.into_kind() {
-        csv::ErrorKind::Io(error) => ImportError::Io { input: name.to_owned(), error },
-        _ => ImportError::Malformed {
-            input: name.to_owned(),
-            place: format!("line {place}"),
-            what,
-            read,
-        },
+/// Where the columns of a line lie. A separator between quotation marks is
+/// text, and a run of blanks is one separator.
+fn split(line: &str, separator: u8, places: &mut Vec<Range<usize>>) {
+    places.clear();
+    let (mut begin, mut quoted) = (0, false);
+    let blanks = separator == b' ';
+    for (at, byte) in line.bytes().enumerate() {
+        quoted ^= byte == b'"';
+        if !quoted && (byte == separator || blanks && byte == b'\t') {
+            places.push(begin..at);
+            begin = at + 1;
+        }
+    }
+    places.push(begin..line.len());
+    if blanks {
+        places.retain(|place| !place.is_empty());
+    }
+}
+
+/// A line and its columns.
+struct Row<'l> {
+    line: &'l str,
+    places: &'l [Range<usize>],
+}
+
+impl<'l> Row<'l> {
+    /// A column, counted from 1, without blanks and quotation marks around it.
+    fn get(&self, number: usize) -> Option<&'l str> {
+        let text = self.line.get(self.places.get(number.checked_sub(1)?)?.clone())?.trim();
+        let inside = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+        Some(inside.map_or(text, str::trim))
     }
 }
 
 impl Reading<'_> {
-    /// A first line without a number where the time stands names the columns.
-    fn is_header(&self, row: &csv::StringRecord) -> bool {
+    /// A first line without any number where time, offset and size stand names
+    /// the columns.
+    fn is_header(&self, row: &Row<'_>) -> bool {
         if self.imported.records > 0 {
             return false;
         }
-        let time = row.get(self.plan.time.number - 1).unwrap_or("");
-        self.plan.header.unwrap_or_else(|| scaled(time, self.plan.time.unit).is_none())
+        let plan = self.plan;
+        let numbers = [plan.time.number, plan.offset.number, plan.bytes.number];
+        let is_number = |number| row.get(number).is_some_and(begins_as_number);
+        plan.header.unwrap_or_else(|| !numbers.into_iter().any(is_number))
     }
 
-    fn event(&mut self, row: &csv::StringRecord) -> Result<IoEvent, String> {
+    fn event(&mut self, row: &Row<'_>) -> Result<IoEvent, String> {
         let field = |number: usize, what: &str| {
-            row.get(number - 1).ok_or_else(|| {
-                format!("expected {what} in column {number}, found {} columns", row.len())
+            row.get(number).ok_or_else(|| {
+                format!("expected {what} in column {number}, found {} columns", row.places.len())
             })
         };
         let value = |column: Column, what: &str| {
             let text = field(column.number, what)?;
             scaled(text, column.unit).ok_or_else(|| {
-                format!("expected {what} in column {}, found '{text}'", column.number)
+                format!("expected {what} in column {}, found '{}'", column.number, shown(text))
             })
         };
         let plan = self.plan;
         let time = value(plan.time, "a time")?;
         let text = field(plan.op, "an operation")?;
         let op = operation(text).ok_or_else(|| {
-            format!("expected an operation in column {}, found '{text}'", plan.op)
+            format!("expected an operation in column {}, found '{}'", plan.op, shown(text))
         })?;
         let bytes = value(plan.bytes, "a size")?;
         let response_ns = match plan.response {
+            Some(column) if field(column.number, "a response time")?.is_empty() => RESPONSE_UNKNOWN,
             Some(column) => value(column, "a response time")?,
             None => RESPONSE_UNKNOWN,
         };

@@ -1,55 +1,13 @@
 //! fio's own records of I/Os (fio documentation, "Trace file format" and "Log
 //! file formats"): iologs of version 2 and 3, and latency logs of single I/Os.
 
+use super::lines::{Lines, shown};
 use super::{Devices, ImportError, Imported, Input, Sink};
-use std::io::{BufRead, BufReader, Read};
 use steadfast_domain::io_event::{Layer, RESPONSE_UNKNOWN};
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
 
-/// Lines of an input, counted.
-struct Lines<'r> {
-    name: String,
-    reader: BufReader<Box<dyn Read + 'r>>,
-    line: String,
-    number: u64,
-}
-
-impl<'r> Lines<'r> {
-    fn new(input: Input<'r>) -> Self {
-        let reader = BufReader::with_capacity(1 << 18, input.content);
-        Lines { name: input.name, reader, line: String::new(), number: 0 }
-    }
-
-    /// The next line that is not blank; `None` at the end.
-    fn next(&mut self) -> Result<Option<&str>, ImportError> {
-        loop {
-            self.line.clear();
-            let length = self
-                .reader
-                .read_line(&mut self.line)
-                .map_err(|error| ImportError::Io { input: self.name.clone(), error })?;
-            if length == 0 {
-                return Ok(None);
-            }
-            self.number += 1;
-            if !self.line.trim().is_empty() {
-                return Ok(Some(self.line.trim()));
-            }
-        }
-    }
-
-    fn malformed(&self, what: String) -> ImportError {
-        ImportError::Malformed {
-            input: self.name.clone(),
-            place: format!("line {}", self.number),
-            what,
-            read: self.number.saturating_sub(1),
-        }
-    }
-}
-
 fn number(word: &str, what: &str) -> Result<u64, String> {
-    word.parse().map_err(|_| format!("expected {what}, found '{word}'"))
+    word.parse().map_err(|_| format!("expected {what}, found '{}'", shown(word)))
 }
 
 fn operation(word: &str) -> Option<IoOp> {
@@ -68,39 +26,39 @@ struct Iolog {
     /// Where the times come from: version 3 has them, version 2 only waits.
     timed: bool,
     now_ns: u64,
-    first_ns: Option<u64>,
+    first_us: Option<u64>,
     imported: Imported,
 }
 
 pub(super) fn import_iolog(input: Input<'_>, sink: &mut Sink<'_>) -> Result<Imported, ImportError> {
     let mut lines = Lines::new(input);
-    let timed = match lines.next()? {
+    let timed = match lines.next()?.map(str::trim) {
         Some("fio version 2 iolog") => false,
         Some("fio version 3 iolog") => true,
         other => {
-            let found = other.unwrap_or("nothing").to_owned();
-            return Err(lines.malformed(format!(
-                "expected 'fio version 2 iolog' or 'fio version 3 iolog', found '{found}'"
-            )));
+            let found = shown(other.unwrap_or("nothing"));
+            let what =
+                format!("expected 'fio version 2 iolog' or 'fio version 3 iolog', found '{found}'");
+            return Err(lines.malformed(what, 0));
         }
     };
     let mut iolog = Iolog {
         devices: Devices::default(),
         timed,
         now_ns: 0,
-        first_ns: None,
+        first_us: None,
         imported: Imported::default(),
     };
     while let Some(line) = lines.next()? {
-        iolog.imported.records += 1;
         match iolog.event(line) {
             Ok(Some(event)) => {
                 iolog.imported.events += 1;
                 sink(&event)?;
             }
             Ok(None) => iolog.imported.passed_over += 1,
-            Err(what) => return Err(lines.malformed(what)),
+            Err(what) => return Err(lines.malformed(what, iolog.imported.records)),
         }
+        iolog.imported.records += 1;
     }
     Ok(iolog.finish())
 }
@@ -109,12 +67,13 @@ impl Iolog {
     fn event(&mut self, line: &str) -> Result<Option<IoEvent>, String> {
         let mut words = line.split_whitespace();
         if self.timed {
-            let time = number(words.next().unwrap_or(""), "a time in milliseconds")?;
-            let first = *self.first_ns.get_or_insert(time);
-            self.now_ns = time.saturating_sub(first).saturating_mul(1_000_000);
+            let time = number(words.next().unwrap_or(""), "a time in microseconds")?;
+            let first = *self.first_us.get_or_insert(time);
+            self.now_ns = time.saturating_sub(first).saturating_mul(1_000);
         }
         let file = words.next().ok_or("expected a file name, found nothing")?;
-        let action = words.next().ok_or_else(|| format!("expected an action after '{file}'"))?;
+        let action =
+            words.next().ok_or_else(|| format!("expected an action after '{}'", shown(file)))?;
         if matches!(action, "add" | "open" | "close") {
             self.devices.number(file).ok_or("more than 65,536 files")?;
             return Ok(None);
@@ -125,7 +84,8 @@ impl Iolog {
             return Ok(None);
         }
         let op = operation(action).ok_or_else(|| {
-            format!("expected read, write, trim, sync, datasync or wait, found '{action}'")
+            let found = shown(action);
+            format!("expected read, write, trim, sync, datasync or wait, found '{found}'")
         })?;
         let offset = number(words.next().unwrap_or("0"), "an offset in bytes")?;
         let length = number(words.next().unwrap_or("0"), "a length in bytes")?;
@@ -142,7 +102,7 @@ impl Iolog {
 
     fn finish(self) -> Imported {
         let times = match self.timed {
-            true => "Issue times are whole milliseconds.",
+            true => "Issue times are whole microseconds.",
             false => "The log has no times: I/Os follow one another at once, but for its waits.",
         };
         let conditions = CaptureConditions {
@@ -157,7 +117,7 @@ impl Iolog {
     }
 }
 
-/// `msec, value (ns), direction, block size, offset[, priority]`: one line per
+/// `msec, value (ns), direction, block size, offset, priority`: one line per
 /// I/O, at its completion.
 pub(super) fn import_latency_log(
     input: Input<'_>,
@@ -165,19 +125,18 @@ pub(super) fn import_latency_log(
 ) -> Result<Imported, ImportError> {
     let mut lines = Lines::new(input);
     let mut devices = Devices::default();
-    let device = devices.number(&lines.name).unwrap_or_default();
+    let device = devices.number(lines.name()).unwrap_or_default();
     let mut imported = Imported::default();
     let mut last_ns = 0;
     while let Some(line) = lines.next()? {
+        let event = match latency_line(line, device) {
+            Ok(event) => event,
+            Err(what) => return Err(lines.malformed(what, imported.records)),
+        };
         imported.records += 1;
-        match latency_line(line, device) {
-            Ok(event) => {
-                imported.events += 1;
-                last_ns = last_ns.max(event.completed_ns().unwrap_or(0));
-                sink(&event)?;
-            }
-            Err(what) => return Err(lines.malformed(what)),
-        }
+        imported.events += 1;
+        last_ns = last_ns.max(event.completed_ns().unwrap_or(0));
+        sink(&event)?;
     }
     imported.conditions = CaptureConditions {
         source: "fio latency log".into(),
@@ -188,6 +147,9 @@ pub(super) fn import_latency_log(
             "Completion times are whole milliseconds; an issue is its completion less its \
              response time."
                 .to_owned(),
+            "Queue depths are counted from these times: I/Os that followed one another within a \
+             millisecond count as outstanding together."
+                .to_owned(),
         ],
         ..CaptureConditions::default()
     };
@@ -196,10 +158,12 @@ pub(super) fn import_latency_log(
 
 fn latency_line(line: &str, device: u16) -> Result<IoEvent, String> {
     let fields: Vec<&str> = line.split(',').map(str::trim).collect();
-    if fields.len() < 5 {
+    // With one field less, the last is the priority: no place was logged.
+    if fields.len() < 6 {
         return Err(format!(
-            "expected time, latency, direction, block size and offset, found '{line}'; write the \
-             log with log_offset=1 and without log_avg_msec"
+            "expected time, latency, direction, block size, offset and priority, found '{}'; \
+             write the log with log_offset=1 (fio 3.18 or later) and without log_avg_msec",
+            shown(line)
         ));
     }
     let completed_ns = number(fields[0], "a time in milliseconds")?.saturating_mul(1_000_000);
@@ -208,14 +172,18 @@ fn latency_line(line: &str, device: u16) -> Result<IoEvent, String> {
         "0" => IoOp::Read,
         "1" => IoOp::Write,
         "2" => IoOp::Discard,
-        other => return Err(format!("expected direction 0, 1 or 2, found '{other}'")),
+        other => return Err(format!("expected direction 0, 1 or 2, found '{}'", shown(other))),
     };
     let offset = match fields[4].strip_prefix("0x") {
         Some(hex) => u64::from_str_radix(hex, 16)
-            .map_err(|_| format!("expected an offset in bytes, found '{}'", fields[4]))?,
+            .map_err(|_| format!("expected an offset in bytes, found '{}'", shown(fields[4])))?,
         None => number(fields[4], "an offset in bytes")?,
     };
     let bytes = number(fields[3], "a block size in bytes")?;
+    if bytes == 0 {
+        let what = "a block size of 0: the log holds averages; write it without log_avg_msec";
+        return Err(what.to_owned());
+    }
     Ok(IoEvent {
         issued_ns: completed_ns.saturating_sub(response_ns),
         response_ns,

@@ -9,11 +9,13 @@ mod blkparse;
 mod blktrace;
 mod columns;
 mod fio;
+mod lines;
 mod pairs;
 
 pub use columns::{Column, ColumnPlan, Unit};
 
 use crate::error::TraceError;
+use std::collections::HashMap;
 use std::io::Read;
 use steadfast_domain::io_event::CapturedDevice;
 use steadfast_domain::{CaptureConditions, IoEvent};
@@ -70,7 +72,7 @@ pub enum ImportError {
         error: std::io::Error,
     },
     /// What takes the events failed.
-    #[error("{0}")]
+    #[error(transparent)]
     Sink(#[from] TraceError),
     /// The inputs do not fit the format.
     #[error("{0}")]
@@ -142,16 +144,18 @@ fn one(
 #[derive(Debug, Default)]
 struct Devices {
     names: Vec<String>,
+    numbers: HashMap<String, u16>,
 }
 
 impl Devices {
     /// The number of a device; `None` beyond 65,536 of them.
     fn number(&mut self, name: &str) -> Option<u16> {
-        if let Some(at) = self.names.iter().position(|known| known == name) {
-            return u16::try_from(at).ok();
+        if let Some(number) = self.numbers.get(name) {
+            return Some(*number);
         }
         let number = u16::try_from(self.names.len()).ok()?;
         self.names.push(name.to_owned());
+        self.numbers.insert(name.to_owned(), number);
         Some(number)
     }
 

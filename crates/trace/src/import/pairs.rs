@@ -22,8 +22,10 @@ const UNDER_WAY_MAX: usize = 1 << 20;
 pub(super) enum Action {
     /// `Q`: a bio is handed to the block layer.
     Queued,
-    /// `M`, `F`: it is merged into a request that waits already.
+    /// `M`: it is merged to the end of a request that waits already.
     Merged,
+    /// `F`: to its front.
+    FrontMerged,
     /// `D`: the request goes to the device.
     Issued,
     /// `R`: the device could not take it; it will be issued again.
@@ -111,6 +113,7 @@ impl Pairs {
             Action::Merged => {
                 self.queued.remove(&key);
             }
+            Action::FrontMerged => self.merge_to_front(key, step),
             Action::Issued => self.issue(key, step),
             Action::Requeued => self.requeue(key),
             Action::Completed => return self.complete(key, step),
@@ -131,6 +134,16 @@ impl Pairs {
             cpu: step.cpu,
         };
         self.queued.insert(key, queued);
+    }
+
+    /// The request now begins where the new bio does; it was queued, and by
+    /// whom, when its first bio was.
+    fn merge_to_front(&mut self, key: Key, step: &Step) {
+        let behind = (key.0, key.1.saturating_add(u64::from(step.bytes) / SECTOR), key.2);
+        self.queued.remove(&key);
+        if let Some(first) = self.queued.remove(&behind) {
+            self.queued.insert(key, first);
+        }
     }
 
     fn issue(&mut self, key: Key, step: &Step) {

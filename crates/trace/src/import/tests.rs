@@ -87,12 +87,27 @@ fn blktrace_of_either_byte_order_gives_whole_ios() {
         assert_eq!(imported.conditions.unfinished, 0);
         let [read, write, again] = events[..] else { panic!("{events:?}") };
         assert_eq!((read.op, read.offset, read.bytes), (IoOp::Read, 40_960, 4_096));
-        assert_eq!((read.issued_ns, read.queued_ns, read.response_ns), (1_400, 400, 8_000));
+        assert_eq!((read.issued_ns, read.queued_ns, read.response_ns), (400, 400, 8_000));
         assert_eq!((read.flags, read.depth, read.cpu), (flags::SYNC, 1, 3));
         assert_eq!(read.command.to_string(), "postgres");
         assert_eq!((write.bytes, write.depth, write.response_ns), (8_192, 2, 7_000));
         assert_eq!((again.response_ns, again.flags), (1_000, flags::REQUEUED));
     }
+}
+
+/// A bio that is merged to the front of a waiting request moves its beginning;
+/// the request was queued with its first bio.
+#[test]
+fn a_request_that_grew_to_the_front_was_queued_with_its_first_bio() {
+    let mut bin = Bin::new(false);
+    bin.record(1_000, 1 | WRITE, 168, 4096, &[]);
+    bin.record(1_500, 1 | WRITE, 160, 4096, &[]);
+    bin.record(1_510, 3 | WRITE, 160, 4096, &[]);
+    bin.record(3_000, 7 | WRITE, 160, 8192, &[]);
+    bin.record(4_000, 8 | WRITE, 160, 8192, &[]);
+    let (result, events) = run(&Format::Blktrace, vec![input(bin.bytes)]);
+    assert_eq!((result.unwrap().conditions.unfinished, events.len()), (0, 1));
+    assert_eq!((events[0].offset, events[0].bytes, events[0].queued_ns), (81_920, 8_192, 2_000));
 }
 
 #[test]
@@ -107,6 +122,30 @@ fn processors_files_are_merged_by_time() {
     let (result, events) = run(&Format::Blktrace, inputs);
     assert_eq!(result.unwrap().conditions.unfinished, 0);
     assert_eq!(events.iter().map(|e| e.response_ns).collect::<Vec<_>>(), [100, 100]);
+}
+
+/// blktrace's clock counts from the machine's start, a trace from its first
+/// event; the wall clock was told two seconds before it.
+#[test]
+fn a_blktrace_of_a_machine_up_for_months_begins_at_zero() {
+    let up = 90 * 86_400 * 1_000_000_000;
+    let mut told = Vec::from(1_700_000_000u32.to_le_bytes());
+    told.extend(5u32.to_le_bytes());
+    let trace = |clock: u64| {
+        let mut bin = Bin::new(false);
+        bin.record(up - 2_000_000_000, 1 << 26 | 1, 0, 0, &told);
+        bin.record(clock, 1 | READ, 8, 512, &[]);
+        bin.record(clock + 100, 7 | READ, 8, 512, &[]);
+        bin.record(clock + 300, 8 | READ, 8, 512, &[]);
+        let (result, events) = run(&Format::Blktrace, vec![input(bin.bytes)]);
+        (result.unwrap().conditions, events[0].issued_ns)
+    };
+    let (conditions, issued_ns) = trace(up);
+    assert_eq!((issued_ns, conditions.lasted_ns), (100, 300));
+    assert_eq!(conditions.began_unix_ns, Some(1_700_000_002_000_000_005));
+    // Merged by `blkparse -d`: the events count from 0, the moment does not.
+    let (conditions, issued_ns) = trace(0);
+    assert_eq!((issued_ns, conditions.lasted_ns, conditions.began_unix_ns), (100, 300, None));
 }
 
 #[test]
@@ -147,6 +186,26 @@ fn blkparse_text_gives_the_same_ios() {
     assert_eq!((events[2].op, events[2].response_ns), (IoOp::Flush, 300));
 }
 
+/// A pass-through command has bytes, no place, and is no read of user data.
+#[test]
+fn blkparse_text_tells_commands_passed_through() {
+    let text =
+        "  8,0    1        1     0.000000000   900  D   R 36 (12 00 00 00 24 00 ..) [smart ctl]
+  8,0    1        2     0.000000500   900  D   R 80 + 8 [smart ctl]
+  8,0    1        3     0.000001000     0  C   R (12 00 00 00 24 00 ..) [0]
+  8,0    1        4     0.000002000     0  C   R 80 + 8 [5]
+";
+    let (result, events) = run(&Format::Blkparse, vec![input(text)]);
+    assert_eq!(result.unwrap().conditions.unfinished, 0);
+    let seen: Vec<_> =
+        events.iter().map(|e| (e.op, e.offset, e.bytes, e.response_ns, e.flags)).collect();
+    assert_eq!(
+        seen,
+        [(IoOp::Other, 0, 36, 1_000, 0), (IoOp::Read, 40_960, 4_096, 1_500, flags::FAILED)]
+    );
+    assert_eq!(events[1].command.to_string(), "smart ctl");
+}
+
 #[test]
 fn fio_logs_of_every_kind() {
     let v2 = "fio version 2 iolog\n/dev/sdb add\n/dev/sdb open\n/dev/sdb read 0 4096\n\
@@ -162,7 +221,7 @@ fn fio_logs_of_every_kind() {
     let v3 = "fio version 3 iolog\n5 f add\n5 f open\n5 f read 0 4096\n12 f trim 4096 8192\n";
     let (result, events) = run(&Format::FioIolog, vec![input(v3)]);
     assert_eq!(result.unwrap().events, 2);
-    assert_eq!((events[1].op, events[1].issued_ns), (IoOp::Discard, 7_000_000));
+    assert_eq!((events[1].op, events[1].issued_ns), (IoOp::Discard, 7_000));
     let log = "3, 250000, 0, 4096, 8192, 0\n4, 100000, 1, 512, 0x1000, 0\n";
     let (result, events) = run(&Format::FioLatencyLog, vec![input(log)]);
     assert_eq!(result.unwrap().events, 2);
@@ -195,9 +254,69 @@ fn published_csv_traces_and_any_other() {
     assert_eq!((events[1].op, events[1].issued_ns), (IoOp::Read, 1_750));
 }
 
+fn plain(more: &str) -> Format {
+    let columns = format!("time=1:s,op=2,offset=3,bytes=4{more}");
+    Format::Columns(ColumnPlan::parse(&columns).unwrap())
+}
+
+#[test]
+fn columns_as_other_programs_write_them() {
+    // No response time where the column is empty; SCSI commands that move no data.
+    let text = "t,op,at,size,rt\n1,0x28,8,512,0.25\n2,2A,8,512,\n3,0x12,0,36,0.5\n";
+    let (result, events) = run(&plain(",response=5:ms"), vec![input(text)]);
+    assert_eq!(result.unwrap().passed_over, 1);
+    let seen: Vec<_> = events.iter().map(|e| (e.op, e.response_ns)).collect();
+    assert_eq!(
+        seen,
+        [(IoOp::Read, 250_000), (IoOp::Write, RESPONSE_UNKNOWN), (IoOp::Other, 500_000)]
+    );
+    // Runs of blanks; quoted columns with the separator in them; a byte-order mark.
+    let blanks = " 1   R  512 \t 4096\n20  W 1024  4096\n";
+    let quoted = "\u{feff}\"1\",\"R\",\"512\",\"4096\",\"a, b\"\r\n\"20\",W,1024,4096,c\r\n";
+    for (more, text) in [(",separator=space", blanks), (",command=5", quoted)] {
+        let (result, events) = run(&plain(more), vec![input(text)]);
+        assert_eq!(result.unwrap().events, 2);
+        let seen: Vec<_> = events.iter().map(|e| (e.issued_ns, e.op, e.offset, e.bytes)).collect();
+        let seconds = 1_000_000_000;
+        let wanted = [(0, IoOp::Read, 512, 4096), (19 * seconds, IoOp::Write, 1024, 4096)];
+        assert_eq!(seen, wanted);
+    }
+    let (_, events) = run(&plain(",command=5"), vec![input(quoted)]);
+    assert_eq!(events[0].command.to_string(), "a, b");
+}
+
+/// A file without line ends, or with a quotation mark that never closes, is
+/// told by its line, and is not read into memory.
+#[test]
+fn endless_lines_are_refused_where_they_stand() {
+    struct Endless(u64);
+    impl std::io::Read for Endless {
+        fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+            self.0 += into.len() as u64;
+            assert!(self.0 < 8 << 20, "read on and on");
+            into.fill(b'7');
+            Ok(into.len())
+        }
+    }
+    for (format, start) in [
+        (Format::Blkparse, "8,0 1 1 0.5 7 Q R 8 + 8 [a]\n"),
+        (Format::FioIolog, "fio version 2 iolog\n"),
+        (Format::FioLatencyLog, "3, 250000, 0, 4096, 8192, 0\n"),
+        (plain(""), "1,R,512,4096\n"),
+    ] {
+        let content = Cursor::new(start.as_bytes().to_vec()).chain(Endless(0));
+        let endless = Input { name: "trace".into(), content: Box::new(content) };
+        let error = run(&format, vec![endless]).0.unwrap_err().to_string();
+        assert!(error.contains("line 2") && error.contains("longer than"), "{error}");
+    }
+    let (result, _) = run(&plain(""), vec![input("1,R,512,4096\n\"2,R,512,4096\n3,R,512,4096\n")]);
+    let error = result.unwrap_err().to_string();
+    assert!(error.contains("line 2") && error.contains("'\"2,R,512,4096'"), "{error}");
+}
+
 #[test]
 fn bad_lines_say_where_what_and_how_much_was_read() {
-    let cases: [(Format, &str, &[&str]); 6] = [
+    let cases: [(Format, &str, &[&str]); 10] = [
         (
             Format::Blkparse,
             "8,0 1 1 0.5 7 Q R 8 + 8 [a]\nrubbish\n",
@@ -207,11 +326,16 @@ fn bad_lines_say_where_what_and_how_much_was_read() {
         (Format::FioIolog, "fio version 9 iolog\n", &["line 1", "version 3"]),
         (Format::FioIolog, "fio version 2 iolog\nf burn 1 2\n", &["line 2", "burn"]),
         (Format::FioLatencyLog, "1, 2, 0, 4096\n", &["line 1", "log_offset=1"]),
+        // Without log_offset the fifth field is the priority; averages have no size.
+        (Format::FioLatencyLog, "19, 28812, 0, 4096, 0\n", &["line 1", "log_offset=1"]),
+        (Format::FioLatencyLog, "100, 9043, 0, 0, 0, 0\n", &["line 1", "log_avg_msec"]),
         (
             Format::Columns(ColumnPlan::alibaba()),
             "1,W,0,512,5\n1,X,0,512,5\n",
             &["line 2", "operation", "'X'"],
         ),
+        (plain(""), "1.5e3,R,512,4096\n", &["line 1", "a time", "1.5e3", "0 rec"]),
+        (plain(""), "18446744073709551615,R,512,4096\n", &["line 1", "a time"]),
     ];
     for (format, text, parts) in cases {
         let error = run(&format, vec![input(text)]).0.unwrap_err().to_string();
@@ -219,7 +343,19 @@ fn bad_lines_say_where_what_and_how_much_was_read() {
             assert!(error.contains(part), "{format:?} should say '{part}': {error}");
         }
     }
-    for plan in ["time=2", "time=0,op=1,offset=2,bytes=3", "what=1", "time=1:parsec", "time"] {
+    let bad = [
+        "time=2",
+        "time=0,op=1,offset=2,bytes=3",
+        "what=1",
+        "time=1:parsec",
+        "time",
+        "time=1:bytes,op=2,offset=3,bytes=4",
+        "time=1,op=2,offset=3,bytes=4:us",
+        "time=1,op=2,offset=3:ms,bytes=4",
+        "time=1,op=2,offset=3,bytes=4,response=5:sectors",
+        "time=1,op=2,offset=3,bytes=4,header=maybe",
+    ];
+    for plan in bad {
         assert!(ColumnPlan::parse(plan).is_err(), "{plan}");
     }
 }

@@ -213,14 +213,15 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
     }
 
     /// Capture steps of a width of every device and layer, as far as sides are
-    /// kept apart; without percentiles and busy time.
+    /// kept apart; without percentiles and busy time. Then the I/Os of further ones.
     ///
     /// # Errors
     /// As [`Self::steps`].
-    pub fn sides(&self, filter: &Filter, width_ns: u64) -> Result<Vec<Side>, TraceError> {
+    pub fn sides(&self, filter: &Filter, width_ns: u64) -> Result<(Vec<Side>, u64), TraceError> {
         let mut sides = SidesOfSums::default();
         self.each(filter, |row| sides.take(self.begin_of(row) / width_ns.max(1), row))?;
-        Ok(sides.finish())
+        let unlisted = sides.unlisted;
+        Ok((sides.finish(), unlisted))
     }
 
     /// Streams over steps of a width.

@@ -9,31 +9,38 @@ use steadfast_domain::io_event::StreamInStep;
 
 /// Sides in order of device and layer, up to [`SIDES_MAX`].
 #[derive(Default)]
-pub(super) struct SidesOfSums(Vec<Side>);
+pub(super) struct SidesOfSums {
+    sides: Vec<Side>,
+    /// I/Os of further ones.
+    pub(super) unlisted: u64,
+}
 
 impl SidesOfSums {
     /// Adds a row to a step of its side.
     pub(super) fn take(&mut self, at: u64, row: &StreamInStep) -> Result<(), TraceError> {
         match self.side(SideKey { device: row.device, layer: row.layer }) {
             Some(steps) => add_to(steps, at, row),
-            None => Ok(()),
+            None => {
+                self.unlisted += row.ios;
+                Ok(())
+            }
         }
     }
 
     /// The steps of a side; `None` beyond those that are kept apart.
     fn side(&mut self, key: SideKey) -> Option<&mut BTreeMap<u64, CaptureStep>> {
-        let at = match self.0.binary_search_by_key(&key, |(side, _)| *side) {
+        let at = match self.sides.binary_search_by_key(&key, |(side, _)| *side) {
             Ok(at) => at,
-            Err(_) if self.0.len() == SIDES_MAX => return None,
+            Err(_) if self.sides.len() == SIDES_MAX => return None,
             Err(at) => {
-                self.0.insert(at, (key, BTreeMap::new()));
+                self.sides.insert(at, (key, BTreeMap::new()));
                 at
             }
         };
-        Some(&mut self.0[at].1)
+        Some(&mut self.sides[at].1)
     }
 
     pub(super) fn finish(self) -> Vec<Side> {
-        self.0
+        self.sides
     }
 }

@@ -11,7 +11,8 @@ use crate::{target, terminal};
 use anyhow::{Context, bail};
 use marks::MarkFile;
 use sink::Sink;
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use steadfast_capture::{
     Capture, ContentSampler, Counters, FileSystem, FilesWay, Listened, Options, SampledDevice,
@@ -53,14 +54,14 @@ pub fn run(arguments: &CaptureArguments) -> anyhow::Result<Outcome> {
             CaptureFiles::Calls => FilesWay::Calls,
         }),
     };
-    if arguments.output.exists() {
-        bail!("{} exists; name another file, or move it away", arguments.output.display());
-    }
+    refuse_existing(arguments)?;
+    refuse_missing_process(arguments)?;
     let stop = target::stop_on_signals()?;
-    let conditions = CaptureConditions {
+    let mut conditions = CaptureConditions {
         step_ns: options.step_ns,
         ..conditions(&devices, options.layers.clone())
     };
+    conditions.remarks.extend(remark_on_output(&arguments.output, &devices));
     let mut capture = Capture::begin(&options)?;
     let sampler = sampler(arguments, &devices)?;
     let mut session = Session::new(arguments, conditions, sampler, &mut capture)?;
@@ -71,6 +72,50 @@ pub fn run(arguments: &CaptureArguments) -> anyhow::Result<Outcome> {
     }
     session.end(&mut capture)?;
     Ok(Outcome::Done)
+}
+
+/// A capture writes over nothing, a rotated one not even an hour later.
+fn refuse_existing(arguments: &CaptureArguments) -> anyhow::Result<()> {
+    let output = &arguments.output;
+    let rotates = arguments.rotate_size.is_some() || arguments.rotate_time.is_some();
+    let second = rotates.then(|| part_of(output, 2));
+    for file in std::iter::once(output).chain(&second) {
+        if file.exists() {
+            bail!("{} exists; name another file, or move it away", file.display());
+        }
+    }
+    Ok(())
+}
+
+/// `NAME.2.parquet`, the second file of a rotated capture.
+fn part_of(output: &Path, part: u32) -> PathBuf {
+    output.with_extension(format!("{part}.parquet"))
+}
+
+fn refuse_missing_process(arguments: &CaptureArguments) -> anyhow::Result<()> {
+    match arguments.pid {
+        Some(pid) if !Path::new("/proc").join(pid.to_string()).exists() => {
+            bail!("there is no process {pid}; name one that runs")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What a reader must know where the capture's file lies on a device that it
+/// listens to.
+fn remark_on_output(output: &Path, devices: &[(Device, Listened)]) -> Option<String> {
+    let directory = output.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let number = std::fs::metadata(directory.unwrap_or(Path::new("."))).ok()?.dev();
+    let number = (libc::major(number), libc::minor(number));
+    let holds = |(_, listened): &&(Device, Listened)| {
+        listened.file_systems.iter().any(|found| found.number == number)
+    };
+    let (_, listened) = devices.iter().find(holds)?;
+    Some(format!(
+        "{} lies on {}: the capture's own writes are among the I/Os. Write it to another device.",
+        output.display(),
+        listened.name
+    ))
 }
 
 /// The devices that were named, each with what a capture must know of it.
@@ -193,7 +238,7 @@ impl<'a> Session<'a> {
         let now_unix_ns = wall_clock_unix_ms() * 1_000_000;
         conditions.began_unix_ns = Some(now_unix_ns.saturating_sub(capture.lasted_ns()));
         conditions.remarks.extend_from_slice(capture.remarks());
-        for remark in capture.remarks() {
+        for remark in &conditions.remarks {
             terminal::complain(&format!("Caveat: {remark}"));
         }
         terminal::complain(&format!("Capturing with {}. Ctrl-C ends it.", conditions.source));
@@ -231,7 +276,7 @@ impl<'a> Session<'a> {
     /// Takes what has completed and writes it.
     fn look(&mut self, capture: &mut Capture) -> anyhow::Result<()> {
         if let Some(sink) = &mut self.sink {
-            let failed = || format!("cannot write to {}", self.file.display());
+            let failed = || cannot_write(&self.file);
             self.total += sink.look(capture, self.sampler.as_mut()).with_context(failed)?;
         }
         for (unix_ns, name) in self.marks.read() {
@@ -255,7 +300,7 @@ impl<'a> Session<'a> {
         self.flushed = Instant::now();
         self.count(capture)?;
         if let Some(sink) = &mut self.sink {
-            let failed = || format!("cannot write to {}", self.file.display());
+            let failed = || cannot_write(&self.file);
             sink.keep(capture, &self.conditions).with_context(failed)?;
         }
         Ok(())
@@ -293,15 +338,18 @@ impl<'a> Session<'a> {
     /// Ends this file and goes on in the next: `NAME.2.parquet`, ...
     fn rotate(&mut self, capture: &mut Capture) -> anyhow::Result<()> {
         self.finish(capture)?;
-        self.part += 1;
-        self.file = self.arguments.output.with_extension(format!("{}.parquet", self.part));
+        // Whatever came to lie there meanwhile is not ours, and no reason to end.
+        while self.file.exists() {
+            self.part += 1;
+            self.file = part_of(&self.arguments.output, self.part);
+        }
         self.open()
     }
 
     fn finish(&mut self, capture: &mut Capture) -> anyhow::Result<Counters> {
         let counters = self.count(capture)?;
         if let Some(sink) = self.sink.take() {
-            let failed = || format!("cannot write to {}", self.file.display());
+            let failed = || cannot_write(&self.file);
             let what = sink.finish(capture, &self.conditions).with_context(failed)?;
             terminal::complain(&format!("{}: {what}", self.file.display()));
         }
@@ -322,7 +370,8 @@ impl<'a> Session<'a> {
     fn end(mut self, capture: &mut Capture) -> anyhow::Result<()> {
         self.look(capture)?;
         if let Some(sink) = &mut self.sink {
-            self.total += sink.end(capture, self.sampler.as_mut())?;
+            let failed = || cannot_write(&self.file);
+            self.total += sink.end(capture, self.sampler.as_mut()).with_context(failed)?;
         }
         if let Some(sampler) = &mut self.sampler {
             sampler.end();
@@ -331,6 +380,13 @@ impl<'a> Session<'a> {
         terminal::complain(&ending(&self.conditions, &counters, self.total));
         Ok(())
     }
+}
+
+fn cannot_write(file: &Path) -> String {
+    format!(
+        "the capture ends here, {} cannot be written (what it holds can be read)",
+        file.display()
+    )
 }
 
 fn ending(conditions: &CaptureConditions, counters: &Counters, total: u64) -> String {

@@ -35,10 +35,10 @@ const KEEP_RESPONSES: Duration = Duration::from_secs(300);
 /// A file that is being written.
 pub(super) enum Sink {
     /// One row per I/O.
-    Ios { writer: Writer<BufWriter<File>>, events: Vec<IoEvent> },
+    Ios { writer: Box<Writer<BufWriter<File>>>, events: Vec<IoEvent> },
     /// One row per I/O stream and capture step.
     Steps {
-        writer: StepWriter<BufWriter<File>>,
+        writer: Box<StepWriter<BufWriter<File>>>,
         step_ns: u64,
         parts: Vec<StreamInStep>,
         taken: Instant,
@@ -54,9 +54,12 @@ impl Sink {
         let failed = || format!("cannot create {}", path.display());
         let file = BufWriter::with_capacity(1 << 20, File::create_new(path).with_context(failed)?);
         Ok(match conditions.step_ns {
-            None => Sink::Ios { writer: Writer::new(file, conditions)?, events: Vec::new() },
+            None => {
+                let writer = Box::new(Writer::new(file, conditions)?);
+                Sink::Ios { writer, events: Vec::new() }
+            }
             Some(step_ns) => Sink::Steps {
-                writer: StepWriter::new(file, conditions)?,
+                writer: Box::new(StepWriter::new(file, conditions)?),
                 step_ns,
                 parts: Vec::new(),
                 taken: Instant::now(),

@@ -1,83 +1,25 @@
-//! `trace compare`: drives or layers side by side on one time axis, of files that
-//! hold every I/O or capture steps alone.
+//! `trace compare`: drives, layers or captures side by side on one time axis, of
+//! files that hold every I/O or capture steps alone.
 
 use super::columns::{aligned, ms, number};
 use super::kept::Kept;
-use super::over_time::StepFigures;
-use super::{Selected, print_document};
-use crate::cli::trace::{CompareArguments, FilterArguments};
+use super::over_time::{StepFigures, tells_busy_time};
+use super::{Selected, open_trace, print_document};
+use crate::cli::trace::CompareArguments;
 use crate::exit::Outcome;
 use crate::terminal;
+use anyhow::Context;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::Path;
-use steadfast_domain::{CaptureConditions, Layer};
-use steadfast_trace::compare::{Side, Sides};
+use steadfast_domain::{CaptureConditions, Layer, Nanos};
+use steadfast_trace::Trace;
+use steadfast_trace::compare::{SIDES_MAX, Side, Sides};
+use steadfast_trace::file::is_same_capture;
 use steadfast_trace::pass::PassAccount;
-use steadfast_trace::steps::STEPS_MAX;
+use steadfast_trace::steps::{CaptureStep, STEPS_MAX};
 use steadfast_trace::study::step_width;
-
-/// A file whose devices and layers are compared.
-enum Compared {
-    Ios(Box<Selected>),
-    Steps(Box<Kept>),
-}
-
-impl Compared {
-    fn open(path: &Path, filter: &FilterArguments) -> anyhow::Result<Compared> {
-        Ok(match Kept::open_with(path, filter)? {
-            Some(kept) => Compared::Steps(Box::new(kept)),
-            None => Compared::Ios(Box::new(Selected::open_with(path, filter)?)),
-        })
-    }
-
-    fn name(&self) -> &str {
-        match self {
-            Compared::Ios(selected) => &selected.name,
-            Compared::Steps(kept) => kept.name(),
-        }
-    }
-
-    fn conditions(&self) -> &CaptureConditions {
-        match self {
-            Compared::Ios(selected) => selected.trace.conditions(),
-            Compared::Steps(kept) => kept.conditions(),
-        }
-    }
-
-    /// The width of steps that was asked for, or that suits its length.
-    fn width(&self, asked: Option<steadfast_domain::Nanos>) -> anyhow::Result<u64> {
-        Ok(match self {
-            Compared::Ios(selected) => {
-                let asked = asked.map(|step| step.0);
-                step_width(asked, selected.span()?, STEPS_MAX as u64)?
-            }
-            Compared::Steps(kept) => kept.width(asked)?,
-        })
-    }
-
-    /// Its sides in steps of this width; what became of single I/Os.
-    fn sides(&self, width: u64) -> anyhow::Result<(Vec<Side>, PassAccount)> {
-        match self {
-            Compared::Ios(selected) => {
-                let until = (selected.span()?.1 / width + 1).saturating_mul(width);
-                let mut fold = Sides::new(width, until);
-                let account = selected.fold(&mut [&mut fold])?;
-                Ok((fold.finish()?, account))
-            }
-            Compared::Steps(kept) => Ok((kept.sides(width)?, PassAccount::default())),
-        }
-    }
-
-    /// Devices of whose time busy parts are shares: the one of a side, where
-    /// every I/O of it counts and was kept.
-    fn devices(&self) -> Option<u64> {
-        match self {
-            Compared::Ios(selected) => selected.pass.filter.keeps_whole_devices().then_some(1),
-            Compared::Steps(_) => None,
-        }
-    }
-}
 
 #[derive(Serialize)]
 struct CompareContent {
@@ -93,65 +35,174 @@ struct SideFigures {
     steps: Vec<StepFigures>,
 }
 
-/// Drives or layers on one time axis.
+/// A capture whose devices and layers are compared.
+enum Compared {
+    Ios(Box<Selected>),
+    Steps(Box<Kept>),
+}
+
+/// What is compared of a capture.
+struct Found {
+    sides: Vec<Side>,
+    /// I/Os of devices and layers beyond [`SIDES_MAX`].
+    unlisted: u64,
+    account: PassAccount,
+}
+
+/// Drives, layers or captures on one time axis.
 pub fn run(arguments: &CompareArguments) -> anyhow::Result<Outcome> {
-    let selection = &arguments.selection;
-    let paths = std::iter::once(&selection.file).chain(&arguments.others);
-    let all = paths.map(|path| Compared::open(path, &selection.filter));
-    let all: Vec<Compared> = all.collect::<anyhow::Result<_>>()?;
-    let Some(first) = all.first() else { return Ok(Outcome::Done) };
+    let all = captures(arguments)?;
+    let first = all.first().context("name a trace")?;
     let step_ns = first.width(arguments.step)?;
-    let mut account = PassAccount::default();
+    let mut account = None;
     let mut sides: Vec<SideFigures> = Vec::new();
-    for file in &all {
-        let shift = shift(first, file)?;
-        let (found, of_file) = file.sides(step_ns)?;
-        account = of_file;
-        sides.extend(found.iter().map(|side| {
-            let name = match all.len() {
-                1 => side.0.name(file.conditions()),
-                _ => format!("{}: {}", file.name(), side.0.name(file.conditions())),
-            };
-            SideFigures::of(name, side, file, step_ns, shift)
-        }));
+    for (capture, shift) in all.iter().zip(shifts(&all)) {
+        let found = capture.find(step_ns)?;
+        account.get_or_insert(found.account);
+        for side in &found.sides {
+            let mut figures = SideFigures::of(capture, side, step_ns, shift);
+            if all.len() > 1 {
+                figures.name = format!("{}: {}", capture.name(), figures.name);
+            }
+            sides.push(figures);
+        }
     }
     let content = CompareContent { step_ns, sides };
     match (arguments.json, first) {
         (false, _) => terminal::print(&side_by_side(&content.sides, step_ns))?,
-        (true, Compared::Ios(selected)) => print_document(selected, account, content)?,
-        (true, Compared::Steps(kept)) => kept.print(content)?,
+        (true, Compared::Ios(first)) => {
+            print_document(first, account.unwrap_or_default(), content)?;
+        }
+        (true, Compared::Steps(first)) => first.print(content)?,
     }
     Ok(Outcome::Done)
 }
 
-impl SideFigures {
-    fn of(name: String, side: &Side, file: &Compared, width: u64, shift: i64) -> Self {
-        let (key, steps) = side;
-        let device = key.name(file.conditions());
-        let device = device.rsplit_once(", ").map_or(device.clone(), |(name, _)| name.into());
-        let steps = steps.iter().map(|(at, step)| {
-            let mut figures = StepFigures::of(*at, step, width, file.devices());
-            figures.begin_ns = figures.begin_ns.saturating_add_signed(shift);
-            figures
+/// The captures, in the order in which they were named; files of one are put
+/// together.
+fn captures(arguments: &CompareArguments) -> anyhow::Result<Vec<Compared>> {
+    enum Named<'a> {
+        Ios(&'a Path, Vec<Trace<File>>),
+        Steps(Box<Kept>),
+    }
+    let filter = &arguments.selection.filter;
+    let mut named: Vec<Named<'_>> = Vec::new();
+    for path in &arguments.selection.files {
+        if let Some(kept) = Kept::at(path, filter)? {
+            named.push(Named::Steps(Box::new(kept)));
+            continue;
+        }
+        let trace = open_trace(path)?;
+        let same = named.iter_mut().find_map(|other| match other {
+            Named::Ios(_, parts) => parts
+                .iter()
+                .any(|part| is_same_capture(part.conditions(), trace.conditions()))
+                .then_some(parts),
+            Named::Steps(_) => None,
         });
-        SideFigures { name, device, layer: key.layer, steps: steps.collect() }
+        match same {
+            Some(parts) => parts.push(trace),
+            None => named.push(Named::Ios(path, vec![trace])),
+        }
+    }
+    let opened = named.into_iter().map(|named| {
+        Ok(match named {
+            Named::Ios(path, parts) => Compared::Ios(Box::new(Selected::of(path, parts, filter)?)),
+            Named::Steps(kept) => Compared::Steps(kept),
+        })
+    });
+    opened.collect()
+}
+
+/// How much later than the earliest of them each capture began, in nanoseconds.
+fn shifts(all: &[Compared]) -> Vec<u64> {
+    let began = all.iter().map(|capture| capture.conditions().began_unix_ns);
+    let began: Option<Vec<u64>> = began.collect();
+    let Some(began) = began.filter(|_| all.len() > 1) else {
+        if all.len() > 1 {
+            terminal::complain(
+                "A trace does not tell when it began; the beginnings of all are put together.",
+            );
+        }
+        return vec![0; all.len()];
+    };
+    let earliest = began.iter().copied().min().unwrap_or(0);
+    began.into_iter().map(|began| began - earliest).collect()
+}
+
+impl Compared {
+    fn name(&self) -> &str {
+        match self {
+            Compared::Ios(selected) => &selected.name,
+            Compared::Steps(kept) => kept.name(),
+        }
+    }
+
+    fn conditions(&self) -> &CaptureConditions {
+        match self {
+            Compared::Ios(selected) => selected.trace.conditions(),
+            Compared::Steps(kept) => kept.conditions(),
+        }
+    }
+
+    /// The width of steps that was asked for, or that suits its length.
+    fn width(&self, asked: Option<Nanos>) -> anyhow::Result<u64> {
+        Ok(match self {
+            Compared::Ios(selected) => {
+                step_width(asked.map(|step| step.0), selected.span()?, STEPS_MAX as u64)?
+            }
+            Compared::Steps(kept) => kept.width(asked)?,
+        })
+    }
+
+    /// Its devices and layers in steps of this width; says what is left out.
+    fn find(&self, width: u64) -> anyhow::Result<Found> {
+        let found = match self {
+            Compared::Ios(selected) => {
+                let until = (selected.span()?.1 / width + 1).saturating_mul(width);
+                let mut fold = Sides::new(width, until);
+                let account = selected.fold(&mut [&mut fold])?;
+                Found { unlisted: fold.unlisted, sides: fold.finish()?, account }
+            }
+            Compared::Steps(kept) => {
+                let (sides, unlisted) = kept.sides(width)?;
+                Found { sides, unlisted, account: PassAccount::default() }
+            }
+        };
+        if found.unlisted > 0 {
+            terminal::complain(&format!(
+                "{}: it has more than {SIDES_MAX} devices; {} I/Os of further ones are left out; \
+                 --device names those to compare",
+                self.name(),
+                found.unlisted
+            ));
+        }
+        Ok(found)
+    }
+
+    /// Devices of whose time busy parts are shares: the one of a side, where
+    /// every I/O of it counts, was kept and has a response time.
+    fn devices(&self, steps: &BTreeMap<u64, CaptureStep>) -> Option<u64> {
+        match self {
+            Compared::Ios(selected) => tells_busy_time(selected, steps).then_some(1),
+            Compared::Steps(_) => None,
+        }
     }
 }
 
-/// How much later than the first file's capture another one's begins, in
-/// nanoseconds.
-fn shift(first: &Compared, other: &Compared) -> anyhow::Result<i64> {
-    if first.name() == other.name() {
-        return Ok(0);
-    }
-    match (first.conditions().began_unix_ns, other.conditions().began_unix_ns) {
-        (Some(a), Some(b)) => Ok(i64::try_from(i128::from(b) - i128::from(a))?),
-        _ => {
-            terminal::complain(&format!(
-                "{}: no wall-clock time in both traces; their beginnings are put together",
-                other.name()
-            ));
-            Ok(0)
+impl SideFigures {
+    fn of(capture: &Compared, (key, steps): &Side, width: u64, shift: u64) -> SideFigures {
+        let devices = capture.devices(steps);
+        let figures = |(at, step): (&u64, &CaptureStep)| {
+            let mut figures = StepFigures::of(*at, step, width, devices);
+            figures.begin_ns = figures.begin_ns.saturating_add(shift);
+            figures
+        };
+        SideFigures {
+            name: key.name(capture.conditions()),
+            device: key.device_name(capture.conditions()),
+            layer: key.layer,
+            steps: steps.iter().map(figures).collect(),
         }
     }
 }

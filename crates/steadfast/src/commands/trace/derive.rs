@@ -6,13 +6,13 @@ use super::studied::Wanted;
 use crate::cli::trace::{DeriveArguments, WorkloadArguments, WorkloadCommand};
 use crate::exit::Outcome;
 use crate::terminal;
-use anyhow::Context;
+use anyhow::{Context, bail};
 use serde::Serialize;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::Path;
 use steadfast_domain::units::Bytes;
-use steadfast_domain::{CaptureConditions, IoStream};
+use steadfast_domain::{CaptureConditions, Demand, IoStream};
 use steadfast_trace::WorkloadFile;
 use steadfast_trace::replay_representation::{HEADER, ReplayRepresentation};
 use steadfast_trace::workload::{Workload, data_pattern_seen};
@@ -35,6 +35,7 @@ struct Derived {
     workload: Workload,
     conditions: CaptureConditions,
     steps: Vec<WorkloadStep>,
+    demand: Option<Demand>,
 }
 
 /// Runs `workload`.
@@ -46,14 +47,14 @@ pub fn run(arguments: &WorkloadArguments) -> anyhow::Result<Outcome> {
 
 /// Derives the workload, and prints or writes it.
 fn derive(arguments: &DeriveArguments) -> anyhow::Result<Outcome> {
-    let path = &arguments.selection.file;
+    let path = arguments.selection.file();
     let name = path.display().to_string();
     let derived = match is_replay_representation(path)? {
         true => from_text(arguments)?,
         false => from_trace(arguments)?,
     };
     let (io_streams, mut remarks) = derived.workload.io_streams().with_context(|| name.clone())?;
-    let demand = arguments.demand.or(derived.workload.demand_seen());
+    let demand = arguments.demand.or(derived.demand);
     if demand.is_none() {
         remarks.push("No queue depth is known; T1Q1 is applied unless --demand is given.".into());
     }
@@ -100,7 +101,7 @@ fn is_replay_representation(path: &Path) -> anyhow::Result<bool> {
 }
 
 fn from_text(arguments: &DeriveArguments) -> anyhow::Result<Derived> {
-    let path = &arguments.selection.file;
+    let path = arguments.selection.file();
     let file = BufReader::new(File::open(path)?);
     let (steps, warnings) =
         ReplayRepresentation::read(file).with_context(|| path.display().to_string())?;
@@ -113,19 +114,28 @@ fn from_text(arguments: &DeriveArguments) -> anyhow::Result<Derived> {
     }
     let workload = steps.workload(arguments.by, arguments.threshold);
     let conditions = steps.conditions();
-    Ok(Derived { steps: steps.workload_steps(&workload), workload, conditions })
+    let demand = steps.demand_seen();
+    Ok(Derived { steps: steps.workload_steps(&workload), workload, conditions, demand })
 }
 
 fn from_trace(arguments: &DeriveArguments) -> anyhow::Result<Derived> {
     let selection = &arguments.selection;
     let (by, threshold, step) = (arguments.by, arguments.threshold, arguments.step);
     let study = Wanted { by, threshold, step }.study(selection)?;
+    if study.mixes_layers() {
+        bail!(
+            "{}: it has I/Os of two layers, and a workload is of one: add --layer block or --layer \
+             filesystem",
+            selection.file().display()
+        );
+    }
     if let Some(output) = &arguments.replay_representation {
-        let name = selection.file.display().to_string();
+        let name = selection.file().display().to_string();
         write_steps(&study.replay_representation(&name), output)?;
     }
     let steps = study.workload_steps();
-    Ok(Derived { workload: study.workload, conditions: study.conditions, steps })
+    let demand = study.workload.demand_seen();
+    Ok(Derived { workload: study.workload, conditions: study.conditions, steps, demand })
 }
 
 fn write_steps(steps: &ReplayRepresentation, output: &Path) -> anyhow::Result<()> {

@@ -4,7 +4,7 @@
 use super::over_time::{MapContent, StepFigures, StepsContent, keys_of};
 use super::streams::{StreamsContent, stream_lines};
 use super::studied::Wanted;
-use super::{filter, say_what_is_missing};
+use super::{filter, say_that_layers_are_together, say_what_is_missing};
 use crate::cli::trace::{
     FilterArguments, MapArguments, Selection, StepsArguments, StreamsArguments,
 };
@@ -41,13 +41,16 @@ struct Document<'a, T: Serialize> {
 impl Kept {
     /// Opens it; `None` where the file is no step file.
     pub(super) fn open(selection: &Selection) -> anyhow::Result<Option<Kept>> {
-        Kept::open_with(&selection.file, &selection.filter)
+        let Some(kept) = Kept::at(selection.file(), &selection.filter)? else { return Ok(None) };
+        if selection.files.len() > 1 {
+            bail!("{}: captures of steps alone are read one by one; name one file", kept.name);
+        }
+        say_that_layers_are_together(&kept.name, kept.conditions(), &selection.filter);
+        Ok(Some(kept))
     }
 
-    pub(super) fn open_with(
-        path: &Path,
-        arguments: &FilterArguments,
-    ) -> anyhow::Result<Option<Kept>> {
+    /// The same of one file, whatever its layers.
+    pub(super) fn at(path: &Path, arguments: &FilterArguments) -> anyhow::Result<Option<Kept>> {
         let name = path.display().to_string();
         let file = File::open(path);
         let file = file.with_context(|| format!("{name} cannot be opened"))?;
@@ -94,8 +97,8 @@ impl Kept {
         Ok(self.file.width(asked.map(|width| width.0), span, STEPS_MAX as u64)?)
     }
 
-    /// Steps of every device and layer.
-    pub(super) fn sides(&self, width: u64) -> anyhow::Result<Vec<Side>> {
+    /// Steps of every device and layer, and the I/Os of those that are left out.
+    pub(super) fn sides(&self, width: u64) -> anyhow::Result<(Vec<Side>, u64)> {
         // Steps that were chosen by another file may not be made of these.
         let width = self.width(Some(Nanos(width))).with_context(|| self.name.clone())?;
         self.file.sides(&self.filter, width).with_context(|| self.name.clone())

@@ -48,13 +48,21 @@ pub fn run(arguments: &TraceArguments) -> anyhow::Result<Outcome> {
 
 impl Selected {
     fn open(selection: &Selection) -> anyhow::Result<Self> {
-        Self::open_with(&selection.file, &selection.filter)
+        let traces = selection.files.iter().map(|path| open_trace(path));
+        let traces = traces.collect::<anyhow::Result<Vec<_>>>()?;
+        let selected = Self::of(selection.file(), traces, &selection.filter)?;
+        let conditions = selected.trace.conditions();
+        say_that_layers_are_together(&selected.name, conditions, &selection.filter);
+        Ok(selected)
     }
 
-    fn open_with(path: &Path, filter: &FilterArguments) -> anyhow::Result<Self> {
-        let name = path.display().to_string();
-        let file = File::open(path).with_context(|| format!("{name} cannot be opened"))?;
-        let trace = Trace::open(file).with_context(|| name.clone())?;
+    /// The files of one capture, called by the first of them.
+    fn of(path: &Path, parts: Vec<Trace<File>>, filter: &FilterArguments) -> anyhow::Result<Self> {
+        let mut name = path.display().to_string();
+        if let more @ 1.. = parts.len() - 1 {
+            name = format!("{name} and {more} more");
+        }
+        let trace = Trace::together(parts).with_context(|| name.clone())?;
         say_what_is_missing(&name, trace.recovery(), trace.conditions());
         let pass = pass(filter, trace.conditions()).with_context(|| name.clone())?;
         Ok(Selected { trace, pass, name })
@@ -80,17 +88,24 @@ impl Selected {
             return Ok(span);
         }
         let account = self.fold(&mut [])?;
-        let none = || format!("{}: no I/O passes the filter; widen it", self.name);
-        account.span_ns.with_context(none)
+        account.span_ns.with_context(|| match self.trace.rows() {
+            0 => format!("{}: it holds no I/O", self.name),
+            _ => format!("{}: no I/O passes the filter; widen it", self.name),
+        })
     }
+}
+
+fn open_trace(path: &Path) -> anyhow::Result<Trace<File>> {
+    let file = File::open(path).with_context(|| format!("{} cannot be opened", path.display()))?;
+    Trace::open(file).with_context(|| path.display().to_string())
 }
 
 /// Says on standard error what a capture's file lacks.
 fn say_what_is_missing(name: &str, recovery: Option<&Recovery>, conditions: &CaptureConditions) {
     if let Some(recovery) = recovery {
         terminal::complain(&format!(
-            "{name}: its capture was killed; read up to its last complete row group, {} bytes \
-             after it are lost",
+            "{name}: its capture did not come to its end; read up to the last complete row group, {} \
+             bytes after it are lost",
             recovery.bytes_ignored
         ));
     }
@@ -98,6 +113,20 @@ fn say_what_is_missing(name: &str, recovery: Option<&Recovery>, conditions: &Cap
         terminal::complain(&format!(
             "{name}: the capture lost {} events; counts are too low",
             conditions.lost
+        ));
+    }
+}
+
+/// Says on standard error that a file's two layers count as one where they do.
+fn say_that_layers_are_together(
+    name: &str,
+    conditions: &CaptureConditions,
+    filter: &FilterArguments,
+) {
+    if conditions.layers.len() > 1 && filter.layer.is_none() {
+        terminal::complain(&format!(
+            "{name}: it has two layers, which are counted together; --layer block or --layer \
+             filesystem keeps one"
         ));
     }
 }

@@ -11,10 +11,10 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use steadfast_domain::units::Bytes;
 use steadfast_domain::{IoOp, Nanos};
-use steadfast_trace::compare::Sides;
+use steadfast_trace::compare::SidesSeen;
 use steadfast_trace::hits::HitMap;
 use steadfast_trace::series::{Cell, Choice, SeriesOverTime};
-use steadfast_trace::steps::{CaptureStep, STEPS_MAX};
+use steadfast_trace::steps::{CaptureStep, STEPS_MAX, Steps};
 use steadfast_trace::study::{end_of, step_width};
 use steadfast_trace::workload::Workload;
 use steadfast_trace::{By, StreamKey, StreamTable};
@@ -37,8 +37,7 @@ pub(super) struct StepFigures {
     response_max_ns: Option<u64>,
     pub(super) qd_mean: Option<f64>,
     qd_max: Option<u32>,
-    /// Share of the time with an I/O outstanding; `None` under a filter that
-    /// hides some of a device's I/Os.
+    /// Share of the time with an I/O outstanding; `None` where it is not known.
     utilisation: Option<f64>,
 }
 
@@ -106,6 +105,12 @@ impl StepsContent {
     }
 }
 
+/// Whether busy time is known of all of a device's I/Os: under a filter that
+/// hides some, or from a source without response times, it is not.
+pub(super) fn tells_busy_time(selected: &Selected, steps: &BTreeMap<u64, CaptureStep>) -> bool {
+    selected.pass.filter.keeps_whole_devices() && steps.values().any(|step| step.responses > 0)
+}
+
 /// Every capture step with an I/O, or with one outstanding.
 pub fn steps(arguments: &StepsArguments) -> anyhow::Result<Outcome> {
     if let Some(kept) = Kept::open(&arguments.selection)? {
@@ -115,14 +120,10 @@ pub fn steps(arguments: &StepsArguments) -> anyhow::Result<Outcome> {
     let span = selected.span()?;
     let width = step_width(arguments.step.map(|step| step.0), span, STEPS_MAX as u64)?;
     let until = (span.1 / width + 1).saturating_mul(width);
-    let mut sides = Sides::new(width, until);
-    let account = selected.fold(&mut [&mut sides])?;
-    let sides = sides.finish()?;
-    let devices = selected.pass.filter.keeps_whole_devices().then_some(sides.len() as u64);
-    let mut all: BTreeMap<u64, CaptureStep> = BTreeMap::new();
-    for (_, steps) in &sides {
-        steadfast_trace::steps::merge_steps(&mut all, steps);
-    }
+    let (mut all, mut sides) = (Steps::new(width).until(until), SidesSeen::default());
+    let account = selected.fold(&mut [&mut all, &mut sides])?;
+    let all = all.finish()?;
+    let devices = tells_busy_time(&selected, &all).then_some(sides.count());
     let steps: Vec<StepFigures> =
         all.iter().map(|(at, step)| StepFigures::of(*at, step, width, devices)).collect();
     let content = StepsContent { step_ns: width, steps };
@@ -144,7 +145,7 @@ pub(super) struct MapContent {
 
 #[derive(Serialize)]
 struct MapStep {
-    begin_ns: u64,
+    pub(super) begin_ns: u64,
     counts: Vec<u64>,
     amounts: Vec<u64>,
 }
@@ -227,7 +228,7 @@ struct DeviceHits {
 #[derive(Serialize)]
 struct Hit {
     range: usize,
-    begin_ns: u64,
+    pub(super) begin_ns: u64,
     reads: u32,
     writes: u32,
 }

@@ -20,7 +20,7 @@ pub(super) struct Wanted {
 impl Wanted {
     /// Studies what passes the filter.
     pub(super) fn study(&self, selection: &Selection) -> anyhow::Result<Study> {
-        let name = || selection.file.display().to_string();
+        let name = || selection.file().display().to_string();
         if let Some(kept) = Kept::open(selection)? {
             return kept.study(self).with_context(name);
         }

@@ -1,0 +1,78 @@
+//! Lines of a text, of bounded length, so that no input, however broken, fills
+//! the memory.
+
+use super::{ImportError, Input};
+use std::io::{BufRead, BufReader, Read};
+
+/// No format has longer lines.
+const LONGEST: usize = 1 << 16;
+
+/// What a message shows of a line at most.
+const SHOWN: usize = 80;
+
+/// An input, line by line.
+pub(super) struct Lines<'r> {
+    name: String,
+    reader: BufReader<Box<dyn Read + 'r>>,
+    line: Vec<u8>,
+    number: u64,
+}
+
+impl<'r> Lines<'r> {
+    pub(super) fn new(input: Input<'r>) -> Self {
+        let reader = BufReader::with_capacity(1 << 18, input.content);
+        Lines { name: input.name, reader, line: Vec::new(), number: 0 }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The next line that is not blank, without its end; `None` after the last.
+    /// What is not UTF-8 in it is replaced, a byte-order mark passed over.
+    pub(super) fn next(&mut self) -> Result<Option<&str>, ImportError> {
+        loop {
+            self.line.clear();
+            let length = (&mut self.reader)
+                .take(LONGEST as u64 + 1)
+                .read_until(b'\n', &mut self.line)
+                .map_err(|error| ImportError::Io { input: self.name.clone(), error })?;
+            if length == 0 {
+                return Ok(None);
+            }
+            self.number += 1;
+            if length > LONGEST {
+                let what = format!("the line is longer than {LONGEST} bytes");
+                return Err(self.malformed(what, self.number - 1));
+            }
+            if self.line.iter().any(|byte| !byte.is_ascii_whitespace()) {
+                break;
+            }
+        }
+        if std::str::from_utf8(&self.line).is_err() {
+            self.line = String::from_utf8_lossy(&self.line).into_owned().into_bytes();
+        }
+        let text = std::str::from_utf8(&self.line).unwrap_or_default();
+        Ok(Some(text.trim_start_matches('\u{feff}').trim_end_matches(['\r', '\n'])))
+    }
+
+    /// Something is wrong with the line that was read last, `read` records after
+    /// the beginning.
+    pub(super) fn malformed(&self, what: String, read: u64) -> ImportError {
+        ImportError::Malformed {
+            input: self.name.clone(),
+            place: format!("line {}", self.number),
+            what,
+            read,
+        }
+    }
+}
+
+/// A word of the input for a message, cut where it is long.
+pub(super) fn shown(text: &str) -> String {
+    let mut cut: String = text.chars().take(SHOWN).collect();
+    if cut.len() < text.len() {
+        cut.push('…');
+    }
+    cut
+}
