@@ -103,6 +103,28 @@ impl Filter {
         Ok(self)
     }
 
+    /// What passes, for a person; `None` where everything does.
+    pub fn told(&self, conditions: &CaptureConditions) -> Option<String> {
+        let device = |number: &u16| {
+            let named = conditions.devices.get(usize::from(*number));
+            named.map_or_else(|| format!("device {number}"), |device| device.name.clone())
+        };
+        let process = self.process.as_ref().map(|process| match process {
+            Process::Pid(pid) => format!("process {pid}"),
+            Process::Command(name) => format!("command {name}"),
+        });
+        let parts = [
+            either("issued ", self.spans_ns.iter().map(span_told)),
+            process,
+            either("operation ", self.ops.iter().map(ToString::to_string)),
+            either("on ", self.devices.iter().map(device)),
+            self.layer.map(|layer| format!("layer {layer}")),
+            either("I/O stream ", self.streams.iter().map(ToString::to_string)),
+        ];
+        let told: Vec<String> = parts.into_iter().flatten().collect();
+        (!told.is_empty()).then(|| told.join("; "))
+    }
+
     /// Columns that it reads.
     pub(crate) fn fields(&self) -> Fields {
         match self.process {
@@ -142,5 +164,49 @@ impl Filter {
                 Process::Pid(pid) => *pid == batch.pid(row),
                 Process::Command(name) => batch.command(row).to_string() == *name,
             })
+    }
+}
+
+/// `operation read or flush`; `None` of nothing.
+fn either(what: &str, names: impl Iterator<Item = String>) -> Option<String> {
+    let names: Vec<String> = names.collect();
+    (!names.is_empty()).then(|| format!("{what}{}", names.join(" or ")))
+}
+
+/// `from 10 s to 25.5 s`.
+fn span_told((from, to): &(u64, u64)) -> String {
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    match (*from, *to) {
+        (from, u64::MAX) => format!("from {} s on", seconds(from)),
+        (0, to) => format!("before {} s", seconds(to)),
+        (from, to) => format!("from {} s to {} s", seconds(from), seconds(to)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_is_told_in_words() {
+        let conditions = CaptureConditions::default();
+        assert_eq!(Filter::default().told(&conditions), None);
+        let filter = Filter {
+            process: Some(Process::named("postgres")),
+            ops: vec![IoOp::Read, IoOp::Flush],
+            layer: Some(Layer::Block),
+            devices: vec![3],
+            ..Filter::default()
+        };
+        let filter = filter.between(Some(10_000_000_000), Some(25_500_000_000));
+        assert_eq!(
+            filter.told(&conditions).as_deref(),
+            Some(
+                "issued from 10 s to 25.5 s; command postgres; operation read or flush; on device \
+                 3; layer block"
+            )
+        );
+        let until = Filter::default().between(None, Some(2_000_000_000));
+        assert_eq!(until.told(&conditions).as_deref(), Some("issued before 2 s"));
     }
 }

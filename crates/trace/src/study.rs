@@ -103,6 +103,11 @@ pub struct SingleIos {
 }
 
 impl Study {
+    /// Which of the trace's I/Os are counted; `None` where all are.
+    pub fn filter_told(&self) -> Option<String> {
+        self.options.pass.filter.told(&self.conditions)
+    }
+
     /// Whether I/Os of the block and of the file-system layer are counted
     /// together: what a program asked, and what the device got of it.
     pub fn mixes_layers(&self) -> bool {

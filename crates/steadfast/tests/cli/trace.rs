@@ -72,7 +72,17 @@ fn streams_of_a_known_trace_are_counted_exactly() {
     let of_mark = ["trace", "streams", "t.parquet", "--event", "backup", "--op", "w", "--json"];
     assert_eq!(json(directory.path(), &of_mark)["account"]["kept"], 503);
     let of_process = ["trace", "processes", "t.parquet", "--pid", "writer", "--json"];
-    assert_eq!(json(directory.path(), &of_process)["processes"][0]["writes"], 503);
+    let found = json(directory.path(), &of_process);
+    assert_eq!(found["processes"][0]["writes"], 503);
+    assert_eq!(found["filter"], "command writer");
+    // Whoever reads a report or a workload of a part learns that it is one.
+    let part = ["t.parquet", "--op", "write"];
+    let report = [&["trace", "report"], &part[..], &["-o", "r", "--format", "text"]].concat();
+    let derive = [&["workload", "derive"], &part[..]].concat();
+    for arguments in [report, derive] {
+        let text = succeed(directory.path(), &arguments);
+        assert!(text.contains("operation write"), "{text}");
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ pub(super) fn of(study: &Study) -> Vec<Caveat> {
         killed(study),
         no_single_ios(study),
         layers_mixed(study),
+        filtered(study),
         out_of_order(study),
         depths_counted(study),
         unlisted(study),
@@ -67,6 +68,12 @@ fn no_single_ios(study: &Study) -> Option<Caveat> {
     );
     let remedy = "Capture without --steps for these.";
     Some(Caveat::new(CaveatKind::Remark, "steps-only", text, remedy))
+}
+
+fn filtered(study: &Study) -> Option<Caveat> {
+    let text =
+        format!("Not all I/Os of the trace are counted, only those: {}.", study.filter_told()?);
+    Some(Caveat::new(CaveatKind::Remark, "filtered", text, ""))
 }
 
 fn layers_mixed(study: &Study) -> Option<Caveat> {

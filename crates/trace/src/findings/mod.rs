@@ -164,8 +164,9 @@ fn headline(study: &Study) -> String {
     if study.sides.len() > DEVICES_NAMED {
         layers.push("and more".to_owned());
     }
+    let filter = study.filter_told().map(|told| format!("  only {told}")).unwrap_or_default();
     format!(
-        "{}  threshold {} by {}  step {}  window {}",
+        "{}  threshold {} by {}  step {}  window {}{filter}",
         layers.join("  "),
         study.options.threshold,
         study.options.by,
@@ -234,12 +235,13 @@ fn header(study: &Study) -> FormHeader {
     if let Some(step_ns) = conditions.step_ns {
         capture.push(row("Kept", Some(format!("I/O streams in steps of {}", Nanos(step_ns)))));
     }
-    let analysis: Rows = vec![
+    let mut analysis: Rows = vec![
         row("Capture Step", Some(Nanos(study.step_ns).to_string())),
         row("Threshold", Some(format!("{} by {}", study.options.threshold, study.options.by))),
         row("Sequential", Some(format!("within {} I/Os", study.options.pass.window))),
         row("I/Os", Some(study.streams.total().ios.to_string())),
     ];
+    analysis.extend(study.filter_told().map(|told| row("Only", Some(told))));
     let block = |title: &str, rows| FormBlock { title: title.to_owned(), rows };
     FormHeader {
         test: "Target Server Self-Test (pseudo-test)".into(),

@@ -36,6 +36,8 @@ struct Derived {
     conditions: CaptureConditions,
     steps: Vec<WorkloadStep>,
     demand: Option<Demand>,
+    /// Which of the trace's I/Os it is of; `None` of all.
+    filter: Option<String>,
 }
 
 /// Runs `workload`.
@@ -54,6 +56,7 @@ fn derive(arguments: &DeriveArguments) -> anyhow::Result<Outcome> {
         false => from_trace(arguments)?,
     };
     let (io_streams, mut remarks) = derived.workload.io_streams().with_context(|| name.clone())?;
+    remarks.extend(derived.filter.map(|told| format!("Of the trace only: {told}.")));
     let demand = arguments.demand.or(derived.demand);
     if demand.is_none() {
         remarks.push("No queue depth is known; T1Q1 is applied unless --demand is given.".into());
@@ -115,7 +118,13 @@ fn from_text(arguments: &DeriveArguments) -> anyhow::Result<Derived> {
     let workload = steps.workload(arguments.by, arguments.threshold);
     let conditions = steps.conditions();
     let demand = steps.demand_seen();
-    Ok(Derived { steps: steps.workload_steps(&workload), workload, conditions, demand })
+    Ok(Derived {
+        steps: steps.workload_steps(&workload),
+        workload,
+        conditions,
+        demand,
+        filter: None,
+    })
 }
 
 fn from_trace(arguments: &DeriveArguments) -> anyhow::Result<Derived> {
@@ -134,8 +143,8 @@ fn from_trace(arguments: &DeriveArguments) -> anyhow::Result<Derived> {
         write_steps(&study.replay_representation(&name), output)?;
     }
     let steps = study.workload_steps();
-    let demand = study.workload.demand_seen();
-    Ok(Derived { workload: study.workload, conditions: study.conditions, steps, demand })
+    let (demand, filter) = (study.workload.demand_seen(), study.filter_told());
+    Ok(Derived { workload: study.workload, conditions: study.conditions, steps, demand, filter })
 }
 
 fn write_steps(steps: &ReplayRepresentation, output: &Path) -> anyhow::Result<()> {

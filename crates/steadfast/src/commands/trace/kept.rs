@@ -34,6 +34,7 @@ pub(super) struct Kept {
 struct Document<'a, T: Serialize> {
     file: &'a str,
     conditions: &'a CaptureConditions,
+    filter: Option<String>,
     #[serde(flatten)]
     content: T,
 }
@@ -77,7 +78,8 @@ impl Kept {
 
     pub(super) fn print<T: Serialize>(&self, content: T) -> anyhow::Result<()> {
         let conditions = self.file.conditions();
-        terminal::print_json(&Document { file: &self.name, conditions, content })
+        let filter = self.filter.told(conditions);
+        terminal::print_json(&Document { file: &self.name, conditions, filter, content })
     }
 
     pub(super) fn streams(&self, arguments: &StreamsArguments) -> anyhow::Result<Outcome> {

@@ -161,6 +161,8 @@ fn filter(arguments: &FilterArguments, conditions: &CaptureConditions) -> anyhow
 struct Document<'a, T: Serialize> {
     file: &'a str,
     conditions: &'a CaptureConditions,
+    /// Which I/Os count; `None` where all do.
+    filter: Option<String>,
     window: usize,
     account: PassAccount,
     #[serde(flatten)]
@@ -175,6 +177,7 @@ fn print_document<T: Serialize>(
     terminal::print_json(&Document {
         file: &selected.name,
         conditions: selected.trace.conditions(),
+        filter: selected.pass.filter.told(selected.trace.conditions()),
         window: selected.pass.window,
         account,
         content,
