@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 const DEVICES: [&str; 2] = ["nvme0n1", "nullb0"];
-const ROUNDS: u32 = 3;
+const ROUNDS: u32 = 5;
 /// Microseconds of the unit in which /proc tells processor time.
 const TICK_US: f64 = 10_000.0;
 
@@ -20,7 +20,7 @@ pub fn guest() -> Guest {
         drives: vec![Drive::nvme("LABCOST1", Medium::new(128))],
         script: include_str!("cost.sh"),
         meanwhile: Vec::new(),
-        limit: Duration::from_secs(900),
+        limit: Duration::from_secs(1200),
         artefacts: &[],
         cases: vec![
             Case { name: "each recorder was measured in every round", check: complete },
@@ -30,12 +30,19 @@ pub fn guest() -> Guest {
     }
 }
 
+const HEAD: &str = "\
+| device | beside | IOPS | loss % | recorder us/I/O | of it at its end, ms | bytes/I/O | \
+not recorded | said lost | blkparse us/I/O |
+|---|---|---|---|---|---|---|---|---|---|";
+
 /// A recorder's run, as the script wrote it.
 struct Recorded {
     device: String,
     recorder: String,
     round: u32,
     ticks: f64,
+    /// Of them, after the load.
+    end_ticks: f64,
     bytes: f64,
     ios: u64,
     later_ticks: f64,
@@ -50,6 +57,7 @@ impl Recorded {
             recorder: words.next()?.to_owned(),
             round: words.next()?.parse().ok()?,
             ticks: words.next()?.parse().ok()?,
+            end_ticks: words.next()?.parse().ok()?,
             bytes: words.next()?.parse().ok()?,
             ios: words.next()?.parse().ok()?,
             later_ticks: words.next()?.parse().ok()?,
@@ -111,6 +119,7 @@ fn nothing_missing(answers: &Answers) -> anyhow::Result<()> {
 struct Median {
     iops: f64,
     us: f64,
+    end_ms: f64,
     bytes: f64,
     missing: f64,
     lost: f64,
@@ -127,6 +136,7 @@ impl Median {
         Ok(Median {
             iops: iops(answers, device, recorder)?,
             us: each(|run| run.per_io(run.ticks * TICK_US)),
+            end_ms: each(|run| run.end_ticks * TICK_US / 1000.0),
             bytes: each(|run| run.per_io(run.bytes)),
             missing: median(missing.iter().map(|missing| *missing as f64)),
             lost: each(|run| run.lost as f64),
@@ -147,29 +157,41 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 fn table(answers: &Answers) -> anyhow::Result<String> {
-    let mut text = "| device | beside | IOPS | loss % | recorder us/I/O | bytes/I/O | \
-                    not recorded | said lost | blkparse us/I/O |\n|---|---|---|---|---|---|---|---|---|"
-        .to_owned();
+    let mut text = HEAD.to_owned();
     for device in DEVICES {
         let alone = iops(answers, device, "nothing")?;
         let ours = Median::of(answers, device, "capture")?;
         let theirs = Median::of(answers, device, "blktrace")?;
-        write!(text, "\n| {device} | nothing | {alone:.0} | | | | | | |")?;
+        write!(text, "\n| {device} | nothing | {alone:.0} | | | | | | | |")?;
         for (name, it) in [("capture", &ours), ("blktrace", &theirs)] {
             let loss = (1.0 - it.iops / alone) * 100.0;
             write!(
                 text,
-                "\n| | {name} | {:.0} | {loss:.1} | {:.1} | {:.1} | {:.0} | {:.0} | {:.1} |",
-                it.iops, it.us, it.bytes, it.missing, it.lost, it.later_us
+                "\n| | {name} | {:.0} | {loss:.1} | {:.1} | {:.0} | {:.1} | {:.0} | {:.0} |",
+                it.iops, it.us, it.end_ms, it.bytes, it.missing, it.lost
             )?;
+            match name {
+                "blktrace" => write!(text, " {:.1} |", it.later_us)?,
+                _ => write!(text, " |")?,
+            }
         }
         write!(
             text,
-            "\n| | **capture : blktrace** | {:.2} | | {:.2} | {:.2} | | | |",
+            "\n| | **capture : blktrace** | {:.2} | | {:.2} | | {:.2} | | | |",
             ours.iops / theirs.iops,
             ours.us / theirs.us,
             ours.bytes / theirs.bytes
         )?;
     }
+    let idle = answers.text("idle")?;
+    let idle: Vec<String> = idle.lines().filter_map(said_idle).collect();
+    write!(text, "\nWithout an I/O: {}.", idle.join(", "))?;
     Ok(text)
+}
+
+/// `RECORDER TICKS` of ten seconds, in words.
+fn said_idle(line: &str) -> Option<String> {
+    let (recorder, ticks) = line.split_once(' ')?;
+    let us: f64 = ticks.parse::<f64>().ok()? * TICK_US;
+    Some(format!("{recorder} {:.0} ms a second", us / 10.0 / 1000.0))
 }

@@ -1,8 +1,9 @@
 # The same load on two devices alone, beside our capture and beside blktrace, in
 # turn. A line of /out/figures for each run: device, recorder, round; processor
 # time of the recorder from its readiness to its end, in hundredths of a second;
-# bytes that it left; I/Os in its record; processor time of making text of it;
-# events that it says it lost.
+# as much of it as came after the load; bytes that it left; I/Os in its record;
+# processor time of making text of blktrace's; events that it says it lost. In
+# /out/idle what a recorder uses in ten seconds without an I/O.
 modprobe null_blk nr_devices=1 gb=1
 for device in nvme0n1 nullb0; do
     echo 2 >/sys/block/$device/queue/nomerges
@@ -25,12 +26,12 @@ record() {
     case $1 in
         capture)
             steadfast capture --source ebpf --device /dev/$2 -o /tmp/record/trace.parquet \
-                >capture.stdout 2>capture.stderr &
+                >said 2>&1 &
             recorder=$!
-            await 60 grep -q 'Ctrl-C ends it' capture.stderr
+            await 60 grep -q 'Ctrl-C ends it' said
             ;;
         blktrace)
-            blktrace -d /dev/$2 -D /tmp/record -o trace >blktrace.stdout 2>&1 &
+            blktrace -d /dev/$2 -D /tmp/record -o trace >said 2>&1 &
             recorder=$!
             await 60 [ -e /sys/kernel/debug/block/$2/trace0 ]
             ;;
@@ -39,34 +40,42 @@ record() {
     ready=$(spent $recorder)
 }
 
-# I/Os of 4 KiB that are completed in the record: recorded RECORDER
+# Completed I/Os in the record: recorded RECORDER
 recorded() {
     case $1 in
         capture)
-            steadfast trace streams /tmp/record/trace.parquet --json | tr ',{}' '\n\n\n' |
-                awk -F: '/"bytes"/ { size = $2 } /"count"/ { of[size] += $2 }
-                    END { print of[4096] + 0 }'
+            steadfast trace streams /tmp/record/trace.parquet --json |
+                sed -n '/"total"/,/"count"/s/.*"count": \([0-9]*\),/\1/p'
             ;;
-        blktrace) grep -c '^C 4096$' /tmp/record/text ;;
+        blktrace) grep -c C /tmp/record/text ;;
     esac
 }
 
 # What a recorder left, as a line of figures: leave DEVICE RECORDER ROUND
 leave() {
+    loaded=$(spent $recorder)
     before=$(reaped)
     kill -INT $recorder
     wait $recorder
-    used=$(($(reaped) - before - ready))
+    ended=$(($(reaped) - before))
     bytes=$(cat /tmp/record/* | wc -c)
     before=$(reaped)
-    [ $2 = blktrace ] && blkparse -i trace -D /tmp/record -q -f "%a %N\n" >/tmp/record/text
+    [ $2 = blktrace ] && blkparse -i trace -D /tmp/record -q -f "%a\n" >/tmp/record/text
     later=$(($(reaped) - before))
-    lost=$(sed -n 's/.*Total:.*dropped \([0-9]*\).*/\1/p' blktrace.stdout)
-    echo "$* $used $bytes $(recorded $2) $later ${lost:-0}" >>figures
+    lost=$(sed -n 's/.*dropped \([0-9]*\)).*/\1/p; s/.*; \([0-9]*\) lost.*/\1/p' said)
+    echo "$* $((ended - ready)) $((ended - loaded)) $bytes $(recorded $2) $later $lost" >>figures
 }
 
-touch blktrace.stdout
-for round in 1 2 3; do
+for beside in capture blktrace; do
+    mkdir /tmp/record
+    record $beside nvme0n1
+    sleep 10
+    echo "$beside $(($(spent $recorder) - ready))" >>idle
+    kill -INT $recorder
+    wait $recorder
+    rm -r /tmp/record
+done
+for round in 1 2 3 4 5; do
     for device in nvme0n1 nullb0; do
         for beside in nothing capture blktrace; do
             mkdir /tmp/record
