@@ -4,6 +4,7 @@ SHELL := /bin/bash
 SCRATCH ?= demo/scratch.bin
 RUN ?= demo/run
 BUILT = $(or $(CARGO_TARGET_DIR),target)/debug
+OPTIMISED = $(or $(CARGO_TARGET_DIR),target)/release
 # Captures through BPF programs; without them a capture uses tracefs alone.
 FEATURES ?= steadfast/ebpf
 
@@ -27,12 +28,19 @@ check: tools
 	cargo fmt --check
 	cargo clippy --locked --workspace --all-targets --features $(FEATURES) -- -D warnings
 
+# Last, what a capture costs beside blktrace, in a guest (docs/lab.md) where one
+# can be had: status 77 says that none can.
 bench: tools
+	@scripts/tools bench || true
 	cargo bench --locked -p steadfast-engine --bench against_fio
 	cargo bench --locked -p steadfast --bench time_between_steps
 	cargo bench --locked -p steadfast-trace --bench streams
 	cargo bench --locked -p steadfast-trace --bench import
 	cargo bench --locked -p steadfast-capture --features ebpf --bench cost
+	@scripts/tools lab || true
+	cargo build --release --locked -p steadfast -p steadfast-lab --features $(FEATURES)
+	$(OPTIMISED)/steadfast-lab --program $(OPTIMISED)/steadfast --directory target/lab cost || \
+	    { test $$? -eq 77 && echo "beside blktrace: skipped: no guest (the reason stands above)"; }
 
 # The program in guests under QEMU, against real NVMe, SCSI and ATA command sets
 # (docs/lab.md). LAB="unplug medium" visits only these guests. Where no guest can

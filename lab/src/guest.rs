@@ -26,6 +26,8 @@ pub struct Guest {
     pub artefacts: &'static [&'static str],
     /// What must come of it.
     pub cases: Vec<Case>,
+    /// What was measured in it, where that is what it is for.
+    pub table: Option<fn(&Answers) -> anyhow::Result<String>>,
 }
 
 /// Something done from outside once the guest has said a word (`tell`).

@@ -44,7 +44,7 @@ struct Arguments {
     /// Visit a guest whose cases do not all pass once more
     #[arg(long)]
     again: bool,
-    /// Only these guests; all by default
+    /// Only these guests; by default all but those that are benches
     guests: Vec<String>,
 }
 
@@ -117,15 +117,18 @@ fn prepare(package: &str, guests: &[Guest], arguments: &Arguments) -> anyhow::Re
 }
 
 fn chosen(names: &[String]) -> anyhow::Result<Vec<Guest>> {
-    let all = cases::guests();
+    if names.is_empty() {
+        return Ok(cases::guests());
+    }
+    let all: Vec<Guest> = cases::guests().into_iter().chain(cases::benches()).collect();
     for name in names {
         let known = || all.iter().map(|guest| guest.name).collect::<Vec<_>>().join(", ");
         all.iter()
             .find(|guest| guest.name == name)
             .with_context(|| format!("there is no guest '{name}'; choose of: {}", known()))?;
     }
-    let wanted = |guest: &Guest| names.is_empty() || names.iter().any(|name| name == guest.name);
-    Ok(all.into_iter().filter(wanted).collect())
+    let is_wanted = |guest: &Guest| names.iter().any(|name| name == guest.name);
+    Ok(all.into_iter().filter(is_wanted).collect())
 }
 
 /// One guest, its cases, and what is kept of it.
@@ -142,6 +145,9 @@ fn receive(
     }
     let good = tally.judge(guest, &result);
     if let Ok(answers) = &result {
+        if let Some(table) = guest.table {
+            tally::say(&table(answers).unwrap_or_else(|error| format!("no table: {error:#}")));
+        }
         let keep = arguments.directory.join("artefacts").join(&root.kernel.release);
         for name in guest.artefacts {
             fs::create_dir_all(&keep)?;

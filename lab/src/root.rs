@@ -39,12 +39,13 @@ const PROGRAMS: [&str; 20] = [
 const FIRST_MODULES: [&str; 2] = ["virtio_pci", "virtio_blk"];
 
 /// Modules that scripts may load.
-const MODULES: [&str; 11] = [
+const MODULES: [&str; 12] = [
     "ata_piix",
     "btrfs",
     "crc32c_generic",
     "ext4",
     "loop",
+    "null_blk",
     "overlay",
     "scsi_debug",
     "sd_mod",

@@ -27,6 +27,7 @@ pub fn guest() -> Guest {
             Case { name: "both add up to the cap", check: |a| near_cap(a, "RND 4K RW65") },
             Case { name: "fio measures the same", check: fio },
         ],
+        table: None,
     }
 }
 

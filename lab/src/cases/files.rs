@@ -62,6 +62,7 @@ pub fn guest() -> Guest {
             Case { name: "what was not seen is counted, by both alike", check: unseen },
             Case { name: "entry points where there are any, else calls", check: chosen },
         ],
+        table: None,
     }
 }
 

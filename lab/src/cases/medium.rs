@@ -32,6 +32,7 @@ pub fn guest() -> Guest {
             Case { name: "SCSI: the same", check: |a| located(a, "scsi") },
             Case { name: "a step with too many failures halts the run", check: halts },
         ],
+        table: None,
     }
 }
 

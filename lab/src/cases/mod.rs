@@ -1,6 +1,7 @@
 //! The guests and their cases, and what several of them ask.
 
 mod capped;
+mod cost;
 mod files;
 mod medium;
 mod namespaces;
@@ -26,10 +27,11 @@ pub fn first() -> Guest {
         limit: Duration::from_secs(120),
         artefacts: &[],
         cases: Vec::new(),
+        table: None,
     }
 }
 
-/// Every guest.
+/// Every guest that is visited where none is named.
 pub fn guests() -> Vec<Guest> {
     vec![
         nvme::guest(),
@@ -41,6 +43,11 @@ pub fn guests() -> Vec<Guest> {
         trace::guest(),
         files::guest(),
     ]
+}
+
+/// Guests that are visited only by name: they measure, and pass or fail little.
+pub fn benches() -> Vec<Guest> {
+    vec![cost::guest()]
 }
 
 /// That a command was refused, in words with `why` among them.

@@ -26,6 +26,7 @@ pub fn guest() -> Guest {
             Case { name: "4Kn: 0.5K is left out, and the findings say so", check: left_out },
             Case { name: "the other namespace is unharmed", check: unharmed },
         ],
+        table: None,
     }
 }
 

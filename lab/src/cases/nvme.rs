@@ -42,6 +42,7 @@ pub fn guest() -> Guest {
             Case { name: "a drive formatted to 4Kn is seen as that", check: reformatted },
             Case { name: "a run purges by Format and keeps the sector size", check: purge },
         ],
+        table: None,
     }
 }
 

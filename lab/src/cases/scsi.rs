@@ -39,6 +39,7 @@ pub fn guest() -> Guest {
             Case { name: "a purge that the drive does not know is refused", check: no_such_purge },
             Case { name: "a signal halts the run, and its journal is whole", check: stopped },
         ],
+        table: None,
     }
 }
 

@@ -36,6 +36,7 @@ pub fn guest() -> Guest {
             Case { name: "blktrace's files are imported I/O by I/O", check: imported },
             Case { name: "blkparse's text is imported I/O by I/O", check: text },
         ],
+        table: None,
     }
 }
 

@@ -36,6 +36,7 @@ pub fn guest() -> Guest {
             Case { name: "resume says that the drive is not there", check: absent },
             Case { name: "plugged in again, the run goes on and shows the gap", check: resumed },
         ],
+        table: None,
     }
 }
 

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use steadfast_capture::{Listened, WHOLE_DISK};
 
 const SIZE: u64 = 512 << 20;
-const BLOCK: u64 = 4096;
+/// Size of every I/O of the load.
+pub const BLOCK: u64 = 4096;
 
 /// A device of the bench's own, taken away when it is dropped.
 pub struct Device {
@@ -65,6 +66,12 @@ impl Device {
         OpenOptions::new().read(true).write(true).custom_flags(libc::O_DIRECT).open(&self.path)
     }
 
+    /// One read of two blocks: not one of the load's I/Os.
+    pub fn touch(&self) -> super::Outcome<()> {
+        let mut blocks = Box::new(Block([0; 2 * BLOCK as usize]));
+        Ok(self.open()?.read_exact_at(&mut blocks.0, 0)?)
+    }
+
     /// As a capture names it.
     pub fn listened(&self) -> Listened {
         let number = fs::metadata(&self.path).map_or(0, |metadata| metadata.rdev());
@@ -79,7 +86,7 @@ impl Device {
 }
 
 #[repr(align(4096))]
-struct Block([u8; BLOCK as usize]);
+struct Block<const BYTES: usize>([u8; BYTES]);
 
 /// How hard, and how long.
 #[derive(Clone, Copy)]
@@ -91,7 +98,9 @@ pub struct Load {
 }
 
 /// What the threads saw.
+#[derive(Default)]
 pub struct Loaded {
+    pub ios: u64,
     pub iops: f64,
     /// Of the response times; at a rate, from the moment an I/O was due.
     pub p99_us: f64,
@@ -107,10 +116,11 @@ impl Load {
                 .collect();
             threads.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect()
         });
-        let iops = times.len() as f64 / began.elapsed().as_secs_f64();
+        let ios = times.len() as u64;
+        let iops = ios as f64 / began.elapsed().as_secs_f64();
         times.sort_unstable();
         let p99 = times.get(times.len() * 99 / 100).copied().unwrap_or(0);
-        Loaded { iops, p99_us: f64::from(p99) / 1000.0 }
+        Loaded { ios, iops, p99_us: f64::from(p99) / 1000.0 }
     }
 
     /// Two reads, a write; response times in nanoseconds.
@@ -148,8 +158,13 @@ impl Load {
 
 /// Processor time of the calling thread, in nanoseconds.
 pub fn thread_time_ns() -> u64 {
+    clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// A clock, in nanoseconds.
+pub fn clock_ns(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is valid to write to.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    unsafe { libc::clock_gettime(clock, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }

@@ -1,55 +1,78 @@
 //! What a capture costs: time per I/O in the kernel and in the capturing
 //! thread, Parquet included, and what the server loses by it, in pairs of runs
-//! with and without a capture. Prints a Markdown table of medians.
+//! with and without a capture; then beside bpftrace recording the same fields.
+//! Prints Markdown tables of medians.
 //!
-//! `cargo bench -p steadfast-capture --features ebpf --bench cost [-- --pairs N]`.
-//! Needs root, zram and 1 GiB of free memory. The kernel's time is what it
-//! measures itself (bpf_stats), which itself costs some ten nanoseconds a run.
-#![allow(clippy::print_stdout, reason = "its table is what it is for")]
+//! `cargo bench -p steadfast-capture --features ebpf --bench cost [-- --pairs N] [TABLE]`,
+//! the tables being `capture` and `bpftrace`. Needs root, zram and 1 GiB of free
+//! memory. The kernel's time is what it measures itself (bpf_stats), which itself
+//! costs some ten nanoseconds a run.
+#![allow(clippy::print_stdout, reason = "its tables are what it is for")]
 
+mod bpftrace;
 mod load;
+mod ours;
 
+use bpftrace::Output;
 use load::{Device, Load, Loaded};
-use std::fs::File;
-use std::io::BufWriter;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-use steadfast_capture::{Capture, Counters, Options};
-use steadfast_domain::{CaptureConditions, IoEvent, Layer};
-use steadfast_trace::{StepWriter, Writer};
+use std::time::Duration;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 /// Pairs of runs behind every median, where the command does not say.
 const PAIRS: usize = 5;
 
-/// One line of the table.
-struct Point {
-    name: &'static str,
-    load: Load,
-    steps: bool,
-}
+/// Room for what the kernel has recorded and nobody has read yet.
+const RING_BYTES: u32 = 16 << 20;
 
-/// One run with a capture.
-struct Captured {
-    loaded: Loaded,
-    counters: Counters,
-    ios: u64,
-    user_ns: u64,
-    file_bytes: u64,
+/// One run of a load, and what recorded it.
+#[derive(Default)]
+pub struct Run {
+    pub loaded: Loaded,
+    pub kernel_ns: u64,
+    pub user_ns: u64,
+    /// I/Os of the load that are in the record.
+    pub recorded: u64,
+    pub file_bytes: u64,
+    /// I/Os that the recorder says it lost.
+    pub told_lost: u64,
 }
 
 fn main() -> Outcome<()> {
     let arguments: Vec<String> = std::env::args().collect();
     let asked = arguments.iter().position(|word| word == "--pairs");
     let pairs = asked.and_then(|at| arguments.get(at + 1)?.parse().ok()).unwrap_or(PAIRS);
+    let named = |table: &str| arguments.iter().any(|word| word == table);
     let (zram, looped) = (Device::zram()?, Device::looped()?);
+    if !named("bpftrace") {
+        with_and_without(&zram, &looped, pairs)?;
+    }
+    if named("capture") {
+        return Ok(());
+    }
+    println!();
+    if bpftrace::is_installed() {
+        beside_bpftrace(&zram, &looped, pairs)
+    } else {
+        println!("beside bpftrace: skipped: bpftrace is not installed (scripts/tools bench)");
+        Ok(())
+    }
+}
+
+/// One line of the first table.
+struct Point {
+    name: &'static str,
+    load: Load,
+    steps: bool,
+}
+
+fn with_and_without(zram: &Device, looped: &Device, pairs: usize) -> Outcome<()> {
     println!(
         "| device, load | capture of | IOPS without | with | loss % | p99 us without | with | \
          kernel ns/I/O | user ns/I/O | bytes/I/O | lost |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|---|");
-    for (name, device) in [("zram", &zram), ("loop", &looped)] {
+    for (name, device) in [("zram", zram), ("loop", looped)] {
         for point in points() {
             println!("| {name}, {} |{}", point.name, line(device, &point, pairs)?);
         }
@@ -57,13 +80,19 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
+fn paced(rate: u64) -> Load {
+    Load { threads: 1, rate: Some(rate), time: Duration::from_secs(2) }
+}
+
+fn full(threads: u64) -> Load {
+    Load { threads, rate: None, time: Duration::from_secs(1) }
+}
+
 fn points() -> Vec<Point> {
-    let paced = Load { threads: 1, rate: Some(50_000), time: Duration::from_secs(2) };
-    let full = |threads| Load { threads, rate: None, time: Duration::from_secs(1) };
     let point = |name, load, steps| Point { name, load, steps };
     vec![
-        point("50 k a second", paced, false),
-        point("50 k a second", paced, true),
+        point("50 k a second", paced(50_000), false),
+        point("50 k a second", paced(50_000), true),
         point("full, 1 thread", full(1), false),
         point("full, 2 threads", full(2), false),
         point("full, 2 threads", full(2), true),
@@ -71,109 +100,131 @@ fn points() -> Vec<Point> {
 }
 
 fn line(device: &Device, point: &Point, pairs: usize) -> Outcome<String> {
+    let step_ns = point.steps.then_some(1_000_000_000);
     let (mut without, mut with) = (Vec::new(), Vec::new());
     for _ in 0..pairs {
-        without.push(point.load.apply(device));
-        with.push(captured(device, point)?);
+        without.push(alone(device, &point.load)?);
+        with.push(ours::run(device, &point.load, step_ns)?);
     }
-    let iops = (median(&without, |run| run.iops), median(&with, |run| run.loaded.iops));
-    let p99 = (median(&without, |run| run.p99_us), median(&with, |run| run.loaded.p99_us));
-    let per_io = |value: fn(&Captured) -> u64| {
-        median(&with, |run| value(run) as f64 / run.ios.max(1) as f64)
-    };
+    let (without, with) = (Median::of(&without), Median::of(&with));
     Ok(format!(
         " {} | {:.0} | {:.0} | {:.1} | {:.1} | {:.1} | {:.0} | {:.0} | {:.1} | {:.0} |",
         if point.steps { "steps of 1 s" } else { "every I/O" },
-        iops.0,
-        iops.1,
-        (1.0 - iops.1 / iops.0) * 100.0,
-        p99.0,
-        p99.1,
-        per_io(|run| run.counters.kernel_ns.unwrap_or(0)),
-        per_io(|run| run.user_ns),
-        per_io(|run| run.file_bytes),
-        median(&with, |run| run.counters.lost as f64),
+        without.iops,
+        with.iops,
+        with.loss(&without),
+        without.p99_us,
+        with.p99_us,
+        with.kernel_ns,
+        with.user_ns,
+        with.bytes,
+        with.told_lost,
     ))
 }
 
-fn median<T>(runs: &[T], value: impl Fn(&T) -> f64) -> f64 {
+fn alone(device: &Device, load: &Load) -> Outcome<Run> {
+    Ok(Run { loaded: load.apply(device), ..Run::default() })
+}
+
+/// Medians of some runs; times and bytes per I/O.
+struct Median {
+    iops: f64,
+    p99_us: f64,
+    kernel_ns: f64,
+    user_ns: f64,
+    bytes: f64,
+    missing: f64,
+    told_lost: f64,
+}
+
+impl Median {
+    fn of(runs: &[Run]) -> Median {
+        let per_recorded = |value: fn(&Run) -> u64| {
+            median(runs, |run| value(run) as f64 / run.recorded.max(1) as f64)
+        };
+        Median {
+            iops: median(runs, |run| run.loaded.iops),
+            p99_us: median(runs, |run| run.loaded.p99_us),
+            // The programs run for the I/Os that are lost, too.
+            kernel_ns: median(runs, |run| run.kernel_ns as f64 / run.loaded.ios.max(1) as f64),
+            user_ns: per_recorded(|run| run.user_ns),
+            bytes: per_recorded(|run| run.file_bytes),
+            missing: median(runs, |run| run.loaded.ios as f64 - run.recorded as f64),
+            told_lost: median(runs, |run| run.told_lost as f64),
+        }
+    }
+
+    /// How much of the I/Os per second is gone, in percent.
+    fn loss(&self, without: &Median) -> f64 {
+        (1.0 - self.iops / without.iops) * 100.0
+    }
+}
+
+fn median(runs: &[Run], value: impl Fn(&Run) -> f64) -> f64 {
     let mut values: Vec<f64> = runs.iter().map(value).collect();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// The load with a capture beside it.
-fn captured(device: &Device, point: &Point) -> Outcome<Captured> {
-    let step_ns = point.steps.then_some(1_000_000_000);
-    let options = Options {
-        devices: vec![device.listened()],
-        layers: vec![Layer::Block],
-        process: None,
-        commands: true,
-        step_ns,
-        ring_bytes: 16 << 20,
-        source: None,
-        files: None,
-    };
-    let mut capture = Capture::begin(&options)?;
-    let (stop, before) = (AtomicBool::new(false), load::thread_time_ns());
-    let (loaded, written) = std::thread::scope(|scope| {
-        let load = scope.spawn(|| {
-            let loaded = point.load.apply(device);
-            stop.store(true, Ordering::Relaxed);
-            loaded
-        });
-        let written = match step_ns {
-            None => write_ios(&mut capture, &stop),
-            Some(_) => write_steps(&mut capture, &stop, step_ns),
-        };
-        (load.join(), written)
-    });
-    let user_ns = load::thread_time_ns() - before;
-    let loaded = loaded.map_err(|_| "the load panicked")?;
-    let (ios, file_bytes) = written?;
-    Ok(Captured { loaded, counters: capture.counters()?, ios, user_ns, file_bytes })
-}
-
-/// I/Os, and bytes of the file.
-type Written = Outcome<(u64, u64)>;
-
-fn write_ios(capture: &mut Capture, stop: &AtomicBool) -> Written {
-    let conditions = CaptureConditions::default();
-    let mut writer = Writer::new(BufWriter::new(tempfile::tempfile()?), &conditions)?;
-    let mut events: Vec<IoEvent> = Vec::new();
-    while !stop.load(Ordering::Relaxed) {
-        std::thread::sleep(Duration::from_millis(20));
-        events.clear();
-        capture.take(&mut events)?;
-        writer.write(&events)?;
-    }
-    events.clear();
-    capture.end(&mut events)?;
-    writer.write(&events)?;
-    let ios = writer.rows();
-    finished(ios, writer.finish(conditions)?)
-}
-
-fn write_steps(capture: &mut Capture, stop: &AtomicBool, step_ns: Option<u64>) -> Written {
-    let conditions = CaptureConditions { step_ns, ..CaptureConditions::default() };
-    let mut writer = StepWriter::new(BufWriter::new(tempfile::tempfile()?), &conditions)?;
-    let (mut parts, mut taken) = (Vec::new(), Instant::now());
-    while !stop.load(Ordering::Relaxed) {
-        std::thread::sleep(Duration::from_millis(20));
-        if taken.elapsed() >= Duration::from_secs(1) {
-            taken = Instant::now();
-            capture.take_steps(&mut parts)?;
+/// The second table: the same load alone, beside a capture, beside bpftrace that
+/// prints a line for every I/O, and beside bpftrace that only counts them.
+fn beside_bpftrace(zram: &Device, looped: &Device, rounds: usize) -> Outcome<()> {
+    println!(
+        "| device, load | beside | IOPS | loss % | p99 us | kernel ns/I/O | user ns/I/O | \
+         bytes/I/O | not recorded | said lost |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|---|");
+    for (name, device, rate) in [("zram", zram, 50_000), ("loop", looped, 5_000)] {
+        let paced_name = format!("{} k a second", rate / 1000);
+        for (load_name, load) in [
+            (paced_name.as_str(), paced(rate)),
+            ("full, 1 thread", full(1)),
+            ("full, 2 threads", full(2)),
+        ] {
+            compare(&format!("{name}, {load_name}"), device, &load, rounds)?;
         }
     }
-    capture.end(&mut Vec::new())?;
-    capture.take_steps(&mut parts)?;
-    writer.add(&parts);
-    let ios = parts.iter().map(|part| part.ios).sum();
-    finished(ios, writer.finish(&conditions)?)
+    Ok(())
 }
 
-fn finished(ios: u64, file: BufWriter<File>) -> Written {
-    let file = file.into_inner()?;
-    Ok((ios, file.metadata()?.len()))
+fn compare(name: &str, device: &Device, load: &Load, rounds: usize) -> Outcome<()> {
+    let mut runs: [Vec<Run>; 4] = Default::default();
+    for _ in 0..rounds {
+        runs[0].push(alone(device, load)?);
+        runs[1].push(ours::run(device, load, None)?);
+        runs[2].push(bpftrace::run(device, load, Output::Line)?);
+        runs[3].push(bpftrace::run(device, load, Output::Count)?);
+    }
+    let [nothing, ours, lines, counts] = runs.map(|runs| Median::of(&runs));
+    println!("| {name} | nothing | {:.0} | | {:.1} | | | | | |", nothing.iops, nothing.p99_us);
+    for (recorder, it) in [("capture", &ours), ("bpftrace", &lines)] {
+        println!(
+            "| | {recorder} | {:.0} | {:.1} | {:.1} | {:.0} | {:.0} | {:.1} | {:.0} | {:.0} |",
+            it.iops,
+            it.loss(&nothing),
+            it.p99_us,
+            it.kernel_ns,
+            it.user_ns,
+            it.bytes,
+            it.missing,
+            it.told_lost,
+        );
+    }
+    println!(
+        "| | bpftrace, counting | {:.0} | {:.1} | {:.1} | {:.0} | {:.0} | | | |",
+        counts.iops,
+        counts.loss(&nothing),
+        counts.p99_us,
+        counts.kernel_ns,
+        counts.user_ns,
+    );
+    println!(
+        "| | **capture : bpftrace** | {:.2} | | {:.2} | {:.2} | {:.2} | {:.2} | | |",
+        ours.iops / lines.iops,
+        ours.p99_us / lines.p99_us,
+        ours.kernel_ns / lines.kernel_ns,
+        ours.user_ns / lines.user_ns,
+        ours.bytes / lines.bytes,
+    );
+    Ok(())
 }

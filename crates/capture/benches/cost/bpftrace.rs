@@ -1,0 +1,196 @@
+//! A load with bpftrace beside it, recording of each I/O what a capture does as
+//! far as its tracepoints tell: scripts of ours, with the thriftiest maps found,
+//! as much room for what is not yet read as ours has, and buffered output.
+
+use crate::load::{BLOCK, Device, Load};
+use crate::{Outcome, RING_BYTES, Run};
+use std::fs;
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const PROGRAM: &str = "bpftrace";
+
+/// How long it may take to compile and attach.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// It has read all that there is when it used less than this in [`PAUSE`].
+const IDLE_NS: u64 = 3_000_000;
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// What it makes of an I/O.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Output {
+    /// A line with all fields.
+    Line,
+    /// One more in a count, beside the same maps.
+    Count,
+}
+
+/// Whether it is installed.
+pub fn is_installed() -> bool {
+    Command::new(PROGRAM).arg("--version").output().is_ok()
+}
+
+/// The load with bpftrace beside it.
+pub fn run(device: &Device, load: &Load, output: Output) -> Outcome<Run> {
+    let mut recorder = Recorder::start(device, output)?;
+    recorder.wait_until_attached(device)?;
+    let before = (recorder.kernel()?.nanos, recorder.user_ns()?);
+    let loaded = load.apply(device);
+    recorder.wait_until_idle()?;
+    let kernel_ns = recorder.kernel()?.nanos - before.0;
+    let user_ns = recorder.user_ns()? - before.1;
+    let text = recorder.end()?;
+    let recorded = match output {
+        Output::Line => text.lines().filter(|line| is_of_load(line)).count() as u64,
+        Output::Count => loaded.ios,
+    };
+    let told_lost = text.lines().filter_map(lost).sum();
+    Ok(Run { loaded, kernel_ns, user_ns, recorded, file_bytes: text.len() as u64, told_lost })
+}
+
+/// Whether a line is of an I/O of the load's size; the sixth field says it.
+fn is_of_load(line: &str) -> bool {
+    let bytes = line.split(' ').nth(5).and_then(|field| field.parse().ok());
+    bytes == Some(BLOCK)
+}
+
+/// `Lost N events`.
+fn lost(line: &str) -> Option<u64> {
+    line.strip_prefix("Lost ")?.split(' ').next()?.parse().ok()
+}
+
+/// What the kernel measured of its programs.
+#[derive(Default)]
+struct Kernel {
+    nanos: u64,
+    /// Programs that ran at all.
+    awake: usize,
+}
+
+/// A running bpftrace; ended when it is dropped.
+struct Recorder {
+    process: Child,
+    directory: TempDir,
+    programs: usize,
+    /// The kernel measures programs while this is open.
+    _stats: OwnedFd,
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Recorder {
+    fn start(device: &Device, output: Output) -> Outcome<Recorder> {
+        let stats = measure_programs()?;
+        let directory = tempfile::tempdir()?;
+        let listened = device.listened();
+        let (script, programs) = match listened.bio_based {
+            true => (include_str!("bios.bt"), 2),
+            false => (include_str!("requests.bt"), 3),
+        };
+        let number = listened.number.0 << 20 | listened.number.1;
+        let lines = u32::from(output == Output::Line);
+        let process = Command::new(PROGRAM)
+            .env("BPFTRACE_PERF_RB_PAGES", pages_per_processor().to_string())
+            .args(["-B", "full", "-o"])
+            .arg(directory.path().join(OUTPUT))
+            .args(["-e", script, &number.to_string(), &lines.to_string()])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(fs::File::create(directory.path().join(ERRORS))?)
+            .spawn()?;
+        Ok(Recorder { process, directory, programs, _stats: stats })
+    }
+
+    /// Reads from the device until every program has run.
+    fn wait_until_attached(&mut self, device: &Device) -> Outcome<()> {
+        let began = Instant::now();
+        while self.kernel()?.awake < self.programs {
+            let ended = self.process.try_wait()?.is_some();
+            if ended || began.elapsed() > PATIENCE {
+                let said = fs::read_to_string(self.directory.path().join(ERRORS))?;
+                return Err(format!("bpftrace did not attach its programs: {said}").into());
+            }
+            device.touch()?;
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+
+    fn wait_until_idle(&self) -> Outcome<()> {
+        let mut before = self.user_ns()?;
+        loop {
+            std::thread::sleep(PAUSE);
+            let now = self.user_ns()?;
+            if now - before < IDLE_NS {
+                return Ok(());
+            }
+            before = now;
+        }
+    }
+
+    /// From what /proc tells of the descriptors that hold its programs.
+    fn kernel(&self) -> Outcome<Kernel> {
+        let directory = PathBuf::from(format!("/proc/{}/fdinfo", self.process.id()));
+        let mut sum = Kernel::default();
+        for entry in fs::read_dir(directory)? {
+            let text = fs::read_to_string(entry?.path()).unwrap_or_default();
+            let value = |name: &str| {
+                let line = text.lines().find_map(|line| line.strip_prefix(name));
+                line.and_then(|value| value.trim().parse::<u64>().ok()).unwrap_or(0)
+            };
+            sum.nanos += value("run_time_ns:");
+            sum.awake += usize::from(value("run_cnt:") > 0);
+        }
+        Ok(sum)
+    }
+
+    /// Processor time of the process, in nanoseconds.
+    fn user_ns(&self) -> Outcome<u64> {
+        let mut clock = 0;
+        // SAFETY: `clock` is valid to write to.
+        let failed = unsafe { libc::clock_getcpuclockid(self.process.id() as i32, &mut clock) };
+        if failed != 0 {
+            return Err(std::io::Error::from_raw_os_error(failed).into());
+        }
+        Ok(crate::load::clock_ns(clock))
+    }
+
+    /// Ends it and returns what it wrote.
+    fn end(mut self) -> Outcome<String> {
+        // SAFETY: a process of ours that nobody has waited for.
+        unsafe { libc::kill(self.process.id() as i32, libc::SIGINT) };
+        self.process.wait()?;
+        Ok(fs::read_to_string(self.directory.path().join(OUTPUT))?)
+    }
+}
+
+const OUTPUT: &str = "lines.txt";
+const ERRORS: &str = "errors.txt";
+
+/// Its buffers in pages: together as large as the ring of a capture.
+fn pages_per_processor() -> u64 {
+    let processors = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
+    let share = u64::from(RING_BYTES) / 4096 / processors;
+    // The kernel takes powers of two.
+    1 << share.max(1).ilog2()
+}
+
+fn measure_programs() -> Outcome<OwnedFd> {
+    // SAFETY: no memory is handed over.
+    let fd = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
+    if fd < 0 {
+        return Err(std::io::Error::from_raw_os_error(-fd).into());
+    }
+    // SAFETY: just opened, and nobody else's.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}

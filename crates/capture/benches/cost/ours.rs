@@ -1,0 +1,88 @@
+//! A load with our own capture beside it, written as the program writes it.
+
+use crate::load::{Device, Load, thread_time_ns};
+use crate::{Outcome, RING_BYTES, Run};
+use std::fs::File;
+use std::io::BufWriter;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use steadfast_capture::{Capture, Options};
+use steadfast_domain::{CaptureConditions, IoEvent, Layer};
+use steadfast_trace::{StepWriter, Writer};
+
+/// The load with a capture of every I/O, or of steps, beside it.
+pub fn run(device: &Device, load: &Load, step_ns: Option<u64>) -> Outcome<Run> {
+    let options = Options {
+        devices: vec![device.listened()],
+        layers: vec![Layer::Block],
+        process: None,
+        commands: true,
+        step_ns,
+        ring_bytes: RING_BYTES,
+        source: None,
+        files: None,
+    };
+    let mut capture = Capture::begin(&options)?;
+    let (stop, before) = (AtomicBool::new(false), thread_time_ns());
+    let (loaded, written) = std::thread::scope(|scope| {
+        let loading = scope.spawn(|| {
+            let loaded = load.apply(device);
+            stop.store(true, Ordering::Relaxed);
+            loaded
+        });
+        let written = match step_ns {
+            None => write_ios(&mut capture, &stop),
+            Some(_) => write_steps(&mut capture, &stop, step_ns),
+        };
+        (loading.join(), written)
+    });
+    let user_ns = thread_time_ns() - before;
+    let loaded = loaded.map_err(|_| "the load panicked")?;
+    let (recorded, file_bytes) = written?;
+    let counters = capture.counters()?;
+    let kernel_ns = counters.kernel_ns.unwrap_or(0);
+    Ok(Run { loaded, kernel_ns, user_ns, recorded, file_bytes, told_lost: counters.lost })
+}
+
+/// I/Os, and bytes of the file.
+type Written = Outcome<(u64, u64)>;
+
+fn write_ios(capture: &mut Capture, stop: &AtomicBool) -> Written {
+    let conditions = CaptureConditions::default();
+    let mut writer = Writer::new(BufWriter::new(tempfile::tempfile()?), &conditions)?;
+    let mut events: Vec<IoEvent> = Vec::new();
+    while !stop.load(Ordering::Relaxed) {
+        std::thread::sleep(Duration::from_millis(20));
+        events.clear();
+        capture.take(&mut events)?;
+        writer.write(&events)?;
+    }
+    events.clear();
+    capture.end(&mut events)?;
+    writer.write(&events)?;
+    let ios = writer.rows();
+    finished(ios, writer.finish(conditions)?)
+}
+
+fn write_steps(capture: &mut Capture, stop: &AtomicBool, step_ns: Option<u64>) -> Written {
+    let conditions = CaptureConditions { step_ns, ..CaptureConditions::default() };
+    let mut writer = StepWriter::new(BufWriter::new(tempfile::tempfile()?), &conditions)?;
+    let (mut parts, mut taken) = (Vec::new(), Instant::now());
+    while !stop.load(Ordering::Relaxed) {
+        std::thread::sleep(Duration::from_millis(20));
+        if taken.elapsed() >= Duration::from_secs(1) {
+            taken = Instant::now();
+            capture.take_steps(&mut parts)?;
+        }
+    }
+    capture.end(&mut Vec::new())?;
+    capture.take_steps(&mut parts)?;
+    writer.add(&parts);
+    let ios = parts.iter().map(|part| part.ios).sum();
+    finished(ios, writer.finish(&conditions)?)
+}
+
+fn finished(ios: u64, file: BufWriter<File>) -> Written {
+    let file = file.into_inner()?;
+    Ok((ios, file.metadata()?.len()))
+}
