@@ -221,8 +221,8 @@ impl Capture {
         self.closed_monotonic_ns = Some(monotonic_ns());
         self.sources.iter_mut().try_for_each(|source| source.end(into))
     }
-    /// Appends the I/Os that have completed since the last call, layer by
-    /// layer, in the order of their completion as far as the source keeps it.
+    /// Appends the I/Os that have completed since the last call, layer by layer
+    /// and processor by processor of their completion.
     ///
     /// # Errors
     /// Where the source has broken: everything taken before is right.

@@ -81,8 +81,9 @@ fn captured(
 
 /// Operation, offset and bytes of the events on one file.
 fn on(events: &[IoEvent], inode: u64) -> Vec<(IoOp, u64, u32)> {
-    let of_file = events.iter().filter(|event| event.inode == inode);
-    of_file.map(|event| (event.op, event.offset, event.bytes)).collect()
+    let mut of_file: Vec<_> = events.iter().filter(|event| event.inode == inode).collect();
+    of_file.sort_by_key(|event| event.issued_ns);
+    of_file.iter().map(|event| (event.op, event.offset, event.bytes)).collect()
 }
 
 #[test]

@@ -530,7 +530,12 @@ fn a_killed_capture_of_steps_is_recovered() {
     let read = |command: &str, file: &str, error: bool| {
         let output = run_in(scratch.path(), &["trace", command, file, "--json"]);
         assert!(output.status.success(), "{}", stderr(&output));
-        assert_eq!(stderr(&output).contains("did not come to its end"), error, "{}", stderr(&output));
+        assert_eq!(
+            stderr(&output).contains("did not come to its end"),
+            error,
+            "{}",
+            stderr(&output)
+        );
         let mut told: Value = serde_json::from_str(&stdout(&output)).unwrap();
         told["file"] = Value::Null;
         told["conditions"] = Value::Null;

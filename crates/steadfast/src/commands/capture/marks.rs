@@ -31,6 +31,10 @@ impl MarkFile {
     /// Marks that have come since the last time: when, by the wall clock, and
     /// the name.
     pub(super) fn read(&mut self) -> Vec<(u64, String)> {
+        // Asked many times a second, and nearly always in vain.
+        if std::fs::metadata(&self.path).is_ok_and(|file| file.len() <= self.seen as u64) {
+            return Vec::new();
+        }
         let text = std::fs::read_to_string(&self.path).unwrap_or_default();
         let Some(whole) = text.rfind('\n').map(|end| end + 1).filter(|end| *end > self.seen) else {
             return Vec::new();
