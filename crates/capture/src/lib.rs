@@ -24,13 +24,13 @@ pub const DEVICES_MAX: usize = 16;
 /// The shortest and the longest capture step, in nanoseconds.
 pub const STEP_NS: std::ops::RangeInclusive<u64> = 100_000..=3_600_000_000_000;
 
-/// Memory between kernel and reader where nobody says how much: at least what a
-/// processor that completes 200,000 I/Os a second fills between two looks.
+/// Memory between kernel and reader where nobody says how much: what a processor
+/// that completes 160,000 I/Os a second fills in a tenth of a second, or more.
 pub fn usual_buffer() -> u32 {
     // SAFETY: asks for a number.
     let processors = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
-    let each = u32::try_from(processors).unwrap_or(1).clamp(64, 4096);
-    (each << 18).next_power_of_two()
+    let mebibytes = u32::try_from(processors).unwrap_or(1).clamp(16, 1024);
+    (mebibytes << 20).next_power_of_two()
 }
 
 /// A block device to listen to: a disk, or a partition of one.
@@ -153,6 +153,10 @@ trait Source {
     fn describe(&self) -> String;
     fn begin(&mut self, at_ns: u64) -> Result<(), CaptureError>;
     fn take(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError>;
+    /// How full its fullest buffer was when it was taken, where that is known.
+    fn fullness(&self) -> Option<f64> {
+        None
+    }
     /// What is issued from now on is not recorded.
     fn close(&mut self) -> Result<(), CaptureError>;
     /// Waits a while for what was issued before, and hands out the rest: at
@@ -228,6 +232,12 @@ impl Capture {
     /// Where the source has broken: everything taken before is right.
     pub fn take(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
         self.sources.iter_mut().try_for_each(|source| source.take(into))
+    }
+    /// How full the fullest buffer was at the last [`Self::take`], from 0 to 1;
+    /// `None` where a source does not tell.
+    pub fn fullness(&self) -> Option<f64> {
+        let each = self.sources.iter().map(|source| source.fullness());
+        each.reduce(|a, b| Some(a?.max(b?))).flatten()
     }
     /// Appends what was added up since the last call; a step may come in
     /// several parts. It waits some milliseconds for the kernel.

@@ -500,8 +500,8 @@ pub struct CaptureArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000),
           conflicts_with = "steps")]
     pub content_sample: Option<u64>,
-    /// Memory between kernel and reader, a power of two; 16 MiB by default, more
-    /// with more than 64 processors
+    /// Memory between kernel and reader, a power of two; by default 16 MiB, or 1 MiB
+    /// a processor where there are more
     #[arg(long)]
     pub buffer: Option<Bytes>,
     /// ebpf or tracefs; by default eBPF where it works

@@ -112,6 +112,10 @@ impl Source for Blocks {
         Ok(())
     }
 
+    fn fullness(&self) -> Option<f64> {
+        Some(self.rings.fullness())
+    }
+
     fn close(&mut self) -> Result<(), CaptureError> {
         self.programs.close(self.began_ns)
     }

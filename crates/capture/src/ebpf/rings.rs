@@ -73,6 +73,8 @@ pub(super) struct Rings {
     positions: Mapping,
     records: Mapping,
     sizes: Sizes,
+    /// Records of the fullest ring at the last reading.
+    fullest: u64,
 }
 
 impl Rings {
@@ -81,16 +83,18 @@ impl Rings {
         let positions =
             Mapping::new(programs.map("positions")?, processors * size_of::<Position>())?;
         let records = Mapping::new(programs.map("records")?, (processors << sizes.shift) * RECORD)?;
-        Ok(Rings { positions, records, sizes })
+        Ok(Rings { positions, records, sizes, fullest: 0 })
     }
 
     /// Hands every whole record to `each`, processor by processor, and gives
     /// their room back.
     pub(super) fn read<R: Record>(&mut self, mut each: impl FnMut(&R)) {
         const { assert!(size_of::<R>() == RECORD && align_of::<R>() <= RECORD) };
+        self.fullest = 0;
         for processor in 0..self.sizes.processors {
             let taken = &self.position(processor).taken;
-            let mut at = taken.load(Ordering::Relaxed);
+            let before = taken.load(Ordering::Relaxed);
+            let mut at = before;
             while let Some(record) = self.whole(processor, at) {
                 // SAFETY: as long as a record, aligned like one, any bits are a
                 // valid one, and it is not written again before its room is given back.
@@ -101,7 +105,14 @@ impl Rings {
                 }
             }
             taken.store(at, Ordering::Release);
+            self.fullest = self.fullest.max(at - before);
         }
+    }
+
+    /// How full the fullest ring was at the last reading: 0 to 1, or more where it
+    /// was filled while it was read.
+    pub(super) fn fullness(&self) -> f64 {
+        self.fullest as f64 / (1u64 << self.sizes.shift) as f64
     }
 
     fn position(&self, processor: u32) -> &Position {

@@ -11,6 +11,7 @@ use crate::{target, terminal};
 use anyhow::{Context, bail};
 use marks::MarkFile;
 use sink::Sink;
+use std::ops::RangeInclusive;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -25,9 +26,21 @@ use steadfast_runner::real::wall_clock_unix_ms;
 
 use super::run::SOFTWARE;
 
-/// How often completed I/Os are taken. At a million a second, 20 ms are 1.4 MB
-/// of the ring buffer.
-const LOOK: Duration = Duration::from_millis(20);
+/// How often completed I/Os are taken at most and at least. Every look takes some
+/// time, whatever it finds.
+const LOOK: RangeInclusive<Duration> = Duration::from_millis(20)..=Duration::from_millis(100);
+
+/// How long to wait for the next look, by how full the buffers were: even where
+/// the rate becomes sixteen times as high, nothing must be lost.
+fn pause(last: Duration, fullness: Option<f64>) -> Duration {
+    let next = match fullness {
+        Some(full) if full > 1.0 / 16.0 => last / 2,
+        Some(full) if full < 1.0 / 64.0 => last * 2,
+        Some(_) => last,
+        None => *LOOK.start(),
+    };
+    next.clamp(*LOOK.start(), *LOOK.end())
+}
 
 /// How often a person sees how far it is.
 const TELL: Duration = Duration::from_secs(1);
@@ -66,9 +79,12 @@ pub fn run(arguments: &CaptureArguments) -> anyhow::Result<Outcome> {
     let sampler = sampler(arguments, &devices)?;
     let mut session = Session::new(arguments, conditions, sampler, &mut capture)?;
     let end = arguments.duration.map(|time| Instant::now() + time.to_duration());
+    let mut wait = *LOOK.start();
     while !stop.is_requested() && end.is_none_or(|end| Instant::now() < end) {
-        std::thread::sleep(LOOK);
+        let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+        std::thread::sleep(left.map_or(wait, |left| wait.min(left)));
         session.look(&mut capture)?;
+        wait = session.pause(wait, &capture);
     }
     session.end(&mut capture)?;
     Ok(Outcome::Done)
@@ -295,6 +311,13 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
+    /// How long to wait for the next look. Written blocks are read back soon, before
+    /// they are written again; capture steps have tables of their own to fill.
+    fn pause(&self, last: Duration, capture: &Capture) -> Duration {
+        let buffers_alone = self.sampler.is_none() && self.conditions.step_ns.is_none();
+        pause(last, capture.fullness().filter(|_| buffers_alone))
+    }
+
     /// Whatever was captured so far survives the end of this process.
     fn keep(&mut self, capture: &mut Capture) -> anyhow::Result<()> {
         self.flushed = Instant::now();
@@ -465,4 +488,20 @@ fn own_time() -> u64 {
     // SAFETY: `time` is valid to write to.
     unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_looks_the_oftener_the_fuller_the_buffers_were() {
+        let ms = Duration::from_millis;
+        assert_eq!(pause(ms(20), Some(0.0)), ms(40));
+        assert_eq!(pause(ms(80), Some(0.0)), ms(100));
+        assert_eq!(pause(ms(100), Some(0.03)), ms(100));
+        assert_eq!(pause(ms(100), Some(0.07)), ms(50));
+        assert_eq!(pause(ms(25), Some(1.0)), ms(20));
+        assert_eq!(pause(ms(100), None), ms(20));
+    }
 }
