@@ -73,7 +73,7 @@ struct {
 
 /* Counted in the kernel, read by the loader: ebpf::record::Counters. */
 struct counters {
-	/* Completed I/Os for which the ring buffer had no room. */
+	/* Completed I/Os for which their processor's ring had no room. */
 	__u64 lost;
 	/* I/Os that could not be followed: too many under way at once. */
 	__u64 unfollowed;
