@@ -8,7 +8,7 @@
 
 use crate::error::TraceError;
 use crate::streams::{By, StreamKey};
-use crate::workload::{Threshold, Workload, WorkloadStream};
+use crate::workload::{Threshold, Workload, WorkloadStream, demand_of};
 use crate::workload_file::WorkloadStep;
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
@@ -176,11 +176,7 @@ impl ReplayRepresentation {
     /// One thread with the average queue depth of all I/Os, rounded up; `None`
     /// where the text tells none. Below 1 it cannot be applied.
     pub fn demand_seen(&self) -> Option<Demand> {
-        let known = || self.steps.iter().filter_map(|s| Some((s.qd_mean?, s.count as f64)));
-        let ios: f64 = known().map(|(_, ios)| ios).sum();
-        let sum: f64 = known().map(|(mean, ios)| mean * ios).sum();
-        let depth = (ios > 0.0).then(|| (sum / ios).ceil().clamp(1.0, 65_536.0))?;
-        Some(Demand::new(1, depth as u32))
+        demand_of(self.steps.iter().filter_map(|step| Some((step.qd_mean?, step.count))))
     }
 
     /// What the text tells about the capture: beginning, length, compression

@@ -172,11 +172,7 @@ impl Workload {
     /// up; `None` where no depth is known. Below 1 the server paused between
     /// I/Os, and only a pace reproduces that.
     pub fn demand_seen(&self) -> Option<Demand> {
-        let known = || self.streams.iter().filter_map(|s| Some((s.qd_mean?, s.count)));
-        let ios: u64 = known().map(|(_, count)| count).sum();
-        let sum: f64 = known().map(|(mean, count)| mean * count as f64).sum();
-        let depth = (ios > 0).then(|| (sum / ios as f64).ceil().clamp(1.0, 65_536.0))?;
-        Some(Demand::new(1, depth as u32))
+        demand_of(self.streams.iter().filter_map(|stream| Some((stream.qd_mean?, stream.count))))
     }
 
     /// The applied test workload: a fixed composite of the selected streams,
@@ -270,6 +266,17 @@ fn weights(counts: impl Iterator<Item = u64> + Clone) -> (Vec<u32>, bool) {
 
 fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
+/// One thread with the average of queue depths, each weighted by its I/Os,
+/// rounded up.
+pub(crate) fn demand_of(depths: impl Iterator<Item = (f64, u64)>) -> Option<Demand> {
+    let add = |(sum, ios): (f64, f64), (mean, count): (f64, u64)| {
+        (sum + mean * count as f64, ios + count as f64)
+    };
+    let (sum, ios) = depths.fold((0.0, 0.0), add);
+    let depth = (ios > 0.0).then(|| (sum / ios).ceil().clamp(1.0, 65_536.0))?;
+    Some(Demand::new(1, depth as u32))
 }
 
 #[cfg(test)]

@@ -320,6 +320,31 @@ fn what_there_is_no_room_for_is_counted() {
     assert!(events.len() as u64 + counters.lost >= COUNT, "{} and {counters:?}", events.len());
 }
 
+/// A small buffer goes round some hundred times, more often than a record's
+/// head can count.
+#[test]
+fn a_buffer_that_is_emptied_in_time_loses_nothing() {
+    let test = "a buffer that goes round";
+    let Some(device) = Device::looped() else { return skip(test, "no loop device") };
+    let small = Options { process: Some(std::process::id()), ring_bytes: 4096, ..options(&device) };
+    let mut capture = match Capture::begin(&Options { source: Some(SourceName::Ebpf), ..small }) {
+        Ok(capture) => capture,
+        Err(error) => return skip(test, &error.to_string()),
+    };
+    let (file, mut block, mut events) =
+        (direct(&device.path), Box::new(Block([0; 4096])), Vec::new());
+    const READS: u64 = 30_011;
+    for number in 0..READS {
+        file.read_exact_at(&mut block.0, number % 977 * 4096).unwrap();
+        capture.take(&mut events).unwrap();
+    }
+    let counters = rest(&mut capture, &mut events);
+    assert_eq!((events.len() as u64, counters.lost), (READS, 0));
+    events.sort_by_key(|event| event.issued_ns);
+    let places = events.iter().map(|event| event.offset);
+    assert!(places.eq((0..READS).map(|number| number % 977 * 4096)), "another order of places");
+}
+
 #[test]
 fn what_cannot_be_is_refused_with_the_remedy() {
     let none = Options {

@@ -16,10 +16,10 @@ use steadfast_domain::findings::{
 use steadfast_domain::io_event::ContentSample;
 use steadfast_domain::{Bytes, Findings, Nanos};
 
-/// The method, in one line.
 /// Devices named at the head of a page.
 const DEVICES_NAMED: usize = 8;
 
+/// The method, in one line.
 const METHOD: &str = "Capture and analysis after RWSW PTS 1.0.7 as the SNIA tutorial describes it, \
     as in docs/trace.md";
 

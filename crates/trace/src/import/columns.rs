@@ -356,7 +356,8 @@ pub(super) fn import(
 }
 
 /// Where the columns of a line lie. A separator between quotation marks is
-/// text, and a run of blanks is one separator.
+/// text, and a run of blanks is one separator. A mark left open ends with the
+/// line; a CSV library would gather all lines that follow.
 fn split(line: &str, separator: u8, places: &mut Vec<Range<usize>>) {
     places.clear();
     let (mut begin, mut quoted) = (0, false);
