@@ -83,6 +83,14 @@ impl Answers {
     /// Where it failed or printed something else.
     pub fn json(&self, name: &str) -> anyhow::Result<Value> {
         self.ended(name, &[0])?;
+        self.printed(name)
+    }
+
+    /// The JSON that a command printed, however it ended.
+    ///
+    /// # Errors
+    /// Where it printed something else.
+    pub fn printed(&self, name: &str) -> anyhow::Result<Value> {
         let text = self.stdout(name)?;
         serde_json::from_str(&text).with_context(|| format!("{name} printed no JSON: {text}"))
     }
@@ -93,7 +101,7 @@ impl Answers {
     /// Where it is not listed.
     pub fn device(&self, name: &str, path: &str) -> anyhow::Result<Value> {
         let listed = self.json(name)?;
-        let devices = listed.as_array().context("no list of devices")?;
+        let devices = listed["devices"].as_array().context("no list of devices")?;
         let found = devices.iter().find(|device| device["path"] == path);
         found.cloned().with_context(|| format!("{path} is not listed: {listed}"))
     }

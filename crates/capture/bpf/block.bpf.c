@@ -62,14 +62,15 @@ struct record {
 #include "records.h"
 #include "journeys.h"
 
-/* Bios whose request is not known yet; those that are merged into another
- * bio's request are never asked for, so the oldest give way. */
+/* Submitters of bios whose request is not known yet, and (under the request's
+ * key) of writes that are done but for the flush after them. Bios that are merged
+ * into another one's request are never asked for, so the oldest give way. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 65536);
 	__type(key, __u64);
 	__type(value, struct submitter);
-} queued_bios SEC(".maps");
+} submitters SEC(".maps");
 
 /* Counted in the kernel, read by the loader: ebpf::record::Counters. */
 struct counters {
@@ -247,19 +248,66 @@ int BPF_PROG(on_io_start, struct request *rq)
 	return request_started(rq);
 }
 
+/* The submitter of the first request that waits for this flush. A flush is
+ * issued by whoever comes along, mostly a kernel worker. */
+static __noinline struct submitter *who_asked_for(struct request *flush)
+{
+	struct blk_flush_queue *queue = flush->mq_hctx->fq;
+	struct list_head *first;
+	__u32 in_request = 0, bio_in_request = bpf_core_field_offset(struct request, bio);
+	struct submitter *submitter;
+	__u64 bio = 0;
+
+	if (!bpf_core_field_exists(queue->flush_running_idx) || !bpf_core_field_exists(queue->flush_queue))
+		return 0;
+	if (BPF_CORE_READ_BITFIELD(queue, flush_running_idx))
+		first = queue->flush_queue[1].next;
+	else
+		first = queue->flush_queue[0].next;
+	if (bpf_core_field_exists(struct request___flush_list, flush.list))
+		in_request = bpf_core_field_offset(struct request___flush_list, flush.list);
+	else
+		in_request = bpf_core_field_offset(struct request, queuelist);
+	__u64 key = key_of(first) - in_request;
+	struct journey *journey = find(key).journey;
+
+	if (journey)
+		return &journey->submitter;
+	submitter = bpf_map_lookup_elem(&submitters, &key);
+	if (submitter || !settings.by_bio)
+		return submitter;
+	bpf_probe_read_kernel(&bio, sizeof(bio), (void *)first - in_request + bio_in_request);
+	return bpf_map_lookup_elem(&submitters, &bio);
+}
+
+/* A flush that is issued for a request belongs to that request's submitter. */
+static __always_inline void introduce_flush(struct journey *journey, struct request *rq)
+{
+	struct submitter *asked = who_asked_for(rq);
+
+	introduce(&journey->submitter, rq->cmd_flags);
+	if (!asked)
+		return;
+	journey->submitter.process = asked->process;
+	journey->submitter.wanted = asked->wanted;
+	__builtin_memcpy(journey->submitter.command, asked->command, COMMAND_LENGTH);
+}
+
 /* A request that was not seen to start: one of the kernel's own (a flush), or
  * any on a kernel without block_io_start, where its bio tells the submitter. */
 static __always_inline struct journey *begin_at_issue(struct request *rq, int device)
 {
 	__u64 bio = (__u64)rq->bio;
-	struct submitter *submitter = settings.by_bio ? bpf_map_lookup_elem(&queued_bios, &bio) : 0;
+	struct submitter *submitter = settings.by_bio ? bpf_map_lookup_elem(&submitters, &bio) : 0;
 	struct journey *journey = begin(key_of(rq));
 
 	if (!journey)
 		return 0;
 	if (submitter) {
 		journey->submitter = *submitter;
-		bpf_map_delete_elem(&queued_bios, &bio);
+		bpf_map_delete_elem(&submitters, &bio);
+	} else if (op_of(rq->cmd_flags) == OP_FLUSH) {
+		introduce_flush(journey, rq);
 	} else {
 		introduce(&journey->submitter, rq->cmd_flags);
 	}
@@ -351,6 +399,12 @@ int BPF_PROG(on_rq_complete, struct request *rq, __u8 error, unsigned int bytes)
 	}
 	if (journey->outstanding)
 		leave(journey->device);
+	/* A device without FUA is sent a flush after such a write. */
+	if ((journey->submitter.flags & FLAG_FUA) && !HAS(rq->cmd_flags, __REQ_FUA) && bytes) {
+		__u64 key = key_of(rq);
+
+		bpf_map_update_elem(&submitters, &key, &journey->submitter, BPF_ANY);
+	}
 	finish(journey, now, error, bytes);
 	forget(place);
 	return 0;
@@ -381,7 +435,7 @@ static __always_inline void bio_submitted(struct bio *bio)
 	__u64 key = (__u64)bio;
 
 	introduce(&submitter, bio->bi_opf);
-	bpf_map_update_elem(&queued_bios, &key, &submitter, BPF_ANY);
+	bpf_map_update_elem(&submitters, &key, &submitter, BPF_ANY);
 }
 
 SEC("tp_btf/block_bio_queue")

@@ -168,12 +168,37 @@ struct bio {
 	__u8 bi_status;
 };
 
+struct list_head {
+	struct list_head *next;
+};
+
+/* Requests that wait for a flush: one list for the flush that is under way, one
+ * for the next. */
+struct blk_flush_queue {
+	unsigned int flush_running_idx : 1;
+	struct list_head flush_queue[2];
+};
+
+struct blk_mq_hw_ctx {
+	struct blk_flush_queue *fq;
+};
+
 struct request {
 	struct request_queue *q;
+	struct blk_mq_hw_ctx *mq_hctx;
+	/* In a flush queue since kernel 6.6. */
+	struct list_head queuelist;
 	unsigned int cmd_flags;
 	unsigned int __data_len;
 	sector_t __sector;
 	struct bio *bio;
+};
+
+/* Before. */
+struct request___flush_list {
+	struct {
+		struct list_head list;
+	} flush;
 };
 
 #pragma clang attribute pop

@@ -13,22 +13,18 @@ use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use steadfast_domain::io_event::{ContentSample, flags};
+use steadfast_domain::io_event::{ContentSample, FINGERPRINTS, flags};
 use steadfast_domain::step::mix64;
-use steadfast_domain::{IoEvent, IoOp, Layer};
+use steadfast_domain::{DirectBuffer, IoEvent, IoOp, Layer};
 
 /// What is measured at once, in bytes; of a smaller write all of it.
 pub const BLOCK: usize = 4096;
 
 /// Blocks that wait to be read; further ones are passed over.
 const WAITING: usize = 1024;
-
-/// Fingerprints of blocks that are kept: 16 MB at most.
-const FINGERPRINTS: usize = 1 << 20;
 
 /// zstd's level.
 const LEVEL: i32 = 1;
@@ -59,7 +55,6 @@ pub struct ContentSampler {
     drawn: u64,
     wanted: Option<SyncSender<Wanted>>,
     reader: Option<JoinHandle<()>>,
-    reader_thread: Arc<AtomicI32>,
     sample: Arc<Mutex<ContentSample>>,
 }
 
@@ -72,14 +67,9 @@ impl ContentSampler {
     pub fn begin(devices: &[SampledDevice], every: u64) -> Result<ContentSampler, CaptureError> {
         let files = devices.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let sample = Arc::new(Mutex::new(ContentSample { every, ..ContentSample::default() }));
-        let reader_thread = Arc::new(AtomicI32::new(0));
         let (wanted, queue) = sync_channel(WAITING);
-        let (shared, thread) = (Arc::clone(&sample), Arc::clone(&reader_thread));
-        let reader = std::thread::spawn(move || {
-            // SAFETY: asks for a number.
-            thread.store(unsafe { libc::gettid() }, Ordering::Relaxed);
-            Reader::new(files).read(&queue, &shared);
-        });
+        let shared = Arc::clone(&sample);
+        let reader = std::thread::spawn(move || Reader::new(files).read(&queue, &shared));
         let mut sampler = ContentSampler {
             bases: devices.iter().map(|device| device.base).collect(),
             every: every.max(1),
@@ -87,7 +77,6 @@ impl ContentSampler {
             drawn: RandomState::new().hash_one(every),
             wanted: Some(wanted),
             reader: Some(reader),
-            reader_thread,
             sample,
         };
         sampler.left = sampler.gap();
@@ -96,10 +85,10 @@ impl ContentSampler {
 
     /// Samples what these I/Os wrote, and takes its own reads from among them.
     pub fn look(&mut self, events: &mut Vec<IoEvent>) {
-        let (process, thread) = (std::process::id(), self.reader_thread.load(Ordering::Relaxed));
+        let process = std::process::id();
         events.retain(|event| {
-            let own = event.pid == process || event.pid.cast_signed() == thread;
-            !(own && event.op == IoOp::Read && event.layer == Layer::Block)
+            let read = event.op == IoOp::Read && event.layer == Layer::Block;
+            !(read && event.pid == process)
         });
         let is_written = |event: &&IoEvent| {
             let failed = event.flags & flags::FAILED != 0;
@@ -170,14 +159,10 @@ fn open(device: &SampledDevice) -> Result<File, CaptureError> {
     })
 }
 
-/// Direct reads want aligned memory.
-#[repr(C, align(4096))]
-struct Memory([u8; BLOCK]);
-
 /// Reads blocks, measures and forgets them.
 struct Reader {
     files: Vec<File>,
-    memory: Box<Memory>,
+    memory: DirectBuffer,
     compressed: Vec<u8>,
     /// Makes fingerprints that mean nothing outside this process.
     hasher: RandomState,
@@ -188,7 +173,7 @@ impl Reader {
     fn new(files: Vec<File>) -> Reader {
         Reader {
             files,
-            memory: Box::new(Memory([0; BLOCK])),
+            memory: DirectBuffer::new(BLOCK),
             compressed: vec![0; zstd::zstd_safe::compress_bound(BLOCK)],
             hasher: RandomState::new(),
             seen: HashSet::new(),
@@ -214,11 +199,11 @@ impl Reader {
     /// Compressed length, and whether such a block was there before; `None`
     /// where it cannot be read.
     fn measure(&mut self, wanted: &Wanted) -> Option<(u64, bool)> {
-        let block = self.memory.0.get_mut(..wanted.length)?;
+        let block = self.memory.get_mut(..wanted.length)?;
         self.files.get(wanted.device)?.read_exact_at(block, wanted.offset).ok()?;
         let fingerprint = self.hasher.hash_one(&*block);
         let duplicate = self.seen.contains(&fingerprint);
-        if !duplicate && self.seen.len() < FINGERPRINTS {
+        if !duplicate && (self.seen.len() as u64) < FINGERPRINTS {
             self.seen.insert(fingerprint);
         }
         let length = zstd::bulk::compress_to_buffer(block, &mut self.compressed, LEVEL).ok()?;
@@ -230,6 +215,7 @@ impl Reader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use steadfast_domain::io_event::Share;
 
     fn write(offset: u64, bytes: u32) -> IoEvent {
         IoEvent { op: IoOp::Write, offset, bytes, ..IoEvent::default() }
@@ -263,7 +249,7 @@ mod tests {
         assert_eq!((sample.blocks, sample.bytes, sample.duplicates), (101, bytes.into(), 0));
         let ratio = sample.compression_ratio().unwrap();
         assert!((1.9..2.05).contains(&ratio), "{ratio}");
-        assert_eq!(sample.duplicate_share(), Some(0.0));
+        assert_eq!(sample.duplicate_share(), Some(Share::Exact(0.0)));
     }
 
     #[test]

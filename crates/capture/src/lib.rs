@@ -14,6 +14,7 @@ mod tracefs;
 
 pub use content::{ContentSampler, SampledDevice};
 pub use error::CaptureError;
+pub use tracefs::remove_left_behind;
 
 use steadfast_domain::IoEvent;
 use steadfast_domain::io_event::{Layer, SeenInPart, StreamInStep, StreamResponses};
@@ -262,7 +263,11 @@ impl Capture {
     }
 }
 
-fn check(options: &Options) -> Result<(), CaptureError> {
+/// Refuses options that make no sense.
+///
+/// # Errors
+/// With what is wrong, and the remedy.
+pub fn check(options: &Options) -> Result<(), CaptureError> {
     if options.devices.is_empty() || options.devices.len() > DEVICES_MAX {
         return Err(CaptureError::new(
             format!("{} devices cannot be captured at once", options.devices.len()),
@@ -331,7 +336,7 @@ fn open(options: &Options) -> Result<Opened, CaptureError> {
         None => match open_ebpf(options) {
             Ok(source) => Ok((source, None)),
             Err(first) => match open_tracefs(options) {
-                Ok(source) => Ok((source, Some(format!("eBPF is not to be had: {first}")))),
+                Ok(source) => Ok((source, Some(format!("eBPF is unavailable: {first}")))),
                 Err(second) => Err(CaptureError::new(
                     format!(
                         "neither eBPF ({}) nor tracefs ({}) works here",

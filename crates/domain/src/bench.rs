@@ -43,11 +43,24 @@ pub enum Halt {
         /// The first of them.
         first: String,
     },
+    /// The process was frozen for so much of a step that it means nothing.
+    #[error(
+        "{place}: for {stalled} of {elapsed} nothing of this program could run (stopped, frozen, \
+         suspended, or the virtual machine paused); the step is void"
+    )]
+    Stalled {
+        /// Which step.
+        place: String,
+        /// For how long.
+        stalled: Nanos,
+        /// Of how much.
+        elapsed: Nanos,
+    },
     /// The engine, the rig or the host cannot do what is asked.
     #[error("{0}")]
     Refused(String),
     /// The ledger could not be written: no more steps are begun.
-    #[error("the run directory cannot be written: {0}")]
+    #[error("{0}")]
     Ledger(String),
     /// The resumed procedure does not do what the journal says was done.
     #[error("the journal does not fit this procedure: {0}")]

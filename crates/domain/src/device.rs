@@ -94,6 +94,10 @@ impl Device {
     pub fn confirmation(&self) -> &str {
         self.serial.as_deref().unwrap_or(&self.name)
     }
+    /// Whether it has a name of its own that no other device has.
+    pub fn has_identity(&self) -> bool {
+        self.wwid.is_some() || self.serial.is_some()
+    }
     /// Whether it exists in virtual time only.
     pub fn is_simulated(&self) -> bool {
         self.transport == Transport::Simulated
@@ -102,8 +106,11 @@ impl Device {
     /// the name under `/dev`, which changes from boot to boot.
     pub fn is_same(&self, other: &Device) -> bool {
         let identity = |d: &Device| (d.wwid.clone(), d.serial.clone(), d.model.clone());
-        let known = self.wwid.is_some() || self.serial.is_some();
-        let alike = if known { identity(self) == identity(other) } else { self.path == other.path };
+        let alike = if self.has_identity() {
+            identity(self) == identity(other)
+        } else {
+            self.path == other.path
+        };
         alike && self.capacity == other.capacity && self.transport == other.transport
     }
 }

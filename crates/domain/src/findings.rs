@@ -50,6 +50,15 @@ impl Caveat {
 /// The head of the SNIA report form: four blocks of labelled values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FormHeader {
+    /// Whose form it is: `SNIA SSS TWG`.
+    #[serde(default = "sss_twg")]
+    pub issuer: String,
+    /// The document that is followed: `Solid State Storage Performance Test Spec (PTS)`.
+    #[serde(default = "sss_pts")]
+    pub specification: String,
+    /// Where less than that was done, every page says so: in one line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lesser: Option<String>,
     /// `IOPS Test (REQUIRED)`.
     pub test: String,
     /// `IOPS - Block Size x RW Mix Matrix`.
@@ -64,6 +73,22 @@ pub struct FormHeader {
     pub sponsor: Option<String>,
     /// Test platform, device under test, set-up parameters, test parameters.
     pub blocks: Vec<FormBlock>,
+}
+
+impl FormHeader {
+    /// Who issues the PTS.
+    pub const SSS_TWG: &str = "SNIA SSS TWG";
+    /// The PTS by its full name.
+    pub const SSS_PTS: &str = "Solid State Storage Performance Test Spec (PTS)";
+}
+
+/// Findings of earlier versions had one form only.
+fn sss_twg() -> String {
+    FormHeader::SSS_TWG.to_owned()
+}
+
+fn sss_pts() -> String {
+    FormHeader::SSS_PTS.to_owned()
 }
 
 /// One block of the form's head.
@@ -115,6 +140,16 @@ pub struct Findings {
     /// has its own form pages and chapters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Findings>,
+}
+
+impl Findings {
+    /// Whether all that had to be steady was: its own verdict and those of its
+    /// parts. `None` where nothing is judged. The exit code and page one go by it.
+    pub fn steady(&self) -> Option<bool> {
+        let own = self.verdict.as_ref().map(|verdict| verdict.steady);
+        let of_parts = self.parts.iter().map(Findings::steady);
+        std::iter::once(own).chain(of_parts).flatten().reduce(|a, b| a && b)
+    }
 }
 
 /// A page of the form, or a chapter.
@@ -190,6 +225,10 @@ pub enum Cell {
         value: f64,
         /// Decimals in print.
         decimals: u8,
+        /// On a scale whose zero is arbitrary, such as degrees Celsius: two of
+        /// them have a difference and no ratio.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        interval: bool,
     },
     /// A text.
     Text(String),
@@ -201,8 +240,17 @@ impl Cell {
     /// A number, or a dash where there is none.
     pub fn number(value: Option<f64>, decimals: u8) -> Self {
         match value {
-            Some(value) if value.is_finite() => Cell::Number { value, decimals },
+            Some(value) if value.is_finite() => Cell::Number { value, decimals, interval: false },
             _ => Cell::Missing,
+        }
+    }
+    /// A temperature in degrees Celsius, or a dash where there is none.
+    pub fn celsius(value: Option<f64>, decimals: u8) -> Self {
+        match Cell::number(value, decimals) {
+            Cell::Number { value, decimals, .. } => {
+                Cell::Number { value, decimals, interval: true }
+            }
+            other => other,
         }
     }
     /// A text.

@@ -270,14 +270,26 @@ pub struct Mark {
     pub name: String,
 }
 
+/// Which files of a capture a file is: a capture that was rotated has several.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CapturePart {
+    /// What tells the capture from every other.
+    pub capture: String,
+    /// The number of this file, from 1; of several put together, that of the first.
+    pub first: u32,
+    /// The same, or that of the last.
+    pub last: u32,
+}
+
 /// I/Os that a capture saw only in part, by the reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SeenInPart {
     /// Issued before the capture began: only their completion was seen.
     pub begun_before: u64,
-    /// Their completion was not seen, mostly because they were under way when
-    /// the capture ended. They are among the events, without a response time.
+    /// Their completion was not seen. They are among the events, without a
+    /// response time.
     pub unended: u64,
     /// Too many I/Os were under way at once to follow them all.
     pub too_many: u64,
@@ -287,6 +299,24 @@ impl SeenInPart {
     /// Those that are not among the events.
     pub fn missing(&self) -> u64 {
         self.begun_before + self.too_many
+    }
+}
+
+/// `12 incomplete (3 left out: issued before the capture, 9 without a response
+/// time: completion not seen)`.
+impl fmt::Display for SeenInPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let reasons: Vec<String> = [
+            (self.begun_before, "left out: issued before the capture"),
+            (self.too_many, "left out: too many at once"),
+            (self.unended, "without a response time: completion not seen"),
+        ]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, reason)| format!("{count} {reason}"))
+        .collect();
+        write!(f, "{} incomplete", self.missing() + self.unended)?;
+        if reasons.is_empty() { Ok(()) } else { write!(f, " ({})", reasons.join(", ")) }
     }
 }
 
@@ -316,9 +346,53 @@ impl ContentSample {
         (self.compressed_bytes > 0).then(|| self.bytes as f64 / self.compressed_bytes as f64)
     }
 
-    /// The share of duplicates among them: a lower bound of that among all.
-    pub fn duplicate_share(&self) -> Option<f64> {
-        (self.blocks > 0).then(|| self.duplicates as f64 / self.blocks as f64)
+    /// The share of duplicates among them.
+    pub fn duplicate_share(&self) -> Option<Share> {
+        let share = || self.duplicates as f64 / self.blocks as f64;
+        (self.blocks > 0).then(|| match self.is_complete() {
+            true => Share::Exact(share()),
+            false => Share::AtLeast(share()),
+        })
+    }
+
+    /// Whether every written block was compared with every other one. A duplicate
+    /// shows only where both of a pair are read, of one block in N that is one
+    /// pair in N squared.
+    fn is_complete(&self) -> bool {
+        let compared = self.blocks - self.duplicates.min(self.blocks) <= FINGERPRINTS;
+        self.every == 1 && self.passed_over == 0 && self.unreadable == 0 && compared
+    }
+}
+
+/// Blocks that others are compared with, at most.
+pub const FINGERPRINTS: u64 = 1 << 20;
+
+/// A share of a whole, from 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Share {
+    /// As measured.
+    Exact(f64),
+    /// It is this or more.
+    AtLeast(f64),
+}
+
+impl Share {
+    /// The share, where it is known.
+    pub fn exact(self) -> Option<f64> {
+        match self {
+            Share::Exact(share) => Some(share),
+            Share::AtLeast(_) => None,
+        }
+    }
+}
+
+/// `28.0 %`, `>= 1.8 %`.
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Share::Exact(share) => write!(f, "{:.1} %", share * 100.0),
+            Share::AtLeast(share) => write!(f, ">= {:.1} %", share * 100.0),
+        }
     }
 }
 
@@ -342,11 +416,15 @@ pub struct CaptureConditions {
     pub software: String,
     /// Where the events come from: `ebpf requests`, `tracefs`, `blktrace file`, ...
     pub source: String,
+    /// Which file of the capture it is; `None` where the writer does not tell.
+    pub part: Option<CapturePart>,
     /// Width of a capture step in nanoseconds, where only the streams of every
     /// step were kept; `None` where every I/O was.
     pub step_ns: Option<u64>,
     /// Layers that were listened to.
     pub layers: Vec<Layer>,
+    /// The only process whose I/Os were kept; `None` where those of all were.
+    pub process: Option<u32>,
     /// Host name.
     pub host: Option<String>,
     /// Operating system.
@@ -358,6 +436,9 @@ pub struct CaptureConditions {
     /// Wall-clock beginning, in nanoseconds since 1970 (UTC); `None` where the
     /// source has only relative times.
     pub began_unix_ns: Option<u64>,
+    /// Times are coarser than what lies between two I/Os: neither queue depth
+    /// nor busy time can be counted from them.
+    pub rounded_times: bool,
     /// From beginning to end.
     pub lasted_ns: u64,
     /// Events that the kernel had no room for.
@@ -377,12 +458,24 @@ pub struct CaptureConditions {
     pub marks: Vec<Mark>,
     /// Compression ratio of written data, where it was sampled or told.
     pub compression_ratio: Option<f64>,
-    /// Share of written blocks that are duplicates, where it was sampled or told.
+    /// Share of written blocks that are duplicates, where it was measured of all
+    /// blocks or told. Read it with [`CaptureConditions::duplicates`].
     pub duplicate_share: Option<f64>,
     /// What the ratio and the share come from, where blocks were sampled.
     pub content: Option<ContentSample>,
     /// Everything else that a reader should know: one sentence each.
     pub remarks: Vec<String>,
+}
+
+impl CaptureConditions {
+    /// The share of written blocks that are duplicates. Earlier versions kept that
+    /// of a sample as if it were the share of all.
+    pub fn duplicates(&self) -> Option<Share> {
+        match self.content {
+            Some(content) => content.duplicate_share(),
+            None => self.duplicate_share.map(Share::Exact),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -402,7 +495,40 @@ mod tests {
         assert_eq!(sample.to_string(), "101 written blocks of 4 KiB (1 in 7) read back");
         let said = ContentSample { passed_over: 3, ..sample }.to_string();
         assert!(said.ends_with("read back, 3 passed over, 0 unreadable"), "{said}");
-        assert_eq!((sample.compression_ratio(), sample.duplicate_share()), (None, Some(0.0)));
+        assert_eq!(sample.compression_ratio(), None);
+    }
+
+    #[test]
+    fn duplicates_of_a_sample_are_a_lower_bound() {
+        let all = ContentSample { every: 1, blocks: 1000, duplicates: 400, ..Default::default() };
+        assert_eq!(all.duplicate_share(), Some(Share::Exact(0.4)));
+        let sample = ContentSample { every: 100, duplicates: 18, ..all };
+        let share = sample.duplicate_share().unwrap();
+        assert_eq!((share.exact(), share.to_string()), (None, ">= 1.8 %".to_owned()));
+        let with_gaps =
+            [ContentSample { passed_over: 1, ..all }, ContentSample { unreadable: 1, ..all }];
+        assert!(with_gaps.iter().all(|some| some.duplicate_share() == Some(Share::AtLeast(0.4))));
+        let too_many = ContentSample { blocks: FINGERPRINTS + 401, ..all };
+        assert!(too_many.duplicate_share().unwrap().exact().is_none());
+        assert_eq!(ContentSample::default().duplicate_share(), None);
+        // A file of an earlier version.
+        let conditions = CaptureConditions {
+            duplicate_share: Some(0.018),
+            content: Some(sample),
+            ..CaptureConditions::default()
+        };
+        assert_eq!(conditions.duplicates(), Some(Share::AtLeast(0.018)));
+    }
+
+    #[test]
+    fn incomplete_ios_are_listed_by_reason() {
+        assert_eq!(SeenInPart::default().to_string(), "0 incomplete");
+        let part = SeenInPart { begun_before: 3, unended: 9, too_many: 0 };
+        assert_eq!(
+            part.to_string(),
+            "12 incomplete (3 left out: issued before the capture, 9 without a response time: \
+             completion not seen)"
+        );
     }
 
     #[test]

@@ -118,6 +118,27 @@ pub struct Unmeasured {
     pub bytes: Bytes,
 }
 
+/// A time in which no thread of the program could run: it was stopped or
+/// frozen, the machine was suspended, or the virtual machine had no processor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stall {
+    /// Its beginning, counted from the measurement's beginning.
+    pub at: Nanos,
+    /// How much of the measured time it took.
+    pub lasted: Nanos,
+}
+
+/// What stalls make of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stalling {
+    /// Too little to be seen in its numbers.
+    Slight,
+    /// Its numbers need a caveat.
+    Marked,
+    /// It is void.
+    Void,
+}
+
 /// An I/O that failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
@@ -237,11 +258,22 @@ pub struct Measurement {
     /// kernel and the device have seen them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unmeasured: Vec<Unmeasured>,
+    /// I/Os that had not come back when they were no longer waited for; in no
+    /// other count.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub outstanding: u64,
+    /// When no thread of the program could run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stalls: Vec<Stall>,
     /// Second by second.
     pub intervals: Vec<Interval>,
     /// Where every sequential cursor stands: the byte offset of its next I/O.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cursors: BTreeMap<String, Bytes>,
+    /// The seed that the I/Os were drawn with, where it is not the load's own:
+    /// the load went on after a gap.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
     /// Processor time, where it could be measured.
     pub cpu: Option<CpuTime>,
     /// I/Os that failed.
@@ -292,8 +324,78 @@ impl Measurement {
     pub fn bytes(&self) -> Bytes {
         Bytes(self.streams.iter().map(|s| s.tally.bytes.0).sum())
     }
+    /// For how long no thread of the program could run.
+    pub fn stalled(&self) -> Nanos {
+        Nanos(self.stalls.iter().map(|stall| stall.lasted.0).sum())
+    }
+    /// What that makes of the step (our rule, docs/methods.md): more than 10 %
+    /// of the measured time and 1.5 s voids it, more than 1 % and
+    /// a tenth of a second is worth a caveat.
+    pub fn stalling(&self) -> Stalling {
+        let (stalled, elapsed) = (self.stalled().0, self.elapsed.0);
+        if stalled > elapsed / 10 && stalled > VOIDING.0 {
+            Stalling::Void
+        } else if stalled > elapsed / 100 && stalled > NOTICED.0 {
+            Stalling::Marked
+        } else {
+            Stalling::Slight
+        }
+    }
+}
+
+/// Stalls of a step that add up to less are no matter.
+const NOTICED: Nanos = Nanos::from_millis(100);
+
+/// Stalls that add up to less void no step, however short it is: a busy disk or
+/// memory that is being compacted can keep every thread waiting for a third of one.
+const VOIDING: Nanos = Nanos::from_millis(1500);
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 fn rate(count: u64, time: Nanos) -> Option<f64> {
     (time.0 > 0).then(|| count as f64 / time.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stall_is_slight_or_marks_or_voids_a_step_by_its_part_of_it() {
+        let stalling = |elapsed: u64, lasted: &[u64]| {
+            let stall =
+                |lasted: &u64| Stall { at: Nanos::ZERO, lasted: Nanos::from_millis(*lasted) };
+            let stalls = lasted.iter().map(stall).collect();
+            let elapsed = Nanos::from_millis(elapsed);
+            Measurement { elapsed, stalls, ..Measurement::default() }.stalling()
+        };
+        for (elapsed, lasted, expected) in [
+            (5_000, &[][..], Stalling::Slight),
+            (5_000, &[100], Stalling::Slight),
+            (5_000, &[101], Stalling::Marked),
+            (60_000, &[600], Stalling::Slight),
+            (60_000, &[300, 301], Stalling::Marked),
+            (60_000, &[6_000], Stalling::Marked),
+            (60_000, &[6_001], Stalling::Void),
+            (500, &[90], Stalling::Slight),
+            (500, &[110], Stalling::Marked),
+            (3_000, &[1_500], Stalling::Marked),
+            (3_000, &[1_501], Stalling::Void),
+            (0, &[1_501], Stalling::Void),
+        ] {
+            assert_eq!(stalling(elapsed, lasted), expected, "{elapsed} {lasted:?}");
+        }
+    }
+
+    #[test]
+    fn a_measurement_without_anything_odd_says_nothing_of_it() {
+        let plain = serde_json::to_value(Measurement::default()).unwrap();
+        for name in ["seed", "outstanding", "stalls"] {
+            assert!(plain.get(name).is_none(), "{name}");
+        }
+        let read: Measurement = serde_json::from_value(plain).unwrap();
+        assert_eq!(read, Measurement::default());
+    }
 }

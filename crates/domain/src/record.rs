@@ -7,6 +7,7 @@ use crate::bench::Outcome;
 use crate::conditions::Conditions;
 use crate::device::{Device, Host};
 use crate::findings::Caveat;
+use crate::proof::Proof;
 use crate::purge::Purge;
 use crate::settings::{Amendment, Settings};
 use crate::steady_state::Verdict;
@@ -14,16 +15,26 @@ use crate::step::Step;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// The version of the record that this program writes.
-pub const RECORD_VERSION: u32 = 1;
+/// The version of the record that this program writes. Version 1 had no
+/// [`Proof`], and a length for every [`Gap`].
+pub const RECORD_VERSION: u32 = 2;
 
 /// A time during which the run did not hold the device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gap {
     /// Why: the process ended, was interrupted, the machine restarted.
     pub cause: String,
-    /// From the last finished entry to the next step, by the wall clock.
-    pub lasted: Nanos,
+    /// From the last thing done to the device until the run was taken up
+    /// again; `None` where no clock can tell. It counts as the longest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lasted: Option<Nanos>,
+}
+
+impl Gap {
+    /// Its length in print.
+    pub fn length(&self) -> String {
+        self.lasted.map_or("unknown length".to_owned(), |lasted| lasted.to_string())
+    }
 }
 
 /// Something that a procedure wants remembered and shown.
@@ -76,7 +87,7 @@ pub struct Check {
 }
 
 /// A host setting that was changed: journalled before the change.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostChange {
     /// The setting: a path under `/sys`, or a device feature.
     pub setting: String,
@@ -84,6 +95,36 @@ pub struct HostChange {
     pub before: String,
     /// The value that it was given.
     pub after: String,
+    /// The kernel's identifier of the boot in which it was changed: a restart
+    /// resets what only the kernel keeps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot_id: Option<String>,
+    /// The kernel's number of the disk (`diskseq`), which no other disk has in
+    /// the same boot, whatever its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_sequence: Option<u64>,
+}
+
+/// When the bench reads conditions again that a procedure had settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadAgain {
+    /// After a purge, which can reset a drive: they were set again.
+    Purge,
+    /// After the phase that followed the purge.
+    Preconditioning,
+    /// At the end of the run.
+    End,
+}
+
+impl std::fmt::Display for ReadAgain {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            ReadAgain::Purge => "after the purge",
+            ReadAgain::Preconditioning => "after the preconditioning",
+            ReadAgain::End => "at the end of the run",
+        })
+    }
 }
 
 /// One line of the journal.
@@ -100,6 +141,10 @@ pub enum Entry {
         device: Box<Device>,
         /// The host, as found this time.
         host: Box<Host>,
+        /// What proves that the device is this one. A simulated drive has none,
+        /// nor has a record of version 1.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        proof: Option<Box<Proof>>,
     },
     /// Host and device were looked over before the run touched anything.
     Examined(Vec<Check>),
@@ -116,10 +161,13 @@ pub enum Entry {
         /// What was read back.
         got: Conditions,
     },
-    /// A resumed run set the conditions again: what was read back this time.
+    /// The conditions were set or read again: what was read back this time.
     Resettled {
         /// What was read back.
         got: Conditions,
+        /// On which occasion; `None` when the run was resumed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        when: Option<ReadAgain>,
     },
     /// The device was purged.
     Purged(Purge),
@@ -170,7 +218,7 @@ impl Record {
     /// The device, host, engine and software as first found.
     pub fn opening(&self) -> Option<(&Device, &Host, &str, &str)> {
         self.entries.iter().find_map(|entry| match entry {
-            Entry::Opened { software, engine, device, host } => {
+            Entry::Opened { software, engine, device, host, .. } => {
                 Some((&**device, &**host, engine.as_str(), software.as_str()))
             }
             _ => None,
@@ -191,6 +239,14 @@ impl Record {
     pub fn conditions(&self) -> Option<(&Conditions, &Conditions)> {
         self.entries.iter().rev().find_map(|entry| match entry {
             Entry::Settled { wanted, got } => Some((wanted, got)),
+            _ => None,
+        })
+    }
+    /// The conditions as they were read last, set or read again, and when.
+    pub fn conditions_last(&self) -> Option<(&Conditions, Option<ReadAgain>)> {
+        self.entries.iter().rev().find_map(|entry| match entry {
+            Entry::Settled { got, .. } => Some((got, None)),
+            Entry::Resettled { got, when } => Some((got, *when)),
             _ => None,
         })
     }

@@ -57,6 +57,14 @@ pub enum SteadyStateMethod {
     Fills(u32),
 }
 
+/// The rules that a run begins with today. A run goes on by the rules that it
+/// began with, also under a later version of the program.
+///
+/// 0: the rules of runs that record none. 1: a steady window of a continuous write counts
+/// only once the drive was filled; a workload that only reads a purged drive is
+/// refused.
+pub const RULES: u32 = 1;
+
 /// What a user chose. `None` takes the profile's and class's value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
@@ -87,6 +95,9 @@ pub struct Settings {
     pub data_pattern: DataPattern,
     /// Drives every random choice of the run.
     pub seed: u64,
+    /// The rules that the run began with: see [`RULES`].
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rules: u32,
     /// Read-back comparison.
     #[serde(default)]
     pub verify: bool,
@@ -136,6 +147,7 @@ impl Settings {
             rounds_max: None,
             data_pattern: DataPattern::default(),
             seed,
+            rules: RULES,
             verify: false,
             purge: PurgeChoice::default(),
             purge_failed: PurgeFailure::default(),
@@ -152,6 +164,10 @@ impl Settings {
     pub fn demand_or(&self, preset: Demand) -> Demand {
         Demand::new(self.threads.unwrap_or(preset.threads), self.depth.unwrap_or(preset.depth))
     }
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// A pause in virtual time in which nobody held the simulated device, as if the
@@ -228,7 +244,10 @@ pub struct Geometry {
 
 /// A name that is none of those on offer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown {kind} '{given}'; choose one of: {choices}")]
+#[error(
+    "unknown {kind} '{given}'{}; choose one of: {choices}",
+    crate::suggestion(given, choices.split(", "))
+)]
 pub struct UnknownName {
     /// What was being named.
     pub kind: &'static str,

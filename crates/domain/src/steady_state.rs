@@ -79,6 +79,17 @@ pub struct Verdict {
     pub tracks: Vec<TrackVerdict>,
     /// What was asked for.
     pub criteria: Criteria,
+    /// What has to be said in the same line: why values within the limits do not
+    /// count, or what a reader must know where they do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reservation: Option<String>,
+}
+
+impl Verdict {
+    /// The same, not steady, for a reason that its values do not show.
+    pub fn refused(self, reason: impl Into<String>) -> Self {
+        Verdict { steady: false, reservation: Some(reason.into()), ..self }
+    }
 }
 
 /// Judges the window that ends with the last round.
@@ -105,7 +116,7 @@ fn judge_at(tracks: &[Track], criteria: &Criteria, end: usize) -> Verdict {
     let window = tracks.first().map(|(window, _)| *window);
     let tracks: Vec<TrackVerdict> = tracks.into_iter().map(|(_, verdict)| verdict).collect();
     let steady = !tracks.is_empty() && tracks.iter().all(|t| t.steady);
-    Verdict { steady, window, tracks, criteria: *criteria }
+    Verdict { steady, window, tracks, criteria: *criteria, reservation: None }
 }
 
 fn judge_track(

@@ -81,6 +81,16 @@ impl fmt::Display for Place {
     }
 }
 
+/// How much shorter than asked a measured step may be, whatever engine applied it:
+/// fio counts time in whole milliseconds, and a cut falls between two of them.
+/// Rates are over the time that was measured, so nothing else hangs on it. Ours.
+pub const SHORTFALL_MAX: Nanos = Nanos::from_millis(2);
+
+/// Whether a step of so much measured time is the one that was asked for.
+pub const fn is_whole(elapsed: Nanos, asked: Nanos) -> bool {
+    elapsed.0.saturating_add(SHORTFALL_MAX.0) >= asked.0
+}
+
 /// One thing that a bench applies and measures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Step {

@@ -9,12 +9,14 @@ pub mod accounting;
 pub mod draw;
 pub mod fio;
 pub mod sim;
+mod stall;
 pub mod uring;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use steadfast_domain::measurement::Interval;
+use steadfast_domain::step::mix64;
 use steadfast_domain::{Bytes, Caveat, Halt, Measurement, Nanos, Step};
 use steadfast_host::Target;
 
@@ -27,6 +29,29 @@ pub struct Start {
     /// What the load has done in the steps that this one continues. Counts
     /// against the load's `until`; all zero for a step that begins anew.
     pub done: Progress,
+    /// How often the run had been taken up again, for the first load that
+    /// begins after that: the step that was broken off before may have drawn
+    /// I/Os of which nothing is recorded. 0 for every other load.
+    pub resumed: u64,
+}
+
+impl Start {
+    /// The seed that a load draws its I/Os with: its own where it begins anew,
+    /// and another one wherever it goes on after a gap. With its own it would
+    /// draw again, from the first on, what it has drawn before the gap; a drive
+    /// that is written to for hours would be written to in the same places.
+    pub fn seed(&self, own: u64) -> u64 {
+        if self.done == Progress::default() && self.resumed == 0 {
+            return own;
+        }
+        let Progress { time, bytes, ios } = self.done;
+        [time.0, bytes.0, ios, self.resumed].iter().fold(own, |seed, part| mix64(seed ^ part))
+    }
+
+    /// That seed, where it is not the load's own.
+    pub(crate) fn other_seed(&self, own: u64) -> Option<u64> {
+        Some(self.seed(own)).filter(|seed| *seed != own)
+    }
 }
 
 /// How far a load has come.
@@ -40,22 +65,33 @@ pub struct Progress {
     pub ios: u64,
 }
 
-/// Asks a running step to stop; cheap to share and to look at.
+/// What signals have asked of a running step; cheap to share and to look at.
 #[derive(Debug, Clone, Default)]
-pub struct Stop(Arc<AtomicBool>);
+pub struct Stop {
+    requested: Arc<AtomicBool>,
+    hung_up: Arc<AtomicBool>,
+}
 
 impl Stop {
-    /// The flag itself, for a signal handler to set.
+    /// The flag that asks for it, for a signal handler to set.
     pub fn flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.0)
+        Arc::clone(&self.requested)
+    }
+    /// The flag that says that the terminal was lost, for a signal handler to set.
+    pub fn hang_up_flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.hung_up)
     }
     /// Asks for it.
     pub fn request(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.requested.store(true, Ordering::Relaxed);
     }
     /// Whether it was asked for.
     pub fn is_requested(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.requested.load(Ordering::Relaxed)
+    }
+    /// Whether the terminal was lost, which stops nothing.
+    pub fn lost_terminal(&self) -> bool {
+        self.hung_up.load(Ordering::Relaxed)
     }
 }
 

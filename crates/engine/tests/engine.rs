@@ -81,6 +81,10 @@ impl Scratch {
     fn content(&self) -> Vec<u8> {
         fs::read(&self.path).unwrap()
     }
+    fn blank(&self) {
+        let length = fs::metadata(&self.path).unwrap().len();
+        fs::write(&self.path, vec![0; length as usize]).unwrap();
+    }
 }
 
 /// A loop device on a scratch file; detached when dropped.
@@ -359,7 +363,7 @@ fn a_sequential_chain_covers_its_range_once_and_wraps() {
     let mut engine = engine(scratch.target());
     let mut cursors = BTreeMap::new();
     for (ios, covered) in [(20, 20), (41, 61), (3, 64)] {
-        let start = Start { cursors: cursors.clone(), done: Progress::default() };
+        let start = Start { cursors: cursors.clone(), ..Start::default() };
         let wanted = stimulus("SEQ 128K W", "T1Q7", 8 << 20, Until::ios(ios));
         let done = engine.apply(&alone_step(wanted), &start, &mut |_| {}).unwrap();
         cursors = done.cursors;
@@ -412,11 +416,43 @@ fn a_resumed_load_does_what_was_left() {
     let start = Start {
         cursors: BTreeMap::from([("SEQ 128K W".to_owned(), Bytes(5 << 20))]),
         done: Progress { bytes: Bytes(5 << 20), ..Progress::default() },
+        ..Start::default()
     };
     let done = engine.apply(&step, &start, &mut |_| {}).unwrap();
     assert_eq!(done.bytes(), Bytes(3 << 20));
     assert_eq!(written_blocks(&scratch.content(), 128 << 10), (40..64).collect());
     assert!(done.complete);
+}
+
+/// A load that goes on after a gap writes where it has not written before it.
+#[test]
+fn a_resumed_load_does_not_write_the_same_addresses_again() {
+    let _turn = alone();
+    let scratch = Scratch::new(16 << 20);
+    let mut engine = engine(scratch.target());
+    let load = |ios| stimulus("RND 4K W", "T1Q8", 16 << 20, Until::ios(ios));
+    let mut written = |load: Stimulus, done: u64, resumed: u64| {
+        let mut step = alone_step(load);
+        step.continues = done > 0;
+        let done = Progress { ios: done, ..Progress::default() };
+        let start = Start { done, resumed, ..Start::default() };
+        scratch.blank();
+        let measured = engine.apply(&step, &start, &mut |_| {}).unwrap();
+        assert_eq!(measured.total().ios, 200);
+        (measured.seed, written_blocks(&scratch.content(), 4096))
+    };
+    let (own, first) = written(load(200), 0, 0);
+    assert_eq!((own, written(load(200), 0, 0).1 == first), (None, true));
+    // What was left of the load; the same taken up once more; a step that was
+    // broken off, of which nothing is recorded.
+    let mut seeds = HashSet::from([own]);
+    for (ios, done, resumed) in [(400, 200, 0), (400, 200, 1), (200, 0, 2)] {
+        let (seed, blocks) = written(load(ios), done, resumed);
+        assert!(seeds.insert(seed), "{seed:?}");
+        // 10 of 4,096 by chance.
+        let again = blocks.intersection(&first).count();
+        assert!(again < 40, "{again} of {} blocks written again", blocks.len());
+    }
 }
 
 #[test]
@@ -579,6 +615,138 @@ fn a_stop_is_obeyed_while_ios_hang_and_they_are_not_forgotten() {
     drop(armed_soon(&path));
 }
 
+/// A control group that lets a device do only so many reads a second; whoever
+/// is in it goes back where it came from.
+struct Throttle {
+    group: PathBuf,
+}
+
+impl Throttle {
+    fn new(test: &str, device: &LoopDevice, reads: u32) -> Option<Throttle> {
+        let root = Path::new("/sys/fs/cgroup/blkio");
+        let name = device.path.file_name().unwrap().to_str().unwrap();
+        let group = root.join(format!("steadfast-engine-{}-{name}", std::process::id()));
+        let numbers = fs::read_to_string(format!("/sys/block/{name}/dev")).unwrap();
+        let file = group.join("blkio.throttle.read_iops_device");
+        if fs::create_dir(&group).is_err() {
+            return skipped(test, "no control groups of version 1 for blkio");
+        }
+        let throttle = Throttle { group };
+        let line = format!("{} {reads}", numbers.trim());
+        if fs::write(file, line).is_err() {
+            return skipped(test, "this kernel cannot throttle a device");
+        }
+        // The threads that this one makes are born into its group.
+        fs::write(throttle.group.join("tasks"), own_thread()).unwrap();
+        Some(throttle)
+    }
+}
+
+fn own_thread() -> String {
+    // SAFETY: asks for a number.
+    unsafe { libc::gettid() }.to_string()
+}
+
+impl Drop for Throttle {
+    fn drop(&mut self) {
+        let _ = fs::write("/sys/fs/cgroup/blkio/tasks", own_thread());
+        for _ in 0..100 {
+            if fs::remove_dir(&self.group).is_ok() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+/// A device of 4 I/Os a second, 16 of them outstanding when the step ends: it
+/// ends all the same, says what was left out, and stood still in no moment. The
+/// next step begins when all have come back.
+#[test]
+fn a_step_ends_at_its_time_on_a_slow_device() {
+    let _turn = alone();
+    let test = "a_step_ends_at_its_time_on_a_slow_device";
+    for backend in [Backend::Uring, Backend::Aio] {
+        let Some(device) = LoopDevice::new(test, 8 << 20) else { return };
+        let patience = Duration::from_secs(1);
+        let options = UringOptions { backend: Some(backend), patience, ..UringOptions::default() };
+        let mut engine = Uring::new(device.target(), Stop::default(), options).unwrap();
+        let Some(throttle) = Throttle::new(test, &device, 4) else { return };
+        let second = Until::time(Nanos::SECOND);
+        let done = apply(&mut engine, stimulus("RND 4K R", "T2Q8", 8 << 20, second));
+        assert!(done.complete && done.total().ios >= 1, "{backend}: {done:?}");
+        assert!(done.elapsed <= Nanos::SECOND, "{backend}: {}", done.elapsed);
+        let late: u64 = done.unmeasured.iter().map(|part| part.ios).sum();
+        assert!(done.outstanding >= 1, "{backend}: all of 16 came back");
+        assert!(done.outstanding + late <= 16, "{backend}: {} out, {late} late", done.outstanding);
+        assert_eq!(done.stalls, [], "{backend}");
+        let group = &throttle.group;
+        let numbers = fs::read_to_string(group.join("blkio.throttle.read_iops_device")).unwrap();
+        let lifted = numbers.replace(" 4", " 0");
+        fs::write(group.join("blkio.throttle.read_iops_device"), lifted.trim()).unwrap();
+        let next = apply(&mut engine, stimulus("RND 4K R", "T1Q4", 8 << 20, Until::ios(100)));
+        assert_eq!((next.total().ios, next.outstanding), (100, 0), "{backend}");
+    }
+}
+
+/// I/Os that never come back end the step with the reason; their memory stays
+/// theirs.
+#[test]
+fn a_device_that_never_answers_is_gone_when_the_step_has_ended() {
+    let _turn = alone();
+    let Some(system) = Frozen::new("never_answers") else { return };
+    let path = system.mount.path().join("scratch");
+    create_scratch(&path, Bytes(8 << 20)).unwrap();
+    for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
+        let patience = Duration::from_millis(500);
+        let options = UringOptions { backend: Some(backend), patience, ..UringOptions::default() };
+        let mut engine = Uring::new(armed_soon(&path), Stop::default(), options).unwrap();
+        system.freeze("--freeze");
+        // With a limit in time, and without one.
+        for until in [Until::time(Nanos::from_millis(500)), Until::ios(1000)] {
+            let step = alone_step(stimulus("RND 4K W", "T1Q4", 8 << 20, until));
+            let halt = engine.apply(&step, &Start::default(), &mut |_| {}).unwrap_err();
+            assert!(matches!(halt, Halt::DeviceGone { .. }), "{backend}: {halt}");
+            assert!(halt.to_string().contains("come back"), "{backend}: {halt}");
+        }
+        system.freeze("--unfreeze");
+        drop(engine);
+    }
+    drop(armed_soon(&path));
+}
+
+/// A load without a limit in time is given up as well, in the end.
+#[test]
+fn a_device_that_never_answers_is_gone_even_where_no_time_is_set() {
+    let _turn = alone();
+    let Some(system) = Frozen::new("never_answers_no_time") else { return };
+    let path = system.mount.path().join("scratch");
+    create_scratch(&path, Bytes(8 << 20)).unwrap();
+    let patience = Duration::from_millis(150);
+    let options = UringOptions { patience, ..UringOptions::default() };
+    let mut engine = Uring::new(armed_soon(&path), Stop::default(), options).unwrap();
+    system.freeze("--freeze");
+    let step = alone_step(stimulus("RND 4K W", "T1Q4", 8 << 20, Until::ios(1000)));
+    let halt = engine.apply(&step, &Start::default(), &mut |_| {}).unwrap_err();
+    assert!(matches!(halt, Halt::DeviceGone { .. }), "{halt}");
+    system.freeze("--unfreeze");
+    drop(engine);
+    drop(armed_soon(&path));
+}
+
+#[test]
+fn paced_ios_that_are_not_due_yet_are_dropped_at_the_end() {
+    let _turn = alone();
+    let scratch = Scratch::new(8 << 20);
+    let mut wanted = stimulus("RND 4K R", "T4Q32", 8 << 20, Until::time(Nanos::from_millis(300)));
+    wanted.pace = Pace::Fixed { ios: 1, per: Nanos::SECOND };
+    let mut engine = engine(scratch.target());
+    let begun = Instant::now();
+    let done = apply(&mut engine, wanted);
+    assert!(begun.elapsed() < Duration::from_secs(60));
+    assert!(done.complete && done.total().ios <= 1 && done.outstanding == 0, "{done:?}");
+}
+
 #[test]
 fn failing_ios_are_located_and_void_the_step() {
     let _turn = alone();
@@ -587,7 +755,7 @@ fn failing_ios_are_located_and_void_the_step() {
         let target = scratch.target();
         // Behind the engine's back the file loses its second half.
         File::options().write(true).open(&scratch.path).unwrap().set_len(4 << 20).unwrap();
-        let options = UringOptions { backend: Some(backend), fault_limit: 100 };
+        let options = UringOptions { backend: Some(backend), ..UringOptions::default() };
         let mut engine = Uring::new(target, Stop::default(), options).unwrap();
         let few = apply(&mut engine, stimulus("RND 4K R", "T1Q4", 8 << 20, Until::ios(100)));
         assert_eq!(few.total().ios + few.fault_count, 100);

@@ -12,9 +12,10 @@ use steadfast_domain::{Device, Transport};
 /// The device of an earlier run: by world-wide identifier or serial number
 /// (with namespace and partition) and capacity, never by its name under `/dev`.
 ///
-/// A file is found by its path and size. A device that tells neither (loop,
-/// zram, some virtual disks) can only be found by its name, size and model; a
-/// loop device's model names its file.
+/// A file is looked for at its full path, from whatever directory the run is
+/// resumed. A device that tells neither (loop, zram, some virtual disks) is
+/// looked for by its name and size. Both may be another one now: [`crate::proof`]
+/// and [`steadfast_domain::Proof::differences`] say.
 ///
 /// # Errors
 /// Where it is not here, with what has its name now; or where more than one
@@ -22,7 +23,7 @@ use steadfast_domain::{Device, Transport};
 pub fn find_again(device: &Device, roots: &Roots) -> Result<Device, HostError> {
     let path = Path::new(&device.path);
     if device.transport == Transport::File {
-        return same_file(device, path, roots);
+        return same_file(device, roots);
     }
     let found: Vec<Node> = every_node(roots)
         .into_iter()
@@ -57,7 +58,9 @@ fn is_it(found: &Device, wanted: &Device) -> bool {
         (None, None, None) => found.serial.is_none() && found.name == wanted.name,
         _ => false,
     };
-    let same_kind = found.model == wanted.model && found.transport == wanted.transport;
+    // The model of a loop device is the path of its file, which proves nothing.
+    let same_kind = found.transport == wanted.transport
+        && (found.model == wanted.model || found.transport == Transport::Loop);
     alike && same_kind && found.capacity == wanted.capacity
 }
 
@@ -85,9 +88,10 @@ fn path_to(node: &Node, named: &Path, roots: &Roots) -> PathBuf {
     }
 }
 
-fn same_file(device: &Device, path: &Path, roots: &Roots) -> Result<Device, HostError> {
-    let found = inspect(path, roots).or_else(|_| inspect(Path::new(&device.name), roots))?;
-    if found.is_same(device) { Ok(found) } else { Err(absent(device, Some(found))) }
+fn same_file(device: &Device, roots: &Roots) -> Result<Device, HostError> {
+    let found = inspect(Path::new(&device.name), roots)?;
+    let same = found.transport == device.transport && found.capacity == device.capacity;
+    if same { Ok(found) } else { Err(absent(device, Some(found))) }
 }
 
 fn absent(device: &Device, instead: Option<Device>) -> HostError {
@@ -179,13 +183,15 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_device_is_found_only_over_its_file() {
+    fn a_loop_device_is_found_by_name_and_size_whatever_the_path_of_its_file() {
         let machine = Machine::new();
         let node = machine.block("virtual/block/loop0", "7:0", 100);
         machine.set(&node, "loop/backing_file", "/image");
         let device = facts(&machine, "loop0");
         assert_eq!(find_again(&device, &machine.roots).unwrap(), device);
-        machine.set(&node, "loop/backing_file", "/another");
+        machine.set(&node, "loop/backing_file", "/alias");
+        assert_eq!(find_again(&device, &machine.roots).unwrap().name, "loop0");
+        machine.set(&node, "size", "200");
         assert!(find_again(&device, &machine.roots).is_err());
     }
 
@@ -197,6 +203,9 @@ mod tests {
         let roots = Roots::real();
         let device = inspect(&path, &roots).unwrap();
         assert!(find_again(&device, &roots).unwrap().is_same(&device));
+        // A path that was relative leads to the same file from anywhere.
+        let named = Device { path: "elsewhere/scratch".into(), ..device.clone() };
+        assert_eq!(find_again(&named, &roots).unwrap().name, device.name);
         fs::write(&path, [0; 8192]).unwrap();
         let error = find_again(&device, &roots).unwrap_err().to_string();
         assert!(error.contains("8.19 kB) is there now"), "{error}");

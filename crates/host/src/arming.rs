@@ -5,22 +5,29 @@
 //! that carries the root file system, this program or the run directory. No
 //! word from the user changes that. A free device is armed once the user has
 //! named what [`Device::confirmation`] says. The lists of the kernel are read
-//! first, for they explain; the exclusive open decides, for it also sees what
-//! other mount namespaces hold, and keeps the device free afterwards.
+//! first, for they explain, and what cannot be read refuses; the exclusive open
+//! of the device and of whatever leads to the same blocks decides, for it also
+//! sees what stands in no list, and keeps the device free afterwards.
 //!
-//! A regular file is armed without a word when it carries the mark of
-//! [`crate::create_scratch`]; any other file when the user has named it by its
-//! full path ([`Device::confirmation`]) or by its file name.
+//! A regular file must have no other writer and no lock. It is armed without a
+//! word when it carries the mark of [`crate::create_scratch`] and is still what
+//! this program left; any other file when the user has named it by its full
+//! path ([`Device::confirmation`]) or by its file name.
 
+use crate::anchor::Anchor;
+use crate::backing::FileId;
 use crate::error::HostError;
-use crate::identity::{describe, inspect};
+use crate::identity::{describe, inspect_anchored};
+use crate::locks::{self, Writers};
+use crate::mark::{self, Standing};
 use crate::node::Node;
-use crate::occupancy::{self, Use, UseKind};
+use crate::occupancy::{Sight, Stack, Use, UseKind};
+use crate::processes::{self, Sought};
 use crate::refusal::Refusal;
-use crate::roots::{Roots, entries, file_name, read_text};
-use crate::scratch::{self, is_marked};
+use crate::roots::{Roots, file_name, listed as listed_in};
 use crate::signatures;
 use crate::target::{self, Access, Target};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -45,7 +52,7 @@ pub enum Consent {
 /// the run directory; they need not exist yet.
 ///
 /// The target's facts are those found now; they must be of the device that was
-/// inspected.
+/// inspected. The path is resolved once: what is looked at is what is opened.
 ///
 /// # Errors
 /// A [`Refusal`]; nothing was written then.
@@ -55,36 +62,175 @@ pub fn arm(
     keep: &[PathBuf],
     roots: &Roots,
 ) -> Result<Target, Refusal> {
-    let found = inspect(Path::new(&device.path), roots)?;
+    let path = Path::new(&device.path);
+    let anchor = Anchor::at(path)?;
+    let found = inspect_anchored(&anchor, path, roots)?;
     if !found.is_same(device) {
         return Err(Refusal::Changed { device: title(device), now: title(&found) });
     }
     if found.capacity.0 == 0 {
         return Err(Refusal::Empty { device: found.path });
     }
-    let is_file = found.transport == Transport::File;
+    let door = Door { anchor, found, keep, roots };
+    let is_file = door.found.transport == Transport::File;
     match consent {
-        Consent::Read if is_file => arm_file_for_reading(found, roots),
-        Consent::Read => arm_block_for_reading(found, roots),
-        Consent::Destroy { confirmation } if is_file => {
-            arm_file(found, confirmation.as_deref(), keep, roots)
-        }
-        Consent::Destroy { confirmation } => arm_block(found, confirmation.as_deref(), keep, roots),
+        Consent::Read if is_file => door.file_for_reading(),
+        Consent::Read => door.block_for_reading(),
+        Consent::Destroy { confirmation } if is_file => door.file(confirmation.as_deref()),
+        Consent::Destroy { confirmation } => door.block(confirmation.as_deref()),
     }
 }
 
-fn arm_file_for_reading(found: Device, roots: &Roots) -> Result<Target, Refusal> {
-    let name = PathBuf::from(&found.name);
-    let target = open(found, Access::Read, roots)?;
-    verify_file(&target, &name)?;
-    Ok(target)
+/// What stands before the door, and what must live.
+struct Door<'a> {
+    anchor: Anchor,
+    found: Device,
+    keep: &'a [PathBuf],
+    roots: &'a Roots,
 }
 
-fn arm_block_for_reading(found: Device, roots: &Roots) -> Result<Target, Refusal> {
-    let node = listed(&found, roots)?;
-    let target = open(found, Access::Read, roots)?;
-    verify_handle(&target, &node, roots)?;
-    Ok(target)
+impl Door<'_> {
+    fn file_for_reading(self) -> Result<Target, Refusal> {
+        let target = self.open(Access::Read)?;
+        verify_length(&target)?;
+        Ok(target)
+    }
+
+    fn block_for_reading(self) -> Result<Target, Refusal> {
+        let node = listed(&self.found, self.roots)?;
+        let target = self.open(Access::Read)?;
+        verify_handle(&target, &node, self.roots)?;
+        Ok(target)
+    }
+
+    fn block(self, confirmation: Option<&str>) -> Result<Target, Refusal> {
+        let roots = self.roots;
+        processes::require_all(roots)?;
+        let node = listed(&self.found, roots)?;
+        let stack = refuse_unfit(&node, &self.found, self.keep, roots)?;
+        if let Some(place) = signatures::zfs_member(&node, roots)? {
+            return Err(Refusal::ZfsMember { device: self.found.path, place });
+        }
+        refuse_company(&stack, &self.found, roots)?;
+        if confirmation.is_none_or(|typed| typed.trim() != self.found.confirmation()) {
+            return Err(Refusal::Unconfirmed {
+                device: title(&self.found),
+                expected: self.found.confirmation().to_owned(),
+                given: confirmation.map(str::to_owned),
+                losses: signatures::losses(&node, roots)?,
+            });
+        }
+        let mut target = self.open(Access::Write)?;
+        verify_handle(&target, &node, roots)?;
+        lock(&target, BTreeSet::new(), roots)?;
+        claim(&mut target, &stack, roots)?;
+        // Whoever came between the lists and the exclusive open is seen now, and
+        // nobody can come later.
+        let stack = refuse_unfit(&node, target.device(), self.keep, roots)?;
+        claim(&mut target, &stack, roots)?;
+        refuse_writers(&stack, target.device(), roots)?;
+        Ok(target)
+    }
+
+    fn file(self, confirmation: Option<&str>) -> Result<Target, Refusal> {
+        let (roots, keep) = (self.roots, self.keep);
+        let name = PathBuf::from(&self.found.name);
+        let id = FileId::of(self.anchor.metadata());
+        self.refuse_shared_file(id)?;
+        let mut target = self.open(Access::Write)?;
+        verify_length(&target)?;
+        lock(&target, [id].into(), roots)?;
+        let standing =
+            mark::standing(target.file()).map_err(|e| HostError::io("look at it", &name, e))?;
+        if standing != Standing::Ours {
+            refuse_kept_file(&name, id, keep)?;
+            require_file_confirmation(&target, &name, &standing, confirmation)?;
+        }
+        // Somebody's file stays somebody's, also after it was overwritten once.
+        if standing != Standing::Unmarked {
+            target.keep_mark();
+        }
+        Ok(target)
+    }
+
+    /// Refuses a file that anything else may write to. The kernel's own count of
+    /// writers decides; the lists say who, and decide where it tells nothing.
+    fn refuse_shared_file(&self, id: FileId) -> Result<(), Refusal> {
+        let path = Path::new(&self.found.path);
+        let reading =
+            self.anchor.open().map_err(|e| HostError::io("open it for reading", path, e))?;
+        let writers = patiently(|| locks::writers(&reading), |seen| *seen != Writers::Somebody);
+        // A loop device that only reads is no writer; a file system may be
+        // mounted from it all the same.
+        if writers == Writers::Nobody && locks::is_alone(&reading) {
+            return Ok(());
+        }
+        let device = || self.found.path.clone();
+        let sight = Sight::take(self.roots)?;
+        let loops = sight.loops_over(id).map(|over| format!("backs {}", over.name));
+        let uses: Vec<String> = loops.collect();
+        if !uses.is_empty() {
+            let remedy = "name the loop device, or detach it (losetup -d)".into();
+            return Err(Refusal::InUse { device: device(), uses, remedy });
+        }
+        if writers == Writers::Nobody {
+            return Ok(());
+        }
+        if sight.swaps_to(id)? {
+            let path = PathBuf::from(&self.found.name);
+            return Err(Refusal::Kept { path, what: "a swap file in use".into() });
+        }
+        let held = locks_of([id].into(), self.roots)?;
+        if !held.is_empty() {
+            return Err(Refusal::HeldExclusively { device: device(), by: held });
+        }
+        let mut by = processes::openers(&Sought::file(id), self.roots, true)?;
+        if writers == Writers::Somebody && by.is_empty() {
+            by.push("the kernel or a process that cannot be seen from here".into());
+        }
+        match by.is_empty() {
+            true => processes::require_all(self.roots).map_err(Refusal::from),
+            false => Err(Refusal::OpenForWriting { device: device(), by }),
+        }
+    }
+
+    /// Opens what is anchored and puts the system's answer in words.
+    fn open(&self, access: Access) -> Result<Target, Refusal> {
+        let path = PathBuf::from(&self.found.path);
+        let attempt = || Target::anchored(self.found.clone(), access, &self.anchor);
+        let opened = patiently(attempt, |opened| !is_busy(opened));
+        opened.map_err(|error| match error.raw_os_error() {
+            Some(libc::EBUSY) => {
+                Refusal::HeldExclusively { device: self.found.path.clone(), by: self.holders() }
+            }
+            Some(libc::EROFS) => Refusal::ReadOnly { device: self.found.path.clone() },
+            Some(libc::ETXTBSY) => {
+                Refusal::Kept { path, what: "a running program or a swap file".into() }
+            }
+            Some(libc::EWOULDBLOCK) => Refusal::HeldExclusively {
+                device: self.found.path.clone(),
+                by: vec!["a lease".into()],
+            },
+            _ => {
+                let action = match access {
+                    Access::Read => "open it for reading",
+                    Access::Write => "open it for writing",
+                };
+                HostError::io(action, &path, error).into()
+            }
+        })
+    }
+
+    /// Who is seen to have a device open that is held exclusively: only for
+    /// words, the refusal stands.
+    fn holders(&self) -> Vec<String> {
+        let Some(node) = Node::named(&self.found.name, self.roots) else { return Vec::new() };
+        let group = [node.clone(), node.whole()].into_iter().chain(node.partitions());
+        let numbers = group.filter_map(|node| node.device_number()).collect();
+        let sought = Sought { numbers, files: BTreeSet::new() };
+        let by = processes::openers(&sought, self.roots, false).unwrap_or_default();
+        by.into_iter().map(|process| format!("open in {process}")).collect()
+    }
 }
 
 fn listed(found: &Device, roots: &Roots) -> Result<Node, HostError> {
@@ -103,46 +249,16 @@ pub(crate) fn title(device: &Device) -> String {
     format!("{} ({})", device.path, parts.join(", "))
 }
 
-fn arm_block(
-    found: Device,
-    confirmation: Option<&str>,
-    keep: &[PathBuf],
-    roots: &Roots,
-) -> Result<Target, Refusal> {
-    let node = listed(&found, roots)?;
-    refuse_unfit(&node, &found, keep, roots)?;
-    if let Some(place) = signatures::zfs_member(&node, roots)? {
-        return Err(Refusal::ZfsMember { device: found.path, place });
-    }
-    let by = patiently(|| openers(&node, roots, true), |by| by.is_empty());
-    if !by.is_empty() {
-        return Err(Refusal::OpenForWriting { device: found.path, by });
-    }
-    if confirmation.is_none_or(|typed| typed.trim() != found.confirmation()) {
-        return Err(Refusal::Unconfirmed {
-            device: title(&found),
-            expected: found.confirmation().to_owned(),
-            given: confirmation.map(str::to_owned),
-            losses: signatures::losses(&node, roots)?,
-        });
-    }
-    let target = open(found, Access::Write, roots)?;
-    verify_handle(&target, &node, roots)?;
-    // Whoever came between the lists and the exclusive open is seen now, and
-    // nobody can come later.
-    refuse_unfit(&node, target.device(), keep, roots)?;
-    Ok(target)
-}
-
 /// Refuses what no word from the user makes fit to be overwritten, as far as
-/// the kernel's lists tell.
+/// the kernel's lists tell; what leads to the same blocks.
 fn refuse_unfit(
     node: &Node,
     found: &Device,
     keep: &[PathBuf],
     roots: &Roots,
-) -> Result<(), Refusal> {
-    let uses = occupancy::uses(node, roots);
+) -> Result<Stack, Refusal> {
+    let sight = Sight::take(roots)?;
+    let uses = sight.uses(node)?;
     if !uses.is_empty() {
         return Err(Refusal::InUse {
             device: found.path.clone(),
@@ -150,19 +266,74 @@ fn refuse_unfit(
             uses: uses.iter().map(ToString::to_string).collect(),
         });
     }
-    refuse_other_paths(node, found, roots)?;
-    refuse_kept(node, &found.path, keep, roots)?;
-    let read_only = |node: &Node| node.number::<u8>("ro").is_some_and(|ro| ro != 0);
-    if read_only(node) || read_only(&node.whole()) {
+    refuse_other_paths(node, found, &sight, roots)?;
+    refuse_kept(node, &found.path, keep, &sight)?;
+    let may_be_written = |node: &Node| node.number::<u8>("ro") == Some(0);
+    if !may_be_written(node) || !may_be_written(&node.whole()) {
         return Err(Refusal::ReadOnly { device: found.path.clone() });
+    }
+    Ok(sight.stack(node)?)
+}
+
+/// Refuses a device whose blocks another process may write to, or has locked
+/// against others.
+fn refuse_company(stack: &Stack, found: &Device, roots: &Roots) -> Result<(), Refusal> {
+    refuse_writers(stack, found, roots)?;
+    let mut files = stack.files.clone();
+    let nodes = stack.nodes.iter().filter_map(|node| fs::metadata(node.path(roots)).ok());
+    files.extend(nodes.map(|metadata| FileId::of(&metadata)));
+    // udev's programs lock a device for a moment.
+    let held = patiently(
+        || locks_of(files.clone(), roots),
+        |held| held.as_ref().is_ok_and(Vec::is_empty),
+    )?;
+    match held.is_empty() {
+        true => Ok(()),
+        false => Err(Refusal::HeldExclusively { device: found.path.clone(), by: held }),
+    }
+}
+
+fn refuse_writers(stack: &Stack, found: &Device, roots: &Roots) -> Result<(), Refusal> {
+    // Who made a loop device may keep its file open; who works with the file
+    // locks it.
+    let numbers = stack.nodes.iter().filter_map(Node::device_number).collect();
+    let sought = Sought { numbers, files: BTreeSet::new() };
+    let look = || processes::openers(&sought, roots, true);
+    let by = patiently(look, |by| by.as_ref().is_ok_and(Vec::is_empty))?;
+    match by.is_empty() {
+        true => Ok(()),
+        false => Err(Refusal::OpenForWriting { device: found.path.clone(), by }),
+    }
+}
+
+fn locks_of(files: BTreeSet<FileId>, roots: &Roots) -> Result<Vec<String>, HostError> {
+    processes::locks_on(&files, roots)
+}
+
+/// Holds exclusively whatever else leads to the same blocks.
+fn claim(target: &mut Target, stack: &Stack, roots: &Roots) -> Result<(), Refusal> {
+    for node in &stack.claims {
+        let claimed = patiently(|| target.claim(node, roots), |claimed| !is_busy(claimed));
+        claimed.map_err(|error| match error.raw_os_error() {
+            Some(libc::EBUSY) => Refusal::HeldExclusively {
+                device: target.device().path.clone(),
+                by: vec![format!("by way of {}, which has the same blocks", node.name)],
+            },
+            _ => HostError::io("hold it exclusively", &node.path(roots), error).into(),
+        })?;
     }
     Ok(())
 }
 
-fn refuse_kept(node: &Node, device: &str, keep: &[PathBuf], roots: &Roots) -> Result<(), Refusal> {
-    let own = occupancy::disks_below(node, roots);
+fn refuse_kept(
+    node: &Node,
+    device: &str,
+    keep: &[PathBuf],
+    sight: &Sight<'_>,
+) -> Result<(), Refusal> {
+    let own = sight.disks_below(node)?;
     for (what, path) in precious(keep) {
-        let disks = occupancy::disks_of_path(&path, roots);
+        let disks = sight.disks_of_path(&path)?;
         if let Some(disk) = disks.intersection(&own).next() {
             return Err(Refusal::HoldsKept {
                 device: device.to_owned(),
@@ -177,21 +348,24 @@ fn refuse_kept(node: &Node, device: &str, keep: &[PathBuf], roots: &Roots) -> Re
 /// Refuses a device whose disk is in use under another name: a drive with two
 /// ports shows up twice where no multipath driver joins the paths, and the
 /// kernel does not know that they are one.
-fn refuse_other_paths(node: &Node, found: &Device, roots: &Roots) -> Result<(), Refusal> {
+fn refuse_other_paths(
+    node: &Node,
+    found: &Device,
+    sight: &Sight<'_>,
+    roots: &Roots,
+) -> Result<(), Refusal> {
     let whole = node.whole();
     let own = describe(&whole, &whole.path(roots), roots);
     if own.wwid.is_none() || own.serial.is_none() {
         return Ok(());
     }
-    let uses: Vec<String> = Node::all(roots)
-        .iter()
-        .filter(|other| **other != whole)
-        .map(|other| describe(other, &other.path(roots), roots))
-        .filter(|other| other.is_same(&own))
-        .flat_map(|other| {
-            other.in_use.into_iter().map(move |used| format!("as {}: {used}", other.name))
-        })
-        .collect();
+    let mut uses = Vec::new();
+    for other in Node::every(roots)?.iter().filter(|other| **other != whole) {
+        if describe(other, &other.path(roots), roots).is_same(&own) {
+            let found = sight.uses(other)?;
+            uses.extend(found.iter().map(|used| format!("as {}: {used}", other.name)));
+        }
+    }
     if uses.is_empty() {
         return Ok(());
     }
@@ -228,42 +402,28 @@ fn remedies(uses: &[Use]) -> String {
     texts.join("; ")
 }
 
-/// Opens a device and puts the system's answer in words.
-fn open(device: Device, access: Access, roots: &Roots) -> Result<Target, Refusal> {
-    let path = PathBuf::from(&device.path);
-    let name = device.name.clone();
-    let action = match access {
-        Access::Read => "open it for reading",
-        Access::Write => "open it for writing",
-    };
-    let busy = |opened: &io::Result<Target>| {
-        opened.as_ref().is_err_and(|error| error.raw_os_error() == Some(libc::EBUSY))
-    };
-    let opened = patiently(|| Target::open(device.clone(), access), |opened| !busy(opened));
-    opened.map_err(|error| match error.raw_os_error() {
-        Some(libc::EBUSY) => Refusal::HeldExclusively {
-            device: path.display().to_string(),
-            by: Node::named(&name, roots).map(|n| openers(&n, roots, false)).unwrap_or_default(),
-        },
-        Some(libc::EROFS) => Refusal::ReadOnly { device: path.display().to_string() },
-        Some(libc::ETXTBSY) => {
-            Refusal::Kept { path, what: "a running program or a swap file".into() }
-        }
-        _ => HostError::io(action, &path, error).into(),
-    })
-}
+/// How often is looked again, and the first pause between: two and a half
+/// seconds in all, because udev's programs and `losetup` take a device for a
+/// moment whenever it changes, and the kernel closes the files of a killed
+/// process's I/O ring a while after the process is gone.
+const LOOKS: u32 = 8;
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
 
-/// Looks again for two seconds until the answer is good: udev's programs and
-/// `losetup` take a device for a moment whenever it changes, and let go.
-fn patiently<T>(look: impl Fn() -> T, is_good: impl Fn(&T) -> bool) -> T {
-    for _ in 0..40 {
+/// Looks again, after longer and longer pauses, until the answer is good or will
+/// not become so.
+fn patiently<T>(mut look: impl FnMut() -> T, is_good: impl Fn(&T) -> bool) -> T {
+    for looks in 0..LOOKS {
         let seen = look();
         if is_good(&seen) {
             return seen;
         }
-        std::thread::sleep(Duration::from_millis(50));
+        std::thread::sleep(FIRST_PAUSE * 2u32.pow(looks));
     }
     look()
+}
+
+fn is_busy<T>(answer: &io::Result<T>) -> bool {
+    answer.as_ref().is_err_and(|error| error.raw_os_error() == Some(libc::EBUSY))
 }
 
 /// Makes sure that the handle leads to the device that was looked at.
@@ -285,113 +445,85 @@ fn verify_handle(target: &Target, node: &Node, roots: &Roots) -> Result<(), Refu
     Err(Refusal::Changed { device: title(device), now })
 }
 
-/// The other processes that have the device, its partitions or (for a
-/// partition) the whole device open, as far as this user may see; `writing`
-/// leaves out those that only read.
-fn openers(node: &Node, roots: &Roots, writing: bool) -> Vec<String> {
-    let mut numbers: Vec<(u32, u32)> =
-        node.partitions().iter().filter_map(Node::device_number).collect();
-    numbers.extend(node.device_number());
-    numbers.extend(node.whole().device_number());
-    let own = std::process::id().to_string();
-    entries(&roots.proc)
-        .iter()
-        .filter(|process| file_name(process).bytes().all(|b| b.is_ascii_digit()))
-        .filter(|process| file_name(process) != own)
-        .filter(|process| has_open(process, &numbers, writing))
-        .map(|process| {
-            let name = read_text(&process.join("comm")).unwrap_or_else(|| "a process".into());
-            format!("{name} (process {})", file_name(process))
-        })
-        .collect()
-}
-
-fn has_open(process: &Path, numbers: &[(u32, u32)], writing: bool) -> bool {
-    entries(&process.join("fd")).iter().any(|link| {
-        let Ok(metadata) = fs::metadata(link) else { return false };
-        let number = (libc::major(metadata.rdev()), libc::minor(metadata.rdev()));
-        metadata.file_type().is_block_device()
-            && numbers.contains(&number)
-            && (!writing || is_for_writing(&process.join("fdinfo").join(file_name(link))))
-    })
-}
-
-/// Whether a line `flags: 0100002` tells of an access mode other than reading.
-fn is_for_writing(fdinfo: &Path) -> bool {
-    let text = fs::read_to_string(fdinfo).unwrap_or_default();
-    let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
-    let flags = flags.and_then(|flags| i32::from_str_radix(flags.trim(), 8).ok());
-    flags.is_some_and(|flags| flags & libc::O_ACCMODE != libc::O_RDONLY)
-}
-
-fn arm_file(
-    found: Device,
-    confirmation: Option<&str>,
-    keep: &[PathBuf],
-    roots: &Roots,
-) -> Result<Target, Refusal> {
-    let name = PathBuf::from(&found.name);
-    if !found.in_use.is_empty() {
-        return Err(Refusal::InUse {
-            device: found.path,
-            uses: found.in_use,
-            remedy: "name the loop device, or detach it (losetup -d)".into(),
-        });
-    }
-    if occupancy::is_swap_file(&name, roots) {
-        return Err(Refusal::Kept { path: name, what: "a swap file in use".into() });
-    }
-    let target = open(found, Access::Write, roots)?;
-    verify_file(&target, &name)?;
-    lock(&target)?;
-    if !is_marked(target.file()) {
-        refuse_kept_file(&name, keep)?;
-        require_file_confirmation(&target, &name, confirmation)?;
-    }
-    Ok(target)
-}
-
-/// Makes sure that the handle leads to the file that was looked at.
-fn verify_file(target: &Target, name: &Path) -> Result<(), Refusal> {
-    let handle = target.file().metadata().map_err(|e| HostError::io("look at it", name, e))?;
-    let there = target::metadata(name)?;
-    let same = (handle.dev(), handle.ino()) == (there.dev(), there.ino());
-    if same && handle.is_file() && handle.len() == target.device().capacity.0 {
+/// Makes sure that a file has still the length that was seen.
+fn verify_length(target: &Target) -> Result<(), Refusal> {
+    let (device, path) = (target.device(), Path::new(&target.device().path));
+    let length = target::length_of(target.file()).map_err(|e| HostError::io("size it", path, e))?;
+    if length == device.capacity.0 {
         return Ok(());
     }
-    Err(Refusal::Changed { device: title(target.device()), now: "another file".into() })
+    let now = format!("a file of {length} bytes");
+    Err(Refusal::Changed { device: title(device), now })
 }
 
-/// Keeps a second run off the file for as long as the handle lives.
-fn lock(target: &Target) -> Result<(), Refusal> {
+/// Keeps others off for as long as the handle lives. `files` are looked up for
+/// whoever was first.
+fn lock(target: &Target, files: BTreeSet<FileId>, roots: &Roots) -> Result<(), Refusal> {
     let device = target.device().path.clone();
-    match scratch::lock(target.file()) {
+    let taken = patiently(|| locks::take(target.file()), |taken| matches!(taken, Ok(true)));
+    match taken {
         Ok(true) => Ok(()),
-        Ok(false) => Err(Refusal::HeldExclusively { device, by: Vec::new() }),
+        Ok(false) => {
+            // The lock alone decides; whose it is, is said where it is known.
+            let by = locks_of(files, roots).unwrap_or_default();
+            Err(Refusal::HeldExclusively { device, by })
+        }
         Err(error) => Err(HostError::io("lock it", Path::new(&device), error).into()),
     }
 }
 
-/// Refuses a file that must live: one of the kept paths, or in one of them.
-fn refuse_kept_file(name: &Path, keep: &[PathBuf]) -> Result<(), Refusal> {
+/// Refuses a file that must live, by number: one of the kept paths, or one that
+/// lies in them under whatever name, or this program.
+fn refuse_kept_file(name: &Path, id: FileId, keep: &[PathBuf]) -> Result<(), Refusal> {
+    let kept = |what: String| Err(Refusal::Kept { path: name.to_owned(), what });
     let exe = std::env::current_exe().ok();
-    for kept in keep.iter().chain(&exe) {
-        let Ok(kept) = fs::canonicalize(kept) else { continue };
-        if name.starts_with(&kept) {
-            let what = if name == kept { "to be kept".into() } else { inside(&kept) };
-            return Err(Refusal::Kept { path: name.to_owned(), what });
+    for path in keep.iter().chain(&exe) {
+        let metadata = match fs::metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            other => other.map_err(|e| HostError::io("look at it", path, e))?,
+        };
+        if FileId::of(&metadata) == id {
+            return kept("to be kept".into());
+        }
+        let is_inside = || Ok::<_, HostError>(lies_in(name, &metadata)? || has_inside(path, id)?);
+        if metadata.is_dir() && is_inside()? {
+            let path = path.display();
+            return kept(format!("no scratch file and lies in {path}, which is to be kept"));
         }
     }
     Ok(())
 }
 
-fn inside(kept: &Path) -> String {
-    format!("no scratch file and lies in {}, which is to be kept", kept.display())
+/// Whether a directory above a path is this one.
+fn lies_in(name: &Path, kept: &fs::Metadata) -> Result<bool, HostError> {
+    for above in name.ancestors().skip(1) {
+        let metadata = fs::metadata(above).map_err(|e| HostError::io("look at it", above, e))?;
+        if FileId::of(&metadata) == FileId::of(kept) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether a file has a name in a directory or below it: a hard link, or one
+/// that is bound elsewhere.
+fn has_inside(directory: &Path, id: FileId) -> Result<bool, HostError> {
+    for path in listed_in(directory)? {
+        let metadata = match fs::symlink_metadata(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            other => other.map_err(|e| HostError::io("look at it", &path, e))?,
+        };
+        if FileId::of(&metadata) == id || metadata.is_dir() && has_inside(&path, id)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn require_file_confirmation(
     target: &Target,
     name: &Path,
+    standing: &Standing,
     confirmation: Option<&str>,
 ) -> Result<(), Refusal> {
     let device = target.device();
@@ -403,7 +535,12 @@ fn require_file_confirmation(
         device: title(device),
         expected: file_name(name),
         given: confirmation.map(str::to_owned),
-        losses: vec![format!("all {} bytes of the file", device.capacity.0)],
+        losses: vec![match standing {
+            Standing::Doubtful(why) => {
+                format!("all {} bytes of the file ({why})", device.capacity.0)
+            }
+            _ => format!("all {} bytes of the file", device.capacity.0),
+        }],
     })
 }
 
@@ -416,7 +553,7 @@ mod tests {
         let node = Node::named(name, &machine.roots).unwrap();
         let device = describe(&node, Path::new(name), &machine.roots);
         refuse_unfit(&node, &device, keep, &machine.roots)
-            .map_or_else(|refusal| refusal.to_string(), |()| "armed".into())
+            .map_or_else(|refusal| refusal.to_string(), |_| "armed".into())
     }
 
     #[test]
@@ -488,16 +625,5 @@ mod tests {
         machine.mount(&[("8:0", "/srv", "xfs", "/dev/sda")]);
         assert!(refusal(&machine, "sdb", &[]).contains("as sda: mounted on /srv"));
         assert_eq!(refusal(&machine, "sdc", &[]), "armed");
-    }
-
-    #[test]
-    fn access_modes_are_read_from_the_flags() {
-        let machine = Machine::new();
-        for (flags, writing) in
-            [("0100000", false), ("0100002", true), ("0140001", true), ("x", false)]
-        {
-            machine.write("fdinfo", format!("pos:\t0\nflags:\t{flags}\nmnt_id:\t9\n"));
-            assert_eq!(is_for_writing(&machine.path("fdinfo")), writing, "{flags}");
-        }
     }
 }

@@ -33,6 +33,14 @@ pub enum HostError {
         /// Where it was looked for.
         sys: PathBuf,
     },
+    /// Something that must be known could not be found out.
+    #[error("{what} is not known: {why}; what cannot be read is not assumed to be free")]
+    Unclear {
+        /// What is not known.
+        what: String,
+        /// Why not.
+        why: String,
+    },
     /// A scratch file would take more room than there is.
     #[error(
         "{path}: there is no room for a scratch file of {wanted}{}; \
@@ -57,12 +65,18 @@ pub enum HostError {
         found: u64,
     },
     /// A scratch file of another size is wanted and this one is in use.
-    #[error("{path} is in use by {by} and cannot be given another size; end that use first")]
+    #[error("{path} cannot be given another size: {why}")]
     FileBusy {
         /// The file.
         path: PathBuf,
-        /// What uses it.
-        by: String,
+        /// Why not.
+        why: String,
+    },
+    /// A block device is to be given a size.
+    #[error("{path} is a block device, which has its own size; leave --size out")]
+    FixedSize {
+        /// The device.
+        path: PathBuf,
     },
     /// A scratch file of no size.
     #[error("{path}: a scratch file needs a size; name one, such as 4GiB")]

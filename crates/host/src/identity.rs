@@ -8,12 +8,14 @@
 //! what a user types to confirm then names exactly what will be overwritten,
 //! and a resumed run cannot take one namespace or partition for another.
 
+use crate::anchor::Anchor;
+use crate::backing::FileId;
 use crate::error::HostError;
 use crate::node::Node;
-use crate::occupancy;
+use crate::occupancy::{self, Sight};
 use crate::roots::{Roots, entries, file_name, is_padding, read_text};
 use std::fs;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Bytes, Device, Transport, WriteCache};
 
@@ -54,51 +56,38 @@ fn is_testable(node: &Node) -> bool {
 /// Where the path leads to nothing, to something that holds no blocks, or to a
 /// device that sysfs does not list.
 pub fn inspect(path: &Path, roots: &Roots) -> Result<Device, HostError> {
-    let metadata = fs::metadata(path).map_err(|e| HostError::io("find it", path, e))?;
-    let kind = metadata.file_type();
-    if kind.is_file() {
-        return describe_file(path, &metadata, roots);
+    inspect_anchored(&Anchor::at(path)?, path, roots)
+}
+
+/// The facts of what is anchored, under the path that the user named.
+pub(crate) fn inspect_anchored(
+    anchor: &Anchor,
+    path: &Path,
+    roots: &Roots,
+) -> Result<Device, HostError> {
+    if anchor.metadata().is_file() {
+        return describe_file(anchor, path, roots);
     }
-    if !kind.is_block_device() {
-        return Err(HostError::NotTestable { path: path.to_owned(), kind: kind_of(kind) });
-    }
-    let node = Node::of_number(metadata.rdev(), roots)
+    let node = Node::of_number(anchor.metadata().rdev(), roots)
         .ok_or_else(|| HostError::Unlisted { path: path.to_owned(), sys: roots.sys.clone() })?;
     Ok(describe(&node, path, roots))
 }
 
-/// What a path leads to that is neither a block device nor a regular file.
-pub(crate) fn kind_of(kind: fs::FileType) -> &'static str {
-    if kind.is_dir() {
-        "a directory"
-    } else if kind.is_char_device() {
-        "a character device"
-    } else if kind.is_fifo() {
-        "a pipe"
-    } else if kind.is_socket() {
-        "a socket"
-    } else {
-        "no block device"
-    }
-}
-
-fn describe_file(path: &Path, metadata: &fs::Metadata, roots: &Roots) -> Result<Device, HostError> {
-    let name = fs::canonicalize(path).map_err(|e| HostError::io("find it", path, e))?;
+fn describe_file(anchor: &Anchor, path: &Path, roots: &Roots) -> Result<Device, HostError> {
+    let name = anchor.name().map_err(|e| HostError::io("find it", path, e))?;
+    let metadata = anchor.metadata();
     let on = occupancy::file_system_of(&name, roots);
     Ok(Device {
         path: path.to_string_lossy().into_owned(),
         model: on.map(|on| format!("file on {on}")),
-        in_use: occupancy::loops_over(&name, roots)
-            .iter()
-            .map(|over| format!("backs {}", over.name))
-            .collect(),
+        in_use: backs(FileId::of(metadata), roots),
         name: name.to_string_lossy().into_owned(),
         transport: Transport::File,
         serial: None,
         firmware: None,
         wwid: None,
         capacity: Bytes(metadata.len()),
-        logical_sector: crate::target::direct_alignment(path)
+        logical_sector: crate::target::direct_alignment(&anchor.path())
             .map_or(FILE_SECTOR, |(_, offset)| offset.max(FILE_SECTOR)),
         physical_sector: u32::try_from(metadata.blksize()).unwrap_or(FILE_SECTOR),
         rotational: None,
@@ -106,6 +95,13 @@ fn describe_file(path: &Path, metadata: &fs::Metadata, roots: &Roots) -> Result<
         write_cache: None,
         link: None,
     })
+}
+
+/// The loop devices over a file, as far as this user may see; before anything
+/// is written, [`crate::arm`] asks the kernel who else may write.
+fn backs(file: FileId, roots: &Roots) -> Vec<String> {
+    let Ok(sight) = Sight::take(roots) else { return Vec::new() };
+    sight.loops_over(file).map(|over| format!("backs {}", over.name)).collect()
 }
 
 /// The facts of a block device, under the path that the user named.
@@ -130,7 +126,7 @@ pub(crate) fn describe(node: &Node, path: &Path, roots: &Roots) -> Device {
         discard: whole.number::<u64>("queue/discard_max_bytes").is_some_and(|most| most > 0),
         write_cache: kernel_write_cache(&whole),
         link: link(&whole, &transport),
-        in_use: occupancy::uses(node, roots).iter().map(ToString::to_string).collect(),
+        in_use: occupancy::seen_uses(node, roots),
         transport,
     }
 }

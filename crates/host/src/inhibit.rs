@@ -5,10 +5,11 @@
 
 use crate::error::HostError;
 use crate::roots::Roots;
+use crate::tool::command;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
@@ -41,21 +42,22 @@ pub fn inhibit_sleep(why: &str) -> Result<SleepInhibition, HostError> {
 
 /// Runs a program that gives back what it is told while it holds the lock.
 fn hold(program: &str, arguments: &[&str]) -> Result<SleepInhibition, HostError> {
-    let mut holder = Command::new(program)
+    let missing = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => {
+            HostError::ToolMissing { tool: program.to_owned(), package: "systemd" }
+        }
+        _ => HostError::io("run it", program.as_ref(), error),
+    };
+    let mut holder = command(program.as_ref())
+        .map_err(missing)?
         .args(arguments)
-        .env("LC_ALL", "C")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         // The first Ctrl-C is for this program to end well, not for the lock.
         .process_group(0)
         .spawn()
-        .map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => {
-                HostError::ToolMissing { tool: program.to_owned(), package: "systemd" }
-            }
-            _ => HostError::io("run it", program.as_ref(), error),
-        })?;
+        .map_err(missing)?;
     let (stdin, stdout) = (holder.stdin.take(), holder.stdout.take());
     let mut lock = SleepInhibition { holder, stdin };
     if lock.answers(stdout) {

@@ -7,22 +7,30 @@
 #![warn(missing_docs)]
 
 mod again;
+mod anchor;
 mod arming;
+mod backing;
 mod checkup;
 mod device_log;
 mod error;
 mod facts;
+mod files;
 mod identity;
 mod inhibit;
+mod locks;
 #[cfg(test)]
 mod machine;
+mod mark;
 mod mounts;
 mod node;
 mod occupancy;
+mod processes;
+mod proof;
 mod purge;
 mod queue;
 mod refusal;
 mod roots;
+mod run_queue;
 mod scratch;
 mod sensors;
 mod settings;
@@ -36,18 +44,23 @@ pub use checkup::{WATCH, examine, throttle_count};
 pub use device_log::{DeviceLogs, LogReading, SelfTest};
 pub use error::HostError;
 pub use facts::host_facts;
+pub use files::{Directory, Existing, FileError, NewFile, Readers};
 pub use identity::{devices, inspect};
 pub use inhibit::{IdleStateHold, SleepInhibition, hold_idle_states, inhibit_sleep};
+pub use mark::{ScratchMark, scratch_mark};
+pub use proof::{proof, since_boot};
 pub use purge::{PurgeOrder, PurgeProgress, PurgeWatch, foresee_purge, purge};
 pub use queue::{BlockQueue, FileSystem, Partition, block_queue, file_systems_on};
 pub use refusal::Refusal;
 pub use roots::Roots;
+pub use run_queue::RunQueueTime;
 pub use scratch::create_scratch;
 pub use sensors::{
     PowerMeter, PowerReport, PowerSource, ProcessorTimes, counters_since, kernel_counters,
     processor_times, temperature,
 };
 pub use settings::{
-    PURGE_PASSWORD, conditions, is_password, make_change, plan_changes, undo_change, unlock,
+    PURGE_PASSWORD, Undone, conditions, is_password, make_change, plan_changes, undo_change, unlock,
 };
 pub use target::Target;
+pub use tool::{command, find_program};

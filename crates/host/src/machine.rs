@@ -1,6 +1,7 @@
 //! Machines that are not there, for tests: `/sys`, `/proc` and `/dev` laid out
 //! as the kernel does, in a directory that vanishes with the test.
 
+use crate::backing::LoopStatus;
 use crate::node::Node;
 use crate::roots::Roots;
 use std::fs;
@@ -24,10 +25,17 @@ impl Machine {
             etc: at("etc"),
             run: at("run"),
         };
-        for needed in ["sys/block", "sys/class/block", "sys/dev/block", "proc/self", "dev"] {
+        for needed in ["sys/block", "sys/class/block", "sys/dev/block", "proc/self/ns", "dev"] {
             fs::create_dir_all(at(needed)).unwrap();
         }
-        Machine { directory, roots }
+        let machine = Machine { directory, roots };
+        machine.write("proc/swaps", "Filename Type Size Used Priority\n");
+        machine.write("proc/self/mountinfo", "");
+        machine.write("proc/locks", "");
+        machine.process(1);
+        symlink("mnt:[1]", machine.path("proc/self/ns/mnt")).unwrap();
+        symlink("pid:[4026531836]", machine.path("proc/self/ns/pid")).unwrap();
+        machine
     }
 
     /// Writes a file below the machine's root, such as `proc/swaps`.
@@ -39,6 +47,17 @@ impl Machine {
 
     pub fn path(&self, path: &str) -> PathBuf {
         fs::canonicalize(self.directory.path()).unwrap().join(path)
+    }
+
+    /// Adds a process in the mount namespace of the program, with no file open.
+    pub fn process(&self, number: u32) {
+        let directory = self.path(&format!("proc/{number}"));
+        fs::create_dir_all(directory.join("ns")).unwrap();
+        fs::create_dir_all(directory.join("fd")).unwrap();
+        fs::create_dir_all(directory.join("fdinfo")).unwrap();
+        fs::write(directory.join("maps"), "").unwrap();
+        symlink("/", directory.join("root")).unwrap();
+        symlink("mnt:[1]", directory.join("ns/mnt")).unwrap();
     }
 
     /// Lays a link, both ends below the machine's root.
@@ -86,6 +105,7 @@ impl Machine {
         let name = place.rsplit('/').next().unwrap().to_owned();
         self.write(&format!("{directory}/size"), format!("{sectors}\n"));
         self.write(&format!("{directory}/dev"), format!("{number}\n"));
+        self.write(&format!("{directory}/ro"), "0\n");
         self.link(&format!("sys/class/block/{name}"), &directory);
         self.link(&format!("sys/dev/block/{number}"), &directory);
         self.write(&format!("dev/{}", name.replace('!', "/")), "");
@@ -100,6 +120,11 @@ impl Machine {
         };
         lay(&lower.directory.join("holders"), upper);
         lay(&upper.directory.join("slaves"), lower);
+    }
+
+    /// Lays a loop device over what has these numbers.
+    pub fn lay(&self, over: &Node, on: LoopStatus) {
+        self.set(over, "loop/status", format!("{} {} {}", on.device, on.inode, on.node_of));
     }
 
     /// Writes an attribute of a device.
@@ -153,4 +178,21 @@ impl Machine {
         self.set(&node, "device/firmware_rev", "GXA7401Q\n");
         node
     }
+}
+
+/// What a loop device of a machine that is not there is laid over: what
+/// [`Machine::lay`] said, else what its path says.
+pub(crate) fn loop_status(over: &Node, roots: &Roots) -> Option<LoopStatus> {
+    if let Some(text) = over.text("loop/status") {
+        let numbers: Vec<u64> = text.split(' ').map(|number| number.parse().unwrap()).collect();
+        return Some(LoopStatus::new(numbers[0], numbers[1], numbers[2]));
+    }
+    let machine = roots.dev != Path::new("/dev");
+    let file = over.backing_file().filter(|_| machine)?;
+    if let Some(node) = file.strip_prefix("/dev/").and_then(|name| Node::named(name, roots)) {
+        let (major, minor) = node.device_number().unwrap();
+        return Some(LoopStatus::new(0, 1, libc::makedev(major, minor)));
+    }
+    let inode = file.bytes().fold(7, |sum, byte| sum * 31 % 1_000_003 + u64::from(byte));
+    Some(LoopStatus::new(libc::makedev(8, 0), inode, 0))
 }

@@ -1,36 +1,107 @@
-//! What is mounted, and on which devices it lies.
+//! What is mounted, in which mount namespace ever, and on which devices it lies.
 
+use crate::error::HostError;
 use crate::node::{Node, parse_device_number};
+use crate::processes::{self, has_gone, is_hidden_from_all};
 use crate::roots::{Roots, entries, file_name};
+use std::collections::BTreeSet;
+use std::ffi::CString;
 use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// One line of `/proc/self/mountinfo` (proc(5)).
+/// One line of `/proc/PID/mountinfo` (proc(5)).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mount {
+    pub id: u64,
     pub number: (u32, u32),
     pub point: PathBuf,
     pub kind: String,
     pub source: String,
+    /// Further devices of the file system: XFS names its log and its realtime
+    /// device among its options.
+    pub also: Vec<String>,
 }
 
-/// Everything mounted where this process can see it. What other mount
-/// namespaces hold is seen by the exclusive open alone.
-pub(crate) fn mounts(roots: &Roots) -> Vec<Mount> {
+/// Everything mounted where this process can see it.
+///
+/// # Errors
+/// Where the kernel's list cannot be read.
+pub(crate) fn mounts(roots: &Roots) -> Result<Vec<Mount>, HostError> {
     let table = roots.proc.join("self/mountinfo");
-    let text = fs::read(table).unwrap_or_default();
-    String::from_utf8_lossy(&text).lines().filter_map(parse).collect()
+    read_table(&table).map_err(|error| HostError::io("read it", &table, error))
+}
+
+/// Everything mounted in the mount namespace of any process. What a namespace
+/// without a process holds is seen by the exclusive open alone.
+///
+/// # Errors
+/// Where a list cannot be read, unless its process has ended.
+pub(crate) fn mounts_everywhere(roots: &Roots) -> Result<Vec<Mount>, HostError> {
+    let mut all = mounts(roots)?;
+    let mut seen: BTreeSet<View> = View::of(&roots.proc.join("self")).into_iter().collect();
+    for process in processes::all(roots)? {
+        let table = process.join("mountinfo");
+        let looked = View::of(&process).and_then(|view| match seen.contains(&view) {
+            true => Ok(None),
+            false => read_table(&table).map(|mounts| Some((view, mounts))),
+        });
+        match looked {
+            Ok(None) => {}
+            Ok(Some((view, mounts))) => {
+                seen.insert(view);
+                all.extend(mounts);
+            }
+            Err(error) if has_gone(&error) || is_hidden_from_all(&process, &error, roots) => {}
+            Err(error) => return Err(HostError::io("read its mounts", &table, error)),
+        }
+    }
+    Ok(all)
+}
+
+/// What a process sees of the mounts: its namespace, and its root directory, for
+/// the kernel leaves out what lies outside that.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct View {
+    namespace: PathBuf,
+    root: (u64, u64),
+}
+
+impl View {
+    fn of(process: &Path) -> io::Result<View> {
+        let namespace = fs::read_link(process.join("ns/mnt"))?;
+        let root = fs::metadata(process.join("root"))?;
+        Ok(View { namespace, root: (root.dev(), root.ino()) })
+    }
+}
+
+fn read_table(table: &Path) -> io::Result<Vec<Mount>> {
+    let text = fs::read(table)?;
+    let text = String::from_utf8_lossy(&text);
+    let unknown = |line: &str| io::Error::other(format!("the line '{line}' is not understood"));
+    text.lines().map(|line| parse(line).ok_or_else(|| unknown(line))).collect()
 }
 
 fn parse(line: &str) -> Option<Mount> {
     let (before, after) = line.split_once(" - ")?;
     let fields: Vec<&str> = before.split(' ').collect();
     let mut after = after.split(' ');
+    let kind = after.next()?.to_owned();
+    let source = unescape(after.next()?);
+    let options = after.next().unwrap_or_default().split(',');
+    let also = |option: &str| {
+        let device = option.strip_prefix("logdev=").or(option.strip_prefix("rtdev="))?;
+        Some(unescape(device))
+    };
     Some(Mount {
+        id: fields.first()?.parse().ok()?,
         number: parse_device_number(fields.get(2)?)?,
         point: PathBuf::from(unescape(fields.get(4)?)),
-        kind: after.next()?.to_owned(),
-        source: unescape(after.next()?),
+        kind,
+        source,
+        also: options.filter_map(also).collect(),
     })
 }
 
@@ -55,15 +126,18 @@ pub(crate) fn unescape(text: &str) -> String {
 }
 
 impl Mount {
-    /// The devices that the file system lies on. A file system with an
-    /// anonymous number (btrfs) is followed by its source, and btrfs to all
+    /// The devices that the file system lies on, by number. A file system with
+    /// an anonymous number (btrfs) is followed by its source, and btrfs to all
     /// its members.
     pub fn nodes(&self, roots: &Roots) -> Vec<Node> {
         let (major, minor) = self.number;
         let mut nodes: Vec<Node> = Node::numbered(major, minor, roots).into_iter().collect();
-        if self.source.starts_with('/') {
-            nodes.extend(Node::of_path(&roots.dev_path(&self.source), roots));
-        }
+        let named = self.also.iter().chain(nodes.is_empty().then_some(&self.source));
+        let named: Vec<Node> = named
+            .filter(|path| path.starts_with('/'))
+            .filter_map(|path| Node::of_path(&roots.dev_path(path), roots))
+            .collect();
+        nodes.extend(named);
         if self.kind == "btrfs" {
             nodes.extend(btrfs_members(&nodes, roots));
         }
@@ -91,30 +165,46 @@ fn members(file_system: &Path, roots: &Roots) -> Vec<Node> {
         .collect()
 }
 
-/// The mount that a path lies in: the one with the longest mount point, the
-/// later of two at the same place.
+/// The mount that a real path lies in: the one whose number the kernel gives
+/// for it; where it gives none, the one with the longest mount point, the later
+/// of two at the same place.
 pub(crate) fn mount_of(path: &Path, table: &[Mount]) -> Option<Mount> {
-    table
-        .iter()
-        .filter(|mount| path.starts_with(&mount.point))
-        .max_by_key(|mount| mount.point.components().count())
-        .cloned()
+    let above: Vec<&Mount> = table.iter().filter(|mount| path.starts_with(&mount.point)).collect();
+    let id = mount_id(path);
+    let told = above.iter().filter(|mount| Some(mount.id) == id).copied();
+    let longest = |mount: &&Mount| mount.point.components().count();
+    told.max_by_key(longest).or_else(|| above.iter().copied().max_by_key(longest)).cloned()
+}
+
+/// statx(2): the number that mountinfo has for the mount of a path.
+fn mount_id(path: &Path) -> Option<u64> {
+    let path = CString::new(path.as_os_str().as_bytes()).ok()?;
+    // SAFETY: statx is plain integers, for which all zeros is a value.
+    let mut told: libc::statx = unsafe { std::mem::zeroed() };
+    let (flags, mask) = (libc::AT_NO_AUTOMOUNT, libc::STATX_MNT_ID);
+    // SAFETY: the path ends with a zero byte and `told` lives through the call.
+    let result = unsafe { libc::statx(libc::AT_FDCWD, path.as_ptr(), flags, mask, &mut told) };
+    (result == 0 && told.stx_mask & mask != 0).then_some(told.stx_mnt_id)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::Machine;
 
     #[test]
     fn a_line_of_mountinfo_is_read_with_its_escapes() {
-        let line = "36 35 0:32 /@ /mnt/my\\040disk rw,noatime shared:1 - btrfs /dev/sdb\\0551 rw";
+        let line = "36 35 0:32 /@ /mnt/my\\040disk rw,noatime shared:1 - xfs /dev/sdb\\0551 \
+                    rw,noquota,logdev=/dev/sdc1,rtdev=/dev/my\\040disk";
         assert_eq!(
             parse(line),
             Some(Mount {
+                id: 36,
                 number: (0, 32),
                 point: "/mnt/my disk".into(),
-                kind: "btrfs".into(),
+                kind: "xfs".into(),
                 source: "/dev/sdb-1".into(),
+                also: vec!["/dev/sdc1".into(), "/dev/my disk".into()],
             })
         );
         for broken in ["", "1 2 3", "36 35 x:y / / rw - ext4 /dev/sda rw", "36 35 8:1 / / rw -"] {
@@ -134,6 +224,8 @@ mod tests {
     #[test]
     fn a_path_lies_in_the_innermost_and_latest_mount() {
         let mount = |point: &str, source: &str| Mount {
+            id: u64::MAX,
+            also: Vec::new(),
             number: (0, 0),
             point: point.into(),
             kind: "ext4".into(),
@@ -145,5 +237,31 @@ mod tests {
         assert_eq!(source("/home/x").as_deref(), Some("d"));
         assert_eq!(source("/etc").as_deref(), Some("a"));
         assert_eq!(source("/homely").as_deref(), Some("c"));
+    }
+    #[test]
+    fn mounts_of_other_namespaces_are_seen_and_a_list_that_cannot_be_read_is_an_error() {
+        let machine = Machine::new();
+        machine.mount(&[("8:1", "/", "ext4", "/dev/sda1")]);
+        for (process, namespace) in [(7, "mnt:[1]"), (8, "mnt:[2]"), (9, "mnt:[2]")] {
+            machine.process(process);
+            let link = machine.path(&format!("proc/{process}/ns/mnt"));
+            fs::remove_file(&link).unwrap();
+            std::os::unix::fs::symlink(namespace, link).unwrap();
+        }
+        let line = "40 1 8:17 / /inner rw - xfs /dev/sdb1 rw\n";
+        machine.write("proc/8/mountinfo", line);
+        let points = |machine: &Machine| -> Vec<PathBuf> {
+            mounts_everywhere(&machine.roots).unwrap().into_iter().map(|m| m.point).collect()
+        };
+        assert_eq!(points(&machine), [Path::new("/"), Path::new("/inner")]);
+        // Of a namespace whose first process has just ended, the next one tells.
+        fs::remove_file(machine.path("proc/8/mountinfo")).unwrap();
+        machine.write("proc/9/mountinfo", line);
+        assert_eq!(points(&machine).len(), 2);
+        machine.write("proc/9/mountinfo", "no such line\n");
+        let error = mounts_everywhere(&machine.roots).unwrap_err().to_string();
+        assert!(error.contains("'no such line' is not understood"), "{error}");
+        fs::remove_file(machine.path("proc/self/mountinfo")).unwrap();
+        assert!(mounts(&machine.roots).is_err() && mounts_everywhere(&machine.roots).is_err());
     }
 }

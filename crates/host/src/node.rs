@@ -1,7 +1,8 @@
 //! A block device as sysfs shows it: its directory, and what lies above, below
 //! and beside it.
 
-use crate::roots::{Roots, entries, file_name, read_number, read_text};
+use crate::error::HostError;
+use crate::roots::{Roots, entries, file_name, listed, read_number, read_text};
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -64,6 +65,16 @@ impl Node {
         entries(&roots.sys.join("block")).iter().filter_map(|path| Node::at(path)).collect()
     }
 
+    /// Every whole device, in the order of the names.
+    ///
+    /// # Errors
+    /// Where sysfs cannot be read or is not there.
+    pub fn every(roots: &Roots) -> Result<Vec<Node>, HostError> {
+        let directory = roots.sys.join("block");
+        fs::metadata(&directory).map_err(|e| HostError::io("list devices", &directory, e))?;
+        Ok(listed(&directory)?.iter().filter_map(|path| Node::at(path)).collect())
+    }
+
     /// An attribute's text.
     pub fn text(&self, attribute: &str) -> Option<String> {
         read_text(&self.directory.join(attribute))
@@ -104,27 +115,42 @@ impl Node {
         }
     }
 
-    /// The partitions cut from it.
+    /// The partitions cut from it, as far as sysfs tells.
     pub fn partitions(&self) -> Vec<Node> {
-        entries(&self.directory)
-            .into_iter()
+        self.parts().unwrap_or_default()
+    }
+
+    /// The partitions cut from it.
+    ///
+    /// # Errors
+    /// Where sysfs cannot be read.
+    pub fn parts(&self) -> Result<Vec<Node>, HostError> {
+        let found = listed(&self.directory)?.into_iter();
+        Ok(found
             .filter(|path| path.join("partition").is_file())
             .map(|directory| Node { name: file_name(&directory), directory })
-            .collect()
+            .collect())
     }
 
     /// The devices built upon it (device-mapper, md, bcache).
-    pub fn holders(&self) -> Vec<Node> {
+    ///
+    /// # Errors
+    /// Where sysfs cannot be read.
+    pub fn holders(&self) -> Result<Vec<Node>, HostError> {
         self.linked("holders")
     }
 
     /// The devices that it is built from.
-    pub fn slaves(&self) -> Vec<Node> {
+    ///
+    /// # Errors
+    /// Where sysfs cannot be read.
+    pub fn slaves(&self) -> Result<Vec<Node>, HostError> {
         self.linked("slaves")
     }
 
-    fn linked(&self, kind: &str) -> Vec<Node> {
-        entries(&self.directory.join(kind)).iter().filter_map(|path| Node::at(path)).collect()
+    fn linked(&self, kind: &str) -> Result<Vec<Node>, HostError> {
+        let links = listed(&self.directory.join(kind))?;
+        Ok(links.iter().filter_map(|path| Node::at(path)).collect())
     }
 
     /// Whether it is a loop device.

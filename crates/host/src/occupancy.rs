@@ -1,10 +1,15 @@
 //! Who uses a device: mounts, swap, holders and whatever is built upon them.
 //!
 //! Two questions are answered here. *Is this device, or a part of it, or
-//! anything stacked on it, in use?* ([`uses`]) And: *which disks carry the
-//! paths that must live?* ([`disks_of_path`]). Neither opens a device.
+//! anything stacked on it, in use?* ([`Sight::uses`]) And: *which disks carry
+//! the paths that must live?* ([`Sight::disks_of_path`]). Everything is compared
+//! by number; what cannot be read is an error. [`Sight::stack`] lists what else
+//! leads to the same blocks, for the exclusive open: that alone sees what holds
+//! a device without standing in any list.
 
-use crate::mounts::{Mount, mount_of, mounts, unescape};
+use crate::backing::{Backing, FileId, backing};
+use crate::error::HostError;
+use crate::mounts::{Mount, mount_of, mounts, mounts_everywhere, unescape};
 use crate::node::Node;
 use crate::roots::Roots;
 use std::collections::BTreeSet;
@@ -48,222 +53,350 @@ impl fmt::Display for Use {
     }
 }
 
-/// Everything that uses a device: the device itself, its partitions (for a
-/// partition: the whole device, but not the partitions beside it), a block
-/// device that a loop device is laid over, and whatever is stacked on any of
-/// these.
-pub(crate) fn uses(node: &Node, roots: &Roots) -> Vec<Use> {
-    let mut survey = Survey::new(roots);
-    survey.visit(node);
-    for part in node.partitions() {
-        survey.visit(&part);
-    }
-    if node.partition().is_some() {
-        survey.visit(&node.whole());
-    }
-    survey.visit_below(node);
-    let own = node.name.clone();
-    let mut uses = survey.found;
-    for found in &mut uses {
-        found.place.take_if(|place| *place == own);
-    }
-    uses
+/// What leads to the same blocks as a device.
+#[derive(Debug, Default)]
+pub(crate) struct Stack {
+    /// The device, its partitions and the device it is cut from, and the same
+    /// of each device below it and of each loop device beside it.
+    pub nodes: BTreeSet<Node>,
+    /// Those below and beside it, which no one else claims for it: held
+    /// exclusively, they stay free of others.
+    pub claims: BTreeSet<Node>,
+    /// The files below loop devices of the stack.
+    pub files: BTreeSet<FileId>,
 }
 
-/// The state of the machine, read once, and what was found in it so far.
-struct Survey<'a> {
+/// The state of the machine, read once.
+#[derive(Debug)]
+pub(crate) struct Sight<'a> {
     roots: &'a Roots,
     mounts: Vec<(Mount, Vec<Node>)>,
-    swaps: Vec<Node>,
-    loops: Vec<Node>,
-    seen: BTreeSet<Node>,
-    found: Vec<Use>,
+    own_mounts: Vec<Mount>,
+    swaps: Swaps,
+    loops: Vec<(Node, Backing)>,
 }
 
-impl<'a> Survey<'a> {
-    fn new(roots: &'a Roots) -> Self {
-        let mounts = mounts(roots);
-        Survey {
+impl<'a> Sight<'a> {
+    /// Looks at the machine.
+    ///
+    /// # Errors
+    /// Where anything of it cannot be read.
+    pub fn take(roots: &'a Roots) -> Result<Self, HostError> {
+        let mut loops = Vec::new();
+        for node in Node::every(roots)? {
+            if let Some(on) = backing(&node, roots)? {
+                loops.push((node, on));
+            }
+        }
+        let mounts = mounts_everywhere(roots)?;
+        Ok(Sight {
             mounts: mounts.into_iter().map(|mount| (mount.clone(), mount.nodes(roots))).collect(),
-            swaps: swaps(roots),
-            loops: Node::all(roots).into_iter().filter(Node::is_loop).collect(),
-            seen: BTreeSet::new(),
-            found: Vec::new(),
+            own_mounts: self::mounts(roots)?,
+            swaps: Swaps::read(roots)?,
+            loops,
             roots,
-        }
+        })
     }
 
-    fn add(&mut self, node: &Node, kind: UseKind) {
-        self.found.push(Use { place: Some(node.name.clone()), kind });
+    /// Everything that uses a device: the device itself, its partitions (for a
+    /// partition: the whole device, but not the partitions beside it), a block
+    /// device that a loop device is laid over, loop devices over the same file,
+    /// and whatever is stacked on any of these.
+    pub fn uses(&self, node: &Node) -> Result<Vec<Use>, HostError> {
+        let mut survey =
+            Survey { sight: self, below: Vec::new(), seen: BTreeSet::new(), found: Vec::new() };
+        survey.visit_all(node)?;
+        survey.visit_below(&node.whole())?;
+        let own = node.name.clone();
+        let mut uses = survey.found;
+        for found in &mut uses {
+            found.place.take_if(|place| *place == own);
+        }
+        Ok(uses)
     }
 
-    /// Notes the uses of a device, then those of whatever is built upon it.
-    fn visit(&mut self, node: &Node) {
-        if !self.seen.insert(node.clone()) {
-            return;
-        }
-        self.note_mounts(node);
-        if self.swaps.contains(node) {
-            self.add(node, UseKind::Swap);
-        }
-        for holder in node.holders().into_iter().chain(self.loops_on(node)) {
-            self.add(node, UseKind::Held(holder.known_as()));
-            self.visit(&holder);
-            holder.partitions().iter().for_each(|part| self.visit(part));
-        }
+    /// What leads to the same blocks as a device.
+    pub fn stack(&self, node: &Node) -> Result<Stack, HostError> {
+        let mut stack = Stack::default();
+        self.add_to(&mut stack, node)?;
+        stack.claims.remove(node);
+        Ok(stack)
     }
 
-    fn note_mounts(&mut self, node: &Node) {
-        let points: Vec<PathBuf> = self
-            .mounts
-            .iter()
-            .filter(|(_, nodes)| nodes.contains(node))
-            .map(|(mount, _)| mount.point.clone())
-            .collect();
-        for point in points {
-            self.add(node, UseKind::Mounted(point));
+    fn add_to(&self, stack: &mut Stack, node: &Node) -> Result<(), HostError> {
+        let whole = node.whole();
+        let new = stack.nodes.insert(node.clone()) | stack.nodes.insert(whole.clone());
+        if !new {
+            return Ok(());
         }
+        // The partitions beside one are none of its blocks.
+        if *node == whole {
+            stack.nodes.extend(node.parts()?);
+        }
+        match self.backing_of(&whole) {
+            Some(Backing::Device(below)) => {
+                stack.claims.insert(below.clone());
+                self.add_to(stack, below)?;
+            }
+            Some(Backing::File(file)) => {
+                stack.files.insert(*file);
+                for beside in self.loops_over(*file).filter(|beside| **beside != whole) {
+                    stack.claims.insert(beside.clone());
+                    stack.nodes.insert(beside.clone());
+                    stack.nodes.extend(beside.parts()?);
+                }
+            }
+            None => {}
+        }
+        // A device-mapper, md or bcache device holds what it is built from.
+        whole.slaves()?.iter().try_for_each(|lower| self.add_to(stack, lower))
+    }
+
+    fn backing_of(&self, whole: &Node) -> Option<&Backing> {
+        self.loops.iter().find(|(over, _)| over == whole).map(|(_, on)| on)
+    }
+
+    /// The loop devices over a file.
+    pub fn loops_over(&self, file: FileId) -> impl Iterator<Item = &Node> {
+        let lies_on = move |on: &Backing| *on == Backing::File(file);
+        self.loops.iter().filter(move |(_, on)| lies_on(on)).map(|(over, _)| over)
     }
 
     /// The loop devices over a block device: the kernel lists them nowhere
     /// among its holders.
     fn loops_on(&self, node: &Node) -> Vec<Node> {
-        let lies_on = |over: &&Node| below_loop(over, self.roots).as_ref() == Some(node);
-        self.loops.iter().filter(lies_on).cloned().collect()
+        let lies_on = |on: &Backing| matches!(on, Backing::Device(below) if below == node);
+        self.loops.iter().filter(|(_, on)| lies_on(on)).map(|(over, _)| over.clone()).collect()
+    }
+
+    /// Whether the kernel swaps to a file.
+    ///
+    /// # Errors
+    /// Where it swaps to a file that cannot be found from here.
+    pub fn swaps_to(&self, file: FileId) -> Result<bool, HostError> {
+        match self.swaps.lost.first() {
+            _ if self.swaps.files.contains(&file) => Ok(true),
+            None => Ok(false),
+            Some(lost) => Err(HostError::Unclear {
+                what: "whether the kernel swaps to this file".into(),
+                why: format!("its swap file {lost} cannot be found from here"),
+            }),
+        }
+    }
+
+    /// The physical disks below a device: through partitions, device-mapper, md
+    /// and loop devices over block devices. A loop device over a file ends
+    /// there: its file is a file like any other.
+    pub fn disks_below(&self, node: &Node) -> Result<BTreeSet<Node>, HostError> {
+        let mut found = BTreeSet::new();
+        self.descend(node, &mut BTreeSet::new(), &mut found)?;
+        Ok(found)
+    }
+
+    fn descend(
+        &self,
+        node: &Node,
+        seen: &mut BTreeSet<Node>,
+        found: &mut BTreeSet<Node>,
+    ) -> Result<(), HostError> {
+        let whole = node.whole();
+        if !seen.insert(whole.clone()) {
+            return Ok(());
+        }
+        let mut below = whole.slaves()?;
+        if let Some(Backing::Device(lower)) = self.backing_of(&whole) {
+            below.push(lower.clone());
+        }
+        if below.is_empty() {
+            found.insert(whole.clone());
+        }
+        below.iter().try_for_each(|lower| self.descend(lower, seen, found))
+    }
+
+    /// The disks that carry a path, which need not exist yet. Here a loop device
+    /// is followed through its file, too: who destroys the disk below destroys
+    /// the path.
+    pub fn disks_of_path(&self, path: &Path) -> Result<BTreeSet<Node>, HostError> {
+        let mut found = BTreeSet::new();
+        let mut seen = BTreeSet::new();
+        let mount = mount_of(&existing(path), &self.own_mounts);
+        let mut pending: Vec<Node> = mount.map(|mount| mount.nodes(self.roots)).unwrap_or_default();
+        while let Some(node) = pending.pop() {
+            for disk in self.disks_below(&node)? {
+                if !seen.insert(disk.clone()) {
+                    continue;
+                }
+                if let Some(Backing::File(file)) = self.backing_of(&disk) {
+                    pending.extend(self.carriers(file.device));
+                }
+                found.insert(disk);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The devices that carry the file system with this `st_dev`: where the
+    /// number is anonymous, those of the mounts that have it. A subvolume of
+    /// btrfs has a number of its own, which no mount tells.
+    fn carriers(&self, device: u64) -> Vec<Node> {
+        if let Some(node) = Node::of_number(device, self.roots) {
+            return vec![node];
+        }
+        let number = (libc::major(device), libc::minor(device));
+        let told = |mount: &Mount| mount.number == number;
+        let any = self.mounts.iter().any(|(mount, _)| told(mount));
+        let fits = |mount: &Mount| if any { told(mount) } else { mount.kind == "btrfs" };
+        self.mounts.iter().filter(|(m, _)| fits(m)).flat_map(|(_, nodes)| nodes.clone()).collect()
+    }
+}
+
+/// What uses a device, in words, for people who only look. What cannot be seen
+/// is one of the words.
+pub(crate) fn seen_uses(node: &Node, roots: &Roots) -> Vec<String> {
+    match Sight::take(roots).and_then(|sight| sight.uses(node)) {
+        Ok(uses) => uses.iter().map(ToString::to_string).collect(),
+        Err(error) => vec![format!("unknown ({error})")],
+    }
+}
+
+/// [`Sight::disks_below`], for people who only look: empty where it is unknown.
+pub(crate) fn disks_below(node: &Node, roots: &Roots) -> BTreeSet<Node> {
+    Sight::take(roots).and_then(|sight| sight.disks_below(node)).unwrap_or_default()
+}
+
+/// [`Sight::disks_of_path`], for people who only look: empty where it is unknown.
+pub(crate) fn disks_of_path(path: &Path, roots: &Roots) -> BTreeSet<Node> {
+    Sight::take(roots).and_then(|sight| sight.disks_of_path(path)).unwrap_or_default()
+}
+
+/// The uses that were found so far.
+struct Survey<'a> {
+    sight: &'a Sight<'a>,
+    /// The loop devices that the survey came down from: no foreign holders.
+    below: Vec<Node>,
+    seen: BTreeSet<Node>,
+    found: Vec<Use>,
+}
+
+impl Survey<'_> {
+    fn add(&mut self, node: &Node, kind: UseKind) {
+        self.found.push(Use { place: Some(node.name.clone()), kind });
+    }
+
+    /// A device, its partitions, and the device that it is cut from.
+    fn visit_all(&mut self, node: &Node) -> Result<(), HostError> {
+        self.visit(node)?;
+        node.parts()?.iter().try_for_each(|part| self.visit(part))?;
+        if node.partition().is_some() { self.visit(&node.whole()) } else { Ok(()) }
+    }
+
+    /// Notes the uses of a device, then those of whatever is built upon it.
+    fn visit(&mut self, node: &Node) -> Result<(), HostError> {
+        if !self.seen.insert(node.clone()) {
+            return Ok(());
+        }
+        self.note_mounts(node);
+        if self.sight.swaps.nodes.contains(node) {
+            self.add(node, UseKind::Swap);
+        }
+        let mut holders = node.holders()?;
+        holders.extend(self.sight.loops_on(node));
+        holders.retain(|holder| !self.below.contains(holder));
+        for holder in holders {
+            self.add(node, UseKind::Held(holder.known_as()));
+            self.visit(&holder)?;
+            holder.parts()?.iter().try_for_each(|part| self.visit(part))?;
+        }
+        Ok(())
+    }
+
+    fn note_mounts(&mut self, node: &Node) {
+        let on = self.sight.mounts.iter().filter(|(_, nodes)| nodes.contains(node));
+        let points: BTreeSet<PathBuf> = on.map(|(mount, _)| mount.point.clone()).collect();
+        for point in points {
+            self.add(node, UseKind::Mounted(point));
+        }
     }
 
     /// Follows a loop device down: to the block device below it, or to other
     /// loop devices over the same file.
-    fn visit_below(&mut self, node: &Node) {
-        let whole = node.whole();
-        let Some(file) = whole.backing_file() else { return };
-        if let Some(below) = below_loop(&whole, self.roots) {
-            self.visit_block_below(&whole, &below);
-            return;
+    fn visit_below(&mut self, whole: &Node) -> Result<(), HostError> {
+        match self.sight.backing_of(whole) {
+            // It counts as if it were named itself.
+            Some(Backing::Device(below)) if !self.seen.contains(below) => {
+                self.below.push(whole.clone());
+                self.visit_all(below)?;
+                self.visit_below(&below.whole())
+            }
+            Some(Backing::File(file)) => self.visit_file(whole, *file),
+            _ => whole.slaves()?.iter().try_for_each(|lower| self.visit_below(&lower.whole())),
         }
-        let shares = |other: &&Node| **other != whole && other.backing_file() == Some(file.clone());
-        let others: Vec<Node> = self.loops.iter().filter(shares).cloned().collect();
-        for other in others {
-            if !uses_directly(&other, self).is_empty() {
-                self.add(node, UseKind::SharedFile(other.name));
+    }
+
+    fn visit_file(&mut self, over: &Node, file: FileId) -> Result<(), HostError> {
+        if self.sight.swaps_to(file)? {
+            self.add(over, UseKind::Swap);
+        }
+        for beside in self.sight.loops_over(file).filter(|beside| *beside != over) {
+            let mut own = Survey {
+                sight: self.sight,
+                below: Vec::new(),
+                seen: BTreeSet::new(),
+                found: Vec::new(),
+            };
+            own.visit_all(beside)?;
+            if !own.found.is_empty() {
+                self.add(over, UseKind::SharedFile(beside.name.clone()));
             }
         }
+        Ok(())
     }
+}
 
-    /// A block device below a loop device counts as if it were named itself,
-    /// except that the loop device is no foreign holder.
-    fn visit_block_below(&mut self, over: &Node, below: &Node) {
-        if self.seen.contains(below) {
-            return;
+/// What the kernel swaps to.
+#[derive(Debug, Default)]
+struct Swaps {
+    nodes: Vec<Node>,
+    files: BTreeSet<FileId>,
+    /// Files whose path leads to nothing here.
+    lost: Vec<String>,
+}
+
+impl Swaps {
+    fn read(roots: &Roots) -> Result<Swaps, HostError> {
+        let list = roots.proc.join("swaps");
+        let text = fs::read_to_string(&list).map_err(|e| HostError::io("read it", &list, e))?;
+        let mut swaps = Swaps::default();
+        for line in text.lines().skip(1) {
+            let mut fields = line.split_whitespace();
+            let (Some(path), Some(kind)) = (fields.next(), fields.next()) else { continue };
+            swaps.add(&unescape(path), kind, roots)?;
         }
-        self.loops.retain(|other| other != over);
-        self.visit(below);
-        below.partitions().iter().for_each(|part| self.visit(part));
-        if below.partition().is_some() {
-            self.visit(&below.whole());
+        Ok(swaps)
+    }
+
+    fn add(&mut self, printed: &str, kind: &str, roots: &Roots) -> Result<(), HostError> {
+        let path = roots.dev_path(printed);
+        match (kind, fs::metadata(&path)) {
+            ("file", Ok(metadata)) if metadata.is_file() => {
+                self.files.insert(FileId::of(&metadata));
+            }
+            ("file", _) => self.lost.push(printed.to_owned()),
+            _ => {
+                self.nodes.push(Node::of_path(&path, roots).ok_or_else(|| HostError::Unclear {
+                    what: format!("which device the kernel swaps to as {printed}"),
+                    why: "sysfs does not list it".into(),
+                })?)
+            }
         }
-        self.visit_below(below);
+        Ok(())
     }
-}
-
-/// The uses of a device and its partitions, as a survey of their own.
-fn uses_directly(node: &Node, survey: &Survey<'_>) -> Vec<Use> {
-    let mut own = Survey {
-        roots: survey.roots,
-        mounts: survey.mounts.clone(),
-        swaps: survey.swaps.clone(),
-        loops: survey.loops.clone(),
-        seen: BTreeSet::new(),
-        found: Vec::new(),
-    };
-    own.visit(node);
-    node.partitions().iter().for_each(|part| own.visit(part));
-    own.found
-}
-
-/// The block device that a loop device is laid over, if it is not a file.
-fn below_loop(over: &Node, roots: &Roots) -> Option<Node> {
-    let file = over.backing_file()?;
-    if !file.starts_with("/dev/") {
-        return None;
-    }
-    Node::of_path(&roots.dev_path(&file), roots)
-}
-
-/// The devices that the kernel swaps to.
-fn swaps(roots: &Roots) -> Vec<Node> {
-    let text = fs::read_to_string(roots.proc.join("swaps")).unwrap_or_default();
-    text.lines()
-        .skip(1)
-        .filter_map(|line| line.split_whitespace().next())
-        .filter_map(|path| Node::of_path(&roots.dev_path(&unescape(path)), roots))
-        .collect()
-}
-
-/// Whether the kernel swaps to this file.
-pub(crate) fn is_swap_file(path: &Path, roots: &Roots) -> bool {
-    let text = fs::read_to_string(roots.proc.join("swaps")).unwrap_or_default();
-    text.lines()
-        .skip(1)
-        .filter_map(|line| line.split_whitespace().next())
-        .any(|swap| Path::new(&unescape(swap)) == path)
-}
-
-/// The loop devices over a file.
-pub(crate) fn loops_over(file: &Path, roots: &Roots) -> Vec<Node> {
-    Node::all(roots)
-        .into_iter()
-        .filter(|node| node.is_loop())
-        .filter(|node| node.backing_file().is_some_and(|backing| Path::new(&backing) == file))
-        .collect()
 }
 
 /// The file system that a path lies in: `ext4 (/dev/sda2)`.
 pub(crate) fn file_system_of(path: &Path, roots: &Roots) -> Option<String> {
-    let mount = mount_of(path, &mounts(roots))?;
+    let mount = mount_of(path, &mounts(roots).ok()?)?;
     Some(format!("{} ({})", mount.kind, mount.source))
-}
-
-/// The physical disks below a device: through partitions, device-mapper, md and
-/// loop devices over block devices. A loop device over a file ends there: its
-/// file is a file like any other.
-pub(crate) fn disks_below(node: &Node, roots: &Roots) -> BTreeSet<Node> {
-    let mut found = BTreeSet::new();
-    descend(node, roots, &mut BTreeSet::new(), &mut found);
-    found
-}
-
-fn descend(node: &Node, roots: &Roots, seen: &mut BTreeSet<Node>, found: &mut BTreeSet<Node>) {
-    let whole = node.whole();
-    if !seen.insert(whole.clone()) {
-        return;
-    }
-    let mut below = whole.slaves();
-    below.extend(below_loop(&whole, roots));
-    if below.is_empty() {
-        found.insert(whole.clone());
-    }
-    below.iter().for_each(|lower| descend(lower, roots, seen, found));
-}
-
-/// The disks that carry a path, which need not exist yet. Here a loop device is
-/// followed through its file, too: who destroys the disk below destroys the path.
-pub(crate) fn disks_of_path(path: &Path, roots: &Roots) -> BTreeSet<Node> {
-    let table = mounts(roots);
-    let mut found = BTreeSet::new();
-    let mut pending = vec![existing(path)];
-    let mut seen = BTreeSet::new();
-    while let Some(path) = pending.pop() {
-        let Some(mount) = mount_of(&path, &table) else { continue };
-        if !seen.insert(mount.point.clone()) {
-            continue;
-        }
-        for disk in mount.nodes(roots).iter().flat_map(|node| disks_below(node, roots)) {
-            pending.extend(disk.backing_file().map(|file| existing(Path::new(&file))));
-            found.insert(disk);
-        }
-    }
-    found
 }
 
 /// The real path, or that of the nearest directory above it that exists.
@@ -281,8 +414,7 @@ mod tests {
     use crate::machine::Machine;
 
     fn told(machine: &Machine, name: &str) -> Vec<String> {
-        let node = Node::named(name, &machine.roots).unwrap();
-        uses(&node, &machine.roots).iter().map(ToString::to_string).collect()
+        seen_uses(&Node::named(name, &machine.roots).unwrap(), &machine.roots)
     }
 
     fn disk_names(disks: BTreeSet<Node>) -> Vec<String> {

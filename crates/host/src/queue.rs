@@ -58,14 +58,14 @@ fn file_systems_above(node: Node, roots: &Roots) -> Vec<FileSystem> {
     let mut nodes = vec![node];
     let mut at = 0;
     while let Some(node) = nodes.get(at).cloned() {
-        let above = node.partitions().into_iter().chain(node.holders());
+        let above = node.partitions().into_iter().chain(node.holders().unwrap_or_default());
         let new: Vec<Node> = above.filter(|node| !nodes.contains(node)).collect();
         nodes.extend(new);
         at += 1;
     }
     let mut kinds: BTreeMap<_, _> =
         nodes.iter().filter_map(Node::device_number).map(|number| (number, None)).collect();
-    for mount in mounts(roots) {
+    for mount in mounts(roots).unwrap_or_default() {
         if mount.nodes(roots).iter().any(|node| nodes.contains(node)) {
             kinds.insert(mount.number, Some(mount.kind));
         }

@@ -57,7 +57,7 @@ pub enum Refusal {
     HeldExclusively {
         /// The device.
         device: String,
-        /// Each process that is seen to have it open.
+        /// How each holder that is seen holds it.
         by: Vec<String>,
     },
     /// It cannot be written.
@@ -129,7 +129,7 @@ impl Refusal {
 }
 
 fn in_list(by: &[String]) -> String {
-    if by.is_empty() { String::new() } else { format!(" (open in {})", by.join(", ")) }
+    if by.is_empty() { String::new() } else { format!(" ({})", by.join(", ")) }
 }
 
 fn but(given: &Option<String>) -> String {

@@ -3,7 +3,9 @@
 //! Every path of this crate begins at a [`Roots`], so that a test can lay out
 //! `/sys` and `/proc` of a machine that is not there.
 
+use crate::error::HostError;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The directories in which the kernel and the distribution tell about the machine.
@@ -69,6 +71,24 @@ pub(crate) fn entries(directory: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = found.filter_map(|e| e.ok().map(|e| e.path())).collect();
     paths.sort();
     paths
+}
+
+/// The entries of a directory in the order of their names.
+///
+/// # Errors
+/// Where it cannot be read. One that is not there has none.
+pub(crate) fn listed(directory: &Path) -> Result<Vec<PathBuf>, HostError> {
+    let failed = |error| HostError::io("list it", directory, error);
+    let found = match fs::read_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.map_err(failed)?,
+    };
+    let mut paths = Vec::new();
+    for entry in found {
+        paths.push(entry.map_err(failed)?.path());
+    }
+    paths.sort();
+    Ok(paths)
 }
 
 /// The last component of a path as text.

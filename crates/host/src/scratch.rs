@@ -1,26 +1,25 @@
 //! Scratch files: files that this program made to be overwritten.
 //!
-//! A scratch file carries a mark, the extended attribute
-//! `user.steadfast.scratch`; it may be overwritten without another word. Any
-//! other file is somebody's, and overwriting it needs a confirmation. Where the
-//! file system keeps no extended attributes, a scratch file is unmarked and
-//! needs the confirmation, too.
+//! A scratch file carries a mark ([`crate::mark`]); while its content is what
+//! this program left, it may be overwritten without another word. Any other
+//! file is somebody's, and overwriting it needs a confirmation. Where the file
+//! system keeps no extended attributes, a scratch file is unmarked and needs
+//! the confirmation, too.
 
+use crate::anchor::Anchor;
+use crate::arming::{Consent, arm};
 use crate::error::HostError;
-use crate::occupancy;
+use crate::identity::inspect;
+use crate::mark;
+use crate::refusal::Refusal;
 use crate::roots::Roots;
-use std::ffi::CStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::time::Duration;
 use steadfast_domain::Bytes;
-
-/// The extended attribute that marks a scratch file.
-const MARK: &CStr = c"user.steadfast.scratch";
 
 /// Makes a scratch file of this size with all its blocks allocated.
 ///
@@ -35,16 +34,16 @@ pub fn create_scratch(path: &Path, size: Bytes) -> Result<(), HostError> {
     if size.0 == 0 {
         return Err(HostError::NoSize { path: path.to_owned() });
     }
-    match fs::metadata(path) {
-        Ok(metadata) if !metadata.is_file() => Err(HostError::NotTestable {
-            path: path.to_owned(),
-            kind: crate::identity::kind_of(metadata.file_type()),
-        }),
-        Ok(metadata) if metadata.len() == size.0 => Ok(()),
-        Ok(metadata) => resize(path, metadata.len(), size),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => create(path, size),
-        Err(error) => Err(HostError::io("find it", path, error)),
+    let found = match Anchor::at(path) {
+        Err(HostError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            return create(path, size);
+        }
+        other => other?.metadata().clone(),
+    };
+    if !found.is_file() {
+        return Err(HostError::FixedSize { path: path.to_owned() });
     }
+    if found.len() == size.0 { Ok(()) } else { resize(path, found.len(), size) }
 }
 
 fn create(path: &Path, size: Bytes) -> Result<(), HostError> {
@@ -55,9 +54,10 @@ fn create(path: &Path, size: Bytes) -> Result<(), HostError> {
         .mode(0o600)
         .open(path)
         .map_err(|e| HostError::io("create it", path, e))?;
-    mark(&file);
     let made = allocate(&file, path, size);
-    if made.is_err() {
+    if made.is_ok() {
+        let _ = mark::put_on(&file);
+    } else {
         // It was made a moment ago and nobody has it; an error to remove it
         // changes nothing about what is to be reported.
         let _ = fs::remove_file(path);
@@ -65,62 +65,18 @@ fn create(path: &Path, size: Bytes) -> Result<(), HostError> {
     made
 }
 
+/// Gives a scratch file another size. It is armed for that: whatever bars it
+/// from being overwritten bars it from this.
 fn resize(path: &Path, found: u64, size: Bytes) -> Result<(), HostError> {
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .open(path)
-        .map_err(|e| HostError::io("open it for writing", path, e))?;
-    if !is_marked(&file) {
-        return Err(HostError::FileExists { path: path.to_owned(), found });
-    }
-    refuse_busy(&file, path)?;
-    file.set_len(0).map_err(|e| HostError::io("empty it", path, e))?;
-    allocate(&file, path, size)
-}
-
-/// Refuses a scratch file that another run holds or that backs a loop device.
-fn refuse_busy(file: &File, path: &Path) -> Result<(), HostError> {
-    let name = fs::canonicalize(path).map_err(|e| HostError::io("find it", path, e))?;
-    if let Some(over) = occupancy::loops_over(&name, &Roots::real()).first() {
-        return Err(HostError::FileBusy { path: name, by: over.name.clone() });
-    }
-    match lock(file) {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(HostError::FileBusy { path: name, by: "another run".into() }),
-        Err(error) => Err(HostError::io("lock it", path, error)),
-    }
-}
-
-/// How often a lock is asked for, and the pause between: two seconds, because
-/// the kernel closes the files of a killed process's I/O ring a while after the
-/// process is gone.
-const LOCK_LOOKS: u32 = 40;
-const LOCK_PAUSE: Duration = Duration::from_millis(50);
-
-/// Takes a file for this handle alone, until it is closed; false where another
-/// handle has it. A file system without locks cannot tell and lets everybody.
-pub(crate) fn lock(file: &File) -> io::Result<bool> {
-    for _ in 1..LOCK_LOOKS {
-        if try_lock(file)? {
-            return Ok(true);
-        }
-        std::thread::sleep(LOCK_PAUSE);
-    }
-    try_lock(file)
-}
-
-fn try_lock(file: &File) -> io::Result<bool> {
-    // SAFETY: takes only integers; the descriptor is open for as long as `file`.
-    if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0 {
-        return Ok(true);
-    }
-    let error = io::Error::last_os_error();
-    match error.raw_os_error() {
-        Some(libc::EWOULDBLOCK) => Ok(false),
-        Some(libc::EOPNOTSUPP | libc::ENOLCK | libc::EINVAL) => Ok(true),
-        _ => Err(error),
-    }
+    let roots = Roots::real();
+    let consent = Consent::Destroy { confirmation: None };
+    let target = arm(&inspect(path, &roots)?, &consent, &[], &roots).map_err(|why| match why {
+        Refusal::Unconfirmed { .. } => HostError::FileExists { path: path.to_owned(), found },
+        Refusal::Host(error) => error,
+        why => HostError::FileBusy { path: path.to_owned(), why: why.to_string() },
+    })?;
+    target.file().set_len(0).map_err(|e| HostError::io("empty it", path, e))?;
+    allocate(target.file(), path, size)
 }
 
 /// Gives a file its size and all its blocks.
@@ -171,20 +127,6 @@ fn free_beside(path: &Path) -> Option<Bytes> {
     (result == 0).then(|| Bytes(told.f_bavail.saturating_mul(told.f_frsize)))
 }
 
-/// Marks a file as made to be overwritten, where its file system can.
-fn mark(file: &File) {
-    // SAFETY: name and value live through the call and the value has one byte.
-    // A refusal leaves the file unmarked, which costs a confirmation later.
-    let _ = unsafe { libc::fsetxattr(file.as_raw_fd(), MARK.as_ptr(), c"1".as_ptr().cast(), 1, 0) };
-}
-
-/// Whether a file carries the mark.
-pub(crate) fn is_marked(file: &File) -> bool {
-    // SAFETY: the name lives through the call; a null buffer of no length asks
-    // for the value's length alone.
-    unsafe { libc::fgetxattr(file.as_raw_fd(), MARK.as_ptr(), std::ptr::null_mut(), 0) >= 0 }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -214,7 +156,7 @@ mod tests {
 
         let path = directory.path().join("scratch");
         create_scratch(&path, Bytes(4096)).unwrap();
-        if !is_marked(&File::open(&path).unwrap()) {
+        if mark::scratch_mark(&path).is_none() {
             let told = "SKIPPED: only_a_marked_file_is_made_anew: no extended attributes here\n";
             io::stderr().write_all(told.as_bytes()).unwrap();
             return;

@@ -8,7 +8,10 @@
 //! feature 06h.
 //!
 //! A change names its device by identity as well as by name, because a journal
-//! may be taken up after a restart, when the name may be another device's.
+//! may be taken up after a restart, when the name may be another device's; and by
+//! the kernel's own number of the disk, because a loop device or a zram has no
+//! identity. A change is undone only on that device, and only where the setting
+//! still has the value that it was given.
 
 use crate::error::HostError;
 use crate::identity::{controllers, describe, kernel_write_cache, parse_write_cache};
@@ -68,6 +71,12 @@ impl Setting {
             Setting::NvmeWriteCache => "write cache (NVMe feature 06h)",
             Setting::AtaPassword => ATA_PASSWORD,
         }
+    }
+
+    /// Whether only the kernel keeps the value, for as long as it has the disk; the
+    /// others are the device's own.
+    const fn is_kept_by_the_kernel(self) -> bool {
+        matches!(self, Setting::Merges | Setting::Scheduler | Setting::RequestSize)
     }
 
     /// The attribute that shows and takes the value; `None` where a tool does.
@@ -138,9 +147,32 @@ impl fmt::Display for Place {
     }
 }
 
+/// Where the device of a change is now.
+enum Whereabouts {
+    Here(Node),
+    /// It is certain that nothing is left to undo, for this reason.
+    Gone(&'static str),
+}
+
 impl Place {
     fn of(setting: Setting, whole: &Node, roots: &Roots) -> Place {
         Place { setting, name: whole.name.clone(), identity: identity(whole, roots) }
+    }
+
+    fn read(change: &HostChange) -> Result<Place, HostError> {
+        let unknown = || HostError::UnknownSetting(change.setting.clone());
+        Place::parse(&change.setting).ok_or_else(unknown)
+    }
+
+    /// Writes a value and reads it back.
+    fn give(&self, whole: &Node, value: &str, roots: &Roots) -> Result<(), HostError> {
+        self.setting.write(whole, value, roots)?;
+        let found = self.setting.read(whole, roots)?;
+        if found == value {
+            return Ok(());
+        }
+        let (setting, wanted) = (self.to_string(), value.to_owned());
+        Err(HostError::NotTaken { setting, wanted, found })
     }
 
     fn parse(text: &str) -> Option<Place> {
@@ -151,6 +183,34 @@ impl Place {
             None => (place, None),
         };
         Some(Place { setting, name: name.to_owned(), identity })
+    }
+
+    /// The device of this change. Its number in the kernel proves it in the boot of
+    /// the change, its identity beyond that.
+    fn look_for(&self, change: &HostChange, roots: &Roots) -> Result<Whereabouts, HostError> {
+        let restarted = match (&change.boot_id, boot_id(roots)) {
+            (Some(then), Some(now)) => *then != now,
+            _ => false,
+        };
+        if restarted && self.setting.is_kept_by_the_kernel() {
+            return Ok(Whereabouts::Gone("the restart since then has reset it"));
+        }
+        let Some(sequence) = change.disk_sequence else {
+            return self.find(roots).map(Whereabouts::Here);
+        };
+        if !restarted {
+            let all: Vec<_> = Node::all(roots).into_iter().map(|n| (sequence_of(&n), n)).collect();
+            if let Some((_, node)) = all.iter().find(|(found, _)| *found == Some(sequence)) {
+                return Ok(Whereabouts::Here(node.clone()));
+            }
+            let is_certain = all.iter().any(|(found, _)| found.is_some());
+            if is_certain && (self.setting.is_kept_by_the_kernel() || self.identity.is_none()) {
+                return Ok(Whereabouts::Gone("the device is gone; what has its name is another"));
+            }
+        } else if self.identity.is_none() {
+            return Ok(Whereabouts::Gone("the machine was restarted; the device has no identity"));
+        }
+        self.find(roots).map(Whereabouts::Here)
     }
 
     /// The device: the one of this name if it is still the same, or the one
@@ -172,11 +232,34 @@ impl Place {
 
 /// The change that sets a password on an ATA drive without one.
 pub(crate) fn password_change(whole: &Node, roots: &Roots) -> HostChange {
+    change_of(Setting::AtaPassword, whole, NO_PASSWORD, PASSWORD_SET, roots)
+}
+
+/// A change of this device's setting, in this boot.
+fn change_of(
+    setting: Setting,
+    whole: &Node,
+    before: &str,
+    after: &str,
+    roots: &Roots,
+) -> HostChange {
     HostChange {
-        setting: Place::of(Setting::AtaPassword, whole, roots).to_string(),
-        before: NO_PASSWORD.to_owned(),
-        after: PASSWORD_SET.to_owned(),
+        setting: Place::of(setting, whole, roots).to_string(),
+        before: before.to_owned(),
+        after: after.to_owned(),
+        boot_id: boot_id(roots),
+        disk_sequence: sequence_of(whole),
     }
+}
+
+/// The kernel's identifier of this boot.
+fn boot_id(roots: &Roots) -> Option<String> {
+    read_text(&roots.proc.join("sys/kernel/random/boot_id"))
+}
+
+/// The kernel's number of the disk; kernels before 5.15 have none.
+fn sequence_of(whole: &Node) -> Option<u64> {
+    whole.number("diskseq")
 }
 
 /// Whether a change set a password, which must not outlast a purge.
@@ -272,7 +355,8 @@ fn queues(whole: &Node) -> Vec<Node> {
     let mut found = vec![whole.clone()];
     let mut next = 0;
     while let Some(node) = found.get(next) {
-        let below: Vec<Node> = node.slaves().iter().map(Node::whole).collect();
+        let slaves = node.slaves().unwrap_or_default();
+        let below: Vec<Node> = slaves.iter().map(Node::whole).collect();
         below.into_iter().for_each(|lower| {
             if !found.contains(&lower) {
                 found.push(lower);
@@ -414,11 +498,9 @@ impl Plan<'_> {
     fn change(&mut self, setting: Setting, whole: &Node, after: &str) {
         match setting.read(whole, self.roots) {
             Ok(before) if before == after => {}
-            Ok(before) => self.changes.push(HostChange {
-                setting: Place::of(setting, whole, self.roots).to_string(),
-                before,
-                after: after.to_owned(),
-            }),
+            Ok(before) => {
+                self.changes.push(change_of(setting, whole, &before, after, self.roots));
+            }
             Err(error) => {
                 self.unmet.push(format!("{} {after} on {}: {error}", setting.name(), whole.name));
             }
@@ -426,35 +508,54 @@ impl Plan<'_> {
     }
 }
 
+/// How the undoing of a change ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Undone {
+    /// The setting has its old value again.
+    PutBack,
+    /// It had it already.
+    AlreadySo,
+    /// The device is gone, or a restart has reset it: nothing is left to undo.
+    Gone(&'static str),
+    /// Somebody else has changed it since, and it was left as it is.
+    Left(String),
+}
+
 /// Changes a setting and reads it back. Journal the change before.
 ///
 /// # Errors
 /// Where the device is not here, or the setting does not read back as written.
 pub fn make_change(change: &HostChange, roots: &Roots) -> Result<(), HostError> {
-    give(&change.setting, &change.after, roots)
+    let place = Place::read(change)?;
+    let whole = place.find(roots)?;
+    if place.setting.read(&whole, roots)? == change.after {
+        return Ok(());
+    }
+    place.give(&whole, &change.after, roots)
 }
 
 /// Puts a setting back to what it was, on the same device whatever its name is
-/// now. Does nothing where it already is so, as after a restart.
+/// now, where it still has the value that the change gave it. What somebody else
+/// has set since is left.
 ///
 /// # Errors
 /// Where the device is not here, or the setting does not read back as written.
-pub fn undo_change(change: &HostChange, roots: &Roots) -> Result<(), HostError> {
-    give(&change.setting, &change.before, roots)
-}
-
-fn give(text: &str, value: &str, roots: &Roots) -> Result<(), HostError> {
-    let place = Place::parse(text).ok_or_else(|| HostError::UnknownSetting(text.to_owned()))?;
-    let whole = place.find(roots)?;
-    if place.setting.read(&whole, roots)? == value {
-        return Ok(());
-    }
-    place.setting.write(&whole, value, roots)?;
+pub fn undo_change(change: &HostChange, roots: &Roots) -> Result<Undone, HostError> {
+    let place = Place::read(change)?;
+    let whole = match place.look_for(change, roots)? {
+        Whereabouts::Here(whole) => whole,
+        Whereabouts::Gone(why) => return Ok(Undone::Gone(why)),
+    };
     let found = place.setting.read(&whole, roots)?;
-    if found == value {
-        return Ok(());
+    if found == change.before {
+        return Ok(Undone::AlreadySo);
     }
-    Err(HostError::NotTaken { setting: text.to_owned(), wanted: value.to_owned(), found })
+    if found != change.after {
+        let why = format!("it is {found} now, not {}, which this program had set", change.after);
+        return Ok(Undone::Left(why));
+    }
+    place.give(&whole, &change.before, roots)?;
+    Ok(Undone::PutBack)
 }
 
 /// The processor frequency governors in force, each once.
@@ -558,7 +659,9 @@ mod tests {
         assert_eq!((after.merges, after.request_kib_max), (Some(false), Some(1024)));
         assert_eq!(plan_changes(&wanted(), &target, roots), (Vec::new(), Vec::new()));
 
-        changes.iter().rev().for_each(|change| undo_change(change, roots).unwrap());
+        for change in changes.iter().rev() {
+            assert_eq!(undo_change(change, roots).unwrap(), Undone::PutBack);
+        }
         assert_eq!(conditions(&target, roots), before);
     }
 
@@ -591,14 +694,76 @@ mod tests {
             setting: "queue/nomerges of nvme0n1, eui.0025385800010001".into(),
             before: "1".into(),
             after: "2".into(),
+            ..HostChange::default()
         };
         let error = undo_change(&change, &machine.roots).unwrap_err();
         assert!(matches!(error, HostError::Absent { .. }), "{error}");
         let moved = machine.nvme(1, 1, 1000);
-        undo_change(&change, &machine.roots).unwrap();
+        machine.set(&moved, "queue/nomerges", "2\n");
+        assert_eq!(undo_change(&change, &machine.roots).unwrap(), Undone::PutBack);
+        assert_eq!(undo_change(&change, &machine.roots).unwrap(), Undone::AlreadySo);
         assert_eq!(moved.text("queue/nomerges").as_deref(), Some("1"));
         let other = Node::named("nvme0n1", &machine.roots).unwrap();
         assert_eq!(other.text("queue/nomerges").as_deref(), Some("0"));
+    }
+
+    /// A machine whose `loop0` has merges off by a change of this program.
+    fn with_merges_off() -> (Machine, Node, HostChange) {
+        let machine = Machine::new();
+        machine.write("proc/sys/kernel/random/boot_id", "first\n");
+        let disk = machine.block("virtual/block/loop0", "7:0", 1000);
+        machine.set(&disk, "diskseq", "41\n");
+        let asked = Conditions { merges: Some(false), ..Conditions::default() };
+        let (changes, _) = plan_changes(&asked, &target(&machine, "loop0"), &machine.roots);
+        let change = changes[0].clone();
+        assert_eq!((change.boot_id.as_deref(), change.disk_sequence), (Some("first"), Some(41)));
+        make_change(&change, &machine.roots).unwrap();
+        (machine, disk, change)
+    }
+
+    #[test]
+    fn what_somebody_else_has_set_since_is_left() {
+        let (machine, disk, change) = with_merges_off();
+        machine.set(&disk, "queue/nomerges", "1\n");
+        let undone = undo_change(&change, &machine.roots).unwrap();
+        assert!(matches!(&undone, Undone::Left(why) if why.contains("it is 1 now")), "{undone:?}");
+        assert_eq!(disk.text("queue/nomerges").as_deref(), Some("1"));
+    }
+
+    #[test]
+    fn another_disk_under_the_same_name_is_left_as_it_is() {
+        let (machine, disk, change) = with_merges_off();
+        machine.set(&disk, "diskseq", "42\n");
+        let undone = undo_change(&change, &machine.roots).unwrap();
+        assert!(matches!(&undone, Undone::Gone(why) if why.contains("another")), "{undone:?}");
+        assert_eq!(disk.text("queue/nomerges").as_deref(), Some("2"));
+    }
+
+    #[test]
+    fn a_restart_resets_what_only_the_kernel_keeps() {
+        let (machine, disk, change) = with_merges_off();
+        machine.write("proc/sys/kernel/random/boot_id", "second\n");
+        let undone = undo_change(&change, &machine.roots).unwrap();
+        assert!(matches!(&undone, Undone::Gone(why) if why.contains("restart")), "{undone:?}");
+        assert_eq!(disk.text("queue/nomerges").as_deref(), Some("2"));
+    }
+
+    #[test]
+    fn a_drive_s_own_setting_outlasts_a_restart() {
+        let machine = Machine::new();
+        machine.write("proc/sys/kernel/random/boot_id", "first\n");
+        let disk = machine.sata("sda", "8:0", 1000);
+        machine.set(&disk, "device/wwid", "naa.5001");
+        machine.set(&disk, "diskseq", "7\n");
+        machine.set(&disk, "device/scsi_disk/0:0:0:0/cache_type", "write back\n");
+        let asked = Conditions { write_cache: Some(WriteCache::Disabled), ..Conditions::default() };
+        let (changes, _) = plan_changes(&asked, &target(&machine, "sda"), &machine.roots);
+        make_change(&changes[0], &machine.roots).unwrap();
+        machine.write("proc/sys/kernel/random/boot_id", "second\n");
+        machine.set(&disk, "diskseq", "3\n");
+        assert_eq!(undo_change(&changes[0], &machine.roots).unwrap(), Undone::PutBack);
+        let after = conditions(&target(&machine, "sda"), &machine.roots);
+        assert_eq!(after.write_cache, Some(WriteCache::Enabled));
     }
 
     #[test]
@@ -612,6 +777,7 @@ mod tests {
             setting: "queue/nomerges of loop0".into(),
             before: "0".into(),
             after: "2".into(),
+            ..HostChange::default()
         };
         let error = make_change(&change, &machine.roots).unwrap_err();
         assert!(matches!(error, HostError::NotTaken { .. }), "{error}");

@@ -5,6 +5,7 @@
 //! are also known here. ZFS is always looked for here, because it bars a
 //! device whatever the user says.
 
+use crate::backing::open_node;
 use crate::error::HostError;
 use crate::node::Node;
 use crate::roots::Roots;
@@ -58,7 +59,7 @@ pub(crate) fn losses(node: &Node, roots: &Roots) -> Result<Vec<String>, HostErro
     if !own.is_empty() {
         lines.push(own.join(", "));
     }
-    for part in node.partitions() {
+    for part in node.parts()? {
         let holds = signatures(&part.path(roots))?;
         let holds =
             if holds.is_empty() { String::new() } else { format!(": {}", holds.join(", ")) };
@@ -72,9 +73,11 @@ pub(crate) fn losses(node: &Node, roots: &Roots) -> Result<Vec<String>, HostErro
 /// # Errors
 /// Where the device cannot be read.
 pub(crate) fn zfs_member(node: &Node, roots: &Roots) -> Result<Option<String>, HostError> {
-    for part in std::iter::once(node.clone()).chain(node.partitions()) {
+    for part in std::iter::once(node.clone()).chain(node.parts()?) {
         let path = part.path(roots);
-        if has_zfs_label(&open(&path)?, part.capacity().0) {
+        let file = open_node(&part, roots, 0)
+            .map_err(|e| HostError::io("open it for reading", &path, e))?;
+        if has_zfs_label(&file, part.capacity().0) {
             return Ok(Some(part.name));
         }
     }

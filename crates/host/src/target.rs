@@ -1,14 +1,19 @@
 //! A [`Target`]: an open handle on a device that may be read, or overwritten.
-//! Only [`crate::arm`] makes one.
+//! Only [`crate::arm`] makes one, from an [`Anchor`].
 
-use crate::error::HostError;
-use std::fs::{self, File, OpenOptions};
+use crate::anchor::Anchor;
+use crate::backing::open_node;
+use crate::locks::clear_flags;
+use crate::mark::MarkKeeper;
+use crate::node::Node;
+use crate::roots::Roots;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::Path;
-use steadfast_domain::{Bytes, Device, Transport};
+use steadfast_domain::{Bytes, Device, DirectBuffer, Transport};
 
 /// The largest alignment that is tried where the kernel names none.
 const ALIGNMENT_MAX: usize = 4096;
@@ -23,6 +28,9 @@ pub struct Target {
     direct: bool,
     memory_alignment: u32,
     offset_alignment: u32,
+    mark: Option<MarkKeeper>,
+    /// What else leads to the same blocks, held exclusively.
+    claims: Vec<(Node, File)>,
 }
 
 /// What a handle is opened for.
@@ -70,11 +78,28 @@ impl Target {
     pub fn has_vanished(&self) -> bool {
         !self.is_file() && length_of(&self.file).is_ok_and(|length| length == 0)
     }
+    /// The nonce in the mark of a scratch file that may be overwritten.
+    pub fn mark_nonce(&self) -> Option<&str> {
+        self.mark.as_ref().map(MarkKeeper::nonce)
+    }
+    /// Keeps the scratch file's mark true for as long as this handle lives. A
+    /// mark that cannot be renewed goes stale, and the next run asks for a
+    /// confirmation.
+    pub(crate) fn keep_mark(&mut self) {
+        self.mark = MarkKeeper::begin(&self.file).ok();
+    }
     pub(crate) fn file(&self) -> &File {
         &self.file
     }
     pub(crate) fn is_file(&self) -> bool {
         self.device.transport == Transport::File
+    }
+
+    /// Opens a device by its path.
+    #[cfg(test)]
+    pub(crate) fn open(device: Device, access: Access) -> io::Result<Target> {
+        let anchor = Anchor::at(Path::new(&device.path)).map_err(io::Error::other)?;
+        Target::anchored(device, access, &anchor)
     }
 
     /// Makes an open file stand for a device that is not there.
@@ -83,9 +108,18 @@ impl Target {
         self.device = device;
     }
 
-    /// Opens a device, past the page cache where its file system allows it.
-    pub(crate) fn open(device: Device, access: Access) -> io::Result<Target> {
-        let path = Path::new(&device.path);
+    /// Holds another device exclusively for as long as this handle lives.
+    pub(crate) fn claim(&mut self, node: &Node, roots: &Roots) -> io::Result<()> {
+        if !self.claims.iter().any(|(held, _)| held == node) {
+            self.claims.push((node.clone(), open_node(node, roots, libc::O_EXCL)?));
+        }
+        Ok(())
+    }
+
+    /// Opens the device that is anchored, past the page cache where its file
+    /// system allows it.
+    pub(crate) fn anchored(device: Device, access: Access, anchor: &Anchor) -> io::Result<Target> {
+        let path = &anchor.path();
         let exclusive = access == Access::Write && device.transport != Transport::File;
         let (file, direct) = match open_with(path, access, exclusive, libc::O_DIRECT) {
             Ok(file) => (file, true),
@@ -94,14 +128,26 @@ impl Target {
             }
             Err(error) => return Err(error),
         };
+        // It must not wait for a lease or for the other end of a pipe while it is
+        // opened, and must while it works.
+        clear_flags(&file, libc::O_NONBLOCK)?;
         let sector = device.logical_sector.max(1);
         let asked = if direct { alignment(&file, sector)? } else { None };
         let direct = asked.is_some();
         if !direct {
-            clear_direct(&file)?;
+            clear_flags(&file, libc::O_DIRECT)?;
         }
         let (memory_alignment, offset_alignment) = asked.unwrap_or((sector, sector));
-        Ok(Target { device, file, access, direct, memory_alignment, offset_alignment })
+        Ok(Target {
+            device,
+            file,
+            access,
+            direct,
+            memory_alignment,
+            offset_alignment,
+            mark: None,
+            claims: Vec::new(),
+        })
     }
 }
 
@@ -112,7 +158,7 @@ fn open_with(path: &Path, access: Access, exclusive: bool, direct: i32) -> io::R
     OpenOptions::new()
         .read(true)
         .write(access == Access::Write)
-        .custom_flags(claim | direct | libc::O_CLOEXEC)
+        .custom_flags(claim | direct | libc::O_NONBLOCK | libc::O_CLOEXEC)
         .open(path)
 }
 
@@ -145,26 +191,15 @@ fn told_alignment(directory: i32, path: &std::ffi::CStr, flags: i32) -> Option<(
     answered.then_some((told.stx_dio_mem_align, told.stx_dio_offset_align))
 }
 
-/// Finds the alignment by reading: the smallest power of two that is taken.
+/// Finds the alignment of offsets by reading: the smallest power of two that is
+/// taken. That of memory is not tried out: what takes less than a page may harm
+/// what lies before it (see `DirectBuffer`).
 fn probed_alignment(file: &File) -> Option<(u32, u32)> {
-    let mut buffer = vec![0u8; 4 * ALIGNMENT_MAX];
-    let base = buffer.as_ptr() as usize;
-    let aligned = base.next_multiple_of(2 * ALIGNMENT_MAX) - base;
+    let mut buffer = DirectBuffer::new(ALIGNMENT_MAX);
     [512usize, 1024, 2048, ALIGNMENT_MAX].into_iter().find_map(|unit| {
-        // Off the larger multiple by one unit, so that it is aligned to no more.
-        let window = buffer.get_mut(aligned + unit..aligned + 2 * unit)?;
-        (file.read_at(window, unit as u64).is_ok()).then_some((unit as u32, unit as u32))
+        let taken = file.read_at(&mut buffer[..unit], unit as u64).is_ok();
+        taken.then_some((ALIGNMENT_MAX as u32, unit as u32))
     })
-}
-
-/// Makes a handle go through the page cache again.
-fn clear_direct(file: &File) -> io::Result<()> {
-    // SAFETY: F_GETFL and F_SETFL take and return plain integers.
-    let result = unsafe {
-        let flags = libc::fcntl(file.as_raw_fd(), libc::F_GETFL);
-        libc::fcntl(file.as_raw_fd(), libc::F_SETFL, flags & !libc::O_DIRECT)
-    };
-    if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 /// The length in bytes of an open file or block device.
@@ -184,8 +219,3 @@ pub(crate) fn length_of(file: &File) -> io::Result<u64> {
 /// `_IOR(0x12, 114, size_t)` of linux/fs.h, as on every architecture with the
 /// generic ioctl numbers (x86-64, arm64, riscv64).
 const BLKGETSIZE64: libc::Ioctl = 0x8008_1272;
-
-/// What stands at a path, with links followed.
-pub(crate) fn metadata(path: &Path) -> Result<fs::Metadata, HostError> {
-    fs::metadata(path).map_err(|e| HostError::io("find it", path, e))
-}

@@ -1,9 +1,15 @@
 //! The one place from which device tools are run: no shell, no standard input,
-//! a time limit, both outputs captured.
+//! a time limit, both outputs captured, and no program that somebody else could
+//! have put where it was found.
 
 use crate::error::HostError;
+use std::env;
+use std::ffi::OsStr;
+use std::fs;
 use std::io::{self, Read};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -13,6 +19,75 @@ const POLL: Duration = Duration::from_millis(5);
 
 /// How long the outputs of a program that has ended may stay open.
 const LINGER: Duration = Duration::from_millis(500);
+
+/// Where the system's own programs are.
+const SYSTEM: [&str; 4] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+
+/// Where the administrator's own are.
+const LOCAL: [&str; 2] = ["/usr/local/sbin", "/usr/local/bin"];
+
+/// Where a program lies: in the system's directories, then in the
+/// administrator's, then along the user's path. Root takes nothing from a
+/// directory that others can write to, and nobody anything from one that is
+/// named relative to wherever we are. What is given as a path is that path.
+///
+/// # Errors
+/// Where it is nowhere.
+pub fn find_program(name: &Path) -> io::Result<PathBuf> {
+    if name.components().count() > 1 || name.is_absolute() {
+        return std::path::absolute(name);
+    }
+    let is_program = |path: &PathBuf| {
+        path.metadata().is_ok_and(|found| found.is_file() && found.mode() & 0o111 != 0)
+    };
+    let found = search_path().into_iter().map(|directory| directory.join(name)).find(is_program);
+    found.ok_or_else(|| io::ErrorKind::NotFound.into())
+}
+
+/// A program that is about to be run, which finds others where we do.
+///
+/// # Errors
+/// As [`find_program`].
+pub fn command(name: &Path) -> io::Result<Command> {
+    let mut command = Command::new(find_program(name)?);
+    // Joining fails only on a colon in a name, and then none is better.
+    command.env("PATH", env::join_paths(search_path()).unwrap_or_default()).env("LC_ALL", "C");
+    Ok(command)
+}
+
+fn search_path() -> Vec<PathBuf> {
+    // SAFETY: geteuid has no preconditions and cannot fail.
+    let is_root = unsafe { libc::geteuid() } == 0;
+    search_path_of(&env::var_os("PATH").unwrap_or_default(), is_root)
+}
+
+fn search_path_of(path: &OsStr, is_root: bool) -> Vec<PathBuf> {
+    let local = LOCAL.map(PathBuf::from).into_iter().filter_map(|place| roots_alone(&place));
+    let own = env::split_paths(path).filter(|place| place.is_absolute());
+    let own = own.filter_map(|place| if is_root { roots_alone(&place) } else { Some(place) });
+    let mut places: Vec<PathBuf> = SYSTEM.map(PathBuf::from).to_vec();
+    for place in local.chain(own) {
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    places
+}
+
+/// The real path of a directory that nobody but root can put anything into, nor
+/// exchange for another: neither it nor what lies above it, and no link to it.
+fn roots_alone(place: &Path) -> Option<PathBuf> {
+    let real = fs::canonicalize(place).ok()?;
+    let is_roots = |above: &Path, may: u32| {
+        above.metadata().is_ok_and(|found| {
+            let mode = found.permissions().mode();
+            found.is_dir() && found.uid() == 0 && (mode & 0o022 == 0 || mode & may != 0)
+        })
+    };
+    // In a sticky directory, others cannot rename what is root's.
+    let above = real.ancestors().skip(1).all(|above| is_roots(above, 0o1000));
+    (above && is_roots(&real, 0)).then_some(real)
+}
 
 /// A device tool and the Debian package that holds it.
 #[derive(Debug, Clone, Copy)]
@@ -61,6 +136,9 @@ pub(crate) trait Tools {
     /// Lets time pass between two looks at a device.
     fn pause(&self, time: Duration);
 
+    /// The path of the program that a tool is, where one is run.
+    fn path_of(&self, tool: Tool) -> Option<PathBuf>;
+
     /// Runs a tool and returns what it printed to standard output.
     ///
     /// # Errors
@@ -105,6 +183,10 @@ impl Tools for Installed {
 
     fn pause(&self, time: Duration) {
         std::thread::sleep(time);
+    }
+
+    fn path_of(&self, tool: Tool) -> Option<PathBuf> {
+        find_program(tool.program.as_ref()).ok()
     }
 }
 
@@ -177,25 +259,23 @@ fn failed(command: String, how: String, stdout: &str, stderr: &str) -> HostError
 }
 
 fn spawn(program: &str, package: &'static str, arguments: &[&str]) -> Result<Child, HostError> {
-    let path = std::env::var("PATH").unwrap_or_default();
-    Command::new(program)
+    let missing = |error: io::Error| match error.kind() {
+        // A directory of the path that may not be searched answers with the latter.
+        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => {
+            HostError::ToolMissing { tool: program.to_owned(), package }
+        }
+        _ => HostError::io("run it", program.as_ref(), error),
+    };
+    command(program.as_ref())
+        .map_err(missing)?
         .args(arguments)
-        .env("LC_ALL", "C")
-        // Device tools live where an ordinary user's path does not lead.
-        .env("PATH", format!("{path}:/usr/sbin:/sbin:/usr/bin:/bin"))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         // Ctrl-C is for us: a device tool is not ended in the middle of it.
         .process_group(0)
         .spawn()
-        .map_err(|error| match error.kind() {
-            // A directory of the path that may not be searched answers with the latter.
-            io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => {
-                HostError::ToolMissing { tool: program.to_owned(), package }
-            }
-            _ => HostError::io("run it", program.as_ref(), error),
-        })
+        .map_err(missing)
 }
 
 fn wait(
@@ -261,6 +341,43 @@ mod tests {
     fn more_output_than_a_pipe_holds_does_not_block() {
         let said = run(tool("head"), &["-c", "1000000", "/dev/zero"], 10 * SECOND);
         assert_eq!(said.unwrap().len(), 1_000_000);
+    }
+
+    #[test]
+    fn tools_come_from_the_system_first_and_never_from_where_we_are() {
+        let own = tempfile::tempdir().unwrap();
+        let open = own.path().join("open");
+        std::fs::create_dir(&open).unwrap();
+        std::fs::set_permissions(&open, PermissionsExt::from_mode(0o777)).unwrap();
+        let path = format!("::.:bin:{}:{}:/usr/bin:", own.path().display(), open.display());
+        for is_root in [true, false] {
+            let places = search_path_of(path.as_ref(), is_root);
+            assert!(places.iter().all(|place| place.is_absolute()), "{places:?}");
+            assert_eq!(places[..4], SYSTEM.map(PathBuf::from));
+            assert_eq!(places.iter().filter(|place| place.ends_with("usr/bin")).count(), 1);
+            assert_eq!(places.contains(&open), !is_root);
+            let is_ours = own.path().metadata().unwrap().uid() == 0;
+            assert_eq!(places.contains(&own.path().to_owned()), !is_root || is_ours);
+        }
+        // A link may lead elsewhere by the time that the program is run, and what
+        // is moved away makes room for something else.
+        let (link, inner) = (own.path().join("link"), open.join("inner"));
+        std::os::unix::fs::symlink(own.path(), &link).unwrap();
+        std::fs::create_dir(&inner).unwrap();
+        let path = format!("{}:{}", link.display(), inner.display());
+        let places = search_path_of(path.as_ref(), true);
+        assert!(!places.contains(&link) && !places.contains(&inner), "{places:?}");
+        assert_eq!(search_path_of("".as_ref(), true)[..4], SYSTEM.map(PathBuf::from));
+        assert!(find_program("sh".as_ref()).unwrap().is_absolute());
+        assert!(find_program("./sh".as_ref()).unwrap().is_absolute());
+        assert!(find_program("no-such-tool-here".as_ref()).is_err());
+    }
+
+    #[test]
+    fn a_tool_finds_others_where_we_do() {
+        let said = run(tool("sh"), &["-c", "echo $PATH"], 10 * SECOND).unwrap();
+        assert!(said.starts_with("/usr/sbin:/usr/bin:/sbin:/bin"), "{said}");
+        assert!(said.trim().split(':').all(|place| place.starts_with('/')), "{said}");
     }
 
     #[test]

@@ -4,6 +4,9 @@
 //! A test that lacks root or a kernel feature prints why it is skipped.
 #![allow(clippy::unwrap_used, reason = "the functions here serve tests alone")]
 
+#[path = "devices/matrix.rs"]
+mod matrix;
+
 use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -530,6 +533,68 @@ fn somebody_s_file_needs_its_name_and_a_scratch_file_none() {
 }
 
 #[test]
+fn what_is_copied_over_a_scratch_file_needs_a_confirmation_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let scratch = directory.path().join("scratch");
+    create_scratch(&scratch, Bytes(MIB)).unwrap();
+    if steadfast_host::scratch_mark(&scratch).is_none() {
+        let test = "what_is_copied_over_a_scratch_file_needs_a_confirmation_once";
+        return skip(test, "no extended attributes here");
+    }
+    let look = || inspect(&scratch, &Roots::real()).unwrap();
+    let target = arm_with(&look(), None).unwrap();
+    let nonce = target.mark_nonce().unwrap().to_owned();
+    fill(&target, 1);
+    drop(target);
+    assert_eq!(arm_with(&look(), None).unwrap().mark_nonce(), Some(nonce.as_str()));
+
+    fs::write(&scratch, vec![b'x'; MIB as usize]).unwrap();
+    let Err(Refusal::Unconfirmed { losses, .. }) = arm_with(&look(), None) else {
+        panic!("it is somebody's");
+    };
+    assert!(losses[0].contains("something else has written to it"), "{losses:?}");
+    let resized = create_scratch(&scratch, Bytes(2 * MIB)).unwrap_err();
+    assert!(matches!(resized, HostError::FileExists { .. }), "{resized}");
+    assert!(fs::read(&scratch).unwrap().iter().all(|byte| *byte == b'x'));
+    let anew = arm_with(&look(), Some("scratch")).unwrap();
+    assert_ne!(anew.mark_nonce(), Some(nonce.as_str()));
+    drop(anew);
+    drop(arm_with(&look(), None).unwrap());
+}
+
+#[test]
+fn a_kept_directory_is_known_by_number() {
+    let test = "a_kept_directory_is_known_by_number";
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    fs::create_dir_all(at("kept/inner")).unwrap();
+    fs::create_dir(at("elsewhere")).unwrap();
+    fs::write(at("kept/inner/letters"), [b'x'; 8192]).unwrap();
+    fs::hard_link(at("kept/inner/letters"), at("hard")).unwrap();
+    symlink(at("kept"), at("link")).unwrap();
+    let mut names = vec![at("kept/inner/letters"), at("hard"), at("link/inner/letters")];
+    let (from, to) = (at("kept/inner"), at("elsewhere"));
+    let _bound = match run("mount", &["--bind", from.to_str().unwrap(), to.to_str().unwrap()]) {
+        Ok(_) => {
+            names.push(at("elsewhere/letters"));
+            Some(Undo(&["umount"], to))
+        }
+        Err(error) => {
+            skip(test, &error);
+            None
+        }
+    };
+    for keep in [at("kept"), at("link")] {
+        for name in &names {
+            let facts = inspect(name, &Roots::real()).unwrap();
+            let refusal = arm_confirmed(&facts, std::slice::from_ref(&keep)).unwrap_err();
+            assert!(matches!(refusal, Refusal::Kept { .. }), "{}: {refusal}", name.display());
+        }
+    }
+    assert_eq!(fs::read(at("hard")).unwrap(), [b'x'; 8192]);
+}
+
+#[test]
 fn a_file_below_a_loop_device_is_refused() {
     let test = "a_file_below_a_loop_device_is_refused";
     let Some(device) = LoopDevice::blank(test) else { return };
@@ -616,6 +681,61 @@ fn a_purged_file_is_blank_and_its_handle_still_writes() {
     }
 }
 
+/// A compressed RAM disk of its own, removed at the end.
+struct Zram {
+    number: String,
+}
+
+impl Zram {
+    fn new(test: &str, size: u64) -> Option<Zram> {
+        let Ok(number) = fs::read_to_string("/sys/class/zram-control/hot_add") else {
+            skip(test, "no zram (needs root and the module)");
+            return None;
+        };
+        let zram = Zram { number: number.trim().to_owned() };
+        fs::write(format!("/sys/block/zram{}/disksize", zram.number), size.to_string()).unwrap();
+        Some(zram)
+    }
+    fn path(&self) -> PathBuf {
+        format!("/dev/zram{}", self.number).into()
+    }
+}
+
+impl Drop for Zram {
+    fn drop(&mut self) {
+        for _ in 0..50 {
+            let reset = fs::write(format!("/sys/block/zram{}/reset", self.number), "1");
+            if reset.is_ok()
+                && fs::write("/sys/class/zram-control/hot_remove", &self.number).is_ok()
+            {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+/// zram says that it takes memory at multiples of 512 bytes, and overwrites what
+/// lies before memory that does not begin with a page. Nothing of ours does not.
+#[test]
+fn a_purge_reads_into_nothing_but_its_own_memory() {
+    let test = "a_purge_reads_into_nothing_but_its_own_memory";
+    let Some(device) = Zram::new(test, 16 * MIB) else { return };
+    let roots = Roots::real();
+    let facts = inspect(&device.path(), &roots).unwrap();
+    let mut target = arm_confirmed(&facts, &[]).unwrap();
+    fill(&target, 0xa5);
+    // Neighbours of whatever the purge allocates.
+    let neighbours: Vec<Vec<u8>> = (0..2000).map(|n| vec![0x5a; 64 + n * 7 % 5000]).collect();
+    let kept: Vec<&Vec<u8>> = neighbours.iter().step_by(2).collect();
+    for _ in 0..3 {
+        let none = order(PurgeMethod::Discard);
+        let done = purge(&mut target, &none, &mut Beside::default(), &roots).unwrap();
+        assert!(done.read_back.is_none_or(|read| read.unchanged == 0));
+    }
+    assert!(kept.iter().all(|bytes| bytes.iter().all(|byte| *byte == 0x5a)));
+}
+
 #[test]
 fn what_a_device_cannot_do_is_refused_before_anything_is_written() {
     let test = "what_a_device_cannot_do_is_refused_before_anything_is_written";
@@ -671,7 +791,7 @@ fn the_alignment_of_a_target_is_what_its_handle_takes() {
         let (unit, align) =
             (target.offset_alignment() as usize, target.memory_alignment() as usize);
         assert!(unit.is_power_of_two() && align.is_power_of_two());
-        let memory = vec![7u8; unit + 2 * align.max(4096)];
+        let memory = vec![7u8; unit + 3 * align.max(4096)];
         // Aligned to just what was asked, and no more.
         let start = memory.as_ptr().align_offset(2 * align) + align;
         // SAFETY: the buffer holds `start + unit` bytes and lives through the call.
@@ -720,14 +840,17 @@ fn the_kernel_counts_what_a_target_writes() {
 }
 
 #[test]
-fn a_loop_device_is_listed_and_found_again_over_its_own_file_only() {
-    let test = "a_loop_device_is_listed_and_found_again_over_its_own_file_only";
+fn a_loop_device_is_listed_and_found_again_with_its_size_only() {
+    let test = "a_loop_device_is_listed_and_found_again_with_its_size_only";
     let Some(device) = LoopDevice::blank(test) else { return };
     let roots = Roots::real();
     let facts = device.inspect();
     assert!(devices(&roots).unwrap().contains(&facts));
     assert_eq!(find_again(&facts, &roots).unwrap(), facts);
-    let elsewhere = Device { model: Some("loop device on /another".into()), ..facts };
-    let error = find_again(&elsewhere, &roots).unwrap_err();
+    // Which file it is laid over is a matter of its proof, not of a path's text.
+    let renamed = Device { model: Some("loop device on /another".into()), ..facts.clone() };
+    assert_eq!(find_again(&renamed, &roots).unwrap(), facts);
+    let larger = Device { capacity: Bytes(facts.capacity.0 * 2), ..facts };
+    let error = find_again(&larger, &roots).unwrap_err();
     assert!(matches!(error, HostError::Absent { .. }), "{error}");
 }

@@ -5,15 +5,17 @@
 //! crate holds numbers from a specification, each with its source.
 #![forbid(unsafe_code)]
 
+mod meta;
 mod parameters;
 mod parts;
 pub mod pts;
 pub mod suite;
 
+pub use meta::{META_KEYS, check_meta};
 pub use parameters::Parameter;
 
 use steadfast_domain::settings::{Amendment, Geometry};
-use steadfast_domain::{Class, Procedure, Profile, Settings};
+use steadfast_domain::{Class, Procedure, Profile, Settings, suggestion};
 
 /// Why a procedure cannot be run as asked: one sentence with the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -42,7 +44,7 @@ pub const PROCEDURES: &[Offer] = &[
     Offer {
         name: "iops",
         summary: "IOPS of 7 read/write mixes x 8 block sizes in steady state (PTS IOPS test)",
-        parameters: &[],
+        parameters: pts::iops::PARAMETERS,
         make: |settings, geometry, amendments| {
             pts::scattered::offered::<pts::iops::Iops>("IOPS", settings, geometry, amendments)
         },
@@ -143,8 +145,9 @@ pub fn procedure(
     let Some(offer) = offer(&settings.procedure) else {
         let names: Vec<_> = PROCEDURES.iter().map(|offer| offer.name).collect();
         return Err(Unsuitable(format!(
-            "there is no procedure '{}'; choose one of: {}",
+            "there is no procedure '{}'{}; choose one of: {}",
             settings.procedure,
+            suggestion(&settings.procedure, names.iter().copied()),
             names.join(", ")
         )));
     };
@@ -234,8 +237,8 @@ mod tests {
                 s.parameters.insert(name.into(), "1".into());
             }
         };
-        assert!(refused("iops", set("mix")).unwrap().contains("it has none"));
-        assert!(refused("iops", set("ar-segments")).unwrap().contains("it has none"));
+        assert!(refused("throughput", set("mix")).unwrap().contains("it has none"));
+        assert!(refused("iops", set("ar-segments")).unwrap().contains("it has: alignment"));
         let why = refused("latency", set("histogramtime")).unwrap();
         assert!(why.contains("'histogramtime'") && why.contains("histogram-time"), "{why}");
     }

@@ -3,10 +3,10 @@
 use crate::pts::scattered;
 use crate::{OF_CLIENT_1, Offer, Unsuitable, offer};
 use steadfast_domain::findings::Facts;
-use steadfast_domain::{Caveat, CaveatKind, Profile, Settings};
+use steadfast_domain::{Caveat, CaveatKind, Profile, Settings, suggestion};
 
 /// A parameter of a procedure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Parameter {
     /// What a user types before the `=`.
     pub name: &'static str,
@@ -20,17 +20,35 @@ pub struct Parameter {
     pub source: &'static str,
     /// The default could not be checked against the standard.
     pub unverified: bool,
+    /// Its value in a run that began under rules 0 (`Settings::rules`), if it is
+    /// another.
+    pub before_rules: Option<&'static str>,
+    /// Whether these settings make use of it.
+    pub applies: fn(&Settings) -> bool,
 }
 
 impl Parameter {
+    /// What most parameters have in common: verified, the same in every profile,
+    /// always of use.
+    pub const PLAIN: Parameter = Parameter {
+        name: "",
+        default: "",
+        quick: None,
+        meaning: "",
+        source: "",
+        unverified: false,
+        before_rules: None,
+        applies: |_| true,
+    };
     /// Its value in these settings: the user's, or the profile's.
     pub fn value<'a>(&self, settings: &'a Settings) -> &'a str {
         settings.parameters.get(self.name).map_or(self.preset(settings), String::as_str)
     }
     /// Its value where the user gives none.
     fn preset(&self, settings: &Settings) -> &'static str {
-        match self.quick {
-            Some(quick) if settings.profile == Profile::Quick => quick,
+        match (self.quick, self.before_rules) {
+            (_, Some(before)) if settings.rules == 0 => before,
+            (Some(quick), _) if settings.profile == Profile::Quick => quick,
             _ => self.default,
         }
     }
@@ -74,7 +92,8 @@ pub(crate) fn check(offer: &Offer, settings: &Settings) -> Result<(), Unsuitable
         true => "it has none".to_owned(),
         false => format!("it has: {}", names.join(", ")),
     };
-    Err(Unsuitable(format!("{procedure} has no parameter '{stranger}'; {has}")))
+    let meant = suggestion(stranger, names);
+    Err(Unsuitable(format!("{procedure} has no parameter '{stranger}'{meant}; {has}")))
 }
 
 /// The parameters of the settings' procedure.
@@ -93,6 +112,9 @@ fn origin(parameter: &Parameter, settings: &Settings) -> &'static str {
 /// Every parameter with its value, for the report.
 pub(crate) fn facts(settings: &Settings) -> Facts {
     let value = |p: &Parameter| {
+        if !(p.applies)(settings) {
+            return format!("no use in this run ({}): {}", origin(p, settings), p.meaning);
+        }
         let mark = if p.unverified { "; UNVERIFIED" } else { "" };
         format!(
             "{} ({}): {}; source: {}{mark}",
@@ -110,11 +132,11 @@ pub(crate) fn facts(settings: &Settings) -> Facts {
     Facts { title: "Parameters".into(), rows }
 }
 
-/// A caveat for every parameter whose default could not be checked.
+/// A caveat for every parameter in use whose default could not be checked.
 pub(crate) fn caveats(settings: &Settings) -> Vec<Caveat> {
     of(settings)
         .iter()
-        .filter(|p| p.unverified)
+        .filter(|p| p.unverified && (p.applies)(settings))
         .map(|p| {
             Caveat::new(
                 CaveatKind::Unverified,

@@ -100,7 +100,7 @@ pub(crate) struct Studied<'a> {
 
 impl Studied<'_> {
     fn steady(&self) -> Option<bool> {
-        steady(self.findings.as_ref()?)
+        self.findings.as_ref()?.steady()
     }
     /// The title of what it found, or its name.
     pub fn title(&self) -> &str {
@@ -110,12 +110,6 @@ impl Studied<'_> {
     fn window(&self) -> Option<(u32, u32)> {
         self.findings.as_ref()?.verdict.as_ref()?.window
     }
-}
-
-/// By its own verdict, or by those of its parts together.
-fn steady(findings: &Findings) -> Option<bool> {
-    let own = findings.verdict.as_ref().map(|verdict| verdict.steady);
-    own.or_else(|| findings.parts.iter().filter_map(steady).reduce(|a, b| a && b))
 }
 
 /// Invalidating caveats of it and of its parts.
@@ -294,8 +288,8 @@ pub(crate) fn caveats(record: &Record, studied: &[Studied<'_>]) -> Vec<Caveat> {
             CaveatKind::Invalidates,
             "part-not-steady",
             format!("STEADY STATE NOT ACHIEVED in: {unsteady}."),
-            "See the part's own page; the last part can be gone on with by `steadfast resume \
-             RUN_DIR --rounds N`.",
+            "See the part's own page. `steadfast resume RUN_DIR --rounds N` gives the last part \
+             more rounds.",
         ));
     }
     caveats

@@ -25,11 +25,10 @@ pub const NAME: &str = "suite";
 const PROCEDURES: Parameter = Parameter {
     name: "procedures",
     default: "iops,throughput,latency",
-    quick: None,
     meaning: "the procedures in their order, each once, with commas between; a parameter of one \
               of them is given as NAME=VALUE, or as PROCEDURE.NAME=VALUE to one alone",
     source: "our choice: the basic tests of PTS 2.0.x",
-    unverified: false,
+    ..Parameter::PLAIN
 };
 
 /// The parameters of a suite.
@@ -205,6 +204,7 @@ impl Suite {
             geometry: self.geometry,
             covered: self.covered.clone(),
             demands: Vec::new(),
+            alignment: None,
             recommended: None,
             step_time: self.settings.step_time.unwrap_or(self.method.step_time),
             block_sizes_left_out: &[],
@@ -325,6 +325,7 @@ mod tests {
         suite.conduct(&mut bench).unwrap();
         let findings = suite.study(&record(&suite.settings, bench.entries));
         assert_eq!(findings.ending, "All procedures ended; steady: Latency; NOT steady: IOPS.");
+        assert_eq!(findings.steady(), Some(false), "the exit code goes by it");
         let caveat = findings.caveats.iter().find(|c| c.id == "part-not-steady").unwrap();
         assert!(caveat.text.ends_with("in: IOPS."));
         let of_part = findings.parts[0].caveats.iter().find(|c| c.id == NOT_STEADY).unwrap();

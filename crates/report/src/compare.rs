@@ -227,6 +227,9 @@ fn frame(title: &str, sides: &[Side<'_>]) -> Findings {
         software: same(&|f| f.software.clone(), "several versions of the program"),
         ending: String::new(),
         header: FormHeader {
+            issuer: same(&|f| f.header.issuer.clone(), "several"),
+            specification: same(&|f| f.header.specification.clone(), "several"),
+            lesser: lesser(sides),
             test: "Comparison".into(),
             subtitle: title.to_owned(),
             revision: same(&|f| f.header.revision.clone(), "several"),
@@ -243,6 +246,41 @@ fn frame(title: &str, sides: &[Side<'_>]) -> Findings {
         long_tables: Vec::new(),
         parts: Vec::new(),
     }
+}
+
+/// What every page says where a run is of a lesser profile, with the letters of
+/// the runs that it holds for where it does not hold for all.
+fn lesser(sides: &[Side<'_>]) -> Option<String> {
+    let mut found: Vec<(Option<&str>, String)> = Vec::new();
+    for (side, findings) in sides.iter().filter_map(|side| Some((side, side.findings?))) {
+        let said = findings.header.lesser.as_deref();
+        match found.iter_mut().find(|(other, _)| *other == said) {
+            Some((_, letters)) => *letters = format!("{letters}, {}", side.letter),
+            None => found.push((said, side.letter.to_string())),
+        }
+    }
+    let alone = found.len() == 1;
+    let pieces = found.into_iter().filter_map(|(said, letters)| {
+        said.map(|said| if alone { said.to_owned() } else { format!("{letters}: {said}") })
+    });
+    let pieces: Vec<String> = pieces.collect();
+    (!pieces.is_empty()).then(|| pieces.join("; "))
+}
+
+/// What the titles of several runs have in common: without the rounds, numbers
+/// and names that are of one run alone.
+fn common_title<'a>(titles: impl Iterator<Item = &'a str>) -> Option<String> {
+    let pieces = |title: &'a str| -> Vec<&'a str> {
+        let ends = [": ", " - ", ", "].iter().flat_map(|s| title.match_indices(*s)).map(|m| m.0);
+        let mut ends: Vec<usize> = ends.collect();
+        ends.sort_unstable();
+        ends.into_iter().chain([title.len()]).map(|end| &title[..end]).collect()
+    };
+    let common = titles.map(pieces).reduce(|mut common, other| {
+        common.retain(|piece| other.contains(piece));
+        common
+    });
+    common?.pop().map(str::to_owned)
 }
 
 fn ending(sides: &[Side<'_>], differences: &[settings::Difference]) -> String {

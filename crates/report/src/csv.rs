@@ -3,6 +3,7 @@
 use crate::parts::parts;
 use steadfast_domain::Findings;
 use steadfast_domain::findings::{Cell, Exhibit, Table};
+use steadfast_domain::text::printable;
 
 /// A table as CSV.
 pub fn csv(table: &Table) -> String {
@@ -62,11 +63,13 @@ fn line(out: &mut String, fields: impl Iterator<Item = String>) {
     out.push_str("\r\n");
 }
 
-/// A text field: quoted where it must be, and with an apostrophe before what a
-/// spreadsheet would run as a formula.
+/// A text field: on one line, quoted where it must be, and with an apostrophe
+/// before what a spreadsheet would run as a formula, unless it is a number.
 fn field(text: &str) -> String {
-    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    let text = if formula { format!("'{text}") } else { text.to_owned() };
+    let formula =
+        text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
+    let apostrophe = if formula { "'" } else { "" };
+    let text = format!("{apostrophe}{}", printable(text));
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {
@@ -95,5 +98,20 @@ mod tests {
         };
         assert_eq!(csv(&table), "\"Block, size\",100/0,'=1+1\r\n\"say \"\"4K\"\"\",0.1,\r\n");
         assert_eq!(file_stem(&table.id), "---x");
+    }
+
+    #[test]
+    fn names_from_outside_are_neither_formulas_nor_commands() {
+        for (name, written) in [
+            ("@SUM(A1)", "'@SUM(A1)"),
+            ("+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0"),
+            ("\t=1", "'\\t=1"),
+            ("\r=1", "'\\r=1"),
+            ("-x", "'-x"),
+            ("-1.5", "-1.5"),
+            ("a\x1b]0;b\x07\u{202e}\n", "a\\x1b]0;b\\x07\\u{202e}\\n"),
+        ] {
+            assert_eq!(field(name), written);
+        }
     }
 }

@@ -58,6 +58,7 @@ fn body(out: &mut String, findings: &Findings, printed: &Printed, number: usize,
             anchor(number, "chapter", index),
             escape(&chapter.title)
         );
+        lesser(out, findings);
         exhibits(out, &chapter.exhibits);
         out.push_str("</section>\n");
     }
@@ -203,19 +204,29 @@ fn form_page(
     );
 }
 
+/// What every page says where less than the full method was done.
+fn lesser(out: &mut String, findings: &Findings) {
+    if let Some(lesser) = &findings.header.lesser {
+        let _ = writeln!(out, "<p class=\"lesser\">{}</p>", escape(lesser));
+    }
+}
+
 fn form_head(out: &mut String, findings: &Findings, printed: &Printed, index: usize) {
     let header: &FormHeader = &findings.header;
     let known = |value: &Option<String>| escape(value.as_deref().unwrap_or(number::DASH));
+    lesser(out, findings);
     let _ = write!(
         out,
         "<table class=\"formhead\"><tr><th>Test Run Date:</th><td>{}</td><th>Report Run Date:</th>\
          <td>{}</td></tr>\n<tr><td colspan=\"4\" class=\"testname\">{} - Report Page</td></tr>\n\
-         <tr><th>SNIA SSS TWG</th><td>Solid State Storage Performance Test Spec (PTS)</td><td>{}\
+         <tr><th>{}</th><td>{}</td><td>{}\
          </td><td>Rev. {}<br>Page {} of {}</td></tr>\n<tr><th>Vendor: {}</th><td>SSD Model: {}</td>\
          <td colspan=\"2\">TEST SPONSOR: {}</td></tr></table>\n",
         date::date_time(findings.run_unix_ms.0),
         date::date_time(printed.report_unix_ms),
         escape(&header.test),
+        escape(&header.issuer),
+        escape(&header.specification),
         escape(&header.subtitle),
         escape(&header.revision),
         index + 1,

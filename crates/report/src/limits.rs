@@ -211,8 +211,10 @@ pub struct Judged {
 pub struct Checked {
     /// What the limits are from.
     pub title: Option<String>,
-    /// Every number is within its limits.
+    /// Every number is within its limits, and the run has ended.
     pub pass: bool,
+    /// The run has come to its end: until then no number is final.
+    pub finished: bool,
     /// Each number.
     pub limits: Vec<Judged>,
 }
@@ -220,7 +222,9 @@ pub struct Checked {
 /// Judges a run's numbers. One that is missing fails, with the reason.
 pub fn check(findings: &Findings, limits: &Limits) -> Checked {
     let judged: Vec<Judged> = limits.limits.iter().map(|limit| judge(findings, limit)).collect();
-    Checked { title: limits.title.clone(), pass: judged.iter().all(|j| j.pass), limits: judged }
+    let finished = parts::finished(findings);
+    let pass = finished && judged.iter().all(|j| j.pass);
+    Checked { title: limits.title.clone(), pass, finished, limits: judged }
 }
 
 fn judge(findings: &Findings, limit: &Limit) -> Judged {
@@ -321,11 +325,24 @@ fn few<'a>(names: impl Iterator<Item = &'a str>) -> String {
 }
 
 impl Checked {
-    /// One sentence: how many passed.
+    /// How many passed, in a sentence; whether the run has ended before it.
     pub fn outcome(&self) -> String {
+        match self.finished {
+            true => self.judgment(),
+            false => format!(
+                "UNFINISHED: the run has not ended, so none of its numbers is final. So far: {}",
+                self.judgment()
+            ),
+        }
+    }
+
+    fn judgment(&self) -> String {
         let failed = self.limits.iter().filter(|j| !j.pass).count();
         let missing = self.limits.iter().filter(|j| j.measured.is_none()).count();
         match (failed, missing) {
+            (0, _) if !self.finished => {
+                format!("all {} numbers are within their limits.", self.limits.len())
+            }
             (0, _) => format!("PASS: all {} numbers are within their limits.", self.limits.len()),
             (n, 0) => {
                 format!("FAIL: {n} of {} numbers are outside their limits.", self.limits.len())
@@ -377,7 +394,10 @@ impl Checked {
         if !self.pass {
             let failed: Vec<&str> =
                 self.limits.iter().filter(|j| !j.pass).map(|j| j.title.as_str()).collect();
-            let text = format!("{} {}.", self.outcome(), failed.join("; "));
+            let text = match failed.is_empty() {
+                true => self.outcome(),
+                false => format!("{} {}.", self.outcome(), failed.join("; ")),
+            };
             let remedy = "See the chapter 'Check against limits'.";
             report
                 .caveats

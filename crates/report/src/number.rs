@@ -65,7 +65,7 @@ fn trimmed(text: String) -> String {
 /// A cell as it prints.
 pub(crate) fn cell(cell: &Cell) -> String {
     match cell {
-        Cell::Number { value, decimals } if value.is_finite() => {
+        Cell::Number { value, decimals, .. } if value.is_finite() => {
             grouped(*value, usize::from(*decimals))
         }
         Cell::Text(text) => text.clone(),

@@ -24,15 +24,23 @@ pub(crate) fn simulated(findings: &Findings) -> bool {
 /// A caveat of a run that has not come to its end.
 const UNFINISHED: &str = "unfinished";
 
+/// Whether a run and each of its parts have come to their end.
+pub(crate) fn finished(findings: &Findings) -> bool {
+    !is_unfinished(findings) && findings.parts.iter().all(finished)
+}
+
+fn is_unfinished(findings: &Findings) -> bool {
+    findings.caveats.iter().any(|caveat| caveat.id == UNFINISHED)
+}
+
 /// Steady or not: the report's own verdict, or that of its parts together;
 /// `None` where none of them has one, and where the run has not come to its end:
 /// a run broken off after a steady preconditioning is no success.
 pub(crate) fn steady(findings: &Findings) -> Option<bool> {
-    if findings.caveats.iter().any(|caveat| caveat.id == UNFINISHED) {
+    if is_unfinished(findings) {
         return None;
     }
-    let own = findings.verdict.as_ref().map(|verdict| verdict.steady);
-    own.or_else(|| findings.parts.iter().filter_map(steady).reduce(|a, b| a && b))
+    findings.steady()
 }
 
 /// A disclosure as it prints.

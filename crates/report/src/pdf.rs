@@ -5,9 +5,11 @@ use crate::parts::{disclosures, parts, simulated, steady};
 use crate::svg::svg;
 use crate::{Printed, ReportError, date, html, number};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 use steadfast_domain::findings::{Cell, Exhibit, FormBlock, Page, Table};
+use steadfast_domain::text::printable_lines;
 use steadfast_domain::{CaveatKind, Findings};
 use typst::diag::{FileError, FileResult};
 use typst::foundations::{Bytes, Datetime, Duration, Smart};
@@ -22,7 +24,8 @@ const TEMPLATE: &str = include_str!("report.typ");
 /// The findings as a PDF, A4.
 pub fn pdf(findings: &Findings, printed: &Printed) -> Result<Vec<u8>, ReportError> {
     let mut desk = Desk::new()?;
-    let content = content(findings, printed, &mut desk);
+    let mut content = content(findings, printed, &mut desk);
+    spell_out(&mut content);
     let text =
         serde_json::to_vec(&content).map_err(|error| ReportError::Encode(error.to_string()))?;
     desk.put("findings.json", text)?;
@@ -30,6 +33,20 @@ pub fn pdf(findings: &Findings, printed: &Printed) -> Result<Vec<u8>, ReportErro
     let options =
         PdfOptions { ident: Smart::Custom(findings.digest.clone()), ..PdfOptions::default() };
     typst_pdf::pdf(&document, &options).map_err(said)
+}
+
+/// Spells out what would reorder or hide the text around it.
+fn spell_out(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if let Cow::Owned(spelled) = printable_lines(text) {
+                *text = spelled;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(spell_out),
+        Value::Object(fields) => fields.values_mut().for_each(spell_out),
+        _ => {}
+    }
 }
 
 fn said<E: IntoIterator<Item = typst::diag::SourceDiagnostic>>(errors: E) -> ReportError {
@@ -86,6 +103,9 @@ fn section(findings: &Findings, number: usize, of_many: bool, desk: &mut Desk) -
         "vendor": header.vendor,
         "model": header.model,
         "sponsor": header.sponsor,
+        "issuer": header.issuer,
+        "specification": header.specification,
+        "lesser": header.lesser,
         "test": header.test,
         "subtitle": header.subtitle,
         "revision": header.revision,

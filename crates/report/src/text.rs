@@ -4,6 +4,7 @@ use crate::number;
 use crate::parts::{Disclosure, disclosures, parts, simulated};
 use steadfast_domain::Findings;
 use steadfast_domain::findings::{Exhibit, Facts, Table};
+use steadfast_domain::text::printable;
 
 /// The findings as plain text, `width` columns wide where tables allow it.
 pub fn text(findings: &Findings, width: usize) -> String {
@@ -12,7 +13,7 @@ pub fn text(findings: &Findings, width: usize) -> String {
         lines.push("SIMULATED: no number here is a measurement.".to_owned());
     }
     let model = findings.header.model.as_deref().unwrap_or("no model name");
-    lines.push(format!("{}  {model}", findings.title));
+    lines.push(printable(&format!("{}  {model}", findings.title)).into_owned());
     lines.extend(conclusion(findings, width));
     for disclosure in disclosures(findings) {
         lines.extend(caveat_lines(&disclosure, width));
@@ -57,11 +58,10 @@ fn exhibit_lines(exhibit: &Exhibit, width: usize) -> Vec<String> {
 
 fn facts_lines(facts: &Facts) -> Vec<String> {
     let mut lines = vec![facts.title.clone()];
-    lines.extend(
-        facts.rows.iter().map(|(label, value)| {
-            format!("  {label}: {}", value.as_deref().unwrap_or(number::DASH))
-        }),
-    );
+    lines.extend(facts.rows.iter().map(|(label, value)| {
+        let value = value.as_deref().unwrap_or(number::DASH);
+        printable(&format!("  {label}: {value}")).into_owned()
+    }));
     lines
 }
 
@@ -72,6 +72,7 @@ pub(crate) fn table_lines(table: &Table, width: usize) -> Vec<String> {
     rows.extend(table.rows.iter().map(|row| {
         std::iter::once(row.head.clone()).chain(row.cells.iter().map(number::cell)).collect()
     }));
+    rows.iter_mut().flatten().for_each(|cell| *cell = printable(cell).into_owned());
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns)
         .map(|column| {

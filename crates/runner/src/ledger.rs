@@ -6,17 +6,25 @@
 //! from a torn one. A line is on disk (fsync) before [`Ledger::append`] returns.
 //! A last line without its line end is what a crash leaves: it is dropped. The
 //! format is documented in `docs/formats.md`.
+//!
+//! Only a run that was confirmed is gone on with: [`Ledger::open`] demands the
+//! journalled opening, whose chain covers the settings, and as root a directory
+//! that nobody else can write to, because settings name devices and commands.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::Geometry;
-use steadfast_domain::{Device, Entry, Record, Settings};
+use steadfast_domain::{Device, Entry, Nanos, Record, Settings};
+use steadfast_host::Readers;
 
 const SETTINGS: &str = "settings.json";
+/// The settings until all of them are on disk.
+const SETTINGS_UNFINISHED: &str = ".settings.json.unfinished";
 const JOURNAL: &str = "journal.jsonl";
 
 /// What a line begins with; the digest follows.
@@ -55,8 +63,26 @@ pub struct Line {
     pub n: u64,
     /// Wall-clock time at which it was written, in milliseconds since 1970 (UTC).
     pub at: u64,
+    /// The time since the machine was started, where the clock is its.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub up: Option<Nanos>,
     /// What happened.
     pub entry: Entry,
+}
+
+/// A moment by both clocks: one that can be set, and one that cannot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment {
+    /// Wall-clock time, in milliseconds since 1970 (UTC).
+    pub unix_ms: u64,
+    /// The time since the machine was started; absent in virtual time.
+    pub up: Option<Nanos>,
+}
+
+impl From<u64> for Moment {
+    fn from(unix_ms: u64) -> Self {
+        Moment { unix_ms, up: None }
+    }
 }
 
 /// Why a ledger cannot be used.
@@ -76,6 +102,32 @@ pub enum LedgerError {
     /// The directory holds no run.
     #[error("{0} is not a run directory: there is no settings.json in it")]
     NotARun(PathBuf),
+    /// Nothing in it was confirmed.
+    #[error(
+        "{0} holds settings, but no run: it ended before it was confirmed and began, so there is \
+         nothing to resume. Remove the directory and begin the run again"
+    )]
+    NotBegun(PathBuf),
+    /// Somebody else can write to it, and we are root.
+    #[error(
+        "{path} {why}, so that its settings and commands may be somebody else's. If you trust \
+         them, give the run directory and its files to root (chown -R root) and close them to \
+         others (chmod -R go-w)"
+    )]
+    Foreign {
+        /// The directory, or a file in it.
+        path: PathBuf,
+        /// Whose it is, or who can write to it.
+        why: String,
+    },
+    /// It was deleted while it was written to.
+    #[error("{path} was deleted during the run: {steps} finished steps are lost with it")]
+    Deleted {
+        /// Which file.
+        path: PathBuf,
+        /// How many finished steps it held.
+        steps: u64,
+    },
     /// Another process writes to it.
     #[error("{0} is in use by another steadfast process")]
     Locked(PathBuf),
@@ -121,10 +173,14 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> LedgerError + '_ {
 #[derive(Debug)]
 pub struct Ledger {
     directory: PathBuf,
+    settings: File,
     journal: File,
     length: u64,
     chain: String,
     next: u64,
+    steps: u64,
+    /// Whether the directory was made for it.
+    made: bool,
 }
 
 /// A ledger as it was found.
@@ -141,76 +197,128 @@ pub struct Contents {
 }
 
 impl Ledger {
-    /// Begins a ledger in a new directory.
+    /// Begins a ledger in a new directory, for the usual readers.
     pub fn create(directory: &Path, settings: &RunSettings) -> Result<Ledger, LedgerError> {
-        claim(directory)?;
-        let path = directory.join(SETTINGS);
-        let text = serde_json::to_string_pretty(settings)
-            .map_err(|e| LedgerError::Malformed { path: path.clone(), why: e.to_string() })?;
-        let mut file = File::create_new(&path).map_err(at(&path))?;
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(at(&path))?;
-        let path = directory.join(JOURNAL);
-        let journal =
-            OpenOptions::new().append(true).create_new(true).open(&path).map_err(at(&path))?;
-        lock(&journal, directory)?;
-        journal.sync_all().map_err(at(&path))?;
-        File::open(directory).and_then(|d| d.sync_all()).map_err(at(directory))?;
-        let chain = hex(&Sha256::digest(text.as_bytes()));
-        Ok(Ledger { directory: directory.to_owned(), journal, length: 0, chain, next: 1 })
+        Ledger::create_for(Readers::Usual, directory, settings)
     }
 
-    /// Opens a ledger to go on with it; a torn last line is cut off.
-    pub fn open(directory: &Path) -> Result<(Ledger, Contents), LedgerError> {
-        let path = directory.join(JOURNAL);
-        if !directory.join(SETTINGS).exists() {
-            return Err(LedgerError::NotARun(directory.to_owned()));
+    /// Begins a ledger in a new directory; nothing of it stays where it cannot
+    /// be begun.
+    pub fn create_for(
+        readers: Readers,
+        directory: &Path,
+        settings: &RunSettings,
+    ) -> Result<Ledger, LedgerError> {
+        let made = claim(directory)?;
+        let journal = own(directory, made)?;
+        let ledger = begin(directory, journal, settings, made).and_then(|ledger| {
+            ledger.let_in(readers)?;
+            Ok(ledger)
+        });
+        if ledger.is_err() {
+            discard(directory, made);
         }
-        let journal =
-            OpenOptions::new().append(true).create(true).open(&path).map_err(at(&path))?;
+        ledger
+    }
+
+    fn let_in(&self, readers: Readers) -> Result<(), LedgerError> {
+        let directory = File::open(&self.directory).map_err(at(&self.directory))?;
+        let grant = || {
+            readers.grant(&self.settings, false)?;
+            readers.grant(&self.journal, false)?;
+            // A directory that was there is its owner's to open.
+            if self.made { readers.grant(&directory, true) } else { Ok(()) }
+        };
+        grant().map_err(at(&self.directory))
+    }
+
+    /// Opens the ledger of a run to go on with it; a torn last line is cut off.
+    pub fn open(directory: &Path) -> Result<(Ledger, Contents), LedgerError> {
+        let [settings_path, path] = [SETTINGS, JOURNAL].map(|name| directory.join(name));
+        let settings = open_settings(directory)?;
+        let mut journal = match OpenOptions::new().read(true).append(true).open(&path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                return Err(LedgerError::NotBegun(directory.to_owned()));
+            }
+            opened => opened.map_err(at(&path))?,
+        };
+        let whole = File::open(directory).map_err(at(directory))?;
+        for (file, path) in [(&whole, directory), (&settings, &settings_path), (&journal, &path)] {
+            refuse_foreign(file, path)?;
+        }
         lock(&journal, directory)?;
-        let contents = Ledger::read(directory)?;
+        // What was looked at is what is read, whatever the path leads to by now.
+        let told = read_settings(&settings, &settings_path)?;
+        let mut bytes = Vec::new();
+        journal.read_to_end(&mut bytes).map_err(at(&path))?;
+        let contents = Ledger::understand(told, &bytes, path.clone())?;
+        if contents.opening().is_none() {
+            return Err(LedgerError::NotBegun(directory.to_owned()));
+        }
         journal.set_len(contents.length).map_err(at(&path))?;
         let ledger = Ledger {
             directory: directory.to_owned(),
+            settings,
             journal,
             length: contents.length,
             chain: contents.chain.clone(),
             next: contents.lines.len() as u64 + 1,
+            steps: contents.lines.iter().filter(|line| is_step(&line.entry)).count() as u64,
+            made: false,
         };
         Ok((ledger, contents))
     }
 
     /// Reads a ledger without taking it.
     pub fn read(directory: &Path) -> Result<Contents, LedgerError> {
-        let (settings, text) = read_settings(directory)?;
+        let told = read_settings(&open_settings(directory)?, &directory.join(SETTINGS))?;
         let path = directory.join(JOURNAL);
         let journal = match fs::read(&path) {
             Ok(bytes) => bytes,
             Err(e) if e.kind() == io::ErrorKind::NotFound => Vec::new(),
             Err(e) => return Err(at(&path)(e)),
         };
+        Ledger::understand(told, &journal, path)
+    }
+
+    /// Makes sense of settings and of the journal at a path.
+    fn understand(
+        (settings, text): (RunSettings, String),
+        journal: &[u8],
+        path: PathBuf,
+    ) -> Result<Contents, LedgerError> {
         let whole = journal.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let mut chain = hex(&Sha256::digest(text.as_bytes()));
         let mut lines = Vec::new();
         for (index, line) in journal[..whole].split_inclusive(|byte| *byte == b'\n').enumerate() {
             let edited =
                 |why: String| LedgerError::Edited { path: path.clone(), line: index + 1, why };
-            let (digest, line) = parse_line(line, &chain).map_err(edited)?;
+            let (digest, line) = parse_line(line, &chain).map_err(|why| match index {
+                0 => edited(format!("{why}, nor does it match {SETTINGS}")),
+                _ => edited(why),
+            })?;
             if line.n != lines.len() as u64 + 1 {
                 return Err(edited(format!("it is numbered {}", line.n)));
             }
             chain = digest;
             lines.push(line);
         }
+        refuse_damaged_end(&journal[whole..], &chain).map_err(|why| LedgerError::Edited {
+            path,
+            line: lines.len() + 1,
+            why,
+        })?;
         let torn = (journal.len() - whole) as u64;
         Ok(Contents { settings, lines, torn, chain, length: whole as u64 })
     }
 
     /// Adds a line. It is on disk when this returns; where it could not be
     /// written, the journal ends with the line before it.
-    pub fn append(&mut self, at_unix_ms: u64, entry: &Entry) -> Result<(), LedgerError> {
+    pub fn append(&mut self, now: impl Into<Moment>, entry: &Entry) -> Result<(), LedgerError> {
+        self.is_there()?;
+        let now = now.into();
         let path = self.directory.join(JOURNAL);
-        let line = Line { n: self.next, at: at_unix_ms, entry: entry.clone() };
+        let line = Line { n: self.next, at: now.unix_ms, up: now.up, entry: entry.clone() };
         let (text, digest) = print_line(&line, &self.chain)
             .map_err(|e| LedgerError::Malformed { path: path.clone(), why: e.to_string() })?;
         let written =
@@ -223,7 +331,27 @@ impl Ledger {
         self.length += text.len() as u64;
         self.chain = digest;
         self.next += 1;
+        self.steps += u64::from(is_step(entry));
         Ok(())
+    }
+
+    /// Whether what is written still has a name: a deleted file takes every
+    /// write, and none of it is ever found again.
+    pub fn is_there(&self) -> Result<(), LedgerError> {
+        for (file, name) in [(&self.settings, SETTINGS), (&self.journal, JOURNAL)] {
+            let path = self.directory.join(name);
+            if file.metadata().map_err(at(&path))?.nlink() == 0 {
+                return Err(LedgerError::Deleted { path, steps: self.steps });
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a ledger away that was created and holds no line yet.
+    pub fn withdraw(self) {
+        if self.next == 1 {
+            discard(&self.directory, self.made);
+        }
     }
 
     /// Where it lies.
@@ -255,7 +383,17 @@ fn measured_digest(lines: &[Line]) -> String {
     hex(&hash.finalize())
 }
 
+fn is_step(entry: &Entry) -> bool {
+    matches!(entry, Entry::Applied { .. })
+}
+
 impl Contents {
+    /// The last time that a process took up the run, on a device that was
+    /// confirmed or proven to be it: the line and the entry.
+    pub fn opening(&self) -> Option<&Line> {
+        self.lines.iter().rev().find(|line| matches!(line.entry, Entry::Opened { .. }))
+    }
+
     /// As a record for study.
     pub fn into_record(self) -> Record {
         let digest = measured_digest(&self.lines);
@@ -270,10 +408,19 @@ impl Contents {
     }
 }
 
-/// Makes the directory; one that exists must be empty.
-fn claim(directory: &Path) -> Result<(), LedgerError> {
-    match fs::create_dir_all(directory) {
-        Ok(()) => {}
+/// Makes the directory; one that exists must be empty. Returns whether it was
+/// made.
+fn claim(directory: &Path) -> Result<bool, LedgerError> {
+    let exists = directory.is_dir();
+    if let Some(parent) = directory.parent().filter(|p| !p.as_os_str().is_empty()) {
+        // Who can write there can take the run directory away.
+        let mode = if is_root() { 0o755 } else { 0o777 };
+        DirBuilder::new().recursive(true).mode(mode).create(parent).map_err(at(parent))?;
+    }
+    let mode = if is_root() { 0o700 } else { 0o777 };
+    match DirBuilder::new().mode(mode).create(directory) {
+        Ok(()) => return Ok(true),
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists && exists => {}
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
             return Err(LedgerError::Exists(directory.to_owned()));
         }
@@ -281,9 +428,89 @@ fn claim(directory: &Path) -> Result<(), LedgerError> {
     }
     let mut entries = fs::read_dir(directory).map_err(at(directory))?;
     match entries.next() {
-        None => Ok(()),
+        None => Ok(false),
         Some(_) => Err(LedgerError::Exists(directory.to_owned())),
     }
+}
+
+/// Makes the journal: of two processes that begin a run in one directory at once,
+/// the one that makes it has the directory, and the other leaves it alone.
+fn own(directory: &Path, made: bool) -> Result<File, LedgerError> {
+    let path = directory.join(JOURNAL);
+    new_file().append(true).open(&path).map_err(|error| {
+        if error.kind() == io::ErrorKind::AlreadyExists {
+            return LedgerError::Exists(directory.to_owned());
+        }
+        if made {
+            let _ = fs::remove_dir(directory);
+        }
+        at(&path)(error)
+    })
+}
+
+fn begin(
+    directory: &Path,
+    journal: File,
+    settings: &RunSettings,
+    made: bool,
+) -> Result<Ledger, LedgerError> {
+    lock(&journal, directory)?;
+    let path = directory.join(SETTINGS);
+    let text = serde_json::to_string_pretty(settings)
+        .map_err(|e| LedgerError::Malformed { path: path.clone(), why: e.to_string() })?;
+    let settings = put_settings(directory, &text).map_err(at(&path))?;
+    journal.sync_all().map_err(at(&directory.join(JOURNAL)))?;
+    File::open(directory).and_then(|d| d.sync_all()).map_err(at(directory))?;
+    let chain = hex(&Sha256::digest(text.as_bytes()));
+    let directory = directory.to_owned();
+    Ok(Ledger { directory, settings, journal, length: 0, chain, next: 1, steps: 0, made })
+}
+
+/// The settings appear whole or not at all.
+fn put_settings(directory: &Path, text: &str) -> io::Result<File> {
+    let unfinished = directory.join(SETTINGS_UNFINISHED);
+    let mut file = new_file().write(true).open(&unfinished)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&unfinished, directory.join(SETTINGS))?;
+    Ok(file)
+}
+
+/// A file that was not there; as root for root alone.
+fn new_file() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.create_new(true).mode(if is_root() { 0o600 } else { 0o666 });
+    options
+}
+
+/// Takes away what was begun a moment ago, as far as it can be: the error that
+/// led here is what the user must hear of.
+fn discard(directory: &Path, made: bool) {
+    for name in [SETTINGS_UNFINISHED, SETTINGS, JOURNAL] {
+        let _ = fs::remove_file(directory.join(name));
+    }
+    if made {
+        let _ = fs::remove_dir(directory);
+    }
+}
+
+fn is_root() -> bool {
+    // SAFETY: geteuid has no preconditions and cannot fail.
+    unsafe { libc::geteuid() == 0 }
+}
+
+/// Refuses what somebody else could have written, where root is to obey it.
+fn refuse_foreign(file: &File, path: &Path) -> Result<(), LedgerError> {
+    if !is_root() {
+        return Ok(());
+    }
+    let metadata = file.metadata().map_err(at(path))?;
+    let why = match (metadata.uid(), metadata.mode() & 0o022) {
+        (0, 0) => return Ok(()),
+        (0, _) => "can be written to by others than root".to_owned(),
+        (owner, _) => format!("belongs to user {owner}, not to root"),
+    };
+    Err(LedgerError::Foreign { path: path.to_owned(), why })
 }
 
 fn lock(journal: &File, directory: &Path) -> Result<(), LedgerError> {
@@ -294,15 +521,20 @@ fn lock(journal: &File, directory: &Path) -> Result<(), LedgerError> {
     }
 }
 
-fn read_settings(directory: &Path) -> Result<(RunSettings, String), LedgerError> {
+fn open_settings(directory: &Path) -> Result<File, LedgerError> {
     let path = directory.join(SETTINGS);
-    let text = match fs::read_to_string(&path) {
-        Ok(text) => text,
+    match File::open(&path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            return Err(LedgerError::NotARun(directory.to_owned()));
+            Err(LedgerError::NotARun(directory.to_owned()))
         }
-        Err(e) => return Err(at(&path)(e)),
-    };
+        opened => opened.map_err(at(&path)),
+    }
+}
+
+fn read_settings(mut file: &File, path: &Path) -> Result<(RunSettings, String), LedgerError> {
+    let mut text = String::new();
+    file.read_to_string(&mut text).map_err(at(path))?;
+    let path = path.to_owned();
     let malformed =
         |e: serde_json::Error| LedgerError::Malformed { path: path.clone(), why: e.to_string() };
     let value: serde_json::Value = serde_json::from_str(&text).map_err(malformed)?;
@@ -333,6 +565,17 @@ fn parse_line(line: &[u8], chain: &str) -> Result<(String, Line), String> {
     }
     let parsed = serde_json::from_str(&format!("{{{rest}")).map_err(|e| e.to_string())?;
     Ok((digest.to_owned(), parsed))
+}
+
+/// A crash leaves the beginning of a line, and never more than it wrote. A whole
+/// line that ends in another byte than a line feed was damaged; to cut it off
+/// would lose a finished step.
+fn refuse_damaged_end(end: &[u8], chain: &str) -> Result<(), String> {
+    let Some((_, line)) = end.split_last() else { return Ok(()) };
+    match parse_line(line, chain) {
+        Ok(_) => Err("it does not end in a line feed".to_owned()),
+        Err(_) => Ok(()),
+    }
 }
 
 fn link(chain: &str, content: &[u8]) -> String {

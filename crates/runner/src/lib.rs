@@ -6,17 +6,21 @@
 //! finished step on disk before it returns, and replays what is there already;
 //! [`rehearsal`] only adds time and bytes up.
 
+pub mod host_changes;
 pub mod ledger;
 pub mod live;
+mod outage;
 pub mod progress;
 pub mod real;
 pub mod rehearsal;
 pub mod rig;
 pub mod run;
+mod settled;
 pub mod simulated;
 mod surroundings;
 
-pub use ledger::{Ledger, LedgerError, RunSettings};
+pub use host_changes::{HostChanges, apply_settled};
+pub use ledger::{Ledger, LedgerError, Moment, RunSettings};
 pub use live::LiveBench;
 pub use progress::{Event, Progress};
 pub use rehearsal::{Outlook, Plan, Planned, refusal, rehearse};

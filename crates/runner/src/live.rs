@@ -6,11 +6,14 @@
 //! journalled step must equal the one that is asked for (load, seed, place), or
 //! the run is refused: the procedure would not be the one that was begun.
 
-use crate::ledger::{Ledger, Line, is_measured};
+use crate::host_changes::close;
+use crate::ledger::{Ledger, LedgerError, Line, Moment, is_measured};
+use crate::outage;
 use crate::progress::{Event, Progress};
 use crate::rig::Rig;
+use crate::settled::{CONDITIONS_CHANGED, Settled};
 use std::collections::{BTreeMap, VecDeque};
-use steadfast_domain::record::{Check, HostChange};
+use steadfast_domain::record::{Check, HostChange, ReadAgain};
 use steadfast_domain::{
     Bench, Bytes, Caveat, CaveatKind, Conditions, Entry, Gap, Halt, Load, Measurement, Nanos, Note,
     Outcome, Purge, Step,
@@ -27,6 +30,7 @@ pub struct LiveBench<'a> {
     past: VecDeque<Entry>,
     gap: Option<Gap>,
     resumed: Option<(Conditions, Conditions)>,
+    settled: Settled,
     changed: Vec<HostChange>,
     is_live: bool,
     position: Position,
@@ -40,12 +44,15 @@ struct Position {
     cursors: BTreeMap<String, Bytes>,
     done: Done,
     running: bool,
+    /// How often the run was taken up again, until a load has begun since.
+    resumed: u64,
 }
 
 impl Position {
-    fn start(&self, step: &Step) -> Start {
+    fn start(&mut self, step: &Step) -> Start {
         let done = if step.continues { self.done } else { Done::default() };
-        Start { cursors: self.cursors.clone(), done }
+        let resumed = std::mem::take(&mut self.resumed);
+        Start { cursors: self.cursors.clone(), done, resumed }
     }
     fn advance(&mut self, step: &Step, measurement: &Measurement) {
         if !step.continues {
@@ -73,8 +80,10 @@ impl<'a> LiveBench<'a> {
             .cloned()
             .collect();
         let steps = past.iter().filter(|e| matches!(e, Entry::Applied { .. })).count();
-        let gap =
-            if past.is_empty() || rig.forgets() { None } else { gap(lines, rig.now_unix_ms()) };
+        let gap = if rig.forgets() { None } else { outage::gap(lines, rig.now(), rig.proof()) };
+        // A drive in virtual time forgets what a broken step did to it.
+        let opened = || lines.iter().filter(|l| matches!(l.entry, Entry::Opened { .. })).count();
+        let resumed = if rig.forgets() { 0 } else { opened() as u64 };
         if steps > 0 {
             progress.tell(&Event::Replaying { steps });
         }
@@ -85,9 +94,10 @@ impl<'a> LiveBench<'a> {
             past,
             gap,
             resumed: None,
+            settled: Settled::default(),
             changed: unrestored(lines),
             is_live: false,
-            position: Position::default(),
+            position: Position { resumed, ..Position::default() },
             latched: None,
             examined: Vec::new(),
         }
@@ -95,8 +105,13 @@ impl<'a> LiveBench<'a> {
 
     /// Writes an entry that stands outside the procedure.
     pub fn journal(&mut self, entry: &Entry) -> Result<(), Halt> {
-        let now = self.rig.now_unix_ms();
-        self.ledger.append(now, entry).map_err(|e| Halt::Ledger(e.to_string()))
+        let now = self.rig.now();
+        self.ledger.append(now, entry).map_err(failed)
+    }
+
+    /// Whether the ledger was deleted.
+    pub fn is_lost(&self) -> bool {
+        matches!(self.ledger.is_there(), Err(LedgerError::Deleted { .. }))
     }
 
     /// Looks device and host over, and keeps what was found. A device in
@@ -128,14 +143,20 @@ impl<'a> LiveBench<'a> {
         }
     }
 
-    /// Puts every host setting back that this run changed, the last first.
+    /// Puts every host setting back that this run changed, the last first. One
+    /// that cannot be, or whose restoring cannot be journalled, keeps no other
+    /// from it; the first failure is told.
     pub fn restore(&mut self) -> Result<(), Halt> {
-        while let Some(change) = self.changed.last().cloned() {
-            self.rig.restore(&change)?;
-            self.journal(&Entry::HostRestored(change))?;
-            self.changed.pop();
+        let mut told = Ok(());
+        for change in std::mem::take(&mut self.changed).into_iter().rev() {
+            let entry = Entry::HostRestored(change.clone());
+            let restored = self.rig.restore(&change).and_then(|()| self.journal(&entry));
+            if restored.is_err() {
+                self.changed.insert(0, change);
+            }
+            told = told.and(restored);
         }
-        Ok(())
+        told
     }
 
     /// Takes up measuring where the ledger ends. On a device that remembers,
@@ -150,7 +171,8 @@ impl<'a> LiveBench<'a> {
         self.progress.tell(&Event::Live { gap: self.gap.as_ref() });
         let Some((wanted, before)) = self.resumed.take() else { return Ok(()) };
         let got = self.settle_rig(&wanted)?;
-        self.journal(&Entry::Resettled { got: got.clone() })?;
+        self.journal(&Entry::Resettled { got: got.clone(), when: None })?;
+        self.settled.set(&wanted, &got);
         if got != before {
             let caveat = Caveat::new(
                 CaveatKind::Deviation,
@@ -163,15 +185,34 @@ impl<'a> LiveBench<'a> {
         Ok(())
     }
 
+    /// Reads back what was settled, keeps it, and says where it is otherwise. Where
+    /// `set` is true it is set again first.
+    fn read_again(&mut self, when: ReadAgain, set: bool) -> Result<(), Halt> {
+        let (Some(wanted), Some(found)) = (self.settled.wanted(), self.rig.read_back()) else {
+            return Ok(());
+        };
+        let got = if set { self.settle_rig(&wanted)? } else { found };
+        self.journal(&Entry::Resettled { got: got.clone(), when: Some(when) })?;
+        let Some(caveat) = self.settled.read(&got, when) else { return Ok(()) };
+        let note = Note::Caveat(caveat);
+        self.progress.tell(&Event::Noted(&note));
+        self.journal(&Entry::Noted(Box::new(note)))
+    }
+
+    /// Reads back what was settled, at the end of a run that measured.
+    pub fn read_at_the_end(&mut self) -> Result<(), Halt> {
+        if self.is_live { self.read_again(ReadAgain::End, false) } else { Ok(()) }
+    }
+
     fn settle_rig(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
         let LiveBench { rig, ledger, changed, .. } = self;
-        let now = rig.now_unix_ms();
+        let now = rig.now();
         rig.settle(wanted, &mut |change| keep(ledger, changed, now, change))
     }
 
     fn purge_rig(&mut self) -> Result<Purge, Halt> {
         let LiveBench { rig, ledger, changed, progress, .. } = self;
-        let now = rig.now_unix_ms();
+        let now = rig.now();
         let mut journal = |change: &HostChange| keep(ledger, changed, now, change);
         let mut tell = |done: &PurgeProgress<'_>| progress.tell(&Event::PurgeProgress(done));
         let purge = rig.purge(&mut journal, &mut tell);
@@ -254,9 +295,6 @@ impl<'a> LiveBench<'a> {
     }
 }
 
-/// Conditions read back otherwise after a resume.
-const CONDITIONS_CHANGED: &str = "conditions-changed";
-
 /// Notes that the bench or its rig made. A procedure that is conducted again
 /// does not make them, so that nothing may wait for them.
 fn is_own_note(entry: &Entry) -> bool {
@@ -272,8 +310,8 @@ pub fn unrestored(lines: &[Line]) -> Vec<HostChange> {
     let mut open: Vec<HostChange> = Vec::new();
     for line in lines {
         match &line.entry {
-            Entry::HostChange(change) => remember(&mut open, change),
-            Entry::HostRestored(change) => open.retain(|c| c.setting != change.setting),
+            Entry::HostChange(change) => open.push(change.clone()),
+            Entry::HostRestored(change) => close(&mut open, change),
             _ => {}
         }
     }
@@ -293,37 +331,17 @@ fn password_left(halt: Option<&Halt>, why: &Halt) -> Halt {
 fn keep(
     ledger: &mut Ledger,
     changed: &mut Vec<HostChange>,
-    now: u64,
+    now: Moment,
     change: &HostChange,
 ) -> Result<(), Halt> {
     let entry = Entry::HostChange(change.clone());
-    ledger.append(now, &entry).map_err(|e| Halt::Ledger(e.to_string()))?;
-    remember(changed, change);
+    ledger.append(now, &entry).map_err(failed)?;
+    changed.push(change.clone());
     Ok(())
 }
 
-/// Only the first change of a setting holds its true old value.
-fn remember(changed: &mut Vec<HostChange>, change: &HostChange) {
-    if !changed.iter().any(|earlier| earlier.setting == change.setting) {
-        changed.push(change.clone());
-    }
-}
-
-/// The gap between the journal's last entry and now.
-fn gap(lines: &[Line], now_unix_ms: u64) -> Option<Gap> {
-    let last = lines.iter().rev().find(|line| !matches!(line.entry, Entry::Amended(_)))?;
-    let cause = lines
-        .iter()
-        .rev()
-        .take_while(|line| !is_measured(&line.entry))
-        .find_map(|line| match &line.entry {
-            Entry::Halted(why) => Some(why.clone()),
-            Entry::Ended => Some("the procedure had ended".to_owned()),
-            _ => None,
-        })
-        .unwrap_or_else(|| "the process ended without a word".to_owned());
-    let lasted = Nanos::from_millis(now_unix_ms.saturating_sub(last.at));
-    Some(Gap { cause, lasted })
+fn failed(error: LedgerError) -> Halt {
+    Halt::Ledger(error.to_string())
 }
 
 fn check_same(asked: &Step, journalled: &Step) -> Result<(), Halt> {
@@ -376,6 +394,7 @@ impl Bench for LiveBench<'_> {
                 got
             }
         };
+        self.settled.set(wanted, &got);
         self.progress.tell(&Event::Settled(&got));
         Ok(got)
     }
@@ -395,19 +414,28 @@ impl Bench for LiveBench<'_> {
                 self.progress.tell(&Event::Purging);
                 let purge = self.purge_rig()?;
                 self.journal(&Entry::Purged(purge.clone()))?;
+                self.read_again(ReadAgain::Purge, true)?;
                 purge
             }
         };
+        self.settled.purged();
         self.progress.tell(&Event::Purged(&purge));
         Ok(purge)
     }
 
     fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
+        let precondition_ends = self.settled.precondition_ends(&step.place.phase);
         match self.past.pop_front() {
             Some(Entry::Applied { step: past, outcome }) => self.replay(step, &past, *outcome),
             Some(other) => Err(unexpected(&step.place.to_string(), &other)),
             None => {
                 self.go_live()?;
+                // A step of an hour is not begun for a journal that is gone.
+                self.ledger.is_there().map_err(failed)?;
+                if precondition_ends {
+                    self.end_load();
+                    self.read_again(ReadAgain::Preconditioning, false)?;
+                }
                 let result = self.run(step);
                 self.keep_caveats()?;
                 let measurement = result?;

@@ -1,14 +1,15 @@
 //! The real rig: a block device or a scratch file, its host, and the engine
 //! that moves its data.
 
+use crate::ledger::Moment;
 use crate::rig::{Journal, Rig, Tell, Watch};
 use crate::surroundings::{HostWishes, Surroundings};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use steadfast_domain::measurement::KernelCounters;
 use steadfast_domain::record::{Check, HostChange};
 use steadfast_domain::{
-    Caveat, Conditions, Device, Halt, Host, Measurement, Nanos, Op, Purge, PurgeMethod, Step,
-    Transport,
+    Caveat, Conditions, Device, Halt, Host, Measurement, Nanos, Op, Proof, Purge, PurgeMethod,
+    Step, Transport,
 };
 use steadfast_engine::{OnTarget, Start, Stop};
 use steadfast_host::{HostError, PurgeProgress, PurgeWatch, Roots};
@@ -115,6 +116,12 @@ impl Rig for RealRig {
     fn now_unix_ms(&self) -> u64 {
         wall_clock_unix_ms()
     }
+    fn now(&self) -> Moment {
+        Moment { unix_ms: self.now_unix_ms(), up: steadfast_host::since_boot() }
+    }
+    fn proof(&self) -> Option<Proof> {
+        self.engine.target().proof(&self.roots)
+    }
     fn forgets(&self) -> bool {
         false
     }
@@ -126,7 +133,7 @@ impl Rig for RealRig {
         self.surroundings.examine()
     }
     fn look_back(&mut self) -> Vec<Check> {
-        self.surroundings.look_back()
+        self.surroundings.look_back(&self.stop)
     }
 
     fn settle(&mut self, wanted: &Conditions, journal: Journal<'_>) -> Result<Conditions, Halt> {
@@ -147,6 +154,10 @@ impl Rig for RealRig {
         let mut got = steadfast_host::conditions(self.engine.target(), &self.roots);
         got.unmet.extend(unmet);
         Ok(got)
+    }
+
+    fn read_back(&mut self) -> Option<Conditions> {
+        Some(steadfast_host::conditions(self.engine.target(), &self.roots))
     }
 
     fn foresee_purge(&mut self) -> Result<PurgeMethod, Halt> {
@@ -209,6 +220,8 @@ impl Rig for RealRig {
     }
 
     fn restore(&mut self, change: &HostChange) -> Result<(), Halt> {
-        steadfast_host::undo_change(change, &self.roots).map_err(refused)
+        let undone = steadfast_host::undo_change(change, &self.roots).map_err(refused)?;
+        self.surroundings.note_undone(change, &undone);
+        Ok(())
     }
 }

@@ -14,7 +14,8 @@ use steadfast_domain::{
 pub enum Outlook {
     /// Every round like the one before: steady at the first chance.
     Best,
-    /// Every round far from the one before: never steady.
+    /// Every round far from the one before: steady in the last round at the
+    /// earliest, so that what follows on steady state may still come.
     Worst,
 }
 
@@ -66,6 +67,22 @@ impl Plan {
         let unknown = self.steps.iter().filter(|s| s.time.is_none());
         Bytes(unknown.filter_map(|s| s.bytes).map(|b| b.0).sum())
     }
+    /// Adds the phases that only the other plan has, which follow on steady state:
+    /// the last round may still bring it. Each comes after what it follows there.
+    fn with_what_follows(mut self, other: Plan) -> Plan {
+        let known: HashSet<String> = self.steps.iter().map(|step| step.phase.clone()).collect();
+        let mut at = 0;
+        for step in other.steps {
+            if known.contains(&step.phase) {
+                let last = self.steps.iter().rposition(|other| other.phase == step.phase);
+                at = last.map_or(at, |last| last + 1);
+            } else {
+                self.steps.insert(at, step);
+                at += 1;
+            }
+        }
+        self
+    }
     /// Rounds of the plan.
     pub fn rounds(&self) -> u32 {
         self.steps.iter().map(|s| s.round).max().unwrap_or(0)
@@ -79,10 +96,16 @@ pub fn rehearse(
     outlook: Outlook,
     bytes_per_second: Option<u64>,
 ) -> Result<Plan, Halt> {
-    let mut bench =
-        Rehearsal { outlook, bytes_per_second, running: Nanos::ZERO, plan: Plan::default() };
-    procedure.conduct(&mut bench)?;
-    Ok(bench.plan)
+    let plan = |outlook| {
+        let mut bench =
+            Rehearsal { outlook, bytes_per_second, running: Nanos::ZERO, plan: Plan::default() };
+        procedure.conduct(&mut bench)?;
+        Ok(bench.plan)
+    };
+    match outlook {
+        Outlook::Best => plan(Outlook::Best),
+        Outlook::Worst => Ok(plan(Outlook::Worst)?.with_what_follows(plan(Outlook::Best)?)),
+    }
 }
 
 /// Why one of the procedure's steps cannot be done, said before anything is
@@ -202,9 +225,10 @@ impl Rehearsal {
     }
 
     /// Constant rounds for the best outlook; rounds that double for the worst.
+    /// In the best case filling the drive takes no time worth counting.
     fn iops(&self, step: &Step) -> u64 {
         match self.outlook {
-            Outlook::Best => 1 << 14,
+            Outlook::Best => 1 << 24,
             Outlook::Worst => 1 << (step.place.round % 2 * 8 + 6),
         }
     }

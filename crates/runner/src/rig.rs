@@ -1,10 +1,12 @@
 //! A [`Rig`]: a device with everything that is needed to test it.
 
+use crate::ledger::Moment;
 use crate::surroundings::HostWishes;
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::record::{Check, HostChange};
 use steadfast_domain::{
-    Caveat, Conditions, Device, Gap, Halt, Host, Measurement, Nanos, Purge, PurgeMethod, Step,
+    Caveat, Conditions, Device, Gap, Halt, Host, Measurement, Nanos, Proof, Purge, PurgeMethod,
+    Step,
 };
 use steadfast_engine::Start;
 use steadfast_host::PurgeProgress;
@@ -28,6 +30,14 @@ pub trait Rig {
     fn engine(&self) -> String;
     /// Milliseconds since 1970 (UTC); virtual on a simulated device.
     fn now_unix_ms(&self) -> u64;
+    /// Now by every clock that the rig has.
+    fn now(&self) -> Moment {
+        self.now_unix_ms().into()
+    }
+    /// What proves that the device is this one; `None` for one of memory.
+    fn proof(&self) -> Option<Proof> {
+        None
+    }
     /// A simulated device begins every run factory-new, so a resumed run
     /// applies the journalled steps again to bring it to where it was; on a
     /// real device that would be a second test.
@@ -46,6 +56,11 @@ pub trait Rig {
     }
     /// Sets what is wanted, each change journalled first; returns what was read back.
     fn settle(&mut self, wanted: &Conditions, journal: Journal<'_>) -> Result<Conditions, Halt>;
+    /// What is set on host and device now; `None` where nothing can be read, as on
+    /// a simulated device, whose conditions nothing changes.
+    fn read_back(&mut self) -> Option<Conditions> {
+        None
+    }
     /// How the device will be purged; nothing is written. An error says why it
     /// cannot be done as the user wishes.
     fn foresee_purge(&mut self) -> Result<PurgeMethod, Halt>;

@@ -15,6 +15,8 @@ pub enum Ending {
     Complete,
     /// It halted; every finished step is in the ledger.
     Halted(Halt),
+    /// It halted because its ledger was deleted: there is nothing to go on with.
+    Lost(Halt),
 }
 
 /// Conducts a procedure on a ledger that holds `lines` already. Host settings
@@ -22,7 +24,7 @@ pub enum Ending {
 pub fn conduct(
     procedure: &dyn Procedure,
     rig: &mut dyn Rig,
-    ledger: Ledger,
+    mut ledger: Ledger,
     lines: &[Line],
     software: &str,
     progress: &mut dyn Progress,
@@ -32,52 +34,64 @@ pub fn conduct(
         engine: rig.engine(),
         device: Box::new(rig.device().clone()),
         host: Box::new(rig.host()),
+        proof: rig.proof().map(Box::new),
     };
+    if let Err(error) = ledger.append(rig.now(), &opened) {
+        // A run that could not even be begun must not stand in the way of the next.
+        ledger.withdraw();
+        return Err(failed(error));
+    }
     let mut bench = LiveBench::new(rig, ledger, lines, progress);
-    bench.journal(&opened)?;
     bench.clear_passwords()?;
     bench.examine()?;
     let result = procedure.conduct(&mut bench);
     bench.end_load();
+    let read = match &result {
+        Ok(()) => bench.read_at_the_end(),
+        Err(_) => Ok(()),
+    };
     let restored = bench.restore();
-    let ending = match result {
+    let ending = match result.and(read) {
         Ok(()) => Ending::Complete,
+        Err(halt) if bench.is_lost() => Ending::Lost(halt),
         Err(halt) => Ending::Halted(halt),
     };
     let looked_back = bench.look_back();
     let last = match &ending {
         Ending::Complete => Entry::Ended,
-        Ending::Halted(halt) => Entry::Halted(halt.to_string()),
+        Ending::Halted(halt) | Ending::Lost(halt) => Entry::Halted(halt.to_string()),
     };
     match (looked_back.and_then(|()| bench.journal(&last)), &ending) {
         // The disk that halted the run cannot take this line either.
-        (Err(_), Ending::Halted(Halt::Ledger(_))) => {}
+        (Err(_), Ending::Halted(Halt::Ledger(_)) | Ending::Lost(_)) => {}
         (written, _) => written?,
     }
     match (restored, &ending) {
         // The halt is what the user must hear of, most of all where the device
         // is gone. What was not put back stands in the journal, where resume
         // and `steadfast restore` find it.
-        (Err(_), Ending::Halted(_)) => {}
+        (Err(_), Ending::Halted(_) | Ending::Lost(_)) => {}
         (restored, _) => restored?,
     }
     Ok(ending)
 }
 
-/// Opens a run to go on with it, its amendment journalled first.
-pub fn reopen(
-    directory: &std::path::Path,
-    amendment: Option<Amendment>,
+fn failed(error: LedgerError) -> Halt {
+    Halt::Ledger(error.to_string())
+}
+
+/// Amends a run that is gone on with.
+pub fn amend(
+    ledger: &mut Ledger,
+    contents: &mut Contents,
+    amendment: Amendment,
     now_unix_ms: u64,
-) -> Result<(Ledger, Contents), LedgerError> {
-    let (mut ledger, mut contents) = Ledger::open(directory)?;
-    if let Some(amendment) = amendment {
-        let entry = Entry::Amended(amendment);
-        ledger.append(now_unix_ms, &entry)?;
-        let n = contents.lines.len() as u64 + 1;
-        contents.lines.push(Line { n, at: now_unix_ms, entry });
-    }
-    Ok((ledger, contents))
+) -> Result<(), LedgerError> {
+    let entry = Entry::Amended(amendment);
+    ledger.append(now_unix_ms, &entry)?;
+    let n = contents.lines.len() as u64 + 1;
+    contents.lines.push(Line { n, at: now_unix_ms, up: None, entry });
+    Ok(())
 }
 
 /// The amendments of a journal, in order.
@@ -99,7 +113,6 @@ pub fn restore(
     meant: fn(&HostChange) -> bool,
     undo: &mut dyn FnMut(&HostChange) -> Result<(), Halt>,
 ) -> Result<Vec<HostChange>, Halt> {
-    let failed = |e: LedgerError| Halt::Ledger(e.to_string());
     let (mut ledger, contents) = Ledger::open(directory).map_err(failed)?;
     let mut changes = unrestored(&contents.lines);
     changes.retain(meant);

@@ -87,7 +87,7 @@ impl Rig for SimulatedRig {
         self.steps += 1;
         let gap = self.gap.filter(|gap| gap.before == self.steps)?;
         self.ssd.idle(gap.lasts);
-        Some(Gap { cause: "a gap was asked for (--sim-gap)".to_owned(), lasted: gap.lasts })
+        Some(Gap { cause: "a gap was asked for (--sim-gap)".to_owned(), lasted: Some(gap.lasts) })
     }
     fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
         self.ssd.idle(time);

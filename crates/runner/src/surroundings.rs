@@ -3,11 +3,12 @@
 
 use std::fmt::Display;
 use steadfast_domain::measurement::LogDelta;
-use steadfast_domain::record::{Check, CheckState};
+use steadfast_domain::record::{Check, CheckState, HostChange};
 use steadfast_domain::{Device, Load, Measurement, Nanos, Settings, Step};
+use steadfast_engine::Stop;
 use steadfast_host::{
     DeviceLogs, IdleStateHold, LogReading, PowerMeter, PowerSource, ProcessorTimes, PurgeOrder,
-    Roots, SleepInhibition,
+    Roots, SleepInhibition, Undone,
 };
 
 /// Steps shorter than this get no reading of the device's logs: asking a drive
@@ -57,6 +58,8 @@ pub(crate) struct Surroundings {
     power: Option<PowerMeter>,
     locks: Vec<Lock>,
     throttled: Option<u64>,
+    /// Settings that were not put back, because they are no longer ours.
+    left: Vec<Check>,
 }
 
 /// Held until the run ends.
@@ -82,6 +85,7 @@ impl Surroundings {
             power: None,
             locks: Vec::new(),
             throttled: None,
+            left: Vec::new(),
         }
     }
 
@@ -196,9 +200,22 @@ impl Surroundings {
         if is_logged(step) { self.logs.read() } else { None }
     }
 
+    /// Keeps what a reader must know of a setting that was to be put back.
+    pub(crate) fn note_undone(&mut self, change: &HostChange, undone: &Undone) {
+        let Undone::Left(why) = undone else { return };
+        let found = format!("{} was left as it is: {why}", change.setting);
+        let (id, subject) = ("host-settings-left", "Host settings after the run");
+        let advice = format!("It was {} before the run.", change.before);
+        self.left.push(check(id, subject, CheckState::Attention, found, advice));
+    }
+
     /// What a run has shown of its own sensors and host.
-    pub(crate) fn look_back(&mut self) -> Vec<Check> {
-        let mut checks = Vec::new();
+    pub(crate) fn look_back(&mut self, stop: &Stop) -> Vec<Check> {
+        let mut checks = std::mem::take(&mut self.left);
+        if stop.lost_terminal() {
+            let found = "lost during the run (SIGHUP); the run went on without it";
+            checks.push(check("terminal", "Terminal", CheckState::Good, found, ""));
+        }
         checks.extend(self.power.take().as_ref().map(power_readings));
         checks.extend(self.logs.given_up().map(|why| {
             let found = format!("given up during the run: {why}");

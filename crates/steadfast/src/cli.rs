@@ -4,8 +4,10 @@ pub mod trace;
 
 use crate::commands::calibrate::Point;
 use crate::exit;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use std::str::FromStr;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::{SimGap, SteadyStateMethod};
 use steadfast_domain::stimulus::DataPattern;
@@ -22,6 +24,25 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// Reads the command line; a wrong one ends the process with code 2.
+pub fn parse() -> Cli {
+    Cli::try_parse().unwrap_or_else(|error| in_plain_words(error).exit())
+}
+
+/// A negative value looks like an option, which is not what its user must hear.
+fn in_plain_words(error: clap::Error) -> clap::Error {
+    let is_negative = |text: &String| {
+        text.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    match std::env::args().skip(1).find(is_negative) {
+        Some(value) if error.kind() == ErrorKind::UnknownArgument => Cli::command().error(
+            ErrorKind::InvalidValue,
+            format!("{value} is negative; times, sizes and counts cannot be negative"),
+        ),
+        _ => error,
+    }
 }
 
 /// The commands.
@@ -58,11 +79,14 @@ pub enum Command {
     /// Go on with a run after a crash, a reboot or Ctrl-C; repeats nothing
     #[command(after_help = "Examples:\n  steadfast resume RUN_DIR\n  \
         steadfast resume RUN_DIR --rounds 40   (more rounds than the cap)\n  \
-        steadfast resume RUN_DIR --stop        (end with the rounds that are complete)")]
+        steadfast resume RUN_DIR --stop        (end with the rounds that are complete)\n  \
+        steadfast resume RUN_DIR --yes-destroy loop0   (another device than it was)")]
     Resume(ResumeArguments),
-    /// Put back the host settings that a dead run had changed
-    #[command(after_help = "Example:\n  steadfast restore RUN_DIR")]
-    Restore(RunDirectory),
+    /// Put back what a killed run, measure, calibrate or capture left changed on
+    /// the host
+    #[command(after_help = "Examples:\n  steadfast restore           (of all killed \
+        commands without a run directory)\n  steadfast restore RUN_DIR   (of a killed run)")]
+    Restore(RestoreArguments),
     /// Take away the ATA password that a purge left on a drive when its run died
     #[command(after_help = "Examples:\n  steadfast unlock RUN_DIR\n  \
         steadfast unlock --device /dev/sda --password steadfast")]
@@ -107,6 +131,70 @@ pub enum Command {
     Man,
 }
 
+/// How files are written that the user names.
+#[derive(Debug, Default, Args)]
+pub struct WritingArguments {
+    /// Overwrite what has the name already, where it is a regular file
+    #[arg(long)]
+    pub force: bool,
+    /// Let this group read what is written; what root writes is otherwise for
+    /// root alone
+    #[arg(long, value_name = "GROUP")]
+    pub group: Option<String>,
+}
+
+impl Command {
+    /// Whether it works on a device, and so should hear what a killed process left.
+    pub fn works_on_devices(&self) -> bool {
+        matches!(
+            self,
+            Command::Doctor(_)
+                | Command::Run(_)
+                | Command::Resume(_)
+                | Command::Measure(_)
+                | Command::Calibrate(_)
+                | Command::Capture(_)
+        )
+    }
+}
+
+/// A process of this machine by its number; unlike a trace, a capture knows no names.
+fn process_number(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| "give a process number, such as pgrep prints".to_owned())
+}
+
+/// A width that capture steps can have.
+fn capture_step(text: &str) -> Result<Nanos, String> {
+    let width: Nanos = text.parse().map_err(|error: <Nanos as FromStr>::Err| error.to_string())?;
+    match steadfast_trace::study::is_step_width(width.0) {
+        true => Ok(width),
+        false => Err("give 100us to 1h, or whole hours".to_owned()),
+    }
+}
+
+/// A size or a time that is more than nothing.
+fn more_than_nothing<T>(text: &str) -> Result<T, String>
+where
+    T: FromStr<Err: ToString> + Default + PartialEq,
+{
+    match text.parse::<T>() {
+        Ok(value) if value == T::default() => Err("give more than 0".to_owned()),
+        Ok(value) => Ok(value),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// A percentage above 0.
+fn percentage(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
+        _ => Err("give a percentage above 0, such as 5".to_owned()),
+    }
+}
+
+/// The most threads or outstanding I/Os per thread that are accepted.
+const DEMAND_MAX: i64 = 4096;
+
 /// `devices`.
 #[derive(Debug, Args)]
 pub struct DevicesArguments {
@@ -135,7 +223,7 @@ pub struct ProcedureArguments {
     #[arg(long, value_name = "T")]
     pub target: String,
     /// Create the target file with this size
-    #[arg(long)]
+    #[arg(long, value_parser = more_than_nothing::<Bytes>)]
     pub size: Option<Bytes>,
     /// enterprise (write cache off, all of the capacity, T4Q32) or client
     /// (write cache on, 75 %, T2Q16)
@@ -145,10 +233,10 @@ pub struct ProcedureArguments {
     #[arg(long, default_value_t)]
     pub profile: Profile,
     /// Threads of the measured steps
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=DEMAND_MAX))]
     pub threads: Option<u32>,
     /// Outstanding I/Os per thread of the measured steps
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=DEMAND_MAX))]
     pub depth: Option<u32>,
     /// Length of a measured step, such as 60s
     #[arg(long)]
@@ -198,6 +286,10 @@ pub struct ProcedureArguments {
     /// (4.2 W). Run once a second, without a shell
     #[arg(long, value_name = "COMMAND")]
     pub power_command: Option<String>,
+    /// Bytes of which the offset of every random I/O is a multiple: auto (the
+    /// block size; 4K for the composite), 4K or 512
+    #[arg(long, value_name = "auto|4K|512")]
+    pub alignment: Option<String>,
     /// A parameter of the procedure; docs/procedures lists them
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
@@ -224,7 +316,7 @@ pub struct PlanArguments {
     #[command(flatten)]
     pub procedure: ProcedureArguments,
     /// Sequential write rate per second to reckon preconditioning with, such as 2GB
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = more_than_nothing::<Bytes>)]
     pub assume: Option<Bytes>,
     /// Print JSON
     #[arg(long)]
@@ -256,6 +348,10 @@ pub struct RunArguments {
     /// halt, or go-on with a device that is not purged
     #[arg(long, default_value_t, value_name = "ANSWER")]
     pub purge_failed: PurgeFailure,
+    /// Let the members of this group read the run directory; as root, nobody
+    /// else may without it
+    #[arg(long, value_name = "NAME")]
+    pub group: Option<String>,
     /// Print the findings as JSON when the run ends
     #[arg(long)]
     pub json: bool,
@@ -274,16 +370,16 @@ pub struct MeasureArguments {
     #[arg(long, value_name = "T")]
     pub target: String,
     /// Create the target file with this size
-    #[arg(long)]
+    #[arg(long, value_parser = more_than_nothing::<Bytes>)]
     pub size: Option<Bytes>,
     /// Threads and outstanding I/Os per thread; by default the workload's, or T1Q1
     #[arg(long)]
     pub demand: Option<Demand>,
     /// Measured time; by default 10s
-    #[arg(long)]
+    #[arg(long, value_parser = more_than_nothing::<Nanos>)]
     pub time: Option<Nanos>,
     /// Measured I/Os, with or instead of a time
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     pub ios: Option<u64>,
     /// Time before it that is not measured
     #[arg(long, default_value = "0s")]
@@ -321,7 +417,7 @@ pub struct CalibrateArguments {
     #[arg(long, value_name = "T")]
     pub target: String,
     /// Create the target file with this size
-    #[arg(long)]
+    #[arg(long, value_parser = more_than_nothing::<Bytes>)]
     pub size: Option<Bytes>,
     /// Access patterns with their demand, such as "RND 4K R T1Q32,SEQ 128K W
     /// T1Q32"; by default RND 4K at Q1 and Q32 and SEQ 128K at Q32, writes too
@@ -329,7 +425,7 @@ pub struct CalibrateArguments {
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     pub points: Vec<Point>,
     /// Measured time of every run
-    #[arg(long, default_value = "5s")]
+    #[arg(long, default_value = "5s", value_parser = more_than_nothing::<Nanos>)]
     pub time: Nanos,
     /// Time before it that is not measured
     #[arg(long, default_value = "0s")]
@@ -338,10 +434,10 @@ pub struct CalibrateArguments {
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub repeats: u32,
     /// The first bytes of the target, which are used
-    #[arg(long, default_value = "8GiB")]
+    #[arg(long, default_value = "8GiB", value_parser = more_than_nothing::<Bytes>)]
     pub range: Bytes,
     /// The engines agree where their IOPS differ by no more than this, in percent
-    #[arg(long, default_value_t = 5.0, value_name = "PERCENT")]
+    #[arg(long, default_value_t = 5.0, value_name = "PERCENT", value_parser = percentage)]
     pub within: f64,
     /// Drives every random choice
     #[arg(long, default_value_t = 1)]
@@ -369,16 +465,21 @@ pub struct ResumeArguments {
     /// End the rounds here and report
     #[arg(long)]
     pub stop: bool,
+    /// Confirm the device again, where nothing proves that it is the one that
+    /// the run began on; once more for each other namespace that a purge reaches
+    #[arg(long, value_name = "SERIAL")]
+    pub yes_destroy: Vec<String>,
     /// Print the findings as JSON when the run ends
     #[arg(long)]
     pub json: bool,
 }
 
-/// A run directory.
+/// `restore`.
 #[derive(Debug, Args)]
-pub struct RunDirectory {
-    /// The run directory
-    pub run_dir: PathBuf,
+pub struct RestoreArguments {
+    /// The directory of a run that was killed; without it, what measure,
+    /// calibrate and capture left behind
+    pub run_dir: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -428,6 +529,8 @@ pub struct CompareArguments {
     /// file that ends in .html, .pdf or .json
     #[arg(long, short, value_name = "DIR|FILE")]
     pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub writing: WritingArguments,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -447,6 +550,8 @@ pub struct CheckArguments {
     /// Where check.html and check.pdf go; by default into the run directory
     #[arg(long, short, value_name = "DIR", conflicts_with = "no_report")]
     pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub writing: WritingArguments,
     /// Write no report; judge only
     #[arg(long)]
     pub no_report: bool,
@@ -480,14 +585,14 @@ pub struct CaptureArguments {
     #[arg(long, value_delimiter = ',', default_value = "block")]
     pub layer: Vec<trace::LayerName>,
     /// How long; until Ctrl-C where it is not given
-    #[arg(long)]
+    #[arg(long, value_parser = more_than_nothing::<Nanos>)]
     pub duration: Option<Nanos>,
     /// Keep no single I/O, only the I/O streams of every capture step of this
     /// width, 100us to 1h, added up in the kernel
     #[arg(long, value_name = "WIDTH")]
     pub steps: Option<Nanos>,
     /// Only I/Os that this process submitted
-    #[arg(long)]
+    #[arg(long, value_parser = process_number)]
     pub pid: Option<u32>,
     /// Name the beginning
     #[arg(long, value_name = "NAME")]
@@ -512,14 +617,16 @@ pub struct CaptureArguments {
     #[arg(long)]
     pub files: Option<CaptureFiles>,
     /// Begin another file when one is this long: NAME.2.parquet, ...
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = more_than_nothing::<Bytes>)]
     pub rotate_size: Option<Bytes>,
     /// Begin another file after this time
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = more_than_nothing::<Nanos>)]
     pub rotate_time: Option<Nanos>,
-    /// The trace file; must not exist
+    /// The trace file
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
+    #[command(flatten)]
+    pub writing: WritingArguments,
 }
 
 /// Where a capture's events come from.

@@ -1,8 +1,9 @@
-//! Exit codes, and how an error is said.
+//! Exit codes, and how an error is said. docs/exit-codes.md is their page.
 
 use crate::terminal;
-use std::io;
+use std::fmt;
 use std::process::ExitCode;
+use steadfast_procedures::Unsuitable;
 
 /// How a command ended, where it did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,40 +14,99 @@ pub enum Outcome {
     NotSteady,
     /// The run halted; every finished step is safe, and it can be resumed.
     Halted,
-    /// A number is outside its limits, or missing; or engines do not agree.
+    /// Everything readable was shown, but a damaged or missing part of a trace is
+    /// left out of it.
+    Incomplete,
+    /// A number is outside its limits, or missing; or the run has not ended; or
+    /// engines do not agree.
     OutsideLimits,
-    /// Numbers taken on this host and device now would not be the device's.
+    /// Something on this host or device would spoil the numbers.
     Unfit,
 }
 
 /// The list of codes that `--help` prints.
 pub const HELP: &str = "Exit codes:
   0  done
-  1  failed or refused; one line on stderr says what and what to do
+  1  failed or refused; one line on stderr says what and what to do; also a
+     damaged trace whose readable part was shown
   2  the command line is wrong
   3  the run ended, but steady state was not achieved
-  4  the run halted; `steadfast resume RUN_DIR` goes on with it
+  4  the run halted; `steadfast resume RUN_DIR` resumes it
   5  a number is outside its limits, or missing (check); the engines could
      not be shown to agree (calibrate)
-  6  something would spoil the numbers (doctor)";
+  6  something would spoil the numbers: ATTENTION or BAD (doctor)
+
+Signals: SIGINT (Ctrl-C), SIGTERM and SIGQUIT end a command well: a run halts
+and can be resumed; a second one ends it at once. SIGHUP (a lost terminal) ends
+nothing: the run goes on without the terminal.";
+
+/// A mistake on the command line that only shows after it was parsed.
+#[derive(Debug)]
+pub struct Misuse(String);
+
+impl fmt::Display for Misuse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Misuse {}
+
+/// An error that says what is wrong with the command line.
+pub fn misuse(text: impl fmt::Display) -> anyhow::Error {
+    Misuse(text.to_string()).into()
+}
 
 /// The process's exit code; prints the error, if there is one.
 pub fn code(outcome: anyhow::Result<Outcome>) -> ExitCode {
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::Incomplete) => ExitCode::FAILURE,
         Ok(Outcome::NotSteady) => ExitCode::from(3),
         Ok(Outcome::Halted) => ExitCode::from(4),
         Ok(Outcome::OutsideLimits) => ExitCode::from(5),
         Ok(Outcome::Unfit) => ExitCode::from(6),
-        // The reader of our output went away: that is its good right.
-        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            terminal::complain(&format!("steadfast: {error:#}"));
-            ExitCode::FAILURE
+            terminal::complain(&format!("steadfast: {}", said(&error)));
+            if is_misuse(&error) { ExitCode::from(2) } else { ExitCode::FAILURE }
         }
     }
 }
 
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+fn is_misuse(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| cause.is::<Misuse>() || cause.is::<Unsuitable>())
+}
+
+/// An error with its causes, each said once: some print their cause themselves.
+fn said(error: &anyhow::Error) -> String {
+    error.chain().fold(String::new(), |text, cause| {
+        let cause = cause.to_string();
+        match text.as_str() {
+            "" => cause,
+            known if known.contains(&cause) => text,
+            _ => format!("{text}: {cause}"),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context;
+
+    #[test]
+    fn a_cause_that_was_said_is_not_said_again() {
+        let cause = || std::io::Error::from_raw_os_error(libc::ENOENT);
+        let plain = anyhow::Error::from(cause()).context("x cannot be opened");
+        assert_eq!(said(&plain), "x cannot be opened: No such file or directory (os error 2)");
+        let doubled = anyhow::Error::from(cause()).context(format!("x: {}", cause()));
+        assert_eq!(said(&doubled), "x: No such file or directory (os error 2)");
+    }
+
+    #[test]
+    fn a_mistake_on_the_command_line_is_told_from_a_failure() {
+        assert!(is_misuse(&Err::<(), _>(misuse("no")).context("x").unwrap_err()));
+        assert!(is_misuse(&anyhow::Error::from(Unsuitable("no".into()))));
+        assert!(!is_misuse(&anyhow::anyhow!("no")));
+    }
 }

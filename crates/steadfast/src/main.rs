@@ -5,15 +5,21 @@ mod commands;
 mod exit;
 mod output;
 mod panel;
+mod signals;
 mod target;
 mod terminal;
+mod writing;
 
-use clap::Parser;
-use cli::{Cli, Command};
+use cli::Command;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    keep_quiet_about_caught_panics();
+    signals::survive_limits();
+    let cli = cli::parse();
+    if cli.command.works_on_devices() {
+        commands::restore::remind();
+    }
     let outcome = match cli.command {
         Command::Devices(arguments) => commands::devices::run(&arguments),
         Command::Doctor(arguments) => commands::doctor::run(&arguments),
@@ -36,4 +42,14 @@ fn main() -> ExitCode {
         Command::Man => commands::shell::man(),
     };
     exit::code(outcome)
+}
+
+/// A panic that becomes an error message has no message of its own.
+fn keep_quiet_about_caught_panics() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !steadfast_trace::file::panics_are_caught() {
+            usual(panic);
+        }
+    }));
 }

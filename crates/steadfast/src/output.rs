@@ -2,6 +2,7 @@
 
 use crate::cli::Format;
 use crate::terminal;
+use crate::writing::Shelf;
 use anyhow::{Context, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -49,47 +50,49 @@ pub fn findings_of(run: &Path) -> anyhow::Result<Findings> {
     Ok(findings)
 }
 
-/// Writes the forms asked for into the run directory; returns the files.
+/// Writes the forms asked for into a directory; returns the files.
 pub fn write(
-    directory: &Path,
+    shelf: &Shelf,
     findings: &Findings,
     formats: &[Format],
 ) -> anyhow::Result<Vec<PathBuf>> {
     let printed = Printed { report_unix_ms: wall_clock_unix_ms() };
-    let mut files = Vec::new();
+    let mut files: Vec<(String, Vec<u8>)> = Vec::new();
     for format in formats {
         match format {
             Format::Html => {
                 let page = steadfast_report::html(findings, &printed);
-                files.push(put(directory, "report.html", page.as_bytes())?);
+                files.push(("report.html".into(), page.into_bytes()));
             }
             Format::Pdf => {
                 let document = steadfast_report::pdf(findings, &printed)?;
-                files.push(put(directory, "report.pdf", &document)?);
+                files.push(("report.pdf".into(), document));
             }
-            Format::Csv => {
-                for (name, table) in steadfast_report::tables(findings) {
-                    files.push(put(directory, &name, table.as_bytes())?);
-                }
-            }
+            Format::Csv => files.extend(tables(findings)),
             Format::Json => {
-                let text = serde_json::to_string_pretty(findings)?;
-                files.push(put(directory, "findings.json", text.as_bytes())?);
+                let text = serde_json::to_vec_pretty(findings)?;
+                files.push(("findings.json".into(), text));
             }
             Format::Text => {
                 terminal::print(&steadfast_report::text(findings, terminal::width()))?;
             }
         }
     }
-    Ok(files)
+    shelf.put(&files)
 }
 
-/// Writes a file whole or not at all.
-pub fn put(directory: &Path, name: &str, content: &[u8]) -> anyhow::Result<PathBuf> {
-    let path = directory.join(name);
-    let unfinished = directory.join(format!(".{name}.unfinished"));
-    let failed = || format!("{} cannot be written", path.display());
-    fs::write(&unfinished, content).with_context(failed)?;
-    fs::rename(&unfinished, &path).with_context(failed)?;
-    Ok(path)
+/// The files of these forms whose names are known before the findings are.
+pub fn names(formats: &[Format]) -> Vec<&'static str> {
+    let name = |format: &Format| match format {
+        Format::Html => Some("report.html"),
+        Format::Pdf => Some("report.pdf"),
+        Format::Json => Some("findings.json"),
+        Format::Csv | Format::Text => None,
+    };
+    formats.iter().filter_map(name).collect()
+}
+
+/// Every table as CSV: name and content.
+pub fn tables(findings: &Findings) -> impl Iterator<Item = (String, Vec<u8>)> {
+    steadfast_report::tables(findings).into_iter().map(|(name, table)| (name, table.into_bytes()))
 }

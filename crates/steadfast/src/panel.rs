@@ -6,6 +6,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 use steadfast_domain::measurement::Interval;
+use steadfast_domain::text::{printable, printable_lines};
 use steadfast_domain::{
     Device, Measurement, Nanos, Note, Outcome, Place, Procedure, Purge, Step, Verdict,
 };
@@ -102,7 +103,7 @@ impl Panel {
         match &self.view {
             View::Lines => terminal::complain(text),
             View::Live(live) => {
-                let _ = live.bars.println(text);
+                let _ = live.bars.println(printable(text));
             }
         }
     }
@@ -114,7 +115,7 @@ impl Panel {
         match &mut self.view {
             View::Live(live) => {
                 if live.is_due() {
-                    live.phase.set_message(text);
+                    live.phase.set_message(printable(&text).into_owned());
                 }
             }
             View::Lines if progress.since >= self.purge_told + PURGE_LINE => {
@@ -175,8 +176,10 @@ impl Panel {
             Note::Verdict(verdict) => {
                 let text = verdict_text(verdict);
                 match &self.view {
-                    View::Lines => self.say(&text),
-                    View::Live(live) => live.steady.set_message(text),
+                    View::Lines => text.lines().for_each(|line| self.say(line)),
+                    View::Live(live) => {
+                        live.steady.set_message(printable_lines(&text).into_owned());
+                    }
                 }
                 self.verdict = Some(verdict.clone());
             }
@@ -197,7 +200,7 @@ impl Progress for Panel {
                 self.say(&format!("The ledger holds {steps} finished steps; none is repeated."));
             }
             Event::Live { gap: Some(gap) } => {
-                self.say(&format!("Going on after a gap of {} ({}).", gap.lasted, gap.cause));
+                self.say(&format!("Resuming after a gap of {} ({}).", gap.length(), gap.cause));
             }
             Event::Live { gap: None } => {}
             Event::Settled(got) => {
@@ -297,6 +300,8 @@ struct Forecast {
     worst: Outlined,
     /// Bytes and time of the step under way, by its finished intervals.
     under_way: (u64, Nanos),
+    /// The phase of a round that only the worst case has.
+    beyond: Option<String>,
     /// Bytes that the load under way has moved in the steps before this one.
     carried: u64,
     recent: VecDeque<f64>,
@@ -313,16 +318,31 @@ impl Outlined {
         Outlined { plan: rehearse(procedure, outlook, None).unwrap_or_default(), at: 0 }
     }
 
-    /// Goes to the planned step at this place. A place beyond the plan (a
-    /// round more than the best case needs, the next cut of a load that is
-    /// planned as one) changes nothing.
-    fn go_to(&mut self, place: &Place) {
+    /// Goes to the planned step at this place, and tells whether there is one. A
+    /// place beyond the plan (a round more than the best case needs, the next cut
+    /// of a load that is planned as one) changes nothing.
+    fn go_to(&mut self, place: &Place) -> bool {
         let same = |s: &Planned| {
             s.phase == place.phase && s.round == place.round && s.point == place.point
         };
-        if let Some(further) = self.plan.steps[self.at..].iter().position(same) {
-            self.at += further;
-        }
+        let further = self.plan.steps[self.at..].iter().position(same);
+        self.at += further.unwrap_or(0);
+        further.is_some()
+    }
+
+    /// Time of this step and of those after it in its round.
+    fn round_rest(&self) -> Nanos {
+        let steps = self.plan.steps.get(self.at..).unwrap_or_default();
+        let here = steps.first().map(|s| (&s.phase, s.round));
+        let round = steps.iter().take_while(|s| Some((&s.phase, s.round)) == here);
+        Nanos(round.filter_map(|s| s.time).map(|t| t.0).sum())
+    }
+
+    /// Time of what follows a phase.
+    fn after(&self, phase: &str) -> Nanos {
+        let last = self.plan.steps.iter().rposition(|s| s.phase == phase);
+        let rest = self.plan.steps.get(last.map_or(0, |last| last + 1)..).unwrap_or_default();
+        Nanos(rest.iter().filter_map(|s| s.time).map(|t| t.0).sum())
     }
 
     /// The most rounds that the plan has of a phase.
@@ -358,6 +378,7 @@ impl Forecast {
             best: Outlined::of(procedure, Outlook::Best),
             worst: Outlined::of(procedure, Outlook::Worst),
             under_way: (0, Nanos::ZERO),
+            beyond: None,
             carried: 0,
             recent: VecDeque::new(),
         }
@@ -368,8 +389,8 @@ impl Forecast {
             self.carried = 0;
         }
         self.under_way = (0, Nanos::ZERO);
-        self.best.go_to(&step.place);
-        self.worst.go_to(&step.place);
+        let (is_best, is_worst) = (self.best.go_to(&step.place), self.worst.go_to(&step.place));
+        self.beyond = (is_worst && !is_best).then(|| step.place.phase.clone());
     }
 
     fn count(&mut self, interval: &Interval) {
@@ -411,10 +432,70 @@ impl Forecast {
             return "left     not known yet".to_owned();
         }
         let writing = if self.best.rest().1 > 0 { bytes / rate } else { 0.0 };
-        let span = |outlined: &Outlined| {
-            let known = outlined.rest().0.saturating_sub(self.under_way.1).as_secs_f64();
-            Nanos::from(Duration::from_secs_f64((writing + known).min(1e9))).to_string()
+        let span = |planned: Nanos| {
+            whole_seconds(writing + planned.saturating_sub(self.under_way.1).as_secs_f64())
         };
-        format!("left     {} where steady at once, {} at most", span(&self.best), span(&self.worst))
+        // Past the best case, this round can still be the one that is steady.
+        let best = match &self.beyond {
+            Some(phase) => self.worst.round_rest() + self.best.after(phase),
+            None => self.best.rest().0,
+        };
+        format!(
+            "left     {} where steady at once, {} at most",
+            span(best),
+            span(self.worst.rest().0)
+        )
+    }
+}
+
+/// A forecast is no better than a second.
+fn whole_seconds(seconds: f64) -> String {
+    match seconds.round() {
+        under if under < 1.0 => "less than 1 s".to_owned(),
+        whole => Nanos::from(Duration::from_secs_f64(whole.min(1e9))).to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::settings::Geometry;
+    use steadfast_domain::{Bytes, Settings};
+    use steadfast_procedures::procedure;
+
+    /// Five rounds are the best case; in the sixth, what is left is the rest of it
+    /// and the histogram, and not the end of a plan that is over.
+    #[test]
+    fn past_the_best_case_what_is_left_is_this_round_and_what_follows() {
+        let geometry = Geometry { capacity: Bytes::gib(1), logical_sector: 512 };
+        let latency = procedure(&Settings::new("latency", 1), geometry, &[]).unwrap();
+        let mut forecast = Forecast::of(latency.as_ref());
+        let sixth = |s: &&Planned| s.phase == "rounds" && s.round == 6 && s.point == 8;
+        let planned = forecast.worst.plan.steps.iter().find(sixth).unwrap().clone();
+        let place = Place::new(&planned.phase, planned.round, planned.point, "");
+        let stimulus = steadfast_domain::Stimulus {
+            streams: Vec::new(),
+            zones: Vec::new(),
+            demand: steadfast_domain::Demand::new(1, 1),
+            active_range: steadfast_domain::stimulus::ActiveRange::new(Bytes(0), Bytes::gib(1)),
+            data_pattern: steadfast_domain::stimulus::DataPattern::default(),
+            pace: steadfast_domain::stimulus::Pace::Closed,
+            ramp: Nanos::ZERO,
+            until: steadfast_domain::stimulus::Until::time(Nanos::from_secs(60)),
+            seed: 1,
+            verify: false,
+        };
+        let last_of_best = Place::new("rounds", 5, 9, "");
+        forecast.begin(&Step::alone(last_of_best, stimulus.clone()));
+        forecast.begin(&Step::alone(place, stimulus));
+        forecast.under_way.1 = Nanos::from_secs(20);
+        let left = forecast.left();
+        assert!(left.starts_with("left     21 min 40 s where"), "{left}");
+    }
+
+    #[test]
+    fn less_than_a_second_is_said_so() {
+        assert_eq!(whole_seconds(1e-9), "less than 1 s");
+        assert_eq!(whole_seconds(61.4), "61 s");
     }
 }

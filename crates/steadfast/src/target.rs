@@ -1,9 +1,11 @@
 //! From what the user named to a rig.
 
+use crate::exit::misuse;
 use anyhow::{Context, anyhow, bail};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use steadfast_domain::settings::{Settings, SimGap};
-use steadfast_domain::{Bytes, Device};
+use steadfast_domain::{Bytes, Device, suggestion};
 use steadfast_engine::Stop;
 use steadfast_engine::fio::{Fio, FioOptions};
 use steadfast_engine::sim::{DriveSpec, SimulatedSsd, drives};
@@ -12,6 +14,8 @@ use steadfast_host::{Consent, Roots};
 use steadfast_runner::Rig;
 use steadfast_runner::real::{RealRig, wall_clock_unix_ms};
 use steadfast_runner::simulated::SimulatedRig;
+
+pub use crate::signals::stop_on_signals;
 
 /// What `sim:` begins.
 const SIMULATED: &str = "sim:";
@@ -25,17 +29,61 @@ pub enum Named {
     Real(Box<Device>),
 }
 
-/// Finds what was named. A file that is not there is created when its size is given.
+/// Finds what was named, for overwriting. A file that is not there is created
+/// when its size is given, and a scratch file is given that size.
 pub fn find(name: &str, size: Option<Bytes>) -> anyhow::Result<Named> {
+    let path = Path::new(name);
+    match size {
+        _ if name.starts_with(SIMULATED) => {}
+        Some(size) => {
+            check_size(name, size)?;
+            steadfast_host::create_scratch(path, size)?;
+        }
+        None => refuse_missing(path)?,
+    }
+    existing(name)
+}
+
+/// Finds what was named and is there.
+pub fn existing(name: &str) -> anyhow::Result<Named> {
     if let Some(drive) = name.strip_prefix(SIMULATED) {
         return simulated(drive).map(Named::Simulated);
     }
-    let path = Path::new(name);
-    if let Some(size) = size {
-        check_size(name, size)?;
-        steadfast_host::create_scratch(path, size)?;
+    Ok(Named::Real(Box::new(steadfast_host::inspect(Path::new(name), &Roots::real())?)))
+}
+
+/// What is not there, and no device, is a file that could be made.
+fn refuse_missing(path: &Path) -> anyhow::Result<()> {
+    if matches!(path.try_exists(), Ok(false)) && !path.starts_with("/dev") {
+        bail!("{}: there is no such file; give --size to create it", path.display());
     }
-    Ok(Named::Real(Box::new(steadfast_host::inspect(path, &Roots::real())?)))
+    Ok(())
+}
+
+/// Finds what was named for a load that only reads: nothing is created, given
+/// another size or touched in any other way.
+pub fn find_to_read(name: &str, size: Option<Bytes>, load: &str) -> anyhow::Result<Named> {
+    if let Some(drive) = name.strip_prefix(SIMULATED) {
+        return simulated(drive).map(Named::Simulated);
+    }
+    size.map_or(Ok(()), |size| check_size(name, size))?;
+    if !Path::new(name).exists() {
+        bail!(
+            "{name} does not exist, and {load} only reads, which creates nothing; create the file \
+             first with: steadfast measure \"SEQ 128K W\" --target {name} --size {}",
+            size.map_or("4GiB".to_owned(), |size| format!("{}B", size.0))
+        );
+    }
+    let device = steadfast_host::inspect(Path::new(name), &Roots::real())?;
+    if let Some(size) = size.filter(|size| *size != device.capacity) {
+        bail!(
+            "{name} has {} bytes, not the {} of --size, and {load} only reads, which changes no \
+             size; leave --size out",
+            device.capacity.0,
+            size.0
+        );
+    }
+    Ok(Named::Real(Box::new(device)))
 }
 
 /// Finds what was named without creating anything: a file that is not there is
@@ -49,7 +97,11 @@ pub fn foresee(name: &str, size: Option<Bytes>) -> anyhow::Result<Device> {
             check_size(name, size)?;
             Ok(future_file(name, size))
         }
-        _ => Ok(steadfast_host::inspect(Path::new(name), &Roots::real())?),
+        _ => {
+            let path = Path::new(name);
+            refuse_missing(path)?;
+            Ok(steadfast_host::inspect(path, &Roots::real())?)
+        }
     }
 }
 
@@ -58,7 +110,9 @@ fn check_size(name: &str, size: Bytes) -> anyhow::Result<()> {
     if size.0.is_multiple_of(512) {
         return Ok(());
     }
-    bail!("{name}: a size of {} bytes is not a multiple of the sector size, 512", size.0)
+    let text =
+        format!("{name}: a size of {} bytes is not a multiple of the sector size, 512", size.0);
+    Err(misuse(text))
 }
 
 fn future_file(name: &str, size: Bytes) -> Device {
@@ -83,8 +137,14 @@ fn future_file(name: &str, size: Bytes) -> Device {
 
 fn simulated(drive: &str) -> anyhow::Result<&'static DriveSpec> {
     let Some(spec) = drives().iter().find(|spec| spec.name() == drive) else {
-        let names: Vec<_> = drives().iter().map(|spec| format!("sim:{}", spec.name())).collect();
-        bail!("there is no simulated drive '{drive}'; choose one of: {}", names.join(", "));
+        let names: Vec<_> =
+            drives().iter().map(|spec| format!("{SIMULATED}{}", spec.name())).collect();
+        let given = format!("{SIMULATED}{drive}");
+        return Err(misuse(format!(
+            "there is no simulated drive '{drive}'{}; choose one of: {}",
+            suggestion(&given, names.iter().map(String::as_str)),
+            names.join(", ")
+        )));
     };
     Ok(spec)
 }
@@ -181,7 +241,10 @@ impl Kept {
         let stamp = wall_clock_unix_ms();
         let name = format!("steadfast-fio-{}-{stamp}", std::process::id());
         let path = std::env::temp_dir().join(name);
-        std::fs::create_dir(&path).with_context(|| format!("{} cannot be made", path.display()))?;
+        std::fs::DirBuilder::new()
+            .mode(0o700)
+            .create(&path)
+            .with_context(|| format!("{} cannot be made", path.display()))?;
         Ok(Kept { path, is_ours: true })
     }
 
@@ -197,14 +260,4 @@ impl Drop for Kept {
             let _ = std::fs::remove_dir_all(&self.path);
         }
     }
-}
-
-/// Requests a stop on Ctrl-C and on SIGTERM; a second one ends the process at once.
-pub fn stop_on_signals() -> anyhow::Result<Stop> {
-    let stop = Stop::default();
-    for signal in [libc::SIGINT, libc::SIGTERM] {
-        signal_hook::flag::register_conditional_default(signal, stop.flag())?;
-        signal_hook::flag::register(signal, stop.flag())?;
-    }
-    Ok(stop)
 }

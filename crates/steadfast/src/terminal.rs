@@ -1,29 +1,102 @@
-//! Standard output and standard error.
+//! Standard output and standard error. Nothing from outside acts on the terminal:
+//! every text is spelled out here, whoever wrote what is in it.
 
+use anyhow::Context;
 use serde::Serialize;
+use std::fmt::Write as _;
+use std::fs::File;
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileTypeExt;
+use steadfast_domain::Findings;
+use steadfast_domain::text::{acts, printable, printable_lines};
 
-/// Prints a text and a line end.
+/// The version of every JSON document on standard output. It rises with any
+/// change but an added field.
+const JSON_VERSION: u32 = 1;
+
+/// Prints a text and a line end. A reader or a terminal that went away is no
+/// error: what was done stays done.
 pub fn print(text: &str) -> anyhow::Result<()> {
+    print_raw(format!("{}\n", printable_lines(text.trim_end())).as_bytes())
+}
+
+/// Prints a text whose parts from outside were spelled out where they entered it:
+/// its own colours stay.
+pub fn print_coloured(text: &str) -> anyhow::Result<()> {
+    // What `console` colours with is all that is left of sequences.
+    let parts = text.trim_end().split_inclusive('m').map(|part| match part.rfind("\x1b[") {
+        Some(at) if is_colour(&part[at..]) => printable_lines(&part[..at]) + &part[at..],
+        _ => printable_lines(part),
+    });
+    print_raw((parts.collect::<String>() + "\n").as_bytes())
+}
+
+/// Whether this is one sequence that colours: `ESC [ digits ; digits m`.
+fn is_colour(sequence: &str) -> bool {
+    let inside = sequence.strip_prefix("\x1b[").and_then(|rest| rest.strip_suffix('m'));
+    inside.is_some_and(|inside| inside.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b';')))
+}
+
+/// Writes bytes for another program, as they are.
+pub fn print_raw(bytes: &[u8]) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(text.trim_end().as_bytes())?;
-    out.write_all(b"\n")?;
-    Ok(())
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if !is_nobody_there(&error) => Err(error).context("standard output"),
+        _ => Ok(()),
+    }
 }
 
-/// Prints a value as JSON.
-pub fn print_json<T: Serialize>(value: &T) -> anyhow::Result<()> {
-    print(&serde_json::to_string_pretty(value)?)
+/// Whether the other end of standard output is gone: a pipe that nobody reads, or
+/// a terminal that was closed.
+fn is_nobody_there(error: &io::Error) -> bool {
+    let is_terminal = || {
+        let file = io::stdout().as_fd().try_clone_to_owned().map(File::from);
+        file.and_then(|file| file.metadata()).is_ok_and(|m| m.file_type().is_char_device())
+    };
+    error.kind() == io::ErrorKind::BrokenPipe
+        || error.raw_os_error() == Some(libc::EIO) && is_terminal()
 }
 
-/// Says something on standard error; nobody listening is no error.
+/// Prints a value as JSON, with the version of the document.
+pub fn print_json<T: Serialize>(content: &T) -> anyhow::Result<()> {
+    #[derive(Serialize)]
+    struct Document<'a, T> {
+        version: u32,
+        #[serde(flatten)]
+        content: &'a T,
+    }
+    print(&escaped(&serde_json::to_string_pretty(&Document { version: JSON_VERSION, content })?))
+}
+
+/// Prints findings as JSON; they have a version of their own.
+pub fn print_findings(findings: &Findings) -> anyhow::Result<()> {
+    print(&escaped(&serde_json::to_string_pretty(findings)?))
+}
+
+/// JSON without the characters that act on a terminal and that JSON need not
+/// escape; it means the same. Outside of its strings there is none.
+fn escaped(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        // Writing to a String cannot fail.
+        let _ = match c {
+            '\n' => out.write_char(c),
+            c if acts(c) => write!(out, "\\u{:04x}", u32::from(c)),
+            c => out.write_char(c),
+        };
+    }
+    out
+}
+
+/// Says one line on standard error; nobody listening is no error.
 pub fn complain(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "{text}");
+    let _ = writeln!(io::stderr().lock(), "{}", printable(text));
 }
 
 /// Says something on standard error in place of what it said there last.
 pub fn overwrite(text: &str) {
-    let _ = write!(io::stderr().lock(), "\r\x1b[2K{text}\r");
+    let _ = write!(io::stderr().lock(), "\r\x1b[2K{}\r", printable(text));
 }
 
 /// Whether a person watches standard error.
@@ -35,4 +108,27 @@ pub fn is_watched() -> bool {
 pub fn width() -> usize {
     let columns = console::Term::stdout().size_checked().map_or(100, |(_, columns)| columns);
     usize::from(columns).clamp(60, 160)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_means_the_same_and_acts_on_nothing() {
+        let name = "a\x1b]0;x\x07\u{7f}\u{9b}2J\u{202e}b\u{2066}\nµ";
+        let json = escaped(&serde_json::to_string_pretty(&[name]).unwrap());
+        assert!(!json.chars().any(|c| acts(c) && c != '\n'), "{json}");
+        assert_eq!(serde_json::from_str::<Vec<String>>(&json).unwrap(), [name]);
+    }
+
+    #[test]
+    fn colours_are_told_from_other_sequences() {
+        for ours in ["\x1b[0m", "\x1b[31;1m", "\x1b[m"] {
+            assert!(is_colour(ours));
+        }
+        for other in ["\x1b[2J", "\x1b[31", "31m", "\x1b]0;m", "\x1b[?25m"] {
+            assert!(!is_colour(other), "{other:?}");
+        }
+    }
 }

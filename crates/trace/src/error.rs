@@ -21,6 +21,11 @@ pub enum TraceError {
         /// What was found and what was expected.
         what: String,
     },
+    /// A finished file whose end or first bytes are not as they were written.
+    #[error(
+        "it is damaged where it says what it holds ({0}); steadfast trace recover copies the rest"
+    )]
+    Footer(String),
     /// The Parquet library could not write.
     #[error("the trace cannot be written: {}", reason(.0))]
     Encode(ParquetError),

@@ -51,6 +51,12 @@ impl Filter {
         self.process.is_none() && self.ops.is_empty() && self.streams.is_empty()
     }
 
+    /// The same of every layer, where it keeps one of a trace of several.
+    pub(crate) fn of_every_layer(&self, conditions: &CaptureConditions) -> Option<Filter> {
+        let of_several = self.layer.is_some() && conditions.layers.len() > 1;
+        of_several.then(|| Filter { layer: None, ..self.clone() })
+    }
+
     /// Narrows the spans to what lies between two times.
     pub fn between(mut self, from_ns: Option<u64>, to_ns: Option<u64>) -> Self {
         let (from, to) = (from_ns.unwrap_or(0), to_ns.unwrap_or(u64::MAX));

@@ -4,7 +4,41 @@
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::pass::{Fold, Rows};
-use steadfast_domain::{IoOp, Layer};
+use std::collections::BTreeMap;
+use steadfast_domain::{CaptureConditions, IoOp, Layer};
+
+/// Steps and ranges of a map, at most.
+pub const SIDE_MAX: usize = 4096;
+
+/// The steps of a map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HitSteps {
+    /// When the first begins, in nanoseconds.
+    pub begin_ns: u64,
+    /// Width in nanoseconds.
+    pub width_ns: u64,
+    /// How many, from 1 to [`SIDE_MAX`].
+    pub count: usize,
+}
+
+impl HitSteps {
+    /// So many over a span.
+    pub fn over(span_ns: (u64, u64), count: usize) -> Self {
+        let count = count.clamp(1, SIDE_MAX);
+        let time = span_ns.1.saturating_sub(span_ns.0).saturating_add(1);
+        HitSteps { begin_ns: span_ns.0, width_ns: time.div_ceil(count as u64), count }
+    }
+
+    /// Steps of a width that hold a span, beginning at a multiple of it, as the
+    /// steps of every other table.
+    pub fn of_width(span_ns: (u64, u64), width_ns: u64) -> Self {
+        let width_ns = width_ns.max(1);
+        let first = span_ns.0 / width_ns;
+        let count = (span_ns.1 / width_ns).saturating_sub(first).saturating_add(1);
+        let count = usize::try_from(count).unwrap_or(SIDE_MAX).min(SIDE_MAX);
+        HitSteps { begin_ns: first * width_ns, width_ns, count }
+    }
+}
 
 /// Where and when a device was hit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,28 +61,26 @@ pub struct HitMap {
 }
 
 impl HitMap {
-    /// A map of a device's first `capacity` bytes from `begin_ns` to `end_ns`.
-    pub fn new(
-        device: u16,
-        capacity: u64,
-        ranges: usize,
-        span_ns: (u64, u64),
-        steps: usize,
-    ) -> Self {
-        let (ranges, steps) = (ranges.clamp(1, 4096), steps.clamp(1, 4096));
-        let (begin_ns, end_ns) = span_ns;
-        let time = end_ns.saturating_sub(begin_ns).saturating_add(1);
+    /// A map of a device's first `capacity` bytes over steps.
+    pub fn new(device: u16, capacity: u64, ranges: usize, steps: HitSteps) -> Self {
+        let ranges = ranges.clamp(1, SIDE_MAX);
+        let HitSteps { begin_ns, width_ns, count } = steps;
         HitMap {
             ranges,
             range_bytes: capacity.div_ceil(ranges as u64).max(1),
-            steps,
-            width_ns: time.div_ceil(steps as u64).max(1),
+            steps: count,
+            width_ns: width_ns.max(1),
             begin_ns,
             outside: 0,
             device,
-            reads: vec![0; ranges * steps],
-            writes: vec![0; ranges * steps],
+            reads: vec![0; ranges * count],
+            writes: vec![0; ranges * count],
         }
+    }
+
+    /// Which device it is of, as its number in the trace.
+    pub fn device(&self) -> u16 {
+        self.device
     }
 
     /// Hits of a range in a step.
@@ -115,5 +147,56 @@ impl Fold for HitMap {
             }
         }
         Ok(())
+    }
+}
+
+/// Where the reads and writes of every device end, at the block layer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ends(BTreeMap<u16, u64>);
+
+impl Ends {
+    /// The devices with reads or writes, in order.
+    pub fn devices(&self) -> impl Iterator<Item = u16> + '_ {
+        self.0.keys().copied()
+    }
+
+    /// The size of a device; where it is not known, the end of what was touched.
+    pub fn of(&self, device: u16, conditions: &CaptureConditions) -> u64 {
+        let told = conditions.devices.get(usize::from(device)).and_then(|device| device.capacity);
+        let touched = self.0.get(&device).copied().unwrap_or(1);
+        told.map_or(touched, |bytes| bytes.0).max(1)
+    }
+}
+
+impl Fold for Ends {
+    fn fields(&self) -> Fields {
+        Fields::of(&[Field::Offset, Field::Bytes, Field::Op, Field::Device, Field::Layer])
+    }
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        let batch = rows.batch;
+        for row in rows.iter().filter(|row| batch.layer(*row) == Layer::Block) {
+            if matches!(batch.op(row), IoOp::Read | IoOp::Write) && batch.bytes(row) > 0 {
+                let end = batch.offset(row).saturating_add(u64::from(batch.bytes(row)));
+                let known = self.0.entry(batch.device(row)).or_default();
+                *known = end.max(*known);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_have_the_width_that_was_asked_for() {
+        let second = 1_000_000_000;
+        let steps = HitSteps::of_width((9 * second, 66 * second), 10 * second);
+        assert_eq!((steps.begin_ns, steps.width_ns, steps.count), (0, 10 * second, 7));
+        let steps = HitSteps::of_width((10 * second, 19 * second), 10 * second);
+        assert_eq!((steps.begin_ns, steps.count), (10 * second, 1));
+        let steps = HitSteps::over((0, u64::MAX), 60);
+        assert!(steps.count == 60 && steps.width_ns >= u64::MAX / 60);
     }
 }

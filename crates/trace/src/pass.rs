@@ -6,7 +6,7 @@ use crate::error::TraceError;
 use crate::file::{Field, Fields, Trace};
 use crate::filter::Filter;
 use crate::order::{OrderAccount, WAITING_MAX};
-use crate::sequence::{Busy, Sequencer, WINDOW};
+use crate::sequence::{Busy, Depths, Sequencer, WINDOW};
 use serde::Serialize;
 use std::io::{Read, Seek};
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
@@ -111,11 +111,13 @@ impl Pass {
         let fields =
             folds.iter().fold(OWN.and(self.filter.fields()), |f, fold| f.and(fold.fields()));
         let mut order = trace.in_issue_order(fields).waiting_at_most(self.waiting_max);
-        let mut sequencer = Sequencer::new(self.window);
+        let mut sequencer = Sequencer::new(self.window).with(Depths::of(trace.conditions()));
         let mut account = PassAccount::default();
         let (mut batch, mut kept) = (Batch::default(), Vec::new());
+        let mut times = ResponseTimes::default();
         while order.next_batch(&mut batch)? {
             account.events += batch.len() as u64;
+            times.see(&batch)?;
             sequencer.follow(&batch);
             self.filter.mark(&batch, &sequencer.sequential, &mut kept);
             account.see(&batch, &kept);
@@ -134,6 +136,22 @@ impl Pass {
         account.order = order.account();
         account.depths_counted = sequencer.depths_counted;
         Ok(account)
+    }
+}
+
+/// All response times added up: where this sum has room, that of any of them has.
+#[derive(Default)]
+struct ResponseTimes(u64);
+
+impl ResponseTimes {
+    fn see(&mut self, batch: &Batch) -> Result<(), TraceError> {
+        let known = (0..batch.len()).map(|row| batch.response_ns(row));
+        let mut known = known.filter(|response| *response != RESPONSE_UNKNOWN);
+        self.0 = known.try_fold(self.0, u64::checked_add).ok_or_else(|| {
+            let what = "response times that no capture can have: together more than 584 years";
+            TraceError::damaged("in column response_ns", what)
+        })?;
+        Ok(())
     }
 }
 

@@ -3,7 +3,9 @@
 //!
 //! Distinct 4 KiB blocks are estimated with a HyperLogLog sketch (Flajolet et
 //! al. 2007) of 2^14 registers: 16 KiB of memory for each of read, written and
-//! touched, standard error 0.81 %. Where the hits lie is counted exactly, in
+//! touched, standard error 0.81 %. The estimator is the improved one of Ertl ("New
+//! cardinality estimation algorithms for HyperLogLog sketches", 2017, algorithm 6),
+//! which has no bias where the first one changes its formula. Where the hits lie is counted exactly, in
 //! granules of at least 1 MiB, larger where a device has more than 16 Mi of
 //! them.
 
@@ -20,6 +22,8 @@ const GRANULES_MAX: u64 = 16 << 20;
 const GRANULE_MIN: u64 = 1 << 20;
 const REGISTER_BITS: u32 = 14;
 const REGISTERS: usize = 1 << REGISTER_BITS;
+/// What a register holds where all the other bits of a hash are 0.
+const RANK_MAX: usize = 64 - REGISTER_BITS as usize + 1;
 
 /// An estimate of how many different things were seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,10 +53,45 @@ impl Distinct {
     /// How many different things were seen, within a few times 0.81 %.
     pub fn estimate(&self) -> f64 {
         let m = REGISTERS as f64;
-        let sum: f64 = self.registers.iter().map(|rank| (-f64::from(*rank)).exp2()).sum();
-        let raw = 0.7213 / (1.0 + 1.079 / m) * m * m / sum;
-        let empty = self.registers.iter().filter(|rank| **rank == 0).count();
-        if raw <= 2.5 * m && empty > 0 { m * (m / empty as f64).ln() } else { raw }
+        let mut counts = [0u32; RANK_MAX + 1];
+        self.registers.iter().for_each(|rank| counts[usize::from(*rank)] += 1);
+        let mut z = m * tau(1.0 - f64::from(counts[RANK_MAX]) / m);
+        for count in counts[1..RANK_MAX].iter().rev() {
+            z = 0.5 * (z + f64::from(*count));
+        }
+        z += m * sigma(f64::from(counts[0]) / m);
+        m * m / (2.0 * std::f64::consts::LN_2 * z)
+    }
+}
+
+/// What the registers that saw nothing say: x + x^2 + 2 x^4 + 4 x^8 + ...
+fn sigma(x: f64) -> f64 {
+    let (mut power, mut factor, mut sum) = (x, 1.0, x);
+    loop {
+        power *= power;
+        let before = sum;
+        sum += power * factor;
+        factor += factor;
+        if sum == before || sum.is_infinite() {
+            return sum;
+        }
+    }
+}
+
+/// What the registers that are full say.
+fn tau(x: f64) -> f64 {
+    if x <= 0.0 || x >= 1.0 {
+        return 0.0;
+    }
+    let (mut root, mut factor, mut sum) = (x, 1.0, 1.0 - x);
+    loop {
+        root = root.sqrt();
+        let before = sum;
+        factor *= 0.5;
+        sum -= (1.0 - root) * (1.0 - root) * factor;
+        if sum == before {
+            return sum / 3.0;
+        }
     }
 }
 
@@ -201,4 +240,45 @@ pub struct ReachFigures {
     /// Percent of the touched granules, and the share of hits that the hottest
     /// of them received.
     pub hottest: Vec<(u8, f64)>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Mean and root mean square of the relative error over sketches of their own.
+    fn errors(distinct: u64, sketches: u64) -> (f64, f64) {
+        let error = |sketch: u64| {
+            let mut seen = Distinct::default();
+            (0..distinct).for_each(|n| seen.see(n + (sketch + 1) * 1_000_003_000));
+            seen.estimate() / distinct as f64 - 1.0
+        };
+        let all: Vec<f64> = (0..sketches).map(error).collect();
+        let mean = |of: fn(&f64) -> f64| all.iter().map(of).sum::<f64>() / sketches as f64;
+        (mean(|error| *error), mean(|error| error * error).sqrt())
+    }
+
+    #[test]
+    fn distinct_things_are_estimated_without_bias() {
+        assert_eq!(Distinct::default().estimate(), 0.0);
+        for distinct in
+            [10, 100, 1000, 8000, 16_384, 30_000, 36_000, 41_500, 48_000, 60_000, 82_000, 200_000]
+        {
+            let (mean, rms) = errors(distinct, 400);
+            assert!(mean.abs() < 0.002, "{distinct}: mean error {mean}");
+            assert!(rms < 0.0095, "{distinct}: RMS error {rms}");
+        }
+    }
+
+    #[test]
+    fn merged_sketches_are_the_sketch_of_all() {
+        let seen = |range: std::ops::Range<u64>| {
+            let mut seen = Distinct::default();
+            range.for_each(|n| seen.see(n));
+            seen
+        };
+        let mut one = seen(0..30_000);
+        one.merge(&seen(20_000..41_500));
+        assert_eq!(one, seen(0..41_500));
+    }
 }

@@ -27,7 +27,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
 use steadfast_domain::step::mix64;
-use steadfast_domain::{IoOp, Layer};
+use steadfast_domain::{CaptureConditions, IoOp, Layer};
 
 /// How many I/Os, and how many runs, of the same operation and device are looked
 /// back at.
@@ -41,9 +41,35 @@ const OUTSTANDING_MAX: usize = 1 << 16;
 /// beginning and end in nanoseconds. The parts of a device never overlap.
 pub type Busy = (u64, u64);
 
+/// Where the queue depth of an I/O comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depths {
+    /// As recorded; counted from issue and response times where it is not.
+    Recorded,
+    /// Counted for every I/O. An I/O whose completion the source missed stays
+    /// outstanding in the depths that it recorded, so all later ones are too
+    /// high. Such an I/O has no response time and counts as outstanding nowhere.
+    Counted,
+    /// Not known: the times are coarser than what lies between two I/Os.
+    Unknown,
+}
+
+impl Depths {
+    /// What a trace that came about like this allows. One that kept a single
+    /// process is no base to count the others' I/Os from.
+    pub fn of(conditions: &CaptureConditions) -> Depths {
+        match conditions.in_part {
+            _ if conditions.rounded_times => Depths::Unknown,
+            Some(part) if part.unended > 0 && conditions.process.is_none() => Depths::Counted,
+            _ => Depths::Recorded,
+        }
+    }
+}
+
 /// Follows a trace and fills what the neighbours tell.
 pub struct Sequencer {
     window: usize,
+    depths: Depths,
     recent_slots: Vec<u32>,
     recent: Vec<Recent>,
     device_slots: Vec<u32>,
@@ -54,7 +80,7 @@ pub struct Sequencer {
     pub depth: Vec<u32>,
     /// Time in which the device was busy with this event alone or first.
     pub busy: Vec<Busy>,
-    /// Events whose depth was counted here because the source does not tell.
+    /// Events whose depth was counted here.
     pub depths_counted: u64,
 }
 
@@ -79,6 +105,7 @@ impl Sequencer {
     pub fn new(window: usize) -> Self {
         Sequencer {
             window: window.max(1),
+            depths: Depths::Recorded,
             recent_slots: Vec::new(),
             recent: Vec::new(),
             device_slots: Vec::new(),
@@ -88,6 +115,12 @@ impl Sequencer {
             busy: Vec::new(),
             depths_counted: 0,
         }
+    }
+
+    /// With depths from elsewhere than what is recorded.
+    pub fn with(mut self, depths: Depths) -> Self {
+        self.depths = depths;
+        self
     }
 
     /// Follows the next events, which come in issue order.
@@ -127,8 +160,8 @@ impl Sequencer {
         let slot = slot(&mut self.device_slots, place, &mut self.devices, DeviceState::default);
         let device = &mut self.devices[slot];
         let (issued, response) = (batch.issued_ns(row), batch.response_ns(row));
-        let mut depth = batch.depth(row);
-        if response == RESPONSE_UNKNOWN {
+        let mut depth = if self.depths == Depths::Recorded { batch.depth(row) } else { 0 };
+        if response == RESPONSE_UNKNOWN || self.depths == Depths::Unknown {
             self.busy.push((0, 0));
         } else {
             let completed = issued.saturating_add(response);
@@ -227,6 +260,7 @@ fn slot<T>(slots: &mut Vec<u32>, place: usize, states: &mut Vec<T>, new: impl Fn
 mod tests {
     use super::*;
     use steadfast_domain::IoEvent;
+    use steadfast_domain::io_event::SeenInPart;
 
     fn at(offset: u64, bytes: u32, op: IoOp) -> IoEvent {
         IoEvent { offset, bytes, op, ..IoEvent::default() }
@@ -306,6 +340,49 @@ mod tests {
         ]));
         assert_eq!(sequencer.depth, [1, 2, 3, 2, 0, 9]);
         assert_eq!(sequencer.depths_counted, 4);
+    }
+
+    /// Four I/Os at a time, each of 40 ns, one every 10 ns. The source missed the
+    /// completion of every hundredth and went on to count it as outstanding.
+    fn with_ends_missed() -> Vec<IoEvent> {
+        let io = |number: u64| IoEvent {
+            issued_ns: number * 10,
+            response_ns: if number % 100 == 50 { RESPONSE_UNKNOWN } else { 40 },
+            depth: 4 + u32::try_from((number + 49) / 100).unwrap(),
+            ..IoEvent::default()
+        };
+        (0..1000).map(io).collect()
+    }
+
+    #[test]
+    fn missed_completions_do_not_stay_outstanding() {
+        let batch = Batch::of(&with_ends_missed());
+        let mut recorded = Sequencer::new(1);
+        recorded.follow(&batch);
+        assert_eq!(recorded.depth[999], 14);
+        let part = SeenInPart { unended: 10, ..SeenInPart::default() };
+        let mut conditions =
+            CaptureConditions { in_part: Some(part), ..CaptureConditions::default() };
+        let mut counted = Sequencer::new(1).with(Depths::of(&conditions));
+        counted.follow(&batch);
+        let known = |depth: &&u32| **depth > 0;
+        assert_eq!(counted.depth.iter().filter(known).count(), 990);
+        assert_eq!(counted.depth.iter().max(), Some(&4));
+        // The three after a missed one have one less, as it counts nowhere.
+        assert_eq!(counted.depth.iter().filter(|depth| **depth == 4).count(), 990 - 3 - 30);
+        assert_eq!(counted.depths_counted, 990);
+        conditions.process = Some(7);
+        assert_eq!(Depths::of(&conditions), Depths::Recorded);
+    }
+
+    #[test]
+    fn rounded_times_tell_neither_depth_nor_busy_time() {
+        let conditions = CaptureConditions { rounded_times: true, ..CaptureConditions::default() };
+        let mut sequencer = Sequencer::new(1).with(Depths::of(&conditions));
+        let io = |issued_ns| IoEvent { issued_ns, response_ns: 900, ..IoEvent::default() };
+        sequencer.follow(&Batch::of(&[io(0), io(0), io(100)]));
+        assert_eq!((sequencer.depth, sequencer.busy), (vec![0; 3], vec![(0, 0); 3]));
+        assert_eq!(sequencer.depths_counted, 0);
     }
 
     #[test]

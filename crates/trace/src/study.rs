@@ -4,8 +4,8 @@
 
 use crate::compare::{Side, Sides, SidesSeen};
 use crate::error::TraceError;
-use crate::file::{Recovery, Trace};
-use crate::hits::HitMap;
+use crate::file::{Integrity, Recovery, Trace};
+use crate::hits::{Ends, HitMap, HitSteps};
 use crate::pass::{Fold, Pass, PassAccount};
 use crate::processes::{ProcessKey, ProcessTable};
 use crate::reach::{Reach, ReachFigures};
@@ -18,6 +18,7 @@ use crate::workload_file::WorkloadStep;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
+use steadfast_domain::io_event::Share;
 use steadfast_domain::{CaptureConditions, Layer, Nanos};
 
 /// Steps over a whole picture, where the user does not choose their width.
@@ -66,6 +67,8 @@ pub struct Study {
     pub conditions: CaptureConditions,
     /// Whether its writer was killed.
     pub recovery: Option<Recovery>,
+    /// What of its files is damaged or missing.
+    pub integrity: Integrity,
     /// Width of a capture step in nanoseconds.
     pub step_ns: u64,
     /// First and last issue time; of a step file, beginning and end of the steps.
@@ -76,7 +79,8 @@ pub struct Study {
     pub workload: Workload,
     /// Capture steps of everything.
     pub steps: BTreeMap<u64, CaptureStep>,
-    /// Capture steps by device and layer.
+    /// Capture steps by device and layer, of every layer of the trace: the filter
+    /// by layer does not hold for them.
     pub sides: Vec<Side>,
     /// The workload's streams over time.
     pub streams_over_time: SeriesOverTime,
@@ -111,7 +115,14 @@ impl Study {
     /// Whether I/Os of the block and of the file-system layer are counted
     /// together: what a program asked, and what the device got of it.
     pub fn mixes_layers(&self) -> bool {
-        self.sides.iter().any(|(side, _)| Some(side.layer) != self.sides.first().map(|s| s.0.layer))
+        let first = self.sides_counted().next().map(|(side, _)| side.layer);
+        self.sides_counted().any(|(side, _)| Some(side.layer) != first)
+    }
+
+    /// The devices and layers whose I/Os are counted.
+    pub fn sides_counted(&self) -> impl Iterator<Item = &Side> {
+        let layer = self.options.pass.filter.layer;
+        self.sides.iter().filter(move |(side, _)| layer.is_none_or(|layer| layer == side.layer))
     }
 
     /// Studies a trace.
@@ -127,8 +138,9 @@ impl Study {
         let (mut streams, mut processes) = (StreamTable::new(), ProcessTable::default());
         let mut reaches: Vec<Reach> =
             devices.iter().map(|device| Reach::new(*device, end_of(trace, *device))).collect();
-        let mut sides_seen = SidesSeen::default();
-        let mut folds: Vec<&mut dyn Fold> = vec![&mut streams, &mut processes, &mut sides_seen];
+        let (mut sides_seen, mut ends) = (SidesSeen::default(), Ends::default());
+        let mut folds: Vec<&mut dyn Fold> =
+            vec![&mut streams, &mut processes, &mut sides_seen, &mut ends];
         folds.extend(reaches.iter_mut().map(|reach| reach as &mut dyn Fold));
         let account = options.pass.run(trace, &mut folds)?;
         let span_ns = account.span_ns.ok_or_else(|| {
@@ -140,12 +152,13 @@ impl Study {
         let step_ns = step_width(options.step_ns, span_ns, PICTURE_STEPS_MAX)?;
         let workload = Workload::of(&streams, options.by, options.threshold);
         let processes_shown = most_active(&processes);
-        let over = Over { trace, options, span_ns, step_ns, devices: &devices };
+        let over = Over { trace, options, span_ns, step_ns, devices: &devices, ends: &ends };
         let pictures = over.pictures(&workload, &processes_shown)?;
         Ok(Study {
             options: options.clone(),
             conditions: trace.conditions().clone(),
             recovery: trace.recovery().cloned(),
+            integrity: trace.integrity(),
             step_ns,
             span_ns,
             streams,
@@ -167,9 +180,10 @@ impl Study {
 
     /// Whether busy time is known, and of all I/Os of the devices: neither a
     /// step file nor a filter by operation, stream or process leaves it, nor a
-    /// source without response times.
+    /// source without response times or with rounded ones.
     pub fn tells_utilisation(&self) -> bool {
-        let responses = || self.steps.values().any(|step| step.responses > 0);
+        let responses =
+            || !self.conditions.rounded_times && self.steps.values().any(|step| step.responses > 0);
         self.single_ios.is_some() && self.options.pass.filter.keeps_whole_devices() && responses()
     }
 
@@ -193,6 +207,7 @@ impl Study {
     pub fn replay_representation(&self, name: &str) -> ReplayRepresentation {
         let keys: Vec<StreamKey> = self.workload.streams.iter().map(|s| s.key()).collect();
         let began = self.conditions.began_unix_ns.unwrap_or(0);
+        let duplicates = self.conditions.duplicates().and_then(Share::exact);
         let replay_step = |(number, step): (&u64, &CaptureStep)| {
             let cells = self.streams_over_time.steps().get(number);
             let listed = keys.iter().zip(cells.into_iter().flatten());
@@ -208,7 +223,7 @@ impl Study {
                 response_mean_ms: step.response_mean().map(Nanos::as_millis_f64),
                 response_max_ms: step.response_max().map(Nanos::as_millis_f64),
                 compression_ratio: self.conditions.compression_ratio,
-                duplicate_percent: self.conditions.duplicate_share.map(|share| share * 100.0),
+                duplicate_percent: duplicates.map(|share| share * 100.0),
                 streams: listed
                     .filter(|(_, cell)| cell.ios > 0)
                     .map(|(key, cell)| (*key, cell.ios, cell.bytes))
@@ -238,6 +253,7 @@ struct Over<'a, R> {
     span_ns: (u64, u64),
     step_ns: u64,
     devices: &'a [u16],
+    ends: &'a Ends,
 }
 
 struct Pictures {
@@ -262,10 +278,16 @@ impl<R: Read + Seek + Send + 'static> Over<'_, R> {
         let choice = Choice::Processes(processes.to_vec());
         let mut by_process = SeriesOverTime::new(self.step_ns, &choice);
         let mut hits: Vec<HitMap> = self.devices.iter().map(|device| self.map(*device)).collect();
-        let mut folds: Vec<&mut dyn Fold> =
-            vec![&mut steps, &mut sides, &mut streams, &mut by_process];
+        let mut folds: Vec<&mut dyn Fold> = vec![&mut steps, &mut streams, &mut by_process];
         folds.extend(hits.iter_mut().map(|map| map as &mut dyn Fold));
-        self.options.pass.run(self.trace, &mut folds)?;
+        let pass = &self.options.pass;
+        match pass.filter.of_every_layer(self.trace.conditions()) {
+            Some(filter) => {
+                Pass { filter, ..pass.clone() }.run(self.trace, &mut [&mut sides])?;
+            }
+            None => folds.push(&mut sides),
+        }
+        pass.run(self.trace, &mut folds)?;
         Ok(Pictures {
             steps: steps.finish()?,
             sides: sides.finish()?,
@@ -276,8 +298,8 @@ impl<R: Read + Seek + Send + 'static> Over<'_, R> {
     }
 
     fn map(&self, device: u16) -> HitMap {
-        let end = end_of(self.trace, device);
-        HitMap::new(device, end, self.options.ranges, self.span_ns, HIT_STEPS)
+        let end = self.ends.of(device, self.trace.conditions());
+        HitMap::new(device, end, self.options.ranges, HitSteps::over(self.span_ns, HIT_STEPS))
     }
 }
 
@@ -295,8 +317,9 @@ fn devices_shown<R: Read + Seek + Send + 'static>(
     all.filter(passes).take(DEVICES_SHOWN).collect()
 }
 
-/// The size of a device; where it is not known, the end of what was touched.
-pub fn end_of<R: Read + Seek + Send + 'static>(trace: &Trace<R>, device: u16) -> u64 {
+/// What no I/O of a device reaches beyond: its size; where that is not known, the
+/// end of what was touched on any.
+fn end_of<R: Read + Seek + Send + 'static>(trace: &Trace<R>, device: u16) -> u64 {
     let told = trace.conditions().devices.get(usize::from(device));
     let capacity = told.and_then(|device| device.capacity).map(|bytes| bytes.0);
     capacity.or(trace.end_of_range()).unwrap_or(1).max(1)
@@ -338,25 +361,36 @@ pub(crate) fn step_width_of(
     }
     let span = span_ns.1.saturating_sub(span_ns.0);
     let fits = |width: &u64| width.is_multiple_of(kept_ns) && span / width <= STEPS_AIM;
-    let widest = WIDTH_NS.end() / kept_ns * kept_ns;
-    let as_many = kept_ns.saturating_mul(span / kept_ns / STEPS_AIM + 1).min(widest);
+    let as_many = kept_ns.saturating_mul(span / kept_ns / STEPS_AIM + 1);
     Ok(usual_widths().find(fits).unwrap_or(as_many))
 }
 
+/// Whether capture steps can be this wide: 100 us to 1 h, or whole hours.
+#[must_use]
+pub fn is_step_width(width_ns: u64) -> bool {
+    let is_hours = width_ns > 0 && width_ns.is_multiple_of(*WIDTH_NS.end());
+    WIDTH_NS.contains(&width_ns) || is_hours
+}
+
 /// The width asked for, or the narrowest of the usual ones that gives a
-/// readable picture.
+/// readable picture: of a capture of many days, as many hours as it needs.
 ///
 /// # Errors
-/// A width outside 100 us to 1 h, or so narrow that there are more steps than
+/// A width outside 100 us to 1 h that is no whole hours, or so narrow that there are more steps than
 /// `most`.
 pub fn step_width(asked: Option<u64>, span_ns: (u64, u64), most: u64) -> Result<u64, TraceError> {
     let span = span_ns.1.saturating_sub(span_ns.0);
+    let hour = *WIDTH_NS.end();
     let Some(width) = asked else {
         let fits = |width: &u64| span / width <= STEPS_AIM;
-        return Ok(usual_widths().find(fits).unwrap_or(*WIDTH_NS.end()));
+        let hours = hour.saturating_mul(span / hour / STEPS_AIM + 1);
+        return Ok(usual_widths().find(fits).unwrap_or(hours));
     };
-    if !WIDTH_NS.contains(&width) {
-        let what = format!("a capture step of {} is not between 100 µs and 1 h", Nanos(width));
+    if !is_step_width(width) {
+        let what = format!(
+            "a capture step of {} is neither between 100 µs and 1 h nor whole hours",
+            Nanos(width)
+        );
         return Err(TraceError::TooFine(what));
     }
     if span / width > most {

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::fmt;
 use std::str::FromStr;
+use steadfast_domain::io_event::Share;
 use steadfast_domain::stimulus::{Cursor, DataPattern};
 use steadfast_domain::units::Bytes;
 use steadfast_domain::{CaptureConditions, Demand, IoOp, IoStream, Op, Order};
@@ -214,7 +215,9 @@ impl Workload {
 /// share of duplicates.
 pub fn data_pattern_seen(conditions: &CaptureConditions) -> DataPattern {
     let percent = |share: f64| (share * 100.0).round().clamp(0.0, 100.0) as u8;
-    match (conditions.compression_ratio, conditions.duplicate_share) {
+    // What is only known to be a lower bound is no pattern to write.
+    let duplicates = conditions.duplicates().and_then(Share::exact);
+    match (conditions.compression_ratio, duplicates) {
         (None, None) => DataPattern::RandomUnique,
         (ratio, duplicates) => DataPattern::Entropy {
             random_percent: ratio.filter(|r| *r >= 1.0).map_or(100, |ratio| percent(1.0 / ratio)),
@@ -282,6 +285,7 @@ pub(crate) fn demand_of(depths: impl Iterator<Item = (f64, u64)>) -> Option<Dema
 #[cfg(test)]
 mod tests {
     use super::*;
+    use steadfast_domain::io_event::ContentSample;
 
     /// The tutorial's nine streams and the next one below the threshold.
     fn seed_streams() -> Vec<WorkloadStream> {
@@ -372,5 +376,13 @@ mod tests {
         conditions.duplicate_share = Some(0.28);
         let pattern = DataPattern::Entropy { random_percent: 20, duplicate_percent: 28 };
         assert_eq!(data_pattern_seen(&conditions), pattern);
+        // One block in a hundred: the compression holds for all, the duplicates do not.
+        let sample =
+            ContentSample { every: 100, blocks: 100, duplicates: 28, ..Default::default() };
+        conditions.content = Some(sample);
+        let pattern = DataPattern::Entropy { random_percent: 20, duplicate_percent: 0 };
+        assert_eq!(data_pattern_seen(&conditions), pattern);
+        conditions.compression_ratio = None;
+        assert_eq!(data_pattern_seen(&conditions), DataPattern::RandomUnique);
     }
 }

@@ -8,8 +8,13 @@ use crate::workload::{Threshold, Workload, WorkloadStream};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::RangeInclusive;
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{Demand, Nanos};
+use twox_hash::XxHash3_64;
+
+/// Mean queue depths that can be.
+const QUEUE_DEPTHS: RangeInclusive<f64> = 0.0..=4_294_967_295.0;
 
 /// What the file's first field says.
 pub const FORMAT: &str = "steadfast workload 1";
@@ -29,6 +34,9 @@ pub struct WorkloadFile {
     pub remarks: Vec<String>,
     /// The capture steps, in order; those without an I/O are left out.
     pub steps: Vec<WorkloadStep>,
+    /// Found when the file was read: that it is not as it was derived, and what in
+    /// it does not fit together. One sentence each.
+    pub doubts: Vec<String>,
 }
 
 /// What was done in one capture step.
@@ -50,24 +58,41 @@ impl WorkloadStep {
     }
 }
 
+/// What a comment with the checksum of what was derived begins with.
+const DERIVED: &str = "# derived: ";
+
 impl fmt::Display for WorkloadFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let workload = &self.workload;
         writeln!(f, "# The I/O streams of a capture, with their exact counts. Counts, demand and")?;
-        writeln!(f, "# data pattern may be edited; percentages are computed anew.")?;
-        writeln!(f, "format = {FORMAT:?}\nname = {}", quoted(&self.name))?;
-        if let Some(demand) = self.demand {
+        writeln!(
+            f,
+            "# data pattern may be edited; percentages are computed anew. By the next line an"
+        )?;
+        writeln!(f, "# edited file is told from one that is as it was derived.")?;
+        writeln!(f, "{DERIVED}{}", self.checksum())?;
+        write!(f, "{}", Body(self))
+    }
+}
+
+/// All of a workload file but the comments above it.
+struct Body<'a>(&'a WorkloadFile);
+
+impl fmt::Display for Body<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let WorkloadFile { name, workload, demand, data_pattern, remarks, steps, .. } = self.0;
+        writeln!(f, "format = {FORMAT:?}\nname = {}", quoted(name))?;
+        if let Some(demand) = demand {
             writeln!(f, "demand = \"{demand}\"")?;
         }
-        writeln!(f, "data_pattern = {}", quoted(&self.data_pattern.to_string()))?;
-        let remarks: Vec<String> = self.remarks.iter().map(|remark| quoted(remark)).collect();
+        writeln!(f, "data_pattern = {}", quoted(&data_pattern.to_string()))?;
+        let remarks: Vec<String> = remarks.iter().map(|remark| quoted(remark)).collect();
         writeln!(f, "remarks = [{}]", remarks.join(", "))?;
         writeln!(f, "\n[captured] # everything, what is not applied included")?;
         writeln!(f, "by = \"{}\"\nthreshold = \"{}\"", workload.by, workload.threshold)?;
         writeln!(f, "streams = {}", workload.total_streams)?;
         writeln!(f, "ios = {}\nbytes = {}", workload.total_count, workload.total_amount)?;
         workload.streams.iter().try_for_each(|stream| write_stream(f, stream))?;
-        self.steps.iter().try_for_each(|step| write_step(f, step))
+        steps.iter().try_for_each(|step| write_step(f, step))
     }
 }
 
@@ -84,7 +109,10 @@ fn write_stream(f: &mut fmt::Formatter<'_>, stream: &WorkloadStream) -> fmt::Res
 }
 
 fn write_step(f: &mut fmt::Formatter<'_>, step: &WorkloadStep) -> fmt::Result {
-    let ios: Vec<String> = step.ios.iter().map(|(key, ios)| format!("\"{key}\" = {ios}")).collect();
+    // In the order in which they are read back.
+    let mut ios = step.ios.clone();
+    ios.sort_unstable();
+    let ios: Vec<String> = ios.iter().map(|(key, ios)| format!("\"{key}\" = {ios}")).collect();
     writeln!(f, "\n[[step]] # at {}", step.at)?;
     writeln!(f, "at_ns = {}\nlasts_ns = {}", step.at.0, step.lasts.0)?;
     writeln!(f, "ios = {{ {} }}", ios.join(", "))
@@ -161,23 +189,60 @@ impl WorkloadFile {
         let demand = content.demand.as_deref().map(|text| parsed(text, "demand")).transpose()?;
         let pattern = content.data_pattern.as_deref().map(|text| parsed(text, "data_pattern"));
         let steps: Result<Vec<_>, _> = content.step.iter().map(StepContent::step).collect();
-        Ok(WorkloadFile {
+        let mut file = WorkloadFile {
             workload: workload(&content)?,
             demand,
             data_pattern: pattern.transpose()?.unwrap_or_default(),
             steps: steps?,
+            doubts: doubts(&content),
             name: content.name,
             remarks: content.remarks,
-        })
+        };
+        let derived = text.lines().find_map(|line| line.strip_prefix(DERIVED));
+        if derived.is_some_and(|checksum| checksum.trim() != file.checksum()) {
+            file.doubts.push("It is not as it was derived: something in it was changed.".into());
+        }
+        Ok(file)
     }
+
+    /// Of everything in it, however it is laid out.
+    fn checksum(&self) -> String {
+        format!("{:016x}", XxHash3_64::oneshot(Body(self).to_string().as_bytes()))
+    }
+}
+
+/// What does not fit together, and may be meant so where counts were edited.
+fn doubts(content: &Content) -> Vec<String> {
+    let mut doubts = Vec::new();
+    let ios = content.stream.iter().fold(0, |sum: u64, stream| sum.saturating_add(stream.ios));
+    if let Some(captured) = content.captured.as_ref().filter(|captured| captured.ios < ios) {
+        doubts.push(format!(
+            "Its streams have {ios} I/Os together, more than the {} captured.",
+            captured.ios
+        ));
+    }
+    for stream in &content.stream {
+        let in_steps = content.step.iter().filter_map(|step| step.ios.get(&stream.stream));
+        let in_steps = in_steps.fold(0, |sum: u64, ios| sum.saturating_add(*ios));
+        if in_steps > stream.ios {
+            doubts.push(format!(
+                "{} has {} I/Os, and {in_steps} in the capture steps.",
+                stream.stream, stream.ios
+            ));
+        }
+    }
+    doubts
 }
 
 fn workload(content: &Content) -> Result<Workload, TraceError> {
     let streams: Result<Vec<_>, _> = content.stream.iter().map(StreamContent::stream).collect();
     let streams = streams?;
-    let sum =
-        |part: fn(&WorkloadStream) -> u64| streams.iter().map(part).fold(0, u64::saturating_add);
-    let here = (sum(|stream| stream.count), sum(|stream| stream.amount));
+    let sum = |part: fn(&WorkloadStream) -> u64| {
+        let sum = streams.iter().map(part).try_fold(0u64, u64::checked_add);
+        let too_many = "its streams have more I/Os, or bytes, together than can be counted";
+        sum.ok_or_else(|| TraceError::Unsuitable(too_many.into()))
+    };
+    let here = (sum(|stream| stream.count)?, sum(|stream| stream.amount)?);
     let Some(captured) = &content.captured else {
         return Ok(Workload::select(streams, here, By::Count, Threshold(0)));
     };
@@ -192,15 +257,23 @@ fn workload(content: &Content) -> Result<Workload, TraceError> {
 impl StreamContent {
     fn stream(&self) -> Result<WorkloadStream, TraceError> {
         let key: StreamKey = parsed(&self.stream, "stream")?;
+        let wrong = |what: String| TraceError::Unsuitable(format!("{}: {what}", self.stream));
+        if let Some(bytes) = self.alignment.filter(|bytes| !bytes.is_power_of_two()) {
+            return Err(wrong(format!("an alignment of {bytes} is no power of two")));
+        }
+        if let Some(mean) = self.qd_mean.filter(|mean| !QUEUE_DEPTHS.contains(mean)) {
+            return Err(wrong(format!("a mean queue depth of {mean} cannot be")));
+        }
+        let amount = self.ios.checked_mul(u64::from(key.bytes));
         Ok(WorkloadStream {
             stream: key.to_string(),
             op: key.op,
             sequential: key.sequential,
             bytes: key.bytes,
             count: self.ios,
-            amount: self.ios.saturating_mul(u64::from(key.bytes)),
-            alignment: self.alignment.filter(|bytes| *bytes > 0),
-            qd_mean: self.qd_mean.filter(|mean| mean.is_finite() && *mean >= 0.0),
+            amount: amount.ok_or_else(|| wrong(format!("{} I/Os are too many", self.ios)))?,
+            alignment: self.alignment,
+            qd_mean: self.qd_mean,
             share: 0.0,
             normalized: 0.0,
         })
@@ -214,7 +287,13 @@ impl StepContent {
             .iter()
             .map(|(stream, ios)| Ok((parsed(stream, "a step's stream")?, *ios)))
             .collect();
-        Ok(WorkloadStep { at: Nanos(self.at_ns), lasts: Nanos(self.lasts_ns), ios: ios? })
+        let mut ios = ios?;
+        ios.sort_unstable();
+        if self.at_ns.checked_add(self.lasts_ns).is_none() {
+            let what = format!("a step cannot last {} ns", self.lasts_ns);
+            return Err(TraceError::Unsuitable(what));
+        }
+        Ok(WorkloadStep { at: Nanos(self.at_ns), lasts: Nanos(self.lasts_ns), ios })
     }
 }
 
@@ -253,6 +332,7 @@ mod tests {
                 lasts: Nanos(100_000),
                 ios: vec![(key, 10_007)],
             }],
+            doubts: Vec::new(),
         }
     }
 
@@ -260,6 +340,31 @@ mod tests {
     fn what_is_written_reads_back() {
         let text = file().to_string();
         assert_eq!(WorkloadFile::read(&text).unwrap(), file(), "{text}");
+    }
+
+    #[test]
+    fn what_was_changed_is_said_and_what_cannot_be_is_refused() {
+        let right = file().to_string();
+        let doubts = |text: &str| WorkloadFile::read(text).unwrap().doubts.join(" ");
+        assert_eq!(doubts(&right.replace("# 95.22 %", "# much")), "");
+        assert!(doubts(&right.replace("ios = 503", "ios = 504")).contains("changed"));
+        let more = doubts(&right.replace("ios = 10007\n", "ios = 99999\n"));
+        assert!(more.contains("more than the 20011 captured"), "{more}");
+        let fewer = doubts(&right.replace("ios = 10007\n", "ios = 9\n"));
+        assert!(fewer.contains("RND 4K W has 9 I/Os, and 10007 in"), "{fewer}");
+        let most = i64::MAX.to_string();
+        for (from, to) in [
+            ("alignment = 4096", "alignment = 4097"),
+            ("qd_mean = 3.25", "qd_mean = -1.0"),
+            ("qd_mean = 3.25", "qd_mean = nan"),
+            ("ios = 503", &format!("ios = {most}")),
+        ] {
+            assert!(WorkloadFile::read(&right.replace(from, to)).is_err(), "{to}");
+        }
+        // Sums that do not fit 64 bits.
+        let flush = format!("[[stream]]\nstream = \"FLUSH\"\nios = {most}\n");
+        let all = format!("format = \"steadfast workload 1\"\n{}", flush.repeat(3));
+        assert!(WorkloadFile::read(&all).is_err());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! the file as other programs see it.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+mod damage;
 mod steps_alone;
 mod synthetic;
 
@@ -13,7 +14,7 @@ use steadfast_domain::io_event::Command;
 use steadfast_domain::step::mix64;
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp, Layer};
 use steadfast_trace::compare::Sides;
-use steadfast_trace::hits::HitMap;
+use steadfast_trace::hits::{HitMap, HitSteps};
 use steadfast_trace::processes::ProcessTable;
 use steadfast_trace::reach::{Distinct, Reach};
 use steadfast_trace::replay_representation::ReplayRepresentation;
@@ -202,15 +203,16 @@ fn steps_can_be_taken_while_they_are_made() {
 #[test]
 fn an_endless_io_ends_the_pass_not_the_memory() {
     let events = [
-        IoEvent { issued_ns: 0, response_ns: u64::MAX - 1, ..IoEvent::default() },
-        IoEvent { issued_ns: u64::MAX - 5, response_ns: 9, ..IoEvent::default() },
+        IoEvent { issued_ns: 0, response_ns: u64::MAX - 10, ..IoEvent::default() },
+        IoEvent { issued_ns: u64::MAX - 20, response_ns: 9, ..IoEvent::default() },
     ];
     let trace = opened(&events, CaptureConditions::default());
     let mut steps = Steps::new(100_000);
     Pass::default().run(&trace, &mut [&mut steps]).unwrap();
     let error = steps.finish().unwrap_err().to_string();
     assert!(error.contains("wider"), "{error}");
-    assert!(Study::of(&trace, &StudyOptions::default()).is_err());
+    let study = Study::of(&trace, &StudyOptions::default()).unwrap();
+    assert!(study.steps.len() < 300, "{} steps", study.steps.len());
 }
 
 #[test]
@@ -378,7 +380,7 @@ proptest! {
         prop_assert_eq!(left, whole);
 
         let (whole, mut left, right) =
-            folded(&events, || HitMap::new(0, 200_000, 13, (0, 5_000_000), 11));
+            folded(&events, || HitMap::new(0, 200_000, 13, HitSteps::over((0, 5_000_000), 11)));
         left.merge(&right);
         prop_assert_eq!(left, whole);
 

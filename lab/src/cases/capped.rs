@@ -19,7 +19,7 @@ pub fn guest() -> Guest {
         drives: vec![Drive::nvme("LABSLOW1", Medium::new(128).capped(CAP))],
         script: include_str!("capped.sh"),
         meanwhile: Vec::new(),
-        limit: Duration::from_secs(120),
+        limit: Duration::from_secs(240),
         artefacts: &[],
         cases: vec![
             Case { name: "reads measure as the cap", check: |a| near_cap(a, "RND 4K R") },

@@ -22,7 +22,7 @@ pub fn guest() -> Guest {
         drives: vec![Drive::nvme("LABFAIL1", failing), Drive::nvme("LABDEAD1", dead)],
         script: include_str!("medium.sh"),
         meanwhile: Vec::new(),
-        limit: Duration::from_secs(90),
+        limit: Duration::from_secs(180),
         artefacts: &[],
         cases: vec![
             Case {

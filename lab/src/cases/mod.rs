@@ -13,7 +13,6 @@ mod unplug;
 use crate::answers::{Answers, Run};
 use crate::guest::Guest;
 use anyhow::{Context, ensure};
-use serde_json::Value;
 use std::time::Duration;
 use steadfast_domain::{Entry, Measurement, Op};
 
@@ -24,7 +23,7 @@ pub fn first() -> Guest {
         drives: Vec::new(),
         script: "",
         meanwhile: Vec::new(),
-        limit: Duration::from_secs(120),
+        limit: Duration::from_secs(240),
         artefacts: &[],
         cases: Vec::new(),
         table: None,
@@ -89,8 +88,7 @@ fn cache_feature(answers: &Answers, name: &str) -> anyhow::Result<u32> {
 
 /// One check of a doctor's answer: its state, and what was found.
 fn checkup(answers: &Answers, name: &str, id: &str) -> anyhow::Result<(String, String)> {
-    let answer: Value = serde_json::from_str(&answers.stdout(name)?)
-        .with_context(|| format!("{name} printed no JSON"))?;
+    let answer = answers.printed(name)?;
     let checks = answer["checks"].as_array().context("no checks")?;
     let check = checks.iter().find(|check| check["id"] == id);
     let check = check.with_context(|| format!("{name} does not look at {id}"))?;

@@ -23,7 +23,7 @@ pub fn guest() -> Guest {
         ],
         script: include_str!("scsi.sh"),
         meanwhile: Vec::new(),
-        limit: Duration::from_secs(300),
+        limit: Duration::from_secs(600),
         artefacts: &[],
         cases: vec![
             Case { name: "identity is what each drive was made with", check: identity },

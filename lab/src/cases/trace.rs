@@ -20,7 +20,7 @@ pub fn guest() -> Guest {
         drives: vec![Drive::nvme("LABTRACE1", Medium::new(128))],
         script: include_str!("trace.sh"),
         meanwhile: Vec::new(),
-        limit: Duration::from_secs(90),
+        limit: Duration::from_secs(180),
         artefacts: &[
             "known.blktrace.0",
             "known.blktrace.1",

@@ -28,7 +28,7 @@ pub fn guest() -> Guest {
             Meanwhile { word: "pull it out", act: |qmp| qmp.unplug(SERIAL) },
             Meanwhile { word: "plug it in", act: |qmp| qmp.plug_nvme(SERIAL, IMAGE) },
         ],
-        limit: Duration::from_secs(120),
+        limit: Duration::from_secs(240),
         artefacts: &[],
         cases: vec![
             Case { name: "the run halts with exit code 4 and says why", check: halts },

@@ -1,6 +1,7 @@
 //! The block layer's tracepoints as events of one shape.
 
 use super::format::{self, Field};
+use super::tasks::Begun;
 use steadfast_domain::IoOp;
 use steadfast_domain::io_event::{Command, flags};
 
@@ -46,7 +47,8 @@ pub(super) struct Seen {
     pub op: IoOp,
     pub flags: u16,
     pub failed: bool,
-    pub thread: u32,
+    /// The thread that it names; its process once that was looked up.
+    pub process: u32,
     pub command: Command,
 }
 
@@ -106,9 +108,48 @@ impl Layout {
             op,
             flags,
             failed: self.error.and_then(|field| field.number(content)).unwrap_or(0) != 0,
-            thread: self.thread.number(content)? as u32,
+            process: self.thread.number(content)? as u32,
             command: self.command.and_then(|f| f.bytes(content)).map(command).unwrap_or_default(),
         })
+    }
+}
+
+/// Where the fields of `task_newtask` lie.
+#[derive(Debug, Clone)]
+pub(super) struct BegunLayout {
+    number: u16,
+    parent: Field,
+    thread: Field,
+    clone_flags: Field,
+}
+
+impl BegunLayout {
+    pub(super) const TRACEPOINT: &str = "task/task_newtask";
+
+    /// The layout that a `format` file tells.
+    pub(super) fn of(format: &str) -> Option<BegunLayout> {
+        let field = |name| format::field(format, name);
+        Some(BegunLayout {
+            number: format::number(format)?,
+            parent: field("common_pid")?,
+            thread: field("pid")?,
+            clone_flags: field("clone_flags")?,
+        })
+    }
+
+    /// What began by this content, if it is of this layout.
+    pub(super) fn read(&self, content: &[u8], time_ns: u64) -> Option<Begun> {
+        let number = u16::from_ne_bytes(content.get(..2)?.try_into().ok()?);
+        let of_process = u64::from(libc::CLONE_THREAD.cast_unsigned());
+        let begun = || {
+            Some(Begun {
+                time_ns,
+                parent: self.parent.number(content)? as u32,
+                thread: self.thread.number(content)? as u32,
+                same_process: self.clone_flags.number(content)? & of_process != 0,
+            })
+        };
+        (number == self.number).then(begun).flatten()
     }
 }
 

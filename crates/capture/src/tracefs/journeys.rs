@@ -4,11 +4,14 @@ use super::event::{Kind, Seen};
 use crate::{DEVICES_MAX, Options};
 use std::collections::HashMap;
 use std::ops::Range;
-use steadfast_domain::io_event::{Layer, RESPONSE_UNKNOWN, SeenInPart, flags};
+use steadfast_domain::io_event::{Command, Layer, RESPONSE_UNKNOWN, SeenInPart, flags};
 use steadfast_domain::{IoEvent, IoOp};
 
 /// Beyond this many I/Os under way, those that were never issued are forgotten.
 const UNDER_WAY_MAX: usize = 1 << 16;
+
+/// Begins the names of the kernel's workers, which write back what others dirtied.
+const WORKER: &[u8] = b"kworker/";
 
 type Key = (u32, u64, IoOp);
 
@@ -22,9 +25,23 @@ struct Journey {
     left: u64,
 }
 
+/// Who asked for something.
+type Asker = (u32, Command);
+
+/// Who had a flush sent to a disk.
+#[derive(Debug, Clone, Copy, Default)]
+struct Flushes {
+    /// The first whose flush was not issued yet.
+    waits: Option<Asker>,
+    /// The last that wrote with FUA: a disk without it is sent a flush afterwards.
+    after_write: Option<Asker>,
+}
+
 /// Every I/O that has begun and not ended.
 pub(super) struct Journeys {
     under_way: HashMap<Key, Journey>,
+    /// By the number of the disk.
+    flushes: HashMap<u32, Flushes>,
     /// Major << 20 | minor of each device's disk and where it lies on it, in the
     /// options' order.
     devices: Vec<(u32, Range<u64>)>,
@@ -34,6 +51,8 @@ pub(super) struct Journeys {
     began_ns: u64,
     /// Ends without a beginning.
     unexplained: u64,
+    /// I/Os handed out without an end.
+    unended: u64,
     /// What ends after this is not looked for a beginning.
     closed_ns: u64,
     pub partial_completions: u64,
@@ -44,6 +63,7 @@ impl Journeys {
     pub(super) fn new(options: &Options) -> Self {
         Journeys {
             under_way: HashMap::new(),
+            flushes: HashMap::new(),
             devices: options
                 .devices
                 .iter()
@@ -54,6 +74,7 @@ impl Journeys {
             commands: options.commands,
             began_ns: 0,
             unexplained: 0,
+            unended: 0,
             closed_ns: u64::MAX,
             partial_completions: 0,
             requeues: 0,
@@ -63,14 +84,22 @@ impl Journeys {
     /// I/Os issued and not ended, and ends without a beginning.
     pub(super) fn in_part(&self) -> SeenInPart {
         let issued = self.under_way.values().filter(|journey| journey.issued).count() as u64;
-        SeenInPart { begun_before: self.unexplained, unended: issued, too_many: 0 }
+        let unended = self.unended + issued;
+        SeenInPart { begun_before: self.unexplained, unended, too_many: 0 }
     }
 
     /// I/Os that the devices still have; they have no response time.
     pub(super) fn unended(&self) -> impl Iterator<Item = IoEvent> {
         let issued = self.under_way.values().filter(|journey| journey.issued);
-        let events = issued.map(|j| IoEvent { response_ns: RESPONSE_UNKNOWN, ..j.event });
-        events.filter(|event| self.process.is_none_or(|process| process == event.pid))
+        issued.filter_map(|journey| self.without_end(journey))
+    }
+
+    fn without_end(&self, journey: &Journey) -> Option<IoEvent> {
+        self.wanted(IoEvent { response_ns: RESPONSE_UNKNOWN, ..journey.event })
+    }
+
+    fn wanted(&self, event: IoEvent) -> Option<IoEvent> {
+        self.process.is_none_or(|process| process == event.pid).then_some(event)
     }
 
     /// Times are counted from here.
@@ -83,7 +112,8 @@ impl Journeys {
         self.closed_ns = at_ns;
     }
 
-    /// Takes the next event in order; an I/O that ends with it is returned.
+    /// Takes the next event in order; returned is an I/O that ends with it, or one
+    /// whose end is now known to be missing.
     pub(super) fn follow(&mut self, seen: &Seen) -> Option<IoEvent> {
         // One without a place belongs to the first device that lies on the disk.
         let device = self.devices.iter().position(|(number, sectors)| {
@@ -94,48 +124,85 @@ impl Journeys {
         let sector = if seen.op == IoOp::Flush { 0 } else { seen.sector };
         let key = (seen.device, sector, seen.op);
         match seen.kind {
-            Kind::Started => self.start(key, device, seen),
+            Kind::Started => {
+                self.ask_for_flush(seen);
+                self.start(key, device, seen)
+            }
             Kind::Issued | Kind::BioQueued => self.issue(key, device, seen),
-            Kind::Requeued => self.requeue(key, device),
-            Kind::Completed | Kind::BioCompleted => return self.complete(key, device, seen),
+            Kind::Requeued => {
+                self.requeue(key, device);
+                None
+            }
+            Kind::Completed | Kind::BioCompleted => self.complete(key, device, seen),
         }
-        None
     }
 
-    fn start(&mut self, key: Key, device: usize, seen: &Seen) {
+    fn ask_for_flush(&mut self, seen: &Seen) {
+        let asker = (seen.process, seen.command);
+        if seen.flags & (flags::PREFLUSH | flags::FUA) == 0 {
+            return;
+        }
+        let flushes = self.flushes.entry(seen.device).or_default();
+        if seen.flags & flags::PREFLUSH != 0 {
+            flushes.waits.get_or_insert(asker);
+        }
+        if seen.flags & flags::FUA != 0 {
+            flushes.after_write = Some(asker);
+        }
+    }
+
+    /// Whoever an I/O is charged to: of a flush the one that it is issued for. It
+    /// is issued by whoever comes along, mostly a kernel worker.
+    fn asker(&mut self, seen: &Seen) -> Asker {
+        let flushes = self.flushes.get_mut(&seen.device).filter(|_| seen.op == IoOp::Flush);
+        let asked = flushes.and_then(|flushes| flushes.waits.take().or(flushes.after_write));
+        asked.unwrap_or((seen.process, seen.command))
+    }
+
+    /// Begins an I/O. One that the device seems to have already at this place has
+    /// ended unseen: it is returned.
+    fn start(&mut self, key: Key, device: usize, seen: &Seen) -> Option<IoEvent> {
         if self.under_way.len() >= UNDER_WAY_MAX {
             // Most of these began at another sector than they were issued at,
             // for another I/O was merged to their front.
             self.under_way.retain(|_, journey| journey.issued);
         }
         let journey = self.journey(device, seen);
-        self.under_way.insert(key, journey);
+        let earlier = self.under_way.insert(key, journey).filter(|earlier| earlier.issued)?;
+        self.outstanding[device] = self.outstanding[device].saturating_sub(1);
+        self.unended += 1;
+        self.without_end(&earlier)
     }
 
-    fn journey(&self, device: usize, seen: &Seen) -> Journey {
+    fn journey(&mut self, device: usize, seen: &Seen) -> Journey {
+        let (process, command) = self.asker(seen);
+        let written_back = seen.op == IoOp::Write && command.0.starts_with(WORKER);
         let event = IoEvent {
-            pid: seen.thread,
-            command: if self.commands { seen.command } else { Default::default() },
+            pid: process,
+            command: if self.commands { command } else { Default::default() },
             device: device as u16,
             op: seen.op,
             // What the submitter asked for: the kernel's flush machinery takes
             // the preflush and FUA away before the request is issued.
-            flags: seen.flags,
+            flags: seen.flags | if written_back { flags::WRITEBACK } else { 0 },
             layer: Layer::Block,
             ..IoEvent::default()
         };
         Journey { event, started_ns: seen.time_ns, issued: false, left: seen.bytes }
     }
 
-    fn issue(&mut self, key: Key, device: usize, seen: &Seen) {
-        if !self.under_way.contains_key(&key) {
-            self.start(key, device, seen);
-        }
+    fn issue(&mut self, key: Key, device: usize, seen: &Seen) -> Option<IoEvent> {
+        let waits =
+            |journey: &Journey| !journey.issued || journey.event.flags & flags::REQUEUED != 0;
+        let earlier = match self.under_way.get(&key).is_some_and(waits) {
+            true => None,
+            false => self.start(key, device, seen),
+        };
         let began_ns = self.began_ns;
-        let Some(journey) = self.under_way.get_mut(&key) else { return };
+        let journey = self.under_way.get_mut(&key)?;
         self.outstanding[device] += 1;
         if journey.issued {
-            return;
+            return earlier;
         }
         journey.issued = true;
         journey.left = seen.bytes;
@@ -147,6 +214,7 @@ impl Journeys {
         event.depth = self.outstanding[device];
         event.cpu = seen.cpu;
         event.flags |= seen.flags;
+        earlier
     }
 
     fn requeue(&mut self, key: Key, device: usize) {
@@ -179,7 +247,7 @@ impl Journeys {
         if seen.failed {
             event.flags |= flags::FAILED;
         }
-        self.process.is_none_or(|process| process == event.pid).then_some(event)
+        self.wanted(event)
     }
 }
 
@@ -187,7 +255,6 @@ impl Journeys {
 mod tests {
     use super::*;
     use crate::Listened;
-    use steadfast_domain::io_event::Command;
 
     fn journeys() -> Journeys {
         let device = Listened {
@@ -223,7 +290,7 @@ mod tests {
             op: IoOp::Write,
             flags: flags::SYNC,
             failed: false,
-            thread: 42,
+            process: 42,
             command: Command::new("dd"),
         }
     }
@@ -261,6 +328,58 @@ mod tests {
         assert_eq!(event.response_ns, 1_000);
         assert!(event.flags & flags::REQUEUED != 0);
         assert_eq!(journeys.outstanding[0], 0);
+    }
+
+    #[test]
+    fn a_missed_completion_stays_outstanding_no_longer_than_until_the_next_at_its_place() {
+        let mut journeys = journeys();
+        journeys.follow(&seen(Kind::Issued, 2_000, 80, 4096));
+        let missed = journeys.follow(&seen(Kind::Issued, 9_000, 80, 4096)).unwrap();
+        assert_eq!((missed.issued_ns, missed.response_ns), (1_000, RESPONSE_UNKNOWN));
+        let event = journeys.follow(&seen(Kind::Completed, 9_500, 80, 4096)).unwrap();
+        assert_eq!((event.depth, event.response_ns), (1, 500));
+        let part = SeenInPart { unended: 1, ..SeenInPart::default() };
+        assert_eq!((journeys.in_part(), journeys.outstanding[0]), (part, 0));
+    }
+
+    #[test]
+    fn a_flush_is_charged_to_whoever_asked_for_it() {
+        let mut journeys = journeys();
+        let flush = |kind, time_ns| Seen {
+            op: IoOp::Flush,
+            process: 7,
+            command: Command::new("kworker/0:1H"),
+            ..seen(kind, time_ns, 0, 0)
+        };
+        let mut charged = |asks: &[(u32, u16)]| {
+            for (process, flags) in asks {
+                let process = *process;
+                let asks = seen(Kind::Started, 2_000, 0, 0);
+                journeys.follow(&Seen { process, flags: *flags, ..asks });
+            }
+            journeys.follow(&flush(Kind::Issued, 3_000));
+            journeys.follow(&flush(Kind::Completed, 4_000)).unwrap().pid
+        };
+        assert_eq!(charged(&[]), 7);
+        assert_eq!(charged(&[(42, flags::PREFLUSH), (43, flags::PREFLUSH)]), 42);
+        // Before its write, and after it.
+        assert_eq!(charged(&[(44, flags::PREFLUSH | flags::FUA)]), 44);
+        assert_eq!(charged(&[]), 44);
+        assert_eq!(charged(&[(45, flags::PREFLUSH)]), 45);
+    }
+
+    #[test]
+    fn what_a_kernel_worker_writes_is_writeback() {
+        let mut journeys = journeys();
+        let mut flags_of = |command: &str, op| {
+            let by =
+                Seen { command: Command::new(command), op, ..seen(Kind::Issued, 2_000, 80, 8) };
+            journeys.follow(&by);
+            journeys.follow(&Seen { kind: Kind::Completed, ..by }).unwrap().flags
+        };
+        assert_eq!(flags_of("kworker/u8:2", IoOp::Write), flags::SYNC | flags::WRITEBACK);
+        assert_eq!(flags_of("kworker/u8:2", IoOp::Read), flags::SYNC);
+        assert_eq!(flags_of("postgres", IoOp::Write), flags::SYNC);
     }
 
     #[test]

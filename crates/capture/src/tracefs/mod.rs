@@ -5,16 +5,18 @@
 //! read raw, one per processor. The kernel says in `format` files how its events
 //! are laid out. Events of all processors are put in order by their time before
 //! they are matched: an I/O's issue and completion are tied together by device,
-//! operation and sector, for the tracepoints name nothing better.
+//! operation and sector, for the tracepoints name nothing better. They name
+//! threads; the beginnings of threads are listened to, to know their processes.
 
 mod event;
 mod format;
 mod journeys;
 mod pages;
+mod tasks;
 
 use crate::error::CaptureError;
 use crate::{Counters, Listened, Options, Source, monotonic_ns};
-use event::{Kind, Layout, Seen};
+use event::{BegunLayout, Kind, Layout, Seen};
 use journeys::Journeys;
 use pages::Pages;
 use std::fs::{self, File, OpenOptions};
@@ -22,6 +24,10 @@ use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use steadfast_domain::IoEvent;
+use tasks::{Begun, Tasks};
+
+/// What the name of every instance of this program begins with.
+const PREFIX: &str = "steadfast-";
 
 /// Where tracefs is mounted, or can be seen through debugfs.
 const MOUNTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
@@ -32,6 +38,11 @@ pub(crate) struct Tracefs {
     buffers: Vec<Buffer>,
     instance: Instance,
     layouts: Vec<Layout>,
+    /// `None` where the kernel does not tell which threads begin.
+    begun_layout: Option<BegunLayout>,
+    tasks: Tasks,
+    /// Threads that began since the last look.
+    begun: Vec<Begun>,
     /// Seen, but not yet surely in order.
     waiting: Vec<Seen>,
     journeys: Journeys,
@@ -45,14 +56,19 @@ struct Buffer {
     pipe: File,
 }
 
-/// A directory below `instances`, removed when it is dropped.
-struct Instance(PathBuf);
+/// A directory below `instances`, removed when it is dropped. The lock on it ends
+/// with the process, however that ends: an instance that nobody holds is what a
+/// killed capture left.
+struct Instance {
+    place: PathBuf,
+    _held: File,
+}
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        let _ = fs::write(self.0.join("tracing_on"), "0");
-        let _ = fs::write(self.0.join("events/block/enable"), "0");
-        let _ = fs::remove_dir(&self.0);
+        let _ = fs::write(self.place.join("tracing_on"), "0");
+        let _ = fs::write(self.place.join("events/enable"), "0");
+        let _ = fs::remove_dir(&self.place);
     }
 }
 
@@ -72,19 +88,24 @@ impl Instance {
                 "run it as root, after: mount -t tracefs nodev /sys/kernel/tracing",
             ));
         };
-        remove_left_behind(&root.join("instances"));
-        let place = root.join(format!("instances/steadfast-{}-{}", std::process::id(), serial()));
-        fs::create_dir(&place).map_err(|error| failed("make", &place, &error))?;
-        Ok(Instance(place))
+        // Until it is locked, another process may take it for one left behind.
+        loop {
+            let name = format!("{PREFIX}{}-{}", std::process::id(), serial());
+            let place = root.join("instances").join(name);
+            fs::create_dir(&place).map_err(|error| failed("make", &place, &error))?;
+            if let Some(held) = hold(&place).map_err(|error| failed("lock", &place, &error))? {
+                return Ok(Instance { place, _held: held });
+            }
+        }
     }
 
     fn set(&self, file: &str, value: &str) -> Result<(), CaptureError> {
-        let place = self.0.join(file);
+        let place = self.place.join(file);
         fs::write(&place, value).map_err(|error| failed("write to", &place, &error))
     }
 
     fn processors(&self) -> Result<Vec<u16>, CaptureError> {
-        let place = self.0.join("per_cpu");
+        let place = self.place.join("per_cpu");
         let entries = fs::read_dir(&place).map_err(|error| failed("list", &place, &error))?;
         let mut cpus: Vec<u16> = entries
             .filter_map(|entry| entry.ok()?.file_name().to_str()?.strip_prefix("cpu")?.parse().ok())
@@ -94,7 +115,7 @@ impl Instance {
     }
 
     fn buffer(&self, cpu: u16) -> Result<Buffer, CaptureError> {
-        let place = self.0.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
+        let place = self.place.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
         let pipe = OpenOptions::new()
             .read(true)
             .custom_flags(libc::O_NONBLOCK)
@@ -105,28 +126,56 @@ impl Instance {
 
     /// Events that a full buffer turned away.
     fn turned_away(&self, cpu: u16) -> u64 {
-        let stats = fs::read_to_string(self.0.join(format!("per_cpu/cpu{cpu}/stats")));
+        let stats = fs::read_to_string(self.place.join(format!("per_cpu/cpu{cpu}/stats")));
         let dropped = |line: &str| line.strip_prefix("dropped events:")?.trim().parse().ok();
         stats.ok().and_then(|text| text.lines().find_map(dropped)).unwrap_or(0)
     }
 }
 
-/// Removes the instances of captures that were killed: their buffers hold memory.
-fn remove_left_behind(instances: &Path) {
-    for entry in fs::read_dir(instances).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let process = name.to_str().and_then(|name| name.strip_prefix("steadfast-"));
-        let process = process.and_then(|rest| rest.split_once('-')?.0.parse::<i32>().ok());
-        if process.is_some_and(|process| process > 0 && !is_alive(process)) {
-            drop(Instance(entry.path()));
-        }
-    }
+/// Locks a new instance; `None` where somebody has removed it meanwhile.
+fn hold(place: &Path) -> io::Result<Option<File>> {
+    let held = match open_directory(place) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened?,
+    };
+    held.lock()?;
+    let is_there = place.try_exists()?;
+    Ok(is_there.then_some(held))
 }
 
-fn is_alive(process: i32) -> bool {
-    // SAFETY: signal 0 is only a question.
-    let answer = unsafe { libc::kill(process, 0) };
-    answer == 0 || io::Error::last_os_error().raw_os_error() != Some(libc::ESRCH)
+fn open_directory(place: &Path) -> io::Result<File> {
+    let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
+    OpenOptions::new().read(true).custom_flags(flags).open(place)
+}
+
+/// Removes the instances of captures that were killed, which record on and hold
+/// memory, and returns their names. Those of running captures are locked, and
+/// those of other programs are called otherwise.
+pub fn remove_left_behind() -> Vec<String> {
+    let instances = MOUNTS.iter().map(|root| Path::new(root).join("instances"));
+    let found = instances.filter_map(|instances| fs::read_dir(instances).ok()).flatten();
+    let mut removed: Vec<String> = found
+        .flatten()
+        .filter(|entry| is_own_name(&entry.file_name().to_string_lossy()))
+        .filter(|entry| remove_unheld(&entry.path()))
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    removed.sort();
+    removed
+}
+
+/// `steadfast-PROCESS-NUMBER`.
+fn is_own_name(name: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let numbers = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-'));
+    numbers.is_some_and(|(process, serial)| is_number(process) && is_number(serial))
+}
+
+/// Removes an instance that nobody holds. The kernel keeps one that is read, as
+/// that of an older version's capture is, which locks nothing.
+fn remove_unheld(place: &Path) -> bool {
+    let Ok(directory) = open_directory(place) else { return false };
+    directory.try_lock().is_ok() && fs::remove_dir(place).is_ok()
 }
 
 /// Tells the instances of one process apart.
@@ -151,10 +200,14 @@ impl Tracefs {
         for kind in wanted(&options.devices) {
             layouts.extend(begin_event(&instance, kind, &options.devices)?);
         }
+        let begun_layout = listen_to_beginnings(&instance);
         let buffers = cpus.iter().map(|cpu| instance.buffer(*cpu)).collect::<Result<_, _>>()?;
         Ok(Tracefs {
             instance,
             layouts,
+            begun_layout,
+            tasks: Tasks::default(),
+            begun: Vec::new(),
             buffers,
             waiting: Vec::new(),
             journeys: Journeys::new(options),
@@ -173,6 +226,8 @@ impl Tracefs {
                         let mut events = Pages::new(&page[..length]);
                         self.dropped += events.missed();
                         while let Some((time, content)) = events.next_event() {
+                            let begun = self.begun_layout.as_ref();
+                            self.begun.extend(begun.and_then(|layout| layout.read(content, time)));
                             let seen = Layout::read(&self.layouts, content, time, buffer.cpu);
                             self.waiting.extend(seen);
                         }
@@ -180,7 +235,7 @@ impl Tracefs {
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                     Err(error) => {
-                        return Err(failed("read a trace buffer of", &self.instance.0, &error));
+                        return Err(failed("read a trace buffer of", &self.instance.place, &error));
                     }
                 }
             }
@@ -211,7 +266,7 @@ fn begin_event(
     devices: &[Listened],
 ) -> Result<Option<Layout>, CaptureError> {
     let name = kind.tracepoint();
-    let place = instance.0.join("events/block").join(name);
+    let place = instance.place.join("events/block").join(name);
     if !place.is_dir() && kind == Kind::Started {
         return Ok(None);
     }
@@ -232,14 +287,26 @@ fn begin_event(
     Ok(Some(layout))
 }
 
+/// Has the kernel tell which threads begin. Without it, a thread that ends before
+/// it can be looked up in /proc counts as a process.
+fn listen_to_beginnings(instance: &Instance) -> Option<BegunLayout> {
+    let place = instance.place.join("events").join(BegunLayout::TRACEPOINT);
+    let layout = BegunLayout::of(&fs::read_to_string(place.join("format")).ok()?)?;
+    let enable = format!("events/{}/enable", BegunLayout::TRACEPOINT);
+    instance.set(&enable, "1").ok().map(|()| layout)
+}
+
 impl Source for Tracefs {
     fn describe(&self) -> String {
-        "tracefs, block tracepoints (processes are threads; sectors tie issue to completion)".into()
+        "tracefs, block tracepoints (sectors tie issue to completion)".into()
     }
 
     fn begin(&mut self, at_ns: u64) -> Result<(), CaptureError> {
         self.journeys.begin(at_ns);
-        self.instance.set("tracing_on", "1")
+        self.instance.set("tracing_on", "1")?;
+        // What begins from now on is told.
+        self.tasks = Tasks::running();
+        Ok(())
     }
 
     fn take(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
@@ -247,9 +314,14 @@ impl Source for Tracefs {
         // read; only of that can the order be known.
         let surely = monotonic_ns();
         self.read_all()?;
+        self.begun.sort_by_key(|begun| begun.time_ns);
+        self.begun.drain(..).for_each(|begun| self.tasks.begin(&begun));
         self.waiting.sort_by_key(|seen| seen.time_ns);
         let ordered = self.waiting.partition_point(|seen| seen.time_ns <= surely);
-        for seen in self.waiting.drain(..ordered) {
+        for mut seen in self.waiting.drain(..ordered) {
+            if seen.kind.begins() {
+                seen.process = self.tasks.process(seen.process);
+            }
             into.extend(self.journeys.follow(&seen));
         }
         Ok(())

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may")]
 
+mod charged;
 mod file_steps;
 mod files;
 
@@ -150,9 +151,7 @@ fn captures_exactly(test: &str, device: Option<Device>, source: SourceName) {
     let counters = capture.counters().unwrap();
     drop(file);
     // udev looks at a device that was closed after writing; we look at ours.
-    // SAFETY: asks for a number.
-    let thread = unsafe { libc::gettid() } as u32;
-    let own = if source == SourceName::Tracefs { thread } else { std::process::id() };
+    let own = std::process::id();
     let mut ours: Vec<_> = events.iter().filter(|event| event.pid == own).collect();
     // Those whose completion was not seen come late.
     ours.sort_by_key(|event| event.issued_ns);

@@ -4,8 +4,8 @@
 //! else is refused before anything is touched. The rules stand as they were
 //! seen in fio 3.33, by the offsets that it issues and not by its manual alone.
 
-use crate::Start;
 use crate::draw::DrawPlan;
+use crate::{Progress, Start};
 use std::collections::BTreeMap;
 use steadfast_domain::step::mix64;
 use steadfast_domain::stimulus::{DataPattern, Pace, Zone};
@@ -45,6 +45,8 @@ pub(super) struct Part {
     pub ios: Option<u64>,
     /// Time at most, the unmeasured beginning included.
     pub time: Option<Nanos>,
+    /// What its addresses and its data are drawn with.
+    pub seed: u64,
 }
 
 /// A stimulus in fio's words.
@@ -65,6 +67,9 @@ pub(super) struct Expression {
     ios: Option<u64>,
     time: Option<Nanos>,
     ramp: Nanos,
+    /// What the first call draws with; each later one has a seed of its own,
+    /// made of this one.
+    pub seed: u64,
 }
 
 /// Where I/Os land.
@@ -115,6 +120,7 @@ impl Expression {
             ios,
             time: stimulus.until.time.map(|time| time.saturating_sub(start.done.time)),
             ramp: stimulus.ramp,
+            seed: start.seed(stimulus.seed),
         })
     }
 
@@ -138,17 +144,21 @@ impl Expression {
         let count = (end - offset) / size;
         // fio begins every lap where the first one began, so a lap from the
         // middle to the end is a call of its own.
-        let ios = match offset == *first {
+        let limit = match offset == *first {
             true => left,
             false => Some(left.map_or(count, |left| left.min(count))),
         };
-        Some(Part { offset, length: count * size, ios, time })
+        let done = Progress { ios, ..Progress::default() };
+        let seed = Start { done, ..Start::default() }.seed(self.seed);
+        Some(Part { offset, length: count * size, ios: limit, time, seed })
     }
 
     /// Random I/Os are one call.
     fn random_part(&self, fresh: bool, ios: Option<u64>, time: Option<Nanos>) -> Option<Part> {
         match self.place {
-            Placing::Random { offset, length } if fresh => Some(Part { offset, length, ios, time }),
+            Placing::Random { offset, length } if fresh => {
+                Some(Part { offset, length, ios, time, seed: self.seed })
+            }
             _ => None,
         }
     }
@@ -181,6 +191,7 @@ impl Expression {
         for (name, value) in &self.options {
             text += &format!("{name}={value}\n");
         }
+        text += &format!("randseed={}\n", seed(part.seed));
         text += &format!("offset={}\nsize={}\n", part.offset, part.length);
         if let Some(time) = part.time {
             text += &format!("runtime={}us\n", time.0.div_ceil(1000));
@@ -303,7 +314,6 @@ fn fixed_options(
         ("invalidate", flag(false)),
         // Without randrepeat=0, fio 3.33 does not look at randseed.
         ("randrepeat", flag(false)),
-        ("randseed", seed(stimulus.seed).to_string()),
         ("random_generator", "tausworthe64".to_owned()),
         ("norandommap", flag(true)),
         // Response times from hand-over to completion, as ours.

@@ -12,6 +12,7 @@ mod expression;
 mod process;
 mod running;
 
+use crate::stall::unless_void;
 use crate::uring::{Backend, preferred_backend, raise_locked_memory_limit, transfer_memory_limit};
 use crate::{Engine, OnTarget, Start, Stop};
 use expression::{Expression, Ground};
@@ -21,11 +22,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::{Bytes, Caveat, CaveatKind, Halt, Load, Measurement, Step, Stimulus};
-use steadfast_host::Target;
+use steadfast_host::{Directory, Readers, Target, command, find_program};
 
 /// The oldest fio 3.x whose options and answers these are.
 const OLDEST: (u32, u32) = (3, 20);
@@ -107,7 +108,12 @@ pub struct Fio {
 impl Fio {
     /// Finds fio and what it can use here. Fails where it is missing, older
     /// than 3.20, or has no fitting engine.
-    pub fn new(target: Target, stop: Stop, options: FioOptions) -> Result<Self, Halt> {
+    pub fn new(target: Target, stop: Stop, mut options: FioOptions) -> Result<Self, Halt> {
+        // Every call is of the program whose version is recorded. Where there is
+        // none, the first call says so.
+        if let Ok(path) = find_program(&options.program) {
+            options.program = path;
+        }
         let version = version(&options.program).map_err(Halt::Refused)?;
         // fio registers its buffers, which count as locked memory.
         raise_locked_memory_limit();
@@ -173,7 +179,7 @@ impl Fio {
         if self.number > 0 {
             return Ok(());
         }
-        fs::create_dir_all(&self.options.directory)?;
+        Directory::make(&self.options.directory, Readers::Usual).map_err(io::Error::other)?;
         // fio is told the path, and may look at it from elsewhere.
         self.options.directory = self.options.directory.canonicalize()?;
         let mut last = 0;
@@ -254,7 +260,12 @@ impl Fio {
 
 impl Engine for Fio {
     fn describe(&self) -> String {
-        let mut parts = vec![format!("{}, {}", self.version, self.interface.name())];
+        let mut parts = vec![format!(
+            "{} ({}), {}",
+            self.version,
+            self.options.program.display(),
+            self.interface.name()
+        )];
         if !self.target.is_direct() {
             parts.push("through the page cache (no O_DIRECT here)".to_owned());
         }
@@ -292,6 +303,7 @@ impl Engine for Fio {
         let mut running = self.load_for(step, stimulus, start)?;
         let (mut means, stranded) = self.means();
         let result = running.measure(step, &mut means, watch);
+        let result = result.and_then(|measurement| unless_void(measurement, step));
         let text = running.text.clone();
         match &result {
             Ok(measurement) if !measurement.complete => self.running = Some(running),
@@ -368,11 +380,8 @@ fn version(program: &Path) -> Result<String, String> {
 
 /// One question that fio answers without touching anything.
 fn ask(program: &Path, question: &str) -> Result<String, String> {
-    let output = Command::new(program)
-        .arg(question)
-        .env("LC_ALL", "C")
-        .stdin(Stdio::null())
-        .output()
+    let output = command(program)
+        .and_then(|mut command| command.arg(question).stdin(Stdio::null()).output())
         .map_err(|error| match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => format!(
                 "'{}' is not installed or may not be run; install the package fio",

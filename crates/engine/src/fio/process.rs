@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -61,16 +61,14 @@ impl Process {
     /// process dies with the thread that began it, and Ctrl-C reaches only us.
     pub(super) fn begin(call: &Call<'_>) -> io::Result<Process> {
         let request = call.directory.join(REQUEST);
-        // A request that a dead fio never answered.
-        let _ = fs::remove_file(&request);
-        let mut command = Command::new(call.program);
+        make_way(&request)?;
+        let mut command = steadfast_host::command(call.program)?;
         command.args(["--output-format=json+", "--eta=never"]);
         if !call.writable {
             command.arg("--readonly");
         }
         command
             .arg(call.job_file)
-            .env("LC_ALL", "C")
             .env("TMPDIR", call.directory)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -103,7 +101,10 @@ impl Process {
 
     /// Asks for the counts so far, unless a request is still open.
     pub(super) fn ask(&self) -> io::Result<()> {
-        fs::File::create(&self.request).map(drop)
+        match fs::File::create_new(&self.request) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            made => made.map(drop),
+        }
     }
 
     /// Whether a request has not been answered.
@@ -162,6 +163,20 @@ impl Process {
         let Ok(id) = i32::try_from(self.child.id()) else { return };
         // SAFETY: the child has not been waited for, so the number is its own.
         unsafe { libc::kill(id, signal) };
+    }
+}
+
+/// Removes a request that a dead fio never answered, which is empty. What is not
+/// empty is somebody's, and fio would remove it.
+fn make_way(request: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(request) {
+        Ok(found) if found.is_file() && found.len() == 0 => fs::remove_file(request),
+        Ok(_) => Err(io::Error::new(
+            io::ErrorKind::AlreadyExists,
+            format!("{} is in the way, and fio would remove it; move it", request.display()),
+        )),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
     }
 }
 
@@ -230,6 +245,20 @@ mod tests {
         pass_answers(output.as_bytes(), &sender);
         drop(sender);
         receiver.iter().collect()
+    }
+
+    #[test]
+    fn only_a_request_that_was_never_answered_is_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let request = directory.path().join(REQUEST);
+        make_way(&request).unwrap();
+        fs::write(&request, "").unwrap();
+        make_way(&request).unwrap();
+        assert!(!request.exists());
+        fs::write(&request, "mine").unwrap();
+        let error = make_way(&request).unwrap_err().to_string();
+        assert!(error.contains("is in the way"), "{error}");
+        assert_eq!(fs::read_to_string(&request).unwrap(), "mine");
     }
 
     #[test]

@@ -10,13 +10,13 @@ use super::counts::Counts;
 use super::expression::{Expression, Part};
 use super::process::{Call, Heard, Process, Said, ending};
 use crate::Stop;
-use std::fs;
+use crate::stall::{Late, Watchdog};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use steadfast_domain::measurement::{CpuTime, Interval, StreamTally, Unmeasured};
+use steadfast_domain::measurement::{CpuTime, Interval, Stall, StreamTally, Unmeasured};
 use steadfast_domain::{Bytes, Halt, Measurement, Nanos, Op, Step, Stimulus, Tally};
-use steadfast_host::Target;
+use steadfast_host::{Existing, NewFile, Readers, Target};
 
 /// How often a waiting accountant looks whether it was asked to stop.
 const LOOK: Duration = Duration::from_millis(50);
@@ -25,8 +25,9 @@ const LOOK: Duration = Duration::from_millis(50);
 /// been measured: fio takes about a quarter of a second to begin.
 const FIRST: Duration = Duration::from_millis(300);
 
-/// fio counts time in milliseconds: an answer this early is in time.
-const EARLY: Nanos = Nanos::from_millis(2);
+/// fio counts time in milliseconds: an answer this early is in time, because a
+/// step may be that much shorter than asked.
+const EARLY: Nanos = steadfast_domain::step::SHORTFALL_MAX;
 
 /// An interval is not closed so shortly before the end of a call, when fio is
 /// about to give its last answer anyway.
@@ -59,6 +60,8 @@ pub(super) struct Means<'e> {
 /// A load whose fio runs.
 pub(super) struct Running {
     stimulus: Stimulus,
+    /// What its I/Os are drawn with, where that is not its own seed.
+    seed: Option<u64>,
     expression: Expression,
     process: Option<Process>,
     part: Part,
@@ -80,6 +83,7 @@ pub(super) struct Running {
     /// The unmeasured time that is still to pass.
     ramp: Nanos,
     unmeasured: Vec<Unmeasured>,
+    stalls: Vec<Stall>,
     /// What fio said besides its answers.
     pub text: Vec<String>,
     sizes: [Option<u64>; 2],
@@ -116,7 +120,8 @@ impl Running {
         let now = Instant::now();
         let mut running = Running {
             stimulus: stimulus.clone(),
-            part: Part { offset: 0, length: 0, ios: None, time: None },
+            seed: Some(expression.seed).filter(|seed| *seed != stimulus.seed),
+            part: Part { offset: 0, length: 0, ios: None, time: None, seed: 0 },
             expression,
             process: None,
             name: String::new(),
@@ -130,6 +135,7 @@ impl Running {
             begin_unix_ms: unix_ms(),
             ramp: stimulus.ramp,
             unmeasured: Vec::new(),
+            stalls: Vec::new(),
             text: Vec::new(),
             sizes,
         };
@@ -179,8 +185,9 @@ impl Running {
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<Measurement, Halt> {
         let mut meter = Meter { intervals: Vec::new(), closed: self.begin.clone() };
+        let watchdog = Watchdog::new();
         let complete = loop {
-            match self.turn(step, means)? {
+            match self.turn(step, means, &watchdog)? {
                 Turn::Waiting => self.ask_in_time(step)?,
                 Turn::Counted => {
                     self.pass_ramp(&mut meter, step, means)?;
@@ -207,13 +214,22 @@ impl Running {
     }
 
     /// Waits for what happens next.
-    fn turn(&mut self, step: &Step, means: &mut Means<'_>) -> Result<Turn, Halt> {
+    fn turn(
+        &mut self,
+        step: &Step,
+        means: &mut Means<'_>,
+        watchdog: &Watchdog,
+    ) -> Result<Turn, Halt> {
         if means.stop.is_requested() {
             return Err(Halt::Stopped);
         }
         self.check_patience(step)?;
         let Some(process) = &self.process else { return Ok(Turn::CallOver) };
-        match process.hear(self.time_to_look(step)) {
+        let (time, called) = (self.time_to_look(step), self.called);
+        let now = || u64::try_from(called.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let (heard, late) = watchdog.over(time, now, || process.hear(time));
+        self.note_stall(late);
+        match heard {
             Heard::Nothing => Ok(Turn::Waiting),
             Heard::Said(Said::Text(line)) => {
                 if self.text.len() < TEXT_LIMIT {
@@ -236,6 +252,15 @@ impl Running {
                 Ok(Turn::CallOver)
             }
         }
+    }
+
+    /// Nothing is seen of fio's own threads: where we stood still, it may have,
+    /// and what it answers cannot tell.
+    fn note_stall(&mut self, late: Option<Late>) {
+        let stall = late.and_then(|late| late.stall(u64::MAX, (0, u64::MAX)));
+        let at = self.elapsed();
+        let is_measured = self.ramp == Nanos::ZERO;
+        self.stalls.extend(stall.filter(|_| is_measured).map(|stall| Stall { at, ..stall }));
     }
 
     /// Reads the last answer into the counts.
@@ -412,8 +437,10 @@ impl Running {
             complete,
             streams: self.stream_tallies(&done),
             unmeasured: std::mem::take(&mut self.unmeasured),
+            stalls: std::mem::take(&mut self.stalls),
             intervals: meter.intervals,
             cursors: self.expression.cursors(self.latest.ios()),
+            seed: self.seed,
             cpu: Some(cpu),
             fault_count: done.faults,
             ..Measurement::default()
@@ -540,7 +567,10 @@ fn lost(error: &io::Error) -> Halt {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Halt> {
-    fs::write(path, text).map_err(|error| Halt::Ledger(format!("{}: {error}", path.display())))
+    // A step that fails after its answer was kept is kept again.
+    NewFile::create(path, Existing::Overwrite, Readers::Usual)
+        .and_then(|file| file.hold(text.as_bytes()))
+        .map_err(|error| Halt::Ledger(error.to_string()))
 }
 
 fn unix_ms() -> u64 {

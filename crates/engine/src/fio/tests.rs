@@ -7,7 +7,7 @@ use super::expression::{Expression, Ground};
 use super::*;
 use crate::Progress;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::stimulus::{ActiveRange, Cursor, DataPattern, Pace, Until, Zone};
@@ -217,11 +217,11 @@ fn a_step_is_a_job_file() {
     let expected = format!(
         "; round 1, step 3  {{HOME}} (RND)\n[load]\nfilename=/proc/self/fd/7\nioengine=io_uring\n\
          direct=1\nthread=1\nnumjobs=4\niodepth=32\ngroup_reporting=0\nallow_file_create=0\n\
-         allow_mounted_write=0\ninvalidate=0\nrandrepeat=0\nrandseed={seed}\n\
+         allow_mounted_write=0\ninvalidate=0\nrandrepeat=0\n\
          random_generator=tausworthe64\nnorandommap=1\nlat_percentiles=1\nclat_percentiles=0\n\
          continue_on_error=io\nfixedbufs=1\nregisterfiles=1\nnonvectored=1\nscramble_buffers=0\n\
          refill_buffers=1\nrw=randrw\nrwmixread=65\nbs=4096,4096\nblockalign=4096,4096\n\
-         offset=1048576\nsize=33554432\nruntime=60000000us\ntime_based=1\n"
+         randseed={seed}\noffset=1048576\nsize=33554432\nruntime=60000000us\ntime_based=1\n"
     );
     assert_eq!(job, expected);
     assert_eq!(expression.next_part(Nanos::from_secs(60), 1000), None);
@@ -232,20 +232,43 @@ fn a_sequential_load_is_as_many_calls_as_it_begins_laps_in_the_middle() {
     let load = stimulus("SEQ 1M W", "T1Q4", Until::bytes(Bytes(100 * MIB)));
     let cursors = BTreeMap::from([("SEQ 1024K W".to_owned(), Bytes(60 * MIB))]);
     let done = Progress { time: Nanos::ZERO, bytes: Bytes(30 * MIB), ios: 30 };
-    let expression = Expression::new(&load, &Start { cursors, done }, &ground()).unwrap();
+    let expression =
+        Expression::new(&load, &Start { cursors, done, ..Start::default() }, &ground()).unwrap();
     let first = expression.next_part(Nanos::ZERO, 0).unwrap();
     assert_eq!((first.offset, first.length, first.ios), (60 * MIB, 4 * MIB, Some(4)));
     let second = expression.next_part(Nanos::from_secs(1), 4).unwrap();
     assert_eq!((second.offset, second.length, second.ios), (0, 64 * MIB, Some(66)));
+    // Neither sends the data that the other sent, or a call before the gap.
+    assert_ne!(first.seed, second.seed);
+    assert!(first.seed != load.seed && second.seed != load.seed);
     assert_eq!(expression.next_part(Nanos::from_secs(2), 70), None);
     assert_eq!(expression.cursors(70)["SEQ 1024K W"], Bytes(2 * MIB));
     // Stray cursors begin at the beginning.
     for stray in [0, 64 * MIB, u64::MAX] {
         let cursors = BTreeMap::from([("SEQ 1024K W".to_owned(), Bytes(stray))]);
-        let start = Start { cursors, done: Progress::default() };
+        let start = Start { cursors, ..Start::default() };
         let expression = Expression::new(&load, &start, &ground()).unwrap();
         assert_eq!(expression.next_part(Nanos::ZERO, 0).unwrap().offset, 0);
     }
+}
+
+#[test]
+fn a_load_that_goes_on_after_a_gap_has_another_seed() {
+    let load = stimulus("RND 4K W", "T1Q4", Until::time(Nanos::from_secs(60)));
+    let seed = |done, resumed| {
+        let start = Start { done, resumed, ..Start::default() };
+        let expression = Expression::new(&load, &start, &ground()).unwrap();
+        let part = expression.next_part(Nanos::ZERO, 0).unwrap();
+        let job = expression.job_file(&part, "/dev/x", "x");
+        assert_eq!(job.matches("randseed=").count(), 1);
+        job.lines().find(|line| line.starts_with("randseed=")).unwrap().to_owned()
+    };
+    let done = |ios| Progress { ios, ..Progress::default() };
+    let own = seed(done(0), 0);
+    assert_eq!(own, format!("randseed={}", steadfast_domain::step::mix64(1) >> 1 | 1));
+    let seeds: BTreeSet<String> =
+        [own, seed(done(0), 1), seed(done(7), 0), seed(done(7), 1), seed(done(8), 1)].into();
+    assert_eq!(seeds.len(), 5);
 }
 
 /// Loads that fio cannot apply exactly, and a word of the reason.

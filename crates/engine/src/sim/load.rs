@@ -71,6 +71,8 @@ pub(super) struct RunningLoad {
     stimulus: Stimulus,
     plan: Arc<DrawPlan>,
     drawers: Vec<Drawer>,
+    /// What they draw with, where that is not the stimulus's own seed.
+    pub(super) seed: Option<u64>,
     pacer: Pacer,
     calendar: Calendar,
     slots: Box<[Outstanding]>,
@@ -92,7 +94,7 @@ impl RunningLoad {
     /// Begins a load at `now`, all its slots free.
     pub(super) fn begin(stimulus: &Stimulus, start: &Start, now: u64) -> Result<Self, String> {
         let plan = Arc::new(DrawPlan::new(stimulus, &start.cursors)?);
-        let seed = stimulus.seed;
+        let seed = start.seed(stimulus.seed);
         let drawers = (0..stimulus.demand.threads)
             .map(|thread| Drawer::new(Arc::clone(&plan), seed, thread))
             .collect();
@@ -111,6 +113,7 @@ impl RunningLoad {
         Ok(RunningLoad {
             plan,
             drawers,
+            seed: start.other_seed(stimulus.seed),
             pacer: Pacer::new(stimulus.pace, seed, now),
             calendar: Calendar::new(slots, now),
             slots: vec![idle; slots].into(),

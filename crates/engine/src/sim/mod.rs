@@ -269,7 +269,7 @@ impl SimulatedSsd {
         complete: bool,
     ) -> Measurement {
         let began_unix_ms = unix_ms(window.begin());
-        let cursors = load.plan().cursors();
+        let (cursors, seed) = (load.plan().cursors(), load.seed);
         let write_amplification = self.drive.written().amplification_since(before.written);
         let mut unmeasured = window.unmeasured;
         if complete {
@@ -287,6 +287,7 @@ impl SimulatedSsd {
             unmeasured: unmeasured.parts(),
             intervals,
             cursors,
+            seed,
             fault_count: window.fault_count,
             faults: window.faults,
             write_amplification,

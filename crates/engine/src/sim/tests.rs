@@ -117,12 +117,25 @@ fn every_second_is_told_once() {
 
 /// A chain of cut steps over the same load, and what it adds up to.
 fn chain(ssd: &mut SimulatedSsd, stimulus: &Stimulus, cut: Nanos) -> Vec<Measurement> {
+    chain_with_gap(ssd, stimulus, cut, usize::MAX)
+}
+
+/// The same, with a gap before the part of this number, from 0.
+fn chain_with_gap(
+    ssd: &mut SimulatedSsd,
+    stimulus: &Stimulus,
+    cut: Nanos,
+    gap: usize,
+) -> Vec<Measurement> {
     let mut start = Start::default();
     let mut parts: Vec<Measurement> = Vec::new();
     while parts.last().is_none_or(|part| !part.complete) {
         let mut step = step_of(stimulus.clone());
         step.cut = Some(cut);
         step.continues = !parts.is_empty();
+        if parts.len() == gap {
+            ssd.idle(Nanos::from_millis(50));
+        }
         let part = ssd.apply(&step, &start, &mut |_| {}).unwrap();
         start.cursors = part.cursors.clone();
         start.done.time += part.elapsed;
@@ -176,12 +189,12 @@ fn a_resumed_load_does_the_rest() {
     step.continues = true;
     let done = crate::Progress { ios: 900, ..Default::default() };
     let cursors = BTreeMap::from([("SEQ 128K W".to_owned(), Bytes(900 << 17))]);
-    let rest = ssd.apply(&step, &Start { cursors, done }, &mut |_| {}).unwrap();
+    let rest = ssd.apply(&step, &Start { cursors, done, ..Start::default() }, &mut |_| {}).unwrap();
     assert_eq!((rest.total().ios, rest.complete), (100, true));
     assert_eq!(rest.cursors["SEQ 128K W"], Bytes(1000 << 17));
 
     let all = crate::Progress { ios: 1000, ..Default::default() };
-    let start = Start { cursors: BTreeMap::new(), done: all };
+    let start = Start { done: all, ..Start::default() };
     let nothing = ssd.apply(&step, &start, &mut |_| {}).unwrap();
     assert_eq!((nothing.total().ios, nothing.complete, nothing.elapsed), (0, true, Nanos::ZERO));
 
@@ -192,6 +205,30 @@ fn a_resumed_load_does_the_rest() {
     stranger.continues = true;
     let halt = ssd.apply(&stranger, &Start::default(), &mut |_| {});
     assert!(halt.unwrap_err().to_string().contains("not the one that runs"));
+}
+
+/// A gap ends the load, and what follows goes on: it must neither write where
+/// the load has begun, nor find another drive than a load that ran on.
+#[test]
+fn a_load_that_goes_on_after_a_gap_does_not_begin_again() {
+    let drives = |n: u64| Until::bytes(Bytes(n * drive("small").unwrap().capacity().0));
+    let stimulus = load("RND 4K W", "T4Q32", drive("small").unwrap(), drives(3), 1);
+    let mut unbroken = ssd("small", 1);
+    unbroken.runs(load("SEQ 128K W", "T1Q32", drive("small").unwrap(), drives(1), 2));
+    let whole = chain(&mut unbroken, &stimulus, Nanos::from_secs(10));
+    assert!(whole.iter().all(|part| part.seed.is_none()));
+    for gap in [1, 5, 12, 25] {
+        let mut broken = ssd("small", 1);
+        broken.runs(load("SEQ 128K W", "T1Q32", drive("small").unwrap(), drives(1), 2));
+        let parts = chain_with_gap(&mut broken, &stimulus, Nanos::from_secs(10), gap);
+        let (before, after) = parts.split_at(gap);
+        assert!(before.iter().all(|part| part.seed.is_none()));
+        assert!(after.iter().all(|part| part.seed.is_some() && part.seed == after[0].seed));
+        for (broken, whole) in parts.iter().zip(&whole).take(whole.len() - 1) {
+            let off = iops(broken) / iops(whole) - 1.0;
+            assert!(off.abs() < 0.05, "gap before {gap}: {} for {}", iops(broken), iops(whole));
+        }
+    }
 }
 
 #[test]

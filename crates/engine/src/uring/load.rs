@@ -3,8 +3,9 @@
 
 use super::Backend;
 use super::aio::AioQueue;
-use super::memory::Arena;
+use super::memory::{Arena, page_size};
 use super::pace::Schedule;
+use super::patience::Patience;
 use super::pattern::{Content, StampKey, WriteShape, Writer};
 use super::queue::{Carrier, Queue};
 use super::ring::Ring;
@@ -14,13 +15,14 @@ use super::verify::{Checker, WrittenSectors};
 use super::worker::{Transfers, Worker};
 use crate::accounting::{Account, Meter};
 use crate::draw::{DrawPlan, Drawer};
+use crate::stall::Watchdog;
 use crate::{Start, Stop};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use steadfast_domain::measurement::{CpuTime, Fault, Interval, StreamTally, Unmeasured};
+use steadfast_domain::measurement::{CpuTime, Fault, Interval, Stall, StreamTally, Unmeasured};
 use steadfast_domain::{Bytes, Halt, Measurement, Nanos, Op, Step, Stimulus};
 
 /// How often a waiting accountant looks whether it was asked to stop.
@@ -46,6 +48,7 @@ pub(super) struct Ground<'e> {
     /// Above the sequence numbers of every earlier load.
     pub sequence: u64,
     pub fault_limit: u64,
+    pub patience: Duration,
     pub written: Option<&'e Arc<WrittenSectors>>,
     pub clock: super::clock::Clock,
 }
@@ -53,6 +56,8 @@ pub(super) struct Ground<'e> {
 /// What a thread needs before it begins, shared by all of a load.
 struct Provision {
     stimulus: Stimulus,
+    /// What the I/Os are drawn with.
+    seed: u64,
     content: Content,
     key: StampKey,
     sequence: u64,
@@ -76,13 +81,18 @@ pub(super) fn shape(stimulus: &Stimulus, backend: Backend) -> (u32, u32) {
     }
 }
 
+/// From one slot's read buffer to the next; 0 where nothing is read.
+fn read_stride(stimulus: &Stimulus) -> usize {
+    (largest(stimulus, Op::Read) as usize).next_multiple_of(page_size())
+}
+
 /// Bytes of memory that a load's transfers and accounts take.
 pub(super) fn transfer_memory(stimulus: &Stimulus, backend: Backend, alignment: u32) -> u64 {
     let (threads, depth) = shape(stimulus, backend);
-    let read = u64::from(largest(stimulus, Op::Read)).next_multiple_of(4096) * u64::from(depth);
+    let read = read_stride(stimulus) as u64 * u64::from(depth);
     let write = match largest(stimulus, Op::Write) {
         0 => 0,
-        largest => WriteShape { depth, largest, alignment }.total(),
+        largest => WriteShape::new(depth, largest, alignment).total(),
     };
     let accounts = 2 * Account::memory(stimulus.streams.len());
     (read + write + accounts).saturating_mul(u64::from(threads))
@@ -93,6 +103,8 @@ pub(super) struct Running {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
     stimulus: Stimulus,
+    /// What its I/Os are drawn with, where that is not its own seed.
+    seed: Option<u64>,
     /// Ticks at which the current step's measurement begins.
     begin: u64,
     /// The wall clock, in milliseconds since 1970, at these ticks.
@@ -104,6 +116,10 @@ pub(super) struct Running {
     ramp: Nanos,
     time_left: Option<Nanos>,
     unmeasured: Vec<Unmeasured>,
+    stalls: Vec<Stall>,
+    patience: Patience,
+    /// I/Os that were not waited for.
+    outstanding: u64,
 }
 
 /// What ends a step.
@@ -112,6 +128,8 @@ enum End {
     Complete,
     /// The step is cut; the load runs on.
     Cut,
+    /// The load's time is long over, and I/Os are still out.
+    Overdue,
 }
 
 impl Running {
@@ -139,6 +157,7 @@ impl Running {
         ));
         let provision = Arc::new(Provision {
             stimulus: stimulus.clone(),
+            seed: start.seed(stimulus.seed),
             content,
             key: ground.key,
             sequence: ground.sequence,
@@ -153,12 +172,16 @@ impl Running {
             shared,
             threads,
             stimulus: stimulus.clone(),
+            seed: start.other_seed(stimulus.seed),
             begin: 0,
             wall: (0, 0),
             turned: 0,
             ramp: stimulus.ramp,
             time_left,
             unmeasured: Vec::new(),
+            stalls: Vec::new(),
+            patience: Patience::new(ground.patience),
+            outstanding: 0,
         };
         running.open();
         Ok((running, notes))
@@ -188,11 +211,16 @@ impl Running {
             self.pass_ramp(step, device, stop)?;
         }
         let mut meter = Meter::new(&self.stimulus.streams);
+        let watchdog = Watchdog::new();
         let end = loop {
-            self.shared.wait(self.time_to_look(step));
+            self.rest(&watchdog, self.time_to_look(step), step)?;
             self.check(step, device, stop)?;
             if self.shared.all_ended() {
                 break End::Complete;
+            }
+            self.check_answers(device)?;
+            if self.patience.is_at_an_end() {
+                break End::Overdue;
             }
             let now = self.shared.clock.ticks();
             if self.cut_at(step).is_some_and(|cut| now >= cut) {
@@ -207,14 +235,53 @@ impl Running {
                 watch(self.close_interval(&mut meter));
                 false
             }
-            End::Complete => {
+            End::Complete | End::Overdue => {
                 self.close_last_interval(&mut meter).into_iter().for_each(watch);
-                self.join();
+                match end {
+                    End::Overdue => self.outstanding = self.shared.give_up_waiting(),
+                    _ => self.join(),
+                }
                 self.check(step, device, &Stop::default())?;
                 true
             }
         };
         Ok(self.conclude(meter, complete))
+    }
+
+    /// Waits for what happens next, and notes it where nobody could have seen it
+    /// happen.
+    fn rest(&mut self, watchdog: &Watchdog, time: Duration, step: &Step) -> Result<(), Halt> {
+        let (shared, clock) = (&self.shared, self.shared.clock);
+        let begun = clock.ticks();
+        let now = || clock.nanos(clock.ticks());
+        let ((), late) = watchdog.over(time, now, || shared.wait(time));
+        let deadline = shared.deadline();
+        let end = if deadline == u64::MAX { u64::MAX } else { clock.nanos(deadline) };
+        let measured = (clock.nanos(self.begin), end);
+        let stall = late.and_then(|late| late.stall(shared.not_seen_in(&late), measured));
+        self.stalls.extend(stall);
+        let woken = clock.ticks();
+        self.patience.passed(time, shared.progress(), woken >= deadline);
+        if woken >= begun.saturating_sub(clock.ticks_in(Nanos::SECOND.0)) {
+            return Ok(());
+        }
+        // A processor that was switched off counts from nothing again: there is
+        // no telling when the step would end.
+        let stalled = Nanos(self.stalls.iter().map(|stall| stall.lasted.0).sum());
+        Err(Halt::Stalled { place: step.place.to_string(), stalled, elapsed: stalled })
+    }
+
+    /// Whether the device still answers.
+    fn check_answers(&self, device: &str) -> Result<(), Halt> {
+        let Some(silent) = self.patience.lost_by(self.stimulus.pace) else { return Ok(()) };
+        Err(Halt::DeviceGone {
+            device: device.to_owned(),
+            why: format!(
+                "none of its outstanding I/Os has come back for {} s; see the kernel's log \
+                 (dmesg)",
+                silent.as_secs()
+            ),
+        })
     }
 
     /// Lets the unmeasured beginning pass and forgets what it counted.
@@ -296,8 +363,12 @@ impl Running {
 
     fn time_to_look(&self, step: &Step) -> Duration {
         let clock = self.shared.clock;
+        let now = clock.ticks();
+        if now >= self.shared.deadline() {
+            return LOOK;
+        }
         let next = self.cut_at(step).unwrap_or(u64::MAX).min(self.boundary());
-        Duration::from_nanos(clock.nanos(next.saturating_sub(clock.ticks()))).min(LOOK)
+        Duration::from_nanos(clock.nanos(next.saturating_sub(now))).min(LOOK)
     }
 
     /// Closes the interval at this moment.
@@ -358,8 +429,11 @@ impl Running {
             complete,
             streams,
             unmeasured: self.take_unmeasured(),
+            outstanding: self.outstanding,
+            stalls: std::mem::take(&mut self.stalls),
             intervals,
             cursors: self.shared.plan.cursors(),
+            seed: self.seed,
             cpu: Some(CpuTime {
                 user: Nanos(used.iter().map(|thread| thread.user).sum()),
                 system: Nanos(used.iter().map(|thread| thread.system).sum()),
@@ -404,6 +478,12 @@ impl Running {
         None
     }
 
+    /// Leaves a complete load. Returns threads that still wait for I/Os.
+    pub(super) fn leave(self) -> Option<Stranded> {
+        let is_left = !self.threads.is_empty();
+        is_left.then_some(Stranded { shared: self.shared, threads: self.threads })
+    }
+
     /// Ends a load whose step has failed or was stopped.
     pub(super) fn call_off(self) -> Option<Stranded> {
         self.end(PATIENCE, &Stop::default())
@@ -421,6 +501,11 @@ impl Stranded {
     /// Whether all of its I/Os have come back.
     pub(super) fn is_over(&self) -> bool {
         self.shared.all_ended() && self.threads.iter().all(JoinHandle::is_finished)
+    }
+
+    /// A number that changes whenever one of its I/Os comes back.
+    pub(super) fn progress(&self) -> u64 {
+        self.shared.progress()
     }
 }
 
@@ -570,7 +655,7 @@ fn carry(shared: &Shared, provision: &Provision, lane: u32) -> Result<(), String
 
 fn transfers(provision: &Provision, lane: u32, depth: u32) -> io::Result<Transfers> {
     let stimulus = &provision.stimulus;
-    let read_stride = (largest(stimulus, Op::Read) as usize).next_multiple_of(4096);
+    let read_stride = read_stride(stimulus);
     let reads = match read_stride {
         0 => None,
         stride => {
@@ -583,7 +668,7 @@ fn transfers(provision: &Provision, lane: u32, depth: u32) -> io::Result<Transfe
     let writer = match largest(stimulus, Op::Write) {
         0 => None,
         largest => {
-            let shape = WriteShape { depth, largest, alignment: provision.memory_alignment };
+            let shape = WriteShape::new(depth, largest, provision.memory_alignment);
             let Provision { content, key, sequence, .. } = provision;
             Some(Writer::new(content, *key, shape, lane, *sequence)?)
         }
@@ -601,7 +686,7 @@ fn work<Q: Queue>(
 ) {
     let stimulus = &provision.stimulus;
     let depth = shared.carrier.depth;
-    let drawer = Drawer::new(Arc::clone(&shared.plan), stimulus.seed, lane);
+    let drawer = Drawer::new(Arc::clone(&shared.plan), provision.seed, lane);
     let checker = provision.written.as_ref().filter(|_| stimulus.verify).map(|written| {
         let largest_read = largest(stimulus, Op::Read);
         let contended = stimulus.streams.iter().any(|s| s.op == Op::Write);
@@ -609,11 +694,11 @@ fn work<Q: Queue>(
     });
     notes.extend(transfers.pages().map(|pages| pages.name().to_owned()));
     let worker = Worker::new(shared, lane as usize, queue, drawer, transfers, checker);
-    shared.lanes[lane as usize].tell_cpu_time(0);
+    shared.lanes[lane as usize].tell(0, 0);
     shared.report_ready(notes);
     let Some(start) = shared.await_start() else { return };
     let count = shared.lanes.len() as u32;
-    let schedule = Schedule::new(stimulus.pace, (lane, count), stimulus.seed, shared.clock, start);
+    let schedule = Schedule::new(stimulus.pace, (lane, count), provision.seed, shared.clock, start);
     worker.run(schedule);
 }
 

@@ -6,6 +6,14 @@ use std::ptr::NonNull;
 /// A huge page on the platforms that this runs on.
 const HUGE_PAGE: usize = 2 << 20;
 
+/// What every buffer begins with a multiple of: a page, whatever less a device
+/// says that it would take (`steadfast_domain::DirectBuffer` says why).
+pub(super) fn page_size() -> usize {
+    // SAFETY: asks for a number.
+    let told = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    usize::try_from(told).unwrap_or(0).max(4096)
+}
+
 /// Which pages an [`Arena`] got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Pages {

@@ -11,6 +11,7 @@ mod clock;
 mod load;
 mod memory;
 mod pace;
+mod patience;
 mod pattern;
 mod queue;
 mod ring;
@@ -20,10 +21,12 @@ mod verify;
 mod worker;
 
 use crate::draw::DrawPlan;
+use crate::stall::unless_void;
 use crate::{Engine, OnTarget, Start, Stop};
 use clock::Clock;
 use load::{Ground, Running, Stranded};
 pub(crate) use memory::transfer_memory_limit;
+use patience::Patience;
 use pattern::{Content, StampKey};
 use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -47,8 +50,11 @@ const DEPTH_LIMIT: u32 = 16_384;
 /// The kernel splits longer transfers.
 const SIZE_LIMIT: u64 = 1 << 30;
 
-/// A load that is ended waits this long for its outstanding I/Os.
-const END_PATIENCE: Duration = Duration::from_secs(60);
+/// The kernel gives up an I/O of most devices after this time.
+const DEVICE_PATIENCE: Duration = Duration::from_secs(30);
+
+/// How often I/Os that were given up are looked for.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Which kernel interface carries the I/Os.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,11 +95,14 @@ pub struct UringOptions {
     pub backend: Option<Backend>,
     /// A step with more failed I/Os than this is void.
     pub fault_limit: u64,
+    /// How long the I/Os that are outstanding at the end of a load are waited
+    /// for. A device that lets none of them come back in this time is gone.
+    pub patience: Duration,
 }
 
 impl Default for UringOptions {
     fn default() -> Self {
-        UringOptions { backend: None, fault_limit: 100 }
+        UringOptions { backend: None, fault_limit: 100, patience: DEVICE_PATIENCE }
     }
 }
 
@@ -195,6 +204,7 @@ impl Uring {
             key: self.key,
             sequence: self.loads << 40,
             fault_limit: self.options.fault_limit,
+            patience: self.options.patience,
             written: self.written.as_ref(),
             clock: self.clock,
         };
@@ -394,9 +404,15 @@ impl Engine for Uring {
         };
         let stop = self.stop.clone();
         let device = self.path().to_owned();
-        match self.unless_vanished(running.measure(step, &device, &stop, watch)) {
+        let result = running.measure(step, &device, &stop, watch);
+        let result = result.and_then(|measurement| unless_void(measurement, step));
+        match self.unless_vanished(result) {
+            Ok(measurement) if !measurement.complete => {
+                self.running = Some(running);
+                Ok(measurement)
+            }
             Ok(measurement) => {
-                self.running = (!measurement.complete).then_some(running);
+                self.stranded.extend(running.leave());
                 Ok(measurement)
             }
             Err(halt) => {
@@ -408,8 +424,9 @@ impl Engine for Uring {
 
     fn end_load(&mut self) {
         if let Some(running) = self.running.take() {
-            self.stranded.extend(running.end(END_PATIENCE, &self.stop));
+            self.stranded.extend(running.end(self.options.patience, &self.stop));
         }
+        self.await_stranded();
     }
 }
 
@@ -427,6 +444,21 @@ impl Uring {
             device: self.path().to_owned(),
             why: "the kernel has taken its capacity away, as when a drive is pulled out".to_owned(),
         })
+    }
+
+    /// Waits for I/Os that were given up, as long as some of them come back.
+    fn await_stranded(&mut self) {
+        let mut patience = Patience::new(self.options.patience);
+        loop {
+            self.stranded.retain(|stranded| !stranded.is_over());
+            let progress = self.stranded.iter().map(Stranded::progress);
+            patience.passed(LOOK, progress.fold(0, u64::wrapping_add), false);
+            let is_silent = patience.silent() >= self.options.patience;
+            if self.stranded.is_empty() || is_silent || self.stop.is_requested() {
+                return;
+            }
+            std::thread::sleep(LOOK);
+        }
     }
 
     /// A load that was called off may have left I/Os that hang.

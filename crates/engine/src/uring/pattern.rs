@@ -7,9 +7,11 @@
 //! as incompressible as what surrounds it, and that a sector read back tells
 //! whether, where and from which pool sector it was written.
 
-use super::memory::{Arena, Pages};
+use super::memory::{Arena, Pages, page_size};
 use crate::draw::Random;
-use std::io;
+use std::fs::OpenOptions;
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::time::{SystemTime, UNIX_EPOCH};
 use steadfast_domain::step::mix64;
 use steadfast_domain::stimulus::DataPattern;
@@ -20,6 +22,9 @@ const STAMP: usize = 32;
 
 /// Duplicates repeat whole blocks of this size.
 const DUPLICATE_BLOCK: u32 = 4096;
+
+/// A file whose content is written is read into memory as a whole.
+const FILE_LIMIT: u64 = 64 << 20;
 
 /// A thread's writes take their bytes from at least this much memory.
 const POOL: usize = 512 << 10;
@@ -150,13 +155,9 @@ impl Content {
                 Err("a repeating data pattern needs at least one byte".to_owned())
             }
             DataPattern::Repeating(bytes) => Ok(Content::Fixed(bytes.clone())),
-            DataPattern::File(path) => match std::fs::read(path) {
-                Ok(bytes) if bytes.is_empty() => {
-                    Err(format!("the data pattern file {path} is empty; name one with content"))
-                }
-                Ok(bytes) => Ok(Content::Fixed(bytes)),
-                Err(error) => Err(format!("the data pattern file {path} cannot be read: {error}")),
-            },
+            DataPattern::File(path) => read_pattern(path)
+                .map(Content::Fixed)
+                .map_err(|why| format!("the data pattern file {path} {why}")),
             DataPattern::Entropy { random_percent, duplicate_percent } => {
                 let share = usize::from((*random_percent).min(100));
                 let random_bytes = if share == 0 { 0 } else { (SECTOR * share / 100).max(STAMP) };
@@ -185,6 +186,28 @@ impl Content {
     }
 }
 
+/// The whole content of a file, or why that is no data pattern. Only a regular
+/// file has a content that is there at once and ends; a FIFO is not waited for.
+fn read_pattern(path: &str) -> Result<Vec<u8>, String> {
+    let unreadable = |error: io::Error| format!("cannot be read: {error}");
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
+        .open(path)
+        .map_err(unreadable)?;
+    let facts = file.metadata().map_err(unreadable)?;
+    if !facts.is_file() {
+        return Err("is no regular file; copy the content into one".to_owned());
+    }
+    let mut bytes = Vec::new();
+    file.take(FILE_LIMIT + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    match bytes.len() as u64 {
+        0 => Err("is empty; name one with content".to_owned()),
+        1..=FILE_LIMIT => Ok(bytes),
+        _ => Err(format!("is larger than {} MiB; name a smaller one", FILE_LIMIT >> 20)),
+    }
+}
+
 /// How much memory a thread's writes need.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WriteShape {
@@ -193,14 +216,20 @@ pub(super) struct WriteShape {
     /// The largest write.
     pub largest: u32,
     /// Buffers begin at multiples of this.
-    pub alignment: u32,
+    alignment: u32,
 }
 
 impl WriteShape {
+    /// For a device that wants memory aligned so, which is never less than to
+    /// pages.
+    pub(super) fn new(depth: u32, largest: u32, alignment: u32) -> WriteShape {
+        WriteShape { depth, largest, alignment: alignment.max(page_size() as u32) }
+    }
+
     /// Bytes of one slot: several of the largest write where those are small,
     /// so that a slot does not send the same pool sectors over and over.
     pub(super) fn area(&self) -> u64 {
-        let one = u64::from(self.largest).next_multiple_of(u64::from(self.alignment.max(4096)));
+        let one = u64::from(self.largest).next_multiple_of(u64::from(self.alignment));
         let wanted = POOL as u64 / u64::from(self.depth);
         one * (wanted / one).max(1)
     }
@@ -216,6 +245,7 @@ impl WriteShape {
 pub(super) struct Writer {
     arena: Arena,
     area: u32,
+    /// Every buffer begins at a multiple of this.
     grain: u32,
     /// Where in its area each slot takes its next bytes from.
     positions: Box<[u32]>,
@@ -257,8 +287,16 @@ impl Writer {
             _ => Stamping::None,
         };
         let positions = vec![0; shape.depth as usize].into();
-        let grain = shape.alignment.max(SECTOR as u32);
-        Ok(Writer { arena, area, grain, positions, key, stamping, sequence, first })
+        Ok(Writer {
+            arena,
+            area,
+            grain: shape.alignment,
+            positions,
+            key,
+            stamping,
+            sequence,
+            first,
+        })
     }
 
     pub(super) fn pages(&self) -> Pages {
@@ -341,7 +379,7 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    const SHAPE: WriteShape = WriteShape { depth: 4, largest: 16_384, alignment: 512 };
+    const SHAPE: WriteShape = WriteShape { depth: 4, largest: 16_384, alignment: 4096 };
 
     fn writer(content: &Content) -> Writer {
         Writer::new(content, StampKey::from_seed(1), SHAPE, 0, 0).unwrap()
@@ -452,6 +490,42 @@ mod tests {
         std::fs::write(&path, b"steadfast").unwrap();
         let content = Content::new(&DataPattern::File(name)).unwrap();
         assert!(written(&mut writer(&content), 0, 0, 4096).starts_with(b"steadfaststead"));
+    }
+
+    #[test]
+    fn what_is_no_file_or_too_large_is_refused_at_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("pipe");
+        let name = path.to_str().unwrap().to_owned();
+        let c_name = std::ffi::CString::new(name.clone()).unwrap();
+        // SAFETY: the name ends with a zero byte.
+        assert_eq!(unsafe { libc::mkfifo(c_name.as_ptr(), 0o600) }, 0);
+        let refusal = |name: &str| Content::new(&DataPattern::File(name.to_owned())).unwrap_err();
+        for other in [name.as_str(), "/dev/zero", "/"] {
+            assert!(refusal(other).contains("no regular file"), "{}", refusal(other));
+        }
+        let large = directory.path().join("large");
+        std::fs::File::create(&large).unwrap().set_len(FILE_LIMIT + 1).unwrap();
+        assert!(refusal(large.to_str().unwrap()).contains("larger than 64 MiB"));
+        // Through a link it is the same file.
+        std::fs::write(directory.path().join("content"), b"steadfast").unwrap();
+        std::os::unix::fs::symlink("content", directory.path().join("link")).unwrap();
+        let link = directory.path().join("link").to_str().unwrap().to_owned();
+        assert!(Content::new(&DataPattern::File(link)).is_ok());
+    }
+
+    #[test]
+    fn every_buffer_begins_with_a_page_whatever_the_sizes_are() {
+        for (depth, largest) in [(1, 512), (3, 6144), (7, 65_536 + 512), (128, 4096)] {
+            let shape = WriteShape::new(depth, largest, 512);
+            let mut writer =
+                Writer::new(&Content::Once, StampKey::from_seed(1), shape, 0, 0).unwrap();
+            for n in 0..1000u32 {
+                let size = if n % 3 == 0 { 512 } else { largest };
+                let start = writer.next(n % depth, 0, size);
+                assert_eq!(start as usize % page_size(), 0, "{depth} {largest} {n}");
+            }
+        }
     }
 
     #[test]

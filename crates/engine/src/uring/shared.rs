@@ -10,12 +10,17 @@ use super::queue::Carrier;
 use super::verify::Findings;
 use crate::accounting::Account;
 use crate::draw::DrawPlan;
+use crate::stall::{LATE, Late, overlap};
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use steadfast_domain::measurement::Unmeasured;
 use steadfast_domain::{Bytes, Op};
+
+/// A thread that is to tell what it has outstanding is given so many moments.
+const MOMENTS: u32 = 50;
+const MOMENT: Duration = Duration::from_millis(5);
 
 /// Faults of which everything is kept.
 pub(super) const FAULTS_KEPT: usize = 32;
@@ -35,6 +40,9 @@ pub(super) struct Shared {
     deadline: AtomicU64,
     /// A thread reached the deadline.
     timed_out: AtomicBool,
+    /// A thread looks at the clock at least so often, in ticks, where its I/Os
+    /// come back.
+    pub long: u64,
     /// No more I/Os are to be issued.
     finishing: AtomicBool,
     fault_count: AtomicU64,
@@ -98,6 +106,12 @@ pub(super) struct Lane {
     pub last: AtomicU64,
     /// I/Os and bytes after the end, by operation as `Op::ALL` lists them.
     late: [(AtomicU64, AtomicU64); Op::ALL.len()],
+    /// Ticks at which the thread last looked at the clock, and between which it
+    /// last did not for longer than it should.
+    looked: AtomicU64,
+    blind: (AtomicU64, AtomicU64),
+    /// I/Os outstanding, as of the last turn.
+    outstanding: AtomicU32,
     cpu_user: AtomicU64,
     cpu_system: AtomicU64,
     /// The turn at which the processor time was read.
@@ -117,6 +131,9 @@ impl Lane {
             accounts: [Account::new(streams), Account::new(streams)].map(UnsafeCell::new),
             last: AtomicU64::new(0),
             late: Default::default(),
+            looked: AtomicU64::new(0),
+            blind: Default::default(),
+            outstanding: AtomicU32::new(0),
             cpu_user: AtomicU64::new(0),
             cpu_system: AtomicU64::new(0),
             cpu_turn: AtomicU32::new(u32::MAX),
@@ -160,9 +177,46 @@ impl Lane {
         bytes.fetch_add(size.into(), Ordering::Relaxed);
     }
 
-    /// Tells the thread's processor time, as of this turn. Called by the thread.
+    /// The thread has looked at the clock; `long` is how many ticks it may go
+    /// without.
+    #[inline(always)]
+    pub(super) fn look(&self, now: u64, long: u64) {
+        let before = self.looked.load(Ordering::Relaxed);
+        if now.saturating_sub(before) > long {
+            self.note_blind(before, now);
+        }
+        self.looked.store(now, Ordering::Release);
+    }
+
     #[cold]
-    pub(super) fn tell_cpu_time(&self, turn: u32) {
+    fn note_blind(&self, from: u64, to: u64) {
+        self.blind.0.store(from, Ordering::Relaxed);
+        self.blind.1.store(to, Ordering::Relaxed);
+    }
+
+    /// In how many nanoseconds of a delay the thread was not seen to run.
+    fn not_seen_in(&self, late: &Late, clock: Clock) -> u64 {
+        if self.ended.load(Ordering::Acquire) {
+            return u64::MAX;
+        }
+        let nanos = |ticks: &AtomicU64, order| clock.nanos(ticks.load(order));
+        let since = overlap((nanos(&self.looked, Ordering::Acquire), u64::MAX), late);
+        let (from, to) = &self.blind;
+        let before = (nanos(from, Ordering::Relaxed), nanos(to, Ordering::Relaxed));
+        since.max(overlap(before, late))
+    }
+
+    /// A number that changes whenever one of its I/Os completes.
+    fn progress(&self) -> u64 {
+        let late: u64 = self.late.iter().map(|(ios, _)| ios.load(Ordering::Relaxed)).sum();
+        self.last.load(Ordering::Relaxed).wrapping_add(late)
+    }
+
+    /// Tells how many I/Os are outstanding, and the thread's processor time, as
+    /// of this turn. Called by the thread.
+    #[cold]
+    pub(super) fn tell(&self, turn: u32, outstanding: u32) {
+        self.outstanding.store(outstanding, Ordering::Relaxed);
         // SAFETY: all-zero is a valid value of this plain structure.
         let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
         // SAFETY: `usage` is a valid structure to write to.
@@ -284,6 +338,7 @@ impl Shared {
             turn: AtomicU32::new(0),
             deadline: AtomicU64::new(u64::MAX),
             timed_out: AtomicBool::new(false),
+            long: clock.ticks_in(LATE.as_nanos() as u64),
             finishing: AtomicBool::new(false),
             fault_count: AtomicU64::new(0),
             fault_limit,
@@ -494,6 +549,37 @@ impl Shared {
             system: lane.cpu_system.load(Ordering::Relaxed),
         };
         self.lanes.iter().map(of).collect()
+    }
+
+    /// In how many nanoseconds of a delay no thread was seen to run.
+    pub(super) fn not_seen_in(&self, late: &Late) -> u64 {
+        self.lanes.iter().map(|lane| lane.not_seen_in(late, self.clock)).min().unwrap_or(u64::MAX)
+    }
+
+    /// A number that changes whenever an I/O completes.
+    pub(super) fn progress(&self) -> u64 {
+        self.lanes.iter().fold(0, |sum, lane| sum.wrapping_add(lane.progress()))
+    }
+
+    /// Ends the load and counts the I/Os that are still out, of every thread
+    /// that has not ended. Gives them a moment to tell.
+    pub(super) fn give_up_waiting(&self) -> u64 {
+        let turn = self.turn.load(Ordering::Relaxed);
+        self.finish();
+        let waits = |lane: &&Lane| !lane.ended.load(Ordering::Acquire);
+        let told = |lane: &Lane| lane.cpu_turn.load(Ordering::Acquire) == turn;
+        for _ in 0..MOMENTS {
+            if self.lanes.iter().filter(waits).all(told) {
+                break;
+            }
+            std::thread::sleep(MOMENT);
+        }
+        let of = |lane: &Lane| match told(lane) {
+            true => lane.outstanding.load(Ordering::Relaxed),
+            // Still in the call that does its only I/O.
+            false => self.carrier.depth,
+        };
+        self.lanes.iter().filter(waits).map(|lane| u64::from(of(lane))).sum()
     }
 
     /// The I/Os after the end since they were last taken.

@@ -149,11 +149,12 @@ impl<'s, Q: Queue> Worker<'s, Q> {
     pub(super) fn run(mut self, schedule: Option<Schedule>) {
         let paced = schedule.is_some();
         self.schedule = schedule;
+        self.lane.look(self.clock.ticks(), u64::MAX);
         let result = if paced { self.run_paced() } else { self.run_closed() };
         if let Err(errno) = result {
             self.shared.fail(Failure::Broken(errno));
         }
-        self.lane.tell_cpu_time(self.turn);
+        self.lane.tell(self.turn, self.outstanding);
         if self.outstanding > 0 {
             // The kernel may still write to this memory: it stays mapped.
             std::mem::forget(self.transfers);
@@ -322,6 +323,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         let turn = self.lane.begin_reap(self.shared);
         let seen = self.queue.look();
         let now = self.clock.ticks();
+        self.lane.look(now, self.shared.long);
         let counting = now < self.shared.deadline();
         if !counting {
             self.shared.time_out();
@@ -337,9 +339,9 @@ impl<'s, Q: Queue> Worker<'s, Q> {
             self.lane.last.store(now, Ordering::Relaxed);
         }
         self.lane.end_reap();
-        if turn != self.turn {
+        if turn != self.turn || self.closing {
             self.turn = turn;
-            self.lane.tell_cpu_time(turn);
+            self.lane.tell(turn, self.outstanding);
         }
     }
 

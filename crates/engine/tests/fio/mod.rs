@@ -14,7 +14,7 @@ use steadfast_domain::{
     Bytes, Halt, IoStream, Load, Measurement, Nanos, Op, Order, Place, Step, Stimulus,
 };
 use steadfast_engine::fio::{Fio, FioOptions, Interface};
-use steadfast_engine::{Engine, OnTarget, Progress, Start, Stop};
+use steadfast_engine::{Engine, OnTarget, Start, Stop};
 use steadfast_host::{Consent, Roots, Target, arm, inspect};
 
 const MIB: u64 = 1 << 20;
@@ -191,7 +191,7 @@ fn a_sequential_cursor_goes_on_and_wraps() {
     let first = bench.measured(load(20));
     assert_eq!(first.cursors[key], Bytes(24 * 65_536));
     assert_eq!(written(&scratch.content()), (4..24).collect::<Vec<_>>());
-    let start = Start { cursors: first.cursors, done: Progress::default() };
+    let start = Start { cursors: first.cursors, ..Start::default() };
     fs::write(&scratch.path, vec![0; 2 * MIB as usize]).unwrap();
     let step = alone_step(load(7));
     let second = bench.engine.apply(&step, &start, &mut |_| {}).unwrap();
@@ -202,7 +202,7 @@ fn a_sequential_cursor_goes_on_and_wraps() {
     // With a limit in time it goes round and round.
     let mut timed = load(1);
     timed.until = Until::time(Nanos::from_millis(300));
-    let start = Start { cursors: second.cursors, done: Progress::default() };
+    let start = Start { cursors: second.cursors, ..Start::default() };
     let third = bench.engine.apply(&alone_step(timed), &start, &mut |_| {}).unwrap();
     let expected = 4 + (3 + third.total().ios) % 24;
     assert_eq!(third.cursors[key], Bytes(expected * 65_536));

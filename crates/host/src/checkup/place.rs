@@ -3,7 +3,7 @@
 use super::{Subject, Topic};
 use crate::mounts::mounts;
 use crate::node::Node;
-use crate::occupancy::{UseKind, disks_below, disks_of_path, uses};
+use crate::occupancy::{Sight, UseKind, disks_below, disks_of_path};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use steadfast_domain::Transport;
@@ -69,17 +69,14 @@ fn boot_disk(subject: &Subject<'_>) -> Check {
     if own.is_empty() {
         return BOOT.unknown("the disk below is not known");
     }
-    let points: Vec<PathBuf> = mounts(subject.roots).into_iter().map(|mount| mount.point).collect();
+    let table = mounts(subject.roots).unwrap_or_default();
+    let points: Vec<PathBuf> = table.into_iter().map(|mount| mount.point).collect();
     let carries = |path: &&str| {
         points.iter().any(|point| point == Path::new(path))
             && disks_of_path(Path::new(path), subject.roots).iter().any(|disk| own.contains(disk))
     };
     let mut holds: Vec<&str> = SYSTEM.into_iter().filter(carries).collect();
-    let swaps = own
-        .iter()
-        .flat_map(|disk| uses(disk, subject.roots))
-        .any(|found| found.kind == UseKind::Swap);
-    if swaps {
+    if swaps_to(&own, subject) {
         holds.push("swap");
     }
     let names: Vec<&str> = own.iter().map(|disk| disk.name.as_str()).collect();
@@ -93,6 +90,12 @@ fn boot_disk(subject: &Subject<'_>) -> Check {
         }
         false => BOOT.bad(format!("{names} holds {}", holds.join(", ")), advice),
     }
+}
+
+fn swaps_to(own: &BTreeSet<Node>, subject: &Subject<'_>) -> bool {
+    let Ok(sight) = Sight::take(subject.roots) else { return false };
+    let uses = own.iter().filter_map(|disk| sight.uses(disk).ok()).flatten();
+    uses.into_iter().any(|found| found.kind == UseKind::Swap)
 }
 
 fn in_use(subject: &Subject<'_>) -> Check {

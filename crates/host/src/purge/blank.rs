@@ -6,7 +6,7 @@ use crate::target::Target;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use steadfast_domain::step::mix64;
-use steadfast_domain::{Bytes, ReadBack};
+use steadfast_domain::{Bytes, DirectBuffer, ReadBack};
 
 /// How many places are read: the first and the last block, the others drawn.
 /// Where a part p of the device kept its content, all of them miss it with a
@@ -19,7 +19,6 @@ const UNIT: u64 = 4096;
 /// Places of a target, and what stood there.
 pub(super) struct Places {
     unit: u64,
-    alignment: usize,
     before: Vec<(u64, Content)>,
     marked: u32,
     seed: u64,
@@ -51,18 +50,16 @@ impl Places {
     /// Chooses the places: the same for the same seed and size.
     pub fn choose(target: &Target, seed: u64) -> Places {
         let unit = UNIT.max(u64::from(target.offset_alignment())).min(target.length().0);
-        let alignment = target.memory_alignment().max(1) as usize;
         let offsets = places(target.length(), unit, seed);
         let before = offsets.into_iter().map(|offset| (offset, Content::Unknown)).collect();
-        Places { unit, alignment, before, marked: 0, seed }
+        Places { unit, before, marked: 0, seed }
     }
 
     /// Keeps what stands at each place, and writes something to those that are
     /// blank: blank afterwards then means something. A place that cannot be
     /// read or written proves nothing, which is all that is lost.
     pub fn look_before(&mut self, target: &Target) {
-        let (mut memory, start) = self.memory();
-        let block = &mut memory[start..start + self.unit as usize];
+        let block = &mut *DirectBuffer::new(self.unit as usize);
         for (offset, content) in &mut self.before {
             if target.file().read_exact_at(block, *offset).is_err() {
                 continue;
@@ -86,8 +83,7 @@ impl Places {
     /// # Errors
     /// Where one cannot be read.
     pub fn look_after(&self, target: &Target) -> Result<ReadBack, HostError> {
-        let (mut memory, start) = self.memory();
-        let block = &mut memory[start..start + self.unit as usize];
+        let block = &mut *DirectBuffer::new(self.unit as usize);
         let mut read = ReadBack {
             places: self.before.len() as u32,
             unit: Bytes(self.unit),
@@ -107,12 +103,6 @@ impl Places {
             }
         }
         Ok(read)
-    }
-
-    fn memory(&self) -> (Vec<u8>, usize) {
-        let memory = vec![0u8; self.unit as usize + self.alignment];
-        let start = memory.as_ptr().align_offset(self.alignment);
-        (memory, start)
     }
 }
 

@@ -23,7 +23,7 @@ use crate::error::HostError;
 use crate::roots::Roots;
 use crate::scratch;
 use crate::target::Target;
-use crate::tool::{Installed, Tools};
+use crate::tool::{HDPARM, Installed, NVME, Tools};
 use blank::Places;
 use plan::{Plan, Way};
 use std::path::{Path, PathBuf};
@@ -156,7 +156,7 @@ fn purge_with(
     let mut work = Work { target, tools, watch, began };
     let done = plan.carry_out(&mut work).and_then(|done| {
         let took = Nanos::from(began.elapsed());
-        verify(&plan, done, &places, target, took)
+        verify(&plan, done, &places, target, (tools, took))
     });
     match done {
         Err(error) if order.failed == PurgeFailure::GoOn && goes_on(&error) => {
@@ -187,13 +187,14 @@ fn verify(
     done: Done,
     places: &Places,
     target: &Target,
-    took: Nanos,
+    (tools, took): (&dyn Tools, Nanos),
 ) -> Result<Purge, HostError> {
     if matches!(done, Done::Unknown) {
         return Ok(Purge::none(&no_discard(&target.device().name)));
     }
     let read = places.look_after(target)?;
     let mut remarks = vec![plan.remark.clone()];
+    remarks.extend(plan.commander(tools));
     if read.written_before == 0 {
         remarks.push("no place held anything before, so that the read-back proves nothing".into());
     }
@@ -224,6 +225,17 @@ fn no_discard(name: &str) -> String {
 }
 
 impl Plan {
+    /// Which program gave the command, where one did.
+    fn commander(&self, tools: &dyn Tools) -> Option<String> {
+        let tool = match &self.way {
+            Way::Nothing | Way::File | Way::Discard => return None,
+            Way::Nvme(_) => NVME,
+            Way::Ata(_) => HDPARM,
+            Way::Scsi(command) => command.tool(),
+        };
+        tools.path_of(tool).map(|path| format!("commanded by {}", path.display()))
+    }
+
     fn carry_out(&self, work: &mut Work<'_>) -> Result<Done, HostError> {
         let device = work.target.device().path.clone();
         let method = self.method.to_string();

@@ -9,7 +9,7 @@ use super::plan::{Ability, Way};
 use crate::error::HostError;
 use crate::node::Node;
 use crate::roots::{Roots, entries, read_number};
-use crate::tool::{SG_FORMAT, SG_OPCODES, SG_REQUESTS, SG_SANITIZE, SG_TURS, Tools};
+use crate::tool::{SG_FORMAT, SG_OPCODES, SG_REQUESTS, SG_SANITIZE, SG_TURS, Tool, Tools};
 use std::time::Duration;
 use steadfast_domain::PurgeMethod;
 
@@ -128,17 +128,25 @@ fn protection(whole: &Node) -> Vec<&'static str> {
 }
 
 impl Command {
+    /// What sends it.
+    pub const fn tool(&self) -> Tool {
+        match self.what {
+            What::Format(_) => SG_FORMAT,
+            What::Sanitize(_) => SG_SANITIZE,
+        }
+    }
+
     /// Sends it and waits for its end.
     pub fn carry_out(&self, work: &mut Work<'_>) -> Result<(), HostError> {
-        let (tool, begin, options, doing) = match &self.what {
+        let (begin, options, doing) = match &self.what {
             // The block size stays: nothing says --size.
-            What::Format(options) => (SG_FORMAT, "--format", options, "formatting"),
-            What::Sanitize(options) => (SG_SANITIZE, "--ause", options, "sanitizing"),
+            What::Format(options) => ("--format", options, "formatting"),
+            What::Sanitize(options) => ("--ause", options, "sanitizing"),
         };
         let mut arguments = vec![begin, "--quick", "--early"];
         arguments.extend(options);
         arguments.push(&self.device);
-        work.tools.run(tool, &arguments, ANSWER)?;
+        work.tools.run(self.tool(), &arguments, ANSWER)?;
         self.follow(work, doing)
     }
 

@@ -5,6 +5,7 @@ use crate::tool::{Answer, Tool, Tools};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
 
@@ -87,6 +88,10 @@ impl Tools for Transcript {
     }
 
     fn pause(&self, _: Duration) {}
+
+    fn path_of(&self, tool: Tool) -> Option<PathBuf> {
+        Some(PathBuf::from("/usr/sbin").join(tool.program))
+    }
 }
 
 /// A command without the directory of its device, which is the test's.

@@ -17,6 +17,7 @@ use steadfast_domain::findings::{
 };
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::steady_state::{Point, judge_every};
+use steadfast_domain::step::is_whole;
 use steadfast_domain::{
     Bench, Bytes, Caveat, CaveatKind, Criteria, Halt, Load, Measurement, Nanos, Note, Outcome,
     Place, Record, Settings, Step, Stimulus, Track, Verdict, judge,
@@ -31,20 +32,32 @@ pub const BETWEEN_TIME: Parameter = Parameter {
     source: "SNIA tutorial (30 min between 1-min rounds: a cycle of 31 minutes); some public \
              implementations have cycles of 30",
     unverified: true,
+    ..Parameter::PLAIN
 };
 
 /// The parameter `measured-minute`, the last of a cycle by default (CloudHarmony).
 pub const MEASURED_LAST: Parameter = Parameter {
     name: "measured-minute",
     default: "last",
-    quick: None,
     meaning: "which minute of a cycle is measured: first or last",
     source: "public implementations differ: the last in WSAT and HIR, the first in DIRTH",
     unverified: true,
+    ..Parameter::PLAIN
 };
 
 /// The same, the first of a cycle by default.
 pub const MEASURED_FIRST: Parameter = Parameter { default: "first", ..MEASURED_LAST };
+
+/// The parameter `least-fills`.
+pub const LEAST_FILLS: Parameter = Parameter {
+    name: "least-fills",
+    default: "1",
+    before_rules: Some("0"),
+    meaning: "how often the user capacity must have been written since the purge before a \
+              measured minute counts towards steady state; 0 for the plain rule",
+    source: "our rule: a drive that was not written once over is steady while still fresh",
+    ..Parameter::PLAIN
+};
 
 /// Which minute of a cycle is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +91,50 @@ pub struct BetweenRounds {
     pub stops: bool,
     /// The most minutes.
     pub minutes_max: u64,
+    /// What had been written since the purge before minutes count.
+    pub fill: Fill,
+}
+
+/// How far a drive must have been filled, and how far it was when a load began.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Fill {
+    /// The user capacity; zero where it makes no difference, because the load
+    /// writes nothing or the drive was filled before it.
+    pub capacity: Bytes,
+    /// Written since the purge when the load began.
+    pub before: Bytes,
+    /// Times the capacity that must have been written.
+    pub least: f64,
+}
+
+impl Fill {
+    /// What the parameter asks for of a drive of this capacity.
+    pub fn chosen(settings: &Settings, capacity: Bytes) -> Result<Self, Unsuitable> {
+        let least = LEAST_FILLS.parse(settings, |text| {
+            text.parse::<f64>().ok().filter(|fills| (0.0..=100.0).contains(fills))
+        })?;
+        Ok(Fill { capacity, before: Bytes(0), least })
+    }
+
+    /// A window whose first minute began when so much had been written in its load:
+    /// it does not count, or what must be said of it.
+    fn weigh(&self, verdict: Verdict, written: Bytes) -> Verdict {
+        if !verdict.steady || self.capacity.0 == 0 {
+            return verdict;
+        }
+        let fills = (self.before.0 + written.0) as f64 / self.capacity.0 as f64;
+        if fills < self.least {
+            return verdict.refused(format!(
+                "the values are within the limits, but do not count: {fills:.2} of {} drive \
+                 fills were written when the window began",
+                self.least
+            ));
+        }
+        let reservation = (fills < 1.0).then(|| {
+            format!("STILL FRESH: {fills:.2} drive fills were written when the window began")
+        });
+        Verdict { reservation, ..verdict }
+    }
 }
 
 /// What decides about a cycle.
@@ -126,6 +183,7 @@ impl BetweenRounds {
             cycles_max: ground.method.rounds_max,
             stops: ground.settings.steady_state != SteadyStateMethod::Post25,
             minutes_max: u64::MAX,
+            fill: Fill::default(),
         }
     }
 
@@ -172,7 +230,7 @@ impl BetweenRounds {
 
     /// Notes where the track stands; `true` where that ends the load.
     fn judge_now(&self, bench: &mut dyn Bench, track: &Tracking<'_>) -> bool {
-        let verdict = judge(&[track.track()], &self.criteria);
+        let verdict = track.weigh(judge(&[track.track()], &self.criteria));
         let ends = verdict.steady && self.stops;
         bench.note(&Note::Verdict(verdict));
         ends
@@ -193,20 +251,26 @@ impl BetweenRounds {
 
     /// The tracking variable as a record has it.
     pub fn track(&self, steps: &[(&Step, &Outcome)]) -> Track {
+        self.tracking(steps).track()
+    }
+
+    fn tracking(&self, steps: &[(&Step, &Outcome)]) -> Tracking<'_> {
         let mut tracking = Tracking::new(self);
         for (step, outcome) in steps {
             tracking.add(step.place.round, step.place.point, outcome);
         }
-        tracking.track()
+        tracking
     }
 
     /// The verdict that counts: the first steady window, or the last window.
     pub fn verdict(&self, steps: &[(&Step, &Outcome)]) -> Verdict {
-        let tracks = [self.track(steps)];
+        let tracking = self.tracking(steps);
+        let tracks = [tracking.track()];
         judge_every(&tracks, &self.criteria)
             .into_iter()
+            .map(|verdict| tracking.weigh(verdict))
             .find(|verdict| verdict.steady)
-            .unwrap_or_else(|| judge(&tracks, &self.criteria))
+            .unwrap_or_else(|| tracking.weigh(judge(&tracks, &self.criteria)))
     }
 }
 
@@ -214,31 +278,53 @@ impl BetweenRounds {
 struct Tracking<'a> {
     of: &'a BetweenRounds,
     points: Vec<Point>,
+    /// Written in the load before each point's minute.
+    written_before: Vec<Bytes>,
+    written: Bytes,
     gap: bool,
 }
 
 impl<'a> Tracking<'a> {
     fn new(of: &'a BetweenRounds) -> Self {
-        Tracking { of, points: Vec::new(), gap: false }
+        Tracking {
+            of,
+            points: Vec::new(),
+            written_before: Vec::new(),
+            written: Bytes(0),
+            gap: false,
+        }
     }
 
     fn add(&mut self, cycle: u32, minute: u32, outcome: &Outcome) {
         self.gap |= outcome.gap_before.is_some();
+        let measurement = &outcome.measurement;
+        let before = self.written;
+        self.written += ground::written(measurement);
         if !self.of.is_measured(minute) {
             return;
         }
-        let measurement = &outcome.measurement;
         // The first minute of all has nothing before it that a gap could spoil.
         let first = (cycle, minute) == (1, 1);
         let rested = outcome.gap_before.is_some() && !first;
-        let whole = measurement.elapsed.0 + 1_000_000 >= self.of.minute.0;
+        let whole = is_whole(measurement.elapsed, self.of.minute);
         let value = measurement.iops().filter(|_| whole && !rested);
         self.points.push(Point { round: cycle, value, after_gap: self.gap });
+        self.written_before.push(before);
         self.gap = false;
     }
 
     fn track(&self) -> Track {
         Track { name: self.of.label.clone(), unit: "IOPS".to_owned(), points: self.points.clone() }
+    }
+
+    /// Whether a window counts on a drive that was so far filled when it began.
+    fn weigh(&self, verdict: Verdict) -> Verdict {
+        let first = verdict.window.map(|(first, _)| first);
+        let index = self.points.iter().position(|point| Some(point.round) == first);
+        match index.and_then(|index| self.written_before.get(index)) {
+            Some(written) => self.of.fill.weigh(verdict, *written),
+            None => verdict,
+        }
     }
 }
 
@@ -292,7 +378,7 @@ pub fn minutes_plot(
     }
     Plot::new(PlotKind::Lines, id, title, time, axis("IOPS", Scale::Linear))
         .caption("Every minute of the load, and the measured ones.")
-        .with(Series::new("every minute", Stroke::Average, super::exhibits::thinned(all)))
+        .with(Series::new("every minute", Stroke::Average, all))
         .with(Series::new("measured", Stroke::Measured, measured))
 }
 
@@ -313,21 +399,23 @@ pub fn time_axis(name: &str, step: Nanos) -> (Axis, f64) {
 }
 
 /// A drive that was not written once over can be steady in the state in which it
-/// left the factory: a caveat where `steps` wrote less than `capacity`.
-pub fn fresh_caveat(steps: &[(&Step, &Outcome)], capacity: Bytes) -> Option<Caveat> {
-    let bytes: u64 = steps.iter().map(|(_, o)| ground::written(&o.measurement).0).sum();
-    (bytes < capacity.0 && !steps.is_empty()).then(|| {
-        let fills = bytes as f64 / capacity.0 as f64;
-        Caveat::new(
-            CaveatKind::Remark,
-            "steady-within-first-fill",
-            format!(
-                "Steady state was found after {fills:.2} drive fills: a drive that was not \
-                 written once over may be steady while still fresh out of the box."
-            ),
-            "Write on until it has been: longer steps, or a longer between-time.",
-        )
-    })
+/// left the factory: a window that was taken there all the same.
+pub fn fresh_caveat(verdict: &Verdict) -> Option<Caveat> {
+    let reservation = verdict.reservation.as_ref().filter(|_| verdict.steady)?;
+    Some(Caveat::new(
+        CaveatKind::Deviation,
+        "steady-within-first-fill",
+        format!(
+            "Steady state was found in a drive that was not written once over ({reservation}); \
+             such a drive may be steady as it left the factory."
+        ),
+        "Leave --set least-fills out, or choose a longer between-time.",
+    ))
+}
+
+/// What the line of a verdict adds, in brackets.
+pub fn reservation_text(verdict: &Verdict) -> String {
+    verdict.reservation.as_ref().map(|text| format!(" ({text})")).unwrap_or_default()
 }
 
 /// The steady-state check: window plot of this id and evidence, or why there is
@@ -371,7 +459,14 @@ pub fn evidence(between: &BetweenRounds, steps: &[(&Step, &Outcome)], id: &str) 
                     MeasuredMinute::Last => "the last step of a cycle",
                 },
             ),
-            row("Steady", if verdict.steady { "yes" } else { "NO" }),
+            row(
+                "Steady",
+                format!(
+                    "{}{}",
+                    if verdict.steady { "yes" } else { "NO" },
+                    reservation_text(&verdict)
+                ),
+            ),
             row("Measurement window", super::disclosure::window_text(&verdict)),
         ],
     };

@@ -1,9 +1,10 @@
 //! What every PTS report must say: the head of the form, the settings, and a
 //! caveat for every departure from the method and every unverified rule.
 
+use super::between::reservation_text;
 use super::exhibits::{each_once, number};
 use super::method::{Covered, Method, WIPC_DEMAND};
-use super::{preconditioning, secondary};
+use super::{preconditioning, secondary, workload};
 use crate::parameters;
 use steadfast_domain::findings::{Facts, FormBlock, FormHeader};
 use steadfast_domain::notation::AccessPattern;
@@ -28,6 +29,9 @@ pub struct Choices<'a> {
     pub covered: Vec<Covered>,
     /// The demands of the measured steps: one, or those of a sweep in order.
     pub demands: Vec<Demand>,
+    /// What offsets are multiples of: `BS` (the block size), `4K`; `None` where each
+    /// part of a run has its own.
+    pub alignment: Option<String>,
     /// The demand that the standard recommends or prescribes; another one is
     /// disclosed. `None` where there is nothing to compare with.
     pub recommended: Option<Demand>,
@@ -122,16 +126,17 @@ fn form_pattern(pattern: &DataPattern) -> String {
 
 /// The rounds of a verdict's window, as the form writes them: `3 - 7`.
 pub fn window_text(verdict: &Verdict) -> String {
+    let reservation = reservation_text(verdict);
     match (verdict.steady, verdict.window) {
-        (true, Some((first, last))) => format!("{first} - {last}"),
-        _ => "SS NOT ACHIEVED".into(),
+        (true, Some((first, last))) => format!("{first} - {last}{reservation}"),
+        _ => format!("SS NOT ACHIEVED{reservation}"),
     }
 }
 
-/// `PTS-E  WCD  T4/Q32  DP=RND  AR100  Aln=BS`: the settings string of the
+/// `PTS-E  WCD  T4/Q32  DP=RND  AR100  Aln=4K`: the settings string of the
 /// standard's secondary tables.
 pub fn headline(choices: &Choices<'_>, record: &Record) -> String {
-    let cache = record.conditions().and_then(|(_, got)| got.write_cache);
+    let cache = record.conditions_last().and_then(|(got, _)| got.write_cache);
     let cache = match cache {
         Some(WriteCache::Enabled) => "WCE",
         Some(WriteCache::Disabled) => "WCD",
@@ -154,7 +159,7 @@ pub fn headline(choices: &Choices<'_>, record: &Record) -> String {
         demands,
         format!("DP={pattern}"),
         headline_range(choices),
-        "Aln=BS".to_owned(),
+        choices.alignment.as_ref().map(|a| format!("Aln={a}")).unwrap_or_default(),
     ];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
 }
@@ -201,8 +206,23 @@ pub fn form_header(form: Form<'_>, choices: &Choices<'_>, record: &Record) -> Fo
         FormBlock { title: "Set Up Parameters".into(), rows: form.set_up },
         FormBlock { title: "Test Parameters".into(), rows: form.test_parameters },
     ];
+    let lesser = choices.method.lesser;
+    let (issuer, specification) = match lesser {
+        None => (FormHeader::SSS_TWG, FormHeader::SSS_PTS.to_owned()),
+        Some(_) => {
+            ("Steadfast", format!("Profile {}: no report by the PTS", choices.settings.profile))
+        }
+    };
+    // What the PTS requires, it requires by its own method.
+    let test = match lesser {
+        None => form.test,
+        Some(_) => form.test.trim_end_matches(" (REQUIRED)"),
+    };
     FormHeader {
-        test: form.test.to_owned(),
+        issuer: issuer.to_owned(),
+        specification,
+        lesser: lesser.map(str::to_owned),
+        test: test.to_owned(),
         subtitle: form.subtitle.to_owned(),
         revision: choices.method.revision.to_owned(),
         vendor: meta("vendor"),
@@ -247,7 +267,7 @@ fn device_rows(record: &Record, choices: &Choices<'_>) -> Rows {
     let meta = |key: &str| choices.settings.meta.get(key).cloned();
     let device = record.opening().map(|(device, ..)| device);
     let of = |f: &dyn Fn(&Device) -> Option<String>| device.and_then(f);
-    let cache = record.conditions().and_then(|(_, got)| got.write_cache);
+    let cache = record.conditions_last().and_then(|(got, _)| got.write_cache);
     vec![
         row_maybe("Mfgr", meta("vendor")),
         row_maybe("Model No.", meta("model").or_else(|| of(&|d| d.model.clone()))),
@@ -331,13 +351,20 @@ pub fn note_row(choices: &Choices<'_>) -> (String, Option<String>) {
     row_maybe("Note", choices.settings.meta.get("note").cloned())
 }
 
+/// What workload-independent preconditioning writes: `2 x User Capacity`.
+pub fn preconditioning_amount(choices: &Choices<'_>) -> Option<String> {
+    let pattern = choices.preconditioning.first()?;
+    let amount = preconditioning::amount(choices.geometry, pattern.size);
+    let times = amount.0 as f64 / choices.geometry.capacity.0 as f64;
+    // A whole number of transfers may be a little more.
+    let times = (times * 10.0).round() / 10.0;
+    Some(format!("{times} x User Capacity"))
+}
+
 /// The rows of workload-independent preconditioning; dashes where there is none.
 pub fn preconditioning_rows(choices: &Choices<'_>) -> Rows {
     let patterns: Vec<String> = choices.preconditioning.iter().map(|p| p.to_string()).collect();
-    let passes = choices.preconditioning.first().map(|pattern| {
-        let amount = preconditioning::amount(choices.geometry, pattern.size);
-        format!("{:.1} x User Capacity", amount.0 as f64 / choices.geometry.capacity.0 as f64)
-    });
+    let passes = preconditioning_amount(choices);
     let there = passes.as_ref();
     vec![
         row_maybe("Pre Condition 1", there.map(|_| format!("{} (WIPC)", patterns.join(", ")))),
@@ -394,7 +421,10 @@ pub fn settings_facts(choices: &Choices<'_>) -> Facts {
     let mut rows = vec![
         row_maybe("Command line", Some(s.command.clone())),
         row("Procedure", s.procedure.clone()),
-        row("Profile", format!("{} ({})", s.profile, choices.method.document)),
+        row(
+            "Profile",
+            format!("{} ({})", s.profile, choices.method.lesser.unwrap_or(choices.method.document)),
+        ),
         row("Class", s.class.to_string()),
         row("Demand", demand_text(choices, given(s.threads.is_some() || s.depth.is_some()))),
         row("Step time", format!("{} ({})", choices.step_time, given(s.step_time.is_some()))),
@@ -406,6 +436,7 @@ pub fn settings_facts(choices: &Choices<'_>) -> Facts {
         row("End of rounds", choices.ending.clone()),
         row_maybe("Steady state", choices.judged.then(|| criteria_text(&choices.method.criteria))),
         row_maybe("WIPC", Some(wipc_text(choices))),
+        row_maybe("Alignment of offsets", choices.alignment.as_deref().map(alignment_text)),
         row("Data pattern", s.data_pattern.to_string()),
         row("Run seed", s.seed.to_string()),
         row("Verification of data", if s.verify { "on" } else { "off" }),
@@ -415,6 +446,13 @@ pub fn settings_facts(choices: &Choices<'_>) -> Facts {
     rows.extend(gap.map(|gap| row("Simulated gap", gap)));
     rows.extend(s.meta.iter().map(|(key, value)| row(key, value.clone())));
     Facts { title: "Every setting".into(), rows }
+}
+
+fn alignment_text(alignment: &str) -> String {
+    match alignment {
+        workload::BLOCK_SIZE => "the block size (BS)".to_owned(),
+        other => other.to_owned(),
+    }
 }
 
 fn range_text(choices: &Choices<'_>, origin: &str) -> String {
@@ -492,10 +530,6 @@ pub fn host_facts(record: &Record) -> Facts {
 
 /// What was asked of host and device and what was read back.
 pub fn conditions_facts(record: &Record) -> Facts {
-    let resettled = record.entries.iter().rev().find_map(|entry| match entry {
-        Entry::Resettled { got } => Some(got),
-        _ => None,
-    });
     let (wanted, got) = match record.conditions() {
         Some((wanted, got)) => (wanted.clone(), got.clone()),
         None => (Conditions::default(), Conditions::default()),
@@ -510,10 +544,14 @@ pub fn conditions_facts(record: &Record) -> Facts {
         row_maybe("I/O scheduler", got.scheduler),
         row_maybe("Longest request", got.request_kib_max.map(|kib| format!("{kib} KiB"))),
     ];
-    if let Some(again) = resettled {
-        let cache = again.write_cache.map(|c| c.to_string());
-        rows.push(row_maybe("Write cache, read back on resume", cache));
-    }
+    rows.extend(record.entries.iter().filter_map(|entry| match entry {
+        Entry::Resettled { got, when } => {
+            let when = when.map_or("on resume".to_owned(), |when| when.to_string());
+            let cache = got.write_cache.map(|c| c.to_string());
+            Some(row_maybe(&format!("Write cache, read back {when}"), cache))
+        }
+        _ => None,
+    }));
     if let Some(purge) = record.purge() {
         let said = |read: ReadBack| format!(": {read}");
         let read = purge.read_back.map(said).unwrap_or_default();
@@ -742,9 +780,10 @@ fn of_the_conditions(record: &Record) -> Vec<Caveat> {
         .iter()
         .map(|text| Caveat::new(CaveatKind::Deviation, "condition-unmet", text.clone(), ""))
         .collect();
+    let last = record.conditions_last().map_or(got, |(got, _)| got);
     let told = got.unmet.iter().any(|text| text.contains("write cache"));
-    if wanted.write_cache.is_some() && wanted.write_cache != got.write_cache && !told {
-        let state = got.write_cache.map_or("unknown".to_owned(), |c| c.to_string());
+    if wanted.write_cache.is_some() && wanted.write_cache != last.write_cache && !told {
+        let state = last.write_cache.map_or("unknown".to_owned(), |c| c.to_string());
         caveats.push(Caveat::new(
             CaveatKind::Deviation,
             "write-cache",
@@ -773,7 +812,7 @@ fn of_gaps(choices: &Choices<'_>, record: &Record) -> Vec<Caveat> {
             Some(Caveat::new(
                 CaveatKind::Deviation,
                 "gap",
-                format!("Gap of {} before {}: {}. {effect}", gap.lasted, step.place, gap.cause),
+                format!("Gap of {} before {}: {}. {effect}", gap.length(), step.place, gap.cause),
                 "The standard allows no gaps; repeat the run where the numbers matter.",
             ))
         })

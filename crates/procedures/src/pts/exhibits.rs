@@ -3,8 +3,9 @@
 
 use super::FIVE_NINES;
 use super::disclosure::{self, Choices, row, row_maybe};
+use super::envelope::thinned;
 use super::preconditioning;
-use super::results::Results;
+use super::results::{Results, rounds_text};
 use super::rounds::{MixedLoop, RoundValues};
 use super::secondary;
 use steadfast_domain::findings::{
@@ -17,9 +18,13 @@ use steadfast_domain::{
     Caveat, CaveatKind, Findings, Measurement, Nanos, Op, Record, Tally, Verdict,
 };
 
-/// A page.
+/// A page; its long curves are drawn by their envelope.
 pub(crate) fn page(title: &str, exhibits: Vec<Exhibit>) -> Page {
-    Page { title: title.to_owned(), exhibits }
+    let drawable = |exhibit| match exhibit {
+        Exhibit::Plot(plot) => Exhibit::Plot(thinned(plot)),
+        other => other,
+    };
+    Page { title: title.to_owned(), exhibits: exhibits.into_iter().map(drawable).collect() }
 }
 
 /// An axis.
@@ -96,12 +101,6 @@ pub(crate) fn each_once(texts: impl Iterator<Item = String>) -> Vec<String> {
     unique
 }
 
-/// At most a thousand points of a curve: more than a page can show apart.
-pub(crate) fn thinned<T>(points: Vec<T>) -> Vec<T> {
-    let every = points.len().div_ceil(1000).max(1);
-    points.into_iter().step_by(every).collect()
-}
-
 /// Findings with their frame and nothing in it yet: a procedure fills in the
 /// rest (`Findings { summary, form_pages, ..frame(...) }`).
 pub(crate) fn frame(
@@ -113,10 +112,7 @@ pub(crate) fn frame(
     Findings {
         version: FINDINGS_VERSION,
         title: title.to_owned(),
-        method: format!(
-            "Method of {} as in docs/methods.md, profile {}, class {}",
-            choices.method.document, choices.settings.profile, choices.settings.class
-        ),
+        method: method_text(choices),
         headline: disclosure::headline(choices, record),
         simulated: record.opening().is_some_and(|(device, ..)| device.is_simulated()),
         run_unix_ms: (record.began_unix_ms, record.ended_unix_ms),
@@ -131,6 +127,18 @@ pub(crate) fn frame(
         chapters: Vec::new(),
         long_tables: Vec::new(),
         parts: Vec::new(),
+    }
+}
+
+/// The method followed, in one line.
+fn method_text(choices: &Choices<'_>) -> String {
+    let (profile, class) = (choices.settings.profile, choices.settings.class);
+    match choices.method.lesser {
+        None => format!(
+            "Method of {} as in docs/methods.md, profile {profile}, class {class}",
+            choices.method.document
+        ),
+        Some(lesser) => format!("{lesser} (docs/methods.md), class {class}"),
     }
 }
 
@@ -168,7 +176,7 @@ pub(crate) const NOT_STEADY: &str = "steady-state-not-achieved";
 /// What to do about rounds without steady state that something else followed: it
 /// stands behind them in the journal.
 pub(crate) const NOT_STEADY_EARLIER: &str = "Repeat the run with a larger --max-rounds: what came after these rounds is in the journal, \
-     so they cannot be gone on with.";
+     so they cannot be resumed.";
 
 /// The caveat of rounds that ended without steady state. `of` names them where
 /// a test has several loops: ` of SEQ 128K`.
@@ -176,11 +184,7 @@ pub(crate) fn not_steady(of: &str, results: &Results) -> Option<Caveat> {
     if results.verdict.steady {
         return None;
     }
-    let reported = match (results.verdict.window, results.reported) {
-        (Some((first, last)), _) => format!("rounds {first} to {last}"),
-        (None, Some((first, last))) => format!("all complete rounds, {first} to {last}"),
-        (None, None) => "no round".into(),
-    };
+    let reported = rounds_text(&results.reported);
     Some(Caveat::new(
         CaveatKind::Invalidates,
         NOT_STEADY,
@@ -561,7 +565,7 @@ pub(crate) fn preconditioning_exhibits(
         axis("MB/s", Scale::Linear),
     )
     .caption(format!("{pattern}, second by second, against the amount written."))
-    .with(Series::new(pattern.to_string(), Stroke::Average, thinned(points)));
+    .with(Series::new(pattern.to_string(), Stroke::Average, points));
     vec![Exhibit::Facts(facts), Exhibit::Plot(plot)]
 }
 
@@ -656,7 +660,7 @@ fn sensed_cells(measurement: &Measurement) -> Vec<TableCell> {
         TableCell::number(sensed.host_cpu.map(|cpu| cpu.system), 4),
         TableCell::number(sensed.host_cpu.map(|cpu| cpu.io_wait), 4),
         TableCell::number(sensed.power_milliwatts, 1),
-        TableCell::number(sensed.temperature_celsius, 1),
+        TableCell::celsius(sensed.temperature_celsius, 1),
         count(log.host_written.map(|b| b.0)),
         count(log.nand_written.map(|b| b.0)),
         count(log.throttle_events),

@@ -3,7 +3,7 @@
 
 use super::disclosure::Choices;
 use super::method::{Method, active_range, check_geometry};
-use super::workload::Workload;
+use super::workload::{self, Workload};
 use crate::{Parameter, Unsuitable};
 use steadfast_domain::settings::Geometry;
 use steadfast_domain::stimulus::{ActiveRange, Pace, Until};
@@ -29,6 +29,8 @@ pub struct Ground {
     pub active_range: ActiveRange,
     /// The length of one accounted stretch: a minute.
     pub minute: Nanos,
+    /// What random offsets are multiples of, where it was chosen.
+    pub alignment: Option<Bytes>,
 }
 
 impl Ground {
@@ -39,6 +41,7 @@ impl Ground {
         Ok(Ground {
             active_range: active_range(settings, &method, geometry)?,
             minute: method.step_time(settings)?,
+            alignment: workload::alignment(settings, geometry)?,
             settings: settings.clone(),
             geometry,
             method,
@@ -63,7 +66,7 @@ impl Ground {
         place: &Place,
     ) -> Stimulus {
         Stimulus {
-            streams: workload.streams(),
+            streams: workload::aligned(workload.streams(), self.alignment),
             zones: workload.zones(),
             demand,
             active_range: self.active_range,
@@ -98,6 +101,7 @@ impl Ground {
             geometry: self.geometry,
             covered: vec![self.method.covering(&self.settings, self.active_range)],
             demands: Vec::new(),
+            alignment: Some(workload::alignment_name(self.alignment)),
             recommended: None,
             step_time: self.minute,
             block_sizes_left_out: &[],

@@ -55,6 +55,8 @@ pub struct Method {
     pub document: &'static str,
     /// The report form's revision field.
     pub revision: &'static str,
+    /// Where it is no method of the PTS, what it is: every page says so.
+    pub lesser: Option<&'static str>,
     /// When a window is steady.
     pub criteria: Criteria,
     /// The most rounds.
@@ -90,11 +92,18 @@ impl Method {
             (Profile::Tkperf, _) => {
                 method.document = "TKperf 2.x";
                 method.revision = "TKperf";
+                method.lesser = Some("PROFILE TKPERF: the method of TKperf 2.x, not of the PTS");
                 method.write_cache = None;
                 method.active_range_percent = 100;
                 method.random_demand = Demand::new(1, 1);
             }
-            (Profile::Quick, _) => {
+            (Profile::Quick, class) => {
+                method.document = "profile quick";
+                method.revision = match class {
+                    Class::Enterprise => "Quick-E",
+                    Class::Client => "Quick-C",
+                };
+                method.lesser = Some("PROFILE QUICK: a short look, not a method of the PTS");
                 method.rounds_max = QUICK_ROUNDS_MAX;
                 method.step_time = QUICK_STEP_TIME;
             }
@@ -130,6 +139,7 @@ impl Method {
         Method {
             document: "PTS 2.0.x",
             revision,
+            lesser: None,
             criteria: TWENTY_TEN,
             rounds_max: ROUNDS_MAX,
             step_time: STEP_TIME,

@@ -10,6 +10,7 @@
 pub mod between;
 pub mod dirth;
 pub mod disclosure;
+mod envelope;
 pub mod exhibits;
 pub mod ground;
 pub mod hir;

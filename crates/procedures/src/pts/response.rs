@@ -2,7 +2,7 @@
 //! (Confidence Level Plot, CLP), and a table of percentiles.
 //!
 //! Built as the public implementations build it: counts against the left axis,
-//! the share of I/Os that were no longer against the right one, marks at the
+//! the bins' running sum, in percent, against the right one, marks at the
 //! average and at 99.9, 99.99 and 99.999 %, cut at 1.1 times the 99.999 % value.
 //! The standard's own rule for the bin width could not be checked; here a bin is
 //! the smallest power of two of nanoseconds that no bucket of the histogram is
@@ -15,7 +15,7 @@ use steadfast_domain::findings::{
 };
 use steadfast_domain::{Caveat, CaveatKind, Nanos, Tally};
 
-/// The percentiles of the confidence curve and of the table, in percent.
+/// The percentiles of the table, in percent.
 pub(crate) const PERCENTILES: [f64; 17] = [
     1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.9, 99.99,
     99.999, 99.9999,
@@ -71,6 +71,8 @@ fn percentile(tally: &Tally, percent: f64) -> Option<Nanos> {
 pub(crate) fn confidence_plot(id: &str, title: &str, tally: &Tally) -> Plot {
     let cut = cut(tally);
     let width = bin_width(cut);
+    let binned = bins(tally, cut, width);
+    let total = tally.histogram.total();
     let mut plot = Plot::new(
         PlotKind::Histogram,
         id,
@@ -79,8 +81,11 @@ pub(crate) fn confidence_plot(id: &str, title: &str, tally: &Tally) -> Plot {
         axis("I/Os in the bin", Scale::Log10),
     )
     .caption(caption(tally, cut, width))
-    .with(Series::new("I/Os", Stroke::Measured, bins(tally, cut, width)))
-    .with(Series::new("Confidence level", Stroke::Measured, confidence(tally, cut)).on_right());
+    .with(Series::new("I/Os", Stroke::Measured, binned.clone()))
+    .with(
+        Series::new("Confidence level", Stroke::Measured, confidence(&binned, width, total))
+            .on_right(),
+    );
     plot.y_right = Some(Axis::new("Confidence level (%)", Scale::Linear));
     plot.markers = markers(tally, cut);
     plot
@@ -120,13 +125,15 @@ fn bins(tally: &Tally, cut: Nanos, width: u64) -> Vec<(f64, Option<f64>)> {
         .collect()
 }
 
-fn confidence(tally: &Tally, cut: Nanos) -> Vec<(f64, Option<f64>)> {
-    PERCENTILES
-        .iter()
-        .filter_map(|percent| Some((percentile(tally, *percent)?, *percent)))
-        .filter(|(time, _)| *time <= cut)
-        .map(|(time, percent)| (time.as_millis_f64(), Some(percent)))
-        .collect()
+/// The share of all I/Os that took no longer than each bin's end, in percent:
+/// the bins' own running sum, so that it is level where a bin is empty.
+fn confidence(bins: &[(f64, Option<f64>)], width: u64, total: u64) -> Vec<(f64, Option<f64>)> {
+    let width = Nanos(width).as_millis_f64();
+    let sums = bins.iter().scan(0.0, |sum, (begin, count)| {
+        *sum += count.unwrap_or_default();
+        Some((begin + width, Some(*sum / total as f64 * 100.0)))
+    });
+    bins.first().map(|(begin, _)| (*begin, Some(0.0))).into_iter().chain(sums).collect()
 }
 
 fn markers(tally: &Tally, cut: Nanos) -> Vec<Marker> {
@@ -229,13 +236,24 @@ mod tests {
     }
 
     #[test]
-    fn the_confidence_curve_rises_to_what_is_supported() {
-        let plot = confidence_plot("clp", "CLP", &two_million());
-        let curve = &plot.series[1];
+    fn the_confidence_curve_is_the_running_sum_of_the_bins() {
+        // Two humps with nothing between them: 639 short I/Os of every 1000.
+        let humps = tally((0..100_000).map(|n| if n % 1000 < 639 { 100_000 } else { 900_000 }));
+        let plot = confidence_plot("clp", "CLP", &humps);
+        let (bins, curve) = (&plot.series[0].points, &plot.series[1]);
         assert!(curve.right);
-        let percents: Vec<f64> = curve.points.iter().filter_map(|p| p.1).collect();
-        assert_eq!(percents.last(), Some(&99.999), "two I/Os beyond 99.9999 % are chance");
-        assert!(curve.points.windows(2).all(|w| w[0].0 <= w[1].0 && w[0].1 < w[1].1));
+        assert_eq!(curve.points.len(), bins.len() + 1, "from zero, then the end of each bin");
+        for (bin, ends) in bins.iter().zip(curve.points.windows(2)) {
+            let step = ends[1].1.unwrap() - ends[0].1.unwrap();
+            assert!((step - bin.1.unwrap() / 1000.0).abs() < 1e-9, "{bin:?} {ends:?}");
+        }
+        let between = curve.points.iter().filter(|p| (0.15..0.85).contains(&p.0));
+        assert!(between.clone().count() > 10);
+        between.for_each(|point| assert!((point.1.unwrap() - 63.9).abs() < 1e-9, "{point:?}"));
+        let last = |plot: &Plot| plot.series[1].points.last().and_then(|p| p.1).unwrap();
+        assert_eq!(last(&plot), 100.0);
+        let cut = last(&confidence_plot("clp", "CLP", &two_million()));
+        assert!((cut - 2_000_000.0 / 2_000_001.0 * 100.0).abs() < 1e-9, "one lies beyond: {cut}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::rounds::{MixedLoop, RoundValues};
 use super::secondary::Secondary;
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::{Measurement, Record, Step, Tally, Verdict};
+use steadfast_domain::{Measurement, Nanos, Record, Step, Tally, Verdict};
 
 /// Everything that the exhibits of a loop are made of.
 pub struct Results {
@@ -13,8 +13,9 @@ pub struct Results {
     pub verdict: Verdict,
     /// Every window that meets the criteria.
     pub steady_windows: Vec<(u32, u32)>,
-    /// The rounds that the cells are averaged over; `None` where no round is complete.
-    pub reported: Option<(u32, u32)>,
+    /// The rounds that the cells are averaged over; none where no round is
+    /// complete, or all that could be taken are void.
+    pub reported: Vec<u32>,
     /// One cell per point that was run.
     pub cells: Vec<Cell>,
 }
@@ -27,6 +28,9 @@ pub struct Cell {
     pub iops: Option<f64>,
     /// Mean of the rounds' MB/s.
     pub mb_per_second: Option<f64>,
+    /// Mean of the rounds' average response times, in milliseconds: the standard
+    /// averages rounds, whatever number of I/Os each had.
+    pub art: Option<f64>,
     /// All I/Os of the window, reads and writes together.
     pub tally: Tally,
     /// What was sensed beside them.
@@ -38,8 +42,11 @@ impl Results {
     pub fn of(mixed_loop: &MixedLoop, record: &Record) -> Self {
         let rounds = mixed_loop.rounds_of(record);
         let verdict = mixed_loop.verdict(&rounds);
-        let reported = verdict.window.or_else(|| whole(&rounds));
-        let cells = reported.map(|window| cells(mixed_loop, record, window)).unwrap_or_default();
+        let reported = reported(&verdict, &rounds);
+        let cells = match reported.is_empty() {
+            true => Vec::new(),
+            false => cells(mixed_loop, record, &reported),
+        };
         let steady_windows = mixed_loop.steady_windows(&rounds);
         Results { rounds, verdict, steady_windows, reported, cells }
     }
@@ -51,20 +58,38 @@ impl Results {
 
     /// Whether a step of the loop lies in the reported rounds.
     pub fn reports(&self, mixed_loop: &MixedLoop, step: &Step) -> bool {
-        step.place.phase == mixed_loop.phase
-            && self.reported.is_some_and(|(first, last)| (first..=last).contains(&step.place.round))
+        step.place.phase == mixed_loop.phase && self.reported.contains(&step.place.round)
     }
 }
 
-/// All complete rounds, for a run that ended before a window was full.
-fn whole(rounds: &[RoundValues]) -> Option<(u32, u32)> {
-    Some((rounds.first()?.round, rounds.last()?.round))
+/// The window's rounds; where there is no window, those of the last five complete
+/// rounds that are not void. What a gap spoiled is never averaged.
+fn reported(verdict: &Verdict, rounds: &[RoundValues]) -> Vec<u32> {
+    if let Some((first, last)) = verdict.window {
+        return (first..=last).collect();
+    }
+    let last = rounds.len().saturating_sub(verdict.criteria.window as usize);
+    rounds[last..].iter().filter(|round| !round.is_void()).map(|round| round.round).collect()
 }
 
-fn cells(mixed_loop: &MixedLoop, record: &Record, window: (u32, u32)) -> Vec<Cell> {
+/// `2 to 6`, or `2, 4, 5` where rounds between them are left out.
+pub fn rounds_text(rounds: &[u32]) -> String {
+    let in_a_row = rounds.windows(2).all(|pair| pair[1] == pair[0] + 1);
+    match rounds {
+        [] => "no round".to_owned(),
+        [only] => format!("round {only}"),
+        [first, .., last] if in_a_row => format!("rounds {first} to {last}"),
+        some => {
+            let names: Vec<String> = some.iter().map(u32::to_string).collect();
+            format!("rounds {}", names.join(", "))
+        }
+    }
+}
+
+fn cells(mixed_loop: &MixedLoop, record: &Record, rounds: &[u32]) -> Vec<Cell> {
     let mut per_point: Vec<Vec<&Measurement>> = vec![Vec::new(); mixed_loop.points.len()];
     let inside = record.steps().filter(|(step, _)| {
-        step.place.phase == mixed_loop.phase && (window.0..=window.1).contains(&step.place.round)
+        step.place.phase == mixed_loop.phase && rounds.contains(&step.place.round)
     });
     for (step, outcome) in inside {
         let index = (step.place.point as usize).wrapping_sub(1);
@@ -87,6 +112,7 @@ fn cell(pattern: AccessPattern, measurements: &[&Measurement]) -> Cell {
         pattern,
         iops: mean_of(&|m| m.iops()),
         mb_per_second: mean_of(&|m| m.bytes_per_second().map(|rate| rate / 1e6)),
+        art: mean_of(&|m| m.total().response_mean().map(Nanos::as_millis_f64)),
         tally,
         secondary: Secondary::of(measurements),
     }

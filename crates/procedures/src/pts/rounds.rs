@@ -2,14 +2,15 @@
 //! variables are steady. IOPS, throughput and latency share it.
 
 use super::method::Method;
+use super::workload::aligned;
 use crate::Unsuitable;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::{Amendment, SteadyStateMethod};
 use steadfast_domain::steady_state::{Point, judge_every};
 use steadfast_domain::stimulus::{ActiveRange, Pace, Until};
 use steadfast_domain::{
-    Bench, Criteria, Demand, Halt, Measurement, Nanos, Note, Outcome, Place, Record, Settings,
-    Step, Stimulus, Track, Verdict, judge,
+    Bench, Bytes, Criteria, Demand, Halt, Measurement, Nanos, Note, Outcome, Place, Record,
+    Settings, Step, Stimulus, Track, Verdict, judge,
 };
 
 /// The phase under which the steps of a procedure's only loop are journalled.
@@ -63,6 +64,8 @@ pub struct Steps<'a> {
     pub active_range: ActiveRange,
     /// Their length.
     pub time: Nanos,
+    /// What random offsets are multiples of, where it was chosen.
+    pub alignment: Option<Bytes>,
 }
 
 impl Steps<'_> {
@@ -70,7 +73,7 @@ impl Steps<'_> {
     pub fn at(&self, phase: &str, round: u32, point: u32, pattern: &AccessPattern) -> Step {
         let place = Place::new(phase, round, point, pattern.to_string());
         let stimulus = Stimulus {
-            streams: pattern.streams(),
+            streams: aligned(pattern.streams(), self.alignment),
             zones: Vec::new(),
             demand: self.demand,
             active_range: self.active_range,

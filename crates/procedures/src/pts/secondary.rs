@@ -10,10 +10,12 @@ use super::exhibits::{page, plain_table};
 use super::results::Cell;
 use super::{FIVE_NINES, disclosure::Rows};
 use steadfast_domain::findings::{Cell as TableCell, Exhibit, Page, Row, Table};
-use steadfast_domain::measurement::{HostCpu, LogDelta};
+use steadfast_domain::measurement::{HostCpu, LogDelta, Stalling};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::record::CheckState;
-use steadfast_domain::{Bytes, Caveat, CaveatKind, Measurement, Nanos, Record, Step, Tally};
+use steadfast_domain::{
+    Bytes, Caveat, CaveatKind, Measurement, Nanos, Outcome, Record, Step, Tally,
+};
 
 /// From this part of a processor on, the busiest load thread sets the pace
 /// instead of the device (our choice: what is left is less than the scheduler's
@@ -71,6 +73,8 @@ pub struct SecondaryPoint<'a> {
     pub name: String,
     /// Mean IOPS.
     pub iops: Option<f64>,
+    /// Average response time in milliseconds.
+    pub art: Option<f64>,
     /// All its I/Os.
     pub tally: &'a Tally,
     /// What was sensed.
@@ -82,34 +86,39 @@ impl<'a> From<&'a Cell> for SecondaryPoint<'a> {
         SecondaryPoint {
             name: cell.pattern.to_string(),
             iops: cell.iops,
+            art: cell.art,
             tally: &cell.tally,
             sensed: cell.secondary,
         }
     }
 }
 
-/// A secondary metric: its name with the unit, decimals, and how it is read.
-type SecondaryMetric = (&'static str, u8, fn(&SecondaryPoint<'_>) -> Option<f64>);
+/// A secondary metric: its name with the unit, and how it is read.
+type SecondaryMetric = (&'static str, fn(&SecondaryPoint<'_>) -> TableCell);
 
 /// The six of the tutorial's table, in its order.
 const OF_THE_FORM: [SecondaryMetric; 6] = [
-    ("IOPS", 1, |p| p.iops),
-    ("ART ms", 3, |p| millis(p.tally.response_mean())),
-    ("99.999 % ms", 3, |p| millis(p.tally.percentile(FIVE_NINES))),
-    ("MRT ms", 3, |p| millis(p.tally.response_longest())),
-    ("Avg Power mW", 0, |p| p.sensed.power_milliwatts),
-    ("Temp. Celsius", 1, |p| p.sensed.temperature_celsius),
+    ("IOPS", |p| TableCell::number(p.iops, 1)),
+    ("ART ms", |p| TableCell::number(p.art, 3)),
+    ("99.999 % ms", |p| millis(p.tally.percentile(FIVE_NINES))),
+    ("MRT ms", |p| millis(p.tally.response_longest())),
+    ("Avg Power mW", |p| TableCell::number(p.sensed.power_milliwatts, 0)),
+    ("Temp. Celsius", |p| TableCell::celsius(p.sensed.temperature_celsius, 1)),
 ];
 
 /// What the tutorial lists beside them.
 const OF_THE_HOST: [SecondaryMetric; 3] = [
-    ("CPU system %", 1, |p| p.sensed.cpu_system.map(|share| share * 100.0)),
-    ("CPU I/O wait %", 1, |p| p.sensed.io_wait.map(|share| share * 100.0)),
-    ("IOPS / W", 1, |p| p.sensed.iops_per_watt(p.iops)),
+    ("CPU system %", |p| percent(p.sensed.cpu_system)),
+    ("CPU I/O wait %", |p| percent(p.sensed.io_wait)),
+    ("IOPS / W", |p| TableCell::number(p.sensed.iops_per_watt(p.iops), 1)),
 ];
 
-fn millis(time: Option<Nanos>) -> Option<f64> {
-    time.map(Nanos::as_millis_f64)
+fn millis(time: Option<Nanos>) -> TableCell {
+    TableCell::number(time.map(Nanos::as_millis_f64), 3)
+}
+
+fn percent(share: Option<f64>) -> TableCell {
+    TableCell::number(share.map(|share| share * 100.0), 1)
 }
 
 /// All secondary metrics of a few points: one column per point.
@@ -117,9 +126,9 @@ pub(crate) fn points_table(id: &str, title: &str, points: &[SecondaryPoint<'_>])
     let rows = OF_THE_FORM
         .iter()
         .chain(&OF_THE_HOST)
-        .map(|(name, decimals, value)| Row {
+        .map(|(name, cell)| Row {
             head: (*name).to_owned(),
-            cells: points.iter().map(|p| TableCell::number(value(p), *decimals)).collect(),
+            cells: points.iter().map(cell).collect(),
             strong: false,
         })
         .collect();
@@ -161,11 +170,10 @@ fn matrix_table(
         let name = TableCell::text(format!("{} KiB", size.transfer_size().trim_end_matches('K')));
         let value = |mix: &u8| {
             let pattern = AccessPattern::random(*size, *mix);
-            let cell = cells.iter().find(|cell| cell.pattern == pattern)?;
-            (metric.2)(&SecondaryPoint::from(cell))
+            let cell = cells.iter().find(|cell| cell.pattern == pattern);
+            cell.map_or(TableCell::Missing, |cell| (metric.1)(&SecondaryPoint::from(cell)))
         };
-        let values = FORM_MIXES.iter().map(|mix| TableCell::number(value(mix), metric.1));
-        std::iter::once(name).chain(values).collect()
+        std::iter::once(name).chain(FORM_MIXES.iter().map(value)).collect()
     };
     let rows = metrics
         .iter()
@@ -324,9 +332,45 @@ pub(crate) fn caveats(record: &Record, in_window: &dyn Fn(&Step) -> bool) -> Vec
                 "Cool the device and repeat the run.",
             )
         }));
+        caveats.extend(of_the_course(&steps().collect::<Vec<_>>(), kind, place));
     }
     caveats.extend(of_the_logs(record));
     caveats
+}
+
+/// What was not as a step should be: the program stood still, or I/Os never came
+/// back.
+fn of_the_course(
+    steps: &[(&Step, &Outcome)],
+    kind: CaveatKind,
+    place: &str,
+) -> impl Iterator<Item = Caveat> {
+    let named = |is_so: fn(&Measurement) -> bool| named(steps.iter().copied(), is_so);
+    let stalled = named(|m| m.stalling() != Stalling::Slight).map(|(count, names)| {
+        Caveat::new(
+            kind,
+            "stalled",
+            format!(
+                "STOOD STILL: for more than 1 % of {count} {place} ({names}) nothing of this \
+                 program could run: it was stopped or frozen, or its machine was paused or \
+                 suspended."
+            ),
+            "Let nothing stop the program or pause its machine, and repeat the run.",
+        )
+    });
+    let left = named(|m| m.outstanding > 0).map(|(count, names)| {
+        Caveat::new(
+            kind,
+            "not-waited-for",
+            format!(
+                "NOT WAITED FOR: after the end of {count} {place} ({names}) I/Os took so long that \
+                 they were no longer waited for. They are in no count, and the longest response \
+                 times are longer than shown."
+            ),
+            "Look at the device, or use a smaller demand.",
+        )
+    });
+    stalled.into_iter().chain(left)
 }
 
 fn is_throttled(log: &LogDelta) -> bool {
@@ -337,7 +381,7 @@ fn is_throttled(log: &LogDelta) -> bool {
 
 /// How many steps are so, and the first of them by name.
 fn named<'a>(
-    steps: impl Iterator<Item = (&'a Step, &'a steadfast_domain::Outcome)>,
+    steps: impl Iterator<Item = (&'a Step, &'a Outcome)>,
     is_so: impl Fn(&Measurement) -> bool,
 ) -> Option<(usize, String)> {
     let places: Vec<String> = steps
@@ -442,6 +486,7 @@ pub(crate) fn rows(sensed: &Secondary, iops: Option<f64>) -> Rows {
 mod tests {
     use super::*;
     use crate::pts::scripted::record;
+    use steadfast_domain::measurement::Stall;
     use steadfast_domain::measurement::{Sensed, StreamTally};
     use steadfast_domain::record::Check;
     use steadfast_domain::stimulus::{ActiveRange, DataPattern, Pace, Until};
@@ -508,6 +553,7 @@ mod tests {
             .iter()
             .flat_map(|size| FORM_MIXES.map(|mix| AccessPattern::random(*size, mix)))
             .map(|pattern| Cell {
+                art: None,
                 iops: Some(pattern.size.as_kib() + f64::from(pattern.read_percent)),
                 pattern,
                 mb_per_second: None,
@@ -527,7 +573,7 @@ mod tests {
         assert_eq!(value(7), TableCell::number(Some(164.0), 1));
         assert_eq!(form.rows[4].head, "ART ms");
         assert_eq!(form.rows[4].cells[1], TableCell::Missing, "no I/O, no response time");
-        assert_eq!(form.rows[20].cells[1], TableCell::number(Some(39.0), 1));
+        assert_eq!(form.rows[20].cells[1], TableCell::celsius(Some(39.0), 1));
     }
 
     #[test]
@@ -545,6 +591,25 @@ mod tests {
         let outside = vec![applied("wipc", 0, busy(1.0))];
         assert_eq!(found(outside), [(id, CaveatKind::Remark)]);
         assert_eq!(found(vec![applied("rounds", 1, busy(0.9499))]), []);
+    }
+
+    #[test]
+    fn a_step_in_which_the_program_stood_still_or_did_not_wait_has_a_caveat() {
+        let stalled = |millis| Measurement {
+            elapsed: Nanos::SECOND,
+            stalls: vec![Stall { at: Nanos::ZERO, lasted: Nanos::from_millis(millis) }],
+            ..Measurement::default()
+        };
+        let left = Measurement { outstanding: 3, ..Measurement::default() };
+        let found = |phase, measurement| {
+            let caveats = caveats(&of(vec![applied(phase, 1, measurement)]), &in_rounds);
+            caveats.iter().map(|c| (c.id.clone(), c.kind)).collect::<Vec<_>>()
+        };
+        assert_eq!(found("rounds", stalled(99)), []);
+        let (still, out) = ("stalled".to_owned(), "not-waited-for".to_owned());
+        assert_eq!(found("rounds", stalled(101)), [(still.clone(), CaveatKind::Invalidates)]);
+        assert_eq!(found("wipc", stalled(101)), [(still, CaveatKind::Remark)]);
+        assert_eq!(found("rounds", left), [(out, CaveatKind::Invalidates)]);
     }
 
     #[test]
@@ -621,6 +686,7 @@ mod tests {
         let point = SecondaryPoint {
             name: "RND 4K RW50".into(),
             iops: measurement.iops(),
+            art: tally.response_mean().map(Nanos::as_millis_f64),
             tally: &tally,
             sensed: Secondary::of(&[&measurement]),
         };

@@ -49,6 +49,10 @@ const COMPOSITE_ZONES: [Zone; 3] = [
     Zone { weight: 20, from_ppm: 200_000, to_ppm: 1_000_000 },
 ];
 
+/// Alignment of the composite's offsets, whatever their size (fio's
+/// `jesd219.fio`: blockalign=4k).
+const COMPOSITE_ALIGNMENT: Bytes = Bytes::kib(4);
+
 /// Demand of sequential workloads (SNIA tutorial, "Test Settings").
 pub const SEQUENTIAL_DEMAND: Demand = Demand::new(1, 32);
 
@@ -59,33 +63,100 @@ pub const MIX_WRITES: Parameter = Parameter { default: "0/100", ..MIX_JESD219 };
 pub const MIX_JESD219: Parameter = Parameter {
     name: "mix",
     default: "40/60",
-    quick: None,
     meaning: "percent read / percent written of the composite workload; other workloads carry \
               their mix in their name (RND 8K RW65)",
     source: "JESD219 has 40/60; public implementations saturate with 0/100",
-    unverified: false,
+    applies: names_composite,
+    ..Parameter::PLAIN
 };
 
-/// The parameter `alignment` of the composite.
+/// The parameter `alignment` of every test with random I/O.
 pub const ALIGNMENT: Parameter = Parameter {
     name: "alignment",
-    default: "4096",
-    quick: None,
-    meaning: "bytes of which every offset of the composite workload is a multiple: 4096 or 512",
-    source: "fio's jesd219.fio (blockalign=4k)",
-    unverified: false,
+    default: "auto",
+    meaning: "bytes of which the offset of every random I/O is a multiple: auto (the block size; \
+              4096 for the composite), 4K or 512",
+    source: "composite: fio's jesd219.fio (blockalign=4k); else our choice: a sample report of \
+             the tutorial has Aln=4K",
+    unverified: true,
+    applies: |settings| !named_pattern(settings).is_some_and(|p| p.order != Order::Random),
+    ..Parameter::PLAIN
 };
+
+/// How a report calls the alignment at the block size.
+pub const BLOCK_SIZE: &str = "BS";
+
+/// The alignment that was chosen; `None` for the workload's own.
+pub fn alignment(settings: &Settings, geometry: Geometry) -> Result<Option<Bytes>, Unsuitable> {
+    let sector = Bytes(u64::from(geometry.logical_sector));
+    ALIGNMENT.parse(settings, |text| match text {
+        "auto" => Some(None),
+        // A sector can be larger than the alignment that was asked for.
+        bytes => bytes
+            .parse::<Bytes>()
+            .ok()
+            .filter(|a| [512, 4096].contains(&a.0))
+            .map(|a| Some(a.max(sector))),
+    })
+}
+
+/// Random streams at the alignment that was chosen. Where it is the workload's own
+/// nothing is changed: a run that an earlier version began has the same loads.
+pub fn aligned(streams: Vec<IoStream>, alignment: Option<Bytes>) -> Vec<IoStream> {
+    let Some(alignment) = alignment else { return streams };
+    let align = |stream: IoStream| match stream.order {
+        Order::Random => IoStream { alignment: Some(alignment), ..stream },
+        Order::Sequential(_) => stream,
+    };
+    streams.into_iter().map(align).collect()
+}
+
+/// How a report calls an alignment.
+pub fn alignment_name(alignment: Option<Bytes>) -> String {
+    alignment.map_or(BLOCK_SIZE.to_owned(), Bytes::transfer_size)
+}
 
 /// The parameter `cursor` of mixed sequential workloads.
 pub const CURSOR: Parameter = Parameter {
     name: "cursor",
     default: "shared",
-    quick: None,
     meaning: "shared: reads and writes of a mixed sequential workload go on from one position; \
               own: from one each",
     source: "our choice; the tutorial names the mix only",
-    unverified: false,
+    applies: |settings| named_pattern(settings).is_some_and(|p| is_mixed_sequence(&p)),
+    ..Parameter::PLAIN
 };
+
+/// The workload's name in these settings, where they give one.
+fn workload_name(settings: &Settings) -> Option<&str> {
+    settings.parameters.get("workload").map(String::as_str)
+}
+
+/// Whether a name is the composite's.
+fn is_composite_name(name: &str) -> bool {
+    name.eq_ignore_ascii_case(COMPOSITE) || name.eq_ignore_ascii_case("jesd219")
+}
+
+/// Whether these settings ask for the composite.
+fn names_composite(settings: &Settings) -> bool {
+    settings.procedure.starts_with(COMPOSITE)
+        || workload_name(settings).is_some_and(is_composite_name)
+}
+
+/// The access pattern of a role or of the notation.
+fn pattern_of(name: &str) -> Option<AccessPattern> {
+    let role = ROLES.iter().find(|(role, _)| name.eq_ignore_ascii_case(role));
+    role.map_or(name, |(_, notation)| notation).parse().ok()
+}
+
+/// The access pattern that these settings name, where they name one.
+pub fn named_pattern(settings: &Settings) -> Option<AccessPattern> {
+    workload_name(settings).and_then(pattern_of)
+}
+
+fn is_mixed_sequence(pattern: &AccessPattern) -> bool {
+    matches!(pattern.order, Order::Sequential(_)) && (1..100).contains(&pattern.read_percent)
+}
 
 /// A workload: one access pattern, or the composite.
 #[derive(Debug, Clone, PartialEq)]
@@ -114,23 +185,17 @@ impl Workload {
         geometry: Geometry,
     ) -> Result<Self, Unsuitable> {
         let name = own.map_or(COMPOSITE, |parameter| parameter.value(settings));
-        if name.eq_ignore_ascii_case(COMPOSITE) || name.eq_ignore_ascii_case("jesd219") {
+        if is_composite_name(name) {
             return Workload::composite(mix, settings, geometry);
         }
-        for foreign in [mix, &ALIGNMENT] {
-            if settings.parameters.contains_key(foreign.name) {
-                return Err(Unsuitable(format!(
-                    "parameter {} belongs to the composite workload; write the mix of '{name}' \
-                     into its name, like \"RND 8K RW65\"",
-                    foreign.name
-                )));
-            }
+        if settings.parameters.contains_key(mix.name) {
+            return Err(Unsuitable(format!(
+                "parameter {} belongs to the composite workload; write the mix of '{name}' into \
+                 its name, like \"RND 8K RW65\"",
+                mix.name
+            )));
         }
-        let text = ROLES
-            .iter()
-            .find(|(role, _)| name.eq_ignore_ascii_case(role))
-            .map_or(name, |(_, notation)| notation);
-        let pattern: AccessPattern = text.parse().map_err(|_| unknown(name))?;
+        let pattern = pattern_of(name).ok_or_else(|| unknown(name))?;
         let pattern = with_cursor(pattern, settings)?;
         let sector = u64::from(geometry.logical_sector);
         if !pattern.size.0.is_multiple_of(sector) {
@@ -147,12 +212,8 @@ impl Workload {
         geometry: Geometry,
     ) -> Result<Self, Unsuitable> {
         let sector = Bytes(u64::from(geometry.logical_sector));
-        let alignment = ALIGNMENT.parse(settings, |text| {
-            text.parse::<Bytes>().ok().filter(|a| [512, 4096].contains(&a.0))
-        })?;
+        let alignment = alignment(settings, geometry)?.unwrap_or(COMPOSITE_ALIGNMENT.max(sector));
         let read_percent = mix.parse(settings, read_percent)?;
-        // A sector can be larger than the alignment that was asked for.
-        let alignment = alignment.max(sector);
         Ok(Workload { form: Form::Composite { read_percent, alignment, sector } })
     }
 
@@ -196,6 +257,17 @@ impl Workload {
             Form::Composite { read_percent, alignment, sector } => {
                 composite_streams(read_percent, alignment, sector)
             }
+        }
+    }
+
+    /// How a report calls the alignment of its offsets; `chosen` is the user's.
+    pub fn alignment_name(&self, chosen: Option<Bytes>) -> String {
+        match self.form {
+            Form::Pattern(AccessPattern { order: Order::Sequential(_), .. }) => {
+                alignment_name(None)
+            }
+            Form::Pattern(_) => alignment_name(chosen),
+            Form::Composite { alignment, .. } => alignment_name(Some(alignment)),
         }
     }
 
@@ -301,9 +373,7 @@ fn composite_streams(read_percent: u8, alignment: Bytes, sector: Bytes) -> Vec<I
 }
 
 fn with_cursor(pattern: AccessPattern, settings: &Settings) -> Result<AccessPattern, Unsuitable> {
-    let is_mixed_sequence =
-        matches!(pattern.order, Order::Sequential(_)) && (1..100).contains(&pattern.read_percent);
-    if !is_mixed_sequence {
+    if !is_mixed_sequence(&pattern) {
         if settings.parameters.contains_key(CURSOR.name) {
             return Err(Unsuitable(format!(
                 "parameter cursor belongs to mixed sequential workloads; '{pattern}' is none"

@@ -1,7 +1,7 @@
 //! Plots one over another: a drawing for every series, a line in it for every
 //! run.
 
-use super::Side;
+use super::{Side, common_title};
 use steadfast_domain::findings::{Axis, Exhibit, Plot, PlotKind, Series, Stroke};
 
 /// Drawings made of one plot, at most.
@@ -97,12 +97,13 @@ fn overlay(
         PlotKind::Scatter => PlotKind::Scatter,
         _ => PlotKind::Lines,
     };
+    let of_all = common_title(plots.iter().flatten().map(|plot| plot.title.as_str()));
+    let of_all = of_all.unwrap_or_else(|| first.id.clone());
     let (id, title) = match alone {
-        true => (first.id.clone(), first.title.clone()),
-        false => (format!("{}-{}", first.id, number + 1), format!("{} - {name}", first.title)),
+        true => (first.id.clone(), of_all),
+        false => (format!("{}-{}", first.id, number + 1), format!("{of_all} - {name}")),
     };
     let mut plot = Plot::new(kind, &id, &title, first.x.clone(), axis(first));
-    plot.caption = first.caption.clone();
     for (side, of_run) in sides.iter().zip(plots) {
         let series = of_run.and_then(|plot| {
             measured(plot).find(|series| alone || (series.name == name && series.right == right))
@@ -111,8 +112,20 @@ fn overlay(
         // Every run has its place in the legend, so that its look stays its own.
         plot.series.push(Series::new(side.name.clone(), Stroke::Measured, points));
     }
-    plot.series.extend(common(plots, right).into_iter().cloned());
+    let limits = common(plots, right);
+    plot.caption = caption(!limits.is_empty());
+    plot.series.extend(limits.into_iter().cloned());
     plot
+}
+
+/// What is drawn, in the place of the runs' own captions: those tell of bands
+/// and averages that an overlay leaves out.
+fn caption(limits: bool) -> String {
+    let measured = "The measured values of each run; a run without this series has no line.";
+    match limits {
+        true => format!("{measured} Dashed: limits that are the same in all runs."),
+        false => measured.to_owned(),
+    }
 }
 
 /// What is drawn beside the measured values and is the same in all runs: limits.

@@ -30,6 +30,8 @@ const NOT_SETTINGS: [&str; 14] = [
 const DEVICE_SETTINGS: [&str; 2] = ["Purge Method", "Write Cache"];
 /// Said after a setting that can be chosen.
 const ORIGINS: [&str; 2] = [" (chosen)", " (by profile and class)"];
+/// Said after the value of a procedure's own parameter, before its meaning.
+const PARAMETER_ORIGINS: [&str; 3] = [" (chosen)", " (default)", " (by profile quick)"];
 
 /// A label whose values are not the same in all runs.
 pub(super) struct Difference {
@@ -109,16 +111,31 @@ fn settings(findings: &Findings) -> Labels {
         });
         (label.clone(), plain.map(str::to_owned))
     }));
+    labels.extend(parameters(findings));
     labels
+}
+
+/// The values of a procedure's own parameters.
+fn parameters(findings: &Findings) -> impl Iterator<Item = (String, Option<String>)> {
+    let rows = facts(findings).filter(|facts| facts.title == "Parameters").flat_map(|f| &f.rows);
+    rows.filter_map(|(label, value)| {
+        let value = value.as_deref()?;
+        let end = PARAMETER_ORIGINS.iter().filter_map(|origin| value.find(origin)).min()?;
+        Some((format!("Parameter {label}"), Some(value[..end].to_owned())))
+    })
+}
+
+fn facts(findings: &Findings) -> impl Iterator<Item = &Facts> {
+    let exhibits = findings.chapters.iter().flat_map(|page| &page.exhibits);
+    exhibits.filter_map(|exhibit| match exhibit {
+        Exhibit::Facts(facts) => Some(facts),
+        _ => None,
+    })
 }
 
 /// Labelled values that a procedure calls settings.
 fn setting_facts(findings: &Findings) -> impl Iterator<Item = &Facts> {
-    let exhibits = findings.chapters.iter().flat_map(|page| &page.exhibits);
-    exhibits.filter_map(|exhibit| match exhibit {
-        Exhibit::Facts(facts) if facts.title.to_lowercase().contains("setting") => Some(facts),
-        _ => None,
-    })
+    facts(findings).filter(|facts| facts.title.to_lowercase().contains("setting"))
 }
 
 fn platform(findings: &Findings) -> Labels {

@@ -1,7 +1,7 @@
 //! Tables side by side: one line per value, one column per run, and the values
 //! in percent of the first run's.
 
-use super::Side;
+use super::{Side, common_title};
 use std::collections::{HashMap, HashSet};
 use steadfast_domain::findings::{Cell, Exhibit, Row, Table};
 
@@ -15,13 +15,17 @@ pub(super) struct Printed {
     cells: Vec<Vec<Row>>,
 }
 
-/// The name of a value in its table, and that of which row it is when a table
-/// has the same row twice.
+/// The name of a value in its table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Key<'a> {
     row: &'a str,
+    /// Which row of this name, from 0.
     again: usize,
+    /// The block of columns, where a table has several side by side.
+    block: Option<&'a str>,
     column: &'a str,
+    /// Which column of this name, from 0.
+    nth: usize,
 }
 
 /// The values of a table by their names, and whether their rows are set off.
@@ -78,7 +82,8 @@ fn side_by_side(sides: &[Side<'_>], first: &Table, tables: &[Option<&Table>]) ->
     let names: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
     Table {
         id: first.id.clone(),
-        title: first.title.clone(),
+        title: common_title(tables.iter().flatten().map(|table| table.title.as_str()))
+            .unwrap_or_else(|| first.id.clone()),
         corner: match across {
             Some(spanner) => format!("{} · {spanner}", first.corner),
             None => first.corner.clone(),
@@ -89,7 +94,7 @@ fn side_by_side(sides: &[Side<'_>], first: &Table, tables: &[Option<&Table>]) ->
     }
 }
 
-/// Of two columns of one name the first counts.
+/// Of two values of one name the first counts.
 fn values_of(table: Option<&Table>) -> Values<'_> {
     let mut values = Values::new();
     for (key, cell, strong) in table.into_iter().flat_map(keys_of) {
@@ -100,16 +105,65 @@ fn values_of(table: Option<&Table>) -> Values<'_> {
 
 /// Every value of a table with its name, row by row.
 fn keys_of(table: &Table) -> Vec<(Key<'_>, &Cell, bool)> {
-    let mut counts: HashMap<&str, usize> = HashMap::new();
+    let names = if has_blocks(table) { names_in_blocks } else { names_in_columns };
+    let mut counts: HashMap<Key<'_>, usize> = HashMap::new();
+    let mut row = "";
     let mut out = Vec::new();
-    for row in &table.rows {
-        let count = counts.entry(&row.head).or_insert(0);
-        for (column, cell) in table.columns.iter().zip(&row.cells) {
-            out.push((Key { row: &row.head, again: *count, column }, cell, row.strong));
+    for line in &table.rows {
+        // A row of blocks without a name belongs to the last one that has one.
+        if !line.head.is_empty() || !has_blocks(table) {
+            row = &line.head;
         }
-        *count += 1;
+        for (block, column, nth, cell) in names(table, line) {
+            let mut key = Key { row, again: 0, block, column, nth };
+            let before = counts.entry(key).or_insert(0);
+            key.again = *before;
+            *before += 1;
+            out.push((key, cell, line.strong));
+        }
     }
     out
+}
+
+/// A cell with its block, its column, and which column of this name it is in.
+type Named<'a> = (Option<&'a str>, &'a str, usize, &'a Cell);
+
+fn names_in_columns<'a>(table: &'a Table, row: &'a Row) -> Vec<Named<'a>> {
+    let nth = |at: usize| table.columns[..at].iter().filter(|c| **c == table.columns[at]).count();
+    let cells = table.columns.iter().zip(&row.cells).enumerate();
+    cells.map(|(at, (column, cell))| (None, column.as_str(), nth(at), cell)).collect()
+}
+
+/// The cells of a row of blocks; a block without a name is empty.
+fn names_in_blocks<'a>(table: &'a Table, row: &'a Row) -> Vec<Named<'a>> {
+    let mut block = None;
+    let mut out = Vec::new();
+    for (column, cell) in table.columns.iter().zip(&row.cells) {
+        if Some(column) == table.columns.first() {
+            block = text(cell);
+        } else if block.is_some() {
+            out.push((block, column.as_str(), 0, cell));
+        }
+    }
+    out
+}
+
+/// Whether a table has blocks of the same columns side by side; the first
+/// column of each names the block.
+fn has_blocks(table: &Table) -> bool {
+    let Some((first, rest)) = table.columns.split_first() else { return false };
+    let named = |row: &Row| {
+        let cells = table.columns.iter().zip(&row.cells).filter(|(column, _)| *column == first);
+        cells.into_iter().all(|(_, cell)| matches!(cell, Cell::Text(_)))
+    };
+    rest.contains(first) && table.rows.iter().all(named)
+}
+
+fn text(cell: &Cell) -> Option<&str> {
+    match cell {
+        Cell::Text(text) if !text.is_empty() => Some(text),
+        _ => None,
+    }
 }
 
 /// A line, unless no run has a value.
@@ -117,24 +171,30 @@ fn line(key: &Key<'_>, single: bool, values: &[Values<'_>]) -> Option<Row> {
     let found: Vec<Option<&(&Cell, bool)>> = values.iter().map(|values| values.get(key)).collect();
     let cell = |found: &Option<&(&Cell, bool)>| found.map_or(Cell::Missing, |v| v.0.clone());
     let mut cells: Vec<Cell> = found.iter().map(cell).collect();
-    if cells.iter().all(|cell| *cell == Cell::Missing) {
+    if cells.iter().all(is_empty) {
         return None;
     }
-    let base = number(&cells[0]).filter(|base| *base != 0.0);
-    let percent = |cell: &Cell| Cell::number(number(cell).zip(base).map(|(v, b)| v / b * 100.0), 1);
+    let base = ratio(&cells[0]).filter(|base| *base != 0.0);
+    let percent = |cell: &Cell| Cell::number(ratio(cell).zip(base).map(|(v, b)| v / b * 100.0), 1);
     let percent: Vec<Cell> = cells.iter().skip(1).map(percent).collect();
     cells.extend(percent);
     let number = if key.again > 0 { format!(" ({})", key.again + 1) } else { String::new() };
-    let head = match single {
-        true => format!("{}{number}", key.row),
-        false => format!("{}{number} · {}", key.row, key.column),
-    };
+    let block = key.block.map(|block| format!(" · {block}")).unwrap_or_default();
+    let column = if single { String::new() } else { format!(" · {}", key.column) };
+    let nth = if key.nth > 0 { format!(" ({})", key.nth + 1) } else { String::new() };
+    let head = format!("{}{number}{block}{column}{nth}", key.row);
     Some(Row { head, cells, strong: found.iter().flatten().any(|value| value.1) })
 }
 
-fn number(cell: &Cell) -> Option<f64> {
+/// A place without a value; a table's rows are filled up with empty texts.
+fn is_empty(cell: &Cell) -> bool {
+    *cell == Cell::Missing || matches!(cell, Cell::Text(text) if text.is_empty())
+}
+
+/// A number that can be given in percent of another.
+fn ratio(cell: &Cell) -> Option<f64> {
     match cell {
-        Cell::Number { value, .. } if value.is_finite() => Some(*value),
+        Cell::Number { value, interval: false, .. } if value.is_finite() => Some(*value),
         _ => None,
     }
 }

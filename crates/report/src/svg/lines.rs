@@ -143,7 +143,9 @@ pub fn draw_series(
             drawing.dots(&run, &look.colour, look.width + 1.2);
         }
         for at in &run {
-            if let Some(marker) = look.marker.filter(|_| count % spacing == offset % spacing) {
+            // A point alone is its marker, or nothing is seen of it.
+            let marked = run.len() == 1 || count % spacing == offset % spacing;
+            if let Some(marker) = look.marker.filter(|_| marked) {
                 drawing.marker(marker, *at, &look.colour);
             }
             count += 1;
@@ -191,6 +193,27 @@ fn draw_cloud(drawing: &mut Drawing, frame: &Frame, series: &Series, look: &Look
 #[cfg(test)]
 mod tests {
     use super::*;
+    use steadfast_domain::findings::{Axis, Scale};
+
+    /// Two drives over time, of which the second did something in one step alone.
+    #[test]
+    fn a_point_between_gaps_is_drawn() {
+        let steps = |has: &dyn Fn(i32) -> bool| -> Vec<(f64, Option<f64>)> {
+            (0..240).map(|step| (f64::from(step), has(step).then_some(5.0))).collect()
+        };
+        let marks = |alone: &dyn Fn(i32) -> bool| {
+            let axis = |label| Axis::new(label, Scale::Linear);
+            let plot = Plot::new(PlotKind::Lines, "p", "p", axis("s"), axis("IOPS"))
+                .with(Series::new("one", Stroke::Measured, steps(&|_| true)))
+                .with(Series::new("two", Stroke::Measured, steps(alone)));
+            draw(&plot).matches(colour(1)).count()
+        };
+        // The legend has that color too.
+        let legend = marks(&|_| false);
+        let one = marks(&|step| step == 100) - legend;
+        assert!(one > 0, "nothing is drawn");
+        assert_eq!(marks(&|step| step % 10 == 0), legend + 24 * one);
+    }
 
     #[test]
     fn a_long_line_keeps_its_peaks() {

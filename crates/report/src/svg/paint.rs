@@ -1,6 +1,7 @@
 //! The pencil: SVG elements with escaped text, and what series look like.
 
 use std::fmt::Write;
+use steadfast_domain::text::acts;
 
 /// Fonts of the PDF first, then what a browser has.
 pub const FONT: &str = "Libertinus Serif, Georgia, Times New Roman, serif";
@@ -71,8 +72,10 @@ pub fn escape(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            // XML 1.0 has no other control characters, not even escaped.
-            c if c.is_control() && !matches!(c, '\n' | '\t') => out.push(' '),
+            '\n' | '\t' => out.push(c),
+            // XML 1.0 has no other control characters, not even escaped, nor
+            // these two; marks of direction would reorder what stands beside.
+            c if acts(c) || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push(' '),
             c => out.push(c),
         }
     }

@@ -2,7 +2,7 @@
 //! another.
 
 use super::{PRINTED, assert_balanced, convergence, findings, golden, plots, suite, words};
-use steadfast_domain::findings::{Cell, Exhibit, FormBlock, Page, Plot, Row, Stroke, Table};
+use steadfast_domain::findings::{Cell, Exhibit, Facts, FormBlock, Page, Plot, Row, Stroke, Table};
 use steadfast_domain::steady_state::{Criteria, Verdict};
 use steadfast_domain::{CaveatKind, Findings};
 use steadfast_report::{COMPARED_MAX, CompareError, compare, html, pdf, tables, text};
@@ -61,7 +61,13 @@ fn device(number: u32, factor: f64) -> (String, Findings) {
     found.header.blocks = blocks(&format!("SERIAL{number}LONGLONGLONGLONG"), demand, cpu);
     let criteria = Criteria { window: 5, data_excursion: 0.2, slope_excursion: 0.1 };
     let steady = number != 4;
-    found.verdict = Some(Verdict { steady, window: Some((3, 7)), tracks: Vec::new(), criteria });
+    found.verdict = Some(Verdict {
+        steady,
+        window: Some((3, 7)),
+        tracks: Vec::new(),
+        criteria,
+        reservation: None,
+    });
     found.form_pages.push(Page {
         title: "Saturation".into(),
         exhibits: vec![{
@@ -205,6 +211,75 @@ fn what_cannot_be_compared_is_refused() {
     assert!(error.contains("IOPS, Throughput"), "{error}");
 }
 
+/// The tutorial's table of secondary metrics: two blocks side by side, a name at
+/// the first row of each metric only.
+fn secondary(factor: f64) -> Table {
+    let block = |size: u32, value: f64, celsius: bool| {
+        let cell = |value: f64| match celsius {
+            true => Cell::celsius(Some(value), 1),
+            false => Cell::number(Some(value), 1),
+        };
+        vec![Cell::text(format!("{size} KiB")), cell(value), cell(value + 1.0)]
+    };
+    let row = |head: &str, (left, right): (u32, u32), value: f64, celsius: bool| Row {
+        head: head.into(),
+        cells: [block(left, value, celsius), block(right, value + 2.0, celsius)].concat(),
+        strong: false,
+    };
+    let columns = ["Block Size", "RW 0", "RW100"].map(str::to_owned);
+    Table {
+        id: "secondary".into(),
+        title: "Secondary metrics".into(),
+        corner: "Data".into(),
+        spanner: None,
+        columns: [columns.clone(), columns].concat(),
+        rows: vec![
+            row("IOPS", (4, 64), 100.0 * factor, false),
+            row("", (8, 128), 200.0 * factor, false),
+            row("Temp. Celsius", (4, 64), 30.0 * factor, true),
+            row("", (8, 128), 40.0 * factor, true),
+        ],
+    }
+}
+
+#[test]
+fn no_value_of_two_blocks_side_by_side_is_lost_and_degrees_have_no_percentage() {
+    let mut runs = [device(0, 1.0), device(1, 1.0)];
+    for ((_, findings), factor) in runs.iter_mut().zip([1.0, 2.0]) {
+        findings.summary = vec![Exhibit::Table(secondary(factor))];
+    }
+    let compared = compare(&runs).unwrap();
+    let summary = tables_of(&compared.summary);
+    let table = summary.iter().find(|table| table.id == "secondary").unwrap();
+    assert_eq!(table.rows.len(), 16, "2 metrics x 4 sizes x 2 mixes");
+    let row = |head: &str| table.rows.iter().find(|row| row.head == head).unwrap();
+    let iops = numbers(row("IOPS · 128 KiB · RW100"));
+    assert_eq!(iops[..2], [203.0, 403.0]);
+    assert!((iops[2] - 403.0 / 203.0 * 100.0).abs() < 1e-9);
+    let celsius = row("Temp. Celsius · 8 KiB · RW 0");
+    assert_eq!(numbers(celsius)[..2], [40.0, 80.0]);
+    assert_eq!(celsius.cells[2], Cell::Missing);
+}
+
+#[test]
+fn a_caption_claims_only_what_is_drawn() {
+    let mut runs = [device(0, 1.0), device(1, 1.5)];
+    for (_, findings) in &mut runs {
+        for page in &mut findings.form_pages {
+            for exhibit in &mut page.exhibits {
+                if let Exhibit::Plot(plot) = exhibit {
+                    plot.caption = "Rounds 1 to 5; grey: the allowed band.".into();
+                }
+            }
+        }
+    }
+    for plot in all_plots(&compare(&runs).unwrap()) {
+        assert!(!plot.caption.contains("band"), "{}: {}", plot.title, plot.caption);
+        let limits = plot.series.iter().any(|series| series.stroke == Stroke::Limit);
+        assert_eq!(plot.caption.contains("limits"), limits, "{}", plot.title);
+    }
+}
+
 #[test]
 fn odd_tables_are_compared_without_panic() {
     let mut runs = [device(0, 1.0), device(1, 1.0)];
@@ -241,4 +316,74 @@ fn a_comparison_of_seven_prints() {
     let document = pdf(&compared, &PRINTED).unwrap();
     let Some(words) = words(&document) else { return };
     assert!(words.contains("G: Borealis") && words.contains("814,790.6"), "{words}");
+}
+
+/// A page must not claim of all runs what is true of one.
+#[test]
+fn titles_and_headers_claim_nothing_that_is_of_one_run_alone() {
+    let of = |number, window: &str| {
+        let (name, mut findings) = device(number, 1.0);
+        let mut plot = plots::saturation(10);
+        (plot.id, plot.title) = ("judged".into(), format!("Measurement window: rounds {window}"));
+        findings
+            .form_pages
+            .push(Page { title: "Judged".into(), exhibits: vec![Exhibit::Plot(plot)] });
+        (name, findings)
+    };
+    let mut runs = [of(0, "4 to 8"), of(1, "1 to 5")];
+    runs[0].1.header.lesser = Some("PROFILE QUICK".into());
+    let both = compare(&runs).unwrap();
+    assert_eq!(both.header.lesser.as_deref(), Some("A: PROFILE QUICK"));
+    assert!(!all_plots(&both).iter().any(|plot| plot.title.contains("rounds")));
+    let titles: Vec<&str> = all_plots(&both).iter().map(|plot| plot.title.as_str()).collect();
+    assert!(titles.iter().any(|title| title.starts_with("Measurement window")), "{titles:?}");
+    runs[1].1.header.lesser = Some("PROFILE TKPERF".into());
+    let lesser = |runs: &[(String, Findings)]| compare(runs).unwrap().header.lesser;
+    assert_eq!(lesser(&runs).as_deref(), Some("A: PROFILE QUICK; B: PROFILE TKPERF"));
+    runs[1].1.header.lesser.clone_from(&runs[0].1.header.lesser.clone());
+    assert_eq!(lesser(&runs).as_deref(), Some("PROFILE QUICK"));
+}
+
+#[test]
+fn a_parameter_that_differs_is_named_and_its_origin_is_not_a_difference() {
+    let of = |number, values: [&str; 2]| {
+        let (name, mut findings) = device(number, 1.0);
+        let row = |(label, value): (&str, &str)| (label.to_owned(), Some(value.to_owned()));
+        let rows = ["between-time", "alignment"].into_iter().zip(values).map(row).collect();
+        let facts = Exhibit::Facts(Facts { title: "Parameters".into(), rows });
+        findings.chapters.push(Page { title: "Setup".into(), exhibits: vec![facts] });
+        (name, findings)
+    };
+    let runs = [
+        of(0, ["4s (by profile quick): time; source: x", "4K (default): bytes"]),
+        of(1, ["9s (chosen): time; source: x", "4K (chosen): bytes"]),
+    ];
+    let both = compare(&runs).unwrap();
+    let texts: Vec<&str> = both.caveats.iter().map(|c| c.text.as_str()).collect();
+    assert!(
+        texts.contains(&"The runs differ in Parameter between-time: A: 4s; B: 9s."),
+        "{texts:?}"
+    );
+    assert!(!texts.iter().any(|text| text.contains("alignment")), "{texts:?}");
+}
+
+#[test]
+fn a_place_that_is_empty_in_all_runs_has_no_line() {
+    let mut runs = [device(0, 1.0), device(1, 1.0)];
+    for (_, findings) in &mut runs {
+        let row = |head: &str, cells| Row { head: head.into(), cells, strong: false };
+        let table = Table {
+            id: "sparse".into(),
+            title: "Sparse".into(),
+            corner: String::new(),
+            spanner: None,
+            columns: vec!["IOPS".into(), "MB/s".into()],
+            rows: vec![row("Mean", vec![Cell::number(Some(7.0), 1), Cell::text("")])],
+        };
+        findings.summary.push(Exhibit::Table(table));
+    }
+    let both = compare(&runs).unwrap();
+    let sparse = tables_of(&both.summary).into_iter().find(|table| table.id == "sparse").unwrap();
+    let heads: Vec<&str> = sparse.rows.iter().map(|row| row.head.as_str()).collect();
+    assert_eq!(heads, ["Mean · IOPS"]);
 }

@@ -172,6 +172,9 @@ fn header() -> FormHeader {
         ],
     };
     FormHeader {
+        issuer: FormHeader::SSS_TWG.into(),
+        specification: FormHeader::SSS_PTS.into(),
+        lesser: None,
         test: "IOPS Test (REQUIRED)".into(),
         subtitle: "IOPS - Block Size x RW Mix Matrix".into(),
         revision: "PTS-E 2.0".into(),
@@ -461,4 +464,21 @@ fn the_pdf_has_its_pages_its_words_and_the_same_bytes_every_time() {
     ] {
         assert!(words.contains(part), "'{part}' is missing: {words}");
     }
+}
+
+/// Quick and TKperf are no PTS reports, whichever page is looked at.
+#[test]
+fn every_page_of_a_lesser_profile_says_so_and_none_names_the_pts() {
+    let mut lesser = findings(false);
+    lesser.header.issuer = "Steadfast".into();
+    lesser.header.specification = "Profile quick".into();
+    lesser.header.lesser = Some("PROFILE QUICK: a look".into());
+    lesser.header.test = "IOPS Test".into();
+    lesser.header.revision = "Quick-E".into();
+    let page = html(&lesser, &PRINTED);
+    let pages = lesser.form_pages.len() + lesser.chapters.len();
+    assert_eq!(page.matches("<p class=\"lesser\">PROFILE QUICK: a look</p>").count(), pages);
+    assert!(!page.contains("SNIA SSS TWG") && !page.contains("Solid State Storage"));
+    let full = html(&findings(false), &PRINTED);
+    assert!(full.contains("SNIA SSS TWG") && !full.contains("class=\"lesser\""));
 }

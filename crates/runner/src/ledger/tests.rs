@@ -1,4 +1,5 @@
 use super::*;
+use std::os::unix::fs::PermissionsExt;
 use steadfast_domain::{Bytes, Nanos, Transport};
 
 fn run_settings() -> RunSettings {
@@ -28,12 +29,23 @@ fn run_settings() -> RunSettings {
     }
 }
 
+fn opened() -> Entry {
+    Entry::Opened {
+        software: "steadfast 0".into(),
+        engine: "sim".into(),
+        device: Box::new(run_settings().device),
+        host: Box::default(),
+        proof: None,
+    }
+}
+
 /// A ledger of three lines.
 fn written() -> (tempfile::TempDir, PathBuf) {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("run");
     let mut ledger = Ledger::create(&directory, &run_settings()).unwrap();
-    for n in 1..=3 {
+    ledger.append(1, &opened()).unwrap();
+    for n in 2..=3 {
         ledger.append(n, &Entry::Idled(Nanos(n))).unwrap();
     }
     (scratch, directory)
@@ -44,7 +56,8 @@ fn what_is_appended_is_read_back() {
     let (_scratch, directory) = written();
     let contents = Ledger::read(&directory).unwrap();
     let entries: Vec<_> = contents.lines.iter().map(|l| (l.n, l.entry.clone())).collect();
-    assert_eq!(entries, (1..=3).map(|n| (n, Entry::Idled(Nanos(n)))).collect::<Vec<_>>());
+    let expected = [opened(), Entry::Idled(Nanos(2)), Entry::Idled(Nanos(3))];
+    assert_eq!(entries, (1..).zip(expected).collect::<Vec<_>>());
     assert_eq!((contents.settings, contents.torn), (run_settings(), 0));
 }
 
@@ -71,7 +84,7 @@ fn an_edited_byte_is_noticed_wherever_it_is() {
     let (_scratch, directory) = written();
     let journal = directory.join(JOURNAL);
     let whole = fs::read(&journal).unwrap();
-    for index in 0..whole.len() - 1 {
+    for index in 0..whole.len() {
         let mut edited = whole.clone();
         edited[index] ^= 1;
         fs::write(&journal, &edited).unwrap();
@@ -95,9 +108,191 @@ fn a_newer_format_an_empty_directory_and_a_second_writer_are_refused() {
     let (_held, _) = Ledger::open(&directory).unwrap();
     assert!(matches!(Ledger::open(&directory).unwrap_err(), LedgerError::Locked(_)));
     let settings = directory.join(SETTINGS);
-    let newer = fs::read_to_string(&settings).unwrap().replace("\"version\": 1", "\"version\": 2");
+    let newer = fs::read_to_string(&settings).unwrap().replace("\"version\": 2", "\"version\": 3");
     fs::write(&settings, newer).unwrap();
-    assert!(matches!(Ledger::read(&directory).unwrap_err(), LedgerError::Newer { found: 2, .. }));
+    assert!(matches!(Ledger::read(&directory).unwrap_err(), LedgerError::Newer { found: 3, .. }));
     let empty = tempfile::tempdir().unwrap();
     assert!(matches!(Ledger::read(empty.path()).unwrap_err(), LedgerError::NotARun(_)));
+}
+
+/// A thousand flipped bits in each file: not one is taken for what was written.
+/// The last line feed is a bit like any other: without it, the line before it
+/// would be taken for torn, and a finished step be lost.
+#[test]
+fn every_flipped_bit_is_refused() {
+    let (_scratch, directory) = written();
+    for name in [SETTINGS, JOURNAL] {
+        let path = directory.join(name);
+        let whole = fs::read(&path).unwrap();
+        let bits = whole.len() as u64 * 8;
+        let last = bits - 8..bits;
+        let drawn = (0..1000).map(|n| steadfast_domain::step::mix64(n) % bits);
+        for bit in drawn.chain(last) {
+            let mut flipped = whole.clone();
+            flipped[usize::try_from(bit / 8).unwrap()] ^= 1 << (bit % 8);
+            fs::write(&path, &flipped).unwrap();
+            assert!(Ledger::read(&directory).is_err(), "{name}, bit {bit}");
+            assert!(Ledger::open(&directory).is_err(), "{name}, bit {bit}");
+            assert_eq!(fs::read(&path).unwrap(), flipped, "left as it was found");
+        }
+        fs::write(&path, &whole).unwrap();
+    }
+    assert_eq!(Ledger::open(&directory).unwrap().1.lines.len(), 3);
+}
+
+/// Settings alone are nobody's confirmation, nor is a journal without a run.
+#[test]
+fn a_run_that_never_began_is_not_gone_on_with() {
+    let (_scratch, directory) = written();
+    let journal = directory.join(JOURNAL);
+    let whole = fs::read(&journal).unwrap();
+    for kept in [&b""[..], &whole[..20]] {
+        fs::write(&journal, kept).unwrap();
+        let error = Ledger::open(&directory).unwrap_err();
+        assert!(matches!(error, LedgerError::NotBegun(_)), "{error}");
+        assert_eq!(fs::read(&journal).unwrap(), kept);
+    }
+    fs::remove_file(&journal).unwrap();
+    assert!(matches!(Ledger::open(&directory).unwrap_err(), LedgerError::NotBegun(_)));
+    assert!(!journal.exists());
+    assert_eq!(Ledger::read(&directory).unwrap().lines.len(), 0, "it can be looked at");
+}
+
+#[test]
+fn a_deleted_ledger_takes_no_more_lines() {
+    for name in [SETTINGS, JOURNAL] {
+        let (_scratch, directory) = written();
+        let (mut ledger, _) = Ledger::open(&directory).unwrap();
+        ledger.append(4, &Entry::Ended).unwrap();
+        fs::remove_file(directory.join(name)).unwrap();
+        let error = ledger.append(5, &Entry::Ended).unwrap_err();
+        assert!(matches!(error, LedgerError::Deleted { .. }), "{error}");
+        assert!(error.to_string().contains(name), "{error}");
+    }
+}
+
+#[test]
+fn what_could_not_be_begun_leaves_nothing() {
+    let scratch = tempfile::tempdir().unwrap();
+    let directory = scratch.path().join("run");
+    Ledger::create(&directory, &run_settings()).unwrap().withdraw();
+    assert!(!directory.exists());
+    let (_scratch, directory) = written();
+    Ledger::open(&directory).unwrap().0.withdraw();
+    assert_eq!(Ledger::read(&directory).unwrap().lines.len(), 3);
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().mode() & 0o7777
+}
+
+/// Settings say who did what, name devices, and hold commands.
+#[test]
+fn root_keeps_a_ledger_to_itself_and_obeys_no_other() {
+    if !is_root() {
+        let told = b"SKIPPED: root_keeps_a_ledger_to_itself_and_obeys_no_other: needs root\n";
+        return io::stderr().write_all(told).unwrap();
+    }
+    let (_scratch, directory) = written();
+    let [settings, journal] = [SETTINGS, JOURNAL].map(|name| directory.join(name));
+    assert_eq!([&directory, &settings, &journal].map(|p| mode(p)), [0o700, 0o600, 0o600]);
+    for path in [&directory, &settings, &journal] {
+        let before = mode(path);
+        fs::set_permissions(path, fs::Permissions::from_mode(before | 0o020)).unwrap();
+        let error = Ledger::open(&directory).unwrap_err();
+        assert!(matches!(&error, LedgerError::Foreign { path: p, .. } if p == path), "{error}");
+        fs::set_permissions(path, fs::Permissions::from_mode(before)).unwrap();
+        std::os::unix::fs::chown(path, Some(65534), None).unwrap();
+        let error = Ledger::open(&directory).unwrap_err();
+        assert!(error.to_string().contains("belongs to user 65534"), "{error}");
+        std::os::unix::fs::chown(path, Some(0), None).unwrap();
+    }
+    assert!(Ledger::open(&directory).is_ok());
+    let shared = directory.join("shared");
+    Ledger::create_for(Readers::Group(65534), &shared, &run_settings()).unwrap();
+    assert_eq!((mode(&shared), mode(&shared.join(SETTINGS))), (0o750, 0o640));
+    assert_eq!(fs::metadata(shared.join(JOURNAL)).unwrap().gid(), 65534);
+}
+
+/// A ledger that an earlier version wrote is read, and gone on with.
+#[test]
+fn a_ledger_of_version_1_is_read() {
+    let scratch = tempfile::tempdir().unwrap();
+    let directory = scratch.path().join("run");
+    let settings = RunSettings { version: 1, ..run_settings() };
+    let mut ledger = Ledger::create(&directory, &settings).unwrap();
+    let gap = r#"{"cause":"stopped","lasted":5000}"#;
+    let gap: steadfast_domain::Gap = serde_json::from_str(gap).unwrap();
+    assert_eq!(gap.lasted, Some(Nanos(5000)));
+    ledger.append(1, &opened()).unwrap();
+    drop(ledger);
+    let text = fs::read_to_string(directory.join(JOURNAL)).unwrap();
+    assert!(!text.contains("proof") && !text.contains("\"up\""), "{text}");
+    assert_eq!(Ledger::open(&directory).unwrap().1.settings.version, 1);
+}
+
+/// Of two that begin in one directory at once, one has it, and the other takes
+/// nothing away.
+#[test]
+fn two_that_begin_at_once_do_not_harm_one_another() {
+    let scratch = tempfile::tempdir().unwrap();
+    for round in 0..200 {
+        let directory = scratch.path().join(format!("run-{round}"));
+        fs::create_dir(&directory).unwrap();
+        let start = std::sync::Barrier::new(2);
+        let begun: Vec<_> = std::thread::scope(|scope| {
+            let begin = || {
+                start.wait();
+                Ledger::create(&directory, &run_settings())
+            };
+            let both = [scope.spawn(begin), scope.spawn(begin)];
+            both.into_iter().map(|one| one.join().unwrap()).collect()
+        });
+        let mut won = begun.into_iter().filter_map(Result::ok);
+        let mut ledger = won.next().expect("one has it");
+        assert!(won.next().is_none());
+        ledger.append(1, &opened()).unwrap();
+        assert_eq!(Ledger::read(&directory).unwrap().lines.len(), 1);
+    }
+}
+
+/// What was looked at is what is obeyed, also where the path leads elsewhere a
+/// moment later.
+#[test]
+fn a_directory_that_is_exchanged_while_it_is_opened_is_not_obeyed() {
+    if !is_root() {
+        let told = b"SKIPPED: a_directory_that_is_exchanged: needs root\n";
+        return io::stderr().write_all(told).unwrap();
+    }
+    let (scratch, ours) = written();
+    let his = scratch.path().join("his");
+    let settings = RunSettings { began_unix_ms: 666, ..run_settings() };
+    let mut ledger = Ledger::create(&his, &settings).unwrap();
+    ledger.append(1, &opened()).unwrap();
+    drop(ledger);
+    for name in [SETTINGS, JOURNAL] {
+        std::os::unix::fs::chown(his.join(name), Some(65_534), None).unwrap();
+    }
+    let link = scratch.path().join("link");
+    std::os::unix::fs::symlink(&ours, &link).unwrap();
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    let over = std::sync::atomic::Ordering::Relaxed;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let next = scratch.path().join("next");
+            for place in [&his, &ours].into_iter().cycle() {
+                if is_over.load(over) {
+                    return;
+                }
+                std::os::unix::fs::symlink(place, &next).unwrap();
+                fs::rename(&next, &link).unwrap();
+            }
+        });
+        for _ in 0..2000 {
+            if let Ok((_, contents)) = Ledger::open(&link) {
+                assert_ne!(contents.settings.began_unix_ms, 666, "another user's settings");
+            }
+        }
+        is_over.store(true, over);
+    });
 }

@@ -1,6 +1,6 @@
 //! The command line of `steadfast trace`.
 
-use super::Format;
+use super::{Format, WritingArguments};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Demand, IoOp, Layer, Nanos};
@@ -49,8 +49,10 @@ pub enum TraceCommand {
         steadfast trace import usr_0.csv.gz --format msr-cambridge -o usr0.parquet\n  \
         steadfast trace import t.csv --csv time=2:us,op=3,offset=5:sectors,bytes=4 -o t.parquet")]
     Import(ImportArguments),
-    /// Copy a trace whose capture was killed into a file that every program opens
-    #[command(after_help = "Example:\n  steadfast trace recover killed.parquet -o whole.parquet")]
+    /// Copy what is intact of a killed or damaged capture into a file that every program opens
+    #[command(after_help = "Examples:\n  \
+        steadfast trace recover killed.parquet -o whole.parquet\n  \
+        steadfast trace recover db.parquet db.2.parquet db.3.parquet -o whole.parquet")]
     Recover(RecoverArguments),
 }
 
@@ -92,9 +94,9 @@ pub struct FilterArguments {
     /// On this device, by its name in the trace
     #[arg(long, value_name = "NAME")]
     pub device: Vec<String>,
-    /// Seen at this layer
+    /// Seen at this layer; of a trace of both, block unless given (compare: both)
     #[arg(long)]
-    pub layer: Option<LayerName>,
+    pub layer: Option<LayerChoice>,
     /// Of this I/O stream: "RND 4K W"
     #[arg(long, value_name = "STREAM")]
     pub stream: Vec<StreamKey>,
@@ -102,6 +104,9 @@ pub struct FilterArguments {
     #[arg(long, default_value_t = steadfast_trace::sequence::WINDOW, value_name = "I/OS",
         value_parser = window)]
     pub window: usize,
+    /// Exit with 0 although damaged or missing parts of the capture are left out
+    #[arg(long)]
+    pub accept_damage: bool,
 }
 
 fn window(text: &str) -> Result<usize, String> {
@@ -159,6 +164,17 @@ impl From<LayerName> for Layer {
     }
 }
 
+/// The layers that count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LayerChoice {
+    /// Block devices.
+    Block,
+    /// File systems.
+    Filesystem,
+    /// Both, counted together.
+    Both,
+}
+
 /// `trace streams`.
 #[derive(Debug, Args)]
 pub struct StreamsArguments {
@@ -180,8 +196,8 @@ pub struct StreamsArguments {
 pub struct StepsArguments {
     #[command(flatten)]
     pub selection: Selection,
-    /// Width of a capture step, 100us to 1h; by default by the capture's length
-    #[arg(long)]
+    /// Width of a capture step, 100us to 1h or whole hours; by default by the capture's length
+    #[arg(long, value_parser = super::capture_step)]
     pub step: Option<Nanos>,
     /// Print JSON
     #[arg(long)]
@@ -199,8 +215,8 @@ pub struct MapArguments {
     /// Shares of I/Os (count) or of bytes
     #[arg(long, default_value_t)]
     pub by: By,
-    /// Width of a capture step, 100us to 1h; by default by the capture's length
-    #[arg(long)]
+    /// Width of a capture step, 100us to 1h or whole hours; by default by the capture's length
+    #[arg(long, value_parser = super::capture_step)]
     pub step: Option<Nanos>,
     /// Print JSON
     #[arg(long)]
@@ -228,8 +244,8 @@ pub struct HitsArguments {
     /// LBA ranges that the device is divided into
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub ranges: u32,
-    /// Width of a capture step, 100us to 1h; by default by the capture's length
-    #[arg(long)]
+    /// Width of a capture step, 100us to 1h or whole hours; by default by the capture's length
+    #[arg(long, value_parser = super::capture_step)]
     pub step: Option<Nanos>,
     /// Print JSON
     #[arg(long)]
@@ -243,8 +259,8 @@ pub struct CompareArguments {
     /// capture are one
     #[command(flatten)]
     pub selection: Selection,
-    /// Width of a capture step, 100us to 1h; by default by the capture's length
-    #[arg(long)]
+    /// Width of a capture step, 100us to 1h or whole hours; by default by the capture's length
+    #[arg(long, value_parser = super::capture_step)]
     pub step: Option<Nanos>,
     /// Print JSON
     #[arg(long)]
@@ -287,7 +303,7 @@ pub struct DeriveArguments {
     #[arg(long)]
     pub demand: Option<Demand>,
     /// Width of a capture step; by default by the capture's length
-    #[arg(long)]
+    #[arg(long, value_parser = super::capture_step)]
     pub step: Option<Nanos>,
     /// Write the steps as TestMyWorkload.com exports them
     #[arg(long, value_name = "FILE")]
@@ -295,6 +311,8 @@ pub struct DeriveArguments {
     /// Write the workload file (TOML, to be read and edited by hand)
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub writing: WritingArguments,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -311,12 +329,14 @@ pub struct ReportArguments {
     /// Shares of I/Os (count) or of bytes
     #[arg(long, default_value_t)]
     pub by: By,
-    /// Width of a capture step, 100us to 1h; by default by the capture's length
-    #[arg(long)]
+    /// Width of a capture step, 100us to 1h or whole hours; by default by the capture's length
+    #[arg(long, value_parser = super::capture_step)]
     pub step: Option<Nanos>,
     /// The directory for the report; made where it is missing
     #[arg(long, short, value_name = "DIR")]
     pub output: PathBuf,
+    #[command(flatten)]
+    pub writing: WritingArguments,
     /// Which: html, pdf, csv, json, text (printed)
     #[arg(long, value_delimiter = ',', default_value = "html,pdf,csv,json")]
     pub format: Vec<Format>,
@@ -333,12 +353,15 @@ pub struct ImportArguments {
     pub format: Option<ImportFormat>,
     /// Columns of any CSV, counted from 1, with their units (s, ms, us, ns, 100ns,
     /// bytes, KiB, sectors): time=2:us,op=3,offset=5:sectors,bytes=4
-    /// [,response=6:us][,device=1][,pid=7][,command=8][,separator=tab][,header=yes]
+    /// [,response=6:us][,device=1][,pid=7][,command=8][,separator=tab][,skip=3][,header=yes];
+    /// op=3:0=write;1=read says what the values of column 3 mean
     #[arg(long, value_name = "COLUMNS", conflicts_with = "format")]
     pub csv: Option<String>,
-    /// The trace file; must not exist
+    /// The trace file
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
+    #[command(flatten)]
+    pub writing: WritingArguments,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -366,9 +389,12 @@ pub enum ImportFormat {
 /// `trace recover`.
 #[derive(Debug, Args)]
 pub struct RecoverArguments {
-    /// The trace file that has no footer
-    pub file: PathBuf,
-    /// The new file; must not exist
+    /// The trace file that is damaged or has no footer; of a rotated capture all its files
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// The new file
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
+    #[command(flatten)]
+    pub writing: WritingArguments,
 }

@@ -1,8 +1,9 @@
 //! `steadfast calibrate`: the same points through our engine and through fio,
 //! taking turns, and what that says.
 
+use super::{doctor, restore};
 use crate::cli::CalibrateArguments;
-use crate::exit::Outcome;
+use crate::exit::{Outcome, misuse};
 use crate::target::{self, Course, Kept, Mover, Named};
 use crate::terminal;
 use anyhow::{Context, bail};
@@ -15,9 +16,9 @@ use steadfast_domain::stimulus::{ActiveRange, DataPattern, Pace, Until};
 use steadfast_domain::{
     Bytes, Conditions, Demand, Device, Measurement, Nanos, Place, Step, Stimulus,
 };
-use steadfast_engine::{Start, Stop};
+use steadfast_engine::Stop;
 use steadfast_host::{Consent, Roots};
-use steadfast_runner::Rig;
+use steadfast_runner::{Rig, apply_settled};
 
 /// The points where none are named: one I/O at a time, many, and large ones.
 const POINTS: [(&str, Demand); 3] = [
@@ -64,7 +65,7 @@ impl FromStr for Point {
 #[derive(Debug, Clone, Serialize)]
 struct Reading {
     iops: f64,
-    mb_per_second: f64,
+    bytes_per_second: f64,
     mean_ns: f64,
     p99_ns: Option<u64>,
     p9999_ns: Option<u64>,
@@ -102,8 +103,8 @@ enum Judgement {
 struct Answer<'a> {
     device: &'a Device,
     engines: [String; 2],
-    seconds: f64,
-    within: f64,
+    time_ns: u64,
+    within_percent: f64,
     comparisons: &'a [Comparison],
     verdict: String,
 }
@@ -125,10 +126,10 @@ struct Plan<'a> {
 pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<Outcome> {
     let named = target::find(&arguments.target, arguments.size)?;
     let Named::Real(device) = &named else {
-        bail!(
+        return Err(misuse(format!(
             "{} exists in virtual time only; fio needs a block device or a file",
             arguments.target
-        )
+        )));
     };
     let device = device.clone();
     let consent = consent(arguments, &device);
@@ -155,8 +156,8 @@ pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<Outcome> {
         terminal::print_json(&Answer {
             device: &device,
             engines: plan.engines,
-            seconds: arguments.time.as_secs_f64(),
-            within: arguments.within,
+            time_ns: arguments.time.0,
+            within_percent: arguments.within,
             comparisons: &comparisons,
             verdict: verdict.clone(),
         })?;
@@ -324,16 +325,10 @@ impl Plan<'_> {
     }
 
     fn apply(&self, rig: &mut dyn Rig, step: &Step) -> anyhow::Result<Measurement> {
-        let mut changes = Vec::new();
-        if self.consent != Consent::Read {
-            let wanted = Conditions { merges: Some(false), ..Conditions::default() };
-            rig.settle(&wanted, &mut |change| {
-                changes.push(change.clone());
-                Ok(())
-            })?;
-        }
-        let result = rig.apply(step, &Start::default(), &mut |_| ());
-        changes.iter().rev().try_for_each(|change| rig.restore(change))?;
+        let writes = self.consent != Consent::Read;
+        let wanted = writes.then(|| Conditions { merges: Some(false), ..Conditions::default() });
+        let result = apply_settled(rig, wanted.as_ref(), step, &mut restore::journal());
+        rig.look_back().iter().filter_map(doctor::remark).for_each(|l| terminal::complain(&l));
         Ok(result?)
     }
 
@@ -389,7 +384,7 @@ fn reading(measurement: &Measurement) -> Option<Reading> {
     let per_io = |nanos: u64| nanos as f64 / total.ios as f64;
     Some(Reading {
         iops: measurement.iops().filter(|iops| *iops > 0.0)?,
-        mb_per_second: measurement.bytes_per_second()? / 1e6,
+        bytes_per_second: measurement.bytes_per_second()?,
         mean_ns: per_io(total.response_sum.0),
         p99_ns: total.percentile(0.99).map(|time| time.0),
         p9999_ns: total.percentile(0.9999).map(|time| time.0),
@@ -472,7 +467,7 @@ fn engine_line(point: &str, engine: &str, readings: &[Reading], last: &str) -> S
         point,
         engine,
         &of(|r| Some(r.iops), 1),
-        &of(|r| Some(r.mb_per_second), 2),
+        &of(|r| Some(r.bytes_per_second / 1e6), 2),
         &of(|r| Some(r.mean_ns / 1e6), 4),
         &median(readings.iter().filter_map(|r| ms(r.p99_ns)))
             .map_or("-".to_owned(), |value| format!("{value:.4}")),
@@ -541,7 +536,7 @@ mod tests {
     fn reading(iops: f64, busy: f64) -> Reading {
         Reading {
             iops,
-            mb_per_second: iops / 250.0,
+            bytes_per_second: iops * 4096.0,
             mean_ns: 1e9 / iops,
             p99_ns: Some(1_000_000),
             p9999_ns: None,

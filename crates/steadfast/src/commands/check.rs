@@ -2,6 +2,7 @@
 
 use crate::cli::CheckArguments;
 use crate::exit::Outcome;
+use crate::writing::{Rule, Shelf};
 use crate::{output, terminal};
 use anyhow::Context;
 use std::fs;
@@ -14,13 +15,14 @@ use steadfast_runner::real::wall_clock_unix_ms;
 pub fn run(arguments: &CheckArguments) -> anyhow::Result<Outcome> {
     // A file of limits that makes no sense is refused before a long study.
     let limits = arguments.limits.as_deref().map(read).transpose()?;
+    let shelf = shelf(arguments)?;
     let findings = output::findings_of(&arguments.run)?;
     let Some(limits) = limits else {
         return list(arguments, &findings);
     };
     let checked = steadfast_report::check(&findings, &limits);
-    if let Some(directory) = directory(arguments) {
-        for file in write(&directory, &checked.report(&findings))? {
+    if let Some(shelf) = shelf {
+        for file in write(&shelf, &checked.report(&findings))? {
             terminal::complain(&format!("Written: {}", file.display()));
         }
     }
@@ -41,7 +43,7 @@ fn read(file: &Path) -> anyhow::Result<Limits> {
 fn list(arguments: &CheckArguments, findings: &Findings) -> anyhow::Result<Outcome> {
     let names = steadfast_report::names(findings);
     if arguments.json {
-        terminal::print_json(&names)?;
+        terminal::print_json(&serde_json::json!({ "tables": names }))?;
     } else {
         terminal::print(&steadfast_report::names_text(&names, terminal::width()))?;
     }
@@ -50,22 +52,20 @@ fn list(arguments: &CheckArguments, findings: &Findings) -> anyhow::Result<Outco
 
 /// Where the report goes: nowhere, where it was not asked for and the run is a
 /// single file.
-fn directory(arguments: &CheckArguments) -> Option<PathBuf> {
-    if arguments.no_report {
-        return None;
+fn shelf(arguments: &CheckArguments) -> anyhow::Result<Option<Shelf>> {
+    if arguments.no_report || arguments.limits.is_none() {
+        return Ok(None);
     }
-    let own = arguments.run.is_dir().then(|| arguments.run.clone());
-    arguments.output.clone().or(own)
+    if let Some(output) = &arguments.output {
+        let rule = Rule::of(&arguments.writing)?;
+        return Shelf::named(output, rule, &["check.html", "check.pdf"]).map(Some);
+    }
+    Ok(arguments.run.is_dir().then(|| Shelf::of_run(&arguments.run)))
 }
 
-fn write(directory: &Path, report: &Findings) -> anyhow::Result<Vec<PathBuf>> {
+fn write(shelf: &Shelf, report: &Findings) -> anyhow::Result<Vec<PathBuf>> {
     let printed = Printed { report_unix_ms: wall_clock_unix_ms() };
-    fs::create_dir_all(directory)
-        .with_context(|| format!("{} cannot be made", directory.display()))?;
     let page = steadfast_report::html(report, &printed);
     let document = steadfast_report::pdf(report, &printed)?;
-    Ok(vec![
-        output::put(directory, "check.html", page.as_bytes())?,
-        output::put(directory, "check.pdf", &document)?,
-    ])
+    shelf.put(&[("check.html".into(), page.into_bytes()), ("check.pdf".into(), document)])
 }

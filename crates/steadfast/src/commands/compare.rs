@@ -2,16 +2,19 @@
 
 use crate::cli::CompareArguments;
 use crate::exit::Outcome;
+use crate::writing::{Rule, Shelf};
 use crate::{output, terminal};
-use anyhow::{Context, bail};
-use std::fs;
+use anyhow::bail;
 use std::path::{Path, PathBuf};
 use steadfast_domain::Findings;
+use steadfast_host::NewFile;
 use steadfast_report::Printed;
 use steadfast_runner::real::wall_clock_unix_ms;
 
 /// Compares, and writes or prints what came out.
 pub fn run(arguments: &CompareArguments) -> anyhow::Result<Outcome> {
+    let rule = Rule::of(&arguments.writing)?;
+    let place = arguments.output.as_deref().map(|output| Place::of(output, rule)).transpose()?;
     let mut found = Vec::new();
     for run in &arguments.runs {
         found.push((run.as_path(), output::findings_of(run)?));
@@ -20,8 +23,8 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<Outcome> {
     let runs: Vec<(String, Findings)> =
         names.into_iter().zip(found.into_iter().map(|(_, findings)| findings)).collect();
     let comparison = steadfast_report::compare(&runs)?;
-    if let Some(output) = &arguments.output {
-        for file in write(output, &comparison)? {
+    if let Some(place) = place {
+        for file in place.write(&comparison)? {
             terminal::complain(&format!("Written: {}", file.display()));
         }
     }
@@ -61,36 +64,65 @@ fn names(found: &[(&Path, Findings)]) -> Vec<String> {
         .collect()
 }
 
-/// Writes a directory of all forms, or the one form that a file's ending names.
-fn write(output: &Path, comparison: &Findings) -> anyhow::Result<Vec<PathBuf>> {
-    let printed = Printed { report_unix_ms: wall_clock_unix_ms() };
-    let html = || steadfast_report::html(comparison, &printed).into_bytes();
-    let json = || serde_json::to_vec_pretty(comparison);
-    let ending = output.extension().and_then(|ending| ending.to_str());
-    let content = match ending.filter(|_| !output.is_dir()) {
-        Some("html") => html(),
-        Some("pdf") => steadfast_report::pdf(comparison, &printed)?,
-        Some("json") => json()?,
-        Some("csv" | "txt" | "xlsx") => bail!(
-            "{}: a comparison is written as .html, .pdf or .json, or into a directory with its \
-             tables as CSV",
-            output.display()
-        ),
-        _ => {
-            fs::create_dir_all(output)
-                .with_context(|| format!("{} cannot be made", output.display()))?;
-            let mut files = vec![
-                output::put(output, "compare.html", &html())?,
-                output::put(output, "compare.pdf", &steadfast_report::pdf(comparison, &printed)?)?,
-                output::put(output, "compare.json", &json()?)?,
-            ];
-            for (name, table) in steadfast_report::tables(comparison) {
-                files.push(output::put(output, &name, table.as_bytes())?);
+/// Where a comparison goes.
+enum Place {
+    /// One form, which the file's ending names.
+    File(NewFile, Form),
+    /// All of them.
+    Shelf(Shelf),
+}
+
+enum Form {
+    Html,
+    Pdf,
+    Json,
+}
+
+impl Place {
+    /// A directory of all forms, or a file of one.
+    fn of(output: &Path, rule: Rule) -> anyhow::Result<Place> {
+        let ending = output.extension().and_then(|ending| ending.to_str());
+        let form = match ending.filter(|_| !output.is_dir()) {
+            Some("html") => Form::Html,
+            Some("pdf") => Form::Pdf,
+            Some("json") => Form::Json,
+            Some("csv" | "txt" | "xlsx") => bail!(
+                "{}: a comparison is written as .html, .pdf or .json, or into a directory with \
+                 its tables as CSV",
+                output.display()
+            ),
+            _ => {
+                let names = ["compare.html", "compare.pdf", "compare.json"];
+                return Shelf::named(output, rule, &names).map(Place::Shelf);
             }
-            return Ok(files);
+        };
+        Ok(Place::File(rule.begin(output)?, form))
+    }
+
+    fn write(self, comparison: &Findings) -> anyhow::Result<Vec<PathBuf>> {
+        let printed = Printed { report_unix_ms: wall_clock_unix_ms() };
+        let made = |form: &Form| -> anyhow::Result<Vec<u8>> {
+            Ok(match form {
+                Form::Html => steadfast_report::html(comparison, &printed).into_bytes(),
+                Form::Pdf => steadfast_report::pdf(comparison, &printed)?,
+                Form::Json => serde_json::to_vec_pretty(comparison)?,
+            })
+        };
+        match self {
+            Place::File(file, form) => {
+                let path = file.path();
+                file.hold(&made(&form)?)?;
+                Ok(vec![path])
+            }
+            Place::Shelf(shelf) => {
+                let mut files = vec![
+                    ("compare.html".to_owned(), made(&Form::Html)?),
+                    ("compare.pdf".to_owned(), made(&Form::Pdf)?),
+                    ("compare.json".to_owned(), made(&Form::Json)?),
+                ];
+                files.extend(output::tables(comparison));
+                shelf.put(&files)
+            }
         }
-    };
-    let directory = output.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let name = output.file_name().unwrap_or_default().to_string_lossy();
-    Ok(vec![output::put(directory.unwrap_or(Path::new(".")), &name, &content)?])
+    }
 }

@@ -4,6 +4,7 @@ use crate::cli::DevicesArguments;
 use crate::exit::Outcome;
 use crate::terminal;
 use steadfast_domain::Device;
+use steadfast_domain::text::printable;
 use steadfast_engine::Stop;
 use steadfast_engine::sim::{SimulatedSsd, drives};
 use steadfast_host::Roots;
@@ -15,7 +16,7 @@ pub fn run(arguments: &DevicesArguments) -> anyhow::Result<Outcome> {
         drives().iter().map(|spec| SimulatedSsd::new(spec, 1, Stop::default()).device().clone()),
     );
     if arguments.json {
-        terminal::print_json(&devices)?;
+        terminal::print_json(&serde_json::json!({ "devices": devices }))?;
     } else {
         terminal::print(&table(&devices))?;
     }
@@ -25,7 +26,8 @@ pub fn run(arguments: &DevicesArguments) -> anyhow::Result<Outcome> {
 fn table(devices: &[Device]) -> String {
     let head = ["TARGET", "MODEL", "SERIAL", "FIRMWARE", "SIZE", "INTERFACE", "SECTOR", "IN USE"];
     let mut rows: Vec<Vec<String>> = vec![head.map(str::to_owned).to_vec()];
-    rows.extend(devices.iter().map(cells));
+    let shown = |device| cells(device).iter().map(|cell| printable(cell).into_owned()).collect();
+    rows.extend(devices.iter().map(shown));
     let widths: Vec<usize> = (0..head.len())
         .map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
         .collect();

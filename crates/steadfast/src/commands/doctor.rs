@@ -8,6 +8,7 @@ use console::{StyledObject, style};
 use serde::Serialize;
 use steadfast_domain::Device;
 use steadfast_domain::record::{Check, CheckState};
+use steadfast_domain::text::printable;
 use steadfast_engine::Stop;
 use steadfast_engine::sim::SimulatedSsd;
 use steadfast_host::{Roots, WATCH};
@@ -23,7 +24,7 @@ struct Answer<'a> {
 
 /// Looks a device and its host over. Nothing is written or changed.
 pub fn run(arguments: &DoctorArguments) -> anyhow::Result<Outcome> {
-    let (device, checks) = match target::find(&arguments.device, None)? {
+    let (device, checks) = match target::existing(&arguments.device)? {
         Named::Simulated(spec) => {
             let ssd = SimulatedSsd::new(spec, 1, Stop::default());
             (ssd.device().clone(), vec![simulated()])
@@ -37,9 +38,9 @@ pub fn run(arguments: &DoctorArguments) -> anyhow::Result<Outcome> {
     if arguments.json {
         terminal::print_json(&Answer { device: &device, state, checks: &checks })?;
     } else {
-        terminal::print(&text(&device, &checks, terminal::width()))?;
+        terminal::print_coloured(&text(&device, &checks, terminal::width()))?;
     }
-    Ok(if state == CheckState::Bad { Outcome::Unfit } else { Outcome::Done })
+    Ok(if state >= CheckState::Attention { Outcome::Unfit } else { Outcome::Done })
 }
 
 fn simulated() -> Check {
@@ -86,15 +87,16 @@ fn text(device: &Device, checks: &[Check], width: usize) -> String {
     let model = device.model.as_deref().unwrap_or("no model name");
     let serial = device.serial.as_deref().map(|s| format!(", serial {s}")).unwrap_or_default();
     let head = format!("{}: {model}{serial}, {}", device.path, device.capacity);
+    let head = printable(&head).into_owned();
     let subjects = checks.iter().map(|check| check.subject.chars().count()).max().unwrap_or(0);
     let indent = MARK + 2 + subjects + 2;
     let mut lines = vec![head, String::new()];
     for check in checks {
         let mark = mark(check.state);
-        let mut rows = wrapped(&check.found, width.saturating_sub(indent)).into_iter();
+        let mut rows = wrapped(&printable(&check.found), width.saturating_sub(indent)).into_iter();
         let first = rows.next().unwrap_or_default();
         lines.push(format!("{mark}  {:subjects$}  {first}", check.subject).trim_end().to_owned());
-        let advice = wrapped(&check.advice, width.saturating_sub(indent + 3));
+        let advice = wrapped(&printable(&check.advice), width.saturating_sub(indent + 3));
         let advice = advice.into_iter().enumerate().map(|(row, text)| match row {
             0 => format!("-> {text}"),
             _ => format!("   {text}"),

@@ -1,19 +1,21 @@
 //! `steadfast measure`: one stimulus, one answer.
 
 use super::run::check_engine;
+use super::{doctor, restore};
 use crate::cli::{EngineName, MeasureArguments};
-use crate::exit::Outcome;
+use crate::exit::{Outcome, misuse};
 use crate::target::{self, Course, Kept, Mover};
 use crate::terminal;
 use anyhow::{Context, bail};
 use serde::Serialize;
 use std::path::Path;
+use steadfast_domain::measurement::Stalling;
 use steadfast_domain::stimulus::{ActiveRange, DataPattern, Pace, Until};
 use steadfast_domain::{
     Conditions, Demand, Device, IoStream, Measurement, Nanos, Op, Place, Step, Stimulus, Tally,
 };
-use steadfast_engine::Start;
 use steadfast_host::Consent;
+use steadfast_runner::apply_settled;
 use steadfast_trace::WorkloadFile;
 
 /// The answer as JSON.
@@ -24,7 +26,7 @@ struct Answer<'a> {
     step: &'a Step,
     measurement: &'a Measurement,
     iops: Option<f64>,
-    mb_per_second: Option<f64>,
+    bytes_per_second: Option<f64>,
 }
 
 /// Arms the target, applies the stimulus and prints what it gave.
@@ -35,7 +37,10 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<Outcome> {
         true => Consent::Destroy { confirmation: arguments.yes_destroy.clone() },
         false => Consent::Read,
     };
-    let named = target::find(&arguments.target, arguments.size)?;
+    let named = match writes {
+        true => target::find(&arguments.target, arguments.size)?,
+        false => target::find_to_read(&arguments.target, arguments.size, &asked.name)?,
+    };
     let stop = target::stop_on_signals()?;
     check_engine(arguments.engine, &target::foresee(&arguments.target, arguments.size)?)?;
     let kept = match arguments.engine {
@@ -48,16 +53,10 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<Outcome> {
     if let Some(why) = rig.refuse(&step) {
         bail!("{}: {why}", arguments.target);
     }
-    let mut changes = Vec::new();
-    if writes {
-        let wanted = Conditions { merges: Some(false), ..Conditions::default() };
-        rig.settle(&wanted, &mut |change| {
-            changes.push(change.clone());
-            Ok(())
-        })?;
-    }
-    let result = rig.apply(&step, &Start::default(), &mut |_| ());
-    changes.iter().rev().try_for_each(|change| rig.restore(change))?;
+    let wanted = writes.then(|| Conditions { merges: Some(false), ..Conditions::default() });
+    let mut changes = restore::journal();
+    let result = apply_settled(rig.as_mut(), wanted.as_ref(), &step, &mut changes);
+    rig.look_back().iter().filter_map(doctor::remark).for_each(|line| terminal::complain(&line));
     let measurement = result?;
     let answer = Answer {
         device: rig.device(),
@@ -65,7 +64,7 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<Outcome> {
         step: &step,
         measurement: &measurement,
         iops: measurement.iops(),
-        mb_per_second: measurement.bytes_per_second().map(|rate| rate / 1e6),
+        bytes_per_second: measurement.bytes_per_second(),
     };
     if arguments.json {
         terminal::print_json(&answer)?;
@@ -93,7 +92,9 @@ impl Asked {
                 data_pattern: DataPattern::default(),
             },
             (None, Some(path)) => Asked::read(path)?,
-            (None, None) => bail!("name an access pattern, or a workload file with --workload"),
+            (None, None) => {
+                return Err(misuse("name an access pattern, or a workload file with --workload"));
+            }
         };
         asked.demand = arguments.demand.unwrap_or(asked.demand);
         if let Some(pattern) = &arguments.data_pattern {
@@ -107,7 +108,7 @@ impl Asked {
         let text = std::fs::read_to_string(path).with_context(place)?;
         let file = WorkloadFile::read(&text).with_context(place)?;
         let (streams, remarks) = file.workload.io_streams().with_context(place)?;
-        for remark in &remarks {
+        for remark in file.doubts.iter().chain(&remarks) {
             terminal::complain(&format!("{}: {remark}", place()));
         }
         Ok(Asked {
@@ -169,6 +170,7 @@ fn text(arguments: &MeasureArguments, asked: &Asked, answer: &Answer<'_>) -> Str
             cpu.system.0 as f64 / ios
         ));
     }
+    lines.extend(course(measurement));
     if measurement.fault_count > 0 {
         lines.push(format!("FAILED I/Os: {}", measurement.fault_count));
     }
@@ -180,6 +182,27 @@ fn text(arguments: &MeasureArguments, asked: &Asked, answer: &Answer<'_>) -> Str
     }
     lines.push(format!("Engine: {}", answer.engine));
     lines.join("\n")
+}
+
+/// What was not as it should be beside the I/Os themselves.
+fn course(measurement: &Measurement) -> Vec<String> {
+    let mut lines = Vec::new();
+    if measurement.stalling() != Stalling::Slight {
+        lines.push(format!(
+            "STOOD STILL for {} of {}: nothing of this program could run (stopped, frozen, \
+             suspended, or the virtual machine paused); repeat the measurement",
+            measurement.stalled(),
+            measurement.elapsed
+        ));
+    }
+    if measurement.outstanding > 0 {
+        lines.push(format!(
+            "NOT WAITED FOR: {} I/Os that had not come back long after the end; they are in no \
+             count, and the longest response time is longer than shown",
+            measurement.outstanding
+        ));
+    }
+    lines
 }
 
 fn tally_line(name: &str, tally: &Tally, seconds: f64) -> String {

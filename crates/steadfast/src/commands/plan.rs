@@ -7,6 +7,7 @@ use crate::{target, terminal};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use steadfast_domain::settings::Geometry;
+use steadfast_domain::text::printable;
 use steadfast_domain::{Bytes, Device, Nanos};
 use steadfast_runner::{Outlook, Plan, rehearse};
 
@@ -16,7 +17,7 @@ struct Stretch {
     phase: String,
     round: u32,
     steps: Vec<String>,
-    seconds: Option<f64>,
+    time_ns: Option<Nanos>,
     bytes: Option<Bytes>,
 }
 
@@ -27,9 +28,10 @@ struct Answer {
     best_rounds: u32,
     worst_rounds: u32,
     rounds: BTreeMap<String, (u32, u32)>,
-    best_seconds: f64,
-    worst_seconds: f64,
-    bytes_of_unknown_time: Bytes,
+    best_time_ns: Nanos,
+    worst_time_ns: Nanos,
+    /// Bytes of the steps whose time depends on the drive's speed.
+    unknown_time_bytes: Bytes,
     stretches: Vec<Stretch>,
 }
 
@@ -46,9 +48,9 @@ pub fn run(arguments: &PlanArguments) -> anyhow::Result<Outcome> {
         best_rounds: best.rounds(),
         worst_rounds: worst.rounds(),
         rounds: rounds(&best, &worst),
-        best_seconds: best.time().as_secs_f64(),
-        worst_seconds: worst.time().as_secs_f64(),
-        bytes_of_unknown_time: best.bytes_of_unknown_time(),
+        best_time_ns: best.time(),
+        worst_time_ns: worst.time(),
+        unknown_time_bytes: best.bytes_of_unknown_time(),
         stretches: stretches(&worst),
         device,
     };
@@ -63,17 +65,16 @@ pub fn run(arguments: &PlanArguments) -> anyhow::Result<Outcome> {
 fn stretches(plan: &Plan) -> Vec<Stretch> {
     let mut stretches: Vec<Stretch> = Vec::new();
     for step in &plan.steps {
-        let seconds = step.time.map(Nanos::as_secs_f64);
         match stretches.last_mut() {
             Some(last) if last.phase == step.phase && last.round == step.round => {
                 last.steps.push(step.label.clone());
-                last.seconds = last.seconds.zip(seconds).map(|(a, b)| a + b);
+                last.time_ns = last.time_ns.zip(step.time).map(|(a, b)| a + b);
             }
             _ => stretches.push(Stretch {
                 phase: step.phase.clone(),
                 round: step.round,
                 steps: vec![step.label.clone()],
-                seconds,
+                time_ns: step.time,
                 bytes: step.bytes,
             }),
         }
@@ -86,7 +87,7 @@ fn text(answer: &Answer) -> String {
     let mut lines = vec![format!(
         "{}: {}, {}, logical sector {} B. This would DESTROY everything on it.",
         device.path,
-        device.model.as_deref().unwrap_or("no model name"),
+        printable(device.model.as_deref().unwrap_or("no model name")),
         device.capacity,
         device.logical_sector
     )];
@@ -101,14 +102,13 @@ fn text(answer: &Answer) -> String {
         rest = &rest[alike.max(1)..];
     }
     lines.push(String::new());
-    let unknown = match answer.bytes_of_unknown_time {
+    let unknown = match answer.unknown_time_bytes {
         Bytes(0) => String::new(),
-        bytes => format!(", and the time to write {bytes} (give --assume to reckon it in)"),
+        bytes => format!(", and the time to write {bytes} (give --assume to include it)"),
     };
     lines.push(format!(
         "In all: {} where steady at once, {} at most; and the purge{unknown}.",
-        span(answer.best_seconds),
-        span(answer.worst_seconds)
+        answer.best_time_ns, answer.worst_time_ns
     ));
     lines.join("\n")
 }
@@ -120,8 +120,8 @@ fn stretch_lines(stretch: &Stretch) -> Vec<String> {
         [first, ..] => format!("{} steps of {first}", stretch.steps.len()),
         [] => String::new(),
     };
-    let line = match (stretch.seconds, stretch.bytes) {
-        (Some(seconds), _) => format!("{:<8} {what}: {}", stretch.phase, span(seconds)),
+    let line = match (stretch.time_ns, stretch.bytes) {
+        (Some(time), _) => format!("{:<8} {what}: {time}", stretch.phase),
         (None, Some(bytes)) => format!("{:<8} {what}: {bytes} ({} bytes)", stretch.phase, bytes.0),
         (None, None) => format!("{:<8} as long as the device takes", stretch.phase),
     };
@@ -135,7 +135,7 @@ fn round_lines(round: &Stretch, answer: &Answer) -> Vec<String> {
         "{:<8} {best} to {worst} rounds of {} steps, {} each:",
         round.phase,
         round.steps.len(),
-        span(round.seconds.unwrap_or(0.0))
+        round.time_ns.unwrap_or_default()
     );
     let rows = round.steps.chunks(8).map(|row| format!("           {}", row.join(", ")));
     std::iter::once(head).chain(rows).collect()
@@ -154,8 +154,4 @@ fn rounds(best: &Plan, worst: &Plan) -> BTreeMap<String, (u32, u32)> {
     }
     rounds.retain(|_, (_, most)| *most > 0);
     rounds
-}
-
-fn span(seconds: f64) -> String {
-    Nanos::from(std::time::Duration::from_secs_f64(seconds)).to_string()
 }

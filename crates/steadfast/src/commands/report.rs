@@ -2,12 +2,13 @@
 
 use crate::cli::ReportArguments;
 use crate::exit::Outcome;
+use crate::writing::Shelf;
 use crate::{output, terminal};
 
 /// Writes the forms asked for from findings computed anew.
 pub fn run(arguments: &ReportArguments) -> anyhow::Result<Outcome> {
     let findings = output::study(&arguments.run_dir)?;
-    for file in output::write(&arguments.run_dir, &findings, &arguments.format)? {
+    for file in output::write(&Shelf::of_run(&arguments.run_dir), &findings, &arguments.format)? {
         terminal::print(&file.display().to_string())?;
     }
     Ok(Outcome::Done)

@@ -1,28 +1,89 @@
 //! `steadfast restore` and `steadfast unlock`: host and drive as they were
-//! before a run that died.
+//! before a process that died.
 
-use crate::cli::{RunDirectory, UnlockArguments};
+use crate::cli::{RestoreArguments, UnlockArguments};
 use crate::exit::Outcome;
 use crate::terminal;
-use anyhow::bail;
+use anyhow::{Context, bail};
+use serde::Serialize;
 use std::path::Path;
 use steadfast_domain::Halt;
 use steadfast_domain::record::HostChange;
-use steadfast_host::Roots;
+use steadfast_host::{Roots, Undone};
+use steadfast_runner::host_changes::{self, HostChanges, Leftover};
 use steadfast_runner::real::wall_clock_unix_ms;
 use steadfast_runner::run;
 
-/// Puts back what the journal says was changed and not restored.
-pub fn run(arguments: &RunDirectory) -> anyhow::Result<Outcome> {
-    let changes = put_back(&arguments.run_dir, |_| true)?;
-    told(&changes, arguments.json, "Nothing to restore: this run left no host setting changed.")
+/// A change, and what became of it.
+#[derive(Debug, Serialize)]
+struct Restored {
+    #[serde(flatten)]
+    change: HostChange,
+    outcome: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+}
+
+/// The answer as JSON.
+#[derive(Debug, Default, Serialize)]
+struct Answer {
+    changes: Vec<Restored>,
+    /// Trace instances of killed captures.
+    instances_removed: Vec<String>,
+}
+
+/// The journal of the host changes of this process, which has no run directory.
+pub fn journal() -> HostChanges {
+    let command = std::env::args().collect::<Vec<_>>().join(" ");
+    HostChanges::new(host_changes::directory(), command, wall_clock_unix_ms())
+}
+
+/// Says on standard error what dead processes left changed.
+pub fn remind() {
+    let left = left_behind().unwrap_or_else(|error| {
+        terminal::complain(&format!("steadfast: {error:#}"));
+        Vec::new()
+    });
+    let changes = left.iter().flat_map(|left| &left.changes);
+    let settings: Vec<&str> = changes.map(|change| change.setting.as_str()).collect();
+    if !settings.is_empty() {
+        terminal::complain(&format!(
+            "Attention: a process that was killed left changed: {}. Put it back with: steadfast \
+             restore",
+            settings.join("; ")
+        ));
+    }
+}
+
+/// Puts back what the journal of a run, or of any process without a run
+/// directory, says was changed and not restored.
+pub fn run(arguments: &RestoreArguments) -> anyhow::Result<Outcome> {
+    let mut failures = Vec::new();
+    let (answer, nothing) = match &arguments.run_dir {
+        Some(run_dir) => (
+            Answer { changes: put_back(run_dir, |_| true)?, ..Answer::default() },
+            "Nothing to restore: this run left no host setting changed.",
+        ),
+        None => (
+            restore_all(&mut failures)?,
+            "Nothing to restore: no measure, calibrate or capture that was killed left anything \
+             behind. What a run changed is put back with: steadfast restore RUN_DIR",
+        ),
+    };
+    tell(&answer, arguments.json, nothing)?;
+    match failures.is_empty() {
+        true => Ok(Outcome::Done),
+        false => bail!("{}", failures.join("; ")),
+    }
 }
 
 /// Takes away the ATA password that a purge left on a drive.
 pub fn unlock(arguments: &UnlockArguments) -> anyhow::Result<Outcome> {
     if let Some(run_dir) = &arguments.run_dir {
         let changes = put_back(run_dir, steadfast_host::is_password)?;
-        return told(&changes, false, "Nothing to unlock: this run left no password on its drive.");
+        let answer = Answer { changes, ..Answer::default() };
+        tell(&answer, false, "Nothing to unlock: this run left no password on its drive.")?;
+        return Ok(Outcome::Done);
     }
     let Some(device) = &arguments.device else {
         bail!("name a run directory, or a drive with --device");
@@ -36,23 +97,67 @@ pub fn unlock(arguments: &UnlockArguments) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-fn put_back(run_dir: &Path, meant: fn(&HostChange) -> bool) -> Result<Vec<HostChange>, Halt> {
-    let roots = Roots::real();
-    run::restore(run_dir, wall_clock_unix_ms(), meant, &mut |change| {
-        steadfast_host::undo_change(change, &roots).map_err(|e| Halt::Refused(e.to_string()))
-    })
+fn left_behind() -> anyhow::Result<Vec<Leftover>> {
+    // Where there is no place for them, nothing was left in it.
+    let Ok(directory) = host_changes::directory() else { return Ok(Vec::new()) };
+    let place = || directory.display().to_string();
+    host_changes::left_behind(&directory).with_context(place)
 }
 
-fn told(changes: &[HostChange], json: bool, nothing: &str) -> anyhow::Result<Outcome> {
+fn restore_all(failures: &mut Vec<String>) -> anyhow::Result<Answer> {
+    let mut answer = Answer::default();
+    for left in left_behind()? {
+        for (change, undone) in left.undo(&mut |change| undo(change)) {
+            match undone {
+                Ok(undone) => answer.changes.push(Restored::of(&change, undone)),
+                Err(halt) => failures.push(format!("{}: {halt}", change.setting)),
+            }
+        }
+    }
+    answer.instances_removed = steadfast_capture::remove_left_behind();
+    Ok(answer)
+}
+
+fn put_back(run_dir: &Path, meant: fn(&HostChange) -> bool) -> Result<Vec<Restored>, Halt> {
+    let mut all = Vec::new();
+    run::restore(run_dir, wall_clock_unix_ms(), meant, &mut |change| {
+        all.push(Restored::of(change, undo(change)?));
+        Ok(())
+    })?;
+    Ok(all)
+}
+
+fn undo(change: &HostChange) -> Result<Undone, Halt> {
+    steadfast_host::undo_change(change, &Roots::real()).map_err(|e| Halt::Refused(e.to_string()))
+}
+
+impl Restored {
+    fn of(change: &HostChange, undone: Undone) -> Self {
+        let (outcome, why) = match undone {
+            Undone::PutBack => ("put-back", None),
+            Undone::AlreadySo => ("already-so", None),
+            Undone::Gone(why) => ("gone", Some(why.to_owned())),
+            Undone::Left(why) => ("left", Some(why)),
+        };
+        Restored { change: change.clone(), outcome, why }
+    }
+
+    fn text(&self) -> String {
+        let HostChange { setting, before, .. } = &self.change;
+        match (self.outcome, &self.why) {
+            ("left", Some(why)) => format!("{setting}: left as it is: {why}"),
+            (_, Some(why)) => format!("{setting}: nothing to put back: {why}"),
+            (_, None) => format!("{setting}: {before} again"),
+        }
+    }
+}
+
+fn tell(answer: &Answer, json: bool, nothing: &str) -> anyhow::Result<()> {
     if json {
-        terminal::print_json(&changes)?;
-        return Ok(Outcome::Done);
+        return terminal::print_json(answer);
     }
-    if changes.is_empty() {
-        terminal::print(nothing)?;
-    }
-    for change in changes {
-        terminal::print(&format!("{}: {} again", change.setting, change.before))?;
-    }
-    Ok(Outcome::Done)
+    let changes = answer.changes.iter().map(Restored::text);
+    let removed = |name: &String| format!("Trace instance {name} of a killed capture: removed");
+    let lines: Vec<String> = changes.chain(answer.instances_removed.iter().map(removed)).collect();
+    terminal::print(if lines.is_empty() { nothing.to_owned() } else { lines.join("\n") }.as_str())
 }

@@ -5,24 +5,23 @@ use crate::cli::ResumeArguments;
 use crate::exit::Outcome;
 use crate::target::{self, Course, Mover, Named};
 use crate::terminal;
-use anyhow::bail;
+use anyhow::{Context, bail};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::Duration;
 use steadfast_domain::settings::Amendment;
-use steadfast_domain::{Device, Entry, Load};
+use steadfast_domain::{Device, Entry, Load, Proof, Transport};
+use steadfast_engine::Stop;
 use steadfast_host::{Consent, Roots};
 use steadfast_runner::ledger::{Contents, Line};
 use steadfast_runner::real::wall_clock_unix_ms;
-use steadfast_runner::run::{amendments, reopen};
-use steadfast_runner::{Ledger, RunSettings};
+use steadfast_runner::run::{amend, amendments};
+use steadfast_runner::{HostWishes, Ledger, Rig, RunSettings};
 
 /// Finds the run's device again and conducts the rest.
 pub fn run(arguments: &ResumeArguments) -> anyhow::Result<Outcome> {
     let directory = &arguments.run_dir;
-    // Read first: nothing is amended where nothing can be resumed.
-    let before = Ledger::read(directory)?;
-    let named = find_again(&before.settings)?;
-    let amendment = amendment(arguments, &before)?;
-    let (ledger, contents) = reopen(directory, amendment, wall_clock_unix_ms())?;
+    let (mut ledger, mut contents) = Ledger::open(directory)?;
     if contents.torn > 0 {
         terminal::complain(&format!(
             "The journal ended in a torn line of {} bytes, which was cut off; no finished step \
@@ -30,22 +29,20 @@ pub fn run(arguments: &ResumeArguments) -> anyhow::Result<Outcome> {
             contents.torn
         ));
     }
+    let named = find_again(&contents.settings)?;
+    let amendment = amendment(arguments, &contents)?;
+    let stop = target::stop_on_signals()?;
+    let mut rig = arm(arguments, &contents, &named, &stop)?;
+    // Amended last: nothing is where nothing can be resumed.
+    if let Some(amendment) = amendment {
+        amend(&mut ledger, &mut contents, amendment, wall_clock_unix_ms())?;
+    }
     let Contents { settings, lines, .. } = contents;
     let procedure = steadfast_procedures::procedure(
         &settings.settings,
         settings.geometry(),
         &amendments(&lines),
     )?;
-    let stop = target::stop_on_signals()?;
-    let consent = Consent::Destroy { confirmation: Some(confirmation(&named)) };
-    let keep = [directory.clone()];
-    let mover = match settings.engine.as_str() {
-        "fio" => Mover::Fio(directory.join(FIO_DIRECTORY)),
-        _ => Mover::Uring,
-    };
-    let course = Course::from(&settings.settings);
-    let mut rig = target::rig(&mover, &named, &consent, &keep, course, &stop)?;
-    rig.wish(&wishes(&settings.settings, directory));
     Conduct { procedure: procedure.as_ref(), directory, json: arguments.json }.to_the_end(
         rig.as_mut(),
         ledger,
@@ -54,8 +51,155 @@ pub fn run(arguments: &ResumeArguments) -> anyhow::Result<Outcome> {
     )
 }
 
-/// The user named this very device when the run began; it was found again by
-/// its identity, not by its name.
+/// A rig on the run's device, once it is proven or confirmed to be that one.
+fn arm(
+    arguments: &ResumeArguments,
+    contents: &Contents,
+    named: &Named,
+    stop: &Stop,
+) -> anyhow::Result<Box<dyn Rig>> {
+    let (directory, settings) = (&arguments.run_dir, &contents.settings);
+    let again = recognize(arguments, contents, named)?;
+    let consent = Consent::Destroy { confirmation: Some(confirmation(named)) };
+    let keep = [directory.clone()];
+    let mover = match settings.engine.as_str() {
+        "fio" => Mover::Fio(directory.join(FIO_DIRECTORY)),
+        _ => Mover::Uring,
+    };
+    let course = Course::from(&settings.settings);
+    let mut rig = target::rig(&mover, named, &consent, &keep, course, stop)?;
+    let mut wishes = wishes(&settings.settings, directory);
+    forgo_lost_command(&mut wishes);
+    match again {
+        Recognized::Simulated => {}
+        Recognized::Proven(proof) => is_armed(rig.as_ref(), &proof)?,
+        Recognized::Confirmed { proof, others } => {
+            is_armed(rig.as_ref(), &proof)?;
+            wishes.purge.also = others;
+        }
+    }
+    rig.wish(&wishes);
+    Ok(rig)
+}
+
+/// A run of an older version may have a power command that was named relative to
+/// the directory it began in. From here, another program could have that name.
+fn forgo_lost_command(wishes: &mut HostWishes) {
+    let is_relative = |command: &String| {
+        let program = command.split_whitespace().next().unwrap_or_default();
+        program.contains('/') && !program.starts_with('/')
+    };
+    if let Some(command) = wishes.power_command.take_if(|command| is_relative(command)) {
+        terminal::complain(&format!(
+            "The power command '{command}' is not run: it is relative to the directory where the run \
+             began, which the record does not contain. The rest of the run has no power readings."
+        ));
+    }
+}
+
+/// How a device was found to be the one that may be overwritten.
+enum Recognized {
+    /// It exists in virtual time only.
+    Simulated,
+    /// The kernel says that it is the one that was confirmed before.
+    Proven(Box<Proof>),
+    /// The user has confirmed it again, and these others that a purge reaches.
+    Confirmed { proof: Box<Proof>, others: Vec<String> },
+}
+
+/// Compares the device with the one that was taken up last. It is only read.
+fn recognize(
+    arguments: &ResumeArguments,
+    contents: &Contents,
+    named: &Named,
+) -> anyhow::Result<Recognized> {
+    let Named::Real(device) = named else { return Ok(Recognized::Simulated) };
+    let now = Box::new(steadfast_host::proof(device, &Roots::real())?);
+    let mut doubts = match journalled_proof(contents) {
+        Some(then) => then.differences(&now, &contents.settings.device),
+        None => vec!["a version of steadfast that kept no proof of its device began it".into()],
+    };
+    if device.transport == Transport::File && now.mark.is_none() {
+        doubts.extend(changed_since(Path::new(&device.path), &contents.lines)?);
+    }
+    let is_it = |typed: &&String| names(typed, device);
+    let others = arguments.yes_destroy.iter().filter(|typed| !is_it(typed)).cloned().collect();
+    match (doubts.is_empty(), arguments.yes_destroy.iter().any(|typed| is_it(&typed))) {
+        (true, _) if arguments.yes_destroy.is_empty() => Ok(Recognized::Proven(now)),
+        (_, true) => Ok(Recognized::Confirmed { proof: now, others }),
+        (true, false) => bail!(
+            "{} is named {}, not {}; nothing was done to it",
+            device.path,
+            what_to_type(device),
+            arguments.yes_destroy.join(", ")
+        ),
+        (false, false) => bail!(
+            "{}: nothing proves that {} is the device that this run may overwrite: {}. Nothing was \
+             done to it. If all of it may be lost, type: steadfast resume {} --yes-destroy {}",
+            shown(&arguments.run_dir),
+            device.path,
+            doubts.join("; "),
+            shown(&arguments.run_dir),
+            what_to_type(device)
+        ),
+    }
+}
+
+/// How long after its last journal line a killed run may have written.
+const GRACE: Duration = Duration::from_secs(15);
+
+/// Whether somebody has changed a file since the run let go of it. A mark would
+/// tell; where there is none, the time of its last change does, which nobody can
+/// set. A run that was killed in a long step cannot be told from somebody else.
+fn changed_since(path: &Path, lines: &[Line]) -> anyhow::Result<Option<String>> {
+    let ours = |line: &&Line| !matches!(line.entry, Entry::HostRestored(_) | Entry::Amended(_));
+    let Some(last) = lines.iter().rev().find(ours) else { return Ok(None) };
+    let grace = match last.entry {
+        Entry::Halted(_) | Entry::Ended => Duration::ZERO,
+        _ => GRACE,
+    };
+    let found = std::fs::metadata(path).with_context(|| path.display().to_string())?;
+    let changed = found.ctime().saturating_mul(1000) + found.ctime_nsec() / 1_000_000;
+    let latest = u128::from(last.at) + grace.as_millis();
+    let is_later = u128::try_from(changed).is_ok_and(|changed| changed > latest);
+    Ok(is_later.then(|| "the file was changed after the run's last entry in its journal".into()))
+}
+
+fn journalled_proof(contents: &Contents) -> Option<&Proof> {
+    match &contents.opening()?.entry {
+        Entry::Opened { proof, .. } => proof.as_deref(),
+        _ => None,
+    }
+}
+
+/// The handle must lead to what was recognized, not to what came into its place
+/// meanwhile.
+fn is_armed(rig: &dyn Rig, recognized: &Proof) -> anyhow::Result<()> {
+    match rig.proof() {
+        Some(armed) if armed.is_same_sight(recognized) => Ok(()),
+        _ => bail!(
+            "{} was replaced a moment ago; nothing was written to it. Look at it, and resume again",
+            rig.device().path
+        ),
+    }
+}
+
+/// Whether a user names this device by a text.
+fn names(typed: &str, device: &Device) -> bool {
+    let typed = typed.trim();
+    typed == device.confirmation() || typed == what_to_type(device)
+}
+
+/// The shortest text that names a device.
+fn what_to_type(device: &Device) -> String {
+    let path = Path::new(device.confirmation());
+    match (&device.transport, path.file_name()) {
+        (Transport::File, Some(name)) => name.to_string_lossy().into_owned(),
+        _ => device.confirmation().to_owned(),
+    }
+}
+
+/// What arming asks for: the device was recognized by then.
 fn confirmation(named: &Named) -> String {
     match named {
         Named::Simulated(spec) => spec.name().to_owned(),

@@ -1,18 +1,19 @@
 //! `steadfast run`: a procedure from purge to report.
 
 use crate::cli::{EngineName, Format, ProcedureArguments, RunArguments};
-use crate::exit::Outcome;
+use crate::exit::{Outcome, misuse};
 use crate::panel::Panel;
 use crate::target::{self, Course, Mover, Named};
+use crate::writing::Shelf;
 use crate::{output, terminal};
-use anyhow::{Context, bail};
+use anyhow::bail;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::Geometry;
 use steadfast_domain::{Device, Procedure, Settings, Transport};
 use steadfast_engine::Stop;
-use steadfast_host::Consent;
+use steadfast_host::{Consent, Readers};
 use steadfast_runner::ledger::Line;
 use steadfast_runner::real::wall_clock_unix_ms;
 use steadfast_runner::run::{self, Ending};
@@ -35,10 +36,14 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<Outcome> {
     steadfast_procedures::procedure(&settings, geometry(&foreseen), &[])?;
     check_engine(chosen.engine, &foreseen)?;
     if settings.sim_gap.is_some() && !foreseen.is_simulated() {
-        bail!("{}: --sim-gap is for simulated drives only", chosen.target);
+        return Err(misuse(format!("{}: --sim-gap is for simulated drives only", chosen.target)));
     }
+    let readers = arguments.group.as_deref().map(Readers::of_group).transpose()?;
     if foreseen.transport == Transport::File && !settings.purge.suits_a_file() {
-        bail!("{}: a file is purged by auto, discard or none", chosen.target);
+        return Err(misuse(format!(
+            "{}: a file is purged by auto, discard or none",
+            chosen.target
+        )));
     }
     let out = arguments.out.clone().unwrap_or_else(|| default_directory(&settings, &foreseen));
     if out.exists() {
@@ -65,7 +70,7 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<Outcome> {
     if let Some(why) = steadfast_runner::refusal(procedure.as_ref(), &|step| rig.refuse(step)) {
         bail!("{}: {why}", chosen.target);
     }
-    let ledger = Ledger::create(&out, &run_settings)?;
+    let ledger = Ledger::create_for(readers.unwrap_or_default(), &out, &run_settings)?;
     terminal::complain(&format!("Run directory: {} (seed {seed})", out.display()));
     let conduct = Conduct { procedure: procedure.as_ref(), directory: &out, json: arguments.json };
     conduct.to_the_end(rig.as_mut(), ledger, &[], &stop)
@@ -114,21 +119,26 @@ impl Conduct<'_> {
             Ending::Complete => self.report(),
             Ending::Halted(halt) => {
                 let directory = self.directory.display();
+                terminal::complain(&format!("steadfast: halted: {halt}"));
                 terminal::complain(&format!(
-                    "steadfast: halted: {halt}\nEvery finished step is in {directory}. Go on \
-                     with: steadfast resume {directory}"
+                    "Every finished step is in {directory}. Go on with: steadfast resume \
+                     {directory}"
                 ));
                 Ok(Outcome::Halted)
             }
+            Ending::Lost(halt) => bail!(
+                "halted: {halt}. What this run measured is lost and cannot be resumed; begin it \
+                 again, in a directory that stays"
+            ),
         }
     }
 
     fn report(&self) -> anyhow::Result<Outcome> {
         let findings = output::study(self.directory)?;
         let formats = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
-        output::write(self.directory, &findings, &formats)?;
+        output::write(&Shelf::of_run(self.directory), &findings, &formats)?;
         if self.json {
-            terminal::print_json(&findings)?;
+            terminal::print_findings(&findings)?;
         } else {
             terminal::print(&steadfast_report::text(&findings, terminal::width()))?;
             terminal::print(&format!(
@@ -137,8 +147,8 @@ impl Conduct<'_> {
                 self.directory.display()
             ))?;
         }
-        match findings.verdict {
-            Some(verdict) if !verdict.steady => Ok(Outcome::NotSteady),
+        match findings.steady() {
+            Some(false) => Ok(Outcome::NotSteady),
             _ => Ok(Outcome::Done),
         }
     }
@@ -153,8 +163,8 @@ pub fn settings(chosen: &ProcedureArguments, seed: u64) -> anyhow::Result<Settin
     let mut settings = Settings::new(&chosen.procedure, seed);
     settings.profile = chosen.profile;
     settings.class = chosen.class;
-    settings.threads = chosen.threads.map(|n| at_least_one("threads", n)).transpose()?;
-    settings.depth = chosen.depth.map(|n| at_least_one("depth", n)).transpose()?;
+    settings.threads = chosen.threads;
+    settings.depth = chosen.depth;
     settings.step_time = chosen.step_time;
     settings.active_range_percent = chosen.active_range;
     settings.steady_state = chosen.steady_state;
@@ -170,12 +180,26 @@ pub fn settings(chosen: &ProcedureArguments, seed: u64) -> anyhow::Result<Settin
     Ok(settings)
 }
 
-/// A command of at least one word.
+/// A command of at least one word, its program by its full path: a run is resumed
+/// from any directory and finds no other program of that name there.
 fn power_command(text: &str) -> anyhow::Result<String> {
-    if text.trim().is_empty() {
-        bail!("--power-command names no command; give a program and its arguments");
+    let text = text.trim();
+    let (program, arguments) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    if program.is_empty() {
+        return Err(misuse("--power-command names no command; give a program and its arguments"));
     }
-    Ok(text.trim().to_owned())
+    // One that is not installed is reported when the power is to be read.
+    let Ok(path) = steadfast_host::find_program(Path::new(program)) else {
+        return Ok(text.to_owned());
+    };
+    match path.to_str().filter(|path| !path.contains(char::is_whitespace)) {
+        Some(path) => Ok(format!("{path} {arguments}").trim_end().to_owned()),
+        None => Err(misuse(format!(
+            "--power-command {program}: its path {} has a blank, and commands are split at blanks; \
+             move the program",
+            path.display()
+        ))),
+    }
 }
 
 /// `--set`, and the parameters that have an option of their own.
@@ -184,11 +208,15 @@ fn parameters(chosen: &ProcedureArguments) -> anyhow::Result<BTreeMap<String, St
     for item in &chosen.set {
         let (name, value) = item
             .split_once('=')
-            .with_context(|| format!("--set {item}: it is not of the form NAME=VALUE"))?;
+            .ok_or_else(|| misuse(format!("--set {item}: it is not of the form NAME=VALUE")))?;
         all.insert(name.trim().to_owned(), value.trim().to_owned());
     }
-    let own =
-        [("workload", &chosen.workload), ("mix", &chosen.mix), ("procedures", &chosen.procedures)];
+    let own = [
+        ("workload", &chosen.workload),
+        ("mix", &chosen.mix),
+        ("procedures", &chosen.procedures),
+        ("alignment", &chosen.alignment),
+    ];
     for (name, value) in own {
         if let Some(value) = value {
             all.insert(name.to_owned(), value.trim().to_owned());
@@ -197,30 +225,22 @@ fn parameters(chosen: &ProcedureArguments) -> anyhow::Result<BTreeMap<String, St
     Ok(all)
 }
 
-/// The most threads or outstanding I/Os per thread that are accepted.
-const DEMAND_MAX: u32 = 4096;
-
-fn at_least_one(what: &str, number: u32) -> anyhow::Result<u32> {
-    if (1..=DEMAND_MAX).contains(&number) {
-        return Ok(number);
-    }
-    bail!("--{what} {number} is not possible; give 1 to {DEMAND_MAX}")
-}
-
 /// `key=value` pairs, and files of such lines; `#` begins a comment line.
 fn meta(given: &[String]) -> anyhow::Result<BTreeMap<String, String>> {
     let mut all = BTreeMap::new();
     for item in given {
         let text = match item.contains('=') {
             true => item.clone(),
-            false => std::fs::read_to_string(item)
-                .with_context(|| format!("--meta {item} is neither key=value nor a file"))?,
+            false => std::fs::read_to_string(item).map_err(|e| {
+                misuse(format!("--meta {item} is neither key=value nor a file: {e}"))
+            })?,
         };
         let lines = text.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with('#'));
         for line in lines {
             let (key, value) = line
                 .split_once('=')
-                .with_context(|| format!("--meta {item}: '{line}' is not of the form key=value"))?;
+                .ok_or_else(|| misuse(format!("--meta {item}: '{line}' is not key=value")))?;
+            steadfast_procedures::check_meta(key.trim())?;
             all.insert(key.trim().to_owned(), value.trim().to_owned());
         }
     }
@@ -230,12 +250,16 @@ fn meta(given: &[String]) -> anyhow::Result<BTreeMap<String, String>> {
 /// Refuses an engine that cannot drive this device.
 pub fn check_engine(engine: Option<EngineName>, device: &Device) -> anyhow::Result<()> {
     match (engine, device.is_simulated()) {
-        (Some(EngineName::Sim), false) => {
-            bail!("--engine sim needs a simulated target such as sim:small, not {}", device.path)
-        }
+        (Some(EngineName::Sim), false) => Err(misuse(format!(
+            "--engine sim needs a simulated target such as sim:small, not {}",
+            device.path
+        ))),
         (Some(name @ (EngineName::Uring | EngineName::Fio)), true) => {
             let name = if name == EngineName::Fio { "fio" } else { "uring" };
-            bail!("--engine {name} needs a block device or a file, not {}", device.path)
+            Err(misuse(format!(
+                "--engine {name} needs a block device or a file, not {}",
+                device.path
+            )))
         }
         _ => Ok(()),
     }

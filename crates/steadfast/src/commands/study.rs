@@ -2,14 +2,15 @@
 
 use crate::cli::{Format, StudyArguments};
 use crate::exit::Outcome;
+use crate::writing::Shelf;
 use crate::{output, terminal};
 
 /// Computes the findings anew, keeps them as `findings.json` and prints them.
 pub fn run(arguments: &StudyArguments) -> anyhow::Result<Outcome> {
     let findings = output::study(&arguments.run_dir)?;
-    output::write(&arguments.run_dir, &findings, &[Format::Json])?;
+    output::write(&Shelf::of_run(&arguments.run_dir), &findings, &[Format::Json])?;
     if arguments.json {
-        terminal::print_json(&findings)?;
+        terminal::print_findings(&findings)?;
     } else {
         terminal::print(&steadfast_report::text(&findings, terminal::width()))?;
     }

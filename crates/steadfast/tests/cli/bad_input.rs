@@ -116,7 +116,7 @@ fn an_edited_or_newer_ledger_is_refused_by_every_reader() {
     std::fs::write(&journal, &whole).unwrap();
     let settings = scratch.path().join("run/settings.json");
     let newer = std::fs::read_to_string(&settings).unwrap();
-    std::fs::write(&settings, newer.replacen("\"version\": 1", "\"version\": 9", 1)).unwrap();
+    std::fs::write(&settings, newer.replacen("\"version\": 2", "\"version\": 9", 1)).unwrap();
     refuse(scratch.path(), &["study", "run"], &["format 9", "newer"]);
 }
 
@@ -194,4 +194,32 @@ fn a_file_is_not_purged_by_a_drives_command() {
     let run = ["run", "iops", "--target", "x", "--size", "64MiB", "--purge", "nvme-format"];
     refuse(scratch.path(), &run, &["x", "auto, discard or none"]);
     assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0);
+}
+
+/// A load that only reads makes no file, and leaves one as it is.
+#[test]
+fn a_load_that_only_reads_creates_nothing_and_changes_no_size() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let read = |name: &'static str, size: &'static str| {
+        ["measure", "RND 4K R", "--target", name, "--size", size, "--time", "100ms"]
+    };
+    refuse(here, &read("f.bin", "8MiB"), &["f.bin does not exist", "--size 8388608B"]);
+    assert!(!here.join("f.bin").exists());
+    let mut write = read("f.bin", "8MiB");
+    write[1] = "SEQ 128K W";
+    succeed(here, &write);
+    let before = std::fs::read(here.join("f.bin")).unwrap();
+    assert!(before.iter().any(|byte| *byte != 0));
+    refuse(here, &read("f.bin", "16MiB"), &["has 8388608 bytes", "leave --size out"]);
+    succeed(here, &read("f.bin", "8MiB"));
+    assert!(before == std::fs::read(here.join("f.bin")).unwrap(), "the file has changed");
+    let error = ["measure", "RND 4K W", "--target", "copy.bin", "--time", "100ms"];
+    std::fs::copy(here.join("f.bin"), here.join("copy.bin")).unwrap();
+    refuse(here, &error, &["--yes-destroy 'copy.bin'"]);
+    std::fs::copy(here.join("copy.bin"), here.join("f.bin")).unwrap();
+    let mut error = error;
+    error[3] = "f.bin";
+    refuse(here, &error, &["--yes-destroy 'f.bin'", "something else has written to it"]);
+    assert!(before == std::fs::read(here.join("f.bin")).unwrap(), "the file has changed");
 }

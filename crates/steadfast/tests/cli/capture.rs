@@ -243,20 +243,24 @@ fn both_layers_of_a_file_system_stand_side_by_side() {
     assert!(Command::new("umount").arg(&mount).status().unwrap().success());
     let Some((conditions, events)) = found else { return };
     assert_eq!(conditions.layers, [Layer::Block, Layer::FileSystem]);
+    assert_eq!(conditions.process, Some(std::process::id()));
     assert_eq!((conditions.lost, conditions.unfinished), (0, 0));
     let files: Vec<_> = events.iter().filter(|e| e.layer == Layer::FileSystem).copied().collect();
     assert_eq!(sum(&files, IoOp::Write), (211, 211 * 4096));
     assert_eq!(sum(&files, IoOp::Flush), (1, 0));
     let text = succeed(scratch.path(), &["trace", "compare", "trace.parquet", "--step", "1s"]);
     assert!(text.contains(", block") && text.contains(", filesystem"), "{text}");
-    // Counted together only where that is said; a workload is of one layer.
+    // Counted together only where that is asked for; a workload is of one layer.
     let report = ["trace", "report", "trace.parquet", "-o", "report", "--format", "text"];
-    let mixed = "counted together";
-    assert!(succeed(scratch.path(), &report).contains(mixed));
-    let of_one = succeed(scratch.path(), &[&report[..], &["--layer", "block"]].concat());
-    assert!(!of_one.contains(mixed), "{of_one}");
+    let mixed = "COUNTED TOGETHER";
+    let of_both = succeed(scratch.path(), &[&report[..], &["--layer", "both"]].concat());
+    assert!(of_both.contains(mixed), "{of_both}");
+    let of_one = succeed(scratch.path(), &report);
+    assert!(!of_one.contains(mixed) && of_one.contains("layer block"), "{of_one}");
     let derive = ["workload", "derive", "trace.parquet", "--threshold", "0%"];
-    refuse(scratch.path(), &derive, &["two layers", "--layer block"]);
+    let of_both = [&derive[..], &["--layer", "both"]].concat();
+    refuse(scratch.path(), &of_both, &["one layer", "--layer filesystem"]);
+    succeed(scratch.path(), &derive);
     let of_one = succeed(scratch.path(), &[&derive[..], &["--layer", "filesystem"]].concat());
     assert!(of_one.contains("212 of 212 I/Os"), "{of_one}");
 }
@@ -542,7 +546,7 @@ fn a_killed_capture_of_steps_is_recovered() {
         told
     };
     let refused = ["trace", "recover", "trace.parquet", "-o", "trace.parquet"];
-    refuse(scratch.path(), &refused, &["cannot be made"]);
+    refuse(scratch.path(), &refused, &["trace.parquet exists"]);
     let said = succeed(scratch.path(), &["trace", "recover", "trace.parquet", "-o", "r.parquet"]);
     assert!(said.contains("rows of streams and steps"), "{said}");
     for command in ["streams", "map"] {

@@ -51,6 +51,34 @@ fn judged(here: &Path) {
     assert!(answer["limits"][0]["reason"].as_str().unwrap().contains("no row '5'"));
 }
 
+/// Numbers within their limits are no pass before the run has ended.
+#[test]
+fn a_run_that_has_not_ended_does_not_pass() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let quick = ["run", "iops", "--target", "sim:small", "--profile", "quick", "--out", "run"];
+    run_in(here, &quick);
+    let text = "[[limit]]\ntable='iops'\nrow='4'\ncolumn='100/0'\nmin=1\n";
+    std::fs::write(here.join("limits.toml"), text).unwrap();
+    assert_eq!(code(&run_in(here, &["check", "run", "--limits", "limits.toml"])), 0);
+    let journal = here.join("run/journal.jsonl");
+    let whole = std::fs::read_to_string(&journal).unwrap();
+    let lines: Vec<&str> = whole.split_inclusive('\n').collect();
+    std::fs::write(&journal, lines[..lines.len() - 1].concat()).unwrap();
+    succeed(here, &["report", "run", "--format", "json"]);
+    for run in ["run", "run/findings.json"] {
+        let output = run_in(here, &["check", run, "--limits", "limits.toml"]);
+        let said = stdout(&output);
+        assert_eq!(code(&output), 5, "{said}");
+        assert!(said.contains("UNFINISHED") && !said.contains("PASS"), "{said}");
+    }
+    let page = std::fs::read_to_string(here.join("run/check.html")).unwrap();
+    assert!(page.contains("UNFINISHED"));
+    let output = run_in(here, &["check", "run", "--limits", "limits.toml", "--json"]);
+    let answer: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!((&answer["finished"], &answer["pass"]), (&false.into(), &false.into()));
+}
+
 fn refused(here: &Path) {
     std::fs::write(here.join("bad.toml"), "[[limit]]\ntable = 3\n").unwrap();
     refuse(here, &["compare", "one"], &["2 values"]);

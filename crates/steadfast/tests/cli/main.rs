@@ -3,16 +3,23 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, clippy::too_many_lines)]
 
 mod bad_input;
+mod captions;
 mod capture;
 mod closed_loop;
 mod devices;
 mod doctor;
+mod exit_codes;
 mod fio;
 mod house;
 mod judged;
+mod outputs;
 mod procedures;
 mod real;
+mod recognize;
+mod recomputed;
 mod resume;
 mod scratch;
+mod signals;
 mod simulated;
+mod stalls;
 mod trace;

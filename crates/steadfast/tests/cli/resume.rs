@@ -3,19 +3,23 @@
 use super::scratch::{LoopDevice, code, is_root, run_in, skip, stderr, stdout, steadfast};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use steadfast_domain::Entry;
 use steadfast_runner::Ledger;
+use steadfast_runner::ledger::Line;
 
 /// Kills a run with -9 after each of these moments, resuming in between;
-/// returns how often it was alive to be killed.
+/// returns how often it was alive to be killed. What was finished stays.
 fn kill_again_and_again(directory: &Path, begin: &[&str], moments: &[Duration]) -> usize {
+    let run = directory.join("run");
     let mut kills = 0;
+    let mut finished: Vec<Line> = Vec::new();
     for (index, moment) in moments.iter().enumerate() {
-        let arguments: Vec<&str> = match index > 0 && directory.join("run/settings.json").exists() {
-            true => vec!["resume", "run"],
-            false => {
-                let _ = std::fs::remove_dir_all(directory.join("run"));
+        let arguments: Vec<&str> = match finished.is_empty() {
+            false => vec!["resume", "run"],
+            // Killed before it was confirmed: there is nothing to resume.
+            true => {
+                let _ = std::fs::remove_dir_all(&run);
                 begin.to_vec()
             }
         };
@@ -33,6 +37,9 @@ fn kill_again_and_again(directory: &Path, begin: &[&str], moments: &[Duration]) 
         kills += usize::from(child.try_wait().unwrap().is_none());
         child.kill().unwrap();
         child.wait().unwrap();
+        let lines = Ledger::read(&run).map(|contents| contents.lines).unwrap_or_default();
+        assert!(lines.starts_with(&finished), "kill {index} lost what was finished");
+        finished = lines;
     }
     kills
 }
@@ -48,17 +55,22 @@ fn moments(seed: u64, count: u64, least: u64, most: u64) -> Vec<Duration> {
         .collect()
 }
 
-/// Breaks a simulated run off ten times; it must find what an unbroken one finds.
-fn killed_ten_times(begin: &[&str]) {
+/// Breaks a simulated run off again and again; it must find what an unbroken one
+/// finds.
+fn killed(times: u64, begin: &[&str]) {
     let scratch = tempfile::tempdir().unwrap();
     let (broken, whole) = (scratch.path().join("broken"), scratch.path().join("whole"));
     std::fs::create_dir_all(&broken).unwrap();
     std::fs::create_dir_all(&whole).unwrap();
-    let started = Instant::now();
+    let started = SystemTime::now();
     assert!(matches!(code(&run_in(&whole, begin)), 0 | 3));
-    let took = u64::try_from(started.elapsed().as_millis()).unwrap();
-    let kills = kill_again_and_again(&broken, begin, &moments(11, 10, 20, (took / 2).max(60)));
-    assert!(kills >= 5, "only {kills} of ten runs were alive to be killed");
+    // What follows the findings is the report, which takes longer than the run.
+    let ended = std::fs::metadata(whole.join("run/findings.json")).unwrap().modified().unwrap();
+    let took = ended.duration_since(started).unwrap_or_default().as_millis();
+    let most = u64::try_from(took).unwrap().max(60);
+    let kills = kill_again_and_again(&broken, begin, &moments(11, times, 20, most));
+    let least = usize::try_from(times / 2).unwrap();
+    assert!(kills >= least, "only {kills} of {times} runs were alive to be killed");
     let output = run_in(&broken, &["resume", "run"]);
     assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
     let findings = |d: &Path| std::fs::read_to_string(d.join("run/findings.json")).unwrap();
@@ -66,17 +78,8 @@ fn killed_ten_times(begin: &[&str]) {
 }
 
 #[test]
-fn a_simulated_run_killed_ten_times_finds_what_an_unbroken_one_finds() {
-    killed_ten_times(&[
-        "run",
-        "iops",
-        "--target",
-        "sim:small",
-        "--step-time",
-        "5s",
-        "--out",
-        "run",
-    ]);
+fn a_simulated_run_killed_sixty_times_finds_what_an_unbroken_one_finds() {
+    killed(60, &["run", "iops", "--target", "sim:small", "--profile", "quick", "--out", "run"]);
 }
 
 /// The segments of every active range lie where they lay.
@@ -85,7 +88,7 @@ fn a_run_on_scattered_ranges_killed_ten_times_finds_the_same() {
     let mut begin = vec!["run", "throughput", "--target", "sim:small", "--step-time", "5s"];
     begin.extend(["--profile", "pts-1.1", "--class", "client", "--out", "run"]);
     begin.extend(["--set", "ar-amount=64MiB,256MiB", "--set", "ar-segments=64"]);
-    killed_ten_times(&begin);
+    killed(10, &begin);
 }
 
 #[test]
@@ -110,7 +113,94 @@ fn a_real_run_killed_ten_times_repeats_no_finished_step() {
     assert!(kills >= 5, "only {kills} of ten runs were alive to be killed");
     let output = run_in(scratch.path(), &["resume", "run"]);
     assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
-    let lines = Ledger::read(&scratch.path().join("run")).unwrap().lines;
+    repeats_no_step_and_tells_every_gap(&scratch.path().join("run"));
+}
+
+/// Sixty kills, most of them in the time in which the run is taken up.
+#[test]
+fn a_run_on_a_loop_device_killed_sixty_times_repeats_no_finished_step() {
+    let test = "a_run_on_a_loop_device_killed_sixty_times_repeats_no_finished_step";
+    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let mut begin = vec!["run", "iops", "--profile", "quick", "--step-time", "100ms"];
+    begin.extend(["--target", &device.path, "--yes-destroy", device.name(), "--out", "run"]);
+    let mut all = moments(31, 44, 20, 400);
+    for (index, long) in moments(37, 16, 1200, 1900).into_iter().enumerate() {
+        all.insert(index * 3, long);
+    }
+    let kills = kill_again_and_again(scratch.path(), &begin, &all);
+    assert!(kills >= 45, "only {kills} of sixty runs were alive to be killed");
+    let output = run_in(scratch.path(), &["resume", "run"]);
+    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+    repeats_no_step_and_tells_every_gap(&scratch.path().join("run"));
+}
+
+/// The run directory is deleted while the run goes on: it says so, and what is
+/// lost, within a step.
+#[test]
+fn a_deleted_run_directory_is_noticed() {
+    let scratch = tempfile::tempdir().unwrap();
+    let run = scratch.path().join("run");
+    let mut begin = vec!["run", "iops", "--profile", "quick", "--step-time", "300ms"];
+    begin.extend(["--target", "scratch.bin", "--size", "64MiB", "--out", "run"]);
+    let mut child = steadfast()
+        .current_dir(scratch.path())
+        .args(begin)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let is_step = |line: &Line| matches!(line.entry, Entry::Applied { .. });
+    let end = Instant::now() + Duration::from_secs(60);
+    while !Ledger::read(&run).is_ok_and(|c| c.lines.iter().any(is_step)) {
+        let runs = child.try_wait().unwrap().is_none();
+        assert!(runs && Instant::now() < end, "no step was finished");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::fs::remove_dir_all(&run).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = stderr(&output);
+    assert_eq!(code(&output), 1, "{said}");
+    assert!(said.contains("was deleted during the run") && said.contains("lost"), "{said}");
+    assert!(!said.contains("steadfast resume"), "there is nothing to resume: {said}");
+    assert!(!run.exists());
+}
+
+/// A disk that is full when the run begins leaves nothing that stands in the
+/// way of the next try: no torn settings, and no settings without a run.
+#[test]
+fn a_run_that_could_not_begin_leaves_no_directory() {
+    let test = "a_run_that_could_not_begin_leaves_no_directory";
+    if !is_root() {
+        return skip(test, "needs root to mount a small tmpfs");
+    }
+    let mount = tempfile::tempdir().unwrap();
+    let mounted = Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "nr_blocks=2", "tmpfs"])
+        .arg(mount.path())
+        .status();
+    if !mounted.is_ok_and(|status| status.success()) {
+        return skip(test, "tmpfs cannot be mounted");
+    }
+    let begin = ["run", "iops", "--target", "sim:small", "--profile", "quick", "--out", "run"];
+    let mut tried = Vec::new();
+    // Room for nothing; then for the settings alone.
+    for filled in [2, 1] {
+        std::fs::write(mount.path().join("filler"), vec![0; filled * 4096]).unwrap();
+        let output = run_in(mount.path(), &begin);
+        tried.push((code(&output), stderr(&output), mount.path().join("run").exists()));
+    }
+    assert!(Command::new("umount").arg(mount.path()).status().unwrap().success());
+    for (code, said, left) in tried {
+        assert_eq!(code, 1, "{said}");
+        assert!(said.contains("No space left"), "{said}");
+        assert!(!left, "a directory was left: {said}");
+    }
+}
+
+/// Every finished step stands once in the journal, and every gap in the report.
+fn repeats_no_step_and_tells_every_gap(run: &Path) {
+    let lines = Ledger::read(run).unwrap().lines;
     let mut places: Vec<_> = lines
         .iter()
         .filter_map(|line| match &line.entry {
@@ -129,7 +219,7 @@ fn a_real_run_killed_ten_times_repeats_no_finished_step() {
         )
         .count();
     assert!(gaps > 0);
-    let text = std::fs::read_to_string(scratch.path().join("run/findings.json")).unwrap();
+    let text = std::fs::read_to_string(run.join("findings.json")).unwrap();
     assert_eq!(text.matches("\"id\": \"gap\"").count(), gaps, "every gap is disclosed");
 }
 

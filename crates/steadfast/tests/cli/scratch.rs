@@ -8,6 +8,8 @@ use std::process::{Command, Output, Stdio};
 pub fn steadfast() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_steadfast"));
     command.stdin(Stdio::null());
+    // What these tests leave behind is no business of the machine's own state.
+    command.env("STATE_DIRECTORY", env!("CARGO_TARGET_TMPDIR"));
     command
 }
 

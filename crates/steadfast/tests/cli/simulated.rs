@@ -100,8 +100,8 @@ fn a_plan_touches_nothing_and_tells_both_ends() {
         &["plan", "iops", "--target", "sim:small", "--json"],
     ))
     .unwrap();
-    assert_eq!(json["best_seconds"], 5.0 * 56.0 * 60.0);
-    assert_eq!(json["worst_seconds"], 25.0 * 56.0 * 60.0);
+    assert_eq!(json["best_time_ns"], 5u64 * 56 * 60 * 1_000_000_000);
+    assert_eq!(json["worst_time_ns"], 25u64 * 56 * 60 * 1_000_000_000);
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! `steadfast trace`, on traces that these tests write.
 
-use super::scratch::{refuse, succeed};
+use super::scratch::{code, refuse, run_in, stderr, stdout, steadfast, succeed};
 use std::fs::File;
 use std::path::Path;
-use steadfast_domain::io_event::{CapturedDevice, Command, Mark};
-use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp};
-use steadfast_trace::{WorkloadFile, Writer};
+use steadfast_domain::io_event::{CapturedDevice, Command, Mark, RESPONSE_UNKNOWN, SeenInPart};
+use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer};
+use steadfast_trace::{Batch, Fields, Trace, WorkloadFile, Writer};
 
 /// Ten seconds: 10,007 sequential reads of 4 KiB by one process, and from the
 /// mark at 5 s on 503 random writes of 16 KiB by another.
@@ -165,7 +165,7 @@ fn bad_traces_and_options_are_refused_in_one_line() {
     refuse(here, &["trace", "streams", "missing"], &["missing", "cannot be opened"]);
     refuse(here, &["trace", "streams", "t.parquet", "--event", "lunch"], &["lunch", "backup"]);
     refuse(here, &["trace", "streams", "t.parquet", "--device", "sdz"], &["sdz", "nvme0n1"]);
-    refuse(here, &["trace", "steps", "t.parquet", "--step", "1us"], &["100 µs"]);
+    refuse(here, &["trace", "steps", "t.parquet", "--step", "1us"], &["100us"]);
     refuse(here, &["trace", "steps", "t.parquet", "--from", "1h"], &["filter"]);
     refuse(here, &["trace", "recover", "t.parquet", "-o", "text"], &["text"]);
 }
@@ -299,6 +299,121 @@ fn what_a_log_does_not_tell_stays_unknown() {
     assert!(!std::fs::read_to_string(here.join("r/report.html")).unwrap().contains("1970-01"));
 }
 
+/// A capture of both layers counts one of them unless both are asked for; the
+/// page that is read first says so.
+#[test]
+fn two_layers_are_not_added_up_unasked() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let conditions = CaptureConditions {
+        layers: vec![Layer::Block, Layer::FileSystem],
+        devices: vec![CapturedDevice { name: "sda".into(), ..CapturedDevice::default() }],
+        ..CaptureConditions::default()
+    };
+    let io = |n: u64| IoEvent {
+        issued_ns: n * 1_000_000,
+        response_ns: 10_000,
+        offset: n * 8192,
+        bytes: 4096,
+        layer: if n.is_multiple_of(3) { Layer::Block } else { Layer::FileSystem },
+        ..IoEvent::default()
+    };
+    let mut writer =
+        Writer::new(File::create(here.join("t.parquet")).unwrap(), &conditions).unwrap();
+    writer.write(&(0..303).map(io).collect::<Vec<_>>()).unwrap();
+    writer.finish(conditions).unwrap();
+    for (layer, ios) in [("", 101), ("block", 101), ("filesystem", 202), ("both", 303)] {
+        let more = ["--layer", layer];
+        let more: &[&str] = if layer.is_empty() { &[] } else { &more };
+        let streams = [&["trace", "streams", "t.parquet", "--json"], more].concat();
+        assert_eq!(json(here, &streams)["total"]["count"], ios, "{layer}");
+        let report = ["trace", "report", "t.parquet", "--format", "json", "-o", "r", "--force"];
+        succeed(here, &[&report[..], more].concat());
+        let findings = std::fs::read_to_string(here.join("r/findings.json")).unwrap();
+        let findings: serde_json::Value = serde_json::from_str(&findings).unwrap();
+        let headline = findings["headline"].as_str().unwrap();
+        assert_eq!(headline.contains("COUNTED TOGETHER"), layer == "both", "{headline}");
+        // Both stand beside each other in any case.
+        let sides =
+            findings["chapters"].as_array().unwrap().last().unwrap()["exhibits"].to_string();
+        assert!(sides.contains("sda, block") && sides.contains("sda, filesystem"), "{layer}");
+    }
+    let compare = json(here, &["trace", "compare", "t.parquet", "--json"]);
+    assert_eq!(compare["sides"].as_array().unwrap().len(), 2);
+    let derive = ["workload", "derive", "t.parquet", "--json", "--threshold", "0%"];
+    assert_eq!(json(here, &derive)["workload"]["total_count"], 101);
+}
+
+/// Ten completions were missed, and the source counted each as outstanding from
+/// then on: queue depths come from times, and every page says what is missing.
+#[test]
+fn missed_completions_are_reported_and_do_not_count_as_outstanding() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let part = SeenInPart { begun_before: 3, unended: 10, too_many: 0 };
+    let conditions = CaptureConditions {
+        layers: vec![Layer::Block],
+        unfinished: part.missing(),
+        in_part: Some(part),
+        ..CaptureConditions::default()
+    };
+    // Four at a time.
+    let io = |n: u64| IoEvent {
+        issued_ns: n * 10_000,
+        response_ns: if n % 1_000 == 500 { RESPONSE_UNKNOWN } else { 40_000 },
+        depth: 4 + u32::try_from((n + 499) / 1_000).unwrap(),
+        offset: n * 8192,
+        bytes: 4096,
+        ..IoEvent::default()
+    };
+    let mut writer =
+        Writer::new(File::create(here.join("t.parquet")).unwrap(), &conditions).unwrap();
+    writer.write(&(0..10_000).map(io).collect::<Vec<_>>()).unwrap();
+    writer.finish(conditions).unwrap();
+    let streams = json(here, &["trace", "streams", "t.parquet", "--json"]);
+    assert_eq!(streams["total"]["qd_max"], 4);
+    let mean = streams["total"]["qd_mean"].as_f64().unwrap();
+    assert!((3.99..=4.0).contains(&mean), "{mean}");
+    assert_eq!(streams["account"]["depths_counted"], 9_990);
+    assert_eq!(streams["conditions"]["in_part"]["unended"], 10);
+    let text = succeed(here, &["trace", "report", "t.parquet", "--format", "text", "-o", "r"]);
+    for part in ["Completion not seen, no response time", "Issued before the capture", "of 10 I/Os"]
+    {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    let mut command = steadfast();
+    let said = command.current_dir(here).args(["trace", "streams", "t.parquet"]).output().unwrap();
+    let said = String::from_utf8_lossy(&said.stderr).into_owned();
+    assert!(
+        said.contains("13 incomplete") && said.contains("10 without a response time"),
+        "{said}"
+    );
+}
+
+/// fio logs a completion by the millisecond: how many I/Os were outstanding does
+/// not show.
+#[test]
+fn a_latency_log_of_rounded_times_tells_no_queue_depth() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    // Eight at a time, of 100 us each.
+    let log: String =
+        (0..8_000).map(|n| format!("{}, 100000, 0, 4096, {}, 0\n", n / 80, n * 8192)).collect();
+    std::fs::write(here.join("lat.log"), log).unwrap();
+    let import = ["trace", "import", "lat.log", "--format", "fio-latency-log", "-o", "t.parquet"];
+    succeed(here, &import);
+    let streams = json(here, &["trace", "streams", "t.parquet", "--json"]);
+    let total = &streams["total"];
+    assert!(total["qd_mean"].is_null() && total["qd_max"].is_null(), "{total}");
+    assert_eq!(total["response"]["mean_ns"], 100_000);
+    assert_eq!(streams["conditions"]["rounded_times"], true);
+    let steps = json(here, &["trace", "steps", "t.parquet", "--json"]);
+    let steps = steps["steps"].as_array().unwrap();
+    assert!(steps.iter().all(|step| step["qd_mean"].is_null() && step["utilisation"].is_null()));
+    let text = succeed(here, &["trace", "report", "t.parquet", "--format", "text", "-o", "r"]);
+    assert!(!text.contains("Disk utilisation"));
+}
+
 /// More devices than are kept apart: every I/O is in the steps and in a report.
 #[test]
 fn no_io_of_many_devices_is_left_out_of_the_steps() {
@@ -307,7 +422,7 @@ fn no_io_of_many_devices_is_left_out_of_the_steps() {
     // 40 volumes, one read each every millisecond, busy for half of it.
     let lines: String = (0..1_000)
         .flat_map(|ms| (0..40).map(move |volume| (ms, volume)))
-        .map(|(ms, volume)| format!("{ms},R,{},4096,500,{volume}\n", ms * 8192))
+        .map(|(ms, volume)| format!("{ms}.000,R,{},4096,500,{volume}\n", ms * 8192))
         .collect();
     std::fs::write(here.join("a.csv"), lines).unwrap();
     let columns = "time=1:ms,op=2,offset=3,bytes=4,response=5:us,device=6";
@@ -326,4 +441,193 @@ fn no_io_of_many_devices_is_left_out_of_the_steps() {
     assert_eq!((row[3], row.last().unwrap().parse::<f64>()), ("40000", Ok(50.0)), "{table}");
     let findings = std::fs::read_to_string(here.join("r/findings.json")).unwrap();
     assert!(findings.contains("Of 40 devices"), "what is not shown of every device is said");
+}
+
+/// Flips a bit in a file's last row group, which ends at its last recovery block.
+fn damage(path: &Path) {
+    let mut bytes = std::fs::read(path).unwrap();
+    let block = bytes.windows(8).rposition(|text| text == b"SFTRACE1").unwrap();
+    bytes[block - 40] ^= 0x10;
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn damage_is_said_in_every_output_and_is_no_success() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    write_part(&here.join("t.parquet"), 1_000, 0, 307);
+    write_part(&here.join("t.2.parquet"), 1_000, 307, 400);
+    damage(&here.join("t.2.parquet"));
+    let files = ["t.parquet", "t.2.parquet"];
+    let output = run_in(here, &[&["trace", "streams"], &files[..]].concat());
+    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    assert!(stdout(&output).contains("307 of 307 I/Os"), "{}", stdout(&output));
+    let said = "file 2, row group 1";
+    assert!(stderr(&output).contains(said) && stderr(&output).contains("400 I/Os"));
+    for command in ["streams", "steps", "map", "processes", "hits", "compare"] {
+        let output = run_in(here, &[&["trace", command, "--json"], &files[..]].concat());
+        assert_eq!(code(&output), 1, "{command}");
+        let found: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+        assert_eq!(found["integrity"]["damaged"][0]["ios"], 400, "{command}: {found}");
+    }
+    let report = ["trace", "report", "-o", "r", "--format", "text,json"];
+    let output = run_in(here, &[&report[..], &files].concat());
+    assert!(code(&output) == 1 && stdout(&output).contains(said), "{}", stdout(&output));
+    assert!(std::fs::read_to_string(here.join("r/findings.json")).unwrap().contains(said));
+    let output = run_in(here, &[&["workload", "derive"], &files[..]].concat());
+    assert!(code(&output) == 1 && stdout(&output).contains(said), "{}", stdout(&output));
+    succeed(here, &[&["trace", "streams", "--accept-damage"], &files[..]].concat());
+    // What is recovered says it for ever, and is a success.
+    succeed(here, &[&["trace", "recover", "-o", "whole.parquet"], &files[..]].concat());
+    let found = json(here, &["trace", "streams", "whole.parquet", "--json"]);
+    assert_eq!(
+        (&found["total"]["count"], &found["integrity"]["checksums"]),
+        (&307.into(), &true.into())
+    );
+    assert!(found["conditions"]["remarks"][0].as_str().unwrap().contains(said), "{found}");
+}
+
+/// Old files without checksums are read, and that is said. Where the Parquet library
+/// panics, one line says what is wrong.
+#[test]
+fn files_without_checksums_are_read_with_a_caveat_and_never_with_a_backtrace() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    write_part(&here.join("t.parquet"), 1_000, 0, 307);
+    let mut bytes = std::fs::read(here.join("t.parquet")).unwrap();
+    while let Some(at) = bytes.windows(11).position(|text| text == b"steadfast.s") {
+        bytes[at] = b'x';
+    }
+    std::fs::write(here.join("old.parquet"), &bytes).unwrap();
+    let output = run_in(here, &["trace", "streams", "old.parquet"]);
+    assert!(code(&output) == 0 && stderr(&output).contains("no checksums"), "{}", stderr(&output));
+    let mut panics = 0;
+    for at in 0..bytes.len() - 8 {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 0xff;
+        let read = || {
+            let trace = Trace::open(std::io::Cursor::new(damaged.clone()))?;
+            let (mut batches, mut batch) = (trace.batches(Fields::ALL), Batch::default());
+            while batches.read(1000, &mut batch)? > 0 {}
+            Ok::<(), steadfast_trace::TraceError>(())
+        };
+        if read().is_err_and(|error| error.to_string().contains("the Parquet library could not")) {
+            std::fs::write(here.join("panics.parquet"), &damaged).unwrap();
+            let output = run_in(here, &["trace", "processes", "panics.parquet"]);
+            let text = stderr(&output);
+            assert!(code(&output) == 1 && !text.contains("panicked"), "{text}");
+            panics += 1;
+            if panics == 3 {
+                break;
+            }
+        }
+    }
+    if panics == 0 {
+        eprintln!("No byte of this file makes the Parquet library panic.");
+    }
+}
+
+/// One I/O now and one centuries later: steps as wide as that needs.
+#[test]
+fn a_trace_that_spans_centuries_fits_a_report() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let year = 31_557_600_000_000_000;
+    let event = |issued_ns| IoEvent {
+        issued_ns,
+        bytes: 4096,
+        response_ns: year * 10,
+        ..IoEvent::default()
+    };
+    let conditions = CaptureConditions::default();
+    let mut writer =
+        Writer::new(File::create(here.join("t.parquet")).unwrap(), &conditions).unwrap();
+    writer.write(&[event(0), event(year), event(530 * year)]).unwrap();
+    writer.finish(conditions).unwrap();
+    succeed(here, &["trace", "report", "t.parquet", "-o", "r", "--format", "html,csv,json"]);
+    let steps = json(here, &["trace", "steps", "t.parquet", "--json"]);
+    assert!(steps["steps"].as_array().unwrap().len() < 300);
+    assert_eq!(steps["step_ns"].as_u64().unwrap() % 3_600_000_000_000, 0);
+    for command in ["map", "hits", "compare"] {
+        json(here, &["trace", command, "t.parquet", "--json"]);
+    }
+    refuse(here, &["trace", "report", "t.parquet", "-o", "q", "--step", "1h"], &["wider"]);
+}
+
+#[test]
+fn hits_are_of_the_devices_and_steps_that_were_asked_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let conditions = CaptureConditions {
+        devices: (0..20)
+            .map(|n| CapturedDevice { name: format!("sd{n}"), ..CapturedDevice::default() })
+            .collect(),
+        ..CaptureConditions::default()
+    };
+    // Device n reaches to n + 1 MiB; the last I/O is at 66 s.
+    let events: Vec<IoEvent> = (0..=660u64)
+        .map(|n| IoEvent {
+            issued_ns: n * 100_000_000,
+            device: (n % 20) as u16,
+            offset: (n % 20) << 20,
+            bytes: 1 << 20,
+            ..IoEvent::default()
+        })
+        .collect();
+    let mut writer =
+        Writer::new(File::create(here.join("t.parquet")).unwrap(), &conditions).unwrap();
+    writer.write(&events).unwrap();
+    writer.finish(conditions).unwrap();
+    let hits =
+        |more: &[&str]| json(here, &[&["trace", "hits", "t.parquet", "--json"], more].concat());
+    let all = hits(&["--step", "10s", "--ranges", "1"]);
+    assert_eq!(
+        (&all["step_ns"], all["maps"].as_array().unwrap().len()),
+        (&10_000_000_000u64.into(), 20)
+    );
+    let begins =
+        all["maps"][0]["hits"].as_array().unwrap().iter().map(|hit| hit["begin_ns"].as_u64());
+    assert_eq!(
+        begins.collect::<Vec<_>>(),
+        (0..7).map(|n| Some(n * 10_000_000_000)).collect::<Vec<_>>()
+    );
+    // A size that nobody tells is that device's end, in this selection.
+    let found = hits(&["--device", "sd19", "--device", "sd3", "--ranges", "4"]);
+    let maps = found["maps"].as_array().unwrap();
+    assert_eq!((&maps[0]["device"], &maps[1]["device"]), (&"sd3".into(), &"sd19".into()));
+    assert_eq!(
+        (&maps[0]["range_bytes"], &maps[1]["range_bytes"]),
+        (&(1u64 << 20).into(), &(5u64 << 20).into())
+    );
+    assert_eq!((maps.len(), &maps[0]["outside"]), (2, &0.into()));
+}
+
+#[test]
+fn an_import_without_an_io_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let file = File::create(here.join("blank.csv.gz")).unwrap();
+    let mut gzip = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+    std::io::Write::write_all(&mut gzip, &[b'\n'; 1 << 20]).unwrap();
+    gzip.finish().unwrap();
+    std::fs::write(here.join("header.csv"), "time,op,offset,bytes\n").unwrap();
+    let csv = "time=1:s,op=2,offset=3,bytes=4";
+    for (file, what) in
+        [("blank.csv.gz", "1048576 blank lines"), ("header.csv", "no I/O among its 1")]
+    {
+        let import = ["trace", "import", file, "--csv", csv, "-o", "t.parquet"];
+        refuse(here, &import, &[file, what]);
+        assert!(!here.join("t.parquet").exists());
+    }
+}
+
+#[test]
+fn a_rotation_without_a_size_or_a_time_is_a_wrong_command_line() {
+    let directory = tempfile::tempdir().unwrap();
+    for option in [["--rotate-size", "0"], ["--rotate-time", "0s"]] {
+        let capture = ["capture", "--device", "/dev/null", "-o", "t.parquet"];
+        let output = run_in(directory.path(), &[&capture[..], &option].concat());
+        assert_eq!(code(&output), 2, "{option:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains("more than 0"), "{}", stderr(&output));
+    }
 }

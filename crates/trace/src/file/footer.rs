@@ -1,15 +1,17 @@
 //! What a file says of itself, in its footer or in its recovery blocks, and
 //! whole columns of it.
 
+use super::integrity::Damage;
 use super::reader::guarded;
 use super::recovery::{self, Recovery};
-use super::schema::{KEY_FINAL, KEY_START};
+use super::schema::{KEY_FINAL, KEY_FORMAT, KEY_START};
 use super::source::{Held, Source};
+use super::sums::{self, GroupSum};
 use crate::error::TraceError;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{KeyValue, ParquetMetaDataReader, RowGroupMetaData};
+use parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use parquet::file::serialized_reader::SerializedPageReader;
 use std::io::{Read, Seek};
 use std::sync::Arc;
@@ -17,40 +19,97 @@ use steadfast_domain::CaptureConditions;
 
 /// What a file says of itself at its end, or in its recovery blocks.
 pub(crate) struct Footer {
-    pub groups: Vec<RowGroupMetaData>,
+    pub groups: Vec<FoundGroup>,
     pub conditions: Option<CaptureConditions>,
     pub start: Option<CaptureConditions>,
     pub recovery: Option<Recovery>,
+    /// What is known to be damaged without reading a row group.
+    pub damaged: Vec<Damage>,
 }
 
+/// A row group and, where its writer kept one, its checksum.
+pub(crate) struct FoundGroup {
+    pub metadata: RowGroupMetaData,
+    pub sum: Option<GroupSum>,
+}
+
+/// What a Parquet file begins and ends with.
+const PARQUET: &[u8] = b"PAR1";
+
 /// Reads the footer, or what recovery blocks tell where there is none.
+///
+/// # Errors
+/// [`TraceError::Footer`] where there is one and it is damaged.
 pub(crate) fn footer<R: Read + Seek + Send + 'static>(
     source: &Source<R>,
 ) -> Result<Footer, TraceError> {
-    if source.read(0, 4)? != b"PAR1" {
-        return Err(TraceError::NotATrace("it does not begin with PAR1".into()));
+    let not_ours = |why: &str| TraceError::NotATrace(why.to_owned());
+    if source.length() == 0 {
+        return Err(not_ours("it is empty; a capture that was killed at once leaves such a file"));
     }
-    match guarded("in its footer", || ParquetMetaDataReader::new().parse_and_finish(source)) {
-        Ok(metadata) => {
-            let keys = metadata.file_metadata().key_value_metadata();
-            Ok(Footer {
-                conditions: conditions_in(keys, KEY_FINAL)?,
-                start: conditions_in(keys, KEY_START)?,
-                groups: metadata.row_groups().to_vec(),
-                recovery: None,
-            })
-        }
-        Err(why) => {
-            let found =
-                recovery::search(source)?.ok_or_else(|| TraceError::NotATrace(why.to_string()))?;
-            Ok(Footer {
-                conditions: found.conditions.or_else(|| found.start.clone()),
-                start: found.start,
-                groups: found.groups,
-                recovery: Some(found.account),
-            })
-        }
+    let begins = source.read(0, PARQUET.len())? == PARQUET;
+    if !begins && !recovery::begins(source)? {
+        return Err(not_ours("it does not begin with PAR1"));
     }
+    if !begins {
+        return Err(TraceError::Footer("its first bytes are not PAR1".into()));
+    }
+    let why =
+        match guarded("in its footer", || ParquetMetaDataReader::new().parse_and_finish(source)) {
+            Ok(metadata) => return of_metadata(source, &metadata),
+            Err(why) => why.to_string(),
+        };
+    let end = source.length().saturating_sub(PARQUET.len() as u64);
+    let is_finished = source.read(end, PARQUET.len())? == PARQUET;
+    match is_finished {
+        true if recovery::begins(source)? => Err(TraceError::Footer(why)),
+        true => Err(not_ours(&why)),
+        false => of_blocks(source)?.ok_or_else(|| not_ours(&why)),
+    }
+}
+
+/// The same, and what recovery blocks tell where the footer is damaged.
+pub(crate) fn footer_or_blocks<R: Read + Seek + Send + 'static>(
+    source: &Source<R>,
+) -> Result<Footer, TraceError> {
+    match footer(source) {
+        Err(damaged @ TraceError::Footer(_)) => of_blocks(source)?.ok_or(damaged),
+        found => found,
+    }
+}
+
+fn of_metadata<R: Read + Seek + Send + 'static>(
+    source: &Source<R>,
+    metadata: &ParquetMetaData,
+) -> Result<Footer, TraceError> {
+    let keys = metadata.file_metadata().key_value_metadata().map_or(&[][..], Vec::as_slice);
+    // One flipped bit hides all keys from the Parquet library, checksums included.
+    if !keys.iter().any(|entry| entry.key == KEY_FORMAT) && recovery::begins(source)? {
+        return Err(TraceError::Footer("its metadata is missing".into()));
+    }
+    let sums = sums::of_file(source, keys, metadata.row_groups())?;
+    let mut sums = sums.into_iter().flatten();
+    let group = |group: &RowGroupMetaData| FoundGroup { metadata: group.clone(), sum: sums.next() };
+    Ok(Footer {
+        conditions: conditions_in(keys, KEY_FINAL)?,
+        start: conditions_in(keys, KEY_START)?,
+        groups: metadata.row_groups().iter().map(group).collect(),
+        recovery: None,
+        damaged: Vec::new(),
+    })
+}
+
+fn of_blocks<R: Read + Seek + Send + 'static>(
+    source: &Source<R>,
+) -> Result<Option<Footer>, TraceError> {
+    let found = recovery::search(source)?;
+    Ok(found.map(|found| Footer {
+        conditions: found.conditions.or_else(|| found.start.clone()),
+        start: found.start,
+        groups: found.groups,
+        recovery: Some(found.account),
+        damaged: found.damaged,
+    }))
 }
 
 /// All values of a column of 64-bit integers that is never null.
@@ -112,11 +171,8 @@ fn column<R: Read + Seek + Send + 'static, T: DataType>(
     Ok(values)
 }
 
-fn conditions_in(
-    keys: Option<&Vec<KeyValue>>,
-    key: &str,
-) -> Result<Option<CaptureConditions>, TraceError> {
-    let value = keys.into_iter().flatten().find(|entry| entry.key == key);
+fn conditions_in(keys: &[KeyValue], key: &str) -> Result<Option<CaptureConditions>, TraceError> {
+    let value = keys.iter().find(|entry| entry.key == key);
     let Some(text) = value.and_then(|entry| entry.value.as_ref()) else { return Ok(None) };
     serde_json::from_str(text)
         .map(Some)

@@ -4,22 +4,27 @@
 
 mod block;
 mod footer;
-pub(crate) mod mark;
+mod integrity;
 mod names;
-mod parts;
+mod output;
+pub(crate) mod parts;
 mod reader;
 mod recovery;
 pub(crate) mod schema;
 mod source;
+mod sums;
 mod writer;
 
-pub(crate) use footer::{footer, text_column, wide_column};
+pub(crate) use footer::{Footer, footer, footer_or_blocks, text_column, wide_column};
+pub use integrity::{Damage, Integrity};
+pub(crate) use output::{About, Output};
 pub use parts::is_same_capture;
-pub use reader::{Batches, Trace};
+pub use reader::{Batches, Trace, panics_are_caught};
 pub use recovery::Recovery;
-pub use schema::{FORMAT_VERSION, Field, Fields, KEY_FINAL, KEY_FORMAT, KEY_START};
+pub use schema::{
+    FORMAT_VERSION, Field, Fields, KEY_FINAL, KEY_FORMAT, KEY_SEAL, KEY_START, KEY_SUMS,
+};
 pub(crate) use source::Source;
-pub(crate) use writer::conditions_json;
 pub use writer::{ROWS_PER_GROUP, Writer};
 
 #[cfg(test)]

@@ -1,10 +1,63 @@
-//! The files of a capture that was rotated, read as one trace.
+//! The files of a capture that was rotated, read as one.
 
 use super::reader::Trace;
 use super::recovery::Recovery;
 use crate::error::TraceError;
 use std::io::{Read, Seek};
 use steadfast_domain::CaptureConditions;
+
+/// A file of a capture.
+pub(crate) trait Part {
+    /// How the capture came about, as this file has it.
+    fn conditions(&self) -> &CaptureConditions;
+    /// The same when the file was begun.
+    fn start(&self) -> Option<&CaptureConditions>;
+
+    /// What its place among the files is told by: its number, or in a file of an
+    /// earlier version how long the capture had lasted when it was begun.
+    fn place(&self) -> (u32, u64) {
+        let number = self.conditions().part.as_ref().map_or(0, |part| part.first);
+        (number, self.start().map_or(0, |start| start.lasted_ns))
+    }
+}
+
+/// Parts in the capture's order, and the numbers of those between them that are
+/// not there.
+///
+/// # Errors
+/// Where they are not of one capture, or one is there twice.
+pub(crate) fn in_order<P: Part>(mut parts: Vec<P>) -> Result<(Vec<P>, Vec<u32>), TraceError> {
+    parts.sort_by_key(Part::place);
+    let mut missing = Vec::new();
+    for pair in parts.windows(2) {
+        let (one, next) = (pair[0].conditions(), pair[1].conditions());
+        if !is_same_capture(one, next) {
+            let what = "the files are of different captures; steadfast trace compare puts them \
+                        side by side";
+            return Err(TraceError::Unsuitable(what.into()));
+        }
+        let twice = match (&one.part, &next.part) {
+            (Some(one), Some(next)) => {
+                missing.extend(one.last.saturating_add(1)..next.first);
+                next.first <= one.last
+            }
+            _ => pair[0].start() == pair[1].start(),
+        };
+        if twice {
+            return Err(TraceError::Unsuitable("one file is named twice".into()));
+        }
+    }
+    Ok((parts, missing))
+}
+
+impl<R: Read + Seek + Send + 'static> Part for Trace<R> {
+    fn conditions(&self) -> &CaptureConditions {
+        &self.conditions
+    }
+    fn start(&self) -> Option<&CaptureConditions> {
+        self.start.as_ref()
+    }
+}
 
 impl<R: Read + Seek + Send + 'static> Trace<R> {
     /// Puts parts of one capture together, in whatever order they are given.
@@ -14,48 +67,61 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
     /// # Errors
     /// Where there is no part, they are not of one capture, or one is there
     /// twice.
-    pub fn together(mut parts: Vec<Trace<R>>) -> Result<Trace<R>, TraceError> {
-        parts.sort_by_key(|part| part.conditions.lasted_ns);
-        let mut parts = parts.into_iter();
-        let none = || TraceError::Unsuitable("there is no trace; name a file".into());
-        let first = parts.next().ok_or_else(none)?;
-        parts.try_fold(first, Trace::and)
+    pub fn together(parts: Vec<Trace<R>>) -> Result<Trace<R>, TraceError> {
+        let (parts, missing) = in_order(parts)?;
+        let mut whole = parts.into_iter().reduce(Trace::and).ok_or_else(none_named)?;
+        whole.missing_parts = missing;
+        Ok(whole)
     }
 
     /// This trace and the next part of it.
-    fn and(mut self, next: Trace<R>) -> Result<Trace<R>, TraceError> {
-        if !is_same_capture(&self.conditions, &next.conditions) {
-            let what = "the files are of different captures; steadfast trace compare puts them \
-                        side by side";
-            return Err(TraceError::Unsuitable(what.into()));
-        }
-        if self.conditions.lasted_ns == next.conditions.lasted_ns {
-            return Err(TraceError::Unsuitable("one file is named twice".into()));
-        }
+    fn and(mut self, next: Trace<R>) -> Trace<R> {
         let before = self.sources.len();
         self.sources.extend(next.sources);
         self.groups.extend(next.groups.into_iter().map(|mut group| {
             group.source += before;
             group
         }));
-        self.conditions = next.conditions;
+        self.damaged.extend(next.damaged.into_iter().map(|mut damage| {
+            damage.file += before;
+            damage
+        }));
+        self.checksums &= next.checksums;
+        self.conditions = together(&self.conditions, next.conditions);
         self.recovery = both(self.recovery, next.recovery);
         self.rows += next.rows;
-        Ok(self)
+        self
     }
 }
 
-/// Whether two files were written by one capture: it began at the same
-/// nanosecond on the same host and listened to the same devices.
+/// No file was named.
+pub(crate) fn none_named() -> TraceError {
+    TraceError::Unsuitable("there is no trace; name a file".into())
+}
+
+/// The conditions of two parts: those of the later one, of both's place.
+pub(crate) fn together(one: &CaptureConditions, mut next: CaptureConditions) -> CaptureConditions {
+    if let (Some(one), Some(next)) = (&one.part, &mut next.part) {
+        next.first = one.first;
+    }
+    next
+}
+
+/// Whether two files were written by one capture: they say so, or, of an earlier
+/// version, it began at the same nanosecond on the same host and listened to the
+/// same devices.
 pub fn is_same_capture(a: &CaptureConditions, b: &CaptureConditions) -> bool {
+    let told = a.part.as_ref().zip(b.part.as_ref());
     a.began_unix_ns.is_some()
         && a.began_unix_ns == b.began_unix_ns
         && a.host == b.host
         && a.source == b.source
         && a.devices == b.devices
+        && a.step_ns == b.step_ns
+        && told.is_none_or(|(a, b)| a.capture == b.capture)
 }
 
-fn both(a: Option<Recovery>, b: Option<Recovery>) -> Option<Recovery> {
+pub(crate) fn both(a: Option<Recovery>, b: Option<Recovery>) -> Option<Recovery> {
     match (a, b) {
         (Some(a), Some(b)) => Some(Recovery {
             row_groups: a.row_groups + b.row_groups,

@@ -1,9 +1,11 @@
 //! Reads a trace file: only the columns asked for, batch by batch.
 
-use super::footer::{Footer, footer};
+use super::footer::{Footer, FoundGroup, footer, footer_or_blocks};
+use super::integrity::{Damage, Integrity};
 use super::recovery::Recovery;
 use super::schema::{Field, Fields, WIDE};
 use super::source::{Held, Source};
+use super::sums::GroupSum;
 use crate::batch::Batch;
 use crate::error::TraceError;
 use crate::order::IssueOrder;
@@ -15,14 +17,18 @@ use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::file::statistics::Statistics;
+use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::Command;
 
 /// A column chunk up to this size is read at once.
 const HELD_MAX: u64 = 8 << 20;
+/// The same of a row group that has a checksum; ours have a few MB.
+const GROUP_HELD_MAX: u64 = 64 << 20;
 
 /// A trace, opened: one file, or the files of a capture that was rotated.
 pub struct Trace<R> {
@@ -32,13 +38,23 @@ pub struct Trace<R> {
     pub(super) start: Option<CaptureConditions>,
     pub(super) recovery: Option<Recovery>,
     pub(super) rows: u64,
+    /// Whether every file has checksums.
+    pub(super) checksums: bool,
+    /// What was known to be damaged when the files were opened.
+    pub(super) damaged: Vec<Damage>,
+    /// Row groups, by their index, that were found damaged when they were read.
+    found_damaged: Mutex<BTreeMap<usize, Damage>>,
+    pub(super) missing_parts: Vec<u32>,
 }
 
 /// A row group and where its columns are.
 pub(super) struct Group {
     /// Index of the file that it is in.
     pub(super) source: usize,
+    /// Its index in that file.
+    number: usize,
     metadata: RowGroupMetaData,
+    sum: Option<GroupSum>,
     columns: [Option<usize>; Field::ALL.len()],
     rows: usize,
 }
@@ -52,6 +68,20 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
     pub fn open(medium: R) -> Result<Self, TraceError> {
         let source = Source::new(medium)?;
         let found = footer(&source)?;
+        Self::of_ios(source, found)
+    }
+
+    /// Opens a trace by its recovery blocks where its footer is damaged.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn recover(medium: R) -> Result<Self, TraceError> {
+        let source = Source::new(medium)?;
+        let found = footer_or_blocks(&source)?;
+        Self::of_ios(source, found)
+    }
+
+    fn of_ios(source: Source<R>, found: Footer) -> Result<Self, TraceError> {
         if found.conditions.as_ref().is_some_and(|conditions| conditions.step_ns.is_some()) {
             let what = "its capture kept the I/O streams of every capture step and no single I/O; \
                         trace streams, steps, map, compare and report and workload derive read it";
@@ -61,12 +91,13 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
     }
 
     fn assemble(source: Source<R>, found: Footer) -> Result<Self, TraceError> {
-        let Footer { groups, conditions, start, recovery } = found;
+        let Footer { groups, conditions, start, recovery, damaged } = found;
+        let checksums = groups.iter().all(|group| group.sum.is_some());
         let length = source.length();
         let checked: Result<Vec<Group>, TraceError> = groups
             .into_iter()
             .enumerate()
-            .map(|(number, metadata)| Group::check(metadata, number, length))
+            .map(|(number, group)| Group::check(group, number, length))
             .collect();
         let groups = checked?;
         let rows = groups.iter().map(|group| group.rows as u64).sum();
@@ -75,7 +106,18 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
             remarks: vec!["The file says nothing about how it was captured.".into()],
             ..CaptureConditions::default()
         });
-        Ok(Trace { sources: vec![source], groups, conditions, start, recovery, rows })
+        Ok(Trace {
+            sources: vec![source],
+            groups,
+            conditions,
+            start,
+            recovery,
+            rows,
+            checksums,
+            damaged,
+            found_damaged: Mutex::default(),
+            missing_parts: Vec::new(),
+        })
     }
 
     /// How the trace came about.
@@ -90,7 +132,16 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
     pub fn recovery(&self) -> Option<&Recovery> {
         self.recovery.as_ref()
     }
-    /// Events in it.
+    /// What is known to be damaged or missing: of row groups, as far as they
+    /// were read.
+    pub fn integrity(&self) -> Integrity {
+        let found = self.found_damaged.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut damaged: Vec<Damage> = self.damaged.iter().chain(found.values()).cloned().collect();
+        damaged.sort();
+        let missing_parts = self.missing_parts.clone();
+        Integrity { checksums: self.checksums, damaged, missing_parts }
+    }
+    /// Events in it, those in damaged row groups included.
     pub fn rows(&self) -> u64 {
         self.rows
     }
@@ -140,7 +191,8 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
 
 impl Group {
     /// Refuses what would lead the Parquet library astray.
-    fn check(metadata: RowGroupMetaData, number: usize, length: u64) -> Result<Self, TraceError> {
+    fn check(found: FoundGroup, number: usize, length: u64) -> Result<Self, TraceError> {
+        let FoundGroup { metadata, sum } = found;
         let place = || format!("in row group {number}");
         let rows = usize::try_from(metadata.num_rows())
             .ok()
@@ -169,7 +221,21 @@ impl Group {
                 return Err(TraceError::NotATrace(format!("it has no column {}", field.name())));
             }
         }
-        Ok(Group { source: 0, metadata, columns, rows })
+        Ok(Group { source: 0, number, metadata, sum, columns, rows })
+    }
+
+    /// Its bytes, where it has a checksum and they fit it.
+    fn hold<R: Read + Seek>(&self, source: &Source<R>) -> Result<Content, TraceError> {
+        let Some(sum) = &self.sum else { return Ok(Content::InFile) };
+        let (content, is_intact) = match sum.bytes <= GROUP_HELD_MAX {
+            true => {
+                let held = Held::up_to(source, sum.at, usize::try_from(sum.bytes).unwrap_or(0))?;
+                let is_intact = sum.fits(held.bytes());
+                (Content::Held(held), is_intact)
+            }
+            false => (Content::InFile, sum.is_intact(source)?),
+        };
+        Ok(if is_intact { content } else { Content::Damaged(sum.damage(self.source, self.number)) })
     }
 
     /// Smallest and largest value, where the statistics tell.
@@ -187,13 +253,36 @@ impl Group {
     }
 }
 
+/// Where the columns of a row group are read from.
+enum Content {
+    /// From memory, where it was checked.
+    Held(Held),
+    /// From the file.
+    InFile,
+    /// From nowhere.
+    Damaged(Damage),
+}
+
+thread_local! {
+    static CAUGHT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a panic of this thread is caught and becomes an error, so that a hook
+/// for panics has nothing to tell.
+pub fn panics_are_caught() -> bool {
+    CAUGHT.get()
+}
+
 /// Calls into the Parquet library, which answers some damaged files with a
 /// panic: that is an error like any other here.
 pub(crate) fn guarded<T>(
     place: &str,
     call: impl FnOnce() -> parquet::errors::Result<T>,
 ) -> Result<T, TraceError> {
-    match catch_unwind(AssertUnwindSafe(call)) {
+    let before = CAUGHT.replace(true);
+    let outcome = catch_unwind(AssertUnwindSafe(call));
+    CAUGHT.set(before);
+    match outcome {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => Err(TraceError::damaged(place, error)),
         Err(_) => Err(TraceError::damaged(place, "the Parquet library could not read it")),
@@ -241,19 +330,29 @@ impl<R: Read + Seek + Send + 'static> Batches<'_, R> {
         if self.left > 0 { self.group - 1 } else { self.group }
     }
 
+    /// Opens the next row group, or leaves it out where it is damaged.
     fn open_group(&mut self) -> Result<(), TraceError> {
-        let trace = self.trace;
-        let group = &trace.groups[self.group];
+        let (trace, number) = (self.trace, self.group);
+        let group = &trace.groups[number];
+        let source = &trace.sources[group.source];
+        self.group += 1;
         self.columns.clear();
+        let held = match group.hold(source)? {
+            Content::Held(held) => Some(held),
+            Content::InFile => None,
+            Content::Damaged(damage) => {
+                let found = trace.found_damaged.lock();
+                found.unwrap_or_else(PoisonError::into_inner).insert(number, damage);
+                return Ok(());
+            }
+        };
         for field in Field::ALL.into_iter().filter(|field| self.fields.has(*field)) {
             let Some(at) = group.columns[field.index()] else { continue };
-            let place = format!("in row group {}, column {}", self.group, field.name());
-            let source = &trace.sources[group.source];
-            let column = guarded(&place, || OpenColumn::open(source, group, field, at))?;
-            self.columns.push(column);
+            let place = format!("in row group {number}, column {}", field.name());
+            let open = || OpenColumn::open(source, held.as_ref(), group, field, at);
+            self.columns.push(guarded(&place, open)?);
         }
         self.left = group.rows;
-        self.group += 1;
         Ok(())
     }
 }
@@ -274,18 +373,26 @@ enum Reader {
 impl OpenColumn {
     fn open<R: Read + Seek + Send + 'static>(
         source: &Source<R>,
+        held: Option<&Held>,
         group: &Group,
         field: Field,
         at: usize,
     ) -> parquet::errors::Result<Self> {
         let metadata = group.metadata.column(at);
         let (start, length) = metadata.byte_range();
-        let pages: Box<dyn PageReader> = if length <= HELD_MAX {
-            let held = Held::new(source, start, usize::try_from(length)?)?;
-            Box::new(SerializedPageReader::new(Arc::new(held), metadata, group.rows, None)?)
-        } else {
-            let shared = Arc::new(source.clone());
-            Box::new(SerializedPageReader::new(shared, metadata, group.rows, None)?)
+        let held = match held {
+            Some(held) => Some(held.clone()),
+            None if length <= HELD_MAX => Some(Held::new(source, start, usize::try_from(length)?)?),
+            None => None,
+        };
+        let pages: Box<dyn PageReader> = match held {
+            Some(held) => {
+                Box::new(SerializedPageReader::new(Arc::new(held), metadata, group.rows, None)?)
+            }
+            None => {
+                let shared = Arc::new(source.clone());
+                Box::new(SerializedPageReader::new(shared, metadata, group.rows, None)?)
+            }
         };
         let descriptor = metadata.column_descr_ptr();
         let levels = (descriptor.max_def_level() > 0).then(Vec::new);
@@ -381,4 +488,20 @@ fn command(name: &ByteArray) -> Command {
         *to = *from;
     }
     command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_of_the_library_is_an_error_and_known_to_be_caught() {
+        let mut caught = false;
+        let outcome: Result<(), TraceError> = guarded("here", || {
+            caught = panics_are_caught();
+            panic!("as some damaged files make it");
+        });
+        assert!(caught && !panics_are_caught());
+        assert!(outcome.unwrap_err().to_string().contains("here"));
+    }
 }

@@ -1,11 +1,14 @@
 //! Finds the row groups of a file that has no footer.
 
 use super::block::{self, Kind};
+use super::footer::FoundGroup;
+use super::integrity::Damage;
 use super::reader::guarded;
 use super::schema::KEY_FINAL;
 use super::source::Source;
+use super::sums;
 use crate::error::TraceError;
-use parquet::file::metadata::{ParquetMetaDataReader, RowGroupMetaData};
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use std::io::{Read, Seek};
 use steadfast_domain::CaptureConditions;
 
@@ -22,10 +25,22 @@ pub struct Recovery {
 }
 
 pub(crate) struct Found {
-    pub(crate) groups: Vec<RowGroupMetaData>,
+    pub(crate) groups: Vec<FoundGroup>,
     pub(crate) start: Option<CaptureConditions>,
     pub(crate) conditions: Option<CaptureConditions>,
     pub(crate) account: Recovery,
+    /// Row groups without a block of their own.
+    pub(crate) damaged: Vec<Damage>,
+    /// Where the last block ended.
+    used: u64,
+}
+
+/// Where the first block is, after Parquet's magic number.
+const FIRST: u64 = 4;
+
+/// Whether a file begins with a recovery block, as none but ours does.
+pub(crate) fn begins<R: Read + Seek>(source: &Source<R>) -> Result<bool, TraceError> {
+    Ok(block_at(source, FIRST)?.is_some_and(|bytes| block::decode(&bytes).is_some()))
 }
 
 /// Searches the file for recovery blocks; `None` where there is not even the
@@ -36,20 +51,21 @@ pub(crate) fn search<R: Read + Seek>(source: &Source<R>) -> Result<Option<Found>
         start: None,
         conditions: None,
         account: Recovery { row_groups: 0, bytes_ignored: 0 },
+        damaged: Vec::new(),
+        used: FIRST,
     };
     let mut at = 0;
-    let mut used = 0;
     while let Some(here) = next_magic(source, at)? {
         match take_block(source, here, &mut found)? {
             Some(length) => {
                 at = here + length;
-                used = at;
+                found.used = at;
             }
             None => at = here + 1,
         }
     }
     found.account.row_groups = found.groups.len();
-    found.account.bytes_ignored = source.length() - used;
+    found.account.bytes_ignored = source.length().saturating_sub(found.used);
     Ok((found.start.is_some() || !found.groups.is_empty()).then_some(found))
 }
 
@@ -74,9 +90,7 @@ fn take_block<R: Read + Seek>(
     at: u64,
     found: &mut Found,
 ) -> Result<Option<u64>, TraceError> {
-    let head = source.read(at, 16)?;
-    let Some(length) = block::told_length(&head) else { return Ok(None) };
-    let bytes = source.read(at, length)?;
+    let Some(bytes) = block_at(source, at)? else { return Ok(None) };
     let Some((kind, payload, length)) = block::decode(&bytes) else { return Ok(None) };
     match kind {
         Kind::Conditions if found.start.is_none() => {
@@ -86,13 +100,62 @@ fn take_block<R: Read + Seek>(
         Kind::RowGroup => {
             let place = format!("in the recovery block at byte {at}");
             let metadata = guarded(&place, || ParquetMetaDataReader::decode_metadata(payload))?;
-            let keys = metadata.file_metadata().key_value_metadata().into_iter().flatten();
-            let conditions = keys.filter(|entry| entry.key == KEY_FINAL).find_map(|entry| {
-                entry.value.as_ref().and_then(|text| serde_json::from_str(text).ok())
-            });
-            found.conditions = conditions.or(found.conditions.take());
-            found.groups.extend_from_slice(metadata.row_groups());
+            found.take(&metadata, at);
         }
     }
     Ok(Some(length as u64))
+}
+
+/// The bytes of what looks like a block.
+fn block_at<R: Read + Seek>(source: &Source<R>, at: u64) -> Result<Option<Vec<u8>>, TraceError> {
+    let head = source.read(at, 16)?;
+    Ok(match block::told_length(&head) {
+        Some(length) => Some(source.read(at, length)?),
+        None => None,
+    })
+}
+
+impl Found {
+    /// Takes the metadata of a row group that stands before its block, which is
+    /// at `block`.
+    fn take(&mut self, metadata: &ParquetMetaData, block: u64) {
+        let first = metadata.row_groups().iter().filter_map(first_byte).min();
+        // A block of a row group that was taken already is a copy of that one's:
+        // its I/Os would count twice.
+        if first.is_some_and(|first| first < self.used) {
+            self.leave_out(self.used, block);
+            return;
+        }
+        let keys = metadata.file_metadata().key_value_metadata().map_or(&[][..], Vec::as_slice);
+        let conditions = keys.iter().filter(|entry| entry.key == KEY_FINAL).find_map(|entry| {
+            entry.value.as_ref().and_then(|text| serde_json::from_str(text).ok())
+        });
+        self.conditions = conditions.or(self.conditions.take());
+        let sum = sums::of_block(keys, metadata.row_groups());
+        if let Some(first) = first.filter(|first| *first > self.used) {
+            self.leave_out(self.used, first);
+        }
+        self.groups.extend(
+            metadata
+                .row_groups()
+                .iter()
+                .map(|group| FoundGroup { metadata: group.clone(), sum: sum.clone() }),
+        );
+    }
+
+    /// Every row group begins where a block ends and stands before its own: what
+    /// else lies there was another one, whose block cannot be found.
+    fn leave_out(&mut self, at: u64, end: u64) {
+        let bytes = end.saturating_sub(at);
+        let (row_group, span_ns, ios) = (None, None, None);
+        self.damaged.push(Damage { file: 1, at, bytes, row_group, span_ns, ios });
+    }
+}
+
+fn first_byte(group: &RowGroupMetaData) -> Option<u64> {
+    let starts = group
+        .columns()
+        .iter()
+        .map(|column| column.dictionary_page_offset().unwrap_or(column.data_page_offset()));
+    u64::try_from(starts.min()?).ok()
 }

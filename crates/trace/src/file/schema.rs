@@ -15,6 +15,12 @@ pub const KEY_FORMAT: &str = "steadfast.format";
 pub const KEY_START: &str = "steadfast.conditions.start";
 /// Metadata key of the conditions as they were when the file was finished.
 pub const KEY_FINAL: &str = "steadfast.conditions";
+/// Metadata key of the row groups' checksums.
+pub const KEY_SUMS: &str = "steadfast.sums";
+/// Metadata key of one row group's checksum, in its recovery block.
+pub(crate) const KEY_SUM: &str = "steadfast.sum";
+/// Metadata key of the footer's own checksum.
+pub const KEY_SEAL: &str = "steadfast.seal";
 
 /// A column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

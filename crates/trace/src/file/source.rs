@@ -85,7 +85,8 @@ impl<R: Read + Seek + Send> ChunkReader for Source<R> {
     }
 }
 
-/// A column chunk held whole.
+/// A part of the medium held whole: a column chunk, or a row group.
+#[derive(Clone)]
 pub(crate) struct Held {
     start: u64,
     bytes: Bytes,
@@ -98,6 +99,19 @@ impl Held {
         length: usize,
     ) -> Result<Self> {
         Ok(Held { start, bytes: source.exactly(start, length)? })
+    }
+
+    /// The same, or less where the medium ends before.
+    pub(crate) fn up_to<R: Read + Seek>(
+        source: &Source<R>,
+        start: u64,
+        length: usize,
+    ) -> io::Result<Self> {
+        Ok(Held { start, bytes: source.read(start, length)?.into() })
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 
     fn from(&self, start: u64) -> Option<Bytes> {

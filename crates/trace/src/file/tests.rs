@@ -244,3 +244,42 @@ proptest! {
         devour(bytes);
     }
 }
+
+/// The recovery blocks of a file: where each begins and ends.
+fn blocks(bytes: &[u8]) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(next) = block::find(&bytes[at..]) {
+        let length = block::told_length(&bytes[at + next..at + next + 16]).unwrap();
+        found.push((at + next, at + next + length));
+        at += next + length;
+    }
+    found
+}
+
+#[test]
+fn a_copied_recovery_block_counts_no_row_group_twice() {
+    let events = events(300);
+    let whole = file(&events, 100);
+    let found = blocks(&whole);
+    let (begin, end) = found[found.len() - 1];
+    let killed = &whole[..end];
+    let copied = [killed, &whole[begin..end]].concat();
+    let trace = Trace::open(Cursor::new(copied)).unwrap();
+    assert_eq!(by_issue(read_all(&trace)), by_issue(events));
+    assert!(!trace.integrity().is_whole());
+}
+
+/// The head of the field that holds all keys, checksums included: where it has
+/// another number, the Parquet library passes over it.
+#[test]
+fn a_footer_whose_keys_are_hidden_is_damaged() {
+    let whole = file(&events(300), 100);
+    let key = b"steadfast.format";
+    let head = whole.windows(key.len()).rposition(|bytes| bytes == key).unwrap() - 4;
+    for bit in 0..8 {
+        let mut bytes = whole.clone();
+        bytes[head] ^= 1 << bit;
+        assert!(Trace::open(Cursor::new(bytes)).is_err(), "bit {bit}");
+    }
+}

@@ -1,18 +1,16 @@
 //! Writes events as a trace file, row group by row group.
 
-use super::mark;
 use super::names::Names;
-use super::schema::{FORMAT_VERSION, Field, KEY_FINAL, KEY_FORMAT, KEY_START, WIDE, schema};
+use super::output::{About, Output};
+use super::schema::{Field, WIDE, schema};
 use crate::batch::{Batch, SortSpace};
 use crate::error::TraceError;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{ByteArrayType, DataType, Int32Type, Int64Type};
-use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::file::writer::{SerializedColumnWriter, SerializedRowGroupWriter};
 use parquet::schema::types::ColumnPath;
 use std::io::Write;
-use std::sync::Arc;
 use steadfast_domain::{CaptureConditions, IoEvent};
 
 /// Rows of a row group, unless [`Writer::flush`] ends it earlier: about 10 MB
@@ -26,7 +24,7 @@ pub const ROWS_PER_GROUP: usize = 1 << 17;
 /// recovery block follows: whoever reads the file of a killed writer gets every
 /// row group that was complete.
 pub struct Writer<W: Write + Send> {
-    parquet: SerializedFileWriter<W>,
+    output: Output<W>,
     /// Column by column: each is put in order and written by itself, and one
     /// alone fits a processor's cache.
     pending: Batch,
@@ -34,9 +32,6 @@ pub struct Writer<W: Write + Send> {
     names: Names,
     rows_per_group: usize,
     rows: u64,
-    start: String,
-    /// Conditions that no recovery block holds yet.
-    news: Option<String>,
 }
 
 impl<W: Write + Send> Writer<W> {
@@ -45,20 +40,14 @@ impl<W: Write + Send> Writer<W> {
     /// # Errors
     /// Where the sink cannot be written.
     pub fn new(sink: W, conditions: &CaptureConditions) -> Result<Self, TraceError> {
-        let start = conditions_json(conditions)?;
-        let mut parquet =
-            SerializedFileWriter::new(sink, schema()?, Arc::new(properties(conditions)?))
-                .map_err(TraceError::Encode)?;
-        mark::begin(&mut parquet, &start)?;
+        let output = Output::begin(sink, schema()?, properties(conditions)?, conditions)?;
         Ok(Writer {
-            parquet,
+            output,
             pending: Batch::default(),
             space: SortSpace::default(),
             names: Names::default(),
             rows_per_group: ROWS_PER_GROUP,
             rows: 0,
-            start,
-            news: None,
         })
     }
 
@@ -92,8 +81,7 @@ impl<W: Write + Send> Writer<W> {
     /// # Errors
     /// Where they cannot be written as JSON.
     pub fn update(&mut self, conditions: &CaptureConditions) -> Result<(), TraceError> {
-        self.news = Some(conditions_json(conditions)?);
-        Ok(())
+        self.output.update(conditions)
     }
 
     /// Ends the row group: what was given so far survives a kill once the sink
@@ -106,10 +94,14 @@ impl<W: Write + Send> Writer<W> {
             return Ok(());
         }
         self.pending.sort(&mut self.space);
-        self.write_group().map_err(TraceError::Encode)?;
-        self.rows += self.pending.len() as u64;
+        let ios = self.pending.len() as u64;
+        let span_ns = (self.pending.issued_ns(0), self.pending.issued_ns(self.pending.len() - 1));
+        let (pending, names) = (&self.pending, &mut self.names);
+        self.output
+            .row_group(About { span_ns, ios }, |group| write_columns(group, pending, names))?;
+        self.rows += ios;
         self.pending.clear();
-        mark::row_group(&mut self.parquet, self.news.take())
+        Ok(())
     }
 
     /// Events given so far.
@@ -119,7 +111,7 @@ impl<W: Write + Send> Writer<W> {
 
     /// Bytes of the file so far, without what is still in memory.
     pub fn bytes_written(&self) -> u64 {
-        self.parquet.bytes_written() as u64
+        self.output.bytes_written()
     }
 
     /// Ends the file with the final conditions and gives the sink back.
@@ -128,37 +120,32 @@ impl<W: Write + Send> Writer<W> {
     /// Where the sink cannot be written.
     pub fn finish(mut self, conditions: CaptureConditions) -> Result<W, TraceError> {
         self.flush()?;
-        for (key, value) in
-            [(KEY_FORMAT, FORMAT_VERSION.to_owned()), (KEY_FINAL, conditions_json(&conditions)?)]
-        {
-            self.parquet.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
-        }
-        let start = std::mem::take(&mut self.start);
-        self.parquet.append_key_value_metadata(KeyValue::new(KEY_START.to_owned(), start));
-        self.parquet.into_inner().map_err(TraceError::Encode)
+        self.output.finish(&conditions)
     }
+}
 
-    fn write_group(&mut self) -> parquet::errors::Result<()> {
-        let mut group = self.parquet.next_row_group()?;
-        for field in Field::ALL {
-            let Some(mut column) = group.next_column()? else { break };
-            match field.bits() {
-                0 => self.names.write(&self.pending.commands, column.typed::<ByteArrayType>())?,
-                64 => {
-                    let values = &self.pending.wide[field.index()];
-                    let absent = field.when_absent().cast_signed();
-                    write::<Int64Type>(&mut column, values, field.nullable().then_some(absent))?;
-                }
-                _ => {
-                    let values = &self.pending.narrow[field.index() - WIDE];
-                    write::<Int32Type>(&mut column, values, field.nullable().then_some(0))?;
-                }
+fn write_columns<W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    pending: &Batch,
+    names: &mut Names,
+) -> parquet::errors::Result<()> {
+    for field in Field::ALL {
+        let Some(mut column) = group.next_column()? else { break };
+        match field.bits() {
+            0 => names.write(&pending.commands, column.typed::<ByteArrayType>())?,
+            64 => {
+                let values = &pending.wide[field.index()];
+                let absent = field.when_absent().cast_signed();
+                write::<Int64Type>(&mut column, values, field.nullable().then_some(absent))?;
             }
-            column.close()?;
+            _ => {
+                let values = &pending.narrow[field.index() - WIDE];
+                write::<Int32Type>(&mut column, values, field.nullable().then_some(0))?;
+            }
         }
-        group.close()?;
-        Ok(())
+        column.close()?;
     }
+    Ok(())
 }
 
 /// Rows that are handed to the encoder at once where they must be copied.
@@ -207,9 +194,4 @@ fn properties(conditions: &CaptureConditions) -> Result<WriterProperties, TraceE
         }
     }
     Ok(properties.build())
-}
-
-pub(crate) fn conditions_json(conditions: &CaptureConditions) -> Result<String, TraceError> {
-    serde_json::to_string(conditions)
-        .map_err(|error| TraceError::Unsuitable(format!("the conditions are no JSON: {error}")))
 }

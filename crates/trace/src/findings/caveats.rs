@@ -1,5 +1,6 @@
 //! What a reader of a study must know of its numbers.
 
+use crate::sequence::Depths;
 use crate::study::Study;
 use steadfast_domain::{Caveat, CaveatKind, Nanos};
 
@@ -12,12 +13,15 @@ pub(super) fn of(study: &Study) -> Vec<Caveat> {
         layers_mixed(study),
         filtered(study),
         out_of_order(study),
+        ends_missed(study),
         depths_counted(study),
+        depths_unknown(study),
         unlisted(study),
         devices_left_out(study),
         skipped(study),
     ];
-    let mut caveats: Vec<Caveat> = lacks.into_iter().flatten().collect();
+    let mut caveats = damaged(study);
+    caveats.extend(lacks.into_iter().flatten());
     let conditions = &study.conditions;
     let remark = |id, text| Caveat::new(CaveatKind::Remark, id, text, "");
     caveats.extend(conditions.unseen.iter().map(|(what, count)| {
@@ -38,6 +42,18 @@ fn lost(study: &Study) -> Option<Caveat> {
         None => "Capture again with wider steps, or fewer devices.",
     };
     (lost > 0).then(|| Caveat::new(CaveatKind::Deviation, "events-lost", text, remedy))
+}
+
+/// What of the files is left out; that nothing tells whether something should be.
+fn damaged(study: &Study) -> Vec<Caveat> {
+    let missing = study.integrity.missing().into_iter().map(|text| {
+        let remedy = "The counts here lack these I/Os; read the file from a backup.";
+        Caveat::new(CaveatKind::Deviation, "file-damaged", text, remedy)
+    });
+    let text = "The file has no checksums: damage to it cannot be seen.";
+    let unchecked = (!study.integrity.checksums)
+        .then(|| Caveat::new(CaveatKind::Remark, "no-checksums", text, ""));
+    missing.chain(unchecked).collect()
 }
 
 fn killed(study: &Study) -> Option<Caveat> {
@@ -79,8 +95,7 @@ fn filtered(study: &Study) -> Option<Caveat> {
 fn layers_mixed(study: &Study) -> Option<Caveat> {
     let text = "I/Os of the file-system layer and of the block layer are counted together: what \
                 programs asked, and what the device got of it.";
-    let remedy = "Give --layer block or --layer filesystem; the chapter on devices and layers has \
-                  them side by side.";
+    let remedy = "Leave out --layer both; the chapter on devices and layers has them side by side.";
     study.mixes_layers().then(|| Caveat::new(CaveatKind::Deviation, "layers-mixed", text, remedy))
 }
 
@@ -94,7 +109,36 @@ fn out_of_order(study: &Study) -> Option<Caveat> {
     (late > 0).then(|| Caveat::new(CaveatKind::Deviation, "order-overflow", text, remedy))
 }
 
+/// An I/O whose completion was missed is outstanding for ever in what the source
+/// counted.
+fn ends_missed(study: &Study) -> Option<Caveat> {
+    let missed = study.conditions.in_part.map_or(0, |part| part.unended);
+    let depths = match (&study.single_ios, Depths::of(&study.conditions)) {
+        (Some(_), Depths::Counted) => {
+            "Queue depths were counted from issue and response times; these I/Os count as \
+             outstanding nowhere."
+        }
+        _ => {
+            "Each counted as outstanding for a while: queue depths are too high, by this many at \
+              most."
+        }
+    };
+    let text = format!(
+        "The completion of {missed} I/Os was not seen. They have no response time. {depths}"
+    );
+    (missed > 0).then(|| Caveat::new(CaveatKind::Deviation, "ends-missed", text, ""))
+}
+
+fn depths_unknown(study: &Study) -> Option<Caveat> {
+    let text = "The source's times are rounded: queue depth and busy time are unknown.";
+    let unknown = Depths::of(&study.conditions) == Depths::Unknown;
+    unknown.then(|| Caveat::new(CaveatKind::Remark, "depth-unknown", text, ""))
+}
+
 fn depths_counted(study: &Study) -> Option<Caveat> {
+    if Depths::of(&study.conditions) != Depths::Recorded {
+        return None;
+    }
     let counted = study.single_ios.as_ref()?.account.depths_counted;
     let text = format!(
         "The source tells no queue depth for {counted} I/Os; it was counted from issue and \
@@ -117,13 +161,13 @@ fn unlisted(study: &Study) -> Option<Caveat> {
 fn devices_left_out(study: &Study) -> Option<Caveat> {
     let singles = study.single_ios.as_ref()?;
     let (devices, mapped) = (singles.sides_seen.at_block_layer(), singles.hits.len());
-    let (sides, apart) = (singles.sides_seen.count(), study.sides.len() as u64);
+    let (sides, apart) = (singles.sides_seen.count(), study.sides_counted().count() as u64);
     if devices <= mapped && sides <= apart {
         return None;
     }
     let text = format!(
         "Of {devices} devices, LBA range hit maps and working sets are of {mapped}; side by side \
-         stand {apart} of {sides}. All else is of all."
+         stand {apart} of {sides}. Everything else covers all devices."
     );
     Some(Caveat::new(CaveatKind::Remark, "devices-left-out", text, "Name others with --device."))
 }

@@ -13,8 +13,8 @@ use std::fmt::Write;
 use steadfast_domain::findings::{
     Exhibit, FINDINGS_VERSION, Facts, FormBlock, FormHeader, Marker, Page, Table,
 };
-use steadfast_domain::io_event::ContentSample;
-use steadfast_domain::{Bytes, Findings, Nanos};
+use steadfast_domain::io_event::{ContentSample, Share};
+use steadfast_domain::{Bytes, CaptureConditions, Findings, Nanos};
 
 /// Devices named at the head of a page.
 const DEVICES_NAMED: usize = 8;
@@ -159,10 +159,13 @@ fn working_sets(study: &Study, singles: &SingleIos) -> Option<Page> {
 }
 
 fn headline(study: &Study) -> String {
-    let sides = study.sides.iter().take(DEVICES_NAMED);
+    let sides = study.sides_counted().take(DEVICES_NAMED);
     let mut layers: Vec<String> = sides.map(|(side, _)| side.name(&study.conditions)).collect();
-    if study.sides.len() > DEVICES_NAMED {
+    if study.sides_counted().count() > DEVICES_NAMED {
         layers.push("and more".to_owned());
+    }
+    if study.mixes_layers() {
+        layers.push("BOTH LAYERS COUNTED TOGETHER".to_owned());
     }
     let filter = study.filter_told().map(|told| format!("  only {told}")).unwrap_or_default();
     format!(
@@ -232,6 +235,7 @@ fn header(study: &Study) -> FormHeader {
         row("Layer", Some(layers.join(", ")).filter(|s| !s.is_empty())),
         row("Lost Events", Some(conditions.lost.to_string())),
     ];
+    capture.extend(conditions.process.map(|pid| row("Only Process", Some(pid.to_string()))));
     if let Some(step_ns) = conditions.step_ns {
         capture.push(row("Kept", Some(format!("I/O streams in steps of {}", Nanos(step_ns)))));
     }
@@ -244,9 +248,12 @@ fn header(study: &Study) -> FormHeader {
     analysis.extend(study.filter_told().map(|told| row("Only", Some(told))));
     let block = |title: &str, rows| FormBlock { title: title.to_owned(), rows };
     FormHeader {
+        issuer: "Steadfast".into(),
+        specification: "Capture and analysis of a workload".into(),
+        lesser: None,
         test: "Target Server Self-Test (pseudo-test)".into(),
         subtitle: "In situ performance during the I/O capture".into(),
-        revision: "RWSW PTS 1.0.7".into(),
+        revision: "after RWSW PTS 1.0.7".into(),
         vendor: None,
         model: conditions.devices.first().and_then(|device| device.model.clone()),
         sponsor: None,
@@ -286,21 +293,35 @@ fn capture_facts(study: &Study) -> Facts {
         row("Average queue depth", total.depth_mean().map(|depth| format!("{depth:.2}"))),
         row("Maximum queue depth", (total.depths > 0).then(|| total.depth_max.to_string())),
         row("Compression ratio", conditions.compression_ratio.map(|r| format!("{r:.2}"))),
-        row(
-            "Duplication ratio",
-            conditions.duplicate_share.map(|share| format!("{:.1} %", share * 100.0)),
-        ),
+        row("Duplication ratio", conditions.duplicates().map(|share| share.to_string())),
         row("Content", conditions.content.map(|sample| sampled(&sample))),
         row("Failed I/Os", Some(total.failed.to_string())),
         row("Lost events", Some(conditions.lost.to_string())),
-        row("Unfinished I/Os", Some(conditions.unfinished.to_string())),
     ]);
+    rows.extend(incomplete(conditions));
     Facts { title: "Capture".into(), rows }
+}
+
+/// I/Os seen only in part, by the reason where it is known.
+fn incomplete(conditions: &CaptureConditions) -> Rows {
+    let row = |label: &str, count: u64| (label.to_owned(), Some(count.to_string()));
+    let Some(part) = conditions.in_part else {
+        return vec![row("Incomplete I/Os, left out", conditions.unfinished)];
+    };
+    vec![
+        row("Completion not seen, no response time", part.unended),
+        row("Issued before the capture, left out", part.begun_before),
+        row("Too many at once, left out", part.too_many),
+    ]
 }
 
 /// What the two ratios come from.
 fn sampled(sample: &ContentSample) -> String {
-    format!("{sample}; zstd level 1; duplicates of blocks not read are not seen")
+    let bound = match sample.duplicate_share().and_then(Share::exact) {
+        Some(_) => "",
+        None => "; a duplicate shows only where both blocks were read",
+    };
+    format!("{sample}; zstd level 1{bound}")
 }
 
 fn reach_facts(study: &Study, (device, reach): &(u16, ReachFigures)) -> Facts {

@@ -47,7 +47,7 @@ pub(super) fn import(input: Input<'_>, sink: &mut Sink<'_>) -> Result<Imported, 
             }
         }
     }
-    Ok(reading.finish())
+    reading.finish(sink)
 }
 
 enum Problem {
@@ -130,17 +130,23 @@ impl Reading {
         }))
     }
 
-    fn finish(self) -> Imported {
+    fn finish(mut self, sink: &mut Sink<'_>) -> Result<Imported, ImportError> {
+        for event in self.pairs.unended() {
+            self.imported.events += 1;
+            sink(&event)?;
+        }
+        let part = self.pairs.in_part();
         let conditions = CaptureConditions {
             source: "blkparse text".into(),
             layers: vec![Layer::Block],
             devices: self.devices.captured(),
             lasted_ns: self.last_ns,
-            unfinished: self.pairs.unfinished(),
+            unfinished: part.missing(),
+            in_part: Some(part),
             remarks: remarks(&self.pairs),
             ..CaptureConditions::default()
         };
-        Imported { conditions, ..self.imported }
+        Ok(Imported { conditions, ..self.imported })
     }
 }
 

@@ -178,7 +178,7 @@ pub(super) fn import(inputs: Vec<Input<'_>>, sink: &mut Sink<'_>) -> Result<Impo
         lane.advance()?;
         order.extend(lane.next.as_ref().map(|record| Reverse((record.time_ns, index))));
     }
-    Ok(reading.finish())
+    reading.finish(sink)
 }
 
 /// What has been made of the records so far.
@@ -302,19 +302,25 @@ impl Reading {
         })
     }
 
-    fn finish(self) -> Imported {
+    fn finish(mut self, sink: &mut Sink<'_>) -> Result<Imported, ImportError> {
+        for event in self.pairs.unended() {
+            self.imported.events += 1;
+            sink(&event)?;
+        }
         let began_unix_ns = self.began_unix_ns();
+        let part = self.pairs.in_part();
         let conditions = CaptureConditions {
             source: "blktrace".into(),
             layers: vec![Layer::Block],
             devices: self.devices.captured(),
             began_unix_ns,
             lasted_ns: self.last_ns,
-            unfinished: self.pairs.unfinished(),
+            unfinished: part.missing(),
+            in_part: Some(part),
             remarks: remarks(&self.pairs),
             ..CaptureConditions::default()
         };
-        Imported { conditions, ..self.imported }
+        Ok(Imported { conditions, ..self.imported })
     }
 }
 

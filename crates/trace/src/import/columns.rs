@@ -94,6 +94,9 @@ pub struct ColumnPlan {
     pub time: Column,
     /// What it did: a name, a number, or a SCSI operation code.
     pub op: usize,
+    /// What the values of that column mean, where the plan says it: these and no
+    /// others.
+    pub operations: Vec<(String, IoOp)>,
     /// Its first byte.
     pub offset: Column,
     /// Its size.
@@ -106,7 +109,10 @@ pub struct ColumnPlan {
     pub pid: Option<usize>,
     /// Command name.
     pub command: Option<usize>,
-    /// The first line names the columns; found out where it is not said.
+    /// Lines before the trace, which may hold anything.
+    pub skip: u64,
+    /// The first line after them names the columns; found out where it is not
+    /// said.
     pub header: Option<bool>,
 }
 
@@ -120,12 +126,14 @@ impl ColumnPlan {
             separator: b',',
             time,
             op,
+            operations: Vec::new(),
             offset,
             bytes,
             response: None,
             device: Vec::new(),
             pid: None,
             command: None,
+            skip: 0,
             header: None,
         }
     }
@@ -162,8 +170,8 @@ impl ColumnPlan {
         }
     }
 
-    /// `time=2:us,op=3,offset=5:sectors,bytes=4[,response=6:us][,device=1][,pid=7]
-    /// [,command=8][,separator=tab][,header=yes]`.
+    /// `time=2:us,op=3[:0=write;1=read],offset=5:sectors,bytes=4[,response=6:us]
+    /// [,device=1][,pid=7][,command=8][,separator=tab][,skip=3][,header=yes]`.
     ///
     /// # Errors
     /// Where a name, a column or a unit is not understood, or one is missing.
@@ -191,23 +199,14 @@ impl ColumnPlan {
             "offset" => self.offset = size_column(value)?,
             "bytes" => self.bytes = size_column(value)?,
             "response" => self.response = Some(time_column(value, Unit::Microseconds)?),
-            "op" => self.op = place(value)?,
+            "op" => (self.op, self.operations) = operation_column(value)?,
             "device" => self.device.push(place(value)?),
             "pid" => self.pid = Some(place(value)?),
             "command" => self.command = Some(place(value)?),
-            "separator" => {
-                self.separator = match value {
-                    "tab" => b'\t',
-                    "space" => b' ',
-                    "semicolon" => b';',
-                    "comma" => b',',
-                    other => {
-                        return Err(format!(
-                            "unknown separator '{other}'; choose one of: comma, tab, space, \
-                             semicolon"
-                        ));
-                    }
-                }
+            "separator" => self.separator = separator(value)?,
+            "skip" => {
+                let lines = || format!("'{value}' is no number of lines to skip");
+                self.skip = value.parse().map_err(|_| lines())?;
             }
             "header" => {
                 self.header = match value {
@@ -219,12 +218,43 @@ impl ColumnPlan {
             other => {
                 return Err(format!(
                     "unknown column '{other}'; choose among: time, op, offset, bytes, response, \
-                     device, pid, command, separator, header"
+                     device, pid, command, separator, skip, header"
                 ));
             }
         }
         Ok(())
     }
+}
+
+fn separator(text: &str) -> Result<u8, String> {
+    match text {
+        "tab" => Ok(b'\t'),
+        "space" => Ok(b' '),
+        "semicolon" => Ok(b';'),
+        "comma" => Ok(b','),
+        other => {
+            Err(format!("unknown separator '{other}'; choose one of: comma, tab, space, semicolon"))
+        }
+    }
+}
+
+/// `3`, or `3:0=write;1=read`: a column, and what its values mean.
+fn operation_column(text: &str) -> Result<(usize, Vec<(String, IoOp)>), String> {
+    let Some((number, meanings)) = text.split_once(':') else {
+        return Ok((place(text)?, Vec::new()));
+    };
+    let meaning = |part: &str| {
+        let (value, name) = part
+            .split_once('=')
+            .ok_or_else(|| format!("'{part}' is not of the form VALUE=OPERATION"))?;
+        let op = IoOp::ALL.into_iter().find(|op| op.to_string() == name).ok_or_else(|| {
+            let names = IoOp::ALL.map(|op| op.to_string()).join(", ");
+            format!("unknown operation '{name}'; choose one of: {names}")
+        })?;
+        Ok((value.to_owned(), op))
+    };
+    let meanings: Result<Vec<_>, String> = meanings.split(';').map(meaning).collect();
+    Ok((place(number)?, meanings?))
 }
 
 fn place(text: &str) -> Result<usize, String> {
@@ -255,6 +285,16 @@ fn size_column(text: &str) -> Result<Column, String> {
     match column.unit.is_time() {
         true => Err(format!("'{text}': a place or size is counted in bytes, KiB or sectors")),
         false => Ok(column),
+    }
+}
+
+impl ColumnPlan {
+    /// What a value of the operation's column means.
+    fn operation(&self, text: &str) -> Option<IoOp> {
+        match self.operations.is_empty() {
+            true => operation(text),
+            false => self.operations.iter().find(|(value, _)| value == text).map(|(_, op)| *op),
+        }
     }
 }
 
@@ -318,6 +358,8 @@ struct Reading<'p> {
     first_ns: Option<u64>,
     earlier: u64,
     last_ns: u64,
+    /// No time so far had a fraction.
+    whole_times: bool,
     imported: Imported,
 }
 
@@ -333,10 +375,16 @@ pub(super) fn import(
         first_ns: None,
         earlier: 0,
         last_ns: 0,
+        whole_times: true,
         imported: Imported::default(),
     };
     let mut places = Vec::new();
-    while let Some(line) = lines.next()? {
+    while lines.next()?.is_some() {
+        if lines.number() <= plan.skip {
+            reading.imported.passed_over += 1;
+            continue;
+        }
+        let line = lines.last();
         split(line, plan.separator, &mut places);
         let row = Row { line, places: &places };
         if reading.is_header(&row) {
@@ -418,9 +466,10 @@ impl Reading<'_> {
         let plan = self.plan;
         let time = value(plan.time, "a time")?;
         let text = field(plan.op, "an operation")?;
-        let op = operation(text).ok_or_else(|| {
+        let op = plan.operation(text).ok_or_else(|| {
             format!("expected an operation in column {}, found '{}'", plan.op, shown(text))
         })?;
+        self.whole_times = self.whole_times && !field(plan.time.number, "a time")?.contains('.');
         let bytes = value(plan.bytes, "a size")?;
         let response_ns = match plan.response {
             Some(column) if field(column.number, "a response time")?.is_empty() => RESPONSE_UNKNOWN,
@@ -472,10 +521,20 @@ impl Reading<'_> {
                 self.earlier
             ));
         }
+        let coarse = matches!(self.plan.time.unit, Unit::Seconds | Unit::Milliseconds);
+        let rounded_times = coarse && self.whole_times;
+        if rounded_times && self.plan.response.is_some() {
+            remarks.push(
+                "Times are whole seconds or milliseconds. Queue depths and busy time cannot be \
+                 counted from them."
+                    .to_owned(),
+            );
+        }
         let conditions = CaptureConditions {
             source: self.plan.name.clone(),
             layers: vec![Layer::Block],
             devices: self.devices.captured(),
+            rounded_times,
             lasted_ns: self.last_ns,
             remarks,
             ..CaptureConditions::default()

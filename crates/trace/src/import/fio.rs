@@ -142,13 +142,11 @@ pub(super) fn import_latency_log(
         source: "fio latency log".into(),
         layers: vec![Layer::Block],
         devices: devices.captured(),
+        rounded_times: true,
         lasted_ns: last_ns,
         remarks: vec![
             "Completion times are whole milliseconds; an issue is its completion less its \
-             response time."
-                .to_owned(),
-            "Queue depths are counted from these times: I/Os that followed one another within a \
-             millisecond count as outstanding together."
+             response time. Queue depths and busy time cannot be counted from them."
                 .to_owned(),
         ],
         ..CaptureConditions::default()

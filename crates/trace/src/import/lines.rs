@@ -16,12 +16,14 @@ pub(super) struct Lines<'r> {
     reader: BufReader<Box<dyn Read + 'r>>,
     line: Vec<u8>,
     number: u64,
+    /// Whether a line had something in it.
+    any: bool,
 }
 
 impl<'r> Lines<'r> {
     pub(super) fn new(input: Input<'r>) -> Self {
         let reader = BufReader::with_capacity(1 << 18, input.content);
-        Lines { name: input.name, reader, line: Vec::new(), number: 0 }
+        Lines { name: input.name, reader, line: Vec::new(), number: 0, any: false }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -37,6 +39,10 @@ impl<'r> Lines<'r> {
                 .take(LONGEST as u64 + 1)
                 .read_until(b'\n', &mut self.line)
                 .map_err(|error| ImportError::Io { input: self.name.clone(), error })?;
+            if length == 0 && !self.any && self.number > 0 {
+                let what = format!("there is nothing but {} blank lines", self.number);
+                return Err(self.malformed(what, 0));
+            }
             if length == 0 {
                 return Ok(None);
             }
@@ -49,11 +55,22 @@ impl<'r> Lines<'r> {
                 break;
             }
         }
+        self.any = true;
         if std::str::from_utf8(&self.line).is_err() {
             self.line = String::from_utf8_lossy(&self.line).into_owned().into_bytes();
         }
+        Ok(Some(self.last()))
+    }
+
+    /// The line that was read last.
+    pub(super) fn last(&self) -> &str {
         let text = std::str::from_utf8(&self.line).unwrap_or_default();
-        Ok(Some(text.trim_start_matches('\u{feff}').trim_end_matches(['\r', '\n'])))
+        text.trim_start_matches('\u{feff}').trim_end_matches(['\r', '\n'])
+    }
+
+    /// The number of the line that was read last, from 1.
+    pub(super) fn number(&self) -> u64 {
+        self.number
     }
 
     /// Something is wrong with the line that was read last, `read` records after

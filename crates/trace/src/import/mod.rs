@@ -94,7 +94,7 @@ pub type Sink<'s> = dyn FnMut(&IoEvent) -> Result<(), TraceError> + 's;
 ///
 /// # Errors
 /// At the first thing that is not as the format has it: the place, what was
-/// expected, how much was read.
+/// expected, how much was read. Where there is no I/O in it.
 pub fn import(
     format: &Format,
     inputs: Vec<Input<'_>>,
@@ -103,13 +103,22 @@ pub fn import(
     if inputs.is_empty() {
         return Err(ImportError::Unsuitable("there is no input; name a file".into()));
     }
-    match format {
+    let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
+    let imported = match format {
         Format::Blktrace => blktrace::import(inputs, sink),
         Format::Blkparse => one(inputs, |input| blkparse::import(input, sink)),
         Format::FioIolog => one(inputs, |input| fio::import_iolog(input, sink)),
         Format::FioLatencyLog => one(inputs, |input| fio::import_latency_log(input, sink)),
         Format::Columns(plan) => one(inputs, |input| columns::import(plan, input, sink)),
+    }?;
+    if imported.events == 0 {
+        return Err(ImportError::Unsuitable(format!(
+            "{}: no I/O among its {} records; check --format or --csv",
+            names.join(", "),
+            imported.records
+        )));
     }
+    Ok(imported)
 }
 
 /// The format that a beginning of an input shows; `None` where it could be

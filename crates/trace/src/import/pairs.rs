@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
-use steadfast_domain::io_event::{Command, flags};
+use steadfast_domain::io_event::{Command, RESPONSE_UNKNOWN, SeenInPart, flags};
 use steadfast_domain::step::mix64;
 use steadfast_domain::{IoEvent, IoOp};
 
@@ -93,18 +93,35 @@ pub(super) struct Pairs {
     issued: ByKey<(IoEvent, u64)>,
     outstanding: HashMap<u16, u32>,
     /// Ends without a beginning.
-    pub unexplained: u64,
+    unexplained: u64,
+    /// I/Os handed on without an end.
+    unended: u64,
+    /// I/Os under way that were forgotten, for there were too many.
+    forgotten: u64,
     pub partial_completions: u64,
     pub requeues: u64,
 }
 
 impl Pairs {
     /// I/Os seen only in part.
-    pub(super) fn unfinished(&self) -> u64 {
-        self.unexplained + self.issued.len() as u64
+    pub(super) fn in_part(&self) -> SeenInPart {
+        SeenInPart {
+            begun_before: self.unexplained,
+            unended: self.unended + self.issued.len() as u64,
+            too_many: self.forgotten,
+        }
     }
 
-    /// Takes the next event in time; an I/O that ends with it is returned.
+    /// Issued I/Os whose end the trace does not hold, by issue time.
+    pub(super) fn unended(&self) -> Vec<IoEvent> {
+        let mut events: Vec<IoEvent> =
+            self.issued.values().map(|(event, _)| without_end(*event)).collect();
+        events.sort_unstable_by_key(|event| (event.issued_ns, event.offset));
+        events
+    }
+
+    /// Takes the next event in time; returned is an I/O that ends with it, or one
+    /// whose end is now known to be missing.
     pub(super) fn follow(&mut self, step: &Step) -> Option<IoEvent> {
         let sector = if step.op == IoOp::Flush { 0 } else { step.sector };
         let key = (step.device, sector, step.op);
@@ -114,7 +131,7 @@ impl Pairs {
                 self.queued.remove(&key);
             }
             Action::FrontMerged => self.merge_to_front(key, step),
-            Action::Issued => self.issue(key, step),
+            Action::Issued => return self.issue(key, step),
             Action::Requeued => self.requeue(key),
             Action::Completed => return self.complete(key, step),
         }
@@ -146,23 +163,31 @@ impl Pairs {
         }
     }
 
-    fn issue(&mut self, key: Key, step: &Step) {
+    /// Begins an I/O. One that the device seems to have already at this place,
+    /// and that it did not give back, has ended unseen: it is returned.
+    fn issue(&mut self, key: Key, step: &Step) -> Option<IoEvent> {
         if self.issued.len() >= UNDER_WAY_MAX {
-            self.unexplained += self.issued.len() as u64;
+            self.forgotten += self.issued.len() as u64;
             self.issued.clear();
             self.outstanding.clear();
         }
         let queued = self.queued.remove(&key);
         let outstanding = self.outstanding.entry(step.device).or_default();
-        if let Some((event, left)) = self.issued.get_mut(&key) {
-            // Issued again after a requeue.
-            if event.flags & flags::REQUEUED != 0 {
+        let earlier = match self.issued.get_mut(&key) {
+            Some((event, left)) if event.flags & flags::REQUEUED != 0 => {
                 *outstanding += 1;
+                *left = u64::from(step.bytes);
+                return None;
             }
-            *left = u64::from(step.bytes);
-            return;
-        }
-        *outstanding += 1;
+            Some((event, _)) => {
+                self.unended += 1;
+                Some(without_end(*event))
+            }
+            None => {
+                *outstanding += 1;
+                None
+            }
+        };
         let event = IoEvent {
             issued_ns: step.time_ns,
             queued_ns: queued.map_or(0, |q| step.time_ns.saturating_sub(q.time_ns)),
@@ -178,6 +203,7 @@ impl Pairs {
             ..IoEvent::default()
         };
         self.issued.insert(key, (event, u64::from(step.bytes)));
+        earlier
     }
 
     fn requeue(&mut self, key: Key) {
@@ -235,6 +261,10 @@ impl Pairs {
             ..IoEvent::default()
         })
     }
+}
+
+fn without_end(event: IoEvent) -> IoEvent {
+    IoEvent { response_ns: RESPONSE_UNKNOWN, ..event }
 }
 
 fn place(key: Key) -> u64 {

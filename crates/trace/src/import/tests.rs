@@ -1,7 +1,7 @@
 use super::*;
 use std::io::Cursor;
 use steadfast_domain::IoOp;
-use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
+use steadfast_domain::io_event::{RESPONSE_UNKNOWN, SeenInPart, flags};
 
 fn input(content: impl Into<Vec<u8>>) -> Input<'static> {
     Input { name: "trace".into(), content: Box::new(Cursor::new(content.into())) }
@@ -254,6 +254,80 @@ fn published_csv_traces_and_any_other() {
     assert_eq!((events[1].op, events[1].issued_ns), (IoOp::Read, 1_750));
 }
 
+/// A trace by a simulator's grammar says with digits what was done, and not with
+/// ours.
+#[test]
+fn digits_mean_what_the_plan_says() {
+    let seen = |columns: &str, text: &str| {
+        let plan = ColumnPlan::parse(columns).unwrap();
+        let (result, events) = run(&Format::Columns(plan), vec![input(text)]);
+        let imported = result.unwrap();
+        let ios: Vec<_> =
+            events.iter().map(|e| (e.issued_ns, e.op, e.offset / 512, e.bytes / 512)).collect();
+        (imported.passed_over, ios)
+    };
+    let (read, write) = (IoOp::Read, IoOp::Write);
+    // MQSim: nanoseconds, device, sector, sectors, 0 writes and 1 reads.
+    let mqsim = "time=1:ns,device=2,offset=3:sectors,bytes=4:sectors,op=5:0=write;1=read,\
+                 separator=space";
+    let text = "4851300 1 524288 16 0\n4864300 1 524304 8 1\n";
+    assert_eq!(seen(mqsim, text), (0, vec![(0, write, 524_288, 16), (13_000, read, 524_304, 8)]));
+    // DiskSim: milliseconds with a fraction, device, block, blocks, 1 reads.
+    let disksim = "time=1:ms,device=2,offset=3:sectors,bytes=4:sectors,op=5:0=write;1=read,\
+                   separator=space";
+    let text = "13.191135 30 0 5 1\n17.829285 20 576560 6 0\n";
+    assert_eq!(seen(disksim, text), (0, vec![(0, read, 0, 5), (4_638_150, write, 576_560, 6)]));
+    // blkreplay: lines about the trace, one of them blank, then columns.
+    let blkreplay = "time=1:s,offset=2:sectors,bytes=3:sectors,op=4,response=6:s,\
+                     separator=semicolon,skip=4,header=no";
+    let text = "This is a recording of 2012; 3 hosts ; 7 ; R\nby the night shift\n\nINFO: 2\n\
+                0.000000000 ; 1024 ; 8 ; W ; 0.0 ; 0.000125000\n\
+                0.500000000 ; 2048 ; 16 ; R ; 0.0 ; 0.000250000\n";
+    let wanted = vec![(0, write, 1024, 8), (500_000_000, read, 2048, 16)];
+    assert_eq!(seen(blkreplay, text), (3, wanted));
+    // What the plan does not name is no operation, not even by its usual name.
+    let plan = ColumnPlan::parse(mqsim).unwrap();
+    let (result, _) = run(&Format::Columns(plan), vec![input("1 1 8 8 R\n")]);
+    let error = result.unwrap_err().to_string();
+    assert!(error.contains("line 1") && error.contains("'R'"), "{error}");
+}
+
+/// Nothing lies between two I/Os of one millisecond: eight at a time would be
+/// counted as dozens.
+#[test]
+fn no_queue_depth_comes_of_rounded_times() {
+    let log = "3, 250000, 0, 4096, 8192, 0\n";
+    let (result, _) = run(&Format::FioLatencyLog, vec![input(log)]);
+    assert!(result.unwrap().conditions.rounded_times);
+    for (time, rounded) in [("12", true), ("12.25", false)] {
+        let (result, _) =
+            run(&plain(",response=5:us"), vec![input(format!("{time},R,512,4096,80\n"))]);
+        assert_eq!(result.unwrap().conditions.rounded_times, rounded, "{time}");
+    }
+}
+
+/// A read whose completion is missing, and later another of the same place.
+#[test]
+fn a_missed_completion_ends_neither_another_io_nor_the_count() {
+    let mut bin = Bin::new(false);
+    for number in 0..1000u64 {
+        let sector = if number == 500 { 8 } else { number * 8 };
+        bin.record(number * 1_000, 7 | READ, sector, 4096, &[]);
+        if number != 1 {
+            bin.record(number * 1_000 + 400, 8 | READ, sector, 4096, &[]);
+        }
+    }
+    bin.record(2_000_000, 7 | READ, 80_000, 4096, &[]);
+    let (result, events) = run(&Format::Blktrace, vec![input(bin.bytes)]);
+    let conditions = result.unwrap().conditions;
+    let part = SeenInPart { unended: 2, ..SeenInPart::default() };
+    assert_eq!((conditions.in_part, conditions.unfinished), (Some(part), 0));
+    let unknown = events.iter().filter(|e| e.response_ns == RESPONSE_UNKNOWN);
+    assert_eq!(unknown.map(|e| e.issued_ns).collect::<Vec<_>>(), [1_000, 2_000_000]);
+    assert!(events.iter().all(|e| e.response_ns == 400 || e.response_ns == RESPONSE_UNKNOWN));
+    assert_eq!(events.len(), 1001);
+}
+
 fn plain(more: &str) -> Format {
     let columns = format!("time=1:s,op=2,offset=3,bytes=4{more}");
     Format::Columns(ColumnPlan::parse(&columns).unwrap())
@@ -354,6 +428,9 @@ fn bad_lines_say_where_what_and_how_much_was_read() {
         "time=1,op=2,offset=3:ms,bytes=4",
         "time=1,op=2,offset=3,bytes=4,response=5:sectors",
         "time=1,op=2,offset=3,bytes=4,header=maybe",
+        "time=1,op=2,offset=3,bytes=4,skip=some",
+        "time=1,op=2:0=erase,offset=3,bytes=4",
+        "time=1,op=2:0,offset=3,bytes=4",
     ];
     for plan in bad {
         assert!(ColumnPlan::parse(plan).is_err(), "{plan}");

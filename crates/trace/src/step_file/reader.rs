@@ -4,7 +4,10 @@ use super::sides::SidesOfSums;
 use super::{COLUMNS, Column, HISTOGRAM, LAYER};
 use crate::compare::Side;
 use crate::error::TraceError;
-use crate::file::{Recovery, Source, footer, text_column, wide_column};
+use crate::file::parts::{Part, both, in_order, none_named, together};
+use crate::file::{
+    Footer, Integrity, Recovery, Source, footer, footer_or_blocks, text_column, wide_column,
+};
 use crate::filter::Filter;
 use crate::series::{Choice, SeriesOverTime};
 use crate::steps::{CaptureStep, STEPS_MAX, WIDTH_NS};
@@ -17,31 +20,89 @@ use std::io::{Read, Seek};
 use steadfast_domain::io_event::StreamInStep;
 use steadfast_domain::{CaptureConditions, QuarterHistogram};
 
-/// A step file, opened.
+/// A step file, opened: one file, or the files of a capture that was rotated.
 pub struct StepFile<R> {
-    source: Source<R>,
-    groups: Vec<RowGroupMetaData>,
+    /// Every file's readable row groups.
+    files: Vec<(Source<R>, Vec<RowGroupMetaData>)>,
     conditions: CaptureConditions,
+    start: Option<CaptureConditions>,
     recovery: Option<Recovery>,
+    integrity: Integrity,
     step_ns: u64,
 }
 
 impl<R: Read + Seek + Send + 'static> StepFile<R> {
-    /// Opens a step file; `None` where the file says that it is none.
+    /// Opens a step file; `None` where the file says that it is none. Damaged row
+    /// groups are left out, and [`Self::integrity`] says so.
     ///
     /// # Errors
     /// Where the medium fails, or it is no file of a capture at all.
     pub fn open(medium: R) -> Result<Option<Self>, TraceError> {
         let source = Source::new(medium)?;
         let found = footer(&source)?;
-        let Some(conditions) = found.conditions else { return Ok(None) };
+        Self::of_steps(source, found)
+    }
+
+    /// Opens a step file by its recovery blocks where its footer is damaged.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn recover(medium: R) -> Result<Option<Self>, TraceError> {
+        let source = Source::new(medium)?;
+        let found = footer_or_blocks(&source)?;
+        Self::of_steps(source, found)
+    }
+
+    fn of_steps(source: Source<R>, found: Footer) -> Result<Option<Self>, TraceError> {
+        let Footer { groups, conditions, start, recovery, damaged } = found;
+        let Some(conditions) = conditions else { return Ok(None) };
         let Some(step_ns) = conditions.step_ns else { return Ok(None) };
         if !WIDTH_NS.contains(&step_ns) {
             let what = format!("a capture step of {step_ns} ns");
             return Err(TraceError::damaged("in its conditions", what));
         }
-        let (groups, recovery) = (found.groups, found.recovery);
-        Ok(Some(StepFile { source, groups, conditions, recovery, step_ns }))
+        let checksums = groups.iter().all(|group| group.sum.is_some());
+        let mut integrity = Integrity { checksums, damaged, missing_parts: Vec::new() };
+        let mut intact = Vec::new();
+        for (number, group) in groups.into_iter().enumerate() {
+            match &group.sum {
+                Some(sum) if !sum.is_intact(&source)? => {
+                    integrity.damaged.push(sum.damage(0, number));
+                }
+                _ => intact.push(group.metadata),
+            }
+        }
+        let files = vec![(source, intact)];
+        Ok(Some(StepFile { files, conditions, start, recovery, integrity, step_ns }))
+    }
+
+    /// Puts the files of one capture together, in whatever order they are given.
+    ///
+    /// # Errors
+    /// Where there is none, they are not of one capture, or one is there twice.
+    pub fn together(parts: Vec<Self>) -> Result<Self, TraceError> {
+        let (parts, missing) = in_order(parts)?;
+        let mut whole = parts.into_iter().reduce(Self::and).ok_or_else(none_named)?;
+        whole.integrity.missing_parts = missing;
+        Ok(whole)
+    }
+
+    fn and(mut self, next: Self) -> Self {
+        let before = self.files.len();
+        self.integrity.damaged.extend(next.integrity.damaged.into_iter().map(|mut damage| {
+            damage.file += before;
+            damage
+        }));
+        self.integrity.checksums &= next.integrity.checksums;
+        self.files.extend(next.files);
+        self.conditions = together(&self.conditions, next.conditions);
+        self.recovery = both(self.recovery, next.recovery);
+        self
+    }
+
+    /// What is damaged or missing.
+    pub fn integrity(&self) -> &Integrity {
+        &self.integrity
     }
 
     /// How it came about.
@@ -88,9 +149,11 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
             let what = "capture steps were kept, and no processes; leave out --pid";
             return Err(TraceError::Unsuitable(what.into()));
         }
-        for group in &self.groups {
-            for (row, text) in &self.row_group(group)? {
+        let mut sums = Sums::default();
+        for (source, group) in self.groups() {
+            for (row, text) in &row_group(source, group)? {
                 let histogram = histogram(text)?;
+                sums.see(row, histogram.as_ref(), self.step_ns)?;
                 let of_all_time = histogram.is_none() || filter.spans_ns.is_empty();
                 if of_all_time && self.passes(filter, row) {
                     show(row, histogram.as_ref())?;
@@ -100,46 +163,10 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
         Ok(())
     }
 
-    pub(super) fn groups(&self) -> &[RowGroupMetaData] {
-        &self.groups
-    }
-
-    /// The rows of a row group, each with the text of its histogram.
-    pub(super) fn row_group(
-        &self,
-        group: &RowGroupMetaData,
-    ) -> Result<Vec<(StreamInStep, ByteArray)>, TraceError> {
-        let rows = self.rows_of(group)?;
-        let histograms = self.histograms_of(group, rows.len())?;
-        Ok(rows.into_iter().zip(histograms).collect())
-    }
-
-    fn rows_of(&self, group: &RowGroupMetaData) -> Result<Vec<StreamInStep>, TraceError> {
-        let mut rows: Vec<StreamInStep> = Vec::new();
-        let there = |column: &&Column| column.name != LAYER || has_column(group, LAYER);
-        for column in COLUMNS.iter().filter(there) {
-            let values = wide_column(&self.source, group, column.name)?;
-            rows.resize(values.len().max(rows.len()), StreamInStep::default());
-            for (row, value) in rows.iter_mut().zip(values) {
-                (column.set)(row, value.cast_unsigned()).ok_or_else(|| {
-                    let what = format!("{value} is impossible");
-                    TraceError::damaged(format!("in column {}", column.name), what)
-                })?;
-            }
-        }
-        Ok(rows)
-    }
-
-    /// The texts of all rows' histograms; a file without such a column has none.
-    fn histograms_of(
-        &self,
-        group: &RowGroupMetaData,
-        rows: usize,
-    ) -> Result<Vec<ByteArray>, TraceError> {
-        match has_column(group, HISTOGRAM) {
-            true => text_column(&self.source, group, HISTOGRAM),
-            false => Ok(vec![ByteArray::from(""); rows]),
-        }
+    pub(super) fn groups(&self) -> impl Iterator<Item = (&Source<R>, &RowGroupMetaData)> {
+        self.files
+            .iter()
+            .flat_map(|(source, groups)| groups.iter().map(move |group| (source, group)))
     }
 
     fn passes(&self, filter: &Filter, row: &StreamInStep) -> bool {
@@ -237,6 +264,85 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
         let mut series = SeriesOverTime::new(width_ns, &Choice::Streams(keys.to_vec()));
         self.each(filter, |row| series.take_sum(self.begin_of(row), key_of(row), row.ios))?;
         Ok(series)
+    }
+}
+
+impl<R: Read + Seek + Send + 'static> Part for StepFile<R> {
+    fn conditions(&self) -> &CaptureConditions {
+        &self.conditions
+    }
+    fn start(&self) -> Option<&CaptureConditions> {
+        self.start.as_ref()
+    }
+}
+
+/// What all rows add up to: where these sums have room, all that is made of some
+/// of the rows has. No capture comes near it, but a damaged file without
+/// checksums may.
+#[derive(Default)]
+struct Sums([u64; 7]);
+
+impl Sums {
+    fn see(
+        &mut self,
+        row: &StreamInStep,
+        histogram: Option<&QuarterHistogram>,
+        step_ns: u64,
+    ) -> Result<(), TraceError> {
+        let too_large = || TraceError::damaged("in its rows", "counts that no capture can have");
+        let bytes = row.ios.checked_mul(u64::from(row.bytes));
+        let told = histogram.map_or(Some(0), |histogram| {
+            histogram.buckets().try_fold(0u64, |sum, (_, _, count)| sum.checked_add(count))
+        });
+        let (bytes, told) = bytes.zip(told).ok_or_else(too_large)?;
+        let of_row =
+            [row.ios, row.failed, row.responses, row.response_sum_ns, row.depth_sum, bytes, told];
+        for (sum, value) in self.0.iter_mut().zip(of_row) {
+            *sum = sum.checked_add(value).ok_or_else(too_large)?;
+        }
+        let end = row.step.checked_add(1).and_then(|steps| steps.checked_mul(step_ns));
+        end.map(drop).ok_or_else(too_large)
+    }
+}
+
+/// The rows of a row group, each with the text of its histogram.
+pub(super) fn row_group<R: Read + Seek + Send + 'static>(
+    source: &Source<R>,
+    group: &RowGroupMetaData,
+) -> Result<Vec<(StreamInStep, ByteArray)>, TraceError> {
+    let rows = rows_of(source, group)?;
+    let histograms = histograms_of(source, group, rows.len())?;
+    Ok(rows.into_iter().zip(histograms).collect())
+}
+
+fn rows_of<R: Read + Seek + Send + 'static>(
+    source: &Source<R>,
+    group: &RowGroupMetaData,
+) -> Result<Vec<StreamInStep>, TraceError> {
+    let mut rows: Vec<StreamInStep> = Vec::new();
+    let there = |column: &&Column| column.name != LAYER || has_column(group, LAYER);
+    for column in COLUMNS.iter().filter(there) {
+        let values = wide_column(source, group, column.name)?;
+        rows.resize(values.len().max(rows.len()), StreamInStep::default());
+        for (row, value) in rows.iter_mut().zip(values) {
+            (column.set)(row, value.cast_unsigned()).ok_or_else(|| {
+                let what = format!("{value} is impossible");
+                TraceError::damaged(format!("in column {}", column.name), what)
+            })?;
+        }
+    }
+    Ok(rows)
+}
+
+/// The texts of all rows' histograms; a file without such a column has none.
+fn histograms_of<R: Read + Seek + Send + 'static>(
+    source: &Source<R>,
+    group: &RowGroupMetaData,
+    rows: usize,
+) -> Result<Vec<ByteArray>, TraceError> {
+    match has_column(group, HISTOGRAM) {
+        true => text_column(source, group, HISTOGRAM),
+        false => Ok(vec![ByteArray::from(""); rows]),
     }
 }
 

@@ -31,16 +31,21 @@ impl Study {
         let keys = workload.streams.iter().map(|stream| stream.key()).collect();
         let mut pictures = Pictures::new(step_ns, keys);
         file.each(filter, |row| pictures.take(file.begin_of(row), row))?;
+        let sides = match filter.of_every_layer(file.conditions()) {
+            Some(filter) => file.sides(&filter, step_ns)?.0,
+            None => pictures.sides.finish(),
+        };
         Ok(Study {
             options: options.clone(),
             conditions: file.conditions().clone(),
             recovery: file.recovery().cloned(),
+            integrity: file.integrity().clone(),
             step_ns,
             span_ns: (begins.0, last_moment(file, begins.1)),
             streams,
             workload,
             steps: pictures.steps,
-            sides: pictures.sides.finish(),
+            sides,
             streams_over_time: pictures.streams,
             single_ios: None,
         })

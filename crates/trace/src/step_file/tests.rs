@@ -147,8 +147,10 @@ fn layers_are_kept_apart_and_a_file_without_them_is_of_the_block_layer() {
     assert_eq!((sides, unlisted), (vec![(Layer::Block, 6), (Layer::FileSystem, 5)], 0));
     // Another name of the column, wherever it stands.
     let mut older = bytes;
-    while let Some(at) = older.windows(5).position(|name| name == b"layer") {
-        older[at..at + 5].copy_from_slice(b"other");
+    for (name, other) in [("layer", "other"), ("steadfast.s", "gone.....s.")] {
+        while let Some(at) = older.windows(name.len()).position(|text| text == name.as_bytes()) {
+            older[at..at + name.len()].copy_from_slice(other.as_bytes());
+        }
     }
     assert_eq!(ios(&open(older), Some(Layer::Block)), 11);
 }

@@ -1,13 +1,13 @@
 //! Writes a step file, row group by row group.
 
+use super::reader::row_group;
 use super::{COLUMNS, HISTOGRAM, StepFile};
 use crate::error::TraceError;
-use crate::file::{FORMAT_VERSION, KEY_FINAL, KEY_FORMAT, KEY_START, conditions_json, mark};
+use crate::file::{About, Output};
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
-use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use parquet::file::writer::SerializedFileWriter;
+use parquet::file::writer::SerializedRowGroupWriter;
 use parquet::schema::types::{Type, TypePtr};
 use std::collections::BTreeMap;
 use std::io::{Read, Seek, Write};
@@ -36,14 +36,12 @@ impl Row {
 /// A step file that is being written. Parts of the same stream and step are
 /// added up as long as they wait in memory.
 pub struct StepWriter<W: Write + Send> {
-    parquet: SerializedFileWriter<W>,
+    output: Output<W>,
+    step_ns: u64,
     waiting: BTreeMap<Key, StreamInStep>,
     /// Histograms that wait.
     responses: Vec<Row>,
     rows: u64,
-    start: String,
-    /// Conditions that no recovery block holds yet.
-    news: Option<String>,
 }
 
 impl<W: Write + Send> StepWriter<W> {
@@ -53,18 +51,12 @@ impl<W: Write + Send> StepWriter<W> {
     /// # Errors
     /// Where the sink cannot be written.
     pub fn new(sink: W, conditions: &CaptureConditions) -> Result<Self, TraceError> {
-        let start = conditions_json(conditions)?;
-        let properties = Arc::new(properties(conditions)?);
-        let mut parquet =
-            SerializedFileWriter::new(sink, schema()?, properties).map_err(TraceError::Encode)?;
-        mark::begin(&mut parquet, &start)?;
         Ok(StepWriter {
-            parquet,
+            output: Output::begin(sink, schema()?, properties(conditions)?, conditions)?,
+            step_ns: conditions.step_ns.unwrap_or(1),
             waiting: BTreeMap::new(),
             responses: Vec::new(),
             rows: 0,
-            start,
-            news: None,
         })
     }
 
@@ -104,8 +96,7 @@ impl<W: Write + Send> StepWriter<W> {
     /// # Errors
     /// Where they cannot be written as JSON.
     pub fn update(&mut self, conditions: &CaptureConditions) -> Result<(), TraceError> {
-        self.news = Some(conditions_json(conditions)?);
-        Ok(())
+        self.output.update(conditions)
     }
 
     /// Writes the steps before this one as a row group: they survive a kill
@@ -132,8 +123,8 @@ impl<W: Write + Send> StepWriter<W> {
         file: &StepFile<R>,
     ) -> Result<u64, TraceError> {
         let mut ios = 0u64;
-        for group in file.groups() {
-            let rows = file.row_group(group)?.into_iter();
+        for (source, group) in file.groups() {
+            let rows = row_group(source, group)?.into_iter();
             let rows: Vec<Row> =
                 rows.map(|(stream, histogram)| Row { stream, histogram }).collect();
             ios = rows.iter().fold(ios, |sum, row| sum.saturating_add(row.stream.ios));
@@ -154,7 +145,7 @@ impl<W: Write + Send> StepWriter<W> {
 
     /// Bytes of the file so far.
     pub fn bytes_written(&self) -> u64 {
-        self.parquet.bytes_written() as u64
+        self.output.bytes_written()
     }
 
     /// Ends the file with the final conditions and gives the sink back.
@@ -163,36 +154,38 @@ impl<W: Write + Send> StepWriter<W> {
     /// Where the sink cannot be written.
     pub fn finish(mut self, conditions: &CaptureConditions) -> Result<W, TraceError> {
         self.flush_before(u64::MAX)?;
-        let last = conditions_json(conditions)?;
-        let pairs = [(KEY_FORMAT, FORMAT_VERSION.to_owned()), (KEY_FINAL, last)];
-        for (key, value) in pairs.into_iter().chain([(KEY_START, self.start)]) {
-            self.parquet.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
-        }
-        self.parquet.into_inner().map_err(TraceError::Encode)
+        self.output.finish(conditions)
     }
 
     fn write_group(&mut self, rows: &[Row]) -> Result<(), TraceError> {
-        self.write_columns(rows).map_err(TraceError::Encode)?;
+        let steps = || rows.iter().map(|row| row.stream.step);
+        let (first, last) = (steps().min().unwrap_or(0), steps().max().unwrap_or(0));
+        let end = last.saturating_add(1).saturating_mul(self.step_ns).saturating_sub(1);
+        let ios = rows.iter().fold(0, |sum: u64, row| sum.saturating_add(row.stream.ios));
+        let about = About { span_ns: (first.saturating_mul(self.step_ns), end), ios };
+        self.output.row_group(about, |group| write_columns(group, rows))?;
         self.rows += rows.len() as u64;
-        mark::row_group(&mut self.parquet, self.news.take())
+        Ok(())
     }
+}
 
-    fn write_columns(&mut self, rows: &[Row]) -> parquet::errors::Result<()> {
-        let mut group = self.parquet.next_row_group()?;
-        for column in &COLUMNS {
-            let Some(mut open) = group.next_column()? else { break };
-            let value = |row: &Row| (column.get)(&row.stream).cast_signed();
-            let values: Vec<i64> = rows.iter().map(value).collect();
-            open.typed::<Int64Type>().write_batch(&values, None, None)?;
-            open.close()?;
-        }
-        if let Some(mut open) = group.next_column()? {
-            let texts: Vec<ByteArray> = rows.iter().map(|row| row.histogram.clone()).collect();
-            open.typed::<ByteArrayType>().write_batch(&texts, None, None)?;
-            open.close()?;
-        }
-        group.close().map(drop)
+fn write_columns<W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    rows: &[Row],
+) -> parquet::errors::Result<()> {
+    for column in &COLUMNS {
+        let Some(mut open) = group.next_column()? else { break };
+        let value = |row: &Row| (column.get)(&row.stream).cast_signed();
+        let values: Vec<i64> = rows.iter().map(value).collect();
+        open.typed::<Int64Type>().write_batch(&values, None, None)?;
+        open.close()?;
     }
+    if let Some(mut open) = group.next_column()? {
+        let texts: Vec<ByteArray> = rows.iter().map(|row| row.histogram.clone()).collect();
+        open.typed::<ByteArrayType>().write_batch(&texts, None, None)?;
+        open.close()?;
+    }
+    Ok(())
 }
 
 fn schema() -> Result<TypePtr, TraceError> {

@@ -70,6 +70,7 @@ fn format_is_followed_to_its_end_and_read_back() {
     let done = purged(&machine, &target, &wanted, &mut beside, &tools).unwrap();
     assert_eq!((done.method, done.blank), (PurgeMethod::ScsiFormatUnit, Some(true)));
     assert_eq!(beside.told[0], ("formatting".to_owned(), Some(12.5)));
+    assert!(done.remark.ends_with("commanded by /usr/sbin/sg_format"), "{}", done.remark);
 }
 
 #[test]

@@ -13,13 +13,15 @@ use crate::pts::exhibits::{
 };
 use crate::pts::method::{WIPC_DEMAND, WIPC_PATTERN};
 use crate::pts::preconditioning;
-use crate::pts::response::{Rates, confidence_plot, percentile_table, rated_title};
+use crate::pts::response::{Rates, bins_caveat, confidence_plot, percentile_table, rated_title};
 use crate::pts::secondary::{self, Secondary, SecondaryPoint};
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Exhibit, FormHeader, Page, Plot, PlotKind, Row, Scale, Series, Stroke,
     Table,
 };
-use steadfast_domain::{Caveat, CaveatKind, Demand, Findings, Nanos, Outcome, Record, Step, Tally};
+use steadfast_domain::{
+    Caveat, CaveatKind, Demand, Findings, Nanos, Outcome, Record, Step, Tally, Verdict,
+};
 
 /// Everything that is reported of a run.
 pub fn findings(dirth: &Dirth, record: &Record, results: &Results<'_>) -> Findings {
@@ -27,7 +29,7 @@ pub fn findings(dirth: &Dirth, record: &Record, results: &Results<'_>) -> Findin
     let title = format!("DIRTH {}", dirth.workload);
     Findings {
         ending: ending(dirth, record, results),
-        verdict: Some(results.verdict.clone()),
+        verdict: Some(whole_verdict(results)),
         caveats: caveats(dirth, record, results),
         summary: vec![
             Exhibit::Table(points_table(results, "dirth-summary")),
@@ -40,6 +42,16 @@ pub fn findings(dirth: &Dirth, record: &Record, results: &Results<'_>) -> Findin
     }
 }
 
+/// The verdict on the run: rounds from a preconditioning that was not steady do
+/// not count.
+fn whole_verdict(results: &Results<'_>) -> Verdict {
+    let verdict = results.verdict.clone();
+    match results.preconditioned.steady {
+        true => verdict,
+        false => verdict.refused("the preconditioning was not steady"),
+    }
+}
+
 fn ending(dirth: &Dirth, record: &Record, results: &Results<'_>) -> String {
     let rounds = results.rounds.len();
     if !record.has_ended() {
@@ -49,9 +61,13 @@ fn ending(dirth: &Dirth, record: &Record, results: &Results<'_>) -> String {
         );
     }
     match (results.verdict.steady, results.verdict.window) {
-        (true, Some((first, last))) => {
+        (true, Some((first, last))) if results.preconditioned.steady => {
             format!("Steady state in rounds {first} to {last} of {rounds}; three points measured.")
         }
+        (true, Some((first, last))) => format!(
+            "Steady state NOT achieved in the preconditioning; rounds {first} to {last} of \
+             {rounds} are steady, three points measured."
+        ),
         _ => format!(
             "Steady state NOT achieved in {rounds} rounds (at most {} were allowed); three points \
              measured.",
@@ -68,8 +84,9 @@ fn header(dirth: &Dirth, record: &Record, results: &Results<'_>) -> FormHeader {
         Some(form_demand(point.demand))
     };
     let mut set_up = disclosure::common_set_up_rows(&choices);
+    let amount = disclosure::preconditioning_amount(&choices).unwrap_or_default();
     set_up.extend([
-        row("Pre Condition 1", format!("{WIPC_PATTERN} (WIPC), {WIPC_DEMAND}")),
+        row("Pre Condition 1", format!("{WIPC_PATTERN} (WIPC), {WIPC_DEMAND}, {amount}")),
         row("Pre Condition 2", format!("{} (0/100)", dirth.writes)),
         row("TOIO - TC/QD", highest.clone()),
         row("SS Rounds", disclosure::window_text(&results.preconditioned)),
@@ -136,6 +153,7 @@ fn caveats(dirth: &Dirth, record: &Record, results: &Results<'_>) -> Vec<Caveat>
     }
     caveats.extend(disclosure::caveats(&dirth.choices(record), record));
     caveats.extend(dirth.workload.caveats());
+    caveats.push(bins_caveat());
     let measured = dirth.choices(record).measured_phases;
     caveats.extend(secondary::caveats(record, &|step| measured.contains(&step.place.phase)));
     caveats
@@ -674,6 +692,7 @@ fn secondary_chapter(record: &Record, results: &Results<'_>) -> Page {
                 number(histogram.chosen.demand.outstanding() as f64, 0)
             ),
             iops: measurement.iops(),
+            art: tally.response_mean().map(Nanos::as_millis_f64),
             tally,
             sensed: Secondary::of(&[measurement]),
         })

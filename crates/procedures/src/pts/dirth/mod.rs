@@ -43,11 +43,11 @@ pub const DEMAND: &str = "demand";
 const WORKLOAD: Parameter = Parameter {
     name: "workload",
     default: "RND 8K RW65",
-    quick: None,
     meaning: "what is applied: metadata, write-intensive, read-intensive, oltp, video, composite, \
               or an access pattern like RND 8K RW65",
     source: "public implementation of PTS 2.0.x; the six synthetic workloads: SNIA tutorial",
     unverified: true,
+    ..Parameter::PLAIN
 };
 
 const LOOPS: Parameter = Parameter {
@@ -57,6 +57,7 @@ const LOOPS: Parameter = Parameter {
     meaning: "thread counts of the outer and queue depths of the inner loop, from high to 1",
     source: "two public implementations; a third leaves 6 out",
     unverified: true,
+    ..Parameter::PLAIN
 };
 
 const PRE_WRITE_TIME: Parameter = Parameter {
@@ -66,15 +67,16 @@ const PRE_WRITE_TIME: Parameter = Parameter {
     meaning: "time of the writes before each round's matrix",
     source: "public implementation; another writes 10 minutes",
     unverified: true,
+    ..Parameter::PLAIN
 };
 
 const ART_CEILING: Parameter = Parameter {
     name: "art-ceiling",
     default: "5ms",
-    quick: None,
     meaning: "a point is chosen only where its average response time stays below this",
     source: "public implementation of PTS 2.0.x",
     unverified: true,
+    ..Parameter::PLAIN
 };
 
 const POINT_PRE_WRITE_TIME: Parameter = Parameter {
@@ -84,6 +86,7 @@ const POINT_PRE_WRITE_TIME: Parameter = Parameter {
     meaning: "time of the writes before each chosen point's histogram",
     source: "public implementation of PTS 2.0.x",
     unverified: true,
+    ..Parameter::PLAIN
 };
 
 const HISTOGRAM_TIME: Parameter = Parameter {
@@ -93,6 +96,7 @@ const HISTOGRAM_TIME: Parameter = Parameter {
     meaning: "time during which every response time of a chosen point is recorded",
     source: "public implementation of PTS 2.0.x",
     unverified: true,
+    ..Parameter::PLAIN
 };
 
 /// The parameters of `dirth`.
@@ -265,6 +269,7 @@ impl Dirth {
         let mut measured = vec![DEMAND];
         measured.extend(histograms.iter().map(String::as_str));
         disclosure::Choices {
+            alignment: Some(self.workload.alignment_name(self.ground.alignment)),
             demands: self.matrix.demands.clone(),
             block_sizes_left_out: &self.left_out,
             rounds_max: Some(self.matrix.rounds_max),

@@ -260,3 +260,23 @@ fn forms_have_ten_rows_and_an_empty_record_invents_nothing() {
     assert!(findings.caveats.iter().any(|c| c.id == "unfinished"));
     assert!(!serde_json::to_string(&findings.summary).unwrap().contains("\"value\":0.0"));
 }
+
+#[test]
+fn rounds_after_an_unsteady_preconditioning_are_not_steady() {
+    let dirth = test(|s| s.profile = Profile::Quick);
+    let mut bench = scripted(|step| match step.place.phase.as_str() {
+        PRECONDITIONING => 2f64.powi(step.place.round as i32),
+        _ => 1000.0,
+    });
+    bench.response = |_| Some(Nanos::from_millis(1));
+    dirth.conduct(&mut bench).unwrap();
+    let findings = dirth.study(&record(&dirth.ground.settings, bench.entries));
+    assert_eq!(findings.steady(), Some(false));
+    let verdict = findings.verdict.unwrap();
+    assert!(verdict.tracks[0].steady, "the rounds themselves were");
+    assert_eq!(verdict.reservation.as_deref(), Some("the preconditioning was not steady"));
+    assert!(findings.ending.starts_with("Steady state NOT achieved in the preconditioning"));
+    assert!(findings.caveats.iter().any(|c| c.id == "histogram-bins"));
+    let first = findings.header.blocks[2].rows.iter().find(|r| r.0 == "Pre Condition 1").unwrap();
+    assert!(first.1.as_ref().unwrap().contains("2 x User Capacity"), "{first:?}");
+}

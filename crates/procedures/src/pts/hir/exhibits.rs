@@ -6,15 +6,14 @@ use super::results::{Results, Wait};
 use crate::pts::between::{self, check_page, evidence};
 use crate::pts::disclosure::{self, Form, form_demand, row};
 use crate::pts::exhibits::{
-    axis, common_chapters, every_step, frame, general_chapter, page, plain_table, thinned,
-    unfinished,
+    axis, common_chapters, every_step, frame, general_chapter, page, plain_table, unfinished,
 };
 use crate::pts::response::percentile_table;
 use crate::pts::secondary::{self, SecondaryPoint};
 use steadfast_domain::findings::{
     Cell as TableCell, Exhibit, FormHeader, Page, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
 };
-use steadfast_domain::{Caveat, CaveatKind, Findings, Record, Tally};
+use steadfast_domain::{Caveat, CaveatKind, Findings, Nanos, Record, Tally};
 
 /// Everything that is reported of a run.
 pub fn findings(hir: &Hir, record: &Record, results: &Results<'_>) -> Findings {
@@ -45,13 +44,15 @@ fn ending(hir: &Hir, record: &Record, results: &Results<'_>) -> String {
     }
     match (results.verdict.steady, results.verdict.window) {
         (true, Some((first, last))) => format!(
-            "Steady state in measured minutes {first} to {last} of the preconditioning; {done} \
-             wait states ran in one piece."
+            "Steady state in measured minutes {first} to {last} of the preconditioning{}; {done} \
+             wait states ran in one piece.",
+            between::reservation_text(&results.verdict)
         ),
         _ => format!(
-            "Steady state NOT achieved in the {} measured minutes of the preconditioning; {done} \
-             wait states ran in one piece.",
-            hir.preconditioning.cycles_max
+            "Steady state NOT achieved in the {} measured minutes of the preconditioning{}; \
+             {done} wait states ran in one piece.",
+            hir.preconditioning.cycles_max,
+            between::reservation_text(&results.verdict)
         ),
     }
 }
@@ -62,15 +63,15 @@ fn caveats(hir: &Hir, record: &Record, results: &Results<'_>) -> Vec<Caveat> {
         caveats.push(Caveat::new(
             CaveatKind::Invalidates,
             "steady-state-not-achieved",
-            "STEADY STATE NOT ACHIEVED in the preconditioning: the drive was still changing when \
-             the wait states began.",
+            format!(
+                "STEADY STATE NOT ACHIEVED in the preconditioning{}: the drive was still changing \
+                 when the wait states began.",
+                between::reservation_text(&results.verdict)
+            ),
             "Run it again with more rounds (--max-rounds).",
         ));
     }
-    if results.verdict.steady {
-        let capacity = hir.ground.geometry.capacity;
-        caveats.extend(between::fresh_caveat(&results.preconditioning, capacity));
-    }
+    caveats.extend(between::fresh_caveat(&results.verdict));
     caveats.extend(disclosure::caveats(&hir.choices(record), record));
     caveats.extend(secondary::caveats(record, &|_| true));
     caveats
@@ -173,7 +174,7 @@ fn form_pages(hir: &Hir, results: &Results<'_>) -> Vec<Page> {
 fn waits_plot(hir: &Hir, results: &Results<'_>) -> Plot {
     let (time, minute) = between::time_axis("Wall time", hir.access_time.max(hir.ground.minute));
     let scaled = |points: &[(f64, Option<f64>)]| -> Vec<(f64, Option<f64>)> {
-        thinned(points.iter().map(|(time, iops)| (time * minute, *iops)).collect())
+        points.iter().map(|(time, iops)| (time * minute, *iops)).collect()
     };
     let mut plot = Plot::new(
         PlotKind::Scatter,
@@ -232,6 +233,7 @@ fn chapters(hir: &Hir, record: &Record, results: &Results<'_>) -> Vec<Page> {
         .map(|(wait, (name, tally))| SecondaryPoint {
             name: name.clone(),
             iops: wait.accesses.iops(),
+            art: tally.response_mean().map(Nanos::as_millis_f64),
             tally,
             sensed: wait.accesses.secondary(),
         })

@@ -13,9 +13,9 @@
 mod exhibits;
 mod results;
 
-use super::between::{self, BETWEEN_TIME, BetweenRounds, Cycle, MEASURED_LAST};
+use super::between::{self, BETWEEN_TIME, BetweenRounds, Cycle, Fill, LEAST_FILLS, MEASURED_LAST};
 use super::ground::{self, Ground, NO_END, Stretch, attempt_phase};
-use super::workload::Workload;
+use super::workload::{ALIGNMENT, Workload};
 use super::{disclosure, rounds};
 use crate::{Parameter, Unsuitable};
 use results::Results;
@@ -38,6 +38,7 @@ const IDLE_TIMES: Parameter = Parameter {
     meaning: "idle times between accesses, in seconds, in the order in which they are tried",
     source: "three public implementations (the tutorial prints 0,5,10,15,15 & 50)",
     unverified: true,
+    ..Parameter::PLAIN
 };
 
 const ACCESS_TIME: Parameter = Parameter {
@@ -47,6 +48,7 @@ const ACCESS_TIME: Parameter = Parameter {
     meaning: "time of the writes between two idle times, and of one value of the baseline",
     source: "three public implementations",
     unverified: true,
+    ..Parameter::PLAIN
 };
 
 const ACCESSES: Parameter = Parameter {
@@ -56,11 +58,12 @@ const ACCESSES: Parameter = Parameter {
     meaning: "accesses of a wait state; as many follow without a pause, as its baseline",
     source: "three public implementations",
     unverified: true,
+    ..Parameter::PLAIN
 };
 
 /// The parameters of `hir`.
 pub const PARAMETERS: &[Parameter] =
-    &[IDLE_TIMES, ACCESS_TIME, ACCESSES, BETWEEN_TIME, MEASURED_LAST];
+    &[IDLE_TIMES, ACCESS_TIME, ACCESSES, BETWEEN_TIME, MEASURED_LAST, LEAST_FILLS, ALIGNMENT];
 
 /// The HIR test, ready to be conducted on a device of known geometry.
 #[derive(Debug, Clone)]
@@ -87,6 +90,7 @@ impl Hir {
         let demand = settings.demand_or(workload.recommended_demand(&ground.method));
         let cycle = Cycle::chosen(&MEASURED_LAST, settings, ground.minute)?;
         let mut preconditioning = load_until_steady(&ground, &workload, demand, cycle);
+        preconditioning.fill = Fill::chosen(settings, geometry.capacity)?;
         preconditioning.cycles_max =
             rounds::rounds_max(settings, &ground.method, amendments, PRECONDITIONING, true);
         Ok(Hir {

@@ -185,3 +185,23 @@ fn forms_have_ten_rows_and_an_empty_record_invents_nothing() {
     assert!(findings.caveats.iter().any(|c| c.id == "unfinished"));
     assert!(!serde_json::to_string(&findings.summary).unwrap().contains("\"value\":0.0"));
 }
+
+/// 100 IOPS fill the drive in 44 minutes.
+#[test]
+fn a_preconditioning_counts_only_once_the_drive_was_filled() {
+    let cycles = |least: &'static str| {
+        let hir = test(|s| {
+            s.parameters.insert("least-fills".into(), least.into());
+        });
+        let mut bench = scripted(|_| 100.0);
+        hir.conduct(&mut bench).unwrap();
+        let all = steps(&bench.entries);
+        let count = all.iter().filter(|s| s.place.phase == PRECONDITIONING).count() / 31;
+        let findings = hir.study(&record(&hir.ground.settings, bench.entries));
+        let fresh = findings.caveats.iter().any(|c| c.id == "steady-within-first-fill");
+        (count, fresh, findings.steady())
+    };
+    assert_eq!(cycles("0"), (5, true, Some(true)));
+    assert_eq!(cycles("1"), (6, false, Some(true)));
+    assert_eq!(cycles("100"), (25, false, Some(false)));
+}

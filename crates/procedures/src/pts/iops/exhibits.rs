@@ -248,24 +248,29 @@ fn listing(iops: &Iops) -> String {
 }
 
 /// A response time read off a cell.
-type ResponseTime = fn(&Cell) -> Option<Nanos>;
+type ResponseTime = fn(&Cell) -> Option<f64>;
 
 /// Response times of every mix and block size.
 fn response_time_chapter(iops: &Iops, results: &Results) -> Page {
     let tables: [(&str, &str, ResponseTime); 3] = [
-        ("art", "Average response time (ART), ms", |cell| cell.tally.response_mean()),
-        ("five-nines", "99.999 % response time, ms", |cell| cell.tally.percentile(FIVE_NINES)),
-        ("mrt", "Maximum response time (MRT), ms", |cell| cell.tally.response_longest()),
+        ("art", "Average response time (ART), ms (mean of the rounds)", |cell| cell.art),
+        ("five-nines", "99.999 % response time, ms (all I/Os of the rounds)", |cell| {
+            cell.tally.percentile(FIVE_NINES).map(Nanos::as_millis_f64)
+        }),
+        ("mrt", "Maximum response time (MRT), ms", |cell| {
+            cell.tally.response_longest().map(Nanos::as_millis_f64)
+        }),
     ];
     let mut exhibits = vec![Exhibit::Text(
-        "Response times of reads and writes together, over all I/Os of the measurement window. \
-         A dash stands where fewer than ten I/Os lie beyond the percentile."
+        "Response times of reads and writes together in the measurement window. The average is \
+         the mean of the rounds' averages; percentile and maximum are over all I/Os of the \
+         rounds. A dash stands where fewer than ten I/Os lie beyond the percentile."
             .into(),
     )];
     exhibits.extend(tables.map(|(id, title, value)| {
         Exhibit::Table(matrix_table(iops, id, title, Orientation::Standard, |mix, size| {
             let time = results.cell(&AccessPattern::random(size, mix)).and_then(value);
-            TableCell::number(time.map(Nanos::as_millis_f64), 3)
+            TableCell::number(time, 3)
         }))
     }));
     page("Response Times (secondary metrics)", exhibits)

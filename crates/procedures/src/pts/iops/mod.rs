@@ -13,8 +13,8 @@ use super::method::{Method, WIPC_PATTERN, active_range, check_geometry};
 use super::results::Results;
 use super::rounds::{self, MixedLoop};
 use super::scattered::Ranged;
-use super::{disclosure, preconditioning};
-use crate::Unsuitable;
+use super::{disclosure, preconditioning, workload};
+use crate::{Parameter, Unsuitable};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::stimulus::ActiveRange;
@@ -51,6 +51,9 @@ const TRACKED_20: [AccessPattern; 3] = [
     AccessPattern::random(Bytes::kib(1024), 100),
 ];
 
+/// The parameters of the IOPS test.
+pub const PARAMETERS: &[Parameter] = &[workload::ALIGNMENT];
+
 /// The IOPS test, ready to be conducted on a device of known geometry.
 #[derive(Debug, Clone)]
 pub struct Iops {
@@ -63,6 +66,7 @@ pub struct Iops {
     demand: Demand,
     step_time: Nanos,
     active_range: ActiveRange,
+    alignment: Option<Bytes>,
     mixed_loop: MixedLoop,
 }
 
@@ -85,6 +89,7 @@ impl Ranged for Iops {
             .flat_map(|mix| sizes.iter().map(|size| AccessPattern::random(*size, *mix)))
             .collect();
         Ok(Iops {
+            alignment: workload::alignment(settings, geometry)?,
             demand: settings.demand_or(method.random_demand),
             step_time: method.step_time(settings)?,
             mixed_loop: MixedLoop {
@@ -114,6 +119,7 @@ impl Ranged for Iops {
             geometry: self.geometry,
             covered: vec![self.method.covering(&self.settings, self.active_range)],
             demands: vec![self.demand],
+            alignment: Some(workload::alignment_name(self.alignment)),
             recommended: Some(self.method.random_demand),
             step_time: self.step_time,
             block_sizes_left_out: &self.left_out,
@@ -129,8 +135,9 @@ impl Ranged for Iops {
                 self.step_time, self.mixed_loop.rounds_max
             ),
             tkperf: "Profile tkperf follows TKperf's matrix, order and single tracking variable, \
-                     but every step has its own random offsets, WIPC writes twice the capacity \
-                     once (not once per thread), and a failed purge is reported.",
+                     but every step has its own random offsets, WIPC runs at T1Q32 and not \
+                     at the demand of the test, and writes twice the capacity once (not once per \
+                     thread), and a failed purge is reported.",
         }
     }
 }
@@ -169,6 +176,7 @@ impl Procedure for Iops {
             demand: self.demand,
             active_range: self.active_range,
             time: self.step_time,
+            alignment: self.alignment,
         };
         self.mixed_loop.conduct(bench, &steps)?;
         Ok(())

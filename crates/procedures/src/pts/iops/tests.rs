@@ -193,3 +193,76 @@ fn an_empty_and_an_unfinished_record_are_studied_without_invention() {
     let text = serde_json::to_string(&findings.summary).unwrap();
     assert!(text.contains("missing") && !text.contains("\"value\":0.0"));
 }
+
+/// The cap is six rounds and the fourth is void: no window of five is clean.
+#[test]
+fn a_void_round_is_in_no_table() {
+    let iops = test(|s| s.rounds_max = Some(6));
+    let mut bench = scripted(|step| if step.place.round == 4 { 9e9 } else { 1000.0 });
+    bench.gap_before = vec![("rounds", 4, 7)];
+    iops.conduct(&mut bench).unwrap();
+    let findings = iops.study(&record(&iops, bench.entries));
+    assert_eq!(findings.verdict.as_ref().unwrap().window, None);
+    let steadfast_domain::findings::Exhibit::Table(table) = &findings.summary[0] else {
+        panic!("a table");
+    };
+    let values = table.rows.iter().flat_map(|row| &row.cells);
+    for cell in values {
+        assert_eq!(*cell, steadfast_domain::findings::Cell::number(Some(1000.0), 1));
+    }
+    let caveat = findings.caveats.iter().find(|c| c.id == "steady-state-not-achieved").unwrap();
+    assert!(caveat.text.contains("rounds 2, 3, 5, 6"), "{}", caveat.text);
+}
+
+#[test]
+fn rounds_that_are_all_void_leave_dashes() {
+    let iops = test(|s| s.rounds_max = Some(2));
+    let mut bench = scripted(|_| 1000.0);
+    bench.gap_before = vec![("rounds", 1, 7), ("rounds", 2, 7)];
+    iops.conduct(&mut bench).unwrap();
+    let findings = iops.study(&record(&iops, bench.entries));
+    let text = serde_json::to_string(&findings.summary[0]).unwrap();
+    assert!(!text.contains("number"), "{text}");
+}
+
+/// What the PTS requires it requires by its own method.
+#[test]
+fn a_lesser_profile_says_so_and_does_not_name_the_pts() {
+    for profile in [Profile::Quick, Profile::Tkperf] {
+        let iops = test(|s| s.profile = profile);
+        let findings = iops.study(&record(&iops, Vec::new()));
+        let header = &findings.header;
+        let lesser = header.lesser.as_ref().unwrap();
+        assert!(lesser.contains(&profile.to_string().to_uppercase()), "{lesser}");
+        assert_eq!(header.test, "IOPS Test");
+        for field in [&header.issuer, &header.revision, &findings.headline] {
+            assert!(!field.contains("PTS") && !field.contains("SNIA"), "{field}");
+        }
+        assert!(!header.specification.contains("Solid State Storage"));
+    }
+    let full = test(|_| ());
+    let header = full.study(&record(&full, Vec::new())).header;
+    assert_eq!((header.issuer.as_str(), header.lesser), ("SNIA SSS TWG", None));
+    assert_eq!(
+        (header.test.as_str(), header.revision.as_str()),
+        ("IOPS Test (REQUIRED)", "PTS-E 2.0")
+    );
+}
+
+#[test]
+fn offsets_can_be_aligned_to_4_kib() {
+    let iops = test(|s| {
+        s.parameters.insert("alignment".into(), "4K".into());
+    });
+    let mut bench = scripted(|_| 1000.0);
+    iops.conduct(&mut bench).unwrap();
+    let steps = steps(&bench.entries);
+    let aligned = |step: &&Step| {
+        let streams = &step.load.stimulus().unwrap().streams;
+        streams.iter().all(|s| s.alignment == Some(Bytes::kib(4)))
+    };
+    assert!(steps[1..].iter().all(aligned));
+    assert!(!aligned(&steps[0]), "sequential I/O lies at multiples of its size");
+    let findings = iops.study(&record(&iops, bench.entries));
+    assert!(findings.headline.ends_with("Aln=4K"), "{}", findings.headline);
+}

@@ -12,7 +12,7 @@ use super::method::{Method, WIPC_PATTERN, active_range, check_geometry};
 use super::results::Results;
 use super::rounds::{self, MixedLoop, Steps};
 use super::scattered::Ranged;
-use super::{disclosure, preconditioning};
+use super::{disclosure, preconditioning, workload};
 use crate::{Parameter, Unsuitable};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::{Amendment, Geometry};
@@ -47,10 +47,12 @@ const HISTOGRAM_TIME: Parameter = Parameter {
               pts-2.0 and quick)",
     source: "a public implementation of PTS 2.0",
     unverified: true,
+    applies: |settings| has_histogram(settings.profile),
+    ..Parameter::PLAIN
 };
 
 /// The parameters of the latency test.
-pub const PARAMETERS: &[Parameter] = &[HISTOGRAM_TIME];
+pub const PARAMETERS: &[Parameter] = &[HISTOGRAM_TIME, workload::ALIGNMENT];
 
 /// The latency test, ready to be conducted on a device of known geometry.
 #[derive(Debug, Clone)]
@@ -65,6 +67,7 @@ pub struct Latency {
     active_range: ActiveRange,
     sizes: Vec<Bytes>,
     left_out: Vec<Bytes>,
+    alignment: Option<Bytes>,
     mixed_loop: MixedLoop,
 }
 
@@ -89,6 +92,7 @@ impl Ranged for Latency {
             text.parse::<Nanos>().ok().filter(|time| possible.contains(time))
         })?;
         Ok(Latency {
+            alignment: workload::alignment(settings, geometry)?,
             demand: settings.demand_or(DEMAND),
             step_time: method.step_time(settings)?,
             histogram_time: has_histogram(settings.profile).then_some(histogram_time),
@@ -118,6 +122,7 @@ impl Ranged for Latency {
             geometry: self.geometry,
             covered: vec![self.method.covering(&self.settings, self.active_range)],
             demands: vec![self.demand],
+            alignment: Some(workload::alignment_name(self.alignment)),
             // Another demand is a departure from the test: `exhibits` says so.
             recommended: None,
             step_time: self.step_time,
@@ -136,9 +141,9 @@ impl Ranged for Latency {
                 self.histogram_time.unwrap_or_default()
             ),
             tkperf: "Profile tkperf follows TKperf's matrix and order, but every step has its own \
-                     random offsets, WIPC writes twice the capacity once (not once per thread), \
-                     the response times of a mix are those of its I/Os (not a mean weighted by \
-                     the mix), and a failed purge is reported.",
+                     random offsets, WIPC runs at T1Q32 and not at the demand of the test, and \
+                     writes twice the capacity once (not once per thread), the response times of a mix are those of its I/Os (not a mean weighted by the mix), and a \
+                     failed purge is reported.",
         }
     }
 }
@@ -150,6 +155,7 @@ impl Latency {
             demand: self.demand,
             active_range: self.active_range,
             time: self.step_time,
+            alignment: self.alignment,
         }
     }
 

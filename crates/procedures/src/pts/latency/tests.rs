@@ -192,3 +192,44 @@ fn an_empty_record_is_studied_without_invention() {
     let text = serde_json::to_string(&findings.summary).unwrap();
     assert!(text.contains("missing") && !text.contains("\"value\":0.0"));
 }
+
+/// Rounds of different numbers of I/Os: the standard averages rounds.
+#[test]
+fn every_average_is_the_mean_of_the_rounds() {
+    let mut bench = drive();
+    // 1.0, 1.1, 1.0, 1.1, 1.0 ms; the slower rounds have half the I/Os.
+    bench.response =
+        |step| Some(Nanos(if step.place.round % 2 == 0 { 1_100_000 } else { 1_000_000 }));
+    bench.retouch = |step, measurement| {
+        if step.place.round % 2 == 0 {
+            for stream in &mut measurement.streams {
+                stream.tally.ios /= 2;
+                stream.tally.response_sum.0 /= 2;
+            }
+        }
+    };
+    let test = test(|_| ());
+    test.conduct(&mut bench).unwrap();
+    let findings = test.study(&record(&test.settings, bench.entries));
+    let track = findings.verdict.as_ref().unwrap().tracks[0].average;
+    assert!((track - 1.04).abs() < 1e-9, "{track}");
+    let mut found = Vec::new();
+    let pages = findings.form_pages.iter().chain(&findings.chapters).flat_map(|p| &p.exhibits);
+    for exhibit in findings.summary.iter().chain(pages) {
+        let Exhibit::Table(table) = exhibit else { continue };
+        if ["average", "average-summary"].contains(&table.id.as_str()) {
+            found.push(table.rows[1].cells[0].clone());
+        }
+        if table.id == "secondary" {
+            let art = table.rows.iter().find(|row| row.head == "ART ms").unwrap();
+            found.push(
+                art.cells[table.columns.iter().position(|c| c == "RND 4K W").unwrap()].clone(),
+            );
+        }
+    }
+    assert_eq!(found.len(), 3);
+    for cell in found {
+        let Cell::Number { value, .. } = cell else { panic!("{cell:?}") };
+        assert!((value - track).abs() < 1e-9, "{value} is not {track}");
+    }
+}

@@ -31,22 +31,22 @@ const RANGES: [u8; 2] = [100, 75];
 const AMOUNT: Parameter = Parameter {
     name: "ar-amount",
     default: "8GiB,16GiB",
-    quick: None,
     meaning: "how much of the active range is touched, with commas between: the test is run for \
               each",
     source: "a public implementation of PTS-C 1.1",
     unverified: true,
+    ..Parameter::PLAIN
 };
 
 /// In how many pieces it is.
 const SEGMENTS: Parameter = Parameter {
     name: "ar-segments",
     default: "2048",
-    quick: None,
     meaning: "equal segments that the amount is in, scattered at random over the active range \
               without touching; each a whole number of MiB",
     source: "SNIA web pages on PTS terms",
     unverified: true,
+    ..Parameter::PLAIN
 };
 
 /// The parameters that a test has beside its own where [`is_asked`].
@@ -291,6 +291,7 @@ impl<T: Ranged + 'static> Scattered<T> {
             window: first.window.filter(|window| verdicts().all(|v| v.window == Some(*window))),
             tracks: self.combinations.iter().zip(studied).flat_map(named).collect(),
             criteria: first.criteria,
+            reservation: None,
         })
     }
 

@@ -50,6 +50,7 @@ fn together(sizes: &[Measured<'_>], criteria: &Criteria) -> Verdict {
         window: common.filter(|window| windows.iter().all(|other| *other == Some(*window))),
         tracks: verdicts().flat_map(|verdict| verdict.tracks.clone()).collect(),
         criteria: *criteria,
+        reservation: None,
     }
 }
 
@@ -320,7 +321,11 @@ fn secondary_exhibits(cells: &[&Cell]) -> Vec<Exhibit> {
         names.iter().map(String::as_str).zip(cells.iter().map(|cell| &cell.tally)).collect();
     vec![
         Exhibit::Table(secondary::points_table("secondary", "Secondary metrics", &points)),
-        Exhibit::Table(percentile_table("percentiles", "Response times, ms", &columns)),
+        Exhibit::Table(percentile_table(
+            "percentiles",
+            "Response times, ms: over all I/Os of the rounds, the average too",
+            &columns,
+        )),
     ]
 }
 

@@ -9,12 +9,12 @@
 
 mod exhibits;
 
-use super::disclosure;
 use super::method::{Method, active_range, check_geometry};
 use super::preconditioning::Preconditioning;
 use super::results::Results;
 use super::rounds::{self, MixedLoop};
 use super::scattered::Ranged;
+use super::{disclosure, workload};
 use crate::Unsuitable;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::{Amendment, Geometry};
@@ -117,6 +117,8 @@ impl Ranged for Throughput {
             geometry: self.geometry,
             covered: vec![self.method.covering(&self.settings, self.active_range)],
             demands: vec![self.demand],
+            // Sequential I/Os lie at whole multiples of their size.
+            alignment: Some(workload::alignment_name(None)),
             recommended: Some(recommended(self.settings.profile)),
             step_time: self.step_time,
             block_sizes_left_out: &self.left_out,
@@ -168,6 +170,7 @@ impl Throughput {
             demand: self.demand,
             active_range: self.active_range,
             time: self.step_time,
+            alignment: None,
         };
         size.mixed_loop.conduct(bench, &steps)?;
         Ok(())

@@ -7,10 +7,11 @@ use super::{HISTOGRAM_TIME, Wsat};
 use crate::pts::between::{self, BetweenRounds, check_page, evidence};
 use crate::pts::disclosure::{self, Form, form_demand, row, row_maybe};
 use crate::pts::exhibits::{
-    axis, common_chapters, every_step, frame, general_chapter, number, page, plain_table, thinned,
+    axis, common_chapters, every_step, frame, general_chapter, number, page, plain_table,
     unfinished,
 };
-use crate::pts::response::{Rates, confidence_plot, percentile_table, rated_title};
+use crate::pts::method::WIPC_PATTERN;
+use crate::pts::response::{Rates, bins_caveat, confidence_plot, percentile_table, rated_title};
 use crate::pts::secondary;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Exhibit, Facts, FormHeader, Page, Plot, PlotKind, Row, Scale, Series,
@@ -62,13 +63,31 @@ fn ending(wsat: &Wsat, results: &Results<'_>) -> String {
         End::Written => format!("Ended after {}: {so_far}.", wsat.fills_text()),
         End::Time => format!("Ended by its time limit: {so_far}."),
         End::Count => match results.verdict.as_ref().filter(|verdict| !verdict.steady) {
-            Some(_) => format!("Steady state NOT achieved in the most rounds: {so_far}."),
+            Some(verdict) => format!(
+                "Steady state NOT achieved in the maximum number of rounds{}: {so_far}.",
+                between::reservation_text(verdict)
+            ),
             None => format!("Ended after the most steps: {so_far}."),
         },
         End::Steady => {
             let (first, last) = results.verdict.as_ref().and_then(|v| v.window).unwrap_or_default();
-            format!("Steady state in measured minutes {first} to {last}: {so_far}.")
+            let reservation =
+                results.verdict.as_ref().map(between::reservation_text).unwrap_or_default();
+            format!("Steady state in measured minutes {first} to {last}{reservation}: {so_far}.")
         }
+    }
+}
+
+/// Whether a limit ended it that the method has beside steady state.
+fn ended_as_allowed(wsat: &Wsat, results: &Results<'_>) -> bool {
+    matches!(results.end, End::Written | End::Time) && !wsat.only_steady()
+}
+
+/// What ended it, for the form.
+fn end_text(wsat: &Wsat, results: &Results<'_>) -> String {
+    match results.end {
+        End::Written => wsat.fills_text(),
+        _ => "time limit".to_owned(),
     }
 }
 
@@ -76,6 +95,9 @@ fn header(wsat: &Wsat, record: &Record, results: &Results<'_>) -> FormHeader {
     let choices = wsat.choices(record);
     let demand = form_demand(wsat.demand);
     let rounds = match &results.verdict {
+        Some(verdict) if !verdict.steady && ended_as_allowed(wsat, results) => {
+            format!("not required: {}", end_text(wsat, results))
+        }
         Some(verdict) => disclosure::window_text(verdict),
         None => "not judged (pseudo steady state)".into(),
     };
@@ -110,9 +132,9 @@ fn header(wsat: &Wsat, record: &Record, results: &Results<'_>) -> FormHeader {
 
 fn caveats(wsat: &Wsat, record: &Record, results: &Results<'_>) -> Vec<Caveat> {
     let mut caveats: Vec<Caveat> = unfinished(record).into_iter().collect();
-    let not_steady = results.verdict.as_ref().is_some_and(|verdict| !verdict.steady);
-    if record.has_ended() && not_steady {
-        caveats.push(not_steady_caveat(wsat));
+    let not_steady = results.verdict.as_ref().filter(|verdict| !verdict.steady);
+    if let Some(verdict) = not_steady.filter(|_| record.has_ended()) {
+        caveats.push(not_steady_caveat(wsat, verdict));
     }
     if record.has_ended() && results.verdict.is_none() {
         caveats.push(Caveat::new(
@@ -122,8 +144,22 @@ fn caveats(wsat: &Wsat, record: &Record, results: &Results<'_>) -> Vec<Caveat> {
             "",
         ));
     }
-    if record.has_ended() && results.end == End::Steady {
-        caveats.extend(between::fresh_caveat(&results.steps, wsat.ground.geometry.capacity));
+    caveats.extend(results.verdict.as_ref().and_then(between::fresh_caveat));
+    caveats.extend(of_reads(wsat));
+    if wsat.preconditions {
+        caveats.push(Caveat::new(
+            CaveatKind::Deviation,
+            "precondition",
+            format!(
+                "2 x user capacity was written ({WIPC_PATTERN}) before the saturation; WSAT has no \
+                 workload-independent preconditioning, so its beginning is not that of a fresh \
+                 drive."
+            ),
+            "Leave --set precondition out.",
+        ));
+    }
+    if wsat.histogram_time.is_some() {
+        caveats.push(bins_caveat());
     }
     let document = &wsat.ground.method.document;
     let is_own = wsat.workload.to_string() == "RND 4K W";
@@ -141,12 +177,39 @@ fn caveats(wsat: &Wsat, record: &Record, results: &Results<'_>) -> Vec<Caveat> {
     caveats
 }
 
-fn not_steady_caveat(wsat: &Wsat) -> Caveat {
+/// Reads of a purged drive may find blocks that nothing was written to.
+fn of_reads(wsat: &Wsat) -> Option<Caveat> {
+    let settings = &wsat.ground.settings;
+    if super::reads_nothing_written(&wsat.workload, settings, wsat.preconditions) {
+        return Some(Caveat::new(
+            CaveatKind::Deviation,
+            "reads-unwritten",
+            "Every read was of a block that nothing was written to since the purge: a drive \
+             answers such reads without its flash.",
+            "Write first with --set precondition=wipc, or --purge none.",
+        ));
+    }
+    let is_mixed = (1..100).contains(&wsat.workload.read_percent());
+    (is_mixed && !wsat.preconditions).then(|| {
+        Caveat::new(
+            CaveatKind::Remark,
+            "reads-unwritten",
+            "Until the drive is filled, reads also find blocks that nothing was written to since \
+             the purge; a drive answers these without its flash.",
+            "",
+        )
+    })
+}
+
+fn not_steady_caveat(wsat: &Wsat, verdict: &Verdict) -> Caveat {
     match wsat.only_steady() {
         true => Caveat::new(
             CaveatKind::Invalidates,
             "steady-state-not-achieved",
-            "STEADY STATE NOT ACHIEVED: the values are those of the minutes that were run.",
+            format!(
+                "STEADY STATE NOT ACHIEVED{}: the values are those of the minutes that were run.",
+                between::reservation_text(verdict)
+            ),
             "Run it again with more rounds (--max-rounds).",
         ),
         false => Caveat::new(
@@ -195,11 +258,11 @@ fn summary_table(results: &Results<'_>) -> Table {
         };
         rows.push(mean(name, Some(track.average)));
     }
-    let last = match results.minutes.len() {
-        few if few < LAST_MINUTES => format!("Mean of all {few} steps"),
-        _ => format!("Mean of the last {LAST_MINUTES} steps"),
-    };
-    rows.push(mean(&last, results.last_minutes(LAST_MINUTES)));
+    // Of fewer steps the first is one, and a mean with it is of two states.
+    if results.minutes.len() > LAST_MINUTES {
+        let last = results.last_minutes(LAST_MINUTES);
+        rows.push(mean(&format!("Mean of the last {LAST_MINUTES} steps"), last));
+    }
     let columns =
         ["IOPS", "MB/s", "ART ms", "99.999 % ms", "MRT ms", "At min", "Written GB", "Drive fills"];
     plain_table("wsat-summary", "Write saturation", "", columns.map(str::to_owned).to_vec(), rows)
@@ -256,7 +319,7 @@ fn curve(
         }
         points.push((x, value(minute)));
     }
-    thinned(points)
+    points
 }
 
 fn iops_plot(wsat: &Wsat, results: &Results<'_>, against: Against, scale: Scale) -> Plot {
@@ -448,8 +511,12 @@ fn listing(wsat: &Wsat) -> String {
         format!("\n{} at {} for {time}; record every response time", wsat.workload, wsat.demand)
     });
     format!(
-        "Purge (no workload independent preconditioning)\n{} at {} without a pause, accounted in \
+        "Purge{}\n{} at {} without a pause, accounted in \
          steps of {}\n  ends {}{}",
+        match wsat.preconditions {
+            true => "; 2 x user capacity written sequentially",
+            false => " (no workload independent preconditioning)",
+        },
         wsat.workload,
         wsat.demand,
         wsat.ground.minute,

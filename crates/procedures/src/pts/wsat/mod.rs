@@ -4,7 +4,7 @@
 //! Purge, no workload-independent preconditioning, one load that runs on. It
 //! ends at the first of: four times the user capacity written, a time limit, or
 //! steady state of measured minutes with writes between them (module
-//! `between`). PTS 2.0.x then records every response time of 20 more minutes.
+//! `between`) that began after the drive was filled once (ours). PTS 2.0.x then records every response time of 20 more minutes.
 //! The composite (JESD219) is one of the workloads; `composite` is WSAT of it.
 //!
 //! A gap begins the steady-state window anew and the load goes on; a histogram
@@ -14,13 +14,14 @@
 mod exhibits;
 mod results;
 
-use super::between::{self, BETWEEN_TIME, BetweenRounds, Cycle, MEASURED_LAST};
+use super::between::{self, BETWEEN_TIME, BetweenRounds, Cycle, Fill, LEAST_FILLS, MEASURED_LAST};
 use super::ground::{self, Ground, NO_END, Stretch, attempt_phase};
-use super::method::Method;
+use super::method::{Method, WIPC_PATTERN};
 use super::workload::{ALIGNMENT, CURSOR, MIX_WRITES, Workload};
-use super::{disclosure, rounds};
+use super::{disclosure, preconditioning, rounds};
 use crate::{Parameter, Unsuitable};
 use results::Results;
+use steadfast_domain::purge::{PurgeChoice, PurgeMethod};
 use steadfast_domain::settings::{Amendment, Geometry, SteadyStateMethod};
 use steadfast_domain::stimulus::Until;
 use steadfast_domain::{
@@ -48,11 +49,10 @@ const TKPERF_MINUTES: u32 = 1440;
 const WORKLOAD: Parameter = Parameter {
     name: "workload",
     default: "RND 4K W",
-    quick: None,
     meaning: "what is applied: metadata, write-intensive, read-intensive, oltp, video, composite, \
               or an access pattern like RND 8K RW65",
     source: "RND 4K W is WSAT's own; PTS 2.0.x adds the six synthetic workloads (SNIA tutorial)",
-    unverified: false,
+    ..Parameter::PLAIN
 };
 
 const HISTOGRAM_TIME: Parameter = Parameter {
@@ -62,15 +62,56 @@ const HISTOGRAM_TIME: Parameter = Parameter {
     meaning: "time during which every response time is recorded after the saturation",
     source: "public implementation of PTS 2.0.x",
     unverified: true,
+    applies: |settings| has_histogram(settings.profile),
+    ..Parameter::PLAIN
+};
+
+const BETWEEN: Parameter = Parameter { applies: is_judged, ..BETWEEN_TIME };
+const MEASURED: Parameter = Parameter { applies: is_judged, ..MEASURED_LAST };
+const FILLS_BEFORE: Parameter = Parameter { applies: is_judged, ..LEAST_FILLS };
+
+const PRECONDITION: Parameter = Parameter {
+    name: "precondition",
+    default: "no",
+    meaning: "what is written between the purge and the saturation: no (nothing), or wipc (2 x \
+              user capacity sequentially, as before the IOPS test), so that reads find blocks \
+              that were written",
+    source: "WSAT has no workload-independent preconditioning (SNIA tutorial)",
+    ..Parameter::PLAIN
 };
 
 /// The parameters of `wsat`.
-pub const PARAMETERS: &[Parameter] =
-    &[WORKLOAD, MIX_WRITES, ALIGNMENT, CURSOR, BETWEEN_TIME, MEASURED_LAST, HISTOGRAM_TIME];
+pub const PARAMETERS: &[Parameter] = &[
+    WORKLOAD,
+    MIX_WRITES,
+    ALIGNMENT,
+    CURSOR,
+    PRECONDITION,
+    BETWEEN,
+    MEASURED,
+    FILLS_BEFORE,
+    HISTOGRAM_TIME,
+];
 
 /// The parameters of `composite`.
 pub const COMPOSITE_PARAMETERS: &[Parameter] =
-    &[MIX_WRITES, ALIGNMENT, BETWEEN_TIME, MEASURED_LAST, HISTOGRAM_TIME];
+    &[MIX_WRITES, ALIGNMENT, PRECONDITION, BETWEEN, MEASURED, FILLS_BEFORE, HISTOGRAM_TIME];
+
+/// Whether the saturation is judged: measured minutes with writes between them.
+fn is_judged(settings: &Settings) -> bool {
+    match settings.steady_state {
+        SteadyStateMethod::Btw | SteadyStateMethod::Post25 => true,
+        SteadyStateMethod::Rounds => settings.profile != Profile::Tkperf,
+        SteadyStateMethod::Time(_) | SteadyStateMethod::Bytes(_) | SteadyStateMethod::Fills(_) => {
+            false
+        }
+    }
+}
+
+/// PTS 1.1 and TKperf end with the saturation.
+fn has_histogram(profile: Profile) -> bool {
+    matches!(profile, Profile::Pts20 | Profile::Quick)
+}
 
 /// How the saturation ends.
 #[derive(Debug, Clone)]
@@ -91,6 +132,9 @@ pub struct Wsat {
     saturation: Saturation,
     time_limit: Option<Nanos>,
     histogram_time: Option<Nanos>,
+    /// Whether everything is written before the saturation, which is no part of
+    /// the method.
+    preconditions: bool,
 }
 
 impl Wsat {
@@ -127,8 +171,14 @@ impl Wsat {
         let stimulus = ground.stimulus(&workload, demand, until, &place);
         let label = workload.to_string();
         let time_limit = time_limit(&ground, amendments)?;
-        let saturation = saturation(&ground, &label, stimulus, time_limit, amendments)?;
-        let has_histogram = matches!(settings.profile, Profile::Pts20 | Profile::Quick);
+        let preconditions = preconditions(settings)?;
+        check_reads(&workload, settings, preconditions)?;
+        let fill = fill(&workload, settings, geometry, preconditions)?;
+        let mut saturation = saturation(&ground, &label, stimulus, time_limit, amendments)?;
+        if let Saturation::Judged(between) = &mut saturation {
+            between.fill = fill;
+        }
+        let has_histogram = has_histogram(settings.profile);
         let histogram_time = ground::time(&HISTOGRAM_TIME, settings)?;
         Ok(Wsat {
             left_out: workload.left_out(),
@@ -138,6 +188,7 @@ impl Wsat {
             demand,
             saturation,
             time_limit,
+            preconditions,
         })
     }
 
@@ -176,21 +227,25 @@ impl Wsat {
     }
 
     fn choices(&self, record: &Record) -> disclosure::Choices<'_> {
-        let limit = |limit: Option<String>| limit.unwrap_or_else(|| "no limit".into());
         let recommended = self.workload.recommended_demand(&self.ground.method);
         disclosure::Choices {
+            alignment: Some(self.workload.alignment_name(self.ground.alignment)),
             demands: vec![self.demand],
             recommended: Some(recommended),
             block_sizes_left_out: &self.left_out,
             rounds_max: self.between().filter(|_| self.only_steady()).map(|b| b.cycles_max),
             ending: self.ending_rule(),
             judged: self.between().is_some(),
+            preconditioning: match self.preconditions {
+                true => vec![WIPC_PATTERN],
+                false => Vec::new(),
+            },
             measured_phases: ground::phases_of(record, &[PHASE, HISTOGRAM]),
             gap_effect,
             quick: format!(
-                "profile quick saturates for {} at most, in steps of {} instead of 60 s.",
-                limit(self.time_limit.map(|t| t.to_string())),
-                self.ground.minute
+                "profile quick saturates in steps of {} instead of 60 s{}.",
+                self.ground.minute,
+                self.time_limit.map(|time| format!(", for {time} at most")).unwrap_or_default()
             ),
             tkperf: "Profile tkperf runs TKperf's minutes without a check of steady state, but as \
                      one load that runs on (TKperf begins fio anew every minute, with the same \
@@ -228,6 +283,57 @@ impl Wsat {
             _ => format!("{FILLS} x user capacity written"),
         }
     }
+}
+
+/// Whether the drive is written before the saturation.
+fn preconditions(settings: &Settings) -> Result<bool, Unsuitable> {
+    PRECONDITION.parse(settings, |text| match text {
+        "no" => Some(false),
+        "wipc" => Some(true),
+        _ => None,
+    })
+}
+
+/// Whether nothing has been written where a workload that only reads reads.
+fn reads_nothing_written(workload: &Workload, settings: &Settings, preconditions: bool) -> bool {
+    let is_purged = settings.purge != PurgeChoice::Method(PurgeMethod::Nothing);
+    workload.read_percent() == 100 && is_purged && !preconditions
+}
+
+/// Refuses reads of what a purge has emptied: a drive answers them without its
+/// flash.
+fn check_reads(
+    workload: &Workload,
+    settings: &Settings,
+    preconditions: bool,
+) -> Result<(), Unsuitable> {
+    if settings.rules == 0 || !reads_nothing_written(workload, settings, preconditions) {
+        return Ok(());
+    }
+    Err(Unsuitable(format!(
+        "{workload} after a purge reads blocks that nothing was written to, which a drive answers \
+         without its flash; write them first with --set precondition=wipc, or keep what is on the \
+         drive with --purge none"
+    )))
+}
+
+/// How far the drive must be filled before minutes count; a workload that only
+/// reads fills nothing.
+fn fill(
+    workload: &Workload,
+    settings: &Settings,
+    geometry: Geometry,
+    preconditions: bool,
+) -> Result<Fill, Unsuitable> {
+    let chosen = Fill::chosen(settings, geometry.capacity)?;
+    if workload.read_percent() == 100 {
+        return Ok(Fill::default());
+    }
+    let before = match preconditions {
+        true => preconditioning::amount(geometry, WIPC_PATTERN.size),
+        false => Bytes(0),
+    };
+    Ok(Fill { before, ..chosen })
 }
 
 /// Bytes at which the load ends by itself; time ends it at a cut.
@@ -301,14 +407,7 @@ fn saturation(
 ) -> Result<Saturation, Unsuitable> {
     let settings = &ground.settings;
     let ends_by_rounds = settings.steady_state == SteadyStateMethod::Rounds;
-    let is_judged = match settings.steady_state {
-        SteadyStateMethod::Btw | SteadyStateMethod::Post25 => true,
-        SteadyStateMethod::Rounds => settings.profile != Profile::Tkperf,
-        SteadyStateMethod::Time(_) | SteadyStateMethod::Bytes(_) | SteadyStateMethod::Fills(_) => {
-            false
-        }
-    };
-    if !is_judged {
+    if !is_judged(settings) {
         let place = Place::new(PHASE, 0, 1, label);
         let cut = ground.minute;
         return Ok(Saturation::Plain(Stretch { place, stimulus, cut, time: time_limit }));
@@ -325,6 +424,9 @@ fn saturation(
 
 /// What a gap did.
 fn gap_effect(step: &Step) -> &'static str {
+    if step.place.phase == preconditioning::PHASE {
+        return "Preconditioning went on from its last checkpoint.";
+    }
     match ground::is_attempt_of(&step.place.phase, HISTOGRAM) {
         true => "That histogram run is void: it was done again after it.",
         false => between::gap_effect(step),
@@ -335,6 +437,10 @@ impl Procedure for Wsat {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
         bench.settle(&self.ground.conditions())?;
         bench.purge()?;
+        if self.preconditions {
+            let Ground { settings, geometry, active_range, .. } = &self.ground;
+            preconditioning::precondition(bench, settings, *geometry, *active_range)?;
+        }
         match &self.saturation {
             Saturation::Judged(between) => between.conduct(bench)?,
             Saturation::Plain(stretch) => stretch.conduct(bench).map(|_| ())?,

@@ -5,6 +5,7 @@ use crate::pts::FIVE_NINES;
 use crate::pts::between::{minutes, steps_of};
 use crate::pts::ground::{last_attempt, written};
 use crate::pts::secondary::Secondary;
+use steadfast_domain::step::SHORTFALL_MAX;
 use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step, Tally, Verdict};
 
 /// Everything that the exhibits are made of.
@@ -108,7 +109,7 @@ fn end(wsat: &Wsat, steps: &[(&Step, &Outcome)], verdict: Option<&Verdict>) -> E
         return End::Written;
     }
     // The clock of the load and the sum of its cuts may differ by their edges.
-    let edges = Nanos::from_millis(1).0 * steps.len() as u64;
+    let edges = SHORTFALL_MAX.0 * steps.len() as u64;
     if wsat.time_limit.is_some_and(|limit| time + edges >= limit.0) {
         return End::Time;
     }

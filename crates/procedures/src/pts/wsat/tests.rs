@@ -42,6 +42,12 @@ fn one_load_runs_on_from_the_purge_and_is_cut_every_minute() {
 
 #[test]
 fn five_measured_minutes_31_apart_end_it() {
+    let test = |change: fn(&mut Settings)| {
+        test(|s| {
+            set(s, "least-fills", "0");
+            change(s);
+        })
+    };
     let wsat = test(|_| ());
     let saturation = saturate(&wsat, |_| 100.0);
     assert_eq!(saturation.len(), 5 * 31);
@@ -136,7 +142,10 @@ fn btw_alone_gives_up_after_25_measured_minutes_and_says_so() {
 
 #[test]
 fn a_gap_begins_the_window_anew_and_voids_the_minute_after_it() {
-    let wsat = test(|s| s.steady_state = SteadyStateMethod::Btw);
+    let wsat = test(|s| {
+        s.steady_state = SteadyStateMethod::Btw;
+        set(s, "least-fills", "0");
+    });
     let cycles = |gap: (u32, u32)| {
         let mut bench = scripted(|_| 100.0);
         bench.gap_before = vec![(PHASE, gap.0, gap.1)];
@@ -202,6 +211,7 @@ fn a_mix_needs_more_bytes_than_it_writes_and_reads_none_by_bytes() {
     let refused = Wsat::new(&settings, GEOMETRY, &[]).unwrap_err().0;
     assert!(refused.contains("writes nothing"), "{refused}");
     settings.steady_state = SteadyStateMethod::Rounds;
+    set(&mut settings, "precondition", "wipc");
     assert_eq!(Wsat::new(&settings, GEOMETRY, &[]).unwrap().stimulus().until.bytes, None);
 }
 
@@ -256,4 +266,170 @@ fn an_empty_record_invents_nothing() {
     assert!(findings.caveats.iter().any(|c| c.id == "unfinished"));
     let text = serde_json::to_string(&findings.summary).unwrap();
     assert!(text.contains("missing") && !text.contains("\"value\":0.0"), "{text}");
+}
+
+fn conducted(wsat: &Wsat, iops: impl FnMut(&Step) -> f64) -> (Vec<Step>, Findings) {
+    let mut bench = scripted(iops);
+    wsat.conduct(&mut bench).unwrap();
+    let all = steps(&bench.entries).into_iter().cloned().collect();
+    (all, wsat.study(&record(&wsat.ground.settings, bench.entries)))
+}
+
+fn caveat<'a>(findings: &'a Findings, id: &str) -> Option<&'a steadfast_domain::Caveat> {
+    findings.caveats.iter().find(|c| c.id == id)
+}
+
+fn steady_row(findings: &Findings) -> &str {
+    let rows = &findings.header.blocks[3].rows;
+    rows.iter().find(|row| row.0 == "Steady State").unwrap().1.as_deref().unwrap()
+}
+
+/// 100 I/Os of 4 KiB per second write 1 GiB in 44 minutes: the first measured minute
+/// of 31 is one of a fresh drive.
+#[test]
+fn a_window_that_begins_before_the_drive_was_filled_does_not_count() {
+    let btw = |s: &mut Settings| s.steady_state = SteadyStateMethod::Btw;
+    let cycles = |all: &[Step]| all.iter().filter(|s| s.place.phase == PHASE).count() / 31;
+    let (all, findings) = conducted(&test(btw), |_| 100.0);
+    assert_eq!(cycles(&all), 6);
+    assert_eq!(findings.verdict.as_ref().unwrap().window, Some((2, 6)));
+    assert!(caveat(&findings, "steady-within-first-fill").is_none());
+
+    let plain = test(|s| {
+        btw(s);
+        set(s, "least-fills", "0");
+    });
+    let (all, findings) = conducted(&plain, |_| 100.0);
+    assert_eq!(cycles(&all), 5);
+    let verdict = findings.verdict.as_ref().unwrap();
+    assert!(verdict.steady && verdict.reservation.as_ref().unwrap().contains("0.69 drive fills"));
+    let said = caveat(&findings, "steady-within-first-fill").unwrap();
+    assert_eq!(said.kind, CaveatKind::Deviation);
+    assert!(findings.ending.contains("STILL FRESH: 0.69"), "{}", findings.ending);
+    assert!(steady_row(&findings).contains("STILL FRESH"), "{}", steady_row(&findings));
+}
+
+/// Six hours of 10 I/Os per second fill a fifth of the drive, all of it steady.
+#[test]
+fn a_limit_that_comes_first_leaves_a_verdict_that_does_not_count() {
+    let (_, findings) = conducted(&test(|_| ()), |_| 10.0);
+    assert!(findings.verdict.is_none(), "ended by time, which the method allows");
+    assert_eq!(findings.steady(), None);
+    assert!(caveat(&findings, "ended-before-steady-state").is_some());
+    assert_eq!(steady_row(&findings), "not required: time limit");
+}
+
+#[test]
+fn a_run_that_began_before_the_rule_goes_on_without_it() {
+    let old = test(|s| {
+        s.steady_state = SteadyStateMethod::Btw;
+        s.rules = 0;
+    });
+    let (all, findings) = conducted(&old, |_| 100.0);
+    assert_eq!(all.iter().filter(|s| s.place.phase == PHASE).count(), 5 * 31);
+    assert!(findings.ending.contains("STILL FRESH"), "{}", findings.ending);
+    let reads = test(|s| {
+        s.rules = 0;
+        set(s, "workload", "read-intensive");
+    });
+    let (_, findings) = conducted(&reads, |_| 100.0);
+    assert_eq!(caveat(&findings, "reads-unwritten").unwrap().kind, CaveatKind::Deviation);
+}
+
+#[test]
+fn reads_of_a_purged_drive_are_refused_unless_it_is_written_first() {
+    let mut settings = Settings::new("wsat", 7);
+    set(&mut settings, "workload", "RND 4K R");
+    let why = Wsat::new(&settings, GEOMETRY, &[]).unwrap_err().0;
+    assert!(why.contains("--set precondition=wipc") && why.contains("--purge none"), "{why}");
+    settings.purge = PurgeChoice::Method(PurgeMethod::Nothing);
+    assert!(Wsat::new(&settings, GEOMETRY, &[]).is_ok());
+    settings.purge = PurgeChoice::Auto;
+    set(&mut settings, "precondition", "wipc");
+    let (all, findings) = conducted(&Wsat::new(&settings, GEOMETRY, &[]).unwrap(), |_| 100.0);
+    assert_eq!(all[0].place.phase, "wipc");
+    assert_eq!(all[0].load.stimulus().unwrap().until.bytes, Some(Bytes::gib(2)));
+    assert!(caveat(&findings, "reads-unwritten").is_none());
+    assert_eq!(caveat(&findings, "precondition").unwrap().kind, CaveatKind::Deviation);
+    assert_eq!(findings.verdict.unwrap().window, Some((1, 5)), "reads fill nothing");
+    let mixed = test(|s| set(s, "workload", "RND 8K RW65"));
+    let (_, findings) = conducted(&mixed, |_| 100.0);
+    assert_eq!(caveat(&findings, "reads-unwritten").unwrap().kind, CaveatKind::Remark);
+}
+
+/// Every engine may be 2 ms short; a cut of fio is not void where one of ours is not.
+#[test]
+fn a_minute_two_milliseconds_short_counts_and_one_of_three_does_not() {
+    let window = |retouch: fn(&Step, &mut steadfast_domain::Measurement)| {
+        let wsat = test(|s| {
+            s.steady_state = SteadyStateMethod::Btw;
+            set(s, "least-fills", "0");
+        });
+        let mut bench = scripted(|_| 100.0);
+        bench.retouch = retouch;
+        wsat.conduct(&mut bench).unwrap();
+        let findings = wsat.study(&record(&wsat.ground.settings, bench.entries));
+        findings.verdict.unwrap().window
+    };
+    let short = Some((1, 5));
+    assert_eq!(window(|_, m| m.elapsed = Nanos::from_millis(59_998)), short);
+    assert_eq!(window(|_, m| m.elapsed = Nanos::from_millis(59_997)), None);
+}
+
+#[test]
+fn parameters_without_use_are_not_called_unverified() {
+    let ids = |change: fn(&mut Settings)| -> Vec<String> {
+        let wsat = test(change);
+        let findings = wsat.study(&record(&wsat.ground.settings, Vec::new()));
+        let ids = findings.caveats.iter().map(|c| c.id.clone());
+        ids.filter(|id| id.starts_with("parameter-")).collect()
+    };
+    let all = ids(|_| ());
+    let expected = ["alignment", "between-time", "measured-minute", "histogram-time"]
+        .map(|n| format!("parameter-{n}"));
+    assert_eq!(all, expected);
+    let of_time = ids(|s| {
+        s.steady_state = "time:4min".parse().unwrap();
+        s.profile = Profile::Pts11;
+        set(s, "workload", "SEQ 128K W");
+    });
+    assert!(of_time.is_empty(), "{of_time:?}");
+}
+
+#[test]
+fn a_mean_of_fresh_and_last_steps_is_not_shown() {
+    let rows = |minutes: &str| -> Vec<String> {
+        let wsat = test(|s| s.steady_state = format!("time:{minutes}min").parse().unwrap());
+        let (_, findings) = conducted(&wsat, |_| 100.0);
+        let steadfast_domain::findings::Exhibit::Table(table) = &findings.summary[0] else {
+            panic!("a table");
+        };
+        table.rows.iter().map(|row| row.head.clone()).collect()
+    };
+    assert_eq!(rows("4"), ["First step", "Last step"]);
+    assert_eq!(rows("6"), ["First step", "Last step", "Mean of the last 5 steps"]);
+}
+
+#[test]
+fn an_alignment_is_applied_and_named() {
+    let wsat = test(|s| {
+        set(s, "workload", "RND 64K W");
+        set(s, "alignment", "4K");
+    });
+    assert_eq!(wsat.stimulus().streams[0].alignment, Some(Bytes::kib(4)));
+    let (_, findings) = conducted(&wsat, |_| 100.0);
+    assert!(findings.headline.ends_with("Aln=4K"), "{}", findings.headline);
+    let own = test(|_| ());
+    assert_eq!(own.stimulus().streams[0].alignment, None, "as before the option");
+    assert!(conducted(&own, |_| 100.0).1.headline.ends_with("Aln=BS"));
+    let composite = Wsat::composite(&Settings::new("composite", 1), GEOMETRY, &[]).unwrap();
+    assert!(conducted(&composite, |_| 100.0).1.headline.ends_with("Aln=4K"));
+}
+
+#[test]
+fn a_histogram_discloses_its_bins() {
+    let (_, findings) = conducted(&test(|_| ()), |_| 100.0);
+    assert!(caveat(&findings, "histogram-bins").is_some());
+    let (_, findings) = conducted(&test(|s| s.profile = Profile::Pts11), |_| 100.0);
+    assert!(caveat(&findings, "histogram-bins").is_none());
 }

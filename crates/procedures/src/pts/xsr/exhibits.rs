@@ -6,7 +6,7 @@ use super::results::{Minute, Recovery, Results, SegmentResult};
 use crate::pts::between::time_axis;
 use crate::pts::disclosure::{self, Form, form_demand, row, row_maybe};
 use crate::pts::exhibits::{
-    axis, common_chapters, every_step, frame, number, page, plain_table, thinned, unfinished,
+    axis, common_chapters, every_step, frame, number, page, plain_table, unfinished,
 };
 use crate::pts::response::percentile_table;
 use crate::pts::secondary::{self, SecondaryPoint};
@@ -179,7 +179,7 @@ fn curves(
             let title = format!("{} {}", index + 1, name(segment));
             // Sequential segments alike, the random one apart.
             let stroke = if index == 1 { Stroke::Fit } else { Stroke::Average };
-            (!points.is_empty()).then(|| Series::new(title, stroke, thinned(points)))
+            (!points.is_empty()).then(|| Series::new(title, stroke, points))
         })
         .collect()
 }
@@ -248,7 +248,7 @@ fn response_plot(xsr: &Xsr, results: &Results<'_>, what: &str, id: &str, value: 
 fn combined_plot(xsr: &Xsr, results: &Results<'_>) -> Plot {
     let (time, minute) = time_axis("Time", xsr.ground.minute);
     let curve = |value: Value| -> Vec<(f64, Option<f64>)> {
-        thinned(results.all().map(|m| (m.time * minute, value(m))).collect())
+        results.all().map(|m| (m.time * minute, value(m))).collect()
     };
     let mut plot = Plot::new(
         PlotKind::Lines,
@@ -342,6 +342,7 @@ fn secondary_chapter(record: &Record, results: &Results<'_>) -> Page {
             SecondaryPoint {
                 name: name.clone(),
                 iops: (time > 0.0).then(|| tally.ios as f64 / time),
+                art: tally.response_mean().map(steadfast_domain::Nanos::as_millis_f64),
                 tally,
                 sensed: segment.secondary(),
             }

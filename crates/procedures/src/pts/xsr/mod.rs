@@ -14,7 +14,7 @@ mod results;
 
 use super::disclosure;
 use super::ground::{self, Ground, attempt_phase};
-use super::workload::{SEQUENTIAL_DEMAND, Workload};
+use super::workload::{ALIGNMENT, SEQUENTIAL_DEMAND, Workload};
 use crate::{Parameter, Unsuitable};
 use results::Results;
 use steadfast_domain::notation::AccessPattern;
@@ -36,6 +36,7 @@ const FIRST_TIME: Parameter = Parameter {
     meaning: "time of the first segment, SEQ 1024K W",
     source: "two public implementations of PTS 2.0.x",
     unverified: true,
+    ..Parameter::PLAIN
 };
 
 const MIDDLE_TIME: Parameter = Parameter {
@@ -57,25 +58,25 @@ const LAST_TIME: Parameter = Parameter {
 const MIDDLE_DEMAND: Parameter = Parameter {
     name: "middle-demand",
     default: "T4Q32",
-    quick: None,
     meaning: "demand of the middle segment (--threads and --depth change it too)",
     source: "SNIA tutorial (T1Q32 / T4Q32 / T1Q32); public implementations have T1Q32 or T8Q32",
     unverified: true,
+    ..Parameter::PLAIN
 };
 
 const RECOVERY_LEVEL: Parameter = Parameter {
     name: "recovery-level",
     default: "100",
-    quick: None,
     meaning: "percent of the first segment's average throughput at which the last segment counts \
               as recovered, 1 to 100",
     source: "public implementation of PTS 2.0.x",
     unverified: true,
+    ..Parameter::PLAIN
 };
 
 /// The parameters of `xsr`.
 pub const PARAMETERS: &[Parameter] =
-    &[FIRST_TIME, MIDDLE_TIME, LAST_TIME, MIDDLE_DEMAND, RECOVERY_LEVEL];
+    &[FIRST_TIME, MIDDLE_TIME, LAST_TIME, MIDDLE_DEMAND, RECOVERY_LEVEL, ALIGNMENT];
 
 /// One of the three.
 #[derive(Debug, Clone)]

@@ -6,11 +6,13 @@ mod sink;
 pub use marks::mark;
 
 use crate::cli::{CaptureArguments, CaptureFiles, CaptureSource};
-use crate::exit::Outcome;
+use crate::exit::{Outcome, misuse};
+use crate::writing::Rule;
 use crate::{target, terminal};
 use anyhow::{Context, bail};
 use marks::MarkFile;
 use sink::Sink;
+use std::fs::File;
 use std::ops::RangeInclusive;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -19,9 +21,9 @@ use steadfast_capture::{
     Capture, ContentSampler, Counters, FileSystem, FilesWay, Listened, Options, SampledDevice,
     SourceName, WHOLE_DISK,
 };
-use steadfast_domain::io_event::{CapturedDevice, ContentSample, Mark, SeenInPart};
+use steadfast_domain::io_event::{CapturePart, CapturedDevice, ContentSample, Mark, Share};
 use steadfast_domain::{CaptureConditions, Device, Layer, Nanos};
-use steadfast_host::Roots;
+use steadfast_host::{FileError, NewFile, Roots};
 use steadfast_runner::real::wall_clock_unix_ms;
 
 use super::run::SOFTWARE;
@@ -67,17 +69,23 @@ pub fn run(arguments: &CaptureArguments) -> anyhow::Result<Outcome> {
             CaptureFiles::Calls => FilesWay::Calls,
         }),
     };
-    refuse_existing(arguments)?;
+    steadfast_capture::check(&options).map_err(misuse)?;
+    let rule = Rule::of(&arguments.writing)?;
+    refuse_existing(arguments, rule)?;
     refuse_missing_process(arguments)?;
+    for name in steadfast_capture::remove_left_behind() {
+        terminal::complain(&format!("Removed {name}, the trace instance of a killed capture."));
+    }
     let stop = target::stop_on_signals()?;
     let mut conditions = CaptureConditions {
         step_ns: options.step_ns,
+        process: options.process,
         ..conditions(&devices, options.layers.clone())
     };
     conditions.remarks.extend(remark_on_output(&arguments.output, &devices));
     let mut capture = Capture::begin(&options)?;
     let sampler = sampler(arguments, &devices)?;
-    let mut session = Session::new(arguments, conditions, sampler, &mut capture)?;
+    let mut session = Session::new(arguments, rule, conditions, sampler, &mut capture)?;
     let end = arguments.duration.map(|time| Instant::now() + time.to_duration());
     let mut wait = *LOOK.start();
     while !stop.is_requested() && end.is_none_or(|end| Instant::now() < end) {
@@ -90,17 +98,20 @@ pub fn run(arguments: &CaptureArguments) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// A capture writes over nothing, a rotated one not even an hour later.
-fn refuse_existing(arguments: &CaptureArguments) -> anyhow::Result<()> {
+/// A name that is taken is no surprise for later, not even of a second file.
+fn refuse_existing(arguments: &CaptureArguments, rule: Rule) -> anyhow::Result<()> {
     let output = &arguments.output;
     let rotates = arguments.rotate_size.is_some() || arguments.rotate_time.is_some();
     let second = rotates.then(|| part_of(output, 2));
     for file in std::iter::once(output).chain(&second) {
-        if file.exists() {
-            bail!("{} exists; name another file, or move it away", file.display());
-        }
+        NewFile::check(file, rule.existing)?;
     }
     Ok(())
+}
+
+fn is_taken(error: &anyhow::Error) -> bool {
+    let error = error.downcast_ref();
+    matches!(error, Some(FileError::Exists(_) | FileError::NotRegular { .. }))
 }
 
 /// `NAME.2.parquet`, the second file of a rotated capture.
@@ -229,8 +240,11 @@ fn remark_on(listened: &Listened) -> Option<String> {
 /// A capture on its way into files.
 struct Session<'a> {
     arguments: &'a CaptureArguments,
+    rule: Rule,
     conditions: CaptureConditions,
     sink: Option<Sink>,
+    /// The file that the sink writes to.
+    written: Option<File>,
     sampler: Option<ContentSampler>,
     file: PathBuf,
     part: u32,
@@ -246,6 +260,7 @@ struct Session<'a> {
 impl<'a> Session<'a> {
     fn new(
         arguments: &'a CaptureArguments,
+        rule: Rule,
         mut conditions: CaptureConditions,
         sampler: Option<ContentSampler>,
         capture: &mut Capture,
@@ -253,15 +268,17 @@ impl<'a> Session<'a> {
         conditions.source = capture.describe();
         let now_unix_ns = wall_clock_unix_ms() * 1_000_000;
         conditions.began_unix_ns = Some(now_unix_ns.saturating_sub(capture.lasted_ns()));
+        conditions.part = Some(CapturePart { capture: new_name(), first: 1, last: 1 });
         conditions.remarks.extend_from_slice(capture.remarks());
         for remark in &conditions.remarks {
             terminal::complain(&format!("Caveat: {remark}"));
         }
-        terminal::complain(&format!("Capturing with {}. Ctrl-C ends it.", conditions.source));
         let mut session = Session {
             arguments,
+            rule,
             conditions,
             sink: None,
+            written: None,
             sampler,
             file: arguments.output.clone(),
             part: 1,
@@ -269,13 +286,15 @@ impl<'a> Session<'a> {
             flushed: Instant::now(),
             told: Instant::now(),
             total: 0,
-            marks: MarkFile::new(&arguments.output)?,
+            marks: MarkFile::new()?,
             own_before: own_time(),
         };
         if let Some(name) = &arguments.mark {
             session.mark(0, name.clone());
         }
         session.open()?;
+        let source = &session.conditions.source;
+        terminal::complain(&format!("Capturing with {source}. Ctrl-C ends it."));
         Ok(session)
     }
 
@@ -284,7 +303,8 @@ impl<'a> Session<'a> {
     }
 
     fn open(&mut self) -> anyhow::Result<()> {
-        self.sink = Some(Sink::create(&self.file, &self.conditions)?);
+        let (sink, written) = Sink::create(&self.file, self.rule, &self.conditions)?;
+        (self.sink, self.written) = (Some(sink), Some(written));
         self.part_began = Instant::now();
         Ok(())
     }
@@ -306,9 +326,24 @@ impl<'a> Session<'a> {
             self.rotate(capture)?;
         }
         if self.told.elapsed() >= TELL {
+            self.refuse_deleted()?;
             self.tell(capture)?;
         }
         Ok(())
+    }
+
+    /// A file that was deleted meanwhile takes with it whatever is written to it.
+    fn refuse_deleted(&self) -> anyhow::Result<()> {
+        let Some(written) = &self.written else { return Ok(()) };
+        let links = written.metadata().with_context(|| cannot_write(&self.file))?.nlink();
+        if links > 0 {
+            return Ok(());
+        }
+        bail!(
+            "the capture ends here: {} was deleted while it was written, and everything in it is \
+             lost; begin another",
+            self.file.display()
+        )
     }
 
     /// How long to wait for the next look. Written blocks are read back soon, before
@@ -341,7 +376,7 @@ impl<'a> Session<'a> {
         if let Some(sampler) = &self.sampler {
             let content = sampler.so_far();
             self.conditions.compression_ratio = content.compression_ratio();
-            self.conditions.duplicate_share = content.duplicate_share();
+            self.conditions.duplicate_share = content.duplicate_share().and_then(Share::exact);
             self.conditions.content = Some(content);
         }
         let own = own_time().saturating_sub(self.own_before);
@@ -361,16 +396,24 @@ impl<'a> Session<'a> {
     /// Ends this file and goes on in the next: `NAME.2.parquet`, ...
     fn rotate(&mut self, capture: &mut Capture) -> anyhow::Result<()> {
         self.finish(capture)?;
-        // Whatever came to lie there meanwhile is not ours, and no reason to end.
-        while self.file.exists() {
+        if let Some(part) = &mut self.conditions.part {
+            (part.first, part.last) = (part.last + 1, part.last + 1);
+        }
+        loop {
             self.part += 1;
             self.file = part_of(&self.arguments.output, self.part);
+            match self.open() {
+                // Whatever came to lie there meanwhile is not ours, and no
+                // reason to end.
+                Err(error) if is_taken(&error) => {}
+                opened => return opened,
+            }
         }
-        self.open()
     }
 
     fn finish(&mut self, capture: &mut Capture) -> anyhow::Result<Counters> {
         let counters = self.count(capture)?;
+        self.refuse_deleted()?;
         if let Some(sink) = self.sink.take() {
             let failed = || cannot_write(&self.file);
             let what = sink.finish(capture, &self.conditions).with_context(failed)?;
@@ -400,8 +443,19 @@ impl<'a> Session<'a> {
             sampler.end();
         }
         let counters = self.finish(capture)?;
-        terminal::complain(&ending(&self.conditions, &counters, self.total));
+        for line in ending(&self.conditions, &counters, self.total) {
+            terminal::complain(&line);
+        }
         Ok(())
+    }
+}
+
+/// What tells this capture from every other: random, as the kernel draws it.
+fn new_name() -> String {
+    let drawn = std::fs::read_to_string("/proc/sys/kernel/random/uuid").unwrap_or_default();
+    match drawn.trim() {
+        "" => format!("{}-{}", wall_clock_unix_ms(), std::process::id()),
+        name => name.to_owned(),
     }
 }
 
@@ -412,12 +466,12 @@ fn cannot_write(file: &Path) -> String {
     )
 }
 
-fn ending(conditions: &CaptureConditions, counters: &Counters, total: u64) -> String {
+fn ending(conditions: &CaptureConditions, counters: &Counters, total: u64) -> Vec<String> {
     let mut lines = vec![format!(
         "{total} I/Os in {}; {} lost, {}, {} requeued.",
         Nanos(conditions.lasted_ns),
         counters.lost,
-        seen_in_part(&counters.in_part),
+        counters.in_part,
         counters.requeues
     )];
     if counters.lost > 0 {
@@ -425,8 +479,8 @@ fn ending(conditions: &CaptureConditions, counters: &Counters, total: u64) -> St
     }
     if counters.skipped > 0 {
         lines.push(format!(
-            "The kernel skipped the probes {} times: as many I/Os at most are missing, or were \
-             seen only in part.",
+            "The kernel skipped the probes {} times: as many I/Os at most are missing or \
+             incomplete.",
             counters.skipped
         ));
     }
@@ -436,7 +490,7 @@ fn ending(conditions: &CaptureConditions, counters: &Counters, total: u64) -> St
     lines.extend(conditions.content.as_ref().map(content));
     let own = conditions.cost_ns.map_or(0, |(_, own)| own);
     lines.extend(cost(counters.kernel_ns, own, total));
-    lines.join("\n")
+    lines
 }
 
 /// What was measured of written blocks.
@@ -444,8 +498,7 @@ fn content(sample: &ContentSample) -> String {
     let Some((ratio, share)) = sample.compression_ratio().zip(sample.duplicate_share()) else {
         return format!("Content: {sample}.");
     };
-    let share = share * 100.0;
-    format!("Content: compression ratio {ratio:.2}, {share:.1} % duplicates; {sample}.")
+    format!("Content: compression ratio {ratio:.2}, {share} duplicates; {sample}.")
 }
 
 /// What an I/O cost, where there was one.
@@ -462,24 +515,6 @@ fn cost(kernel: Option<u64>, own: u64, total: u64) -> Option<String> {
         ),
         None => format!("Cost: {:.0} ns in this process per I/O.", per_io(own)),
     })
-}
-
-fn seen_in_part(part: &SeenInPart) -> String {
-    let reasons: Vec<String> = [
-        (part.begun_before, "left out: issued before it began"),
-        (part.too_many, "left out: too many at once"),
-        (part.unended, "without a response time: completion not seen"),
-    ]
-    .into_iter()
-    .filter(|(count, _)| *count > 0)
-    .map(|(count, reason)| format!("{count} {reason}"))
-    .collect();
-    let all = part.missing() + part.unended;
-    if all == 0 {
-        "0 seen only in part".into()
-    } else {
-        format!("{all} seen only in part ({})", reasons.join(", "))
-    }
 }
 
 /// Processor time of this process so far, in nanoseconds.

@@ -1,5 +1,6 @@
 //! The file that a capture writes: single I/Os, or capture steps.
 
+use crate::writing::Rule;
 use anyhow::Context;
 use std::fs::File;
 use std::io::BufWriter;
@@ -49,11 +50,17 @@ pub(super) enum Sink {
 }
 
 impl Sink {
-    /// Begins a file.
-    pub(super) fn create(path: &Path, conditions: &CaptureConditions) -> anyhow::Result<Sink> {
+    /// Begins a file, which is returned beside what writes to it. It has its name
+    /// at once: what a capture has so far can be read whatever becomes of it.
+    pub(super) fn create(
+        path: &Path,
+        rule: Rule,
+        conditions: &CaptureConditions,
+    ) -> anyhow::Result<(Sink, File)> {
         let failed = || format!("cannot create {}", path.display());
-        let file = BufWriter::with_capacity(1 << 20, File::create_new(path).with_context(failed)?);
-        Ok(match conditions.step_ns {
+        let written = rule.begin(path)?.place()?;
+        let file = BufWriter::with_capacity(1 << 20, written.try_clone().with_context(failed)?);
+        let sink = match conditions.step_ns {
             None => {
                 let writer = Box::new(Writer::new(file, conditions)?);
                 Sink::Ios { writer, events: Vec::new() }
@@ -66,7 +73,8 @@ impl Sink {
                 responses_kept: Instant::now(),
                 ios: 0,
             },
-        })
+        };
+        Ok((sink, written))
     }
 
     /// Takes what has completed; returns how many I/Os that were.

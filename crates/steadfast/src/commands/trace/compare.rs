@@ -4,7 +4,7 @@
 use super::columns::{aligned, ms, number};
 use super::kept::Kept;
 use super::over_time::{StepFigures, tells_busy_time};
-use super::{Selected, open_trace, print_document};
+use super::{Layers, Selected, open_trace, print_document};
 use crate::cli::trace::CompareArguments;
 use crate::exit::Outcome;
 use crate::terminal;
@@ -13,18 +13,21 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
+use steadfast_domain::text::printable;
 use steadfast_domain::{CaptureConditions, Layer, Nanos};
-use steadfast_trace::Trace;
 use steadfast_trace::compare::{SIDES_MAX, Side, Sides};
 use steadfast_trace::file::is_same_capture;
 use steadfast_trace::pass::PassAccount;
 use steadfast_trace::steps::{CaptureStep, STEPS_MAX};
 use steadfast_trace::study::step_width;
+use steadfast_trace::{StepFile, Trace};
 
 #[derive(Serialize)]
 struct CompareContent {
     step_ns: u64,
     sides: Vec<SideFigures>,
+    /// What of the captures is damaged or missing.
+    missing: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -67,7 +70,8 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<Outcome> {
             sides.push(figures);
         }
     }
-    let content = CompareContent { step_ns, sides };
+    let missing = all.iter().flat_map(Compared::missing).collect();
+    let content = CompareContent { step_ns, sides, missing };
     match (arguments.json, first) {
         (false, _) => terminal::print(&side_by_side(&content.sides, step_ns))?,
         (true, Compared::Ios(first)) => {
@@ -75,43 +79,61 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<Outcome> {
         }
         (true, Compared::Steps(first)) => first.print(content)?,
     }
-    Ok(Outcome::Done)
+    let mut endings = all.iter().map(Compared::ending);
+    Ok(endings.find(|ending| *ending != Outcome::Done).unwrap_or(Outcome::Done))
+}
+
+/// A file of a capture.
+enum Opened {
+    Ios(Trace<File>),
+    Steps(StepFile<File>),
+}
+
+impl Opened {
+    fn at(path: &Path) -> anyhow::Result<Opened> {
+        Ok(match Kept::part(path)? {
+            Some(file) => Opened::Steps(file),
+            None => Opened::Ios(open_trace(path)?),
+        })
+    }
+
+    fn conditions(&self) -> &CaptureConditions {
+        match self {
+            Opened::Ios(trace) => trace.conditions(),
+            Opened::Steps(file) => file.conditions(),
+        }
+    }
 }
 
 /// The captures, in the order in which they were named; files of one are put
 /// together.
 fn captures(arguments: &CompareArguments) -> anyhow::Result<Vec<Compared>> {
-    enum Named<'a> {
-        Ios(&'a Path, Vec<Trace<File>>),
-        Steps(Box<Kept>),
+    let mut named: Vec<(&Path, Vec<Opened>)> = Vec::new();
+    for path in &arguments.selection.files {
+        let file = Opened::at(path)?;
+        let is_part = |(_, parts): &&mut (&Path, Vec<Opened>)| {
+            parts.iter().any(|part| is_same_capture(part.conditions(), file.conditions()))
+        };
+        match named.iter_mut().find(is_part) {
+            Some((_, parts)) => parts.push(file),
+            None => named.push((path, vec![file])),
+        }
     }
     let filter = &arguments.selection.filter;
-    let mut named: Vec<Named<'_>> = Vec::new();
-    for path in &arguments.selection.files {
-        if let Some(kept) = Kept::at(path, filter)? {
-            named.push(Named::Steps(Box::new(kept)));
-            continue;
+    let compared = named.into_iter().map(|(path, files)| {
+        let (mut traces, mut steps) = (Vec::new(), Vec::new());
+        for file in files {
+            match file {
+                Opened::Ios(trace) => traces.push(trace),
+                Opened::Steps(file) => steps.push(file),
+            }
         }
-        let trace = open_trace(path)?;
-        let same = named.iter_mut().find_map(|other| match other {
-            Named::Ios(_, parts) => parts
-                .iter()
-                .any(|part| is_same_capture(part.conditions(), trace.conditions()))
-                .then_some(parts),
-            Named::Steps(_) => None,
-        });
-        match same {
-            Some(parts) => parts.push(trace),
-            None => named.push(Named::Ios(path, vec![trace])),
-        }
-    }
-    let opened = named.into_iter().map(|named| {
-        Ok(match named {
-            Named::Ios(path, parts) => Compared::Ios(Box::new(Selected::of(path, parts, filter)?)),
-            Named::Steps(kept) => Compared::Steps(kept),
+        Ok(match steps.is_empty() {
+            true => Compared::Ios(Box::new(Selected::of(path, traces, filter, Layers::Each)?)),
+            false => Compared::Steps(Box::new(Kept::of(path, steps, filter, Layers::Each)?)),
         })
     });
-    opened.collect()
+    compared.collect()
 }
 
 /// How much later than the earliest of them each capture began, in nanoseconds.
@@ -135,6 +157,21 @@ impl Compared {
         match self {
             Compared::Ios(selected) => &selected.name,
             Compared::Steps(kept) => kept.name(),
+        }
+    }
+
+    fn missing(&self) -> Vec<String> {
+        let missing = match self {
+            Compared::Ios(selected) => selected.trace.integrity().missing(),
+            Compared::Steps(kept) => kept.integrity().missing(),
+        };
+        missing.into_iter().map(|text| format!("{}: {text}", self.name())).collect()
+    }
+
+    fn ending(&self) -> Outcome {
+        match self {
+            Compared::Ios(selected) => selected.ending(),
+            Compared::Steps(kept) => kept.ending(),
         }
     }
 
@@ -231,6 +268,8 @@ fn side_by_side(sides: &[SideFigures], width: u64) -> String {
         let begin = format!("{:.4}", slot.saturating_mul(width) as f64 / 1e9);
         std::iter::once(begin).chain(cells).collect::<Vec<_>>()
     }));
-    let names = ('A'..='Z').zip(sides).map(|(letter, side)| format!("{letter} = {}", side.name));
+    let names = ('A'..='Z')
+        .zip(sides)
+        .map(|(letter, side)| format!("{letter} = {}", printable(&side.name)));
     format!("{}\n{}", names.collect::<Vec<_>>().join("\n"), aligned(&lines))
 }

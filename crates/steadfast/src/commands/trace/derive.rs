@@ -2,21 +2,26 @@
 //! file that a test applies.
 
 use super::columns::{aligned, number, row};
+use super::ending;
 use super::studied::Wanted;
 use crate::cli::trace::{DeriveArguments, WorkloadArguments, WorkloadCommand};
 use crate::exit::Outcome;
 use crate::terminal;
+use crate::writing::{Rule, Text};
 use anyhow::{Context, bail};
 use serde::Serialize;
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Write};
-use std::path::Path;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+use steadfast_domain::io_event::Share;
+use steadfast_domain::text::printable;
 use steadfast_domain::units::Bytes;
 use steadfast_domain::{CaptureConditions, Demand, IoStream};
-use steadfast_trace::WorkloadFile;
+use steadfast_trace::file::Integrity;
 use steadfast_trace::replay_representation::{HEADER, ReplayRepresentation};
 use steadfast_trace::workload::{Workload, data_pattern_seen};
 use steadfast_trace::workload_file::WorkloadStep;
+use steadfast_trace::{Study, WorkloadFile};
 
 #[derive(Serialize)]
 struct Content<'a> {
@@ -38,6 +43,8 @@ struct Derived {
     demand: Option<Demand>,
     /// Which of the trace's I/Os it is of; `None` of all.
     filter: Option<String>,
+    /// What of the trace is left out, against the user's will.
+    integrity: Integrity,
 }
 
 /// Runs `workload`.
@@ -51,12 +58,20 @@ pub fn run(arguments: &WorkloadArguments) -> anyhow::Result<Outcome> {
 fn derive(arguments: &DeriveArguments) -> anyhow::Result<Outcome> {
     let path = arguments.selection.file();
     let name = path.display().to_string();
+    let rule = Rule::of(&arguments.writing)?;
+    let begin = |path: &Option<PathBuf>| path.as_deref().map(|path| rule.begin_text(path));
+    let output = begin(&arguments.output).transpose()?;
+    let steps = begin(&arguments.replay_representation).transpose()?;
     let derived = match is_replay_representation(path)? {
-        true => from_text(arguments)?,
-        false => from_trace(arguments)?,
+        true => from_text(arguments, steps)?,
+        false => from_trace(arguments, steps)?,
     };
     let (io_streams, mut remarks) = derived.workload.io_streams().with_context(|| name.clone())?;
+    remarks.extend(derived.integrity.missing());
     remarks.extend(derived.filter.map(|told| format!("Of the trace only: {told}.")));
+    if let Some(share @ Share::AtLeast(_)) = derived.conditions.duplicates() {
+        remarks.push(format!("Duplicates were sampled ({share}): the data pattern has none."));
+    }
     let demand = arguments.demand.or(derived.demand);
     if demand.is_none() {
         remarks.push("No queue depth is known; T1Q1 is applied unless --demand is given.".into());
@@ -68,9 +83,10 @@ fn derive(arguments: &DeriveArguments) -> anyhow::Result<Outcome> {
         workload: derived.workload,
         remarks,
         steps: derived.steps,
+        doubts: Vec::new(),
     };
-    if let Some(output) = &arguments.output {
-        std::fs::write(output, file.to_string()).with_context(|| cannot_write(output))?;
+    if let Some(output) = output {
+        output.hold(file.to_string().as_bytes())?;
     }
     match arguments.json {
         true => terminal::print_json(&Content {
@@ -84,15 +100,11 @@ fn derive(arguments: &DeriveArguments) -> anyhow::Result<Outcome> {
         })?,
         false => terminal::print(&lines(&file))?,
     }
-    Ok(Outcome::Done)
+    Ok(ending(&derived.integrity, arguments.selection.filter.accept_damage))
 }
 
 fn demand_text(file: &WorkloadFile) -> String {
     file.demand.map_or("T1Q1".to_owned(), |demand| demand.to_string())
-}
-
-fn cannot_write(path: &Path) -> String {
-    format!("{} cannot be written", path.display())
 }
 
 fn is_replay_representation(path: &Path) -> anyhow::Result<bool> {
@@ -103,7 +115,7 @@ fn is_replay_representation(path: &Path) -> anyhow::Result<bool> {
     Ok(String::from_utf8_lossy(&head).contains(HEADER))
 }
 
-fn from_text(arguments: &DeriveArguments) -> anyhow::Result<Derived> {
+fn from_text(arguments: &DeriveArguments, output: Option<Text>) -> anyhow::Result<Derived> {
     let path = arguments.selection.file();
     let file = BufReader::new(File::open(path)?);
     let (steps, warnings) =
@@ -112,7 +124,7 @@ fn from_text(arguments: &DeriveArguments) -> anyhow::Result<Derived> {
         let line = format!("{}:{}: {}", path.display(), warning.line, warning.text);
         terminal::complain(&line);
     }
-    if let Some(output) = &arguments.replay_representation {
+    if let Some(output) = output {
         write_steps(&steps, output)?;
     }
     let workload = steps.workload(arguments.by, arguments.threshold);
@@ -124,34 +136,34 @@ fn from_text(arguments: &DeriveArguments) -> anyhow::Result<Derived> {
         conditions,
         demand,
         filter: None,
+        integrity: Integrity::default(),
     })
 }
 
-fn from_trace(arguments: &DeriveArguments) -> anyhow::Result<Derived> {
+fn from_trace(arguments: &DeriveArguments, output: Option<Text>) -> anyhow::Result<Derived> {
     let selection = &arguments.selection;
     let (by, threshold, step) = (arguments.by, arguments.threshold, arguments.step);
     let study = Wanted { by, threshold, step }.study(selection)?;
     if study.mixes_layers() {
         bail!(
-            "{}: it has I/Os of two layers, and a workload is of one: add --layer block or --layer \
-             filesystem",
+            "{}: a workload is of one layer: leave out --layer both, or name --layer filesystem",
             selection.file().display()
         );
     }
-    if let Some(output) = &arguments.replay_representation {
+    if let Some(output) = output {
         let name = selection.file().display().to_string();
         write_steps(&study.replay_representation(&name), output)?;
     }
     let steps = study.workload_steps();
     let (demand, filter) = (study.workload.demand_seen(), study.filter_told());
-    Ok(Derived { workload: study.workload, conditions: study.conditions, steps, demand, filter })
+    let Study { workload, conditions, integrity, .. } = study;
+    Ok(Derived { workload, conditions, steps, demand, filter, integrity })
 }
 
-fn write_steps(steps: &ReplayRepresentation, output: &Path) -> anyhow::Result<()> {
-    let file = File::create(output).with_context(|| cannot_write(output))?;
-    let mut file = BufWriter::new(file);
-    steps.write(&mut file).with_context(|| cannot_write(output))?;
-    file.flush().with_context(|| cannot_write(output))
+fn write_steps(steps: &ReplayRepresentation, output: Text) -> anyhow::Result<()> {
+    let mut text = Vec::new();
+    steps.write(&mut text)?;
+    output.hold(&text)
 }
 
 fn lines(file: &WorkloadFile) -> String {
@@ -185,7 +197,7 @@ fn lines(file: &WorkloadFile) -> String {
     );
     for remark in &file.remarks {
         text.push('\n');
-        text.push_str(remark);
+        text.push_str(&printable(remark));
     }
     text
 }

@@ -2,13 +2,15 @@
 
 use crate::cli::trace::{ImportArguments, ImportFormat};
 use crate::commands::run::SOFTWARE;
-use crate::exit::Outcome;
+use crate::exit::{Outcome, misuse};
 use crate::terminal;
+use crate::writing::Rule;
 use anyhow::{Context, bail};
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Chain, Cursor, Read};
+use std::io::{BufReader, BufWriter, Chain, Cursor, Read, Write};
 use std::path::Path;
 use steadfast_domain::CaptureConditions;
+use steadfast_host::NewFile;
 use steadfast_trace::Writer;
 use steadfast_trace::import::{self, ColumnPlan, Format, Imported, Input};
 
@@ -17,9 +19,7 @@ const BEGINNING: usize = 4096;
 
 /// Reads every file and writes one trace.
 pub fn run(arguments: &ImportArguments) -> anyhow::Result<Outcome> {
-    if arguments.output.exists() {
-        bail!("{} exists; name another file, or move it away", arguments.output.display());
-    }
+    let output = Rule::of(&arguments.writing)?.begin(&arguments.output)?;
     let mut inputs = Vec::new();
     let mut found = None;
     for path in &arguments.files {
@@ -34,21 +34,16 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<Outcome> {
             arguments.files[0].display()
         ),
     };
-    let imported = match write(arguments, &format, inputs) {
-        Ok(imported) => imported,
-        Err(error) => {
-            // A part is never left behind as if it were the whole.
-            let _ = std::fs::remove_file(&arguments.output);
-            return Err(error);
-        }
-    };
+    // A part is never left behind as if it were the whole.
+    let imported = write(&output, &format, inputs)?;
+    output.place()?;
     tell(arguments, &imported)?;
     Ok(Outcome::Done)
 }
 
 fn format(arguments: &ImportArguments) -> anyhow::Result<Option<Format>> {
     if let Some(columns) = &arguments.csv {
-        let plan = ColumnPlan::parse(columns).map_err(|what| anyhow::anyhow!("--csv: {what}"))?;
+        let plan = ColumnPlan::parse(columns).map_err(|what| misuse(format!("--csv: {what}")))?;
         return Ok(Some(Format::Columns(plan)));
     }
     Ok(arguments.format.map(|format| match format {
@@ -87,17 +82,11 @@ fn peek(mut from: Box<dyn Read>, most: usize) -> std::io::Result<(Vec<u8>, Conte
     Ok((beginning.clone(), Cursor::new(beginning).chain(from)))
 }
 
-fn write(
-    arguments: &ImportArguments,
-    format: &Format,
-    inputs: Vec<Input<'_>>,
-) -> anyhow::Result<Imported> {
-    let place = arguments.output.display();
-    let file =
-        File::create_new(&arguments.output).with_context(|| format!("cannot create {place}"))?;
+fn write(output: &NewFile, format: &Format, inputs: Vec<Input<'_>>) -> anyhow::Result<Imported> {
+    let cannot = || format!("{} cannot be written", output.path().display());
     let conditions =
         CaptureConditions { software: SOFTWARE.to_owned(), ..CaptureConditions::default() };
-    let mut writer = Writer::new(BufWriter::with_capacity(1 << 20, file), &conditions)?;
+    let mut writer = Writer::new(BufWriter::with_capacity(1 << 20, output.handle()?), &conditions)?;
     let mut events = Vec::with_capacity(1024);
     let mut imported = import::import(format, inputs, &mut |event| {
         events.push(*event);
@@ -109,7 +98,8 @@ fn write(
     })?;
     writer.write(&events)?;
     imported.conditions.software = SOFTWARE.to_owned();
-    writer.finish(imported.conditions.clone()).with_context(|| format!("cannot write {place}"))?;
+    let mut sink = writer.finish(imported.conditions.clone()).with_context(cannot)?;
+    sink.flush().with_context(cannot)?;
     Ok(imported)
 }
 
@@ -122,17 +112,18 @@ fn tell(arguments: &ImportArguments, imported: &Imported) -> anyhow::Result<()> 
             "passed_over": imported.passed_over,
             "events": imported.events,
             "unfinished": imported.conditions.unfinished,
+            "in_part": imported.conditions.in_part,
             "remarks": imported.conditions.remarks,
         }));
     }
     let mut lines = vec![format!(
-        "{}: {} I/Os of {} records ({}); {} were of something else, {} I/Os are seen only in part.",
+        "{}: {} I/Os of {} records ({}); {} were of something else; {}.",
         arguments.output.display(),
         imported.events,
         imported.records,
         imported.conditions.source,
         imported.passed_over,
-        imported.conditions.unfinished
+        imported.conditions.in_part.unwrap_or_default()
     )];
     lines.extend(imported.conditions.remarks.iter().cloned());
     terminal::print(&lines.join("\n"))

@@ -4,7 +4,7 @@
 use super::over_time::{MapContent, StepFigures, StepsContent, keys_of};
 use super::streams::{StreamsContent, stream_lines};
 use super::studied::Wanted;
-use super::{filter, say_that_layers_are_together, say_what_is_missing};
+use super::{Layers, ending, filtered, named, say_if_unchecked, say_what_is_missing};
 use crate::cli::trace::{
     FilterArguments, MapArguments, Selection, StepsArguments, StreamsArguments,
 };
@@ -16,6 +16,7 @@ use std::fs::File;
 use std::path::Path;
 use steadfast_domain::{CaptureConditions, Nanos};
 use steadfast_trace::compare::Side;
+use steadfast_trace::file::Integrity;
 use steadfast_trace::filter::Filter;
 use steadfast_trace::pass::Pass;
 use steadfast_trace::sequence::WINDOW;
@@ -27,6 +28,7 @@ pub(super) struct Kept {
     file: StepFile<File>,
     filter: Filter,
     name: String,
+    accept_damage: bool,
 }
 
 /// What every JSON document of a step file begins with.
@@ -35,37 +37,60 @@ struct Document<'a, T: Serialize> {
     file: &'a str,
     conditions: &'a CaptureConditions,
     filter: Option<String>,
+    integrity: &'a Integrity,
     #[serde(flatten)]
     content: T,
 }
 
 impl Kept {
-    /// Opens it; `None` where the file is no step file.
+    /// Opens the files of a capture; `None` where they are no step files.
     pub(super) fn open(selection: &Selection) -> anyhow::Result<Option<Kept>> {
-        let Some(kept) = Kept::at(selection.file(), &selection.filter)? else { return Ok(None) };
-        if selection.files.len() > 1 {
-            bail!("{}: captures of steps alone are read one by one; name one file", kept.name);
+        let mut parts = Vec::new();
+        for path in &selection.files {
+            match Kept::part(path)? {
+                Some(part) => parts.push(part),
+                None if parts.is_empty() => return Ok(None),
+                None => bail!(
+                    "{}: it has single I/Os, {} capture steps alone; steadfast trace compare puts \
+                     them side by side",
+                    path.display(),
+                    selection.file().display()
+                ),
+            }
         }
-        say_that_layers_are_together(&kept.name, kept.conditions(), &selection.filter);
-        Ok(Some(kept))
+        Kept::of(selection.file(), parts, &selection.filter, Layers::One).map(Some)
     }
 
-    /// The same of one file, whatever its layers.
-    pub(super) fn at(path: &Path, arguments: &FilterArguments) -> anyhow::Result<Option<Kept>> {
-        let name = path.display().to_string();
+    /// One file; `None` where it is no step file.
+    pub(super) fn part(path: &Path) -> anyhow::Result<Option<StepFile<File>>> {
         let file = File::open(path);
-        let file = file.with_context(|| format!("{name} cannot be opened"))?;
+        let file = file.with_context(|| format!("{} cannot be opened", path.display()))?;
         // What is wrong with any other file is said when it is opened as a trace.
-        let Ok(Some(file)) = StepFile::open(file) else { return Ok(None) };
+        Ok(StepFile::open(file).ok().flatten())
+    }
+
+    /// The files of one capture, called by the first of them.
+    pub(super) fn of(
+        path: &Path,
+        parts: Vec<StepFile<File>>,
+        arguments: &FilterArguments,
+        layers: Layers,
+    ) -> anyhow::Result<Kept> {
+        let name = named(path, parts.len());
+        let file = StepFile::together(parts).with_context(|| name.clone())?;
         say_what_is_missing(&name, file.recovery(), file.conditions());
-        let filter = filter(arguments, file.conditions()).with_context(|| name.clone())?;
+        say_if_unchecked(&name, file.integrity());
+        for text in file.integrity().missing() {
+            terminal::complain(&format!("{name}: {text}"));
+        }
+        let filter = filtered(&name, arguments, layers, file.conditions())?;
         if arguments.window != WINDOW {
             bail!(
                 "{name}: RND and SEQ were told apart during the capture, with a window of \
                  {WINDOW}; leave out --window"
             );
         }
-        Ok(Some(Kept { file, filter, name }))
+        Ok(Kept { file, filter, name, accept_damage: arguments.accept_damage })
     }
 
     pub(super) fn name(&self) -> &str {
@@ -79,7 +104,17 @@ impl Kept {
     pub(super) fn print<T: Serialize>(&self, content: T) -> anyhow::Result<()> {
         let conditions = self.file.conditions();
         let filter = self.filter.told(conditions);
-        terminal::print_json(&Document { file: &self.name, conditions, filter, content })
+        let integrity = self.file.integrity();
+        terminal::print_json(&Document { file: &self.name, conditions, filter, integrity, content })
+    }
+
+    pub(super) fn integrity(&self) -> &Integrity {
+        self.file.integrity()
+    }
+
+    /// How a command ends that showed what is in it.
+    pub(super) fn ending(&self) -> Outcome {
+        ending(self.file.integrity(), self.accept_damage)
     }
 
     pub(super) fn streams(&self, arguments: &StreamsArguments) -> anyhow::Result<Outcome> {
@@ -90,7 +125,7 @@ impl Kept {
         } else {
             terminal::print(&stream_lines(&content))?;
         }
-        Ok(Outcome::Done)
+        Ok(self.ending())
     }
 
     /// The width of steps that was asked for, or that suits the length.
@@ -102,7 +137,13 @@ impl Kept {
     /// Steps of every device and layer, and the I/Os of those that are left out.
     pub(super) fn sides(&self, width: u64) -> anyhow::Result<(Vec<Side>, u64)> {
         // Steps that were chosen by another file may not be made of these.
-        let width = self.width(Some(Nanos(width))).with_context(|| self.name.clone())?;
+        let kept = self.file.step_ns();
+        if !width.is_multiple_of(kept) {
+            let (name, width, kept) = (&self.name, Nanos(width), Nanos(kept));
+            bail!(
+                "{name}: steps of {width} cannot be made of the {kept} that were kept; choose a multiple"
+            );
+        }
         self.file.sides(&self.filter, width).with_context(|| self.name.clone())
     }
 
@@ -123,7 +164,7 @@ impl Kept {
         } else {
             terminal::print(&content.lines())?;
         }
-        Ok(Outcome::Done)
+        Ok(self.ending())
     }
 
     pub(super) fn map(&self, arguments: &MapArguments) -> anyhow::Result<Outcome> {
@@ -136,6 +177,6 @@ impl Kept {
         } else {
             terminal::print(&content.lines(arguments.by))?;
         }
-        Ok(Outcome::Done)
+        Ok(self.ending())
     }
 }

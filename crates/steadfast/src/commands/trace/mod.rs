@@ -11,15 +11,18 @@ mod report;
 mod streams;
 mod studied;
 
-use crate::cli::trace::{FilterArguments, Selection, TraceArguments, TraceCommand};
-use crate::exit::Outcome;
+use crate::cli::trace::{FilterArguments, LayerChoice, Selection, TraceArguments, TraceCommand};
+use crate::exit::{Outcome, misuse};
 use crate::terminal;
-use anyhow::Context;
+use anyhow::{Context, bail};
 use serde::Serialize;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::Path;
-use steadfast_domain::CaptureConditions;
-use steadfast_trace::file::Recovery;
+use steadfast_domain::io_event::SeenInPart;
+use steadfast_domain::{CaptureConditions, Layer};
+use steadfast_trace::file::{Integrity, Recovery};
 use steadfast_trace::filter::{Filter, Process};
 use steadfast_trace::pass::{Pass, PassAccount};
 use steadfast_trace::{Fold, Trace};
@@ -29,6 +32,9 @@ struct Selected {
     trace: Trace<File>,
     pass: Pass,
     name: String,
+    accept_damage: bool,
+    /// What was said to be missing.
+    said: RefCell<BTreeSet<String>>,
 }
 
 /// Runs one of the commands.
@@ -50,27 +56,53 @@ impl Selected {
     fn open(selection: &Selection) -> anyhow::Result<Self> {
         let traces = selection.files.iter().map(|path| open_trace(path));
         let traces = traces.collect::<anyhow::Result<Vec<_>>>()?;
-        let selected = Self::of(selection.file(), traces, &selection.filter)?;
-        let conditions = selected.trace.conditions();
-        say_that_layers_are_together(&selected.name, conditions, &selection.filter);
-        Ok(selected)
+        Self::of(selection.file(), traces, &selection.filter, Layers::One)
     }
 
     /// The files of one capture, called by the first of them.
-    fn of(path: &Path, parts: Vec<Trace<File>>, filter: &FilterArguments) -> anyhow::Result<Self> {
-        let mut name = path.display().to_string();
-        if let more @ 1.. = parts.len() - 1 {
-            name = format!("{name} and {more} more");
-        }
+    fn of(
+        path: &Path,
+        parts: Vec<Trace<File>>,
+        filter: &FilterArguments,
+        layers: Layers,
+    ) -> anyhow::Result<Self> {
+        let name = named(path, parts.len());
         let trace = Trace::together(parts).with_context(|| name.clone())?;
         say_what_is_missing(&name, trace.recovery(), trace.conditions());
-        let pass = pass(filter, trace.conditions()).with_context(|| name.clone())?;
-        Ok(Selected { trace, pass, name })
+        say_if_unchecked(&name, &trace.integrity());
+        let filtered = filtered(&name, filter, layers, trace.conditions())?;
+        let pass = Pass { filter: filtered, window: filter.window, ..Pass::default() };
+        let (accept_damage, said) = (filter.accept_damage, RefCell::default());
+        Ok(Selected { trace, pass, name, accept_damage, said })
+    }
+
+    /// Says on standard error what was found damaged or missing, once.
+    fn say_damage(&self) {
+        for text in self.trace.integrity().missing() {
+            if self.said.borrow_mut().insert(text.clone()) {
+                terminal::complain(&format!("{}: {text}", self.name));
+            }
+        }
+    }
+
+    /// How a command ends that showed what is in it.
+    fn ending(&self) -> Outcome {
+        ending(&self.trace.integrity(), self.accept_damage)
     }
 
     /// One pass; says on standard error what could not be done as it should.
     fn fold(&self, folds: &mut [&mut dyn Fold]) -> anyhow::Result<PassAccount> {
-        let account = self.pass.run(&self.trace, folds).with_context(|| self.name.clone())?;
+        let account = self.pass.run(&self.trace, folds).with_context(|| self.name.clone());
+        self.say_damage();
+        let account = account?;
+        if account.kept == 0 && self.pass.filter.process.is_some() {
+            bail!(
+                "{}: no I/O passes the filter ({}); the processes are listed by: steadfast trace \
+                 processes",
+                self.name,
+                self.pass.filter.told(self.trace.conditions()).unwrap_or_default()
+            );
+        }
         if account.order.late > 0 {
             terminal::complain(&format!(
                 "{}: {} I/Os could not be put in issue order",
@@ -88,10 +120,23 @@ impl Selected {
             return Ok(span);
         }
         let account = self.fold(&mut [])?;
-        account.span_ns.with_context(|| match self.trace.rows() {
+        account.span_ns.with_context(|| self.nothing())
+    }
+
+    /// Why no I/O was found.
+    fn nothing(&self) -> String {
+        match self.trace.rows() {
             0 => format!("{}: it holds no I/O", self.name),
             _ => format!("{}: no I/O passes the filter; widen it", self.name),
-        })
+        }
+    }
+}
+
+/// What the files of a capture are called together.
+fn named(path: &Path, files: usize) -> String {
+    match files.saturating_sub(1) {
+        0 => path.display().to_string(),
+        more => format!("{} and {more} more", path.display()),
     }
 }
 
@@ -109,6 +154,9 @@ fn say_what_is_missing(name: &str, recovery: Option<&Recovery>, conditions: &Cap
             recovery.bytes_ignored
         ));
     }
+    if let Some(part) = conditions.in_part.filter(|part| *part != SeenInPart::default()) {
+        terminal::complain(&format!("{name}: I/Os of the capture: {part}"));
+    }
     if conditions.lost > 0 {
         terminal::complain(&format!(
             "{name}: the capture lost {} events; counts are too low",
@@ -117,33 +165,63 @@ fn say_what_is_missing(name: &str, recovery: Option<&Recovery>, conditions: &Cap
     }
 }
 
-/// Says on standard error that a file's two layers count as one where they do.
-fn say_that_layers_are_together(
-    name: &str,
-    conditions: &CaptureConditions,
-    filter: &FilterArguments,
-) {
-    if conditions.layers.len() > 1 && filter.layer.is_none() {
-        terminal::complain(&format!(
-            "{name}: it has two layers, which are counted together; --layer block or --layer \
-             filesystem keeps one"
-        ));
+/// Says on standard error that damage could not be seen.
+fn say_if_unchecked(name: &str, integrity: &Integrity) {
+    if !integrity.checksums {
+        terminal::complain(&format!("{name}: it has no checksums; damage to it cannot be seen"));
     }
 }
 
-fn pass(arguments: &FilterArguments, conditions: &CaptureConditions) -> anyhow::Result<Pass> {
-    let filter = filter(arguments, conditions)?;
-    Ok(Pass { filter, window: arguments.window, ..Pass::default() })
+/// Numbers without all I/Os are no success, unless that is accepted.
+fn ending(integrity: &Integrity, accept_damage: bool) -> Outcome {
+    if integrity.is_whole() || accept_damage { Outcome::Done } else { Outcome::Incomplete }
+}
+
+/// What counts of a trace of both layers unless the user says it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Layers {
+    /// The block layer: what a program asked and what the device got of it are
+    /// not added up.
+    One,
+    /// Both, which stand beside each other.
+    Each,
+}
+
+/// The filter that was asked for; says on standard error where it chose a layer.
+fn filtered(
+    name: &str,
+    arguments: &FilterArguments,
+    layers: Layers,
+    conditions: &CaptureConditions,
+) -> anyhow::Result<Filter> {
+    let mut filter = filter(arguments, conditions).with_context(|| name.to_owned())?;
+    if layers == Layers::One && conditions.layers.len() > 1 && arguments.layer.is_none() {
+        filter.layer = Some(Layer::Block);
+        terminal::complain(&format!(
+            "{name}: it has two layers; the block layer is counted (--layer filesystem or --layer \
+             both)"
+        ));
+    }
+    Ok(filter)
 }
 
 fn filter(arguments: &FilterArguments, conditions: &CaptureConditions) -> anyhow::Result<Filter> {
     let mut filter = Filter {
         process: arguments.pid.as_deref().map(Process::named),
         ops: arguments.op.iter().map(|op| (*op).into()).collect(),
-        layer: arguments.layer.map(Into::into),
+        layer: match arguments.layer {
+            Some(LayerChoice::Block) => Some(Layer::Block),
+            Some(LayerChoice::Filesystem) => Some(Layer::FileSystem),
+            Some(LayerChoice::Both) | None => None,
+        },
         streams: arguments.stream.clone(),
         ..Filter::default()
     };
+    if let (Some(from), Some(to)) = (arguments.from, arguments.to)
+        && from >= to
+    {
+        return Err(misuse(format!("--from {from} is not before --to {to}; exchange them")));
+    }
     if let Some(event) = &arguments.event {
         filter = filter.during(event, conditions)?;
     }
@@ -165,6 +243,7 @@ struct Document<'a, T: Serialize> {
     filter: Option<String>,
     window: usize,
     account: PassAccount,
+    integrity: Integrity,
     #[serde(flatten)]
     content: T,
 }
@@ -180,6 +259,7 @@ fn print_document<T: Serialize>(
         filter: selected.pass.filter.told(selected.trace.conditions()),
         window: selected.pass.window,
         account,
+        integrity: selected.trace.integrity(),
         content,
     })
 }

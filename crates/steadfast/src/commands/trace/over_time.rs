@@ -6,16 +6,17 @@ use super::{Selected, print_document};
 use crate::cli::trace::{HitsArguments, MapArguments, StepsArguments};
 use crate::exit::Outcome;
 use crate::terminal;
-use anyhow::Context;
+use anyhow::{Context, bail};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use steadfast_domain::text::printable;
 use steadfast_domain::units::Bytes;
 use steadfast_domain::{IoOp, Nanos};
 use steadfast_trace::compare::SidesSeen;
-use steadfast_trace::hits::HitMap;
+use steadfast_trace::hits::{Ends, HitMap, HitSteps, SIDE_MAX};
 use steadfast_trace::series::{Cell, Choice, SeriesOverTime};
 use steadfast_trace::steps::{CaptureStep, STEPS_MAX, Steps};
-use steadfast_trace::study::{end_of, step_width};
+use steadfast_trace::study::step_width;
 use steadfast_trace::workload::Workload;
 use steadfast_trace::{By, StreamKey, StreamTable};
 
@@ -106,9 +107,12 @@ impl StepsContent {
 }
 
 /// Whether busy time is known of all of a device's I/Os: under a filter that
-/// hides some, or from a source without response times, it is not.
+/// hides some, or from a source without response times or with rounded ones, it
+/// is not.
 pub(super) fn tells_busy_time(selected: &Selected, steps: &BTreeMap<u64, CaptureStep>) -> bool {
-    selected.pass.filter.keeps_whole_devices() && steps.values().any(|step| step.responses > 0)
+    selected.pass.filter.keeps_whole_devices()
+        && !selected.trace.conditions().rounded_times
+        && steps.values().any(|step| step.responses > 0)
 }
 
 /// Every capture step with an I/O, or with one outstanding.
@@ -132,7 +136,7 @@ pub fn steps(arguments: &StepsArguments) -> anyhow::Result<Outcome> {
     } else {
         terminal::print(&content.lines())?;
     }
-    Ok(Outcome::Done)
+    Ok(selected.ending())
 }
 
 #[derive(Serialize)]
@@ -158,8 +162,7 @@ pub fn map(arguments: &MapArguments) -> anyhow::Result<Outcome> {
     let selected = Selected::open(&arguments.selection)?;
     let mut table = StreamTable::new();
     let account = selected.fold(&mut [&mut table])?;
-    let none = || format!("{}: no I/O passes the filter; widen it", selected.name);
-    let span = account.span_ns.with_context(none)?;
+    let span = account.span_ns.with_context(|| selected.nothing())?;
     let width = step_width(arguments.step.map(|step| step.0), span, STEPS_MAX as u64)?;
     let keys = keys_of(&table, arguments);
     let mut series = SeriesOverTime::new(width, &Choice::Streams(keys.clone()));
@@ -170,7 +173,7 @@ pub fn map(arguments: &MapArguments) -> anyhow::Result<Outcome> {
     } else {
         terminal::print(&content.lines(arguments.by))?;
     }
-    Ok(Outcome::Done)
+    Ok(selected.ending())
 }
 
 /// The streams that get a series of their own.
@@ -233,39 +236,59 @@ struct Hit {
     writes: u32,
 }
 
+/// Steps that may be asked for: one more where the first begins before the span.
+const HIT_STEPS_MAX: u64 = SIDE_MAX as u64 - 2;
+/// Cells of all maps together, of 8 bytes each.
+const HIT_CELLS_MAX: usize = 1 << 25;
+
 /// Which LBA ranges were hit when.
 pub fn hits(arguments: &HitsArguments) -> anyhow::Result<Outcome> {
     let selected = Selected::open(&arguments.selection)?;
-    let span = selected.span()?;
+    let mut ends = Ends::default();
+    let span = selected.fold(&mut [&mut ends])?.span_ns;
+    let span = span.with_context(|| selected.nothing())?;
     let steps = match arguments.step {
-        None => 60,
-        Some(_) => {
-            let width = step_width(arguments.step.map(|step| step.0), span, 4096)?;
-            usize::try_from((span.1 - span.0) / width + 1)?
+        None => HitSteps::over(span, 60),
+        Some(asked) => {
+            let width = step_width(Some(asked.0), span, HIT_STEPS_MAX)?;
+            HitSteps::of_width(span, width)
         }
     };
-    let devices = &selected.trace.conditions().devices;
-    let count = u16::try_from(devices.len().clamp(1, 16))?;
     let ranges = usize::try_from(arguments.ranges)?;
-    let new = |device| HitMap::new(device, end_of(&selected.trace, device), ranges, span, steps);
-    let mut maps: Vec<HitMap> = (0..count).map(new).collect();
+    let cells = ends.devices().count().saturating_mul(ranges).saturating_mul(steps.count);
+    if cells > HIT_CELLS_MAX {
+        bail!(
+            "{}: the maps of {} devices need too much memory; name some with --device, or choose \
+             fewer --ranges or wider steps",
+            selected.name,
+            ends.devices().count()
+        );
+    }
+    let conditions = selected.trace.conditions();
+    let new = |device| HitMap::new(device, ends.of(device, conditions), ranges, steps);
+    let mut maps: Vec<HitMap> = ends.devices().map(new).collect();
     let mut folds: Vec<&mut dyn steadfast_trace::Fold> = Vec::new();
     folds.extend(maps.iter_mut().map(|map| map as &mut dyn steadfast_trace::Fold));
     let account = selected.fold(&mut folds)?;
-    let name = |at: usize| {
-        devices.get(at).map_or_else(|| format!("device {at}"), |device| device.name.clone())
+    let name = |map: &HitMap| {
+        let device = map.device();
+        let named = conditions.devices.get(usize::from(device));
+        named.map_or_else(|| format!("device {device}"), |device| device.name.clone())
     };
     if arguments.json {
         let maps_hit: Vec<DeviceHits> =
-            maps.iter().enumerate().map(|(at, map)| device_hits(name(at), map)).collect();
-        let step_ns = maps.first().map_or(0, |map| map.width_ns);
+            maps.iter().map(|map| device_hits(name(map), map)).collect();
+        let step_ns = steps.width_ns;
         print_document(&selected, account, HitsContent { step_ns, maps: maps_hit })?;
-        return Ok(Outcome::Done);
+        return Ok(selected.ending());
     }
-    for (at, map) in maps.iter().enumerate() {
-        terminal::print(&drawn(&name(at), map))?;
+    for map in &maps {
+        terminal::print(&drawn(&printable(&name(map)), map))?;
     }
-    Ok(Outcome::Done)
+    if maps.is_empty() {
+        terminal::complain(&format!("{}: no reads or writes of a block device", selected.name));
+    }
+    Ok(selected.ending())
 }
 
 fn device_hits(device: String, map: &HitMap) -> DeviceHits {

@@ -49,7 +49,7 @@ pub fn streams(arguments: &StreamsArguments) -> anyhow::Result<Outcome> {
     } else {
         terminal::print(&stream_lines(&content))?;
     }
-    Ok(Outcome::Done)
+    Ok(selected.ending())
 }
 
 impl StreamsContent {
@@ -141,7 +141,7 @@ pub fn processes(arguments: &ProcessesArguments) -> anyhow::Result<Outcome> {
         ProcessesContent { processes: table.listing(), unlisted_count: table.unlisted().total() };
     if arguments.json {
         print_document(&selected, account, content)?;
-        return Ok(Outcome::Done);
+        return Ok(selected.ending());
     }
     let mut rows =
         vec![row(["Process", "I/Os", "%", "reads", "writes", "SEQ", "MB", "ART ms", "MRT ms"])];
@@ -159,5 +159,5 @@ pub fn processes(arguments: &ProcessesArguments) -> anyhow::Result<Outcome> {
         ]
     }));
     terminal::print(&aligned(&rows))?;
-    Ok(Outcome::Done)
+    Ok(selected.ending())
 }

@@ -25,7 +25,9 @@ impl Wanted {
             return kept.study(self).with_context(name);
         }
         let selected = Selected::open(selection)?;
-        Study::of(&selected.trace, &self.options(selected.pass)).with_context(name)
+        let study = Study::of(&selected.trace, &self.options(selected.pass.clone()));
+        selected.say_damage();
+        study.with_context(name)
     }
 
     pub(super) fn options(&self, pass: Pass) -> StudyOptions {

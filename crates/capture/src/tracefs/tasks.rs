@@ -1,0 +1,85 @@
+//! Which process a thread belongs to. The kernel's events name threads.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+/// A thread or process that began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Begun {
+    pub time_ns: u64,
+    /// The thread that began it.
+    pub parent: u32,
+    pub thread: u32,
+    /// It is another thread of its parent's process.
+    pub same_process: bool,
+}
+
+/// Threads and their processes.
+#[derive(Default)]
+pub(super) struct Tasks {
+    process_of: HashMap<u32, u32>,
+}
+
+impl Tasks {
+    /// Everything that runs now.
+    pub(super) fn running() -> Tasks {
+        let mut process_of = HashMap::new();
+        for process in numbers_in("/proc") {
+            let threads = numbers_in(format!("/proc/{process}/task"));
+            process_of.extend(threads.map(|thread| (thread, process)));
+        }
+        Tasks { process_of }
+    }
+
+    /// Takes what began, in the order of time: a thread's number may be used again.
+    pub(super) fn begin(&mut self, begun: &Begun) {
+        let process = match begun.same_process {
+            true => self.process(begun.parent),
+            false => begun.thread,
+        };
+        self.process_of.insert(begun.thread, process);
+    }
+
+    /// A thread's process; itself where it ran too briefly to be found.
+    pub(super) fn process(&mut self, thread: u32) -> u32 {
+        let found = || process_of(thread).unwrap_or(thread);
+        *self.process_of.entry(thread).or_insert_with(found)
+    }
+}
+
+fn numbers_in(directory: impl AsRef<Path>) -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+/// What /proc tells of a thread that still runs.
+fn process_of(thread: u32) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_are_found_by_their_process_and_by_their_beginning() {
+        let own = std::process::id();
+        // SAFETY: asks for a number.
+        let thread = unsafe { libc::gettid() } as u32;
+        assert_eq!(Tasks::running().process_of.get(&thread), Some(&own));
+        let mut tasks = Tasks::default();
+        assert_eq!(tasks.process(thread), own);
+        // None of these runs: numbers of threads are below 2^22.
+        let begun =
+            |thread, parent, same_process| Begun { time_ns: 0, parent, thread, same_process };
+        tasks.begin(&begun(1 << 23, thread, true));
+        tasks.begin(&begun((1 << 23) + 1, 1 << 23, true));
+        assert_eq!(tasks.process((1 << 23) + 1), own);
+        // The number is used again, for a process.
+        tasks.begin(&begun(1 << 23, thread, false));
+        assert_eq!(tasks.process(1 << 23), 1 << 23);
+        assert_eq!(tasks.process((1 << 23) + 7), (1 << 23) + 7);
+    }
+}

@@ -1,0 +1,118 @@
+//! Whose an I/O is: that of the process whose thread did it, and a flush that of
+//! the process that asked for it.
+
+use super::files::{Mounted, open};
+use super::{Device, direct, options, rest, skip};
+use std::os::unix::fs::FileExt;
+use steadfast_capture::{Capture, Options, SourceName};
+use steadfast_domain::io_event::flags;
+use steadfast_domain::{IoEvent, IoOp};
+
+/// Threads of a process that was asked for: begun before the capture and while it
+/// runs, one of them by a thread that ends at once.
+#[test]
+fn every_thread_of_a_process_is_captured_through_tracefs() {
+    let test = "threads through tracefs";
+    let Some(device) = Device::looped() else { return skip(test, "no loop device") };
+    let (own, source) = (Some(std::process::id()), Some(SourceName::Tracefs));
+    let asked = Options { process: own, source, ..options(&device) };
+    let mut capture = match Capture::begin(&asked) {
+        Ok(capture) => capture,
+        Err(error) => return skip(test, &error.to_string()),
+    };
+    let file = direct(&device.path);
+    let read = |from: u64| {
+        for number in 0..101 {
+            let mut block = Box::new(super::Block([0; 4096]));
+            file.read_exact_at(&mut block.0, (from * 101 + number) * 8192).unwrap();
+        }
+    };
+    read(0);
+    std::thread::scope(|scope| {
+        for thread in 1..7 {
+            scope.spawn(move || read(thread));
+        }
+        scope.spawn(|| scope.spawn(|| read(7)));
+    });
+    let mut events = Vec::new();
+    rest(&mut capture, &mut events);
+    capture.end(&mut events).unwrap();
+    assert!(events.iter().all(|event| Some(event.pid) == own));
+    let mut places: Vec<u64> = events.iter().map(|event| event.offset / 8192).collect();
+    places.sort_unstable();
+    assert_eq!(places, (0..8 * 101).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_flush_is_charged_to_the_process_that_syncs_with_ebpf() {
+    flushes("flushes with ebpf", SourceName::Ebpf);
+}
+
+#[test]
+fn a_flush_is_charged_to_the_process_that_syncs_with_tracefs() {
+    flushes("flushes with tracefs", SourceName::Tracefs);
+}
+
+const SYNCS: u64 = 211;
+
+/// Syncs of a file whose blocks are there already ask for a flush themselves;
+/// where a file grows, the journal asks, before and after its write.
+fn flushes(test: &str, source: SourceName) {
+    let Some(mounted) = Mounted::new(test) else { return };
+    let file = open(&mounted.path("file"));
+    file.write_all_at(&vec![1; 1 << 20], 0).unwrap();
+    file.sync_all().unwrap();
+    let asked = Options { source: Some(source), ..options(&mounted.device) };
+    let mut capture = match Capture::begin(&asked) {
+        Ok(capture) => capture,
+        Err(error) => return skip(test, &error.to_string()),
+    };
+    let mut overwriting = Vec::new();
+    for number in 0..SYNCS {
+        file.write_all_at(&[2; 4096], number * 4096).unwrap();
+        file.sync_data().unwrap();
+    }
+    rest(&mut capture, &mut overwriting);
+    let mut growing = Vec::new();
+    for number in 0..SYNCS {
+        file.write_all_at(&[3; 4096], (256 + number) * 4096).unwrap();
+        file.sync_all().unwrap();
+    }
+    rest(&mut capture, &mut growing);
+    capture.end(&mut growing).unwrap();
+    let by = |events: &[IoEvent], asker: &dyn Fn(&IoEvent) -> bool| {
+        events.iter().filter(|event| event.op == IoOp::Flush && asker(event)).count() as u64
+    };
+    let own = std::process::id();
+    assert!(by(&overwriting, &|event| event.pid == own) >= SYNCS);
+    assert!(by(&growing, &|event| event.command.to_string().starts_with("jbd2/")) > SYNCS);
+    let by_worker = |event: &IoEvent| event.command.to_string().starts_with("kworker/");
+    assert_eq!((by(&overwriting, &by_worker), by(&growing, &by_worker)), (0, 0));
+}
+
+#[test]
+fn writeback_is_told_by_every_source() {
+    for source in [SourceName::Ebpf, SourceName::Tracefs] {
+        let test = "writeback";
+        let Some(mounted) = Mounted::new(test) else { return };
+        let asked = Options { source: Some(source), ..options(&mounted.device) };
+        let mut capture = match Capture::begin(&asked) {
+            Ok(capture) => capture,
+            Err(error) => return skip(test, &error.to_string()),
+        };
+        let file = open(&mounted.path("file"));
+        file.write_all_at(&vec![1; 1 << 20], 0).unwrap();
+        // What is dirty of the file system is written by the kernel's workers.
+        // SAFETY: takes nothing and returns nothing.
+        unsafe { libc::sync() };
+        let mut events = Vec::new();
+        rest(&mut capture, &mut events);
+        capture.end(&mut events).unwrap();
+        let writes = events.iter().filter(|event| event.op == IoOp::Write);
+        let (by_worker, others): (Vec<&IoEvent>, Vec<&IoEvent>) =
+            writes.partition(|event| event.command.to_string().starts_with("kworker/"));
+        assert!(by_worker.iter().map(|event| u64::from(event.bytes)).sum::<u64>() >= 1 << 20);
+        let told = |event: &&IoEvent| event.flags & flags::WRITEBACK != 0;
+        assert!(by_worker.iter().all(told) && !others.iter().any(told), "{source:?}");
+    }
+}

@@ -1,0 +1,65 @@
+//! Which name was meant: a wrong name is answered with the one most like it.
+
+/// The name that differs least from what was given, where it differs little.
+pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let given = given.to_lowercase();
+    let most = (given.chars().count() / 3).max(1);
+    names
+        .into_iter()
+        .map(|name| (distance(&given, &name.to_lowercase()), name))
+        .filter(|(distance, _)| *distance <= most)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+/// `; did you mean 'iops'?`, or nothing where no name is near.
+pub fn suggestion<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(given, names).map_or_else(String::new, |name| format!("; did you mean '{name}'?"))
+}
+
+/// Characters to insert, remove, replace or exchange with their neighbor.
+fn distance(one: &str, other: &str) -> usize {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    let mut rows = vec![vec![0; other.len() + 1]; one.len() + 1];
+    for (i, row) in rows.iter_mut().enumerate() {
+        row[0] = i;
+    }
+    rows[0] = (0..=other.len()).collect();
+    for i in 1..=one.len() {
+        for j in 1..=other.len() {
+            let differs = usize::from(one[i - 1] != other[j - 1]);
+            let mut least =
+                (rows[i - 1][j] + 1).min(rows[i][j - 1] + 1).min(rows[i - 1][j - 1] + differs);
+            let exchanged =
+                i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1];
+            if exchanged {
+                least = least.min(rows[i - 2][j - 2] + 1);
+            }
+            rows[i][j] = least;
+        }
+    }
+    rows[one.len()][other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_most_like_it_is_found() {
+        let names = ["iops", "throughput", "latency", "xsr"];
+        for (given, wanted) in [
+            ("iosp", Some("iops")),
+            ("IOPS", Some("iops")),
+            ("troughput", Some("throughput")),
+            ("latencies", Some("latency")),
+            ("xs", Some("xsr")),
+            ("tea", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(given, names), wanted, "{given}");
+        }
+        assert_eq!(suggestion("iosp", names), "; did you mean 'iops'?");
+        assert_eq!(suggestion("tea", names), "");
+    }
+}

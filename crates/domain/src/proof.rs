@@ -1,0 +1,300 @@
+//! A [`Proof`]: what the kernel says of a device when a run takes it, so that a
+//! resumed run writes to this very device and to no other.
+//!
+//! A serial number or a world-wide identifier names a drive for ever. All else
+//! needs more: a path can lead to another file, a loop device can be attached
+//! to another file, and a disk without a serial number is known only while it
+//! stays attached. What is not proven counts as different.
+
+use crate::device::{Device, Transport};
+use serde::{Deserialize, Serialize};
+
+/// What proves, beside its identity and its size, that a device is the one that
+/// a user confirmed. Each part is absent where it does not apply or where the
+/// kernel does not report it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Proof {
+    /// The installed system: `/etc/machine-id`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
+    /// Its start: `/proc/sys/kernel/random/boot_id`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub boot: Option<String>,
+    /// A block device's number: `259:0`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub number: Option<String>,
+    /// The number that the kernel gives to every disk that is attached, and
+    /// never again until a restart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sequence: Option<u64>,
+    /// The first sector of a partition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<u64>,
+    /// The file: the target itself, or the one behind a loop device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<FileProof>,
+    /// The part of its file that a loop device shows: first byte and length
+    /// (0: to the end).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<(u64, u64)>,
+    /// The nonce of a scratch file's mark, where nobody else wrote to the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mark: Option<String>,
+    /// The disks that a mapped device is built from.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub below: Vec<String>,
+}
+
+/// Which file it is, whatever path leads to it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileProof {
+    /// The number of its file system's device: `8:1`.
+    pub device: String,
+    /// Its inode.
+    pub inode: u64,
+    /// When it was created, in nanoseconds since 1970: inodes are used again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub born: Option<u64>,
+}
+
+impl Proof {
+    /// What differs between the `device` of this proof and the one of `now`, or
+    /// cannot be proven; empty where they are one.
+    pub fn differences(&self, now: &Proof, device: &Device) -> Vec<String> {
+        let mut all: Vec<String> = self.of_machine(now).into_iter().collect();
+        match device.transport {
+            Transport::Simulated => return Vec::new(),
+            Transport::File => all.extend(self.of_file(now)),
+            Transport::Loop => all.extend(self.of_loop(now)),
+            _ => all.extend(self.of_disk(now, device)),
+        }
+        if self.start != now.start {
+            all.push("the partition begins at another sector".into());
+        }
+        all
+    }
+
+    /// Whether two sights within a moment are of one thing. A scratch file's
+    /// mark may be renewed meanwhile.
+    pub fn is_same_sight(&self, now: &Proof) -> bool {
+        let unmarked = |proof: &Proof| Proof { mark: None, ..proof.clone() };
+        unmarked(self) == unmarked(now)
+    }
+
+    fn is_same_boot(&self, now: &Proof) -> bool {
+        self.boot.is_some() && self.boot == now.boot
+    }
+
+    /// Attached once, and not detached since.
+    fn is_still_attached(&self, now: &Proof) -> bool {
+        let same = self.sequence.is_some() && self.sequence == now.sequence;
+        same && self.is_same_boot(now) && self.number == now.number
+    }
+
+    fn of_machine(&self, now: &Proof) -> Option<String> {
+        match (&self.machine, &now.machine) {
+            (Some(then), Some(now)) if then == now => None,
+            (Some(_), Some(_)) => Some("the run began on another machine (its machine-id)".into()),
+            _ if self.is_same_boot(now) => None,
+            _ => Some("no machine-id shows that the run began on this machine".into()),
+        }
+    }
+
+    fn of_file(&self, now: &Proof) -> Vec<String> {
+        let mut all = self.of_inode(now, self.mark.is_some() && self.mark == now.mark);
+        if self.mark.is_some() && self.mark != now.mark {
+            all.push("the file's scratch mark is gone, or somebody has written to it since".into());
+        }
+        all
+    }
+
+    /// Whether the files are one. One that is `held` by something else than its
+    /// inode needs no time of creation.
+    fn of_inode(&self, now: &Proof, held: bool) -> Vec<String> {
+        let (Some(then), Some(file)) = (&self.file, &now.file) else {
+            return vec!["the kernel does not tell which file it is".into()];
+        };
+        let mut all = Vec::new();
+        if then.inode != file.inode {
+            all.push(format!("it is another file (inode {}, was {})", file.inode, then.inode));
+        } else if then.born.is_some() && file.born.is_some() && then.born != file.born {
+            all.push("it is another file (created at another time)".into());
+        } else if then.born != file.born || (then.born.is_none() && !held) {
+            all.push("the file system does not tell when the file was created".into());
+        }
+        // A restart may number the file systems anew.
+        if then.device != file.device && self.is_same_boot(now) {
+            all.push(format!(
+                "the file lies on another file system ({}, was {})",
+                file.device, then.device
+            ));
+        }
+        all
+    }
+
+    fn of_loop(&self, now: &Proof) -> Vec<String> {
+        let attached = self.is_still_attached(now);
+        let mut all = match (&self.file, &now.file) {
+            (None, None) if attached => Vec::new(),
+            _ => self.of_inode(now, attached),
+        };
+        if !all.is_empty() {
+            all.insert(0, "the loop device is attached to something else".into());
+        }
+        if self.window != now.window {
+            all.push("the loop device shows another part of its file".into());
+        }
+        all
+    }
+
+    fn of_disk(&self, now: &Proof, device: &Device) -> Vec<String> {
+        let mut all = Vec::new();
+        if self.below != now.below {
+            all.push("the device is built from other disks".into());
+        }
+        if device.has_identity() || self.is_still_attached(now) {
+            return all;
+        }
+        let without = "the disk has no serial number and no world-wide identifier, and";
+        all.push(match () {
+            () if !self.is_same_boot(now) => format!("{without} the machine was restarted"),
+            () if self.number != now.number => format!("{without} its device number is another"),
+            () if self.sequence.is_none() || now.sequence.is_none() => {
+                format!("{without} this kernel does not tell whether it stayed attached")
+            }
+            () => format!("{without} it was attached again"),
+        });
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Bytes;
+
+    fn device(transport: Transport, serial: Option<&str>) -> Device {
+        Device {
+            path: "/dev/x".into(),
+            name: "x".into(),
+            transport,
+            model: None,
+            serial: serial.map(str::to_owned),
+            firmware: None,
+            wwid: None,
+            capacity: Bytes::gib(1),
+            logical_sector: 512,
+            physical_sector: 512,
+            rotational: None,
+            discard: false,
+            write_cache: None,
+            link: None,
+            in_use: Vec::new(),
+        }
+    }
+
+    fn proof() -> Proof {
+        Proof {
+            machine: Some("m".into()),
+            boot: Some("b".into()),
+            number: Some("7:0".into()),
+            sequence: Some(9),
+            start: None,
+            file: Some(FileProof { device: "8:1".into(), inode: 12, born: Some(5) }),
+            window: Some((0, 0)),
+            mark: Some("nonce".into()),
+            below: Vec::new(),
+        }
+    }
+
+    /// Every way in which a thing can differ, and on what it is a doubt.
+    #[test]
+    fn what_differs_is_said_and_nothing_else() {
+        let file = |change: fn(&mut FileProof)| {
+            move |proof: &mut Proof| change(proof.file.as_mut().unwrap())
+        };
+        type Change = Box<dyn Fn(&mut Proof)>;
+        // The change; then whether a file, a loop device, a disk without and a
+        // disk with a serial number is another by it.
+        let cases: Vec<(&str, Change, [bool; 4])> = vec![
+            ("nothing", Box::new(|_| ()), [false; 4]),
+            ("machine", Box::new(|p| p.machine = Some("n".into())), [true; 4]),
+            ("no machine-id, same boot", Box::new(|p| p.machine = None), [false; 4]),
+            (
+                "no machine-id, other boot",
+                Box::new(|p| (p.machine, p.boot) = (None, Some("c".into()))),
+                [true; 4],
+            ),
+            ("boot", Box::new(|p| p.boot = Some("c".into())), [false, false, true, false]),
+            ("unknown boot", Box::new(|p| p.boot = None), [false, false, true, false]),
+            ("number", Box::new(|p| p.number = Some("7:1".into())), [false, false, true, false]),
+            ("attached again", Box::new(|p| p.sequence = Some(10)), [false, false, true, false]),
+            ("old kernel", Box::new(|p| p.sequence = None), [false, false, true, false]),
+            ("inode", Box::new(file(|f| f.inode = 13)), [true, true, false, false]),
+            ("created", Box::new(file(|f| f.born = Some(6))), [true, true, false, false]),
+            ("creation unknown", Box::new(file(|f| f.born = None)), [true, true, false, false]),
+            (
+                "file system",
+                Box::new(file(|f| f.device = "8:2".into())),
+                [true, true, false, false],
+            ),
+            ("window", Box::new(|p| p.window = Some((512, 0))), [false, true, false, false]),
+            ("mark", Box::new(|p| p.mark = None), [true, false, false, false]),
+            ("no file", Box::new(|p| p.file = None), [true, true, false, false]),
+            ("partition", Box::new(|p| p.start = Some(2048)), [true; 4]),
+            ("below", Box::new(|p| p.below = vec!["y".into()]), [false, false, true, true]),
+        ];
+        let devices = [
+            device(Transport::File, None),
+            device(Transport::Loop, None),
+            device(Transport::Virtio, None),
+            device(Transport::Nvme, Some("S1")),
+        ];
+        for (name, change, expected) in &cases {
+            let mut now = proof();
+            change(&mut now);
+            for (device, expected) in devices.iter().zip(expected) {
+                let said = proof().differences(&now, device);
+                assert_eq!(!said.is_empty(), *expected, "{name}, {}: {said:?}", device.transport);
+            }
+        }
+    }
+
+    /// After a restart a file system may have another number; the file is known
+    /// by its inode and the time of its creation.
+    #[test]
+    fn a_restart_numbers_file_systems_anew() {
+        let mut now = proof();
+        now.boot = Some("c".into());
+        now.sequence = Some(1);
+        now.file.as_mut().unwrap().device = "8:17".into();
+        for transport in [Transport::File, Transport::Loop] {
+            assert!(proof().differences(&now, &device(transport, None)).is_empty());
+        }
+    }
+
+    /// Without a time of creation, a loop device is known while it stays
+    /// attached, and a file by its mark.
+    #[test]
+    fn without_a_time_of_creation_something_else_must_hold_the_file() {
+        let mut then = proof();
+        then.file.as_mut().unwrap().born = None;
+        let mut now = then.clone();
+        for transport in [Transport::File, Transport::Loop] {
+            assert!(then.differences(&now, &device(transport, None)).is_empty());
+        }
+        (now.sequence, now.mark) = (Some(10), None);
+        then.mark = None;
+        for transport in [Transport::File, Transport::Loop] {
+            assert!(!then.differences(&now, &device(transport.clone(), None)).is_empty());
+        }
+    }
+
+    #[test]
+    fn a_proof_is_written_without_what_it_lacks() {
+        assert_eq!(serde_json::to_string(&Proof::default()).unwrap(), "{}");
+        let text = serde_json::to_string(&proof()).unwrap();
+        assert_eq!(serde_json::from_str::<Proof>(&text).unwrap(), proof());
+    }
+}

@@ -1,0 +1,79 @@
+//! Text from outside (names of processes, models, serial numbers, files, marks)
+//! as it may be shown: nothing in it moves a cursor, hides or reorders what
+//! stands around it, or begins a line of its own.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// A text as one line that can be shown anywhere: control characters, line and
+/// paragraph separators and marks of writing direction are spelled out, as
+/// `\n`, `\x1b` or `\u{202e}`. Everything else stays as it is.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    spelled_out(text, |c| !acts(c))
+}
+
+/// The same with line ends and tabs as they are: for a text of many lines whose
+/// parts from outside have gone through [`printable`].
+pub fn printable_lines(text: &str) -> Cow<'_, str> {
+    spelled_out(text, |c| matches!(c, '\n' | '\t') || !acts(c))
+}
+
+/// Whether a character does something to a terminal or to the text beside it.
+pub const fn acts(c: char) -> bool {
+    matches!(c,
+        '\0'..='\x1f' | '\x7f'..='\u{9f}'
+        | '\u{61c}' | '\u{200e}' | '\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2066}'..='\u{2069}')
+}
+
+fn spelled_out(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if text.chars().all(&stays) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        // Writing to a String cannot fail.
+        let _ = match c {
+            c if stays(c) => write!(out, "{c}"),
+            '\n' => write!(out, "\\n"),
+            '\r' => write!(out, "\\r"),
+            '\t' => write!(out, "\\t"),
+            c if c <= '\u{ff}' => write!(out, "\\x{:02x}", u32::from(c)),
+            c => write!(out, "\\u{{{:x}}}", u32::from(c)),
+        };
+    }
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_harmless_stays_and_is_not_copied() {
+        for text in ["", "postgres: walwriter", "µs – 100 %", "日本語 \\x1b", "a\u{200d}b"] {
+            assert!(matches!(printable(text), Cow::Borrowed(same) if same == text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_acts_is_spelled_out() {
+        assert_eq!(printable("a\x1b[2Jb\x07"), "a\\x1b[2Jb\\x07");
+        assert_eq!(printable("one\ntwo\rthree\tfour"), "one\\ntwo\\rthree\\tfour");
+        assert_eq!(
+            printable("\u{7f}\u{9b}31m\u{202e}x\u{2066}"),
+            "\\x7f\\x9b31m\\u{202e}x\\u{2066}"
+        );
+        assert_eq!(printable_lines("one\n\ttwo\x1b\r\u{2028}"), "one\n\ttwo\\x1b\\r\\u{2028}");
+    }
+
+    #[test]
+    fn nothing_that_acts_is_left_of_any_character() {
+        for c in '\0'..=char::MAX {
+            let text = c.to_string();
+            assert!(!printable(&text).chars().any(acts), "{:x}", u32::from(c));
+            assert!(!c.is_control() || acts(c), "{:x}", u32::from(c));
+        }
+    }
+}

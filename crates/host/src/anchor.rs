@@ -1,0 +1,107 @@
+//! A path that is resolved once: what is inspected through it is what is opened,
+//! whatever becomes of the path meanwhile.
+
+use crate::error::HostError;
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// File systems that show the kernel itself as files (linux/magic.h): writing to
+/// one of those is a command, and none of them holds blocks.
+const KERNELS_OWN: [u32; 13] = [
+    0x9fa0,      // procfs
+    0x6265_6572, // sysfs
+    0x6462_6720, // debugfs
+    0x7472_6163, // tracefs
+    0x0027_e0eb, // cgroup
+    0x6367_7270, // cgroup
+    0x7363_6673, // securityfs
+    0x6265_6570, // configfs
+    0xde5e_81e4, // efivarfs
+    0xcafe_4a11, // bpf
+    0x6165_676c, // pstore
+    0x4249_4e4d, // binfmt_misc
+    0xf97c_ff8c, // selinuxfs
+];
+
+/// A block device's node or a regular file, pinned by an `O_PATH` handle, which
+/// opens nothing: no device wakes up, no pipe waits.
+#[derive(Debug)]
+pub(crate) struct Anchor {
+    file: File,
+    metadata: Metadata,
+}
+
+impl Anchor {
+    /// Resolves a path, links followed.
+    ///
+    /// # Errors
+    /// Where it leads to nothing or to something that holds no blocks.
+    pub fn at(path: &Path) -> Result<Anchor, HostError> {
+        let failed = |error| HostError::io("find it", path, error);
+        let flags = libc::O_PATH | libc::O_CLOEXEC;
+        let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(failed)?;
+        let metadata = file.metadata().map_err(failed)?;
+        let kind = metadata.file_type();
+        let refused = match (kind.is_block_device(), kind.is_file()) {
+            (true, _) => None,
+            (_, true) => kernels_own(&file).map_err(failed)?,
+            _ => Some(kind_of(kind)),
+        };
+        match refused {
+            Some(kind) => Err(HostError::NotTestable { path: path.to_owned(), kind }),
+            None => Ok(Anchor { file, metadata }),
+        }
+    }
+
+    /// What it is.
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// A path that leads to it and to nothing else, in this process.
+    pub fn path(&self) -> PathBuf {
+        format!("/proc/self/fd/{}", self.file.as_raw_fd()).into()
+    }
+
+    /// Its real path, for words.
+    pub fn name(&self) -> io::Result<PathBuf> {
+        fs::read_link(self.path())
+    }
+
+    /// A handle for reading.
+    pub fn open(&self) -> io::Result<File> {
+        let flags = libc::O_NONBLOCK | libc::O_CLOEXEC;
+        OpenOptions::new().read(true).custom_flags(flags).open(self.path())
+    }
+}
+
+/// What a path leads to that is neither a block device nor a regular file.
+fn kind_of(kind: fs::FileType) -> &'static str {
+    if kind.is_dir() {
+        "a directory"
+    } else if kind.is_char_device() {
+        "a character device"
+    } else if kind.is_fifo() {
+        "a pipe"
+    } else if kind.is_socket() {
+        "a socket"
+    } else {
+        "no block device"
+    }
+}
+
+fn kernels_own(file: &File) -> io::Result<Option<&'static str>> {
+    let mut told = MaybeUninit::<libc::statfs>::uninit();
+    // SAFETY: fstatfs(2) writes one statfs, which lives through the call.
+    if unsafe { libc::fstatfs(file.as_raw_fd(), told.as_mut_ptr()) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call succeeded and has filled it in.
+    let magic = unsafe { told.assume_init() }.f_type as u32;
+    let own = KERNELS_OWN.contains(&magic);
+    Ok(own.then_some("a file of the kernel's own (procfs, sysfs and the like), not of data"))
+}

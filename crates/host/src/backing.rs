@@ -1,0 +1,150 @@
+//! Files by number, and what a loop device is laid over, as the kernel keeps it:
+//! device number, inode and the number of the device node. The path that sysfs
+//! shows (`loop/backing_file`) is only for words: a hard link, a bind mount, a
+//! second node made with mknod or a path in a container names the same thing.
+
+use crate::error::HostError;
+use crate::node::Node;
+use crate::roots::Roots;
+use std::fs::{File, Metadata, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+
+/// A file as the kernel knows it: `st_dev` and `st_ino`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct FileId {
+    pub device: u64,
+    pub inode: u64,
+}
+
+impl FileId {
+    pub fn of(metadata: &Metadata) -> Self {
+        FileId { device: metadata.dev(), inode: metadata.ino() }
+    }
+}
+
+/// What a loop device is laid over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Backing {
+    File(FileId),
+    Device(Node),
+}
+
+/// The part of `struct loop_info64` (linux/loop.h) that identifies the backing
+/// file and its window, and the rest of its 232 bytes.
+#[repr(C)]
+pub(crate) struct LoopStatus {
+    /// `st_dev` of the backing file.
+    pub device: u64,
+    /// `st_ino` of the backing file.
+    pub inode: u64,
+    /// `st_rdev`: the device that a node stands for, 0 for a regular file.
+    pub node_of: u64,
+    /// Where in the file the device begins, in bytes.
+    pub offset: u64,
+    /// How much of the file it has, in bytes; 0 for all.
+    pub size_limit: u64,
+    rest: [u64; 24],
+}
+
+impl LoopStatus {
+    pub const fn new(device: u64, inode: u64, node_of: u64) -> Self {
+        LoopStatus { device, inode, node_of, offset: 0, size_limit: 0, rest: [0; 24] }
+    }
+}
+
+impl LoopStatus {
+    /// What an open loop device answers.
+    pub fn read(file: &File) -> io::Result<LoopStatus> {
+        let mut status = LoopStatus::new(0, 0, 0);
+        // SAFETY: LOOP_GET_STATUS64 writes one loop_info64, which `status` has
+        // the size of, and which lives through the call.
+        match unsafe { libc::ioctl(file.as_raw_fd(), LOOP_GET_STATUS64, &mut status) } {
+            0 => Ok(status),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+/// Of linux/loop.h.
+const LOOP_GET_STATUS64: libc::Ioctl = 0x4c05;
+
+/// What a loop device is laid over; `None` for any other device and for a loop
+/// device that is free.
+///
+/// # Errors
+/// Where a loop device is in use and does not say over what.
+pub(crate) fn backing(over: &Node, roots: &Roots) -> Result<Option<Backing>, HostError> {
+    if !over.is_loop() || !over.directory.join("loop").exists() {
+        return Ok(None);
+    }
+    let unknown = |why: String| HostError::Unclear {
+        what: format!("what {} is laid over", over.path(roots).display()),
+        why,
+    };
+    let status = match status(over, roots) {
+        // It was detached meanwhile.
+        Err(error) if error.raw_os_error() == Some(libc::ENXIO) => return Ok(None),
+        other => {
+            other.map_err(|e| HostError::io("ask what it is laid over", &over.path(roots), e))?
+        }
+    };
+    if status.node_of == 0 {
+        return Ok(Some(Backing::File(FileId { device: status.device, inode: status.inode })));
+    }
+    let (major, minor) = (libc::major(status.node_of), libc::minor(status.node_of));
+    Node::numbered(major, minor, roots)
+        .map(|node| Some(Backing::Device(node)))
+        .ok_or_else(|| unknown(format!("sysfs does not list block device {major}:{minor}")))
+}
+
+fn status(over: &Node, roots: &Roots) -> io::Result<LoopStatus> {
+    #[cfg(test)]
+    if let Some(status) = crate::machine::loop_status(over, roots) {
+        return Ok(status);
+    }
+    LoopStatus::read(&open_node(over, roots, 0)?)
+}
+
+/// Opens a device for reading by its node below `/dev`, and makes sure that the
+/// node is the device's own.
+pub(crate) fn open_node(node: &Node, roots: &Roots, flags: i32) -> io::Result<File> {
+    let path = node.path(roots);
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags | libc::O_NONBLOCK | libc::O_CLOEXEC)
+        .open(&path)?;
+    let metadata = file.metadata()?;
+    let number = (libc::major(metadata.rdev()), libc::minor(metadata.rdev()));
+    if metadata.file_type().is_block_device() && node.device_number() == Some(number) {
+        return Ok(file);
+    }
+    Err(io::Error::other(format!("{} is not the node of {}", path.display(), node.name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::Machine;
+
+    #[test]
+    fn a_status_has_the_size_that_the_kernel_writes() {
+        assert_eq!(size_of::<LoopStatus>(), 232);
+    }
+
+    #[test]
+    fn a_loop_device_that_cannot_be_asked_is_an_error() {
+        let machine = Machine::new();
+        let free = machine.block("virtual/block/loop0", "7:0", 0);
+        assert_eq!(backing(&free, &machine.roots).unwrap(), None);
+        let silent = machine.block("virtual/block/loop1", "7:1", 9);
+        machine.set(&silent, "loop/offset", "0");
+        let error = backing(&silent, &machine.roots).unwrap_err().to_string();
+        assert!(error.contains("loop1: cannot ask what it is laid over"), "{error}");
+        let over = machine.block("virtual/block/loop2", "7:2", 9);
+        machine.lay(&over, LoopStatus::new(5, 6, libc::makedev(8, 99)));
+        let error = backing(&over, &machine.roots).unwrap_err().to_string();
+        assert!(error.contains("does not list block device 8:99"), "{error}");
+    }
+}

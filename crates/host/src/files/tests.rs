@@ -1,0 +1,162 @@
+use super::*;
+use std::ffi::OsStr;
+use std::fs::{self, Permissions};
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+fn begin(path: &Path, existing: Existing) -> Result<NewFile, FileError> {
+    NewFile::create(path, existing, Readers::Usual)
+}
+
+#[test]
+fn a_file_has_its_name_only_when_it_is_whole() {
+    let here = tempfile::tempdir().unwrap();
+    let path = here.path().join("out");
+    let new = begin(&path, Existing::Keep).unwrap();
+    new.handle().unwrap().write_all(b"all").unwrap();
+    assert!(!path.exists());
+    new.place().unwrap().write_all(b" of it").unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"all of it");
+    assert_eq!(names(here.path()), ["out"]);
+    drop(begin(&here.path().join("other"), Existing::Keep).unwrap());
+    assert_eq!(names(here.path()), ["out"], "what was given up is gone");
+}
+
+#[test]
+fn of_two_that_begin_at_once_one_wins_whole_and_nobody_loses_a_file() {
+    let here = tempfile::tempdir().unwrap();
+    let path = here.path().join("out");
+    let (one, other) = (begin(&path, Existing::Keep), begin(&path, Existing::Keep));
+    other.unwrap().hold(b"the other's").unwrap();
+    let error = one.unwrap().hold(b"mine").unwrap_err();
+    assert!(matches!(error, FileError::Exists(_)), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), b"the other's");
+    assert_eq!(names(here.path()), ["out"]);
+    assert!(begin(&path, Existing::Keep).unwrap_err().to_string().contains("exists; --force"));
+    begin(&path, Existing::Overwrite).unwrap().hold(b"forced").unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"forced");
+}
+
+#[test]
+fn only_a_regular_file_is_overwritten() {
+    let here = tempfile::tempdir().unwrap();
+    let at = |name: &str| here.path().join(name);
+    fs::write(at("precious"), "precious").unwrap();
+    symlink(at("precious"), at("link")).unwrap();
+    symlink(at("nowhere"), at("dangling")).unwrap();
+    fs::create_dir(at("directory")).unwrap();
+    std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
+    for (name, kind) in
+        [("link", "link"), ("dangling", "link"), ("directory", "directory"), ("socket", "socket")]
+    {
+        for existing in [Existing::Keep, Existing::Overwrite] {
+            let error = begin(&at(name), existing).unwrap_err().to_string();
+            assert!(error.contains(kind), "{error}");
+        }
+    }
+    let error = begin(Path::new("/dev/null"), Existing::Overwrite).unwrap_err().to_string();
+    assert!(error.contains("a device"), "{error}");
+    // What comes to lie there meanwhile is treated no worse.
+    for existing in [Existing::Keep, Existing::Overwrite] {
+        let new = begin(&at("late"), existing).unwrap();
+        symlink(at("precious"), at("late")).unwrap();
+        assert!(matches!(new.hold(b"x"), Err(FileError::NotRegular { .. })));
+        fs::remove_file(at("late")).unwrap();
+    }
+    assert_eq!(fs::read(at("precious")).unwrap(), b"precious");
+    assert!(fs::symlink_metadata(at("dangling")).unwrap().is_symlink() && !at("nowhere").exists());
+    assert_eq!(names(here.path()), ["dangling", "directory", "link", "precious", "socket"]);
+}
+
+#[test]
+fn what_somebody_put_in_the_place_of_an_unfinished_file_stays_his() {
+    let here = tempfile::tempdir().unwrap();
+    let new = begin(&here.path().join("out"), Existing::Keep).unwrap();
+    let unfinished = here.path().join(names(here.path()).pop().unwrap());
+    fs::remove_file(&unfinished).unwrap();
+    fs::write(&unfinished, "his").unwrap();
+    assert!(matches!(new.hold(b"mine"), Err(FileError::Interfered(_))));
+    assert_eq!(fs::read(&unfinished).unwrap(), b"his");
+    assert!(!here.path().join("out").exists());
+}
+
+#[test]
+fn what_names_no_file_is_refused() {
+    let here = tempfile::tempdir().unwrap();
+    for path in ["x/", "..", "/", "missing/x"] {
+        let error = begin(&here.path().join(path), Existing::Keep).unwrap_err();
+        assert!(matches!(error, FileError::Io { .. }), "{path}: {error}");
+    }
+    assert_eq!(names(here.path()), [""; 0]);
+}
+
+#[test]
+fn a_group_is_let_in_and_nobody_else() {
+    let here = tempfile::tempdir().unwrap();
+    let own = fs::metadata(here.path()).unwrap().gid();
+    let made = Directory::make(&here.path().join("a/b"), Readers::Group(own)).unwrap();
+    NewFile::create_in(made, OsStr::new("x"), Existing::Keep, Readers::Group(own))
+        .unwrap()
+        .hold(b"")
+        .unwrap();
+    let mode = |name: &str| fs::metadata(here.path().join(name)).unwrap().mode() & 0o777;
+    assert_eq!((mode("a"), mode("a/b"), mode("a/b/x")), (0o750, 0o750, 0o640));
+    let like = Readers::like(&fs::metadata(here.path().join("a/b/x")).unwrap());
+    NewFile::create(&here.path().join("y"), Existing::Keep, like).unwrap().hold(b"").unwrap();
+    assert_eq!(mode("y"), 0o640);
+    assert_eq!(Readers::of_group("root").unwrap(), Readers::Group(0));
+    assert_eq!(Readers::of_group("77").unwrap(), Readers::Group(77));
+    let unknown = Readers::of_group("no-such-group").unwrap_err().to_string();
+    assert!(unknown.contains("no-such-group"), "{unknown}");
+}
+
+#[test]
+fn a_private_directory_is_ours_alone_or_refused() {
+    let here = tempfile::tempdir().unwrap();
+    let at = |name: &str| here.path().join(name);
+    let private = |name: &str| Directory::private(here.path(), &[name, "inner"]);
+    assert!(Directory::private_if_there(here.path(), &["ours", "inner"]).unwrap().is_none());
+    private("ours").unwrap();
+    let mode = |name: &str| fs::metadata(at(name)).unwrap().mode() & 0o777;
+    assert_eq!((mode("ours"), mode("ours/inner")), (0o700, 0o700));
+    // Made by an earlier version, under a usual umask.
+    fs::set_permissions(at("ours"), Permissions::from_mode(0o755)).unwrap();
+    assert!(Directory::private_if_there(here.path(), &["ours", "inner"]).unwrap().is_some());
+    assert_eq!(mode("ours"), 0o700);
+    fs::set_permissions(at("ours/inner"), Permissions::from_mode(0o777)).unwrap();
+    assert!(private("ours").unwrap_err().to_string().contains("written to by others"));
+    fs::create_dir(at("his")).unwrap();
+    symlink(at("his"), at("link")).unwrap();
+    assert!(private("link").unwrap_err().to_string().contains("is no directory"));
+    assert_eq!(names(&at("his")), [""; 0]);
+    if calls::user() == 0 {
+        std::os::unix::fs::chown(at("his"), Some(65_534), None).unwrap();
+        assert!(private("his").unwrap_err().to_string().contains("another user"));
+    }
+}
+
+#[test]
+fn only_regular_files_are_opened_to_append() {
+    let here = tempfile::tempdir().unwrap();
+    let directory = Directory::open(here.path()).unwrap();
+    let file = directory.create(OsStr::new("x"), Readers::Usual).unwrap();
+    directory.open_to_append(OsStr::new("x")).unwrap().write_all(b"1").unwrap();
+    assert!(directory.create(OsStr::new("x"), Readers::Usual).is_err());
+    symlink("x", here.path().join("link")).unwrap();
+    assert!(directory.open_to_append(OsStr::new("link")).is_err());
+    let moved = here.path().join("moved");
+    fs::rename(here.path().join("x"), &moved).unwrap();
+    fs::write(here.path().join("x"), "another's").unwrap();
+    directory.remove_own(OsStr::new("x"), &file);
+    assert_eq!(names(here.path()), ["link", "moved", "x"], "that one is not ours");
+    directory.remove_own(OsStr::new("moved"), &file);
+    assert_eq!(names(here.path()), ["link", "x"]);
+}

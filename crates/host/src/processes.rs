@@ -1,0 +1,297 @@
+//! What other processes do with a device or a file: who has it open, mapped or
+//! locked.
+//!
+//! A process that ends while it is looked at holds nothing any more. Whatever
+//! else cannot be read is an error, never an empty answer.
+
+use crate::backing::FileId;
+use crate::error::HostError;
+use crate::roots::{Roots, file_name, read_text};
+use std::collections::BTreeSet;
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// The name of the first PID namespace (linux/nsfs.h, `PID_NS_INIT_INO`): a
+/// `/proc` of any other leaves processes out.
+const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
+
+/// Whether an error says that a process ended meanwhile.
+pub(crate) fn has_gone(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ESRCH | libc::EINVAL))
+}
+
+/// The directories of all processes.
+///
+/// # Errors
+/// Where `/proc` cannot be read.
+pub(crate) fn all(roots: &Roots) -> Result<Vec<PathBuf>, HostError> {
+    let failed = |error| HostError::io("list processes", &roots.proc, error);
+    let mut found = Vec::new();
+    for entry in fs::read_dir(&roots.proc).map_err(failed)? {
+        found.push(entry.map_err(failed)?.path());
+    }
+    found.retain(|process| file_name(process).bytes().all(|b| b.is_ascii_digit()));
+    Ok(found)
+}
+
+/// Makes sure that `/proc` shows every process of the machine.
+///
+/// # Errors
+/// Where it is that of a container.
+pub(crate) fn require_all(roots: &Roots) -> Result<(), HostError> {
+    let own = roots.proc.join("self/ns/pid");
+    let namespace =
+        fs::read_link(&own).map_err(|e| HostError::io("tell its namespace", &own, e))?;
+    if namespace == Path::new(FIRST_PID_NAMESPACE) {
+        return Ok(());
+    }
+    Err(HostError::Unclear {
+        what: "which processes use the device".into(),
+        why: "this is a container with a PID namespace of its own; give it that of the host \
+              (--pid=host), or run outside of it"
+            .into(),
+    })
+}
+
+/// Whether an error is nothing that a user with more rights would not have: some
+/// sandboxes hide the process that runs the machine, number 1, from everybody.
+/// It mounts nothing that the exclusive open would not see.
+pub(crate) fn is_hidden_from_all(process: &Path, error: &io::Error, roots: &Roots) -> bool {
+    const CAP_SYS_PTRACE: u32 = 19;
+    let status = read_text(&roots.proc.join("self/status")).unwrap_or_default();
+    let rights = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let rights = rights.and_then(|rights| u64::from_str_radix(rights.trim(), 16).ok());
+    let may_look = rights.is_some_and(|rights| rights >> CAP_SYS_PTRACE & 1 == 1);
+    let denied = matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM));
+    denied && may_look && file_name(process) == "1"
+}
+
+/// What is looked for among the open files of processes.
+#[derive(Debug, Default)]
+pub(crate) struct Sought {
+    /// Block devices.
+    pub numbers: BTreeSet<(u32, u32)>,
+    /// Regular files.
+    pub files: BTreeSet<FileId>,
+}
+
+impl Sought {
+    pub fn file(file: FileId) -> Self {
+        Sought { files: [file].into(), ..Sought::default() }
+    }
+
+    fn is(&self, metadata: &Metadata) -> bool {
+        let number = (libc::major(metadata.rdev()), libc::minor(metadata.rdev()));
+        match metadata.file_type().is_block_device() {
+            true => self.numbers.contains(&number),
+            false => self.files.contains(&FileId::of(metadata)),
+        }
+    }
+}
+
+/// The other processes that have something of it open, or mapped so that it can
+/// be written to; `writing` leaves out those that only read.
+///
+/// # Errors
+/// Where a process does not let it be seen.
+pub(crate) fn openers(
+    sought: &Sought,
+    roots: &Roots,
+    writing: bool,
+) -> Result<Vec<String>, HostError> {
+    let own = fs::read_link(roots.proc.join("self")).unwrap_or_default();
+    let mut found = Vec::new();
+    for process in all(roots)? {
+        if process.file_name() == own.file_name() && own.file_name().is_some() {
+            continue;
+        }
+        match has_open(&process, sought, writing) {
+            Ok(true) => found.push(name_of(&process)),
+            Ok(false) => {}
+            Err(error) if has_gone(&error) || is_hidden_from_all(&process, &error, roots) => {}
+            Err(error) => return Err(HostError::io("list its open files", &process, error)),
+        }
+    }
+    Ok(found)
+}
+
+fn name_of(process: &Path) -> String {
+    let name = read_text(&process.join("comm")).unwrap_or_else(|| "a process".into());
+    format!("{} (process {})", name.escape_default(), file_name(process))
+}
+
+fn has_open(process: &Path, sought: &Sought, writing: bool) -> io::Result<bool> {
+    for link in fs::read_dir(process.join("fd"))? {
+        let link = link?.path();
+        if !stat_link(&link)?.is_some_and(|metadata| sought.is(&metadata)) {
+            continue;
+        }
+        if !writing || is_for_writing(&process.join("fdinfo").join(file_name(&link)))? {
+            return Ok(true);
+        }
+    }
+    has_mapped(process, sought)
+}
+
+/// What an open file is; `None` where it was closed meanwhile, or lies on a file
+/// system that answers no more, which a device node does not.
+fn stat_link(link: &Path) -> io::Result<Option<Metadata>> {
+    const DEAD: [i32; 4] = [libc::ESTALE, libc::ENOTCONN, libc::ENXIO, libc::ENODEV];
+    match fs::metadata(link) {
+        Ok(metadata) => Ok(Some(metadata)),
+        Err(error) if has_gone(&error) => Ok(None),
+        Err(error) if error.raw_os_error().is_some_and(|code| DEAD.contains(&code)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether a line `flags: 0100002` tells of an access mode other than reading.
+fn is_for_writing(fdinfo: &Path) -> io::Result<bool> {
+    let text = match fs::read_to_string(fdinfo) {
+        Err(error) if has_gone(&error) => return Ok(false),
+        other => other?,
+    };
+    let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
+    let flags = flags.and_then(|flags| i32::from_str_radix(flags.trim(), 8).ok());
+    // Flags that are not understood may be those of a writer.
+    Ok(flags.is_none_or(|flags| flags & libc::O_ACCMODE != libc::O_RDONLY))
+}
+
+/// Whether a process has it mapped and shared. A mapping that is read today may
+/// be made writable at any time, so that every shared one counts.
+fn has_mapped(process: &Path, sought: &Sought) -> io::Result<bool> {
+    let maps = fs::read(process.join("maps"))?;
+    for line in String::from_utf8_lossy(&maps).lines() {
+        let Some((range, rest)) = line.split_once(' ') else { continue };
+        // `rw-s OFFSET DEVICE INODE PATH`
+        let is_file = || rest.split_ascii_whitespace().nth(3).is_some_and(|inode| inode != "0");
+        if rest.as_bytes().get(3) != Some(&b's') || !is_file() {
+            continue;
+        }
+        let mapped = stat_link(&process.join("map_files").join(range))?;
+        if mapped.is_some_and(|metadata| sought.is(&metadata)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The locks and leases that others hold on a file, in words.
+///
+/// # Errors
+/// Where the kernel's list cannot be read.
+pub(crate) fn locks_on(files: &BTreeSet<FileId>, roots: &Roots) -> Result<Vec<String>, HostError> {
+    let list = roots.proc.join("locks");
+    let text = fs::read_to_string(&list).map_err(|e| HostError::io("read it", &list, e))?;
+    let own = std::process::id().to_string();
+    let held = text.lines().filter_map(parse_lock);
+    let foreign = held.filter(|(_, pid, file)| files.contains(file) && *pid != own);
+    Ok(foreign
+        .map(|(kind, pid, _)| match pid.as_str() {
+            "-1" | "0" => format!("{kind} lock"),
+            pid => format!("{kind} lock of {}", name_of(&roots.proc.join(pid))),
+        })
+        .collect())
+}
+
+/// Parses `1: POSIX  ADVISORY  WRITE 4711 fe:00:12345 0 EOF` (proc_locks(5)).
+fn parse_lock(line: &str) -> Option<(String, String, FileId)> {
+    let mut fields = line.split_ascii_whitespace().skip(1).filter(|field| *field != "->");
+    let kind = fields.next()?.to_owned();
+    let pid = fields.nth(2)?.to_owned();
+    let mut numbers = fields.next()?.split(':');
+    let major = u32::from_str_radix(numbers.next()?, 16).ok()?;
+    let minor = u32::from_str_radix(numbers.next()?, 16).ok()?;
+    let inode = numbers.next()?.parse().ok()?;
+    Some((kind, pid, FileId { device: libc::makedev(major, minor), inode }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::Machine;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn access_modes_are_read_from_the_flags() {
+        let machine = Machine::new();
+        for (flags, writing) in
+            [("0100000", false), ("0100002", true), ("0140001", true), ("x", true)]
+        {
+            machine.write("fdinfo", format!("pos:\t0\nflags:\t{flags}\nmnt_id:\t9\n"));
+            assert_eq!(is_for_writing(&machine.path("fdinfo")).unwrap(), writing, "{flags}");
+        }
+        assert!(!is_for_writing(&machine.path("closed")).unwrap());
+    }
+
+    #[test]
+    fn openers_and_shared_mappings_of_a_file_are_found() {
+        let machine = Machine::new();
+        machine.write("file", "x");
+        let sought = Sought::file(FileId::of(&fs::metadata(machine.path("file")).unwrap()));
+        let told = |writing| openers(&sought, &machine.roots, writing).unwrap();
+        machine.process(7);
+        machine.write("proc/7/comm", "letter\u{1b}[2J\n");
+        symlink(machine.path("file"), machine.path("proc/7/fd/3")).unwrap();
+        symlink("/gone/meanwhile", machine.path("proc/7/fd/4")).unwrap();
+        machine.write("proc/7/fdinfo/3", "flags:\t0100000\n");
+        assert_eq!(told(true), Vec::<String>::new());
+        assert_eq!(told(false), ["letter\\u{1b}[2J (process 7)"]);
+        machine.write("proc/7/fdinfo/3", "flags:\t0100002\n");
+        assert_eq!(told(true).len(), 1);
+        fs::remove_file(machine.path("proc/7/fd/3")).unwrap();
+        machine.write("proc/7/maps", "10-20 rw-p 0 08:01 7 /x\n30-40 rw-s 0 08:01 7 /file\n");
+        machine.link("proc/7/map_files/30-40", "file");
+        assert_eq!(told(true).len(), 1);
+        fs::remove_dir_all(machine.path("proc/7/fd")).unwrap();
+        machine.write("proc/7/fd", "no directory: not what a process that has ended leaves");
+        assert!(openers(&sought, &machine.roots, true).is_err());
+    }
+
+    #[test]
+    fn locks_are_read_by_number() {
+        let machine = Machine::new();
+        machine.write("proc/9/comm", "qemu\n");
+        machine.write(
+            "proc/locks",
+            "1: POSIX  ADVISORY  WRITE 9 08:01:77 0 EOF\n\
+             2: OFDLCK ADVISORY  READ -1 08:01:77 100 101\n\
+             2: -> FLOCK  ADVISORY  WRITE 9 08:01:77 0 EOF\n\
+             3: FLOCK  ADVISORY  WRITE 9 08:01:78 0 EOF\n",
+        );
+        let file = FileId { device: libc::makedev(8, 1), inode: 77 };
+        let expected =
+            ["POSIX lock of qemu (process 9)", "OFDLCK lock", "FLOCK lock of qemu (process 9)"];
+        assert_eq!(locks_on(&[file].into(), &machine.roots).unwrap(), expected);
+        fs::remove_file(machine.path("proc/locks")).unwrap();
+        assert!(locks_on(&[file].into(), &machine.roots).is_err());
+    }
+
+    #[test]
+    fn only_the_first_process_may_be_hidden_and_only_from_an_administrator() {
+        let machine = Machine::new();
+        let denied = io::Error::from_raw_os_error(libc::EACCES);
+        let hidden = |process: &str| {
+            is_hidden_from_all(&machine.roots.proc.join(process), &denied, &machine.roots)
+        };
+        assert!(!hidden("1"));
+        machine.write("proc/self/status", "Name:\tx\nCapEff:\t000001fffeffffff\n");
+        assert!(hidden("1") && !hidden("12"));
+        machine.write("proc/self/status", "Name:\tx\nCapEff:\t000001fffef7ffff\n");
+        assert!(!hidden("1"));
+    }
+
+    #[test]
+    fn a_container_s_processes_are_not_all() {
+        let machine = Machine::new();
+        require_all(&machine.roots).unwrap();
+        let link = machine.path("proc/self/ns/pid");
+        fs::remove_file(&link).unwrap();
+        assert!(require_all(&machine.roots).is_err());
+        symlink("pid:[4026532999]", link).unwrap();
+        let error = require_all(&machine.roots).unwrap_err().to_string();
+        assert!(error.contains("--pid=host"), "{error}");
+    }
+}

@@ -1,0 +1,183 @@
+//! What proves that a device is the one that a run was begun on, read from an
+//! open handle: whatever path led to it, the handle is what is written to.
+
+use crate::backing::LoopStatus;
+use crate::error::HostError;
+use crate::mark::ScratchMark;
+use crate::node::Node;
+use crate::roots::{Roots, read_text};
+use crate::target::Target;
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+use steadfast_domain::proof::{FileProof, Proof};
+use steadfast_domain::{Device, Nanos};
+
+/// What proves that a device is this one. It is opened for reading and not
+/// touched.
+///
+/// # Errors
+/// Where it cannot be opened.
+pub fn proof(device: &Device, roots: &Roots) -> Result<Proof, HostError> {
+    let path = Path::new(&device.path);
+    let failed = |e| HostError::io("open it for reading", path, e);
+    let mut options = OpenOptions::new();
+    // A pipe that has taken the file's place is not waited for.
+    options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC);
+    proof_of(&options.open(path).map_err(failed)?, roots).map_err(failed)
+}
+
+impl Target {
+    /// What proves that the device is this one; `None` where the kernel does
+    /// not say what the handle leads to.
+    pub fn proof(&self, roots: &Roots) -> Option<Proof> {
+        proof_of(self.file(), roots).ok()
+    }
+}
+
+fn proof_of(file: &File, roots: &Roots) -> std::io::Result<Proof> {
+    let metadata = file.metadata()?;
+    let proof = Proof {
+        machine: read_text(&roots.etc.join("machine-id")),
+        boot: boot_id(roots),
+        ..Proof::default()
+    };
+    Ok(match metadata.file_type().is_block_device() {
+        true => with_block(proof, file, &metadata, roots),
+        false => Proof { file: Some(file_proof(&metadata)), mark: mark(file, &metadata), ..proof },
+    })
+}
+
+/// The identity of this start of the machine.
+fn boot_id(roots: &Roots) -> Option<String> {
+    read_text(&roots.proc.join("sys/kernel/random/boot_id"))
+}
+
+fn with_block(proof: Proof, file: &File, metadata: &Metadata, roots: &Roots) -> Proof {
+    let node = Node::of_number(metadata.rdev(), roots);
+    let whole = node.as_ref().map(Node::whole);
+    let status =
+        whole.as_ref().filter(|whole| whole.is_loop()).and_then(|_| LoopStatus::read(file).ok());
+    Proof {
+        number: Some(number(metadata.rdev())),
+        sequence: whole.as_ref().and_then(|whole| whole.number("diskseq")),
+        start: node
+            .as_ref()
+            .filter(|n| n.partition().is_some())
+            .and_then(|node| node.number("start")),
+        window: status.as_ref().map(|status| (status.offset, status.size_limit)),
+        file: status.zip(whole.as_ref()).and_then(|(status, whole)| file_behind(&status, whole)),
+        below: whole.as_ref().map(disks_below).unwrap_or_default(),
+        ..proof
+    }
+}
+
+fn number(device: u64) -> String {
+    format!("{}:{}", libc::major(device), libc::minor(device))
+}
+
+fn file_proof(metadata: &Metadata) -> FileProof {
+    let born = metadata.created().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    FileProof {
+        device: number(metadata.dev()),
+        inode: metadata.ino(),
+        born: born.and_then(|since| u64::try_from(since.as_nanos()).ok()),
+    }
+}
+
+/// The disks that a mapped device stands on, each with what names it.
+fn disks_below(node: &Node) -> Vec<String> {
+    // What cannot be listed is not proven here; arming refuses it.
+    let below = node.slaves().unwrap_or_default();
+    let mut all: Vec<String> = below.iter().flat_map(named_below).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+fn named_below(node: &Node) -> Vec<String> {
+    let below = disks_below(node);
+    if !below.is_empty() {
+        return below;
+    }
+    let whole = node.whole();
+    let told = ["wwid", "device/wwid", "device/serial", "serial", "diskseq"];
+    let name = told.iter().find_map(|name| Some(format!("{name} {}", whole.text(name)?)));
+    let start = node.text("start").filter(|_| node.partition().is_some());
+    vec![[name.unwrap_or_else(|| node.name.clone()), start.unwrap_or_default()].join(" ")]
+}
+
+/// The nonce in a scratch file's mark, where the mark fits the file.
+fn mark(file: &File, metadata: &Metadata) -> Option<String> {
+    ScratchMark::of(file).filter(|mark| mark.misfit(metadata).is_none()).map(|mark| mark.nonce)
+}
+
+/// The file behind a loop device; `None` where it is a block device, whose node
+/// may change from start to start. The kernel's path is only where the file's
+/// time of creation is looked up.
+fn file_behind(status: &LoopStatus, whole: &Node) -> Option<FileProof> {
+    if status.node_of != 0 {
+        return None;
+    }
+    let device = number(status.device);
+    let there = whole.backing_file().and_then(|path| fs::metadata(path).ok());
+    let there = there.map(|metadata| file_proof(&metadata));
+    let is_it = |file: &FileProof| file.device == device && file.inode == status.inode;
+    let born = there.filter(is_it).and_then(|file| file.born);
+    Some(FileProof { device, inode: status.inode, born })
+}
+
+/// The time since the machine was started, with the time that it slept.
+pub fn since_boot() -> Option<Nanos> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` lives through the call.
+    if unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &mut time) } != 0 {
+        return None;
+    }
+    let seconds = u64::try_from(time.tv_sec).ok()?;
+    Some(Nanos(seconds.checked_mul(1_000_000_000)? + u64::try_from(time.tv_nsec).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::Machine;
+    use crate::node::Node;
+
+    #[test]
+    fn a_file_is_known_whatever_path_leads_to_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let [one, link, copy] = ["one", "link", "copy"].map(|name| directory.path().join(name));
+        fs::write(&one, [0; 4096]).unwrap();
+        fs::hard_link(&one, &link).unwrap();
+        fs::copy(&one, &copy).unwrap();
+        let roots = Roots::real();
+        let of = |path: &Path| proof(&crate::inspect(path, &roots).unwrap(), &roots).unwrap();
+        let device = crate::inspect(&one, &roots).unwrap();
+        assert_eq!(of(&one), of(&link));
+        assert!(!of(&one).differences(&of(&copy), &device).is_empty());
+    }
+
+    /// The same name over other disks is another device.
+    #[test]
+    fn a_mapped_device_is_known_by_the_disks_below_it() {
+        let machine = Machine::new();
+        let disk = machine.nvme(0, 1, 1000);
+        let part = machine.partition(&disk, "nvme0n1p1", "259:91", 100);
+        machine.set(&part, "start", "2048");
+        let other = machine.nvme(1, 1, 1000);
+        let upper = machine.block("virtual/block/dm-0", "252:0", 100);
+        machine.stack(&upper, &part);
+        let before = disks_below(&Node::named("dm-0", &machine.roots).unwrap());
+        assert_eq!(before, ["wwid eui.0025385800000001 2048"]);
+        machine.stack(&upper, &other);
+        assert_ne!(disks_below(&upper), before);
+    }
+
+    #[test]
+    fn the_time_since_the_start_goes_forward() {
+        let first = since_boot().unwrap();
+        assert!(since_boot().unwrap() >= first && first > Nanos::ZERO);
+    }
+}

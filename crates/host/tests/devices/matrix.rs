@@ -1,0 +1,952 @@
+//! The in-use matrix: every way to use a device or its file, seen by every name
+//! that leads to the same blocks. Each state is built for itself from files,
+//! loop devices, namespaces and processes of its own, which go again with it;
+//! none may be armed, however it is confirmed, and not one byte may change. The
+//! same names without a use are armed, so that it is the use that refuses.
+
+use super::{MIB, Undo, arm_confirmed, fill, run, skip, tell};
+use std::ffi::CString;
+use std::fs::{self, File, OpenOptions};
+use std::io::Read;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, symlink};
+use std::os::unix::net::UnixListener;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock};
+use std::time::Duration;
+use steadfast_domain::{Bytes, Device};
+use steadfast_host::{Roots, Target, create_scratch, inspect};
+use tempfile::TempDir;
+
+/// The fewest states that must be refused.
+const STATES_MIN: usize = 190;
+
+/// Most of a state's time is spent waiting for a holder to let go.
+const WORKERS: usize = 16;
+
+const IMAGE: u64 = 2 * MIB;
+
+/// How the blocks are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Used {
+    Mounted,
+    MountedInAnotherNamespace,
+    HeldByAFileSystemThatIsMountedNowhere,
+    Swap,
+    ExternalJournal,
+    OpenExclusively,
+    OpenForWriting,
+    MappedShared,
+    MountedByALoopAbove,
+    MountedByALoopBeside,
+    MountedByALoopThatOnlyReads,
+    FileLockedWithFlock,
+    FileLockedWithPosix,
+    FileLockedWithOfd,
+    FileOpenForWriting,
+    FileMappedShared,
+    FileLeased,
+    SwapFile,
+}
+
+const USES: [Used; 18] = [
+    Used::Mounted,
+    Used::MountedInAnotherNamespace,
+    Used::HeldByAFileSystemThatIsMountedNowhere,
+    Used::Swap,
+    Used::ExternalJournal,
+    Used::OpenExclusively,
+    Used::OpenForWriting,
+    Used::MappedShared,
+    Used::MountedByALoopAbove,
+    Used::MountedByALoopBeside,
+    Used::MountedByALoopThatOnlyReads,
+    Used::FileLockedWithFlock,
+    Used::FileLockedWithPosix,
+    Used::FileLockedWithOfd,
+    Used::FileOpenForWriting,
+    Used::FileMappedShared,
+    Used::FileLeased,
+    Used::SwapFile,
+];
+
+impl Used {
+    /// Whether a loop device over the file is in use by it, too. Who made a loop
+    /// device may keep its file open, and nobody has a lease on that.
+    fn bars_loops(self) -> bool {
+        !matches!(self, Used::FileOpenForWriting | Used::FileMappedShared | Used::FileLeased)
+    }
+
+    fn is_of_the_file(self) -> bool {
+        USES.iter().position(|used| *used == self).unwrap() >= 10
+    }
+}
+
+/// The name under which the blocks are to be armed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Name {
+    Node,
+    SymbolicLink,
+    SecondNode,
+    ByProc,
+    SecondLoop,
+    LoopOverHardLink,
+    LoopOverBindMount,
+    LoopOverLoop,
+    LoopOverSecondNode,
+    LoopOfAnotherNamespace,
+    File,
+    HardLink,
+    LinkToFile,
+    BoundFile,
+}
+
+const NAMES: [Name; 14] = [
+    Name::Node,
+    Name::SymbolicLink,
+    Name::SecondNode,
+    Name::ByProc,
+    Name::SecondLoop,
+    Name::LoopOverHardLink,
+    Name::LoopOverBindMount,
+    Name::LoopOverLoop,
+    Name::LoopOverSecondNode,
+    Name::LoopOfAnotherNamespace,
+    Name::File,
+    Name::HardLink,
+    Name::LinkToFile,
+    Name::BoundFile,
+];
+
+impl Name {
+    fn is_of_the_file(self) -> bool {
+        NAMES.iter().position(|name| *name == self).unwrap() >= 10
+    }
+}
+
+type Built<T> = Result<T, String>;
+
+/// What a state is built from, taken apart in the opposite order.
+struct Stage {
+    undo: Vec<Box<dyn Send>>,
+    directory: TempDir,
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        while self.undo.pop().is_some() {}
+    }
+}
+
+impl Stage {
+    /// With an image that holds a file system.
+    fn new() -> Built<Stage> {
+        let stage = Stage { undo: Vec::new(), directory: tempfile::tempdir().unwrap() };
+        fs::write(stage.image(), ext4()?).unwrap();
+        Ok(stage)
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn image(&self) -> PathBuf {
+        self.at("image")
+    }
+
+    fn attach(&mut self, file: &Path, options: &[&str]) -> Built<PathBuf> {
+        let mut arguments = vec!["--find", "--show"];
+        arguments.extend(options);
+        arguments.push(file.to_str().unwrap());
+        self.attached(|| run("losetup", &arguments))
+    }
+
+    /// Two that ask for a free device at once may be given the same.
+    fn attached(&mut self, attach: impl Fn() -> Built<String>) -> Built<PathBuf> {
+        let mut answer = attach();
+        for _ in 0..40 {
+            if answer.is_ok() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+            answer = attach();
+        }
+        let path = PathBuf::from(answer?);
+        self.undo.push(Box::new(Undo(&["losetup", "--detach"], path.clone())));
+        Ok(path)
+    }
+
+    fn second_node(&self, device: &Path) -> Built<PathBuf> {
+        let number = fs::metadata(device).unwrap().rdev();
+        let (major, minor) = (libc::major(number).to_string(), libc::minor(number).to_string());
+        let node = self.at("node");
+        run("mknod", &[node.to_str().unwrap(), "b", &major, &minor])?;
+        Ok(node)
+    }
+
+    /// The image by way of a bind mount.
+    fn bound(&mut self) -> Built<PathBuf> {
+        let point = self.at("bound");
+        fs::create_dir(&point).unwrap();
+        let directory = self.directory.path().to_str().unwrap().to_owned();
+        run("mount", &["--bind", &directory, point.to_str().unwrap()])?;
+        // A process that another test is about to begin may have a file of it open.
+        self.undo.push(Box::new(Undo(&["umount", "--lazy"], point.clone())));
+        Ok(point.join("image"))
+    }
+
+    /// Makes the name, and what it leads through.
+    fn name(&mut self, name: Name, device: Option<&Path>) -> Built<PathBuf> {
+        let image = self.image();
+        let node = || device.unwrap().to_owned();
+        Ok(match name {
+            Name::Node => node(),
+            Name::SymbolicLink => self.linked(&node()),
+            Name::SecondNode => self.second_node(&node())?,
+            Name::ByProc => Path::new("/proc/self/root").join(node().strip_prefix("/").unwrap()),
+            Name::SecondLoop => self.attach(&image, &[])?,
+            Name::LoopOverHardLink => {
+                fs::hard_link(&image, self.at("hard")).unwrap();
+                self.attach(&self.at("hard"), &[])?
+            }
+            Name::LoopOverBindMount => {
+                let bound = self.bound()?;
+                self.attach(&bound, &[])?
+            }
+            Name::LoopOverLoop => self.attach(&node(), &[])?,
+            Name::LoopOverSecondNode => {
+                let second = self.second_node(&node())?;
+                self.attach(&second, &[])?
+            }
+            Name::LoopOfAnotherNamespace => self.loop_of_another_namespace()?,
+            Name::File => image,
+            Name::HardLink => {
+                fs::hard_link(&image, self.at("hard")).unwrap();
+                self.at("hard")
+            }
+            Name::LinkToFile => self.linked(&image),
+            Name::BoundFile => self.bound()?,
+        })
+    }
+
+    fn linked(&self, to: &Path) -> PathBuf {
+        symlink(to, self.at("link")).unwrap();
+        self.at("link")
+    }
+
+    /// As a container makes one: its path means nothing here.
+    fn loop_of_another_namespace(&mut self) -> Built<PathBuf> {
+        let directory = self.directory.path().to_str().unwrap().to_owned();
+        let script = format!("mount --bind {directory} /mnt && losetup --find --show /mnt/image");
+        self.attached(|| run("unshare", &["--mount", "sh", "-c", &script]))
+    }
+
+    fn mount(&mut self, device: &Path) -> Built<()> {
+        let point = self.at("point");
+        fs::create_dir_all(&point).unwrap();
+        let (from, to) = (device.to_str().unwrap(), point.to_str().unwrap());
+        run("mount", &["-o", "ro", "-t", "ext4", from, to])?;
+        self.undo.push(Box::new(Undo(&["umount"], point)));
+        Ok(())
+    }
+
+    fn mount_in_another_namespace(&mut self, device: &Path) -> Built<()> {
+        let script =
+            format!("mount -o ro -t ext4 {} /mnt && echo && exec sleep 900", device.display());
+        let mut child = Command::new("unshare")
+            .args(["--mount", "sh", "-c", &script])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| error.to_string())?;
+        let mut said = [0];
+        let is_ready = child.stdout.take().unwrap().read_exact(&mut said).is_ok();
+        self.undo.push(Box::new(super::Running(child)));
+        if is_ready { Ok(()) } else { Err("no mount in another namespace".into()) }
+    }
+
+    fn swap(&mut self, path: &Path) -> Built<()> {
+        let name = path.to_str().unwrap();
+        fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+        run("mkswap", &[name]).and_then(|_| run("swapon", &[name]))?;
+        self.undo.push(Box::new(Undo(&["swapoff"], path.to_owned())));
+        Ok(())
+    }
+
+    /// A mounted file system whose journal is the device.
+    fn journal(&mut self, device: &Path) -> Built<()> {
+        let (journal, other) = (device.to_str().unwrap(), self.at("other"));
+        run("mke2fs", &["-q", "-F", "-b", "1024", "-O", "journal_dev", journal])?;
+        fs::write(&other, vec![0; 4 * MIB as usize]).unwrap();
+        let over = self.attach(&other, &[])?;
+        let option = format!("device={journal}");
+        run("mkfs.ext4", &["-q", "-F", "-b", "1024", "-J", &option, over.to_str().unwrap()])?;
+        self.mount(&over)
+    }
+
+    fn used(&mut self, used: Used, device: Option<&Path>) -> Built<()> {
+        let image = self.image();
+        let node = || device.unwrap();
+        match used {
+            Used::Mounted => self.mount(node()),
+            Used::MountedInAnotherNamespace => self.mount_in_another_namespace(node()),
+            Used::HeldByAFileSystemThatIsMountedNowhere => {
+                let taken = super::take_up_ext4(node()).map_err(|error| error.to_string())?;
+                self.undo.push(Box::new(taken));
+                Ok(())
+            }
+            Used::Swap => self.swap(node()),
+            Used::ExternalJournal => self.journal(node()),
+            Used::OpenExclusively => self.hold(node(), Hold::Exclusively),
+            Used::OpenForWriting => self.hold(node(), Hold::Open),
+            Used::MappedShared => self.hold(node(), Hold::Mapped),
+            Used::MountedByALoopAbove => {
+                let above = self.attach(node(), &[])?;
+                self.mount(&above)
+            }
+            Used::MountedByALoopBeside => {
+                let beside = self.attach(&image, &[])?;
+                self.mount(&beside)
+            }
+            Used::MountedByALoopThatOnlyReads => {
+                let beside = self.attach(&image, &["--read-only"])?;
+                self.mount(&beside)
+            }
+            Used::FileLockedWithFlock => self.hold(&image, Hold::Flock),
+            Used::FileLockedWithPosix => self.hold(&image, Hold::Posix),
+            Used::FileLockedWithOfd => self.hold(&image, Hold::Ofd),
+            Used::FileOpenForWriting => self.hold(&image, Hold::Open),
+            Used::FileMappedShared => self.hold(&image, Hold::Mapped),
+            Used::FileLeased => self.hold(&image, Hold::Lease),
+            Used::SwapFile => self.swap(&image),
+        }
+    }
+
+    fn hold(&mut self, path: &Path, how: Hold) -> Built<()> {
+        self.undo.push(Box::new(Holder::new(path, how)?));
+        Ok(())
+    }
+}
+
+/// An ext4 of the size of an image, made once.
+fn ext4() -> Built<&'static [u8]> {
+    static MADE: OnceLock<Built<Vec<u8>>> = OnceLock::new();
+    let made = MADE.get_or_init(|| {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(IMAGE).unwrap();
+        run("mkfs.ext4", &["-q", "-F", "-O", "^has_journal", file.path().to_str().unwrap()])?;
+        Ok(fs::read(file.path()).unwrap())
+    });
+    made.as_deref().map_err(Clone::clone)
+}
+
+/// How a process of its own holds a file or a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hold {
+    Open,
+    Exclusively,
+    Mapped,
+    Flock,
+    Posix,
+    Ofd,
+    Lease,
+}
+
+struct Holder(libc::pid_t);
+
+impl Holder {
+    fn new(path: &Path, how: Hold) -> Built<Holder> {
+        let path = CString::new(path.as_os_str().as_bytes()).unwrap();
+        let mut ends = [0; 2];
+        // SAFETY: pipe2(2) writes two descriptors, which are owned from then on.
+        let (mut said, saying) = unsafe {
+            assert_eq!(libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC), 0);
+            (File::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1]))
+        };
+        // SAFETY: the child makes system calls only, and never returns.
+        let child = unsafe { libc::fork() };
+        assert!(child >= 0);
+        if child == 0 {
+            // SAFETY: as above; the path was made before.
+            unsafe { hold_on(&path, how, saying.as_raw_fd()) }
+        }
+        drop(saying);
+        let holder = Holder(child);
+        match said.read_exact(&mut [0]) {
+            Ok(()) => Ok(holder),
+            Err(_) => Err(format!("no process could hold it ({how:?})")),
+        }
+    }
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        // SAFETY: takes integers and a null pointer; the child is ours and was
+        // not waited for.
+        unsafe {
+            libc::kill(self.0, libc::SIGKILL);
+            libc::waitpid(self.0, std::ptr::null_mut(), 0);
+        }
+    }
+}
+
+/// Holds the file until the process is killed; what it inherited is closed, so
+/// that it holds nothing of the other states.
+///
+/// # Safety
+/// For the child of a fork: system calls only.
+unsafe fn hold_on(path: &CString, how: Hold, saying: i32) -> ! {
+    // SAFETY: system calls with integers and texts that live through them.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        // A lease that is broken is told by this signal.
+        libc::signal(libc::SIGIO, libc::SIG_IGN);
+        libc::dup2(saying, 0);
+        libc::syscall(libc::SYS_close_range, 1, u32::MAX, 0);
+        let flags = match how {
+            Hold::Exclusively => libc::O_RDONLY | libc::O_EXCL,
+            // A lock must hold by itself, without an opener who may write.
+            Hold::Flock | Hold::Lease => libc::O_RDONLY,
+            _ => libc::O_RDWR,
+        };
+        let file = libc::open(path.as_ptr(), flags);
+        let mut range: libc::flock = std::mem::zeroed();
+        range.l_type = libc::F_WRLCK as i16;
+        let held = match how {
+            Hold::Open | Hold::Exclusively => file,
+            Hold::Flock => libc::flock(file, libc::LOCK_SH | libc::LOCK_NB),
+            Hold::Lease => libc::fcntl(file, libc::F_SETLEASE, libc::F_RDLCK),
+            Hold::Posix => libc::fcntl(file, libc::F_SETLK, &range),
+            Hold::Ofd => libc::fcntl(file, libc::F_OFD_SETLK, &range),
+            Hold::Mapped => {
+                let both = libc::PROT_READ | libc::PROT_WRITE;
+                let at = libc::mmap(std::ptr::null_mut(), 4096, both, libc::MAP_SHARED, file, 0);
+                libc::close(file);
+                if at == libc::MAP_FAILED { -1 } else { 0 }
+            }
+        };
+        if file >= 0 && held >= 0 {
+            libc::write(0, [1u8].as_ptr().cast(), 1);
+        }
+        libc::close(0);
+        loop {
+            libc::pause();
+        }
+    }
+}
+
+/// A state: its name, and what is built and tried.
+struct State {
+    name: String,
+    check: Box<dyn FnOnce() -> Built<()> + Send>,
+}
+
+impl State {
+    fn new(name: impl Into<String>, check: impl FnOnce() -> Built<()> + Send + 'static) -> State {
+        State { name: name.into(), check: Box::new(check) }
+    }
+}
+
+/// Tries to arm with the right confirmation; the text of the refusal.
+fn tried(path: &Path) -> Result<Target, String> {
+    let device = inspect(path, &Roots::real()).map_err(|error| error.to_string())?;
+    arm_confirmed(&device, &[]).map_err(|refusal| format!("{refusal}; {}", refusal.remedy()))
+}
+
+/// Asserts that a path is not armed and that a file keeps its bytes. A target
+/// that is armed all the same is written to, so that the bytes tell it, too.
+fn must_be_refused(path: &Path, kept: &Path, length: usize) {
+    let read = || {
+        let mut bytes = fs::read(kept).unwrap();
+        bytes.truncate(length);
+        bytes
+    };
+    let before = read();
+    let said = tried(path);
+    assert!(before == read(), "bytes have changed");
+    match said {
+        Err(said) => assert!(said.len() > 20 && !said.contains("not confirmed"), "{said}"),
+        Ok(target) => panic!("ARMED: {target:?}"),
+    }
+}
+
+fn crossed(used: Used, name: Name) -> State {
+    State::new(format!("{used:?} / {name:?}"), move || {
+        let mut stage = Stage::new()?;
+        let image = stage.image();
+        let device = match used.is_of_the_file() && name.is_of_the_file() {
+            true => None,
+            false => Some(stage.attach(&image, &[])?),
+        };
+        let path = stage.name(name, device.as_deref())?;
+        stage.used(used, device.as_deref())?;
+        // The kernel may swap, behind the first page.
+        let swaps = matches!(used, Used::Swap | Used::SwapFile);
+        must_be_refused(&path, &image, if swaps { 4096 } else { IMAGE as usize });
+        Ok(())
+    })
+}
+
+/// The names are armed where nothing uses the blocks.
+fn free(name: Name) -> State {
+    State::new(format!("free / {name:?}"), move || {
+        let mut stage = Stage::new()?;
+        let image = stage.image();
+        let device = match name.is_of_the_file() {
+            true => None,
+            false => Some(stage.attach(&image, &[])?),
+        };
+        let path = stage.name(name, device.as_deref())?;
+        let target = tried(&path).unwrap();
+        fill(&target, 0x5a);
+        drop(target);
+        // What lies between writes through the page cache.
+        device.iter().for_each(|device| File::open(device).unwrap().sync_all().unwrap());
+        assert!(fs::read(&image).unwrap().iter().all(|byte| *byte == 0x5a));
+        Ok(())
+    })
+}
+
+/// A stage with a loop device of two partitions, the first of which holds an ext4.
+fn partitioned() -> Built<(Stage, PathBuf)> {
+    let mut stage = Stage::new()?;
+    let (start, sectors) = (2048u32, (IMAGE / 512) as u32);
+    let mut table = vec![0u8; MIB as usize];
+    for (entry, at) in [(446, start), (462, start + sectors)] {
+        table[entry + 4] = 0x83;
+        table[entry + 8..entry + 12].copy_from_slice(&at.to_le_bytes());
+        table[entry + 12..entry + 16].copy_from_slice(&sectors.to_le_bytes());
+    }
+    table[510..512].copy_from_slice(&[0x55, 0xaa]);
+    table.extend(ext4()?);
+    table.resize((MIB + 2 * IMAGE) as usize, 0);
+    fs::write(stage.image(), &table).unwrap();
+    let device = stage.attach(&stage.image(), &["--partscan"])?;
+    for (number, at) in [("1", start), ("2", start + sectors)] {
+        if !part(&device, number).exists() {
+            let (at, sectors) = (at.to_string(), sectors.to_string());
+            run("addpart", &[device.to_str().unwrap(), number, &at, &sectors])?;
+        }
+    }
+    Ok((stage, device))
+}
+
+fn part(device: &Path, number: &str) -> PathBuf {
+    format!("{}p{number}", device.display()).into()
+}
+
+/// A used partition bars its disk by every name, and itself.
+fn partition_states() -> Vec<State> {
+    let uses = [
+        Used::Mounted,
+        Used::MountedInAnotherNamespace,
+        Used::HeldByAFileSystemThatIsMountedNowhere,
+        Used::Swap,
+        Used::OpenExclusively,
+        Used::OpenForWriting,
+        Used::MappedShared,
+        Used::MountedByALoopAbove,
+    ];
+    let names = [None, Some(Name::Node), Some(Name::SecondNode), Some(Name::SecondLoop)];
+    let all = uses.iter().flat_map(|used| names.iter().map(move |name| (*used, *name)));
+    let state = |(used, name): (Used, Option<Name>)| {
+        State::new(format!("partition {used:?} / {name:?}"), move || {
+            let (mut stage, device) = partitioned()?;
+            let first = part(&device, "1");
+            let path = match name {
+                None => first.clone(),
+                Some(name) => stage.name(name, Some(&device))?,
+            };
+            stage.used(used, Some(&first))?;
+            let length = if used == Used::Swap { MIB } else { u64::MAX };
+            must_be_refused(&path, &stage.image(), length as usize);
+            Ok(())
+        })
+    };
+    all.map(state).collect()
+}
+
+/// What is no target at all.
+fn special_states() -> Vec<State> {
+    let fixed = [
+        "/",
+        "/dev/null",
+        "/dev/zero",
+        "/dev/full",
+        "/sys/kernel/mm/transparent_hugepage/enabled",
+        "/sys/block/loop0/queue/nomerges",
+        "/proc/sys/vm/swappiness",
+        "/proc/self/oom_score_adj",
+        "/proc/self/mem",
+        "/no/such/device",
+    ];
+    let mut states: Vec<State> = fixed
+        .into_iter()
+        .map(|path| {
+            State::new(format!("special {path}"), move || {
+                // Forged: as if it had been found to be a file.
+                let file = tempfile::NamedTempFile::new().unwrap();
+                fs::write(file.path(), [0; 4096]).unwrap();
+                let genuine = inspect(file.path(), &Roots::real()).unwrap();
+                let forged = Device { path: path.into(), ..genuine };
+                assert!(arm_confirmed(&forged, &[]).is_err(), "armed");
+                assert!(inspect(Path::new(path), &Roots::real()).is_err(), "inspected");
+                Ok(())
+            })
+        })
+        .collect();
+    states.push(State::new("special FIFO", || {
+        let stage = Stage::new()?;
+        run("mkfifo", &[stage.at("pipe").to_str().unwrap()])?;
+        must_be_refused(&stage.at("pipe"), &stage.image(), usize::MAX);
+        Ok(())
+    }));
+    states.push(State::new("special socket", || {
+        let stage = Stage::new()?;
+        let _listening = UnixListener::bind(stage.at("socket")).unwrap();
+        must_be_refused(&stage.at("socket"), &stage.image(), usize::MAX);
+        Ok(())
+    }));
+    states.push(State::new("read-only loop", || {
+        let mut stage = Stage::new()?;
+        let device = stage.attach(&stage.image(), &["--read-only"])?;
+        must_be_refused(&device, &stage.image(), usize::MAX);
+        Ok(())
+    }));
+    states.extend([0u64, 256, 1536, 1792].map(|kib| {
+        State::new(format!("ZFS label at {kib} KiB"), move || {
+            let mut stage = Stage::new()?;
+            let mut image = vec![0; IMAGE as usize];
+            let at = (kib as usize + 128) << 10;
+            image[at..at + 8].copy_from_slice(&0x00ba_b10c_u64.to_le_bytes());
+            fs::write(stage.image(), image).unwrap();
+            let device = stage.attach(&stage.image(), &[])?;
+            must_be_refused(&device, &stage.image(), usize::MAX);
+            Ok(())
+        })
+    }));
+    states
+}
+
+/// A machine whose one disk is a loop device of ours, with another `/sys` and
+/// `/proc` around it: what this kernel does not have can be laid out there.
+struct Laid {
+    stage: Stage,
+    device: PathBuf,
+    roots: Roots,
+    disk: PathBuf,
+}
+
+impl Laid {
+    fn new() -> Built<Laid> {
+        let mut stage = Stage::new()?;
+        let device = stage.attach(&stage.image(), &[])?;
+        let number = fs::metadata(&device).unwrap().rdev();
+        let number = format!("{}:{}", libc::major(number), libc::minor(number));
+        let roots = Roots { sys: stage.at("sys"), proc: stage.at("proc"), ..Roots::real() };
+        let laid = Laid { disk: stage.at("sys/devices/disk"), stage, device, roots };
+        laid.block("disk", &number, IMAGE / 512);
+        laid.write("proc/swaps", "Filename Type Size Used Priority\n");
+        laid.write("proc/locks", "");
+        laid.write("proc/self/mountinfo", "1 1 0:20 / / rw - tmpfs tmpfs rw\n");
+        laid.link("proc/self/ns/pid", "pid:[4026531836]");
+        laid.link("proc/self/ns/mnt", "mnt:[4026531832]");
+        laid.link("proc/self/root", "/");
+        Ok(laid)
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.stage.at(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn link(&self, path: &str, to: impl AsRef<Path>) {
+        let path = self.stage.at(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        symlink(to, path).unwrap();
+    }
+
+    /// The loop device's own node, under its kernel name there.
+    fn block(&self, name: &str, number: &str, sectors: u64) {
+        let kernel_name = match name {
+            "disk" => self.device.file_name().unwrap().to_str().unwrap(),
+            other => other,
+        };
+        let at = format!("sys/devices/{name}/{kernel_name}");
+        self.write(&format!("{at}/dev"), number);
+        self.write(&format!("{at}/size"), &sectors.to_string());
+        self.write(&format!("{at}/ro"), "0");
+        for list in [
+            format!("sys/block/{kernel_name}"),
+            format!("sys/class/block/{kernel_name}"),
+            format!("sys/dev/block/{number}"),
+        ] {
+            self.link(&list, self.stage.at(&at));
+        }
+    }
+
+    fn own(&self) -> PathBuf {
+        self.disk.join(self.device.file_name().unwrap())
+    }
+
+    fn hold(&self, name: &str, uuid: &str) {
+        self.block(name, "252:7", 1);
+        self.write(&format!("sys/devices/{name}/{name}/dm/name"), "vault");
+        self.write(&format!("sys/devices/{name}/{name}/dm/uuid"), uuid);
+        let holders = self.own().join("holders");
+        fs::create_dir_all(&holders).unwrap();
+        symlink(self.stage.at(&format!("sys/devices/{name}/{name}")), holders.join(name)).unwrap();
+    }
+
+    fn tried(&self) -> Result<Target, String> {
+        let device = inspect(&self.device, &self.roots).map_err(|error| error.to_string())?;
+        let confirmation = Some(device.confirmation().to_owned());
+        let consent = steadfast_host::Consent::Destroy { confirmation };
+        steadfast_host::arm(&device, &consent, &[], &self.roots)
+            .map_err(|refusal| refusal.to_string())
+    }
+}
+
+/// A state of a laid out machine, refused with words that contain `expected`;
+/// before it is laid out, the machine's disk is armed.
+fn laid_out(name: &str, expected: &'static str, lay: fn(&Laid)) -> State {
+    State::new(format!("laid out: {name}"), move || {
+        let laid = Laid::new()?;
+        drop(laid.tried().unwrap());
+        let before = fs::read(laid.stage.image()).unwrap();
+        lay(&laid);
+        let said = laid.tried().expect_err("ARMED");
+        assert!(said.contains(expected), "{said}");
+        assert!(before == fs::read(laid.stage.image()).unwrap());
+        Ok(())
+    })
+}
+
+/// Uses that need another kernel.
+fn foreign_states() -> Vec<State> {
+    vec![
+        laid_out("LVM", "LVM vault", |l| l.hold("dm-0", "LVM-1")),
+        laid_out("crypt", "crypt vault", |l| l.hold("dm-1", "CRYPT-LUKS2-1")),
+        laid_out("multipath", "multipath vault", |l| l.hold("dm-2", "mpath-1")),
+        laid_out("md", "held by md0", |l| l.hold("md0", "")),
+        laid_out("bcache", "held by bcache0", |l| l.hold("bcache0", "")),
+        laid_out("btrfs member", "mounted on /data", |l| {
+            l.block("other", "8:99", 9);
+            l.link("sys/fs/btrfs/1/devices/other", "/");
+            let name = l.device.file_name().unwrap().to_str().unwrap().to_owned();
+            l.link(&format!("sys/fs/btrfs/1/devices/{name}"), "/");
+            l.write("proc/self/mountinfo", "1 1 8:99 / /data rw - btrfs /dev/other rw\n");
+        }),
+        laid_out("XFS log", "mounted on /x", |l| {
+            let line = format!("1 1 8:99 / /x rw - xfs /dev/a rw,logdev={}\n", l.device.display());
+            l.write("proc/self/mountinfo", &line);
+        }),
+        laid_out("XFS realtime device", "mounted on /x", |l| {
+            let line = format!("1 1 8:99 / /x rw - xfs /dev/a rw,rtdev={}\n", l.device.display());
+            l.write("proc/self/mountinfo", &line);
+        }),
+        laid_out("mount of another process", "mounted on /inner", |l| {
+            let number = fs::read_to_string(l.own().join("dev")).unwrap();
+            l.write("proc/77/mountinfo", &format!("1 1 {number} / /inner rw - ext4 /x rw\n"));
+            l.link("proc/77/ns/mnt", "mnt:[77]");
+            l.link("proc/77/root", "/");
+        }),
+    ]
+}
+
+/// A machine that does not tell, or tells by other names.
+fn silent_states() -> Vec<State> {
+    vec![
+        laid_out("no mountinfo", "mountinfo", |l| {
+            fs::remove_file(l.stage.at("proc/self/mountinfo")).unwrap();
+        }),
+        laid_out("mountinfo that is not understood", "not understood", |l| {
+            l.write("proc/self/mountinfo", "what is this\n");
+        }),
+        laid_out("no swaps", "swaps", |l| fs::remove_file(l.stage.at("proc/swaps")).unwrap()),
+        laid_out("no locks", "locks", |l| fs::remove_file(l.stage.at("proc/locks")).unwrap()),
+        laid_out("no /proc", "proc", |l| fs::remove_dir_all(l.stage.at("proc")).unwrap()),
+        laid_out("no /sys", "sys", |l| fs::remove_dir_all(l.stage.at("sys")).unwrap()),
+        laid_out("no /sys/block", "sys/block", |l| {
+            fs::remove_dir_all(l.stage.at("sys/block")).unwrap();
+        }),
+        laid_out("holders that cannot be listed", "holders", |l| {
+            fs::write(l.own().join("holders"), "no directory").unwrap();
+        }),
+        laid_out("open files that cannot be listed", "list its open files", |l| {
+            l.write("proc/77/fd", "no directory");
+            l.write("proc/77/mountinfo", "");
+            l.link("proc/77/ns/mnt", "mnt:[4026531832]");
+            l.link("proc/77/root", "/");
+        }),
+        laid_out("PID namespace of a container", "--pid=host", |l| {
+            fs::remove_file(l.stage.at("proc/self/ns/pid")).unwrap();
+            l.link("proc/self/ns/pid", "pid:[4026532000]");
+        }),
+        laid_out("swap under another name", "swap", |l| {
+            let node = l.stage.second_node(&l.device).unwrap();
+            let text = format!("head\n{} partition 9 0 -2\n", node.display());
+            l.write("proc/swaps", &text);
+        }),
+        laid_out("swap device that is not known", "swaps to", |l| {
+            l.write("proc/swaps", "head\n/dev/none partition 9 0 -2\n");
+        }),
+        laid_out("loop device that cannot be asked", "ask what it is laid over", |l| {
+            l.block("loop999", "7:999", 9);
+            fs::create_dir(l.stage.at("sys/devices/loop999/loop999/loop")).unwrap();
+        }),
+        laid_out("read-only", "read-only", |l| fs::write(l.own().join("ro"), "1").unwrap()),
+    ]
+}
+
+/// Conducts states on many threads; those that fail, with what they said, and
+/// those that could not be built.
+fn conduct(states: Vec<State>) -> (usize, Vec<String>, Vec<String>) {
+    let queue = Mutex::new(states);
+    let (failed, skipped) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
+    let held = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..WORKERS {
+            scope.spawn(|| {
+                loop {
+                    let Some(state) = queue.lock().unwrap().pop() else { return };
+                    let State { name, check } = state;
+                    match catch_unwind(AssertUnwindSafe(check)) {
+                        Ok(Ok(())) => drop(held.fetch_add(1, Ordering::Relaxed)),
+                        Ok(Err(why)) => skipped.lock().unwrap().push(format!("{name}: {why}")),
+                        Err(panic) => {
+                            let said = panic.downcast_ref::<String>().cloned();
+                            let said = said.unwrap_or_else(|| "see above".into());
+                            failed.lock().unwrap().push(format!("{name}: {said}"));
+                        }
+                    }
+                }
+            });
+        }
+    });
+    (held.into_inner() as usize, failed.into_inner().unwrap(), skipped.into_inner().unwrap())
+}
+
+fn can_attach(test: &str) -> bool {
+    match Stage::new().and_then(|mut stage| stage.attach(&stage.image(), &[])) {
+        Ok(_) => true,
+        Err(error) => {
+            skip(test, &error);
+            false
+        }
+    }
+}
+
+/// Needs about a minute.
+#[test]
+fn nothing_in_use_is_armed_by_any_name() {
+    let test = "nothing_in_use_is_armed_by_any_name";
+    if !can_attach(test) {
+        return;
+    }
+    let all = USES.iter().flat_map(|used| NAMES.iter().map(move |name| (*used, *name)));
+    let counts = |(used, name): &(Used, Name)| used.bars_loops() || name.is_of_the_file();
+    let mut states: Vec<State> =
+        all.filter(counts).map(|(used, name)| crossed(used, name)).collect();
+    states.extend(partition_states());
+    states.extend(special_states());
+    states.extend(foreign_states());
+    states.extend(silent_states());
+    let all = states.len();
+    let (refused, failed, skipped) = conduct(states);
+    for state in &skipped {
+        skip(test, state);
+    }
+    tell(&format!("in-use matrix: {refused} of {all} states refused, {} failed", failed.len()));
+    assert!(failed.is_empty(), "{failed:#?}");
+    assert_eq!(refused + skipped.len(), all);
+    assert!(all >= STATES_MIN && refused >= STATES_MIN.min(all - skipped.len()), "{refused}");
+}
+
+#[test]
+fn what_nothing_uses_is_armed_by_every_name() {
+    let test = "what_nothing_uses_is_armed_by_every_name";
+    if !can_attach(test) {
+        return;
+    }
+    let (armed, failed, skipped) = conduct(NAMES.iter().map(|name| free(*name)).collect());
+    skipped.iter().for_each(|state| skip(test, state));
+    assert!(failed.is_empty(), "{failed:#?}");
+    assert_eq!(armed + skipped.len(), NAMES.len());
+}
+
+/// A link that is turned 1,000 times between a scratch file and a precious one:
+/// whatever is armed is the scratch file.
+#[test]
+fn a_link_that_is_turned_over_and_over_leads_to_nothing_precious() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    create_scratch(&at("scratch"), Bytes(MIB)).unwrap();
+    fs::write(at("precious"), vec![b'x'; MIB as usize]).unwrap();
+    symlink(at("scratch"), at("link")).unwrap();
+    let scratch = fs::metadata(at("scratch")).unwrap().ino();
+    let ended = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for turn in 0..1000 {
+                let to = if turn % 2 == 0 { "precious" } else { "scratch" };
+                symlink(at(to), at("next")).unwrap();
+                fs::rename(at("next"), at("link")).unwrap();
+                std::thread::sleep(Duration::from_micros(500));
+            }
+            ended.store(true, Ordering::Relaxed);
+        });
+        while !ended.load(Ordering::Relaxed) {
+            let Ok(device) = inspect(&at("link"), &Roots::real()) else { continue };
+            // Named by the scratch file's name only.
+            let Ok(target) = super::arm_with(&device, Some("scratch")) else { continue };
+            assert_eq!(
+                File::from(target.fd().try_clone_to_owned().unwrap()).metadata().unwrap().ino(),
+                scratch
+            );
+            fill(&target, 0x5a);
+        }
+    });
+    assert!(fs::read(at("precious")).unwrap().iter().all(|byte| *byte == b'x'));
+}
+
+/// What is armed holds what else leads to its blocks, and the file against
+/// others who ask for locks.
+#[test]
+fn what_is_armed_stays_free_of_others() {
+    let test = "what_is_armed_stays_free_of_others";
+    if !can_attach(test) {
+        return;
+    }
+    let mut stage = Stage::new().unwrap();
+    let image = stage.image();
+    let below = stage.attach(&image, &[]).unwrap();
+    let over = stage.attach(&below, &[]).unwrap();
+    let target = tried(&over).unwrap();
+    let exclusively =
+        |path: &Path| OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(path).map(drop);
+    for path in [&below, &over] {
+        let error = exclusively(path).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::EBUSY), "{}", path.display());
+    }
+    assert!(stage.mount(&below).is_err());
+    drop(target);
+
+    let mut stage = Stage::new().unwrap();
+    let target = tried(&stage.image()).unwrap();
+    for how in [Hold::Flock, Hold::Posix, Hold::Ofd] {
+        assert!(stage.hold(&stage.image(), how).is_err(), "{how:?}");
+    }
+    drop(target);
+    // A process that another test is about to begin has the handle for a moment.
+    let mut is_free = |_: u32| {
+        std::thread::sleep(Duration::from_millis(50));
+        stage.hold(&stage.image(), Hold::Ofd).is_ok()
+    };
+    assert!((0..40).any(&mut is_free));
+}

@@ -1,0 +1,429 @@
+//! The host changes of commands that have no run directory: a journal of each
+//! process in a directory of the system's state.
+//!
+//! A process makes its file with its first change, and every change is on disk
+//! (fsync) before it is made. The file is held by a lock (flock) for as long as
+//! the process lives, in whatever PID namespace that is, and removed once
+//! everything is put back. A file that nobody holds is what a dead process left:
+//! [`left_behind`] finds it, and `steadfast restore` undoes what it says. The
+//! format is documented in `docs/formats.md`.
+
+use crate::rig::Rig;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use steadfast_domain::record::HostChange;
+use steadfast_domain::{Conditions, Halt, Measurement, Step};
+use steadfast_engine::Start;
+
+/// The version of the files' format.
+const VERSION: u32 = 1;
+
+/// The directory of the files, in the directory of the program's state.
+const DIRECTORY: &str = "host-changes";
+
+/// Where root keeps state between runs; systemd names another to a service.
+const OF_ROOT: &str = "/var/lib/steadfast";
+
+/// The first line of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// Version of the format.
+    pub version: u32,
+    /// The process, in its own PID namespace.
+    pub process: u32,
+    /// What it was called with.
+    pub command: String,
+    /// Wall-clock time, in milliseconds since 1970 (UTC).
+    pub began_unix_ms: u64,
+}
+
+/// Any other line.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Line {
+    /// About to be made.
+    Changed(HostChange),
+    /// Nothing of it is left to undo.
+    Restored(HostChange),
+}
+
+/// Where the files of this user lie.
+///
+/// # Errors
+/// Where neither the environment nor the user's name tells.
+pub fn directory() -> io::Result<PathBuf> {
+    // A service's may be several, separated by colons.
+    let set = |name| std::env::var(name).ok().filter(|value: &String| value.starts_with('/'));
+    let of_service = set("STATE_DIRECTORY");
+    let of_service = of_service.as_deref().and_then(|all| all.split(':').next()).map(PathBuf::from);
+    // SAFETY: geteuid has no preconditions and cannot fail.
+    let is_root = unsafe { libc::geteuid() } == 0;
+    let own = || match (is_root, set("XDG_STATE_HOME"), set("HOME")) {
+        (true, _, _) => Some(PathBuf::from(OF_ROOT)),
+        (false, Some(state), _) => Some(Path::new(&state).join("steadfast")),
+        (false, None, Some(home)) => Some(Path::new(&home).join(".local/state/steadfast")),
+        (false, None, None) => None,
+    };
+    let none = || io::Error::other("no directory for state: set STATE_DIRECTORY or HOME");
+    of_service.or_else(own).map(|state| state.join(DIRECTORY)).ok_or_else(none)
+}
+
+/// The journal of this process.
+pub struct HostChanges {
+    directory: io::Result<PathBuf>,
+    owner: Owner,
+    file: Option<(PathBuf, File)>,
+    open: Vec<HostChange>,
+}
+
+impl HostChanges {
+    /// A journal without a file, until something is changed.
+    pub fn new(directory: io::Result<PathBuf>, command: String, began_unix_ms: u64) -> Self {
+        let process = std::process::id();
+        let owner = Owner { version: VERSION, process, command, began_unix_ms };
+        HostChanges { directory, owner, file: None, open: Vec::new() }
+    }
+
+    /// Writes a change that is about to be made.
+    ///
+    /// # Errors
+    /// Where it cannot be written: the change must not be made then.
+    pub fn keep(&mut self, change: &HostChange) -> Result<(), Halt> {
+        if self.file.is_none() {
+            self.file = Some(self.begin().map_err(|error| self.unkept(&error))?);
+        }
+        self.write(&Line::Changed(change.clone())).map_err(|error| self.unkept(&error))?;
+        self.open.push(change.clone());
+        Ok(())
+    }
+
+    /// Undoes everything, the last change first, and removes the file.
+    ///
+    /// # Errors
+    /// The first change that cannot be undone; it and those before it stay in the
+    /// file.
+    pub fn undo(
+        &mut self,
+        undo: &mut dyn FnMut(&HostChange) -> Result<(), Halt>,
+    ) -> Result<(), Halt> {
+        while let Some(change) = self.open.last().cloned() {
+            undo(&change)?;
+            // What is put back is put back: that it cannot be written does no harm.
+            let _ = self.write(&Line::Restored(change));
+            self.open.pop();
+        }
+        if let Some((path, _held)) = self.file.take() {
+            let _ = fs::remove_file(path);
+        }
+        Ok(())
+    }
+
+    fn begin(&self) -> io::Result<(PathBuf, File)> {
+        let directory = self.directory.as_ref().map_err(|e| io::Error::other(e.to_string()))?;
+        claim(directory)?;
+        loop {
+            let stamp = self.owner.began_unix_ms;
+            let path = directory.join(format!("{}-{stamp}.jsonl", self.owner.process));
+            let mut file = private().append(true).create_new(true).open(&path)?;
+            file.lock()?;
+            // Until it was locked, it was one that nobody held, and may be gone.
+            if file.metadata()?.nlink() > 0 {
+                put(&mut file, &self.owner)?;
+                File::open(directory)?.sync_all()?;
+                return Ok((path, file));
+            }
+        }
+    }
+
+    fn write(&mut self, line: &Line) -> io::Result<()> {
+        match &mut self.file {
+            Some((_, file)) => put(file, line),
+            None => Ok(()),
+        }
+    }
+
+    fn unkept(&self, error: &io::Error) -> Halt {
+        let place = self.directory.as_ref().map_or("-".to_owned(), |d| d.display().to_string());
+        Halt::Ledger(format!(
+            "{place}: {error}; a change of the host is journalled there before it is made. Set \
+             STATE_DIRECTORY to a directory that can be written"
+        ))
+    }
+}
+
+/// Applies one step with these settings on the host, and puts them back however
+/// it ends.
+///
+/// # Errors
+/// Where the step, or putting back, fails.
+pub fn apply_settled(
+    rig: &mut dyn Rig,
+    wanted: Option<&Conditions>,
+    step: &Step,
+    changes: &mut HostChanges,
+) -> Result<Measurement, Halt> {
+    let settled = wanted
+        .map_or(Ok(()), |wanted| rig.settle(wanted, &mut |change| changes.keep(change)).map(drop));
+    let result = settled.and_then(|()| rig.apply(step, &Start::default(), &mut |_| ()));
+    let undone = changes.undo(&mut |change| rig.restore(change));
+    result.and_then(|measurement| undone.map(|()| measurement))
+}
+
+/// What a dead process left changed.
+#[derive(Debug)]
+pub struct Leftover {
+    path: PathBuf,
+    file: File,
+    /// Who it was.
+    pub owner: Owner,
+    /// Its changes that nothing has undone, in their order.
+    pub changes: Vec<HostChange>,
+}
+
+impl Leftover {
+    /// Undoes its changes, the last first, and removes the file. Returns every
+    /// change with what was said of it.
+    pub fn undo<T>(
+        mut self,
+        undo: &mut dyn FnMut(&HostChange) -> Result<T, Halt>,
+    ) -> Vec<(HostChange, Result<T, Halt>)> {
+        let mut all = Vec::new();
+        for change in self.changes.iter().rev() {
+            let undone = undo(change);
+            if undone.is_ok() {
+                let _ = put(&mut self.file, &Line::Restored(change.clone()));
+            }
+            all.push((change.clone(), undone));
+        }
+        if all.iter().all(|(_, undone)| undone.is_ok()) {
+            let _ = fs::remove_file(&self.path);
+        }
+        all
+    }
+}
+
+/// What dead processes left in this directory. Those that live are left alone;
+/// those that left nothing changed are removed.
+///
+/// # Errors
+/// Where the directory is there and cannot be read or trusted.
+pub fn left_behind(directory: &Path) -> io::Result<Vec<Leftover>> {
+    match fs::symlink_metadata(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+        Ok(_) => trust(directory)?,
+    }
+    let mut all = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        all.extend(left_in(&entry?.path())?);
+    }
+    all.sort_by_key(|left| left.owner.began_unix_ms);
+    Ok(all)
+}
+
+fn left_in(path: &Path) -> io::Result<Option<Leftover>> {
+    if path.extension().is_none_or(|extension| extension != "jsonl") {
+        return Ok(None);
+    }
+    let mut file = match private().append(true).open(path) {
+        Ok(file) => file,
+        // Its process has just ended.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Ok(None),
+        Err(TryLockError::Error(error)) => return Err(error),
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    let (owner, changes) = parse(&text).map_err(|why| {
+        io::Error::other(format!("{} is damaged ({why}); look at it by hand", path.display()))
+    })?;
+    match (owner, changes.is_empty()) {
+        (Some(owner), false) => Ok(Some(Leftover { path: path.to_owned(), file, owner, changes })),
+        _ => fs::remove_file(path).map(|()| None),
+    }
+}
+
+/// The owner, and the changes that are not undone. A torn last line is one of a
+/// change that was never made.
+fn parse(text: &str) -> Result<(Option<Owner>, Vec<HostChange>), String> {
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    let mut lines = whole.lines();
+    let Some(first) = lines.next() else { return Ok((None, Vec::new())) };
+    let owner: Owner = serde_json::from_str(first).map_err(|e| e.to_string())?;
+    if owner.version > VERSION {
+        return Err(format!("format {}, and this program reads {VERSION}", owner.version));
+    }
+    let mut open = Vec::new();
+    for line in lines {
+        match serde_json::from_str(line).map_err(|e| e.to_string())? {
+            Line::Changed(change) => open.push(change),
+            Line::Restored(change) => close(&mut open, &change),
+        }
+    }
+    Ok((Some(owner), open))
+}
+
+/// Takes an undone change out of those that are open, and with it what came after
+/// it of the same setting: changes are undone from the last to the first.
+pub(crate) fn close(open: &mut Vec<HostChange>, undone: &HostChange) {
+    let first = open.iter().rposition(|change| change == undone).unwrap_or(0);
+    let after = open.split_off(first);
+    open.extend(after.into_iter().filter(|change| change.setting != undone.setting));
+}
+
+fn put<T: Serialize>(file: &mut File, line: &T) -> io::Result<()> {
+    let mut text = serde_json::to_string(line)?;
+    text.push('\n');
+    file.write_all(text.as_bytes())?;
+    file.sync_data()
+}
+
+/// How a file of this directory is opened: by its owner alone, never through a link.
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+    options
+}
+
+/// Makes the directory, where it is not there, for this user alone.
+fn claim(directory: &Path) -> io::Result<()> {
+    // What is made above it is for this user alone, too, whatever the umask is:
+    // who can write there can take the directory away.
+    if let Some(parent) = directory.parent() {
+        DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
+    }
+    match DirBuilder::new().mode(0o700).create(directory) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => trust(directory),
+    }
+}
+
+/// Refuses a directory in which somebody else could leave or take files.
+fn trust(directory: &Path) -> io::Result<()> {
+    let found = fs::symlink_metadata(directory)?;
+    // SAFETY: geteuid has no preconditions and cannot fail.
+    let is_own = found.uid() == unsafe { libc::geteuid() };
+    if found.is_dir() && is_own && found.mode() & 0o022 == 0 {
+        return Ok(());
+    }
+    Err(io::Error::other(
+        "it is no directory of this user alone (a link, another owner, or writable by others); \
+         remove it",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(setting: &str, before: &str, after: &str) -> HostChange {
+        HostChange {
+            setting: setting.into(),
+            before: before.into(),
+            after: after.into(),
+            ..HostChange::default()
+        }
+    }
+
+    fn journal(directory: &Path) -> HostChanges {
+        HostChanges::new(Ok(directory.to_owned()), "measure".into(), 7)
+    }
+
+    /// What a kill leaves: the file, and nobody who holds it.
+    fn killed(journal: HostChanges) {
+        drop(journal);
+    }
+
+    #[test]
+    fn nothing_is_left_of_a_process_that_put_everything_back() {
+        let scratch = tempfile::tempdir().unwrap();
+        let directory = scratch.path().join("state/host-changes");
+        let mut changes = journal(&directory);
+        assert!(!directory.exists(), "nothing was changed");
+        changes.keep(&change("a", "0", "2")).unwrap();
+        changes.keep(&change("b", "x", "y")).unwrap();
+        for made in [&directory, &scratch.path().join("state")] {
+            assert_eq!(fs::metadata(made).unwrap().mode() & 0o777, 0o700);
+        }
+        assert_eq!(left_behind(&directory).unwrap().len(), 0, "it lives");
+        let mut undone = Vec::new();
+        let mut undo = |change: &HostChange| {
+            undone.push(change.setting.clone());
+            Ok(())
+        };
+        changes.undo(&mut undo).unwrap();
+        assert_eq!(undone, ["b", "a"]);
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_a_dead_process_left_is_undone_once() {
+        let scratch = tempfile::tempdir().unwrap();
+        let directory = scratch.path().join("host-changes");
+        let mut changes = journal(&directory);
+        changes.keep(&change("a", "0", "2")).unwrap();
+        changes.keep(&change("b", "x", "y")).unwrap();
+        killed(changes);
+        let mut left = left_behind(&directory).unwrap();
+        assert_eq!((left.len(), left[0].owner.command.as_str()), (1, "measure"));
+        // One of the two cannot be undone now, and can be later.
+        let undone = left.remove(0).undo(&mut |change| match change.setting.as_str() {
+            "b" => Err(Halt::Refused("not here".into())),
+            _ => Ok(()),
+        });
+        assert_eq!(undone.iter().map(|(c, _)| c.setting.as_str()).collect::<Vec<_>>(), ["b", "a"]);
+        let left = left_behind(&directory).unwrap().remove(0);
+        assert_eq!(left.changes, [change("b", "x", "y")]);
+        left.undo(&mut |_| Ok(()));
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_torn_line_is_of_a_change_that_was_never_made() {
+        let scratch = tempfile::tempdir().unwrap();
+        let directory = scratch.path().join("host-changes");
+        let mut changes = journal(&directory);
+        changes.keep(&change("a", "0", "2")).unwrap();
+        let (path, _) = changes.file.as_ref().unwrap();
+        let mut file = OpenOptions::new().append(true).open(path).unwrap();
+        file.write_all(b"{\"changed\":{\"setting\":\"b").unwrap();
+        killed(changes);
+        assert_eq!(left_behind(&directory).unwrap()[0].changes, [change("a", "0", "2")]);
+    }
+
+    #[test]
+    fn a_directory_that_others_can_write_to_is_refused() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let scratch = tempfile::tempdir().unwrap();
+        let open = scratch.path().join("open");
+        fs::create_dir(&open).unwrap();
+        fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
+        let halt = journal(&open).keep(&change("a", "0", "2")).unwrap_err();
+        assert!(halt.to_string().contains("STATE_DIRECTORY"), "{halt}");
+        assert!(left_behind(&open).is_err());
+        let (own, link) = (scratch.path().join("own"), scratch.path().join("link"));
+        fs::create_dir(&own).unwrap();
+        symlink(&own, &link).unwrap();
+        assert!(journal(&link).keep(&change("a", "0", "2")).is_err());
+        assert_eq!(fs::read_dir(&own).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn changes_are_closed_from_the_last_to_the_first() {
+        let (a, b) = (change("a", "0", "1"), change("a", "1", "2"));
+        let other = change("b", "x", "y");
+        let mut open = vec![a.clone(), other.clone(), b.clone()];
+        close(&mut open, &b);
+        assert_eq!(open, [a.clone(), other.clone()]);
+        let mut open = vec![a.clone(), other.clone(), b];
+        close(&mut open, &a);
+        assert_eq!(open, [other]);
+    }
+}

@@ -1,0 +1,190 @@
+//! How long nobody held the device before a run was taken up again.
+//!
+//! It counts from the last thing that was done to the device, whatever was
+//! journalled since: a run that was taken up and died again, or whose host
+//! settings were put back, did not hold it. Within one start of the machine the
+//! clock is the one that cannot be set; across a restart there is only the wall
+//! clock, and what it says must be possible.
+
+use crate::ledger::{Line, Moment};
+use steadfast_domain::{Entry, Gap, Nanos, Proof};
+
+/// The gap between the last thing done to the device and now; `None` where
+/// nothing was done to it yet.
+pub fn gap(lines: &[Line], now: Moment, proof: Option<Proof>) -> Option<Gap> {
+    let held = lines.iter().rposition(|line| held_the_device(&line.entry))?;
+    let boot = proof.and_then(|proof| proof.boot);
+    let lasted = length(&lines[held..], boot_of(&lines[..held]), now, boot.as_deref());
+    Some(Gap { cause: cause(&lines[held..]), lasted })
+}
+
+fn held_the_device(entry: &Entry) -> bool {
+    matches!(
+        entry,
+        Entry::Settled { .. } | Entry::Purged(_) | Entry::Applied { .. } | Entry::Idled(_)
+    )
+}
+
+/// The start of the machine in which the last of these lines was written.
+fn boot_of(lines: &[Line]) -> Option<&str> {
+    lines.iter().rev().find_map(|line| match &line.entry {
+        Entry::Opened { proof, .. } => Some(proof.as_ref()?.boot.as_deref()),
+        _ => None,
+    })?
+}
+
+/// From the first of these lines until now; `None` where the clocks cannot tell.
+fn length(
+    lines: &[Line],
+    boot: Option<&str>,
+    now: Moment,
+    boot_now: Option<&str>,
+) -> Option<Nanos> {
+    let held = lines.first()?;
+    if boot.is_some()
+        && boot == boot_now
+        && let (Some(then), Some(up)) = (held.up, now.up)
+    {
+        return up.0.checked_sub(then.0).map(Nanos);
+    }
+    let times = lines.iter().map(|line| line.at).chain([now.unix_ms]);
+    if !times.is_sorted() {
+        return None;
+    }
+    let lasted = Nanos::from_millis(now.unix_ms - held.at);
+    // A machine that was started since has been up for less than that.
+    let was_restarted = boot.is_some() && boot_now.is_some() && boot != boot_now;
+    let possible = !was_restarted || now.up.is_none_or(|up| up <= lasted);
+    possible.then_some(lasted)
+}
+
+fn cause(lines: &[Line]) -> String {
+    let told = lines.iter().rev().find_map(|line| match &line.entry {
+        Entry::Halted(why) => Some(why.clone()),
+        Entry::Ended => Some("the procedure had ended".to_owned()),
+        _ => None,
+    });
+    told.unwrap_or_else(|| "the process exited without an error message".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::record::HostChange;
+    use steadfast_domain::{Device, Host, Transport};
+
+    const SECOND: u64 = 1_000;
+
+    fn device() -> Device {
+        Device {
+            path: "/dev/x".into(),
+            name: "x".into(),
+            transport: Transport::Other,
+            model: None,
+            serial: None,
+            firmware: None,
+            wwid: None,
+            capacity: steadfast_domain::Bytes::gib(1),
+            logical_sector: 512,
+            physical_sector: 512,
+            rotational: None,
+            discard: false,
+            write_cache: None,
+            link: None,
+            in_use: Vec::new(),
+        }
+    }
+
+    fn boot(name: &str) -> Option<Proof> {
+        Some(Proof { boot: Some(name.to_owned()), ..Proof::default() })
+    }
+
+    fn opened(proof: Option<Proof>) -> Entry {
+        Entry::Opened {
+            software: String::new(),
+            engine: String::new(),
+            device: Box::new(device()),
+            host: Box::new(Host::default()),
+            proof: proof.map(Box::new),
+        }
+    }
+
+    fn restored() -> Entry {
+        let text = String::new;
+        Entry::HostRestored(HostChange {
+            setting: text(),
+            before: text(),
+            after: text(),
+            boot_id: None,
+            disk_sequence: None,
+        })
+    }
+
+    fn line(at: u64, up: Option<u64>, entry: Entry) -> Line {
+        Line { n: 1, at, up: up.map(Nanos::from_secs), entry }
+    }
+
+    fn now(at: u64, up: u64) -> Moment {
+        Moment { unix_ms: at, up: Some(Nanos::from_secs(up)) }
+    }
+
+    fn lasted(lines: &[Line], now: Moment, proof: Option<Proof>) -> Option<Nanos> {
+        gap(lines, now, proof).unwrap().lasted
+    }
+
+    fn seconds(seconds: u64) -> Option<Nanos> {
+        Some(Nanos::from_secs(seconds))
+    }
+
+    /// A step in the boot `a`, 1000 s after its start.
+    fn a_step() -> Vec<Line> {
+        vec![
+            line(5000 * SECOND, Some(990), opened(boot("a"))),
+            line(5010 * SECOND, Some(1000), Entry::Idled(Nanos(1))),
+        ]
+    }
+
+    #[test]
+    fn nothing_that_follows_the_last_step_makes_the_gap_shorter() {
+        let mut lines = a_step();
+        assert_eq!(lasted(&lines, now(5030 * SECOND, 1020), boot("a")), seconds(20));
+        lines.push(line(5015 * SECOND, Some(1005), opened(boot("a"))));
+        lines.push(line(5016 * SECOND, Some(1006), Entry::Halted("stopped".into())));
+        lines.push(line(5029 * SECOND, None, restored()));
+        assert_eq!(lasted(&lines, now(5030 * SECOND, 1020), boot("a")), seconds(20));
+        // Taken up once more in another boot, in which nothing was done.
+        lines.push(line(5030 * SECOND, Some(3), opened(boot("b"))));
+        assert_eq!(lasted(&lines, now(5040 * SECOND, 13), boot("b")), seconds(30));
+        let gap = gap(&lines, now(5040 * SECOND, 13), boot("b")).unwrap();
+        assert_eq!(gap.cause, "stopped");
+        assert_eq!(super::gap(&lines[..1], now(1, 1), None), None);
+    }
+
+    #[test]
+    fn within_a_boot_the_wall_clock_does_not_count() {
+        for wall in [0, 5000 * SECOND, 5010 * SECOND, 9_999_999 * SECOND] {
+            assert_eq!(lasted(&a_step(), now(wall, 1020), boot("a")), seconds(20), "{wall}");
+        }
+        assert_eq!(lasted(&a_step(), now(6000 * SECOND, 999), boot("a")), None, "backwards");
+    }
+
+    #[test]
+    fn across_a_restart_an_impossible_gap_is_unknown() {
+        let of = |wall, up| lasted(&a_step(), now(wall, up), boot("b"));
+        assert_eq!(of(5110 * SECOND, 60), seconds(100));
+        assert_eq!(of(5009 * SECOND, 60), None, "set back");
+        assert_eq!(of(5050 * SECOND, 60), None, "shorter than this boot");
+        // Set back, and forward again in between.
+        let mut lines = a_step();
+        lines.push(line(4000 * SECOND, None, restored()));
+        assert_eq!(lasted(&lines, now(5110 * SECOND, 60), boot("b")), None);
+    }
+
+    /// A journal of version 1 has the wall clock only.
+    #[test]
+    fn without_another_clock_the_wall_clock_counts() {
+        let lines = [line(SECOND, None, opened(None)), line(SECOND, None, Entry::Idled(Nanos(1)))];
+        assert_eq!(lasted(&lines, now(21 * SECOND, 5), boot("a")), seconds(20));
+        assert_eq!(lasted(&lines, Moment::from(0), None), None);
+    }
+}

@@ -1,0 +1,208 @@
+//! Conditions are read back after every purge, after the preconditioning and at the
+//! end: a drive that changes them behind the run is found out.
+
+use super::device;
+use std::path::Path;
+use steadfast_domain::measurement::StreamTally;
+use steadfast_domain::record::{HostChange, RECORD_VERSION, ReadAgain};
+use steadfast_domain::{
+    Bytes, Conditions, Device, Entry, Findings, Halt, Host, Measurement, Nanos, Profile, Purge,
+    PurgeMethod, Settings, Step, Tally, Transport, WriteCache,
+};
+use steadfast_engine::Start;
+use steadfast_runner::progress::Silent;
+use steadfast_runner::rig::{Journal, Tell, Watch};
+use steadfast_runner::run::{Ending, conduct};
+use steadfast_runner::{HostWishes, Ledger, Rig, RunSettings};
+
+const ON: Option<WriteCache> = Some(WriteCache::Enabled);
+const OFF: Option<WriteCache> = Some(WriteCache::Disabled);
+
+/// A drive with a write cache that a purge, or a step of this phase, turns on.
+struct Fickle {
+    device: Device,
+    cache: Option<WriteCache>,
+    turned_on_by: &'static str,
+    /// The phases and the cache that their steps saw.
+    seen: Vec<(String, Option<WriteCache>)>,
+    halt_after: usize,
+}
+
+fn fickle(turned_on_by: &'static str) -> Fickle {
+    let halt_after = usize::MAX;
+    Fickle { device: device(), cache: ON, turned_on_by, seen: Vec::new(), halt_after }
+}
+
+impl Rig for Fickle {
+    fn device(&self) -> &Device {
+        &self.device
+    }
+    fn host(&self) -> Host {
+        Host::default()
+    }
+    fn engine(&self) -> String {
+        "memory".into()
+    }
+    fn now_unix_ms(&self) -> u64 {
+        1
+    }
+    fn forgets(&self) -> bool {
+        false
+    }
+    fn wish(&mut self, _: &HostWishes) {}
+    fn settle(&mut self, wanted: &Conditions, journal: Journal<'_>) -> Result<Conditions, Halt> {
+        if self.cache != wanted.write_cache {
+            let [before, after] = ["write back", "write through"].map(str::to_owned);
+            journal(&HostChange {
+                setting: "write_cache".into(),
+                before,
+                after,
+                ..HostChange::default()
+            })?;
+            self.cache = wanted.write_cache;
+        }
+        Ok(Conditions { write_cache: self.cache, ..wanted.clone() })
+    }
+    fn read_back(&mut self) -> Option<Conditions> {
+        Some(Conditions { write_cache: self.cache, merges: Some(false), ..Conditions::default() })
+    }
+    fn foresee_purge(&mut self) -> Result<PurgeMethod, Halt> {
+        Ok(PurgeMethod::NvmeFormat)
+    }
+    fn purge(&mut self, _: Journal<'_>, _: Tell<'_>) -> Result<Purge, Halt> {
+        self.cache = ON;
+        Ok(Purge::new(PurgeMethod::NvmeFormat, Nanos(1)))
+    }
+    fn refuse(&self, _: &Step) -> Option<String> {
+        None
+    }
+    fn apply(&mut self, step: &Step, _: &Start, _: Watch<'_>) -> Result<Measurement, Halt> {
+        if self.seen.len() >= self.halt_after {
+            return Err(Halt::Stopped);
+        }
+        if step.place.phase == self.turned_on_by {
+            self.cache = ON;
+        }
+        self.seen.push((step.place.phase.clone(), self.cache));
+        let stimulus = step.load.stimulus().unwrap();
+        let tally = Tally { ios: 1000, bytes: Bytes(4_096_000), ..Tally::default() };
+        let streams =
+            stimulus.streams.iter().map(|s| StreamTally { op: s.op, tally: tally.clone() });
+        let streams = streams.collect();
+        Ok(Measurement {
+            elapsed: Nanos::SECOND,
+            complete: true,
+            streams,
+            ..Measurement::default()
+        })
+    }
+    fn end_load(&mut self) {}
+    fn idle(&mut self, _: Nanos) -> Result<(), Halt> {
+        Ok(())
+    }
+    fn restore(&mut self, _: &HostChange) -> Result<(), Halt> {
+        self.cache = ON;
+        Ok(())
+    }
+}
+
+fn run(directory: &Path, rig: &mut Fickle, resumed: bool) -> Ending {
+    let mut settings = Settings::new("iops", 7);
+    settings.profile = Profile::Quick;
+    let settings = RunSettings {
+        version: RECORD_VERSION,
+        software: "steadfast 0".into(),
+        began_unix_ms: 1,
+        engine: "memory".into(),
+        device: device(),
+        settings,
+    };
+    let test = steadfast_procedures::procedure(&settings.settings, settings.geometry(), &[]);
+    let (ledger, lines) = match resumed {
+        false => (Ledger::create(directory, &settings).unwrap(), Vec::new()),
+        true => {
+            let (ledger, contents) = Ledger::open(directory).unwrap();
+            (ledger, contents.lines)
+        }
+    };
+    let test = test.unwrap();
+    conduct(test.as_ref(), rig, ledger, &lines, "steadfast 0", &mut Silent).unwrap()
+}
+
+fn findings(directory: &Path) -> Findings {
+    let contents = Ledger::read(directory).unwrap();
+    let settings = contents.settings.clone();
+    let test = steadfast_procedures::procedure(&settings.settings, settings.geometry(), &[]);
+    test.unwrap().study(&contents.into_record())
+}
+
+fn occasions(directory: &Path) -> Vec<(Option<ReadAgain>, Option<WriteCache>)> {
+    let lines = Ledger::read(directory).unwrap().lines;
+    let read = lines.iter().filter_map(|line| match &line.entry {
+        Entry::Resettled { got, when } => Some((*when, got.write_cache)),
+        _ => None,
+    });
+    read.collect()
+}
+
+#[test]
+fn a_purge_that_turns_the_cache_on_again_does_not_stand() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut rig = fickle("none");
+    let directory = scratch.path().join("run");
+    assert_eq!(run(&directory, &mut rig, false), Ending::Complete);
+    assert!(rig.seen.iter().all(|(_, cache)| *cache == OFF), "{:?}", rig.seen);
+    let all = [ReadAgain::Purge, ReadAgain::Preconditioning, ReadAgain::End];
+    assert_eq!(occasions(&directory), all.map(|when| (Some(when), OFF)));
+    let findings = findings(&directory);
+    assert!(findings.headline.contains("WCD"), "{}", findings.headline);
+    assert!(!findings.caveats.iter().any(|c| c.id == "conditions-changed"));
+}
+
+#[test]
+fn a_cache_that_goes_on_later_is_read_and_disclosed_and_the_header_says_what_is() {
+    for (phase, when) in [("wipc", "after the preconditioning"), ("rounds", "at the end")] {
+        let scratch = tempfile::tempdir().unwrap();
+        let directory = scratch.path().join("run");
+        run(&directory, &mut fickle(phase), false);
+        let findings = findings(&directory);
+        assert!(findings.headline.contains("WCE"), "{}", findings.headline);
+        let said: Vec<_> =
+            findings.caveats.iter().filter(|c| c.id == "conditions-changed").collect();
+        assert_eq!(said.len(), 1, "once, where it changed");
+        let text = &said[0].text;
+        assert!(text.contains(when) && text.contains("is enabled (WCE), was disabled"), "{text}");
+        assert!(findings.caveats.iter().any(|c| c.id == "write-cache"));
+    }
+}
+
+/// What is read back stands outside the replay: a journal with and without it is
+/// gone on with alike.
+#[test]
+fn a_run_broken_off_goes_on_with_or_without_what_was_read_back() {
+    for keeps in [true, false] {
+        let scratch = tempfile::tempdir().unwrap();
+        let directory = scratch.path().join("run");
+        let mut rig = fickle("none");
+        rig.halt_after = 12;
+        assert!(matches!(run(&directory, &mut rig, false), Ending::Halted(_)));
+        if !keeps {
+            without_read_back(&directory);
+        }
+        let mut rig = fickle("none");
+        assert_eq!(run(&directory, &mut rig, true), Ending::Complete);
+        assert!(rig.seen.iter().all(|(phase, cache)| phase == "rounds" && *cache == OFF));
+        assert!(findings(&directory).verdict.unwrap().steady);
+    }
+}
+
+/// The journal as an earlier version wrote it.
+fn without_read_back(directory: &Path) {
+    let contents = Ledger::read(directory).unwrap();
+    std::fs::remove_dir_all(directory).unwrap();
+    let mut ledger = Ledger::create(directory, &contents.settings).unwrap();
+    let lines = contents.lines.iter();
+    for line in lines.filter(|line| !matches!(line.entry, Entry::Resettled { .. })) {
+        ledger.append(line.at, &line.entry).unwrap();
+    }
+}

@@ -1,0 +1,51 @@
+//! What signals do to a command that works on a device.
+//!
+//! A run goes on for hours, often from a terminal that does not. SIGINT, SIGTERM
+//! and SIGQUIT end it well: after what is under way, host settings put back, so
+//! that it can be resumed; a second one ends the process at once. SIGHUP ends
+//! nothing: what is printed afterwards is lost with the terminal, everything
+//! else goes on.
+
+use steadfast_engine::Stop;
+
+/// Signals that ask for an end.
+const STOPPING: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGQUIT];
+
+/// For every command, before it does anything: a write past the limit of file
+/// sizes (`ulimit -f`) is an error with a name like any other, not a death.
+pub fn survive_limits() {
+    ignore(libc::SIGXFSZ);
+}
+
+/// Requests a stop on Ctrl-C, SIGTERM and Ctrl-\; a second one ends the process
+/// at once. From now on the process outlives its terminal.
+pub fn stop_on_signals() -> anyhow::Result<Stop> {
+    let stop = Stop::default();
+    for signal in STOPPING {
+        signal_hook::flag::register_conditional_default(signal, stop.flag())?;
+        signal_hook::flag::register(signal, stop.flag())?;
+    }
+    // Under nohup the terminal's end is no news, and stays none.
+    if !is_ignored(libc::SIGHUP) {
+        signal_hook::flag::register(libc::SIGHUP, stop.hang_up_flag())?;
+    }
+    // A background process that writes to a terminal is stopped by it otherwise
+    // (`stty tostop`), in the middle of a step.
+    ignore(libc::SIGTTOU);
+    Ok(stop)
+}
+
+fn ignore(signal: libc::c_int) {
+    // SAFETY: no handler is installed; ignoring a signal runs no code.
+    unsafe { libc::signal(signal, libc::SIG_IGN) };
+}
+
+fn is_ignored(signal: libc::c_int) -> bool {
+    // SAFETY: all zero bytes are a valid sigaction; with no new action, the call
+    // only writes the present one to `now`, which is valid to write to.
+    unsafe {
+        let mut now: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &raw mut now) == 0
+            && now.sa_sigaction == libc::SIG_IGN
+    }
+}

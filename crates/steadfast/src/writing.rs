@@ -1,0 +1,114 @@
+//! What a user names to be written: one rule for all of it (docs/formats.md).
+
+use crate::cli::WritingArguments;
+use crate::terminal;
+use anyhow::bail;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use steadfast_host::{Directory, Existing, FileError, NewFile, Readers};
+
+/// Whether names may be taken from files, and who may read what has them then.
+#[derive(Debug, Clone, Copy)]
+pub struct Rule {
+    /// What becomes of a file that has the name.
+    pub existing: Existing,
+    /// Who may read the new one.
+    pub readers: Readers,
+}
+
+impl Rule {
+    /// What the command line says.
+    pub fn of(arguments: &WritingArguments) -> anyhow::Result<Rule> {
+        let group = arguments.group.as_deref().map(Readers::of_group).transpose()?;
+        let existing = if arguments.force { Existing::Overwrite } else { Existing::Keep };
+        Ok(Rule { existing, readers: group.unwrap_or_default() })
+    }
+
+    /// Begins a file. What makes it impossible is said before the work.
+    pub fn begin(&self, path: &Path) -> Result<NewFile, FileError> {
+        NewFile::create(path, self.existing, self.readers)
+    }
+
+    /// Begins a text, which may go to standard output as well.
+    pub fn begin_text(&self, path: &Path) -> Result<Text, FileError> {
+        if path == Path::new("/dev/stdout") {
+            return Ok(Text::Standard);
+        }
+        self.begin(path).map(Text::File)
+    }
+}
+
+/// A text that is to be written.
+pub enum Text {
+    /// To standard output.
+    Standard,
+    /// To a file.
+    File(NewFile),
+}
+
+impl Text {
+    /// Writes all of it.
+    pub fn hold(self, content: &[u8]) -> anyhow::Result<()> {
+        match self {
+            Text::Standard => terminal::print_raw(content),
+            Text::File(file) => Ok(file.hold(content)?),
+        }
+    }
+}
+
+/// The file that tells a run directory from any other.
+const SETTINGS: &str = "settings.json";
+
+/// A directory that reports go into.
+pub struct Shelf {
+    path: PathBuf,
+    rule: Rule,
+}
+
+impl Shelf {
+    /// A run's own: in it the names of reports and tables are this program's,
+    /// and who may read the settings may read them.
+    pub fn of_run(directory: &Path) -> Shelf {
+        let settings = std::fs::symlink_metadata(directory.join(SETTINGS));
+        let readers = settings.map_or(Readers::Usual, |settings| Readers::like(&settings));
+        let rule = Rule { existing: Existing::Overwrite, readers };
+        Shelf { path: directory.to_owned(), rule }
+    }
+
+    /// One that the user names, never a run's, for files of these names among
+    /// others.
+    pub fn named(path: &Path, rule: Rule, names: &[&str]) -> anyhow::Result<Shelf> {
+        match Directory::open(path) {
+            Err(error) if error.is_missing() => {}
+            opened => {
+                let directory = opened?;
+                if directory.look(OsStr::new(SETTINGS))?.is_some() {
+                    bail!(
+                        "{} holds a run, and no other files go there; name another directory",
+                        path.display()
+                    );
+                }
+                for name in names {
+                    directory.is_free(OsStr::new(name), rule.existing)?;
+                }
+            }
+        }
+        Ok(Shelf { path: path.to_owned(), rule })
+    }
+
+    /// Writes files, each whole or not at all; none where a name is taken.
+    pub fn put(&self, files: &[(String, Vec<u8>)]) -> anyhow::Result<Vec<PathBuf>> {
+        let Rule { existing, readers } = self.rule;
+        let directory = Directory::make(&self.path, readers)?;
+        for (name, _) in files {
+            directory.is_free(OsStr::new(name), existing)?;
+        }
+        let mut written = Vec::new();
+        for (name, content) in files {
+            let path = self.path.join(name);
+            NewFile::create(&path, existing, readers)?.hold(content)?;
+            written.push(path);
+        }
+        Ok(written)
+    }
+}

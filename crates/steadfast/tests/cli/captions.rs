@@ -1,0 +1,66 @@
+//! What a caption claims is drawn: every plot of a run's findings, page by page,
+//! and every plot on the HTML page.
+
+use steadfast_domain::Findings;
+use steadfast_domain::findings::{Exhibit, Plot, PlotKind, Series, Stroke};
+use steadfast_report::Printed;
+
+/// Whether a plot has what a caption claims.
+type Holds = fn(&Plot) -> bool;
+
+/// Words of a caption, and what a plot has that says them.
+const CLAIMS: [(&str, Holds); 9] = [
+    ("band", |plot| count(plot, Stroke::Limit) >= 2),
+    ("line of best fit", |plot| count(plot, Stroke::Fit) == 1),
+    ("Dashed", |plot| count(plot, Stroke::Limit) >= 1),
+    ("in grey", |plot| count(plot, Stroke::Context) >= 1),
+    ("99.999 % and maximum response time", |plot| {
+        ["ART", "99.999 %", "MRT"].iter().all(|name| plot.series.iter().any(|s| s.name == *name))
+    }),
+    ("the right one", |plot| plot.y_right.is_some() && plot.series.iter().any(|s| s.right)),
+    ("I/Os in bins of", |plot| plot.kind == PlotKind::Histogram && plot.series[0].points.len() > 1),
+    ("one series per", |plot| plot.series.len() > 1),
+    ("and the measured ones", |plot| {
+        let named = |name: &str| plot.series.iter().find(|series| series.name == name);
+        let (all, measured) = (named("every minute").unwrap(), named("measured").unwrap());
+        measured.points.iter().all(|point| all.points.contains(point))
+    }),
+];
+
+fn count(plot: &Plot, stroke: Stroke) -> usize {
+    let drawn = |series: &&Series| series.points.iter().any(|(_, y)| y.is_some());
+    plot.series.iter().filter(|series| series.stroke == stroke).filter(drawn).count()
+}
+
+fn plots(findings: &Findings) -> Vec<(&str, &Plot)> {
+    let pages = findings.form_pages.iter().chain(&findings.chapters);
+    let exhibits = pages.flat_map(|page| page.exhibits.iter().map(move |one| (page, one)));
+    let drawn = exhibits.filter_map(|(page, exhibit)| match exhibit {
+        Exhibit::Plot(plot) => Some((page.title.as_str(), plot)),
+        _ => None,
+    });
+    drawn.collect()
+}
+
+/// Asserts that every plot with values has what its caption says.
+pub fn are_true(findings: &Findings) {
+    let all = plots(findings);
+    assert!(!all.is_empty(), "{} draws nothing", findings.title);
+    for (page, plot) in all {
+        let values = plot.series.iter().flat_map(|series| &series.points);
+        let has_values = values.clone().any(|(_, y)| y.is_some());
+        for (words, holds) in CLAIMS.iter().filter(|(words, _)| plot.caption.contains(words)) {
+            assert!(!has_values || holds(plot), "{page}: '{words}' in: {}", plot.caption);
+        }
+        for (x, y) in values {
+            assert!(x.is_finite() && y.is_none_or(f64::is_finite), "{page}: {x}, {y:?}");
+        }
+    }
+}
+
+/// Asserts that the HTML page has every plot as a drawing.
+pub fn are_on_the_page(findings: &Findings) {
+    let html = steadfast_report::html(findings, &Printed { report_unix_ms: 0 });
+    let expected = plots(findings).len();
+    assert_eq!(html.matches("<svg").count(), expected, "{}", findings.title);
+}

@@ -1,0 +1,180 @@
+//! Exit codes as docs/exit-codes.md has them, and what is said beside them.
+
+use super::scratch::{code, run_in, stderr, steadfast, succeed};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Stdio;
+
+/// Every mistake on the command line ends with 2, says what is wrong and what was
+/// probably meant, and makes nothing.
+#[test]
+fn every_mistake_on_the_command_line_ends_with_2() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let small = ["--target", "sim:small"];
+    let run = |more: &[&'static str]| [&["run", "iops"], &small[..], more].concat();
+    let measure = |more: &[&'static str]| [&["measure", "RND 4K R"], &small[..], more].concat();
+    let capture =
+        |more: &[&'static str]| [&["capture", "--device", "/dev/absent", "-o", "t"], more].concat();
+    let table: Vec<(Vec<&str>, &[&str])> = vec![
+        (vec!["messure"], &["messure", "'measure'"]),
+        ([&["run", "iosp"], &small[..]].concat(), &["no procedure 'iosp'", "did you mean 'iops'"]),
+        ([&["plan", "latencies"], &small[..]].concat(), &["did you mean 'latency'"]),
+        (vec!["run", "iops", "--target", "sim:smal"], &["'smal'", "did you mean 'sim:small'"]),
+        (vec!["doctor", "sim:smal"], &["did you mean 'sim:small'"]),
+        (run(&["--profile", "pts-20"]), &["did you mean 'pts-2.0'"]),
+        (run(&["--threads", "0"]), &["--threads", "1..=4096"]),
+        (run(&["--depth", "5000"]), &["--depth", "1..=4096"]),
+        (run(&["--set", "foo=1"]), &["no parameter 'foo'"]),
+        (run(&["--set", "foo"]), &["NAME=VALUE"]),
+        (run(&["--meta", "vender=x"]), &["'vender'", "did you mean 'vendor'"]),
+        (run(&["--meta", "absent.txt"]), &["absent.txt", "neither"]),
+        (run(&["--engine", "uring"]), &["uring", "block device"]),
+        (run(&["--step-time", "-5s"]), &["-5s is negative"]),
+        (run(&["--power-command", " "]), &["names no command"]),
+        (measure(&["--time", "0s"]), &["--time", "more than 0"]),
+        (measure(&["--time", "-5s"]), &["-5s is negative"]),
+        (measure(&["--ios", "0"]), &["--ios"]),
+        (vec!["measure", "RND 4K R", "--target", "f", "--size", "0"], &["more than 0"]),
+        (vec!["measure", "RND 4K R", "--target", "f", "--size", "1000"], &["512"]),
+        ([&["measure"], &small[..]].concat(), &["--workload"]),
+        (vec!["calibrate", "--target", "sim:small"], &["virtual time"]),
+        (vec!["calibrate", "--target", "f", "--within", "nan"], &["above 0"]),
+        (capture(&["--rotate-size", "0"]), &["more than 0"]),
+        (capture(&["--rotate-time", "0s"]), &["more than 0"]),
+        (capture(&["--duration", "0s"]), &["more than 0"]),
+        (capture(&["--pid", "nosuchprog"]), &["nosuchprog", "process number"]),
+        (vec!["trace", "hits", "t.parquet", "--step", "0s"], &["--step", "100us to 1h"]),
+        (vec!["trace", "steps", "t.parquet", "--step", "90min"], &["whole hours"]),
+        (vec!["trace", "streams", "t", "--window", "0"], &["window"]),
+        (vec!["workload", "derive"], &["FILE"]),
+    ];
+    for (arguments, parts) in table {
+        let output = run_in(here, &arguments);
+        let text = stderr(&output);
+        assert_eq!(code(&output), 2, "{arguments:?}: {text}");
+        assert!(!text.contains("panicked"), "{text}");
+        for part in parts {
+            assert!(text.contains(part), "{arguments:?} should say '{part}': {text}");
+        }
+    }
+    assert_eq!(std::fs::read_dir(here).unwrap().count(), 0, "nothing was made");
+}
+
+/// What fails for another reason than the command line ends with 1, and its cause
+/// is said once.
+#[test]
+fn what_fails_or_is_refused_ends_with_1() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    std::fs::write(here.join("bad.toml"), "x").unwrap();
+    let table: Vec<(Vec<&str>, &str)> = vec![
+        (vec!["measure", "RND 4K R", "--target", "f.bin"], "create the file first with"),
+        (vec!["run", "iops", "--target", "f.bin"], "give --size to create it"),
+        (vec!["measure", "RND 4K R", "--target", "/dev/absent"], "/dev/absent"),
+        (vec!["study", "absent"], "not a run directory"),
+        (vec!["restore", "absent"], "not a run directory"),
+        (vec!["trace", "streams", "absent.parquet"], "absent.parquet"),
+        (vec!["compare", "a", "b"], "a"),
+        (vec!["check", "absent", "--limits", "bad.toml"], "bad.toml"),
+    ];
+    for (arguments, part) in table {
+        let output = run_in(here, &arguments);
+        let text = stderr(&output);
+        assert_eq!(code(&output), 1, "{arguments:?}: {text}");
+        assert!(text.contains(part), "{arguments:?} should say '{part}': {text}");
+        assert!(text.matches("os error").count() <= 1, "{arguments:?}: {text}");
+        assert!(text.matches("No such file").count() <= 1, "{arguments:?}: {text}");
+    }
+}
+
+#[test]
+fn spans_and_processes_that_no_trace_can_have_are_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    std::fs::write(here.join("t.csv"), "1,R,0,4096\n2,W,4096,4096\n").unwrap();
+    let columns = "time=1:s,op=2,offset=3:bytes,bytes=4";
+    let import = ["trace", "import", "t.csv", "--csv", columns, "-o", "t.parquet"];
+    succeed(here, &import);
+    let streams = |more: &[&'static str]| {
+        let arguments = [&["trace", "streams", "t.parquet"], more].concat();
+        let output = run_in(here, &arguments);
+        (code(&output), stderr(&output))
+    };
+    let (code, text) = streams(&["--from", "10m", "--to", "5m"]);
+    assert!(code == 2 && text.contains("not before --to"), "{text}");
+    for process in ["nosuchprog", "4711"] {
+        let (code, text) = streams(&["--pid", process]);
+        assert!(code == 1 && text.contains(process), "{code} {text}");
+    }
+    let wrong = ["trace", "import", "t.csv", "--csv", "tome=1", "-o", "u.parquet"];
+    let output = run_in(here, &wrong);
+    assert_eq!(super::scratch::code(&output), 2, "{}", stderr(&output));
+}
+
+/// Every JSON document on standard output says its version, and times and sizes
+/// end in `_ns` and `_bytes`.
+#[test]
+fn every_json_document_has_a_version_and_one_style_of_units() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let short = ["measure", "RND 4K R", "--target", "sim:small", "--time", "1s", "--json"];
+    let commands: [&[&str]; 6] = [
+        &["devices", "--json"],
+        &["doctor", "sim:small", "--json"],
+        &["plan", "latency", "--target", "sim:small", "--json"],
+        &["restore", "--json"],
+        &short,
+        &["run", "iops", "--target", "sim:small", "--profile", "quick", "--out", "r", "--json"],
+    ];
+    for command in commands {
+        let json: Value = serde_json::from_str(&succeed(here, command)).unwrap();
+        assert!(json["version"].is_u64(), "{command:?}");
+        for name in json.as_object().unwrap().keys() {
+            assert!(!name.ends_with("seconds") && !name.starts_with("mb"), "{command:?}: {name}");
+        }
+    }
+    for command in [&["study", "r", "--json"][..], &["check", "r", "--list", "--json"]] {
+        let json: Value = serde_json::from_str(&succeed(here, command)).unwrap();
+        assert!(json["version"].is_u64(), "{command:?}");
+    }
+}
+
+/// A plan shows what follows on steady state, which the last round may bring.
+#[test]
+fn the_plan_of_the_latency_test_has_its_histogram_run() {
+    let arguments = ["plan", "latency", "--target", "sim:small"];
+    let text = succeed(Path::new("/"), &arguments);
+    assert!(text.contains("histogram") && text.contains("20 min"), "{text}");
+    let json = [&arguments[..], &["--json"]].concat();
+    let json: Value = serde_json::from_str(&succeed(Path::new("/"), &json)).unwrap();
+    let (round, histogram) = (9 * 60, 20 * 60);
+    let nanos = |seconds: u64| seconds * 1_000_000_000;
+    assert_eq!(json["best_time_ns"], nanos(5 * round + histogram));
+    assert_eq!(json["worst_time_ns"], nanos(25 * round + histogram));
+    let last = json["stretches"].as_array().unwrap().last().unwrap();
+    assert_eq!((&last["phase"], &last["time_ns"]), (&"histogram".into(), &nanos(1200).into()));
+}
+
+/// Nobody reads what a command prints: that is no failure, and hides none.
+#[test]
+fn a_reader_that_went_away_changes_no_exit_code() {
+    let scratch = tempfile::tempdir().unwrap();
+    let ended_with = |arguments: &[&str]| {
+        let mut child = steadfast()
+            .current_dir(scratch.path())
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        drop(child.stderr.take());
+        child.wait().unwrap().code()
+    };
+    assert_eq!(ended_with(&["devices"]), Some(0));
+    let quick = ["run", "iops", "--target", "sim:small", "--profile", "quick"];
+    let unsteady = [&quick[..], &["--max-rounds", "3", "--out", "run"]].concat();
+    assert_eq!(ended_with(&unsteady), Some(3));
+    assert!(scratch.path().join("run/report.pdf").exists());
+}

@@ -1,0 +1,460 @@
+//! What the program writes beside its results: nobody's file is lost, nobody else
+//! reads it, and nothing in it acts on whoever does.
+
+use super::scratch::{
+    LoopDevice, code, is_root, refuse, run_in, skip, stderr, stdout, steadfast, succeed,
+};
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use steadfast_domain::io_event::{CapturedDevice, Mark};
+use steadfast_domain::{Bytes, CaptureConditions, IoEvent};
+use steadfast_trace::{Trace, Writer};
+
+/// A process that clears the screen and rings, a device that retitles the
+/// window, a mark that turns what follows around.
+const NAME: &str = "=\x1b[2J\x07evil";
+const DEVICE: &str = "sd\x1b]0;x\x07\u{9b}31m";
+const MARK: &str = "a\u{202e}b\nsteadfast: all is well";
+
+/// A second of reads.
+fn write_trace(path: &Path) {
+    let conditions = CaptureConditions {
+        devices: vec![CapturedDevice {
+            name: DEVICE.into(),
+            model: Some(DEVICE.into()),
+            serial: Some(DEVICE.into()),
+            capacity: Some(Bytes::gib(1)),
+            ..CapturedDevice::default()
+        }],
+        marks: vec![Mark { at_ns: 500_000_000, name: MARK.into() }],
+        remarks: vec![format!("Seen: {MARK}")],
+        lost: 3,
+        ..CaptureConditions::default()
+    };
+    let reads = (0..1_000).map(|n| IoEvent {
+        issued_ns: n * 1_000_000,
+        response_ns: 80_000,
+        offset: n * 4096,
+        bytes: 4096,
+        depth: 1,
+        pid: 100,
+        command: steadfast_domain::io_event::Command::new(NAME),
+        ..IoEvent::default()
+    });
+    let mut writer = Writer::new(File::create(path).unwrap(), &conditions).unwrap();
+    writer.write(&reads.collect::<Vec<_>>()).unwrap();
+    writer.finish(conditions).unwrap();
+}
+
+fn write_iolog(path: &Path) {
+    let log = "fio version 2 iolog\nsdb add\nsdb open\nsdb read 0 4096\nsdb close\n";
+    fs::write(path, log).unwrap();
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::symlink_metadata(path).unwrap().mode() & 0o7777
+}
+
+/// Both begin before either has the name; the one that comes second fails and
+/// leaves the first one's file alone.
+#[test]
+fn of_two_imports_to_one_name_one_wins_whole() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    write_iolog(&here.join("log"));
+    assert!(Command::new("mkfifo").arg(here.join("fifo")).status().unwrap().success());
+    let import = |from: &str| {
+        let mut command = steadfast();
+        command.current_dir(here).args(["trace", "import", from, "-o", "t.parquet"]);
+        command
+    };
+    let late = import("fifo").stderr(Stdio::piped()).spawn().unwrap();
+    // Opens only when the other reads from it: that one is past its first look.
+    let mut fifo = File::options().write(true).open(here.join("fifo")).unwrap();
+    assert!(import("log").output().unwrap().status.success());
+    let winner = fs::read(here.join("t.parquet")).unwrap();
+    fifo.write_all(&fs::read(here.join("log")).unwrap()).unwrap();
+    drop(fifo);
+    let output = late.wait_with_output().unwrap();
+    assert_eq!(code(&output), 1);
+    assert!(stderr(&output).contains("t.parquet exists; --force"), "{}", stderr(&output));
+    assert_eq!(fs::read(here.join("t.parquet")).unwrap(), winner);
+    assert_eq!(names(here), ["fifo", "log", "t.parquet"]);
+}
+
+/// Runs the program, which must refuse and leave the directory as it is.
+#[track_caller]
+fn refuse_and_leave(here: &Path, arguments: &[&str], parts: &[&str]) {
+    let before = names(here);
+    refuse(here, arguments, parts);
+    assert_eq!(names(here), before, "{arguments:?}");
+}
+
+#[test]
+fn no_output_replaces_anything_unless_it_is_told_to() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    write_trace(&here.join("t.parquet"));
+    write_iolog(&here.join("log"));
+    fs::write(here.join("findings.json"), "{}").unwrap();
+    symlink(here.join("nowhere"), here.join("dangling")).unwrap();
+    symlink(here.join("precious"), here.join("link")).unwrap();
+    assert!(Command::new("mkfifo").arg(here.join("fifo")).status().unwrap().success());
+    let commands: [&[&str]; 6] = [
+        &["trace", "import", "log", "-o"],
+        &["trace", "recover", "t.parquet", "-o"],
+        &["workload", "derive", "t.parquet", "-o"],
+        &["workload", "derive", "t.parquet", "--replay-representation"],
+        // The output is looked at before the work: these runs hold nothing.
+        &["compare", "findings.json", "findings.json", "-o"],
+        &["check", "findings.json", "--limits", "limits.toml", "-o"],
+    ];
+    let limits = "[[limit]]\ntable='iops'\nrow='4'\ncolumn='100/0'\nmin=1\n";
+    fs::write(here.join("limits.toml"), limits).unwrap();
+    fs::write(here.join("precious"), "precious").unwrap();
+    fs::write(here.join("precious.json"), "precious").unwrap();
+    for command in &commands[..4] {
+        refuse_and_leave(
+            here,
+            &[command, &["precious"][..]].concat(),
+            &["precious exists; --force"],
+        );
+        for (name, kind) in
+            [("dangling", "symbolic link"), ("link", "symbolic link"), ("fifo", "FIFO")]
+        {
+            refuse_and_leave(here, &[command, &[name][..]].concat(), &[name, kind]);
+            refuse_and_leave(here, &[command, &[name, "--force"][..]].concat(), &[name, kind]);
+        }
+    }
+    let compare = [commands[4], &["precious.json"]].concat();
+    refuse_and_leave(here, &compare, &["precious.json exists; --force"]);
+    fs::create_dir(here.join("reports")).unwrap();
+    for name in ["compare.pdf", "check.html", "report.pdf", "streams.csv"] {
+        fs::write(here.join("reports").join(name), "precious").unwrap();
+    }
+    let report = ["trace", "report", "t.parquet", "-o", "reports", "--format"];
+    for (command, name) in [
+        ([commands[4], &["reports"]].concat(), "compare.pdf"),
+        ([commands[5], &["reports"]].concat(), "check.html"),
+        ([&report[..], &["html,pdf"]].concat(), "report.pdf"),
+        ([&report[..], &["html,csv"]].concat(), "streams.csv"),
+    ] {
+        refuse_and_leave(here, &command, &[name, "exists; --force"]);
+    }
+    let kept = ["check.html", "compare.pdf", "report.pdf", "streams.csv"];
+    assert_eq!(names(&here.join("reports")), kept);
+    for path in ["precious", "precious.json", "reports/report.pdf", "reports/streams.csv"] {
+        assert_eq!(fs::read(here.join(path)).unwrap(), b"precious", "{path}");
+    }
+    assert!(!here.join("nowhere").exists());
+    succeed(here, &[&report[..], &["html,csv", "--force"]].concat());
+    assert!(fs::read(here.join("reports/streams.csv")).unwrap().starts_with(b"I/O stream"));
+    for command in &commands[..4] {
+        fs::write(here.join("precious"), "precious").unwrap();
+        succeed(here, &[command, &["precious", "--force"][..]].concat());
+        assert_ne!(fs::read(here.join("precious")).unwrap(), b"precious", "{command:?}");
+    }
+    let said = succeed(here, &[commands[2], &["/dev/stdout"]].concat());
+    assert!(said.contains("[[stream]]"), "{said}");
+    refuse(here, &[commands[2], &["/dev/null", "--force"]].concat(), &["a device"]);
+}
+
+/// Reports in a run directory are written again under their own names; no other
+/// command writes there, and no link leads out of it.
+#[test]
+fn a_run_directory_takes_its_own_reports_only() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    write_trace(&here.join("t.parquet"));
+    run_in(here, &["run", "iops", "--target", "sim:small", "--profile", "quick", "--out", "run"]);
+    let files = || -> Vec<(String, Vec<u8>)> {
+        let names = names(&here.join("run")).into_iter();
+        names.map(|name| (name.clone(), fs::read(here.join("run").join(&name)).unwrap())).collect()
+    };
+    let before = files();
+    let own = "holds a run";
+    for force in [&[][..], &["--force"]] {
+        let report = ["trace", "report", "t.parquet", "-o", "run", "--format", "html"];
+        refuse(here, &[&report[..], force].concat(), &["run", own]);
+        refuse(here, &[&["compare", "run", "run", "-o", "run"][..], force].concat(), &["run", own]);
+    }
+    assert!(files() == before, "not a byte of the run changed");
+    fs::write(here.join("precious"), "precious").unwrap();
+    for name in [".report.html.unfinished", ".findings.json.unfinished"] {
+        symlink(here.join("precious"), here.join("run").join(name)).unwrap();
+    }
+    succeed(here, &["study", "run"]);
+    succeed(here, &["report", "run", "--format", "html,json"]);
+    fs::remove_file(here.join("run/report.html")).unwrap();
+    symlink(here.join("precious"), here.join("run/report.html")).unwrap();
+    refuse(here, &["report", "run", "--format", "html"], &["report.html", "symbolic link"]);
+    assert_eq!(fs::read(here.join("precious")).unwrap(), b"precious");
+    // Whoever may read the settings may read the reports.
+    fs::set_permissions(here.join("run/settings.json"), PermissionsExt::from_mode(0o640)).unwrap();
+    succeed(here, &["study", "run"]);
+    assert_eq!(mode(&here.join("run/findings.json")), 0o640);
+}
+
+#[test]
+fn what_root_writes_is_for_root_or_a_group() {
+    let test = "what_root_writes_is_for_root_or_a_group";
+    if !is_root() {
+        return skip(test, "needs root");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    write_trace(&here.join("t.parquet"));
+    write_iolog(&here.join("log"));
+    let openly = |arguments: &[&str]| {
+        let mut command = Command::new("sh");
+        command.current_dir(here).args(["-c", "umask 0; exec \"$0\" \"$@\""]);
+        let output = command.arg(steadfast().get_program()).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+    };
+    openly(&["trace", "import", "log", "-o", "log.parquet"]);
+    openly(&["trace", "recover", "t.parquet", "-o", "again.parquet"]);
+    openly(&["trace", "report", "t.parquet", "-o", "r", "--format", "html,csv"]);
+    let derive = ["workload", "derive", "t.parquet", "-o", "w.toml"];
+    openly(&[&derive[..], &["--replay-representation", "steps.txt"]].concat());
+    for name in
+        ["log.parquet", "again.parquet", "r/report.html", "r/streams.csv", "w.toml", "steps.txt"]
+    {
+        assert_eq!(mode(&here.join(name)), 0o600, "{name}");
+    }
+    assert_eq!(mode(&here.join("r")), 0o700);
+    openly(&["trace", "import", "log", "-o", "shared.parquet", "--group", "daemon"]);
+    openly(&["trace", "report", "t.parquet", "-o", "s", "--format", "html", "--group", "daemon"]);
+    let daemon = Command::new("getent").args(["group", "daemon"]).output().unwrap();
+    let daemon = stdout(&daemon).split(':').nth(2).unwrap().parse::<u32>().unwrap();
+    for (name, expected) in [("shared.parquet", 0o640), ("s", 0o750), ("s/report.html", 0o640)] {
+        assert_eq!(mode(&here.join(name)), expected, "{name}");
+        assert_eq!(fs::metadata(here.join(name)).unwrap().gid(), daemon, "{name}");
+    }
+    let unknown = ["trace", "import", "log", "-o", "x.parquet", "--group", "no-such-group"];
+    refuse_and_leave(here, &unknown, &["no-such-group"]);
+}
+
+/// What a terminal would act on, line ends aside.
+fn acting(text: &str) -> Vec<char> {
+    text.chars().filter(|c| steadfast_domain::text::acts(*c) && *c != '\n').collect()
+}
+
+#[test]
+fn names_from_outside_act_on_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let hostile = "t\x1b[2J\nsteadfast: all is well";
+    write_trace(&here.join(hostile));
+    let runs: [&[&str]; 10] = [
+        &["trace", "processes", hostile],
+        &["trace", "processes", hostile, "--json"],
+        &["trace", "streams", hostile],
+        &["trace", "hits", hostile],
+        &["trace", "compare", hostile, "--json"],
+        &["trace", "compare", hostile],
+        &["trace", "report", hostile, "-o", "r", "--format", "html,csv,json,text"],
+        &["workload", "derive", hostile, "--pid", NAME],
+        &["trace", "streams", hostile, "--event", "\x1b[2J"],
+        &["trace", "streams", "missing\x1b]0;x\x07"],
+    ];
+    for arguments in runs {
+        let output = run_in(here, arguments);
+        let said = format!("{}{}", stdout(&output), stderr(&output));
+        assert_eq!(acting(&said), [' '; 0], "{arguments:?}: {said:?}");
+        let forged = said.lines().any(|line| line.starts_with("steadfast: all"));
+        assert!(!forged, "{arguments:?}: {said}");
+    }
+    let processes = succeed(here, &["trace", "processes", hostile]);
+    assert!(processes.contains("=\\x1b[2J\\x07evil (100)"), "{processes}");
+    let json = succeed(here, &["trace", "processes", hostile, "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["processes"][0]["command"], NAME, "JSON means what was");
+    for name in names(&here.join("r")).iter().filter(|name| name.ends_with(".csv")) {
+        let table = fs::read_to_string(here.join("r").join(name)).unwrap();
+        assert_eq!(acting(&table.replace("\r\n", "\n")), [' '; 0], "{name}");
+        let cells = table.split(['\n', ',']).map(|cell| cell.trim_start_matches('"'));
+        assert!(!cells.into_iter().any(|cell| cell.starts_with('=')), "{name}: {table}");
+    }
+    let page = fs::read_to_string(here.join("r/report.html")).unwrap();
+    assert_eq!(acting(&page.replace('\t', " ")), [' '; 0]);
+}
+
+/// With an empty path, or `.` in it, a program of a tool's name in the working
+/// directory is not run.
+#[test]
+fn no_tool_is_taken_from_where_we_are() {
+    let Some(device) = LoopDevice::new("no_tool_is_taken_from_where_we_are", 16) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    for tool in ["wipefs", "smartctl", "nvme", "systemctl", "fio", "systemd-inhibit"] {
+        fs::write(
+            here.join(tool),
+            format!("#!/bin/sh\n/usr/bin/touch {}/ran-$0\n", here.display()),
+        )
+        .unwrap();
+        fs::set_permissions(here.join(tool), PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    let open = here.join("open");
+    fs::create_dir(&open).unwrap();
+    fs::copy(here.join("smartctl"), open.join("smartctl")).unwrap();
+    fs::set_permissions(&open, PermissionsExt::from_mode(0o777)).unwrap();
+    let before = names(here);
+    for path in ["", ".:bin::/usr/bin", open.to_str().unwrap()] {
+        for arguments in [
+            &["measure", "RND 4K W", "--target", &device.path][..],
+            &["measure", "RND 4K R", "--target", &device.path, "--engine", "fio", "--ios", "9"],
+            &["doctor", &device.path],
+        ] {
+            steadfast().current_dir(here).env("PATH", path).args(arguments).output().unwrap();
+        }
+        assert_eq!(names(here), before, "PATH={path}");
+    }
+}
+
+/// Runs a script as root with a `/run` of its own; `$S` is the program.
+fn in_own_run(here: &Path, device: &LoopDevice, script: &str) -> Output {
+    let whole = format!(
+        "set -u; mount -t tmpfs none /run || exit 99; umask 0\n\
+         capture=; trap '[ -z \"$capture\" ] || kill -KILL $capture' EXIT\n\
+         finish() {{ kill -$1 $capture; wait $capture; status=$?; capture=; return $status; }}\n\
+         begin() {{\n\
+         \"$S\" capture --device \"$D\" -o \"$1\" 2>\"$1.err\" & capture=$!\n\
+         for _ in $(seq 200); do\n\
+         grep -q 'Ctrl-C ends it' \"$1.err\" && [ -e \"$1\" ] && return\n\
+         ! grep '^steadfast:' \"$1.err\" >&2 || exit 98\n\
+         sleep 0.1\n\
+         done; exit 97; }}\n{script}"
+    );
+    Command::new("unshare")
+        .args(["--mount", "--propagation", "private", "sh", "-c", &whole])
+        .current_dir(here)
+        .env("S", steadfast().get_program())
+        .env("D", &device.path)
+        .output()
+        .unwrap()
+}
+
+/// Whether a script could do what it needs here.
+fn could(test: &str, output: &Output) -> bool {
+    match code(output) {
+        97..=99 => skip(test, stderr(output).trim()),
+        _ => return true,
+    }
+    false
+}
+
+/// Under any umask the files of marks are root's alone; a `mark` in another PID
+/// namespace reaches the capture and takes nothing away; of a capture that was
+/// killed nothing is believed.
+#[test]
+fn marks_reach_those_that_live_and_nobody_else_reads_them() {
+    let test = "marks_reach_those_that_live_and_nobody_else_reads_them";
+    let Some(device) = LoopDevice::new(test, 16) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let script = "begin t.parquet\n\
+        stat -c %a /run/steadfast /run/steadfast/captures /run/steadfast/captures/* t.parquet\n\
+        unshare --pid --fork --mount-proc \"$S\" mark inside\n\
+        \"$S\" mark outside\n\
+        touch /run/steadfast/captures/1-0\n\
+        \"$S\" mark third\n\
+        sleep 0.3; finish INT || exit 1\n\
+        ls -A /run/steadfast/captures\n\
+        begin killed.parquet; finish KILL\n\
+        \"$S\" mark late; echo $?; ls -A /run/steadfast/captures\n";
+    let output = in_own_run(here, &device, script);
+    if !could(test, &output) {
+        return;
+    }
+    let said = stdout(&output);
+    let marked = |name: &str| format!("Marked '{name}' in 1 running captures.");
+    let lines = [
+        "700".to_owned(),
+        "700".into(),
+        "600".into(),
+        "600".into(),
+        marked("inside"),
+        marked("outside"),
+        marked("third"),
+        "1".into(),
+    ];
+    assert_eq!(said.lines().collect::<Vec<_>>(), lines, "{}", stderr(&output));
+    assert!(stderr(&output).contains("no capture is running"), "{}", stderr(&output));
+    let trace = Trace::open(File::open(here.join("t.parquet")).unwrap()).unwrap();
+    let marks: Vec<_> = trace.conditions().marks.iter().map(|mark| mark.name.as_str()).collect();
+    assert_eq!(marks, ["inside", "outside", "third"]);
+}
+
+/// What another user prepared where marks are left is refused, and what it leads
+/// to keeps every byte.
+#[test]
+fn a_prepared_place_for_marks_is_refused() {
+    let test = "a_prepared_place_for_marks_is_refused";
+    let Some(device) = LoopDevice::new(test, 16) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    fs::write(here.join("precious"), "precious").unwrap();
+    fs::create_dir(here.join("his")).unwrap();
+    for (prepare, why) in [
+        ("ln -s $PWD/his /run/steadfast", "is no directory"),
+        ("mkdir -m 700 /run/steadfast; ln -s $PWD/his /run/steadfast/captures", "is no directory"),
+        ("mkdir -m 777 /run/steadfast", "written to by others"),
+        ("mkdir -m 700 /run/steadfast; chown nobody /run/steadfast", "belongs to another user"),
+        (
+            "mkdir -p /run/steadfast/captures; for n in $(seq $$ $(($$ + 50))); do \
+             ln -s $PWD/precious /run/steadfast/captures/$n; done",
+            "written to by others",
+        ),
+    ] {
+        let capture = "\"$S\" capture --device \"$D\" --duration 100ms -o t.parquet";
+        let script = format!("{prepare}\n\"$S\" mark x; {capture} && echo captured");
+        let output = in_own_run(here, &device, &script);
+        let said = stderr(&output);
+        if code(&output) == 99 {
+            return skip(test, said.trim());
+        }
+        assert_eq!(said.matches(why).count(), 2, "{prepare}: {said}");
+        assert!(stdout(&output).is_empty(), "{prepare}");
+        assert!(!here.join("t.parquet").exists(), "{prepare}");
+    }
+    assert_eq!(fs::read(here.join("precious")).unwrap(), b"precious");
+    assert_eq!(names(&here.join("his")), [""; 0]);
+}
+
+/// A capture whose name was given to something else ends without touching it.
+#[test]
+fn a_capture_leaves_alone_what_came_under_its_name() {
+    let test = "a_capture_leaves_alone_what_came_under_its_name";
+    let Some(device) = LoopDevice::new(test, 16) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let script = "begin t.parquet; mv t.parquet moved.parquet; echo precious > t.parquet\n\
+        finish INT\n\
+        \"$S\" capture --device \"$D\" -o t.parquet --duration 100ms && exit 1\n\
+        ln -s $PWD/nowhere link.parquet\n\
+        \"$S\" capture --device \"$D\" -o link.parquet --duration 100ms --force && exit 1\n\
+        cat t.parquet\n\
+        \"$S\" capture --device \"$D\" -o t.parquet --duration 100ms --force --group daemon\n\
+        stat -c '%a %G' t.parquet";
+    let output = in_own_run(here, &device, script);
+    if !could(test, &output) {
+        return;
+    }
+    assert_eq!(stdout(&output), "precious\n640 daemon\n", "{}", stderr(&output));
+    assert!(stderr(&output).contains("t.parquet exists; --force"), "{}", stderr(&output));
+    assert!(!here.join("nowhere").exists());
+    for name in ["t.parquet", "moved.parquet"] {
+        Trace::open(File::open(here.join(name)).unwrap()).unwrap();
+    }
+}

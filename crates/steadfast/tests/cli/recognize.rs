@@ -1,0 +1,383 @@
+//! What a resumed run may write to: the device that was confirmed when it
+//! began, and no other. Nothing that is not named changes by a byte.
+
+use super::scratch::{LoopDevice, code, is_root, run_in, skip, stderr, steadfast};
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use steadfast_domain::{Entry, Proof};
+use steadfast_runner::Ledger;
+
+/// Size of every target here: the least that a procedure takes.
+const SIZE: usize = 64 << 20;
+
+/// Somebody's file, with content of its own.
+fn precious(path: &Path) -> Vec<u8> {
+    let seed = path.as_os_str().len() as u64;
+    let words = (0..1 << 16).map(|n| steadfast_domain::step::mix64(seed + n).to_le_bytes());
+    let piece: Vec<u8> = words.flatten().collect();
+    let content = piece.repeat(SIZE / piece.len());
+    fs::write(path, &content).unwrap();
+    content
+}
+
+/// How often a process has taken the run up.
+fn openings(run: &Path) -> usize {
+    let Ok(contents) = Ledger::read(run) else { return 0 };
+    contents.lines.iter().filter(|line| matches!(line.entry, Entry::Opened { .. })).count()
+}
+
+/// Kills a run when it has been taken up for the `count`th time; false where it
+/// ended by itself.
+fn kill_when_opened(mut child: Child, run: &Path, count: usize) -> bool {
+    let end = Instant::now() + Duration::from_secs(60);
+    let mut alive = true;
+    while alive && openings(run) < count && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(10));
+        alive = child.try_wait().unwrap().is_none();
+    }
+    let _ = child.kill();
+    child.wait().unwrap();
+    openings(run) == count
+}
+
+fn spawn(directory: &Path, arguments: &[&str]) -> Child {
+    let mut command = steadfast();
+    command.current_dir(directory).args(arguments);
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// Begins a run in `run` below the directory, and kills it.
+fn begin(directory: &Path, target: &[&str]) -> PathBuf {
+    let run = directory.join("run");
+    let quick = ["run", "iops", "--profile", "quick", "--step-time", "60s", "--purge", "none"];
+    let child = spawn(directory, &[&quick, target, &["--out", "run"]].concat());
+    assert!(kill_when_opened(child, &run, 1), "the run did not begin");
+    run
+}
+
+/// Resumes from a directory; the run is taken up once more, and killed.
+#[track_caller]
+fn goes_on(directory: &Path, run: &Path, more: &[&str]) {
+    let count = openings(run) + 1;
+    let child = spawn(directory, &[&["resume", run.to_str().unwrap()], more].concat());
+    assert!(kill_when_opened(child, run, count), "not gone on with: {:?}", resume(run, more));
+}
+
+fn resume(run: &Path, more: &[&str]) -> (i32, String) {
+    let arguments = [&["resume", run.to_str().unwrap()], more].concat();
+    let output = run_in(run.parent().unwrap(), &arguments);
+    (code(&output), stderr(&output))
+}
+
+/// Resumes; it is refused with all of these words and leaves every file alone.
+#[track_caller]
+fn refused(run: &Path, more: &[&str], words: &[&str], untouched: &[(&Path, &[u8])]) {
+    let before = fs::read(run.join("journal.jsonl")).ok();
+    let (code, said) = resume(run, more);
+    assert_eq!(code, 1, "{said}");
+    for word in words {
+        assert!(said.contains(word), "should say '{word}': {said}");
+    }
+    assert_eq!(fs::read(run.join("journal.jsonl")).ok(), before);
+    for (path, content) in untouched {
+        assert!(fs::read(path).unwrap() == *content, "{} was changed", path.display());
+    }
+}
+
+/// Writes the run's ledger once more, as another machine, another boot or
+/// another version would have left it.
+fn retold(run: &Path, change: impl Fn(&mut Option<Box<Proof>>)) -> PathBuf {
+    let contents = Ledger::read(run).unwrap();
+    let copy =
+        run.with_file_name(format!("run-{}", fs::read_dir(run.parent().unwrap()).unwrap().count()));
+    let mut ledger = Ledger::create(&copy, &contents.settings).unwrap();
+    for line in &contents.lines {
+        let mut entry = line.entry.clone();
+        if let Entry::Opened { proof, .. } = &mut entry {
+            change(proof);
+        }
+        ledger.append(line.at, &entry).unwrap();
+    }
+    copy
+}
+
+const SCRATCH: [&str; 4] = ["--target", "scratch.bin", "--size", "64MiB"];
+
+#[test]
+fn a_relative_target_is_the_same_file_from_every_directory() {
+    let scratch = tempfile::tempdir().unwrap();
+    let [here, there] = ["here", "there"].map(|name| scratch.path().join(name));
+    for directory in [&here, &there] {
+        fs::create_dir(directory).unwrap();
+    }
+    let run = begin(&here, &SCRATCH);
+    let letters = precious(&there.join("scratch.bin"));
+    goes_on(&there, &run, &[]);
+    assert!(fs::read(there.join("scratch.bin")).unwrap() == letters);
+    let lines = Ledger::read(&run).unwrap().lines;
+    let taken = lines.iter().rev().find_map(|line| match &line.entry {
+        Entry::Opened { device, .. } => Some(device.path.clone()),
+        _ => None,
+    });
+    let own = fs::canonicalize(here.join("scratch.bin")).unwrap();
+    assert_eq!(taken.as_deref(), own.to_str());
+
+    // Moved, it is not there, and nothing takes its place.
+    let moved = here.join("moved.bin");
+    fs::rename(&own, &moved).unwrap();
+    let content = fs::read(&moved).unwrap();
+    refused(&run, &[], &["scratch.bin", "cannot find it"], &[(&moved, &content)]);
+    refused(&run, &["--yes-destroy", "scratch.bin"], &["scratch.bin"], &[(&moved, &content)]);
+}
+
+#[test]
+fn a_file_that_took_the_place_of_another_is_asked_for() {
+    let scratch = tempfile::tempdir().unwrap();
+    let run = begin(scratch.path(), &SCRATCH);
+    let file = scratch.path().join("scratch.bin");
+    let was = fs::metadata(&file).unwrap().ino();
+    // A new file may get the inode of the one that was removed before it.
+    for round in 0..3 {
+        fs::remove_file(&file).unwrap();
+        let letters = precious(&file);
+        let ask = ["another file", "--yes-destroy scratch.bin"];
+        let reused = fs::metadata(&file).unwrap().ino() == was;
+        println!("round {round}: inode used again: {reused}");
+        refused(&run, &[], &ask, &[(&file, &letters)]);
+        let wrong = ["--yes-destroy", "scratch"];
+        refused(&run, &wrong, &ask, &[(&file, &letters)]);
+    }
+    goes_on(scratch.path(), &run, &["--yes-destroy", "scratch.bin"]);
+    // It is the run's file from now on.
+    goes_on(scratch.path(), &run, &[]);
+}
+
+/// The inode, its birth and its mark are what they were; its content is not.
+#[test]
+fn a_scratch_file_that_somebody_wrote_to_is_asked_for() {
+    let scratch = tempfile::tempdir().unwrap();
+    let run = begin(scratch.path(), &SCRATCH);
+    let file = scratch.path().join("scratch.bin");
+    let opened = Ledger::read(&run).unwrap().lines.remove(0);
+    let Entry::Opened { proof: Some(proof), .. } = opened.entry else { panic!("{opened:?}") };
+    if proof.mark.is_none() {
+        let test = "a_scratch_file_that_somebody_wrote_to_is_asked_for";
+        return skip(test, "no extended attributes here");
+    }
+    let letters = precious(&file);
+    let old = Command::new("touch").args(["--date=2001-01-01"]).arg(&file).status().unwrap();
+    assert!(old.success());
+    refused(&run, &[], &["somebody has written to it"], &[(&file, &letters)]);
+}
+
+/// A file without a mark, which the user confirmed by its name: it has its inode
+/// and its birth still.
+#[test]
+fn a_file_without_a_mark_that_somebody_wrote_to_is_asked_for() {
+    let scratch = tempfile::tempdir().unwrap();
+    let file = scratch.path().join("own.bin");
+    precious(&file);
+    let named = ["--target", "own.bin", "--yes-destroy", "own.bin"];
+    let run = begin(scratch.path(), &named);
+    goes_on(scratch.path(), &run, &[]);
+    // As when the run was killed a minute ago.
+    let contents = Ledger::read(&run).unwrap();
+    let earlier = scratch.path().join("earlier");
+    let mut ledger = Ledger::create(&earlier, &contents.settings).unwrap();
+    for line in &contents.lines {
+        ledger.append(line.at - 60_000, &line.entry).unwrap();
+    }
+    drop(ledger);
+    let letters = precious(&file);
+    let old = Command::new("touch").args(["--date=2001-01-01"]).arg(&file).status().unwrap();
+    assert!(old.success());
+    let ask = ["was changed after the run's last entry", "--yes-destroy own.bin"];
+    refused(&earlier, &[], &ask, &[(&file, &letters)]);
+    // A run that was halted wrote nothing later than that.
+    let mut ledger = Ledger::open(&run).unwrap().0;
+    let at = contents.lines.last().unwrap().at;
+    ledger.append(at, &Entry::Halted("stopped on request".into())).unwrap();
+    drop(ledger);
+    refused(&run, &[], &ask, &[(&file, &letters)]);
+    goes_on(scratch.path(), &run, &["--yes-destroy", "own.bin"]);
+}
+
+/// A program that is named relative to where the run begins is that program
+/// wherever the run is resumed.
+#[test]
+fn a_power_command_is_the_same_program_from_every_directory() {
+    let scratch = tempfile::tempdir().unwrap();
+    let [here, there] = ["here", "there"].map(|name| scratch.path().join(name));
+    for directory in [&here, &there] {
+        fs::create_dir(directory).unwrap();
+        let program = directory.join("power");
+        let text = format!("#!/bin/sh\necho $1 >> {}/called\necho 4 W\n", directory.display());
+        fs::write(&program, text).unwrap();
+        fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    let command = ["--power-command", "./power  once"];
+    let run = begin(&here, &[&SCRATCH[..], &command].concat());
+    let settings = Ledger::read(&run).unwrap().settings;
+    let own = fs::canonicalize(&here).unwrap().join("power");
+    let kept = settings.settings.power_command.clone().unwrap();
+    let (program, arguments) = kept.split_once(' ').unwrap();
+    assert_eq!((fs::canonicalize(program).unwrap(), arguments.trim()), (own, "once"));
+    goes_on(&there, &run, &[]);
+    // One of an older version is not looked for where we are.
+    let contents = Ledger::read(&run).unwrap();
+    let mut settings = contents.settings.clone();
+    settings.settings.power_command = Some("./power older".into());
+    let older = scratch.path().join("older");
+    let mut ledger = Ledger::create(&older, &settings).unwrap();
+    contents.lines.iter().for_each(|line| ledger.append(line.at, &line.entry).unwrap());
+    drop(ledger);
+    goes_on(&there, &older, &[]);
+    assert!(!there.join("called").exists(), "another program was run");
+}
+
+#[test]
+fn a_loop_device_over_another_file_is_asked_for() {
+    let test = "a_loop_device_over_another_file_is_asked_for";
+    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let target = ["--target", &device.path, "--yes-destroy", device.name()];
+    let run = begin(scratch.path(), &target);
+    goes_on(scratch.path(), &run, &[]);
+    let backing = format!("/sys/block/{}/loop/backing_file", device.name());
+    let own = PathBuf::from(fs::read_to_string(backing).unwrap().trim());
+    let attach = |to: &Path| {
+        let losetup = |arguments: &[&str]| {
+            assert!(Command::new("losetup").args(arguments).status().unwrap().success());
+        };
+        losetup(&["--detach", &device.path]);
+        losetup(&[&device.path, to.to_str().unwrap()]);
+    };
+    let other = scratch.path().join("other");
+    let letters = precious(&other);
+    attach(&other);
+    let ask = ["attached to something else", &format!("--yes-destroy {}", device.name())];
+    refused(&run, &[], &ask, &[(&other, &letters)]);
+    // The same path, another file.
+    let kept = own.with_extension("kept");
+    fs::rename(&own, &kept).unwrap();
+    fs::copy(&other, &own).unwrap();
+    attach(&own);
+    refused(&run, &[], &ask, &[(&other, &letters), (&own, &letters)]);
+    // Another path, and the file that was confirmed.
+    attach(&kept);
+    goes_on(scratch.path(), &run, &[]);
+    attach(&other);
+    goes_on(scratch.path(), &run, &["--yes-destroy", device.name()]);
+    attach(&kept);
+    fs::rename(&kept, &own).unwrap();
+}
+
+#[test]
+fn another_machine_s_run_and_an_older_one_s_are_asked_for() {
+    let scratch = tempfile::tempdir().unwrap();
+    let run = begin(scratch.path(), &SCRATCH);
+    let file = scratch.path().join("scratch.bin");
+    let content = fs::read(&file).unwrap();
+    let elsewhere = retold(&run, |proof| {
+        let proof = proof.as_mut().unwrap();
+        (proof.machine, proof.boot) = (Some("0123".into()), Some("4567".into()));
+    });
+    let ask = ["another machine", "--yes-destroy scratch.bin"];
+    refused(&elsewhere, &[], &ask, &[(&file, &content)]);
+    let older = retold(&run, |proof| *proof = None);
+    refused(&older, &[], &["kept no proof", "--yes-destroy"], &[(&file, &content)]);
+    assert_eq!(code(&run_in(scratch.path(), &["study", older.to_str().unwrap()])), 0);
+    goes_on(scratch.path(), &older, &["--yes-destroy", "scratch.bin"]);
+}
+
+/// A disk without a serial number is known while it stays attached.
+#[test]
+fn a_disk_without_a_serial_number_is_asked_for_after_a_restart() {
+    let test = "a_disk_without_a_serial_number_is_asked_for_after_a_restart";
+    let Some(zram) = Zram::new(test) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let path = format!("/dev/{}", zram.0);
+    let run = begin(scratch.path(), &["--target", &path, "--yes-destroy", &zram.0]);
+    goes_on(scratch.path(), &run, &[]);
+    let content = fs::read(&path).unwrap();
+    let ask = ["no serial number", &format!("--yes-destroy {}", zram.0)];
+    let untouched: [(&Path, &[u8]); 1] = [(Path::new(&path), &content)];
+    let restarted = retold(&run, |proof| proof.as_mut().unwrap().boot = Some("4567".into()));
+    refused(&restarted, &[], &[ask[0], ask[1], "restarted"], &untouched);
+    let again = retold(&run, |proof| proof.as_mut().unwrap().sequence = Some(1));
+    refused(&again, &[], &[ask[0], ask[1], "attached again"], &untouched);
+    goes_on(scratch.path(), &again, &["--yes-destroy", &zram.0]);
+}
+
+/// A zram device of our own, removed at the end.
+struct Zram(String);
+
+impl Zram {
+    fn new(test: &str) -> Option<Zram> {
+        let control = Path::new("/sys/class/zram-control");
+        if !is_root() || !control.exists() {
+            skip(test, "needs root and the kernel's zram");
+            return None;
+        }
+        let Ok(number) = fs::read_to_string(control.join("hot_add")) else {
+            skip(test, "no zram device can be added");
+            return None;
+        };
+        let zram = Zram(format!("zram{}", number.trim()));
+        fs::write(format!("/sys/block/{}/disksize", zram.0), SIZE.to_string()).unwrap();
+        Some(zram)
+    }
+}
+
+impl Drop for Zram {
+    fn drop(&mut self) {
+        let _ = fs::write(format!("/sys/block/{}/reset", self.0), "1");
+        let number = self.0.trim_start_matches("zram");
+        let _ = fs::write("/sys/class/zram-control/hot_remove", number);
+    }
+}
+
+/// Settings that no journal covers are nobody's word: not for a device, and not
+/// for a command.
+#[test]
+fn bare_and_edited_settings_are_refused_and_no_command_is_run() {
+    let scratch = tempfile::tempdir().unwrap();
+    let run = begin(scratch.path(), &SCRATCH);
+    let file = scratch.path().join("scratch.bin");
+    let content = fs::read(&file).unwrap();
+    let untouched: [(&Path, &[u8]); 1] = [(&file, &content)];
+    let canary = scratch.path().join("canary");
+    let [settings, journal] = ["settings.json", "journal.jsonl"].map(|name| run.join(name));
+    let text = fs::read_to_string(&settings).unwrap();
+    let lines = fs::read_to_string(&journal).unwrap();
+
+    let mut edited: serde_json::Value = serde_json::from_str(&text).unwrap();
+    edited["settings"]["power_command"] = format!("touch {}", canary.display()).into();
+    fs::write(&settings, serde_json::to_string_pretty(&edited).unwrap()).unwrap();
+    for more in [&[][..], &["--yes-destroy", "scratch.bin"]] {
+        refused(&run, more, &["journal.jsonl, line 1", "settings.json"], &untouched);
+        let bare = scratch.path().join("bare");
+        let _ = fs::remove_dir_all(&bare);
+        fs::create_dir(&bare).unwrap();
+        fs::copy(&settings, bare.join("settings.json")).unwrap();
+        refused(&bare, more, &["holds settings, but no run", "begin the run again"], &untouched);
+        assert_eq!(fs::read_dir(&bare).unwrap().count(), 1, "nothing is added");
+        // A journal that says nothing of a device says nothing.
+        fs::write(bare.join("journal.jsonl"), &lines[..lines.len() / 3]).unwrap();
+        refused(&bare, more, &["no run"], &untouched);
+    }
+    fs::write(&settings, &text).unwrap();
+    fs::write(&journal, lines.replacen("\"wwid\":null", "\"wwid\":\"1\"", 1)).unwrap();
+    refused(&run, &[], &["journal.jsonl, line 1"], &untouched);
+    fs::write(&journal, &lines).unwrap();
+    if is_root() {
+        std::os::unix::fs::chown(&settings, Some(65534), None).unwrap();
+        refused(&run, &[], &["belongs to user 65534", "chown"], &untouched);
+        std::os::unix::fs::chown(&settings, Some(0), None).unwrap();
+    }
+    assert!(!canary.exists(), "no command was run");
+    goes_on(scratch.path(), &run, &[]);
+}

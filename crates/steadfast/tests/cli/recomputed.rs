@@ -1,0 +1,204 @@
+//! A second program computes the tables of every procedure from the journal alone
+//! and must find what the first one reports: for a run in one piece, for runs with
+//! a gap in each of their phases, and for a run that was killed and resumed.
+
+use super::captions;
+use super::scratch::{skip, stderr, stdout, steadfast};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use steadfast_domain::record::RECORD_VERSION;
+use steadfast_domain::settings::SimGap;
+use steadfast_domain::{Entry, Nanos, Profile, Settings};
+use steadfast_engine::Stop;
+use steadfast_engine::sim::{SimulatedSsd, drives};
+use steadfast_runner::progress::Silent;
+use steadfast_runner::run::{Ending, conduct};
+use steadfast_runner::simulated::SimulatedRig;
+use steadfast_runner::{Ledger, Rig, RunSettings};
+
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oracle/recompute.py");
+
+/// Phases of a procedure that are like another of its phases: they are left out.
+const ALIKE: [&str; 8] =
+    ["wait-2s", "wait-3s", "wait-5s", "baseline-1s", "baseline-2s", "baseline-3s", "mid-", "min-"];
+
+fn has_numpy() -> bool {
+    let tried = Command::new("python3").args(["-c", "import numpy"]).output();
+    tried.is_ok_and(|output| output.status.success())
+}
+
+/// The settings of a short run.
+fn settings(procedure: &str, more: &[(&str, &str)], gap: Option<SimGap>) -> Settings {
+    let mut settings = Settings::new(procedure, 11);
+    (settings.profile, settings.sim_gap) = (Profile::Quick, gap);
+    for (name, value) in more {
+        match *name {
+            "steady-state" => settings.steady_state = value.parse().unwrap(),
+            name => _ = settings.parameters.insert(name.to_owned(), (*value).to_owned()),
+        }
+    }
+    settings
+}
+
+/// The same as a command line.
+fn command_line(procedure: &str, more: &[(&str, &str)]) -> Vec<String> {
+    let line = ["run", procedure, "--target", "sim:small", "--profile", "quick", "--seed", "11"];
+    let mut line: Vec<String> = line.map(str::to_owned).to_vec();
+    line.extend(["--out".to_owned(), "run".to_owned()]);
+    for (name, value) in more {
+        match *name {
+            "steady-state" => line.extend([format!("--{name}"), (*value).to_owned()]),
+            name => line.extend(["--set".to_owned(), format!("{name}={value}")]),
+        }
+    }
+    line
+}
+
+/// Conducts what the ledger in this directory does not hold yet, and writes the
+/// findings; no report is made, which takes longer than the run.
+fn conducted(run: &Path, begins: Option<Settings>) {
+    let gap = begins.as_ref().and_then(|settings| settings.sim_gap);
+    let spec = drives().iter().find(|spec| spec.name() == "small").unwrap();
+    let ssd = SimulatedSsd::new(spec, 11, Stop::default());
+    let mut rig = SimulatedRig::new(ssd, gap);
+    let (ledger, lines, settings) = match begins {
+        Some(settings) => {
+            let settings = RunSettings {
+                version: RECORD_VERSION,
+                software: "steadfast 0".into(),
+                began_unix_ms: rig.now_unix_ms(),
+                engine: "sim".into(),
+                device: rig.device().clone(),
+                settings,
+            };
+            (Ledger::create(run, &settings).unwrap(), Vec::new(), settings)
+        }
+        None => {
+            let (ledger, contents) = Ledger::open(run).unwrap();
+            (ledger, contents.lines, contents.settings)
+        }
+    };
+    let procedure =
+        steadfast_procedures::procedure(&settings.settings, settings.geometry(), &[]).unwrap();
+    let ending = conduct(procedure.as_ref(), &mut rig, ledger, &lines, "steadfast 0", &mut Silent);
+    assert_eq!(ending.unwrap(), Ending::Complete);
+    let findings = procedure.study(&Ledger::read(run).unwrap().into_record());
+    captions::are_true(&findings);
+    std::fs::write(run.join("findings.json"), serde_json::to_vec(&findings).unwrap()).unwrap();
+}
+
+fn phases(run: &Path) -> Vec<String> {
+    let lines = Ledger::read(run).unwrap().lines;
+    let phase = lines.iter().filter_map(|line| match &line.entry {
+        Entry::Applied { step, .. } => Some(step.place.phase.clone()),
+        _ => None,
+    });
+    phase.collect()
+}
+
+/// For each phase the middle one of its steps, counted through the run from 1.
+fn middles(run: &Path) -> Vec<u64> {
+    let phases = phases(run);
+    let mut unique = phases.clone();
+    unique.sort();
+    unique.dedup();
+    unique.retain(|phase| !ALIKE.iter().any(|alike| phase.starts_with(alike)));
+    let middle = |phase: &String| {
+        let of: Vec<u64> = (1..).zip(&phases).filter(|(_, p)| *p == phase).map(|p| p.0).collect();
+        of[of.len() / 2]
+    };
+    unique.iter().map(middle).collect()
+}
+
+/// Kills a run after half of its steps and resumes it.
+fn killed(run: &Path, line: &[String], steps: usize) {
+    let mut child = steadfast()
+        .current_dir(run.parent().unwrap())
+        .args(line)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let journal = run.join("journal.jsonl");
+    let written = || std::fs::read(&journal).map_or(0, |text| text.split(|b| *b == b'\n').count());
+    while written() < steps / 2 && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    conducted(run, None);
+}
+
+/// Conducts the three kinds of run and has them recomputed.
+fn recomputed(procedure: &str, more: &[(&str, &str)]) {
+    if !has_numpy() {
+        return skip(&format!("recomputed {procedure}"), "Python has no module numpy");
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let mut runs: Vec<PathBuf> = Vec::new();
+    let mut place = |name: &str| {
+        let directory = scratch.path().join(name);
+        std::fs::create_dir_all(&directory).unwrap();
+        runs.push(directory.join("run"));
+        directory.join("run")
+    };
+    let whole = place("whole");
+    conducted(&whole, Some(settings(procedure, more, None)));
+    let findings = std::fs::read(whole.join("findings.json")).unwrap();
+    captions::are_on_the_page(&serde_json::from_slice(&findings).unwrap());
+    for step in middles(&whole) {
+        let gap = SimGap { before: step, lasts: Nanos::from_millis(500) };
+        conducted(&place(&format!("gap-{step}")), Some(settings(procedure, more, Some(gap))));
+    }
+    killed(&place("killed"), &command_line(procedure, more), phases(&whole).len());
+    let output = Command::new("python3").arg(SCRIPT).args(&runs).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let said = stdout(&output);
+    print!("{said}");
+    let lines: Vec<&str> = said.lines().collect();
+    let [first, gaps @ .., last] = lines.as_slice() else { panic!("{said}") };
+    let is_whole = |line: &&str| line.ends_with(" 0 gaps");
+    assert!(is_whole(first) && is_whole(last) && !gaps.iter().any(is_whole), "{said}");
+}
+
+/// A program that agrees with everything would be no witness.
+#[test]
+fn a_number_that_is_not_the_journals_is_found() {
+    if !has_numpy() {
+        return skip("a_number_that_is_not_the_journals_is_found", "Python has no module numpy");
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let run = scratch.path().join("run");
+    conducted(&run, Some(settings("latency", &[], None)));
+    let file = run.join("findings.json");
+    let right = std::fs::read_to_string(&file).unwrap();
+    let average = right.find("\"average\":").unwrap() + "\"average\":".len();
+    let mut wrong = right.clone();
+    wrong.replace_range(average..average, "1");
+    std::fs::write(&file, wrong).unwrap();
+    let output = Command::new("python3").arg(SCRIPT).arg(&run).output().unwrap();
+    assert!(!output.status.success());
+    assert!(stderr(&output).contains("RND 4K W average: recomputed"), "{}", stderr(&output));
+}
+
+macro_rules! procedures {
+    ($($test:ident: $procedure:literal, $more:expr;)+) => {
+        $(#[test]
+        fn $test() {
+            recomputed($procedure, &$more);
+        })+
+    };
+}
+
+procedures! {
+    recomputed_iops: "iops", [];
+    recomputed_throughput: "throughput", [];
+    recomputed_latency: "latency", [];
+    recomputed_wsat: "wsat", [("steady-state", "btw")];
+    recomputed_composite: "composite", [];
+    recomputed_dirth: "dirth", [];
+    recomputed_composite_dirth: "composite-dirth", [];
+    recomputed_xsr: "xsr", [("first-time", "12s"), ("middle-time", "8s"), ("last-time", "12s")];
+    recomputed_hir: "hir", [];
+}

@@ -1,0 +1,405 @@
+//! Signals, lost terminals and kills: what goes on, what ends well, and what is
+//! put back afterwards.
+
+use super::scratch::{LoopDevice, code, is_root, run_in, skip, stderr, stdout, steadfast, succeed};
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use steadfast_domain::Entry;
+use steadfast_runner::Ledger;
+
+/// Waits until something holds, for at most half a minute.
+#[track_caller]
+fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(30);
+    while !holds() {
+        assert!(Instant::now() < end, "{what} did not come");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn signal(child: &Child, signal: i32) {
+    // SAFETY: kill takes any pid and signal; the child is ours and not yet reaped.
+    assert_eq!(unsafe { libc::kill(i32::try_from(child.id()).unwrap(), signal) }, 0);
+}
+
+/// A long run on a scratch file.
+const RUN: [&str; 11] = [
+    "run",
+    "iops",
+    "--profile",
+    "quick",
+    "--target",
+    "scratch.bin",
+    "--size",
+    "64MiB",
+    "--step-time",
+    "500ms",
+    "--out",
+];
+
+fn steps(directory: &Path) -> usize {
+    let journal = fs::read_to_string(directory.join("run/journal.jsonl")).unwrap_or_default();
+    journal.matches("\"applied\"").count()
+}
+
+/// A terminal of its own for a child: the side that a person sits at, and the
+/// other, which becomes the child's controlling terminal. No other child of these
+/// tests inherits one of them, for the first is closed when nobody has it.
+fn terminal() -> (File, OwnedFd) {
+    let person = File::options().read(true).write(true).open("/dev/ptmx").unwrap();
+    let flags = libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC;
+    // SAFETY: both calls take a terminal that is open, and no memory.
+    let program = unsafe {
+        assert_eq!(libc::unlockpt(person.as_raw_fd()), 0);
+        libc::ioctl(person.as_raw_fd(), libc::TIOCGPTPEER, flags)
+    };
+    assert!(program >= 0);
+    // SAFETY: the call has just opened it, and nobody else has it.
+    (person, unsafe { OwnedFd::from_raw_fd(program) })
+}
+
+/// Reads what a terminal shows until something holds, as a person does: one that
+/// nobody reads stops its writers.
+fn watch(terminal: &File, what: &str, holds: impl Fn() -> bool) {
+    let (mut terminal, mut buffer) = (terminal, [0; 4096]);
+    wait_until(what, || {
+        let mut ready = libc::pollfd { fd: terminal.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: `ready` is one valid pollfd.
+        while unsafe { libc::poll(&raw mut ready, 1, 0) } > 0 {
+            let _ = terminal.read(&mut buffer).unwrap();
+        }
+        holds()
+    });
+}
+
+/// An ssh connection drops: the terminal is closed, SIGHUP comes, writes fail. The
+/// run goes on, and says so in its journal; SIGTERM still halts it resumably.
+#[test]
+fn a_run_outlives_its_terminal() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (person, program) = terminal();
+    let mut command = steadfast();
+    command.current_dir(scratch.path()).args(RUN).arg("run");
+    let stream = || Stdio::from(program.try_clone().unwrap());
+    command.stdin(stream()).stdout(stream()).stderr(stream());
+    let side = program.as_raw_fd();
+    // SAFETY: between fork and exec only two system calls are made.
+    unsafe {
+        command.pre_exec(move || {
+            libc::setsid();
+            libc::ioctl(side, libc::TIOCSCTTY, 0);
+            Ok(())
+        });
+    }
+    let mut child = command.spawn().unwrap();
+    drop((command, program));
+    watch(&person, "the first step", || steps(scratch.path()) > 0);
+    drop(person);
+    let before = steps(scratch.path());
+    wait_until("a step without a terminal", || steps(scratch.path()) > before + 2);
+    assert!(child.try_wait().unwrap().is_none(), "it goes on");
+    signal(&child, libc::SIGTERM);
+    assert_eq!(child.wait().unwrap().code(), Some(4));
+    let lines = Ledger::read(&scratch.path().join("run")).unwrap().lines;
+    let said = lines.iter().any(|line| match &line.entry {
+        Entry::Examined(checks) => checks.iter().any(|c| c.found.contains("lost during the run")),
+        _ => false,
+    });
+    assert!(said, "the journal says that the terminal was lost");
+    assert!(matches!(lines.last().unwrap().entry, Entry::Halted(_)));
+}
+
+/// Under nohup SIGHUP is ignored already, and stays so.
+#[test]
+fn sigquit_and_sigterm_halt_and_sighup_under_nohup_does_nothing() {
+    for ending in [libc::SIGQUIT, libc::SIGTERM] {
+        let scratch = tempfile::tempdir().unwrap();
+        let mut command = steadfast();
+        command.current_dir(scratch.path()).args(RUN).arg("run");
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        // SAFETY: between fork and exec only one system call is made.
+        unsafe {
+            command.pre_exec(|| {
+                libc::signal(libc::SIGHUP, libc::SIG_IGN);
+                Ok(())
+            });
+        }
+        let mut child = command.spawn().unwrap();
+        wait_until("the first step", || steps(scratch.path()) > 0);
+        signal(&child, libc::SIGHUP);
+        let before = steps(scratch.path());
+        wait_until("a further step", || steps(scratch.path()) > before);
+        signal(&child, ending);
+        assert_eq!(child.wait().unwrap().code(), Some(4), "signal {ending}");
+        let journal = fs::read_to_string(scratch.path().join("run/journal.jsonl")).unwrap();
+        assert!(!journal.contains("SIGHUP"), "nothing was lost");
+    }
+}
+
+/// A limit of file sizes halts a run with a name; it does not kill it.
+#[test]
+fn a_limit_of_file_sizes_is_an_error_with_a_name() {
+    let scratch = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_steadfast");
+    let run = "run iops --target sim:small --profile quick --out run";
+    let output = Command::new("bash")
+        .current_dir(scratch.path())
+        .args(["-c", &format!("ulimit -f 16; exec {program} {run}")])
+        .output()
+        .unwrap();
+    let text = stderr(&output);
+    assert_eq!(output.status.signal(), None, "{text}");
+    assert_eq!(code(&output), 4, "{text}");
+    assert!(text.contains("File too large") && text.contains("journal.jsonl"), "{text}");
+    let output = run_in(scratch.path(), &["resume", "run"]);
+    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+}
+
+/// A loop device with merges on, and the attribute that says so.
+struct Merging {
+    device: LoopDevice,
+    attribute: String,
+}
+
+impl Merging {
+    fn new(test: &str) -> Option<Merging> {
+        let device = LoopDevice::new(test, 64)?;
+        // A detached loop device keeps its queue's settings for the next user.
+        let attribute = format!("/sys/block/{}/queue/nomerges", device.name());
+        if let Err(error) = fs::write(&attribute, "0") {
+            skip(test, &format!("{attribute}: {error}"));
+            return None;
+        }
+        Some(Merging { device, attribute })
+    }
+
+    fn level(&self) -> String {
+        fs::read_to_string(&self.attribute).unwrap().trim().to_owned()
+    }
+
+    /// Measures for a while, with its state in this directory, once merges are off.
+    fn measure(&self, state: &Path, time: &str) -> Child {
+        let (path, name) = (self.device.path.as_str(), self.device.name());
+        let child = steadfast()
+            .current_dir(state)
+            .env("STATE_DIRECTORY", state)
+            .args(["measure", "RND 4K W", "--target", path, "--yes-destroy", name, "--time", time])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        wait_until("the change", || self.level() == "2");
+        child
+    }
+
+    /// Kills a measurement.
+    fn killed(&self, state: &Path) {
+        let mut child = self.measure(state, "60s");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(self.level(), "2", "nobody has put it back");
+    }
+}
+
+impl Drop for Merging {
+    fn drop(&mut self) {
+        let _ = fs::write(&self.attribute, "0");
+    }
+}
+
+fn restore(state: &Path, more: &[&str]) -> (i32, String) {
+    let mut command = steadfast();
+    let output = command.env("STATE_DIRECTORY", state).arg("restore").args(more).output().unwrap();
+    (code(&output), format!("{}{}", stdout(&output), stderr(&output)))
+}
+
+#[test]
+fn a_measurement_outlives_sighup_and_puts_everything_back() {
+    let test = "a_measurement_outlives_sighup_and_puts_everything_back";
+    let Some(merging) = Merging::new(test) else { return };
+    let state = tempfile::tempdir().unwrap();
+    let child = merging.measure(state.path(), "2s");
+    signal(&child, libc::SIGHUP);
+    let (_, said) = restore(state.path(), &[]);
+    assert!(said.contains("Nothing to restore"), "its process lives: {said}");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(stdout(&output).contains("writes"), "{}", stdout(&output));
+    assert_eq!(merging.level(), "0");
+    assert_eq!(fs::read_dir(state.path().join("host-changes")).unwrap().count(), 0);
+}
+
+#[test]
+fn what_a_killed_measurement_changed_is_said_and_put_back() {
+    let test = "what_a_killed_measurement_changed_is_said_and_put_back";
+    let Some(merging) = Merging::new(test) else { return };
+    let state = tempfile::tempdir().unwrap();
+    merging.killed(state.path());
+    let mut next = steadfast();
+    let next = next.env("STATE_DIRECTORY", state.path()).args(["doctor", "sim:small"]);
+    let said = stderr(&next.output().unwrap());
+    let setting = format!("queue/nomerges of {}", merging.device.name());
+    assert!(said.contains(&setting) && said.contains("steadfast restore"), "{said}");
+    let (code, said) = restore(state.path(), &["--json"]);
+    let json: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!((code, &json["changes"][0]["outcome"]), (0, &"put-back".into()), "{said}");
+    assert_eq!(merging.level(), "0");
+    let (code, said) = restore(state.path(), &[]);
+    assert!(code == 0 && said.contains("Nothing to restore"), "{said}");
+}
+
+/// What somebody else has set since then, and another device under the name, are
+/// left as they are.
+#[test]
+fn what_is_no_longer_ours_is_left() {
+    let test = "what_is_no_longer_ours_is_left";
+    let Some(merging) = Merging::new(test) else { return };
+    let state = tempfile::tempdir().unwrap();
+    merging.killed(state.path());
+    fs::write(&merging.attribute, "1").unwrap();
+    let (code, said) = restore(state.path(), &[]);
+    assert!(code == 0 && said.contains("left as it is: it is 1 now"), "{said}");
+    assert_eq!(merging.level(), "1");
+    fs::write(&merging.attribute, "0").unwrap();
+    merging.killed(state.path());
+    // A loop device attached anew has its name, and another number.
+    let entries: Vec<_> = fs::read_dir(state.path().join("host-changes")).unwrap().collect();
+    let journal = entries.into_iter().next().unwrap().unwrap().path();
+    let text = fs::read_to_string(&journal).unwrap();
+    fs::write(&journal, text.replace("\"disk_sequence\":", "\"disk_sequence\":99999")).unwrap();
+    let (code, said) = restore(state.path(), &[]);
+    assert!(code == 0 && said.contains("nothing to put back: the device is gone"), "{said}");
+    assert_eq!(merging.level(), "2");
+    assert!(restore(state.path(), &[]).1.contains("Nothing to restore"));
+}
+
+/// A command that sees tracefs, which is mounted for it alone where it is not.
+fn with_tracefs(command: &Path, arguments: &[&str]) -> Command {
+    let mut unshared = Command::new("unshare");
+    let script = "test -d /sys/kernel/tracing/instances || mount -t tracefs nodev \
+                  /sys/kernel/tracing; exec \"$0\" \"$@\"";
+    unshared.args(["--mount", "sh", "-c", script]).arg(command).args(arguments);
+    unshared.env("STATE_DIRECTORY", env!("CARGO_TARGET_TMPDIR")).stdin(Stdio::null());
+    unshared
+}
+
+fn instances() -> Vec<String> {
+    let list = with_tracefs(Path::new("ls"), &["/sys/kernel/tracing/instances"]).output().unwrap();
+    stdout(&list).split_whitespace().map(str::to_owned).collect()
+}
+
+fn instance_of(child: &Child) -> String {
+    format!("steadfast-{}-0", child.id())
+}
+
+/// Begins a capture through tracefs and waits until it listens.
+fn captured(directory: &Path, device: &LoopDevice, file: &str) -> Result<Child, String> {
+    let program = Path::new(env!("CARGO_BIN_EXE_steadfast"));
+    let said = directory.join("said.txt");
+    let arguments = ["capture", "--device", &device.path, "--source", "tracefs", "-o", file];
+    let mut child = with_tracefs(program, &arguments)
+        .current_dir(directory)
+        .stdout(Stdio::null())
+        .stderr(File::create(&said).unwrap())
+        .spawn()
+        .unwrap();
+    loop {
+        let text = fs::read_to_string(&said).unwrap();
+        if text.contains("Ctrl-C ends it") {
+            return Ok(child);
+        }
+        if child.try_wait().unwrap().is_some() {
+            return Err(text);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A killed capture records on in the kernel until it is removed: by `restore` or
+/// by the next capture, which leave those that run, and other programs', alone.
+#[test]
+fn the_trace_instance_of_a_killed_capture_is_removed() {
+    let test = "the_trace_instance_of_a_killed_capture_is_removed";
+    let Some(device) = LoopDevice::new(test, 16) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let mut dead = match captured(scratch.path(), &device, "dead.parquet") {
+        Ok(child) => child,
+        Err(why) => return skip(test, why.trim()),
+    };
+    let foreign = "/sys/kernel/tracing/instances/steadfast-test";
+    assert!(with_tracefs(Path::new("mkdir"), &[foreign]).status().unwrap().success());
+    let mut live = captured(scratch.path(), &device, "live.parquet").unwrap();
+    dead.kill().unwrap();
+    dead.wait().unwrap();
+    assert!(instances().contains(&instance_of(&dead)), "it is left behind");
+    let program = Path::new(env!("CARGO_BIN_EXE_steadfast"));
+    let said = stdout(&with_tracefs(program, &["restore"]).output().unwrap());
+    assert!(said.contains(&instance_of(&dead)), "{said}");
+    assert!(!said.contains(&instance_of(&live)), "{said}");
+    let left = instances();
+    assert!(!left.contains(&instance_of(&dead)) && left.contains(&instance_of(&live)), "{left:?}");
+    assert!(left.contains(&"steadfast-test".to_owned()));
+    live.kill().unwrap();
+    live.wait().unwrap();
+    let mut next = captured(scratch.path(), &device, "next.parquet").unwrap();
+    assert!(!instances().contains(&instance_of(&live)), "the next capture removes it too");
+    signal(&next, libc::SIGINT);
+    assert!(next.wait().unwrap().success());
+    assert!(with_tracefs(Path::new("rmdir"), &[foreign]).status().unwrap().success());
+}
+
+/// What is written to a deleted file is lost: the capture says so and ends.
+#[test]
+fn a_capture_whose_file_is_deleted_ends_and_says_so() {
+    let test = "a_capture_whose_file_is_deleted_ends_and_says_so";
+    if !is_root() {
+        return skip(test, "needs root to capture");
+    }
+    let Some(device) = LoopDevice::new(test, 16) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let mut child = match captured(scratch.path(), &device, "t.parquet") {
+        Ok(child) => child,
+        Err(why) => return skip(test, why.trim()),
+    };
+    signal(&child, libc::SIGHUP);
+    let file = scratch.path().join("t.parquet");
+    wait_until("the file", || file.exists());
+    fs::remove_file(file).unwrap();
+    let status = child.wait().unwrap();
+    let said = fs::read_to_string(scratch.path().join("said.txt")).unwrap();
+    assert_eq!(status.code(), Some(1), "{said}");
+    assert!(said.contains("t.parquet was deleted"), "{said}");
+    assert!(!instances().contains(&instance_of(&child)), "nothing is left");
+}
+
+/// A host whose state cannot be written is not changed.
+#[test]
+fn nothing_is_changed_that_cannot_be_journalled() {
+    let test = "nothing_is_changed_that_cannot_be_journalled";
+    let Some(merging) = Merging::new(test) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    fs::write(scratch.path().join("host-changes"), "a file in its way").unwrap();
+    let (path, name) = (merging.device.path.as_str(), merging.device.name());
+    let mut command = steadfast();
+    command.env("STATE_DIRECTORY", scratch.path());
+    let output = command
+        .args(["measure", "RND 4K W", "--target", path, "--yes-destroy", name, "--time", "1s"])
+        .output()
+        .unwrap();
+    let text = stderr(&output);
+    assert_eq!(code(&output), 1, "{text}");
+    assert!(text.contains("STATE_DIRECTORY"), "{text}");
+    assert_eq!(merging.level(), "0");
+}
+
+/// The page of exit codes and `--help` say the same.
+#[test]
+fn help_says_what_signals_do() {
+    let help = succeed(Path::new("/"), &["--help"]);
+    assert!(help.contains("SIGHUP") && help.contains("goes on without"), "{help}");
+}

@@ -1,0 +1,597 @@
+"""A second program for the numbers of a run.
+
+Reads settings.json and journal.jsonl of a run directory as docs/formats.md
+describes them, computes the tables and verdicts of the procedure anew with NumPy,
+and compares them with findings.json. Nothing here was taken over from the program
+under test: the rules are those of docs/methods.md and docs/procedures.
+
+    python3 recompute.py RUN_DIR...
+
+Prints how many values were compared; every difference is a line on standard error,
+and the exit code is 1.
+"""
+
+import json
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+
+WINDOW, DATA, SLOPE = 5, 0.20, 0.10
+SHORTFALL_NS = 2_000_000
+BITS = 7
+BUCKETS = 64 << BITS
+
+
+def bucket_tops():
+    """The upper edge of every bucket (docs/formats.md, Histograms)."""
+    index = np.arange(BUCKETS, dtype=object)
+    tops = []
+    for i in index:
+        shift = (i >> BITS) - 1
+        if shift <= 0:
+            tops.append(int(i))
+        else:
+            tops.append((((1 << BITS) + i % (1 << BITS)) << shift) + (1 << shift) - 1)
+    return tops
+
+
+TOPS = bucket_tops()
+
+
+class Tally:
+    """Counts and response times of a set of I/Os."""
+
+    def __init__(self):
+        self.ios = self.bytes = self.sum = self.max = 0
+        self.counts = np.zeros(BUCKETS, dtype=np.int64)
+
+    def add(self, tally):
+        self.ios += tally["ios"]
+        self.bytes += tally["bytes"]
+        self.sum += tally["response_sum"]
+        self.max = max(self.max, tally["response_max"])
+        words = [word.split(":") for word in tally["histogram"].split()]
+        if words:
+            steps = np.array([int(word[0]) for word in words])
+            counts = np.array([int(word[1]) if len(word) > 1 else 1 for word in words])
+            np.add.at(self.counts, np.cumsum(steps), counts)
+        return self
+
+    def mean_ms(self):
+        return self.sum // self.ios / 1e6 if self.ios else None
+
+    def max_ms(self):
+        return self.max / 1e6 if self.ios else None
+
+    def percentile_ms(self, fraction):
+        total = int(self.counts.sum())
+        if total == 0:
+            return None
+        rank = min(max(math.ceil(fraction * total), 1), total)
+        if total - rank < 10:
+            return None
+        bucket = int(np.searchsorted(np.cumsum(self.counts), rank))
+        return min(TOPS[bucket], self.max) / 1e6
+
+
+class Step:
+    """One applied step."""
+
+    def __init__(self, entry):
+        place = entry["step"]["place"]
+        self.phase, self.round, self.point = place["phase"], place["round"], place["point"]
+        self.label = place["label"]
+        self.load = entry["step"]["load"]["stimulus"]
+        self.gap = "gap_before" in entry["outcome"]
+        self.measurement = entry["outcome"]["measurement"]
+        self.elapsed = self.measurement["elapsed"]
+
+    def total(self, ops=("read", "write")):
+        tally = Tally()
+        for stream in self.measurement["streams"]:
+            if stream["op"] in ops:
+                tally.add(stream["tally"])
+        return tally
+
+    def iops(self):
+        return self.total().ios / (self.elapsed / 1e9) if self.elapsed else None
+
+    def mbps(self):
+        return self.total().bytes / 1e6 / (self.elapsed / 1e9) if self.elapsed else None
+
+    def written(self):
+        outside = self.measurement.get("unmeasured", [])
+        return self.total(("write",)).bytes + sum(
+            part["bytes"] for part in outside if part["op"] == "write"
+        )
+
+
+class Track:
+    """A variable's rounds: (round, value or None, a gap came before or in it)."""
+
+    def __init__(self, name, points):
+        self.name, self.points = name, points
+
+
+def judge(tracks, weigh=lambda first: True):
+    """The first steady window, or the last five rounds: (steady, window, tracks)."""
+    found = None
+    length = min((len(track.points) for track in tracks), default=0)
+    for end in range(WINDOW, length + 1):
+        window = judge_window(tracks, end)
+        if window is None:
+            if end == length:
+                found = (False, None, [])
+            continue
+        steady, rounds, measured = window
+        steady = steady and weigh(rounds[0])
+        if steady:
+            return True, rounds, measured
+        found = (False, rounds, measured)
+    return found or (False, None, [])
+
+
+def judge_window(tracks, end):
+    measured = []
+    for track in tracks:
+        points = track.points[end - WINDOW : end]
+        if any(point[2] for point in points[1:]) or any(point[1] is None for point in points):
+            return None
+        x = np.array([point[0] for point in points], dtype=float)
+        y = np.array([point[1] for point in points])
+        slope, intercept = np.polyfit(x, y, 1)
+        measured.append(
+            {
+                "name": track.name,
+                "values": y,
+                "average": y.mean(),
+                "data_excursion": y.max() - y.min(),
+                "data_excursion_allowed": DATA * y.mean(),
+                "slope": slope,
+                "intercept": intercept,
+                "slope_excursion": abs(slope) * (x[-1] - x[0]),
+                "slope_excursion_allowed": SLOPE * y.mean(),
+                "correlation": np.corrcoef(x, y)[0, 1] if y.std() > 0 else None,
+            }
+        )
+        rounds = (int(x[0]), int(x[-1]))
+    steady = all(
+        m["data_excursion"] <= m["data_excursion_allowed"]
+        and m["slope_excursion"] <= m["slope_excursion_allowed"]
+        and m["average"] > 0
+        for m in measured
+    )
+    return steady, rounds, measured
+
+
+class Run:
+    """A run directory."""
+
+    def __init__(self, directory):
+        directory = Path(directory)
+        whole = json.loads((directory / "settings.json").read_text())
+        self.settings, self.capacity = whole["settings"], whole["device"]["capacity"]
+        self.name = self.settings["procedure"]
+        lines = (directory / "journal.jsonl").read_bytes().split(b"\n")[:-1]
+        entries = [json.loads(line)["entry"] for line in lines]
+        self.steps = [
+            Step(entry["applied"])
+            for entry in entries
+            if isinstance(entry, dict) and "applied" in entry
+        ]
+        self.findings = json.loads((directory / "findings.json").read_text())
+        self.tables = {}
+        pages = self.findings["form_pages"] + self.findings["chapters"]
+        exhibits = self.findings["summary"] + [e for page in pages for e in page["exhibits"]]
+        tables = [e["table"] for e in exhibits if "table" in e] + self.findings["long_tables"]
+        for table in tables:
+            self.tables.setdefault(table["id"], table)
+        self.compared, self.differences = 0, []
+
+    def parameter(self, name, default):
+        return self.settings.get("parameters", {}).get(name, default)
+
+    def of_phase(self, phase):
+        return [step for step in self.steps if step.phase == phase]
+
+    # Comparison
+
+    def same(self, what, ours, theirs):
+        self.compared += 1
+        if isinstance(ours, (float, np.floating)) and isinstance(theirs, (int, float)):
+            close = math.isclose(ours, theirs, rel_tol=1e-7, abs_tol=1e-6)
+        else:
+            close = ours == theirs
+        if not close:
+            self.differences.append(f"{self.name}: {what}: recomputed {ours}, reported {theirs}")
+
+    def number(self, what, ours, cell):
+        theirs = cell["number"]["value"] if isinstance(cell, dict) and "number" in cell else None
+        self.same(what, None if ours is None else float(ours), theirs)
+
+    def cells(self, table_id, head, values):
+        """A row's numbers by their columns; `head` is a row's head or its index."""
+        table = self.tables.get(table_id)
+        if table is None:
+            self.differences.append(f"{self.name}: there is no table {table_id}")
+            return
+        rows = table["rows"]
+        found = [rows[head]] if isinstance(head, int) else [r for r in rows if r["head"] == head]
+        if len(found) != 1:
+            self.differences.append(f"{self.name}: {table_id} has {len(found)} rows {head}")
+            return
+        for column, value in values.items():
+            cell = found[0]["cells"][table["columns"].index(column)]
+            self.number(f"{table_id}, {head}, {column}", value, cell)
+
+    def verdict(self, ours, theirs):
+        steady, window, tracks = ours
+        self.same("steady", steady, theirs["steady"])
+        self.same("window", None if window is None else list(window), theirs["window"])
+        self.same("variables", len(tracks), len(theirs["tracks"]))
+        for mine, reported in zip(tracks, theirs["tracks"]):
+            for key, value in mine.items():
+                if key == "values":
+                    for index, one in enumerate(value):
+                        self.same(f"{mine['name']} {index}", float(one), reported[key][index])
+                else:
+                    value = float(value) if isinstance(value, np.floating) else value
+                    self.same(f"{mine['name']} {key}", value, reported[key])
+
+    # What every procedure has
+
+    def every_step(self):
+        rows = self.tables["steps"]["rows"]
+        self.same("steps", len(self.steps), len(rows))
+        for index, step in enumerate(self.steps):
+            total = step.total()
+            values = {
+                "Elapsed s": step.elapsed / 1e9,
+                "Reads": step.total(("read",)).ios,
+                "Writes": step.total(("write",)).ios,
+                "IOPS": step.iops(),
+                "MB/s": step.mbps(),
+                "ART ms": total.mean_ms(),
+                "99 % ms": total.percentile_ms(0.99),
+                "99.9 % ms": total.percentile_ms(0.999),
+                "99.999 % ms": total.percentile_ms(0.99999),
+                "MRT ms": total.max_ms(),
+            }
+            self.cells("steps", index, values)
+
+    def percentiles(self, table_id, column, tally):
+        named = [1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.9, 99.99, 99.999, 99.9999]
+        for percent in named:
+            value = tally.percentile_ms(percent / 100.0)
+            self.cells(table_id, f"{percent} %", {column: value})
+        self.cells(table_id, "ART", {column: tally.mean_ms()})
+        self.cells(table_id, "MRT (maximum)", {column: tally.max_ms()})
+
+    # Rounds of a matrix
+
+    def rounds(self, phase, tracked, metric):
+        steps = self.of_phase(phase)
+        points = max(step.point for step in steps)
+        rounds = {}
+        for step in steps:
+            rounds.setdefault(step.round, []).append(step)
+        rounds = {number: of for number, of in rounds.items() if len(of) == points}
+        void = {n for n, of in rounds.items() if any(s.gap for s in of[1:])}
+        tracks = []
+        for name in tracked:
+            values = []
+            for number, of in rounds.items():
+                value = None
+                if number not in void:
+                    value = metric(next(step for step in of if step.label == name))
+                values.append((number, value, any(s.gap for s in of)))
+            tracks.append(Track(name, values))
+        verdict = judge(tracks)
+        if verdict[1]:
+            reported = range(verdict[1][0], verdict[1][1] + 1)
+        else:
+            reported = [n for n in sorted(rounds)[-WINDOW:] if n not in void]
+        cells = {}
+        for number in reported:
+            for step in rounds[number]:
+                cells.setdefault(step.label, []).append(step)
+        return verdict, {label: Cell(of) for label, of in cells.items()}
+
+    # A load that runs on, with measured minutes
+
+    def minutes(self, steps, least, before=0):
+        """The verdict on the measured minutes: those not called `between`."""
+        step_ns = self.settings.get("step_time") or 1_000_000_000
+        points, fills, written, gap = [], {}, before, False
+        for step in steps:
+            gap = gap or step.gap
+            began_with = written
+            written += step.written()
+            if step.label.endswith("(between)"):
+                continue
+            first = (step.round, step.point) == (1, 1)
+            whole = step.elapsed + SHORTFALL_NS >= step_ns
+            value = step.iops() if whole and (first or not step.gap) else None
+            points.append((step.round, value, gap))
+            fills[step.round] = began_with / self.capacity
+            gap = False
+        name = next((s.label for s in steps if not s.label.endswith("(between)")), "")
+        return judge([Track(name, points)], lambda first: fills[first] >= least)
+
+
+class Cell:
+    """A point of a matrix over the reported rounds."""
+
+    def __init__(self, steps):
+        self.tally = Tally()
+        for step in steps:
+            for stream in step.measurement["streams"]:
+                self.tally.add(stream["tally"])
+        self.iops = float(np.mean([step.iops() for step in steps]))
+        self.mbps = float(np.mean([step.mbps() for step in steps]))
+        self.art = float(np.mean([step.total().mean_ms() for step in steps]))
+
+
+def size_name(kib):
+    return f"{kib:g}"
+
+
+def mix_label(order, kib, read):
+    mix = {0: "W", 100: "R"}.get(read, f"RW{read}")
+    return f"{order} {size_name(kib)}K {mix}"
+
+
+def matrix(run, cells, sizes, mixes, tables):
+    for table_id, value in tables.items():
+        for kib in sizes:
+            values = {
+                f"{read}/{100 - read}": value(cells.get(mix_label("RND", kib, read)))
+                for read in mixes
+            }
+            run.cells(table_id, size_name(kib), values)
+
+
+def of(value):
+    return lambda cell: None if cell is None else value(cell)
+
+
+def iops(run):
+    tracked = ["RND 4K W", "RND 64K RW65", "RND 1024K R"]
+    verdict, cells = run.rounds("rounds", tracked, Step.iops)
+    run.verdict(verdict, run.findings["verdict"])
+    tables = {
+        "iops": of(lambda cell: cell.iops),
+        "throughput": of(lambda cell: cell.mbps),
+        "art": of(lambda cell: cell.art),
+        "five-nines": of(lambda cell: cell.tally.percentile_ms(0.99999)),
+        "mrt": of(lambda cell: cell.tally.max_ms()),
+    }
+    matrix(run, cells, [4, 64, 1024], [0, 65, 100], tables)
+
+
+def latency(run):
+    art = lambda step: step.total().mean_ms()
+    verdict, cells = run.rounds("rounds", ["RND 4K W"], art)
+    run.verdict(verdict, run.findings["verdict"])
+    tables = {
+        "average": of(lambda cell: cell.art),
+        "five-nines": of(lambda cell: cell.tally.percentile_ms(0.99999)),
+        "maximum": of(lambda cell: cell.tally.max_ms()),
+        "iops": of(lambda cell: cell.iops),
+    }
+    matrix(run, cells, [0.5, 4, 8], [0, 65, 100], tables)
+    histogram = run.of_phase("histogram")
+    if histogram:
+        run.percentiles("percentiles", "RND 4K W", histogram[-1].total())
+
+
+def throughput(run):
+    steady, tracks = [], []
+    for kib in (1024, 128):
+        write, read = (mix_label("SEQ", kib, mix) for mix in (0, 100))
+        verdict, cells = run.rounds(f"rounds-{kib}K", [write], Step.mbps)
+        values = {"Read": of(lambda c: c.mbps)(cells.get(read))}
+        values["Write"] = of(lambda c: c.mbps)(cells.get(write))
+        run.cells("throughput", f"SEQ {kib}K", values)
+        steady.append(verdict)
+        tracks += verdict[2]
+        for label, cell in cells.items():
+            run.percentiles("percentiles", label, cell.tally)
+    windows = {verdict[1] for verdict in steady}
+    window = windows.pop() if len(windows) == 1 else None
+    run.verdict((all(v[0] for v in steady), window, tracks), run.findings["verdict"])
+
+
+def wsat(run):
+    steps = run.of_phase("saturation")
+    verdict = run.minutes(steps, float(run.parameter("least-fills", "1")))
+    if run.findings["verdict"] is None:
+        run.same("steady", verdict[0], False)
+    else:
+        run.verdict(verdict, run.findings["verdict"])
+    time = written = 0
+    for index, step in enumerate(step for step in steps if step.elapsed):
+        time += step.elapsed
+        written += step.written()
+        total = step.total()
+        values = {
+            "Time min": time / 60e9,
+            "Written GB": written / 1e9,
+            "Drive fills": written / run.capacity,
+            "IOPS": step.iops(),
+            "MB/s": step.mbps(),
+            "ART ms": total.mean_ms(),
+            "99.999 % ms": total.percentile_ms(0.99999),
+            "MRT ms": total.max_ms(),
+        }
+        run.cells("minutes", index, values)
+    histogram = [step for step in run.steps if step.phase.startswith("histogram")]
+    if histogram and not histogram[-1].gap:
+        column = run.tables["histogram-percentiles"]["columns"][0]
+        run.percentiles("histogram-percentiles", column, histogram[-1].total())
+
+
+def attempt(phase):
+    return phase.partition(" (")[2]
+
+
+def current(run, phase):
+    """The steps of a phase in the attempt that ran last."""
+    last = attempt(run.steps[-1].phase)
+    name = f"{phase} ({last}" if last else phase
+    return run.of_phase(name)
+
+
+def over(steps, ops=("read", "write")):
+    tally = Tally()
+    for step in steps:
+        for stream in step.measurement["streams"]:
+            if stream["op"] in ops:
+                tally.add(stream["tally"])
+    return tally, sum(step.elapsed for step in steps) / 1e9
+
+
+def xsr(run):
+    segments = [current(run, f"segment-{n}") for n in (1, 2, 3)]
+    heads = [row["head"] for row in run.tables["segments"]["rows"]]
+    average = []
+    for head, steps in zip(heads, segments):
+        tally, seconds = over(steps)
+        average.append(tally.bytes / 1e6 / seconds)
+        means = [step.total().mean_ms() for step in steps]
+        values = {
+            "Average MB/s": average[-1],
+            "End of segment MB/s": np.mean([step.mbps() for step in steps[-5:]]),
+            "Peak ART ms": max(mean for mean in means if mean is not None),
+            "Peak MRT ms": tally.max_ms(),
+        }
+        run.cells("segments", head, values)
+        run.percentiles("segment-percentiles", head, tally)
+    level = float(run.parameter("recovery-level", "100")) / 100.0
+    reached = [n for n, s in enumerate(segments[2]) if s.mbps() >= average[0] * level]
+    minutes = None
+    if reached:
+        minutes = sum(s.elapsed for s in segments[2][: reached[0] + 1]) / 60e9
+    run.cells("segments", heads[2], {"Bandwidth recovery min": minutes})
+
+
+def hir(run):
+    least = float(run.parameter("least-fills", "1"))
+    verdict = run.minutes(current(run, "preconditioning"), least)
+    run.verdict(verdict, run.findings["verdict"])
+    saturated = verdict[2][0]["average"] if verdict[2] else None
+    for row in run.tables["wait-states-table"]["rows"]:
+        idle = row["head"]
+        accesses, baseline = current(run, f"wait-{idle}s"), current(run, f"baseline-{idle}s")
+        tally, seconds = over(accesses)
+        rest, rest_seconds = over(baseline)
+        mean = tally.ios / seconds
+        values = {
+            "IOPS, mean": mean,
+            "of saturated %": mean / saturated * 100.0 if saturated else None,
+            "First access": accesses[0].iops(),
+            "Last access": accesses[-1].iops(),
+            "ART ms": tally.mean_ms(),
+            "Baseline after it, mean": rest.ios / rest_seconds,
+            "Baseline, last": baseline[-1].iops(),
+        }
+        run.cells("wait-states-table", idle, values)
+        run.percentiles("wait-percentiles", f"{idle} s idle", tally)
+
+
+def dirth(run):
+    preconditioned = run.minutes(run.of_phase("preconditioning"), 0.0)
+    demand = {}
+    for step in run.of_phase("demand"):
+        demand.setdefault(step.round, []).append(step)
+    size = max(len(steps) for steps in demand.values())
+    demand = {number: steps for number, steps in demand.items() if len(steps) == size}
+    before, void = set(), set()
+    for step in run.of_phase("pre-write"):
+        if step.gap:
+            (before if step.point == 1 else void).add(step.round)
+    void |= {number for number, steps in demand.items() if any(step.gap for step in steps)}
+    points = [
+        (n, None if n in void else steps[0].iops(), n in before or n in void)
+        for n, steps in demand.items()
+    ]
+    name = next(iter(demand.values()))[0].label
+    steady, window, tracks = judge([Track(name, points)])
+    run.verdict((steady and preconditioned[0], window, tracks), run.findings["verdict"])
+    chosen = [n for n in demand if n not in void]
+    points_of_dirth(run, demand[chosen[-1]])
+
+
+def outstanding(step):
+    return step.load["demand"]["threads"] * step.load["demand"]["depth"]
+
+
+def points_of_dirth(run, steps):
+    """The matrix of the last clean round, and the three points chosen from it."""
+    for step in steps:
+        threads, depth = step.load["demand"]["threads"], step.load["demand"]["depth"]
+        for table_id, value in [
+            ("matrix-iops", step.iops()),
+            ("matrix-mbps", step.mbps()),
+            ("matrix-art", step.total().mean_ms()),
+        ]:
+            run.cells(table_id, f"TC {threads}", {f"QD {depth}": value})
+    candidates = [step for step in steps if step.total().mean_ms() < 5.0]
+    if not candidates:
+        candidates = sorted(steps, key=lambda s: (s.total().mean_ms(), outstanding(s)))[:3]
+    rates = [step.iops() for step in candidates]
+    middle = (max(rates) + min(rates)) / 2
+    chosen = {
+        "max": min(candidates, key=lambda s: (-s.iops(), outstanding(s))),
+        "mid": min(candidates, key=lambda s: (abs(s.iops() - middle), outstanding(s))),
+        "min": steps[-1],
+    }
+    for word, step in chosen.items():
+        head = f"{word.capitalize()}IOPS"
+        phases = [s for s in run.steps if s.phase.partition(" (")[0] == f"{word}-histogram"]
+        histogram = phases[-1]
+        total = histogram.total()
+        values = {
+            "OIO": outstanding(step),
+            "IOPS in the matrix": step.iops(),
+            "ART ms in the matrix": step.total().mean_ms(),
+            "IOPS": histogram.iops(),
+            "MB/s": histogram.mbps(),
+            "ART ms": total.mean_ms(),
+            "99.9 % ms": total.percentile_ms(0.999),
+            "99.999 % ms": total.percentile_ms(0.99999),
+            "MRT ms": total.max_ms(),
+        }
+        run.cells("dirth-points", head, values)
+
+
+PROCEDURES = {
+    "iops": iops,
+    "throughput": throughput,
+    "latency": latency,
+    "wsat": wsat,
+    "composite": wsat,
+    "dirth": dirth,
+    "composite-dirth": dirth,
+    "xsr": xsr,
+    "hir": hir,
+}
+
+
+def main():
+    failed = False
+    for directory in sys.argv[1:]:
+        run = Run(directory)
+        run.every_step()
+        PROCEDURES[run.name](run)
+        gaps = sum(step.gap for step in run.steps)
+        print(f"{run.name}: {run.compared} values, {len(run.steps)} steps, {gaps} gaps")
+        for difference in run.differences[:20]:
+            print(difference, file=sys.stderr)
+        failed = failed or bool(run.differences)
+    return 1 if failed else 0
+
+
+sys.exit(main())
