@@ -7,7 +7,7 @@ use steadfast_domain::measurement::StreamTally;
 use steadfast_domain::record::{HostChange, RECORD_VERSION, ReadAgain};
 use steadfast_domain::{
     Bytes, Conditions, Device, Entry, Findings, Halt, Host, Measurement, Nanos, Profile, Purge,
-    PurgeMethod, Settings, Step, Tally, Transport, WriteCache,
+    PurgeMethod, Settings, Step, Tally, WriteCache,
 };
 use steadfast_engine::Start;
 use steadfast_runner::progress::Silent;
