@@ -58,7 +58,7 @@ pub struct Options {
     /// Keep command names; process numbers are kept in any case.
     pub commands: bool,
     /// Keep only the I/O streams of every capture step of this width in
-    /// nanoseconds, added up in the kernel: [`Capture::take_steps`] hands them
+    /// nanoseconds, added up in the kernel: [`crate::Capture::take_steps`] hands them
     /// out, and no event comes.
     pub step_ns: Option<u64>,
     /// Memory between kernel and reader, in bytes: a power of two, shared out

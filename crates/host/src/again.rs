@@ -14,7 +14,7 @@ use steadfast_domain::{Device, Transport};
 ///
 /// A file is looked for at its full path, from whatever directory the run is
 /// resumed. A device that tells neither (loop, zram, some virtual disks) is
-/// looked for by its name and size. Both may be another one now: [`crate::proof`]
+/// looked for by its name and size. Both may be another one now: [`crate::proof()`]
 /// and [`steadfast_domain::Proof::differences`] say.
 ///
 /// # Errors

@@ -3,7 +3,8 @@
 //! else uses the machine.
 //!
 //! Nothing is changed and no data is read or written. Every check says what was
-//! found; what the machine does not tell is [`CheckState::Unknown`], never good.
+//! found; what the machine does not tell is
+//! [unknown](steadfast_domain::record::CheckState::Unknown), never good.
 
 mod activity;
 mod health;

@@ -128,11 +128,9 @@ fn nvme_feature(whole: &Node, roots: &Roots, set: Option<&str>) -> Result<String
         return tool::run(NVME, &arguments, NVME_LIMIT);
     }
     let said = tool::run(NVME, &["get-feature", &path, "-f", "6"], NVME_LIMIT)?;
-    parse_feature(&said).map(|value| (value & 1).to_string()).ok_or(HostError::ToolFailed {
-        command: format!("nvme get-feature {path} -f 6"),
-        how: "its answer is not understood".into(),
-        said: said.trim().to_owned(),
-    })
+    parse_feature(&said)
+        .map(|value| (value & 1).to_string())
+        .ok_or_else(|| HostError::not_understood(format!("nvme get-feature {path} -f 6"), &said))
 }
 
 /// The value in `get-feature:0x06 (Volatile Write Cache), Current value:0x00000001`.
