@@ -4,11 +4,11 @@
 //! This is the only crate that reads `/sys` and `/proc` or runs device tools.
 //! What it reads it reads below [`Roots`], so that a test can lay out a machine
 //! that is not there.
-#![warn(missing_docs)]
 
 mod again;
 mod anchor;
 mod arming;
+mod ata_security;
 mod backing;
 mod checkup;
 mod device_log;
@@ -37,6 +37,8 @@ mod settings;
 mod signatures;
 mod target;
 mod tool;
+#[cfg(test)]
+mod transcript;
 
 pub use again::find_again;
 pub use arming::{Consent, arm};
