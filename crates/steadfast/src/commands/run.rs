@@ -71,7 +71,7 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<Outcome> {
         bail!("{}: {why}", chosen.target);
     }
     let ledger = Ledger::create_for(readers.unwrap_or_default(), &out, &run_settings)?;
-    terminal::complain(&format!("Run directory: {} (seed {seed})", out.display()));
+    terminal::tell(&format!("Run directory: {} (seed {seed})", out.display()));
     let conduct = Conduct { procedure: procedure.as_ref(), directory: &out, json: arguments.json };
     conduct.to_the_end(rig.as_mut(), ledger, &[], &stop)
 }
