@@ -291,6 +291,24 @@ mod tests {
     use steadfast_domain::{Bytes, Settings};
     use steadfast_procedures::procedure;
 
+    /// The standard's IOPS test: twice the capacity in sequential writes, then 5 to
+    /// 25 rounds of 56 minutes.
+    #[test]
+    fn an_outline_has_the_rounds_and_what_is_written_before_them() {
+        let geometry = Geometry { capacity: Bytes::gib(1), logical_sector: 512 };
+        let iops = procedure(&Settings::new("iops", 1), geometry, &[]).unwrap();
+        let outline = Outline::of(iops.as_ref(), None).unwrap();
+        assert_eq!((outline.best_rounds, outline.worst_rounds), (5, 25));
+        assert_eq!(outline.rounds, BTreeMap::from([("rounds".to_owned(), (5, 25))]));
+        assert_eq!(outline.unknown_time_bytes, Bytes::gib(2));
+        let round = outline.stretches.iter().find(|s| s.round == 25).unwrap();
+        assert_eq!((round.steps.len(), round.time_ns), (56, Some(Nanos::from_secs(56 * 60))));
+        assert_eq!(outline.best_time_ns, Nanos::from_secs(5 * 56 * 60));
+        let assumed = Outline::of(iops.as_ref(), Some(1 << 30)).unwrap();
+        assert_eq!(assumed.unknown_time_bytes, Bytes(0));
+        assert_eq!(assumed.best_time_ns, Nanos::from_secs(5 * 56 * 60 + 2));
+    }
+
     /// Five rounds are the best case; in the sixth, what is left is the rest of it
     /// and the histogram, and not the end of a plan that is over.
     #[test]

@@ -17,6 +17,7 @@ pub mod once;
 mod outage;
 pub mod progress;
 pub mod real;
+pub mod recognition;
 pub mod rehearsal;
 pub mod rig;
 pub mod run;

@@ -1,5 +1,6 @@
 //! `steadfast`: SSD performance tests by the SNIA method, from purge to report.
 
+mod asked;
 mod cli;
 mod commands;
 mod exit;

@@ -1,6 +1,6 @@
 //! `steadfast capture`: what a server does to its storage, into a trace file.
 
-use super::run::SOFTWARE;
+use crate::asked::SOFTWARE;
 use crate::cli::{CaptureArguments, CaptureFiles, CaptureSource};
 use crate::exit::{Outcome, misuse};
 use crate::writing::Rule;

@@ -1,7 +1,7 @@
 //! `steadfast measure`: one stimulus, one answer.
 
 use super::restore;
-use super::run::check_engine;
+use crate::asked::check_engine;
 use crate::cli::{EngineName, MeasureArguments};
 use crate::exit::{Outcome, misuse};
 use crate::target::{self, Course, Kept, Mover};

@@ -1,6 +1,6 @@
 //! `steadfast plan`: what would run, in order, and how long.
 
-use super::run::settings;
+use crate::asked::settings;
 use crate::cli::PlanArguments;
 use crate::exit::Outcome;
 use crate::{target, terminal};
