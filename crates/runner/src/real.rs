@@ -4,7 +4,7 @@
 use crate::ledger::Moment;
 use crate::rig::{Journal, Rig, Tell, Watch};
 use crate::surroundings::{HostWishes, Surroundings};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use steadfast_domain::measurement::KernelCounters;
 use steadfast_domain::record::{Check, HostChange};
 use steadfast_domain::{
@@ -13,6 +13,8 @@ use steadfast_domain::{
 };
 use steadfast_engine::{OnTarget, Start, Stop};
 use steadfast_host::{HostError, PurgeProgress, PurgeWatch, Roots};
+
+pub use steadfast_host::wall_clock_unix_ms;
 
 /// How often a waiting rig looks whether it should stop.
 const LOOK: Duration = Duration::from_millis(100);
@@ -95,12 +97,6 @@ impl PurgeWatch for Beside<'_> {
 
 fn refused(error: HostError) -> Halt {
     Halt::Refused(error.to_string())
-}
-
-/// Wall-clock time, in milliseconds since 1970 (UTC).
-pub fn wall_clock_unix_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 impl Rig for RealRig {

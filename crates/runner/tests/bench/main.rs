@@ -1,6 +1,7 @@
 //! The live bench on a rig of memory: whole procedures, broken off everywhere.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, clippy::too_many_lines)]
 
+mod once;
 mod read_back;
 
 use std::collections::BTreeMap;

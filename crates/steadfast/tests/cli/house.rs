@@ -1,6 +1,6 @@
 //! The house's rules that a machine can check.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {
@@ -19,9 +19,20 @@ fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("runner", vec!["domain", "engine", "host"]),
         ("trace", vec!["domain"]),
         ("capture", vec!["domain"]),
+        ("recorder", vec!["domain", "host", "capture", "trace"]),
         (
             "steadfast",
-            vec!["domain", "procedures", "report", "host", "engine", "runner", "trace", "capture"],
+            vec![
+                "domain",
+                "procedures",
+                "report",
+                "host",
+                "engine",
+                "runner",
+                "trace",
+                "capture",
+                "recorder",
+            ],
         ),
     ])
 }
@@ -76,6 +87,54 @@ fn pure_crates_touch_nothing() {
         let code = std::fs::read_to_string(&path).unwrap();
         assert!(code.lines().any(|line| line == rule), "{}: no {rule}", path.display());
     }
+}
+
+/// What a file or directory of the binary's source imports of the others.
+fn imported(code: &str) -> BTreeSet<String> {
+    let code = code.split("#[cfg(test)]").next().unwrap();
+    let mut found = BTreeSet::new();
+    for part in code.split("crate::").skip(1) {
+        let one = |text: &str| {
+            text.split(|c: char| !c.is_alphanumeric() && c != '_').next().map(str::to_owned)
+        };
+        match part.strip_prefix('{') {
+            Some(list) => {
+                let list = list.split('}').next().unwrap().split(',');
+                found.extend(list.filter_map(|name| one(name.trim())));
+            }
+            None => found.extend(one(part)),
+        }
+    }
+    found
+}
+
+/// The files of the binary lie above one another: none imports, by whatever way,
+/// what imports it.
+#[test]
+fn the_binary_has_no_import_circle() {
+    let source = root().join("crates/steadfast/src");
+    let mut above: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut files = Vec::new();
+    sources(&source, &mut files);
+    for file in files {
+        let place = file.strip_prefix(&source).unwrap().with_extension("");
+        let room = place.iter().next().unwrap().to_string_lossy().into_owned();
+        let code = std::fs::read_to_string(&file).unwrap();
+        let others = imported(&code).into_iter().filter(|other| *other != room);
+        above.entry(room.clone()).or_default().extend(others);
+    }
+    above.remove("main");
+    let rooms: BTreeSet<String> = above.keys().cloned().collect();
+    above.values_mut().for_each(|imports| imports.retain(|name| rooms.contains(name)));
+    assert!(rooms.contains("cli") && above["commands"].contains("cli"));
+    // Whatever imports nothing that is left is taken away, until nothing can be.
+    while let Some(lowest) = above.iter().find(|(_, all)| all.is_empty()).map(|(n, _)| n.clone()) {
+        above.remove(&lowest);
+        above.values_mut().for_each(|imports| {
+            imports.remove(&lowest);
+        });
+    }
+    assert!(above.is_empty(), "these import one another: {above:?}");
 }
 
 /// Every type that the vocabulary names exists.
