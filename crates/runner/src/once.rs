@@ -8,7 +8,7 @@ use steadfast_domain::stimulus::{ActiveRange, DataPattern, Pace, Until};
 use steadfast_domain::{
     Caveat, Conditions, Demand, Device, Halt, IoStream, Measurement, Nanos, Place, Step, Stimulus,
 };
-use steadfast_engine::Start;
+use steadfast_engine::{Prepared, Start};
 
 /// How long a load is applied where nothing else ends it.
 const USUAL: Nanos = Nanos::from_secs(10);
@@ -77,12 +77,17 @@ pub struct Once {
     pub caveats: Vec<Caveat>,
 }
 
-/// Applies one step. On a device that may be written to, requests are not merged
+/// Applies one prepared step. On a device that may be written to, requests are not merged
 /// meanwhile; on one that may only be read, the host stays as it is. Every change
 /// is journalled before it is made, and put back however the step ends.
-pub fn once(rig: &mut dyn Rig, step: &Step, may_write: bool, changes: &mut HostChanges) -> Once {
+pub fn once(
+    rig: &mut dyn Rig,
+    prepared: Prepared,
+    may_write: bool,
+    changes: &mut HostChanges,
+) -> Once {
     let settled = if may_write { keep_apart(rig, changes) } else { Ok(()) };
-    let result = settled.and_then(|()| rig.apply(step, &Start::default(), &mut |_| ()));
+    let result = settled.and_then(|()| rig.apply(prepared, &Start::default(), &mut |_| ()));
     let undone = changes.undo(&mut |change| rig.restore(change));
     let result = result.and_then(|measurement| undone.map(|()| measurement));
     Once { result, checks: rig.look_back(), caveats: rig.take_caveats() }

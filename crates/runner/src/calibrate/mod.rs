@@ -14,6 +14,7 @@ use std::fmt;
 use steadfast_domain::record::Check;
 use steadfast_domain::stimulus::{ActiveRange, DataPattern, Pace, Until};
 use steadfast_domain::{Bytes, Caveat, Halt, Measurement, Nanos, Place, Step, Stimulus};
+use steadfast_engine::Refusal;
 
 /// Seconds that a run takes beside its load.
 const BESIDE: f64 = 0.5;
@@ -78,7 +79,7 @@ pub enum CalibrateError {
         /// Who.
         engine: Contender,
         /// Why not.
-        why: String,
+        why: Refusal,
     },
     /// One of them did nothing.
     #[error("{point} with the engine {engine}: no I/O completed")]
@@ -169,9 +170,9 @@ impl Calibration {
     /// What an engine cannot do is said before anything is done; returns how it
     /// describes itself.
     fn inquire<A: Arena>(&self, engine: Contender, arena: &mut A) -> Result<String, A::Error> {
-        let rig = arena.rig(engine)?;
+        let mut rig = arena.rig(engine)?;
         for point in &self.points {
-            if let Some(why) = rig.refuse(&self.step(point, 1, 1)) {
+            if let Err(why) = rig.prepare(&self.step(point, 1, 1)) {
                 return Err(CalibrateError::Refused { point: point.clone(), engine, why }.into());
             }
         }
@@ -220,7 +221,8 @@ impl Calibration {
         arena: &mut A,
     ) -> Result<Measurement, A::Error> {
         let mut rig = arena.rig(engine)?;
-        let once = once(rig.as_mut(), step, self.may_write, &mut arena.journal());
+        let prepared = rig.prepare(step).map_err(|why| CalibrateError::Halted(why.of(step)))?;
+        let once = once(rig.as_mut(), prepared, self.may_write, &mut arena.journal());
         arena.tell(&Event::Beside { checks: &once.checks, caveats: &once.caveats });
         Ok(once.result.map_err(CalibrateError::Halted)?)
     }

@@ -34,7 +34,8 @@ fn journal(directory: &Path) -> HostChanges {
 
 fn apply(rig: &mut MemoryRig<'_>, may_write: bool, changes: &mut HostChanges) -> Once {
     let step = single(AccessPattern::random(Bytes::kib(4), 65)).step(&device());
-    once(rig, &step, may_write, changes)
+    let prepared = rig.prepare(&step).unwrap();
+    once(rig, prepared, may_write, changes)
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::cli::{EngineName, MeasureArguments};
 use crate::exit::{Outcome, misuse};
 use crate::target::{self, Course, Kept, Mover};
 use crate::{remarks, table, terminal};
-use anyhow::{Context, bail};
+use anyhow::Context;
 use serde::Serialize;
 use std::path::Path;
 use steadfast_domain::measurement::Stalling;
@@ -47,10 +47,8 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<Outcome> {
     let mover = kept.as_ref().map_or(Mover::Uring, |kept| Mover::Fio(kept.path().to_owned()));
     let mut rig = target::rig(&mover, &named, &consent, &[], Course::of(arguments.seed), &stop)?;
     let step = asked.step(rig.device());
-    if let Some(why) = rig.refuse(&step) {
-        bail!("{}: {why}", arguments.target);
-    }
-    let once = once(rig.as_mut(), &step, writes, &mut restore::journal());
+    let prepared = rig.prepare(&step).with_context(|| arguments.target.clone())?;
+    let once = once(rig.as_mut(), prepared, writes, &mut restore::journal());
     remarks::say(&once.checks, &once.caveats);
     let measurement = once.result?;
     let answer = Answer {
