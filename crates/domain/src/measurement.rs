@@ -320,9 +320,20 @@ impl Measurement {
     pub fn bytes_per_second(&self) -> Option<f64> {
         rate(self.bytes().0, self.elapsed)
     }
+    /// MB (10^6 bytes) moved per second; `None` where no time was measured.
+    pub fn mb_per_second(&self) -> Option<f64> {
+        self.bytes_per_second().map(|rate| rate / 1e6)
+    }
     /// Bytes moved.
     pub fn bytes(&self) -> Bytes {
         Bytes(self.streams.iter().map(|s| s.tally.bytes.0).sum())
+    }
+    /// Bytes written, the I/Os outside the measured time included: the device
+    /// has seen them.
+    pub fn written(&self) -> Bytes {
+        let outside = self.unmeasured.iter().filter(|part| part.op == Op::Write);
+        let outside: u64 = outside.map(|part| part.bytes.0).sum();
+        Bytes(self.direction(Op::Write).bytes.0 + outside)
     }
     /// For how long no thread of the program could run.
     pub fn stalled(&self) -> Nanos {

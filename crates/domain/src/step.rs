@@ -113,6 +113,11 @@ impl Step {
     pub fn alone(place: Place, stimulus: Stimulus) -> Self {
         Step { place, load: Load::Stimulus(stimulus), cut: None, continues: false }
     }
+    /// A part of a load that runs on: left running after `cut` of measured time;
+    /// `continues` where an earlier part began the load.
+    pub fn part(place: Place, stimulus: Stimulus, cut: Nanos, continues: bool) -> Self {
+        Step { place, load: Load::Stimulus(stimulus), cut: Some(cut), continues }
+    }
 }
 
 #[cfg(test)]

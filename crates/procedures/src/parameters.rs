@@ -1,9 +1,8 @@
 //! Parameters that only some procedures have: `--set NAME=VALUE`.
 
-use crate::pts::scattered;
-use crate::{OF_CLIENT_1, Offer, Unsuitable, offer};
+use crate::unsuitable::Unsuitable;
 use steadfast_domain::findings::Facts;
-use steadfast_domain::{Caveat, CaveatKind, Profile, Settings, suggestion};
+use steadfast_domain::{Caveat, CaveatKind, Nanos, Profile, Settings, suggestion};
 
 /// A parameter of a procedure.
 #[derive(Debug, Clone, Copy)]
@@ -72,19 +71,19 @@ impl Parameter {
             ))
         })
     }
+    /// Its value as a time of at least a tenth of a second.
+    pub fn time(&self, settings: &Settings) -> Result<Nanos, Unsuitable> {
+        let possible = Nanos::from_millis(100)..=Nanos::from_secs(30 * 86_400);
+        self.parse(settings, |text| text.parse::<Nanos>().ok().filter(|t| possible.contains(t)))
+    }
 }
 
-/// The parameters that a procedure has in these settings: its own, and those of
-/// scattered active ranges where profile and class ask for them.
-pub(crate) fn with(offer: &Offer, settings: &Settings) -> Vec<Parameter> {
-    let scattered = scattered::is_asked(settings) && OF_CLIENT_1.contains(&offer.name);
-    let more = if scattered { scattered::PARAMETERS } else { &[] };
-    offer.parameters.iter().chain(more).copied().collect()
-}
-
-/// Refuses a parameter that the procedure does not have.
-pub(crate) fn check(offer: &Offer, settings: &Settings) -> Result<(), Unsuitable> {
-    let (procedure, known) = (offer.name, with(offer, settings));
+/// Refuses a parameter that is none of a procedure's.
+pub(crate) fn check(
+    procedure: &str,
+    known: &[Parameter],
+    settings: &Settings,
+) -> Result<(), Unsuitable> {
     let stranger = settings.parameters.keys().find(|name| known.iter().all(|p| p.name != *name));
     let Some(stranger) = stranger else { return Ok(()) };
     let names: Vec<&str> = known.iter().map(|p| p.name).collect();
@@ -96,11 +95,6 @@ pub(crate) fn check(offer: &Offer, settings: &Settings) -> Result<(), Unsuitable
     Err(Unsuitable(format!("{procedure} has no parameter '{stranger}'{meant}; {has}")))
 }
 
-/// The parameters of the settings' procedure.
-fn of(settings: &Settings) -> Vec<Parameter> {
-    offer(&settings.procedure).map(|offer| with(offer, settings)).unwrap_or_default()
-}
-
 fn origin(parameter: &Parameter, settings: &Settings) -> &'static str {
     match (parameter.is_chosen(settings), settings.profile) {
         (true, _) => "chosen",
@@ -110,7 +104,7 @@ fn origin(parameter: &Parameter, settings: &Settings) -> &'static str {
 }
 
 /// Every parameter with its value, for the report.
-pub(crate) fn facts(settings: &Settings) -> Facts {
+pub(crate) fn facts(parameters: &[Parameter], settings: &Settings) -> Facts {
     let value = |p: &Parameter| {
         if !(p.applies)(settings) {
             return format!("no use in this run ({}): {}", origin(p, settings), p.meaning);
@@ -125,7 +119,7 @@ pub(crate) fn facts(settings: &Settings) -> Facts {
         )
     };
     let mut rows: Vec<(String, Option<String>)> =
-        of(settings).iter().map(|p| (p.name.to_owned(), Some(value(p)))).collect();
+        parameters.iter().map(|p| (p.name.to_owned(), Some(value(p)))).collect();
     if rows.is_empty() {
         rows.push(("none".into(), Some("this procedure has no parameters of its own".into())));
     }
@@ -133,8 +127,8 @@ pub(crate) fn facts(settings: &Settings) -> Facts {
 }
 
 /// A caveat for every parameter in use whose default could not be checked.
-pub(crate) fn caveats(settings: &Settings) -> Vec<Caveat> {
-    of(settings)
+pub(crate) fn caveats(parameters: &[Parameter], settings: &Settings) -> Vec<Caveat> {
+    parameters
         .iter()
         .filter(|p| p.unverified && (p.applies)(settings))
         .map(|p| {

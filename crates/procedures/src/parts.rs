@@ -5,7 +5,9 @@
 //! part begins with `Note::Part`, and the phases of its steps begin with its
 //! name: `iops/rounds`. A part may have parts of its own: `iops/ar75-8GiB/rounds`.
 
-use crate::pts::exhibits::{NOT_STEADY, NOT_STEADY_EARLIER, plain_table, unfinished};
+use crate::exhibits::frame::unfinished;
+use crate::exhibits::loops::{NOT_STEADY, NOT_STEADY_EARLIER};
+use crate::exhibits::pages::plain_table;
 use steadfast_domain::findings::{Cell, Row, Table};
 use steadfast_domain::settings::Amendment;
 use steadfast_domain::{

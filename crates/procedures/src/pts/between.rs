@@ -7,10 +7,15 @@
 //! minute of the cycle is measured is a parameter. A gap begins the window anew;
 //! a minute right after a gap has no value, because the device rested.
 
-use super::disclosure::row;
-use super::exhibits::{axis, decimals, page, plain_table, tracking_table, window_exhibits};
-use super::ground::{self, Ground};
-use crate::{Parameter, Unsuitable};
+use super::disclosure::{row, window_text};
+use crate::exhibits::loops::{tracking_table, window_exhibits};
+use crate::exhibits::pages::{axis, page, plain_table};
+use crate::ground::Ground;
+use crate::ground::applied::Applied;
+use crate::ground::stretch::NO_END;
+use crate::parameters::Parameter;
+use crate::unsuitable::Unsuitable;
+use crate::words::{decimals, reservation_text};
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Exhibit, Facts, Page, Plot, PlotKind, Row, Scale, Series, Stroke,
     Table,
@@ -18,8 +23,9 @@ use steadfast_domain::findings::{
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::steady_state::{Point, judge_every};
 use steadfast_domain::step::is_whole;
+use steadfast_domain::stimulus::Until;
 use steadfast_domain::{
-    Bench, Bytes, Caveat, CaveatKind, Criteria, Halt, Load, Measurement, Nanos, Note, Outcome,
+    Bench, Bytes, Caveat, CaveatKind, Criteria, Demand, Halt, Measurement, Nanos, Note, Outcome,
     Place, Record, Settings, Step, Stimulus, Track, Verdict, judge,
 };
 
@@ -153,7 +159,7 @@ impl Cycle {
         settings: &Settings,
         minute: Nanos,
     ) -> Result<Self, Unsuitable> {
-        let time = ground::time(&BETWEEN_TIME, settings)?;
+        let time = BETWEEN_TIME.time(settings)?;
         let measured = measured.parse(settings, |text| match text {
             "first" => Some(MeasuredMinute::First),
             "last" => Some(MeasuredMinute::Last),
@@ -165,6 +171,18 @@ impl Cycle {
 }
 
 impl BetweenRounds {
+    /// A load without an end of its own, under a phase and a label.
+    pub fn endless(
+        ground: &Ground,
+        (phase, label): (&str, String),
+        (applied, demand): (&impl Applied, Demand),
+        cycle: Cycle,
+    ) -> Self {
+        let place = Place::new(phase, 0, 1, "");
+        let stimulus = ground.stimulus(applied, demand, Until::time(NO_END), &place);
+        BetweenRounds::new(ground, (phase, label), stimulus, cycle)
+    }
+
     /// A load of one workload on its ground.
     pub fn new(
         ground: &Ground,
@@ -241,12 +259,8 @@ impl BetweenRounds {
             true => self.label.clone(),
             false => format!("{} (between)", self.label),
         };
-        Step {
-            place: Place::new(&self.phase, cycle, minute, label),
-            load: Load::Stimulus(self.stimulus.clone()),
-            cut: Some(self.minute),
-            continues: (cycle, minute) != (1, 1),
-        }
+        let place = Place::new(&self.phase, cycle, minute, label);
+        Step::part(place, self.stimulus.clone(), self.minute, (cycle, minute) != (1, 1))
     }
 
     /// The tracking variable as a record has it.
@@ -299,7 +313,7 @@ impl<'a> Tracking<'a> {
         self.gap |= outcome.gap_before.is_some();
         let measurement = &outcome.measurement;
         let before = self.written;
-        self.written += ground::written(measurement);
+        self.written += measurement.written();
         if !self.of.is_measured(minute) {
             return;
         }
@@ -413,11 +427,6 @@ pub fn fresh_caveat(verdict: &Verdict) -> Option<Caveat> {
     ))
 }
 
-/// What the line of a verdict adds, in brackets.
-pub fn reservation_text(verdict: &Verdict) -> String {
-    verdict.reservation.as_ref().map(|text| format!(" ({text})")).unwrap_or_default()
-}
-
 /// The steady-state check: window plot of this id and evidence, or why there is
 /// none.
 pub fn check_exhibits(verdict: &Verdict, id: &str) -> Vec<Exhibit> {
@@ -467,7 +476,7 @@ pub fn evidence(between: &BetweenRounds, steps: &[(&Step, &Outcome)], id: &str) 
                     reservation_text(&verdict)
                 ),
             ),
-            row("Measurement window", super::disclosure::window_text(&verdict)),
+            row("Measurement window", window_text(&verdict)),
         ],
     };
     vec![

@@ -1,76 +1,23 @@
 //! What every PTS report must say: the head of the form, the settings, and a
 //! caveat for every departure from the method and every unverified rule.
 
-use super::between::reservation_text;
-use super::exhibits::{each_once, number};
-use super::method::{Covered, Method, WIPC_DEMAND};
-use super::{preconditioning, secondary, workload};
+use super::method::WIPC_DEMAND;
+use super::preconditioning;
+use crate::exhibits::checks;
+use crate::ground::applied::BLOCK_SIZE;
+use crate::ground::choices::Choices;
+use crate::ground::method::Covered;
 use crate::parameters;
+use crate::words::{number, reservation_text};
 use steadfast_domain::findings::{Facts, FormBlock, FormHeader};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::record::RECORD_VERSION;
-use steadfast_domain::settings::{Geometry, SteadyStateMethod};
+use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{
-    Bytes, Caveat, CaveatKind, Class, Conditions, Criteria, Demand, Device, Entry, Host, Nanos,
-    Note, Op, Profile, Purge, ReadBack, Record, Settings, Step, Transport, Verdict, WriteCache,
+    Caveat, CaveatKind, Class, Conditions, Criteria, Demand, Device, Entry, Host, Note, Op,
+    Profile, Purge, ReadBack, Record, Step, Transport, Verdict, WriteCache,
 };
-
-/// What was chosen for a run, by the user or by default.
-pub struct Choices<'a> {
-    /// As the user gave them.
-    pub settings: &'a Settings,
-    /// What profile and class ask for.
-    pub method: &'a Method,
-    /// The device's geometry.
-    pub geometry: Geometry,
-    /// What is touched: one part of the capacity, or those of all parts of a run;
-    /// empty where each part has its own.
-    pub covered: Vec<Covered>,
-    /// The demands of the measured steps: one, or those of a sweep in order.
-    pub demands: Vec<Demand>,
-    /// What offsets are multiples of: `BS` (the block size), `4K`; `None` where each
-    /// part of a run has its own.
-    pub alignment: Option<String>,
-    /// The demand that the standard recommends or prescribes; another one is
-    /// disclosed. `None` where there is nothing to compare with.
-    pub recommended: Option<Demand>,
-    /// Length of a measured step.
-    pub step_time: Nanos,
-    /// Block sizes smaller than the logical sector.
-    pub block_sizes_left_out: &'a [Bytes],
-    /// The most rounds; `None` for a procedure without rounds.
-    pub rounds_max: Option<u32>,
-    /// How the rounds, or the procedure, end: see [`ending_text`].
-    pub ending: String,
-    /// Whether steady state is judged by the criteria.
-    pub judged: bool,
-    /// Workload-independent preconditioning, one per purge; empty for none.
-    pub preconditioning: Vec<AccessPattern>,
-    /// The phases whose steps are measured; the others prepare.
-    pub measured_phases: Vec<String>,
-    /// What a gap before this step did to the procedure: a sentence.
-    pub gap_effect: fn(&Step) -> &'static str,
-    /// What profile quick leaves out: a sentence.
-    pub quick: String,
-    /// What profile tkperf does otherwise than TKperf: a sentence.
-    pub tkperf: &'static str,
-}
-
-impl Choices<'_> {
-    /// What a text says of the covered parts of the capacity, each once.
-    fn of_covered(&self, separator: &str, text: impl Fn(&Covered) -> String) -> String {
-        each_once(self.covered.iter().map(text)).join(separator)
-    }
-    /// Whether segments of the active range are touched and not all of it.
-    fn is_scattered(&self) -> bool {
-        self.covered.iter().any(|covered| covered.range.segments.is_some())
-    }
-    /// Whether a step is one of those that are measured.
-    pub fn measures(&self, step: &Step) -> bool {
-        self.measured_phases.contains(&step.place.phase)
-    }
-}
 
 /// Labelled values; an unknown value prints a dash.
 pub type Rows = Vec<(String, Option<String>)>;
@@ -450,7 +397,7 @@ pub fn settings_facts(choices: &Choices<'_>) -> Facts {
 
 fn alignment_text(alignment: &str) -> String {
     match alignment {
-        workload::BLOCK_SIZE => "the block size (BS)".to_owned(),
+        BLOCK_SIZE => "the block size (BS)".to_owned(),
         other => other.to_owned(),
     }
 }
@@ -463,8 +410,8 @@ fn range_text(choices: &Choices<'_>, origin: &str) -> String {
 }
 
 /// The procedure's own parameters with their values.
-pub fn parameters_facts(settings: &Settings) -> Facts {
-    parameters::facts(settings)
+pub fn parameters_facts(choices: &Choices<'_>) -> Facts {
+    parameters::facts(choices.parameters, choices.settings)
 }
 
 fn criteria_text(criteria: &Criteria) -> String {
@@ -576,9 +523,9 @@ pub fn caveats(choices: &Choices<'_>, record: &Record) -> Vec<Caveat> {
     caveats.extend(of_faults(record));
     caveats.extend(of_kernel_counts(record));
     caveats.extend(of_the_processor(choices, record));
-    caveats.extend(secondary::check_caveats(record));
+    caveats.extend(checks::caveats(record));
     caveats.extend(of_unverified_rules(choices));
-    caveats.extend(parameters::caveats(choices.settings));
+    caveats.extend(parameters::caveats(choices.parameters, choices.settings));
     caveats.extend(record.notes().filter_map(|note| match note {
         Note::Caveat(caveat) => Some(caveat.clone()),
         _ => None,

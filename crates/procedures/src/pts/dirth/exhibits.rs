@@ -2,19 +2,24 @@
 //! percentiles and preconditioning.
 
 use super::matrix::{Cell, Round};
-use super::points::Role;
+use super::points::{self, Role};
 use super::results::{Histogram, Results, minutes};
-use super::{Dirth, selection_caveats};
+use super::setup::Dirth;
+use crate::exhibits::frame::{common_chapters, frame, unfinished};
+use crate::exhibits::loops::{general_chapter, tracking_table};
+use crate::exhibits::pages::{axis, page, plain_table, rounds_axis};
+use crate::exhibits::response::{
+    FIVE_NINES, Rates, bins_caveat, confidence_plot, percentile_table, rated_title,
+};
+use crate::exhibits::secondary::{self, SecondaryPoint};
+use crate::exhibits::steps::every_step;
+use crate::ground::secondary::Secondary;
 use crate::pts::between::{self, check_page, evidence};
 use crate::pts::disclosure::{self, Form, form_demand, row, row_maybe};
-use crate::pts::exhibits::{
-    axis, common_chapters, every_step, frame, general_chapter, mix_name, number, page, plain_table,
-    preconditioning_exhibits, rounds_axis, tracking_table, unfinished,
-};
 use crate::pts::method::{WIPC_DEMAND, WIPC_PATTERN};
 use crate::pts::preconditioning;
-use crate::pts::response::{Rates, bins_caveat, confidence_plot, percentile_table, rated_title};
-use crate::pts::secondary::{self, Secondary, SecondaryPoint};
+use crate::pts::wipc_exhibits::preconditioning_exhibits;
+use crate::words::{mix_name, number};
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Exhibit, FormHeader, Page, Plot, PlotKind, Row, Scale, Series, Stroke,
     Table,
@@ -200,7 +205,7 @@ fn point_row(histogram: &Histogram<'_>) -> Row {
             TableCell::number(rate.map(|rate| rate / 1e6), 1),
             of(&|t| t.response_mean()),
             of(&|t| t.percentile(0.999)),
-            of(&|t| t.percentile(crate::pts::FIVE_NINES)),
+            of(&|t| t.percentile(FIVE_NINES)),
             of(&|t| t.response_longest()),
         ],
         strong: chosen.role == Role::Max,
@@ -439,10 +444,7 @@ fn histogram_exhibit(histogram: &Histogram<'_>) -> Exhibit {
     };
     let role = histogram.chosen.role;
     let tally = measurement.total();
-    let rates = Rates {
-        iops: measurement.iops(),
-        mb_per_second: measurement.bytes_per_second().map(|rate| rate / 1e6),
-    };
+    let rates = Rates { iops: measurement.iops(), mb_per_second: measurement.mb_per_second() };
     let name = format!("{} {}", role.name(), histogram.chosen.demand);
     let title = rated_title(&name, rates, &tally);
     Exhibit::Plot(confidence_plot(&role.histogram_phase(), &title, &tally))
@@ -703,4 +705,34 @@ fn secondary_chapter(record: &Record, results: &Results<'_>) -> Page {
         &points,
     );
     secondary::chapter(vec![Exhibit::Table(table)], record)
+}
+
+/// What must be said of a choice.
+fn selection_caveats(selection: &points::Selection, ceiling: Nanos) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    if selection.above_ceiling {
+        caveats.push(Caveat::new(
+            CaveatKind::Deviation,
+            "art-ceiling",
+            format!(
+                "No point stays below an average response time of {ceiling}: MaxIOPS and MidIOPS \
+                 were chosen from the {} points of lowest average response time.",
+                points::LOWEST_POINTS
+            ),
+            "Raise the ceiling with --set art-ceiling=TIME to choose by IOPS.",
+        ));
+    }
+    let demands: Vec<Demand> = selection.points.iter().map(|point| point.demand).collect();
+    let all_differ = (1..demands.len()).all(|n| !demands[..n].contains(&demands[n]));
+    if !all_differ {
+        let all: Vec<String> =
+            selection.points.iter().map(|p| format!("{} {}", p.role.name(), p.demand)).collect();
+        caveats.push(Caveat::new(
+            CaveatKind::Remark,
+            "points-coincide",
+            format!("The rule chose the same demand more than once: {}.", all.join(", ")),
+            "",
+        ));
+    }
+    caveats
 }

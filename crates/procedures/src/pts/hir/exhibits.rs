@@ -1,15 +1,17 @@
 //! The exhibits of HIR: IOPS and steady state of the preconditioning, IOPS of
 //! every wait state against wall time, and what each idle time gave.
 
-use super::Hir;
 use super::results::{Results, Wait};
+use super::setup::Hir;
+use crate::exhibits::frame::{common_chapters, frame, unfinished};
+use crate::exhibits::loops::general_chapter;
+use crate::exhibits::pages::{axis, page, plain_table};
+use crate::exhibits::response::percentile_table;
+use crate::exhibits::secondary::{self, SecondaryPoint};
+use crate::exhibits::steps::every_step;
 use crate::pts::between::{self, check_page, evidence};
 use crate::pts::disclosure::{self, Form, form_demand, row};
-use crate::pts::exhibits::{
-    axis, common_chapters, every_step, frame, general_chapter, page, plain_table, unfinished,
-};
-use crate::pts::response::percentile_table;
-use crate::pts::secondary::{self, SecondaryPoint};
+use crate::words::reservation_text;
 use steadfast_domain::findings::{
     Cell as TableCell, Exhibit, FormHeader, Page, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
 };
@@ -46,13 +48,13 @@ fn ending(hir: &Hir, record: &Record, results: &Results<'_>) -> String {
         (true, Some((first, last))) => format!(
             "Steady state in measured minutes {first} to {last} of the preconditioning{}; {done} \
              wait states ran in one piece.",
-            between::reservation_text(&results.verdict)
+            reservation_text(&results.verdict)
         ),
         _ => format!(
             "Steady state NOT achieved in the {} measured minutes of the preconditioning{}; \
              {done} wait states ran in one piece.",
             hir.preconditioning.cycles_max,
-            between::reservation_text(&results.verdict)
+            reservation_text(&results.verdict)
         ),
     }
 }
@@ -66,7 +68,7 @@ fn caveats(hir: &Hir, record: &Record, results: &Results<'_>) -> Vec<Caveat> {
             format!(
                 "STEADY STATE NOT ACHIEVED in the preconditioning{}: the drive was still changing \
                  when the wait states began.",
-                between::reservation_text(&results.verdict)
+                reservation_text(&results.verdict)
             ),
             "Run it again with more rounds (--max-rounds).",
         ));

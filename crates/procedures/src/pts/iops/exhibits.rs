@@ -1,17 +1,23 @@
 //! The exhibits of the IOPS test: the eight pages of the PTS 2.0 report form
 //! (six in 1.1), and the chapters of a TKperf report.
 
-use super::{Iops, TRACKED_4K};
-use crate::pts::disclosure::{self, Form};
-use crate::pts::exhibits::{
-    Convergence, axis, common_chapters, convergence, every_step, frame, general_chapter,
-    measurement_window, mix_name, not_steady, page, preconditioning_exhibits, rounds_ending,
-    rounds_table, steady_facts, tracking_table, unfinished, window_exhibits,
+use super::setup::{Iops, TRACKED_4K};
+use crate::exhibits::frame::{common_chapters, frame, unfinished};
+use crate::exhibits::loops::{
+    Convergence, convergence, general_chapter, measurement_window, not_steady, rounds_ending,
+    rounds_table, steady_facts, tracking_table, window_exhibits,
 };
+use crate::exhibits::pages::{axis, page};
+use crate::exhibits::response::FIVE_NINES;
+use crate::exhibits::secondary;
+use crate::exhibits::steps::every_step;
+use crate::ground::results::{Cell, Results};
+use crate::pts::disclosure::{self, Form};
 use crate::pts::method::WIPC_PATTERN;
-use crate::pts::results::{Cell, Results};
+use crate::pts::preconditioning;
 use crate::pts::scattered::Ranged;
-use crate::pts::{FIVE_NINES, preconditioning, secondary};
+use crate::pts::wipc_exhibits::preconditioning_exhibits;
+use crate::words::mix_name;
 use steadfast_domain::findings::{
     Cell as TableCell, Exhibit, FormHeader, Page, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
 };
@@ -242,8 +248,8 @@ fn listing(iops: &Iops) -> String {
         iops.mixed_loop.rounds_max,
         mixes.join(", "),
         sizes.join(", "),
-        iops.step_time,
-        iops.demand
+        iops.ground.minute,
+        iops.mixed_loop.demand
     )
 }
 

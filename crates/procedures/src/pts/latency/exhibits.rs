@@ -1,19 +1,27 @@
 //! The exhibits of the latency test: seven pages of the report form (six in 1.1,
 //! which has neither 99.999 %, IOPS nor the histogram).
 
-use super::{DEMAND, HISTOGRAM, Latency, MIXES, TRACKED, average_response};
-use crate::pts::disclosure::{self, Form, row_maybe};
-use crate::pts::exhibits::{
-    Convergence, axis, common_chapters, convergence, every_step, frame, general_chapter, mix_name,
-    no_window, not_steady, page, preconditioning_exhibits, rounds_ending, rounds_table,
-    steady_facts, tracking_table, unfinished, window_exhibits,
+use super::setup::{DEMAND, HISTOGRAM, Latency, MIXES, TRACKED, average_response};
+use crate::exhibits::frame::{common_chapters, frame, unfinished};
+use crate::exhibits::loops::{
+    Convergence, convergence, general_chapter, no_window, not_steady, rounds_ending, rounds_table,
+    steady_facts, tracking_table, window_exhibits,
 };
+use crate::exhibits::pages::{axis, page};
+use crate::exhibits::response::FIVE_NINES;
+use crate::exhibits::response::{
+    Rates, bins_caveat, confidence_plot, percentile_table, rated_title,
+};
+use crate::exhibits::secondary::{self, SecondaryPoint};
+use crate::exhibits::steps::every_step;
+use crate::ground::results::{Cell, Results};
+use crate::ground::rounds;
+use crate::pts::disclosure::{self, Form, row_maybe};
 use crate::pts::method::WIPC_PATTERN;
-use crate::pts::response::{Rates, bins_caveat, confidence_plot, percentile_table, rated_title};
-use crate::pts::results::{Cell, Results};
+use crate::pts::preconditioning;
 use crate::pts::scattered::Ranged;
-use crate::pts::secondary::{self, SecondaryPoint};
-use crate::pts::{FIVE_NINES, preconditioning, rounds};
+use crate::pts::wipc_exhibits::preconditioning_exhibits;
+use crate::words::mix_name;
 use steadfast_domain::findings::{
     Cell as TableCell, Exhibit, FormHeader, Page, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
 };
@@ -183,11 +191,11 @@ fn form_pages(test: &Latency, record: &Record, results: &Results) -> Vec<Page> {
         Some(track) => window_exhibits(&results.verdict, track),
         None => vec![no_window()],
     };
-    let tabular = tables(test.settings.profile)
+    let tabular = tables(test.ground.settings.profile)
         .iter()
         .map(|shown| Exhibit::Table(matrix_table(test, results, shown, "")))
         .collect();
-    let title = match tables(test.settings.profile).len() {
+    let title = match tables(test.ground.settings.profile).len() {
         4 => "LAT - Ave, 5 9s, Max Response Times & IOPS - Tabular Data",
         _ => "LAT - Ave & Max Response Times - Tabular Data",
     };
@@ -247,10 +255,7 @@ fn histogram_exhibits(record: &Record) -> Vec<Exhibit> {
         )];
     };
     let tally: Tally = measurement.total();
-    let rates = Rates {
-        iops: measurement.iops(),
-        mb_per_second: measurement.bytes_per_second().map(|rate| rate / 1e6),
-    };
+    let rates = Rates { iops: measurement.iops(), mb_per_second: measurement.mb_per_second() };
     let title = rated_title(&format!("Confidence Level Plot - {TRACKED}"), rates, &tally);
     vec![Exhibit::Plot(confidence_plot("confidence", &title, &tally))]
 }
@@ -306,7 +311,7 @@ fn listing(test: &Latency) -> String {
         test.mixed_loop.rounds_max,
         mixes.join(", "),
         sizes.join(", "),
-        test.step_time,
+        test.ground.minute,
         test.demand,
         histogram.unwrap_or_default()
     )

@@ -7,20 +7,25 @@
 //! preconditioning and a seed of its own. Preconditioning writes the whole active
 //! range; the test touches the segments only.
 
-use super::disclosure::{self, Choices, Form, row};
-use super::exhibits::{common_chapters, decimals, each_once, frame, number, page, plain_table};
-use super::method::{Covered, Method};
-use crate::Unsuitable;
+use super::disclosure::{self, Form, row};
+use super::method;
+use crate::exhibits::frame::{common_chapters, frame};
+use crate::exhibits::pages::{page, plain_table};
+use crate::ground::Ground;
+use crate::ground::asked::Asked;
+use crate::ground::choices::Choices;
+use crate::ground::method::{Covered, Method, Scatter};
+use crate::offer::boxed;
 use crate::parameters::Parameter;
 use crate::parts::{self, Part, Studied, part_amendments};
+use crate::unsuitable::Unsuitable;
+use crate::words::{decimals, each_once, number};
 use std::collections::BTreeMap;
 use steadfast_domain::findings::{Cell, Exhibit, FormHeader, Page, Row, Table};
-use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::steady_state::TrackVerdict;
-use steadfast_domain::stimulus::ActiveRange;
 use steadfast_domain::{
     Bench, Bytes, Caveat, CaveatKind, Class, Findings, Halt, Place, Procedure, Profile, Record,
-    Segments, Settings, Verdict,
+    Settings, Verdict,
 };
 
 /// Percent of the capacity that is active, in the order in which the public
@@ -57,58 +62,13 @@ pub fn is_asked(settings: &Settings) -> bool {
     (settings.profile, settings.class) == (Profile::Pts11, Class::Client)
 }
 
-/// An amount of an active range in equal segments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Scatter {
-    /// Bytes that are touched.
-    pub amount: Bytes,
-    /// How many segments they are in.
-    pub segments: u32,
-}
-
-impl Scatter {
-    /// Spread over a range at multiples of `unit`; the run's seed decides where.
-    pub fn over(
-        self,
-        range: ActiveRange,
-        unit: u64,
-        run_seed: u64,
-    ) -> Result<ActiveRange, Unsuitable> {
-        let count = u64::from(self.segments);
-        if count == 0 || !self.amount.0.is_multiple_of(count * unit) {
-            return Err(Unsuitable(format!(
-                "an active range amount of {} cannot be in {} segments: each must be a whole \
-                 number of {}; choose others with --set ar-amount=... --set ar-segments=...",
-                self.amount.binary(),
-                number(self.segments.into(), 0),
-                Bytes(unit).binary()
-            )));
-        }
-        let seed = Place::new("segments", 0, 0, "").seed(run_seed);
-        let size = Bytes(self.amount.0 / count);
-        let segments = Segments { count: self.segments, size, unit: Bytes(unit), seed };
-        match segments.fault(range) {
-            None => Ok(ActiveRange { segments: Some(segments), ..range }),
-            Some(fault) => Err(Unsuitable(format!(
-                "{fault}; choose smaller amounts with --set ar-amount=... or fewer segments with \
-                 --set ar-segments=..."
-            ))),
-        }
-    }
-}
-
 /// A test that can be run on one of several active ranges.
 pub trait Ranged: Procedure + Clone + Sized {
-    /// The test that settings ask for, by this method.
+    /// The test on a ground.
     ///
     /// # Errors
     /// Where the device or the settings do not allow it.
-    fn by(
-        method: Method,
-        settings: &Settings,
-        geometry: Geometry,
-        amendments: &[Amendment],
-    ) -> Result<Self, Unsuitable>;
+    fn on(ground: Ground) -> Result<Self, Unsuitable>;
 
     /// What was chosen for it.
     fn choices(&self) -> Choices<'_>;
@@ -121,15 +81,12 @@ pub trait Ranged: Procedure + Clone + Sized {
 /// Where the device or the settings do not allow it.
 pub fn offered<T: Ranged + 'static>(
     title: &'static str,
-    settings: &Settings,
-    geometry: Geometry,
-    amendments: &[Amendment],
+    asked: &Asked<'_>,
 ) -> Result<Box<dyn Procedure>, Unsuitable> {
-    if is_asked(settings) {
-        return Ok(Box::new(Scattered::<T>::new(title, settings, geometry, amendments)?));
+    match is_asked(asked.settings) {
+        true => boxed(Scattered::<T>::new(title, asked)),
+        false => boxed(T::on(method::ground(asked)?)),
     }
-    let method = Method::of(settings.profile, settings.class);
-    Ok(Box::new(T::by(method, settings, geometry, amendments)?))
 }
 
 /// An active range and an amount of it.
@@ -193,20 +150,17 @@ struct Scattered<T> {
 }
 
 impl<T: Ranged + 'static> Scattered<T> {
-    fn new(
-        title: &'static str,
-        settings: &Settings,
-        geometry: Geometry,
-        amendments: &[Amendment],
-    ) -> Result<Self, Unsuitable> {
+    fn new(title: &'static str, asked: &Asked<'_>) -> Result<Self, Unsuitable> {
+        let settings = asked.settings;
         let combinations = combinations(settings)?;
         let (mut parts, mut covered, mut first) = (Vec::new(), Vec::new(), None);
         for combination in &combinations {
             let name = combination.name();
             let of_part = part_settings(settings, &name);
             let is_last = combinations.last() == Some(combination);
-            let amendments = part_amendments(amendments, &name, is_last);
-            let test = T::by(method(settings, combination), &of_part, geometry, &amendments)?;
+            let amendments = part_amendments(asked.amendments, &name, is_last);
+            let asked = Asked { settings: &of_part, amendments: &amendments, ..asked.clone() };
+            let test = T::on(Ground::new(&asked, by_method(settings, combination))?)?;
             covered.extend(test.choices().covered);
             first.get_or_insert_with(|| test.clone());
             parts.push(Part { name, procedure: Box::new(test), settings: of_part });
@@ -222,11 +176,11 @@ impl<T: Ranged + 'static> Scattered<T> {
 }
 
 /// What profile and class ask for on this combination.
-fn method(settings: &Settings, combination: &Combination) -> Method {
+fn by_method(settings: &Settings, combination: &Combination) -> Method {
     Method {
         active_range_percent: combination.percent,
         scatter: Some(combination.scatter),
-        ..Method::of(settings.profile, settings.class)
+        ..method::of(settings.profile, settings.class)
     }
 }
 

@@ -1,6 +1,10 @@
 use super::*;
-use crate::pts::scripted::{record, scripted, steps};
+use steadfast_domain::Segments;
+use steadfast_domain::stimulus::ActiveRange;
+
+use crate::ground::scripted::{record, scripted, steps};
 use std::collections::{BTreeMap, HashSet};
+use steadfast_domain::settings::Geometry;
 use steadfast_domain::{Demand, Entry, Nanos, Step, WriteCache};
 
 /// A client drive of 32 GB.

@@ -1,17 +1,20 @@
 //! The exhibits of the throughput test: five pages of the report form for each
 //! block size.
 
-use super::{SizeLoop, Throughput};
-use crate::pts::disclosure::{self, Form, row};
-use crate::pts::exhibits::{
-    Convergence, NOT_STEADY_EARLIER, axis, common_chapters, convergence, every_step, frame,
-    general_chapter, no_window, not_steady, page, plain_table, preconditioning_exhibits,
-    rounds_table, steady_facts, tracking_table, unfinished, window_exhibits,
+use super::setup::{SizeLoop, Throughput};
+use crate::exhibits::frame::{common_chapters, frame, unfinished};
+use crate::exhibits::loops::{
+    Convergence, NOT_STEADY_EARLIER, convergence, general_chapter, no_window, not_steady,
+    rounds_table, steady_facts, tracking_table, window_exhibits,
 };
-use crate::pts::response::percentile_table;
-use crate::pts::results::{Cell, Results};
+use crate::exhibits::pages::{axis, page, plain_table};
+use crate::exhibits::response::percentile_table;
+use crate::exhibits::secondary::{self, SecondaryPoint};
+use crate::exhibits::steps::every_step;
+use crate::ground::results::{Cell, Results};
+use crate::pts::disclosure::{self, Form, row};
 use crate::pts::scattered::Ranged;
-use crate::pts::secondary::{self, SecondaryPoint};
+use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use steadfast_domain::findings::{
     Cell as TableCell, Exhibit, FormHeader, Page, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
 };
@@ -29,7 +32,7 @@ pub fn findings(test: &Throughput, record: &Record, results: &[Results]) -> Find
     let sizes: Vec<Measured<'_>> = test.loops.iter().zip(results).collect();
     Findings {
         ending: ending(record, &sizes),
-        verdict: Some(together(&sizes, &test.method.criteria)),
+        verdict: Some(together(&sizes, &test.ground.method.criteria)),
         caveats: caveats(test, record, &sizes),
         summary: summary(&sizes),
         form_pages: sizes.iter().flat_map(|size| form_pages(*size)).collect(),
@@ -128,7 +131,7 @@ fn caveats(test: &Throughput, record: &Record, sizes: &[Measured<'_>]) -> Vec<Ca
 }
 
 fn of_the_sizes(test: &Throughput) -> Vec<Caveat> {
-    match (test.settings.profile, test.settings.class) {
+    match (test.ground.settings.profile, test.ground.settings.class) {
         (Profile::Pts11, Class::Client) => vec![Caveat::new(
             CaveatKind::Unverified,
             "tp-wipc",
@@ -343,7 +346,7 @@ fn listing(test: &Throughput) -> String {
          mix 100/0, 0/100\n      Sequential I/O for {}, {}; record MB/s (10^6 bytes)",
         sizes.join(", "),
         test.choices().rounds_max.unwrap_or_default(),
-        test.step_time,
+        test.ground.minute,
         test.demand
     )
 }

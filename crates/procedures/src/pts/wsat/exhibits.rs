@@ -3,16 +3,20 @@
 //! logarithmic), and TKperf's two.
 
 use super::results::{End, Minute, Results};
-use super::{HISTOGRAM_TIME, Wsat};
+use super::setup::{HISTOGRAM_TIME, Wsat, reads_nothing_written};
+use crate::exhibits::frame::{common_chapters, frame, unfinished};
+use crate::exhibits::loops::general_chapter;
+use crate::exhibits::pages::{axis, page, plain_table};
+use crate::exhibits::response::{
+    Rates, bins_caveat, confidence_plot, percentile_table, rated_title,
+};
+use crate::exhibits::secondary;
+use crate::exhibits::steps::every_step;
 use crate::pts::between::{self, BetweenRounds, check_page, evidence};
 use crate::pts::disclosure::{self, Form, form_demand, row, row_maybe};
-use crate::pts::exhibits::{
-    axis, common_chapters, every_step, frame, general_chapter, number, page, plain_table,
-    unfinished,
-};
 use crate::pts::method::WIPC_PATTERN;
-use crate::pts::response::{Rates, bins_caveat, confidence_plot, percentile_table, rated_title};
-use crate::pts::secondary;
+use crate::words::number;
+use crate::words::reservation_text;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Exhibit, Facts, FormHeader, Page, Plot, PlotKind, Row, Scale, Series,
     Stroke, Table,
@@ -65,14 +69,13 @@ fn ending(wsat: &Wsat, results: &Results<'_>) -> String {
         End::Count => match results.verdict.as_ref().filter(|verdict| !verdict.steady) {
             Some(verdict) => format!(
                 "Steady state NOT achieved in the maximum number of rounds{}: {so_far}.",
-                between::reservation_text(verdict)
+                reservation_text(verdict)
             ),
             None => format!("Ended after the most steps: {so_far}."),
         },
         End::Steady => {
             let (first, last) = results.verdict.as_ref().and_then(|v| v.window).unwrap_or_default();
-            let reservation =
-                results.verdict.as_ref().map(between::reservation_text).unwrap_or_default();
+            let reservation = results.verdict.as_ref().map(reservation_text).unwrap_or_default();
             format!("Steady state in measured minutes {first} to {last}{reservation}: {so_far}.")
         }
     }
@@ -180,7 +183,7 @@ fn caveats(wsat: &Wsat, record: &Record, results: &Results<'_>) -> Vec<Caveat> {
 /// Reads of a purged drive may find blocks that nothing was written to.
 fn of_reads(wsat: &Wsat) -> Option<Caveat> {
     let settings = &wsat.ground.settings;
-    if super::reads_nothing_written(&wsat.workload, settings, wsat.preconditions) {
+    if reads_nothing_written(&wsat.workload, settings, wsat.preconditions) {
         return Some(Caveat::new(
             CaveatKind::Deviation,
             "reads-unwritten",
@@ -208,7 +211,7 @@ fn not_steady_caveat(wsat: &Wsat, verdict: &Verdict) -> Caveat {
             "steady-state-not-achieved",
             format!(
                 "STEADY STATE NOT ACHIEVED{}: the values are those of the minutes that were run.",
-                between::reservation_text(verdict)
+                reservation_text(verdict)
             ),
             "Run it again with more rounds (--max-rounds).",
         ),
@@ -416,10 +419,7 @@ fn histogram_page(wsat: &Wsat, results: &Results<'_>) -> Page {
         return page(TITLE, vec![Exhibit::Text(text.into())]);
     };
     let tally = measurement.total();
-    let rates = Rates {
-        iops: measurement.iops(),
-        mb_per_second: measurement.bytes_per_second().map(|rate| rate / 1e6),
-    };
+    let rates = Rates { iops: measurement.iops(), mb_per_second: measurement.mb_per_second() };
     let name = format!("{} {}", wsat.workload, wsat.demand);
     let title = rated_title(&name, rates, &tally);
     page(TITLE, vec![Exhibit::Plot(confidence_plot("clp", &title, &tally))])

@@ -1,15 +1,16 @@
 //! The exhibits of XSR: the pages of the 2.0 form (throughput, response times,
 //! table of recovery), and those of 1.1 (windows around the switches).
 
-use super::Xsr;
 use super::results::{Minute, Recovery, Results, SegmentResult};
+use super::setup::Xsr;
+use crate::exhibits::frame::{common_chapters, frame, unfinished};
+use crate::exhibits::pages::{axis, page, plain_table};
+use crate::exhibits::response::percentile_table;
+use crate::exhibits::secondary::{self, SecondaryPoint};
+use crate::exhibits::steps::every_step;
 use crate::pts::between::time_axis;
 use crate::pts::disclosure::{self, Form, form_demand, row, row_maybe};
-use crate::pts::exhibits::{
-    axis, common_chapters, every_step, frame, number, page, plain_table, unfinished,
-};
-use crate::pts::response::percentile_table;
-use crate::pts::secondary::{self, SecondaryPoint};
+use crate::words::number;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Exhibit, FormHeader, Marker, Page, Plot, PlotKind, Row, Scale, Series,
     Stroke, Table,

@@ -8,12 +8,15 @@
 //! the smallest power of two of nanoseconds that no bucket of the histogram is
 //! wider than, so that no count is ever split.
 
-use super::FIVE_NINES;
-use super::exhibits::{axis, number, plain_table};
+use super::pages::{axis, plain_table};
+use crate::words::number;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Marker, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
 };
 use steadfast_domain::{Caveat, CaveatKind, Nanos, Tally};
+
+/// Five nines, the standard's tail percentile.
+pub(crate) const FIVE_NINES: f64 = 0.99999;
 
 /// The percentiles of the table, in percent.
 pub(crate) const PERCENTILES: [f64; 17] = [

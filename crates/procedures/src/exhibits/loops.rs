@@ -1,146 +1,19 @@
-//! Exhibits that several tests share: the steady-state window, tables of tracking
-//! variables, preconditioning, set-up, and the frame of the findings.
+//! What is shown of a loop of rounds: its steady-state window, its tracking
+//! variables, how it ended.
 
-use super::FIVE_NINES;
-use super::disclosure::{self, Choices, row, row_maybe};
-use super::envelope::thinned;
-use super::preconditioning;
-use super::results::{Results, rounds_text};
-use super::rounds::{MixedLoop, RoundValues};
-use super::secondary;
+use super::pages::{axis, page, plain_table, rounds_axis};
+use crate::ground::choices::Choices;
+use crate::ground::results::Results;
+use crate::ground::rounds::{MixedLoop, RoundValues};
+use crate::pts::disclosure::{self, row, row_maybe};
+use crate::words::{decimals, number, rounds_text, slug};
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, Exhibit, FINDINGS_VERSION, Facts, FormHeader, Page, Plot, PlotKind,
-    Row, Scale, Series, Stroke, Table,
+    Axis, Cell as TableCell, Exhibit, Facts, Page, Plot, PlotKind, Row, Scale, Series, Stroke,
+    Table,
 };
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::steady_state::TrackVerdict;
-use steadfast_domain::{
-    Caveat, CaveatKind, Findings, Measurement, Nanos, Op, Record, Tally, Verdict,
-};
-
-/// A page; its long curves are drawn by their envelope.
-pub(crate) fn page(title: &str, exhibits: Vec<Exhibit>) -> Page {
-    let drawable = |exhibit| match exhibit {
-        Exhibit::Plot(plot) => Exhibit::Plot(thinned(plot)),
-        other => other,
-    };
-    Page { title: title.to_owned(), exhibits: exhibits.into_iter().map(drawable).collect() }
-}
-
-/// An axis.
-pub(crate) fn axis(label: &str, scale: Scale) -> Axis {
-    Axis::new(label, scale)
-}
-
-/// The axis of rounds.
-pub(crate) fn rounds_axis() -> Axis {
-    axis("Round", Scale::Integers)
-}
-
-/// A table without a heading over its columns.
-pub(crate) fn plain_table(
-    id: &str,
-    title: &str,
-    corner: &str,
-    columns: Vec<String>,
-    rows: Vec<Row>,
-) -> Table {
-    Table {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        corner: corner.to_owned(),
-        spanner: None,
-        columns,
-        rows,
-    }
-}
-
-/// `1,234.5`: thousands separated, as the report prints numbers.
-pub(crate) fn number(value: f64, decimals: usize) -> String {
-    let text = format!("{:.decimals$}", value.abs());
-    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
-    let mut grouped = String::new();
-    for (index, digit) in whole.chars().enumerate() {
-        if index > 0 && (whole.len() - index).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    let sign = if value < 0.0 { "-" } else { "" };
-    if fraction.is_empty() {
-        format!("{sign}{grouped}")
-    } else {
-        format!("{sign}{grouped}.{fraction}")
-    }
-}
-
-/// Decimals that values of a unit print with: a tenth of a microsecond, a tenth
-/// of an IOPS or MB/s.
-pub(crate) fn decimals(unit: &str) -> u8 {
-    if unit == "ms" { 4 } else { 1 }
-}
-
-/// `rnd-4k-w`: a name as part of an id.
-pub(crate) fn slug(name: &str) -> String {
-    name.to_lowercase().replace([' ', '/', '.'], "-")
-}
-
-/// `65/35`: percent read / percent written.
-pub(crate) fn mix_name(read_percent: u8) -> String {
-    format!("{read_percent}/{}", 100 - read_percent)
-}
-
-/// Texts in their order, each once.
-pub(crate) fn each_once(texts: impl Iterator<Item = String>) -> Vec<String> {
-    let mut unique: Vec<String> = Vec::new();
-    for text in texts {
-        if !unique.contains(&text) {
-            unique.push(text);
-        }
-    }
-    unique
-}
-
-/// Findings with their frame and nothing in it yet: a procedure fills in the
-/// rest (`Findings { summary, form_pages, ..frame(...) }`).
-pub(crate) fn frame(
-    title: &str,
-    choices: &Choices<'_>,
-    record: &Record,
-    header: FormHeader,
-) -> Findings {
-    Findings {
-        version: FINDINGS_VERSION,
-        title: title.to_owned(),
-        method: method_text(choices),
-        headline: disclosure::headline(choices, record),
-        simulated: record.opening().is_some_and(|(device, ..)| device.is_simulated()),
-        run_unix_ms: (record.began_unix_ms, record.ended_unix_ms),
-        digest: record.digest.clone(),
-        software: record.opening().map(|(.., software)| software.to_owned()).unwrap_or_default(),
-        ending: String::new(),
-        header,
-        verdict: None,
-        caveats: Vec::new(),
-        summary: Vec::new(),
-        form_pages: Vec::new(),
-        chapters: Vec::new(),
-        long_tables: Vec::new(),
-        parts: Vec::new(),
-    }
-}
-
-/// The method followed, in one line.
-fn method_text(choices: &Choices<'_>) -> String {
-    let (profile, class) = (choices.settings.profile, choices.settings.class);
-    match choices.method.lesser {
-        None => format!(
-            "Method of {} as in docs/methods.md, profile {profile}, class {class}",
-            choices.method.document
-        ),
-        Some(lesser) => format!("{lesser} (docs/methods.md), class {class}"),
-    }
-}
+use steadfast_domain::{Caveat, CaveatKind, Record, Verdict};
 
 /// How the rounds of a loop ended: one sentence.
 pub(crate) fn rounds_ending(record: &Record, results: &Results, rounds_max: u32) -> String {
@@ -156,18 +29,6 @@ pub(crate) fn rounds_ending(record: &Record, results: &Results, rounds_max: u32)
             "Steady state NOT achieved in {rounds} rounds (at most {rounds_max} were allowed)."
         ),
     }
-}
-
-/// The caveat of a run that is not finished.
-pub(crate) fn unfinished(record: &Record) -> Option<Caveat> {
-    (!record.has_ended()).then(|| {
-        Caveat::new(
-            CaveatKind::Invalidates,
-            "unfinished",
-            "The run is not finished; what follows is what was measured so far.",
-            "Go on with `steadfast resume RUN_DIR`.",
-        )
-    })
 }
 
 /// The name of [`not_steady`]'s caveat.
@@ -465,24 +326,6 @@ pub(crate) fn steady_facts(mixed_loop: &MixedLoop, results: &Results) -> Facts {
     }
 }
 
-/// The chapter of device, host, conditions, settings and parameters.
-pub(crate) fn set_up_chapter(choices: &Choices<'_>, record: &Record) -> Page {
-    let mut exhibits = Vec::new();
-    if let Some((device, ..)) = record.opening() {
-        exhibits.push(Exhibit::Facts(disclosure::device_facts(device)));
-    }
-    exhibits.push(Exhibit::Facts(disclosure::host_facts(record)));
-    exhibits.push(Exhibit::Facts(disclosure::conditions_facts(record)));
-    exhibits.push(Exhibit::Facts(disclosure::settings_facts(choices)));
-    exhibits.push(Exhibit::Facts(disclosure::parameters_facts(choices.settings)));
-    page("Setup Information", exhibits)
-}
-
-/// The chapters that every report has: set-up, then what was checked before.
-pub(crate) fn common_chapters(choices: &Choices<'_>, record: &Record) -> Vec<Page> {
-    vec![set_up_chapter(choices, record), secondary::check_chapter(record)]
-}
-
 /// Words of the field and the rule of steady state.
 pub(crate) fn general_chapter(choices: &Choices<'_>) -> Page {
     let definitions = Facts {
@@ -522,150 +365,4 @@ fn steady_state_rule(choices: &Choices<'_>) -> String {
         criteria.slope_excursion * 100.0,
         cap.unwrap_or_default()
     )
-}
-
-/// What workload-independent preconditioning wrote, and how fast, second by
-/// second; empty where the phase does not occur.
-pub(crate) fn preconditioning_exhibits(
-    choices: &Choices<'_>,
-    record: &Record,
-    phase: &str,
-    pattern: AccessPattern,
-) -> Vec<Exhibit> {
-    let parts: Vec<&Measurement> = record
-        .steps()
-        .filter(|(step, _)| step.place.phase == phase)
-        .map(|(_, outcome)| &outcome.measurement)
-        .collect();
-    let mut written = 0.0;
-    let mut points = Vec::new();
-    for interval in parts.iter().flat_map(|part| &part.intervals) {
-        written += interval.tallies.iter().map(|t| t.bytes.as_gb()).sum::<f64>();
-        if !interval.partial {
-            points.push((written, interval.bytes_per_second().map(|rate| rate / 1e6)));
-        }
-    }
-    let bytes: u64 = parts.iter().map(|part| part.bytes().0).sum();
-    let time: u64 = parts.iter().map(|part| part.elapsed.0).sum();
-    let rate = (time > 0).then(|| bytes as f64 / 1e6 / Nanos(time).as_secs_f64());
-    let asked = preconditioning::amount(choices.geometry, pattern.size);
-    let facts = Facts {
-        title: "Workload independent preconditioning".into(),
-        rows: vec![
-            row("Written", format!("{bytes} bytes of {} asked for", asked.0)),
-            row("Took", Nanos(time).to_string()),
-            row_maybe("Average throughput", rate.map(|r| format!("{} MB/s", number(r, 1)))),
-        ],
-    };
-    let plot = Plot::new(
-        PlotKind::Lines,
-        phase,
-        "Preconditioning throughput",
-        axis("Written (GB)", Scale::Linear),
-        axis("MB/s", Scale::Linear),
-    )
-    .caption(format!("{pattern}, second by second, against the amount written."))
-    .with(Series::new(pattern.to_string(), Stroke::Average, points));
-    vec![Exhibit::Facts(facts), Exhibit::Plot(plot)]
-}
-
-/// One line per step, for spreadsheets.
-pub(crate) fn every_step(choices: &Choices<'_>, record: &Record) -> Table {
-    let columns = [
-        "Round",
-        "Step",
-        "Label",
-        "Elapsed s",
-        "Reads",
-        "Writes",
-        "Read bytes",
-        "Write bytes",
-        "IOPS",
-        "MB/s",
-        "ART ms",
-        "99 % ms",
-        "99.9 % ms",
-        "99.999 % ms",
-        "MRT ms",
-        "CPU user ns/IO",
-        "CPU system ns/IO",
-        "Failed I/Os",
-        "Write amplification",
-        "Busiest thread",
-        "Host CPU system",
-        "Host I/O wait",
-        "Power mW",
-        "Temperature C",
-        "Device host bytes",
-        "Device flash bytes",
-        "Throttle events",
-        "Throttled s",
-        "Media errors",
-        "Critical warning",
-        "Seed",
-    ];
-    let rows = record
-        .steps()
-        .map(|(step, outcome)| {
-            let seed = step.load.stimulus().map(|s| s.seed.to_string());
-            let mut cells = vec![
-                TableCell::number(Some(f64::from(step.place.round)), 0),
-                TableCell::number(Some(f64::from(step.place.point)), 0),
-                TableCell::text(step.place.label.clone()),
-            ];
-            cells.extend(step_cells(&outcome.measurement));
-            cells.extend(sensed_cells(&outcome.measurement));
-            cells.push(seed.map_or(TableCell::Missing, TableCell::Text));
-            Row { head: step.place.phase.clone(), cells, strong: choices.measures(step) }
-        })
-        .collect();
-    plain_table("steps", "Every step", "Phase", columns.map(str::to_owned).to_vec(), rows)
-}
-
-fn step_cells(measurement: &Measurement) -> Vec<TableCell> {
-    let total: Tally = measurement.total();
-    let (reads, writes) = (measurement.direction(Op::Read), measurement.direction(Op::Write));
-    let count = |n: u64| TableCell::number(Some(n as f64), 0);
-    let time = |t: Option<Nanos>| TableCell::number(t.map(Nanos::as_millis_f64), 6);
-    let per_io = |t: Option<Nanos>| {
-        let each = t.filter(|_| total.ios > 0).map(|t| t.0 as f64 / total.ios as f64);
-        TableCell::number(each, 1)
-    };
-    vec![
-        TableCell::number(Some(measurement.elapsed.as_secs_f64()), 6),
-        count(reads.ios),
-        count(writes.ios),
-        count(reads.bytes.0),
-        count(writes.bytes.0),
-        TableCell::number(measurement.iops(), 3),
-        TableCell::number(measurement.bytes_per_second().map(|r| r / 1e6), 3),
-        time(total.response_mean()),
-        time(total.percentile(0.99)),
-        time(total.percentile(0.999)),
-        time(total.percentile(FIVE_NINES)),
-        time(total.response_longest()),
-        per_io(measurement.cpu.map(|c| c.user)),
-        per_io(measurement.cpu.map(|c| c.system)),
-        count(measurement.fault_count),
-        TableCell::number(measurement.write_amplification, 3),
-    ]
-}
-
-fn sensed_cells(measurement: &Measurement) -> Vec<TableCell> {
-    let sensed = &measurement.sensed;
-    let log = sensed.log.unwrap_or_default();
-    let count = |n: Option<u64>| TableCell::number(n.map(|n| n as f64), 0);
-    vec![
-        TableCell::number(sensed.busiest_thread, 3),
-        TableCell::number(sensed.host_cpu.map(|cpu| cpu.system), 4),
-        TableCell::number(sensed.host_cpu.map(|cpu| cpu.io_wait), 4),
-        TableCell::number(sensed.power_milliwatts, 1),
-        TableCell::celsius(sensed.temperature_celsius, 1),
-        count(log.host_written.map(|b| b.0)),
-        count(log.nand_written.map(|b| b.0)),
-        count(log.throttle_events),
-        count(log.throttle_seconds),
-        count(log.media_errors),
-        count(log.critical_warning.map(u64::from)),
-    ]
 }
