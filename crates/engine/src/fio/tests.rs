@@ -23,18 +23,9 @@ const FAILED: &str = include_str!("answers/failed-3.33.json");
 const MIB: u64 = 1 << 20;
 
 fn stimulus(pattern: &str, demand: &str, until: Until) -> Stimulus {
-    Stimulus {
-        streams: pattern.parse::<AccessPattern>().unwrap().streams(),
-        zones: Vec::new(),
-        demand: demand.parse::<Demand>().unwrap(),
-        active_range: ActiveRange::new(Bytes(0), Bytes(64 * MIB)),
-        data_pattern: DataPattern::RandomUnique,
-        pace: Pace::Closed,
-        ramp: Nanos::ZERO,
-        until,
-        seed: 1,
-        verify: false,
-    }
+    let streams = pattern.parse::<AccessPattern>().unwrap().streams();
+    let range = ActiveRange::new(Bytes(0), Bytes(64 * MIB));
+    Stimulus::new(streams, range, demand.parse::<Demand>().unwrap(), until).seed(1)
 }
 
 fn ground() -> Ground<'static> {
@@ -499,7 +490,6 @@ fn scripts_are_refused() {
         alters: false,
         open: None,
     };
-    let load = Load::Script(script);
-    let step = Step { place: Place::new("x", 0, 1, "x"), load, cut: None, continues: false };
+    let step = Step::alone(Place::new("x", 0, 1, "x"), Load::Script(script));
     assert!(engine.refuse(&step).unwrap().contains("scripts"));
 }

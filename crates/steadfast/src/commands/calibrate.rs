@@ -12,7 +12,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::stimulus::{ActiveRange, DataPattern, Pace, Until};
+use steadfast_domain::stimulus::{ActiveRange, Until};
 use steadfast_domain::{
     Bytes, Conditions, Demand, Device, Measurement, Nanos, Place, Step, Stimulus,
 };
@@ -267,18 +267,9 @@ impl Plan<'_> {
         ramp: Nanos,
     ) -> Step {
         let place = Place::new("calibrate", repeat, number, point.to_string());
-        let stimulus = Stimulus {
-            streams: point.pattern.streams(),
-            zones: Vec::new(),
-            demand: point.demand,
-            active_range: self.range,
-            data_pattern: DataPattern::RandomUnique,
-            pace: Pace::Closed,
-            ramp,
-            until,
-            seed: place.seed(self.arguments.seed),
-            verify: false,
-        };
+        let stimulus = Stimulus::new(point.pattern.streams(), self.range, point.demand, until)
+            .ramp(ramp)
+            .seed(place.seed(self.arguments.seed));
         Step::alone(place, stimulus)
     }
 

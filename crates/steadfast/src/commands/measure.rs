@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use serde::Serialize;
 use std::path::Path;
 use steadfast_domain::measurement::Stalling;
-use steadfast_domain::stimulus::{ActiveRange, DataPattern, Pace, Until};
+use steadfast_domain::stimulus::{ActiveRange, DataPattern, Until};
 use steadfast_domain::{
     Conditions, Demand, Device, IoStream, Measurement, Nanos, Op, Place, Step, Stimulus, Tally,
 };
@@ -124,18 +124,14 @@ impl Asked {
         let largest = self.streams.iter().map(|stream| stream.alignment().0).max();
         let unit = largest.unwrap_or(0).max(u64::from(device.logical_sector));
         let default_time = arguments.ios.is_none().then_some(Nanos::from_secs(10));
-        let stimulus = Stimulus {
-            streams: self.streams.clone(),
-            zones: Vec::new(),
-            demand: self.demand,
-            active_range: ActiveRange::first(arguments.active_range, device.capacity, unit),
-            data_pattern: self.data_pattern.clone(),
-            pace: Pace::Closed,
-            ramp: arguments.ramp,
-            until: Until { time: arguments.time.or(default_time), ios: arguments.ios, bytes: None },
-            seed: place.seed(arguments.seed),
-            verify: arguments.verify,
-        };
+        let range = ActiveRange::first(arguments.active_range, device.capacity, unit);
+        let until =
+            Until { time: arguments.time.or(default_time), ios: arguments.ios, bytes: None };
+        let stimulus = Stimulus::new(self.streams.clone(), range, self.demand, until)
+            .data_pattern(self.data_pattern.clone())
+            .ramp(arguments.ramp)
+            .seed(place.seed(arguments.seed))
+            .verify(arguments.verify);
         Step::alone(place, stimulus)
     }
 }
