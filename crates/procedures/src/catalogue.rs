@@ -5,7 +5,7 @@ use crate::ground::asked::Asked;
 use crate::offer::{Offer, boxed};
 use crate::parameters::{self, Parameter};
 use crate::pts::method::ground;
-use crate::pts::{dirth, hir, iops, latency, scattered, throughput, wsat, xsr};
+use crate::pts::{dirth, hir, iops, latency, ranges, scattered, throughput, wsat, xsr};
 use crate::unsuitable::Unsuitable;
 use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::{Class, Procedure, Profile, Settings, suggestion};
@@ -106,8 +106,8 @@ pub(crate) fn made(
 /// The parameters that a procedure has in these settings: its own, and those of
 /// scattered active ranges where profile and class ask for them.
 pub(crate) fn parameters_of(offer: &Offer, settings: &Settings) -> Vec<Parameter> {
-    let scattered = scattered::is_asked(settings) && OF_CLIENT_1.contains(&offer.name);
-    let more = if scattered { scattered::PARAMETERS } else { &[] };
+    let scattered = ranges::is_asked(settings) && OF_CLIENT_1.contains(&offer.name);
+    let more = if scattered { ranges::PARAMETERS } else { &[] };
     offer.parameters.iter().chain(more).copied().collect()
 }
 

@@ -14,6 +14,7 @@ mod exhibits;
 pub mod ground;
 mod meta;
 mod offer;
+mod origin;
 mod parameters;
 mod parts;
 pub mod pts;

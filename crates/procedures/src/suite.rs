@@ -14,10 +14,11 @@ use crate::ground::choices::Choices;
 use crate::offer::{Offer, boxed};
 use crate::parameters::Parameter;
 use crate::parts::{self, Part, Studied, part_amendments};
-use crate::pts::disclosure::{self, Form, row, row_maybe};
-use crate::pts::{method, scattered};
+use crate::pts::disclosure::{self, Form};
+use crate::pts::{method, ranges};
 use crate::unsuitable::Unsuitable;
-use steadfast_domain::findings::{Exhibit, FormHeader, Page};
+use steadfast_domain::caveats as ids;
+use steadfast_domain::findings::{Exhibit, FormHeader, Origin, Page, Setting};
 use steadfast_domain::{
     Bench, Caveat, CaveatKind, Findings, Halt, Place, Procedure, Record, Settings,
 };
@@ -163,12 +164,15 @@ impl Procedure for Suite {
 impl Suite {
     fn header(&self, record: &Record, studied: &[Studied<'_>]) -> FormHeader {
         let choices = self.choices();
+        let origin = PROCEDURES.origin(&self.ground.settings);
         let each = |number: usize| {
-            let part = studied.get(number);
-            row_maybe(&format!("Procedure {}", number + 1), part.map(|p| p.title().to_owned()))
+            let (number, title) = (number + 1, studied.get(number).map(Studied::title));
+            let (id, label) = (format!("procedure-{number}"), format!("Procedure {number}"));
+            Setting::new(&id, &label, title, origin)
         };
         let mut set_up = disclosure::common_set_up_rows(&choices);
-        set_up.push(row("Purge and preconditioning", "each procedure its own"));
+        let own = "each procedure its own";
+        set_up.push(Setting::method("set-up", "Purge and preconditioning", own, Origin::Profile));
         set_up.push(disclosure::note_row(&choices));
         let mut test_parameters = disclosure::common_test_rows(&choices);
         test_parameters.extend((0..studied.len()).map(each));
@@ -200,7 +204,7 @@ impl Suite {
             ..self.ground.choices()
         };
         // Each part has ranges of its own.
-        if scattered::is_asked(settings) {
+        if ranges::is_asked(settings) {
             choices.covered.clear();
         }
         choices
@@ -212,7 +216,7 @@ fn caveats(record: &Record, studied: &[Studied<'_>]) -> Vec<Caveat> {
     if studied.iter().filter(|part| part.findings.is_some()).count() > 1 {
         caveats.push(Caveat::new(
             CaveatKind::Remark,
-            "suite-order",
+            ids::SUITE_ORDER,
             "The procedures ran one after the other, each from its own purge: all but the first \
              began on a device that the one before had warmed.",
             "",

@@ -66,3 +66,8 @@ pub(crate) fn rounds_text(rounds: &[u32]) -> String {
         }
     }
 }
+
+/// What stands where each part of a run has a value of its own.
+pub(crate) fn own(text: String) -> String {
+    if text.is_empty() { "each procedure's own".to_owned() } else { text }
+}

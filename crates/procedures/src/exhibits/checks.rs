@@ -1,6 +1,7 @@
 //! What was looked at before the run.
 
 use super::pages::{page, plain_table};
+use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell as TableCell, Exhibit, Page, Row};
 use steadfast_domain::record::CheckState;
 use steadfast_domain::{Caveat, CaveatKind, Record};
@@ -20,14 +21,16 @@ pub(crate) fn chapter(record: &Record) -> Page {
     };
     let rows = checks
         .iter()
-        .map(|check| Row {
-            head: check.subject.clone(),
-            cells: vec![
-                TableCell::text(state(check.state)),
-                TableCell::text(check.found.clone()),
-                TableCell::text(check.advice.clone()),
-            ],
-            strong: check.state == CheckState::Bad,
+        .map(|check| {
+            Row::new(
+                check.subject.clone(),
+                [
+                    TableCell::text(state(check.state)),
+                    TableCell::text(check.found.clone()),
+                    TableCell::text(check.advice.clone()),
+                ],
+            )
+            .strong(check.state == CheckState::Bad)
         })
         .collect();
     let columns = ["State", "Found", "Advice"].map(str::to_owned).to_vec();
@@ -41,7 +44,7 @@ pub(crate) fn caveats(record: &Record) -> Vec<Caveat> {
     bad.map(|check| {
         Caveat::new(
             CaveatKind::Invalidates,
-            &format!("check-{}", check.id),
+            &ids::check(&check.id),
             format!("{}: {}", check.subject, check.found),
             check.advice.clone(),
         )

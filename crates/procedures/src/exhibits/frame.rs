@@ -4,35 +4,28 @@ use super::checks;
 use super::pages::page;
 use crate::ground::choices::Choices;
 use crate::pts::disclosure;
-use steadfast_domain::findings::{Exhibit, FINDINGS_VERSION, FormHeader, Page};
-use steadfast_domain::{Caveat, CaveatKind, Findings, Record};
+use steadfast_domain::caveats as ids;
+use steadfast_domain::findings::{Exhibit, FormHeader, Page};
+use steadfast_domain::{Caveat, CaveatKind, EndState, Findings, Record};
 
 /// Findings with their frame and nothing in it yet: a procedure fills in the
-/// rest (`Findings { summary, form_pages, ..frame(...) }`).
+/// rest (`Findings { summary, form_pages, ..frame(...).judged(verdict) }`).
 pub(crate) fn frame(
     title: &str,
     choices: &Choices<'_>,
     record: &Record,
     header: FormHeader,
 ) -> Findings {
+    let end = EndState::of(record.has_ended(), None);
     Findings {
-        version: FINDINGS_VERSION,
-        title: title.to_owned(),
         method: method_text(choices),
         headline: disclosure::headline(choices, record),
         simulated: record.opening().is_some_and(|(device, ..)| device.is_simulated()),
         run_unix_ms: (record.began_unix_ms, record.ended_unix_ms),
         digest: record.digest.clone(),
         software: record.opening().map(|(.., software)| software.to_owned()).unwrap_or_default(),
-        ending: String::new(),
-        header,
-        verdict: None,
-        caveats: Vec::new(),
-        summary: Vec::new(),
-        form_pages: Vec::new(),
-        chapters: Vec::new(),
-        long_tables: Vec::new(),
-        parts: Vec::new(),
+        end,
+        ..Findings::new(title, header)
     }
 }
 
@@ -47,13 +40,12 @@ fn method_text(choices: &Choices<'_>) -> String {
         Some(lesser) => format!("{lesser} (docs/methods.md), class {class}"),
     }
 }
-
 /// The caveat of a run that is not finished.
 pub(crate) fn unfinished(record: &Record) -> Option<Caveat> {
     (!record.has_ended()).then(|| {
         Caveat::new(
             CaveatKind::Invalidates,
-            "unfinished",
+            ids::UNFINISHED,
             "The run is not finished; what follows is what was measured so far.",
             "Go on with `steadfast resume RUN_DIR`.",
         )

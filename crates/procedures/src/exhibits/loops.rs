@@ -5,11 +5,12 @@ use super::pages::{axis, page, plain_table, rounds_axis};
 use crate::ground::choices::Choices;
 use crate::ground::results::Results;
 use crate::ground::rounds::{MixedLoop, RoundValues};
-use crate::pts::disclosure::{self, row, row_maybe};
+use crate::pts::disclosure;
 use crate::words::{decimals, number, rounds_text, slug};
+use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, Exhibit, Facts, Page, Plot, PlotKind, Row, Scale, Series, Stroke,
-    Table,
+    Axis, Cell as TableCell, Exhibit, Facts, Origin, Page, Plot, PlotKind, Row, Scale, Series,
+    Setting, Stroke, Table,
 };
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::steady_state::TrackVerdict;
@@ -31,9 +32,6 @@ pub(crate) fn rounds_ending(record: &Record, results: &Results, rounds_max: u32)
     }
 }
 
-/// The name of [`not_steady`]'s caveat.
-pub(crate) const NOT_STEADY: &str = "steady-state-not-achieved";
-
 /// What to do about rounds without steady state that something else followed: it
 /// stands behind them in the journal.
 pub(crate) const NOT_STEADY_EARLIER: &str = "Repeat the run with a larger --max-rounds: what came after these rounds is in the journal, \
@@ -48,7 +46,7 @@ pub(crate) fn not_steady(of: &str, results: &Results) -> Option<Caveat> {
     let reported = rounds_text(&results.reported);
     Some(Caveat::new(
         CaveatKind::Invalidates,
-        NOT_STEADY,
+        ids::STEADY_STATE_NOT_ACHIEVED,
         format!("STEADY STATE NOT ACHIEVED{of}: the values are those of {reported}."),
         "Go on with `steadfast resume RUN_DIR --rounds N`.",
     ))
@@ -70,17 +68,18 @@ pub(crate) fn tracking_table(id: &str, verdict: &Verdict) -> Table {
     let rows = verdict
         .tracks
         .iter()
-        .map(|track| Row {
-            head: track.name.clone(),
-            cells: vec![
-                TableCell::number(Some(track.average), decimals),
-                TableCell::number(Some(track.data_excursion), decimals),
-                TableCell::number(Some(track.data_excursion_allowed), decimals),
-                TableCell::number(Some(track.slope_excursion), decimals),
-                TableCell::number(Some(track.slope_excursion_allowed), decimals),
-                TableCell::text(if track.steady { "yes" } else { "NO" }),
-            ],
-            strong: false,
+        .map(|track| {
+            Row::new(
+                track.name.clone(),
+                [
+                    TableCell::number(Some(track.average), decimals),
+                    TableCell::number(Some(track.data_excursion), decimals),
+                    TableCell::number(Some(track.data_excursion_allowed), decimals),
+                    TableCell::number(Some(track.slope_excursion), decimals),
+                    TableCell::number(Some(track.slope_excursion_allowed), decimals),
+                    TableCell::text(if track.steady { "yes" } else { "NO" }),
+                ],
+            )
         })
         .collect();
     plain_table(
@@ -150,15 +149,15 @@ fn window_values(verdict: &Verdict, first: u32, last: u32) -> Table {
     let rows = verdict
         .tracks
         .iter()
-        .map(|track| Row {
-            head: track.name.clone(),
-            cells: track
-                .values
-                .iter()
-                .chain([&track.average])
-                .map(|value| TableCell::number(Some(*value), decimals(unit)))
-                .collect(),
-            strong: false,
+        .map(|track| {
+            Row::new(
+                track.name.clone(),
+                track
+                    .values
+                    .iter()
+                    .chain([&track.average])
+                    .map(|value| TableCell::number(Some(*value), decimals(unit))),
+            )
         })
         .collect();
     let title = format!("{unit} of the tracking variables in the measurement window");
@@ -219,21 +218,19 @@ pub(crate) fn window_facts(verdict: &Verdict, track: &TrackVerdict) -> Facts {
     let criteria = &verdict.criteria;
     // Two more digits than the values have, so that small slopes do not print as 0.
     let digits = decimals + 2;
-    let rows = vec![
+    let row = |label: &str, value: String| Setting::outcome(label, value);
+    let fit = format!("{:.digits$} x R + {:.digits$}", track.slope, track.intercept);
+    Facts::new(format!("Steady-state evidence: {}", track.name)).rows([
         row("Values", values.join("  ")),
         row("Average", n(track.average)),
         row(&allowed("data", criteria.data_excursion), n(track.data_excursion_allowed)),
         row("Measured data excursion", n(track.data_excursion)),
         row(&allowed("slope", criteria.slope_excursion), n(track.slope_excursion_allowed)),
         row("Measured slope excursion", n(track.slope_excursion)),
-        row(
-            "Least-squares fit",
-            format!("{:.digits$} x R + {:.digits$}", track.slope, track.intercept),
-        ),
-        row_maybe("Correlation coefficient", track.correlation.map(|r| format!("{r:.4}"))),
-        row("Steady", if track.steady { "yes" } else { "NO" }),
-    ];
-    Facts { title: format!("Steady-state evidence: {}", track.name), rows }
+        row("Least-squares fit", fit),
+        Setting::outcome("Correlation coefficient", track.correlation.map(|r| format!("{r:.4}"))),
+        Setting::outcome("Steady", if track.steady { "yes" } else { "NO" }),
+    ])
 }
 
 /// A line of a convergence plot: its name, what is read, and the rounds.
@@ -281,23 +278,24 @@ pub(crate) fn rounds_table(id: &str, mixed_loop: &MixedLoop, results: &Results) 
     let rows = results
         .rounds
         .iter()
-        .map(|round| Row {
-            head: round.round.to_string(),
-            cells: tracked
-                .iter()
-                .map(|pattern| {
-                    let value = mixed_loop.value(round, pattern);
-                    TableCell::number(value, decimals(mixed_loop.unit))
-                })
-                .chain([TableCell::text(if round.is_void() {
-                    "void: a gap inside"
-                } else if inside(round.round) {
-                    "window"
-                } else {
-                    ""
-                })])
-                .collect(),
-            strong: inside(round.round),
+        .map(|round| {
+            Row::new(
+                round.round.to_string(),
+                tracked
+                    .iter()
+                    .map(|pattern| {
+                        let value = mixed_loop.value(round, pattern);
+                        TableCell::number(value, decimals(mixed_loop.unit))
+                    })
+                    .chain([TableCell::text(if round.is_void() {
+                        "void: a gap inside"
+                    } else if inside(round.round) {
+                        "window"
+                    } else {
+                        ""
+                    })]),
+            )
+            .strong(inside(round.round))
         })
         .collect();
     plain_table(
@@ -314,37 +312,30 @@ pub(crate) fn steady_facts(mixed_loop: &MixedLoop, results: &Results) -> Facts {
     let tracked: Vec<String> = mixed_loop.tracked.iter().map(|p| p.to_string()).collect();
     let windows: Vec<String> =
         results.steady_windows.iter().map(|(a, b)| format!("{a}-{b}")).collect();
-    Facts {
-        title: "Steady State Information".into(),
-        rows: vec![
-            row("Tracking variables", tracked.join(", ")),
-            row("Steady state reached", if results.verdict.steady { "yes" } else { "NO" }),
-            row("Measurement window", disclosure::window_text(&results.verdict)),
-            row("Rounds run", results.rounds.len().to_string()),
-            row_maybe("All steady windows", Some(windows.join(", "))),
-        ],
-    }
+    let reached = if results.verdict.steady { "yes" } else { "NO" };
+    Facts::new("Steady State Information").rows([
+        Setting::method("tracked", "Tracking variables", tracked.join(", "), Origin::Profile),
+        Setting::outcome("Steady state reached", reached),
+        Setting::outcome("Measurement window", disclosure::window_text(&results.verdict)),
+        Setting::outcome("Rounds run", results.rounds.len().to_string()),
+        Setting::outcome("All steady windows", windows.join(", ")),
+    ])
 }
 
 /// Words of the field and the rule of steady state.
 pub(crate) fn general_chapter(choices: &Choices<'_>) -> Page {
-    let definitions = Facts {
-        title: "Words".into(),
-        rows: vec![
-            row(
-                "R/W mix",
-                "percent of the I/Os that read / that write; 65/35 is also written RW65",
-            ),
-            row("Block size", "transfer size in KiB (1,024 bytes)"),
-            row("Tracking variable", "a value of each round that is judged for steady state"),
-            row("Measurement window", "the five rounds in which every tracking variable is steady"),
-            row(
-                "Response time",
-                "from submission to completion; percentiles are upper edges of buckets at most \
-                 0.78 % wide, and are printed only where ten or more I/Os lie beyond them",
-            ),
-        ],
-    };
+    let word = |word: &str, means: &str| Setting::method(word, word, means, Origin::Default);
+    let definitions = Facts::new("Words").rows([
+        word("R/W mix", "percent of the I/Os that read / that write; 65/35 is also written RW65"),
+        word("Block size", "transfer size in KiB (1,024 bytes)"),
+        word("Tracking variable", "a value of each round that is judged for steady state"),
+        word("Measurement window", "the five rounds in which every tracking variable is steady"),
+        word(
+            "Response time",
+            "from submission to completion; percentiles are upper edges of buckets at most \
+             0.78 % wide, and are printed only where ten or more I/Os lie beyond them",
+        ),
+    ]);
     let mut exhibits = vec![Exhibit::Facts(definitions)];
     if choices.judged {
         exhibits.push(Exhibit::Text(steady_state_rule(choices)));

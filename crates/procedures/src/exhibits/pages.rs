@@ -9,7 +9,7 @@ pub(crate) fn page(title: &str, exhibits: Vec<Exhibit>) -> Page {
         Exhibit::Plot(plot) => Exhibit::Plot(thinned(plot)),
         other => other,
     };
-    Page { title: title.to_owned(), exhibits: exhibits.into_iter().map(drawable).collect() }
+    Page::new(title, exhibits.into_iter().map(drawable).collect())
 }
 
 /// An axis.
@@ -30,12 +30,5 @@ pub(crate) fn plain_table(
     columns: Vec<String>,
     rows: Vec<Row>,
 ) -> Table {
-    Table {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        corner: corner.to_owned(),
-        spanner: None,
-        columns,
-        rows,
-    }
+    Table::new(id, title, corner).columns(columns).rows(rows)
 }

@@ -53,7 +53,7 @@ pub(crate) fn every_step(choices: &Choices<'_>, record: &Record) -> Table {
             cells.extend(step_cells(&outcome.measurement));
             cells.extend(sensed_cells(&outcome.measurement));
             cells.push(seed.map_or(TableCell::Missing, TableCell::Text));
-            Row { head: step.place.phase.clone(), cells, strong: choices.measures(step) }
+            Row::new(step.place.phase.clone(), cells).strong(choices.measures(step))
         })
         .collect();
     plain_table("steps", "Every step", "Phase", columns.map(str::to_owned).to_vec(), rows)

@@ -1,5 +1,6 @@
 //! What is done anew where a gap spoiled it: attempts, and their phases.
 
+use steadfast_domain::caveats as ids;
 use steadfast_domain::{Bench, Caveat, CaveatKind, Halt, Note, Outcome, Record, Step};
 
 /// Attempts a test that allows no gap until one ran in one piece; an attempt
@@ -14,7 +15,7 @@ pub fn until_unbroken(
         }
         bench.note(&Note::Caveat(Caveat::new(
             CaveatKind::Remark,
-            "begun-anew",
+            ids::BEGUN_ANEW,
             format!("Attempt {number} was interrupted; the test begins anew with the purge."),
             "",
         )));

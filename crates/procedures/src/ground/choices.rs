@@ -1,10 +1,13 @@
 //! What was chosen for a run: what every report discloses.
 
 use super::method::{Covered, Method};
-use crate::parameters::Parameter;
+use crate::origin;
+use crate::parameters::{Parameter, choose_demand};
 use crate::words::each_once;
+use steadfast_domain::findings::{Origin, Setting};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::Geometry;
+use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{Bytes, Demand, Nanos, Settings, Step};
 
 /// What was chosen for a run, by the user or by default.
@@ -58,6 +61,31 @@ impl Choices<'_> {
     /// Whether segments of the active range are touched and not all of it.
     pub fn is_scattered(&self) -> bool {
         self.covered.iter().any(|covered| covered.range.segments.is_some())
+    }
+    /// Who decides the demand.
+    pub fn demand_origin(&self) -> Origin {
+        let s = self.settings;
+        origin::given(s.threads.is_some() || s.depth.is_some() || choose_demand(self.parameters, s))
+    }
+    /// The demand of measured steps, as a place of the report writes it.
+    pub fn demand_row(&self, label: &str, demand: String) -> Setting {
+        Setting::new("demand", label, demand, self.demand_origin())
+    }
+    /// The length of a measured step.
+    pub fn step_row(&self, label: &str) -> Setting {
+        let origin = origin::given(self.settings.step_time.is_some());
+        Setting::new("step-time", label, self.step_time.to_string(), origin)
+    }
+    /// The share of the capacity that is touched, as a place of the report writes it.
+    pub fn range_row(&self, label: &str, range: String) -> Setting {
+        let origin = origin::given(self.settings.active_range_percent.is_some());
+        Setting::new("active-range", label, range, origin)
+    }
+    /// What is written, as a place of the report writes it.
+    pub fn pattern_row(&self, label: &str, pattern: String) -> Setting {
+        let is_default = self.settings.data_pattern == DataPattern::default();
+        let origin = origin::said(self.settings, "--data-pattern", is_default);
+        Setting::new("data-pattern", label, pattern, origin)
     }
     /// Whether a step is one of those that are measured.
     pub fn measures(&self, step: &Step) -> bool {

@@ -14,6 +14,7 @@ pub mod iops;
 pub mod latency;
 pub mod method;
 pub mod preconditioning;
+pub mod ranges;
 pub mod scattered;
 pub mod throughput;
 mod wipc_exhibits;

@@ -4,6 +4,7 @@
 use super::method::{WIPC_CAPACITIES, WIPC_DEMAND, WIPC_PATTERN};
 use crate::ground::Ground;
 use crate::ground::stretch::Stretch;
+use crate::parameters::Parameter;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::Geometry;
 use steadfast_domain::stimulus::Until;
@@ -14,6 +15,17 @@ pub const PHASE: &str = "wipc";
 
 /// How often a checkpoint reaches the journal: a run that dies loses no more.
 const CHECKPOINT: Nanos = Nanos::from_secs(60);
+
+/// The parameter `precondition` of tests whose method has none.
+pub const PRECONDITION: Parameter = Parameter {
+    name: "precondition",
+    default: "no",
+    meaning: "what is written between the purge and the saturation: no (nothing), or wipc (2 x \
+              user capacity sequentially, as before the IOPS test), so that reads find blocks \
+              that were written",
+    source: "WSAT has no workload-independent preconditioning (SNIA tutorial)",
+    ..Parameter::PLAIN
+};
 
 /// Bytes that it writes: twice the *full* user capacity, also where the active
 /// range is smaller and is therefore written more often (docs/methods.md); a

@@ -1,11 +1,10 @@
 //! What workload-independent preconditioning did.
 
-use super::disclosure::{row, row_maybe};
 use super::preconditioning::amount;
 use crate::exhibits::pages::axis;
 use crate::ground::choices::Choices;
 use crate::words::number;
-use steadfast_domain::findings::{Exhibit, Facts, Plot, PlotKind, Scale, Series, Stroke};
+use steadfast_domain::findings::{Exhibit, Facts, Plot, PlotKind, Scale, Series, Setting, Stroke};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Measurement, Nanos, Record};
 
@@ -34,14 +33,12 @@ pub(crate) fn preconditioning_exhibits(
     let time: u64 = parts.iter().map(|part| part.elapsed.0).sum();
     let rate = (time > 0).then(|| bytes as f64 / 1e6 / Nanos(time).as_secs_f64());
     let asked = amount(choices.geometry, pattern.size);
-    let facts = Facts {
-        title: "Workload independent preconditioning".into(),
-        rows: vec![
-            row("Written", format!("{bytes} bytes of {} asked for", asked.0)),
-            row("Took", Nanos(time).to_string()),
-            row_maybe("Average throughput", rate.map(|r| format!("{} MB/s", number(r, 1)))),
-        ],
-    };
+    let rate = rate.map(|r| format!("{} MB/s", number(r, 1)));
+    let facts = Facts::new("Workload independent preconditioning").rows([
+        Setting::outcome("Written", format!("{bytes} bytes of {} asked for", asked.0)),
+        Setting::outcome("Took", Nanos(time).to_string()),
+        Setting::outcome("Average throughput", rate),
+    ]);
     let plot = Plot::new(
         PlotKind::Lines,
         phase,

@@ -4,8 +4,11 @@
 
 use crate::ground::applied::{self, Applied, alignment, alignment_name};
 use crate::ground::method::Method;
+use crate::origin::given;
 use crate::parameters::Parameter;
 use crate::unsuitable::Unsuitable;
+use steadfast_domain::caveats as ids;
+use steadfast_domain::findings::Origin;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::Geometry;
 use steadfast_domain::stimulus::{Cursor, Order, Zone};
@@ -77,6 +80,12 @@ pub const ALIGNMENT: Parameter = Parameter {
     applies: |settings| !named_pattern(settings).is_some_and(|p| p.order != Order::Random),
     ..applied::ALIGNMENT
 };
+
+/// Who decides the workload.
+pub fn origin(settings: &Settings) -> Origin {
+    let is_given = |name: &&str| settings.parameters.contains_key(*name);
+    given(["workload", MIX_JESD219.name].iter().any(is_given))
+}
 
 /// The parameter `cursor` of mixed sequential workloads.
 pub const CURSOR: Parameter = Parameter {
@@ -255,7 +264,7 @@ impl Workload {
             |id: &str, text: String| vec![Caveat::new(CaveatKind::Unverified, id, text, "")];
         match self.form {
             Form::Composite { read_percent, alignment, .. } => unverified(
-                "composite-rules",
+                ids::COMPOSITE_RULES,
                 format!(
                     "Composite workload: R/W {read_percent}/{}, offsets on multiples of {} bytes \
                      for every transfer size, shares by count of I/Os, LBA zones 50/5, 30/15, \
@@ -272,7 +281,7 @@ impl Workload {
                     Cursor::Own => "one position each",
                 };
                 unverified(
-                    "cursor",
+                    ids::CURSOR,
                     format!(
                         "Reads and writes of this sequential mix go on from {how}; the standard's \
                          rule could not be checked."

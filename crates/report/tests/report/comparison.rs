@@ -221,10 +221,8 @@ fn secondary(factor: f64) -> Table {
         };
         vec![Cell::text(format!("{size} KiB")), cell(value), cell(value + 1.0)]
     };
-    let row = |head: &str, (left, right): (u32, u32), value: f64, celsius: bool| Row {
-        head: head.into(),
-        cells: [block(left, value, celsius), block(right, value + 2.0, celsius)].concat(),
-        strong: false,
+    let row = |head: &str, (left, right): (u32, u32), value: f64, celsius: bool| {
+        Row::new(head, [block(left, value, celsius), block(right, value + 2.0, celsius)].concat())
     };
     let columns = ["Block Size", "RW 0", "RW100"].map(str::to_owned);
     Table {
@@ -290,10 +288,11 @@ fn odd_tables_are_compared_without_panic() {
         spanner: None,
         columns: vec!["x".into(), "x".into(), "y".into()],
         rows: (0..1500)
-            .map(|n| Row {
-                head: if n < 2 { "twice".into() } else { n.to_string() },
-                cells: vec![Cell::number(Some(value), 1), Cell::Missing],
-                strong: false,
+            .map(|n| {
+                Row::new(
+                    if n < 2 { "twice".into() } else { n.to_string() },
+                    [Cell::number(Some(value), 1), Cell::Missing],
+                )
             })
             .collect(),
     };
@@ -371,7 +370,7 @@ fn a_parameter_that_differs_is_named_and_its_origin_is_not_a_difference() {
 fn a_place_that_is_empty_in_all_runs_has_no_line() {
     let mut runs = [device(0, 1.0), device(1, 1.0)];
     for (_, findings) in &mut runs {
-        let row = |head: &str, cells| Row { head: head.into(), cells, strong: false };
+        let row = |head: &str, cells| Row::new(head, cells);
         let table = Table {
             id: "sparse".into(),
             title: "Sparse".into(),

@@ -37,10 +37,8 @@ fn table() -> Table {
     let rows = names()
         .into_iter()
         .zip(IOPS)
-        .map(|(head, values)| Row {
-            strong: head == "4",
-            head,
-            cells: values.iter().map(|v| Cell::number(Some(*v), 1)).collect(),
+        .map(|(head, values)| {
+            Row::new(head, values.iter().map(|v| Cell::number(Some(*v), 1))).strong(head == "4")
         })
         .collect();
     Table {

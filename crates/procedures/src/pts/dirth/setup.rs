@@ -31,7 +31,8 @@ const WORKLOAD: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-const LOOPS: Parameter = Parameter {
+pub(super) const LOOPS: Parameter = Parameter {
+    of_demand: true,
     name: "loops",
     default: "32,16,8,6,4,2,1",
     quick: Some("32,8,1"),
@@ -41,7 +42,7 @@ const LOOPS: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-const PRE_WRITE_TIME: Parameter = Parameter {
+pub(super) const PRE_WRITE_TIME: Parameter = Parameter {
     name: "pre-write",
     default: "5min",
     quick: Some("2s"),

@@ -19,7 +19,7 @@ pub const PRECONDITIONING: &str = "preconditioning";
 
 const PATTERN: AccessPattern = AccessPattern::random(Bytes::kib(4), 0);
 
-const IDLE_TIMES: Parameter = Parameter {
+pub(super) const IDLE_TIMES: Parameter = Parameter {
     name: "idle-times",
     default: "5,10,15,25,50",
     quick: Some("1,2,3,5,10"),
@@ -29,7 +29,7 @@ const IDLE_TIMES: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-const ACCESS_TIME: Parameter = Parameter {
+pub(super) const ACCESS_TIME: Parameter = Parameter {
     name: "access-time",
     default: "5s",
     quick: Some("1s"),
@@ -39,7 +39,7 @@ const ACCESS_TIME: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-const ACCESSES: Parameter = Parameter {
+pub(super) const ACCESSES: Parameter = Parameter {
     name: "accesses",
     default: "360",
     quick: Some("4"),

@@ -30,7 +30,7 @@ pub(super) const TRACKED: AccessPattern = AccessPattern::random(Bytes::kib(4), 0
 pub(super) const HISTOGRAM: &str = "histogram";
 
 /// Length of the histogram run.
-const HISTOGRAM_TIME: Parameter = Parameter {
+pub(super) const HISTOGRAM_TIME: Parameter = Parameter {
     name: "histogram-time",
     default: "20min",
     quick: Some("10s"),

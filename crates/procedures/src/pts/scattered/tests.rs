@@ -1,4 +1,6 @@
 use super::*;
+use steadfast_domain::Class;
+use steadfast_domain::Profile;
 use steadfast_domain::Segments;
 use steadfast_domain::stimulus::ActiveRange;
 

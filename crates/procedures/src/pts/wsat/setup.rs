@@ -9,7 +9,7 @@ use crate::pts::between::{
     self, BETWEEN_TIME, BetweenRounds, Cycle, Fill, LEAST_FILLS, MEASURED_LAST,
 };
 use crate::pts::method::WIPC_PATTERN;
-use crate::pts::preconditioning;
+use crate::pts::preconditioning::{self, PRECONDITION};
 use crate::pts::workload::{ALIGNMENT, CURSOR, MIX_WRITES, Workload};
 use crate::unsuitable::Unsuitable;
 use steadfast_domain::purge::{PurgeChoice, PurgeMethod};
@@ -57,16 +57,6 @@ pub(super) const HISTOGRAM_TIME: Parameter = Parameter {
 const BETWEEN: Parameter = Parameter { applies: is_judged, ..BETWEEN_TIME };
 const MEASURED: Parameter = Parameter { applies: is_judged, ..MEASURED_LAST };
 const FILLS_BEFORE: Parameter = Parameter { applies: is_judged, ..LEAST_FILLS };
-
-const PRECONDITION: Parameter = Parameter {
-    name: "precondition",
-    default: "no",
-    meaning: "what is written between the purge and the saturation: no (nothing), or wipc (2 x \
-              user capacity sequentially, as before the IOPS test), so that reads find blocks \
-              that were written",
-    source: "WSAT has no workload-independent preconditioning (SNIA tutorial)",
-    ..Parameter::PLAIN
-};
 
 /// The parameters of `wsat`.
 pub const PARAMETERS: &[Parameter] = &[

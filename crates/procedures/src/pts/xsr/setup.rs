@@ -17,7 +17,7 @@ pub const SEGMENTS: [&str; 3] = ["segment-1", "segment-2", "segment-3"];
 const SEQUENTIAL: AccessPattern = AccessPattern::sequential(Bytes::kib(1024), 0);
 const RANDOM: AccessPattern = AccessPattern::random(Bytes::kib(8), 0);
 
-const FIRST_TIME: Parameter = Parameter {
+pub(super) const FIRST_TIME: Parameter = Parameter {
     name: "first-time",
     default: "8h",
     quick: Some("30s"),
@@ -27,7 +27,7 @@ const FIRST_TIME: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-const MIDDLE_TIME: Parameter = Parameter {
+pub(super) const MIDDLE_TIME: Parameter = Parameter {
     name: "middle-time",
     default: "6h",
     quick: Some("20s"),
@@ -35,7 +35,7 @@ const MIDDLE_TIME: Parameter = Parameter {
     ..FIRST_TIME
 };
 
-const LAST_TIME: Parameter = Parameter {
+pub(super) const LAST_TIME: Parameter = Parameter {
     name: "last-time",
     default: "8h",
     quick: Some("30s"),
@@ -44,6 +44,7 @@ const LAST_TIME: Parameter = Parameter {
 };
 
 const MIDDLE_DEMAND: Parameter = Parameter {
+    of_demand: true,
     name: "middle-demand",
     default: "T4Q32",
     meaning: "demand of the middle segment (--threads and --depth change it too)",
