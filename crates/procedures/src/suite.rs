@@ -229,12 +229,11 @@ fn caveats(record: &Record, studied: &[Studied<'_>]) -> Vec<Caveat> {
 mod tests {
     use super::*;
     use crate::catalogue::asked;
-    use crate::exhibits::loops::NOT_STEADY;
     use crate::ground::scripted::{GEOMETRY, record, scripted, steps};
     use crate::parts::begins;
     use std::collections::HashSet;
     use steadfast_domain::settings::Amendment;
-    use steadfast_domain::{Class, Entry, Profile, Step};
+    use steadfast_domain::{Class, EndState, Entry, Profile, Step};
 
     fn settings(change: impl FnOnce(&mut Settings)) -> Settings {
         let mut settings = Settings::new(NAME, 7);
@@ -318,10 +317,14 @@ mod tests {
         suite.conduct(&mut bench).unwrap();
         let findings = suite.study(&record(&suite.ground.settings, bench.entries));
         assert_eq!(findings.ending, "All procedures ended; steady: Latency; NOT steady: IOPS.");
-        assert_eq!(findings.steady(), Some(false), "the exit code goes by it");
+        assert_eq!(findings.whole_end(), EndState::NotSteady, "the exit code goes by it");
         let caveat = findings.caveats.iter().find(|c| c.id == "part-not-steady").unwrap();
         assert!(caveat.text.ends_with("in: IOPS."));
-        let of_part = findings.parts[0].caveats.iter().find(|c| c.id == NOT_STEADY).unwrap();
+        let of_part = findings.parts[0]
+            .caveats
+            .iter()
+            .find(|c| c.id == ids::STEADY_STATE_NOT_ACHIEVED)
+            .unwrap();
         assert!(of_part.remedy.contains("--max-rounds"), "latency stands behind it");
     }
 
@@ -408,7 +411,8 @@ mod tests {
             ]
         );
         let unsteady = &whole.parts[0].parts[1];
-        let caveat = unsteady.caveats.iter().find(|c| c.id == NOT_STEADY).unwrap();
+        let caveat =
+            unsteady.caveats.iter().find(|c| c.id == ids::STEADY_STATE_NOT_ACHIEVED).unwrap();
         assert!(caveat.remedy.contains("--max-rounds"), "latency stands behind it");
         let amended =
             [Amendment::RoundsMaxOf { phase: "latency/ar100-64MiB/rounds".into(), rounds: 6 }];
