@@ -23,8 +23,16 @@ struct Module {
     /// What a name stands for that was brought in by `use`.
     aliases: BTreeMap<String, Words>,
     globs: Vec<Words>,
-    /// Every path of two segments or more.
+    /// Every path that its code names.
     named: Vec<Words>,
+}
+
+impl Module {
+    /// Whether a path can lead out of the module: a lone word does where it was
+    /// brought in, and is a variable where it is but the name of a child.
+    fn names_another(&self, path: &[String]) -> bool {
+        path.len() > 1 || self.aliases.contains_key(&path[0])
+    }
 }
 
 /// The modules of a crate, by their paths below its root.
@@ -88,32 +96,43 @@ impl Reader<'_> {
         let parsed = syn::parse_file(&text).unwrap_or_else(|why| panic!("{file:?}: {why}"));
         Reader::read(tree, at, file, beside, &parsed.items);
     }
-    fn imported(&mut self, tree: &syn::UseTree, mut before: Words) {
+    /// What `use` brings in; `own` where this file needs it and does not only hand
+    /// it on.
+    fn imported(&mut self, tree: &syn::UseTree, mut before: Words, own: bool) {
         match tree {
             syn::UseTree::Path(path) => {
                 before.push(path.ident.to_string());
-                self.imported(&path.tree, before);
+                self.imported(&path.tree, before, own);
             }
             syn::UseTree::Group(group) => {
-                group.items.iter().for_each(|tree| self.imported(tree, before.clone()));
+                group.items.iter().for_each(|tree| self.imported(tree, before.clone(), own));
             }
-            syn::UseTree::Glob(_) => self.module().globs.push(before),
-            syn::UseTree::Name(name) => self.alias(before, &name.ident, &name.ident),
-            syn::UseTree::Rename(name) => self.alias(before, &name.ident, &name.rename),
+            syn::UseTree::Glob(_) => {
+                self.module().globs.push(before.clone());
+                self.brought_in(before, own);
+            }
+            syn::UseTree::Name(name) => self.alias(before, &name.ident, &name.ident, own),
+            syn::UseTree::Rename(name) => self.alias(before, &name.ident, &name.rename, own),
         }
     }
-    fn alias(&mut self, mut path: Words, of: &syn::Ident, known_as: &syn::Ident) {
-        let known_as = match (of == "self", known_as == "self") {
-            (true, true) => path.last().cloned().unwrap_or_default(),
-            _ => known_as.to_string(),
-        };
+    fn alias(&mut self, mut path: Words, of: &syn::Ident, known_as: &syn::Ident, own: bool) {
+        let mut known_as = known_as.to_string();
+        if known_as == "self" {
+            known_as = path.last().cloned().unwrap_or_default();
+        }
         if of != "self" {
             path.push(of.to_string());
         }
-        self.module().aliases.insert(known_as, path);
+        self.module().aliases.insert(known_as, path.clone());
+        self.brought_in(path, own);
+    }
+    fn brought_in(&mut self, path: Words, own: bool) {
+        if own {
+            self.names(path);
+        }
     }
     fn names(&mut self, path: Words) {
-        if path.len() > 1 {
+        if !path.is_empty() {
             self.module().named.push(path);
         }
     }
@@ -156,7 +175,8 @@ impl<'ast> Visit<'ast> for Reader<'_> {
         syn::visit::visit_item(self, item);
     }
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
-        self.imported(&item.tree, Words::new());
+        let own = matches!(item.vis, syn::Visibility::Inherited);
+        self.imported(&item.tree, Words::new(), own);
     }
     fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
         let name = item.ident.to_string();
@@ -239,7 +259,7 @@ impl Tree {
     fn needs(&self) -> BTreeMap<&Path, BTreeSet<&Path>> {
         let mut needs: BTreeMap<&Path, BTreeSet<&Path>> = BTreeMap::new();
         for (at, module) in &self.0 {
-            for path in module.named.iter().chain(module.aliases.values()).chain(&module.globs) {
+            for path in module.named.iter().filter(|path| module.names_another(path)) {
                 let home = self.home(at, path, 0).map(|home| home.file.as_path());
                 let other = home.filter(|file| *file != module.file);
                 needs.entry(&module.file).or_default().extend(other);
@@ -304,8 +324,8 @@ fn a_circle_is_found_through_a_re_export_and_not_through_a_declaration() {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         };
-        write("lib.rs", "mod a; mod b; pub use a::inner::A;");
-        write("a/mod.rs", "pub mod inner; #[cfg(test)] mod tests;");
+        write("lib.rs", "mod a; mod b; pub use a::A;");
+        write("a/mod.rs", "pub mod inner; pub use inner::A; #[cfg(test)] mod tests;");
         write("a/inner.rs", "use crate::b; pub struct A; fn f() { println!(\"{}\", b::B) }");
         write("b.rs", b);
         let tree = Tree::of(room.path());
@@ -313,6 +333,7 @@ fn a_circle_is_found_through_a_re_export_and_not_through_a_declaration() {
     };
     assert_eq!(found("pub const B: u8 = 1;"), None);
     assert_eq!(found("pub const B: u8 = 1; #[cfg(test)] use crate::A;"), None);
+    assert_eq!(found("pub const B: u8 = 1; pub use crate::A;"), None, "handed on, not needed");
     let circle = Some("a/inner.rs -> b.rs -> a/inner.rs".to_owned());
     assert_eq!(found("use crate::A; pub const B: u8 = 1;"), circle);
     assert_eq!(found("pub const B: u8 = 1; fn f() { dbg!(crate::a::inner::A) }"), circle);
