@@ -326,6 +326,10 @@ impl Measurement {
     pub fn bytes_per_second(&self) -> Option<f64> {
         rate(self.bytes().0, self.elapsed)
     }
+    /// MB (10^6 bytes) moved per second; `None` where no time was measured.
+    pub fn mb_per_second(&self) -> Option<f64> {
+        self.bytes_per_second().map(|rate| rate / 1e6)
+    }
     /// Bytes moved.
     pub fn bytes(&self) -> Bytes {
         Bytes(self.streams.iter().map(|s| s.tally.bytes.0).sum())
@@ -335,6 +339,13 @@ impl Measurement {
     pub fn cpu_ns_per_io(&self) -> Option<(f64, f64)> {
         let (cpu, ios) = (self.cpu?, self.total().ios);
         (ios > 0).then(|| (cpu.user.0 as f64 / ios as f64, cpu.system.0 as f64 / ios as f64))
+    }
+    /// Bytes written, the I/Os outside the measured time included: the device
+    /// has seen them.
+    pub fn written(&self) -> Bytes {
+        let outside = self.unmeasured.iter().filter(|part| part.op == Op::Write);
+        let outside: u64 = outside.map(|part| part.bytes.0).sum();
+        Bytes(self.direction(Op::Write).bytes.0 + outside)
     }
     /// For how long no thread of the program could run.
     pub fn stalled(&self) -> Nanos {

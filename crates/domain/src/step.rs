@@ -33,6 +33,12 @@ impl Load {
     }
 }
 
+impl From<Stimulus> for Load {
+    fn from(stimulus: Stimulus) -> Self {
+        Load::Stimulus(stimulus)
+    }
+}
+
 /// Where in its procedure a step stands.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Place {
@@ -110,8 +116,13 @@ pub struct Step {
 
 impl Step {
     /// A step that begins and ends by itself.
-    pub fn alone(place: Place, stimulus: Stimulus) -> Self {
-        Step { place, load: Load::Stimulus(stimulus), cut: None, continues: false }
+    pub fn alone(place: Place, load: impl Into<Load>) -> Self {
+        Step { place, load: load.into(), cut: None, continues: false }
+    }
+    /// A part of a load that runs on: left running after `cut` of measured time;
+    /// `continues` where an earlier part began the load.
+    pub fn part(place: Place, load: impl Into<Load>, cut: Nanos, continues: bool) -> Self {
+        Step { place, load: load.into(), cut: Some(cut), continues }
     }
 }
 

@@ -293,6 +293,51 @@ pub struct Stimulus {
 }
 
 impl Stimulus {
+    /// Streams over a range, as hard and as long as said: unpaced, without LBA
+    /// zones or a ramp, writing the default pattern, with seed 0, unverified.
+    pub fn new(
+        streams: Vec<IoStream>,
+        active_range: ActiveRange,
+        demand: Demand,
+        until: Until,
+    ) -> Self {
+        Stimulus {
+            streams,
+            zones: Vec::new(),
+            demand,
+            active_range,
+            data_pattern: DataPattern::default(),
+            pace: Pace::default(),
+            ramp: Nanos::ZERO,
+            until,
+            seed: 0,
+            verify: false,
+        }
+    }
+    /// With these LBA zones.
+    pub fn zones(self, zones: Vec<Zone>) -> Self {
+        Stimulus { zones, ..self }
+    }
+    /// Writing this.
+    pub fn data_pattern(self, data_pattern: DataPattern) -> Self {
+        Stimulus { data_pattern, ..self }
+    }
+    /// With I/Os due like this.
+    pub fn pace(self, pace: Pace) -> Self {
+        Stimulus { pace, ..self }
+    }
+    /// With so much time at its start that is not measured.
+    pub fn ramp(self, ramp: Nanos) -> Self {
+        Stimulus { ramp, ..self }
+    }
+    /// With random choices that this drives.
+    pub fn seed(self, seed: u64) -> Self {
+        Stimulus { seed, ..self }
+    }
+    /// Checking the stamps of what it reads, or not.
+    pub fn verify(self, verify: bool) -> Self {
+        Stimulus { verify, ..self }
+    }
     /// Whether any I/O of it changes what the device holds.
     pub fn alters(&self) -> bool {
         self.streams.iter().any(|s| s.op.alters())
@@ -428,18 +473,8 @@ mod tests {
         let unit = Bytes::mib(1);
         let segments = Segments { count: 4, size: Bytes::mib(2), unit, seed: 1 };
         let range = ActiveRange::new(Bytes(0), Bytes::mib(16));
-        Stimulus {
-            streams: vec![stream],
-            zones,
-            demand: Demand::new(1, 1),
-            active_range: ActiveRange { segments: Some(segments), ..range },
-            data_pattern: DataPattern::Zero,
-            pace: Pace::Closed,
-            ramp: Nanos::ZERO,
-            until: Until::ios(1),
-            seed: 1,
-            verify: false,
-        }
+        let range = ActiveRange { segments: Some(segments), ..range };
+        Stimulus::new(vec![stream], range, Demand::new(1, 1), Until::ios(1)).zones(zones)
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::process::Command;
 use std::time::Duration;
 use std::{fs, io};
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::stimulus::{ActiveRange, DataPattern, Pace, Until};
+use steadfast_domain::stimulus::{ActiveRange, Until};
 use steadfast_domain::{Bytes, Demand, Nanos, Op, Place, Step, Stimulus, Transport};
 use steadfast_engine::native::{Backend, Native, NativeOptions};
 use steadfast_engine::{Engine, Start, Stop};
@@ -182,18 +182,10 @@ fn new_engine(path: &Path, backend: Option<Backend>) -> Outcome<Native> {
 }
 
 fn stimulus(pattern: &str, depth: u32, until: Until) -> Outcome<Stimulus> {
-    Ok(Stimulus {
-        streams: pattern.parse::<AccessPattern>()?.streams(),
-        zones: Vec::new(),
-        demand: Demand::new(1, depth),
-        active_range: ActiveRange::new(Bytes(0), SIZE),
-        data_pattern: DataPattern::RandomUnique,
-        pace: Pace::Closed,
-        ramp: Nanos::ZERO,
-        until,
-        seed: u64::from(std::process::id()),
-        verify: false,
-    })
+    let streams = pattern.parse::<AccessPattern>()?.streams();
+    let range = ActiveRange::new(Bytes(0), SIZE);
+    let stimulus = Stimulus::new(streams, range, Demand::new(1, depth), until);
+    Ok(stimulus.seed(u64::from(std::process::id())))
 }
 
 fn fill(path: &Path) -> Outcome<()> {

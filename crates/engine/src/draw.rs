@@ -522,24 +522,14 @@ impl Random {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use steadfast_domain::stimulus::{ActiveRange, Cursor, DataPattern, Demand, Pace, Until};
-    use steadfast_domain::{Nanos, Segments, notation::AccessPattern};
+    use steadfast_domain::stimulus::{ActiveRange, Cursor, Demand, Until};
+    use steadfast_domain::{Segments, notation::AccessPattern};
 
     const SEQUENTIAL: Order = Order::Sequential(Cursor::Own);
 
     fn stimulus(streams: Vec<IoStream>, start: u64, length: u64) -> Stimulus {
-        Stimulus {
-            streams,
-            zones: Vec::new(),
-            demand: Demand::new(1, 1),
-            active_range: ActiveRange::new(Bytes(start), Bytes(length)),
-            data_pattern: DataPattern::RandomUnique,
-            pace: Pace::Closed,
-            ramp: Nanos::ZERO,
-            until: Until::ios(1),
-            seed: 1,
-            verify: false,
-        }
+        let range = ActiveRange::new(Bytes(start), Bytes(length));
+        Stimulus::new(streams, range, Demand::new(1, 1), Until::ios(1)).seed(1)
     }
 
     fn drawer(stimulus: &Stimulus, seed: u64) -> Drawer {

@@ -183,18 +183,8 @@ fn engine_on(target: Target, backend: Backend) -> Native {
 
 fn stimulus(pattern: &str, demand: &str, length: u64, until: Until) -> Stimulus {
     let pattern: AccessPattern = pattern.parse().unwrap();
-    Stimulus {
-        streams: pattern.streams(),
-        zones: Vec::new(),
-        demand: demand.parse::<Demand>().unwrap(),
-        active_range: ActiveRange::new(Bytes(0), Bytes(length)),
-        data_pattern: DataPattern::RandomUnique,
-        pace: Pace::Closed,
-        ramp: Nanos::ZERO,
-        until,
-        seed: 1,
-        verify: false,
-    }
+    let range = ActiveRange::new(Bytes(0), Bytes(length));
+    Stimulus::new(pattern.streams(), range, demand.parse::<Demand>().unwrap(), until).seed(1)
 }
 
 fn alone_step(stimulus: Stimulus) -> Step {

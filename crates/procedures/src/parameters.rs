@@ -1,9 +1,8 @@
 //! Parameters that only some procedures have: `--set NAME=VALUE`.
 
-use crate::pts::scattered;
-use crate::{OF_CLIENT_1, Offer, Unsuitable, offer};
-use steadfast_domain::findings::Facts;
-use steadfast_domain::{Caveat, CaveatKind, Profile, Settings, suggestion};
+use crate::unsuitable::Unsuitable;
+use steadfast_domain::findings::{Facts, Known, Origin, Setting};
+use steadfast_domain::{Caveat, CaveatKind, Nanos, Profile, Settings, caveats as ids, suggestion};
 
 /// A parameter of a procedure.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +24,8 @@ pub struct Parameter {
     pub before_rules: Option<&'static str>,
     /// Whether these settings make use of it.
     pub applies: fn(&Settings) -> bool,
+    /// It decides the demand of measured steps.
+    pub of_demand: bool,
 }
 
 impl Parameter {
@@ -39,6 +40,7 @@ impl Parameter {
         unverified: false,
         before_rules: None,
         applies: |_| true,
+        of_demand: false,
     };
     /// Its value in these settings: the user's, or the profile's.
     pub fn value<'a>(&self, settings: &'a Settings) -> &'a str {
@@ -52,9 +54,18 @@ impl Parameter {
             _ => self.default,
         }
     }
-    /// Whether the user gave it.
-    fn is_chosen(&self, settings: &Settings) -> bool {
-        settings.parameters.contains_key(self.name)
+    /// Where its value comes from in these settings.
+    pub(crate) fn origin(&self, settings: &Settings) -> Origin {
+        match (settings.parameters.contains_key(self.name), settings.profile) {
+            (true, _) => Origin::Chosen,
+            (false, Profile::Quick) if self.quick.is_some() => Origin::Profile,
+            (false, _) => Origin::Default,
+        }
+    }
+    /// Its value as another place of the report writes it.
+    pub(crate) fn row(&self, settings: &Settings, label: &str, value: impl Known) -> Setting {
+        let id = format!("parameter-{}", self.name);
+        Setting::new(&id, label, value, self.origin(settings))
     }
     /// Its value as something else, or a refusal that says what was expected.
     pub fn parse<T>(
@@ -72,19 +83,19 @@ impl Parameter {
             ))
         })
     }
+    /// Its value as a time of at least a tenth of a second.
+    pub fn time(&self, settings: &Settings) -> Result<Nanos, Unsuitable> {
+        let possible = Nanos::from_millis(100)..=Nanos::from_secs(30 * 86_400);
+        self.parse(settings, |text| text.parse::<Nanos>().ok().filter(|t| possible.contains(t)))
+    }
 }
 
-/// The parameters that a procedure has in these settings: its own, and those of
-/// scattered active ranges where profile and class ask for them.
-pub(crate) fn with(offer: &Offer, settings: &Settings) -> Vec<Parameter> {
-    let scattered = scattered::is_asked(settings) && OF_CLIENT_1.contains(&offer.name);
-    let more = if scattered { scattered::PARAMETERS } else { &[] };
-    offer.parameters.iter().chain(more).copied().collect()
-}
-
-/// Refuses a parameter that the procedure does not have.
-pub(crate) fn check(offer: &Offer, settings: &Settings) -> Result<(), Unsuitable> {
-    let (procedure, known) = (offer.name, with(offer, settings));
+/// Refuses a parameter that is none of a procedure's.
+pub(crate) fn check(
+    procedure: &str,
+    known: &[Parameter],
+    settings: &Settings,
+) -> Result<(), Unsuitable> {
     let stranger = settings.parameters.keys().find(|name| known.iter().all(|p| p.name != *name));
     let Some(stranger) = stranger else { return Ok(()) };
     let names: Vec<&str> = known.iter().map(|p| p.name).collect();
@@ -96,56 +107,52 @@ pub(crate) fn check(offer: &Offer, settings: &Settings) -> Result<(), Unsuitable
     Err(Unsuitable(format!("{procedure} has no parameter '{stranger}'{meant}; {has}")))
 }
 
-/// The parameters of the settings' procedure.
-fn of(settings: &Settings) -> Vec<Parameter> {
-    offer(&settings.procedure).map(|offer| with(offer, settings)).unwrap_or_default()
+/// Whether the user chose the demand through one of the procedure's parameters.
+pub(crate) fn choose_demand(parameters: &[Parameter], settings: &Settings) -> bool {
+    parameters.iter().any(|p| p.of_demand && p.origin(settings) == Origin::Chosen)
 }
 
-fn origin(parameter: &Parameter, settings: &Settings) -> &'static str {
-    match (parameter.is_chosen(settings), settings.profile) {
-        (true, _) => "chosen",
-        (false, Profile::Quick) if parameter.quick.is_some() => "by profile quick",
-        (false, _) => "default",
+fn origin_text(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Chosen => "chosen",
+        Origin::Profile => "by profile quick",
+        Origin::Default | Origin::Found => "default",
     }
 }
 
 /// Every parameter with its value, for the report.
-pub(crate) fn facts(settings: &Settings) -> Facts {
-    let value = |p: &Parameter| {
+pub(crate) fn facts(parameters: &[Parameter], settings: &Settings) -> Facts {
+    let row = |p: &Parameter| {
+        let origin = origin_text(p.origin(settings));
         if !(p.applies)(settings) {
-            return format!("no use in this run ({}): {}", origin(p, settings), p.meaning);
+            let remark = format!(" ({origin}): {}", p.meaning);
+            return p.row(settings, p.name, "no use in this run").remark(remark);
         }
         let mark = if p.unverified { "; UNVERIFIED" } else { "" };
-        format!(
-            "{} ({}): {}; source: {}{mark}",
-            p.value(settings),
-            origin(p, settings),
-            p.meaning,
-            p.source
-        )
+        let remark = format!(" ({origin}): {}; source: {}{mark}", p.meaning, p.source);
+        p.row(settings, p.name, p.value(settings)).remark(remark)
     };
-    let mut rows: Vec<(String, Option<String>)> =
-        of(settings).iter().map(|p| (p.name.to_owned(), Some(value(p)))).collect();
+    let mut rows: Vec<Setting> = parameters.iter().map(row).collect();
     if rows.is_empty() {
-        rows.push(("none".into(), Some("this procedure has no parameters of its own".into())));
+        rows.push(Setting::outcome("none", "this procedure has no parameters of its own"));
     }
-    Facts { title: "Parameters".into(), rows }
+    Facts::new("Parameters").noun("Parameter").rows(rows)
 }
 
 /// A caveat for every parameter in use whose default could not be checked.
-pub(crate) fn caveats(settings: &Settings) -> Vec<Caveat> {
-    of(settings)
+pub(crate) fn caveats(parameters: &[Parameter], settings: &Settings) -> Vec<Caveat> {
+    parameters
         .iter()
         .filter(|p| p.unverified && (p.applies)(settings))
         .map(|p| {
             Caveat::new(
                 CaveatKind::Unverified,
-                &format!("parameter-{}", p.name),
+                &ids::parameter(p.name),
                 format!(
                     "Parameter {} = {} ({}): {}. Source: {}.",
                     p.name,
                     p.value(settings),
-                    origin(p, settings),
+                    origin_text(p.origin(settings)),
                     p.meaning,
                     p.source
                 ),

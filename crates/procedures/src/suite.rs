@@ -5,15 +5,20 @@
 //! conditions, purges and preconditions by its own rules, and draws from a seed of
 //! its own.
 
-use crate::parameters::{self, Parameter};
+use crate::catalogue::{SINGLE, find, made, parameters_of};
+use crate::exhibits::frame::{common_chapters, frame};
+use crate::exhibits::pages::page;
+use crate::ground::Ground;
+use crate::ground::asked::Asked;
+use crate::ground::choices::Choices;
+use crate::offer::{Offer, boxed};
+use crate::parameters::Parameter;
 use crate::parts::{self, Part, Studied, part_amendments};
-use crate::pts::disclosure::{self, Choices, Form, row, row_maybe};
-use crate::pts::exhibits::{common_chapters, frame, page};
-use crate::pts::method::{Covered, Method, active_range};
-use crate::pts::scattered;
-use crate::{Unsuitable, offer};
-use steadfast_domain::findings::{Exhibit, FormHeader, Page};
-use steadfast_domain::settings::{Amendment, Geometry};
+use crate::pts::disclosure::{self, Form};
+use crate::pts::{method, ranges};
+use crate::unsuitable::Unsuitable;
+use steadfast_domain::caveats as ids;
+use steadfast_domain::findings::{Exhibit, FormHeader, Origin, Page, Setting};
 use steadfast_domain::{
     Bench, Caveat, CaveatKind, Findings, Halt, Place, Procedure, Record, Settings,
 };
@@ -31,16 +36,17 @@ const PROCEDURES: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// The parameters of a suite.
-pub const PARAMETERS: &[Parameter] = &[PROCEDURES];
+/// The suite, as it is on offer.
+pub(crate) const OFFER: Offer = Offer {
+    name: NAME,
+    summary: "several procedures on one device, in one plan and one report",
+    parameters: &[PROCEDURES],
+    make: |asked| boxed(Suite::new(asked)),
+};
 
 /// Several procedures, ready to be conducted one after the other.
 pub struct Suite {
-    settings: Settings,
-    geometry: Geometry,
-    method: Method,
-    /// Empty where each part has ranges of its own.
-    covered: Vec<Covered>,
+    ground: Ground,
     parts: Vec<Part>,
 }
 
@@ -51,31 +57,21 @@ impl Suite {
     /// # Errors
     /// Where a part is unknown, named twice or cannot be run as asked; where a
     /// parameter is of none of the parts.
-    pub fn new(
-        settings: &Settings,
-        geometry: Geometry,
-        amendments: &[Amendment],
-    ) -> Result<Self, Unsuitable> {
-        let names = names(settings)?;
-        check_parameters(settings, &names)?;
-        let parts: Result<Vec<Part>, Unsuitable> = names
-            .iter()
-            .map(|name| {
-                let of_part = part_settings(settings, name);
-                let is_last = names.last() == Some(name);
-                let amendments = part_amendments(amendments, name, is_last);
-                let procedure = crate::procedure(&of_part, geometry, &amendments)
-                    .map_err(|why| Unsuitable(format!("{name}: {why}")))?;
-                Ok(Part { name: name.clone(), procedure, settings: of_part })
-            })
-            .collect();
-        let method = Method::of(settings.profile, settings.class);
-        let covered = match scattered::is_asked(settings) {
-            true => Vec::new(),
-            false => vec![method.covering(settings, active_range(settings, &method, geometry)?)],
-        };
-        Ok(Suite { covered, settings: settings.clone(), geometry, method, parts: parts? })
+    pub fn new(asked: &Asked<'_>) -> Result<Self, Unsuitable> {
+        let names = names(asked.settings)?;
+        check_parameters(asked.settings, &names)?;
+        let parts: Result<Vec<Part>, Unsuitable> =
+            names.iter().map(|name| part(asked, name, names.last() == Some(name))).collect();
+        Ok(Suite { parts: parts?, ground: method::ground(asked)? })
     }
+}
+
+fn part(asked: &Asked<'_>, name: &str, is_last: bool) -> Result<Part, Unsuitable> {
+    let settings = part_settings(asked.settings, name);
+    let amendments = part_amendments(asked.amendments, name, is_last);
+    let procedure = made(&settings, asked.geometry, &amendments)
+        .map_err(|why| Unsuitable(format!("{name}: {why}")))?;
+    Ok(Part { name: name.to_owned(), procedure, settings })
 }
 
 fn names(settings: &Settings) -> Result<Vec<String>, Unsuitable> {
@@ -95,9 +91,9 @@ fn names(settings: &Settings) -> Result<Vec<String>, Unsuitable> {
 }
 
 /// The names of the parameters that a procedure has in these settings.
-fn parameters_of(procedure: &str, settings: &Settings) -> Vec<&'static str> {
-    let known = offer(procedure).map(|offer| parameters::with(offer, settings));
-    known.iter().flatten().map(|parameter| parameter.name).collect()
+fn parameter_names(procedure: &str, settings: &Settings) -> Vec<&'static str> {
+    let known = find(SINGLE, procedure).map(|offer| parameters_of(offer, settings));
+    known.unwrap_or_default().iter().map(|parameter| parameter.name).collect()
 }
 
 /// A parameter's name without the procedure that it is for, if it is for this one.
@@ -106,7 +102,7 @@ fn name_for<'a>(parameter: &'a str, procedure: &str, settings: &Settings) -> Opt
         Some((of, name)) => (of == procedure).then_some(name)?,
         None => parameter,
     };
-    parameters_of(procedure, settings).contains(&name).then_some(name)
+    parameter_names(procedure, settings).contains(&name).then_some(name)
 }
 
 fn check_parameters(settings: &Settings, names: &[String]) -> Result<(), Unsuitable> {
@@ -116,7 +112,7 @@ fn check_parameters(settings: &Settings, names: &[String]) -> Result<(), Unsuita
     });
     let Some(stranger) = stranger else { return Ok(()) };
     let known = names.iter().filter_map(|name| {
-        let of = parameters_of(name, settings);
+        let of = parameter_names(name, settings);
         (!of.is_empty()).then(|| format!("{name}: {}", of.join(", ")))
     });
     let known: Vec<String> = std::iter::once(PROCEDURES.name.to_owned()).chain(known).collect();
@@ -168,12 +164,15 @@ impl Procedure for Suite {
 impl Suite {
     fn header(&self, record: &Record, studied: &[Studied<'_>]) -> FormHeader {
         let choices = self.choices();
+        let origin = PROCEDURES.origin(&self.ground.settings);
         let each = |number: usize| {
-            let part = studied.get(number);
-            row_maybe(&format!("Procedure {}", number + 1), part.map(|p| p.title().to_owned()))
+            let (number, title) = (number + 1, studied.get(number).map(Studied::title));
+            let (id, label) = (format!("procedure-{number}"), format!("Procedure {number}"));
+            Setting::new(&id, &label, title, origin)
         };
         let mut set_up = disclosure::common_set_up_rows(&choices);
-        set_up.push(row("Purge and preconditioning", "each procedure its own"));
+        let own = "each procedure its own";
+        set_up.push(Setting::method("set-up", "Purge and preconditioning", own, Origin::Profile));
         set_up.push(disclosure::note_row(&choices));
         let mut test_parameters = disclosure::common_test_rows(&choices);
         test_parameters.extend((0..studied.len()).map(each));
@@ -198,25 +197,17 @@ impl Suite {
     }
 
     fn choices(&self) -> Choices<'_> {
-        Choices {
-            settings: &self.settings,
-            method: &self.method,
-            geometry: self.geometry,
-            covered: self.covered.clone(),
-            demands: Vec::new(),
+        let settings = &self.ground.settings;
+        let mut choices = Choices {
             alignment: None,
-            recommended: None,
-            step_time: self.settings.step_time.unwrap_or(self.method.step_time),
-            block_sizes_left_out: &[],
-            rounds_max: None,
-            ending: disclosure::ending_text(self.settings.steady_state),
-            judged: false,
-            preconditioning: Vec::new(),
-            measured_phases: Vec::new(),
-            gap_effect: |_| "",
-            quick: String::new(),
-            tkperf: "",
+            ending: disclosure::ending_text(settings.steady_state),
+            ..self.ground.choices()
+        };
+        // Each part has ranges of its own.
+        if ranges::is_asked(settings) {
+            choices.covered.clear();
         }
+        choices
     }
 }
 
@@ -225,7 +216,7 @@ fn caveats(record: &Record, studied: &[Studied<'_>]) -> Vec<Caveat> {
     if studied.iter().filter(|part| part.findings.is_some()).count() > 1 {
         caveats.push(Caveat::new(
             CaveatKind::Remark,
-            "suite-order",
+            ids::SUITE_ORDER,
             "The procedures ran one after the other, each from its own purge: all but the first \
              began on a device that the one before had warmed.",
             "",
@@ -237,11 +228,12 @@ fn caveats(record: &Record, studied: &[Studied<'_>]) -> Vec<Caveat> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalogue::asked;
+    use crate::ground::scripted::{GEOMETRY, record, scripted, steps};
     use crate::parts::begins;
-    use crate::pts::exhibits::NOT_STEADY;
-    use crate::pts::scripted::{GEOMETRY, record, scripted, steps};
     use std::collections::HashSet;
-    use steadfast_domain::{Class, Entry, Profile, Step};
+    use steadfast_domain::settings::Amendment;
+    use steadfast_domain::{Class, EndState, Entry, Profile, Step};
 
     fn settings(change: impl FnOnce(&mut Settings)) -> Settings {
         let mut settings = Settings::new(NAME, 7);
@@ -250,7 +242,7 @@ mod tests {
     }
 
     fn suite(change: impl FnOnce(&mut Settings)) -> Suite {
-        Suite::new(&settings(change), GEOMETRY, &[]).unwrap()
+        Suite::new(&asked(&OFFER, &settings(change), GEOMETRY, &[])).unwrap()
     }
 
     fn set(settings: &mut Settings, name: &str, value: &str) {
@@ -297,7 +289,7 @@ mod tests {
         let suite = suite(|_| ());
         let mut bench = scripted(|_| 1000.0);
         suite.conduct(&mut bench).unwrap();
-        let whole = suite.study(&record(&suite.settings, bench.entries));
+        let whole = suite.study(&record(&suite.ground.settings, bench.entries));
         assert!(whole.verdict.is_none());
         assert_eq!(whole.ending, "All procedures ended; steady: IOPS, Throughput, Latency.");
         assert_eq!(whole.parts.len(), 3);
@@ -323,12 +315,16 @@ mod tests {
             _ => 1000.0,
         });
         suite.conduct(&mut bench).unwrap();
-        let findings = suite.study(&record(&suite.settings, bench.entries));
+        let findings = suite.study(&record(&suite.ground.settings, bench.entries));
         assert_eq!(findings.ending, "All procedures ended; steady: Latency; NOT steady: IOPS.");
-        assert_eq!(findings.steady(), Some(false), "the exit code goes by it");
+        assert_eq!(findings.whole_end(), EndState::NotSteady, "the exit code goes by it");
         let caveat = findings.caveats.iter().find(|c| c.id == "part-not-steady").unwrap();
         assert!(caveat.text.ends_with("in: IOPS."));
-        let of_part = findings.parts[0].caveats.iter().find(|c| c.id == NOT_STEADY).unwrap();
+        let of_part = findings.parts[0]
+            .caveats
+            .iter()
+            .find(|c| c.id == ids::STEADY_STATE_NOT_ACHIEVED)
+            .unwrap();
         assert!(of_part.remedy.contains("--max-rounds"), "latency stands behind it");
     }
 
@@ -342,7 +338,7 @@ mod tests {
             _ => false,
         });
         bench.entries.truncate(cut.unwrap() + 2);
-        let mut broken = record(&suite.settings, bench.entries);
+        let mut broken = record(&suite.ground.settings, bench.entries);
         broken.entries.pop();
         let findings = suite.study(&broken);
         assert_eq!(findings.parts.len(), 2);
@@ -401,7 +397,7 @@ mod tests {
         assert_eq!(counts("latency/ar75-64MiB/rounds"), [Some(32)]);
         assert_eq!(counts("latency/ar75-64MiB/wipc"), [None]);
 
-        let whole = suite.study(&record(&suite.settings, bench.entries));
+        let whole = suite.study(&record(&suite.ground.settings, bench.entries));
         assert_eq!(whole.ending, "All procedures ended; steady: Latency; NOT steady: Throughput.");
         let titles: Vec<&str> =
             whole.parts.iter().flat_map(|p| &p.parts).map(|p| p.title.as_str()).collect();
@@ -415,11 +411,12 @@ mod tests {
             ]
         );
         let unsteady = &whole.parts[0].parts[1];
-        let caveat = unsteady.caveats.iter().find(|c| c.id == NOT_STEADY).unwrap();
+        let caveat =
+            unsteady.caveats.iter().find(|c| c.id == ids::STEADY_STATE_NOT_ACHIEVED).unwrap();
         assert!(caveat.remedy.contains("--max-rounds"), "latency stands behind it");
         let amended =
             [Amendment::RoundsMaxOf { phase: "latency/ar100-64MiB/rounds".into(), rounds: 6 }];
-        assert!(Suite::new(&settings(client_1), GEOMETRY, &amended).is_ok());
+        assert!(crate::procedure(&settings(client_1), GEOMETRY, &amended).is_ok());
     }
 
     #[test]

@@ -288,7 +288,8 @@ pub struct TimeLeft {
 mod tests {
     use super::*;
     use steadfast_domain::settings::Geometry;
-    use steadfast_domain::{Bytes, Settings};
+    use steadfast_domain::stimulus::{ActiveRange, Until};
+    use steadfast_domain::{Bytes, Demand, Settings, Stimulus};
     use steadfast_procedures::procedure;
 
     /// The standard's IOPS test: twice the capacity in sequential writes, then 5 to
@@ -319,18 +320,9 @@ mod tests {
         let sixth = |s: &&Planned| s.phase == "rounds" && s.round == 6 && s.point == 8;
         let planned = forecast.worst.plan.steps.iter().find(sixth).unwrap().clone();
         let place = Place::new(&planned.phase, planned.round, planned.point, "");
-        let stimulus = steadfast_domain::Stimulus {
-            streams: Vec::new(),
-            zones: Vec::new(),
-            demand: steadfast_domain::Demand::new(1, 1),
-            active_range: steadfast_domain::stimulus::ActiveRange::new(Bytes(0), Bytes::gib(1)),
-            data_pattern: steadfast_domain::stimulus::DataPattern::default(),
-            pace: steadfast_domain::stimulus::Pace::Closed,
-            ramp: Nanos::ZERO,
-            until: steadfast_domain::stimulus::Until::time(Nanos::from_secs(60)),
-            seed: 1,
-            verify: false,
-        };
+        let range = ActiveRange::new(Bytes(0), Bytes::gib(1));
+        let minute = Until::time(Nanos::from_secs(60));
+        let stimulus = Stimulus::new(Vec::new(), range, Demand::new(1, 1), minute);
         let last_of_best = Place::new("rounds", 5, 9, "");
         forecast.begin(&Step::alone(last_of_best, stimulus.clone()));
         forecast.begin(&Step::alone(place, stimulus));

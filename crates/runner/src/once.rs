@@ -4,7 +4,7 @@
 use crate::host_changes::HostChanges;
 use crate::rig::Rig;
 use steadfast_domain::record::Check;
-use steadfast_domain::stimulus::{ActiveRange, DataPattern, Pace, Until};
+use steadfast_domain::stimulus::{ActiveRange, DataPattern, Until};
 use steadfast_domain::{
     Caveat, Conditions, Demand, Device, Halt, IoStream, Measurement, Nanos, Place, Step, Stimulus,
 };
@@ -50,18 +50,13 @@ impl Single {
         let largest = self.streams.iter().map(|stream| stream.alignment().0).max();
         let unit = largest.unwrap_or(0).max(u64::from(device.logical_sector));
         let usual = self.ios.is_none().then_some(USUAL);
-        let stimulus = Stimulus {
-            streams: self.streams.clone(),
-            zones: Vec::new(),
-            demand: self.demand,
-            active_range: ActiveRange::first(self.active_range_percent, device.capacity, unit),
-            data_pattern: self.data_pattern.clone(),
-            pace: Pace::Closed,
-            ramp: self.ramp,
-            until: Until { time: self.time.or(usual), ios: self.ios, bytes: None },
-            seed: place.seed(self.seed),
-            verify: self.verify,
-        };
+        let range = ActiveRange::first(self.active_range_percent, device.capacity, unit);
+        let until = Until { time: self.time.or(usual), ios: self.ios, bytes: None };
+        let stimulus = Stimulus::new(self.streams.clone(), range, self.demand, until)
+            .data_pattern(self.data_pattern.clone())
+            .ramp(self.ramp)
+            .seed(place.seed(self.seed))
+            .verify(self.verify);
         Step::alone(place, stimulus)
     }
 }

@@ -292,7 +292,7 @@ fn amplification(delta: &LogDelta) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use steadfast_domain::stimulus::{ActiveRange, DataPattern, Pace, Until};
+    use steadfast_domain::stimulus::{ActiveRange, Until};
     use steadfast_domain::{Bytes, Demand, Place, Stimulus};
 
     fn delta(host: u64, nand: u64) -> LogDelta {
@@ -311,18 +311,12 @@ mod tests {
     }
 
     fn step(until: Until, cut: Option<u64>) -> Step {
-        let stimulus = Stimulus {
-            streams: Vec::new(),
-            zones: Vec::new(),
-            demand: Demand::new(1, 1),
-            active_range: ActiveRange::first(100, Bytes::gib(1), 512),
-            data_pattern: DataPattern::default(),
-            pace: Pace::Closed,
-            ramp: Nanos::ZERO,
+        let stimulus = Stimulus::new(
+            Vec::new(),
+            ActiveRange::first(100, Bytes::gib(1), 512),
+            Demand::new(1, 1),
             until,
-            seed: 1,
-            verify: false,
-        };
+        );
         let mut step = Step::alone(Place::new("rounds", 1, 1, ""), stimulus);
         step.cut = cut.map(Nanos::from_secs);
         step

@@ -23,18 +23,9 @@ const FAILED: &str = include_str!("answers/failed-3.33.json");
 const MIB: u64 = 1 << 20;
 
 fn stimulus(pattern: &str, demand: &str, until: Until) -> Stimulus {
-    Stimulus {
-        streams: pattern.parse::<AccessPattern>().unwrap().streams(),
-        zones: Vec::new(),
-        demand: demand.parse::<Demand>().unwrap(),
-        active_range: ActiveRange::new(Bytes(0), Bytes(64 * MIB)),
-        data_pattern: DataPattern::RandomUnique,
-        pace: Pace::Closed,
-        ramp: Nanos::ZERO,
-        until,
-        seed: 1,
-        verify: false,
-    }
+    let streams = pattern.parse::<AccessPattern>().unwrap().streams();
+    let range = ActiveRange::new(Bytes(0), Bytes(64 * MIB));
+    Stimulus::new(streams, range, demand.parse::<Demand>().unwrap(), until).seed(1)
 }
 
 fn ground() -> Ground<'static> {
@@ -455,7 +446,9 @@ fn text_beside_the_answer_is_kept_and_quoted_and_no_failure() {
     }
     let caveats = engine.take_caveats();
     assert_eq!(caveats.len(), 3);
-    assert!(caveats.iter().all(|c| c.id == FIO_SAID && c.text.contains("round 2, step 7")));
+    assert!(
+        caveats.iter().all(|c| c.id == caveats::FIO_SAID && c.text.contains("round 2, step 7"))
+    );
     assert!(engine.describe().contains("a warning"), "{}", engine.describe());
     assert_eq!(engine.take_caveats(), []);
 }
@@ -502,7 +495,6 @@ fn scripts_are_refused() {
         alters: false,
         open: None,
     };
-    let load = Load::Script(script);
-    let step = Step { place: Place::new("x", 0, 1, "x"), load, cut: None, continues: false };
+    let step = Step::alone(Place::new("x", 0, 1, "x"), Load::Script(script));
     assert!(engine.prepare(&step).unwrap_err().0.contains("scripts"));
 }

@@ -11,18 +11,8 @@ use steadfast_domain::stimulus::{ActiveRange, Demand, Pace, Until};
 
 fn load(pattern: &str, demand: &str, spec: &DriveSpec, until: Until, seed: u64) -> Stimulus {
     let pattern: AccessPattern = pattern.parse().unwrap();
-    Stimulus {
-        streams: pattern.streams(),
-        zones: Vec::new(),
-        demand: demand.parse::<Demand>().unwrap(),
-        active_range: ActiveRange::new(Bytes(0), spec.capacity()),
-        data_pattern: Default::default(),
-        pace: Pace::Closed,
-        ramp: Nanos::ZERO,
-        until,
-        seed,
-        verify: false,
-    }
+    let range = ActiveRange::new(Bytes(0), spec.capacity());
+    Stimulus::new(pattern.streams(), range, demand.parse::<Demand>().unwrap(), until).seed(seed)
 }
 
 fn seconds(n: u64) -> Until {

@@ -211,7 +211,7 @@ fn a_sequential_cursor_goes_on_and_wraps() {
 
 fn part(load: &Load, number: u32, cut: Nanos) -> Step {
     let place = Place::new("cut", 0, number, "cut");
-    Step { place, load: load.clone(), cut: Some(cut), continues: number > 1 }
+    Step::part(place, load.clone(), cut, number > 1)
 }
 
 /// Counted in pieces while fio runs on: nothing is lost or counted twice.

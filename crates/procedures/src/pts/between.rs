@@ -7,19 +7,26 @@
 //! minute of the cycle is measured is a parameter. A gap begins the window anew;
 //! a minute right after a gap has no value, because the device rested.
 
-use super::disclosure::row;
-use super::exhibits::{axis, decimals, page, plain_table, tracking_table, window_exhibits};
-use super::ground::{self, Ground};
-use crate::{Parameter, Unsuitable};
+use super::disclosure::window_text;
+use crate::exhibits::loops::{tracking_table, window_exhibits};
+use crate::exhibits::pages::{axis, page, plain_table};
+use crate::ground::Ground;
+use crate::ground::applied::Applied;
+use crate::ground::stretch::NO_END;
+use crate::parameters::Parameter;
+use crate::unsuitable::Unsuitable;
+use crate::words::{decimals, reservation_text};
+use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, Exhibit, Facts, Page, Plot, PlotKind, Row, Scale, Series, Stroke,
-    Table,
+    Axis, Cell as TableCell, Exhibit, Facts, Origin, Page, Plot, PlotKind, Row, Scale, Series,
+    Setting, Stroke, Table,
 };
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::steady_state::{Point, judge_every};
 use steadfast_domain::step::is_whole;
+use steadfast_domain::stimulus::Until;
 use steadfast_domain::{
-    Bench, Bytes, Caveat, CaveatKind, Criteria, Halt, Load, Measurement, Nanos, Note, Outcome,
+    Bench, Bytes, Caveat, CaveatKind, Criteria, Demand, Halt, Measurement, Nanos, Note, Outcome,
     Place, Record, Settings, Step, Stimulus, Track, Verdict, judge,
 };
 
@@ -153,7 +160,7 @@ impl Cycle {
         settings: &Settings,
         minute: Nanos,
     ) -> Result<Self, Unsuitable> {
-        let time = ground::time(&BETWEEN_TIME, settings)?;
+        let time = BETWEEN_TIME.time(settings)?;
         let measured = measured.parse(settings, |text| match text {
             "first" => Some(MeasuredMinute::First),
             "last" => Some(MeasuredMinute::Last),
@@ -165,6 +172,18 @@ impl Cycle {
 }
 
 impl BetweenRounds {
+    /// A load without an end of its own, under a phase and a label.
+    pub fn endless(
+        ground: &Ground,
+        (phase, label): (&str, String),
+        (applied, demand): (&impl Applied, Demand),
+        cycle: Cycle,
+    ) -> Self {
+        let place = Place::new(phase, 0, 1, "");
+        let stimulus = ground.stimulus(applied, demand, Until::time(NO_END), &place);
+        BetweenRounds::new(ground, (phase, label), stimulus, cycle)
+    }
+
     /// A load of one workload on its ground.
     pub fn new(
         ground: &Ground,
@@ -241,12 +260,8 @@ impl BetweenRounds {
             true => self.label.clone(),
             false => format!("{} (between)", self.label),
         };
-        Step {
-            place: Place::new(&self.phase, cycle, minute, label),
-            load: Load::Stimulus(self.stimulus.clone()),
-            cut: Some(self.minute),
-            continues: (cycle, minute) != (1, 1),
-        }
+        let place = Place::new(&self.phase, cycle, minute, label);
+        Step::part(place, self.stimulus.clone(), self.minute, (cycle, minute) != (1, 1))
     }
 
     /// The tracking variable as a record has it.
@@ -299,7 +314,7 @@ impl<'a> Tracking<'a> {
         self.gap |= outcome.gap_before.is_some();
         let measurement = &outcome.measurement;
         let before = self.written;
-        self.written += ground::written(measurement);
+        self.written += measurement.written();
         if !self.of.is_measured(minute) {
             return;
         }
@@ -404,18 +419,13 @@ pub fn fresh_caveat(verdict: &Verdict) -> Option<Caveat> {
     let reservation = verdict.reservation.as_ref().filter(|_| verdict.steady)?;
     Some(Caveat::new(
         CaveatKind::Deviation,
-        "steady-within-first-fill",
+        ids::STEADY_WITHIN_FIRST_FILL,
         format!(
             "Steady state was found in a drive that was not written once over ({reservation}); \
              such a drive may be steady as it left the factory."
         ),
         "Leave --set least-fills out, or choose a longer between-time.",
     ))
-}
-
-/// What the line of a verdict adds, in brackets.
-pub fn reservation_text(verdict: &Verdict) -> String {
-    verdict.reservation.as_ref().map(|text| format!(" ({text})")).unwrap_or_default()
 }
 
 /// The steady-state check: window plot of this id and evidence, or why there is
@@ -445,31 +455,18 @@ pub fn check_page(title: &str, verdict: &Verdict, id: &str) -> Page {
 /// How the load was judged: facts, table of limits, table of measured minutes.
 pub fn evidence(between: &BetweenRounds, steps: &[(&Step, &Outcome)], id: &str) -> Vec<Exhibit> {
     let verdict = between.verdict(steps);
-    let facts = Facts {
-        title: format!("Between-round writes: {}", between.label),
-        rows: vec![
-            row(
-                "Cycle",
-                format!("{} (1 of {} steps measured)", between.cycle_time(), between.cycle()),
-            ),
-            row(
-                "Measured",
-                match between.measured {
-                    MeasuredMinute::First => "the first step of a cycle",
-                    MeasuredMinute::Last => "the last step of a cycle",
-                },
-            ),
-            row(
-                "Steady",
-                format!(
-                    "{}{}",
-                    if verdict.steady { "yes" } else { "NO" },
-                    reservation_text(&verdict)
-                ),
-            ),
-            row("Measurement window", super::disclosure::window_text(&verdict)),
-        ],
+    let cycle = format!("{} (1 of {} steps measured)", between.cycle_time(), between.cycle());
+    let measured = match between.measured {
+        MeasuredMinute::First => "the first step of a cycle",
+        MeasuredMinute::Last => "the last step of a cycle",
     };
+    let steady = if verdict.steady { "yes" } else { "NO" };
+    let facts = Facts::new(format!("Between-round writes: {}", between.label)).rows([
+        Setting::method("cycle", "Cycle", cycle, Origin::Profile),
+        Setting::method("cycle-measured", "Measured", measured, Origin::Profile),
+        Setting::outcome("Steady", format!("{steady}{}", reservation_text(&verdict))),
+        Setting::outcome("Measurement window", window_text(&verdict)),
+    ]);
     vec![
         Exhibit::Facts(facts),
         Exhibit::Table(tracking_table(&format!("{id}-steady-state"), &verdict)),
@@ -503,15 +500,15 @@ fn measured_table(
                 (_, _, true) => "window",
                 _ => "",
             };
-            Row {
-                head: point.round.to_string(),
-                cells: vec![
+            Row::new(
+                point.round.to_string(),
+                [
                     TableCell::number(point.value, decimals("IOPS")),
                     TableCell::number(response.map(Nanos::as_millis_f64), 4),
                     TableCell::text(remark),
                 ],
-                strong: inside(point.round),
-            }
+            )
+            .strong(inside(point.round))
         })
         .collect();
     plain_table(

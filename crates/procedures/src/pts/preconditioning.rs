@@ -2,16 +2,30 @@
 //! until twice the user capacity has been written.
 
 use super::method::{WIPC_CAPACITIES, WIPC_DEMAND, WIPC_PATTERN};
+use crate::ground::Ground;
+use crate::ground::stretch::Stretch;
+use crate::parameters::Parameter;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::Geometry;
-use steadfast_domain::stimulus::{ActiveRange, Pace, Until};
-use steadfast_domain::{Bench, Bytes, Halt, Load, Nanos, Place, Settings, Step, Stimulus};
+use steadfast_domain::stimulus::Until;
+use steadfast_domain::{Bench, Bytes, Halt, Nanos, Place, Stimulus};
 
 /// The phase under which its steps are journalled.
 pub const PHASE: &str = "wipc";
 
 /// How often a checkpoint reaches the journal: a run that dies loses no more.
 const CHECKPOINT: Nanos = Nanos::from_secs(60);
+
+/// The parameter `precondition` of tests whose method has none.
+pub const PRECONDITION: Parameter = Parameter {
+    name: "precondition",
+    default: "no",
+    meaning: "what is written between the purge and the saturation: no (nothing), or wipc (2 x \
+              user capacity sequentially, as before the IOPS test), so that reads find blocks \
+              that were written",
+    source: "WSAT has no workload-independent preconditioning (SNIA tutorial)",
+    ..Parameter::PLAIN
+};
 
 /// Bytes that it writes: twice the *full* user capacity, also where the active
 /// range is smaller and is therefore written more often (docs/methods.md); a
@@ -20,58 +34,20 @@ pub fn amount(geometry: Geometry, size: Bytes) -> Bytes {
     Bytes((WIPC_CAPACITIES * geometry.capacity.0).div_ceil(size.0) * size.0)
 }
 
-/// Preconditioning as a procedure wants it.
-#[derive(Debug, Clone, Copy)]
-pub struct Preconditioning<'a> {
-    /// The run's settings: data pattern, seed, verification.
-    pub settings: &'a Settings,
-    /// The device's geometry.
-    pub geometry: Geometry,
-    /// The bytes that are written: all of the range, also where the test touches
-    /// segments of it only.
-    pub active_range: ActiveRange,
-    /// What is written: [`WIPC_PATTERN`], or the block size under test.
-    pub pattern: AccessPattern,
-    /// The phase under which it is journalled: [`PHASE`], or one of its own.
-    pub phase: &'a str,
-}
-
-impl Preconditioning<'_> {
-    /// Sequential writes, wrapping inside the active range, as one load that
-    /// runs on from checkpoint to checkpoint.
-    pub fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
-        let label = self.pattern.to_string();
-        let load = Load::Stimulus(Stimulus {
-            streams: self.pattern.streams(),
-            zones: Vec::new(),
-            demand: WIPC_DEMAND,
-            active_range: self.active_range.in_one_piece(),
-            data_pattern: self.settings.data_pattern.clone(),
-            pace: Pace::Closed,
-            ramp: Nanos::ZERO,
-            until: Until::bytes(amount(self.geometry, self.pattern.size)),
-            seed: Place::new(self.phase, 0, 1, "").seed(self.settings.seed),
-            verify: self.settings.verify,
-        });
-        for part in 1.. {
-            let place = Place::new(self.phase, 0, part, label.clone());
-            let continues = part > 1;
-            let step = Step { place, load: load.clone(), cut: Some(CHECKPOINT), continues };
-            if bench.apply(&step)?.measurement.complete {
-                break;
-            }
-        }
-        Ok(())
-    }
+/// Sequential writes of a pattern, wrapping inside the active range, as one load
+/// that runs on from checkpoint to checkpoint: all of the range is written, also
+/// where the test touches segments of it only.
+pub fn load(ground: &Ground, phase: &str, pattern: AccessPattern) -> Stretch {
+    let place = Place::new(phase, 0, 1, pattern.to_string());
+    let until = Until::bytes(amount(ground.geometry, pattern.size));
+    let stimulus = Stimulus {
+        active_range: ground.active_range.in_one_piece(),
+        ..ground.stimulus(&pattern, WIPC_DEMAND, until, &place)
+    };
+    Stretch { place, stimulus, cut: CHECKPOINT, time: None }
 }
 
 /// The standard's: [`WIPC_PATTERN`] under [`PHASE`].
-pub fn precondition(
-    bench: &mut dyn Bench,
-    settings: &Settings,
-    geometry: Geometry,
-    active_range: ActiveRange,
-) -> Result<(), Halt> {
-    Preconditioning { settings, geometry, active_range, pattern: WIPC_PATTERN, phase: PHASE }
-        .conduct(bench)
+pub fn precondition(bench: &mut dyn Bench, ground: &Ground) -> Result<(), Halt> {
+    load(ground, PHASE, WIPC_PATTERN).conduct(bench).map(|_| ())
 }

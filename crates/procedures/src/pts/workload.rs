@@ -2,8 +2,13 @@
 //! Synthetic Workloads"), by role, by name or in the notation, and the JESD219
 //! composite among them.
 
-use super::method::Method;
-use crate::{Parameter, Unsuitable};
+use crate::ground::applied::{self, Applied, alignment, alignment_name};
+use crate::ground::method::Method;
+use crate::origin::given;
+use crate::parameters::Parameter;
+use crate::unsuitable::Unsuitable;
+use steadfast_domain::caveats as ids;
+use steadfast_domain::findings::Origin;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::Geometry;
 use steadfast_domain::stimulus::{Cursor, Order, Zone};
@@ -72,48 +77,14 @@ pub const MIX_JESD219: Parameter = Parameter {
 
 /// The parameter `alignment` of every test with random I/O.
 pub const ALIGNMENT: Parameter = Parameter {
-    name: "alignment",
-    default: "auto",
-    meaning: "bytes of which the offset of every random I/O is a multiple: auto (the block size; \
-              4096 for the composite), 4K or 512",
-    source: "composite: fio's jesd219.fio (blockalign=4k); else our choice: a sample report of \
-             the tutorial has Aln=4K",
-    unverified: true,
     applies: |settings| !named_pattern(settings).is_some_and(|p| p.order != Order::Random),
-    ..Parameter::PLAIN
+    ..applied::ALIGNMENT
 };
 
-/// How a report calls the alignment at the block size.
-pub const BLOCK_SIZE: &str = "BS";
-
-/// The alignment that was chosen; `None` for the workload's own.
-pub fn alignment(settings: &Settings, geometry: Geometry) -> Result<Option<Bytes>, Unsuitable> {
-    let sector = Bytes(u64::from(geometry.logical_sector));
-    ALIGNMENT.parse(settings, |text| match text {
-        "auto" => Some(None),
-        // A sector can be larger than the alignment that was asked for.
-        bytes => bytes
-            .parse::<Bytes>()
-            .ok()
-            .filter(|a| [512, 4096].contains(&a.0))
-            .map(|a| Some(a.max(sector))),
-    })
-}
-
-/// Random streams at the alignment that was chosen. Where it is the workload's own
-/// nothing is changed: a run that an earlier version began has the same loads.
-pub fn aligned(streams: Vec<IoStream>, alignment: Option<Bytes>) -> Vec<IoStream> {
-    let Some(alignment) = alignment else { return streams };
-    let align = |stream: IoStream| match stream.order {
-        Order::Random => IoStream { alignment: Some(alignment), ..stream },
-        Order::Sequential(_) => stream,
-    };
-    streams.into_iter().map(align).collect()
-}
-
-/// How a report calls an alignment.
-pub fn alignment_name(alignment: Option<Bytes>) -> String {
-    alignment.map_or(BLOCK_SIZE.to_owned(), Bytes::transfer_size)
+/// Who decides the workload.
+pub fn origin(settings: &Settings) -> Origin {
+    let is_given = |name: &&str| settings.parameters.contains_key(*name);
+    given(["workload", MIX_JESD219.name].iter().any(is_given))
 }
 
 /// The parameter `cursor` of mixed sequential workloads.
@@ -250,16 +221,6 @@ impl Workload {
         }
     }
 
-    /// Its I/O streams, weighted by the count of I/Os.
-    pub fn streams(&self) -> Vec<IoStream> {
-        match self.form {
-            Form::Pattern(pattern) => pattern.streams(),
-            Form::Composite { read_percent, alignment, sector } => {
-                composite_streams(read_percent, alignment, sector)
-            }
-        }
-    }
-
     /// How a report calls the alignment of its offsets; `chosen` is the user's.
     pub fn alignment_name(&self, chosen: Option<Bytes>) -> String {
         match self.form {
@@ -268,14 +229,6 @@ impl Workload {
             }
             Form::Pattern(_) => alignment_name(chosen),
             Form::Composite { alignment, .. } => alignment_name(Some(alignment)),
-        }
-    }
-
-    /// Its LBA zones; empty where it has none.
-    pub fn zones(&self) -> Vec<Zone> {
-        match self.form {
-            Form::Pattern(_) => Vec::new(),
-            Form::Composite { .. } => COMPOSITE_ZONES.to_vec(),
         }
     }
 
@@ -311,7 +264,7 @@ impl Workload {
             |id: &str, text: String| vec![Caveat::new(CaveatKind::Unverified, id, text, "")];
         match self.form {
             Form::Composite { read_percent, alignment, .. } => unverified(
-                "composite-rules",
+                ids::COMPOSITE_RULES,
                 format!(
                     "Composite workload: R/W {read_percent}/{}, offsets on multiples of {} bytes \
                      for every transfer size, shares by count of I/Os, LBA zones 50/5, 30/15, \
@@ -328,7 +281,7 @@ impl Workload {
                     Cursor::Own => "one position each",
                 };
                 unverified(
-                    "cursor",
+                    ids::CURSOR,
                     format!(
                         "Reads and writes of this sequential mix go on from {how}; the standard's \
                          rule could not be checked."
@@ -336,6 +289,23 @@ impl Workload {
                 )
             }
             Form::Pattern(_) => Vec::new(),
+        }
+    }
+}
+
+impl Applied for Workload {
+    fn streams(&self) -> Vec<IoStream> {
+        match self.form {
+            Form::Pattern(pattern) => pattern.streams(),
+            Form::Composite { read_percent, alignment, sector } => {
+                composite_streams(read_percent, alignment, sector)
+            }
+        }
+    }
+    fn zones(&self) -> Vec<Zone> {
+        match self.form {
+            Form::Pattern(_) => Vec::new(),
+            Form::Composite { .. } => COMPOSITE_ZONES.to_vec(),
         }
     }
 }
@@ -408,7 +378,8 @@ fn unknown(name: &str) -> Unsuitable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pts::scripted::GEOMETRY;
+    use crate::ground::scripted::GEOMETRY;
+    use crate::pts::method;
 
     const OWN: Parameter = Parameter { name: "workload", default: "RND 4K W", ..MIX_WRITES };
 
@@ -479,7 +450,7 @@ mod tests {
     #[test]
     fn recommended_demand_follows_order_and_class() {
         let enterprise =
-            Method::of(steadfast_domain::Profile::Pts20, steadfast_domain::Class::Enterprise);
+            method::of(steadfast_domain::Profile::Pts20, steadfast_domain::Class::Enterprise);
         let demand = |name: &str| {
             chosen(&[("workload", name)]).unwrap().recommended_demand(&enterprise).to_string()
         };

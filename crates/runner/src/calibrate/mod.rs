@@ -12,7 +12,7 @@ use crate::once::once;
 use crate::rig::Rig;
 use std::fmt;
 use steadfast_domain::record::Check;
-use steadfast_domain::stimulus::{ActiveRange, DataPattern, Pace, Until};
+use steadfast_domain::stimulus::{ActiveRange, Until};
 use steadfast_domain::{Bytes, Caveat, Halt, Measurement, Nanos, Place, Step, Stimulus};
 use steadfast_engine::Refusal;
 
@@ -240,18 +240,9 @@ impl Calibration {
         ramp: Nanos,
     ) -> Step {
         let place = Place::new("calibrate", repeat, number, point.to_string());
-        let stimulus = Stimulus {
-            streams: point.pattern.streams(),
-            zones: Vec::new(),
-            demand: point.demand,
-            active_range: self.range,
-            data_pattern: DataPattern::RandomUnique,
-            pace: Pace::Closed,
-            ramp,
-            until,
-            seed: place.seed(self.seed),
-            verify: false,
-        };
+        let stimulus = Stimulus::new(point.pattern.streams(), self.range, point.demand, until)
+            .ramp(ramp)
+            .seed(place.seed(self.seed));
         Step::alone(place, stimulus)
     }
 }

@@ -2,22 +2,29 @@
 //! percentiles and preconditioning.
 
 use super::matrix::{Cell, Round};
-use super::points::Role;
+use super::points::{self, Role};
 use super::results::{Histogram, Results, minutes};
-use super::{Dirth, selection_caveats};
-use crate::pts::between::{self, check_page, evidence};
-use crate::pts::disclosure::{self, Form, form_demand, row, row_maybe};
-use crate::pts::exhibits::{
-    axis, common_chapters, every_step, frame, general_chapter, mix_name, number, page, plain_table,
-    preconditioning_exhibits, rounds_axis, tracking_table, unfinished,
+use super::setup::{Dirth, LOOPS, PRE_WRITE_TIME};
+use crate::exhibits::frame::{common_chapters, frame, unfinished};
+use crate::exhibits::loops::{general_chapter, tracking_table};
+use crate::exhibits::pages::{axis, page, plain_table, rounds_axis};
+use crate::exhibits::response::{
+    FIVE_NINES, Rates, bins_caveat, confidence_plot, percentile_table, rated_title,
 };
+use crate::exhibits::secondary::{self, SecondaryPoint};
+use crate::exhibits::steps::every_step;
+use crate::ground::secondary::Secondary;
+use crate::pts::between::{self, check_page, evidence};
+use crate::pts::disclosure::{self, Form, form_demand};
 use crate::pts::method::{WIPC_DEMAND, WIPC_PATTERN};
 use crate::pts::preconditioning;
-use crate::pts::response::{Rates, bins_caveat, confidence_plot, percentile_table, rated_title};
-use crate::pts::secondary::{self, Secondary, SecondaryPoint};
+use crate::pts::wipc_exhibits::preconditioning_exhibits;
+use crate::pts::workload;
+use crate::words::{mix_name, number};
+use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, Exhibit, FormHeader, Page, Plot, PlotKind, Row, Scale, Series, Stroke,
-    Table,
+    Axis, Cell as TableCell, Exhibit, FormHeader, Origin, Page, Plot, PlotKind, Row, Scale, Series,
+    Setting, Stroke, Table,
 };
 use steadfast_domain::{
     Caveat, CaveatKind, Demand, Findings, Nanos, Outcome, Record, Step, Tally, Verdict,
@@ -29,7 +36,6 @@ pub fn findings(dirth: &Dirth, record: &Record, results: &Results<'_>) -> Findin
     let title = format!("DIRTH {}", dirth.workload);
     Findings {
         ending: ending(dirth, record, results),
-        verdict: Some(whole_verdict(results)),
         caveats: caveats(dirth, record, results),
         summary: vec![
             Exhibit::Table(points_table(results, "dirth-summary")),
@@ -39,6 +45,7 @@ pub fn findings(dirth: &Dirth, record: &Record, results: &Results<'_>) -> Findin
         chapters: chapters(dirth, record, results),
         long_tables: vec![rounds_matrix(dirth, results), every_step(&choices, record)],
         ..frame(&title, &choices, record, header(dirth, record, results))
+            .judged(Some(whole_verdict(results)))
     }
 }
 
@@ -85,26 +92,31 @@ fn header(dirth: &Dirth, record: &Record, results: &Results<'_>) -> FormHeader {
     };
     let mut set_up = disclosure::common_set_up_rows(&choices);
     let amount = disclosure::preconditioning_amount(&choices).unwrap_or_default();
+    let settings = choices.settings;
+    let fixed =
+        |id: &str, label: &str, value: String| Setting::new(id, label, value, Origin::Profile);
+    let between = format!("{} (0/100), {highest}", dirth.writes);
     set_up.extend([
-        row("Pre Condition 1", format!("{WIPC_PATTERN} (WIPC), {WIPC_DEMAND}, {amount}")),
-        row("Pre Condition 2", format!("{} (0/100)", dirth.writes)),
-        row("TOIO - TC/QD", highest.clone()),
-        row("SS Rounds", disclosure::window_text(&results.preconditioned)),
-        row("Inter-Round Pre W", format!("{} (0/100), {highest}", dirth.writes)),
-        row("Duration", dirth.pre_write_time.to_string()),
+        fixed("wipc", "Pre Condition 1", format!("{WIPC_PATTERN} (WIPC), {WIPC_DEMAND}, {amount}")),
+        fixed("wdpc", "Pre Condition 2", format!("{} (0/100)", dirth.writes)),
+        choices.demand_row("TOIO - TC/QD", highest.clone()),
+        Setting::outcome("SS Rounds", disclosure::window_text(&results.preconditioned)),
+        fixed("between-rounds", "Inter-Round Pre W", between),
+        PRE_WRITE_TIME.row(settings, "Duration", dirth.pre_write_time.to_string()),
         disclosure::note_row(&choices),
     ]);
     let read = dirth.workload.read_percent();
+    let workload = workload::origin(settings);
     let mut test_parameters = disclosure::common_test_rows(&choices);
     test_parameters.extend([
-        row("Test Stimulus 1", dirth.workload.to_string()),
-        row("R/W %", mix_name(read)),
-        row("TC & QD Loops", "TC outer, QD inner, high to low"),
-        row("TC/QD", loops_text(dirth)),
-        row("Steady State", disclosure::window_text(&results.verdict)),
-        row_maybe("MinIOPS Point", chosen(Role::Min)),
-        row_maybe("MidIOPS Point", chosen(Role::Mid)),
-        row_maybe("MaxIOPS Point", chosen(Role::Max)),
+        Setting::new("stimulus-1", "Test Stimulus 1", dirth.workload.to_string(), workload),
+        Setting::new("mixes", "R/W %", mix_name(read), workload),
+        fixed("loop-order", "TC & QD Loops", "TC outer, QD inner, high to low".into()),
+        LOOPS.row(settings, "TC/QD", loops_text(dirth)),
+        Setting::outcome("Steady State", disclosure::window_text(&results.verdict)),
+        Setting::outcome("MinIOPS Point", chosen(Role::Min)),
+        Setting::outcome("MidIOPS Point", chosen(Role::Mid)),
+        Setting::outcome("MaxIOPS Point", chosen(Role::Max)),
     ]);
     let form = Form {
         test: "DIRTH Test",
@@ -128,7 +140,7 @@ fn caveats(dirth: &Dirth, record: &Record, results: &Results<'_>) -> Vec<Caveat>
             results.reported().map_or("no round".into(), |r| format!("round {}", r.round));
         caveats.push(Caveat::new(
             CaveatKind::Invalidates,
-            "steady-state-not-achieved",
+            ids::STEADY_STATE_NOT_ACHIEVED,
             format!(
                 "STEADY STATE NOT ACHIEVED at {}: the demands are those of {reported}.",
                 dirth.matrix.highest()
@@ -139,7 +151,7 @@ fn caveats(dirth: &Dirth, record: &Record, results: &Results<'_>) -> Vec<Caveat>
     if record.has_ended() && !results.preconditioned.steady {
         caveats.push(Caveat::new(
             CaveatKind::Invalidates,
-            "preconditioning-not-steady",
+            ids::PRECONDITIONING_NOT_STEADY,
             format!(
                 "STEADY STATE NOT ACHIEVED in the preconditioning ({}): its {} measured minutes \
                  never met the criteria.",
@@ -189,9 +201,9 @@ fn point_row(histogram: &Histogram<'_>) -> Row {
     let tally: Option<Tally> = histogram.measurement.map(|m| m.total());
     let of = |read: &dyn Fn(&Tally) -> Option<Nanos>| ms(tally.as_ref().and_then(read));
     let rate = histogram.measurement.and_then(|m| m.bytes_per_second());
-    Row {
-        head: chosen.role.name().to_owned(),
-        cells: vec![
+    Row::new(
+        chosen.role.name(),
+        [
             TableCell::text(chosen.demand.to_string()),
             TableCell::number(Some(chosen.demand.outstanding() as f64), 0),
             TableCell::number(chosen.cell.iops, 1),
@@ -200,11 +212,11 @@ fn point_row(histogram: &Histogram<'_>) -> Row {
             TableCell::number(rate.map(|rate| rate / 1e6), 1),
             of(&|t| t.response_mean()),
             of(&|t| t.percentile(0.999)),
-            of(&|t| t.percentile(crate::pts::FIVE_NINES)),
+            of(&|t| t.percentile(FIVE_NINES)),
             of(&|t| t.response_longest()),
         ],
-        strong: chosen.role == Role::Max,
-    }
+    )
+    .strong(chosen.role == Role::Max)
 }
 
 /// The fifteen pages, in the order of the form.
@@ -439,10 +451,7 @@ fn histogram_exhibit(histogram: &Histogram<'_>) -> Exhibit {
     };
     let role = histogram.chosen.role;
     let tally = measurement.total();
-    let rates = Rates {
-        iops: measurement.iops(),
-        mb_per_second: measurement.bytes_per_second().map(|rate| rate / 1e6),
-    };
+    let rates = Rates { iops: measurement.iops(), mb_per_second: measurement.mb_per_second() };
     let name = format!("{} {}", role.name(), histogram.chosen.demand);
     let title = rated_title(&name, rates, &tally);
     Exhibit::Plot(confidence_plot(&role.histogram_phase(), &title, &tally))
@@ -546,30 +555,20 @@ fn matrix_table(
     let is_chosen = |demand: Demand| {
         results.selection.as_ref().is_some_and(|s| s.points.iter().any(|p| p.demand == demand))
     };
-    let rows = loops
-        .iter()
-        .map(|threads| Row {
-            head: format!("TC {threads}"),
-            cells: loops
-                .iter()
-                .map(|depth| {
-                    let cell = cell(dirth, results, Demand::new(*threads, *depth));
-                    TableCell::number(cell.and_then(value), decimals)
-                })
-                .collect(),
-            strong: loops.iter().any(|depth| is_chosen(Demand::new(*threads, *depth))),
-        })
-        .collect();
-    Table {
-        spanner: Some("Queue depth (QD)".into()),
-        ..plain_table(
-            id,
-            title,
-            "Threads",
-            loops.iter().map(|depth| format!("QD {depth}")).collect(),
-            rows,
+    let rows = loops.iter().map(|threads| {
+        Row::new(
+            format!("TC {threads}"),
+            loops.iter().map(|depth| {
+                let cell = cell(dirth, results, Demand::new(*threads, *depth));
+                TableCell::number(cell.and_then(value), decimals)
+            }),
         )
-    }
+        .strong(loops.iter().any(|depth| is_chosen(Demand::new(*threads, *depth))))
+    });
+    Table::new(id, title, "Threads")
+        .spanner("Queue depth (QD)")
+        .columns(loops.iter().map(|depth| format!("QD {depth}")))
+        .rows(rows)
 }
 
 /// The tracking variable in every round.
@@ -586,14 +585,14 @@ fn rounds_table(dirth: &Dirth, results: &Results<'_>) -> Table {
                 (false, true) => "window",
                 (false, false) => "",
             };
-            Row {
-                head: round.round.to_string(),
-                cells: vec![
+            Row::new(
+                round.round.to_string(),
+                [
                     TableCell::number(dirth.matrix.tracked(round, dirth.matrix.highest()), 1),
                     TableCell::text(remark),
                 ],
-                strong: inside(round.round),
-            }
+            )
+            .strong(inside(round.round))
         })
         .collect();
     plain_table(
@@ -612,19 +611,20 @@ fn rounds_matrix(dirth: &Dirth, results: &Results<'_>) -> Table {
         .rounds
         .iter()
         .flat_map(|round| dirth.matrix.demands.iter().zip(&round.cells).map(move |d| (round, d)))
-        .map(|(round, (demand, cell))| Row {
-            head: round.round.to_string(),
-            cells: vec![
-                TableCell::number(Some(f64::from(demand.threads)), 0),
-                TableCell::number(Some(f64::from(demand.depth)), 0),
-                TableCell::number(Some(demand.outstanding() as f64), 0),
-                TableCell::number(cell.iops, 3),
-                TableCell::number(cell.mb_per_second, 3),
-                TableCell::number(cell.art.map(Nanos::as_millis_f64), 6),
-                TableCell::number(cell.cpu_system, 4),
-                TableCell::text(if round.is_void { "void" } else { "" }),
-            ],
-            strong: false,
+        .map(|(round, (demand, cell))| {
+            Row::new(
+                round.round.to_string(),
+                [
+                    TableCell::number(Some(f64::from(demand.threads)), 0),
+                    TableCell::number(Some(f64::from(demand.depth)), 0),
+                    TableCell::number(Some(demand.outstanding() as f64), 0),
+                    TableCell::number(cell.iops, 3),
+                    TableCell::number(cell.mb_per_second, 3),
+                    TableCell::number(cell.art.map(Nanos::as_millis_f64), 6),
+                    TableCell::number(cell.cpu_system, 4),
+                    TableCell::text(if round.is_void { "void" } else { "" }),
+                ],
+            )
         })
         .collect();
     plain_table(
@@ -703,4 +703,34 @@ fn secondary_chapter(record: &Record, results: &Results<'_>) -> Page {
         &points,
     );
     secondary::chapter(vec![Exhibit::Table(table)], record)
+}
+
+/// What must be said of a choice.
+fn selection_caveats(selection: &points::Selection, ceiling: Nanos) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    if selection.above_ceiling {
+        caveats.push(Caveat::new(
+            CaveatKind::Deviation,
+            ids::ART_CEILING,
+            format!(
+                "No point stays below an average response time of {ceiling}: MaxIOPS and MidIOPS \
+                 were chosen from the {} points of lowest average response time.",
+                points::LOWEST_POINTS
+            ),
+            "Raise the ceiling with --set art-ceiling=TIME to choose by IOPS.",
+        ));
+    }
+    let demands: Vec<Demand> = selection.points.iter().map(|point| point.demand).collect();
+    let all_differ = (1..demands.len()).all(|n| !demands[..n].contains(&demands[n]));
+    if !all_differ {
+        let all: Vec<String> =
+            selection.points.iter().map(|p| format!("{} {}", p.role.name(), p.demand)).collect();
+        caveats.push(Caveat::new(
+            CaveatKind::Remark,
+            ids::POINTS_COINCIDE,
+            format!("The rule chose the same demand more than once: {}.", all.join(", ")),
+            "",
+        ));
+    }
+    caveats
 }

@@ -1,7 +1,7 @@
 //! The demand matrix: thread count outside, queue depth inside, both from high
 //! to low; rounds of it until IOPS at the highest demand are steady.
 
-use crate::pts::ground::Pieces;
+use crate::ground::stretch::Pieces;
 use steadfast_domain::steady_state::{Point, judge_every};
 use steadfast_domain::{Criteria, Demand, Nanos, Outcome, Track, Verdict, judge};
 
@@ -80,7 +80,7 @@ impl Round {
         self.is_void |= outcome.gap_before.is_some();
         self.cells.push(Cell {
             iops: measurement.iops(),
-            mb_per_second: measurement.bytes_per_second().map(|rate| rate / 1e6),
+            mb_per_second: measurement.mb_per_second(),
             art: measurement.total().response_mean(),
             cpu_system: measurement.sensed.host_cpu.map(|cpu| cpu.system),
         });

@@ -2,9 +2,10 @@
 
 use super::matrix::Round;
 use super::points::{self, Chosen, Selection};
-use super::{DEMAND, Dirth, PRE_WRITE, PRECONDITIONING};
-use crate::pts::between::steps_of;
-use crate::pts::ground::{Pieces, attempt_of, last_attempt};
+use super::setup::{DEMAND, Dirth, PRE_WRITE, PRECONDITIONING};
+use crate::ground::attempts::{attempt_of, last_attempt};
+use crate::ground::stretch::Pieces;
+use crate::pts::between::{self, steps_of};
 use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step, Verdict};
 
 /// Everything that the exhibits are made of.
@@ -108,7 +109,7 @@ pub fn minutes(steps: &[(&Step, &Outcome)]) -> Vec<(f64, Option<f64>)> {
         .iter()
         .map(|(_, outcome)| {
             time += outcome.measurement.elapsed;
-            (crate::pts::between::minutes(time), outcome.measurement.iops())
+            (between::minutes(time), outcome.measurement.iops())
         })
         .collect()
 }

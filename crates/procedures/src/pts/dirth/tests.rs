@@ -1,11 +1,17 @@
+use super::setup::PRECONDITIONING;
 use super::*;
-use crate::pts::scripted::{GEOMETRY, record, scripted, steps};
+use crate::ground::scripted::{GEOMETRY, ground, record, scripted, steps};
+use steadfast_domain::Demand;
+use steadfast_domain::Nanos;
+use steadfast_domain::Settings;
+use steadfast_domain::Step;
+use steadfast_domain::stimulus::Until;
 use steadfast_domain::{Entry, Load, Op, Profile};
 
 fn test(change: impl FnOnce(&mut Settings)) -> Dirth {
     let mut settings = Settings::new("dirth", 7);
     change(&mut settings);
-    Dirth::new(&settings, GEOMETRY, &[]).unwrap()
+    ground(&settings, GEOMETRY, &[]).and_then(Dirth::on).unwrap()
 }
 
 fn demand(step: &Step) -> Demand {
@@ -224,7 +230,7 @@ fn rounds_end_at_25_and_preconditioning_too() {
 #[test]
 fn the_composite_is_40_60_preconditioned_by_writes() {
     let settings = Settings::new("composite-dirth", 1);
-    let dirth = Dirth::composite(&settings, GEOMETRY, &[]).unwrap();
+    let dirth = ground(&settings, GEOMETRY, &[]).and_then(Dirth::composite).unwrap();
     assert_eq!(
         (dirth.workload.to_string(), dirth.writes.to_string()),
         ("composite RW40".into(), "composite W".into())
@@ -237,7 +243,7 @@ fn settings_without_a_meaning_are_refused() {
     let refuse = |change: fn(&mut Settings)| {
         let mut settings = Settings::new("dirth", 1);
         change(&mut settings);
-        Dirth::new(&settings, GEOMETRY, &[]).unwrap_err().0
+        ground(&settings, GEOMETRY, &[]).and_then(Dirth::on).unwrap_err().0
     };
     assert!(refuse(|s| s.threads = Some(4)).contains("--set loops"));
     assert!(refuse(|s| s.steady_state = "fills:4".parse().unwrap()).contains("written longer"));
@@ -271,12 +277,12 @@ fn rounds_after_an_unsteady_preconditioning_are_not_steady() {
     bench.response = |_| Some(Nanos::from_millis(1));
     dirth.conduct(&mut bench).unwrap();
     let findings = dirth.study(&record(&dirth.ground.settings, bench.entries));
-    assert_eq!(findings.steady(), Some(false));
+    assert_eq!(findings.whole_end().steady(), Some(false));
     let verdict = findings.verdict.unwrap();
     assert!(verdict.tracks[0].steady, "the rounds themselves were");
     assert_eq!(verdict.reservation.as_deref(), Some("the preconditioning was not steady"));
     assert!(findings.ending.starts_with("Steady state NOT achieved in the preconditioning"));
     assert!(findings.caveats.iter().any(|c| c.id == "histogram-bins"));
-    let first = findings.header.blocks[2].rows.iter().find(|r| r.0 == "Pre Condition 1").unwrap();
-    assert!(first.1.as_ref().unwrap().contains("2 x User Capacity"), "{first:?}");
+    let first = findings.header.blocks[2].rows.iter().find(|r| r.id == "wipc").unwrap();
+    assert!(first.value.as_ref().unwrap().contains("2 x User Capacity"), "{first:?}");
 }

@@ -1,8 +1,8 @@
 //! Accesses of the wait states and their baselines by wall time.
 
-use super::{Hir, PRECONDITIONING, baseline_phase, wait_phase};
-use crate::pts::ground::{attempt_of, current_attempt, last_attempt};
-use crate::pts::secondary::Secondary;
+use super::setup::{Hir, PRECONDITIONING, baseline_phase, wait_phase};
+use crate::ground::attempts::{attempt_of, current_attempt, last_attempt};
+use crate::ground::secondary::Secondary;
 use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step, Tally, Verdict};
 
 /// Everything that the exhibits are made of.

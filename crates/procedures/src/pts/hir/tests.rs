@@ -1,11 +1,15 @@
+use super::setup::PRECONDITIONING;
+use super::setup::wait_phase;
 use super::*;
-use crate::pts::scripted::{GEOMETRY, Scripted, record, scripted, steps};
+use crate::ground::scripted::{GEOMETRY, Scripted, ground, record, scripted, steps};
+use steadfast_domain::Settings;
+use steadfast_domain::Step;
 use steadfast_domain::{Entry, Measurement, Profile};
 
 fn test(change: impl FnOnce(&mut Settings)) -> Hir {
     let mut settings = Settings::new("hir", 7);
     change(&mut settings);
-    Hir::new(&settings, GEOMETRY, &[]).unwrap()
+    ground(&settings, GEOMETRY, &[]).and_then(Hir::on).unwrap()
 }
 
 /// 1000 IOPS when saturated; the idle seconds x 100 more after a pause.
@@ -165,14 +169,16 @@ fn what_makes_no_sense_is_refused() {
     let refuse = |name: &str, value: &str| {
         let mut settings = Settings::new("hir", 1);
         settings.parameters.insert(name.into(), value.into());
-        Hir::new(&settings, GEOMETRY, &[]).unwrap_err().0
+        ground(&settings, GEOMETRY, &[]).and_then(Hir::on).unwrap_err().0
     };
     assert!(refuse("idle-times", "5,5").contains("idle-times"));
     assert!(refuse("idle-times", "5,soon").contains("idle-times"));
     assert!(refuse("accesses", "0").contains("accesses"));
     let mut settings = Settings::new("hir", 1);
     settings.steady_state = "fills:4".parse().unwrap();
-    assert!(Hir::new(&settings, GEOMETRY, &[]).unwrap_err().0.contains("choose btw"));
+    assert!(
+        ground(&settings, GEOMETRY, &[]).and_then(Hir::on).unwrap_err().0.contains("choose btw")
+    );
 }
 
 #[test]
@@ -199,7 +205,7 @@ fn a_preconditioning_counts_only_once_the_drive_was_filled() {
         let count = all.iter().filter(|s| s.place.phase == PRECONDITIONING).count() / 31;
         let findings = hir.study(&record(&hir.ground.settings, bench.entries));
         let fresh = findings.caveats.iter().any(|c| c.id == "steady-within-first-fill");
-        (count, fresh, findings.steady())
+        (count, fresh, findings.whole_end().steady())
     };
     assert_eq!(cycles("0"), (5, true, Some(true)));
     assert_eq!(cycles("1"), (6, false, Some(true)));

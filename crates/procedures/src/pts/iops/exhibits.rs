@@ -1,17 +1,23 @@
 //! The exhibits of the IOPS test: the eight pages of the PTS 2.0 report form
 //! (six in 1.1), and the chapters of a TKperf report.
 
-use super::{Iops, TRACKED_4K};
-use crate::pts::disclosure::{self, Form};
-use crate::pts::exhibits::{
-    Convergence, axis, common_chapters, convergence, every_step, frame, general_chapter,
-    measurement_window, mix_name, not_steady, page, preconditioning_exhibits, rounds_ending,
-    rounds_table, steady_facts, tracking_table, unfinished, window_exhibits,
+use super::setup::{Iops, TRACKED_4K};
+use crate::exhibits::frame::{common_chapters, frame, unfinished};
+use crate::exhibits::loops::{
+    Convergence, convergence, general_chapter, measurement_window, not_steady, rounds_ending,
+    rounds_table, steady_facts, tracking_table, window_exhibits,
 };
+use crate::exhibits::pages::{axis, page};
+use crate::exhibits::response::FIVE_NINES;
+use crate::exhibits::secondary;
+use crate::exhibits::steps::every_step;
+use crate::ground::results::{Cell, Results};
+use crate::pts::disclosure::{self, Form};
 use crate::pts::method::WIPC_PATTERN;
-use crate::pts::results::{Cell, Results};
+use crate::pts::preconditioning;
 use crate::pts::scattered::Ranged;
-use crate::pts::{FIVE_NINES, preconditioning, secondary};
+use crate::pts::wipc_exhibits::preconditioning_exhibits;
+use crate::words::mix_name;
 use steadfast_domain::findings::{
     Cell as TableCell, Exhibit, FormHeader, Page, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
 };
@@ -23,13 +29,13 @@ pub fn findings(iops: &Iops, record: &Record, results: &Results) -> Findings {
     let choices = iops.choices();
     Findings {
         ending: rounds_ending(record, results, iops.mixed_loop.rounds_max),
-        verdict: Some(results.verdict.clone()),
         caveats: caveats(iops, record, results),
         summary: summary(iops, results),
         form_pages: form_pages(iops, results),
         chapters: chapters(iops, record, results),
         long_tables: vec![every_step(&choices, record)],
         ..frame("IOPS", &choices, record, header(iops, record, results))
+            .judged(Some(results.verdict.clone()))
     }
 }
 
@@ -136,24 +142,14 @@ fn matrix_table(
     if orientation == Orientation::Standard {
         mixes.reverse();
     }
-    let rows = iops
-        .sizes
-        .iter()
-        .rev()
-        .map(|size| Row {
-            head: size_name(*size),
-            cells: mixes.iter().map(|mix| cell(*mix, *size)).collect(),
-            strong: *size == TRACKED_4K.size,
-        })
-        .collect();
-    Table {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        corner: "Block Size (KiB)".into(),
-        spanner: Some("Read / Write Mix %".into()),
-        columns: mixes.iter().map(|mix| mix_name(*mix)).collect(),
-        rows,
-    }
+    let rows = iops.sizes.iter().rev().map(|size| {
+        Row::new(size_name(*size), mixes.iter().map(|mix| cell(*mix, *size)))
+            .strong(*size == TRACKED_4K.size)
+    });
+    Table::new(id, title, "Block Size (KiB)")
+        .spanner("Read / Write Mix %")
+        .columns(mixes.iter().map(|mix| mix_name(*mix)))
+        .rows(rows)
 }
 
 fn size_name(size: Bytes) -> String {
@@ -242,8 +238,8 @@ fn listing(iops: &Iops) -> String {
         iops.mixed_loop.rounds_max,
         mixes.join(", "),
         sizes.join(", "),
-        iops.step_time,
-        iops.demand
+        iops.ground.minute,
+        iops.mixed_loop.demand
     )
 }
 

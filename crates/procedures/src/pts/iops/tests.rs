@@ -1,16 +1,25 @@
 use super::*;
-use crate::pts::scripted::{GEOMETRY, made, record as record_of, scripted, steps};
+use crate::ground::scripted::{GEOMETRY, ground, record as record_of, scripted, steps};
+use crate::pts::scattered::Ranged;
+use steadfast_domain::Bytes;
+use steadfast_domain::Demand;
+use steadfast_domain::Nanos;
+use steadfast_domain::Profile;
+use steadfast_domain::Settings;
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::settings::Amendment;
+use steadfast_domain::settings::Geometry;
 use steadfast_domain::stimulus::Until;
 use steadfast_domain::{Entry, Load, Step};
 
 fn test(change: impl FnOnce(&mut Settings)) -> Iops {
     let mut settings = Settings::new("iops", 7);
     change(&mut settings);
-    made::<Iops>(&settings, GEOMETRY, &[]).unwrap()
+    ground(&settings, GEOMETRY, &[]).and_then(Iops::on).unwrap()
 }
 
 fn record(iops: &Iops, entries: Vec<Entry>) -> Record {
-    record_of(&iops.settings, entries)
+    record_of(&iops.ground.settings, entries)
 }
 
 #[test]
@@ -54,11 +63,11 @@ fn rounds_run_in_the_mandatory_order_after_twice_the_capacity() {
 #[test]
 fn the_classes_differ_as_the_standard_says() {
     let client = test(|s| s.class = steadfast_domain::Class::Client);
-    assert_eq!(client.demand, Demand::new(2, 16));
-    assert_eq!(client.active_range.length, Bytes(3 << 28));
-    assert_eq!(client.conditions().write_cache, Some(steadfast_domain::WriteCache::Enabled));
+    assert_eq!(client.mixed_loop.demand, Demand::new(2, 16));
+    assert_eq!(client.ground.active_range.length, Bytes(3 << 28));
+    assert_eq!(client.ground.conditions().write_cache, Some(steadfast_domain::WriteCache::Enabled));
     let enterprise = test(|_| ());
-    assert_eq!(enterprise.active_range.length, Bytes::gib(1));
+    assert_eq!(enterprise.ground.active_range.length, Bytes::gib(1));
 }
 
 #[test]
@@ -87,7 +96,9 @@ fn never_steady_stops_at_25_says_so_and_goes_on_when_amended() {
     assert!(!findings.verdict.as_ref().unwrap().steady);
     assert_eq!(findings.verdict.unwrap().window, Some((21, 25)));
     assert!(findings.caveats.iter().any(|c| c.id == "steady-state-not-achieved"));
-    let amended = made::<Iops>(&iops.settings, GEOMETRY, &[Amendment::RoundsMax(31)]).unwrap();
+    let amended = ground(&iops.ground.settings, GEOMETRY, &[Amendment::RoundsMax(31)])
+        .and_then(Iops::on)
+        .unwrap();
     assert_eq!(amended.mixed_loop.rounds_max, 31);
 }
 
@@ -149,7 +160,7 @@ fn the_form_has_eight_pages_in_2_0_and_six_in_1_1() {
 #[test]
 fn a_4kn_device_leaves_the_half_kib_out_and_says_so() {
     let geometry = Geometry { capacity: Bytes::gib(1), logical_sector: 4096 };
-    let iops = made::<Iops>(&Settings::new("iops", 1), geometry, &[]).unwrap();
+    let iops = ground(&Settings::new("iops", 1), geometry, &[]).and_then(Iops::on).unwrap();
     let mut bench = scripted(|_| 1000.0);
     iops.conduct(&mut bench).unwrap();
     assert_eq!(steps(&bench.entries).len(), 1 + 5 * 49);
@@ -162,7 +173,7 @@ fn what_cannot_be_done_is_refused_with_the_reason() {
     let refuse = |geometry: Geometry, change: fn(&mut Settings)| {
         let mut settings = Settings::new("iops", 1);
         change(&mut settings);
-        made::<Iops>(&settings, geometry, &[]).unwrap_err().0
+        ground(&settings, geometry, &[]).and_then(Iops::on).unwrap_err().0
     };
     let tiny = Geometry { capacity: Bytes::mib(32), logical_sector: 512 };
     assert!(refuse(tiny, |_| ()).contains("too small"));

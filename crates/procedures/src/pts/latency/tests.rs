@@ -1,13 +1,23 @@
+use super::setup::HISTOGRAM;
+use super::setup::average_response;
 use super::*;
-use crate::pts::scripted::{GEOMETRY, Scripted, made, record, scripted, steps};
+use crate::ground::scripted::{GEOMETRY, Scripted, ground, record, scripted, steps};
+use crate::pts::scattered::Ranged;
+use steadfast_domain::Demand;
+use steadfast_domain::Measurement;
+use steadfast_domain::Nanos;
+use steadfast_domain::Profile;
+use steadfast_domain::Settings;
+use steadfast_domain::Step;
 use steadfast_domain::findings::{Cell, Exhibit, PlotKind};
+use steadfast_domain::settings::Amendment;
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::{CaveatKind, Entry};
 
 fn test(change: impl FnOnce(&mut Settings)) -> Latency {
     let mut settings = Settings::new("latency", 7);
     change(&mut settings);
-    made::<Latency>(&settings, GEOMETRY, &[]).unwrap()
+    ground(&settings, GEOMETRY, &[]).and_then(Latency::on).unwrap()
 }
 
 /// A drive of 1 ms for 8 KiB, 0.5 ms for all else.
@@ -61,7 +71,7 @@ fn the_average_response_time_of_4k_writes_decides() {
     };
     let test = test(|_| ());
     test.conduct(&mut bench).unwrap();
-    let findings = test.study(&record(&test.settings, bench.entries));
+    let findings = test.study(&record(&test.ground.settings, bench.entries));
     let verdict = findings.verdict.unwrap();
     assert_eq!(verdict.window, Some((3, 7)));
     assert_eq!((verdict.tracks[0].average, verdict.tracks[0].unit.as_str()), (3.0, "ms"));
@@ -75,7 +85,7 @@ fn the_form_has_seven_pages_in_2_0_and_six_in_1_1() {
         let test = test(|s| s.profile = profile);
         let mut bench = drive();
         test.conduct(&mut bench).unwrap();
-        let findings = test.study(&record(&test.settings, bench.entries));
+        let findings = test.study(&record(&test.ground.settings, bench.entries));
         assert_eq!(findings.form_pages.len(), pages);
         let rows = findings.header.blocks.iter().map(|b| b.rows.len()).collect::<Vec<_>>();
         assert_eq!(rows, [10; 4]);
@@ -89,7 +99,7 @@ fn the_tables_hold_average_five_nines_maximum_and_iops() {
     let test = test(|_| ());
     let mut bench = drive();
     test.conduct(&mut bench).unwrap();
-    let findings = test.study(&record(&test.settings, bench.entries));
+    let findings = test.study(&record(&test.ground.settings, bench.entries));
     let tables: Vec<_> = findings.form_pages[3]
         .exhibits
         .iter()
@@ -103,7 +113,8 @@ fn the_tables_hold_average_five_nines_maximum_and_iops() {
             Cell::Number { value, .. } => Some(value),
             _ => None,
         };
-    assert_eq!(tables[0].columns, ["0/100", "65/35", "100/0"]);
+    let columns: Vec<&str> = tables[0].columns.iter().map(|c| c.id.as_str()).collect();
+    assert_eq!(columns, ["0/100", "65/35", "100/0"]);
     assert_eq!(value(0, 2, 0), Some(1.0), "8K writes");
     assert_eq!(value(0, 1, 0), Some(0.5), "4K writes");
     assert_eq!(value(2, 2, 1), Some(1.0));
@@ -123,11 +134,12 @@ fn without_steady_state_there_is_no_histogram_and_the_rounds_can_go_on() {
     never(&mut bench);
     stopped.conduct(&mut bench).unwrap();
     assert_eq!(steps(&bench.entries).last().unwrap().place.round, 25);
-    let findings = stopped.study(&record(&stopped.settings, bench.entries));
+    let findings = stopped.study(&record(&stopped.ground.settings, bench.entries));
     let text = serde_json::to_string(&findings.form_pages[6]).unwrap();
     assert!(text.contains("not made"), "{text}");
-    let amended =
-        made::<Latency>(&stopped.settings, GEOMETRY, &[Amendment::RoundsMax(27)]).unwrap();
+    let amended = ground(&stopped.ground.settings, GEOMETRY, &[Amendment::RoundsMax(27)])
+        .and_then(Latency::on)
+        .unwrap();
     let mut bench = drive();
     never(&mut bench);
     amended.conduct(&mut bench).unwrap();
@@ -151,7 +163,7 @@ fn gaps_in_rounds_and_before_the_histogram_are_told_apart() {
     let mut bench = drive();
     bench.gap_before = vec![("rounds", 2, 5), ("histogram", 0, 1)];
     test.conduct(&mut bench).unwrap();
-    let findings = test.study(&record(&test.settings, bench.entries));
+    let findings = test.study(&record(&test.ground.settings, bench.entries));
     assert_eq!(findings.verdict.unwrap().window, Some((3, 7)));
     let gaps: Vec<_> = findings.caveats.iter().filter(|c| c.id == "gap").collect();
     assert_eq!(gaps.len(), 2);
@@ -161,13 +173,13 @@ fn gaps_in_rounds_and_before_the_histogram_are_told_apart() {
 #[test]
 fn another_demand_and_an_impossible_histogram_time_are_told() {
     let busy = test(|s| s.depth = Some(4));
-    let findings = busy.study(&record(&busy.settings, Vec::new()));
+    let findings = busy.study(&record(&busy.ground.settings, Vec::new()));
     let caveat = findings.caveats.iter().find(|c| c.id == "demand").unwrap();
     assert_eq!(caveat.kind, CaveatKind::Deviation);
     for bad in ["0s", "x", "25h"] {
         let mut settings = Settings::new("latency", 7);
         settings.parameters.insert("histogram-time".into(), bad.into());
-        let why = made::<Latency>(&settings, GEOMETRY, &[]).unwrap_err().0;
+        let why = ground(&settings, GEOMETRY, &[]).and_then(Latency::on).unwrap_err().0;
         assert!(why.contains("histogram-time") && why.contains("20min"), "{why}");
     }
 }
@@ -185,7 +197,7 @@ fn a_bench_without_response_times_is_steady_by_its_ios() {
 #[test]
 fn an_empty_record_is_studied_without_invention() {
     let test = test(|_| ());
-    let mut empty = record(&test.settings, Vec::<Entry>::new());
+    let mut empty = record(&test.ground.settings, Vec::<Entry>::new());
     empty.entries.clear();
     let findings = test.study(&empty);
     assert!(findings.caveats.iter().any(|c| c.id == "unfinished"));
@@ -210,7 +222,7 @@ fn every_average_is_the_mean_of_the_rounds() {
     };
     let test = test(|_| ());
     test.conduct(&mut bench).unwrap();
-    let findings = test.study(&record(&test.settings, bench.entries));
+    let findings = test.study(&record(&test.ground.settings, bench.entries));
     let track = findings.verdict.as_ref().unwrap().tracks[0].average;
     assert!((track - 1.04).abs() < 1e-9, "{track}");
     let mut found = Vec::new();
@@ -223,7 +235,7 @@ fn every_average_is_the_mean_of_the_rounds() {
         if table.id == "secondary" {
             let art = table.rows.iter().find(|row| row.head == "ART ms").unwrap();
             found.push(
-                art.cells[table.columns.iter().position(|c| c == "RND 4K W").unwrap()].clone(),
+                art.cells[table.columns.iter().position(|c| c.id == "RND 4K W").unwrap()].clone(),
             );
         }
     }

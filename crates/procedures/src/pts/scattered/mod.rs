@@ -7,108 +7,34 @@
 //! preconditioning and a seed of its own. Preconditioning writes the whole active
 //! range; the test touches the segments only.
 
-use super::disclosure::{self, Choices, Form, row};
-use super::exhibits::{common_chapters, decimals, each_once, frame, number, page, plain_table};
-use super::method::{Covered, Method};
-use crate::Unsuitable;
-use crate::parameters::Parameter;
+use super::disclosure::{self, Form};
+use super::method;
+use super::ranges::{AMOUNT, RANGES, SEGMENTS, is_asked};
+use crate::exhibits::frame::{common_chapters, frame};
+use crate::exhibits::pages::{page, plain_table};
+use crate::ground::Ground;
+use crate::ground::asked::Asked;
+use crate::ground::choices::Choices;
+use crate::ground::method::{Covered, Method, Scatter};
+use crate::offer::boxed;
 use crate::parts::{self, Part, Studied, part_amendments};
+use crate::unsuitable::Unsuitable;
+use crate::words::{decimals, each_once, number};
 use std::collections::BTreeMap;
-use steadfast_domain::findings::{Cell, Exhibit, FormHeader, Page, Row, Table};
-use steadfast_domain::settings::{Amendment, Geometry};
+use steadfast_domain::caveats as ids;
+use steadfast_domain::findings::{Cell, Exhibit, FormHeader, Origin, Page, Row, Setting, Table};
 use steadfast_domain::steady_state::TrackVerdict;
-use steadfast_domain::stimulus::ActiveRange;
 use steadfast_domain::{
-    Bench, Bytes, Caveat, CaveatKind, Class, Findings, Halt, Place, Procedure, Profile, Record,
-    Segments, Settings, Verdict,
+    Bench, Bytes, Caveat, CaveatKind, Findings, Halt, Place, Procedure, Record, Settings, Verdict,
 };
-
-/// Percent of the capacity that is active, in the order in which the public
-/// implementation of PTS-C 1.1 takes them.
-const RANGES: [u8; 2] = [100, 75];
-
-/// How much of the active range is touched.
-const AMOUNT: Parameter = Parameter {
-    name: "ar-amount",
-    default: "8GiB,16GiB",
-    meaning: "how much of the active range is touched, with commas between: the test is run for \
-              each",
-    source: "a public implementation of PTS-C 1.1",
-    unverified: true,
-    ..Parameter::PLAIN
-};
-
-/// In how many pieces it is.
-const SEGMENTS: Parameter = Parameter {
-    name: "ar-segments",
-    default: "2048",
-    meaning: "equal segments that the amount is in, scattered at random over the active range \
-              without touching; each a whole number of MiB",
-    source: "SNIA web pages on PTS terms",
-    unverified: true,
-    ..Parameter::PLAIN
-};
-
-/// The parameters that a test has beside its own where [`is_asked`].
-pub const PARAMETERS: &[Parameter] = &[AMOUNT, SEGMENTS];
-
-/// Whether profile and class ask for scattered active ranges.
-pub fn is_asked(settings: &Settings) -> bool {
-    (settings.profile, settings.class) == (Profile::Pts11, Class::Client)
-}
-
-/// An amount of an active range in equal segments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Scatter {
-    /// Bytes that are touched.
-    pub amount: Bytes,
-    /// How many segments they are in.
-    pub segments: u32,
-}
-
-impl Scatter {
-    /// Spread over a range at multiples of `unit`; the run's seed decides where.
-    pub fn over(
-        self,
-        range: ActiveRange,
-        unit: u64,
-        run_seed: u64,
-    ) -> Result<ActiveRange, Unsuitable> {
-        let count = u64::from(self.segments);
-        if count == 0 || !self.amount.0.is_multiple_of(count * unit) {
-            return Err(Unsuitable(format!(
-                "an active range amount of {} cannot be in {} segments: each must be a whole \
-                 number of {}; choose others with --set ar-amount=... --set ar-segments=...",
-                self.amount.binary(),
-                number(self.segments.into(), 0),
-                Bytes(unit).binary()
-            )));
-        }
-        let seed = Place::new("segments", 0, 0, "").seed(run_seed);
-        let size = Bytes(self.amount.0 / count);
-        let segments = Segments { count: self.segments, size, unit: Bytes(unit), seed };
-        match segments.fault(range) {
-            None => Ok(ActiveRange { segments: Some(segments), ..range }),
-            Some(fault) => Err(Unsuitable(format!(
-                "{fault}; choose smaller amounts with --set ar-amount=... or fewer segments with \
-                 --set ar-segments=..."
-            ))),
-        }
-    }
-}
 
 /// A test that can be run on one of several active ranges.
 pub trait Ranged: Procedure + Clone + Sized {
-    /// The test that settings ask for, by this method.
+    /// The test on a ground.
     ///
     /// # Errors
     /// Where the device or the settings do not allow it.
-    fn by(
-        method: Method,
-        settings: &Settings,
-        geometry: Geometry,
-        amendments: &[Amendment],
-    ) -> Result<Self, Unsuitable>;
+    fn on(ground: Ground) -> Result<Self, Unsuitable>;
 
     /// What was chosen for it.
     fn choices(&self) -> Choices<'_>;
@@ -121,15 +47,12 @@ pub trait Ranged: Procedure + Clone + Sized {
 /// Where the device or the settings do not allow it.
 pub fn offered<T: Ranged + 'static>(
     title: &'static str,
-    settings: &Settings,
-    geometry: Geometry,
-    amendments: &[Amendment],
+    asked: &Asked<'_>,
 ) -> Result<Box<dyn Procedure>, Unsuitable> {
-    if is_asked(settings) {
-        return Ok(Box::new(Scattered::<T>::new(title, settings, geometry, amendments)?));
+    match is_asked(asked.settings) {
+        true => boxed(Scattered::<T>::new(title, asked)),
+        false => boxed(T::on(method::ground(asked)?)),
     }
-    let method = Method::of(settings.profile, settings.class);
-    Ok(Box::new(T::by(method, settings, geometry, amendments)?))
 }
 
 /// An active range and an amount of it.
@@ -193,20 +116,17 @@ struct Scattered<T> {
 }
 
 impl<T: Ranged + 'static> Scattered<T> {
-    fn new(
-        title: &'static str,
-        settings: &Settings,
-        geometry: Geometry,
-        amendments: &[Amendment],
-    ) -> Result<Self, Unsuitable> {
+    fn new(title: &'static str, asked: &Asked<'_>) -> Result<Self, Unsuitable> {
+        let settings = asked.settings;
         let combinations = combinations(settings)?;
         let (mut parts, mut covered, mut first) = (Vec::new(), Vec::new(), None);
         for combination in &combinations {
             let name = combination.name();
             let of_part = part_settings(settings, &name);
             let is_last = combinations.last() == Some(combination);
-            let amendments = part_amendments(amendments, &name, is_last);
-            let test = T::by(method(settings, combination), &of_part, geometry, &amendments)?;
+            let amendments = part_amendments(asked.amendments, &name, is_last);
+            let asked = Asked { settings: &of_part, amendments: &amendments, ..asked.clone() };
+            let test = T::on(Ground::new(&asked, by_method(settings, combination))?)?;
             covered.extend(test.choices().covered);
             first.get_or_insert_with(|| test.clone());
             parts.push(Part { name, procedure: Box::new(test), settings: of_part });
@@ -222,11 +142,11 @@ impl<T: Ranged + 'static> Scattered<T> {
 }
 
 /// What profile and class ask for on this combination.
-fn method(settings: &Settings, combination: &Combination) -> Method {
+fn by_method(settings: &Settings, combination: &Combination) -> Method {
     Method {
         active_range_percent: combination.percent,
         scatter: Some(combination.scatter),
-        ..Method::of(settings.profile, settings.class)
+        ..method::of(settings.profile, settings.class)
     }
 }
 
@@ -245,19 +165,20 @@ impl<T: Ranged + 'static> Procedure for Scattered<T> {
         for (part, combination) in studied.iter_mut().zip(&self.combinations) {
             if let Some(findings) = &mut part.findings {
                 findings.title = format!("{} {}", findings.title, combination.title());
+                findings.id.clone_from(&findings.title);
             }
         }
         let tables = self.tables(&studied);
         let mut on_page = tables.clone();
         on_page.extend(side_by_side(&self.combinations, &studied).map(Exhibit::Table));
         let whole = Findings {
-            verdict: self.verdict(&studied),
             ending: parts::ending("combinations", record, &studied),
             caveats: self.caveats(record, &studied),
             summary: tables,
             form_pages: vec![page(&format!("{} - Active Ranges and Amounts", self.title), on_page)],
             chapters: self.chapters(record),
             ..frame(self.title, &self.choices(), record, self.header(record, &studied))
+                .judged(self.verdict(&studied))
         };
         parts::with_parts(whole, studied)
     }
@@ -300,14 +221,16 @@ impl<T: Ranged + 'static> Scattered<T> {
         let stimulus = format!("{} Loop", self.title);
         let rounds = windows(studied);
         let set_up = disclosure::loop_set_up_rows(&stimulus, &choices, &rounds);
+        let fixed =
+            |id: &str, label: &str, value: &str| Setting::new(id, label, value, Origin::Profile);
         let mut test_parameters = disclosure::common_test_rows(&choices);
         test_parameters.extend([
-            row("Test Stimulus 1", stimulus),
-            row("AR", "Outer Loop"),
-            row("Amount", "Inner Loop"),
-            row("TOIO - TC/QD", disclosure::form_demands(&choices.demands)),
-            row("Step", choices.step_time.to_string()),
-            row("Steady State", rounds),
+            fixed("stimulus-1", "Test Stimulus 1", &stimulus),
+            fixed("range-loop", "AR", "Outer Loop"),
+            fixed("amount-loop", "Amount", "Inner Loop"),
+            choices.demand_row("TOIO - TC/QD", disclosure::form_demands(&choices.demands)),
+            choices.step_row("Step"),
+            Setting::outcome("Steady State", rounds),
         ]);
         let test = format!("{} Test (REQUIRED)", self.title);
         let subtitle = "Every active range and amount";
@@ -356,9 +279,9 @@ impl<T: Ranged + 'static> Scattered<T> {
             .zip(&self.parts)
             .filter_map(|((combination, covered), part)| {
                 let segments = covered.range.segments?;
-                Some(Row {
-                    head: combination.title(),
-                    cells: vec![
+                Some(Row::new(
+                    combination.title(),
+                    [
                         Cell::text(covered.range.end().0.to_string()),
                         Cell::text(segments.amount().binary()),
                         Cell::number(Some(f64::from(segments.count)), 0),
@@ -366,8 +289,7 @@ impl<T: Ranged + 'static> Scattered<T> {
                         Cell::text(segments.seed.to_string()),
                         Cell::text(part.settings.seed.to_string()),
                     ],
-                    strong: false,
-                })
+                ))
             })
             .collect();
         let columns = [
@@ -392,7 +314,7 @@ impl<T: Ranged + 'static> Scattered<T> {
         caveats.extend(deviations(&self.settings));
         caveats.push(Caveat::new(
             CaveatKind::Unverified,
-            "ar-segments-layout",
+            ids::AR_SEGMENTS_LAYOUT,
             "Active ranges of 100 % and 75 %, amounts of 8 and 16 GiB and 2,048 segments are those \
              of a public implementation and of SNIA's summary; the document itself could not be \
              checked. Where the segments begin and how sequential I/O runs through them is our \
@@ -411,7 +333,7 @@ fn deviations(settings: &Settings) -> Vec<Caveat> {
     let range = settings.active_range_percent.map(|percent| {
         let text =
             format!("Active range {percent} % instead of 100 % and 75 %, one after the other.");
-        deviation("active-range", text, "Leave --active-range out.".to_owned())
+        deviation(ids::ACTIVE_RANGE, text, "Leave --active-range out.".to_owned())
     });
     let standard = Settings { parameters: BTreeMap::new(), ..settings.clone() };
     let changed = [
@@ -443,10 +365,8 @@ fn tracked_table(combinations: &[Combination], studied: &[Studied<'_>]) -> Table
     let rows = combinations
         .iter()
         .zip(studied)
-        .map(|(combination, part)| Row {
-            head: combination.title(),
-            cells: columns.iter().map(|name| value(part, name)).collect(),
-            strong: false,
+        .map(|(combination, part)| {
+            Row::new(combination.title(), columns.iter().map(|name| value(part, name)))
         })
         .collect();
     plain_table(
@@ -462,11 +382,12 @@ fn tracked_table(combinations: &[Combination], studied: &[Studied<'_>]) -> Table
 fn side_by_side(combinations: &[Combination], studied: &[Studied<'_>]) -> Option<Table> {
     let first = studied.iter().find_map(first_table)?;
     let of_row = |row: &Row| {
-        let (head, strong) = (row.head.clone(), row.strong);
+        let row = row.clone();
         combinations.iter().zip(studied).filter_map(move |(combination, part)| {
-            let same = first_table(part)?.rows.iter().find(|other| other.head == head)?;
-            let head = format!("{head}, {}", combination.title());
-            Some(Row { head, cells: same.cells.clone(), strong })
+            let same = first_table(part)?.rows.iter().find(|other| other.id == row.id)?;
+            let of = |name: &str| format!("{name}, {}", combination.title());
+            let cells = same.cells.clone();
+            Some(Row::new(of(&row.head), cells).named(of(&row.id)).strong(row.strong))
         })
     };
     Some(Table {

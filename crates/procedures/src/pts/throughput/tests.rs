@@ -1,12 +1,20 @@
 use super::*;
-use crate::pts::scripted::{GEOMETRY, made, record, scripted, steps};
+use crate::ground::scripted::{GEOMETRY, ground, record, scripted, steps};
+use crate::pts::scattered::Ranged;
+use steadfast_domain::Bytes;
+use steadfast_domain::Class;
+use steadfast_domain::Demand;
+use steadfast_domain::Profile;
+use steadfast_domain::Settings;
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::settings::Amendment;
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::{CaveatKind, Entry, Step};
 
 fn test(change: impl FnOnce(&mut Settings)) -> Throughput {
     let mut settings = Settings::new("throughput", 7);
     change(&mut settings);
-    made::<Throughput>(&settings, GEOMETRY, &[]).unwrap()
+    ground(&settings, GEOMETRY, &[]).and_then(Throughput::on).unwrap()
 }
 
 fn conducted(test: &Throughput, iops: impl FnMut(&Step) -> f64) -> Vec<Entry> {
@@ -54,7 +62,7 @@ fn megabytes_are_decimal_and_of_one_direction() {
     let test = test(|_| ());
     let writes_at_half = |step: &Step| if step.place.label.ends_with('W') { 50.0 } else { 100.0 };
     let entries = conducted(&test, writes_at_half);
-    let record = record(&test.settings, entries);
+    let record = record(&test.ground.settings, entries);
     let results: Vec<Results> =
         test.loops.iter().map(|size| Results::of(&size.mixed_loop, &record)).collect();
     let rate = |n: usize, pattern: AccessPattern| {
@@ -86,7 +94,7 @@ fn only_writes_are_tracked_and_each_size_on_its_own() {
         of_phase.unwrap().place.round
     };
     assert_eq!((last("rounds-1024K"), last("rounds-128K")), (5, 8));
-    let findings = test.study(&record(&test.settings, entries));
+    let findings = test.study(&record(&test.ground.settings, entries));
     assert!(findings.ending.contains("SEQ 1024K W steady in rounds 1 to 5 of 5"));
     assert!(findings.ending.contains("SEQ 128K W steady in rounds 4 to 8 of 8"));
     let verdict = findings.verdict.unwrap();
@@ -100,7 +108,7 @@ fn one_size_without_steady_state_spoils_the_verdict_and_is_named() {
         "rounds-1024K" => 2f64.powi(step.place.round as i32),
         _ => 100.0,
     });
-    let findings = test.study(&record(&test.settings, entries));
+    let findings = test.study(&record(&test.ground.settings, entries));
     assert!(!findings.verdict.unwrap().steady);
     let caveats: Vec<_> =
         findings.caveats.iter().filter(|c| c.id == "steady-state-not-achieved").collect();
@@ -115,7 +123,7 @@ fn a_gap_voids_a_round_of_its_own_size_only() {
     let mut bench = scripted(|_| 100.0);
     bench.gap_before = vec![("rounds-128K", 2, 2)];
     test.conduct(&mut bench).unwrap();
-    let record = record(&test.settings, bench.entries);
+    let record = record(&test.ground.settings, bench.entries);
     let windows: Vec<_> = test
         .loops
         .iter()
@@ -145,7 +153,7 @@ fn profiles_and_classes_have_their_own_sizes() {
     };
     assert_eq!(sizes(client_1), ["1024K"]);
     let test_1 = test(client_1);
-    let findings = test_1.study(&record(&test_1.settings, conducted(&test_1, |_| 100.0)));
+    let findings = test_1.study(&record(&test_1.ground.settings, conducted(&test_1, |_| 100.0)));
     assert!(findings.caveats.iter().any(|c| c.id == "tp-wipc"));
     assert_eq!(findings.form_pages.len(), 5);
     let tkperf = |s: &mut Settings| s.profile = Profile::Tkperf;
@@ -158,7 +166,7 @@ fn tkperf_purges_without_preconditioning_and_says_so() {
     let entries = conducted(&test, |_| 100.0);
     assert!(steps(&entries).iter().all(|s| s.place.phase.starts_with("rounds-")));
     assert_eq!(entries.iter().filter(|e| matches!(e, Entry::Purged(_))).count(), 5);
-    let findings = test.study(&record(&test.settings, entries));
+    let findings = test.study(&record(&test.ground.settings, entries));
     let caveat = findings.caveats.iter().find(|c| c.id == "no-wipc").unwrap();
     assert_eq!(caveat.kind, CaveatKind::Deviation);
 }
@@ -167,7 +175,7 @@ fn tkperf_purges_without_preconditioning_and_says_so() {
 fn an_amendment_is_for_the_last_loop_or_for_the_one_that_it_names() {
     let caps = |amendments: &[Amendment]| -> Vec<u32> {
         let settings = Settings::new("throughput", 7);
-        let test = made::<Throughput>(&settings, GEOMETRY, amendments).unwrap();
+        let test = ground(&settings, GEOMETRY, amendments).and_then(Throughput::on).unwrap();
         test.loops.iter().map(|l| l.mixed_loop.rounds_max).collect()
     };
     let named = |phase: &str, rounds| Amendment::RoundsMaxOf { phase: phase.to_owned(), rounds };
@@ -181,7 +189,7 @@ fn endings_of_other_tests_are_refused_with_the_reason() {
     for method in ["btw", "time:6h", "bytes:8TB", "fills:4"] {
         let mut settings = Settings::new("throughput", 7);
         settings.steady_state = method.parse().unwrap();
-        let why = made::<Throughput>(&settings, GEOMETRY, &[]).unwrap_err().0;
+        let why = ground(&settings, GEOMETRY, &[]).and_then(Throughput::on).unwrap_err().0;
         assert!(why.contains("WSAT") && why.contains("rounds or post-25"), "{why}");
     }
 }
@@ -189,7 +197,7 @@ fn endings_of_other_tests_are_refused_with_the_reason() {
 #[test]
 fn an_empty_record_is_studied_without_invention() {
     let test = test(|_| ());
-    let mut empty = record(&test.settings, Vec::new());
+    let mut empty = record(&test.ground.settings, Vec::new());
     empty.entries.clear();
     let findings = test.study(&empty);
     assert!(findings.ending.starts_with("The run is not finished"));

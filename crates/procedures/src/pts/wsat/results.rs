@@ -1,10 +1,10 @@
 //! A saturation minute by minute, and how it ended.
 
-use super::{HISTOGRAM, PHASE, Saturation, Wsat};
-use crate::pts::FIVE_NINES;
+use super::setup::{HISTOGRAM, PHASE, Saturation, Wsat};
+use crate::exhibits::response::FIVE_NINES;
+use crate::ground::attempts::last_attempt;
+use crate::ground::secondary::{Secondary, mean};
 use crate::pts::between::{minutes, steps_of};
-use crate::pts::ground::{last_attempt, written};
-use crate::pts::secondary::Secondary;
 use steadfast_domain::step::SHORTFALL_MAX;
 use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step, Tally, Verdict};
 
@@ -81,9 +81,7 @@ impl<'a> Results<'a> {
     /// Mean IOPS of the last `count` whole minutes.
     pub fn last_minutes(&self, count: usize) -> Option<f64> {
         let from = self.minutes.len().saturating_sub(count);
-        let values: Option<Vec<f64>> = self.minutes[from..].iter().map(|m| m.iops).collect();
-        let values = values.filter(|values| !values.is_empty())?;
-        Some(values.iter().sum::<f64>() / values.len() as f64)
+        mean(self.minutes[from..].iter().map(|minute| minute.iops))
     }
 
     /// What was sensed over the saturation.
@@ -127,14 +125,14 @@ fn minute_by_minute(wsat: &Wsat, steps: &[(&Step, &Outcome)]) -> Vec<Minute> {
             let total: Tally = measurement.total();
             let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
             time += measurement.elapsed;
-            bytes += written(measurement).as_gb();
+            bytes += measurement.written().as_gb();
             Minute {
                 round: step.place.round,
                 time: minutes(time),
                 written_gb: bytes,
                 fills: bytes / capacity,
                 iops: measurement.iops(),
-                mb_per_second: measurement.bytes_per_second().map(|rate| rate / 1e6),
+                mb_per_second: measurement.mb_per_second(),
                 art: ms(total.response_mean()),
                 five_nines: ms(total.percentile(FIVE_NINES)),
                 mrt: ms(total.response_longest()),

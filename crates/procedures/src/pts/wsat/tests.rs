@@ -1,11 +1,22 @@
+use super::setup::HISTOGRAM;
+use super::setup::PHASE;
 use super::*;
-use crate::pts::scripted::{GEOMETRY, record, scripted, steps};
+use crate::ground::scripted::{GEOMETRY, ground, record, scripted, steps};
+use steadfast_domain::Bytes;
+use steadfast_domain::Demand;
+use steadfast_domain::Nanos;
+use steadfast_domain::Settings;
+use steadfast_domain::Step;
+use steadfast_domain::purge::PurgeChoice;
+use steadfast_domain::purge::PurgeMethod;
+use steadfast_domain::settings::SteadyStateMethod;
+use steadfast_domain::stimulus::Until;
 use steadfast_domain::{CaveatKind, Load, Note, Profile};
 
 fn test(change: impl FnOnce(&mut Settings)) -> Wsat {
     let mut settings = Settings::new("wsat", 7);
     change(&mut settings);
-    Wsat::new(&settings, GEOMETRY, &[]).unwrap()
+    ground(&settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap()
 }
 
 fn set(settings: &mut Settings, name: &str, value: &str) {
@@ -208,11 +219,14 @@ fn a_mix_needs_more_bytes_than_it_writes_and_reads_none_by_bytes() {
     let mut settings = Settings::new("wsat", 1);
     set(&mut settings, "workload", "read-intensive");
     settings.steady_state = "fills:4".parse().unwrap();
-    let refused = Wsat::new(&settings, GEOMETRY, &[]).unwrap_err().0;
+    let refused = ground(&settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap_err().0;
     assert!(refused.contains("writes nothing"), "{refused}");
     settings.steady_state = SteadyStateMethod::Rounds;
     set(&mut settings, "precondition", "wipc");
-    assert_eq!(Wsat::new(&settings, GEOMETRY, &[]).unwrap().stimulus().until.bytes, None);
+    assert_eq!(
+        ground(&settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap().stimulus().until.bytes,
+        None
+    );
 }
 
 #[test]
@@ -223,13 +237,13 @@ fn sequential_workloads_run_at_t1q32_and_the_composite_at_the_class_demand() {
         (Demand::new(1, 32), "SEQ 128K RW90".into())
     );
     let settings = Settings::new("composite", 1);
-    let composite = Wsat::composite(&settings, GEOMETRY, &[]).unwrap();
+    let composite = ground(&settings, GEOMETRY, &[]).and_then(Wsat::composite).unwrap();
     assert_eq!(composite.demand, Demand::new(4, 32));
     assert_eq!(composite.workload.to_string(), "composite W");
     assert_eq!(composite.stimulus().zones.len(), 3);
     let mut mixed = settings;
     set(&mut mixed, "mix", "40/60");
-    let composite = Wsat::composite(&mixed, GEOMETRY, &[]).unwrap();
+    let composite = ground(&mixed, GEOMETRY, &[]).and_then(Wsat::composite).unwrap();
     assert_eq!(composite.stimulus().streams.len(), 24);
 }
 
@@ -281,7 +295,7 @@ fn caveat<'a>(findings: &'a Findings, id: &str) -> Option<&'a steadfast_domain::
 
 fn steady_row(findings: &Findings) -> &str {
     let rows = &findings.header.blocks[3].rows;
-    rows.iter().find(|row| row.0 == "Steady State").unwrap().1.as_deref().unwrap()
+    rows.iter().find(|row| row.label == "Steady State").unwrap().value.as_deref().unwrap()
 }
 
 /// 100 I/Os of 4 KiB per second write 1 GiB in 44 minutes: the first measured minute
@@ -314,7 +328,7 @@ fn a_window_that_begins_before_the_drive_was_filled_does_not_count() {
 fn a_limit_that_comes_first_leaves_a_verdict_that_does_not_count() {
     let (_, findings) = conducted(&test(|_| ()), |_| 10.0);
     assert!(findings.verdict.is_none(), "ended by time, which the method allows");
-    assert_eq!(findings.steady(), None);
+    assert_eq!(findings.whole_end().steady(), None);
     assert!(caveat(&findings, "ended-before-steady-state").is_some());
     assert_eq!(steady_row(&findings), "not required: time limit");
 }
@@ -340,13 +354,14 @@ fn a_run_that_began_before_the_rule_goes_on_without_it() {
 fn reads_of_a_purged_drive_are_refused_unless_it_is_written_first() {
     let mut settings = Settings::new("wsat", 7);
     set(&mut settings, "workload", "RND 4K R");
-    let why = Wsat::new(&settings, GEOMETRY, &[]).unwrap_err().0;
+    let why = ground(&settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap_err().0;
     assert!(why.contains("--set precondition=wipc") && why.contains("--purge none"), "{why}");
     settings.purge = PurgeChoice::Method(PurgeMethod::Nothing);
-    assert!(Wsat::new(&settings, GEOMETRY, &[]).is_ok());
+    assert!(ground(&settings, GEOMETRY, &[]).and_then(Wsat::on).is_ok());
     settings.purge = PurgeChoice::Auto;
     set(&mut settings, "precondition", "wipc");
-    let (all, findings) = conducted(&Wsat::new(&settings, GEOMETRY, &[]).unwrap(), |_| 100.0);
+    let (all, findings) =
+        conducted(&ground(&settings, GEOMETRY, &[]).and_then(Wsat::on).unwrap(), |_| 100.0);
     assert_eq!(all[0].place.phase, "wipc");
     assert_eq!(all[0].load.stimulus().unwrap().until.bytes, Some(Bytes::gib(2)));
     assert!(caveat(&findings, "reads-unwritten").is_none());
@@ -422,7 +437,8 @@ fn an_alignment_is_applied_and_named() {
     let own = test(|_| ());
     assert_eq!(own.stimulus().streams[0].alignment, None, "as before the option");
     assert!(conducted(&own, |_| 100.0).1.headline.ends_with("Aln=BS"));
-    let composite = Wsat::composite(&Settings::new("composite", 1), GEOMETRY, &[]).unwrap();
+    let composite =
+        ground(&Settings::new("composite", 1), GEOMETRY, &[]).and_then(Wsat::composite).unwrap();
     assert!(conducted(&composite, |_| 100.0).1.headline.ends_with("Aln=4K"));
 }
 

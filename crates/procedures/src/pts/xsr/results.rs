@@ -1,9 +1,9 @@
 //! The three segments minute by minute, and when the last one recovered.
 
-use super::{Segment, Xsr};
+use super::setup::{Segment, Xsr};
+use crate::ground::attempts::{attempt_of, current_attempt, last_attempt};
+use crate::ground::secondary::{Secondary, mean};
 use crate::pts::between::minutes;
-use crate::pts::ground::{attempt_of, current_attempt, last_attempt};
-use crate::pts::secondary::Secondary;
 use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step};
 
 /// Minutes over which the end of a segment is averaged: our choice.
@@ -96,7 +96,7 @@ fn minute(measurement: &Measurement, time: Nanos) -> Minute {
     let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
     Minute {
         time: minutes(time),
-        mb_per_second: measurement.bytes_per_second().map(|rate| rate / 1e6),
+        mb_per_second: measurement.mb_per_second(),
         art: ms(total.response_mean()),
         mrt: ms(total.response_longest()),
     }
@@ -128,10 +128,7 @@ impl SegmentResult<'_> {
     /// MB/s over the last minutes.
     pub fn end(&self) -> Option<f64> {
         let from = self.minutes.len().saturating_sub(END_MINUTES);
-        let values: Option<Vec<f64>> =
-            self.minutes[from..].iter().map(|minute| minute.mb_per_second).collect();
-        let values = values.filter(|values| !values.is_empty())?;
-        Some(values.iter().sum::<f64>() / values.len() as f64)
+        mean(self.minutes[from..].iter().map(|minute| minute.mb_per_second))
     }
 
     /// The highest of the minutes' averages, in ms.

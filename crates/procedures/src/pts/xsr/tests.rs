@@ -1,12 +1,15 @@
 use super::*;
-use crate::pts::scripted::{GEOMETRY, record, scripted, steps};
+use crate::ground::scripted::{GEOMETRY, ground, record, scripted, steps};
 use results::Recovery;
+use steadfast_domain::Demand;
+use steadfast_domain::Settings;
+use steadfast_domain::Step;
 use steadfast_domain::{Entry, Profile};
 
 fn test(change: impl FnOnce(&mut Settings)) -> Xsr {
     let mut settings = Settings::new("xsr", 7);
     change(&mut settings);
-    Xsr::new(&settings, GEOMETRY, &[]).unwrap()
+    ground(&settings, GEOMETRY, &[]).and_then(Xsr::on).unwrap()
 }
 
 /// 1024 KiB writes at 500 per second in the first segment; the last one begins
@@ -128,7 +131,13 @@ fn durations_and_the_middle_demand_are_parameters() {
     assert_eq!(unverified, 6, "with the alignment");
     let mut settings = Settings::new("xsr", 1);
     settings.steady_state = "btw".parse().unwrap();
-    assert!(Xsr::new(&settings, GEOMETRY, &[]).unwrap_err().0.contains("no steady state"));
+    assert!(
+        ground(&settings, GEOMETRY, &[])
+            .and_then(Xsr::on)
+            .unwrap_err()
+            .0
+            .contains("no steady state")
+    );
 }
 
 #[test]

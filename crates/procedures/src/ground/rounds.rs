@@ -1,38 +1,18 @@
 //! The mixed-block loop: rounds of one-minute steps until the tracking
 //! variables are steady. IOPS, throughput and latency share it.
 
-use super::method::Method;
-use super::workload::aligned;
-use crate::Unsuitable;
+use super::Ground;
+use crate::unsuitable::Unsuitable;
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::settings::{Amendment, SteadyStateMethod};
+use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::steady_state::{Point, judge_every};
-use steadfast_domain::stimulus::{ActiveRange, Pace, Until};
 use steadfast_domain::{
-    Bench, Bytes, Criteria, Demand, Halt, Measurement, Nanos, Note, Outcome, Place, Record,
-    Settings, Step, Stimulus, Track, Verdict, judge,
+    Bench, Criteria, Demand, Halt, Measurement, Note, Outcome, Place, Record, Settings, Step,
+    Track, Verdict, judge,
 };
 
 /// The phase under which the steps of a procedure's only loop are journalled.
 pub const PHASE: &str = "rounds";
-
-/// The most rounds of the loop with this phase: what the operator amended
-/// last, what the user chose, or the method's. An amendment that names no loop
-/// is for the procedure's last one: earlier loops stand in the journal already.
-pub fn rounds_max(
-    settings: &Settings,
-    method: &Method,
-    amendments: &[Amendment],
-    phase: &str,
-    is_last: bool,
-) -> u32 {
-    let amended = amendments.iter().rev().find_map(|amendment| match amendment {
-        Amendment::RoundsMax(rounds) if is_last => Some(*rounds),
-        Amendment::RoundsMaxOf { phase: of, rounds } if of == phase => Some(*rounds),
-        _ => None,
-    });
-    amended.or(settings.rounds_max).unwrap_or(method.rounds_max)
-}
 
 /// Refuses an ending that a mixed loop does not have.
 pub fn check_ending(settings: &Settings) -> Result<(), Unsuitable> {
@@ -51,41 +31,6 @@ pub fn check_ending(settings: &Settings) -> Result<(), Unsuitable> {
         "{} cannot end by --steady-state {}: {why}; choose rounds or post-25",
         settings.procedure, settings.steady_state
     )))
-}
-
-/// What the steps of a loop have in common.
-#[derive(Debug, Clone, Copy)]
-pub struct Steps<'a> {
-    /// The run's settings: data pattern, seed, verification.
-    pub settings: &'a Settings,
-    /// Their demand.
-    pub demand: Demand,
-    /// The bytes that they may touch.
-    pub active_range: ActiveRange,
-    /// Their length.
-    pub time: Nanos,
-    /// What random offsets are multiples of, where it was chosen.
-    pub alignment: Option<Bytes>,
-}
-
-impl Steps<'_> {
-    /// The step of a pattern at a place.
-    pub fn at(&self, phase: &str, round: u32, point: u32, pattern: &AccessPattern) -> Step {
-        let place = Place::new(phase, round, point, pattern.to_string());
-        let stimulus = Stimulus {
-            streams: aligned(pattern.streams(), self.alignment),
-            zones: Vec::new(),
-            demand: self.demand,
-            active_range: self.active_range,
-            data_pattern: self.settings.data_pattern.clone(),
-            pace: Pace::Closed,
-            ramp: Nanos::ZERO,
-            until: Until::time(self.time),
-            seed: place.seed(self.settings.seed),
-            verify: self.settings.verify,
-        };
-        Step::alone(place, stimulus)
-    }
 }
 
 /// What is read off a step for tracking.
@@ -110,6 +55,8 @@ pub struct MixedLoop {
     pub rounds_max: u32,
     /// How the rounds end.
     pub ending: SteadyStateMethod,
+    /// The demand of every step.
+    pub demand: Demand,
 }
 
 /// What a round gave: one value per point, and the first point before which
@@ -141,13 +88,29 @@ impl RoundValues {
 }
 
 impl MixedLoop {
+    /// A loop by the method of its ground, tracked by its IOPS; its points and
+    /// which of them are tracked are still to be said.
+    pub fn new(ground: &Ground, phase: &str, is_last: bool, demand: Demand) -> Self {
+        MixedLoop {
+            phase: phase.to_owned(),
+            points: Vec::new(),
+            tracked: Vec::new(),
+            metric: Measurement::iops,
+            unit: "IOPS",
+            criteria: ground.method.criteria,
+            rounds_max: ground.rounds_max(phase, is_last, ground.method.rounds_max),
+            ending: ground.settings.steady_state,
+            demand,
+        }
+    }
+
     /// Runs rounds until the tracking variables are steady in one common
     /// window, or the cap is reached. Tells whether a window was steady.
-    pub fn conduct(&self, bench: &mut dyn Bench, steps: &Steps<'_>) -> Result<bool, Halt> {
+    pub fn conduct(&self, bench: &mut dyn Bench, ground: &Ground) -> Result<bool, Halt> {
         let mut rounds = Vec::new();
         let mut steady = false;
         for round in 1..=self.rounds_max {
-            rounds.push(self.conduct_round(bench, round, steps)?);
+            rounds.push(self.conduct_round(bench, round, ground)?);
             let verdict = judge(&self.tracks(&rounds), &self.criteria);
             bench.note(&Note::Verdict(verdict.clone()));
             steady |= verdict.steady;
@@ -162,14 +125,19 @@ impl MixedLoop {
         &self,
         bench: &mut dyn Bench,
         round: u32,
-        steps: &Steps<'_>,
+        ground: &Ground,
     ) -> Result<RoundValues, Halt> {
         let mut values = RoundValues::new(round);
         for (point, pattern) in (1..).zip(&self.points) {
-            let step = steps.at(&self.phase, round, point, pattern);
+            let step = self.step(ground, round, point, pattern);
             values.push(&bench.apply(&step)?, self.metric);
         }
         Ok(values)
+    }
+
+    fn step(&self, ground: &Ground, round: u32, point: u32, pattern: &AccessPattern) -> Step {
+        let place = Place::new(&self.phase, round, point, pattern.to_string());
+        ground.step(place, pattern, self.demand, ground.minute)
     }
 
     /// The complete rounds of a record, by the tracked metric.

@@ -1,9 +1,10 @@
 //! A bench for tests: answers each step with a function's IOPS, and keeps what
 //! was asked of it.
 
-use super::method::Method;
-use super::scattered::Ranged;
-use crate::Unsuitable;
+use super::Ground;
+use crate::catalogue::asked;
+use crate::pts::method;
+use crate::unsuitable::Unsuitable;
 use steadfast_domain::measurement::StreamTally;
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::{Amendment, Geometry};
@@ -138,13 +139,14 @@ impl<F: FnMut(&Step) -> f64> Bench for Scripted<F> {
     }
 }
 
-/// A test by the method of its profile and class.
-pub(crate) fn made<T: Ranged>(
+/// The ground of a test by the method of its profile and class.
+pub(crate) fn ground(
     settings: &Settings,
     geometry: Geometry,
     amendments: &[Amendment],
-) -> Result<T, Unsuitable> {
-    T::by(Method::of(settings.profile, settings.class), settings, geometry, amendments)
+) -> Result<Ground, Unsuitable> {
+    let offer = crate::offer(&settings.procedure).unwrap();
+    method::ground(&asked(offer, settings, geometry, amendments))
 }
 
 /// The record of a run that ended.

@@ -6,13 +6,16 @@
 //! is a dash. What a drive's log does not tell is not computed from something
 //! else.
 
-use super::exhibits::{page, plain_table};
-use super::results::Cell;
-use super::{FIVE_NINES, disclosure::Rows};
-use steadfast_domain::findings::{Cell as TableCell, Exhibit, Page, Row, Table};
-use steadfast_domain::measurement::{HostCpu, LogDelta, Stalling};
+use super::pages::{page, plain_table};
+use super::response::FIVE_NINES;
+use crate::ground::results::Cell;
+use crate::ground::secondary::Secondary;
+use crate::pts::disclosure::Rows;
+use crate::words::number;
+use steadfast_domain::caveats as ids;
+use steadfast_domain::findings::{Cell as TableCell, Exhibit, Page, Row, Setting, Table};
+use steadfast_domain::measurement::{LogDelta, Stalling};
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::record::CheckState;
 use steadfast_domain::{
     Bytes, Caveat, CaveatKind, Measurement, Nanos, Outcome, Record, Step, Tally,
 };
@@ -28,44 +31,6 @@ const WARNS_OF_TEMPERATURE: u8 = 0b10;
 
 /// How many steps a caveat names.
 const NAMED: usize = 4;
-
-/// What was sensed beside a set of steps: means over the steps.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Secondary {
-    /// Mean power, in milliwatts.
-    pub power_milliwatts: Option<f64>,
-    /// Device temperature at the steps' ends, in degrees Celsius.
-    pub temperature_celsius: Option<f64>,
-    /// Share of all processors' time spent in the kernel, 0 to 1.
-    pub cpu_system: Option<f64>,
-    /// Share of all processors' time idle with I/O outstanding, 0 to 1.
-    pub io_wait: Option<f64>,
-}
-
-impl Secondary {
-    /// The means over steps; a value that one of them lacks is absent.
-    pub fn of(measurements: &[&Measurement]) -> Self {
-        let mean = |value: &dyn Fn(&Measurement) -> Option<f64>| {
-            let values: Option<Vec<f64>> = measurements.iter().map(|m| value(m)).collect();
-            let values = values.filter(|v| !v.is_empty())?;
-            Some(values.iter().sum::<f64>() / values.len() as f64)
-        };
-        let host = |value: fn(&HostCpu) -> f64| {
-            mean(&move |m: &Measurement| m.sensed.host_cpu.as_ref().map(value))
-        };
-        Secondary {
-            power_milliwatts: mean(&|m| m.sensed.power_milliwatts),
-            temperature_celsius: mean(&|m| m.sensed.temperature_celsius),
-            cpu_system: host(|cpu| cpu.system),
-            io_wait: host(|cpu| cpu.io_wait),
-        }
-    }
-    /// I/Os per second and watt.
-    pub fn iops_per_watt(&self, iops: Option<f64>) -> Option<f64> {
-        let watts = self.power_milliwatts.filter(|milliwatts| *milliwatts > 0.0)? / 1000.0;
-        Some(iops? / watts)
-    }
-}
 
 /// One point with everything that is secondary about it.
 pub struct SecondaryPoint<'a> {
@@ -126,11 +91,7 @@ pub(crate) fn points_table(id: &str, title: &str, points: &[SecondaryPoint<'_>])
     let rows = OF_THE_FORM
         .iter()
         .chain(&OF_THE_HOST)
-        .map(|(name, cell)| Row {
-            head: (*name).to_owned(),
-            cells: points.iter().map(cell).collect(),
-            strong: false,
-        })
+        .map(|(name, cell)| Row::new(*name, points.iter().map(cell)))
         .collect();
     plain_table(id, title, "Metric", points.iter().map(|p| p.name.clone()).collect(), rows)
 }
@@ -178,14 +139,18 @@ fn matrix_table(
     let rows = metrics
         .iter()
         .flat_map(|metric| left.iter().enumerate().map(move |(row, size)| (metric, row, size)))
-        .map(|(metric, row, size)| Row {
-            head: if row == 0 { metric.0.to_owned() } else { String::new() },
-            cells: [block(metric, Some(size)), block(metric, right.get(row))].concat(),
-            strong: *size == Bytes::kib(4),
+        .map(|(metric, row, size)| {
+            Row::new(
+                if row == 0 { metric.0.to_owned() } else { String::new() },
+                [block(metric, Some(size)), block(metric, right.get(row))].concat(),
+            )
+            .named(metric.0)
+            .strong(*size == Bytes::kib(4))
         })
         .collect();
     let columns = ["Block Size", "RW 0", "RW 65", "RW100"].map(str::to_owned);
-    plain_table(id, title, "Data", [columns.clone(), columns].concat(), rows)
+    let block = columns.len();
+    plain_table(id, title, "Data", [columns.clone(), columns].concat(), rows).in_blocks_of(block)
 }
 
 /// The chapter of secondary metrics: the procedure's own tables, then what the
@@ -283,11 +248,7 @@ pub(crate) fn log_table(record: &Record) -> Option<Table> {
             "Critical warning",
             "Steps with a log",
         ];
-        let row = |(phase, sum): &(&str, LogSum)| Row {
-            head: (*phase).to_owned(),
-            cells: sum.cells(),
-            strong: false,
-        };
+        let row = |(phase, sum): &(&str, LogSum)| Row::new(*phase, sum.cells());
         plain_table(
             "device-logs",
             "What the device's own logs counted, phase by phase",
@@ -311,7 +272,7 @@ pub(crate) fn caveats(record: &Record, in_window: &dyn Fn(&Step) -> bool) -> Vec
         caveats.extend(bound.map(|(count, names)| {
             Caveat::new(
                 kind,
-                "cpu-bound",
+                ids::CPU_BOUND,
                 format!(
                     "HOST LIMIT: in {count} {place} ({names}) the busiest load thread used {:.0} \
                      % of a processor or more: the host, not the device, set the pace.",
@@ -324,7 +285,7 @@ pub(crate) fn caveats(record: &Record, in_window: &dyn Fn(&Step) -> bool) -> Vec
         caveats.extend(throttled.map(|(count, names)| {
             Caveat::new(
                 kind,
-                "device-throttled",
+                ids::DEVICE_THROTTLED,
                 format!(
                     "DEVICE THROTTLED: in {count} {place} ({names}) the device's log tells of \
                      throttling or of a temperature beyond its limit."
@@ -349,7 +310,7 @@ fn of_the_course(
     let stalled = named(|m| m.stalling() != Stalling::Slight).map(|(count, names)| {
         Caveat::new(
             kind,
-            "stalled",
+            ids::STALLED,
             format!(
                 "STOOD STILL: for more than 1 % of {count} {place} ({names}) nothing of this \
                  program could run: it was stopped or frozen, or its machine was paused or \
@@ -361,7 +322,7 @@ fn of_the_course(
     let left = named(|m| m.outstanding > 0).map(|(count, names)| {
         Caveat::new(
             kind,
-            "not-waited-for",
+            ids::NOT_WAITED_FOR,
             format!(
                 "NOT WAITED FOR: after the end of {count} {place} ({names}) I/Os took so long that \
                  they were no longer waited for. They are in no count, and the longest response \
@@ -405,7 +366,7 @@ fn of_the_logs(record: &Record) -> Vec<Caveat> {
     if errors > 0 {
         caveats.push(Caveat::new(
             CaveatKind::Deviation,
-            "media-errors",
+            ids::MEDIA_ERRORS,
             format!("The device's log counted {errors} media errors during the run."),
             "Look at the drive's error log; do not trust this drive with data.",
         ));
@@ -413,7 +374,7 @@ fn of_the_logs(record: &Record) -> Vec<Caveat> {
     if warnings & !WARNS_OF_TEMPERATURE != 0 {
         caveats.push(Caveat::new(
             CaveatKind::Deviation,
-            "critical-warning",
+            ids::CRITICAL_WARNING,
             format!(
                 "The device raised critical warnings (bits {warnings:#04x}: 0x01 spare, 0x04 \
                  reliability, 0x08 read-only, 0x10 backup of volatile memory)."
@@ -424,72 +385,27 @@ fn of_the_logs(record: &Record) -> Vec<Caveat> {
     caveats
 }
 
-/// The chapter 'Host and device check': what was looked at before the run.
-pub(crate) fn check_chapter(record: &Record) -> Page {
-    const TITLE: &str = "Host and device check";
-    let Some(checks) = record.checks() else {
-        let text = "Host and device were not examined before the run.";
-        return page(TITLE, vec![Exhibit::Text(text.into())]);
-    };
-    let state = |state: CheckState| match state {
-        CheckState::Good => "good",
-        CheckState::Unknown => "unknown",
-        CheckState::Attention => "attention",
-        CheckState::Bad => "BAD",
-    };
-    let rows = checks
-        .iter()
-        .map(|check| Row {
-            head: check.subject.clone(),
-            cells: vec![
-                TableCell::text(state(check.state)),
-                TableCell::text(check.found.clone()),
-                TableCell::text(check.advice.clone()),
-            ],
-            strong: check.state == CheckState::Bad,
-        })
-        .collect();
-    let columns = ["State", "Found", "Advice"].map(str::to_owned).to_vec();
-    let table = plain_table("checks", "What was found before the run", "Subject", columns, rows);
-    page(TITLE, vec![Exhibit::Table(table)])
-}
-
-/// A caveat for everything that was found bad before the run.
-pub(crate) fn check_caveats(record: &Record) -> Vec<Caveat> {
-    let bad = record.checks().unwrap_or_default().iter().filter(|c| c.state == CheckState::Bad);
-    bad.map(|check| {
-        Caveat::new(
-            CaveatKind::Invalidates,
-            &format!("check-{}", check.id),
-            format!("{}: {}", check.subject, check.found),
-            check.advice.clone(),
-        )
-    })
-    .collect()
-}
-
 /// Means over a phase as labelled values, for procedures that have no matrix.
 pub(crate) fn rows(sensed: &Secondary, iops: Option<f64>) -> Rows {
     let text = |value: Option<f64>, decimals: usize, unit: &str| {
-        value.map(|v| format!("{} {unit}", super::exhibits::number(v, decimals)))
+        value.map(|v| format!("{} {unit}", number(v, decimals)))
     };
     vec![
-        ("Average power".into(), text(sensed.power_milliwatts, 0, "mW")),
-        ("IOPS per watt".into(), text(sensed.iops_per_watt(iops), 1, "IOPS/W")),
-        ("Temperature".into(), text(sensed.temperature_celsius, 1, "C")),
-        ("CPU system".into(), text(sensed.cpu_system.map(|s| s * 100.0), 1, "%")),
-        ("CPU I/O wait".into(), text(sensed.io_wait.map(|s| s * 100.0), 1, "%")),
+        Setting::outcome("Average power", text(sensed.power_milliwatts, 0, "mW")),
+        Setting::outcome("IOPS per watt", text(sensed.iops_per_watt(iops), 1, "IOPS/W")),
+        Setting::outcome("Temperature", text(sensed.temperature_celsius, 1, "C")),
+        Setting::outcome("CPU system", text(sensed.cpu_system.map(|s| s * 100.0), 1, "%")),
+        Setting::outcome("CPU I/O wait", text(sensed.io_wait.map(|s| s * 100.0), 1, "%")),
     ]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pts::scripted::record;
+    use crate::ground::scripted::record;
     use steadfast_domain::measurement::Stall;
     use steadfast_domain::measurement::{Sensed, StreamTally};
-    use steadfast_domain::record::Check;
-    use steadfast_domain::stimulus::{ActiveRange, DataPattern, Pace, Until};
+    use steadfast_domain::stimulus::{ActiveRange, Until};
     use steadfast_domain::{Demand, Entry, Op, Outcome, Place, Settings, Stimulus};
 
     fn sensed(change: impl FnOnce(&mut Sensed)) -> Measurement {
@@ -506,18 +422,9 @@ mod tests {
 
     fn applied(phase: &str, round: u32, measurement: Measurement) -> Entry {
         let pattern = AccessPattern::random(Bytes::kib(4), 0);
-        let stimulus = Stimulus {
-            streams: pattern.streams(),
-            zones: Vec::new(),
-            demand: Demand::new(1, 1),
-            active_range: ActiveRange::new(Bytes(0), Bytes::gib(1)),
-            data_pattern: DataPattern::default(),
-            pace: Pace::Closed,
-            ramp: Nanos::ZERO,
-            until: Until::time(Nanos::SECOND),
-            seed: 1,
-            verify: false,
-        };
+        let range = ActiveRange::new(Bytes(0), Bytes::gib(1));
+        let until = Until::time(Nanos::SECOND);
+        let stimulus = Stimulus::new(pattern.streams(), range, Demand::new(1, 1), until);
         let step = Step::alone(Place::new(phase, round, 1, pattern.to_string()), stimulus);
         let outcome = Outcome { measurement, gap_before: None };
         Entry::Applied { step: Box::new(step), outcome: Box::new(outcome) }
@@ -651,29 +558,6 @@ mod tests {
         assert_eq!(table.rows[1].cells[2], TableCell::Missing);
         assert_eq!(table.rows[1].cells[7], TableCell::text("1 of 2"));
         assert!(log_table(&of(vec![applied("rounds", 1, sensed(|_| ()))])).is_none());
-    }
-
-    #[test]
-    fn what_was_found_bad_before_the_run_is_a_caveat() {
-        let check = |id: &str, state| Check {
-            id: id.into(),
-            subject: format!("Subject {id}"),
-            state,
-            found: "x1 of x4".into(),
-            advice: "Reseat the card.".into(),
-        };
-        let checks =
-            vec![check("governor", CheckState::Attention), check("pcie-link", CheckState::Bad)];
-        let record = of(vec![Entry::Examined(checks)]);
-        let caveats = check_caveats(&record);
-        assert_eq!(caveats.len(), 1);
-        assert_eq!(
-            (caveats[0].id.as_str(), caveats[0].remedy.as_str()),
-            ("check-pcie-link", "Reseat the card.")
-        );
-        let Exhibit::Table(table) = &check_chapter(&record).exhibits[0] else { panic!() };
-        assert_eq!(table.rows.len(), 2);
-        assert!(matches!(check_chapter(&of(Vec::new())).exhibits[0], Exhibit::Text(_)));
     }
 
     #[test]

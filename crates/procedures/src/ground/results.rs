@@ -1,7 +1,7 @@
 //! The values of a mixed loop's measurement window, point by point.
 
 use super::rounds::{MixedLoop, RoundValues};
-use super::secondary::Secondary;
+use super::secondary::{Secondary, mean};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Measurement, Nanos, Record, Step, Tally, Verdict};
 
@@ -72,20 +72,6 @@ fn reported(verdict: &Verdict, rounds: &[RoundValues]) -> Vec<u32> {
     rounds[last..].iter().filter(|round| !round.is_void()).map(|round| round.round).collect()
 }
 
-/// `2 to 6`, or `2, 4, 5` where rounds between them are left out.
-pub fn rounds_text(rounds: &[u32]) -> String {
-    let in_a_row = rounds.windows(2).all(|pair| pair[1] == pair[0] + 1);
-    match rounds {
-        [] => "no round".to_owned(),
-        [only] => format!("round {only}"),
-        [first, .., last] if in_a_row => format!("rounds {first} to {last}"),
-        some => {
-            let names: Vec<String> = some.iter().map(u32::to_string).collect();
-            format!("rounds {}", names.join(", "))
-        }
-    }
-}
-
 fn cells(mixed_loop: &MixedLoop, record: &Record, rounds: &[u32]) -> Vec<Cell> {
     let mut per_point: Vec<Vec<&Measurement>> = vec![Vec::new(); mixed_loop.points.len()];
     let inside = record.steps().filter(|(step, _)| {
@@ -103,15 +89,12 @@ fn cells(mixed_loop: &MixedLoop, record: &Record, rounds: &[u32]) -> Vec<Cell> {
 fn cell(pattern: AccessPattern, measurements: &[&Measurement]) -> Cell {
     let mut tally = Tally::default();
     measurements.iter().for_each(|measurement| tally.merge(&measurement.total()));
-    let mean_of = |value: &dyn Fn(&Measurement) -> Option<f64>| -> Option<f64> {
-        let values: Option<Vec<f64>> = measurements.iter().map(|m| value(m)).collect();
-        let values = values.filter(|v| !v.is_empty())?;
-        Some(values.iter().sum::<f64>() / values.len() as f64)
-    };
+    let mean_of =
+        |value: &dyn Fn(&Measurement) -> Option<f64>| mean(measurements.iter().map(|m| value(m)));
     Cell {
         pattern,
         iops: mean_of(&|m| m.iops()),
-        mb_per_second: mean_of(&|m| m.bytes_per_second().map(|rate| rate / 1e6)),
+        mb_per_second: mean_of(&|m| m.mb_per_second()),
         art: mean_of(&|m| m.total().response_mean().map(Nanos::as_millis_f64)),
         tally,
         secondary: Secondary::of(measurements),

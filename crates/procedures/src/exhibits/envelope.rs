@@ -56,7 +56,7 @@ fn extremes(slice: &[(f64, Option<f64>)]) -> Vec<(f64, Option<f64>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pts::exhibits::{axis, page};
+    use crate::exhibits::pages::{axis, page};
     use steadfast_domain::findings::{Exhibit, PlotKind, Scale, Series, Stroke};
 
     #[test]

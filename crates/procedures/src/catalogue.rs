@@ -1,0 +1,137 @@
+//! Every procedure that is made of steps of its own: all but the suite, which is
+//! made of these.
+
+use crate::ground::asked::Asked;
+use crate::offer::{Offer, boxed};
+use crate::parameters::{self, Parameter};
+use crate::pts::method::ground;
+use crate::pts::{dirth, hir, iops, latency, ranges, scattered, throughput, wsat, xsr};
+use crate::unsuitable::Unsuitable;
+use steadfast_domain::settings::{Amendment, Geometry};
+use steadfast_domain::{Class, Procedure, Profile, Settings, suggestion};
+
+/// Every procedure that is made of steps of its own.
+pub(crate) const SINGLE: &[Offer] = &[
+    Offer {
+        name: "iops",
+        summary: "IOPS of 7 read/write mixes x 8 block sizes in steady state (PTS IOPS test)",
+        parameters: iops::PARAMETERS,
+        make: |asked| scattered::offered::<iops::Iops>("IOPS", asked),
+    },
+    Offer {
+        name: "throughput",
+        summary: "MB/s of sequential reads and writes, 1024 KiB and 128 KiB, in steady state",
+        parameters: &[],
+        make: |asked| scattered::offered::<throughput::Throughput>("Throughput", asked),
+    },
+    Offer {
+        name: "latency",
+        summary: "response times with one outstanding I/O, 3 mixes x 3 block sizes; histogram",
+        parameters: latency::PARAMETERS,
+        make: |asked| scattered::offered::<latency::Latency>("Latency", asked),
+    },
+    Offer {
+        name: "wsat",
+        summary: "write saturation of one workload from the purge on, minute by minute (PTS WSAT)",
+        parameters: wsat::PARAMETERS,
+        make: |asked| boxed(wsat::Wsat::on(ground(asked)?)),
+    },
+    Offer {
+        name: "composite",
+        summary: "WSAT of the JESD219 composite workload: 12 block sizes in 3 LBA zones",
+        parameters: wsat::COMPOSITE_PARAMETERS,
+        make: |asked| boxed(wsat::Wsat::composite(ground(asked)?)),
+    },
+    Offer {
+        name: "dirth",
+        summary: "IOPS and response times of 49 demands, histograms of three of them (PTS DIRTH)",
+        parameters: dirth::PARAMETERS,
+        make: |asked| boxed(dirth::Dirth::on(ground(asked)?)),
+    },
+    Offer {
+        name: "composite-dirth",
+        summary: "DIRTH of the JESD219 composite workload",
+        parameters: dirth::COMPOSITE_PARAMETERS,
+        make: |asked| boxed(dirth::Dirth::composite(ground(asked)?)),
+    },
+    Offer {
+        name: "xsr",
+        summary: "MB/s of large sequential writes before and after hours of random ones (PTS XSR)",
+        parameters: xsr::PARAMETERS,
+        make: |asked| boxed(xsr::Xsr::on(ground(asked)?)),
+    },
+    Offer {
+        name: "hir",
+        summary: "IOPS of a saturated drive after pauses of the host of 5 to 50 s (PTS HIR)",
+        parameters: hir::PARAMETERS,
+        make: |asked| boxed(hir::Hir::on(ground(asked)?)),
+    },
+];
+
+/// The offer of a name among these.
+pub(crate) fn find(offers: &'static [Offer], name: &str) -> Result<&'static Offer, Unsuitable> {
+    offers.iter().find(|offer| offer.name == name).ok_or_else(|| {
+        let names: Vec<_> = offers.iter().map(|offer| offer.name).collect();
+        Unsuitable(format!(
+            "there is no procedure '{name}'{}; choose one of: {}",
+            suggestion(name, names.iter().copied()),
+            names.join(", ")
+        ))
+    })
+}
+
+/// What is asked of an offer's procedure.
+pub(crate) fn asked<'a>(
+    offer: &Offer,
+    settings: &'a Settings,
+    geometry: Geometry,
+    amendments: &'a [Amendment],
+) -> Asked<'a> {
+    Asked { settings, geometry, amendments, parameters: parameters_of(offer, settings) }
+}
+
+/// The procedure of this list that `settings` name.
+pub(crate) fn made(
+    settings: &Settings,
+    geometry: Geometry,
+    amendments: &[Amendment],
+) -> Result<Box<dyn Procedure>, Unsuitable> {
+    let offer = find(SINGLE, &settings.procedure)?;
+    check_combination(settings)?;
+    let asked = asked(offer, settings, geometry, amendments);
+    parameters::check(offer.name, &asked.parameters, settings)?;
+    (offer.make)(&asked)
+}
+
+/// The parameters that a procedure has in these settings: its own, and those of
+/// scattered active ranges where profile and class ask for them.
+pub(crate) fn parameters_of(offer: &Offer, settings: &Settings) -> Vec<Parameter> {
+    let scattered = ranges::is_asked(settings) && OF_CLIENT_1.contains(&offer.name);
+    let more = if scattered { ranges::PARAMETERS } else { &[] };
+    offer.parameters.iter().chain(more).copied().collect()
+}
+
+/// The procedures that TKperf has.
+pub(crate) const OF_TKPERF: [&str; 4] = ["iops", "throughput", "latency", "wsat"];
+
+/// The procedures that the client documents 1.x have: WSAT, DIRTH and HIR came
+/// to client drives with 2.0 (SNIA tutorial, PTS 2.0.1).
+pub(crate) const OF_CLIENT_1: [&str; 3] = ["iops", "throughput", "latency"];
+
+/// Refuses a profile that does not have the procedure.
+fn check_combination(settings: &Settings) -> Result<(), Unsuitable> {
+    let name = settings.procedure.as_str();
+    match (settings.profile, settings.class) {
+        (Profile::Tkperf, _) if !OF_TKPERF.contains(&name) => Err(Unsuitable(format!(
+            "profile tkperf has no {name}: TKperf runs {} only; choose --profile pts-2.0",
+            OF_TKPERF.join(", ")
+        ))),
+        (Profile::Pts11, Class::Client) if !OF_CLIENT_1.contains(&name) => {
+            Err(Unsuitable(format!(
+                "profile pts-1.1 has no {name} for class client: it came to client drives with \
+                 PTS 2.0; choose --profile pts-2.0"
+            )))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,85 @@
+//! What was looked at before the run.
+
+use super::pages::{page, plain_table};
+use steadfast_domain::caveats as ids;
+use steadfast_domain::findings::{Cell as TableCell, Exhibit, Page, Row};
+use steadfast_domain::record::CheckState;
+use steadfast_domain::{Caveat, CaveatKind, Record};
+
+/// The chapter 'Host and device check': what was looked at before the run.
+pub(crate) fn chapter(record: &Record) -> Page {
+    const TITLE: &str = "Host and device check";
+    let Some(checks) = record.checks() else {
+        let text = "Host and device were not examined before the run.";
+        return page(TITLE, vec![Exhibit::Text(text.into())]);
+    };
+    let state = |state: CheckState| match state {
+        CheckState::Good => "good",
+        CheckState::Unknown => "unknown",
+        CheckState::Attention => "attention",
+        CheckState::Bad => "BAD",
+    };
+    let rows = checks
+        .iter()
+        .map(|check| {
+            Row::new(
+                check.subject.clone(),
+                [
+                    TableCell::text(state(check.state)),
+                    TableCell::text(check.found.clone()),
+                    TableCell::text(check.advice.clone()),
+                ],
+            )
+            .strong(check.state == CheckState::Bad)
+        })
+        .collect();
+    let columns = ["State", "Found", "Advice"].map(str::to_owned).to_vec();
+    let table = plain_table("checks", "What was found before the run", "Subject", columns, rows);
+    page(TITLE, vec![Exhibit::Table(table)])
+}
+
+/// A caveat for everything that was found bad before the run.
+pub(crate) fn caveats(record: &Record) -> Vec<Caveat> {
+    let bad = record.checks().unwrap_or_default().iter().filter(|c| c.state == CheckState::Bad);
+    bad.map(|check| {
+        Caveat::new(
+            CaveatKind::Invalidates,
+            &ids::check(&check.id),
+            format!("{}: {}", check.subject, check.found),
+            check.advice.clone(),
+        )
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ground::scripted::record;
+    use steadfast_domain::record::Check;
+    use steadfast_domain::{Entry, Settings};
+
+    #[test]
+    fn what_was_found_bad_before_the_run_is_a_caveat() {
+        let check = |id: &str, state| Check {
+            id: id.into(),
+            subject: format!("Subject {id}"),
+            state,
+            found: "x1 of x4".into(),
+            advice: "Reseat the card.".into(),
+        };
+        let checks =
+            vec![check("governor", CheckState::Attention), check("pcie-link", CheckState::Bad)];
+        let of = |entries| record(&Settings::new("iops", 1), entries);
+        let record = of(vec![Entry::Examined(checks)]);
+        let caveats = caveats(&record);
+        assert_eq!(caveats.len(), 1);
+        assert_eq!(
+            (caveats[0].id.as_str(), caveats[0].remedy.as_str()),
+            ("check-pcie-link", "Reseat the card.")
+        );
+        let Exhibit::Table(table) = &chapter(&record).exhibits[0] else { panic!() };
+        assert_eq!(table.rows.len(), 2);
+        assert!(matches!(chapter(&of(Vec::new())).exhibits[0], Exhibit::Text(_)));
+    }
+}

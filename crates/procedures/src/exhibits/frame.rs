@@ -1,0 +1,71 @@
+//! The frame of the findings: what every report has, whatever was measured.
+
+use super::checks;
+use super::pages::page;
+use crate::ground::choices::Choices;
+use crate::pts::disclosure;
+use steadfast_domain::caveats as ids;
+use steadfast_domain::findings::{Exhibit, FormHeader, Page};
+use steadfast_domain::{Caveat, CaveatKind, EndState, Findings, Record};
+
+/// Findings with their frame and nothing in it yet: a procedure fills in the
+/// rest (`Findings { summary, form_pages, ..frame(...).judged(verdict) }`).
+pub(crate) fn frame(
+    title: &str,
+    choices: &Choices<'_>,
+    record: &Record,
+    header: FormHeader,
+) -> Findings {
+    let end = EndState::of(record.has_ended(), None);
+    Findings {
+        method: method_text(choices),
+        headline: disclosure::headline(choices, record),
+        simulated: record.opening().is_some_and(|(device, ..)| device.is_simulated()),
+        run_unix_ms: (record.began_unix_ms, record.ended_unix_ms),
+        digest: record.digest.clone(),
+        software: record.opening().map(|(.., software)| software.to_owned()).unwrap_or_default(),
+        end,
+        ..Findings::new(title, header)
+    }
+}
+
+/// The method followed, in one line.
+fn method_text(choices: &Choices<'_>) -> String {
+    let (profile, class) = (choices.settings.profile, choices.settings.class);
+    match choices.method.lesser {
+        None => format!(
+            "Method of {} as in docs/methods.md, profile {profile}, class {class}",
+            choices.method.document
+        ),
+        Some(lesser) => format!("{lesser} (docs/methods.md), class {class}"),
+    }
+}
+/// The caveat of a run that is not finished.
+pub(crate) fn unfinished(record: &Record) -> Option<Caveat> {
+    (!record.has_ended()).then(|| {
+        Caveat::new(
+            CaveatKind::Invalidates,
+            ids::UNFINISHED,
+            "The run is not finished; what follows is what was measured so far.",
+            "Go on with `steadfast resume RUN_DIR`.",
+        )
+    })
+}
+
+/// The chapter of device, host, conditions, settings and parameters.
+pub(crate) fn set_up_chapter(choices: &Choices<'_>, record: &Record) -> Page {
+    let mut exhibits = Vec::new();
+    if let Some((device, ..)) = record.opening() {
+        exhibits.push(Exhibit::Facts(disclosure::device_facts(device)));
+    }
+    exhibits.push(Exhibit::Facts(disclosure::host_facts(record)));
+    exhibits.push(Exhibit::Facts(disclosure::conditions_facts(record)));
+    exhibits.push(Exhibit::Facts(disclosure::settings_facts(choices)));
+    exhibits.push(Exhibit::Facts(disclosure::parameters_facts(choices)));
+    page("Setup Information", exhibits)
+}
+
+/// The chapters that every report has: set-up, then what was checked before.
+pub(crate) fn common_chapters(choices: &Choices<'_>, record: &Record) -> Vec<Page> {
+    vec![set_up_chapter(choices, record), checks::chapter(record)]
+}

@@ -1,0 +1,359 @@
+//! What is shown of a loop of rounds: its steady-state window, its tracking
+//! variables, how it ended.
+
+use super::pages::{axis, page, plain_table, rounds_axis};
+use crate::ground::choices::Choices;
+use crate::ground::results::Results;
+use crate::ground::rounds::{MixedLoop, RoundValues};
+use crate::pts::disclosure;
+use crate::words::{decimals, number, rounds_text, slug};
+use steadfast_domain::caveats as ids;
+use steadfast_domain::findings::{
+    Axis, Cell as TableCell, Exhibit, Facts, Origin, Page, Plot, PlotKind, Row, Scale, Series,
+    Setting, Stroke, Table,
+};
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::steady_state::TrackVerdict;
+use steadfast_domain::{Caveat, CaveatKind, Record, Verdict};
+
+/// How the rounds of a loop ended: one sentence.
+pub(crate) fn rounds_ending(record: &Record, results: &Results, rounds_max: u32) -> String {
+    let rounds = results.rounds.len();
+    if !record.has_ended() {
+        return format!("The run is not finished: {rounds} rounds are complete.");
+    }
+    match (results.verdict.steady, results.verdict.window) {
+        (true, Some((first, last))) => {
+            format!("Steady state in rounds {first} to {last} of {rounds}.")
+        }
+        _ => format!(
+            "Steady state NOT achieved in {rounds} rounds (at most {rounds_max} were allowed)."
+        ),
+    }
+}
+
+/// What to do about rounds without steady state that something else followed: it
+/// stands behind them in the journal.
+pub(crate) const NOT_STEADY_EARLIER: &str = "Repeat the run with a larger --max-rounds: what came after these rounds is in the journal, \
+     so they cannot be resumed.";
+
+/// The caveat of rounds that ended without steady state. `of` names them where
+/// a test has several loops: ` of SEQ 128K`.
+pub(crate) fn not_steady(of: &str, results: &Results) -> Option<Caveat> {
+    if results.verdict.steady {
+        return None;
+    }
+    let reported = rounds_text(&results.reported);
+    Some(Caveat::new(
+        CaveatKind::Invalidates,
+        ids::STEADY_STATE_NOT_ACHIEVED,
+        format!("STEADY STATE NOT ACHIEVED{of}: the values are those of {reported}."),
+        "Go on with `steadfast resume RUN_DIR --rounds N`.",
+    ))
+}
+
+/// The tracking variables against their limits.
+pub(crate) fn tracking_table(id: &str, verdict: &Verdict) -> Table {
+    let unit = unit_of(verdict);
+    let average = format!("Average {unit}");
+    let columns = [
+        average.trim_end(),
+        "Data excursion",
+        "Data allowed",
+        "Slope excursion",
+        "Slope allowed",
+        "Steady",
+    ];
+    let decimals = decimals(unit);
+    let rows = verdict
+        .tracks
+        .iter()
+        .map(|track| {
+            Row::new(
+                track.name.clone(),
+                [
+                    TableCell::number(Some(track.average), decimals),
+                    TableCell::number(Some(track.data_excursion), decimals),
+                    TableCell::number(Some(track.data_excursion_allowed), decimals),
+                    TableCell::number(Some(track.slope_excursion), decimals),
+                    TableCell::number(Some(track.slope_excursion_allowed), decimals),
+                    TableCell::text(if track.steady { "yes" } else { "NO" }),
+                ],
+            )
+        })
+        .collect();
+    plain_table(
+        id,
+        "Steady-state variables in the measurement window",
+        "Variable",
+        columns.map(str::to_owned).to_vec(),
+        rows,
+    )
+}
+
+/// The unit of a verdict's variables, which share one; empty while there is no
+/// window.
+fn unit_of(verdict: &Verdict) -> &str {
+    verdict.tracks.first().map_or("", |track| track.unit.as_str())
+}
+
+/// What stands where there is no measurement window.
+pub(crate) fn no_window() -> Exhibit {
+    Exhibit::Text(
+        "There is no measurement window: fewer than five rounds without a gap are complete.".into(),
+    )
+}
+
+/// All tracking variables in one picture: percent of their window's average.
+pub(crate) fn measurement_window(verdict: &Verdict) -> Vec<Exhibit> {
+    let Some((first, last)) = verdict.window else { return vec![no_window()] };
+    let mut series: Vec<Series> = verdict
+        .tracks
+        .iter()
+        .map(|track| {
+            let points = (first..=last)
+                .zip(&track.values)
+                .map(|(round, value)| (f64::from(round), Some(value / track.average * 100.0)))
+                .collect();
+            Series::new(track.name.clone(), Stroke::Measured, points)
+        })
+        .collect();
+    for (name, level) in [("110 % average", 110.0), ("90 % average", 90.0)] {
+        series.push(level_line(name, Stroke::Limit, (first, last), level));
+    }
+    let mut plot = Plot::new(
+        PlotKind::Lines,
+        "measurement-window",
+        &format!("Measurement window: rounds {first} to {last}"),
+        rounds_axis(),
+        axis("% of window average", Scale::LinearFitted),
+    )
+    .caption(
+        "Each tracking variable as percent of its average in the window; all must meet the \
+         criteria in the same window.",
+    );
+    plot.series = series;
+    vec![Exhibit::Plot(plot), Exhibit::Table(window_values(verdict, first, last))]
+}
+
+fn level_line(name: &str, stroke: Stroke, rounds: (u32, u32), level: f64) -> Series {
+    let points =
+        [rounds.0, rounds.1].into_iter().map(|round| (f64::from(round), Some(level))).collect();
+    Series::new(name, stroke, points)
+}
+
+fn window_values(verdict: &Verdict, first: u32, last: u32) -> Table {
+    let unit = unit_of(verdict);
+    let mut columns: Vec<String> = (first..=last).map(|round| format!("Round {round}")).collect();
+    columns.push("Average".into());
+    let rows = verdict
+        .tracks
+        .iter()
+        .map(|track| {
+            Row::new(
+                track.name.clone(),
+                track
+                    .values
+                    .iter()
+                    .chain([&track.average])
+                    .map(|value| TableCell::number(Some(*value), decimals(unit))),
+            )
+        })
+        .collect();
+    let title = format!("{unit} of the tracking variables in the measurement window");
+    plain_table("window-values", &title, "Variable", columns, rows)
+}
+
+/// The steady-state window of one variable: its plot and its evidence.
+pub(crate) fn window_exhibits(verdict: &Verdict, track: &TrackVerdict) -> Vec<Exhibit> {
+    vec![Exhibit::Plot(window_plot(verdict, track)), Exhibit::Facts(window_facts(verdict, track))]
+}
+
+/// The form's steady-state window plot: five series (PTS 2.0.2; docs/methods.md).
+pub(crate) fn window_plot(verdict: &Verdict, track: &TrackVerdict) -> Plot {
+    let rounds = verdict.window.unwrap_or((0, 0));
+    let half = verdict.criteria.data_excursion / 2.0;
+    let measured = (rounds.0..=rounds.1)
+        .zip(&track.values)
+        .map(|(round, value)| (f64::from(round), Some(*value)))
+        .collect();
+    let fit = [rounds.0, rounds.1]
+        .into_iter()
+        .map(|round| {
+            let x = f64::from(round);
+            (x, Some(track.intercept + track.slope * x))
+        })
+        .collect();
+    let band = |part: f64| {
+        let name = format!("{:.0} % average", part * 100.0);
+        level_line(&name, Stroke::Limit, rounds, track.average * part)
+    };
+    Plot::new(
+        PlotKind::Lines,
+        &format!("window-{}", slug(&track.name)),
+        &format!("Steady State Verification - {}", track.name),
+        rounds_axis(),
+        axis(&track.unit, Scale::LinearFitted),
+    )
+    .caption(format!(
+        "Measured values ({}), the {:.0} % band around their average, and the line of best fit.",
+        track.unit,
+        verdict.criteria.data_excursion * 100.0
+    ))
+    .with(Series::new(track.name.clone(), Stroke::Measured, measured))
+    .with(level_line("Average", Stroke::Average, rounds, track.average))
+    .with(band(1.0 + half))
+    .with(band(1.0 - half))
+    .with(Series::new("Slope (best linear fit)", Stroke::Fit, fit))
+}
+
+/// The evidence that the standard asks to be printed (PTS 2.0.2; docs/methods.md).
+pub(crate) fn window_facts(verdict: &Verdict, track: &TrackVerdict) -> Facts {
+    let decimals = usize::from(decimals(&track.unit));
+    let n = |value: f64| number(value, decimals);
+    let values: Vec<String> = track.values.iter().map(|v| n(*v)).collect();
+    let allowed = |what: &str, part: f64| {
+        format!("Allowed {what} excursion ({:.0} % of average)", part * 100.0)
+    };
+    let criteria = &verdict.criteria;
+    // Two more digits than the values have, so that small slopes do not print as 0.
+    let digits = decimals + 2;
+    let row = |label: &str, value: String| Setting::outcome(label, value);
+    let fit = format!("{:.digits$} x R + {:.digits$}", track.slope, track.intercept);
+    Facts::new(format!("Steady-state evidence: {}", track.name)).rows([
+        row("Values", values.join("  ")),
+        row("Average", n(track.average)),
+        row(&allowed("data", criteria.data_excursion), n(track.data_excursion_allowed)),
+        row("Measured data excursion", n(track.data_excursion)),
+        row(&allowed("slope", criteria.slope_excursion), n(track.slope_excursion_allowed)),
+        row("Measured slope excursion", n(track.slope_excursion)),
+        row("Least-squares fit", fit),
+        Setting::outcome("Correlation coefficient", track.correlation.map(|r| format!("{r:.4}"))),
+        Setting::outcome("Steady", if track.steady { "yes" } else { "NO" }),
+    ])
+}
+
+/// A line of a convergence plot: its name, what is read, and the rounds.
+pub(crate) struct Convergence<'a> {
+    /// The plot's id.
+    pub id: &'a str,
+    /// Its title.
+    pub title: &'a str,
+    /// The sentence under it.
+    pub caption: &'a str,
+    /// The y axis.
+    pub y: Axis,
+    /// One line per point.
+    pub points: &'a [AccessPattern],
+}
+
+/// Values of a loop's points against the rounds; a void round breaks its line.
+pub(crate) fn convergence(
+    what: Convergence<'_>,
+    mixed_loop: &MixedLoop,
+    rounds: &[RoundValues],
+) -> Plot {
+    let mut plot = Plot::new(PlotKind::Lines, what.id, what.title, rounds_axis(), what.y)
+        .caption(what.caption);
+    plot.series = what
+        .points
+        .iter()
+        .map(|pattern| {
+            let points = rounds
+                .iter()
+                .map(|round| (f64::from(round.round), mixed_loop.value(round, pattern)))
+                .collect();
+            Series::new(pattern.to_string(), Stroke::Measured, points)
+        })
+        .collect();
+    plot
+}
+
+/// Every tracking variable in every round.
+pub(crate) fn rounds_table(id: &str, mixed_loop: &MixedLoop, results: &Results) -> Table {
+    let tracked = &mixed_loop.tracked;
+    let inside = |round: u32| {
+        results.verdict.window.is_some_and(|(first, last)| (first..=last).contains(&round))
+    };
+    let rows = results
+        .rounds
+        .iter()
+        .map(|round| {
+            Row::new(
+                round.round.to_string(),
+                tracked
+                    .iter()
+                    .map(|pattern| {
+                        let value = mixed_loop.value(round, pattern);
+                        TableCell::number(value, decimals(mixed_loop.unit))
+                    })
+                    .chain([TableCell::text(if round.is_void() {
+                        "void: a gap inside"
+                    } else if inside(round.round) {
+                        "window"
+                    } else {
+                        ""
+                    })]),
+            )
+            .strong(inside(round.round))
+        })
+        .collect();
+    plain_table(
+        id,
+        &format!("Tracking variables, round by round ({})", mixed_loop.unit),
+        "Round",
+        tracked.iter().map(|p| p.to_string()).chain([String::new()]).collect(),
+        rows,
+    )
+}
+
+/// Whether and where a loop was steady.
+pub(crate) fn steady_facts(mixed_loop: &MixedLoop, results: &Results) -> Facts {
+    let tracked: Vec<String> = mixed_loop.tracked.iter().map(|p| p.to_string()).collect();
+    let windows: Vec<String> =
+        results.steady_windows.iter().map(|(a, b)| format!("{a}-{b}")).collect();
+    let reached = if results.verdict.steady { "yes" } else { "NO" };
+    Facts::new("Steady State Information").rows([
+        Setting::method("tracked", "Tracking variables", tracked.join(", "), Origin::Profile),
+        Setting::outcome("Steady state reached", reached),
+        Setting::outcome("Measurement window", disclosure::window_text(&results.verdict)),
+        Setting::outcome("Rounds run", results.rounds.len().to_string()),
+        Setting::outcome("All steady windows", windows.join(", ")),
+    ])
+}
+
+/// Words of the field and the rule of steady state.
+pub(crate) fn general_chapter(choices: &Choices<'_>) -> Page {
+    let word = |word: &str, means: &str| Setting::method(word, word, means, Origin::Default);
+    let definitions = Facts::new("Words").rows([
+        word("R/W mix", "percent of the I/Os that read / that write; 65/35 is also written RW65"),
+        word("Block size", "transfer size in KiB (1,024 bytes)"),
+        word("Tracking variable", "a value of each round that is judged for steady state"),
+        word("Measurement window", "the five rounds in which every tracking variable is steady"),
+        word(
+            "Response time",
+            "from submission to completion; percentiles are upper edges of buckets at most \
+             0.78 % wide, and are printed only where ten or more I/Os lie beyond them",
+        ),
+    ]);
+    let mut exhibits = vec![Exhibit::Facts(definitions)];
+    if choices.judged {
+        exhibits.push(Exhibit::Text(steady_state_rule(choices)));
+    }
+    page("General Information", exhibits)
+}
+
+fn steady_state_rule(choices: &Choices<'_>) -> String {
+    let criteria = choices.method.criteria;
+    let cap = choices.rounds_max.map(|n| format!(" At most {n} rounds are run."));
+    format!(
+        "Steady state is reached when, in {} consecutive rounds, for every tracking variable the \
+         largest and the smallest value differ by no more than {:.0} % of the average, and the \
+         line of best fit rises or falls by no more than {:.0} % of the average. All variables \
+         must meet both in the same window.{}",
+        criteria.window,
+        criteria.data_excursion * 100.0,
+        criteria.slope_excursion * 100.0,
+        cap.unwrap_or_default()
+    )
+}

@@ -1,0 +1,14 @@
+//! What the reports of several procedures have in common.
+//!
+//! [`pages`] has the pieces of which exhibits are made, [`loops`] what is shown of
+//! a loop of rounds, [`response`] and [`secondary`] response times and what was
+//! sensed, [`checks`] what was looked at before the run, [`steps`] every step.
+
+pub(crate) mod checks;
+mod envelope;
+pub(crate) mod frame;
+pub(crate) mod loops;
+pub(crate) mod pages;
+pub(crate) mod response;
+pub(crate) mod secondary;
+pub(crate) mod steps;

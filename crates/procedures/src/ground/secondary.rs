@@ -1,0 +1,47 @@
+//! What was sensed beside a set of steps.
+
+use steadfast_domain::Measurement;
+use steadfast_domain::measurement::HostCpu;
+
+/// The mean of values; absent where there is none or one of them is absent.
+pub fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    let values: Option<Vec<f64>> = values.collect();
+    let values = values.filter(|values| !values.is_empty())?;
+    Some(values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// What was sensed beside a set of steps: means over the steps.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Secondary {
+    /// Mean power, in milliwatts.
+    pub power_milliwatts: Option<f64>,
+    /// Device temperature at the steps' ends, in degrees Celsius.
+    pub temperature_celsius: Option<f64>,
+    /// Share of all processors' time spent in the kernel, 0 to 1.
+    pub cpu_system: Option<f64>,
+    /// Share of all processors' time idle with I/O outstanding, 0 to 1.
+    pub io_wait: Option<f64>,
+}
+
+impl Secondary {
+    /// The means over steps; a value that one of them lacks is absent.
+    pub fn of(measurements: &[&Measurement]) -> Self {
+        let mean = |value: &dyn Fn(&Measurement) -> Option<f64>| {
+            mean(measurements.iter().map(|m| value(m)))
+        };
+        let host = |value: fn(&HostCpu) -> f64| {
+            mean(&move |m: &Measurement| m.sensed.host_cpu.as_ref().map(value))
+        };
+        Secondary {
+            power_milliwatts: mean(&|m| m.sensed.power_milliwatts),
+            temperature_celsius: mean(&|m| m.sensed.temperature_celsius),
+            cpu_system: host(|cpu| cpu.system),
+            io_wait: host(|cpu| cpu.io_wait),
+        }
+    }
+    /// I/Os per second and watt.
+    pub fn iops_per_watt(&self, iops: Option<f64>) -> Option<f64> {
+        let watts = self.power_milliwatts.filter(|milliwatts| *milliwatts > 0.0)? / 1000.0;
+        Some(iops? / watts)
+    }
+}

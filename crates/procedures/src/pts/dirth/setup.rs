@@ -1,0 +1,253 @@
+//! The DIRTH test as it is set up: its workload, its matrix of demands, its loads.
+
+use super::matrix::{self, Matrix};
+use super::points::{Chosen, Role};
+use crate::ground::Ground;
+use crate::ground::attempts::{attempt_phase, is_attempt_of, phases_of};
+use crate::ground::choices::Choices;
+use crate::parameters::Parameter;
+use crate::pts::between::{self, BETWEEN_TIME, BetweenRounds, Cycle, MEASURED_FIRST};
+use crate::pts::method::WIPC_PATTERN;
+use crate::pts::workload::{ALIGNMENT, CURSOR, MIX_JESD219, Workload};
+use crate::pts::{disclosure, preconditioning};
+use crate::unsuitable::Unsuitable;
+use steadfast_domain::settings::SteadyStateMethod;
+use steadfast_domain::{Bytes, Demand, Nanos, Place, Record, Settings, Step};
+
+/// The phase of the workload-dependent preconditioning.
+pub const PRECONDITIONING: &str = "preconditioning";
+/// The phase of the writes before each round's matrix.
+pub const PRE_WRITE: &str = "pre-write";
+/// The phase of the matrix.
+pub const DEMAND: &str = "demand";
+
+const WORKLOAD: Parameter = Parameter {
+    name: "workload",
+    default: "RND 8K RW65",
+    meaning: "what is applied: metadata, write-intensive, read-intensive, oltp, video, composite, \
+              or an access pattern like RND 8K RW65",
+    source: "public implementation of PTS 2.0.x; the six synthetic workloads: SNIA tutorial",
+    unverified: true,
+    ..Parameter::PLAIN
+};
+
+pub(super) const LOOPS: Parameter = Parameter {
+    of_demand: true,
+    name: "loops",
+    default: "32,16,8,6,4,2,1",
+    quick: Some("32,8,1"),
+    meaning: "thread counts of the outer and queue depths of the inner loop, from high to 1",
+    source: "two public implementations; a third leaves 6 out",
+    unverified: true,
+    ..Parameter::PLAIN
+};
+
+pub(super) const PRE_WRITE_TIME: Parameter = Parameter {
+    name: "pre-write",
+    default: "5min",
+    quick: Some("2s"),
+    meaning: "time of the writes before each round's matrix",
+    source: "public implementation; another writes 10 minutes",
+    unverified: true,
+    ..Parameter::PLAIN
+};
+
+const ART_CEILING: Parameter = Parameter {
+    name: "art-ceiling",
+    default: "5ms",
+    meaning: "a point is chosen only where its average response time stays below this",
+    source: "public implementation of PTS 2.0.x",
+    unverified: true,
+    ..Parameter::PLAIN
+};
+
+const POINT_PRE_WRITE_TIME: Parameter = Parameter {
+    name: "point-pre-write",
+    default: "60min",
+    quick: Some("5s"),
+    meaning: "time of the writes before each chosen point's histogram",
+    source: "public implementation of PTS 2.0.x",
+    unverified: true,
+    ..Parameter::PLAIN
+};
+
+const HISTOGRAM_TIME: Parameter = Parameter {
+    name: "histogram-time",
+    default: "10min",
+    quick: Some("5s"),
+    meaning: "time during which every response time of a chosen point is recorded",
+    source: "public implementation of PTS 2.0.x",
+    unverified: true,
+    ..Parameter::PLAIN
+};
+
+/// The parameters of `dirth`.
+pub const PARAMETERS: &[Parameter] = &[
+    WORKLOAD,
+    MIX_JESD219,
+    ALIGNMENT,
+    CURSOR,
+    BETWEEN_TIME,
+    MEASURED_FIRST,
+    LOOPS,
+    PRE_WRITE_TIME,
+    ART_CEILING,
+    POINT_PRE_WRITE_TIME,
+    HISTOGRAM_TIME,
+];
+
+/// The parameters of `composite-dirth`.
+pub const COMPOSITE_PARAMETERS: &[Parameter] = &[
+    MIX_JESD219,
+    ALIGNMENT,
+    BETWEEN_TIME,
+    MEASURED_FIRST,
+    LOOPS,
+    PRE_WRITE_TIME,
+    ART_CEILING,
+    POINT_PRE_WRITE_TIME,
+    HISTOGRAM_TIME,
+];
+
+/// The DIRTH test, ready to be conducted on a device of known geometry.
+#[derive(Debug, Clone)]
+pub struct Dirth {
+    pub(super) ground: Ground,
+    pub(super) workload: Workload,
+    pub(super) writes: Workload,
+    left_out: Vec<Bytes>,
+    pub(super) preconditioning: BetweenRounds,
+    pub(super) matrix: Matrix,
+    pub(super) pre_write_time: Nanos,
+    pub(super) art_ceiling: Nanos,
+    pub(super) point_pre_write_time: Nanos,
+    pub(super) histogram_time: Nanos,
+}
+
+impl Dirth {
+    /// DIRTH of the workload that the settings name.
+    pub fn on(ground: Ground) -> Result<Self, Unsuitable> {
+        Dirth::of(Some(&WORKLOAD), ground)
+    }
+
+    /// DIRTH of the JESD219 composite.
+    pub fn composite(ground: Ground) -> Result<Self, Unsuitable> {
+        Dirth::of(None, ground)
+    }
+
+    fn of(own: Option<&Parameter>, ground: Ground) -> Result<Self, Unsuitable> {
+        let workload = Workload::chosen(own, &MIX_JESD219, &ground.settings, ground.geometry)?;
+        let settings = &ground.settings;
+        check(settings)?;
+        let writes = workload.all_writes();
+        let loops = LOOPS.parse(settings, matrix::loops)?;
+        let cycle = Cycle::chosen(&MEASURED_FIRST, settings, ground.minute)?;
+        let rounds_max =
+            |phase, is_last| ground.rounds_max(phase, is_last, ground.method.rounds_max);
+        let matrix = Matrix {
+            demands: matrix::demands(&loops),
+            label: workload.to_string(),
+            criteria: ground.method.criteria,
+            rounds_max: rounds_max(DEMAND, true),
+        };
+        let highest = matrix.highest();
+        let label = format!("{writes} {highest}");
+        let load =
+            BetweenRounds::endless(&ground, (PRECONDITIONING, label), (&writes, highest), cycle);
+        Ok(Dirth {
+            left_out: workload.left_out(),
+            preconditioning: BetweenRounds {
+                cycles_max: rounds_max(PRECONDITIONING, false),
+                ..load
+            },
+            pre_write_time: PRE_WRITE_TIME.time(settings)?,
+            art_ceiling: ART_CEILING
+                .parse(settings, |text| text.parse::<Nanos>().ok().filter(|t| t.0 > 0))?,
+            point_pre_write_time: POINT_PRE_WRITE_TIME.time(settings)?,
+            histogram_time: HISTOGRAM_TIME.time(settings)?,
+            matrix,
+            workload,
+            writes,
+            ground,
+        })
+    }
+
+    /// One step of the matrix.
+    pub(super) fn demand_step(&self, round: u32, point: u32, demand: Demand) -> Step {
+        let label = format!("{} {demand}", self.workload);
+        let place = Place::new(DEMAND, round, point, label);
+        self.ground.step(place, &self.workload, demand, self.ground.minute)
+    }
+
+    pub(super) fn histogram_step(&self, chosen: &Chosen, attempt: u32) -> Step {
+        let phase = attempt_phase(&chosen.role.histogram_phase(), attempt);
+        let label = format!("{} {}", self.workload, chosen.demand);
+        let place = Place::new(&phase, 0, 1, label);
+        self.ground.step(place, &self.workload, chosen.demand, self.histogram_time)
+    }
+
+    pub(super) fn choices(&self, record: &Record) -> Choices<'_> {
+        let histograms: Vec<String> = Role::ALL.iter().map(|r| r.histogram_phase()).collect();
+        let mut measured = vec![DEMAND];
+        measured.extend(histograms.iter().map(String::as_str));
+        Choices {
+            alignment: Some(self.workload.alignment_name(self.ground.alignment)),
+            demands: self.matrix.demands.clone(),
+            block_sizes_left_out: &self.left_out,
+            rounds_max: Some(self.matrix.rounds_max),
+            ending: disclosure::ending_text(self.ground.settings.steady_state),
+            judged: true,
+            preconditioning: vec![WIPC_PATTERN],
+            measured_phases: phases_of(record, &measured),
+            gap_effect,
+            quick: format!(
+                "profile quick runs {} demands (the standard's flow: 49) in steps of {} instead \
+                 of 60 s, writes {} before a round and {} before a histogram of {}.",
+                self.matrix.demands.len(),
+                self.ground.minute,
+                self.pre_write_time,
+                self.point_pre_write_time,
+                self.histogram_time
+            ),
+            ..self.ground.choices()
+        }
+    }
+}
+
+/// Refuses settings that this test has no use for.
+fn check(settings: &Settings) -> Result<(), Unsuitable> {
+    if settings.threads.is_some() || settings.depth.is_some() {
+        return Err(Unsuitable(format!(
+            "{} goes through thread counts and queue depths of its own; leave --threads and \
+             --depth out, or change them with --set loops=32,16,8,6,4,2,1",
+            settings.procedure
+        )));
+    }
+    match settings.steady_state {
+        SteadyStateMethod::Rounds | SteadyStateMethod::Btw => Ok(()),
+        other => Err(Unsuitable(format!(
+            "{} cannot end by --steady-state {other}: what follows steady state would see a \
+             drive that was written longer; choose rounds",
+            settings.procedure
+        ))),
+    }
+}
+
+/// What a gap did.
+fn gap_effect(step: &Step) -> &'static str {
+    let phase = step.place.phase.as_str();
+    let is_first_minute = step.place.point == 1;
+    match phase {
+        preconditioning::PHASE => "Preconditioning went on from its last checkpoint.",
+        PRECONDITIONING => between::gap_effect(step),
+        PRE_WRITE if is_first_minute => "The steady-state window begins anew with that round.",
+        PRE_WRITE | DEMAND => {
+            "That round is void, and the steady-state window begins anew after it."
+        }
+        _ if Role::ALL.iter().any(|r| is_attempt_of(phase, &r.histogram_phase())) => {
+            "That histogram is void: it was done again with its hour of writes."
+        }
+        _ if is_first_minute => "The writes before the histogram had not begun.",
+        _ => "The writes before the histogram, and the histogram, were done again.",
+    }
+}

@@ -1,0 +1,185 @@
+//! The HIR test as it is set up: its idle times, its loads.
+
+use crate::ground::Ground;
+use crate::ground::attempts::{attempt_phase, is_attempt_of, phases_of};
+use crate::ground::choices::Choices;
+use crate::ground::stretch::Stretch;
+use crate::parameters::Parameter;
+use crate::pts::between::{
+    self, BETWEEN_TIME, BetweenRounds, Cycle, Fill, LEAST_FILLS, MEASURED_LAST,
+};
+use crate::pts::workload::{ALIGNMENT, Workload};
+use crate::unsuitable::Unsuitable;
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::settings::SteadyStateMethod;
+use steadfast_domain::{Bytes, Demand, Nanos, Place, Record, Settings, Step};
+
+/// The phase of the writes until steady state.
+pub const PRECONDITIONING: &str = "preconditioning";
+
+const PATTERN: AccessPattern = AccessPattern::random(Bytes::kib(4), 0);
+
+pub(super) const IDLE_TIMES: Parameter = Parameter {
+    name: "idle-times",
+    default: "5,10,15,25,50",
+    quick: Some("1,2,3,5,10"),
+    meaning: "idle times between accesses, in seconds, in the order in which they are tried",
+    source: "three public implementations (the tutorial prints 0,5,10,15,15 & 50)",
+    unverified: true,
+    ..Parameter::PLAIN
+};
+
+pub(super) const ACCESS_TIME: Parameter = Parameter {
+    name: "access-time",
+    default: "5s",
+    quick: Some("1s"),
+    meaning: "time of the writes between two idle times, and of one value of the baseline",
+    source: "three public implementations",
+    unverified: true,
+    ..Parameter::PLAIN
+};
+
+pub(super) const ACCESSES: Parameter = Parameter {
+    name: "accesses",
+    default: "360",
+    quick: Some("4"),
+    meaning: "accesses of a wait state; as many follow without a pause, as its baseline",
+    source: "three public implementations",
+    unverified: true,
+    ..Parameter::PLAIN
+};
+
+/// The parameters of `hir`.
+pub const PARAMETERS: &[Parameter] =
+    &[IDLE_TIMES, ACCESS_TIME, ACCESSES, BETWEEN_TIME, MEASURED_LAST, LEAST_FILLS, ALIGNMENT];
+
+/// The HIR test, ready to be conducted on a device of known geometry.
+#[derive(Debug, Clone)]
+pub struct Hir {
+    pub(super) ground: Ground,
+    pub(super) workload: Workload,
+    pub(super) demand: Demand,
+    pub(super) preconditioning: BetweenRounds,
+    pub(super) idle_times: Vec<Nanos>,
+    pub(super) access_time: Nanos,
+    pub(super) accesses: u32,
+}
+
+impl Hir {
+    /// The test on a ground.
+    pub fn on(ground: Ground) -> Result<Self, Unsuitable> {
+        let settings = &ground.settings;
+        check(settings)?;
+        let workload = Workload::of(PATTERN);
+        let demand = settings.demand_or(workload.recommended_demand(&ground.method));
+        let cycle = Cycle::chosen(&MEASURED_LAST, settings, ground.minute)?;
+        let label = workload.to_string();
+        let load =
+            BetweenRounds::endless(&ground, (PRECONDITIONING, label), (&workload, demand), cycle);
+        let preconditioning = BetweenRounds {
+            fill: Fill::chosen(settings, ground.geometry.capacity)?,
+            cycles_max: ground.rounds_max(PRECONDITIONING, true, ground.method.rounds_max),
+            ..load
+        };
+        Ok(Hir {
+            idle_times: IDLE_TIMES.parse(settings, idle_times)?,
+            access_time: ACCESS_TIME.time(settings)?,
+            accesses: ACCESSES.parse(settings, |text| {
+                text.parse::<u32>().ok().filter(|n| (1..=100_000).contains(n))
+            })?,
+            ground,
+            workload,
+            demand,
+            preconditioning,
+        })
+    }
+
+    pub(super) fn load(&self, attempt: u32) -> BetweenRounds {
+        let phase = attempt_phase(PRECONDITIONING, attempt);
+        BetweenRounds { phase, ..self.preconditioning.clone() }
+    }
+
+    pub(super) fn access(&self, idle: Nanos, attempt: u32, access: u32) -> Step {
+        let phase = attempt_phase(&wait_phase(idle), attempt);
+        let label = format!("{} {}, then {idle} idle", self.workload, self.demand);
+        let place = Place::new(&phase, 0, access, label);
+        self.ground.step(place, &self.workload, self.demand, self.access_time)
+    }
+
+    /// The same access time without idling, in one load cut into as many values.
+    pub(super) fn baseline(&self, idle: Nanos, attempt: u32) -> Stretch {
+        let phase = attempt_phase(&baseline_phase(idle), attempt);
+        let time = Nanos(self.access_time.0.saturating_mul(u64::from(self.accesses)));
+        let stretch = self.ground.stretch((&phase, 0), &self.workload, self.demand, time);
+        Stretch { cut: self.access_time, ..stretch }
+    }
+
+    pub(super) fn choices(&self, record: &Record) -> Choices<'_> {
+        let bases: Vec<String> = self
+            .idle_times
+            .iter()
+            .flat_map(|idle| [wait_phase(*idle), baseline_phase(*idle)])
+            .chain([PRECONDITIONING.to_owned()])
+            .collect();
+        let bases: Vec<&str> = bases.iter().map(String::as_str).collect();
+        Choices {
+            demands: vec![self.demand],
+            recommended: Some(self.workload.recommended_demand(&self.ground.method)),
+            rounds_max: Some(self.preconditioning.cycles_max),
+            ending: "preconditioning: five measurements with writes between them (btw); wait \
+                     states: by their count"
+                .into(),
+            judged: true,
+            measured_phases: phases_of(record, &bases),
+            gap_effect,
+            quick: format!(
+                "profile quick makes {} accesses of {} per idle time instead of 360 of 5 s, and \
+                 preconditions in steps of {}.",
+                self.accesses, self.access_time, self.ground.minute
+            ),
+            ..self.ground.choices()
+        }
+    }
+}
+
+/// The phase of the accesses with this idle time: `wait-5s`.
+pub fn wait_phase(idle: Nanos) -> String {
+    format!("wait-{}s", idle.as_secs_f64())
+}
+
+/// The phase of the accesses without a pause that follow it.
+pub fn baseline_phase(idle: Nanos) -> String {
+    format!("baseline-{}s", idle.as_secs_f64())
+}
+
+/// `5,10,15`: seconds, or times with a unit.
+fn idle_times(text: &str) -> Option<Vec<Nanos>> {
+    let possible = Nanos::from_millis(1)..=Nanos::from_secs(86_400);
+    let times: Option<Vec<Nanos>> = text
+        .split(',')
+        .map(|time| time.trim().parse::<Nanos>().ok().filter(|t| possible.contains(t)))
+        .collect();
+    let times = times?;
+    // The journal tells wait states apart by their idle time.
+    let all_differ = (1..times.len()).all(|n| !times[..n].contains(&times[n]));
+    all_differ.then_some(times)
+}
+
+/// Refuses an ending that this test does not have.
+fn check(settings: &Settings) -> Result<(), Unsuitable> {
+    match settings.steady_state {
+        SteadyStateMethod::Rounds | SteadyStateMethod::Btw => Ok(()),
+        other => Err(Unsuitable(format!(
+            "hir cannot end by --steady-state {other}: its wait states begin when measured minutes \
+             with writes between them are steady; choose btw"
+        ))),
+    }
+}
+
+/// What a gap did.
+fn gap_effect(step: &Step) -> &'static str {
+    match is_attempt_of(&step.place.phase, PRECONDITIONING) {
+        true => between::gap_effect(step),
+        false => "The test began anew with the purge; what was measured before does not count.",
+    }
+}

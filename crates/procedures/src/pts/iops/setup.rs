@@ -1,0 +1,113 @@
+//! The IOPS test as it is set up: its matrix, its tracking variables.
+
+use crate::ground::Ground;
+use crate::ground::choices::Choices;
+use crate::ground::rounds::{self, MixedLoop};
+use crate::parameters::Parameter;
+use crate::pts::disclosure;
+use crate::pts::method::WIPC_PATTERN;
+use crate::pts::scattered::Ranged;
+use crate::pts::workload::ALIGNMENT;
+use crate::unsuitable::Unsuitable;
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::{Bytes, Profile};
+
+/// The outer loop: percent of reads, in the mandatory order.
+const MIXES: [u8; 7] = [100, 95, 65, 50, 35, 5, 0];
+
+/// The inner loop, in the mandatory order.
+const SIZES: [Bytes; 8] = [
+    Bytes::kib(1024),
+    Bytes::kib(128),
+    Bytes::kib(64),
+    Bytes::kib(32),
+    Bytes::kib(16),
+    Bytes::kib(8),
+    Bytes::kib(4),
+    Bytes(512),
+];
+
+/// The matrix of profile `quick`: our choice, holding the tracking variables.
+const QUICK_MIXES: [u8; 3] = [100, 65, 0];
+/// Its block sizes.
+const QUICK_SIZES: [Bytes; 3] = [Bytes::kib(1024), Bytes::kib(64), Bytes::kib(4)];
+
+/// The tracking variable of PTS 1.1 and TKperf, and the first of PTS 2.0.x ...
+pub(super) const TRACKED_4K: AccessPattern = AccessPattern::random(Bytes::kib(4), 0);
+/// ... which adds two more, steady in the same window (tutorial; PTS 2.0.2).
+const TRACKED_20: [AccessPattern; 3] = [
+    TRACKED_4K,
+    AccessPattern::random(Bytes::kib(64), 65),
+    AccessPattern::random(Bytes::kib(1024), 100),
+];
+
+/// The parameters of the IOPS test.
+pub const PARAMETERS: &[Parameter] = &[ALIGNMENT];
+
+/// The IOPS test, ready to be conducted on its ground.
+#[derive(Debug, Clone)]
+pub struct Iops {
+    pub(super) ground: Ground,
+    pub(super) mixes: Vec<u8>,
+    pub(super) sizes: Vec<Bytes>,
+    left_out: Vec<Bytes>,
+    pub(super) mixed_loop: MixedLoop,
+}
+
+impl Ranged for Iops {
+    fn on(ground: Ground) -> Result<Self, Unsuitable> {
+        rounds::check_ending(&ground.settings)?;
+        let profile = ground.settings.profile;
+        let (mixes, sizes) = matrix(profile);
+        let (sizes, left_out) = ground.sizes(sizes);
+        let demand = ground.settings.demand_or(ground.method.random_demand);
+        let points = mixes
+            .iter()
+            .flat_map(|mix| sizes.iter().map(|size| AccessPattern::random(*size, *mix)))
+            .collect();
+        let mixed_loop = MixedLoop {
+            points,
+            tracked: tracked(profile),
+            ..MixedLoop::new(&ground, rounds::PHASE, true, demand)
+        };
+        Ok(Iops { mixes: mixes.to_vec(), sizes, left_out, mixed_loop, ground })
+    }
+
+    fn choices(&self) -> Choices<'_> {
+        Choices {
+            demands: vec![self.mixed_loop.demand],
+            recommended: Some(self.ground.method.random_demand),
+            block_sizes_left_out: &self.left_out,
+            rounds_max: Some(self.mixed_loop.rounds_max),
+            ending: disclosure::ending_text(self.ground.settings.steady_state),
+            judged: true,
+            preconditioning: vec![WIPC_PATTERN],
+            measured_phases: vec![self.mixed_loop.phase.clone()],
+            gap_effect: disclosure::loop_gap_effect,
+            quick: format!(
+                "profile quick runs 3 mixes x 3 block sizes in steps of {} (the standard: 7 x 8 \
+                 in steps of 60 s) and at most {} rounds.",
+                self.ground.minute, self.mixed_loop.rounds_max
+            ),
+            tkperf: "Profile tkperf follows TKperf's matrix, order and single tracking variable, \
+                     but every step has its own random offsets, WIPC runs at T1Q32 and not \
+                     at the demand of the test, and writes twice the capacity once (not once per \
+                     thread), and a failed purge is reported.",
+            ..self.ground.choices()
+        }
+    }
+}
+
+fn matrix(profile: Profile) -> (&'static [u8], &'static [Bytes]) {
+    match profile {
+        Profile::Quick => (&QUICK_MIXES, &QUICK_SIZES),
+        _ => (&MIXES, &SIZES),
+    }
+}
+
+fn tracked(profile: Profile) -> Vec<AccessPattern> {
+    match profile {
+        Profile::Pts20 | Profile::Quick => TRACKED_20.to_vec(),
+        Profile::Pts11 | Profile::Tkperf => vec![TRACKED_4K],
+    }
+}

@@ -1,0 +1,148 @@
+//! The latency test as it is set up: its matrix, its tracking variable, its
+//! histogram run.
+
+use crate::ground::Ground;
+use crate::ground::choices::Choices;
+use crate::ground::rounds::{self, MixedLoop};
+use crate::parameters::Parameter;
+use crate::pts::disclosure;
+use crate::pts::method::WIPC_PATTERN;
+use crate::pts::scattered::Ranged;
+use crate::pts::workload::ALIGNMENT;
+use crate::unsuitable::Unsuitable;
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::{Bytes, Demand, Measurement, Nanos, Place, Profile, Step};
+
+/// The outer loop: percent of reads, in the mandatory order.
+pub(super) const MIXES: [u8; 3] = [100, 65, 0];
+
+/// The inner loop, in the mandatory order.
+const SIZES: [Bytes; 3] = [Bytes::kib(8), Bytes::kib(4), Bytes(512)];
+
+/// One outstanding I/O: what the test is about.
+pub(super) const DEMAND: Demand = Demand::new(1, 1);
+
+/// The tracking variable: average response time of random 4 KiB writes; the
+/// histogram run applies the same.
+pub(super) const TRACKED: AccessPattern = AccessPattern::random(Bytes::kib(4), 0);
+
+/// The phase of the histogram run.
+pub(super) const HISTOGRAM: &str = "histogram";
+
+/// Length of the histogram run.
+pub(super) const HISTOGRAM_TIME: Parameter = Parameter {
+    name: "histogram-time",
+    default: "20min",
+    quick: Some("10s"),
+    meaning: "length of the RND 4K W run for the response-time histogram, 1s to 24h (profiles \
+              pts-2.0 and quick)",
+    source: "a public implementation of PTS 2.0",
+    unverified: true,
+    applies: |settings| has_histogram(settings.profile),
+    ..Parameter::PLAIN
+};
+
+/// The parameters of the latency test.
+pub const PARAMETERS: &[Parameter] = &[HISTOGRAM_TIME, ALIGNMENT];
+
+/// The latency test, ready to be conducted on its ground.
+#[derive(Debug, Clone)]
+pub struct Latency {
+    pub(super) ground: Ground,
+    pub(super) demand: Demand,
+    /// `None` where the profile has no histogram run.
+    pub(super) histogram_time: Option<Nanos>,
+    pub(super) sizes: Vec<Bytes>,
+    left_out: Vec<Bytes>,
+    pub(super) mixed_loop: MixedLoop,
+}
+
+impl Ranged for Latency {
+    fn on(ground: Ground) -> Result<Self, Unsuitable> {
+        rounds::check_ending(&ground.settings)?;
+        let (sizes, left_out) = ground.sizes(&SIZES);
+        let demand = ground.settings.demand_or(DEMAND);
+        let points = MIXES
+            .iter()
+            .flat_map(|mix| sizes.iter().map(|size| AccessPattern::random(*size, *mix)))
+            .collect();
+        let histogram_time = HISTOGRAM_TIME.parse(&ground.settings, |text| {
+            let possible = Nanos::SECOND..=Nanos::from_secs(86_400);
+            text.parse::<Nanos>().ok().filter(|time| possible.contains(time))
+        })?;
+        let mixed_loop = MixedLoop {
+            points,
+            tracked: vec![TRACKED],
+            metric: average_response,
+            unit: "ms",
+            ..MixedLoop::new(&ground, rounds::PHASE, true, demand)
+        };
+        Ok(Latency {
+            demand,
+            histogram_time: has_histogram(ground.settings.profile).then_some(histogram_time),
+            sizes,
+            left_out,
+            mixed_loop,
+            ground,
+        })
+    }
+
+    fn choices(&self) -> Choices<'_> {
+        Choices {
+            demands: vec![self.demand],
+            block_sizes_left_out: &self.left_out,
+            rounds_max: Some(self.mixed_loop.rounds_max),
+            ending: disclosure::ending_text(self.ground.settings.steady_state),
+            judged: true,
+            preconditioning: vec![WIPC_PATTERN],
+            measured_phases: vec![self.mixed_loop.phase.clone(), HISTOGRAM.to_owned()],
+            gap_effect,
+            quick: format!(
+                "profile quick runs steps of {} (the standard: 60 s), at most {} rounds, and a \
+                 histogram run of {} (20 min).",
+                self.ground.minute,
+                self.mixed_loop.rounds_max,
+                self.histogram_time.unwrap_or_default()
+            ),
+            tkperf: "Profile tkperf follows TKperf's matrix and order, but every step has its own \
+                     random offsets, WIPC runs at T1Q32 and not at the demand of the test, and \
+                     writes twice the capacity once (not once per thread), the response times of a mix are those of its I/Os (not a mean weighted by the mix), and a \
+                     failed purge is reported.",
+            // No demand is recommended: another is a departure from the test, and
+            // the exhibits say so.
+            ..self.ground.choices()
+        }
+    }
+}
+
+impl Latency {
+    /// The histogram run: one step, so that its response times are of one piece.
+    pub(super) fn histogram_step(&self, time: Nanos) -> Step {
+        let place = Place::new(HISTOGRAM, 0, 1, TRACKED.to_string());
+        self.ground.step(place, &TRACKED, self.demand, time)
+    }
+}
+
+/// PTS 1.1 and TKperf end with the rounds.
+fn has_histogram(profile: Profile) -> bool {
+    matches!(profile, Profile::Pts20 | Profile::Quick)
+}
+
+fn gap_effect(step: &Step) -> &'static str {
+    if step.place.phase == HISTOGRAM {
+        return "The histogram run began anew; the device had rested before it.";
+    }
+    disclosure::loop_gap_effect(step)
+}
+
+/// Average response time in milliseconds. Where no response time was kept at
+/// all, as in a rehearsal, it is the time per I/O, which with one outstanding
+/// I/O is the same but for the host's own time.
+pub(super) fn average_response(measurement: &Measurement) -> Option<f64> {
+    let total = measurement.total();
+    if total.response_sum == Nanos::ZERO {
+        let each = measurement.elapsed.0.checked_div(total.ios)?;
+        return Some(Nanos(each).as_millis_f64());
+    }
+    total.response_mean().map(Nanos::as_millis_f64)
+}

@@ -1,0 +1,136 @@
+//! The throughput test as it is set up: its block sizes, one loop each.
+
+use crate::ground::Ground;
+use crate::ground::choices::Choices;
+use crate::ground::rounds::{self, MixedLoop};
+use crate::pts::scattered::Ranged;
+use crate::pts::{disclosure, preconditioning};
+use crate::unsuitable::Unsuitable;
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::{Bytes, Class, Demand, Measurement, Profile, Settings};
+
+/// The block sizes, in the order in which the public implementations of PTS 1.1
+/// and 2.0 run them.
+const SIZES: [Bytes; 2] = [Bytes::kib(1024), Bytes::kib(128)];
+
+/// PTS-C 1.x has one (SNIA web pages on PTS terms).
+const SIZES_CLIENT_1: [Bytes; 1] = [Bytes::kib(1024)];
+
+/// TKperf's sizes in its order (TKperf 2.x reports, "Throughput").
+const SIZES_TKPERF: [Bytes; 5] =
+    [Bytes::kib(1024), Bytes::kib(64), Bytes::kib(8), Bytes::kib(4), Bytes(512)];
+
+/// The mixes of a round: percent of reads, in the mandatory order.
+const MIXES: [u8; 2] = [100, 0];
+
+/// T1Q32 for sequential tests of both classes (SNIA tutorial, "Test Settings").
+const DEMAND: Demand = Demand::new(1, 32);
+
+/// TKperf's default.
+const DEMAND_TKPERF: Demand = Demand::new(1, 1);
+
+/// One block size: its preconditioning and its loop.
+#[derive(Debug, Clone)]
+pub(super) struct SizeLoop {
+    pub size: Bytes,
+    /// The phase of its preconditioning.
+    pub wipc_phase: String,
+    pub mixed_loop: MixedLoop,
+}
+
+impl SizeLoop {
+    pub fn reads(&self) -> AccessPattern {
+        AccessPattern::sequential(self.size, 100)
+    }
+    pub fn writes(&self) -> AccessPattern {
+        AccessPattern::sequential(self.size, 0)
+    }
+}
+
+/// The throughput test, ready to be conducted on its ground.
+#[derive(Debug, Clone)]
+pub struct Throughput {
+    pub(super) ground: Ground,
+    pub(super) demand: Demand,
+    left_out: Vec<Bytes>,
+    pub(super) loops: Vec<SizeLoop>,
+}
+
+impl Ranged for Throughput {
+    fn on(ground: Ground) -> Result<Self, Unsuitable> {
+        rounds::check_ending(&ground.settings)?;
+        let (sizes, left_out) = ground.sizes(sizes(&ground.settings));
+        let demand = ground.settings.demand_or(recommended(ground.settings.profile));
+        let last = sizes.last();
+        let loops = sizes
+            .iter()
+            .map(|size| size_loop(&ground, *size, Some(size) == last, demand))
+            .collect();
+        Ok(Throughput { demand, left_out, loops, ground })
+    }
+
+    fn choices(&self) -> Choices<'_> {
+        let cap = self.loops.iter().map(|l| l.mixed_loop.rounds_max).max();
+        Choices {
+            demands: vec![self.demand],
+            recommended: Some(recommended(self.ground.settings.profile)),
+            block_sizes_left_out: &self.left_out,
+            rounds_max: cap,
+            ending: disclosure::ending_text(self.ground.settings.steady_state),
+            judged: true,
+            preconditioning: match self.preconditions() {
+                true => self.loops.iter().map(SizeLoop::writes).collect(),
+                false => Vec::new(),
+            },
+            measured_phases: self.loops.iter().map(|l| l.mixed_loop.phase.clone()).collect(),
+            gap_effect: disclosure::loop_gap_effect,
+            quick: format!(
+                "profile quick runs steps of {} (the standard: 60 s) and at most {} rounds of \
+                 each block size.",
+                self.ground.minute,
+                cap.unwrap_or_default()
+            ),
+            tkperf: "Profile tkperf follows TKperf's five block sizes, its order, its purge \
+                     before each, its demand, and has no workload independent preconditioning, \
+                     which is TKperf's own method and not the PTS's; but every block size is \
+                     judged by its own writes (TKperf judges all by those of 1024 KiB), \
+                     sequential I/O goes on from step to step, and a failed purge is reported.",
+            ..self.ground.choices()
+        }
+    }
+}
+
+impl Throughput {
+    /// TKperf has no workload-independent preconditioning before its throughput
+    /// test; all others have it.
+    pub(super) fn preconditions(&self) -> bool {
+        self.ground.settings.profile != Profile::Tkperf
+    }
+}
+
+fn size_loop(ground: &Ground, size: Bytes, is_last: bool, demand: Demand) -> SizeLoop {
+    let phase = |of: &str| format!("{of}-{}", size.transfer_size());
+    SizeLoop {
+        size,
+        wipc_phase: phase(preconditioning::PHASE),
+        mixed_loop: MixedLoop {
+            points: MIXES.map(|mix| AccessPattern::sequential(size, mix)).to_vec(),
+            tracked: vec![AccessPattern::sequential(size, 0)],
+            metric: Measurement::mb_per_second,
+            unit: "MB/s",
+            ..MixedLoop::new(ground, &phase(rounds::PHASE), is_last, demand)
+        },
+    }
+}
+
+fn sizes(settings: &Settings) -> &'static [Bytes] {
+    match (settings.profile, settings.class) {
+        (Profile::Tkperf, _) => &SIZES_TKPERF,
+        (Profile::Pts11, Class::Client) => &SIZES_CLIENT_1,
+        _ => &SIZES,
+    }
+}
+
+fn recommended(profile: Profile) -> Demand {
+    if profile == Profile::Tkperf { DEMAND_TKPERF } else { DEMAND }
+}

@@ -1,0 +1,52 @@
+//! What workload-independent preconditioning did.
+
+use super::preconditioning::amount;
+use crate::exhibits::pages::axis;
+use crate::ground::choices::Choices;
+use crate::words::number;
+use steadfast_domain::findings::{Exhibit, Facts, Plot, PlotKind, Scale, Series, Setting, Stroke};
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::{Measurement, Nanos, Record};
+
+/// What workload-independent preconditioning wrote, and how fast, second by
+/// second; empty where the phase does not occur.
+pub(crate) fn preconditioning_exhibits(
+    choices: &Choices<'_>,
+    record: &Record,
+    phase: &str,
+    pattern: AccessPattern,
+) -> Vec<Exhibit> {
+    let parts: Vec<&Measurement> = record
+        .steps()
+        .filter(|(step, _)| step.place.phase == phase)
+        .map(|(_, outcome)| &outcome.measurement)
+        .collect();
+    let mut written = 0.0;
+    let mut points = Vec::new();
+    for interval in parts.iter().flat_map(|part| &part.intervals) {
+        written += interval.tallies.iter().map(|t| t.bytes.as_gb()).sum::<f64>();
+        if !interval.partial {
+            points.push((written, interval.bytes_per_second().map(|rate| rate / 1e6)));
+        }
+    }
+    let bytes: u64 = parts.iter().map(|part| part.bytes().0).sum();
+    let time: u64 = parts.iter().map(|part| part.elapsed.0).sum();
+    let rate = (time > 0).then(|| bytes as f64 / 1e6 / Nanos(time).as_secs_f64());
+    let asked = amount(choices.geometry, pattern.size);
+    let rate = rate.map(|r| format!("{} MB/s", number(r, 1)));
+    let facts = Facts::new("Workload independent preconditioning").rows([
+        Setting::outcome("Written", format!("{bytes} bytes of {} asked for", asked.0)),
+        Setting::outcome("Took", Nanos(time).to_string()),
+        Setting::outcome("Average throughput", rate),
+    ]);
+    let plot = Plot::new(
+        PlotKind::Lines,
+        phase,
+        "Preconditioning throughput",
+        axis("Written (GB)", Scale::Linear),
+        axis("MB/s", Scale::Linear),
+    )
+    .caption(format!("{pattern}, second by second, against the amount written."))
+    .with(Series::new(pattern.to_string(), Stroke::Average, points));
+    vec![Exhibit::Facts(facts), Exhibit::Plot(plot)]
+}

@@ -1,0 +1,149 @@
+//! The XSR test as it is set up: its three segments.
+
+use crate::ground::Ground;
+use crate::ground::attempts::{attempt_phase, is_attempt_of, phases_of};
+use crate::ground::choices::Choices;
+use crate::ground::stretch::Stretch;
+use crate::parameters::Parameter;
+use crate::pts::workload::{ALIGNMENT, SEQUENTIAL_DEMAND, Workload};
+use crate::unsuitable::Unsuitable;
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::settings::SteadyStateMethod;
+use steadfast_domain::{Bytes, Demand, Nanos, Record, Step};
+
+/// The phases of the three segments.
+pub const SEGMENTS: [&str; 3] = ["segment-1", "segment-2", "segment-3"];
+
+const SEQUENTIAL: AccessPattern = AccessPattern::sequential(Bytes::kib(1024), 0);
+const RANDOM: AccessPattern = AccessPattern::random(Bytes::kib(8), 0);
+
+pub(super) const FIRST_TIME: Parameter = Parameter {
+    name: "first-time",
+    default: "8h",
+    quick: Some("30s"),
+    meaning: "time of the first segment, SEQ 1024K W",
+    source: "two public implementations of PTS 2.0.x",
+    unverified: true,
+    ..Parameter::PLAIN
+};
+
+pub(super) const MIDDLE_TIME: Parameter = Parameter {
+    name: "middle-time",
+    default: "6h",
+    quick: Some("20s"),
+    meaning: "time of the middle segment, RND 8K W",
+    ..FIRST_TIME
+};
+
+pub(super) const LAST_TIME: Parameter = Parameter {
+    name: "last-time",
+    default: "8h",
+    quick: Some("30s"),
+    meaning: "time of the last segment, SEQ 1024K W",
+    ..FIRST_TIME
+};
+
+const MIDDLE_DEMAND: Parameter = Parameter {
+    of_demand: true,
+    name: "middle-demand",
+    default: "T4Q32",
+    meaning: "demand of the middle segment (--threads and --depth change it too)",
+    source: "SNIA tutorial (T1Q32 / T4Q32 / T1Q32); public implementations have T1Q32 or T8Q32",
+    unverified: true,
+    ..Parameter::PLAIN
+};
+
+const RECOVERY_LEVEL: Parameter = Parameter {
+    name: "recovery-level",
+    default: "100",
+    meaning: "percent of the first segment's average throughput at which the last segment counts \
+              as recovered, 1 to 100",
+    source: "public implementation of PTS 2.0.x",
+    unverified: true,
+    ..Parameter::PLAIN
+};
+
+/// The parameters of `xsr`.
+pub const PARAMETERS: &[Parameter] =
+    &[FIRST_TIME, MIDDLE_TIME, LAST_TIME, MIDDLE_DEMAND, RECOVERY_LEVEL, ALIGNMENT];
+
+/// One of the three.
+#[derive(Debug, Clone)]
+pub struct Segment {
+    /// Its phase.
+    pub phase: &'static str,
+    /// What it applies.
+    pub workload: Workload,
+    /// How hard.
+    pub demand: Demand,
+    /// How long.
+    pub time: Nanos,
+}
+
+/// The XSR test, ready to be conducted on a device of known geometry.
+#[derive(Debug, Clone)]
+pub struct Xsr {
+    pub(super) ground: Ground,
+    pub(super) segments: Vec<Segment>,
+    pub(super) recovery_level: u8,
+}
+
+impl Xsr {
+    /// The test on a ground.
+    pub fn on(ground: Ground) -> Result<Self, Unsuitable> {
+        let settings = &ground.settings;
+        if settings.steady_state != SteadyStateMethod::Rounds || settings.rounds_max.is_some() {
+            return Err(Unsuitable(
+                "xsr has no rounds and no steady state: its segments end by their time; change \
+                 that with --set first-time=8h, middle-time and last-time"
+                    .into(),
+            ));
+        }
+        let middle = MIDDLE_DEMAND.parse(settings, |text| text.parse::<Demand>().ok())?;
+        let segment = |phase: &'static str, pattern: AccessPattern, demand, time: &Parameter| {
+            Ok::<_, Unsuitable>(Segment {
+                phase,
+                workload: Workload::of(pattern),
+                demand,
+                time: time.time(settings)?,
+            })
+        };
+        let segments = vec![
+            segment(SEGMENTS[0], SEQUENTIAL, SEQUENTIAL_DEMAND, &FIRST_TIME)?,
+            segment(SEGMENTS[1], RANDOM, settings.demand_or(middle), &MIDDLE_TIME)?,
+            segment(SEGMENTS[2], SEQUENTIAL, SEQUENTIAL_DEMAND, &LAST_TIME)?,
+        ];
+        let recovery_level = RECOVERY_LEVEL
+            .parse(settings, |text| steadfast_domain::units::parse_percent(text).ok())?;
+        Ok(Xsr { ground, segments, recovery_level })
+    }
+
+    /// A segment's load.
+    pub(super) fn load(&self, segment: &Segment, attempt: u32) -> Stretch {
+        let phase = attempt_phase(segment.phase, attempt);
+        self.ground.stretch((&phase, 0), &segment.workload, segment.demand, segment.time)
+    }
+
+    pub(super) fn choices(&self, record: &Record) -> Choices<'_> {
+        Choices {
+            demands: self.segments.iter().map(|segment| segment.demand).collect(),
+            ending: "each segment by its time".into(),
+            measured_phases: phases_of(record, &SEGMENTS),
+            gap_effect,
+            quick: format!(
+                "profile quick runs segments of {} instead of 8, 6 and 8 h.",
+                self.segments.iter().map(|s| s.time.to_string()).collect::<Vec<_>>().join(", ")
+            ),
+            ..self.ground.choices()
+        }
+    }
+}
+
+/// What a gap did.
+fn gap_effect(step: &Step) -> &'static str {
+    let place = &step.place;
+    match place.point {
+        1 if is_attempt_of(&place.phase, SEGMENTS[0]) => "Nothing had been written yet.",
+        _ => "The test began anew with the purge; what was measured before does not count.",
+    }
+}

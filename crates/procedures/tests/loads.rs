@@ -1,0 +1,236 @@
+//! What every procedure asks of a bench, step by step, as it was when runs were
+//! first resumed: conditions, loads, seeds, phases, pauses, verdicts. A run that
+//! was begun before must find the same steps after a change of the code, so a
+//! line of loads.txt changes only where a procedure is meant to do something
+//! else, and then with a new rule number (`Settings::rules`).
+//!
+//! `BLESS=1` writes the file; read the diff.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use steadfast_domain::measurement::StreamTally;
+use steadfast_domain::settings::{Amendment, Geometry};
+use steadfast_domain::{
+    Bench, Bytes, Class, Conditions, Gap, Halt, Measurement, Nanos, Note, Outcome, Profile, Purge,
+    PurgeMethod, Settings, Step, Tally,
+};
+use steadfast_procedures::{PROCEDURES, procedure};
+
+const GEOMETRY: Geometry = Geometry { capacity: Bytes::gib(4), logical_sector: 512 };
+
+/// How the drive of a case behaves.
+#[derive(Clone, Copy, PartialEq)]
+enum Drive {
+    /// The same IOPS in every step.
+    Steady,
+    /// Twice as many IOPS in every other round.
+    Restless,
+    /// Steady, with a gap before every 17th step until the 300th.
+    Interrupted,
+}
+
+/// A bench that keeps a hash of all that is asked of it.
+struct Witness {
+    drive: Drive,
+    steps: u64,
+    hash: u64,
+    ran: (Nanos, u64),
+}
+
+impl Witness {
+    fn new(drive: Drive) -> Self {
+        Witness { drive, steps: 0, hash: 0xcbf2_9ce4_8422_2325, ran: (Nanos::ZERO, 0) }
+    }
+    /// FNV-1a over the text of what was asked.
+    fn saw(&mut self, what: &str, text: &str) {
+        for byte in what.bytes().chain(text.bytes()).chain([0]) {
+            self.hash = (self.hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+    fn iops(&self, step: &Step) -> f64 {
+        match self.drive {
+            Drive::Restless if step.place.round % 2 == 1 => 2000.0,
+            _ => 1000.0,
+        }
+    }
+    fn gap(&self) -> Option<Gap> {
+        let is_here = self.drive == Drive::Interrupted && self.steps % 17 == 0 && self.steps < 300;
+        is_here.then(|| Gap { cause: "the process ended".into(), lasted: None })
+    }
+    fn measurement(&mut self, step: &Step) -> Measurement {
+        let stimulus = step.load.stimulus().unwrap();
+        let until = stimulus.until;
+        let (elapsed, bytes) = match until.time {
+            Some(time) => (step.cut.map_or(time, |cut| cut.min(time)), None),
+            None => (Nanos::from_secs(10), until.bytes),
+        };
+        let weights: u32 = stimulus.streams.iter().map(|s| s.weight).sum();
+        let all = self.iops(step) * elapsed.as_secs_f64() / f64::from(weights);
+        let tallies = stimulus.streams.iter().map(|stream| {
+            let ios = match bytes {
+                Some(bytes) => bytes.0 / stream.size.0,
+                None => (all * f64::from(stream.weight)) as u64,
+            };
+            let bytes = Bytes(ios * stream.size.0);
+            StreamTally { op: stream.op, tally: Tally { ios, bytes, ..Tally::default() } }
+        });
+        let streams = tallies.collect();
+        let mut measurement = Measurement { elapsed, streams, ..Measurement::default() };
+        if !step.continues {
+            self.ran = (Nanos::ZERO, 0);
+        }
+        self.ran.0 += elapsed;
+        self.ran.1 += measurement.bytes().0;
+        measurement.complete = until.time.is_none_or(|time| self.ran.0 >= time)
+            || until.bytes.is_some_and(|bytes| self.ran.1 >= bytes.0);
+        measurement
+    }
+}
+
+impl Bench for Witness {
+    fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
+        self.saw("settle", &serde_json::to_string(wanted).unwrap());
+        Ok(wanted.clone())
+    }
+    fn purge(&mut self) -> Result<Purge, Halt> {
+        self.saw("purge", "");
+        Ok(Purge::new(PurgeMethod::Nothing, Nanos::ZERO))
+    }
+    fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
+        self.steps += 1;
+        self.saw("apply", &serde_json::to_string(step).unwrap());
+        let gap_before = self.gap();
+        Ok(Outcome { measurement: self.measurement(step), gap_before })
+    }
+    fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
+        self.saw("idle", &time.0.to_string());
+        Ok(())
+    }
+    fn note(&mut self, note: &Note) {
+        self.saw("note", &serde_json::to_string(note).unwrap());
+    }
+}
+
+/// A line: the case, how many steps it had, and the hash of all that was asked.
+fn line(
+    name: &str,
+    (settings, geometry): (&Settings, Geometry),
+    drive: Drive,
+    amendments: &[Amendment],
+) -> String {
+    let case = match drive {
+        Drive::Steady => "steady",
+        Drive::Restless => "restless",
+        Drive::Interrupted => "interrupted",
+    };
+    let made = match procedure(settings, geometry, amendments) {
+        Ok(made) => made,
+        Err(_) => return format!("{name} {case}: refused\n"),
+    };
+    let mut witness = Witness::new(drive);
+    let end = match made.conduct(&mut witness) {
+        Ok(()) => "",
+        Err(_) => ", halted",
+    };
+    format!("{name} {case}: {} steps{end}, {:016x}\n", witness.steps, witness.hash)
+}
+
+const DRIVES: [Drive; 3] = [Drive::Steady, Drive::Restless, Drive::Interrupted];
+
+/// Every procedure by every profile in every class.
+fn of_every_procedure(out: &mut String) {
+    for offer in PROCEDURES {
+        for profile in [Profile::Pts20, Profile::Pts11, Profile::Tkperf, Profile::Quick] {
+            for class in [Class::Enterprise, Class::Client] {
+                let mut settings = Settings::new(offer.name, 7);
+                (settings.profile, settings.class) = (profile, class);
+                let scatters = ["iops", "throughput", "latency", "suite"].contains(&offer.name);
+                if (profile, class) == (Profile::Pts11, Class::Client) && scatters {
+                    set(&mut settings, "ar-amount=256MiB,1GiB");
+                    set(&mut settings, "ar-segments=64");
+                }
+                for drive in DRIVES {
+                    let name = format!("{} {profile} {class}", offer.name);
+                    out.push_str(&line(&name, (&settings, GEOMETRY), drive, &[]));
+                }
+            }
+        }
+    }
+}
+
+fn set(settings: &mut Settings, pair: &str) {
+    let (name, value) = pair.split_once('=').unwrap();
+    settings.parameters.insert(name.to_owned(), value.to_owned());
+}
+
+/// Settings that change what is applied.
+fn of_chosen_settings(out: &mut String) {
+    let cases: [(&str, &[&str]); 12] = [
+        ("iops", &["alignment=4K"]),
+        ("latency", &["alignment=512", "histogram-time=5min"]),
+        ("wsat", &["workload=composite", "mix=40/60"]),
+        ("wsat", &["workload=metadata", "cursor=own", "precondition=wipc"]),
+        ("wsat", &["workload=RND 4K R", "precondition=wipc", "least-fills=0"]),
+        ("composite", &["alignment=512", "measured-minute=first"]),
+        ("dirth", &["workload=oltp", "loops=4,2,1", "alignment=4K"]),
+        ("composite-dirth", &["loops=4,2,1", "mix=100/0"]),
+        ("xsr", &["first-time=1h", "middle-demand=T8Q32"]),
+        ("hir", &["idle-times=1,500ms", "accesses=7", "access-time=2500ms"]),
+        ("suite", &["procedures=latency,wsat,hir", "hir.accesses=3"]),
+        ("suite", &["procedures=iops,throughput", "iops.alignment=4K"]),
+    ];
+    for (name, pairs) in cases {
+        let mut settings = Settings::new(name, 11);
+        settings.verify = true;
+        settings.data_pattern = "entropy:50,20".parse().unwrap();
+        settings.active_range_percent = Some(50);
+        settings.step_time = Some(Nanos::from_secs(30));
+        pairs.iter().for_each(|pair| set(&mut settings, pair));
+        for sector in [512, 4096] {
+            let geometry = Geometry { logical_sector: sector, ..GEOMETRY };
+            let case = format!("{name} {} ({sector})", pairs.join(" "));
+            for drive in DRIVES {
+                out.push_str(&line(&case, (&settings, geometry), drive, &[]));
+            }
+        }
+    }
+}
+
+/// Endings, demands and amendments.
+fn of_endings(out: &mut String) {
+    for name in ["iops", "throughput", "latency", "wsat", "composite", "dirth", "hir"] {
+        for ending in ["post-25", "btw", "time:20min", "bytes:3GB", "fills:2"] {
+            let mut settings = Settings::new(name, 13);
+            settings.steady_state = ending.parse().unwrap();
+            settings.threads = (name != "dirth").then_some(3);
+            settings.rounds_max = Some(7);
+            let amendments = [Amendment::RoundsMax(9)];
+            let case = format!("{name} {ending}");
+            let of = (&settings, GEOMETRY);
+            out.push_str(&line(&case, of, Drive::Restless, &amendments));
+        }
+    }
+}
+
+#[test]
+fn every_procedure_asks_for_the_steps_that_it_always_asked_for() {
+    let mut found = String::new();
+    of_every_procedure(&mut found);
+    of_chosen_settings(&mut found);
+    of_endings(&mut found);
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/loads.txt");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(path, &found).unwrap();
+    }
+    let known = std::fs::read_to_string(path).unwrap();
+    let known: BTreeMap<&str, &str> = known.lines().filter_map(|l| l.split_once(": ")).collect();
+    let mut changed = String::new();
+    for (case, is) in found.lines().filter_map(|line| line.split_once(": ")) {
+        let was = known.get(case).copied().unwrap_or("not known");
+        if was != is {
+            writeln!(changed, "{case}: was {was}, is {is}").unwrap();
+        }
+    }
+    assert!(changed.is_empty(), "{changed}");
+    assert_eq!(known.len(), found.lines().count());
+}

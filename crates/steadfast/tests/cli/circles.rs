@@ -1,0 +1,340 @@
+//! No import circle between the files of a crate: what two files share lies below
+//! both. Files are parsed, paths are followed through re-exports to the file that
+//! has the item; a module that only declares and re-exports needs nothing. Tests
+//! may use what they like.
+
+use proc_macro2::{TokenStream, TokenTree};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use syn::visit::Visit;
+
+/// The crates that have no circle.
+const FREE: [&str; 1] = ["procedures"];
+
+/// A path in the code, segment by segment.
+type Words = Vec<String>;
+
+/// A module: where it stands, what it has, what it names.
+#[derive(Default)]
+struct Module {
+    file: PathBuf,
+    children: BTreeSet<String>,
+    items: BTreeSet<String>,
+    /// What a name stands for that was brought in by `use`.
+    aliases: BTreeMap<String, Words>,
+    globs: Vec<Words>,
+    /// Every path that its code names.
+    named: Vec<Words>,
+}
+
+impl Module {
+    /// Whether a path can lead out of the module: a lone word does where it was
+    /// brought in, and is a variable where it is but the name of a child.
+    fn names_another(&self, path: &[String]) -> bool {
+        path.len() > 1 || self.aliases.contains_key(&path[0])
+    }
+}
+
+/// The modules of a crate, by their paths below its root.
+#[derive(Default)]
+struct Tree(BTreeMap<Words, Module>);
+
+/// Goes through a file and fills in the module that it is in.
+struct Reader<'a> {
+    tree: &'a mut Tree,
+    at: Words,
+    /// Where the files of child modules stand.
+    beside: PathBuf,
+}
+
+fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| match &attribute.meta {
+        syn::Meta::List(list) if list.path.is_ident("cfg") => list.tokens.to_string() == "test",
+        meta => meta.path().is_ident("test"),
+    })
+}
+
+fn attributes(item: &syn::Item) -> &[syn::Attribute] {
+    match item {
+        syn::Item::Const(item) => &item.attrs,
+        syn::Item::Fn(item) => &item.attrs,
+        syn::Item::Impl(item) => &item.attrs,
+        syn::Item::Mod(item) => &item.attrs,
+        syn::Item::Static(item) => &item.attrs,
+        syn::Item::Struct(item) => &item.attrs,
+        syn::Item::Use(item) => &item.attrs,
+        _ => &[],
+    }
+}
+
+fn name(item: &syn::Item) -> Option<&syn::Ident> {
+    Some(match item {
+        syn::Item::Const(item) => &item.ident,
+        syn::Item::Enum(item) => &item.ident,
+        syn::Item::Fn(item) => &item.sig.ident,
+        syn::Item::Macro(item) => item.ident.as_ref()?,
+        syn::Item::Static(item) => &item.ident,
+        syn::Item::Struct(item) => &item.ident,
+        syn::Item::Trait(item) => &item.ident,
+        syn::Item::Type(item) => &item.ident,
+        _ => return None,
+    })
+}
+
+impl Reader<'_> {
+    fn module(&mut self) -> &mut Module {
+        self.tree.0.entry(self.at.clone()).or_default()
+    }
+    /// Reads the items of a module at a file, whose children stand in a directory.
+    fn read(tree: &mut Tree, at: Words, file: &Path, beside: PathBuf, items: &[syn::Item]) {
+        let mut reader = Reader { tree, at, beside };
+        reader.module().file = file.to_owned();
+        items.iter().for_each(|item| reader.visit_item(item));
+    }
+    fn read_file(tree: &mut Tree, at: Words, file: &Path, beside: PathBuf) {
+        let text = std::fs::read_to_string(file).unwrap();
+        let parsed = syn::parse_file(&text).unwrap_or_else(|why| panic!("{file:?}: {why}"));
+        Reader::read(tree, at, file, beside, &parsed.items);
+    }
+    /// What `use` brings in; `own` where this file needs it and does not only hand
+    /// it on.
+    fn imported(&mut self, tree: &syn::UseTree, mut before: Words, own: bool) {
+        match tree {
+            syn::UseTree::Path(path) => {
+                before.push(path.ident.to_string());
+                self.imported(&path.tree, before, own);
+            }
+            syn::UseTree::Group(group) => {
+                group.items.iter().for_each(|tree| self.imported(tree, before.clone(), own));
+            }
+            syn::UseTree::Glob(_) => {
+                self.module().globs.push(before.clone());
+                self.brought_in(before, own);
+            }
+            syn::UseTree::Name(name) => self.alias(before, &name.ident, &name.ident, own),
+            syn::UseTree::Rename(name) => self.alias(before, &name.ident, &name.rename, own),
+        }
+    }
+    fn alias(&mut self, mut path: Words, of: &syn::Ident, known_as: &syn::Ident, own: bool) {
+        let mut known_as = known_as.to_string();
+        if known_as == "self" {
+            known_as = path.last().cloned().unwrap_or_default();
+        }
+        if of != "self" {
+            path.push(of.to_string());
+        }
+        self.module().aliases.insert(known_as, path.clone());
+        self.brought_in(path, own);
+    }
+    fn brought_in(&mut self, path: Words, own: bool) {
+        if own {
+            self.names(path);
+        }
+    }
+    fn names(&mut self, path: Words) {
+        if !path.is_empty() {
+            self.module().named.push(path);
+        }
+    }
+    /// Paths in what a macro is given, which is not parsed.
+    fn in_tokens(&mut self, tokens: TokenStream) {
+        let (mut path, mut colons) = (Words::new(), 0);
+        for token in tokens {
+            match token {
+                TokenTree::Punct(mark) if mark.as_char() == ':' => {
+                    colons += 1;
+                    continue;
+                }
+                TokenTree::Ident(ident) => {
+                    if colons != 2 {
+                        self.names(std::mem::take(&mut path));
+                    }
+                    path.push(ident.to_string());
+                }
+                other => {
+                    self.names(std::mem::take(&mut path));
+                    if let TokenTree::Group(group) = other {
+                        self.in_tokens(group.stream());
+                    }
+                }
+            }
+            colons = 0;
+        }
+        self.names(path);
+    }
+}
+
+impl<'ast> Visit<'ast> for Reader<'_> {
+    fn visit_item(&mut self, item: &'ast syn::Item) {
+        if is_for_tests(attributes(item)) {
+            return;
+        }
+        if let Some(name) = name(item) {
+            self.module().items.insert(name.to_string());
+        }
+        syn::visit::visit_item(self, item);
+    }
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        let own = matches!(item.vis, syn::Visibility::Inherited);
+        self.imported(&item.tree, Words::new(), own);
+    }
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        let name = item.ident.to_string();
+        self.module().children.insert(name.clone());
+        let at = [self.at.clone(), vec![name.clone()]].concat();
+        let own = self.beside.join(&name);
+        match &item.content {
+            Some((_, items)) => {
+                let file = self.module().file.clone();
+                Reader::read(self.tree, at, &file, own, items);
+            }
+            None => {
+                let beside = self.beside.join(format!("{name}.rs"));
+                let file = if beside.exists() { beside } else { own.join("mod.rs") };
+                Reader::read_file(self.tree, at, &file, own);
+            }
+        }
+    }
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        self.names(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
+        syn::visit::visit_path(self, path);
+    }
+    fn visit_macro(&mut self, item: &'ast syn::Macro) {
+        self.in_tokens(item.tokens.clone());
+    }
+}
+
+impl Tree {
+    fn of(source: &Path) -> Tree {
+        let mut tree = Tree::default();
+        Reader::read_file(&mut tree, Words::new(), &source.join("lib.rs"), source.to_owned());
+        tree
+    }
+    /// The module that has what a path means, seen from a module; `None` for what is
+    /// of another crate.
+    fn home<'a>(&'a self, from: &[String], path: &[String], depth: u32) -> Option<&'a Module> {
+        let (first, rest) = path.split_first()?;
+        let module = &self.0[from];
+        match first.as_str() {
+            _ if depth > 16 => None,
+            "crate" => self.below(&[], rest, depth),
+            "self" => self.below(from, rest, depth),
+            "super" => {
+                let mut at = from[..from.len() - 1].to_vec();
+                let mut rest = rest;
+                while rest.first().is_some_and(|word| word == "super") {
+                    at.pop();
+                    rest = &rest[1..];
+                }
+                self.below(&at, rest, depth)
+            }
+            name if module.children.contains(name) => self.below(from, path, depth),
+            name => {
+                let meant = module.aliases.get(name).filter(|meant| meant.as_slice() != [name])?;
+                let whole = [meant.as_slice(), rest].concat();
+                self.home(from, &whole, depth + 1)
+            }
+        }
+    }
+    /// What a path means below a module.
+    fn below<'a>(&'a self, at: &[String], path: &[String], depth: u32) -> Option<&'a Module> {
+        let module = &self.0[at];
+        let Some((first, rest)) = path.split_first() else { return Some(module) };
+        if module.children.contains(first) {
+            return self.below(&[at, std::slice::from_ref(first)].concat(), rest, depth);
+        }
+        if module.items.contains(first) {
+            return Some(module);
+        }
+        if module.aliases.contains_key(first) {
+            return self.home(at, path, depth + 1);
+        }
+        let behind = |glob: &Words| {
+            self.home(at, &[glob.as_slice(), path].concat(), depth + 1)
+                .filter(|home| home.items.contains(first))
+        };
+        module.globs.iter().find_map(behind).or(Some(module))
+    }
+    /// Which files each file needs.
+    fn needs(&self) -> BTreeMap<&Path, BTreeSet<&Path>> {
+        let mut needs: BTreeMap<&Path, BTreeSet<&Path>> = BTreeMap::new();
+        for (at, module) in &self.0 {
+            for path in module.named.iter().filter(|path| module.names_another(path)) {
+                let home = self.home(at, path, 0).map(|home| home.file.as_path());
+                let other = home.filter(|file| *file != module.file);
+                needs.entry(&module.file).or_default().extend(other);
+            }
+        }
+        needs
+    }
+}
+
+/// A circle, if there is one: the files of it, each of which needs the next.
+fn circle<'a>(needs: &BTreeMap<&'a Path, BTreeSet<&'a Path>>) -> Option<Vec<&'a Path>> {
+    let mut done = BTreeSet::new();
+    needs.keys().find_map(|file| walk(file, needs, &mut Vec::new(), &mut done))
+}
+
+fn walk<'a>(
+    file: &'a Path,
+    needs: &BTreeMap<&'a Path, BTreeSet<&'a Path>>,
+    way: &mut Vec<&'a Path>,
+    done: &mut BTreeSet<&'a Path>,
+) -> Option<Vec<&'a Path>> {
+    if let Some(at) = way.iter().position(|before| *before == file) {
+        return Some(way[at..].to_vec());
+    }
+    if done.contains(file) {
+        return None;
+    }
+    way.push(file);
+    let next = needs.get(file).into_iter().flatten();
+    let found = next.into_iter().find_map(|next| walk(next, needs, way, done));
+    way.pop();
+    done.insert(file);
+    found
+}
+
+fn told(circle: &[&Path], source: &Path) -> String {
+    let name = |file: &&Path| file.strip_prefix(source).unwrap_or(file).display().to_string();
+    let names: Vec<String> = circle.iter().chain(circle.first()).map(name).collect();
+    names.join(" -> ")
+}
+
+#[test]
+fn no_two_files_of_a_crate_need_each_other() {
+    for name in FREE {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("src");
+        let tree = Tree::of(&source);
+        let needs = tree.needs();
+        let edges: usize = needs.values().map(BTreeSet::len).sum();
+        assert!(edges > tree.0.len(), "{name}: {edges} edges cannot be all");
+        if let Some(circle) = circle(&needs) {
+            panic!("{name}: an import circle: {}", told(&circle, &source));
+        }
+    }
+}
+
+#[test]
+fn a_circle_is_found_through_a_re_export_and_not_through_a_declaration() {
+    let found = |b: &str| {
+        let room = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = room.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write("lib.rs", "mod a; mod b; pub use a::A;");
+        write("a/mod.rs", "pub mod inner; pub use inner::A; #[cfg(test)] mod tests;");
+        write("a/inner.rs", "use crate::b; pub struct A; fn f() { println!(\"{}\", b::B) }");
+        write("b.rs", b);
+        let tree = Tree::of(room.path());
+        circle(&tree.needs()).map(|circle| told(&circle, room.path()))
+    };
+    assert_eq!(found("pub const B: u8 = 1;"), None);
+    assert_eq!(found("pub const B: u8 = 1; #[cfg(test)] use crate::A;"), None);
+    assert_eq!(found("pub const B: u8 = 1; pub use crate::A;"), None, "handed on, not needed");
+    let circle = Some("a/inner.rs -> b.rs -> a/inner.rs".to_owned());
+    assert_eq!(found("use crate::A; pub const B: u8 = 1;"), circle);
+    assert_eq!(found("pub const B: u8 = 1; fn f() { dbg!(crate::a::inner::A) }"), circle);
+}
