@@ -1,0 +1,178 @@
+//! Plots: data and how to look at it, rendered by `report` alone.
+
+use serde::{Deserialize, Serialize};
+
+/// A drawing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plot {
+    /// A short name, stable across versions, unique in the findings.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// A sentence under it.
+    pub caption: String,
+    /// What kind of drawing.
+    pub kind: PlotKind,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis, on the left.
+    pub y: Axis,
+    /// A second vertical axis, on the right.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub y_right: Option<Axis>,
+    /// What is drawn.
+    pub series: Vec<Series>,
+    /// Vertical lines with a label at their head.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub markers: Vec<Marker>,
+}
+
+impl Plot {
+    /// A drawing with one vertical axis and no markers.
+    pub fn new(kind: PlotKind, id: &str, title: impl Into<String>, x: Axis, y: Axis) -> Self {
+        Plot {
+            id: id.to_owned(),
+            title: title.into(),
+            caption: String::new(),
+            kind,
+            x,
+            y,
+            y_right: None,
+            series: Vec::new(),
+            markers: Vec::new(),
+        }
+    }
+    /// With a sentence under it.
+    pub fn caption(mut self, caption: impl Into<String>) -> Self {
+        self.caption = caption.into();
+        self
+    }
+    /// With another series.
+    pub fn with(mut self, series: Series) -> Self {
+        self.series.push(series);
+        self
+    }
+    /// With more series.
+    pub fn series(mut self, series: impl IntoIterator<Item = Series>) -> Self {
+        self.series.extend(series);
+        self
+    }
+    /// With an axis on the right.
+    pub fn right(self, axis: Axis) -> Self {
+        Plot { y_right: Some(axis), ..self }
+    }
+    /// With vertical lines.
+    pub fn markers(mut self, markers: impl IntoIterator<Item = Marker>) -> Self {
+        self.markers.extend(markers);
+        self
+    }
+}
+
+/// A vertical line at a value of the x axis: a percentile, an event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Marker {
+    /// Where.
+    pub x: f64,
+    /// What it marks.
+    pub label: String,
+}
+
+/// Kinds of drawing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PlotKind {
+    /// Points joined by lines.
+    Lines,
+    /// Columns in perspective: one row of columns per series, one column per
+    /// category of the x axis.
+    Columns3d,
+    /// Points alone.
+    Scatter,
+    /// Filled steps: a count over each bin, which reaches from its x to the
+    /// next point's. Series on the right axis are lines.
+    Histogram,
+    /// Columns on top of one another, one stack per x: shares and streams over
+    /// time. Series on the right axis are lines.
+    Stacked,
+    /// A grid of shades: one row of cells per series, from below, one cell per
+    /// x; y is the value that is shaded. The plot's `y` names that value and
+    /// spreads it over the shades; the label of `y_right`, if there is one,
+    /// says what the rows are.
+    HeatMap,
+}
+
+/// An axis.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Axis {
+    /// What it shows, with the unit.
+    pub label: String,
+    /// How values are spread along it.
+    pub scale: Scale,
+}
+
+impl Axis {
+    /// An axis.
+    pub fn new(label: impl Into<String>, scale: Scale) -> Self {
+        Axis { label: label.into(), scale }
+    }
+}
+
+/// How values are spread along an axis.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scale {
+    /// Evenly, from zero.
+    Linear,
+    /// Evenly, over the range of the values only.
+    LinearFitted,
+    /// Whole numbers, evenly (rounds).
+    Integers,
+    /// Decades.
+    Log10,
+    /// Powers of two.
+    Log2,
+    /// Named positions 0, 1, 2, ...
+    Categories(Vec<String>),
+}
+
+/// How a series is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stroke {
+    /// A solid line with a marker at each point: measured values.
+    Measured,
+    /// A solid line without markers: an average.
+    Average,
+    /// A dashed line: an allowed band.
+    Limit,
+    /// A solid accent line: a fit.
+    Fit,
+    /// Grey and thin: context.
+    Context,
+}
+
+/// A named row of points.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// Its name in the legend.
+    pub name: String,
+    /// How it is drawn.
+    pub stroke: Stroke,
+    /// x and y; a missing y breaks the line.
+    pub points: Vec<(f64, Option<f64>)>,
+    /// Drawn against the axis on the right.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub right: bool,
+}
+
+impl Series {
+    /// A series drawn against the axis on the left.
+    pub fn new(name: impl Into<String>, stroke: Stroke, points: Vec<(f64, Option<f64>)>) -> Self {
+        Series { name: name.into(), stroke, points, right: false }
+    }
+    /// The same against the axis on the right.
+    pub fn on_right(mut self) -> Self {
+        self.right = true;
+        self
+    }
+}
