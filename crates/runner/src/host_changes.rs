@@ -15,8 +15,8 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use steadfast_domain::record::HostChange;
-use steadfast_domain::{Conditions, Halt, Measurement, Step};
-use steadfast_engine::Start;
+use steadfast_domain::{Conditions, Halt, Measurement};
+use steadfast_engine::{Prepared, Start};
 
 /// The version of the files' format.
 const VERSION: u32 = 1;
@@ -154,7 +154,7 @@ impl HostChanges {
     }
 }
 
-/// Applies one step with these settings on the host, and puts them back however
+/// Applies one prepared step with these settings on the host, and puts them back however
 /// it ends.
 ///
 /// # Errors
@@ -162,12 +162,12 @@ impl HostChanges {
 pub fn apply_settled(
     rig: &mut dyn Rig,
     wanted: Option<&Conditions>,
-    step: &Step,
+    prepared: Prepared,
     changes: &mut HostChanges,
 ) -> Result<Measurement, Halt> {
     let settled = wanted
         .map_or(Ok(()), |wanted| rig.settle(wanted, &mut |change| changes.keep(change)).map(drop));
-    let result = settled.and_then(|()| rig.apply(step, &Start::default(), &mut |_| ()));
+    let result = settled.and_then(|()| rig.apply(prepared, &Start::default(), &mut |_| ()));
     let undone = changes.undo(&mut |change| rig.restore(change));
     result.and_then(|measurement| undone.map(|()| measurement))
 }

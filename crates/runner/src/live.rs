@@ -14,6 +14,7 @@ use crate::rig::Rig;
 use crate::settled::{CONDITIONS_CHANGED, Settled};
 use std::collections::{BTreeMap, VecDeque};
 use steadfast_domain::record::{Check, HostChange, ReadAgain};
+use steadfast_domain::replayed::ScriptPosition;
 use steadfast_domain::{
     Bench, Bytes, Caveat, CaveatKind, Conditions, Entry, Gap, Halt, Load, Measurement, Nanos, Note,
     Outcome, Purge, Step,
@@ -43,6 +44,7 @@ pub struct LiveBench<'a> {
 struct Position {
     cursors: BTreeMap<String, Bytes>,
     done: Done,
+    script: ScriptPosition,
     running: bool,
     /// How often the run was taken up again, until a load has begun since.
     resumed: u64,
@@ -51,8 +53,9 @@ struct Position {
 impl Position {
     fn start(&mut self, step: &Step) -> Start {
         let done = if step.continues { self.done } else { Done::default() };
+        let script = if step.continues { self.script } else { ScriptPosition::default() };
         let resumed = std::mem::take(&mut self.resumed);
-        Start { cursors: self.cursors.clone(), done, resumed }
+        Start { cursors: self.cursors.clone(), done, script, resumed, begins: None }
     }
     fn advance(&mut self, step: &Step, measurement: &Measurement) {
         if !step.continues {
@@ -62,6 +65,7 @@ impl Position {
         self.done.bytes += measurement.bytes();
         self.done.ios += measurement.streams.iter().map(|s| s.tally.ios).sum::<u64>();
         self.cursors.extend(measurement.cursors.clone());
+        self.script = measurement.replay.as_ref().map_or(ScriptPosition::default(), |r| r.position);
     }
 }
 
@@ -237,9 +241,7 @@ impl<'a> LiveBench<'a> {
     }
 
     fn run(&mut self, step: &Step) -> Result<Measurement, Halt> {
-        if let Some(why) = self.rig.refuse(step) {
-            return Err(Halt::Refused(format!("{}: {why}", step.place)));
-        }
+        let prepared = self.rig.prepare(step).map_err(|refusal| refusal.of(step))?;
         if !step.continues {
             self.end_load();
         }
@@ -250,7 +252,7 @@ impl<'a> LiveBench<'a> {
         let LiveBench { rig, progress, .. } = self;
         progress.tell(&Event::Begins(step));
         let result =
-            rig.apply(step, &start, &mut |interval| progress.tell(&Event::Interval(interval)));
+            rig.apply(prepared, &start, &mut |interval| progress.tell(&Event::Interval(interval)));
         self.position.running = matches!(&result, Ok(m) if !m.complete);
         let measurement = result?;
         self.position.advance(step, &measurement);

@@ -11,7 +11,7 @@ use steadfast_domain::{
     Caveat, Conditions, Device, Halt, Host, Measurement, Nanos, Op, Proof, Purge, PurgeMethod,
     Step, Transport,
 };
-use steadfast_engine::{OnTarget, Start, Stop};
+use steadfast_engine::{OnTarget, Prepared, Refusal, Start, Stop};
 use steadfast_host::{HostError, PurgeProgress, PurgeWatch, Roots};
 
 /// How often a waiting rig looks whether it should stop.
@@ -179,15 +179,21 @@ impl Rig for RealRig {
         )
     }
 
-    fn refuse(&self, step: &Step) -> Option<String> {
-        self.engine.refuse(step)
+    fn prepare(&mut self, step: &Step) -> Result<Prepared, Refusal> {
+        self.engine.prepare(step)
     }
 
-    fn apply(&mut self, step: &Step, start: &Start, watch: Watch<'_>) -> Result<Measurement, Halt> {
+    fn apply(
+        &mut self,
+        prepared: Prepared,
+        start: &Start,
+        watch: Watch<'_>,
+    ) -> Result<Measurement, Halt> {
+        let step = &prepared.step().clone();
         let device = self.engine.target().device().clone();
         let surroundings = self.surroundings.before(step);
         let before = steadfast_host::kernel_counters(&device, &self.roots);
-        let mut measurement = self.engine.apply(step, start, watch)?;
+        let mut measurement = self.engine.apply(prepared, start, watch)?;
         // A file has no counters of its own, and a load that runs on has I/Os
         // in both steps.
         let alone = !step.continues && measurement.complete && device.transport != Transport::File;

@@ -6,7 +6,7 @@ use crate::cli::CalibrateArguments;
 use crate::exit::{Outcome, misuse};
 use crate::target::{self, Course, Kept, Mover, Named};
 use crate::terminal;
-use anyhow::{Context, bail};
+use anyhow::Context;
 use serde::Serialize;
 use std::fmt;
 use std::path::PathBuf;
@@ -229,12 +229,11 @@ impl Plan<'_> {
     /// What either cannot do is said before anything is done.
     fn check_both_can(&mut self) -> anyhow::Result<()> {
         for (number, mover) in self.movers().iter().enumerate() {
-            let rig = self.rig(mover)?;
+            let mut rig = self.rig(mover)?;
             self.engines[number] = rig.engine();
             for point in &self.points {
-                if let Some(why) = rig.refuse(&self.step(point, 1, 1)) {
-                    bail!("{point} with the engine {}: {why}", mover.name());
-                }
+                rig.prepare(&self.step(point, 1, 1))
+                    .with_context(|| format!("{point} with the engine {}", mover.name()))?;
             }
         }
         Ok(())
@@ -327,7 +326,8 @@ impl Plan<'_> {
     fn apply(&self, rig: &mut dyn Rig, step: &Step) -> anyhow::Result<Measurement> {
         let writes = self.consent != Consent::Read;
         let wanted = writes.then(|| Conditions { merges: Some(false), ..Conditions::default() });
-        let result = apply_settled(rig, wanted.as_ref(), step, &mut restore::journal());
+        let prepared = rig.prepare(step).map_err(|refusal| refusal.of(step))?;
+        let result = apply_settled(rig, wanted.as_ref(), prepared, &mut restore::journal());
         rig.look_back().iter().filter_map(doctor::remark).for_each(|l| terminal::complain(&l));
         Ok(result?)
     }

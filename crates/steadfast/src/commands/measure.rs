@@ -6,7 +6,7 @@ use crate::cli::{EngineName, MeasureArguments};
 use crate::exit::{Outcome, misuse};
 use crate::target::{self, Course, Kept, Mover};
 use crate::terminal;
-use anyhow::{Context, bail};
+use anyhow::Context;
 use serde::Serialize;
 use std::path::Path;
 use steadfast_domain::measurement::Stalling;
@@ -50,12 +50,10 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<Outcome> {
     let mover = kept.as_ref().map_or(Mover::Uring, |kept| Mover::Fio(kept.path().to_owned()));
     let mut rig = target::rig(&mover, &named, &consent, &[], Course::of(arguments.seed), &stop)?;
     let step = asked.step(arguments, rig.device());
-    if let Some(why) = rig.refuse(&step) {
-        bail!("{}: {why}", arguments.target);
-    }
+    let prepared = rig.prepare(&step).with_context(|| arguments.target.clone())?;
     let wanted = writes.then(|| Conditions { merges: Some(false), ..Conditions::default() });
     let mut changes = restore::journal();
-    let result = apply_settled(rig.as_mut(), wanted.as_ref(), &step, &mut changes);
+    let result = apply_settled(rig.as_mut(), wanted.as_ref(), prepared, &mut changes);
     rig.look_back().iter().filter_map(doctor::remark).for_each(|line| terminal::complain(&line));
     let measurement = result?;
     let answer = Answer {

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::Geometry;
-use steadfast_domain::{Device, Procedure, Settings, Transport};
+use steadfast_domain::{Device, Procedure, Settings, Step, Transport};
 use steadfast_engine::Stop;
 use steadfast_host::{Consent, Readers};
 use steadfast_runner::ledger::Line;
@@ -67,7 +67,8 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<Outcome> {
     };
     let procedure =
         steadfast_procedures::procedure(&run_settings.settings, run_settings.geometry(), &[])?;
-    if let Some(why) = steadfast_runner::refusal(procedure.as_ref(), &|step| rig.refuse(step)) {
+    let mut prepare = |step: &Step| rig.prepare(step);
+    if let Some(why) = steadfast_runner::refusal(procedure.as_ref(), &mut prepare) {
         bail!("{}: {why}", chosen.target);
     }
     let ledger = Ledger::create_for(readers.unwrap_or_default(), &out, &run_settings)?;
