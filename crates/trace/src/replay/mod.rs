@@ -12,6 +12,7 @@
 
 mod due;
 mod error;
+mod flight;
 pub mod granules;
 pub mod map;
 mod overlaps;

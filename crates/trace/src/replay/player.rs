@@ -2,6 +2,7 @@
 //! order in which they are due, on the addresses of the target.
 
 use super::due::DueOrder;
+use super::flight::Outstanding;
 use super::map::{AddressMap, Landing};
 use super::script::{IssueAt, LeftOut, ScriptOptions};
 use super::think::Thinking;
@@ -48,20 +49,13 @@ impl Default for Chosen {
 /// Why an I/O is not played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Why {
-    Flush,
-    Discard,
     UnknownOp,
     NoBytes,
 }
 
 /// The I/O of a row, or why it is not played.
 #[inline]
-pub(super) fn chosen(
-    rows: &Rows<'_>,
-    row: usize,
-    options: &ScriptOptions,
-    at: IssueAt,
-) -> Result<Chosen, Why> {
+pub(super) fn chosen(rows: &Rows<'_>, row: usize, at: IssueAt) -> Result<Chosen, Why> {
     let batch = rows.batch;
     let (set, size) = (batch.flags(row), u64::from(batch.bytes(row)));
     // How a request to flush and nothing else looks where bios are captured.
@@ -69,11 +63,8 @@ pub(super) fn chosen(
     let op =
         if only_flushes { Op::Flush } else { stimulus_op(batch.op(row)).ok_or(Why::UnknownOp)? };
     let is_flush = op == Op::Flush;
-    match op {
-        Op::Flush if options.without_flushes => return Err(Why::Flush),
-        Op::Trim if options.without_discards => return Err(Why::Discard),
-        _ if size == 0 && !is_flush => return Err(Why::NoBytes),
-        _ => {}
+    if size == 0 && !is_flush {
+        return Err(Why::NoBytes);
     }
     let issued = batch.issued_ns(row);
     Ok(Chosen {
@@ -83,7 +74,7 @@ pub(super) fn chosen(
         },
         completed_ns: rows.response_ns(row).map(|response| issued.saturating_add(response)),
         op,
-        fua: op == Op::Write && set & flags::FUA != 0 && !options.without_fua,
+        fua: op == Op::Write && set & flags::FUA != 0,
         offset: if is_flush { 0 } else { batch.offset(row) },
         size: if is_flush { 0 } else { size },
         process: batch.pid(row),
@@ -119,8 +110,6 @@ pub(super) struct Landed {
 pub(super) struct Played {
     pub(super) io: DueIo,
     pub(super) captured: Chosen,
-    /// Inferred; see [`super::think`].
-    pub(super) think_ns: u64,
 }
 
 /// A script that is being played.
@@ -129,6 +118,8 @@ pub(super) struct Player<R: 'static> {
     ios: Ios<'static, R>,
     order: DueOrder,
     thinking: Thinking,
+    outstanding: Outstanding,
+    last_due_ns: u64,
     landed: Landed,
     ended: bool,
 }
@@ -138,8 +129,10 @@ impl<R: Read + Seek + Send + 'static> Player<R> {
         Player {
             ios: plan.options.pass.shared_ios(trace, FIELDS),
             order: DueOrder::new(plan.slack_ns),
+            last_due_ns: plan.origin_ns,
             plan: Arc::clone(plan),
             thinking: Thinking::default(),
+            outstanding: Outstanding::default(),
             landed: Landed::default(),
             ended: false,
         }
@@ -176,9 +169,8 @@ impl<R: Read + Seek + Send + 'static> Player<R> {
             self.ended = true;
             return Ok(());
         };
-        let Plan { options, issue_at, .. } = &*self.plan;
         for row in rows.iter() {
-            if let Ok(io) = chosen(&rows, row, options, *issue_at) {
+            if let Ok(io) = chosen(&rows, row, self.plan.issue_at) {
                 self.order.take(io);
             }
         }
@@ -202,25 +194,31 @@ impl<R: Read + Seek + Send + 'static> Player<R> {
         self.landed.rounded += u64::from(landing.rounded);
         self.landed.wrapped += u64::from(landing.wrapped);
         self.landed.moved += u64::from(landing.moved);
-        let Chosen { due_ns, process, completed_ns, .. } = captured;
-        let origin = self.plan.origin_ns;
-        let io = DueIo {
-            due: Nanos(due_ns.saturating_sub(origin)),
-            op: captured.op,
-            fua: captured.fua,
-            offset: Bytes(landing.offset),
-            size: Bytes(landing.size),
-        };
-        let think_ns = self.thinking.before(process, due_ns, origin, completed_ns);
-        Some(Played { io, captured, think_ns })
+        let due = Nanos(captured.due_ns.saturating_sub(self.plan.origin_ns));
+        let place = (Bytes(landing.offset), Bytes(landing.size));
+        let mut io = DueIo { fua: captured.fua, ..DueIo::new(due, captured.op, place.0, place.1) };
+        if !self.plan.rounded_times {
+            io.think = self.think(&captured);
+            io.outstanding = self.outstanding.with(captured.due_ns, captured.completed_ns);
+        }
+        Some(Played { io, captured })
+    }
+
+    /// How long it waits in a closed loop, where I/Os go out one after the other: as
+    /// long as its process thought, but no longer than the I/O before it was ago.
+    /// What other processes did in the meantime has passed by then.
+    fn think(&mut self, io: &Chosen) -> Nanos {
+        let Chosen { due_ns, process, completed_ns, .. } = *io;
+        let think_ns = self.thinking.before(process, due_ns, self.plan.origin_ns, completed_ns);
+        let since_last_ns = due_ns.saturating_sub(self.last_due_ns);
+        self.last_due_ns = due_ns;
+        Nanos(think_ns.min(since_last_ns))
     }
 }
 
 impl LeftOut {
     pub(super) fn count(&mut self, why: Why) {
         match why {
-            Why::Flush => self.flushes += 1,
-            Why::Discard => self.discards += 1,
             Why::UnknownOp => self.unknown_ops += 1,
             Why::NoBytes => self.without_bytes += 1,
         }

@@ -10,20 +10,16 @@ use crate::error::TraceError;
 use crate::file::Trace;
 use crate::pass::PassAccount;
 use crate::streams::{By, StreamTable};
-use crate::workload::{Threshold, Workload};
+use crate::workload::{Threshold, Workload, data_pattern_seen};
 use crate::{Filter, Pass};
 use std::fmt;
 use std::io::{Read, Seek};
 use std::str::FromStr;
 use std::sync::Arc;
-use steadfast_domain::script::OpenScript;
+use steadfast_domain::script::{LeaveOut, OpenScript, Overlaps, Timing};
 use steadfast_domain::{
-    Bytes, CaptureConditions, Caveat, CaveatKind, Demand, DueIo, Layer, Nanos, Script, ScriptError,
-    ScriptLoad,
+    CaptureConditions, Caveat, CaveatKind, Demand, DueIo, Layer, Script, ScriptError, ScriptLoad,
 };
-
-/// I/Os that are decoded at once.
-const BATCH: usize = 4096;
 
 /// Which captured time an I/O is due at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -69,12 +65,8 @@ pub struct ScriptOptions {
     pub map: Option<MapRule>,
     /// The target.
     pub space: Space,
-    /// Leave out flushes.
-    pub without_flushes: bool,
-    /// Leave out discards.
-    pub without_discards: bool,
-    /// Write without forced unit access.
-    pub without_fua: bool,
+    /// What is in the script and not played.
+    pub leave_out: LeaveOut,
     /// What due times are counted from, in nanoseconds from the capture's beginning;
     /// from the first chosen I/O, unless set. Scripts that are played together, each
     /// on its own target, share it.
@@ -90,9 +82,7 @@ impl ScriptOptions {
             issue_at: None,
             map: None,
             space,
-            without_flushes: false,
-            without_discards: false,
-            without_fua: false,
+            leave_out: LeaveOut::default(),
             origin_ns: None,
         }
     }
@@ -122,13 +112,9 @@ pub fn at_threshold<R: Read + Seek + Send + 'static>(
     Ok(Filter { streams, ..pass.filter.clone() })
 }
 
-/// Chosen I/Os that are not played, by reason.
+/// Chosen I/Os that are not in the script, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct LeftOut {
-    /// Flushes, as was asked.
-    pub flushes: u64,
-    /// Discards, as was asked.
-    pub discards: u64,
     /// What they did is not known.
     pub unknown_ops: u64,
     /// Reads, writes or discards of no bytes.
@@ -144,17 +130,15 @@ impl LeftOut {
     }
 
     /// Every reason with its count.
-    pub fn reasons(&self) -> [(u64, &'static str); 5] {
+    pub fn reasons(&self) -> [(u64, &'static str); 3] {
         [
-            (self.flushes, "flushes, as asked"),
-            (self.discards, "discards, as asked"),
             (self.unknown_ops, "of an unknown operation"),
             (self.without_bytes, "without bytes"),
             (self.too_large, "larger than the target"),
         ]
     }
 
-    /// `3 flushes, as asked; 2 without bytes`.
+    /// `3 of an unknown operation; 2 without bytes`.
     pub fn told(&self) -> String {
         let some = self.reasons().into_iter().filter(|(count, _)| *count > 0);
         some.map(|(count, why)| format!("{count} {why}")).collect::<Vec<_>>().join("; ")
@@ -184,6 +168,10 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
             let reasons = survey.left_out.told();
             return Err(ReplayError::AllLeftOut { ios: survey.account.kept, reasons });
         }
+        if summary.moving(options.leave_out) == 0 {
+            let reasons = "flushes and discards, as asked".to_owned();
+            return Err(ReplayError::AllLeftOut { ios: survey.account.kept, reasons });
+        }
         Ok(TraceScript { trace, plan, survey, summary })
     }
 
@@ -195,7 +183,7 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
     pub fn account(&self) -> PassAccount {
         self.survey.account
     }
-    /// Chosen I/Os that are not played.
+    /// Chosen I/Os that are not in the script.
     pub fn left_out(&self) -> LeftOut {
         self.survey.left_out
     }
@@ -221,20 +209,32 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
         playing(&self.trace, &self.plan)
     }
 
-    /// It as a load; with as many I/Os outstanding as the capture had at most, unless
-    /// another demand is given.
+    /// It as a load, played at its due times; with as many I/Os outstanding as the
+    /// capture had at most, unless another demand is given.
     pub fn load(&self, demand: Option<Demand>) -> ScriptLoad {
-        let most = u32::try_from(self.summary.outstanding_max.unwrap_or(1)).unwrap_or(u32::MAX);
+        let summary = &self.summary;
+        let most = u32::try_from(summary.outstanding_max.unwrap_or(1)).unwrap_or(u32::MAX);
         let (trace, plan) = (Arc::clone(&self.trace), Arc::clone(&self.plan));
-        let open: OpenScript = Arc::new(move || Ok(playing(&trace, &plan)));
+        let opened = Arc::clone(&plan);
+        let open: OpenScript = Arc::new(move || Ok(playing(&trace, &opened)));
         ScriptLoad {
             name: self.plan.options.name.clone(),
-            digest: self.summary.digest.clone(),
-            ios: self.summary.ios,
-            bytes: self.summary.bytes,
-            span: self.summary.span,
+            digest: summary.digest.clone(),
+            mapping: match plan.map.rule() {
+                MapRule::Same => String::new(),
+                _ => plan.map.told(),
+            },
+            counts: summary.counts,
+            bytes: summary.bytes,
+            span: summary.span,
+            largest: summary.largest,
+            unit: summary.unit,
+            reach: summary.reach,
             demand: demand.unwrap_or(Demand::new(1, most.max(1))),
-            alters: self.summary.alters(),
+            timing: Timing::default(),
+            overlaps: Overlaps::default(),
+            leave_out: plan.options.leave_out,
+            data_pattern: data_pattern_seen(self.trace.conditions()),
             open: Some(open),
         }
     }
@@ -254,7 +254,8 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
     }
 
     fn left_out_caveats(&self) -> Vec<Caveat> {
-        let Survey { account, left_out, flush_before, fua_left_out, .. } = &self.survey;
+        let Survey { account, left_out, flush_before, .. } = &self.survey;
+        let (leave_out, counts) = (self.plan.options.leave_out, self.summary.counts);
         let mut caveats = Vec::new();
         let mut say = |is: bool, kind, id, text: String| {
             caveats.extend(is.then(|| Caveat::new(kind, id, text, "")));
@@ -273,9 +274,16 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
         }
         let text = format!("{flush_before} writes asked for a flush before them; none is played.");
         say(*flush_before > 0, CaveatKind::Deviation, "replay-preflush", text);
+        let text = format!("{} flushes are not played, as asked.", counts.flushes);
+        let is = leave_out.flushes && counts.flushes > 0;
+        say(is, CaveatKind::Deviation, "replay-without-flushes", text);
+        let text = format!("{} discards are not played, as asked.", counts.trims);
+        let is = leave_out.trims && counts.trims > 0;
+        say(is, CaveatKind::Deviation, "replay-without-discards", text);
+        let fua = self.summary.fua;
         let text =
-            format!("{fua_left_out} writes had forced unit access; they are played without.");
-        say(*fua_left_out > 0, CaveatKind::Deviation, "replay-without-fua", text);
+            format!("{fua} writes had forced unit access; they are played without, as asked.");
+        say(leave_out.fua && fua > 0, CaveatKind::Deviation, "replay-without-fua", text);
         caveats
     }
 
@@ -385,7 +393,7 @@ fn playing<R: Read + Seek + Send + 'static>(
 impl<R: Read + Seek + Send + 'static> Script for Playing<R> {
     fn fill(&mut self, batch: &mut Vec<DueIo>) -> Result<usize, ScriptError> {
         let before = batch.len();
-        while batch.len() - before < BATCH {
+        while batch.len() < batch.capacity() {
             match self.player.next() {
                 Ok(Some(played)) => batch.push(played.io),
                 Ok(None) => break,
@@ -406,14 +414,4 @@ impl<R: 'static> Playing<R> {
             why: format!("{error}; check the trace with: steadfast trace check"),
         }
     }
-}
-
-/// The length of a span that is played `faster` times as fast.
-pub fn scaled_span(span: Nanos, faster: f64) -> Nanos {
-    Nanos((span.0 as f64 / faster.max(f64::MIN_POSITIVE)).round() as u64)
-}
-
-/// All bytes of some I/Os.
-pub(super) fn add(total: Bytes, size: Bytes) -> Bytes {
-    Bytes(total.0.saturating_add(size.0))
 }

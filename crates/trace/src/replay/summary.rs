@@ -3,7 +3,6 @@
 
 use super::overlaps::InFlight;
 use super::player::{Landed, Played, Player};
-use super::script::{add, scaled_span};
 use crate::batch::Batch;
 use crate::error::TraceError;
 use crate::sequence::Sequencer;
@@ -15,7 +14,8 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::io::{Read, Seek};
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
-use steadfast_domain::{Bytes, IoEvent, IoOp, Nanos, Op};
+use steadfast_domain::script::{LeaveOut, OpCounts};
+use steadfast_domain::{Bytes, DueIo, IoEvent, IoOp, Nanos, Op};
 
 /// I/Os that are judged for sequentiality at once.
 const STRIDE: usize = 4096;
@@ -28,12 +28,20 @@ pub struct Summary {
     pub digest: String,
     /// I/Os.
     pub ios: u64,
-    /// Bytes of reads, writes and discards.
+    /// I/Os by operation.
+    pub counts: OpCounts,
+    /// Bytes that it reads and writes.
     pub bytes: Bytes,
+    /// Its largest read or write.
+    pub largest: Bytes,
+    /// Every offset and size is a multiple of this.
+    pub unit: Bytes,
+    /// The byte after the last that it touches.
+    pub reach: Bytes,
     /// From its beginning to its last due time.
     pub span: Nanos,
     /// I/Os by operation and size, the most frequent first.
-    pub counts: Vec<OpSize>,
+    pub sizes: Vec<OpSize>,
     /// I/Os of further sizes.
     pub uncounted: u64,
     /// Writes with forced unit access.
@@ -48,7 +56,7 @@ pub struct Summary {
     pub sequential_captured: Option<f64>,
     /// The same on the target's addresses.
     pub sequential: Option<f64>,
-    /// Think times added up, inferred.
+    /// What a closed loop waits all in all, inferred.
     pub think: Nanos,
     #[serde(skip)]
     pub(super) landed: Landed,
@@ -77,25 +85,25 @@ impl Summary {
         Ok(sums.finish(player.landed(), player.times_are_rounded()))
     }
 
-    /// Whether it changes what the device holds.
-    pub fn alters(&self) -> bool {
-        self.counts.iter().any(|count| count.op.alters())
-    }
-
-    /// Its span where it is played `faster` times as fast.
-    pub fn span_at(&self, faster: f64) -> Nanos {
-        scaled_span(self.span, faster)
+    /// Reads, writes and discards that are played.
+    pub(super) fn moving(&self, leave_out: LeaveOut) -> u64 {
+        let trims = if leave_out.trims { 0 } else { self.counts.trims };
+        self.counts.reads + self.counts.writes + trims
     }
 }
 
 struct Sums {
     hash: Sha256,
-    ios: u64,
-    bytes: Bytes,
+    counts: OpCounts,
+    bytes: u64,
+    largest: u64,
+    reach: u64,
+    /// All offsets and sizes combined by OR.
+    multiples: u64,
     span: Nanos,
     fua: u64,
     think_ns: u64,
-    counts: HashMap<(Op, u64), u64>,
+    sizes: HashMap<(Op, u64), u64>,
     uncounted: u64,
     flight: InFlight,
     captured: Sequence,
@@ -106,12 +114,15 @@ impl Sums {
     fn new(window: usize) -> Self {
         Sums {
             hash: Sha256::new(),
-            ios: 0,
-            bytes: Bytes(0),
+            counts: OpCounts::default(),
+            bytes: 0,
+            largest: 0,
+            reach: 0,
+            multiples: 0,
             span: Nanos::ZERO,
             fua: 0,
             think_ns: 0,
-            counts: HashMap::new(),
+            sizes: HashMap::new(),
             uncounted: 0,
             flight: InFlight::default(),
             captured: Sequence::new(window),
@@ -120,22 +131,26 @@ impl Sums {
     }
 
     fn take(&mut self, played: &Played) {
-        let Played { io, captured, think_ns } = played;
-        self.digest(played);
-        self.ios += 1;
-        self.bytes = add(self.bytes, io.size);
+        let Played { io, captured } = played;
+        let place = (io.offset.0, io.size.0);
+        self.digest(io);
+        self.counts.count(io.op);
+        if matches!(io.op, Op::Read | Op::Write) {
+            self.bytes = self.bytes.saturating_add(place.1);
+            self.largest = self.largest.max(place.1);
+        }
+        self.reach = self.reach.max(place.0 + place.1);
+        self.multiples |= place.0 | place.1;
         self.span = io.due;
         self.fua += u64::from(io.fua);
-        self.think_ns = self.think_ns.saturating_add(*think_ns);
-        self.count((io.op, io.size.0));
-        let place = (io.offset.0, io.size.0);
+        self.think_ns = self.think_ns.saturating_add(io.think.0);
+        self.count((io.op, place.1));
         self.flight.take(captured.due_ns, captured.completed_ns, place, io.op.alters());
         self.captured.take(io.op, captured.offset, captured.size);
         self.replayed.take(io.op, io.offset.0, io.size.0);
     }
 
-    fn digest(&mut self, played: &Played) {
-        let io = &played.io;
+    fn digest(&mut self, io: &DueIo) {
         let mut bytes = [0; 26];
         bytes[0] = io.op as u8;
         bytes[1] = u8::from(io.fua);
@@ -146,29 +161,34 @@ impl Sums {
     }
 
     fn count(&mut self, key: (Op, u64)) {
-        if self.counts.len() == STREAMS_MAX && !self.counts.contains_key(&key) {
+        if self.sizes.len() == STREAMS_MAX && !self.sizes.contains_key(&key) {
             self.uncounted += 1;
         } else {
-            *self.counts.entry(key).or_default() += 1;
+            *self.sizes.entry(key).or_default() += 1;
         }
     }
 
     fn finish(self, landed: Landed, rounded_times: bool) -> Summary {
-        let counts = self.counts.into_iter();
-        let mut counts: Vec<OpSize> =
-            counts.map(|((op, size), ios)| OpSize { op, size: Bytes(size), ios }).collect();
-        counts.sort_by_key(|count| (Reverse(count.ios), count.op, count.size));
-        let known = self.flight.unended < self.ios && !rounded_times;
+        let sizes = self.sizes.into_iter();
+        let mut sizes: Vec<OpSize> =
+            sizes.map(|((op, size), ios)| OpSize { op, size: Bytes(size), ios }).collect();
+        sizes.sort_by_key(|size| (Reverse(size.ios), size.op, size.size));
+        let ios = self.counts.total();
+        let known = self.flight.unended < ios && !rounded_times;
         let mut digest = String::with_capacity(64);
         for byte in self.hash.finalize() {
             let _ = write!(digest, "{byte:02x}");
         }
         Summary {
             digest,
-            ios: self.ios,
-            bytes: self.bytes,
+            ios,
+            counts: self.counts,
+            bytes: Bytes(self.bytes),
+            largest: Bytes(self.largest),
+            unit: Bytes(1 << self.multiples.trailing_zeros().min(63)),
+            reach: Bytes(self.reach),
             span: self.span,
-            counts,
+            sizes,
             uncounted: self.uncounted,
             fua: self.fua,
             outstanding_max: known.then_some(self.flight.most),

@@ -11,7 +11,7 @@ use crate::pass::PassAccount;
 use std::collections::BTreeSet;
 use std::io::{Read, Seek};
 use steadfast_domain::io_event::flags;
-use steadfast_domain::{CaptureConditions, IoOp, Layer, Op};
+use steadfast_domain::{CaptureConditions, Layer, Op};
 
 /// Devices that are told apart before the choice is refused anyway.
 const DEVICES_NAMED: usize = 8;
@@ -25,8 +25,6 @@ pub(super) struct Survey {
     pub(super) left_out: LeftOut,
     /// Writes that asked for a flush before them.
     pub(super) flush_before: u64,
-    /// Writes whose forced unit access is left out.
-    pub(super) fua_left_out: u64,
     pub(super) layers: BTreeSet<Layer>,
     devices: BTreeSet<u16>,
     /// Playable I/Os but flushes.
@@ -66,16 +64,14 @@ impl Survey {
             self.devices.insert(batch.device(row));
         }
         self.layers.insert(batch.layer(row));
-        let io = match chosen(rows, row, options, IssueAt::Issue) {
+        let io = match chosen(rows, row, IssueAt::Issue) {
             Ok(io) => io,
             Err(why) => {
                 self.left_out.count(why);
                 return Ok(());
             }
         };
-        let is_write = batch.op(row) == IoOp::Write;
         self.flush_before += u64::from(io.op == Op::Write && set & flags::PREFLUSH != 0);
-        self.fua_left_out += u64::from(is_write && options.without_fua && set & flags::FUA != 0);
         self.ios += 1;
         self.see_time(io.due_ns, batch.queued_ns(row));
         if io.op == Op::Flush { Ok(()) } else { self.see_place(&io, options) }
@@ -121,9 +117,8 @@ impl Survey {
         if self.moving > 0 {
             return Ok(());
         }
-        let flushes = self.ios + self.left_out.flushes;
-        if flushes == kept {
-            return Err(ReplayError::OnlyFlushes { flushes });
+        if self.ios == kept {
+            return Err(ReplayError::OnlyFlushes { flushes: kept });
         }
         Err(ReplayError::AllLeftOut { ios: kept, reasons: self.left_out.told() })
     }
