@@ -1,6 +1,7 @@
 //! A [`Measurement`]: what one step did, counted.
 
 use crate::histogram::{CoarseHistogram, FineHistogram};
+use crate::replayed::Replayed;
 use crate::stimulus::Op;
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -257,7 +258,8 @@ pub struct Measurement {
     /// The load reached its end; false where a cut left it running.
     pub complete: bool,
     /// One tally per I/O stream, in the load's order; one per direction where a
-    /// direction has several streams and the engine cannot tell them apart (fio).
+    /// direction has several streams and the engine cannot tell them apart (fio);
+    /// one per operation where the load is a script.
     pub streams: Vec<StreamTally>,
     /// I/Os that completed outside the measured time: during the ramp, or after
     /// the end because they were still outstanding. In no other count, but the
@@ -294,6 +296,9 @@ pub struct Measurement {
     /// The kernel's own counts, where there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<KernelCounters>,
+    /// What was played of a script, where the load is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<Box<Replayed>>,
     /// Flash bytes written per host byte written, where the device tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_amplification: Option<f64>,
@@ -415,7 +420,7 @@ mod tests {
     #[test]
     fn a_measurement_without_anything_odd_says_nothing_of_it() {
         let plain = serde_json::to_value(Measurement::default()).unwrap();
-        for name in ["seed", "outstanding", "stalls"] {
+        for name in ["seed", "outstanding", "stalls", "replay"] {
             assert!(plain.get(name).is_none(), "{name}");
         }
         let read: Measurement = serde_json::from_value(plain).unwrap();
