@@ -167,6 +167,16 @@ pub struct Verification {
     pub first: Vec<Bytes>,
 }
 
+impl Verification {
+    /// Adds what another step compared.
+    pub fn merge(&mut self, other: &Verification) {
+        self.sectors_right += other.sectors_right;
+        self.sectors_unknown += other.sectors_unknown;
+        self.miscompares += other.miscompares;
+        self.first.extend(&other.first);
+    }
+}
+
 /// What the kernel counted on the device during the step (`/proc/diskstats`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelCounters {

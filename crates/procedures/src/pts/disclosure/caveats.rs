@@ -108,7 +108,7 @@ fn of_the_method(choices: &Choices<'_>) -> Vec<Caveat> {
 fn of_the_profile(choices: &Choices<'_>) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     match choices.settings.profile {
-        Profile::Quick => caveats.push(Caveat::new(
+        Profile::Quick if !choices.quick.is_empty() => caveats.push(Caveat::new(
             CaveatKind::Invalidates,
             ids::QUICK,
             format!(
@@ -118,10 +118,10 @@ fn of_the_profile(choices: &Choices<'_>) -> Vec<Caveat> {
             ),
             "Run --profile pts-2.0.",
         )),
-        Profile::Tkperf => {
+        Profile::Tkperf if !choices.tkperf.is_empty() => {
             caveats.push(Caveat::new(CaveatKind::Deviation, ids::TKPERF_MENDED, choices.tkperf, ""))
         }
-        Profile::Pts11 | Profile::Pts20 => {}
+        _ => {}
     }
     let chosen = choices.demands.first().copied();
     if let (Some(chosen), Some(recommended)) = (chosen, choices.recommended)
