@@ -88,7 +88,10 @@ pub const ALIGNMENT: Parameter = Parameter {
 /// Who decides the workload.
 pub fn origin(settings: &Settings) -> Origin {
     let is_given = |name: &&str| settings.parameters.contains_key(*name);
-    crate::origin::given(["workload", MIX_JESD219.name].iter().any(is_given))
+    match ["workload", MIX_JESD219.name].iter().any(is_given) {
+        true => Origin::Chosen,
+        false => Origin::Default,
+    }
 }
 
 /// How a report calls the alignment at the block size.
