@@ -218,7 +218,9 @@ fn of_the_conditions(record: &Record) -> Vec<Caveat> {
         .map(|text| Caveat::new(CaveatKind::Deviation, ids::CONDITION_UNMET, text.clone(), ""))
         .collect();
     let last = record.conditions_last().map_or(got, |(got, _)| got);
-    let told = got.unmet.iter().any(|text| text.contains("write cache"));
+    // A cache that could not be set is among what is unmet: whoever sets conditions reads
+    // them back.
+    let told = got.write_cache != wanted.write_cache && !got.unmet.is_empty();
     if wanted.write_cache.is_some() && wanted.write_cache != last.write_cache && !told {
         let state = last.write_cache.map_or("unknown".to_owned(), |c| c.to_string());
         caveats.push(Caveat::new(
