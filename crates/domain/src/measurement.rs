@@ -168,12 +168,16 @@ pub struct Verification {
 }
 
 impl Verification {
+    /// Miscompares of which the place is kept.
+    pub const LOCATED: usize = 32;
+
     /// Adds what another step compared.
     pub fn merge(&mut self, other: &Verification) {
         self.sectors_right += other.sectors_right;
         self.sectors_unknown += other.sectors_unknown;
         self.miscompares += other.miscompares;
         self.first.extend(&other.first);
+        self.first.truncate(Self::LOCATED);
     }
 }
 

@@ -6,8 +6,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::{
-    Bench, Bytes, Conditions, EndState, Entry, Findings, Halt, Nanos, Note, Outcome, Procedure,
-    Purge, Record, Settings, Step,
+    Bench, Bytes, Conditions, EndState, Entry, Findings, Halt, Nanos, Note, Outcome, Purge, Record,
+    Settings, Step,
 };
 use steadfast_engine::uring::{Uring, UringOptions};
 use steadfast_engine::{Engine, Start, Stop};
