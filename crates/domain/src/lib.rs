@@ -11,6 +11,7 @@
 #![warn(missing_docs)]
 
 pub mod bench;
+pub mod caveats;
 pub mod conditions;
 pub mod device;
 pub mod direct_buffer;
@@ -36,7 +37,7 @@ pub use bench::{Bench, Halt, Outcome, Procedure};
 pub use conditions::{Conditions, WriteCache};
 pub use device::{Device, Host, Transport};
 pub use direct_buffer::DirectBuffer;
-pub use findings::{Caveat, CaveatKind, Exhibit, Findings};
+pub use findings::{Caveat, CaveatKind, EndState, Exhibit, Findings};
 pub use histogram::{CoarseHistogram, FineHistogram, Histogram, QuarterHistogram};
 pub use io_event::{CaptureConditions, IoEvent, IoOp, Layer};
 pub use measurement::{Measurement, Tally};

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod meta;
+mod origin;
 mod parameters;
 mod parts;
 pub mod pts;

@@ -2,8 +2,8 @@
 
 use crate::pts::scattered;
 use crate::{OF_CLIENT_1, Offer, Unsuitable, offer};
-use steadfast_domain::findings::Facts;
-use steadfast_domain::{Caveat, CaveatKind, Profile, Settings, suggestion};
+use steadfast_domain::findings::{Facts, Known, Origin, Setting};
+use steadfast_domain::{Caveat, CaveatKind, Profile, Settings, caveats as ids, suggestion};
 
 /// A parameter of a procedure.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +25,8 @@ pub struct Parameter {
     pub before_rules: Option<&'static str>,
     /// Whether these settings make use of it.
     pub applies: fn(&Settings) -> bool,
+    /// It decides the demand of measured steps.
+    pub of_demand: bool,
 }
 
 impl Parameter {
@@ -39,6 +41,7 @@ impl Parameter {
         unverified: false,
         before_rules: None,
         applies: |_| true,
+        of_demand: false,
     };
     /// Its value in these settings: the user's, or the profile's.
     pub fn value<'a>(&self, settings: &'a Settings) -> &'a str {
@@ -52,9 +55,18 @@ impl Parameter {
             _ => self.default,
         }
     }
-    /// Whether the user gave it.
-    fn is_chosen(&self, settings: &Settings) -> bool {
-        settings.parameters.contains_key(self.name)
+    /// Where its value comes from in these settings.
+    pub(crate) fn origin(&self, settings: &Settings) -> Origin {
+        match (settings.parameters.contains_key(self.name), settings.profile) {
+            (true, _) => Origin::Chosen,
+            (false, Profile::Quick) if self.quick.is_some() => Origin::Profile,
+            (false, _) => Origin::Default,
+        }
+    }
+    /// Its value as another place of the report writes it.
+    pub(crate) fn row(&self, settings: &Settings, label: &str, value: impl Known) -> Setting {
+        let id = format!("parameter-{}", self.name);
+        Setting::new(&id, label, value, self.origin(settings))
     }
     /// Its value as something else, or a refusal that says what was expected.
     pub fn parse<T>(
@@ -101,35 +113,36 @@ fn of(settings: &Settings) -> Vec<Parameter> {
     offer(&settings.procedure).map(|offer| with(offer, settings)).unwrap_or_default()
 }
 
-fn origin(parameter: &Parameter, settings: &Settings) -> &'static str {
-    match (parameter.is_chosen(settings), settings.profile) {
-        (true, _) => "chosen",
-        (false, Profile::Quick) if parameter.quick.is_some() => "by profile quick",
-        (false, _) => "default",
+/// Whether the user chose the demand through one of the procedure's parameters.
+pub(crate) fn choose_demand(settings: &Settings) -> bool {
+    of(settings).iter().any(|p| p.of_demand && p.origin(settings) == Origin::Chosen)
+}
+
+fn origin_text(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Chosen => "chosen",
+        Origin::Profile => "by profile quick",
+        Origin::Default | Origin::Found => "default",
     }
 }
 
 /// Every parameter with its value, for the report.
 pub(crate) fn facts(settings: &Settings) -> Facts {
-    let value = |p: &Parameter| {
+    let row = |p: &Parameter| {
+        let origin = origin_text(p.origin(settings));
         if !(p.applies)(settings) {
-            return format!("no use in this run ({}): {}", origin(p, settings), p.meaning);
+            let remark = format!(" ({origin}): {}", p.meaning);
+            return p.row(settings, p.name, "no use in this run").remark(remark);
         }
         let mark = if p.unverified { "; UNVERIFIED" } else { "" };
-        format!(
-            "{} ({}): {}; source: {}{mark}",
-            p.value(settings),
-            origin(p, settings),
-            p.meaning,
-            p.source
-        )
+        let remark = format!(" ({origin}): {}; source: {}{mark}", p.meaning, p.source);
+        p.row(settings, p.name, p.value(settings)).remark(remark)
     };
-    let mut rows: Vec<(String, Option<String>)> =
-        of(settings).iter().map(|p| (p.name.to_owned(), Some(value(p)))).collect();
+    let mut rows: Vec<Setting> = of(settings).iter().map(row).collect();
     if rows.is_empty() {
-        rows.push(("none".into(), Some("this procedure has no parameters of its own".into())));
+        rows.push(Setting::outcome("none", "this procedure has no parameters of its own"));
     }
-    Facts { title: "Parameters".into(), rows }
+    Facts::new("Parameters").noun("Parameter").rows(rows)
 }
 
 /// A caveat for every parameter in use whose default could not be checked.
@@ -140,12 +153,12 @@ pub(crate) fn caveats(settings: &Settings) -> Vec<Caveat> {
         .map(|p| {
             Caveat::new(
                 CaveatKind::Unverified,
-                &format!("parameter-{}", p.name),
+                &ids::parameter(p.name),
                 format!(
                     "Parameter {} = {} ({}): {}. Source: {}.",
                     p.name,
                     p.value(settings),
-                    origin(p, settings),
+                    origin_text(p.origin(settings)),
                     p.meaning,
                     p.source
                 ),

@@ -5,12 +5,13 @@
 //! part begins with `Note::Part`, and the phases of its steps begin with its
 //! name: `iops/rounds`. A part may have parts of its own: `iops/ar75-8GiB/rounds`.
 
-use crate::pts::exhibits::{NOT_STEADY, NOT_STEADY_EARLIER, plain_table, unfinished};
+use crate::pts::exhibits::{NOT_STEADY_EARLIER, plain_table, unfinished};
+use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, Row, Table};
 use steadfast_domain::settings::Amendment;
 use steadfast_domain::{
-    Bench, Caveat, CaveatKind, Conditions, Entry, Findings, Halt, Nanos, Note, Outcome, Procedure,
-    Purge, Record, Settings, Step,
+    Bench, Caveat, CaveatKind, Conditions, EndState, Entry, Findings, Halt, Nanos, Note, Outcome,
+    Procedure, Purge, Record, Settings, Step,
 };
 
 /// One procedure of several.
@@ -100,7 +101,11 @@ pub(crate) struct Studied<'a> {
 
 impl Studied<'_> {
     fn steady(&self) -> Option<bool> {
-        self.findings.as_ref()?.steady()
+        self.end()?.steady()
+    }
+    /// How it ended; `None` where it has not begun.
+    fn end(&self) -> Option<EndState> {
+        Some(self.findings.as_ref()?.whole_end())
     }
     /// The title of what it found, or its name.
     pub fn title(&self) -> &str {
@@ -217,7 +222,8 @@ pub(crate) fn with_parts(whole: Findings, studied: Vec<Studied<'_>>) -> Findings
 
 /// Something else stands behind these rounds.
 fn cannot_go_on(findings: &mut Findings) {
-    findings.caveats.iter_mut().filter(|c| c.id == NOT_STEADY).for_each(|caveat| {
+    let rounds = findings.caveats.iter_mut().filter(|c| c.id == ids::STEADY_STATE_NOT_ACHIEVED);
+    rounds.for_each(|caveat| {
         caveat.remedy = NOT_STEADY_EARLIER.into();
     });
     findings.parts.iter_mut().for_each(cannot_go_on);
@@ -230,19 +236,18 @@ pub(crate) fn parts_table(heads: [&str; 3], studied: &[Studied<'_>]) -> Table {
         .iter()
         .map(|part| {
             let window = part.window().map(|(first, last)| format!("{first} - {last}"));
-            let steady = part.steady().map(|steady| if steady { "yes" } else { "NO" });
             let ending = part.findings.as_ref().map_or("not begun", |f| f.ending.as_str());
             let invalid = part.findings.as_ref().map(|f| invalidating(f) as f64);
-            Row {
-                head: part.title().to_owned(),
-                cells: vec![
-                    steady.map_or(Cell::Missing, Cell::text),
-                    window.map_or(Cell::Missing, Cell::Text),
+            Row::new(
+                part.title(),
+                [
+                    part.steady().map_or(Cell::Missing, Cell::verdict),
+                    Cell::known(window),
                     Cell::number(invalid, 0),
                     Cell::text(ending),
                 ],
-                strong: part.steady() == Some(false),
-            }
+            )
+            .strong(part.steady() == Some(false))
         })
         .collect();
     let columns = ["Steady", "Window", "Invalidating caveats", "Ending"];
@@ -263,8 +268,9 @@ pub(crate) fn ending(noun: &str, record: &Record, studied: &[Studied<'_>]) -> St
         ("NOT steady", titles(studied, |p| p.steady() == Some(false))),
         (
             "without a steady state of their own",
-            titles(studied, |p| p.findings.is_some() && p.steady().is_none()),
+            titles(studied, |p| p.end() == Some(EndState::Complete)),
         ),
+        ("not finished", titles(studied, |p| p.end() == Some(EndState::Unfinished))),
         ("not begun", titles(studied, |p| p.findings.is_none())),
     ];
     let told: Vec<String> = groups
@@ -286,7 +292,7 @@ pub(crate) fn caveats(record: &Record, studied: &[Studied<'_>]) -> Vec<Caveat> {
     if record.has_ended() && !unsteady.is_empty() {
         caveats.push(Caveat::new(
             CaveatKind::Invalidates,
-            "part-not-steady",
+            ids::PART_NOT_STEADY,
             format!("STEADY STATE NOT ACHIEVED in: {unsteady}."),
             "See the part's own page. `steadfast resume RUN_DIR --rounds N` gives the last part \
              more rounds.",

@@ -7,12 +7,13 @@
 
 use crate::parameters::{self, Parameter};
 use crate::parts::{self, Part, Studied, part_amendments};
-use crate::pts::disclosure::{self, Choices, Form, row, row_maybe};
+use crate::pts::disclosure::{self, Choices, Form};
 use crate::pts::exhibits::{common_chapters, frame, page};
 use crate::pts::method::{Covered, Method, active_range};
 use crate::pts::scattered;
 use crate::{Unsuitable, offer};
-use steadfast_domain::findings::{Exhibit, FormHeader, Page};
+use steadfast_domain::caveats as ids;
+use steadfast_domain::findings::{Exhibit, FormHeader, Origin, Page, Setting};
 use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::{
     Bench, Caveat, CaveatKind, Findings, Halt, Place, Procedure, Record, Settings,
@@ -168,12 +169,15 @@ impl Procedure for Suite {
 impl Suite {
     fn header(&self, record: &Record, studied: &[Studied<'_>]) -> FormHeader {
         let choices = self.choices();
+        let origin = PROCEDURES.origin(&self.settings);
         let each = |number: usize| {
-            let part = studied.get(number);
-            row_maybe(&format!("Procedure {}", number + 1), part.map(|p| p.title().to_owned()))
+            let (number, title) = (number + 1, studied.get(number).map(Studied::title));
+            let (id, label) = (format!("procedure-{number}"), format!("Procedure {number}"));
+            Setting::new(&id, &label, title, origin)
         };
         let mut set_up = disclosure::common_set_up_rows(&choices);
-        set_up.push(row("Purge and preconditioning", "each procedure its own"));
+        let own = "each procedure its own";
+        set_up.push(Setting::method("set-up", "Purge and preconditioning", own, Origin::Profile));
         set_up.push(disclosure::note_row(&choices));
         let mut test_parameters = disclosure::common_test_rows(&choices);
         test_parameters.extend((0..studied.len()).map(each));
@@ -225,7 +229,7 @@ fn caveats(record: &Record, studied: &[Studied<'_>]) -> Vec<Caveat> {
     if studied.iter().filter(|part| part.findings.is_some()).count() > 1 {
         caveats.push(Caveat::new(
             CaveatKind::Remark,
-            "suite-order",
+            ids::SUITE_ORDER,
             "The procedures ran one after the other, each from its own purge: all but the first \
              began on a device that the one before had warmed.",
             "",
@@ -238,10 +242,9 @@ fn caveats(record: &Record, studied: &[Studied<'_>]) -> Vec<Caveat> {
 mod tests {
     use super::*;
     use crate::parts::begins;
-    use crate::pts::exhibits::NOT_STEADY;
     use crate::pts::scripted::{GEOMETRY, record, scripted, steps};
     use std::collections::HashSet;
-    use steadfast_domain::{Class, Entry, Profile, Step};
+    use steadfast_domain::{Class, EndState, Entry, Profile, Step};
 
     fn settings(change: impl FnOnce(&mut Settings)) -> Settings {
         let mut settings = Settings::new(NAME, 7);
@@ -325,10 +328,14 @@ mod tests {
         suite.conduct(&mut bench).unwrap();
         let findings = suite.study(&record(&suite.settings, bench.entries));
         assert_eq!(findings.ending, "All procedures ended; steady: Latency; NOT steady: IOPS.");
-        assert_eq!(findings.steady(), Some(false), "the exit code goes by it");
+        assert_eq!(findings.whole_end(), EndState::NotSteady, "the exit code goes by it");
         let caveat = findings.caveats.iter().find(|c| c.id == "part-not-steady").unwrap();
         assert!(caveat.text.ends_with("in: IOPS."));
-        let of_part = findings.parts[0].caveats.iter().find(|c| c.id == NOT_STEADY).unwrap();
+        let of_part = findings.parts[0]
+            .caveats
+            .iter()
+            .find(|c| c.id == ids::STEADY_STATE_NOT_ACHIEVED)
+            .unwrap();
         assert!(of_part.remedy.contains("--max-rounds"), "latency stands behind it");
     }
 
@@ -415,7 +422,8 @@ mod tests {
             ]
         );
         let unsteady = &whole.parts[0].parts[1];
-        let caveat = unsteady.caveats.iter().find(|c| c.id == NOT_STEADY).unwrap();
+        let caveat =
+            unsteady.caveats.iter().find(|c| c.id == ids::STEADY_STATE_NOT_ACHIEVED).unwrap();
         assert!(caveat.remedy.contains("--max-rounds"), "latency stands behind it");
         let amended =
             [Amendment::RoundsMaxOf { phase: "latency/ar100-64MiB/rounds".into(), rounds: 6 }];

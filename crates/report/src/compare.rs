@@ -1,8 +1,8 @@
 //! Several runs side by side: their tables value by value, their plots one over
 //! another, and every setting in which they differ.
 //!
-//! Tables and plots are matched by their ids, rows and series by their names; no
-//! procedure is known here. The outcome is a `Findings` like any other, so that
+//! Procedures, pages, tables, rows, columns, plots and series are put together by their ids,
+//! settings by their ids and roles, endings by their states: nothing is known here by its words. The outcome is a `Findings` like any other, so that
 //! everything which prints a run prints a comparison.
 
 mod plots;
@@ -10,6 +10,7 @@ mod settings;
 mod tables;
 
 use crate::parts;
+use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, Exhibit, FormHeader, Page, Row, Table};
 use steadfast_domain::{Caveat, CaveatKind, Findings};
 
@@ -67,41 +68,59 @@ pub fn compare(runs: &[(String, Findings)]) -> Result<Findings, CompareError> {
 
 /// Each procedure that at least two runs have, with every run's findings of it.
 fn groups(runs: &[(String, Findings)]) -> Vec<(String, Vec<Side<'_>>)> {
-    let procedures: Vec<Vec<(String, &Findings)>> =
+    let procedures: Vec<Vec<Named<'_>>> =
         runs.iter().map(|(_, findings)| procedures(findings)).collect();
-    let mut titles: Vec<&String> = Vec::new();
-    for (title, _) in procedures.iter().flatten() {
-        if !titles.contains(&title) {
-            titles.push(title);
+    let mut firsts: Vec<&Named<'_>> = Vec::new();
+    for named in procedures.iter().flatten() {
+        if !firsts.iter().any(|first| first.is_same(named)) {
+            firsts.push(named);
         }
     }
-    let sides = |title: &String| -> Vec<Side<'_>> {
-        let of_run = |procedures: &Vec<(String, &'_ Findings)>| -> Option<usize> {
-            procedures.iter().position(|(other, _)| other == title)
+    let sides = |first: &Named<'_>| -> Vec<Side<'_>> {
+        let of_run = |procedures: &Vec<Named<'_>>| -> Option<usize> {
+            procedures.iter().position(|named| named.is_same(first))
         };
         ('A'..)
             .zip(runs.iter().zip(&procedures))
             .map(|(letter, ((name, _), procedures))| Side {
                 letter,
                 name: format!("{letter}: {name}"),
-                findings: of_run(procedures).map(|at| procedures[at].1),
+                findings: of_run(procedures).map(|at| procedures[at].findings),
             })
             .collect()
     };
-    let all = titles.into_iter().map(|title| (title.clone(), sides(title)));
+    let all = firsts.into_iter().map(|first| (first.title(), sides(first)));
     all.filter(|(_, sides)| sides.iter().filter(|s| s.findings.is_some()).count() > 1).collect()
 }
 
-/// The procedures of a run by title; of those with the same title the second
-/// and further ones have a number.
-fn procedures(findings: &Findings) -> Vec<(String, &Findings)> {
+/// A procedure of a run.
+struct Named<'a> {
+    findings: &'a Findings,
+    /// Which one of this name it is in its run, from 0.
+    again: usize,
+}
+
+impl Named<'_> {
+    fn is_same(&self, other: &Named<'_>) -> bool {
+        (&self.findings.id, self.again) == (&other.findings.id, other.again)
+    }
+    /// The second and further ones have a number.
+    fn title(&self) -> String {
+        match self.again {
+            0 => self.findings.title.clone(),
+            again => format!("{} ({})", self.findings.title, again + 1),
+        }
+    }
+}
+
+/// The procedures of a run.
+fn procedures(findings: &Findings) -> Vec<Named<'_>> {
     let parts = parts::parts(findings);
     let own = parts.is_empty() || !findings.summary.is_empty();
-    let mut named: Vec<(String, &Findings)> = Vec::new();
-    for part in own.then_some(findings).into_iter().chain(parts) {
-        let same = named.iter().filter(|(_, other)| other.title == part.title).count();
-        let number = if same > 0 { format!(" ({})", same + 1) } else { String::new() };
-        named.push((format!("{}{number}", part.title), part));
+    let mut named: Vec<Named<'_>> = Vec::new();
+    for findings in own.then_some(findings).into_iter().chain(parts) {
+        let again = named.iter().filter(|other| other.findings.id == findings.id).count();
+        named.push(Named { findings, again });
     }
     named
 }
@@ -152,32 +171,31 @@ fn comparison(title: &str, sides: &[Side<'_>]) -> Findings {
     summary.extend(compared(sides, of_summary, &mut printed, &mut findings.long_tables));
     findings.summary = summary;
     findings.chapters = vec![settings::chapter(sides)];
-    for title in page_titles(sides) {
-        let of_page = |f: &Findings| exhibits_of(f, &title);
+    for (id, title) in pages(sides) {
+        let of_page = |f: &Findings| exhibits_of(f, &id);
         let exhibits = compared(sides, of_page, &mut printed, &mut findings.long_tables);
         if !exhibits.is_empty() {
-            findings.chapters.push(Page { title, exhibits });
+            findings.chapters.push(Page::new(title, exhibits).named(&id));
         }
     }
     findings
 }
 
-/// The titles of the runs' pages, in the order of the first run that has them.
-fn page_titles(sides: &[Side<'_>]) -> Vec<String> {
-    let mut titles: Vec<String> = Vec::new();
-    for findings in sides.iter().filter_map(|side| side.findings) {
-        for page in findings.form_pages.iter().chain(&findings.chapters) {
-            if !titles.contains(&page.title) {
-                titles.push(page.title.clone());
-            }
+/// The names of the runs' pages in the order of the first run that has them, and what
+/// that run calls them.
+fn pages(sides: &[Side<'_>]) -> Vec<(String, String)> {
+    let mut pages: Vec<(String, String)> = Vec::new();
+    for page in sides.iter().filter_map(|side| side.findings).flat_map(Findings::pages) {
+        if !pages.iter().any(|(id, _)| *id == page.id) {
+            pages.push((page.id.clone(), page.title.clone()));
         }
     }
-    titles
+    pages
 }
 
-fn exhibits_of(findings: &Findings, title: &str) -> Vec<Exhibit> {
-    let pages = findings.form_pages.iter().chain(&findings.chapters);
-    pages.filter(|page| page.title == title).flat_map(|page| page.exhibits.clone()).collect()
+fn exhibits_of(findings: &Findings, id: &str) -> Vec<Exhibit> {
+    let pages = findings.pages().filter(|page| page.id == id);
+    pages.flat_map(|page| page.exhibits.clone()).collect()
 }
 
 /// The tables and plots of a place that at least two runs have.
@@ -216,35 +234,26 @@ fn frame(title: &str, sides: &[Side<'_>]) -> Findings {
         Some((first, rest)) if rest.iter().all(|f| of(f) == of(first)) => of(first),
         _ => otherwise.to_owned(),
     };
+    let header = FormHeader {
+        issuer: same(&|f| f.header.issuer.clone(), "several"),
+        specification: same(&|f| f.header.specification.clone(), "several"),
+        lesser: lesser(sides),
+        test: "Comparison".into(),
+        subtitle: title.to_owned(),
+        revision: same(&|f| f.header.revision.clone(), "several"),
+        vendor: None,
+        model: Some(names.join("; ")),
+        sponsor: None,
+        blocks: Vec::new(),
+    };
     Findings {
-        version: steadfast_domain::findings::FINDINGS_VERSION,
-        title: title.to_owned(),
         method: same(&|f| f.method.clone(), "The runs differ in their method."),
         headline: same(&|f| f.headline.clone(), ""),
         simulated: all.iter().any(|f| parts::simulated(f)),
         run_unix_ms: (began, ended),
         digest: digests.join(" "),
         software: same(&|f| f.software.clone(), "several versions of the program"),
-        ending: String::new(),
-        header: FormHeader {
-            issuer: same(&|f| f.header.issuer.clone(), "several"),
-            specification: same(&|f| f.header.specification.clone(), "several"),
-            lesser: lesser(sides),
-            test: "Comparison".into(),
-            subtitle: title.to_owned(),
-            revision: same(&|f| f.header.revision.clone(), "several"),
-            vendor: None,
-            model: Some(names.join("; ")),
-            sponsor: None,
-            blocks: Vec::new(),
-        },
-        verdict: None,
-        caveats: Vec::new(),
-        summary: Vec::new(),
-        form_pages: Vec::new(),
-        chapters: Vec::new(),
-        long_tables: Vec::new(),
-        parts: Vec::new(),
+        ..Findings::new(title, header)
     }
 }
 
@@ -297,25 +306,17 @@ fn ending(sides: &[Side<'_>], differences: &[settings::Difference]) -> String {
 /// How each run ended, in its own words.
 fn endings(sides: &[Side<'_>]) -> Table {
     let row = |side: &Side<'_>| {
-        let steady = side.findings.and_then(parts::steady);
-        let steady = steady.map_or(Cell::Missing, |s| Cell::text(if s { "yes" } else { "NO" }));
-        let ending = side.findings.map_or(Cell::Missing, |f| Cell::text(f.ending.clone()));
-        Row { head: side.name.clone(), cells: vec![steady, ending], strong: false }
+        let steady = side.findings.and_then(|f| f.whole_end().steady());
+        let ending = Cell::known(side.findings.map(|f| f.ending.as_str()));
+        Row::new(side.name.clone(), [steady.map_or(Cell::Missing, Cell::verdict), ending])
     };
-    Table {
-        id: "endings".into(),
-        title: "How each run ended".into(),
-        corner: "Run".into(),
-        spanner: None,
-        columns: vec!["Steady".into(), "Ending".into()],
-        rows: sides.iter().map(row).collect(),
-    }
+    Table::new("endings", "How each run ended", "Run")
+        .columns(["Steady", "Ending"])
+        .rows(sides.iter().map(row))
 }
 
-const DIFFERS: &str = "setting-differs";
-
 fn has_differences(caveats: &[Caveat]) -> bool {
-    caveats.iter().any(|caveat| caveat.id == DIFFERS)
+    caveats.iter().any(|caveat| caveat.id == ids::SETTING_DIFFERS)
 }
 
 fn caveats(title: &str, sides: &[Side<'_>], differences: &[settings::Difference]) -> Vec<Caveat> {
@@ -323,7 +324,7 @@ fn caveats(title: &str, sides: &[Side<'_>], differences: &[settings::Difference]
         .iter()
         .map(|difference| {
             let kind = if difference.severe { CaveatKind::Invalidates } else { CaveatKind::Remark };
-            let id = if difference.severe { DIFFERS } else { "platform-differs" };
+            let id = if difference.severe { ids::SETTING_DIFFERS } else { ids::PLATFORM_DIFFERS };
             let text =
                 format!("The runs differ in {}: {}.", difference.label, difference.told(sides));
             let remedy = "Compare runs that were made alike.";
@@ -334,29 +335,26 @@ fn caveats(title: &str, sides: &[Side<'_>], differences: &[settings::Difference]
         sides.iter().filter(|s| s.findings.is_none()).map(|s| s.letter.to_string()).collect();
     if !without.is_empty() {
         let text = format!("{} has no {title}: its places are empty.", without.join(", "));
-        caveats.push(Caveat::new(CaveatKind::Deviation, "run-without", text, ""));
+        caveats.push(Caveat::new(CaveatKind::Deviation, ids::RUN_WITHOUT, text, ""));
     }
     caveats.extend(unsteady(sides));
     caveats.extend(inherited(sides));
     caveats
 }
 
-/// Runs that did not become steady and do not say so themselves.
+/// Runs that did not become steady and have no caveat of their own that says so.
 fn unsteady(sides: &[Side<'_>]) -> Option<Caveat> {
-    let says_so = |f: &Findings| {
-        let mut severe = f.caveats.iter().filter(|c| c.kind == CaveatKind::Invalidates);
-        severe.any(|caveat| caveat.text.to_lowercase().contains("steady"))
-    };
+    let says_so = |f: &Findings| f.caveats.iter().any(|c| ids::NOT_STEADY.contains(&c.id.as_str()));
     let letters: Vec<String> = sides
         .iter()
         .filter(|side| {
-            side.findings.is_some_and(|f| parts::steady(f) == Some(false) && !says_so(f))
+            side.findings.is_some_and(|f| f.whole_end().steady() == Some(false) && !says_so(f))
         })
         .map(|side| side.letter.to_string())
         .collect();
     let text = format!("{}: steady state was not achieved.", letters.join(", "));
     (!letters.is_empty())
-        .then(|| Caveat::new(CaveatKind::Invalidates, "steady-state-not-achieved", text, ""))
+        .then(|| Caveat::new(CaveatKind::Invalidates, ids::STEADY_STATE_NOT_ACHIEVED, text, ""))
 }
 
 /// The runs' own caveats, each once, with the letters of the runs that it is of.
@@ -364,11 +362,7 @@ fn inherited(sides: &[Side<'_>]) -> Vec<Caveat> {
     let mut found: Vec<(&Caveat, String)> = Vec::new();
     for side in sides {
         for caveat in side.findings.into_iter().flat_map(|f| &f.caveats) {
-            let same = |(other, _): &&mut (&Caveat, String)| {
-                (other.kind, &other.text, &other.remedy)
-                    == (caveat.kind, &caveat.text, &caveat.remedy)
-            };
-            match found.iter_mut().find(same) {
+            match found.iter_mut().find(|(other, _)| *other == caveat) {
                 Some((_, letters)) if letters.ends_with(side.letter) => {}
                 Some((_, letters)) => *letters = format!("{letters}, {}", side.letter),
                 None => found.push((caveat, side.letter.to_string())),

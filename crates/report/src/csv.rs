@@ -9,7 +9,7 @@ use steadfast_domain::text::printable;
 pub fn csv(table: &Table) -> String {
     let mut out = String::new();
     let head =
-        std::iter::once(table.corner.as_str()).chain(table.columns.iter().map(String::as_str));
+        std::iter::once(table.corner.as_str()).chain(table.columns.iter().map(|c| c.name.as_str()));
     line(&mut out, head.map(field));
     for row in &table.rows {
         let cells = row.cells.iter().map(|cell| match cell {
@@ -24,8 +24,7 @@ pub fn csv(table: &Table) -> String {
 
 /// Every table of the findings, printed or too long for that.
 pub(crate) fn all_tables(findings: &Findings) -> impl Iterator<Item = &Table> {
-    let pages = findings.form_pages.iter().chain(&findings.chapters);
-    let exhibits = findings.summary.iter().chain(pages.flat_map(|page| &page.exhibits));
+    let exhibits = findings.summary.iter().chain(findings.pages().flat_map(|page| &page.exhibits));
     let printed = exhibits.filter_map(|exhibit| match exhibit {
         Exhibit::Table(table) => Some(table),
         _ => None,
@@ -84,18 +83,9 @@ mod tests {
 
     #[test]
     fn fields_are_quoted_and_formulas_disarmed() {
-        let table = Table {
-            id: "../x".into(),
-            title: String::new(),
-            corner: "Block, size".into(),
-            spanner: None,
-            columns: vec!["100/0".into(), "=1+1".into()],
-            rows: vec![Row {
-                head: "say \"4K\"".into(),
-                cells: vec![Cell::number(Some(0.1), 1), Cell::Missing],
-                strong: false,
-            }],
-        };
+        let table = Table::new("../x", "", "Block, size")
+            .columns(["100/0", "=1+1"])
+            .row(Row::new("say \"4K\"", [Cell::number(Some(0.1), 1), Cell::Missing]));
         assert_eq!(csv(&table), "\"Block, size\",100/0,'=1+1\r\n\"say \"\"4K\"\"\",0.1,\r\n");
         assert_eq!(file_stem(&table.id), "---x");
     }

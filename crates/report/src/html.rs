@@ -1,11 +1,13 @@
 //! One self-contained web page: no script, no reference to anything outside.
 
-use crate::parts::{disclosures, parts, simulated, steady};
+use crate::parts::{disclosures, parts, simulated};
 use crate::pdf::is_prose;
 use crate::svg::{escape, svg};
 use crate::{Printed, date, number};
 use std::fmt::Write;
-use steadfast_domain::findings::{Cell, Exhibit, Facts, FormBlock, FormHeader, Page, Plot, Table};
+use steadfast_domain::findings::{
+    Cell, Exhibit, Facts, FormBlock, FormHeader, Page, Plot, Setting, Table,
+};
 use steadfast_domain::{CaveatKind, Findings};
 
 const STYLE: &str = include_str!("report.css");
@@ -172,7 +174,7 @@ fn conclusion(out: &mut String, findings: &Findings) {
     if !findings.headline.is_empty() {
         let _ = writeln!(out, "<p class=\"headline\">{}</p>", escape(&findings.headline));
     }
-    let class = match steady(findings) {
+    let class = match findings.whole_end().steady() {
         Some(true) => "steady",
         Some(false) => "not-steady",
         None => "plain",
@@ -246,10 +248,11 @@ fn form_block(out: &mut String, block: &FormBlock) {
     out.push_str("</table>\n");
 }
 
-fn rows(out: &mut String, rows: &[(String, Option<String>)]) {
-    for (label, value) in rows {
-        let value = value.as_deref().unwrap_or(number::DASH);
-        let _ = writeln!(out, "<tr><th>{}</th><td>{}</td></tr>", escape(label), escape(value));
+fn rows(out: &mut String, rows: &[Setting]) {
+    for row in rows {
+        let text = row.text();
+        let text = text.as_deref().unwrap_or(number::DASH);
+        let _ = writeln!(out, "<tr><th>{}</th><td>{}</td></tr>", escape(&row.label), escape(text));
     }
 }
 
@@ -305,7 +308,7 @@ fn draw_table(out: &mut String, table: &Table) {
         let mut cells = table.rows.iter().filter_map(|row| row.cells.get(at));
         let words = cells.any(|cell| matches!(cell, Cell::Text(_)));
         let class = side(words, prose[at]);
-        let _ = write!(out, "<th{class}>{}</th>", escape(column));
+        let _ = write!(out, "<th{class}>{}</th>", escape(&column.name));
     }
     out.push_str("</tr></thead>\n<tbody>\n");
     for row in &table.rows {

@@ -4,7 +4,9 @@
 use crate::csv::all_tables;
 use crate::{number, parts};
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::fmt::Write;
+use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, Exhibit, Page, Row, Table};
 use steadfast_domain::{Caveat, CaveatKind, Findings};
 
@@ -40,13 +42,13 @@ pub struct Limits {
 pub struct Limit {
     /// What the reader calls it.
     pub title: String,
-    /// The procedure it is of, in a run of several.
+    /// Id of the procedure it is of, in a run of several; case does not matter.
     pub part: Option<String>,
     /// Id of its table.
     pub table: String,
-    /// Head of its row.
+    /// Id of its row.
     pub row: String,
-    /// Name of its column.
+    /// Id of its column.
     pub column: String,
     /// The measured value is multiplied by this before it is judged.
     pub scale: f64,
@@ -222,7 +224,7 @@ pub struct Checked {
 /// Judges a run's numbers. One that is missing fails, with the reason.
 pub fn check(findings: &Findings, limits: &Limits) -> Checked {
     let judged: Vec<Judged> = limits.limits.iter().map(|limit| judge(findings, limit)).collect();
-    let finished = parts::finished(findings);
+    let finished = findings.whole_end().is_final();
     let pass = finished && judged.iter().all(|j| j.pass);
     Checked { title: limits.title.clone(), pass, finished, limits: judged }
 }
@@ -257,19 +259,20 @@ fn judge(findings: &Findings, limit: &Limit) -> Judged {
 /// The value that a limit names, or why there is none.
 fn find(findings: &Findings, limit: &Limit) -> Result<f64, String> {
     let table = table_of(findings, limit)?;
-    let named = |row: &&Row| row.head.trim() == limit.row.trim();
+    let named = |row: &&Row| row.id.trim() == limit.row.trim();
     let mut rows = table.rows.iter().filter(named);
     let row = rows.next().ok_or_else(|| {
-        let heads = table.rows.iter().map(|row| row.head.as_str());
-        format!("table {} has no row '{}'; it has {}", table.id, limit.row, few(heads))
+        let ids = table.rows.iter().map(|row| row.id.as_str());
+        format!("table {} has no row '{}'; it has {}", table.id, limit.row, few(ids))
     })?;
-    if rows.next().is_some() {
+    // In a table of blocks the first line of a name is meant, in its first block.
+    if rows.next().is_some() && table.block.is_none() {
         return Err(format!("table {} has more than one row '{}'", table.id, limit.row));
     }
-    let column = table.columns.iter().position(|column| column.trim() == limit.column.trim());
+    let column = table.columns.iter().position(|column| column.id.trim() == limit.column.trim());
     let column = column.ok_or_else(|| {
-        let names = table.columns.iter().map(String::as_str);
-        format!("table {} has no column '{}'; it has {}", table.id, limit.column, few(names))
+        let ids = table.columns.iter().map(|column| column.id.as_str());
+        format!("table {} has no column '{}'; it has {}", table.id, limit.column, few(ids))
     })?;
     match row.cells.get(column) {
         Some(Cell::Number { value, .. }) if value.is_finite() => Ok(*value),
@@ -284,14 +287,14 @@ fn table_of<'a>(findings: &'a Findings, limit: &Limit) -> Result<&'a Table, Stri
     let of_part: Vec<&&Findings> = match &limit.part {
         Some(part) => everything
             .iter()
-            .filter(|one| one.title.to_lowercase() == part.trim().to_lowercase())
+            .filter(|one| one.id.to_lowercase() == part.trim().to_lowercase())
             .collect(),
         None => everything.iter().collect(),
     };
     if of_part.is_empty() {
-        let titles = everything.iter().map(|one| one.title.as_str());
+        let ids = everything.iter().map(|one| one.id.as_str());
         let part = limit.part.as_deref().unwrap_or_default();
-        return Err(format!("the run has no part '{part}'; it has {}", few(titles)));
+        return Err(format!("the run has no part '{part}'; it has {}", few(ids)));
     }
     let having: Vec<&Table> = of_part
         .iter()
@@ -307,14 +310,16 @@ fn table_of<'a>(findings: &'a Findings, limit: &Limit) -> Result<&'a Table, Stri
     }
 }
 
+/// Names in their order, each once.
+fn each_once<'a>(names: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let mut seen: HashSet<&String> = HashSet::new();
+    names.filter(|name| seen.insert(*name)).cloned().collect()
+}
+
 /// Some names of a list, in quotes.
 fn few<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let mut unique: Vec<&str> = Vec::new();
-    for name in names {
-        if !unique.contains(&name) {
-            unique.push(name);
-        }
-    }
+    let names: Vec<String> = names.map(str::to_owned).collect();
+    let unique = each_once(names.iter());
     let more = unique.len().saturating_sub(12);
     let shown: Vec<String> = unique.iter().take(12).map(|name| format!("'{name}'")).collect();
     match (shown.is_empty(), more) {
@@ -356,15 +361,10 @@ impl Checked {
 
     /// The table of every number.
     pub fn table(&self) -> Table {
-        let columns = ["Least", "Most", "Measured", "Margin %", "Verdict"];
-        Table {
-            id: "check".into(),
-            title: self.title.clone().map_or("Limits".into(), |title| format!("Limits: {title}")),
-            corner: "Number".into(),
-            spanner: None,
-            columns: columns.map(str::to_owned).to_vec(),
-            rows: self.limits.iter().map(Judged::row).collect(),
-        }
+        let title = self.title.as_ref().map_or("Limits".into(), |title| format!("Limits: {title}"));
+        Table::new("check", title, "Number")
+            .columns(["Least", "Most", "Measured", "Margin %", "Verdict"])
+            .rows(self.limits.iter().map(Judged::row))
     }
 
     /// The page for a report: outcome, table, and where each number stands.
@@ -375,15 +375,13 @@ impl Checked {
             // Writing to a String cannot fail.
             let _ = writeln!(places, "{}: {}{reason}", judged.title, judged.place);
         }
-        Page {
-            title: "Check against limits".into(),
-            exhibits: vec![
-                Exhibit::Text(self.outcome()),
-                Exhibit::Table(self.table()),
-                Exhibit::Text("Each number stands in this table, row and column:".into()),
-                Exhibit::Listing(places),
-            ],
-        }
+        let exhibits = vec![
+            Exhibit::Text(self.outcome()),
+            Exhibit::Table(self.table()),
+            Exhibit::Text("Each number stands in this table, row and column:".into()),
+            Exhibit::Listing(places),
+        ];
+        Page::new("Check against limits", exhibits)
     }
 
     /// The run's findings with this page before its chapters, and the failures
@@ -401,7 +399,7 @@ impl Checked {
             let remedy = "See the chapter 'Check against limits'.";
             report
                 .caveats
-                .insert(0, Caveat::new(CaveatKind::Invalidates, "outside-limits", text, remedy));
+                .insert(0, Caveat::new(CaveatKind::Invalidates, ids::OUTSIDE_LIMITS, text, remedy));
         }
         report
     }
@@ -438,32 +436,32 @@ impl Judged {
             (false, Some(_)) => "FAIL",
             (false, None) => "FAIL: missing",
         };
-        Row {
-            head: format!("{}{unit}", self.title),
-            cells: vec![
+        Row::new(
+            format!("{}{unit}", self.title),
+            [
                 Cell::number(self.min, decimals),
                 Cell::number(self.max, decimals),
                 Cell::number(self.measured, decimals),
                 Cell::number(self.margin_percent, 1),
                 Cell::text(verdict),
             ],
-            strong: !self.pass,
-        }
+        )
+        .strong(!self.pass)
     }
 }
 
 /// The names that a limit can use: every table with its rows and columns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Names {
-    /// The procedure, in a run of several.
+    /// The procedure's id, in a run of several.
     pub part: Option<String>,
     /// The table's id.
     pub table: String,
     /// Its title.
     pub title: String,
-    /// The heads of its rows.
+    /// The ids of its rows.
     pub rows: Vec<String>,
-    /// The names of its columns.
+    /// The ids of its columns.
     pub columns: Vec<String>,
 }
 
@@ -475,7 +473,7 @@ pub fn names(findings: &Findings) -> Vec<Names> {
     let mut out: Vec<Names> = Vec::new();
     for one in std::iter::once(findings).chain(parts) {
         for table in all_tables(one) {
-            let part = several.then(|| one.title.clone());
+            let part = several.then(|| one.id.clone());
             let known = out.iter().any(|names| names.part == part && names.table == table.id);
             let number = |cell: &Cell| matches!(cell, Cell::Number { .. });
             if known || !table.rows.iter().flat_map(|row| &row.cells).any(number) {
@@ -485,8 +483,8 @@ pub fn names(findings: &Findings) -> Vec<Names> {
                 part,
                 table: table.id.clone(),
                 title: table.title.clone(),
-                rows: table.rows.iter().map(|row| row.head.clone()).collect(),
-                columns: table.columns.clone(),
+                rows: each_once(table.rows.iter().map(|row| &row.id)),
+                columns: each_once(table.columns.iter().map(|column| &column.id)),
             });
         }
     }

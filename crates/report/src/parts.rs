@@ -21,28 +21,6 @@ pub(crate) fn simulated(findings: &Findings) -> bool {
     findings.simulated || findings.parts.iter().any(simulated)
 }
 
-/// A caveat of a run that has not come to its end.
-const UNFINISHED: &str = "unfinished";
-
-/// Whether a run and each of its parts have come to their end.
-pub(crate) fn finished(findings: &Findings) -> bool {
-    !is_unfinished(findings) && findings.parts.iter().all(finished)
-}
-
-fn is_unfinished(findings: &Findings) -> bool {
-    findings.caveats.iter().any(|caveat| caveat.id == UNFINISHED)
-}
-
-/// Steady or not: the report's own verdict, or that of its parts together;
-/// `None` where none of them has one, and where the run has not come to its end:
-/// a run broken off after a steady preconditioning is no success.
-pub(crate) fn steady(findings: &Findings) -> Option<bool> {
-    if is_unfinished(findings) {
-        return None;
-    }
-    findings.steady()
-}
-
 /// A disclosure as it prints.
 pub(crate) struct Disclosure<'a> {
     /// Its kind.
@@ -60,7 +38,7 @@ pub(crate) fn disclosures(findings: &Findings) -> Vec<Disclosure<'_>> {
     let mut found: Vec<&Caveat> = Vec::new();
     for one in std::iter::once(findings).chain(parts(findings)) {
         for caveat in &one.caveats {
-            if !found.iter().any(|other| is_same(other, caveat)) {
+            if !found.contains(&caveat) {
                 found.push(caveat);
             }
         }
@@ -79,10 +57,6 @@ pub(crate) fn disclosures(findings: &Findings) -> Vec<Disclosure<'_>> {
     .collect()
 }
 
-fn is_same(one: &Caveat, other: &Caveat) -> bool {
-    (one.kind, &one.text, &one.remedy) == (other.kind, &other.text, &other.remedy)
-}
-
 /// A caveat's text with the titles of the parts that it holds for before it,
 /// where it does not hold for all of the report.
 fn entitled(findings: &Findings, caveat: &Caveat) -> String {
@@ -95,7 +69,7 @@ fn entitled(findings: &Findings, caveat: &Caveat) -> String {
 /// The report's own hold for every part of it.
 fn holds_for_all(findings: &Findings, caveat: &Caveat) -> bool {
     let parts = &findings.parts;
-    findings.caveats.iter().any(|own| is_same(own, caveat))
+    findings.caveats.contains(caveat)
         || !parts.is_empty() && parts.iter().all(|part| holds_for_all(part, caveat))
 }
 

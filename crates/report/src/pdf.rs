@@ -1,14 +1,14 @@
 //! The PDF: a template of ours, the findings as a JSON file and the plots as SVG
 //! files beside it, typeset by typst with fonts that the program carries.
 
-use crate::parts::{disclosures, parts, simulated, steady};
+use crate::parts::{disclosures, parts, simulated};
 use crate::svg::svg;
 use crate::{Printed, ReportError, date, html, number};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::OnceLock;
-use steadfast_domain::findings::{Cell, Exhibit, FormBlock, Page, Table};
+use steadfast_domain::findings::{Cell, Column, Exhibit, FormBlock, Page, Setting, Table};
 use steadfast_domain::text::printable_lines;
 use steadfast_domain::{CaveatKind, Findings};
 use typst::diag::{FileError, FileResult};
@@ -111,7 +111,7 @@ fn section(findings: &Findings, number: usize, of_many: bool, desk: &mut Desk) -
         "revision": header.revision,
         "method": findings.method,
         "headline": findings.headline,
-        "steady": steady(findings),
+        "steady": findings.whole_end().steady(),
         "ending": findings.ending,
         "run_from": date::date_time(findings.run_unix_ms.0),
         "run_to": date::date_time(findings.run_unix_ms.1),
@@ -125,12 +125,8 @@ fn section(findings: &Findings, number: usize, of_many: bool, desk: &mut Desk) -
 
 /// A block of the form's head; its columns are narrow.
 fn block_content(block: &FormBlock) -> Value {
-    let rows: Vec<(&String, Option<String>)> = block
-        .rows
-        .iter()
-        .map(|(label, value)| (label, value.as_deref().map(|v| breakable(v, 16))))
-        .collect();
-    json!({ "title": block.title, "rows": rows })
+    let row = |row: &Setting| (row.label.clone(), row.text().map(|text| breakable(&text, 16)));
+    json!({ "title": block.title, "rows": block.rows.iter().map(row).collect::<Vec<_>>() })
 }
 
 /// With a place to break after so many letters of a word without one.
@@ -159,7 +155,9 @@ fn exhibits(exhibits: &[Exhibit], desk: &mut Desk) -> Vec<Value> {
         .map(|exhibit| match exhibit {
             Exhibit::Table(table) => table_content(table),
             Exhibit::Facts(facts) => {
-                json!({ "kind": "facts", "title": facts.title, "rows": facts.rows })
+                let row = |row: &Setting| (row.label.clone(), row.text());
+                let rows: Vec<(String, Option<String>)> = facts.rows.iter().map(row).collect();
+                json!({ "kind": "facts", "title": facts.title, "rows": rows })
             }
             Exhibit::Text(text) => json!({ "kind": "text", "text": text }),
             Exhibit::Listing(text) => json!({ "kind": "listing", "text": text }),
@@ -189,7 +187,7 @@ fn table_content(table: &Table) -> Value {
         "title": table.title,
         "corner": table.corner,
         "spanner": table.spanner,
-        "columns": table.columns,
+        "columns": table.columns.iter().map(|column| &column.name).collect::<Vec<_>>(),
         "widths": widths(table, 40),
         "letters": widths(table, 0).iter().map(|letters| letters + 2).sum::<usize>() - 2,
         "words": (0..table.columns.len()).map(|at| of_words(table, at)).collect::<Vec<_>>(),
@@ -229,7 +227,8 @@ fn widths(table: &Table, sentence: usize) -> Vec<usize> {
     };
     let heads = table.rows.iter().map(|row| row.head.chars().count().min(30));
     let first = heads.chain([longest_word(&table.corner)]).max().unwrap_or(1);
-    let column = |(at, name): (usize, &String)| {
+    let column = |(at, column): (usize, &Column)| {
+        let name = &column.name;
         let cells = table.rows.iter().filter_map(|row| row.cells.get(at)).map(of_cell);
         cells.chain([longest_word(name), name.chars().count().min(7)]).max().unwrap_or(1).max(3)
     };

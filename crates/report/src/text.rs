@@ -58,17 +58,19 @@ fn exhibit_lines(exhibit: &Exhibit, width: usize) -> Vec<String> {
 
 fn facts_lines(facts: &Facts) -> Vec<String> {
     let mut lines = vec![facts.title.clone()];
-    lines.extend(facts.rows.iter().map(|(label, value)| {
-        let value = value.as_deref().unwrap_or(number::DASH);
-        printable(&format!("  {label}: {value}")).into_owned()
+    lines.extend(facts.rows.iter().map(|row| {
+        let text = row.text();
+        let text = text.as_deref().unwrap_or(number::DASH);
+        printable(&format!("  {}: {text}", row.label)).into_owned()
     }));
     lines
 }
 
 /// A table; one that is too wide continues below with its other columns.
 pub(crate) fn table_lines(table: &Table, width: usize) -> Vec<String> {
+    let columns = table.columns.iter().map(|column| column.name.clone());
     let mut rows: Vec<Vec<String>> =
-        vec![std::iter::once(table.corner.clone()).chain(table.columns.clone()).collect()];
+        vec![std::iter::once(table.corner.clone()).chain(columns).collect()];
     rows.extend(table.rows.iter().map(|row| {
         std::iter::once(row.head.clone()).chain(row.cells.iter().map(number::cell)).collect()
     }));

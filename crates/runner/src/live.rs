@@ -11,14 +11,13 @@ use crate::ledger::{Ledger, LedgerError, Line, Moment, is_measured};
 use crate::outage;
 use crate::progress::{Event, Progress};
 use crate::rig::Rig;
-use crate::settled::{CONDITIONS_CHANGED, Settled};
+use crate::settled::Settled;
 use std::collections::{BTreeMap, VecDeque};
 use steadfast_domain::record::{Check, HostChange, ReadAgain};
 use steadfast_domain::{
     Bench, Bytes, Caveat, CaveatKind, Conditions, Entry, Gap, Halt, Load, Measurement, Nanos, Note,
-    Outcome, Purge, Step,
+    Outcome, Purge, Step, caveats as ids,
 };
-use steadfast_engine::fio::FIO_SAID;
 use steadfast_engine::{Progress as Done, Start};
 use steadfast_host::PurgeProgress;
 
@@ -176,7 +175,7 @@ impl<'a> LiveBench<'a> {
         if got != before {
             let caveat = Caveat::new(
                 CaveatKind::Deviation,
-                CONDITIONS_CHANGED,
+                ids::CONDITIONS_CHANGED,
                 "Host or device settings read back otherwise after the run was resumed.",
                 "Compare the conditions in the chapter of settings.",
             );
@@ -300,7 +299,7 @@ impl<'a> LiveBench<'a> {
 fn is_own_note(entry: &Entry) -> bool {
     let Entry::Noted(note) = entry else { return false };
     match note.as_ref() {
-        Note::Caveat(caveat) => [CONDITIONS_CHANGED, FIO_SAID].contains(&caveat.id.as_str()),
+        Note::Caveat(caveat) => ids::OF_THE_BENCH.contains(&caveat.id.as_str()),
         _ => false,
     }
 }

@@ -2,10 +2,7 @@
 //! another program can change a write cache behind it.
 
 use steadfast_domain::record::ReadAgain;
-use steadfast_domain::{Caveat, CaveatKind, Conditions};
-
-/// Conditions read back otherwise than they were set.
-pub(crate) const CONDITIONS_CHANGED: &str = "conditions-changed";
+use steadfast_domain::{Caveat, CaveatKind, Conditions, caveats};
 
 /// What was asked for, what was read last, and when it has to be read again.
 #[derive(Default)]
@@ -63,7 +60,7 @@ impl Settled {
         (!changes.is_empty()).then(|| {
             Caveat::new(
                 CaveatKind::Deviation,
-                CONDITIONS_CHANGED,
+                caveats::CONDITIONS_CHANGED,
                 format!("Read back {when}: {}.", changes.join("; ")),
                 "Find out what changed it: the drive's purge, a reset, or another program.",
             )

@@ -37,17 +37,24 @@ pub fn findings_of(run: &Path) -> anyhow::Result<Findings> {
     }
     let text = fs::read_to_string(run)
         .with_context(|| format!("{} cannot be read; name a run directory", run.display()))?;
-    let findings: Findings = serde_json::from_str(&text)
-        .with_context(|| format!("{} holds no findings", run.display()))?;
-    if findings.version != FINDINGS_VERSION {
+    let holds_none = || format!("{} holds no findings", run.display());
+    let shape: Shape = serde_json::from_str(&text).with_context(holds_none)?;
+    if shape.version != FINDINGS_VERSION {
         bail!(
             "{} has findings of version {}; this program reads version {FINDINGS_VERSION}: name \
-             its run directory instead",
+             its run directory instead, or write the file anew with `steadfast study RUN_DIR` (of \
+             a trace: `steadfast trace report`)",
             run.display(),
-            findings.version
+            shape.version
         );
     }
-    Ok(findings)
+    serde_json::from_str(&text).with_context(holds_none)
+}
+
+/// What findings of every version have: the version of all else.
+#[derive(serde::Deserialize)]
+struct Shape {
+    version: u32,
 }
 
 /// Writes the forms asked for into a directory; returns the files.

@@ -2,11 +2,13 @@
 //! without knowing any procedure by name.
 
 mod caveat;
+mod end;
 mod plot;
 mod setting;
 mod table;
 
 pub use caveat::{Caveat, CaveatKind};
+pub use end::EndState;
 pub use plot::{Axis, Marker, Plot, PlotKind, Scale, Series, Stroke};
 pub use setting::{Facts, Known, Origin, Role, Setting};
 pub use table::{Cell, Column, Row, Table};
@@ -14,17 +16,17 @@ pub use table::{Cell, Column, Row, Table};
 use crate::steady_state::Verdict;
 use serde::{Deserialize, Serialize};
 
-/// The version of the findings that this program writes.
-pub const FINDINGS_VERSION: u32 = 1;
+/// The version of the findings that this program writes. In version 1 labelled values were
+/// pairs of texts, columns were texts, and nothing but texts said how a run ended.
+pub const FINDINGS_VERSION: u32 = 2;
 
-/// The head of the SNIA report form: four blocks of labelled values.
+/// The head of a report form: whose it is, and blocks of labelled values. Whoever makes the
+/// findings fills it in: nothing that prints one knows a form by name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FormHeader {
     /// Whose form it is: `SNIA SSS TWG`.
-    #[serde(default = "sss_twg")]
     pub issuer: String,
-    /// The document that is followed: `Solid State Storage Performance Test Spec (PTS)`.
-    #[serde(default = "sss_pts")]
+    /// The document that is followed, or what was done where none is.
     pub specification: String,
     /// Where less than that was done, every page says so: in one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,7 +35,7 @@ pub struct FormHeader {
     pub test: String,
     /// `IOPS - Block Size x RW Mix Matrix`.
     pub subtitle: String,
-    /// `PTS-E 2.0`.
+    /// The document's revision: `PTS-E 2.0`.
     pub revision: String,
     /// Vendor of the device.
     pub vendor: Option<String>,
@@ -46,19 +48,23 @@ pub struct FormHeader {
 }
 
 impl FormHeader {
-    /// Who issues the PTS.
-    pub const SSS_TWG: &str = "SNIA SSS TWG";
-    /// The PTS by its full name.
-    pub const SSS_PTS: &str = "Solid State Storage Performance Test Spec (PTS)";
+    /// The rows of the first block about this.
+    pub fn rows_about(&self, subject: Subject) -> &[Setting] {
+        let block = self.blocks.iter().find(|block| block.about == subject);
+        block.map(|block| block.rows.as_slice()).unwrap_or_default()
+    }
 }
 
-/// Findings of earlier versions had one form only.
-fn sss_twg() -> String {
-    FormHeader::SSS_TWG.to_owned()
-}
-
-fn sss_pts() -> String {
-    FormHeader::SSS_PTS.to_owned()
+/// What a block of the form's head is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Subject {
+    /// The machine and the programs on it.
+    Platform,
+    /// The device.
+    Device,
+    /// What was done.
+    Procedure,
 }
 
 /// One block of the form's head.
@@ -66,8 +72,22 @@ fn sss_pts() -> String {
 pub struct FormBlock {
     /// Its title.
     pub title: String,
-    /// Label and value; an unknown value prints a dash.
-    pub rows: Vec<(String, Option<String>)>,
+    /// What it is about.
+    pub about: Subject,
+    /// Its values.
+    pub rows: Vec<Setting>,
+}
+
+impl FormBlock {
+    /// A block of values about what was done.
+    pub fn new(title: &str, rows: impl IntoIterator<Item = Setting>) -> Self {
+        let rows = rows.into_iter().collect();
+        FormBlock { title: title.to_owned(), about: Subject::Procedure, rows }
+    }
+    /// The same about something else.
+    pub fn about(self, about: Subject) -> Self {
+        FormBlock { about, ..self }
+    }
 }
 
 /// What a measured procedure found.
@@ -75,6 +95,9 @@ pub struct FormBlock {
 pub struct Findings {
     /// Version of this shape.
     pub version: u32,
+    /// A short name of what was run, stable across versions, unique among the parts of a
+    /// run: comparisons and limits find it by this.
+    pub id: String,
     /// What was run: `IOPS`.
     pub title: String,
     /// The method followed, in one line.
@@ -90,7 +113,9 @@ pub struct Findings {
     pub digest: String,
     /// The program and version that computed it.
     pub software: String,
-    /// Whether the run came to its end, and how: one sentence.
+    /// How the run ended, its parts left aside: [`Findings::whole_end`].
+    pub end: EndState,
+    /// The same in words: one sentence.
     pub ending: String,
     /// The head of the report form.
     pub header: FormHeader,
@@ -100,7 +125,7 @@ pub struct Findings {
     pub caveats: Vec<Caveat>,
     /// The numbers that a terminal shows.
     pub summary: Vec<Exhibit>,
-    /// The pages of the SNIA report form, in order.
+    /// The pages of the report form, in order.
     pub form_pages: Vec<Page>,
     /// The chapters behind them.
     pub chapters: Vec<Page>,
@@ -113,28 +138,53 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Whether all that had to be steady was: its own verdict and those of its
-    /// parts. `None` where nothing is judged. The exit code and page one go by it.
-    pub fn steady(&self) -> Option<bool> {
-        let own = self.verdict.as_ref().map(|verdict| verdict.steady);
-        let of_parts = self.parts.iter().map(Findings::steady);
-        std::iter::once(own).chain(of_parts).flatten().reduce(|a, b| a && b)
-    }
-}
-
-impl FormBlock {
-    /// A block of labelled values.
-    pub fn new(title: &str, rows: impl IntoIterator<Item = Setting>) -> Self {
-        FormBlock {
+    /// Findings of something that came to its end, with nothing in them yet; its title is
+    /// its name.
+    pub fn new(title: &str, header: FormHeader) -> Self {
+        Findings {
+            version: FINDINGS_VERSION,
+            id: title.to_owned(),
             title: title.to_owned(),
-            rows: rows.into_iter().map(Setting::printed).collect(),
+            method: String::new(),
+            headline: String::new(),
+            simulated: false,
+            run_unix_ms: (0, 0),
+            digest: String::new(),
+            software: String::new(),
+            end: EndState::Complete,
+            ending: String::new(),
+            header,
+            verdict: None,
+            caveats: Vec::new(),
+            summary: Vec::new(),
+            form_pages: Vec::new(),
+            chapters: Vec::new(),
+            long_tables: Vec::new(),
+            parts: Vec::new(),
         }
+    }
+    /// With a verdict, and ended as it says; what is unfinished stays so.
+    pub fn judged(self, verdict: Option<Verdict>) -> Self {
+        let end = EndState::of(self.end.is_final(), verdict.as_ref());
+        Findings { end, verdict, ..self }
+    }
+    /// How the run and its parts ended: as the worst of them. The exit code, page one and
+    /// comparisons go by it.
+    pub fn whole_end(&self) -> EndState {
+        self.parts.iter().map(Findings::whole_end).fold(self.end, EndState::max)
+    }
+    /// Form pages and chapters, in print order.
+    pub fn pages(&self) -> impl Iterator<Item = &Page> {
+        self.form_pages.iter().chain(&self.chapters)
     }
 }
 
 /// A page of the form, or a chapter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Page {
+    /// A short name, stable across versions, by which pages of several runs are put
+    /// together.
+    pub id: String,
     /// Its title.
     pub title: String,
     /// What is on it, in order.
@@ -142,9 +192,14 @@ pub struct Page {
 }
 
 impl Page {
-    /// A page.
+    /// A page; its title is its name.
     pub fn new(title: impl Into<String>, exhibits: Vec<Exhibit>) -> Self {
-        Page { title: title.into(), exhibits }
+        let title = title.into();
+        Page { id: title.clone(), title, exhibits }
+    }
+    /// The same under another name.
+    pub fn named(self, id: &str) -> Self {
+        Page { id: id.to_owned(), ..self }
     }
 }
 

@@ -154,6 +154,9 @@ pub enum Stroke {
 /// A named row of points.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Series {
+    /// A short name, stable across versions, by which series of several runs are put
+    /// together.
+    pub id: String,
     /// Its name in the legend.
     pub name: String,
     /// How it is drawn.
@@ -166,9 +169,14 @@ pub struct Series {
 }
 
 impl Series {
-    /// A series drawn against the axis on the left.
+    /// A series drawn against the axis on the left; its name in the legend is its name.
     pub fn new(name: impl Into<String>, stroke: Stroke, points: Vec<(f64, Option<f64>)>) -> Self {
-        Series { name: name.into(), stroke, points, right: false }
+        let name = name.into();
+        Series { id: name.clone(), name, stroke, points, right: false }
+    }
+    /// The same under another name than that in the legend.
+    pub fn named(self, id: impl Into<String>) -> Self {
+        Series { id: id.into(), ..self }
     }
     /// The same against the axis on the right.
     pub fn on_right(mut self) -> Self {

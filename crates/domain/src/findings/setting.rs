@@ -89,11 +89,6 @@ impl Setting {
     pub fn remark(self, remark: impl Into<String>) -> Self {
         Setting { remark: remark.into(), ..self }
     }
-    /// Label and text as they print.
-    pub fn printed(self) -> (String, Option<String>) {
-        let text = self.text();
-        (self.label, text)
-    }
     /// Value and remark as they print; `None` prints a dash.
     pub fn text(&self) -> Option<String> {
         self.value.as_ref().map(|value| format!("{value}{}", self.remark))
@@ -125,6 +120,12 @@ impl Known for &String {
     }
 }
 
+impl Known for &Option<String> {
+    fn known(self) -> Option<String> {
+        self.as_deref().known()
+    }
+}
+
 impl<T: Known> Known for Option<T> {
     fn known(self) -> Option<String> {
         self.and_then(T::known)
@@ -136,23 +137,30 @@ impl<T: Known> Known for Option<T> {
 pub struct Facts {
     /// Its title.
     pub title: String,
-    /// Label and value; an unknown value prints a dash.
-    pub rows: Vec<(String, Option<String>)>,
+    /// What one of them is called where it stands without the title: `Parameter`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noun: Option<String>,
+    /// The values.
+    pub rows: Vec<Setting>,
 }
 
 impl Facts {
-    /// Labelled values; none yet.
+    /// Labelled values without a noun; none yet.
     pub fn new(title: impl Into<String>) -> Self {
-        Facts { title: title.into(), rows: Vec::new() }
+        Facts { title: title.into(), noun: None, rows: Vec::new() }
+    }
+    /// With a word for each of them.
+    pub fn noun(self, noun: &str) -> Self {
+        Facts { noun: Some(noun.to_owned()), ..self }
     }
     /// With another value.
     pub fn with(mut self, row: Setting) -> Self {
-        self.rows.push(row.printed());
+        self.rows.push(row);
         self
     }
     /// With more values.
     pub fn rows(mut self, rows: impl IntoIterator<Item = Setting>) -> Self {
-        self.rows.extend(rows.into_iter().map(Setting::printed));
+        self.rows.extend(rows);
         self
     }
 }

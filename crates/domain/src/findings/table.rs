@@ -14,8 +14,12 @@ pub struct Table {
     pub corner: String,
     /// A heading over the columns: `Read / Write Mix %`.
     pub spanner: Option<String>,
-    /// Names of the columns after the first.
-    pub columns: Vec<String>,
+    /// The columns after the first.
+    pub columns: Vec<Column>,
+    /// The columns are several such blocks side by side; the first column of each names
+    /// what the others of the block are of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block: Option<usize>,
     /// The rows.
     pub rows: Vec<Row>,
 }
@@ -29,6 +33,7 @@ impl Table {
             corner: corner.to_owned(),
             spanner: None,
             columns: Vec::new(),
+            block: None,
             rows: Vec::new(),
         }
     }
@@ -38,13 +43,17 @@ impl Table {
     }
     /// With more columns: names, or a name and what prints.
     pub fn columns<C: Into<Column>>(mut self, columns: impl IntoIterator<Item = C>) -> Self {
-        self.columns.extend(columns.into_iter().map(|column| column.into().name));
+        self.columns.extend(columns.into_iter().map(C::into));
         self
     }
     /// With another column.
     pub fn column(mut self, column: impl Into<Column>) -> Self {
-        self.columns.push(column.into().name);
+        self.columns.push(column.into());
         self
+    }
+    /// Every so many columns are a block of their own.
+    pub fn in_blocks_of(self, columns: usize) -> Self {
+        Table { block: Some(columns), ..self }
     }
     /// With another row.
     pub fn row(mut self, row: Row) -> Self {
@@ -99,6 +108,8 @@ impl From<(&str, &str)> for Column {
 /// One row of a table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Row {
+    /// A short name, stable across versions, by which comparisons and limits find it.
+    pub id: String,
     /// The first column.
     pub head: String,
     /// The others.
@@ -111,7 +122,12 @@ pub struct Row {
 impl Row {
     /// A row whose name is its head.
     pub fn new(head: impl Into<String>, cells: impl IntoIterator<Item = Cell>) -> Self {
-        Row { head: head.into(), cells: cells.into_iter().collect(), strong: false }
+        let head = head.into();
+        Row { id: head.clone(), head, cells: cells.into_iter().collect(), strong: false }
+    }
+    /// The same under another name than its head.
+    pub fn named(self, id: impl Into<String>) -> Self {
+        Row { id: id.into(), ..self }
     }
     /// Set off from the other rows, or not.
     pub fn strong(self, strong: bool) -> Self {
@@ -187,10 +203,11 @@ mod tests {
             .columns(["100/0"])
             .column(("steady", "Steady"))
             .rows([Row::new("4", cells(7)).strong(true)])
-            .row(Row::new("8", cells(9)));
-        assert_eq!(table.columns, ["100/0", "Steady"]);
+            .row(Row::new("8 KiB", cells(9)).named("8"));
+        assert_eq!(table.columns[0], Column::new("100/0", "100/0"));
+        assert_eq!(table.columns[1].name, "Steady");
         let names: Vec<(&str, bool)> =
-            table.rows.iter().map(|row| (row.head.as_str(), row.strong)).collect();
+            table.rows.iter().map(|row| (row.id.as_str(), row.strong)).collect();
         assert_eq!(names, [("4", true), ("8", false)]);
         assert_eq!(table.rows[1].cells[1], Cell::Text("NO".into()));
         assert_eq!(Cell::known(None::<String>), Cell::Missing);

@@ -25,7 +25,9 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 use steadfast_domain::measurement::Interval;
-use steadfast_domain::{Bytes, Caveat, CaveatKind, Halt, Load, Measurement, Step, Stimulus};
+use steadfast_domain::{
+    Bytes, Caveat, CaveatKind, Halt, Load, Measurement, Step, Stimulus, caveats,
+};
 use steadfast_host::{Directory, Readers, Target, command, find_program};
 
 /// The oldest fio 3.x whose options and answers these are.
@@ -36,9 +38,6 @@ const END_PATIENCE: Duration = Duration::from_secs(60);
 
 /// A load that failed or was stopped is waited for this long.
 const PATIENCE: Duration = Duration::from_secs(3);
-
-/// The name of the caveats that quote fio.
-pub const FIO_SAID: &str = "fio-said";
 
 /// Lines of fio that are quoted in caveats, at most.
 const QUOTES_LIMIT: usize = 10;
@@ -211,7 +210,7 @@ impl Fio {
             }
             let text = format!("{}, said in {}: \"{line}\".", self.version, step.place);
             let remedy = "Read the .txt files beside fio's job files.";
-            self.caveats.push(Caveat::new(CaveatKind::Remark, FIO_SAID, text, remedy));
+            self.caveats.push(Caveat::new(CaveatKind::Remark, caveats::FIO_SAID, text, remedy));
         }
     }
 

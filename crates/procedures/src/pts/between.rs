@@ -7,13 +7,13 @@
 //! minute of the cycle is measured is a parameter. A gap begins the window anew;
 //! a minute right after a gap has no value, because the device rested.
 
-use super::disclosure::row;
 use super::exhibits::{axis, decimals, page, plain_table, tracking_table, window_exhibits};
 use super::ground::{self, Ground};
 use crate::{Parameter, Unsuitable};
+use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, Exhibit, Facts, Page, Plot, PlotKind, Row, Scale, Series, Stroke,
-    Table,
+    Axis, Cell as TableCell, Exhibit, Facts, Origin, Page, Plot, PlotKind, Row, Scale, Series,
+    Setting, Stroke, Table,
 };
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::steady_state::{Point, judge_every};
@@ -404,7 +404,7 @@ pub fn fresh_caveat(verdict: &Verdict) -> Option<Caveat> {
     let reservation = verdict.reservation.as_ref().filter(|_| verdict.steady)?;
     Some(Caveat::new(
         CaveatKind::Deviation,
-        "steady-within-first-fill",
+        ids::STEADY_WITHIN_FIRST_FILL,
         format!(
             "Steady state was found in a drive that was not written once over ({reservation}); \
              such a drive may be steady as it left the factory."
@@ -445,31 +445,18 @@ pub fn check_page(title: &str, verdict: &Verdict, id: &str) -> Page {
 /// How the load was judged: facts, table of limits, table of measured minutes.
 pub fn evidence(between: &BetweenRounds, steps: &[(&Step, &Outcome)], id: &str) -> Vec<Exhibit> {
     let verdict = between.verdict(steps);
-    let facts = Facts {
-        title: format!("Between-round writes: {}", between.label),
-        rows: vec![
-            row(
-                "Cycle",
-                format!("{} (1 of {} steps measured)", between.cycle_time(), between.cycle()),
-            ),
-            row(
-                "Measured",
-                match between.measured {
-                    MeasuredMinute::First => "the first step of a cycle",
-                    MeasuredMinute::Last => "the last step of a cycle",
-                },
-            ),
-            row(
-                "Steady",
-                format!(
-                    "{}{}",
-                    if verdict.steady { "yes" } else { "NO" },
-                    reservation_text(&verdict)
-                ),
-            ),
-            row("Measurement window", super::disclosure::window_text(&verdict)),
-        ],
+    let cycle = format!("{} (1 of {} steps measured)", between.cycle_time(), between.cycle());
+    let measured = match between.measured {
+        MeasuredMinute::First => "the first step of a cycle",
+        MeasuredMinute::Last => "the last step of a cycle",
     };
+    let steady = if verdict.steady { "yes" } else { "NO" };
+    let facts = Facts::new(format!("Between-round writes: {}", between.label)).rows([
+        Setting::method("cycle", "Cycle", cycle, Origin::Profile),
+        Setting::method("cycle-measured", "Measured", measured, Origin::Profile),
+        Setting::outcome("Steady", format!("{steady}{}", reservation_text(&verdict))),
+        Setting::outcome("Measurement window", super::disclosure::window_text(&verdict)),
+    ]);
     vec![
         Exhibit::Facts(facts),
         Exhibit::Table(tracking_table(&format!("{id}-steady-state"), &verdict)),
@@ -503,15 +490,15 @@ fn measured_table(
                 (_, _, true) => "window",
                 _ => "",
             };
-            Row {
-                head: point.round.to_string(),
-                cells: vec![
+            Row::new(
+                point.round.to_string(),
+                [
                     TableCell::number(point.value, decimals("IOPS")),
                     TableCell::number(response.map(Nanos::as_millis_f64), 4),
                     TableCell::text(remark),
                 ],
-                strong: inside(point.round),
-            }
+            )
+            .strong(inside(point.round))
         })
         .collect();
     plain_table(

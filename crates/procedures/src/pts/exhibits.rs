@@ -2,20 +2,21 @@
 //! variables, preconditioning, set-up, and the frame of the findings.
 
 use super::FIVE_NINES;
-use super::disclosure::{self, Choices, row, row_maybe};
+use super::disclosure::{self, Choices};
 use super::envelope::thinned;
 use super::preconditioning;
 use super::results::{Results, rounds_text};
 use super::rounds::{MixedLoop, RoundValues};
 use super::secondary;
+use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, Exhibit, FINDINGS_VERSION, Facts, FormHeader, Page, Plot, PlotKind,
-    Row, Scale, Series, Stroke, Table,
+    Axis, Cell as TableCell, Exhibit, Facts, FormHeader, Origin, Page, Plot, PlotKind, Row, Scale,
+    Series, Setting, Stroke, Table,
 };
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::steady_state::TrackVerdict;
 use steadfast_domain::{
-    Caveat, CaveatKind, Findings, Measurement, Nanos, Op, Record, Tally, Verdict,
+    Caveat, CaveatKind, EndState, Findings, Measurement, Nanos, Op, Record, Tally, Verdict,
 };
 
 /// A page; its long curves are drawn by their envelope.
@@ -24,7 +25,7 @@ pub(crate) fn page(title: &str, exhibits: Vec<Exhibit>) -> Page {
         Exhibit::Plot(plot) => Exhibit::Plot(thinned(plot)),
         other => other,
     };
-    Page { title: title.to_owned(), exhibits: exhibits.into_iter().map(drawable).collect() }
+    Page::new(title, exhibits.into_iter().map(drawable).collect())
 }
 
 /// An axis.
@@ -45,14 +46,7 @@ pub(crate) fn plain_table(
     columns: Vec<String>,
     rows: Vec<Row>,
 ) -> Table {
-    Table {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        corner: corner.to_owned(),
-        spanner: None,
-        columns,
-        rows,
-    }
+    Table::new(id, title, corner).columns(columns).rows(rows)
 }
 
 /// `1,234.5`: thousands separated, as the report prints numbers.
@@ -102,31 +96,23 @@ pub(crate) fn each_once(texts: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 /// Findings with their frame and nothing in it yet: a procedure fills in the
-/// rest (`Findings { summary, form_pages, ..frame(...) }`).
+/// rest (`Findings { summary, form_pages, ..frame(...).judged(verdict) }`).
 pub(crate) fn frame(
     title: &str,
     choices: &Choices<'_>,
     record: &Record,
     header: FormHeader,
 ) -> Findings {
+    let end = EndState::of(record.has_ended(), None);
     Findings {
-        version: FINDINGS_VERSION,
-        title: title.to_owned(),
         method: method_text(choices),
         headline: disclosure::headline(choices, record),
         simulated: record.opening().is_some_and(|(device, ..)| device.is_simulated()),
         run_unix_ms: (record.began_unix_ms, record.ended_unix_ms),
         digest: record.digest.clone(),
         software: record.opening().map(|(.., software)| software.to_owned()).unwrap_or_default(),
-        ending: String::new(),
-        header,
-        verdict: None,
-        caveats: Vec::new(),
-        summary: Vec::new(),
-        form_pages: Vec::new(),
-        chapters: Vec::new(),
-        long_tables: Vec::new(),
-        parts: Vec::new(),
+        end,
+        ..Findings::new(title, header)
     }
 }
 
@@ -163,15 +149,12 @@ pub(crate) fn unfinished(record: &Record) -> Option<Caveat> {
     (!record.has_ended()).then(|| {
         Caveat::new(
             CaveatKind::Invalidates,
-            "unfinished",
+            ids::UNFINISHED,
             "The run is not finished; what follows is what was measured so far.",
             "Go on with `steadfast resume RUN_DIR`.",
         )
     })
 }
-
-/// The name of [`not_steady`]'s caveat.
-pub(crate) const NOT_STEADY: &str = "steady-state-not-achieved";
 
 /// What to do about rounds without steady state that something else followed: it
 /// stands behind them in the journal.
@@ -187,7 +170,7 @@ pub(crate) fn not_steady(of: &str, results: &Results) -> Option<Caveat> {
     let reported = rounds_text(&results.reported);
     Some(Caveat::new(
         CaveatKind::Invalidates,
-        NOT_STEADY,
+        ids::STEADY_STATE_NOT_ACHIEVED,
         format!("STEADY STATE NOT ACHIEVED{of}: the values are those of {reported}."),
         "Go on with `steadfast resume RUN_DIR --rounds N`.",
     ))
@@ -209,17 +192,18 @@ pub(crate) fn tracking_table(id: &str, verdict: &Verdict) -> Table {
     let rows = verdict
         .tracks
         .iter()
-        .map(|track| Row {
-            head: track.name.clone(),
-            cells: vec![
-                TableCell::number(Some(track.average), decimals),
-                TableCell::number(Some(track.data_excursion), decimals),
-                TableCell::number(Some(track.data_excursion_allowed), decimals),
-                TableCell::number(Some(track.slope_excursion), decimals),
-                TableCell::number(Some(track.slope_excursion_allowed), decimals),
-                TableCell::text(if track.steady { "yes" } else { "NO" }),
-            ],
-            strong: false,
+        .map(|track| {
+            Row::new(
+                track.name.clone(),
+                [
+                    TableCell::number(Some(track.average), decimals),
+                    TableCell::number(Some(track.data_excursion), decimals),
+                    TableCell::number(Some(track.data_excursion_allowed), decimals),
+                    TableCell::number(Some(track.slope_excursion), decimals),
+                    TableCell::number(Some(track.slope_excursion_allowed), decimals),
+                    TableCell::text(if track.steady { "yes" } else { "NO" }),
+                ],
+            )
         })
         .collect();
     plain_table(
@@ -264,7 +248,7 @@ pub(crate) fn measurement_window(verdict: &Verdict) -> Vec<Exhibit> {
     let mut plot = Plot::new(
         PlotKind::Lines,
         "measurement-window",
-        &format!("Measurement window: rounds {first} to {last}"),
+        format!("Measurement window: rounds {first} to {last}"),
         rounds_axis(),
         axis("% of window average", Scale::LinearFitted),
     )
@@ -289,15 +273,15 @@ fn window_values(verdict: &Verdict, first: u32, last: u32) -> Table {
     let rows = verdict
         .tracks
         .iter()
-        .map(|track| Row {
-            head: track.name.clone(),
-            cells: track
-                .values
-                .iter()
-                .chain([&track.average])
-                .map(|value| TableCell::number(Some(*value), decimals(unit)))
-                .collect(),
-            strong: false,
+        .map(|track| {
+            Row::new(
+                track.name.clone(),
+                track
+                    .values
+                    .iter()
+                    .chain([&track.average])
+                    .map(|value| TableCell::number(Some(*value), decimals(unit))),
+            )
         })
         .collect();
     let title = format!("{unit} of the tracking variables in the measurement window");
@@ -331,7 +315,7 @@ pub(crate) fn window_plot(verdict: &Verdict, track: &TrackVerdict) -> Plot {
     Plot::new(
         PlotKind::Lines,
         &format!("window-{}", slug(&track.name)),
-        &format!("Steady State Verification - {}", track.name),
+        format!("Steady State Verification - {}", track.name),
         rounds_axis(),
         axis(&track.unit, Scale::LinearFitted),
     )
@@ -358,21 +342,19 @@ pub(crate) fn window_facts(verdict: &Verdict, track: &TrackVerdict) -> Facts {
     let criteria = &verdict.criteria;
     // Two more digits than the values have, so that small slopes do not print as 0.
     let digits = decimals + 2;
-    let rows = vec![
+    let row = |label: &str, value: String| Setting::outcome(label, value);
+    let fit = format!("{:.digits$} x R + {:.digits$}", track.slope, track.intercept);
+    Facts::new(format!("Steady-state evidence: {}", track.name)).rows([
         row("Values", values.join("  ")),
         row("Average", n(track.average)),
         row(&allowed("data", criteria.data_excursion), n(track.data_excursion_allowed)),
         row("Measured data excursion", n(track.data_excursion)),
         row(&allowed("slope", criteria.slope_excursion), n(track.slope_excursion_allowed)),
         row("Measured slope excursion", n(track.slope_excursion)),
-        row(
-            "Least-squares fit",
-            format!("{:.digits$} x R + {:.digits$}", track.slope, track.intercept),
-        ),
-        row_maybe("Correlation coefficient", track.correlation.map(|r| format!("{r:.4}"))),
-        row("Steady", if track.steady { "yes" } else { "NO" }),
-    ];
-    Facts { title: format!("Steady-state evidence: {}", track.name), rows }
+        row("Least-squares fit", fit),
+        Setting::outcome("Correlation coefficient", track.correlation.map(|r| format!("{r:.4}"))),
+        Setting::outcome("Steady", if track.steady { "yes" } else { "NO" }),
+    ])
 }
 
 /// A line of a convergence plot: its name, what is read, and the rounds.
@@ -420,23 +402,24 @@ pub(crate) fn rounds_table(id: &str, mixed_loop: &MixedLoop, results: &Results) 
     let rows = results
         .rounds
         .iter()
-        .map(|round| Row {
-            head: round.round.to_string(),
-            cells: tracked
-                .iter()
-                .map(|pattern| {
-                    let value = mixed_loop.value(round, pattern);
-                    TableCell::number(value, decimals(mixed_loop.unit))
-                })
-                .chain([TableCell::text(if round.is_void() {
-                    "void: a gap inside"
-                } else if inside(round.round) {
-                    "window"
-                } else {
-                    ""
-                })])
-                .collect(),
-            strong: inside(round.round),
+        .map(|round| {
+            Row::new(
+                round.round.to_string(),
+                tracked
+                    .iter()
+                    .map(|pattern| {
+                        let value = mixed_loop.value(round, pattern);
+                        TableCell::number(value, decimals(mixed_loop.unit))
+                    })
+                    .chain([TableCell::text(if round.is_void() {
+                        "void: a gap inside"
+                    } else if inside(round.round) {
+                        "window"
+                    } else {
+                        ""
+                    })]),
+            )
+            .strong(inside(round.round))
         })
         .collect();
     plain_table(
@@ -453,16 +436,14 @@ pub(crate) fn steady_facts(mixed_loop: &MixedLoop, results: &Results) -> Facts {
     let tracked: Vec<String> = mixed_loop.tracked.iter().map(|p| p.to_string()).collect();
     let windows: Vec<String> =
         results.steady_windows.iter().map(|(a, b)| format!("{a}-{b}")).collect();
-    Facts {
-        title: "Steady State Information".into(),
-        rows: vec![
-            row("Tracking variables", tracked.join(", ")),
-            row("Steady state reached", if results.verdict.steady { "yes" } else { "NO" }),
-            row("Measurement window", disclosure::window_text(&results.verdict)),
-            row("Rounds run", results.rounds.len().to_string()),
-            row_maybe("All steady windows", Some(windows.join(", "))),
-        ],
-    }
+    let reached = if results.verdict.steady { "yes" } else { "NO" };
+    Facts::new("Steady State Information").rows([
+        Setting::method("tracked", "Tracking variables", tracked.join(", "), Origin::Profile),
+        Setting::outcome("Steady state reached", reached),
+        Setting::outcome("Measurement window", disclosure::window_text(&results.verdict)),
+        Setting::outcome("Rounds run", results.rounds.len().to_string()),
+        Setting::outcome("All steady windows", windows.join(", ")),
+    ])
 }
 
 /// The chapter of device, host, conditions, settings and parameters.
@@ -485,23 +466,18 @@ pub(crate) fn common_chapters(choices: &Choices<'_>, record: &Record) -> Vec<Pag
 
 /// Words of the field and the rule of steady state.
 pub(crate) fn general_chapter(choices: &Choices<'_>) -> Page {
-    let definitions = Facts {
-        title: "Words".into(),
-        rows: vec![
-            row(
-                "R/W mix",
-                "percent of the I/Os that read / that write; 65/35 is also written RW65",
-            ),
-            row("Block size", "transfer size in KiB (1,024 bytes)"),
-            row("Tracking variable", "a value of each round that is judged for steady state"),
-            row("Measurement window", "the five rounds in which every tracking variable is steady"),
-            row(
-                "Response time",
-                "from submission to completion; percentiles are upper edges of buckets at most \
-                 0.78 % wide, and are printed only where ten or more I/Os lie beyond them",
-            ),
-        ],
-    };
+    let word = |word: &str, means: &str| Setting::method(word, word, means, Origin::Default);
+    let definitions = Facts::new("Words").rows([
+        word("R/W mix", "percent of the I/Os that read / that write; 65/35 is also written RW65"),
+        word("Block size", "transfer size in KiB (1,024 bytes)"),
+        word("Tracking variable", "a value of each round that is judged for steady state"),
+        word("Measurement window", "the five rounds in which every tracking variable is steady"),
+        word(
+            "Response time",
+            "from submission to completion; percentiles are upper edges of buckets at most \
+             0.78 % wide, and are printed only where ten or more I/Os lie beyond them",
+        ),
+    ]);
     let mut exhibits = vec![Exhibit::Facts(definitions)];
     if choices.judged {
         exhibits.push(Exhibit::Text(steady_state_rule(choices)));
@@ -549,14 +525,12 @@ pub(crate) fn preconditioning_exhibits(
     let time: u64 = parts.iter().map(|part| part.elapsed.0).sum();
     let rate = (time > 0).then(|| bytes as f64 / 1e6 / Nanos(time).as_secs_f64());
     let asked = preconditioning::amount(choices.geometry, pattern.size);
-    let facts = Facts {
-        title: "Workload independent preconditioning".into(),
-        rows: vec![
-            row("Written", format!("{bytes} bytes of {} asked for", asked.0)),
-            row("Took", Nanos(time).to_string()),
-            row_maybe("Average throughput", rate.map(|r| format!("{} MB/s", number(r, 1)))),
-        ],
-    };
+    let rate = rate.map(|r| format!("{} MB/s", number(r, 1)));
+    let facts = Facts::new("Workload independent preconditioning").rows([
+        Setting::outcome("Written", format!("{bytes} bytes of {} asked for", asked.0)),
+        Setting::outcome("Took", Nanos(time).to_string()),
+        Setting::outcome("Average throughput", rate),
+    ]);
     let plot = Plot::new(
         PlotKind::Lines,
         phase,
@@ -616,7 +590,7 @@ pub(crate) fn every_step(choices: &Choices<'_>, record: &Record) -> Table {
             cells.extend(step_cells(&outcome.measurement));
             cells.extend(sensed_cells(&outcome.measurement));
             cells.push(seed.map_or(TableCell::Missing, TableCell::Text));
-            Row { head: step.place.phase.clone(), cells, strong: choices.measures(step) }
+            Row::new(step.place.phase.clone(), cells).strong(choices.measures(step))
         })
         .collect();
     plain_table("steps", "Every step", "Phase", columns.map(str::to_owned).to_vec(), rows)

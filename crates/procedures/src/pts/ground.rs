@@ -5,6 +5,7 @@ use super::disclosure::Choices;
 use super::method::{Method, active_range, check_geometry};
 use super::workload::{self, Workload};
 use crate::{Parameter, Unsuitable};
+use steadfast_domain::caveats as ids;
 use steadfast_domain::settings::Geometry;
 use steadfast_domain::stimulus::{ActiveRange, Pace, Until};
 use steadfast_domain::{
@@ -129,7 +130,7 @@ pub fn until_unbroken(
         }
         bench.note(&Note::Caveat(Caveat::new(
             CaveatKind::Remark,
-            "begun-anew",
+            ids::BEGUN_ANEW,
             format!("Attempt {number} was interrupted; the test begins anew with the purge."),
             "",
         )));

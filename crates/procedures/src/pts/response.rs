@@ -10,6 +10,7 @@
 
 use super::FIVE_NINES;
 use super::exhibits::{axis, number, plain_table};
+use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Marker, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
 };
@@ -31,7 +32,7 @@ const BEYOND_FIVE_NINES: f64 = 1.1;
 pub(crate) fn bins_caveat() -> Caveat {
     Caveat::new(
         CaveatKind::Unverified,
-        "histogram-bins",
+        ids::HISTOGRAM_BINS,
         "Response-time histograms: the standard's bin width could not be checked; bins are the \
          smallest power of two of nanoseconds that splits no count, and the plot says how wide.",
         "",
@@ -180,10 +181,8 @@ fn caption(tally: &Tally, cut: Nanos, width: u64) -> String {
 /// ten I/Os lie beyond.
 pub(crate) fn percentile_table(id: &str, title: &str, columns: &[(&str, &Tally)]) -> Table {
     let time = |time: Option<Nanos>| TableCell::number(time.map(Nanos::as_millis_f64), 4);
-    let row = |head: String, value: &dyn Fn(&Tally) -> TableCell, strong: bool| Row {
-        head,
-        cells: columns.iter().map(|(_, tally)| value(tally)).collect(),
-        strong,
+    let row = |head: String, value: &dyn Fn(&Tally) -> TableCell, strong: bool| {
+        Row::new(head, columns.iter().map(|(_, tally)| value(tally))).strong(strong)
     };
     let mut rows = vec![
         row("I/Os".into(), &|t| TableCell::number((t.ios > 0).then_some(t.ios as f64), 0), false),

@@ -9,7 +9,8 @@
 use super::exhibits::{page, plain_table};
 use super::results::Cell;
 use super::{FIVE_NINES, disclosure::Rows};
-use steadfast_domain::findings::{Cell as TableCell, Exhibit, Page, Row, Table};
+use steadfast_domain::caveats as ids;
+use steadfast_domain::findings::{Cell as TableCell, Exhibit, Page, Row, Setting, Table};
 use steadfast_domain::measurement::{HostCpu, LogDelta, Stalling};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::record::CheckState;
@@ -126,11 +127,7 @@ pub(crate) fn points_table(id: &str, title: &str, points: &[SecondaryPoint<'_>])
     let rows = OF_THE_FORM
         .iter()
         .chain(&OF_THE_HOST)
-        .map(|(name, cell)| Row {
-            head: (*name).to_owned(),
-            cells: points.iter().map(cell).collect(),
-            strong: false,
-        })
+        .map(|(name, cell)| Row::new(*name, points.iter().map(cell)))
         .collect();
     plain_table(id, title, "Metric", points.iter().map(|p| p.name.clone()).collect(), rows)
 }
@@ -178,14 +175,18 @@ fn matrix_table(
     let rows = metrics
         .iter()
         .flat_map(|metric| left.iter().enumerate().map(move |(row, size)| (metric, row, size)))
-        .map(|(metric, row, size)| Row {
-            head: if row == 0 { metric.0.to_owned() } else { String::new() },
-            cells: [block(metric, Some(size)), block(metric, right.get(row))].concat(),
-            strong: *size == Bytes::kib(4),
+        .map(|(metric, row, size)| {
+            Row::new(
+                if row == 0 { metric.0.to_owned() } else { String::new() },
+                [block(metric, Some(size)), block(metric, right.get(row))].concat(),
+            )
+            .named(metric.0)
+            .strong(*size == Bytes::kib(4))
         })
         .collect();
     let columns = ["Block Size", "RW 0", "RW 65", "RW100"].map(str::to_owned);
-    plain_table(id, title, "Data", [columns.clone(), columns].concat(), rows)
+    let block = columns.len();
+    plain_table(id, title, "Data", [columns.clone(), columns].concat(), rows).in_blocks_of(block)
 }
 
 /// The chapter of secondary metrics: the procedure's own tables, then what the
@@ -283,11 +284,7 @@ pub(crate) fn log_table(record: &Record) -> Option<Table> {
             "Critical warning",
             "Steps with a log",
         ];
-        let row = |(phase, sum): &(&str, LogSum)| Row {
-            head: (*phase).to_owned(),
-            cells: sum.cells(),
-            strong: false,
-        };
+        let row = |(phase, sum): &(&str, LogSum)| Row::new(*phase, sum.cells());
         plain_table(
             "device-logs",
             "What the device's own logs counted, phase by phase",
@@ -311,7 +308,7 @@ pub(crate) fn caveats(record: &Record, in_window: &dyn Fn(&Step) -> bool) -> Vec
         caveats.extend(bound.map(|(count, names)| {
             Caveat::new(
                 kind,
-                "cpu-bound",
+                ids::CPU_BOUND,
                 format!(
                     "HOST LIMIT: in {count} {place} ({names}) the busiest load thread used {:.0} \
                      % of a processor or more: the host, not the device, set the pace.",
@@ -324,7 +321,7 @@ pub(crate) fn caveats(record: &Record, in_window: &dyn Fn(&Step) -> bool) -> Vec
         caveats.extend(throttled.map(|(count, names)| {
             Caveat::new(
                 kind,
-                "device-throttled",
+                ids::DEVICE_THROTTLED,
                 format!(
                     "DEVICE THROTTLED: in {count} {place} ({names}) the device's log tells of \
                      throttling or of a temperature beyond its limit."
@@ -349,7 +346,7 @@ fn of_the_course(
     let stalled = named(|m| m.stalling() != Stalling::Slight).map(|(count, names)| {
         Caveat::new(
             kind,
-            "stalled",
+            ids::STALLED,
             format!(
                 "STOOD STILL: for more than 1 % of {count} {place} ({names}) nothing of this \
                  program could run: it was stopped or frozen, or its machine was paused or \
@@ -361,7 +358,7 @@ fn of_the_course(
     let left = named(|m| m.outstanding > 0).map(|(count, names)| {
         Caveat::new(
             kind,
-            "not-waited-for",
+            ids::NOT_WAITED_FOR,
             format!(
                 "NOT WAITED FOR: after the end of {count} {place} ({names}) I/Os took so long that \
                  they were no longer waited for. They are in no count, and the longest response \
@@ -405,7 +402,7 @@ fn of_the_logs(record: &Record) -> Vec<Caveat> {
     if errors > 0 {
         caveats.push(Caveat::new(
             CaveatKind::Deviation,
-            "media-errors",
+            ids::MEDIA_ERRORS,
             format!("The device's log counted {errors} media errors during the run."),
             "Look at the drive's error log; do not trust this drive with data.",
         ));
@@ -413,7 +410,7 @@ fn of_the_logs(record: &Record) -> Vec<Caveat> {
     if warnings & !WARNS_OF_TEMPERATURE != 0 {
         caveats.push(Caveat::new(
             CaveatKind::Deviation,
-            "critical-warning",
+            ids::CRITICAL_WARNING,
             format!(
                 "The device raised critical warnings (bits {warnings:#04x}: 0x01 spare, 0x04 \
                  reliability, 0x08 read-only, 0x10 backup of volatile memory)."
@@ -439,14 +436,16 @@ pub(crate) fn check_chapter(record: &Record) -> Page {
     };
     let rows = checks
         .iter()
-        .map(|check| Row {
-            head: check.subject.clone(),
-            cells: vec![
-                TableCell::text(state(check.state)),
-                TableCell::text(check.found.clone()),
-                TableCell::text(check.advice.clone()),
-            ],
-            strong: check.state == CheckState::Bad,
+        .map(|check| {
+            Row::new(
+                check.subject.clone(),
+                [
+                    TableCell::text(state(check.state)),
+                    TableCell::text(check.found.clone()),
+                    TableCell::text(check.advice.clone()),
+                ],
+            )
+            .strong(check.state == CheckState::Bad)
         })
         .collect();
     let columns = ["State", "Found", "Advice"].map(str::to_owned).to_vec();
@@ -460,7 +459,7 @@ pub(crate) fn check_caveats(record: &Record) -> Vec<Caveat> {
     bad.map(|check| {
         Caveat::new(
             CaveatKind::Invalidates,
-            &format!("check-{}", check.id),
+            &ids::check(&check.id),
             format!("{}: {}", check.subject, check.found),
             check.advice.clone(),
         )
@@ -474,11 +473,11 @@ pub(crate) fn rows(sensed: &Secondary, iops: Option<f64>) -> Rows {
         value.map(|v| format!("{} {unit}", super::exhibits::number(v, decimals)))
     };
     vec![
-        ("Average power".into(), text(sensed.power_milliwatts, 0, "mW")),
-        ("IOPS per watt".into(), text(sensed.iops_per_watt(iops), 1, "IOPS/W")),
-        ("Temperature".into(), text(sensed.temperature_celsius, 1, "C")),
-        ("CPU system".into(), text(sensed.cpu_system.map(|s| s * 100.0), 1, "%")),
-        ("CPU I/O wait".into(), text(sensed.io_wait.map(|s| s * 100.0), 1, "%")),
+        Setting::outcome("Average power", text(sensed.power_milliwatts, 0, "mW")),
+        Setting::outcome("IOPS per watt", text(sensed.iops_per_watt(iops), 1, "IOPS/W")),
+        Setting::outcome("Temperature", text(sensed.temperature_celsius, 1, "C")),
+        Setting::outcome("CPU system", text(sensed.cpu_system.map(|s| s * 100.0), 1, "%")),
+        Setting::outcome("CPU I/O wait", text(sensed.io_wait.map(|s| s * 100.0), 1, "%")),
     ]
 }
 

@@ -4,6 +4,8 @@
 
 use super::method::Method;
 use crate::{Parameter, Unsuitable};
+use steadfast_domain::caveats as ids;
+use steadfast_domain::findings::Origin;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::Geometry;
 use steadfast_domain::stimulus::{Cursor, Order, Zone};
@@ -82,6 +84,15 @@ pub const ALIGNMENT: Parameter = Parameter {
     applies: |settings| !named_pattern(settings).is_some_and(|p| p.order != Order::Random),
     ..Parameter::PLAIN
 };
+
+/// Who decides the workload.
+pub fn origin(settings: &Settings) -> Origin {
+    let is_given = |name: &&str| settings.parameters.contains_key(*name);
+    match ["workload", MIX_JESD219.name].iter().any(is_given) {
+        true => Origin::Chosen,
+        false => Origin::Default,
+    }
+}
 
 /// How a report calls the alignment at the block size.
 pub const BLOCK_SIZE: &str = "BS";
@@ -311,7 +322,7 @@ impl Workload {
             |id: &str, text: String| vec![Caveat::new(CaveatKind::Unverified, id, text, "")];
         match self.form {
             Form::Composite { read_percent, alignment, .. } => unverified(
-                "composite-rules",
+                ids::COMPOSITE_RULES,
                 format!(
                     "Composite workload: R/W {read_percent}/{}, offsets on multiples of {} bytes \
                      for every transfer size, shares by count of I/Os, LBA zones 50/5, 30/15, \
@@ -328,7 +339,7 @@ impl Workload {
                     Cursor::Own => "one position each",
                 };
                 unverified(
-                    "cursor",
+                    ids::CURSOR,
                     format!(
                         "Reads and writes of this sequential mix go on from {how}; the standard's \
                          rule could not be checked."

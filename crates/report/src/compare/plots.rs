@@ -2,6 +2,7 @@
 //! run.
 
 use super::{Side, common_title};
+use steadfast_domain::Findings;
 use steadfast_domain::findings::{Axis, Exhibit, Plot, PlotKind, Series, Stroke};
 
 /// Drawings made of one plot, at most.
@@ -45,13 +46,13 @@ fn plots_of(exhibits: &[Exhibit]) -> Vec<&Plot> {
 
 /// Whether a run has another plot of the same series, not in perspective.
 fn has_flat(side: &Side<'_>, plot: &Plot) -> bool {
-    let pages = side.findings.into_iter().flat_map(|f| f.form_pages.iter().chain(&f.chapters));
+    let pages = side.findings.into_iter().flat_map(Findings::pages);
     let mut plots = pages.flat_map(|page| plots_of(&page.exhibits));
-    plots.any(|other| other.kind == PlotKind::Lines && names(other) == names(plot))
+    plots.any(|other| other.kind == PlotKind::Lines && ids(other) == ids(plot))
 }
 
-fn names(plot: &Plot) -> Vec<&str> {
-    measured(plot).map(|series| series.name.as_str()).collect()
+fn ids(plot: &Plot) -> Vec<&str> {
+    measured(plot).map(|series| series.id.as_str()).collect()
 }
 
 fn measured(plot: &Plot) -> impl Iterator<Item = &Series> {
@@ -60,11 +61,10 @@ fn measured(plot: &Plot) -> impl Iterator<Item = &Series> {
 
 /// A drawing for each series of the plots, in which each run has one line.
 fn overlays(sides: &[Side<'_>], first: &Plot, plots: &[Option<&Plot>]) -> Vec<Exhibit> {
-    let mut keys: Vec<(&str, bool)> = Vec::new();
+    let mut keys: Vec<&Series> = Vec::new();
     for series in plots.iter().flatten().flat_map(|plot| measured(plot)) {
-        let key = (series.name.as_str(), series.right);
-        if !keys.contains(&key) {
-            keys.push(key);
+        if !keys.iter().any(|key| is_same(key, series)) {
+            keys.push(series);
         }
     }
     // A plot of one series is that series, whatever each run calls it.
@@ -73,10 +73,11 @@ fn overlays(sides: &[Side<'_>], first: &Plot, plots: &[Option<&Plot>]) -> Vec<Ex
         keys.truncate(1);
     }
     let left_out = keys.len().saturating_sub(DRAWINGS);
-    let drawn =
-        keys.iter().take(DRAWINGS).enumerate().map(|(number, key)| {
-            Exhibit::Plot(overlay(sides, first, plots, *key, (number, alone)))
-        });
+    let drawn = keys
+        .iter()
+        .take(DRAWINGS)
+        .enumerate()
+        .map(|(number, key)| Exhibit::Plot(overlay(sides, first, plots, key, (number, alone))));
     let remark = (left_out > 0).then(|| {
         Exhibit::Text(format!("{}: {left_out} further series are not drawn.", first.title))
     });
@@ -87,11 +88,11 @@ fn overlay(
     sides: &[Side<'_>],
     first: &Plot,
     plots: &[Option<&Plot>],
-    (name, right): (&str, bool),
+    key: &Series,
     (number, alone): (usize, bool),
 ) -> Plot {
     let axis = |plot: &Plot| -> Axis {
-        plot.y_right.as_ref().filter(|_| right).unwrap_or(&plot.y).clone()
+        plot.y_right.as_ref().filter(|_| key.right).unwrap_or(&plot.y).clone()
     };
     let kind = match first.kind {
         PlotKind::Scatter => PlotKind::Scatter,
@@ -101,18 +102,17 @@ fn overlay(
     let of_all = of_all.unwrap_or_else(|| first.id.clone());
     let (id, title) = match alone {
         true => (first.id.clone(), of_all),
-        false => (format!("{}-{}", first.id, number + 1), format!("{of_all} - {name}")),
+        false => (format!("{}-{}", first.id, number + 1), format!("{of_all} - {}", key.name)),
     };
     let mut plot = Plot::new(kind, &id, &title, first.x.clone(), axis(first));
     for (side, of_run) in sides.iter().zip(plots) {
-        let series = of_run.and_then(|plot| {
-            measured(plot).find(|series| alone || (series.name == name && series.right == right))
-        });
+        let series =
+            of_run.and_then(|plot| measured(plot).find(|series| alone || is_same(series, key)));
         let points = series.map(|series| series.points.clone()).unwrap_or_default();
         // Every run has its place in the legend, so that its look stays its own.
         plot.series.push(Series::new(side.name.clone(), Stroke::Measured, points));
     }
-    let limits = common(plots, right);
+    let limits = common(plots, key.right);
     plot.caption = caption(!limits.is_empty());
     plot.series.extend(limits.into_iter().cloned());
     plot
@@ -134,5 +134,13 @@ fn common<'a>(plots: &[Option<&'a Plot>], right: bool) -> Vec<&'a Series> {
     let Some(first) = there.next() else { return Vec::new() };
     let rest: Vec<&&Plot> = there.collect();
     let lines = first.series.iter().filter(|s| s.stroke == Stroke::Limit && s.right == right);
-    lines.filter(|line| rest.iter().all(|plot| plot.series.contains(line))).collect()
+    let has = |plot: &Plot, line: &Series| {
+        plot.series.iter().any(|other| is_same(other, line) && other.points == line.points)
+    };
+    lines.filter(|line| rest.iter().all(|plot| has(plot, line))).collect()
+}
+
+/// Whether two series of several runs are of the same thing.
+fn is_same(one: &Series, other: &Series) -> bool {
+    (&one.id, one.right, one.stroke) == (&other.id, other.right, other.stroke)
 }

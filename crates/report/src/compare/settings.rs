@@ -1,40 +1,15 @@
-//! What the runs were made on and with, and where that differs.
+//! What the runs were made on and with, and where that differs: by what each value is to
+//! the numbers ([`Role`]) and by its name, whatever it is called in print.
 
 use super::Side;
 use steadfast_domain::Findings;
-use steadfast_domain::findings::{Cell, Exhibit, Facts, FormBlock, Page, Row, Table};
+use steadfast_domain::findings::{
+    Cell, Exhibit, Facts, FormBlock, Page, Role, Row, Setting, Subject, Table,
+};
 
-/// Positions of the blocks in the form's head.
-const PLATFORM: usize = 0;
-const DEVICE: usize = 1;
-
-/// Labels that tell a run from another without being a setting: what came out,
-/// and what follows from the device's capacity or from another label.
-const NOT_SETTINGS: [&str; 14] = [
-    "Test ID No.",
-    "SS Rounds",
-    "Steady State",
-    "Note",
-    "AR & Amount",
-    "Command line",
-    "Run seed",
-    "Record version",
-    "Demand",
-    "Step time",
-    "Active range",
-    "WIPC",
-    "Profile",
-    "Class",
-];
-/// Settings that stand among the facts of the device.
-const DEVICE_SETTINGS: [&str; 2] = ["Purge Method", "Write Cache"];
-/// Said after a setting that can be chosen.
-const ORIGINS: [&str; 2] = [" (chosen)", " (by profile and class)"];
-/// Said after the value of a procedure's own parameter, before its meaning.
-const PARAMETER_ORIGINS: [&str; 3] = [" (chosen)", " (default)", " (by profile quick)"];
-
-/// A label whose values are not the same in all runs.
+/// A value that is not the same in all runs.
 pub(super) struct Difference {
+    pub id: String,
     pub label: String,
     /// One for each side.
     pub values: Vec<Option<String>>,
@@ -61,107 +36,113 @@ impl Difference {
     }
 }
 
-/// One run's labels, in order; the second of the same name has a number.
-type Labels = Vec<(String, Option<String>)>;
+/// A value of one run: by its name, and as it is called here.
+struct Named {
+    id: String,
+    label: String,
+    value: Option<String>,
+}
 
-fn numbered<'a>(rows: impl Iterator<Item = &'a (String, Option<String>)>) -> Labels {
-    let mut out: Labels = Vec::new();
+impl Named {
+    fn of(setting: &Setting, label: String) -> Named {
+        Named { id: setting.id.clone(), label, value: setting.value.clone() }
+    }
+    fn plain(setting: &Setting) -> Named {
+        Named::of(setting, setting.label.clone())
+    }
+}
+
+/// The settings of a block, called by the block's title too; the second of the same label
+/// has a number.
+fn of_block(block: &FormBlock) -> Vec<Named> {
     let mut seen: Vec<&str> = Vec::new();
-    for (label, value) in rows {
-        let same = seen.iter().filter(|other| **other == label.as_str()).count();
-        seen.push(label);
-        let number = if same > 0 { format!(" ({})", same + 1) } else { String::new() };
-        out.push((format!("{label}{number}"), value.clone()));
-    }
-    out
-}
-
-fn block(findings: &Findings, position: usize) -> Option<&FormBlock> {
-    findings.header.blocks.get(position)
-}
-
-/// A label without its number and its block.
-fn plain(label: &str) -> &str {
-    label.split(" (").next().unwrap_or(label)
-}
-
-fn is_setting(label: &str) -> bool {
-    let plain = plain(label);
-    // Keys of what the user told about a device are in small letters.
-    let told = plain.starts_with(|c: char| c.is_lowercase());
-    !told && !NOT_SETTINGS.contains(&plain)
-}
-
-/// Every setting of a run on which its numbers depend.
-fn settings(findings: &Findings) -> Labels {
-    let mut labels = vec![("Method".to_owned(), Some(findings.method.clone()))];
-    let of_device = block(findings, DEVICE).map(|b| b.rows.as_slice()).unwrap_or_default();
-    labels.extend(
-        of_device.iter().filter(|(label, _)| DEVICE_SETTINGS.contains(&label.as_str())).cloned(),
-    );
-    let blocks = findings.header.blocks.iter().skip(DEVICE + 1);
-    for block in blocks {
-        let rows = numbered(block.rows.iter()).into_iter().filter(|(label, _)| is_setting(label));
-        labels.extend(rows.map(|(label, value)| (format!("{label} ({})", block.title), value)));
-    }
-    let from_facts = setting_facts(findings).flat_map(|facts| &facts.rows);
-    labels.extend(from_facts.filter(|(label, _)| is_setting(label)).map(|(label, value)| {
-        let plain = value.as_deref().map(|value| {
-            ORIGINS.iter().fold(value, |value, origin| value.strip_suffix(origin).unwrap_or(value))
-        });
-        (label.clone(), plain.map(str::to_owned))
-    }));
-    labels.extend(parameters(findings));
-    labels
-}
-
-/// The values of a procedure's own parameters.
-fn parameters(findings: &Findings) -> impl Iterator<Item = (String, Option<String>)> {
-    let rows = facts(findings).filter(|facts| facts.title == "Parameters").flat_map(|f| &f.rows);
-    rows.filter_map(|(label, value)| {
-        let value = value.as_deref()?;
-        let end = PARAMETER_ORIGINS.iter().filter_map(|origin| value.find(origin)).min()?;
-        Some((format!("Parameter {label}"), Some(value[..end].to_owned())))
-    })
-}
-
-fn facts(findings: &Findings) -> impl Iterator<Item = &Facts> {
-    let exhibits = findings.chapters.iter().flat_map(|page| &page.exhibits);
-    exhibits.filter_map(|exhibit| match exhibit {
-        Exhibit::Facts(facts) => Some(facts),
-        _ => None,
-    })
-}
-
-/// Labelled values that a procedure calls settings.
-fn setting_facts(findings: &Findings) -> impl Iterator<Item = &Facts> {
-    facts(findings).filter(|facts| facts.title.to_lowercase().contains("setting"))
-}
-
-fn platform(findings: &Findings) -> Labels {
-    let rows = block(findings, PLATFORM).map(|b| b.rows.as_slice()).unwrap_or_default();
-    rows.iter().filter(|(label, _)| is_setting(label)).cloned().collect()
-}
-
-/// Every label of any run in order, with each side's value.
-fn side_by_side(sides: &[Side<'_>], of: impl Fn(&Findings) -> Labels) -> Vec<Difference> {
-    let labels: Vec<Labels> =
-        sides.iter().map(|side| side.findings.map(&of).unwrap_or_default()).collect();
-    let mut names: Vec<&String> = Vec::new();
-    for (label, _) in labels.iter().flatten() {
-        if !names.contains(&label) {
-            names.push(label);
+    let mut named = Vec::new();
+    for row in &block.rows {
+        let same = seen.iter().filter(|other| **other == row.label).count();
+        seen.push(&row.label);
+        if row.role == Role::Setting {
+            let number = if same > 0 { format!(" ({})", same + 1) } else { String::new() };
+            named.push(Named::of(row, format!("{}{number} ({})", row.label, block.title)));
         }
     }
-    let value = |labels: &Labels, name: &String| {
-        labels.iter().find(|(label, _)| label == name).and_then(|(_, value)| value.clone())
+    named
+}
+
+/// The settings among labelled values, called by what one of them is.
+fn of_facts(facts: &Facts) -> impl Iterator<Item = Named> {
+    let settings = facts.rows.iter().filter(|row| row.role == Role::Setting);
+    settings.map(|row| match &facts.noun {
+        Some(noun) => Named::of(row, format!("{noun} {}", row.label)),
+        None => Named::plain(row),
+    })
+}
+
+/// What the numbers of a run depend on, each value once: the method in one line, then
+/// every setting.
+fn settings(findings: &Findings) -> Vec<Named> {
+    let method =
+        Named { id: "method".into(), label: "Method".into(), value: Some(findings.method.clone()) };
+    let header = &findings.header;
+    let of_device = header.rows_about(Subject::Device).iter();
+    let of_device = of_device.filter(|row| row.role == Role::Setting).map(Named::plain);
+    let blocks = header.blocks.iter().filter(|block| block.about == Subject::Procedure);
+    let exhibits = findings.chapters.iter().flat_map(|page| &page.exhibits);
+    let facts = exhibits.filter_map(|exhibit| match exhibit {
+        Exhibit::Facts(facts) => Some(facts),
+        _ => None,
+    });
+    let mut all: Vec<Named> = Vec::new();
+    let found = std::iter::once(method).chain(of_device).chain(blocks.flat_map(of_block));
+    for named in found.chain(facts.flat_map(of_facts)) {
+        if !all.iter().any(|other| other.id == named.id) {
+            all.push(named);
+        }
+    }
+    all
+}
+
+/// What tells one test platform from another.
+fn platform(findings: &Findings) -> Vec<Named> {
+    let rows = findings.header.rows_about(Subject::Platform).iter();
+    rows.filter(|row| row.role == Role::Identity).map(Named::plain).collect()
+}
+
+/// Everything that is said of a device.
+fn device(findings: &Findings) -> Vec<Named> {
+    let header = &findings.header;
+    let rows = header.rows_about(Subject::Device);
+    if rows.is_empty() {
+        let known = [("Mfgr", &header.vendor), ("Model No.", &header.model)];
+        return known.map(|(label, value)| Named::plain(&Setting::identity(label, value))).into();
+    }
+    rows.iter().map(Named::plain).collect()
+}
+
+/// Every value of any run in order, with each side's; it is called as the first run that
+/// has it calls it.
+fn side_by_side(
+    sides: &[Side<'_>],
+    of: impl Fn(&Findings) -> Vec<Named>,
+    severe: bool,
+) -> Vec<Difference> {
+    let named: Vec<Vec<Named>> =
+        sides.iter().map(|side| side.findings.map(&of).unwrap_or_default()).collect();
+    let mut firsts: Vec<&Named> = Vec::new();
+    for one in named.iter().flatten() {
+        if !firsts.iter().any(|first| first.id == one.id) {
+            firsts.push(one);
+        }
+    }
+    let value = |of_run: &Vec<Named>, first: &Named| {
+        of_run.iter().find(|one| one.id == first.id).and_then(|one| one.value.clone())
     };
-    names
+    firsts
         .into_iter()
-        .map(|name| Difference {
-            label: name.clone(),
-            values: labels.iter().map(|labels| value(labels, name)).collect(),
-            severe: false,
+        .map(|first| Difference {
+            id: first.id.clone(),
+            label: first.label.clone(),
+            values: named.iter().map(|of_run| value(of_run, first)).collect(),
+            severe,
         })
         .collect()
 }
@@ -175,50 +156,29 @@ fn differs(difference: &Difference, sides: &[Side<'_>]) -> bool {
 
 /// The settings in which the runs differ, then what differs in their platforms.
 pub(super) fn differences(sides: &[Side<'_>]) -> Vec<Difference> {
-    let severe = side_by_side(sides, settings)
-        .into_iter()
-        .map(|difference| Difference { severe: true, ..difference });
-    let mut all: Vec<Difference> = Vec::new();
-    for difference in severe.filter(|d| differs(d, sides)) {
-        // The form's head says some settings more than once.
-        let same = |other: &Difference| {
-            plain(&other.label) == plain(&difference.label) && other.values == difference.values
-        };
-        if !all.iter().any(same) {
-            all.push(difference);
-        }
-    }
+    let mut all = side_by_side(sides, settings, true);
+    all.retain(|difference| differs(difference, sides));
     if all.is_empty() {
         // The headline names some settings that stand nowhere else.
-        let headline =
-            |f: &Findings| vec![("the settings string".to_owned(), Some(f.headline.clone()))];
-        all.extend(
-            side_by_side(sides, headline).into_iter().map(|d| Difference { severe: true, ..d }),
-        );
-        all.retain(|d| differs(d, sides));
+        let headline = |f: &Findings| {
+            let (id, label) = ("headline".into(), "the settings string".into());
+            vec![Named { id, label, value: Some(f.headline.clone()) }]
+        };
+        all.extend(side_by_side(sides, headline, true));
     }
-    all.extend(side_by_side(sides, platform).into_iter().filter(|d| differs(d, sides)));
+    all.extend(side_by_side(sides, platform, false));
+    all.retain(|difference| differs(difference, sides));
     all
 }
 
 fn table(sides: &[Side<'_>], id: &str, title: &str, corner: &str, rows: Vec<Row>) -> Table {
-    Table {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        corner: corner.to_owned(),
-        spanner: None,
-        columns: sides.iter().map(|side| side.letter.to_string()).collect(),
-        rows,
-    }
+    let letters = sides.iter().map(|side| side.letter.to_string());
+    Table::new(id, title, corner).columns(letters).rows(rows)
 }
 
 fn text_row(difference: &Difference) -> Row {
-    let cell = |value: &Option<String>| value.clone().map_or(Cell::Missing, Cell::Text);
-    Row {
-        head: difference.label.clone(),
-        cells: difference.values.iter().map(cell).collect(),
-        strong: difference.severe,
-    }
+    let cells = difference.values.iter().map(|value| Cell::known(value.as_deref()));
+    Row::new(difference.label.clone(), cells).named(&difference.id).strong(difference.severe)
 }
 
 /// The differences as a table; those that matter are set off.
@@ -230,23 +190,11 @@ pub(super) fn difference_table(sides: &[Side<'_>], differences: &[Difference]) -
 
 /// What each device is.
 pub(super) fn devices(sides: &[Side<'_>]) -> Option<Table> {
-    let of = |findings: &Findings| {
-        let header = &findings.header;
-        let known = |rows: &[(String, Option<String>)]| rows.to_vec();
-        match block(findings, DEVICE) {
-            Some(block) => known(&block.rows),
-            None => known(&[
-                ("Mfgr".to_owned(), header.vendor.clone()),
-                ("Model No.".to_owned(), header.model.clone()),
-            ]),
-        }
-    };
     let name = |side: &Side<'_>| {
         Cell::text(side.name.split_once(": ").map_or(side.name.as_str(), |(_, name)| name))
     };
-    let mut rows =
-        vec![Row { head: "Run".into(), cells: sides.iter().map(name).collect(), strong: false }];
-    rows.extend(side_by_side(sides, of).iter().map(text_row));
+    let mut rows = vec![Row::new("Run", sides.iter().map(name))];
+    rows.extend(side_by_side(sides, device, false).iter().map(text_row));
     (rows.len() > 1).then(|| table(sides, "devices", "Devices under test", "", rows))
 }
 
@@ -257,12 +205,16 @@ pub(super) fn chapter(sides: &[Side<'_>]) -> Page {
         differences.into_iter().map(differing).map(|d| text_row(&d)).collect()
     };
     let all = [
-        ("settings", "Settings; set off: those that differ", side_by_side(sides, settings)),
-        ("platforms", "Test platforms; set off: what differs", side_by_side(sides, platform)),
+        ("settings", "Settings; set off: those that differ", side_by_side(sides, settings, true)),
+        (
+            "platforms",
+            "Test platforms; set off: what differs",
+            side_by_side(sides, platform, false),
+        ),
     ];
     let tables = all
         .into_iter()
         .map(|(id, title, found)| table(sides, id, title, "", rows(found)))
         .filter(|table| !table.rows.is_empty());
-    Page { title: "Settings and platforms".into(), exhibits: tables.map(Exhibit::Table).collect() }
+    Page::new("Settings and platforms", tables.map(Exhibit::Table).collect())
 }

@@ -3,7 +3,7 @@
 
 use super::{Side, common_title};
 use std::collections::{HashMap, HashSet};
-use steadfast_domain::findings::{Cell, Exhibit, Row, Table};
+use steadfast_domain::findings::{Cell, Column, Exhibit, Row, Table};
 
 /// A longer table goes into its CSV file only.
 pub(super) const PRINTED_ROWS: usize = 250;
@@ -28,8 +28,18 @@ struct Key<'a> {
     nth: usize,
 }
 
-/// The values of a table by their names, and whether their rows are set off.
-type Values<'a> = HashMap<Key<'a>, (&'a Cell, bool)>;
+/// A value, and what stands beside and above it.
+#[derive(Clone, Copy)]
+struct Value<'a> {
+    cell: &'a Cell,
+    head: &'a str,
+    column: &'a str,
+    /// Its row is set off.
+    strong: bool,
+}
+
+/// The values of a table by their names.
+type Values<'a> = HashMap<Key<'a>, Value<'a>>;
 
 /// The tables of these exhibits that at least two runs have and that were not
 /// printed yet.
@@ -70,93 +80,83 @@ fn tables_of(exhibits: &[Exhibit]) -> Vec<&Table> {
 
 fn side_by_side(sides: &[Side<'_>], first: &Table, tables: &[Option<&Table>]) -> Table {
     let mut seen: HashSet<Key<'_>> = HashSet::new();
-    let all = tables.iter().flatten().flat_map(|table| keys_of(table));
-    let keys: Vec<Key<'_>> = all.map(|(key, ..)| key).filter(|key| seen.insert(*key)).collect();
+    let all = tables.iter().flatten().flat_map(|table| values_in(table));
+    let keys: Vec<Key<'_>> = all.map(|(key, _)| key).filter(|key| seen.insert(*key)).collect();
     let values: Vec<Values<'_>> = tables.iter().map(|table| values_of(*table)).collect();
     let column = keys.first().map(|key| key.column);
     let single = keys.iter().all(|key| Some(key.column) == column);
-    let rows = keys.iter().filter_map(|key| line(key, single, &values)).collect();
+    let rows = keys.iter().filter_map(|key| line(key, single, &values));
     let letters = sides.iter().map(|side| side.letter.to_string());
     let percent = sides.iter().skip(1).map(|side| format!("{}/A %", side.letter));
-    let across = first.spanner.as_deref().filter(|_| !single);
+    let corner = match first.spanner.as_deref().filter(|_| !single) {
+        Some(spanner) => format!("{} · {spanner}", first.corner),
+        None => first.corner.clone(),
+    };
     let names: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
-    Table {
-        id: first.id.clone(),
-        title: common_title(tables.iter().flatten().map(|table| table.title.as_str()))
-            .unwrap_or_else(|| first.id.clone()),
-        corner: match across {
-            Some(spanner) => format!("{} · {spanner}", first.corner),
-            None => first.corner.clone(),
-        },
-        spanner: Some(names.join("; ")),
-        columns: letters.chain(percent).collect(),
-        rows,
-    }
+    let title = common_title(tables.iter().flatten().map(|table| table.title.as_str()));
+    Table::new(&first.id, title.unwrap_or_else(|| first.id.clone()), &corner)
+        .spanner(names.join("; "))
+        .columns(letters.chain(percent))
+        .rows(rows)
 }
 
 /// Of two values of one name the first counts.
 fn values_of(table: Option<&Table>) -> Values<'_> {
     let mut values = Values::new();
-    for (key, cell, strong) in table.into_iter().flat_map(keys_of) {
-        values.entry(key).or_insert((cell, strong));
+    for (key, value) in table.into_iter().flat_map(values_in) {
+        values.entry(key).or_insert(value);
     }
     values
 }
 
 /// Every value of a table with its name, row by row.
-fn keys_of(table: &Table) -> Vec<(Key<'_>, &Cell, bool)> {
-    let names = if has_blocks(table) { names_in_blocks } else { names_in_columns };
+fn values_in(table: &Table) -> Vec<(Key<'_>, Value<'_>)> {
     let mut counts: HashMap<Key<'_>, usize> = HashMap::new();
-    let mut row = "";
+    let mut head = "";
     let mut out = Vec::new();
-    for line in &table.rows {
-        // A row of blocks without a name belongs to the last one that has one.
-        if !line.head.is_empty() || !has_blocks(table) {
-            row = &line.head;
+    for row in &table.rows {
+        // A row of blocks without a head stands under the last one that has one.
+        if !row.head.is_empty() || table.block.is_none() {
+            head = &row.head;
         }
-        for (block, column, nth, cell) in names(table, line) {
-            let mut key = Key { row, again: 0, block, column, nth };
+        for (block, column, nth, cell) in cells_of(table, row) {
+            let mut key = Key { row: &row.id, again: 0, block, column: &column.id, nth };
             let before = counts.entry(key).or_insert(0);
             key.again = *before;
             *before += 1;
-            out.push((key, cell, line.strong));
+            out.push((key, Value { cell, head, column: &column.name, strong: row.strong }));
         }
     }
     out
 }
 
 /// A cell with its block, its column, and which column of this name it is in.
-type Named<'a> = (Option<&'a str>, &'a str, usize, &'a Cell);
+type Placed<'a> = (Option<&'a str>, &'a Column, usize, &'a Cell);
 
-fn names_in_columns<'a>(table: &'a Table, row: &'a Row) -> Vec<Named<'a>> {
-    let nth = |at: usize| table.columns[..at].iter().filter(|c| **c == table.columns[at]).count();
+fn cells_of<'a>(table: &'a Table, row: &'a Row) -> Vec<Placed<'a>> {
+    match table.block {
+        Some(width) if width > 0 => cells_in_blocks(table, row, width),
+        _ => cells_in_columns(table, row),
+    }
+}
+
+fn cells_in_columns<'a>(table: &'a Table, row: &'a Row) -> Vec<Placed<'a>> {
+    let nth = |at: usize| {
+        table.columns[..at].iter().filter(|other| other.id == table.columns[at].id).count()
+    };
     let cells = table.columns.iter().zip(&row.cells).enumerate();
-    cells.map(|(at, (column, cell))| (None, column.as_str(), nth(at), cell)).collect()
+    cells.map(|(at, (column, cell))| (None, column, nth(at), cell)).collect()
 }
 
 /// The cells of a row of blocks; a block without a name is empty.
-fn names_in_blocks<'a>(table: &'a Table, row: &'a Row) -> Vec<Named<'a>> {
-    let mut block = None;
+fn cells_in_blocks<'a>(table: &'a Table, row: &'a Row, width: usize) -> Vec<Placed<'a>> {
     let mut out = Vec::new();
-    for (column, cell) in table.columns.iter().zip(&row.cells) {
-        if Some(column) == table.columns.first() {
-            block = text(cell);
-        } else if block.is_some() {
-            out.push((block, column.as_str(), 0, cell));
-        }
+    for (columns, cells) in table.columns.chunks(width).zip(row.cells.chunks(width)) {
+        let Some(name) = cells.first().and_then(text) else { continue };
+        let others = columns.iter().zip(cells).skip(1);
+        out.extend(others.map(|(column, cell)| (Some(name), column, 0, cell)));
     }
     out
-}
-
-/// Whether a table has blocks of the same columns side by side; the first
-/// column of each names the block.
-fn has_blocks(table: &Table) -> bool {
-    let Some((first, rest)) = table.columns.split_first() else { return false };
-    let named = |row: &Row| {
-        let cells = table.columns.iter().zip(&row.cells).filter(|(column, _)| *column == first);
-        cells.into_iter().all(|(_, cell)| matches!(cell, Cell::Text(_)))
-    };
-    rest.contains(first) && table.rows.iter().all(named)
 }
 
 fn text(cell: &Cell) -> Option<&str> {
@@ -166,10 +166,11 @@ fn text(cell: &Cell) -> Option<&str> {
     }
 }
 
-/// A line, unless no run has a value.
+/// A line, unless no run has a value. It is called as the first run calls it that has one.
 fn line(key: &Key<'_>, single: bool, values: &[Values<'_>]) -> Option<Row> {
-    let found: Vec<Option<&(&Cell, bool)>> = values.iter().map(|values| values.get(key)).collect();
-    let cell = |found: &Option<&(&Cell, bool)>| found.map_or(Cell::Missing, |v| v.0.clone());
+    let found: Vec<Option<&Value<'_>>> = values.iter().map(|values| values.get(key)).collect();
+    let first = found.iter().flatten().next()?;
+    let cell = |found: &Option<&Value<'_>>| found.map_or(Cell::Missing, |v| v.cell.clone());
     let mut cells: Vec<Cell> = found.iter().map(cell).collect();
     if cells.iter().all(is_empty) {
         return None;
@@ -178,12 +179,19 @@ fn line(key: &Key<'_>, single: bool, values: &[Values<'_>]) -> Option<Row> {
     let percent = |cell: &Cell| Cell::number(ratio(cell).zip(base).map(|(v, b)| v / b * 100.0), 1);
     let percent: Vec<Cell> = cells.iter().skip(1).map(percent).collect();
     cells.extend(percent);
-    let number = if key.again > 0 { format!(" ({})", key.again + 1) } else { String::new() };
     let block = key.block.map(|block| format!(" · {block}")).unwrap_or_default();
-    let column = if single { String::new() } else { format!(" · {}", key.column) };
-    let nth = if key.nth > 0 { format!(" ({})", key.nth + 1) } else { String::new() };
-    let head = format!("{}{number}{block}{column}{nth}", key.row);
-    Some(Row { head, cells, strong: found.iter().flatten().any(|value| value.1) })
+    let called = |row: &str, column: &str| {
+        let column = if single { String::new() } else { format!(" · {column}") };
+        format!("{row}{}{block}{column}{}", numbered(key.again), numbered(key.nth))
+    };
+    let (id, head) = (called(key.row, key.column), called(first.head, first.column));
+    let strong = found.iter().flatten().any(|value| value.strong);
+    Some(Row::new(head, cells).named(id).strong(strong))
+}
+
+/// The number of the second and further ones of a name.
+fn numbered(before: usize) -> String {
+    if before > 0 { format!(" ({})", before + 1) } else { String::new() }
 }
 
 /// A place without a value; a table's rows are filled up with empty texts.

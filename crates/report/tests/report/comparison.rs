@@ -2,9 +2,10 @@
 //! another.
 
 use super::{PRINTED, assert_balanced, convergence, findings, golden, plots, suite, words};
-use steadfast_domain::findings::{Cell, Exhibit, Facts, FormBlock, Page, Plot, Row, Stroke, Table};
-use steadfast_domain::steady_state::{Criteria, Verdict};
-use steadfast_domain::{CaveatKind, Findings};
+use steadfast_domain::findings::{
+    Cell, Exhibit, Facts, FormBlock, Origin, Page, Plot, Row, Setting, Stroke, Subject, Table,
+};
+use steadfast_domain::{CaveatKind, EndState, Findings};
 use steadfast_report::{COMPARED_MAX, CompareError, compare, html, pdf, tables, text};
 
 /// Every number of a table or plot times a factor.
@@ -35,20 +36,31 @@ fn scale(findings: &mut Findings, factor: f64) {
 }
 
 fn blocks(serial: &str, demand: &str, cpu: &str) -> Vec<FormBlock> {
-    let block = |title: &str, rows: &[(&str, &str)]| FormBlock {
-        title: title.into(),
-        rows: rows.iter().map(|(l, v)| ((*l).to_owned(), Some((*v).to_owned()))).collect(),
-    };
+    let set = |id: &str, label: &str, value: &str| Setting::new(id, label, value, Origin::Profile);
     vec![
-        block("Test Platform", &[("CPU", cpu), ("Test ID No.", serial)]),
-        block("Device Under Test", &[("S/N", serial), ("Write Cache", "disabled")]),
-        block("Set Up Parameters", &[("AR", "100%"), ("SS Rounds", serial)]),
-        block("Test Parameters", &[("TOIO - TC/QD", demand), ("AR & Amount", serial)]),
+        FormBlock::new(
+            "Test Platform",
+            [Setting::identity("CPU", cpu), Setting::outcome("Test ID No.", serial)],
+        )
+        .about(Subject::Platform),
+        FormBlock::new(
+            "Device Under Test",
+            [Setting::identity("S/N", serial), set("write-cache", "Write Cache", "disabled")],
+        )
+        .about(Subject::Device),
+        FormBlock::new(
+            "Set Up Parameters",
+            [set("active-range", "AR", "100%"), Setting::outcome("SS Rounds", serial)],
+        ),
+        FormBlock::new(
+            "Test Parameters",
+            [set("demand", "TOIO - TC/QD", demand), Setting::outcome("AR & Amount", serial)],
+        ),
     ]
 }
 
 /// A device that is `factor` times as fast as the one of the other tests.
-fn device(number: u32, factor: f64) -> (String, Findings) {
+pub fn device(number: u32, factor: f64) -> (String, Findings) {
     let names = ["AX-100", "Borealis Pro 960 GB", "C7", "Data Centre NVMe 3.84 TB rev. B", "E"];
     let mut found = findings(false);
     scale(&mut found, factor);
@@ -59,23 +71,10 @@ fn device(number: u32, factor: f64) -> (String, Findings) {
         _ => ("TC 4 / QD 32", "Xeon A"),
     };
     found.header.blocks = blocks(&format!("SERIAL{number}LONGLONGLONGLONG"), demand, cpu);
-    let criteria = Criteria { window: 5, data_excursion: 0.2, slope_excursion: 0.1 };
-    let steady = number != 4;
-    found.verdict = Some(Verdict {
-        steady,
-        window: Some((3, 7)),
-        tracks: Vec::new(),
-        criteria,
-        reservation: None,
-    });
-    found.form_pages.push(Page {
-        title: "Saturation".into(),
-        exhibits: vec![{
-            let mut plot = Exhibit::Plot(plots::saturation(360));
-            scaled(&mut plot, factor);
-            plot
-        }],
-    });
+    let mut plot = Exhibit::Plot(plots::saturation(360));
+    scaled(&mut plot, factor);
+    found.form_pages.push(Page::new("Saturation", vec![plot]));
+    found.end = if number == 4 { EndState::NotSteady } else { EndState::Steady };
     (found.header.model.clone().unwrap(), found)
 }
 
@@ -119,7 +118,7 @@ fn values_stand_side_by_side_in_percent_of_the_first() {
     let iops = summary.iter().find(|table| table.id == "iops").unwrap();
     assert_eq!(iops.rows.len(), 8 * 7);
     assert_eq!(iops.columns.len(), 7 + 6);
-    assert_eq!(iops.columns[12], "G/A %");
+    assert_eq!(iops.columns[12].name, "G/A %");
     assert_eq!(iops.corner, "Block Size (KiB) · Read / Write Mix %");
     let row = iops.rows.iter().find(|row| row.head == "4 · 100/0").unwrap();
     let numbers = numbers(row);
@@ -177,7 +176,7 @@ fn what_differs_stands_on_the_first_page() {
 #[test]
 fn a_run_without_a_procedure_has_dashes() {
     let mut single = findings(false);
-    single.title = "Latency".into();
+    (single.id, single.title) = ("Latency".into(), "Latency".into());
     let runs = [
         ("Suite".to_owned(), suite()),
         ("Double".to_owned(), {
@@ -206,14 +205,14 @@ fn what_cannot_be_compared_is_refused() {
     let eight: Vec<_> = (0..8).map(|_| one()).collect();
     assert_eq!(compare(&eight), Err(CompareError::Count(8)));
     let mut other = one();
-    other.1.title = "Throughput".into();
+    (other.1.id, other.1.title) = ("Throughput".into(), "Throughput".into());
     let error = compare(&[one(), other]).unwrap_err().to_string();
     assert!(error.contains("IOPS, Throughput"), "{error}");
 }
 
 /// The tutorial's table of secondary metrics: two blocks side by side, a name at
 /// the first row of each metric only.
-fn secondary(factor: f64) -> Table {
+pub fn secondary(factor: f64) -> Table {
     let block = |size: u32, value: f64, celsius: bool| {
         let cell = |value: f64| match celsius {
             true => Cell::celsius(Some(value), 1),
@@ -221,25 +220,20 @@ fn secondary(factor: f64) -> Table {
         };
         vec![Cell::text(format!("{size} KiB")), cell(value), cell(value + 1.0)]
     };
-    let row = |head: &str, (left, right): (u32, u32), value: f64, celsius: bool| Row {
-        head: head.into(),
-        cells: [block(left, value, celsius), block(right, value + 2.0, celsius)].concat(),
-        strong: false,
+    let row = |head: &str, id: &str, (left, right): (u32, u32), value: f64, celsius: bool| {
+        let cells = [block(left, value, celsius), block(right, value + 2.0, celsius)].concat();
+        Row::new(head, cells).named(id)
     };
-    let columns = ["Block Size", "RW 0", "RW100"].map(str::to_owned);
-    Table {
-        id: "secondary".into(),
-        title: "Secondary metrics".into(),
-        corner: "Data".into(),
-        spanner: None,
-        columns: [columns.clone(), columns].concat(),
-        rows: vec![
-            row("IOPS", (4, 64), 100.0 * factor, false),
-            row("", (8, 128), 200.0 * factor, false),
-            row("Temp. Celsius", (4, 64), 30.0 * factor, true),
-            row("", (8, 128), 40.0 * factor, true),
-        ],
-    }
+    let columns = ["Block Size", "RW 0", "RW100"];
+    Table::new("secondary", "Secondary metrics", "Data")
+        .columns([columns, columns].concat())
+        .in_blocks_of(3)
+        .rows([
+            row("IOPS", "iops", (4, 64), 100.0 * factor, false),
+            row("", "iops", (8, 128), 200.0 * factor, false),
+            row("Temp. Celsius", "celsius", (4, 64), 30.0 * factor, true),
+            row("", "celsius", (8, 128), 40.0 * factor, true),
+        ])
 }
 
 #[test]
@@ -283,19 +277,11 @@ fn a_caption_claims_only_what_is_drawn() {
 #[test]
 fn odd_tables_are_compared_without_panic() {
     let mut runs = [device(0, 1.0), device(1, 1.0)];
-    let odd = |value: f64| Table {
-        id: "odd".into(),
-        title: "Odd".into(),
-        corner: String::new(),
-        spanner: None,
-        columns: vec!["x".into(), "x".into(), "y".into()],
-        rows: (0..1500)
-            .map(|n| Row {
-                head: if n < 2 { "twice".into() } else { n.to_string() },
-                cells: vec![Cell::number(Some(value), 1), Cell::Missing],
-                strong: false,
-            })
-            .collect(),
+    let odd = |value: f64| {
+        let head = |n: u32| if n < 2 { "twice".to_owned() } else { n.to_string() };
+        let cells = [Cell::number(Some(value), 1), Cell::Missing];
+        let rows = (0..1500).map(|n| Row::new(head(n), cells.clone()));
+        Table::new("odd", "Odd", "").columns(["x", "x", "y"]).rows(rows)
     };
     for ((_, findings), value) in runs.iter_mut().zip([0.0, 5.0]) {
         findings.summary = vec![Exhibit::Table(odd(value))];
@@ -325,9 +311,7 @@ fn titles_and_headers_claim_nothing_that_is_of_one_run_alone() {
         let (name, mut findings) = device(number, 1.0);
         let mut plot = plots::saturation(10);
         (plot.id, plot.title) = ("judged".into(), format!("Measurement window: rounds {window}"));
-        findings
-            .form_pages
-            .push(Page { title: "Judged".into(), exhibits: vec![Exhibit::Plot(plot)] });
+        findings.form_pages.push(Page::new("Judged", vec![Exhibit::Plot(plot)]));
         (name, findings)
     };
     let mut runs = [of(0, "4 to 8"), of(1, "1 to 5")];
@@ -346,17 +330,21 @@ fn titles_and_headers_claim_nothing_that_is_of_one_run_alone() {
 
 #[test]
 fn a_parameter_that_differs_is_named_and_its_origin_is_not_a_difference() {
-    let of = |number, values: [&str; 2]| {
+    let of = |number, time: (&str, Origin), alignment: Origin| {
         let (name, mut findings) = device(number, 1.0);
-        let row = |(label, value): (&str, &str)| (label.to_owned(), Some(value.to_owned()));
-        let rows = ["between-time", "alignment"].into_iter().zip(values).map(row).collect();
-        let facts = Exhibit::Facts(Facts { title: "Parameters".into(), rows });
-        findings.chapters.push(Page { title: "Setup".into(), exhibits: vec![facts] });
+        let rows = [
+            Setting::new("parameter-between-time", "between-time", time.0, time.1)
+                .remark(" (said): time; source: x"),
+            Setting::new("parameter-alignment", "alignment", "4K", alignment)
+                .remark(" (so): bytes"),
+        ];
+        let facts = Facts::new("Parameters").noun("Parameter").rows(rows);
+        findings.chapters.push(Page::new("Setup", vec![Exhibit::Facts(facts)]));
         (name, findings)
     };
     let runs = [
-        of(0, ["4s (by profile quick): time; source: x", "4K (default): bytes"]),
-        of(1, ["9s (chosen): time; source: x", "4K (chosen): bytes"]),
+        of(0, ("4s", Origin::Profile), Origin::Default),
+        of(1, ("9s", Origin::Chosen), Origin::Chosen),
     ];
     let both = compare(&runs).unwrap();
     let texts: Vec<&str> = both.caveats.iter().map(|c| c.text.as_str()).collect();
@@ -371,15 +359,9 @@ fn a_parameter_that_differs_is_named_and_its_origin_is_not_a_difference() {
 fn a_place_that_is_empty_in_all_runs_has_no_line() {
     let mut runs = [device(0, 1.0), device(1, 1.0)];
     for (_, findings) in &mut runs {
-        let row = |head: &str, cells| Row { head: head.into(), cells, strong: false };
-        let table = Table {
-            id: "sparse".into(),
-            title: "Sparse".into(),
-            corner: String::new(),
-            spanner: None,
-            columns: vec!["IOPS".into(), "MB/s".into()],
-            rows: vec![row("Mean", vec![Cell::number(Some(7.0), 1), Cell::text("")])],
-        };
+        let table = Table::new("sparse", "Sparse", "")
+            .columns(["IOPS", "MB/s"])
+            .row(Row::new("Mean", [Cell::number(Some(7.0), 1), Cell::text("")]));
         findings.summary.push(Exhibit::Table(table));
     }
     let both = compare(&runs).unwrap();

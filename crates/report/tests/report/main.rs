@@ -5,11 +5,12 @@
 mod comparison;
 mod limits;
 mod plots;
+mod renamed;
 
 use std::path::Path;
 use steadfast_domain::findings::{
-    Axis, Cell, Exhibit, FINDINGS_VERSION, Facts, FormBlock, FormHeader, Page, Plot, PlotKind, Row,
-    Scale, Series, Stroke, Table,
+    Axis, Cell, Exhibit, Facts, FormBlock, FormHeader, Origin, Page, Plot, PlotKind, Row, Scale,
+    Series, Setting, Stroke, Table,
 };
 use steadfast_domain::{Caveat, CaveatKind, Findings};
 use steadfast_report::{Printed, csv, html, pdf, svg, tables, text};
@@ -34,146 +35,85 @@ fn names() -> Vec<String> {
 }
 
 fn table() -> Table {
-    let rows = names()
-        .into_iter()
-        .zip(IOPS)
-        .map(|(head, values)| Row {
-            strong: head == "4",
-            head,
-            cells: values.iter().map(|v| Cell::number(Some(*v), 1)).collect(),
-        })
-        .collect();
-    Table {
-        id: "iops".into(),
-        title: "IOPS - ALL RW Mix & BS - Tabular Data".into(),
-        corner: "Block Size (KiB)".into(),
-        spanner: Some("Read / Write Mix %".into()),
-        columns: MIXES.map(str::to_owned).to_vec(),
-        rows,
-    }
+    let rows = names().into_iter().zip(IOPS).map(|(head, values)| {
+        let strong = head == "4";
+        Row::new(head, values.iter().map(|v| Cell::number(Some(*v), 1))).strong(strong)
+    });
+    Table::new("iops", "IOPS - ALL RW Mix & BS - Tabular Data", "Block Size (KiB)")
+        .spanner("Read / Write Mix %")
+        .columns(MIXES)
+        .rows(rows)
 }
 
 fn axis(label: &str, scale: Scale) -> Axis {
-    Axis { label: label.into(), scale }
+    Axis::new(label, scale)
 }
 
 fn matrix(kind: PlotKind) -> Plot {
-    let series = MIXES
-        .iter()
-        .enumerate()
-        .map(|(mix, name)| Series {
-            name: (*name).to_owned(),
-            right: false,
-            stroke: Stroke::Measured,
-            points: (0..SIZES.len())
-                .map(|size| {
-                    let x = if kind == PlotKind::Lines { SIZES[size] } else { size as f64 };
-                    (x, Some(IOPS[size][mix]))
-                })
-                .collect(),
-        })
-        .collect();
+    let series = MIXES.iter().enumerate().map(|(mix, name)| {
+        let points = (0..SIZES.len()).map(|size| {
+            let x = if kind == PlotKind::Lines { SIZES[size] } else { size as f64 };
+            (x, Some(IOPS[size][mix]))
+        });
+        Series::new(*name, Stroke::Measured, points.collect())
+    });
     let (x, y) = match kind {
         PlotKind::Columns3d => (Scale::Categories(names()), Scale::Linear),
         _ => (Scale::Log2, Scale::Log10),
     };
-    Plot {
-        id: "matrix".into(),
-        title: "IOPS - All RW Mix & BS".into(),
-        caption: "Mean IOPS in the measurement window.".into(),
-        kind,
-        x: axis("Block size (KiB)", x),
-        y: axis("IOPS", y),
-        series,
-        y_right: None,
-        markers: Vec::new(),
-    }
+    let (x, y) = (axis("Block size (KiB)", x), axis("IOPS", y));
+    Plot::new(kind, "matrix", "IOPS - All RW Mix & BS", x, y)
+        .caption("Mean IOPS in the measurement window.")
+        .series(series)
 }
 
 fn convergence() -> Plot {
-    let series = SIZES
-        .iter()
-        .zip(IOPS)
-        .map(|(size, values)| Series {
-            name: format!("RND {size}K W"),
-            right: false,
-            stroke: Stroke::Measured,
-            points: (1..=7)
-                .map(|round| {
-                    let value = values[0] * (1.0 + 0.6 / f64::from(round * round));
-                    (f64::from(round), (round != 4).then_some(value))
-                })
-                .collect(),
-        })
-        .collect();
-    Plot {
-        id: "convergence".into(),
-        title: "IOPS SS Convergence".into(),
-        caption: "Round 4 is void: its lines are broken.".into(),
-        kind: PlotKind::Lines,
-        x: axis("Round", Scale::Integers),
-        y: axis("IOPS", Scale::Log10),
-        series,
-        y_right: None,
-        markers: Vec::new(),
-    }
+    let series = SIZES.iter().zip(IOPS).map(|(size, values)| {
+        let points = (1..=7).map(|round| {
+            let value = values[0] * (1.0 + 0.6 / f64::from(round * round));
+            (f64::from(round), (round != 4).then_some(value))
+        });
+        Series::new(format!("RND {size}K W"), Stroke::Measured, points.collect())
+    });
+    let (x, y) = (axis("Round", Scale::Integers), axis("IOPS", Scale::Log10));
+    Plot::new(PlotKind::Lines, "convergence", "IOPS SS Convergence", x, y)
+        .caption("Round 4 is void: its lines are broken.")
+        .series(series)
 }
 
 fn window() -> Plot {
     let values = [20525.0, 20354.0, 19911.0, 20602.0, 19805.0];
-    let level = |name: &str, stroke, level: f64| Series {
-        name: name.into(),
-        right: false,
-        stroke,
-        points: vec![(0.0, Some(level)), (4.0, Some(level))],
+    let level = |name: &str, stroke, level: f64| {
+        Series::new(name, stroke, vec![(0.0, Some(level)), (4.0, Some(level))])
     };
-    let series = vec![
-        Series {
-            name: "RND 4K W".into(),
-            right: false,
-            stroke: Stroke::Measured,
-            points: (0..5).map(|r| (f64::from(r), Some(values[r as usize]))).collect(),
-        },
-        level("Average", Stroke::Average, 20239.4),
-        level("110 % average", Stroke::Limit, 22263.3),
-        level("90 % average", Stroke::Limit, 18215.5),
-        Series {
-            name: "Slope (best linear fit)".into(),
-            right: false,
-            stroke: Stroke::Fit,
-            points: vec![(0.0, Some(20477.8)), (4.0, Some(20001.0))],
-        },
-    ];
-    Plot {
-        id: "window".into(),
-        title: "Steady State Verification - RND 4K W".into(),
-        caption: "Measured IOPS, the 20 % band, the line of best fit.".into(),
-        kind: PlotKind::Lines,
-        x: axis("Round", Scale::Integers),
-        y: axis("IOPS", Scale::LinearFitted),
-        series,
-        y_right: None,
-        markers: Vec::new(),
-    }
+    let measured = (0..5).map(|r| (f64::from(r), Some(values[r as usize]))).collect();
+    let fit = vec![(0.0, Some(20477.8)), (4.0, Some(20001.0))];
+    let (x, y) = (axis("Round", Scale::Integers), axis("IOPS", Scale::LinearFitted));
+    Plot::new(PlotKind::Lines, "window", "Steady State Verification - RND 4K W", x, y)
+        .caption("Measured IOPS, the 20 % band, the line of best fit.")
+        .with(Series::new("RND 4K W", Stroke::Measured, measured))
+        .with(level("Average", Stroke::Average, 20239.4))
+        .with(level("110 % average", Stroke::Limit, 22263.3))
+        .with(level("90 % average", Stroke::Limit, 18215.5))
+        .with(Series::new("Slope (best linear fit)", Stroke::Fit, fit))
 }
 
 fn header() -> FormHeader {
-    let row = |label: &str, value: &str| (label.to_owned(), Some(value.to_owned()));
-    let block = |title: &str| FormBlock {
-        title: title.into(),
-        rows: vec![
-            row("Ref Test Platform", "Reference platform of the laboratory, 3.0"),
-            row("CPU", "Intel(R) Xeon(R) CPU E5-2687W v2 @ 3.40GHz"),
-            row("Operating System", "Debian GNU/Linux 12 (bookworm)"),
-            row("TOIO - TC/QD", "TC 4 / QD 32"),
-            ("NAND Type".into(), None),
-            row("Purge Method", "NVMe Format (user data erase)"),
-            row("S/N", "AVERYLONGSERIALNUMBERWITHOUTANYBREAK0123456789"),
-        ],
+    let block = |title: &str| {
+        let rows = [
+            Setting::identity("Ref Test Platform", "Reference platform of the laboratory, 3.0"),
+            Setting::identity("CPU", "Intel(R) Xeon(R) CPU E5-2687W v2 @ 3.40GHz"),
+            Setting::identity("Operating System", "Debian GNU/Linux 12 (bookworm)"),
+            Setting::new("demand", "TOIO - TC/QD", "TC 4 / QD 32", Origin::Profile),
+            Setting::identity("NAND Type", ""),
+            Setting::new("purge", "Purge Method", "NVMe Format (user data erase)", Origin::Default),
+            Setting::identity("S/N", "AVERYLONGSERIALNUMBERWITHOUTANYBREAK0123456789"),
+        ];
+        FormBlock::new(title, rows)
     };
     FormHeader {
-        issuer: FormHeader::SSS_TWG.into(),
-        specification: FormHeader::SSS_PTS.into(),
+        issuer: "SNIA SSS TWG".into(),
+        specification: "Solid State Storage Performance Test Spec (PTS)".into(),
         lesser: None,
         test: "IOPS Test (REQUIRED)".into(),
         subtitle: "IOPS - Block Size x RW Mix Matrix".into(),
@@ -188,18 +128,13 @@ fn header() -> FormHeader {
 }
 
 fn findings(simulated: bool) -> Findings {
-    let page = |title: &str, exhibits: Vec<Exhibit>| Page { title: title.into(), exhibits };
-    let facts = Facts {
-        title: "Steady-state evidence".into(),
-        rows: vec![
-            ("Average".into(), Some("20,239.4".into())),
-            ("Correlation coefficient".into(), None),
-            ("#set page[*] $x$ <script>".into(), Some("\"quoted\" & <b>not bold</b> \\ #1".into())),
-        ],
-    };
+    let page = |title: &str, exhibits: Vec<Exhibit>| Page::new(title, exhibits);
+    let facts = Facts::new("Steady-state evidence").rows([
+        Setting::outcome("Average", "20,239.4"),
+        Setting::outcome("Correlation coefficient", ""),
+        Setting::outcome("#set page[*] $x$ <script>", "\"quoted\" & <b>not bold</b> \\ #1"),
+    ]);
     Findings {
-        version: FINDINGS_VERSION,
-        title: "IOPS".into(),
         method: "Method of PTS 2.0.x as in docs/methods.md".into(),
         headline: "PTS-E 2.0  WCD  T4/Q32  DP=RND  AR100  Aln=BS".into(),
         simulated,
@@ -207,8 +142,6 @@ fn findings(simulated: bool) -> Findings {
         digest: "0123456789abcdef0123456789abcdef".into(),
         software: "steadfast 0.1.0".into(),
         ending: "Steady state in rounds 3 to 7 of 7.".into(),
-        header: header(),
-        verdict: None,
         caveats: vec![
             Caveat::new(CaveatKind::Deviation, "purge", "Purge: discard.", "Use the drive's own."),
             Caveat::new(CaveatKind::Invalidates, "quick", "NOT THE FULL METHOD: <quick>.", ""),
@@ -228,16 +161,16 @@ fn findings(simulated: bool) -> Findings {
                 Exhibit::Listing("Purge\n  loop".into()),
             ],
         )],
-        long_tables: vec![Table { id: "steps".into(), ..table() }],
-        parts: Vec::new(),
+        long_tables: vec![table().named("steps")],
+        ..Findings::new("IOPS", header())
     }
 }
 
 /// Three procedures in one report.
 fn suite() -> Findings {
-    let page =
-        |title: &str, plot: Plot| Page { title: title.into(), exhibits: vec![Exhibit::Plot(plot)] };
+    let page = |title: &str, plot: Plot| Page::new(title, vec![Exhibit::Plot(plot)]);
     let part = |title: &str, pages: Vec<Page>| Findings {
+        id: title.into(),
         title: title.into(),
         headline: format!("PTS-E 2.0  WCD  {title}"),
         header: FormHeader { test: format!("{title} Test"), ..header() },
@@ -263,6 +196,7 @@ fn suite() -> Findings {
         ],
     );
     Findings {
+        id: "Suite".into(),
         title: "Suite".into(),
         headline: String::new(),
         ending: "Three procedures ended; all are steady.".into(),
@@ -372,10 +306,8 @@ fn the_pdf_of_a_suite_has_bookmarks_and_its_pages_run_on() {
 fn every_kind_of_drawing_is_typeset() {
     let mut odd = findings(false);
     odd.form_pages = Vec::new();
-    odd.chapters = vec![Page {
-        title: String::new(),
-        exhibits: plots::all().into_iter().map(Exhibit::Plot).collect(),
-    }];
+    let exhibits = plots::all().into_iter().map(Exhibit::Plot).collect();
+    odd.chapters = vec![Page::new("", exhibits)];
     pdf(&odd, &PRINTED).unwrap();
 }
 

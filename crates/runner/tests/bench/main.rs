@@ -366,7 +366,8 @@ fn every_process_examines_and_looks_back() {
 fn what_an_engine_says_is_kept_and_no_obstacle_to_going_on() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("run");
-    let said = |text| Caveat::new(CaveatKind::Remark, steadfast_engine::fio::FIO_SAID, text, "");
+    let said =
+        |text| Caveat::new(CaveatKind::Remark, steadfast_domain::caveats::FIO_SAID, text, "");
     let mut log =
         Log { setting: "0".into(), caveats: vec![said("one"), said("two")], ..Log::default() };
     let mut first = rig(&mut log, false);
@@ -381,7 +382,7 @@ fn what_an_engine_says_is_kept_and_no_obstacle_to_going_on() {
     let texts: Vec<String> = findings(&directory)
         .caveats
         .into_iter()
-        .filter(|caveat| caveat.id == steadfast_engine::fio::FIO_SAID)
+        .filter(|caveat| caveat.id == steadfast_domain::caveats::FIO_SAID)
         .map(|caveat| caveat.text)
         .collect();
     assert_eq!(texts, ["one", "two", "three"]);

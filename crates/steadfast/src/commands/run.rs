@@ -147,7 +147,7 @@ impl Conduct<'_> {
                 self.directory.display()
             ))?;
         }
-        match findings.steady() {
+        match findings.whole_end().steady() {
             Some(false) => Ok(Outcome::NotSteady),
             _ => Ok(Outcome::Done),
         }

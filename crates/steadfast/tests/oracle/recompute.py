@@ -218,12 +218,12 @@ class Run:
             self.differences.append(f"{self.name}: there is no table {table_id}")
             return
         rows = table["rows"]
-        found = [rows[head]] if isinstance(head, int) else [r for r in rows if r["head"] == head]
+        found = [rows[head]] if isinstance(head, int) else [r for r in rows if r["id"] == head]
         if len(found) != 1:
             self.differences.append(f"{self.name}: {table_id} has {len(found)} rows {head}")
             return
         for column, value in values.items():
-            cell = found[0]["cells"][table["columns"].index(column)]
+            cell = found[0]["cells"][[c["id"] for c in table["columns"]].index(column)]
             self.number(f"{table_id}, {head}, {column}", value, cell)
 
     def verdict(self, ours, theirs):
@@ -429,7 +429,7 @@ def wsat(run):
         run.cells("minutes", index, values)
     histogram = [step for step in run.steps if step.phase.startswith("histogram")]
     if histogram and not histogram[-1].gap:
-        column = run.tables["histogram-percentiles"]["columns"][0]
+        column = run.tables["histogram-percentiles"]["columns"][0]["id"]
         run.percentiles("histogram-percentiles", column, histogram[-1].total())
 
 
@@ -455,7 +455,7 @@ def over(steps, ops=("read", "write")):
 
 def xsr(run):
     segments = [current(run, f"segment-{n}") for n in (1, 2, 3)]
-    heads = [row["head"] for row in run.tables["segments"]["rows"]]
+    heads = [row["id"] for row in run.tables["segments"]["rows"]]
     average = []
     for head, steps in zip(heads, segments):
         tally, seconds = over(steps)

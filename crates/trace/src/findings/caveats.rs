@@ -2,6 +2,7 @@
 
 use crate::sequence::Depths;
 use crate::study::Study;
+use steadfast_domain::caveats as ids;
 use steadfast_domain::{Caveat, CaveatKind, Nanos};
 
 /// Every caveat of a study, what the capture lacks first.
@@ -25,12 +26,12 @@ pub(super) fn of(study: &Study) -> Vec<Caveat> {
     let conditions = &study.conditions;
     let remark = |id, text| Caveat::new(CaveatKind::Remark, id, text, "");
     caveats.extend(conditions.unseen.iter().map(|(what, count)| {
-        remark("unseen", format!("Not seen by the capture: {what}: {count}."))
+        remark(ids::UNSEEN, format!("Not seen by the capture: {what}: {count}."))
     }));
-    caveats.extend(conditions.remarks.iter().map(|text| remark("capture-remark", text.clone())));
+    caveats.extend(conditions.remarks.iter().map(|text| remark(ids::CAPTURE_REMARK, text.clone())));
     let text = "RWSW PTS 1.0.7 gives no formula for sequentiality that could be checked; the rule used \
                 is stated.";
-    caveats.push(Caveat::new(CaveatKind::Unverified, "sequentiality", text, ""));
+    caveats.push(Caveat::new(CaveatKind::Unverified, ids::SEQUENTIALITY, text, ""));
     caveats
 }
 
@@ -41,18 +42,18 @@ fn lost(study: &Study) -> Option<Caveat> {
         Some(_) => "Capture again with a larger buffer.",
         None => "Capture again with wider steps, or fewer devices.",
     };
-    (lost > 0).then(|| Caveat::new(CaveatKind::Deviation, "events-lost", text, remedy))
+    (lost > 0).then(|| Caveat::new(CaveatKind::Deviation, ids::EVENTS_LOST, text, remedy))
 }
 
 /// What of the files is left out; that nothing tells whether something should be.
 fn damaged(study: &Study) -> Vec<Caveat> {
     let missing = study.integrity.missing().into_iter().map(|text| {
         let remedy = "The counts here lack these I/Os; read the file from a backup.";
-        Caveat::new(CaveatKind::Deviation, "file-damaged", text, remedy)
+        Caveat::new(CaveatKind::Deviation, ids::FILE_DAMAGED, text, remedy)
     });
     let text = "The file has no checksums: damage to it cannot be seen.";
     let unchecked = (!study.integrity.checksums)
-        .then(|| Caveat::new(CaveatKind::Remark, "no-checksums", text, ""));
+        .then(|| Caveat::new(CaveatKind::Remark, ids::NO_CHECKSUMS, text, ""));
     missing.chain(unchecked).collect()
 }
 
@@ -63,7 +64,7 @@ fn killed(study: &Study) -> Option<Caveat> {
         study.recovery.as_ref()?.bytes_ignored
     );
     let remedy = "End a capture with Ctrl-C.";
-    Some(Caveat::new(CaveatKind::Deviation, "capture-killed", text, remedy))
+    Some(Caveat::new(CaveatKind::Deviation, ids::CAPTURE_KILLED, text, remedy))
 }
 
 /// Which exhibits are missing, and why.
@@ -83,20 +84,22 @@ fn no_single_ios(study: &Study) -> Option<Caveat> {
         Nanos(kept)
     );
     let remedy = "Capture without --steps for these.";
-    Some(Caveat::new(CaveatKind::Remark, "steps-only", text, remedy))
+    Some(Caveat::new(CaveatKind::Remark, ids::STEPS_ONLY, text, remedy))
 }
 
 fn filtered(study: &Study) -> Option<Caveat> {
     let text =
         format!("Not all I/Os of the trace are counted, only those: {}.", study.filter_told()?);
-    Some(Caveat::new(CaveatKind::Remark, "filtered", text, ""))
+    Some(Caveat::new(CaveatKind::Remark, ids::FILTERED, text, ""))
 }
 
 fn layers_mixed(study: &Study) -> Option<Caveat> {
     let text = "I/Os of the file-system layer and of the block layer are counted together: what \
                 programs asked, and what the device got of it.";
     let remedy = "Leave out --layer both; the chapter on devices and layers has them side by side.";
-    study.mixes_layers().then(|| Caveat::new(CaveatKind::Deviation, "layers-mixed", text, remedy))
+    study
+        .mixes_layers()
+        .then(|| Caveat::new(CaveatKind::Deviation, ids::LAYERS_MIXED, text, remedy))
 }
 
 fn out_of_order(study: &Study) -> Option<Caveat> {
@@ -106,7 +109,7 @@ fn out_of_order(study: &Study) -> Option<Caveat> {
          as many."
     );
     let remedy = "Let more events wait.";
-    (late > 0).then(|| Caveat::new(CaveatKind::Deviation, "order-overflow", text, remedy))
+    (late > 0).then(|| Caveat::new(CaveatKind::Deviation, ids::ORDER_OVERFLOW, text, remedy))
 }
 
 /// An I/O whose completion was missed is outstanding for ever in what the source
@@ -126,13 +129,13 @@ fn ends_missed(study: &Study) -> Option<Caveat> {
     let text = format!(
         "The completion of {missed} I/Os was not seen. They have no response time. {depths}"
     );
-    (missed > 0).then(|| Caveat::new(CaveatKind::Deviation, "ends-missed", text, ""))
+    (missed > 0).then(|| Caveat::new(CaveatKind::Deviation, ids::ENDS_MISSED, text, ""))
 }
 
 fn depths_unknown(study: &Study) -> Option<Caveat> {
     let text = "The source's times are rounded: queue depth and busy time are unknown.";
     let unknown = Depths::of(&study.conditions) == Depths::Unknown;
-    unknown.then(|| Caveat::new(CaveatKind::Remark, "depth-unknown", text, ""))
+    unknown.then(|| Caveat::new(CaveatKind::Remark, ids::DEPTH_UNKNOWN, text, ""))
 }
 
 fn depths_counted(study: &Study) -> Option<Caveat> {
@@ -144,7 +147,7 @@ fn depths_counted(study: &Study) -> Option<Caveat> {
         "The source tells no queue depth for {counted} I/Os; it was counted from issue and \
          response times."
     );
-    (counted > 0).then(|| Caveat::new(CaveatKind::Remark, "depth-counted", text, ""))
+    (counted > 0).then(|| Caveat::new(CaveatKind::Remark, ids::DEPTH_COUNTED, text, ""))
 }
 
 fn unlisted(study: &Study) -> Option<Caveat> {
@@ -154,7 +157,7 @@ fn unlisted(study: &Study) -> Option<Caveat> {
         crate::streams::STREAMS_MAX
     );
     let remedy = "Filter by operation or process.";
-    (ios > 0).then(|| Caveat::new(CaveatKind::Deviation, "streams-unlisted", text, remedy))
+    (ios > 0).then(|| Caveat::new(CaveatKind::Deviation, ids::STREAMS_UNLISTED, text, remedy))
 }
 
 /// Which exhibits do not show every device.
@@ -169,7 +172,7 @@ fn devices_left_out(study: &Study) -> Option<Caveat> {
         "Of {devices} devices, LBA range hit maps and working sets are of {mapped}; side by side \
          stand {apart} of {sides}. Everything else covers all devices."
     );
-    Some(Caveat::new(CaveatKind::Remark, "devices-left-out", text, "Name others with --device."))
+    Some(Caveat::new(CaveatKind::Remark, ids::DEVICES_LEFT_OUT, text, "Name others with --device."))
 }
 
 fn skipped(study: &Study) -> Option<Caveat> {
@@ -177,5 +180,5 @@ fn skipped(study: &Study) -> Option<Caveat> {
     let text = format!(
         "The kernel did not let the capture look {skipped} times: as many I/Os at most are missing."
     );
-    (skipped > 0).then(|| Caveat::new(CaveatKind::Deviation, "skipped", text, ""))
+    (skipped > 0).then(|| Caveat::new(CaveatKind::Deviation, ids::SKIPPED, text, ""))
 }

@@ -7,11 +7,11 @@ mod tables;
 
 use crate::reach::ReachFigures;
 use crate::streams::By;
-use crate::study::{SingleIos, Study};
+use crate::study::{SingleIos, Study, StudyOptions};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use steadfast_domain::findings::{
-    Exhibit, FINDINGS_VERSION, Facts, FormBlock, FormHeader, Marker, Page, Table,
+    Exhibit, Facts, FormBlock, FormHeader, Marker, Origin, Page, Setting, Subject, Table,
 };
 use steadfast_domain::io_event::{ContentSample, Share};
 use steadfast_domain::{Bytes, CaptureConditions, Findings, Nanos};
@@ -28,33 +28,28 @@ pub fn findings(study: &Study, software: &str) -> Findings {
     let lasted = study.conditions.lasted_ns.max(study.span_ns.1);
     let run = |began_ns: u64| (began_ns / 1_000_000, began_ns.saturating_add(lasted) / 1_000_000);
     Findings {
-        version: FINDINGS_VERSION,
-        title: "Target Server Self-Test".into(),
         method: METHOD.into(),
         headline: headline(study),
-        simulated: false,
         run_unix_ms: study.conditions.began_unix_ns.map_or((0, 0), run),
         digest: digest(study),
         software: software.to_owned(),
         ending: ending(study),
-        header: header(study),
-        verdict: None,
         caveats: caveats::of(study),
         summary: summary(study),
         form_pages: form_pages(study),
         chapters: chapters(study),
         long_tables: long_tables(study),
-        parts: Vec::new(),
+        ..Findings::new("Target Server Self-Test", header(study))
     }
 }
 
 fn summary(study: &Study) -> Vec<Exhibit> {
     let mut summary = vec![
         Exhibit::Facts(capture_facts(study)),
-        Exhibit::Table(named("summary-workload", tables::workload(study))),
+        Exhibit::Table(tables::workload(study).named("summary-workload")),
     ];
     if let Some(singles) = &study.single_ios {
-        summary.push(Exhibit::Table(named("summary-processes", tables::processes(singles, 10))));
+        summary.push(Exhibit::Table(tables::processes(singles, 10).named("summary-processes")));
     }
     summary
 }
@@ -63,12 +58,6 @@ fn long_tables(study: &Study) -> Vec<Table> {
     let mut tables = vec![tables::streams(study), tables::steps(study)];
     tables.extend(study.single_ios.as_ref().map(tables::processes_all));
     tables
-}
-
-/// The same table under another name, so that every CSV file is its own.
-fn named(id: &str, mut table: Table) -> Table {
-    table.id = id.to_owned();
-    table
 }
 
 fn form_pages(study: &Study) -> Vec<Page> {
@@ -87,7 +76,7 @@ fn form_pages(study: &Study) -> Vec<Page> {
 }
 
 fn page(title: &str, exhibits: Vec<Exhibit>) -> Page {
-    Page { title: title.to_owned(), exhibits }
+    Page::new(title, exhibits)
 }
 
 fn chapters(study: &Study) -> Vec<Page> {
@@ -209,44 +198,8 @@ fn digest(study: &Study) -> String {
     })
 }
 
-type Rows = Vec<(String, Option<String>)>;
-
 fn header(study: &Study) -> FormHeader {
     let conditions = &study.conditions;
-    let row = |label: &str, value: Option<String>| (label.to_owned(), value);
-    let layers: Vec<String> = conditions.layers.iter().map(ToString::to_string).collect();
-    let devices = conditions.devices.iter().take(DEVICES_NAMED).map(|device| {
-        let facts =
-            [device.model.clone(), device.serial.clone(), device.capacity.map(|c| c.to_string())];
-        let facts: Vec<String> = facts.into_iter().flatten().collect();
-        (device.name.clone(), (!facts.is_empty()).then(|| facts.join(", ")))
-    });
-    let more = conditions.devices.len().saturating_sub(DEVICES_NAMED);
-    let more = (more > 0).then(|| row("and", Some(format!("{more} more"))));
-    let devices: Rows = devices.chain(more).collect();
-    let platform: Rows = vec![
-        row("Host", conditions.host.clone()),
-        row("Operating System", conditions.operating_system.clone()),
-        row("Kernel", conditions.kernel.clone()),
-    ];
-    let mut capture: Rows = vec![
-        row("Capture Tool", Some(conditions.software.clone()).filter(|s| !s.is_empty())),
-        row("Source", Some(conditions.source.clone()).filter(|s| !s.is_empty())),
-        row("Layer", Some(layers.join(", ")).filter(|s| !s.is_empty())),
-        row("Lost Events", Some(conditions.lost.to_string())),
-    ];
-    capture.extend(conditions.process.map(|pid| row("Only Process", Some(pid.to_string()))));
-    if let Some(step_ns) = conditions.step_ns {
-        capture.push(row("Kept", Some(format!("I/O streams in steps of {}", Nanos(step_ns)))));
-    }
-    let mut analysis: Rows = vec![
-        row("Capture Step", Some(Nanos(study.step_ns).to_string())),
-        row("Threshold", Some(format!("{} by {}", study.options.threshold, study.options.by))),
-        row("Sequential", Some(format!("within {} I/Os", study.options.pass.window))),
-        row("I/Os", Some(study.streams.total().ios.to_string())),
-    ];
-    analysis.extend(study.filter_told().map(|told| row("Only", Some(told))));
-    let block = |title: &str, rows| FormBlock { title: title.to_owned(), rows };
     FormHeader {
         issuer: "Steadfast".into(),
         specification: "Capture and analysis of a workload".into(),
@@ -258,17 +211,76 @@ fn header(study: &Study) -> FormHeader {
         model: conditions.devices.first().and_then(|device| device.model.clone()),
         sponsor: None,
         blocks: vec![
-            block("Target Server", platform),
-            block("Storage", devices),
-            block("I/O Capture", capture),
-            block("Analysis", analysis),
+            FormBlock::new("Target Server", server_rows(conditions)).about(Subject::Platform),
+            FormBlock::new("Storage", storage_rows(conditions)).about(Subject::Device),
+            FormBlock::new("I/O Capture", capture_rows(conditions)),
+            FormBlock::new("Analysis", analysis_rows(study)),
         ],
     }
 }
 
+fn server_rows(conditions: &CaptureConditions) -> Vec<Setting> {
+    vec![
+        Setting::identity("Host", &conditions.host),
+        Setting::identity("Operating System", &conditions.operating_system),
+        Setting::identity("Kernel", &conditions.kernel),
+    ]
+}
+
+fn storage_rows(conditions: &CaptureConditions) -> Vec<Setting> {
+    let devices = conditions.devices.iter().take(DEVICES_NAMED).map(|device| {
+        let facts =
+            [device.model.clone(), device.serial.clone(), device.capacity.map(|c| c.to_string())];
+        let facts: Vec<String> = facts.into_iter().flatten().collect();
+        Setting::identity(&device.name, facts.join(", "))
+    });
+    let more = conditions.devices.len().saturating_sub(DEVICES_NAMED);
+    let more = (more > 0).then(|| Setting::identity("and", format!("{more} more")));
+    devices.chain(more).collect()
+}
+
+/// How it was captured: what the trace tells of it.
+fn capture_rows(conditions: &CaptureConditions) -> Vec<Setting> {
+    let told = |id: &str, label: &str, value: Option<String>| {
+        Setting::new(id, label, value, Origin::Found)
+    };
+    let layers: Vec<String> = conditions.layers.iter().map(ToString::to_string).collect();
+    let mut rows = vec![
+        told("capture-tool", "Capture Tool", Some(conditions.software.clone())),
+        told("source", "Source", Some(conditions.source.clone())),
+        told("layer", "Layer", Some(layers.join(", "))),
+        Setting::outcome("Lost Events", conditions.lost.to_string()),
+    ];
+    let process = conditions.process.map(|pid| pid.to_string());
+    rows.extend(process.map(|pid| told("process", "Only Process", Some(pid))));
+    let kept = conditions.step_ns.map(|ns| format!("I/O streams in steps of {}", Nanos(ns)));
+    rows.extend(kept.map(|kept| told("kept", "Kept", Some(kept))));
+    rows
+}
+
+/// How it was studied. What has the program's own value counts as nobody's choice.
+fn analysis_rows(study: &Study) -> Vec<Setting> {
+    let (options, presets) = (&study.options, StudyOptions::default());
+    let origin = |is_preset: bool| if is_preset { Origin::Default } else { Origin::Chosen };
+    let threshold = options.threshold == presets.threshold && options.by == presets.by;
+    let window = options.pass.window == presets.pass.window;
+    let by = format!("{} by {}", options.threshold, options.by);
+    let (step, asked) = (Nanos(study.step_ns).to_string(), options.step_ns.is_some());
+    let within = format!("within {} I/Os", options.pass.window);
+    let mut rows = vec![
+        Setting::new("capture-step", "Capture Step", step, origin(!asked)),
+        Setting::new("threshold", "Threshold", by, origin(threshold)),
+        Setting::new("sequential", "Sequential", within, origin(window)),
+        Setting::outcome("I/Os", study.streams.total().ios.to_string()),
+    ];
+    let filter = study.filter_told();
+    rows.extend(filter.map(|told| Setting::new("filter", "Only", told, Origin::Chosen)));
+    rows
+}
+
 fn capture_facts(study: &Study) -> Facts {
     let conditions = &study.conditions;
-    let row = |label: &str, value: Option<String>| (label.to_owned(), value);
+    let row = |label: &str, value: Option<String>| Setting::outcome(label, value);
     let total = study.streams.total();
     let lasted = study.span_ns.1.saturating_sub(study.span_ns.0);
     let figures = total.responses.figures();
@@ -299,12 +311,12 @@ fn capture_facts(study: &Study) -> Facts {
         row("Lost events", Some(conditions.lost.to_string())),
     ]);
     rows.extend(incomplete(conditions));
-    Facts { title: "Capture".into(), rows }
+    Facts::new("Capture").rows(rows)
 }
 
 /// I/Os seen only in part, by the reason where it is known.
-fn incomplete(conditions: &CaptureConditions) -> Rows {
-    let row = |label: &str, count: u64| (label.to_owned(), Some(count.to_string()));
+fn incomplete(conditions: &CaptureConditions) -> Vec<Setting> {
+    let row = |label: &str, count: u64| Setting::outcome(label, count.to_string());
     let Some(part) = conditions.in_part else {
         return vec![row("Incomplete I/Os, left out", conditions.unfinished)];
     };
@@ -325,7 +337,7 @@ fn sampled(sample: &ContentSample) -> String {
 }
 
 fn reach_facts(study: &Study, (device, reach): &(u16, ReachFigures)) -> Facts {
-    let row = |label: &str, value: Option<String>| (label.to_owned(), value);
+    let row = |label: &str, value: Option<String>| Setting::outcome(label, value);
     let times = |value: Option<f64>| value.map(|times| format!("{times:.2} times"));
     let size = |bytes: u64| Some(format!("{} (estimated, standard error 0.8 %)", Bytes(bytes)));
     let mut rows = vec![
@@ -344,7 +356,7 @@ fn reach_facts(study: &Study, (device, reach): &(u16, ReachFigures)) -> Facts {
         let label = format!("Hits on the hottest {percent} % of them");
         row(&label, Some(format!("{:.1} %", share * 100.0)))
     }));
-    Facts { title: format!("Working set of {}", device_name(study, *device)), rows }
+    Facts::new(format!("Working set of {}", device_name(study, *device))).rows(rows)
 }
 
 /// A device's name in the conditions.

@@ -15,14 +15,7 @@ fn count(value: u64) -> Cell {
 }
 
 fn table(id: &str, title: &str, corner: &str, columns: &[&str], rows: Vec<Row>) -> Table {
-    Table {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        corner: corner.to_owned(),
-        spanner: None,
-        columns: columns.iter().map(|column| (*column).to_owned()).collect(),
-        rows,
-    }
+    Table::new(id, title, corner).columns(columns.iter().copied()).rows(rows)
 }
 
 /// The cumulative workload, normalised.
@@ -32,9 +25,9 @@ pub(super) fn workload(study: &Study) -> Table {
     let row = |stream: &crate::workload::WorkloadStream| {
         let found = figures.iter().find(|figures| figures.key == stream.key());
         let response = found.map(|found| found.response);
-        Row {
-            head: stream.stream.clone(),
-            cells: vec![
+        Row::new(
+            stream.stream.clone(),
+            [
                 count(stream.count),
                 Cell::number(Some(stream.share * 100.0), 2),
                 Cell::number(Some(stream.normalized * 100.0), 2),
@@ -44,25 +37,27 @@ pub(super) fn workload(study: &Study) -> Table {
                 ms(response.and_then(|r| r.mean_ns)),
                 ms(response.and_then(|r| r.max_ns)),
             ],
-            strong: false,
-        }
+        )
     };
     let mut rows: Vec<Row> = workload.streams.iter().map(row).collect();
     let (ios, amount) = workload.selected();
-    rows.push(Row {
-        head: format!("{} of {} streams", workload.streams.len(), study.streams.len()),
-        cells: vec![
-            count(ios),
-            Cell::number(Some(workload.coverage() * 100.0), 2),
-            Cell::number((!workload.streams.is_empty()).then_some(100.0), 2),
-            Cell::number(Some(amount as f64 / 1e6), 1),
-            Cell::Missing,
-            Cell::Missing,
-            Cell::Missing,
-            Cell::Missing,
-        ],
-        strong: true,
-    });
+    rows.push(
+        Row::new(
+            format!("{} of {} streams", workload.streams.len(), study.streams.len()),
+            [
+                count(ios),
+                Cell::number(Some(workload.coverage() * 100.0), 2),
+                Cell::number((!workload.streams.is_empty()).then_some(100.0), 2),
+                Cell::number(Some(amount as f64 / 1e6), 1),
+                Cell::Missing,
+                Cell::Missing,
+                Cell::Missing,
+                Cell::Missing,
+            ],
+        )
+        .named("selected")
+        .strong(true),
+    );
     let of = if study.options.by == By::Count { "I/Os" } else { "bytes" };
     table(
         "cumulative-workload",
@@ -75,24 +70,25 @@ pub(super) fn workload(study: &Study) -> Table {
 
 /// Every stream.
 pub(super) fn streams(study: &Study) -> Table {
-    let row = |stream: &StreamFigures| Row {
-        head: stream.key.to_string(),
-        cells: vec![
-            Cell::text(stream.op.to_string()),
-            Cell::text(stream.order),
-            count(u64::from(stream.bytes)),
-            count(stream.count),
-            count(stream.amount),
-            Cell::number(Some(stream.share_of_count * 100.0), 4),
-            Cell::number(Some(stream.share_of_bytes * 100.0), 4),
-            Cell::number(stream.qd_mean, 3),
-            Cell::number(stream.qd_max.map(f64::from), 0),
-            ms(stream.response.mean_ns),
-            ms(stream.response.p99_ns),
-            ms(stream.response.p99_999_ns),
-            ms(stream.response.max_ns),
-        ],
-        strong: false,
+    let row = |stream: &StreamFigures| {
+        Row::new(
+            stream.key.to_string(),
+            [
+                Cell::text(stream.op.to_string()),
+                Cell::text(stream.order),
+                count(u64::from(stream.bytes)),
+                count(stream.count),
+                count(stream.amount),
+                Cell::number(Some(stream.share_of_count * 100.0), 4),
+                Cell::number(Some(stream.share_of_bytes * 100.0), 4),
+                Cell::number(stream.qd_mean, 3),
+                Cell::number(stream.qd_max.map(f64::from), 0),
+                ms(stream.response.mean_ns),
+                ms(stream.response.p99_ns),
+                ms(stream.response.p99_999_ns),
+                ms(stream.response.max_ns),
+            ],
+        )
     };
     table(
         "streams",
@@ -125,7 +121,7 @@ pub(super) fn response_times(study: &Study) -> Table {
         let r = stream.response;
         let times =
             [r.mean_ns, r.p50_ns, r.p99_ns, r.p99_9_ns, r.p99_99_ns, r.p99_999_ns, r.max_ns];
-        Row { head: stream.key.to_string(), cells: times.map(ms).to_vec(), strong: false }
+        Row::new(stream.key.to_string(), times.map(ms))
     };
     table(
         "response-times",
@@ -148,18 +144,19 @@ pub(super) fn processes_all(singles: &SingleIos) -> Table {
 }
 
 fn process_table(id: &str, listing: &[ProcessFigures]) -> Table {
-    let row = |process: &ProcessFigures| Row {
-        head: process.process.clone(),
-        cells: vec![
-            count(process.count),
-            Cell::number(Some(process.share * 100.0), 2),
-            count(process.reads),
-            count(process.writes),
-            Cell::number(Some(process.amount as f64 / 1e6), 1),
-            ms(process.response_mean_ns),
-            ms(process.response_max_ns),
-        ],
-        strong: false,
+    let row = |process: &ProcessFigures| {
+        Row::new(
+            process.process.clone(),
+            [
+                count(process.count),
+                Cell::number(Some(process.share * 100.0), 2),
+                count(process.reads),
+                count(process.writes),
+                Cell::number(Some(process.amount as f64 / 1e6), 1),
+                ms(process.response_mean_ns),
+                ms(process.response_max_ns),
+            ],
+        )
     };
     table(
         id,
@@ -175,9 +172,9 @@ pub(super) fn steps(study: &Study) -> Table {
     let seconds = study.step_ns as f64 / 1e9;
     let rows = study.steps.iter().map(|(number, step)| {
         let op = |op: IoOp| step.ops[op as usize];
-        Row {
-            head: format!("{:.4}", *number as f64 * seconds),
-            cells: vec![
+        Row::new(
+            format!("{:.4}", *number as f64 * seconds),
+            [
                 Cell::number(Some(step.ios() as f64 / seconds), 1),
                 Cell::number(Some(step.bytes() as f64 / seconds / 1e6), 3),
                 count(op(IoOp::Read).ios),
@@ -192,8 +189,7 @@ pub(super) fn steps(study: &Study) -> Table {
                 Cell::number((step.depths > 0).then(|| f64::from(step.depth_max)), 0),
                 Cell::number(study.utilisation(step).map(|part| part * 100.0), 1),
             ],
-            strong: false,
-        }
+        )
     });
     table(
         "steps",

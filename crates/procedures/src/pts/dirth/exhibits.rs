@@ -4,9 +4,9 @@
 use super::matrix::{Cell, Round};
 use super::points::Role;
 use super::results::{Histogram, Results, minutes};
-use super::{Dirth, selection_caveats};
+use super::{Dirth, LOOPS, PRE_WRITE_TIME, selection_caveats};
 use crate::pts::between::{self, check_page, evidence};
-use crate::pts::disclosure::{self, Form, form_demand, row, row_maybe};
+use crate::pts::disclosure::{self, Form, form_demand};
 use crate::pts::exhibits::{
     axis, common_chapters, every_step, frame, general_chapter, mix_name, number, page, plain_table,
     preconditioning_exhibits, rounds_axis, tracking_table, unfinished,
@@ -15,9 +15,11 @@ use crate::pts::method::{WIPC_DEMAND, WIPC_PATTERN};
 use crate::pts::preconditioning;
 use crate::pts::response::{Rates, bins_caveat, confidence_plot, percentile_table, rated_title};
 use crate::pts::secondary::{self, Secondary, SecondaryPoint};
+use crate::pts::workload;
+use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, Exhibit, FormHeader, Page, Plot, PlotKind, Row, Scale, Series, Stroke,
-    Table,
+    Axis, Cell as TableCell, Exhibit, FormHeader, Origin, Page, Plot, PlotKind, Row, Scale, Series,
+    Setting, Stroke, Table,
 };
 use steadfast_domain::{
     Caveat, CaveatKind, Demand, Findings, Nanos, Outcome, Record, Step, Tally, Verdict,
@@ -29,7 +31,6 @@ pub fn findings(dirth: &Dirth, record: &Record, results: &Results<'_>) -> Findin
     let title = format!("DIRTH {}", dirth.workload);
     Findings {
         ending: ending(dirth, record, results),
-        verdict: Some(whole_verdict(results)),
         caveats: caveats(dirth, record, results),
         summary: vec![
             Exhibit::Table(points_table(results, "dirth-summary")),
@@ -39,6 +40,7 @@ pub fn findings(dirth: &Dirth, record: &Record, results: &Results<'_>) -> Findin
         chapters: chapters(dirth, record, results),
         long_tables: vec![rounds_matrix(dirth, results), every_step(&choices, record)],
         ..frame(&title, &choices, record, header(dirth, record, results))
+            .judged(Some(whole_verdict(results)))
     }
 }
 
@@ -85,26 +87,31 @@ fn header(dirth: &Dirth, record: &Record, results: &Results<'_>) -> FormHeader {
     };
     let mut set_up = disclosure::common_set_up_rows(&choices);
     let amount = disclosure::preconditioning_amount(&choices).unwrap_or_default();
+    let settings = choices.settings;
+    let fixed =
+        |id: &str, label: &str, value: String| Setting::new(id, label, value, Origin::Profile);
+    let between = format!("{} (0/100), {highest}", dirth.writes);
     set_up.extend([
-        row("Pre Condition 1", format!("{WIPC_PATTERN} (WIPC), {WIPC_DEMAND}, {amount}")),
-        row("Pre Condition 2", format!("{} (0/100)", dirth.writes)),
-        row("TOIO - TC/QD", highest.clone()),
-        row("SS Rounds", disclosure::window_text(&results.preconditioned)),
-        row("Inter-Round Pre W", format!("{} (0/100), {highest}", dirth.writes)),
-        row("Duration", dirth.pre_write_time.to_string()),
+        fixed("wipc", "Pre Condition 1", format!("{WIPC_PATTERN} (WIPC), {WIPC_DEMAND}, {amount}")),
+        fixed("wdpc", "Pre Condition 2", format!("{} (0/100)", dirth.writes)),
+        choices.demand_row("TOIO - TC/QD", highest.clone()),
+        Setting::outcome("SS Rounds", disclosure::window_text(&results.preconditioned)),
+        fixed("between-rounds", "Inter-Round Pre W", between),
+        PRE_WRITE_TIME.row(settings, "Duration", dirth.pre_write_time.to_string()),
         disclosure::note_row(&choices),
     ]);
     let read = dirth.workload.read_percent();
+    let workload = workload::origin(settings);
     let mut test_parameters = disclosure::common_test_rows(&choices);
     test_parameters.extend([
-        row("Test Stimulus 1", dirth.workload.to_string()),
-        row("R/W %", mix_name(read)),
-        row("TC & QD Loops", "TC outer, QD inner, high to low"),
-        row("TC/QD", loops_text(dirth)),
-        row("Steady State", disclosure::window_text(&results.verdict)),
-        row_maybe("MinIOPS Point", chosen(Role::Min)),
-        row_maybe("MidIOPS Point", chosen(Role::Mid)),
-        row_maybe("MaxIOPS Point", chosen(Role::Max)),
+        Setting::new("stimulus-1", "Test Stimulus 1", dirth.workload.to_string(), workload),
+        Setting::new("mixes", "R/W %", mix_name(read), workload),
+        fixed("loop-order", "TC & QD Loops", "TC outer, QD inner, high to low".into()),
+        LOOPS.row(settings, "TC/QD", loops_text(dirth)),
+        Setting::outcome("Steady State", disclosure::window_text(&results.verdict)),
+        Setting::outcome("MinIOPS Point", chosen(Role::Min)),
+        Setting::outcome("MidIOPS Point", chosen(Role::Mid)),
+        Setting::outcome("MaxIOPS Point", chosen(Role::Max)),
     ]);
     let form = Form {
         test: "DIRTH Test",
@@ -128,7 +135,7 @@ fn caveats(dirth: &Dirth, record: &Record, results: &Results<'_>) -> Vec<Caveat>
             results.reported().map_or("no round".into(), |r| format!("round {}", r.round));
         caveats.push(Caveat::new(
             CaveatKind::Invalidates,
-            "steady-state-not-achieved",
+            ids::STEADY_STATE_NOT_ACHIEVED,
             format!(
                 "STEADY STATE NOT ACHIEVED at {}: the demands are those of {reported}.",
                 dirth.matrix.highest()
@@ -139,7 +146,7 @@ fn caveats(dirth: &Dirth, record: &Record, results: &Results<'_>) -> Vec<Caveat>
     if record.has_ended() && !results.preconditioned.steady {
         caveats.push(Caveat::new(
             CaveatKind::Invalidates,
-            "preconditioning-not-steady",
+            ids::PRECONDITIONING_NOT_STEADY,
             format!(
                 "STEADY STATE NOT ACHIEVED in the preconditioning ({}): its {} measured minutes \
                  never met the criteria.",
@@ -189,9 +196,9 @@ fn point_row(histogram: &Histogram<'_>) -> Row {
     let tally: Option<Tally> = histogram.measurement.map(|m| m.total());
     let of = |read: &dyn Fn(&Tally) -> Option<Nanos>| ms(tally.as_ref().and_then(read));
     let rate = histogram.measurement.and_then(|m| m.bytes_per_second());
-    Row {
-        head: chosen.role.name().to_owned(),
-        cells: vec![
+    Row::new(
+        chosen.role.name(),
+        [
             TableCell::text(chosen.demand.to_string()),
             TableCell::number(Some(chosen.demand.outstanding() as f64), 0),
             TableCell::number(chosen.cell.iops, 1),
@@ -203,8 +210,8 @@ fn point_row(histogram: &Histogram<'_>) -> Row {
             of(&|t| t.percentile(crate::pts::FIVE_NINES)),
             of(&|t| t.response_longest()),
         ],
-        strong: chosen.role == Role::Max,
-    }
+    )
+    .strong(chosen.role == Role::Max)
 }
 
 /// The fifteen pages, in the order of the form.
@@ -252,7 +259,7 @@ fn pre_writes_plot(dirth: &Dirth, results: &Results<'_>) -> Plot {
     let mut plot = Plot::new(
         PlotKind::Lines,
         "pre-writes",
-        &format!("Between Round Pre Writes - {} {}", dirth.writes, dirth.matrix.highest()),
+        format!("Between Round Pre Writes - {} {}", dirth.writes, dirth.matrix.highest()),
         between::time_axis("Time", dirth.ground.minute).0,
         axis("IOPS", Scale::Linear),
     )
@@ -279,7 +286,7 @@ fn rounds_plot(dirth: &Dirth, results: &Results<'_>) -> Plot {
     let mut plot = Plot::new(
         PlotKind::Lines,
         "dv-rounds",
-        &format!("{} - IOPS at TC={threads}, All QD", dirth.workload),
+        format!("{} - IOPS at TC={threads}, All QD", dirth.workload),
         rounds_axis(),
         axis("IOPS", Scale::Linear),
     )
@@ -336,7 +343,7 @@ fn variation_plot(dirth: &Dirth, results: &Results<'_>) -> Plot {
     let mut plot = Plot::new(
         PlotKind::Lines,
         "demand-variation",
-        &format!("Demand Variation - {}", dirth.workload),
+        format!("Demand Variation - {}", dirth.workload),
         axis("QD: outstanding I/Os per thread", Scale::Log2),
         axis("IOPS", Scale::Linear),
     )
@@ -355,7 +362,7 @@ fn intensity_plot(dirth: &Dirth, results: &Results<'_>) -> Plot {
     let mut plot = Plot::new(
         PlotKind::Lines,
         "demand-intensity",
-        &format!("Demand Intensity - {}", dirth.workload),
+        format!("Demand Intensity - {}", dirth.workload),
         axis("IOPS", Scale::Linear),
         axis("ART (ms)", Scale::Log10),
     )
@@ -420,7 +427,7 @@ fn point_pages(dirth: &Dirth, role: Role, results: &Results<'_>) -> Vec<Page> {
     let plot = Plot::new(
         PlotKind::Lines,
         &role.pre_write_phase(),
-        &format!("{} Pre Writes - {demand}", role.name()),
+        format!("{} Pre Writes - {demand}", role.name()),
         between::time_axis("Time", dirth.ground.minute).0,
         axis("IOPS", Scale::Linear),
     )
@@ -458,7 +465,7 @@ fn total_plot(dirth: &Dirth, results: &Results<'_>) -> Plot {
     let mut plot = Plot::new(
         PlotKind::Lines,
         "total-oio",
-        &format!("IOPS & ART v Total OIO - {}", dirth.workload),
+        format!("IOPS & ART v Total OIO - {}", dirth.workload),
         axis("Total outstanding I/Os (TC x QD)", Scale::Log2),
         axis("IOPS", Scale::Linear),
     )
@@ -546,30 +553,20 @@ fn matrix_table(
     let is_chosen = |demand: Demand| {
         results.selection.as_ref().is_some_and(|s| s.points.iter().any(|p| p.demand == demand))
     };
-    let rows = loops
-        .iter()
-        .map(|threads| Row {
-            head: format!("TC {threads}"),
-            cells: loops
-                .iter()
-                .map(|depth| {
-                    let cell = cell(dirth, results, Demand::new(*threads, *depth));
-                    TableCell::number(cell.and_then(value), decimals)
-                })
-                .collect(),
-            strong: loops.iter().any(|depth| is_chosen(Demand::new(*threads, *depth))),
-        })
-        .collect();
-    Table {
-        spanner: Some("Queue depth (QD)".into()),
-        ..plain_table(
-            id,
-            title,
-            "Threads",
-            loops.iter().map(|depth| format!("QD {depth}")).collect(),
-            rows,
+    let rows = loops.iter().map(|threads| {
+        Row::new(
+            format!("TC {threads}"),
+            loops.iter().map(|depth| {
+                let cell = cell(dirth, results, Demand::new(*threads, *depth));
+                TableCell::number(cell.and_then(value), decimals)
+            }),
         )
-    }
+        .strong(loops.iter().any(|depth| is_chosen(Demand::new(*threads, *depth))))
+    });
+    Table::new(id, title, "Threads")
+        .spanner("Queue depth (QD)")
+        .columns(loops.iter().map(|depth| format!("QD {depth}")))
+        .rows(rows)
 }
 
 /// The tracking variable in every round.
@@ -586,14 +583,14 @@ fn rounds_table(dirth: &Dirth, results: &Results<'_>) -> Table {
                 (false, true) => "window",
                 (false, false) => "",
             };
-            Row {
-                head: round.round.to_string(),
-                cells: vec![
+            Row::new(
+                round.round.to_string(),
+                [
                     TableCell::number(dirth.matrix.tracked(round, dirth.matrix.highest()), 1),
                     TableCell::text(remark),
                 ],
-                strong: inside(round.round),
-            }
+            )
+            .strong(inside(round.round))
         })
         .collect();
     plain_table(
@@ -612,19 +609,20 @@ fn rounds_matrix(dirth: &Dirth, results: &Results<'_>) -> Table {
         .rounds
         .iter()
         .flat_map(|round| dirth.matrix.demands.iter().zip(&round.cells).map(move |d| (round, d)))
-        .map(|(round, (demand, cell))| Row {
-            head: round.round.to_string(),
-            cells: vec![
-                TableCell::number(Some(f64::from(demand.threads)), 0),
-                TableCell::number(Some(f64::from(demand.depth)), 0),
-                TableCell::number(Some(demand.outstanding() as f64), 0),
-                TableCell::number(cell.iops, 3),
-                TableCell::number(cell.mb_per_second, 3),
-                TableCell::number(cell.art.map(Nanos::as_millis_f64), 6),
-                TableCell::number(cell.cpu_system, 4),
-                TableCell::text(if round.is_void { "void" } else { "" }),
-            ],
-            strong: false,
+        .map(|(round, (demand, cell))| {
+            Row::new(
+                round.round.to_string(),
+                [
+                    TableCell::number(Some(f64::from(demand.threads)), 0),
+                    TableCell::number(Some(f64::from(demand.depth)), 0),
+                    TableCell::number(Some(demand.outstanding() as f64), 0),
+                    TableCell::number(cell.iops, 3),
+                    TableCell::number(cell.mb_per_second, 3),
+                    TableCell::number(cell.art.map(Nanos::as_millis_f64), 6),
+                    TableCell::number(cell.cpu_system, 4),
+                    TableCell::text(if round.is_void { "void" } else { "" }),
+                ],
+            )
         })
         .collect();
     plain_table(

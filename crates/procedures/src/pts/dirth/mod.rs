@@ -26,6 +26,7 @@ use crate::{Parameter, Unsuitable};
 use matrix::Matrix;
 use points::{Chosen, Role};
 use results::Results;
+use steadfast_domain::caveats as ids;
 use steadfast_domain::settings::{Amendment, Geometry, SteadyStateMethod};
 use steadfast_domain::stimulus::Until;
 use steadfast_domain::{
@@ -51,6 +52,7 @@ const WORKLOAD: Parameter = Parameter {
 };
 
 const LOOPS: Parameter = Parameter {
+    of_demand: true,
     name: "loops",
     default: "32,16,8,6,4,2,1",
     quick: Some("32,8,1"),
@@ -355,7 +357,7 @@ fn selection_caveats(selection: &points::Selection, ceiling: Nanos) -> Vec<Cavea
     if selection.above_ceiling {
         caveats.push(Caveat::new(
             CaveatKind::Deviation,
-            "art-ceiling",
+            ids::ART_CEILING,
             format!(
                 "No point stays below an average response time of {ceiling}: MaxIOPS and MidIOPS \
                  were chosen from the {} points of lowest average response time.",
@@ -371,7 +373,7 @@ fn selection_caveats(selection: &points::Selection, ceiling: Nanos) -> Vec<Cavea
             selection.points.iter().map(|p| format!("{} {}", p.role.name(), p.demand)).collect();
         caveats.push(Caveat::new(
             CaveatKind::Remark,
-            "points-coincide",
+            ids::POINTS_COINCIDE,
             format!("The rule chose the same demand more than once: {}.", all.join(", ")),
             "",
         ));

@@ -271,12 +271,12 @@ fn rounds_after_an_unsteady_preconditioning_are_not_steady() {
     bench.response = |_| Some(Nanos::from_millis(1));
     dirth.conduct(&mut bench).unwrap();
     let findings = dirth.study(&record(&dirth.ground.settings, bench.entries));
-    assert_eq!(findings.steady(), Some(false));
+    assert_eq!(findings.whole_end().steady(), Some(false));
     let verdict = findings.verdict.unwrap();
     assert!(verdict.tracks[0].steady, "the rounds themselves were");
     assert_eq!(verdict.reservation.as_deref(), Some("the preconditioning was not steady"));
     assert!(findings.ending.starts_with("Steady state NOT achieved in the preconditioning"));
     assert!(findings.caveats.iter().any(|c| c.id == "histogram-bins"));
-    let first = findings.header.blocks[2].rows.iter().find(|r| r.0 == "Pre Condition 1").unwrap();
-    assert!(first.1.as_ref().unwrap().contains("2 x User Capacity"), "{first:?}");
+    let first = findings.header.blocks[2].rows.iter().find(|r| r.id == "wipc").unwrap();
+    assert!(first.value.as_ref().unwrap().contains("2 x User Capacity"), "{first:?}");
 }

@@ -1,17 +1,19 @@
 //! The exhibits of HIR: IOPS and steady state of the preconditioning, IOPS of
 //! every wait state against wall time, and what each idle time gave.
 
-use super::Hir;
 use super::results::{Results, Wait};
+use super::{ACCESS_TIME, ACCESSES, Hir, IDLE_TIMES};
 use crate::pts::between::{self, check_page, evidence};
-use crate::pts::disclosure::{self, Form, form_demand, row};
+use crate::pts::disclosure::{self, Form, form_demand};
 use crate::pts::exhibits::{
     axis, common_chapters, every_step, frame, general_chapter, page, plain_table, unfinished,
 };
 use crate::pts::response::percentile_table;
 use crate::pts::secondary::{self, SecondaryPoint};
+use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Cell as TableCell, Exhibit, FormHeader, Page, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
+    Cell as TableCell, Exhibit, FormHeader, Origin, Page, Plot, PlotKind, Row, Scale, Series,
+    Setting, Stroke, Table,
 };
 use steadfast_domain::{Caveat, CaveatKind, Findings, Nanos, Record, Tally};
 
@@ -20,13 +22,13 @@ pub fn findings(hir: &Hir, record: &Record, results: &Results<'_>) -> Findings {
     let choices = hir.choices(record);
     Findings {
         ending: ending(hir, record, results),
-        verdict: Some(results.verdict.clone()),
         caveats: caveats(hir, record, results),
         summary: vec![Exhibit::Table(waits_table(hir, results, "hir-summary"))],
         form_pages: form_pages(hir, results),
         chapters: chapters(hir, record, results),
         long_tables: vec![accesses_table(results), every_step(&choices, record)],
         ..frame("HIR", &choices, record, header(hir, record, results))
+            .judged(Some(results.verdict.clone()))
     }
 }
 
@@ -62,7 +64,7 @@ fn caveats(hir: &Hir, record: &Record, results: &Results<'_>) -> Vec<Caveat> {
     if record.has_ended() && !results.verdict.steady {
         caveats.push(Caveat::new(
             CaveatKind::Invalidates,
-            "steady-state-not-achieved",
+            ids::STEADY_STATE_NOT_ACHIEVED,
             format!(
                 "STEADY STATE NOT ACHIEVED in the preconditioning{}: the drive was still changing \
                  when the wait states began.",
@@ -87,12 +89,14 @@ fn header(hir: &Hir, record: &Record, results: &Results<'_>) -> FormHeader {
     let choices = hir.choices(record);
     let demand = form_demand(hir.demand);
     let rounds = disclosure::window_text(&results.verdict);
+    let fixed =
+        |id: &str, label: &str, value: String| Setting::new(id, label, value, Origin::Profile);
     let mut set_up = disclosure::common_set_up_rows(&choices);
     set_up.extend(disclosure::preconditioning_rows(&choices));
     set_up.extend([
-        row("Pre Condition 2", format!("{} (WDPC)", hir.workload)),
-        row("TOIO - TC/QD", demand.clone()),
-        row("SS Rounds", rounds),
+        fixed("wdpc", "Pre Condition 2", format!("{} (WDPC)", hir.workload)),
+        choices.demand_row("TOIO - TC/QD", demand.clone()),
+        Setting::outcome("SS Rounds", rounds),
         disclosure::note_row(&choices),
     ]);
     let multiples: Vec<String> = hir
@@ -100,16 +104,18 @@ fn header(hir: &Hir, record: &Record, results: &Results<'_>) -> FormHeader {
         .iter()
         .map(|idle| (idle.as_secs_f64() / hir.access_time.as_secs_f64()).to_string())
         .collect();
+    let baseline = format!("{} without a pause", baseline_time(hir));
+    let settings = choices.settings;
     let mut test_parameters = disclosure::common_test_rows(&choices);
     test_parameters.extend([
-        row("Write Stimulus", hir.workload.to_string()),
-        row("TOIO - TC/QD", demand),
-        row("Duration", hir.access_time.to_string()),
-        row("Idle State", "Host Idle"),
-        row("Durations (s)", seconds(hir)),
-        row("Wait States", multiples.join(", ")),
-        row("Accesses of each", hir.accesses.to_string()),
-        row("Baseline after each", format!("{} without a pause", baseline_time(hir))),
+        fixed("stimulus-1", "Write Stimulus", hir.workload.to_string()),
+        choices.demand_row("TOIO - TC/QD", demand),
+        ACCESS_TIME.row(settings, "Duration", hir.access_time.to_string()),
+        fixed("idle-state", "Idle State", "Host Idle".into()),
+        IDLE_TIMES.row(settings, "Durations (s)", seconds(hir)),
+        Setting::outcome("Wait States", multiples.join(", ")),
+        ACCESSES.row(settings, "Accesses of each", hir.accesses.to_string()),
+        Setting::outcome("Baseline after each", baseline),
     ]);
     let form =
         Form { test: "HIR Test", subtitle: "HIR - Host Idle Recovery", set_up, test_parameters };
@@ -143,9 +149,9 @@ fn wait_row(wait: &Wait<'_>, saturated: Option<f64>) -> Row {
     let iops = wait.accesses.iops();
     let part = iops.zip(saturated.filter(|iops| *iops > 0.0)).map(|(a, b)| a / b * 100.0);
     let art = wait.accesses.tally().response_mean();
-    Row {
-        head: wait.idle.as_secs_f64().to_string(),
-        cells: vec![
+    Row::new(
+        wait.idle.as_secs_f64().to_string(),
+        [
             TableCell::number(iops, 1),
             TableCell::number(part, 1),
             TableCell::number(wait.accesses.first(), 1),
@@ -154,8 +160,7 @@ fn wait_row(wait: &Wait<'_>, saturated: Option<f64>) -> Row {
             TableCell::number(wait.baseline.iops(), 1),
             TableCell::number(wait.baseline.last(), 1),
         ],
-        strong: false,
-    }
+    )
 }
 
 fn form_pages(hir: &Hir, results: &Results<'_>) -> Vec<Page> {
@@ -179,7 +184,7 @@ fn waits_plot(hir: &Hir, results: &Results<'_>) -> Plot {
     let mut plot = Plot::new(
         PlotKind::Scatter,
         "wait-states",
-        &format!("HIR IOPS v Time - {}", hir.workload),
+        format!("HIR IOPS v Time - {}", hir.workload),
         time,
         axis("IOPS", Scale::Linear),
     )
@@ -273,14 +278,15 @@ fn accesses_table(results: &Results<'_>) -> Table {
             let base = wait.baseline.points.iter().map(move |point| (idle, "no pause", point));
             waits.chain(base)
         })
-        .map(|(idle, what, (time, iops))| Row {
-            head: idle.to_string(),
-            cells: vec![
-                TableCell::text(what),
-                TableCell::number(Some(*time), 5),
-                TableCell::number(*iops, 3),
-            ],
-            strong: false,
+        .map(|(idle, what, (time, iops))| {
+            Row::new(
+                idle.to_string(),
+                [
+                    TableCell::text(what),
+                    TableCell::number(Some(*time), 5),
+                    TableCell::number(*iops, 3),
+                ],
+            )
         })
         .collect();
     plain_table(

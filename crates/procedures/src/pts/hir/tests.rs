@@ -199,7 +199,7 @@ fn a_preconditioning_counts_only_once_the_drive_was_filled() {
         let count = all.iter().filter(|s| s.place.phase == PRECONDITIONING).count() / 31;
         let findings = hir.study(&record(&hir.ground.settings, bench.entries));
         let fresh = findings.caveats.iter().any(|c| c.id == "steady-within-first-fill");
-        (count, fresh, findings.steady())
+        (count, fresh, findings.whole_end().steady())
     };
     assert_eq!(cycles("0"), (5, true, Some(true)));
     assert_eq!(cycles("1"), (6, false, Some(true)));

@@ -23,13 +23,13 @@ pub fn findings(iops: &Iops, record: &Record, results: &Results) -> Findings {
     let choices = iops.choices();
     Findings {
         ending: rounds_ending(record, results, iops.mixed_loop.rounds_max),
-        verdict: Some(results.verdict.clone()),
         caveats: caveats(iops, record, results),
         summary: summary(iops, results),
         form_pages: form_pages(iops, results),
         chapters: chapters(iops, record, results),
         long_tables: vec![every_step(&choices, record)],
         ..frame("IOPS", &choices, record, header(iops, record, results))
+            .judged(Some(results.verdict.clone()))
     }
 }
 
@@ -136,24 +136,14 @@ fn matrix_table(
     if orientation == Orientation::Standard {
         mixes.reverse();
     }
-    let rows = iops
-        .sizes
-        .iter()
-        .rev()
-        .map(|size| Row {
-            head: size_name(*size),
-            cells: mixes.iter().map(|mix| cell(*mix, *size)).collect(),
-            strong: *size == TRACKED_4K.size,
-        })
-        .collect();
-    Table {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        corner: "Block Size (KiB)".into(),
-        spanner: Some("Read / Write Mix %".into()),
-        columns: mixes.iter().map(|mix| mix_name(*mix)).collect(),
-        rows,
-    }
+    let rows = iops.sizes.iter().rev().map(|size| {
+        Row::new(size_name(*size), mixes.iter().map(|mix| cell(*mix, *size)))
+            .strong(*size == TRACKED_4K.size)
+    });
+    Table::new(id, title, "Block Size (KiB)")
+        .spanner("Read / Write Mix %")
+        .columns(mixes.iter().map(|mix| mix_name(*mix)))
+        .rows(rows)
 }
 
 fn size_name(size: Bytes) -> String {

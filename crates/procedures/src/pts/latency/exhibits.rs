@@ -1,8 +1,8 @@
 //! The exhibits of the latency test: seven pages of the report form (six in 1.1,
 //! which has neither 99.999 %, IOPS nor the histogram).
 
-use super::{DEMAND, HISTOGRAM, Latency, MIXES, TRACKED, average_response};
-use crate::pts::disclosure::{self, Form, row_maybe};
+use super::{DEMAND, HISTOGRAM, HISTOGRAM_TIME, Latency, MIXES, TRACKED, average_response};
+use crate::pts::disclosure::{self, Form, SECOND_STIMULUS};
 use crate::pts::exhibits::{
     Convergence, axis, common_chapters, convergence, every_step, frame, general_chapter, mix_name,
     no_window, not_steady, page, preconditioning_exhibits, rounds_ending, rounds_table,
@@ -14,6 +14,7 @@ use crate::pts::results::{Cell, Results};
 use crate::pts::scattered::Ranged;
 use crate::pts::secondary::{self, SecondaryPoint};
 use crate::pts::{FIVE_NINES, preconditioning, rounds};
+use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Cell as TableCell, Exhibit, FormHeader, Page, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
 };
@@ -27,7 +28,6 @@ pub fn findings(test: &Latency, record: &Record, results: &Results) -> Findings 
     let choices = test.choices();
     Findings {
         ending: rounds_ending(record, results, test.mixed_loop.rounds_max),
-        verdict: Some(results.verdict.clone()),
         caveats: caveats(test, record, results),
         summary: vec![
             Exhibit::Table(matrix_table(test, results, &AVERAGE, "-summary")),
@@ -37,6 +37,7 @@ pub fn findings(test: &Latency, record: &Record, results: &Results) -> Findings 
         chapters: chapters(test, record, results),
         long_tables: vec![every_step(&choices, record)],
         ..frame("Latency", &choices, record, header(test, record, results))
+            .judged(Some(results.verdict.clone()))
     }
 }
 
@@ -45,8 +46,9 @@ fn header(test: &Latency, record: &Record, results: &Results) -> FormHeader {
     let rounds = disclosure::window_text(&results.verdict);
     let histogram = test.histogram_time.map(|time| format!("{TRACKED}, {time} (histogram)"));
     let mut test_parameters = disclosure::loop_test_rows("LAT Loop", &choices, &rounds);
-    if let Some(second) = test_parameters.iter_mut().find(|row| row.0 == "Test Stimulus 2") {
-        *second = row_maybe("Test Stimulus 2", histogram);
+    if let Some(second) = test_parameters.iter_mut().find(|row| row.id == SECOND_STIMULUS) {
+        second.value = histogram;
+        second.origin = HISTOGRAM_TIME.origin(choices.settings);
     }
     let form = Form {
         test: "Latency Test (REQUIRED)",
@@ -64,7 +66,7 @@ fn caveats(test: &Latency, record: &Record, results: &Results) -> Vec<Caveat> {
     if test.demand != DEMAND {
         caveats.push(Caveat::new(
             CaveatKind::Deviation,
-            "demand",
+            ids::DEMAND,
             format!("Demand {} instead of the latency test's {DEMAND}.", test.demand),
             "Leave --threads and --depth out.",
         ));
@@ -129,28 +131,17 @@ fn matrix_table(test: &Latency, results: &Results, shown: &Shown, suffix: &str) 
     let value = |size: Bytes, mix: u8| {
         results.cell(&AccessPattern::random(size, mix)).and_then(shown.value)
     };
-    let rows = test
-        .sizes
-        .iter()
-        .rev()
-        .map(|size| Row {
-            head: size_name(*size),
-            cells: MIXES
-                .iter()
-                .rev()
-                .map(|mix| TableCell::number(value(*size, *mix), shown.decimals))
-                .collect(),
-            strong: *size == TRACKED.size,
-        })
-        .collect();
-    Table {
-        id: format!("{}{suffix}", shown.id),
-        title: shown.title.to_owned(),
-        corner: "Block Size (KiB)".into(),
-        spanner: Some("Read / Write Mix %".into()),
-        columns: MIXES.iter().rev().map(|mix| mix_name(*mix)).collect(),
-        rows,
-    }
+    let rows = test.sizes.iter().rev().map(|size| {
+        Row::new(
+            size_name(*size),
+            MIXES.iter().rev().map(|mix| TableCell::number(value(*size, *mix), shown.decimals)),
+        )
+        .strong(*size == TRACKED.size)
+    });
+    Table::new(&format!("{}{suffix}", shown.id), shown.title, "Block Size (KiB)")
+        .spanner("Read / Write Mix %")
+        .columns(MIXES.iter().rev().map(|mix| mix_name(*mix)))
+        .rows(rows)
 }
 
 /// The matrix as columns in perspective.
@@ -159,7 +150,7 @@ fn matrix_plot(test: &Latency, results: &Results, shown: &Shown) -> Plot {
     let mut plot = Plot::new(
         PlotKind::Columns3d,
         &format!("{}-3d", shown.id),
-        &format!("Latency - {}", shown.title),
+        format!("Latency - {}", shown.title),
         axis("Block size (KiB)", Scale::Categories(names)),
         axis("ms", Scale::Linear),
     )

@@ -7,14 +7,15 @@
 //! preconditioning and a seed of its own. Preconditioning writes the whole active
 //! range; the test touches the segments only.
 
-use super::disclosure::{self, Choices, Form, row};
+use super::disclosure::{self, Choices, Form};
 use super::exhibits::{common_chapters, decimals, each_once, frame, number, page, plain_table};
 use super::method::{Covered, Method};
 use crate::Unsuitable;
 use crate::parameters::Parameter;
 use crate::parts::{self, Part, Studied, part_amendments};
 use std::collections::BTreeMap;
-use steadfast_domain::findings::{Cell, Exhibit, FormHeader, Page, Row, Table};
+use steadfast_domain::caveats as ids;
+use steadfast_domain::findings::{Cell, Exhibit, FormHeader, Origin, Page, Row, Setting, Table};
 use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::steady_state::TrackVerdict;
 use steadfast_domain::stimulus::ActiveRange;
@@ -28,7 +29,7 @@ use steadfast_domain::{
 const RANGES: [u8; 2] = [100, 75];
 
 /// How much of the active range is touched.
-const AMOUNT: Parameter = Parameter {
+pub(crate) const AMOUNT: Parameter = Parameter {
     name: "ar-amount",
     default: "8GiB,16GiB",
     meaning: "how much of the active range is touched, with commas between: the test is run for \
@@ -39,7 +40,7 @@ const AMOUNT: Parameter = Parameter {
 };
 
 /// In how many pieces it is.
-const SEGMENTS: Parameter = Parameter {
+pub(crate) const SEGMENTS: Parameter = Parameter {
     name: "ar-segments",
     default: "2048",
     meaning: "equal segments that the amount is in, scattered at random over the active range \
@@ -245,19 +246,20 @@ impl<T: Ranged + 'static> Procedure for Scattered<T> {
         for (part, combination) in studied.iter_mut().zip(&self.combinations) {
             if let Some(findings) = &mut part.findings {
                 findings.title = format!("{} {}", findings.title, combination.title());
+                findings.id.clone_from(&findings.title);
             }
         }
         let tables = self.tables(&studied);
         let mut on_page = tables.clone();
         on_page.extend(side_by_side(&self.combinations, &studied).map(Exhibit::Table));
         let whole = Findings {
-            verdict: self.verdict(&studied),
             ending: parts::ending("combinations", record, &studied),
             caveats: self.caveats(record, &studied),
             summary: tables,
             form_pages: vec![page(&format!("{} - Active Ranges and Amounts", self.title), on_page)],
             chapters: self.chapters(record),
             ..frame(self.title, &self.choices(), record, self.header(record, &studied))
+                .judged(self.verdict(&studied))
         };
         parts::with_parts(whole, studied)
     }
@@ -300,14 +302,16 @@ impl<T: Ranged + 'static> Scattered<T> {
         let stimulus = format!("{} Loop", self.title);
         let rounds = windows(studied);
         let set_up = disclosure::loop_set_up_rows(&stimulus, &choices, &rounds);
+        let fixed =
+            |id: &str, label: &str, value: &str| Setting::new(id, label, value, Origin::Profile);
         let mut test_parameters = disclosure::common_test_rows(&choices);
         test_parameters.extend([
-            row("Test Stimulus 1", stimulus),
-            row("AR", "Outer Loop"),
-            row("Amount", "Inner Loop"),
-            row("TOIO - TC/QD", disclosure::form_demands(&choices.demands)),
-            row("Step", choices.step_time.to_string()),
-            row("Steady State", rounds),
+            fixed("stimulus-1", "Test Stimulus 1", &stimulus),
+            fixed("range-loop", "AR", "Outer Loop"),
+            fixed("amount-loop", "Amount", "Inner Loop"),
+            choices.demand_row("TOIO - TC/QD", disclosure::form_demands(&choices.demands)),
+            choices.step_row("Step"),
+            Setting::outcome("Steady State", rounds),
         ]);
         let test = format!("{} Test (REQUIRED)", self.title);
         let subtitle = "Every active range and amount";
@@ -356,9 +360,9 @@ impl<T: Ranged + 'static> Scattered<T> {
             .zip(&self.parts)
             .filter_map(|((combination, covered), part)| {
                 let segments = covered.range.segments?;
-                Some(Row {
-                    head: combination.title(),
-                    cells: vec![
+                Some(Row::new(
+                    combination.title(),
+                    [
                         Cell::text(covered.range.end().0.to_string()),
                         Cell::text(segments.amount().binary()),
                         Cell::number(Some(f64::from(segments.count)), 0),
@@ -366,8 +370,7 @@ impl<T: Ranged + 'static> Scattered<T> {
                         Cell::text(segments.seed.to_string()),
                         Cell::text(part.settings.seed.to_string()),
                     ],
-                    strong: false,
-                })
+                ))
             })
             .collect();
         let columns = [
@@ -392,7 +395,7 @@ impl<T: Ranged + 'static> Scattered<T> {
         caveats.extend(deviations(&self.settings));
         caveats.push(Caveat::new(
             CaveatKind::Unverified,
-            "ar-segments-layout",
+            ids::AR_SEGMENTS_LAYOUT,
             "Active ranges of 100 % and 75 %, amounts of 8 and 16 GiB and 2,048 segments are those \
              of a public implementation and of SNIA's summary; the document itself could not be \
              checked. Where the segments begin and how sequential I/O runs through them is our \
@@ -411,7 +414,7 @@ fn deviations(settings: &Settings) -> Vec<Caveat> {
     let range = settings.active_range_percent.map(|percent| {
         let text =
             format!("Active range {percent} % instead of 100 % and 75 %, one after the other.");
-        deviation("active-range", text, "Leave --active-range out.".to_owned())
+        deviation(ids::ACTIVE_RANGE, text, "Leave --active-range out.".to_owned())
     });
     let standard = Settings { parameters: BTreeMap::new(), ..settings.clone() };
     let changed = [
@@ -443,10 +446,8 @@ fn tracked_table(combinations: &[Combination], studied: &[Studied<'_>]) -> Table
     let rows = combinations
         .iter()
         .zip(studied)
-        .map(|(combination, part)| Row {
-            head: combination.title(),
-            cells: columns.iter().map(|name| value(part, name)).collect(),
-            strong: false,
+        .map(|(combination, part)| {
+            Row::new(combination.title(), columns.iter().map(|name| value(part, name)))
         })
         .collect();
     plain_table(
@@ -462,11 +463,12 @@ fn tracked_table(combinations: &[Combination], studied: &[Studied<'_>]) -> Table
 fn side_by_side(combinations: &[Combination], studied: &[Studied<'_>]) -> Option<Table> {
     let first = studied.iter().find_map(first_table)?;
     let of_row = |row: &Row| {
-        let (head, strong) = (row.head.clone(), row.strong);
+        let row = row.clone();
         combinations.iter().zip(studied).filter_map(move |(combination, part)| {
-            let same = first_table(part)?.rows.iter().find(|other| other.head == head)?;
-            let head = format!("{head}, {}", combination.title());
-            Some(Row { head, cells: same.cells.clone(), strong })
+            let same = first_table(part)?.rows.iter().find(|other| other.id == row.id)?;
+            let of = |name: &str| format!("{name}, {}", combination.title());
+            let cells = same.cells.clone();
+            Some(Row::new(of(&row.head), cells).named(of(&row.id)).strong(row.strong))
         })
     };
     Some(Table {

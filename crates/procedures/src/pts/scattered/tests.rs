@@ -122,15 +122,15 @@ fn the_report_has_a_part_for_each_and_all_side_by_side() {
     );
     assert!(findings.parts.iter().all(|part| part.form_pages.len() == 6));
     let Exhibit::Table(tracked) = &findings.summary[0] else { panic!("no table") };
-    assert_eq!(tracked.columns, ["RND 4K W, ms"]);
+    assert_eq!(tracked.columns, ["RND 4K W, ms".into()]);
     assert!(tracked.rows.iter().all(|row| row.cells == [Cell::number(Some(1.0), 4)]));
     let Exhibit::Table(all) = &findings.form_pages[0].exhibits[2] else { panic!("no table") };
     assert_eq!((all.rows.len(), all.columns.len()), (3 * 4, 3));
     assert_eq!(all.rows[5].head, "4, AR100 16 GiB");
     let of = |block: usize, label: &str, findings: &Findings| -> String {
         let rows = &findings.header.blocks[block].rows;
-        let row = rows.iter().find(|(name, _)| name == label).unwrap();
-        row.1.clone().unwrap()
+        let row = rows.iter().find(|row| row.label == label).unwrap();
+        row.text().unwrap()
     };
     assert_eq!(of(2, "AR", &findings), "100%, 75%");
     assert_eq!(of(2, "AR Segments", &findings), "2,048 x 4 MiB, 2,048 x 8 MiB");

@@ -2,7 +2,7 @@
 //! block size.
 
 use super::{SizeLoop, Throughput};
-use crate::pts::disclosure::{self, Form, row};
+use crate::pts::disclosure::{self, Form, SECOND_STIMULUS};
 use crate::pts::exhibits::{
     Convergence, NOT_STEADY_EARLIER, axis, common_chapters, convergence, every_step, frame,
     general_chapter, no_window, not_steady, page, plain_table, preconditioning_exhibits,
@@ -12,8 +12,10 @@ use crate::pts::response::percentile_table;
 use crate::pts::results::{Cell, Results};
 use crate::pts::scattered::Ranged;
 use crate::pts::secondary::{self, SecondaryPoint};
+use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Cell as TableCell, Exhibit, FormHeader, Page, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
+    Cell as TableCell, Exhibit, FormHeader, Origin, Page, Plot, PlotKind, Row, Scale, Series,
+    Setting, Stroke, Table,
 };
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{
@@ -29,13 +31,13 @@ pub fn findings(test: &Throughput, record: &Record, results: &[Results]) -> Find
     let sizes: Vec<Measured<'_>> = test.loops.iter().zip(results).collect();
     Findings {
         ending: ending(record, &sizes),
-        verdict: Some(together(&sizes, &test.method.criteria)),
         caveats: caveats(test, record, &sizes),
         summary: summary(&sizes),
         form_pages: sizes.iter().flat_map(|size| form_pages(*size)).collect(),
         chapters: chapters(test, record, &sizes),
         long_tables: vec![every_step(&choices, record)],
         ..frame("Throughput", &choices, record, header(test, record, &sizes))
+            .judged(Some(together(&sizes, &test.method.criteria)))
     }
 }
 
@@ -88,15 +90,17 @@ fn header(test: &Throughput, record: &Record, sizes: &[Measured<'_>]) -> FormHea
     let stimulus = format!("SEQ {}", names.join(", SEQ "));
     let rounds = windows_text(sizes);
     let mut test_parameters = disclosure::common_test_rows(&choices);
+    let fixed =
+        |id: &str, label: &str, value: &str| Setting::new(id, label, value, Origin::Profile);
     test_parameters.extend([
-        row("Test Stimulus 1", stimulus.clone()),
-        row("RW Mix", "100/0, 0/100"),
-        row("Block Sizes", "Outer Loop"),
-        row("TOIO - TC/QD", disclosure::form_demands(&choices.demands)),
-        row("Step", choices.step_time.to_string()),
-        row("Steady State", rounds.clone()),
-        disclosure::row_maybe("Test Stimulus 2", None),
-        disclosure::row_maybe("Steady State", None),
+        fixed("stimulus-1", "Test Stimulus 1", &stimulus),
+        fixed("mixes", "RW Mix", "100/0, 0/100"),
+        fixed("block-sizes", "Block Sizes", "Outer Loop"),
+        choices.demand_row("TOIO - TC/QD", disclosure::form_demands(&choices.demands)),
+        choices.step_row("Step"),
+        Setting::outcome("Steady State", &rounds),
+        fixed(SECOND_STIMULUS, "Test Stimulus 2", ""),
+        Setting::outcome("Steady State", ""),
     ]);
     let form = Form {
         test: "Throughput Test (REQUIRED)",
@@ -131,21 +135,21 @@ fn of_the_sizes(test: &Throughput) -> Vec<Caveat> {
     match (test.settings.profile, test.settings.class) {
         (Profile::Pts11, Class::Client) => vec![Caveat::new(
             CaveatKind::Unverified,
-            "tp-wipc",
+            ids::TP_WIPC,
             "WIPC writes at the block size under test, 1024K, as the public implementations have \
              it.",
             "",
         )],
         (Profile::Tkperf, _) => vec![Caveat::new(
             CaveatKind::Deviation,
-            "no-wipc",
+            ids::NO_WIPC,
             "No workload independent preconditioning after the purges: that is TKperf's own \
              method; the PTS preconditions before each block size.",
             "Choose --profile pts-2.0.",
         )],
         _ => vec![Caveat::new(
             CaveatKind::Unverified,
-            "tp-order",
+            ids::TP_ORDER,
             "The block sizes run in the order 1024K, 128K, each after its own purge and its own \
              WIPC at that size, as the public implementations have it.",
             "",
@@ -161,17 +165,17 @@ fn summary(sizes: &[Measured<'_>]) -> Vec<Exhibit> {
 fn table(id: &str, sizes: &[Measured<'_>]) -> Table {
     let rows = sizes
         .iter()
-        .map(|(size, results)| Row {
-            head: format!("SEQ {}", size.size.transfer_size()),
-            cells: [size.reads(), size.writes()]
-                .iter()
-                .map(|pattern| {
-                    let rate = results.cell(pattern).and_then(|cell| cell.mb_per_second);
-                    TableCell::number(rate, 1)
-                })
-                .chain([TableCell::text(disclosure::window_text(&results.verdict))])
-                .collect(),
-            strong: false,
+        .map(|(size, results)| {
+            Row::new(
+                format!("SEQ {}", size.size.transfer_size()),
+                [size.reads(), size.writes()]
+                    .iter()
+                    .map(|pattern| {
+                        let rate = results.cell(pattern).and_then(|cell| cell.mb_per_second);
+                        TableCell::number(rate, 1)
+                    })
+                    .chain([TableCell::text(disclosure::window_text(&results.verdict))]),
+            )
         })
         .collect();
     plain_table(
@@ -186,7 +190,7 @@ fn table(id: &str, sizes: &[Measured<'_>]) -> Table {
 /// The tracking variable of every block size against its limits.
 fn steady_table(sizes: &[Measured<'_>]) -> Table {
     let mut all = tracking_table("steady-state", &together(sizes, &crate::pts::method::TWENTY_TEN));
-    all.columns.push("Window".into());
+    all = all.column("Window");
     let windows = sizes.iter().filter(|(_, results)| results.verdict.window.is_some());
     for (row, (_, results)) in all.rows.iter_mut().zip(windows) {
         let window = results.verdict.window.map(|(first, last)| format!("{first} - {last}"));
@@ -247,7 +251,7 @@ fn size_plot(size: &SizeLoop, results: &Results) -> Plot {
     Plot::new(
         PlotKind::Stacked,
         &format!("rates-{}", name.to_lowercase()),
-        &format!("Throughput - SEQ {name}"),
+        format!("Throughput - SEQ {name}"),
         axis("Direction", Scale::Categories(directions)),
         axis("MB/s", Scale::Linear),
     )

@@ -5,7 +5,7 @@
 use super::results::{End, Minute, Results};
 use super::{HISTOGRAM_TIME, Wsat};
 use crate::pts::between::{self, BetweenRounds, check_page, evidence};
-use crate::pts::disclosure::{self, Form, form_demand, row, row_maybe};
+use crate::pts::disclosure::{self, Form, SECOND_STIMULUS, form_demand};
 use crate::pts::exhibits::{
     axis, common_chapters, every_step, frame, general_chapter, number, page, plain_table,
     unfinished,
@@ -13,9 +13,11 @@ use crate::pts::exhibits::{
 use crate::pts::method::WIPC_PATTERN;
 use crate::pts::response::{Rates, bins_caveat, confidence_plot, percentile_table, rated_title};
 use crate::pts::secondary;
+use crate::pts::workload;
+use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Exhibit, Facts, FormHeader, Page, Plot, PlotKind, Row, Scale, Series,
-    Stroke, Table,
+    Setting, Stroke, Table,
 };
 use steadfast_domain::{Caveat, CaveatKind, Findings, Profile, Record, Verdict};
 
@@ -28,13 +30,13 @@ pub fn findings(wsat: &Wsat, record: &Record, results: &Results<'_>) -> Findings
     let choices = wsat.choices(record);
     Findings {
         ending: ending(wsat, results),
-        verdict: verdict(wsat, results).cloned(),
         caveats: caveats(wsat, record, results),
         summary: vec![Exhibit::Table(summary_table(results))],
         form_pages: form_pages(wsat, results),
         chapters: chapters(wsat, record, results),
         long_tables: vec![minutes_table(results), every_step(&choices, record)],
         ..frame(&title(wsat), &choices, record, header(wsat, record, results))
+            .judged(verdict(wsat, results).cloned())
     }
 }
 
@@ -101,25 +103,31 @@ fn header(wsat: &Wsat, record: &Record, results: &Results<'_>) -> FormHeader {
         Some(verdict) => disclosure::window_text(verdict),
         None => "not judged (pseudo steady state)".into(),
     };
+    let settings = choices.settings;
+    let chosen = |id: &str, label: &str, value: Option<String>| {
+        Setting::new(id, label, value, workload::origin(settings))
+    };
     let mut set_up = disclosure::common_set_up_rows(&choices);
     set_up.extend(disclosure::preconditioning_rows(&choices));
     set_up.extend([
-        row("Pre Condition 2", format!("{} (WDPC)", wsat.workload)),
-        row("TOIO - TC/QD", demand.clone()),
-        row("SS Rounds", rounds.clone()),
+        chosen("wdpc", "Pre Condition 2", Some(format!("{} (WDPC)", wsat.workload))),
+        choices.demand_row("TOIO - TC/QD", demand.clone()),
+        Setting::outcome("SS Rounds", &rounds),
         disclosure::note_row(&choices),
     ]);
     let mut test_parameters = disclosure::common_test_rows(&choices);
     let read = wsat.workload.read_percent();
+    let histogram = wsat.histogram_time;
+    let second_demand = histogram.map(|_| demand.clone()).unwrap_or_default();
     test_parameters.extend([
-        row("Test Stimulus 1", wsat.workload.to_string()),
-        row("RW Mix", format!("{read}/{}", 100 - read)),
-        row("TOIO - TC/QD", demand.clone()),
-        row("Step", wsat.ground.minute.to_string()),
-        row("Steady State", rounds),
-        row_maybe("Test Stimulus 2", wsat.histogram_time.map(|_| wsat.workload.to_string())),
-        row_maybe("TOIO - TC/QD", wsat.histogram_time.map(|_| demand)),
-        row_maybe("Duration", wsat.histogram_time.map(|time| time.to_string())),
+        chosen("stimulus-1", "Test Stimulus 1", Some(wsat.workload.to_string())),
+        chosen("mixes", "RW Mix", Some(format!("{read}/{}", 100 - read))),
+        choices.demand_row("TOIO - TC/QD", demand.clone()),
+        choices.step_row("Step"),
+        Setting::outcome("Steady State", rounds),
+        chosen(SECOND_STIMULUS, "Test Stimulus 2", histogram.map(|_| wsat.workload.to_string())),
+        choices.demand_row("TOIO - TC/QD", second_demand).named("demand-2"),
+        HISTOGRAM_TIME.row(settings, "Duration", histogram.map(|time| time.to_string())),
     ]);
     let form = Form {
         test: "WSAT Test",
@@ -139,7 +147,7 @@ fn caveats(wsat: &Wsat, record: &Record, results: &Results<'_>) -> Vec<Caveat> {
     if record.has_ended() && results.verdict.is_none() {
         caveats.push(Caveat::new(
             CaveatKind::Remark,
-            "pseudo-steady-state",
+            ids::PSEUDO_STEADY_STATE,
             format!("Steady state was not judged: the run ended {}.", wsat.ending_rule()),
             "",
         ));
@@ -149,7 +157,7 @@ fn caveats(wsat: &Wsat, record: &Record, results: &Results<'_>) -> Vec<Caveat> {
     if wsat.preconditions {
         caveats.push(Caveat::new(
             CaveatKind::Deviation,
-            "precondition",
+            ids::PRECONDITION,
             format!(
                 "2 x user capacity was written ({WIPC_PATTERN}) before the saturation; WSAT has no \
                  workload-independent preconditioning, so its beginning is not that of a fresh \
@@ -166,7 +174,7 @@ fn caveats(wsat: &Wsat, record: &Record, results: &Results<'_>) -> Vec<Caveat> {
     if !is_own && matches!(wsat.ground.settings.profile, Profile::Pts11 | Profile::Tkperf) {
         caveats.push(Caveat::new(
             CaveatKind::Deviation,
-            "workload",
+            ids::WORKLOAD,
             format!("WSAT of {document} writes RND 4K W; here it is {}.", wsat.workload),
             "Leave --workload out, or choose --profile pts-2.0.",
         ));
@@ -183,7 +191,7 @@ fn of_reads(wsat: &Wsat) -> Option<Caveat> {
     if super::reads_nothing_written(&wsat.workload, settings, wsat.preconditions) {
         return Some(Caveat::new(
             CaveatKind::Deviation,
-            "reads-unwritten",
+            ids::READS_UNWRITTEN,
             "Every read was of a block that nothing was written to since the purge: a drive \
              answers such reads without its flash.",
             "Write first with --set precondition=wipc, or --purge none.",
@@ -193,7 +201,7 @@ fn of_reads(wsat: &Wsat) -> Option<Caveat> {
     (is_mixed && !wsat.preconditions).then(|| {
         Caveat::new(
             CaveatKind::Remark,
-            "reads-unwritten",
+            ids::READS_UNWRITTEN,
             "Until the drive is filled, reads also find blocks that nothing was written to since \
              the purge; a drive answers these without its flash.",
             "",
@@ -205,7 +213,7 @@ fn not_steady_caveat(wsat: &Wsat, verdict: &Verdict) -> Caveat {
     match wsat.only_steady() {
         true => Caveat::new(
             CaveatKind::Invalidates,
-            "steady-state-not-achieved",
+            ids::STEADY_STATE_NOT_ACHIEVED,
             format!(
                 "STEADY STATE NOT ACHIEVED{}: the values are those of the minutes that were run.",
                 between::reservation_text(verdict)
@@ -214,7 +222,7 @@ fn not_steady_caveat(wsat: &Wsat, verdict: &Verdict) -> Caveat {
         ),
         false => Caveat::new(
             CaveatKind::Remark,
-            "ended-before-steady-state",
+            ids::ENDED_BEFORE_STEADY_STATE,
             "Its limit in time or bytes ended the saturation before five measured minutes met \
              20/10; the method allows that end.",
             "Choose --steady-state btw to run until they do.",
@@ -224,22 +232,23 @@ fn not_steady_caveat(wsat: &Wsat, verdict: &Verdict) -> Caveat {
 
 /// The numbers that a terminal shows.
 fn summary_table(results: &Results<'_>) -> Table {
-    let line = |head: &str, minute: Option<&Minute>| Row {
-        head: head.to_owned(),
-        cells: match minute {
-            None => vec![TableCell::Missing; 8],
-            Some(m) => vec![
-                TableCell::number(m.iops, 1),
-                TableCell::number(m.mb_per_second, 1),
-                TableCell::number(m.art, 3),
-                TableCell::number(m.five_nines, 3),
-                TableCell::number(m.mrt, 3),
-                TableCell::number(Some(m.time), 2),
-                TableCell::number(Some(m.written_gb), 2),
-                TableCell::number(Some(m.fills), 3),
-            ],
-        },
-        strong: false,
+    let line = |head: &str, minute: Option<&Minute>| {
+        Row::new(
+            head,
+            match minute {
+                None => vec![TableCell::Missing; 8],
+                Some(m) => vec![
+                    TableCell::number(m.iops, 1),
+                    TableCell::number(m.mb_per_second, 1),
+                    TableCell::number(m.art, 3),
+                    TableCell::number(m.five_nines, 3),
+                    TableCell::number(m.mrt, 3),
+                    TableCell::number(Some(m.time), 2),
+                    TableCell::number(Some(m.written_gb), 2),
+                    TableCell::number(Some(m.fills), 3),
+                ],
+            },
+        )
     };
     let mut rows = vec![
         line("First step", results.minutes.first()),
@@ -248,7 +257,7 @@ fn summary_table(results: &Results<'_>) -> Table {
     let mean = |head: &str, iops: Option<f64>| {
         let mut cells = vec![TableCell::number(iops, 1)];
         cells.extend(vec![TableCell::text(""); 7]);
-        Row { head: head.to_owned(), cells, strong: true }
+        Row::new(head, cells).strong(true)
     };
     let track = results.verdict.as_ref().and_then(|v| v.tracks.first().map(|t| (v, t)));
     if let Some((verdict, track)) = track {
@@ -331,7 +340,7 @@ fn iops_plot(wsat: &Wsat, results: &Results<'_>, against: Against, scale: Scale)
     Plot::new(
         PlotKind::Lines,
         &format!("iops-{id}{suffix}"),
-        &format!("WSAT IOPS{of_scale} v {name} - {}", wsat.workload),
+        format!("WSAT IOPS{of_scale} v {name} - {}", wsat.workload),
         against.axis(wsat),
         axis("IOPS", scale),
     )
@@ -351,7 +360,7 @@ fn response_plot(wsat: &Wsat, results: &Results<'_>, against: Against) -> Plot {
     Plot::new(
         PlotKind::Lines,
         &format!("response-{id}"),
-        &format!("WSAT Response Times v {name} - {}", wsat.workload),
+        format!("WSAT Response Times v {name} - {}", wsat.workload),
         against.axis(wsat),
         axis("Response time (ms)", Scale::Log10),
     )
@@ -368,7 +377,7 @@ fn average_latency_plot(wsat: &Wsat, results: &Results<'_>) -> Plot {
     Plot::new(
         PlotKind::Lines,
         "art-time",
-        &format!("WSAT Average Latency v Time - {}", wsat.workload),
+        format!("WSAT Average Latency v Time - {}", wsat.workload),
         Against::Time.axis(wsat),
         axis("ART (ms)", Scale::Linear),
     )
@@ -438,7 +447,7 @@ fn chapters(wsat: &Wsat, record: &Record, results: &Results<'_>) -> Vec<Page> {
     }
     chapters.push(response_chapter(wsat, results));
     let rows = secondary::rows(&results.secondary(), mean_iops(results));
-    let facts = Facts { title: "Over the whole saturation".into(), rows };
+    let facts = Facts::new("Over the whole saturation").rows(rows);
     chapters.push(secondary::chapter(vec![Exhibit::Facts(facts)], record));
     chapters
 }
@@ -478,7 +487,7 @@ fn throughput_plot(wsat: &Wsat, results: &Results<'_>) -> Plot {
     Plot::new(
         PlotKind::Lines,
         "throughput-time",
-        &format!("WSAT Throughput v Time - {}", wsat.workload),
+        format!("WSAT Throughput v Time - {}", wsat.workload),
         Against::Time.axis(wsat),
         axis("MB/s", Scale::Linear),
     )
@@ -562,22 +571,23 @@ fn minutes_table(results: &Results<'_>) -> Table {
         .minutes
         .iter()
         .enumerate()
-        .map(|(index, m)| Row {
-            head: (index + 1).to_string(),
-            cells: vec![
-                TableCell::number(Some(f64::from(m.round)), 0),
-                TableCell::number(Some(m.time), 4),
-                TableCell::number(Some(m.written_gb), 6),
-                TableCell::number(Some(m.fills), 6),
-                TableCell::number(m.iops, 3),
-                TableCell::number(m.mb_per_second, 3),
-                TableCell::number(m.art, 6),
-                TableCell::number(m.five_nines, 6),
-                TableCell::number(m.mrt, 6),
-                TableCell::number(m.amplification, 3),
-                TableCell::text(if m.gap { "gap" } else { "" }),
-            ],
-            strong: false,
+        .map(|(index, m)| {
+            Row::new(
+                (index + 1).to_string(),
+                [
+                    TableCell::number(Some(f64::from(m.round)), 0),
+                    TableCell::number(Some(m.time), 4),
+                    TableCell::number(Some(m.written_gb), 6),
+                    TableCell::number(Some(m.fills), 6),
+                    TableCell::number(m.iops, 3),
+                    TableCell::number(m.mb_per_second, 3),
+                    TableCell::number(m.art, 6),
+                    TableCell::number(m.five_nines, 6),
+                    TableCell::number(m.mrt, 6),
+                    TableCell::number(m.amplification, 3),
+                    TableCell::text(if m.gap { "gap" } else { "" }),
+                ],
+            )
         })
         .collect();
     plain_table(

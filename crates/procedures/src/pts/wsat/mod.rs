@@ -70,7 +70,7 @@ const BETWEEN: Parameter = Parameter { applies: is_judged, ..BETWEEN_TIME };
 const MEASURED: Parameter = Parameter { applies: is_judged, ..MEASURED_LAST };
 const FILLS_BEFORE: Parameter = Parameter { applies: is_judged, ..LEAST_FILLS };
 
-const PRECONDITION: Parameter = Parameter {
+pub(crate) const PRECONDITION: Parameter = Parameter {
     name: "precondition",
     default: "no",
     meaning: "what is written between the purge and the saturation: no (nothing), or wipc (2 x \

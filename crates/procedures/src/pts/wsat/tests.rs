@@ -281,7 +281,7 @@ fn caveat<'a>(findings: &'a Findings, id: &str) -> Option<&'a steadfast_domain::
 
 fn steady_row(findings: &Findings) -> &str {
     let rows = &findings.header.blocks[3].rows;
-    rows.iter().find(|row| row.0 == "Steady State").unwrap().1.as_deref().unwrap()
+    rows.iter().find(|row| row.label == "Steady State").unwrap().value.as_deref().unwrap()
 }
 
 /// 100 I/Os of 4 KiB per second write 1 GiB in 44 minutes: the first measured minute
@@ -314,7 +314,7 @@ fn a_window_that_begins_before_the_drive_was_filled_does_not_count() {
 fn a_limit_that_comes_first_leaves_a_verdict_that_does_not_count() {
     let (_, findings) = conducted(&test(|_| ()), |_| 10.0);
     assert!(findings.verdict.is_none(), "ended by time, which the method allows");
-    assert_eq!(findings.steady(), None);
+    assert_eq!(findings.whole_end().steady(), None);
     assert!(caveat(&findings, "ended-before-steady-state").is_some());
     assert_eq!(steady_row(&findings), "not required: time limit");
 }

@@ -1,18 +1,18 @@
 //! The exhibits of XSR: the pages of the 2.0 form (throughput, response times,
 //! table of recovery), and those of 1.1 (windows around the switches).
 
-use super::Xsr;
 use super::results::{Minute, Recovery, Results, SegmentResult};
+use super::{FIRST_TIME, LAST_TIME, MIDDLE_TIME, Xsr};
 use crate::pts::between::time_axis;
-use crate::pts::disclosure::{self, Form, form_demand, row, row_maybe};
+use crate::pts::disclosure::{self, Choices, Form, form_demand};
 use crate::pts::exhibits::{
     axis, common_chapters, every_step, frame, number, page, plain_table, unfinished,
 };
 use crate::pts::response::percentile_table;
 use crate::pts::secondary::{self, SecondaryPoint};
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, Exhibit, FormHeader, Marker, Page, Plot, PlotKind, Row, Scale, Series,
-    Stroke, Table,
+    Axis, Cell as TableCell, Exhibit, FormHeader, Marker, Origin, Page, Plot, PlotKind, Row, Scale,
+    Series, Setting, Stroke, Table,
 };
 use steadfast_domain::{Caveat, Findings, Profile, Record, Tally};
 
@@ -62,21 +62,23 @@ fn header(xsr: &Xsr, record: &Record) -> FormHeader {
     let mut set_up = disclosure::common_set_up_rows(&choices);
     set_up.extend(disclosure::preconditioning_rows(&choices));
     set_up.extend([
-        row_maybe("Pre Condition 2", None),
-        row_maybe("TOIO - TC/QD", None),
-        row_maybe("SS Rounds", None),
+        Setting::new("wdpc", "Pre Condition 2", "", Origin::Profile),
+        Setting::new("wdpc-demand", "TOIO - TC/QD", "", Origin::Profile),
+        Setting::outcome("SS Rounds", ""),
         disclosure::note_row(&choices),
     ]);
     let mut test_parameters = disclosure::common_test_rows(&choices);
     for (number, segment) in (1..).zip(&xsr.segments) {
-        test_parameters.push(row(&format!("Test Stimulus {number}"), segment.workload.to_string()));
-        test_parameters.push(row(
-            "TC/QD, Duration",
-            format!("{}, {}", form_demand(segment.demand), segment.time),
-        ));
+        let (id, label) = (format!("stimulus-{number}"), format!("Test Stimulus {number}"));
+        let workload = segment.workload.to_string();
+        test_parameters.push(Setting::new(&id, &label, workload, Origin::Profile));
+        let how = format!("{}, {}", form_demand(segment.demand), segment.time);
+        let id = format!("demand-and-time-{number}");
+        let origin = segment_origin(&choices, number);
+        test_parameters.push(Setting::new(&id, "TC/QD, Duration", how, origin));
     }
-    test_parameters.push(row("Step", xsr.ground.minute.to_string()));
-    test_parameters.push(row("Steady State", "none: by time"));
+    test_parameters.push(choices.step_row("Step"));
+    test_parameters.push(Setting::outcome("Steady State", "none: by time"));
     let form = Form {
         test: "XSR Test",
         subtitle: "XSR - Cross Stimulus Recovery",
@@ -86,27 +88,39 @@ fn header(xsr: &Xsr, record: &Record) -> FormHeader {
     disclosure::form_header(form, &choices, record)
 }
 
+/// Who decides demand and time of a segment.
+fn segment_origin(choices: &Choices<'_>, number: usize) -> Origin {
+    let time = [FIRST_TIME, MIDDLE_TIME, LAST_TIME].get(number - 1).copied();
+    let time = time.map_or(Origin::Profile, |time| time.origin(choices.settings));
+    // Only the middle segment's demand can be chosen.
+    match (number, choices.demand_origin()) {
+        (2, Origin::Chosen) => Origin::Chosen,
+        _ => time,
+    }
+}
+
 /// End-of-segment throughput, peaks and recovery.
 fn segments_table(results: &Results<'_>, id: &str) -> Table {
     let rows = results
         .segments
         .iter()
         .enumerate()
-        .map(|(index, segment)| Row {
-            head: format!("{} {}", index + 1, name(segment)),
-            cells: vec![
-                TableCell::number(segment.average(), 1),
-                TableCell::number(segment.end(), 1),
-                TableCell::number(segment.peak_art(), 3),
-                TableCell::number(segment.peak_mrt(), 3),
-                match (index, results.recovery) {
-                    (2, Recovery::After(minutes)) => TableCell::number(Some(minutes), 2),
-                    (2, Recovery::NotYet) => TableCell::text("not yet"),
-                    (2, Recovery::NotMeasured) => TableCell::Missing,
-                    _ => TableCell::text(""),
-                },
-            ],
-            strong: false,
+        .map(|(index, segment)| {
+            Row::new(
+                format!("{} {}", index + 1, name(segment)),
+                [
+                    TableCell::number(segment.average(), 1),
+                    TableCell::number(segment.end(), 1),
+                    TableCell::number(segment.peak_art(), 3),
+                    TableCell::number(segment.peak_mrt(), 3),
+                    match (index, results.recovery) {
+                        (2, Recovery::After(minutes)) => TableCell::number(Some(minutes), 2),
+                        (2, Recovery::NotYet) => TableCell::text("not yet"),
+                        (2, Recovery::NotMeasured) => TableCell::Missing,
+                        _ => TableCell::text(""),
+                    },
+                ],
+            )
         })
         .collect();
     let columns = [
@@ -235,7 +249,7 @@ fn response_plot(xsr: &Xsr, results: &Results<'_>, what: &str, id: &str, value: 
     let mut plot = Plot::new(
         PlotKind::Lines,
         id,
-        &format!("XSR {what} v Time"),
+        format!("XSR {what} v Time"),
         time,
         axis(&format!("{what} (ms)"), Scale::Log10),
     )
@@ -360,15 +374,16 @@ fn minutes_table(results: &Results<'_>) -> Table {
         .iter()
         .enumerate()
         .flat_map(|(index, segment)| segment.minutes.iter().map(move |m| (index, m)))
-        .map(|(index, m)| Row {
-            head: (index + 1).to_string(),
-            cells: vec![
-                TableCell::number(Some(m.time), 4),
-                TableCell::number(m.mb_per_second, 3),
-                TableCell::number(m.art, 6),
-                TableCell::number(m.mrt, 6),
-            ],
-            strong: false,
+        .map(|(index, m)| {
+            Row::new(
+                (index + 1).to_string(),
+                [
+                    TableCell::number(Some(m.time), 4),
+                    TableCell::number(m.mb_per_second, 3),
+                    TableCell::number(m.art, 6),
+                    TableCell::number(m.mrt, 6),
+                ],
+            )
         })
         .collect();
     plain_table(

@@ -56,6 +56,7 @@ const LAST_TIME: Parameter = Parameter {
 };
 
 const MIDDLE_DEMAND: Parameter = Parameter {
+    of_demand: true,
     name: "middle-demand",
     default: "T4Q32",
     meaning: "demand of the middle segment (--threads and --depth change it too)",

@@ -1,0 +1,175 @@
+//! The name of every caveat. Whoever filters, groups or changes caveats does it by these;
+//! their texts are for readers. Names are kept in journals and in findings, so none
+//! changes its meaning.
+
+/// The active range is not the class's.
+pub const ACTIVE_RANGE: &str = "active-range";
+/// Where the client's active range lies could not be checked against the document.
+pub const AR_LAYOUT: &str = "ar-layout";
+/// Where the segments of scattered active ranges lie could not be checked.
+pub const AR_SEGMENTS_LAYOUT: &str = "ar-segments-layout";
+/// DIRTH: no demand kept the response time below its ceiling.
+pub const ART_CEILING: &str = "art-ceiling";
+/// An interrupted test that allows no gap began anew with its purge.
+pub const BEGUN_ANEW: &str = "begun-anew";
+/// A block size is smaller than the device's sector.
+pub const BLOCK_SIZE_LEFT_OUT: &str = "block-size-left-out";
+/// The capture was killed: its file was read up to its last complete row group.
+pub const CAPTURE_KILLED: &str = "capture-killed";
+/// A remark that the capture itself made.
+pub const CAPTURE_REMARK: &str = "capture-remark";
+/// Rules of the composite workload that could not be checked.
+pub const COMPOSITE_RULES: &str = "composite-rules";
+/// A condition that was asked for is not so.
+pub const CONDITION_UNMET: &str = "condition-unmet";
+/// Host or device settings read back otherwise than before. The bench's own note.
+pub const CONDITIONS_CHANGED: &str = "conditions-changed";
+/// A load thread used up its processor.
+pub const CPU_BOUND: &str = "cpu-bound";
+/// The device raised a critical warning.
+pub const CRITICAL_WARNING: &str = "critical-warning";
+/// How the cursors of sequential streams move could not be checked.
+pub const CURSOR: &str = "cursor";
+/// The data written are not the random data that the method asks for.
+pub const DATA_PATTERN: &str = "data-pattern";
+/// The demand is not the recommended one.
+pub const DEMAND: &str = "demand";
+/// Queue depths of a trace were counted, not recorded.
+pub const DEPTH_COUNTED: &str = "depth-counted";
+/// Queue depths of a trace are not known.
+pub const DEPTH_UNKNOWN: &str = "depth-unknown";
+/// The device's log tells of throttling.
+pub const DEVICE_THROTTLED: &str = "device-throttled";
+/// Some exhibits of a trace do not show every device.
+pub const DEVICES_LEFT_OUT: &str = "devices-left-out";
+/// Time or bytes ended a saturation before it was steady, as its method allows.
+pub const ENDED_BEFORE_STEADY_STATE: &str = "ended-before-steady-state";
+/// Completions of I/Os were not seen by the capture.
+pub const ENDS_MISSED: &str = "ends-missed";
+/// The capture lost events.
+pub const EVENTS_LOST: &str = "events-lost";
+/// I/Os failed.
+pub const FAULTS: &str = "faults";
+/// A part of a trace file is damaged and left out.
+pub const FILE_DAMAGED: &str = "file-damaged";
+/// The target is a file.
+pub const FILE_TARGET: &str = "file-target";
+/// Not all I/Os of a trace are counted: the user's filter.
+pub const FILTERED: &str = "filtered";
+/// What fio said beside its results. The engine's own note.
+pub const FIO_SAID: &str = "fio-said";
+/// Nobody held the device for a time.
+pub const GAP: &str = "gap";
+/// The bins of a histogram are ours.
+pub const HISTOGRAM_BINS: &str = "histogram-bins";
+/// I/Os of two layers are counted together.
+pub const LAYERS_MIXED: &str = "layers-mixed";
+/// The device's log counted media errors.
+pub const MEDIA_ERRORS: &str = "media-errors";
+/// The kernel merged I/Os.
+pub const MERGES: &str = "merges";
+/// Sectors read back did not hold what was written.
+pub const MISCOMPARES: &str = "miscompares";
+/// A trace file has no checksums.
+pub const NO_CHECKSUMS: &str = "no-checksums";
+/// Nothing preconditions independently of the workload.
+pub const NO_WIPC: &str = "no-wipc";
+/// I/Os that did not come back were no longer waited for.
+pub const NOT_WAITED_FOR: &str = "not-waited-for";
+/// I/Os of a trace could not be put in issue order.
+pub const ORDER_OVERFLOW: &str = "order-overflow";
+/// A number is outside its limits, or cannot be judged.
+pub const OUTSIDE_LIMITS: &str = "outside-limits";
+/// A part of a run ended without steady state.
+pub const PART_NOT_STEADY: &str = "part-not-steady";
+/// The platforms of compared runs differ.
+pub const PLATFORM_DIFFERS: &str = "platform-differs";
+/// DIRTH: two of the three points are the same demand.
+pub const POINTS_COINCIDE: &str = "points-coincide";
+/// Which of several steady windows counts could not be checked.
+pub const POST_25_WINDOW: &str = "post-25-window";
+/// The device was written before a test that begins with a fresh one.
+pub const PRECONDITION: &str = "precondition";
+/// The preconditioning ended without steady state.
+pub const PRECONDITIONING_NOT_STEADY: &str = "preconditioning-not-steady";
+/// The I/O threads used up their processors.
+pub const PROCESSOR_BOUND: &str = "processor-bound";
+/// Steady state was not judged: bytes or time ended the run.
+pub const PSEUDO_STEADY_STATE: &str = "pseudo-steady-state";
+/// The purge failed and the run went on.
+pub const PURGE_FAILED: &str = "purge-failed";
+/// The purge is not among the standard's.
+pub const PURGE_LESSER: &str = "purge-lesser";
+/// Blocks read after the purge were not blank.
+pub const PURGE_NOT_BLANK: &str = "purge-not-blank";
+/// Profile quick: a look, not a measurement.
+pub const QUICK: &str = "quick";
+/// Reads found blocks that nothing was written to.
+pub const READS_UNWRITTEN: &str = "reads-unwritten";
+/// Fewer rounds are allowed than the method's.
+pub const ROUNDS_MAX: &str = "rounds-max";
+/// A compared run has not got the procedure.
+pub const RUN_WITHOUT: &str = "run-without";
+/// How sequential I/O of a trace is told could not be checked.
+pub const SEQUENTIALITY: &str = "sequentiality";
+/// Settings of compared runs differ.
+pub const SETTING_DIFFERS: &str = "setting-differs";
+/// The device exists in virtual time only.
+pub const SIMULATED: &str = "simulated";
+/// The kernel kept the capture from looking.
+pub const SKIPPED: &str = "skipped";
+/// The host split I/Os.
+pub const SPLIT: &str = "split";
+/// Whether the limits of steady state are inclusive could not be checked.
+pub const SS_INCLUSIVE: &str = "ss-inclusive";
+/// The program stood still during steps.
+pub const STALLED: &str = "stalled";
+/// Rounds ended without steady state.
+pub const STEADY_STATE_NOT_ACHIEVED: &str = "steady-state-not-achieved";
+/// Steady state was found in a drive that was not written once over.
+pub const STEADY_WITHIN_FIRST_FILL: &str = "steady-within-first-fill";
+/// Steps are not as long as the method's.
+pub const STEP_TIME: &str = "step-time";
+/// A capture kept no single I/Os.
+pub const STEPS_ONLY: &str = "steps-only";
+/// Streams of a trace beyond those that are kept apart.
+pub const STREAMS_UNLISTED: &str = "streams-unlisted";
+/// A suite's procedures began on a warm device.
+pub const SUITE_ORDER: &str = "suite-order";
+/// Profile tkperf does otherwise than TKperf.
+pub const TKPERF_MENDED: &str = "tkperf-mended";
+/// The order of the throughput test's block sizes could not be checked.
+pub const TP_ORDER: &str = "tp-order";
+/// How the throughput test preconditions could not be checked.
+pub const TP_WIPC: &str = "tp-wipc";
+/// The run has not come to its end.
+pub const UNFINISHED: &str = "unfinished";
+/// What the capture cannot see.
+pub const UNSEEN: &str = "unseen";
+/// The device is another one's front.
+pub const VIRTUAL_DEVICE: &str = "virtual-device";
+/// How much preconditioning writes could not be checked.
+pub const WIPC_AMOUNT: &str = "wipc-amount";
+/// The demand of preconditioning could not be checked.
+pub const WIPC_DEMAND: &str = "wipc-demand";
+/// The workload is not the method's.
+pub const WORKLOAD: &str = "workload";
+/// The volatile write cache is not as asked for.
+pub const WRITE_CACHE: &str = "write-cache";
+
+/// Those that say of a run that its steady state was not achieved.
+pub const NOT_STEADY: [&str; 2] = [STEADY_STATE_NOT_ACHIEVED, PART_NOT_STEADY];
+
+/// Those that the bench makes itself: a procedure that is conducted again does not make
+/// them.
+pub const OF_THE_BENCH: [&str; 2] = [CONDITIONS_CHANGED, FIO_SAID];
+
+/// The default of a procedure's own parameter could not be checked.
+pub fn parameter(name: &str) -> String {
+    format!("parameter-{name}")
+}
+
+/// Something was found bad before the run: the id of the check.
+pub fn check(id: &str) -> String {
+    format!("check-{id}")
+}

@@ -1,0 +1,86 @@
+//! [`EndState`]: how a run ended, for those who decide by it and do not read.
+
+use crate::steady_state::Verdict;
+use serde::{Deserialize, Serialize};
+
+/// How a run, or a part of one, ended; from the best to the worst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EndState {
+    /// It came to its end, and nothing in it is judged for steady state.
+    Complete,
+    /// It came to its end, and what had to be steady was.
+    Steady,
+    /// It came to its end, and what had to be steady was not.
+    NotSteady,
+    /// It came to its end and holds nothing that could be judged: fewer rounds without a
+    /// gap than a window has.
+    Void,
+    /// It has not come to its end: none of its numbers is final.
+    Unfinished,
+}
+
+impl EndState {
+    /// How something ended that is judged by `verdict`, if it is judged.
+    pub fn of(ended: bool, verdict: Option<&Verdict>) -> Self {
+        match verdict {
+            _ if !ended => EndState::Unfinished,
+            None => EndState::Complete,
+            Some(verdict) if verdict.steady => EndState::Steady,
+            Some(verdict) if verdict.tracks.is_empty() => EndState::Void,
+            Some(_) => EndState::NotSteady,
+        }
+    }
+    /// Whether steady state was achieved; `None` where it is not judged or not yet known:
+    /// a run broken off after a steady preconditioning is no success.
+    pub fn steady(self) -> Option<bool> {
+        match self {
+            EndState::Complete | EndState::Unfinished => None,
+            EndState::Steady => Some(true),
+            EndState::NotSteady | EndState::Void => Some(false),
+        }
+    }
+    /// Whether it came to its end.
+    pub fn is_final(self) -> bool {
+        self != EndState::Unfinished
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::steady_state::{Criteria, Point, Track, judge};
+
+    fn verdict(values: &[f64]) -> Verdict {
+        let points = (1..).zip(values).map(|(round, value)| Point {
+            round,
+            value: Some(*value),
+            after_gap: false,
+        });
+        let track = Track { name: "x".into(), unit: String::new(), points: points.collect() };
+        judge(&[track], &Criteria { window: 3, data_excursion: 0.2, slope_excursion: 0.1 })
+    }
+
+    #[test]
+    fn what_is_judged_ends_as_its_verdict_says_and_what_has_not_ended_has_no_verdict() {
+        let (flat, steep, short) =
+            (verdict(&[1.0, 1.0, 1.0]), verdict(&[1.0, 2.0, 3.0]), verdict(&[1.0]));
+        let of = |verdict: &Verdict| EndState::of(true, Some(verdict));
+        assert_eq!(of(&flat), EndState::Steady);
+        assert_eq!(of(&steep), EndState::NotSteady);
+        assert_eq!(of(&short), EndState::Void, "nothing was judged");
+        assert_eq!(EndState::of(false, Some(&flat)), EndState::Unfinished);
+        assert_eq!(EndState::of(true, None), EndState::Complete);
+    }
+
+    #[test]
+    fn the_worst_of_several_parts_counts() {
+        use EndState::{Complete, NotSteady, Steady, Unfinished, Void};
+        let worst = |states: &[EndState]| states.iter().max().copied();
+        assert_eq!(worst(&[Complete, Steady]).and_then(EndState::steady), Some(true));
+        assert_eq!(worst(&[Steady, NotSteady, Complete]), Some(NotSteady));
+        assert_eq!(worst(&[Void, NotSteady]).and_then(EndState::steady), Some(false));
+        let broken_off = worst(&[NotSteady, Unfinished, Steady]).unwrap();
+        assert_eq!((broken_off.steady(), broken_off.is_final()), (None, false));
+    }
+}
