@@ -8,6 +8,7 @@
 //! [`pts`] holds the procedures of the PTS and its numbers, `catalogue` lists what
 //! is on offer.
 #![forbid(unsafe_code)]
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod catalogue;
 mod exhibits;

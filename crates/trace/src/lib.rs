@@ -5,7 +5,7 @@
 //! reads a clock or starts a thread. Folds over parts can be merged to the fold
 //! over the whole.
 #![forbid(unsafe_code)]
-#![warn(missing_docs)]
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod batch;
 pub mod compare;

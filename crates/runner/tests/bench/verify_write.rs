@@ -9,7 +9,7 @@ use steadfast_domain::{
     Bench, Bytes, Conditions, EndState, Entry, Findings, Halt, Nanos, Note, Outcome, Purge, Record,
     Settings, Step,
 };
-use steadfast_engine::uring::{Uring, UringOptions};
+use steadfast_engine::native::{Native, NativeOptions};
 use steadfast_engine::{Engine, Start, Stop};
 use steadfast_host::{Consent, Roots, arm, inspect};
 
@@ -17,7 +17,7 @@ const SIZE: u64 = 64 << 20;
 
 /// A file behind the engine, and what is done to it between the two passes.
 struct FileBench<'a> {
-    engine: Uring,
+    engine: Native,
     path: PathBuf,
     between: &'a dyn Fn(&File),
     entries: Vec<Entry>,
@@ -29,7 +29,7 @@ fn bench<'a>(path: &Path, between: &'a dyn Fn(&File)) -> FileBench<'a> {
     let device = inspect(path, &roots).unwrap();
     let confirmation = path.file_name().unwrap().to_str().map(str::to_owned);
     let target = arm(&device, &Consent::Destroy { confirmation }, &[], &roots).unwrap();
-    let engine = Uring::new(target, Stop::default(), UringOptions::default()).unwrap();
+    let engine = Native::new(target, Stop::default(), NativeOptions::default()).unwrap();
     FileBench { engine, path: path.to_owned(), between, entries: Vec::new() }
 }
 
@@ -44,7 +44,7 @@ impl Bench for FileBench<'_> {
         if step.place.phase == "read-back" {
             (self.between)(&File::options().read(true).write(true).open(&self.path).unwrap());
         }
-        let measurement = self.engine.apply(step, &Start::default(), &mut |_| {}).unwrap();
+        let measurement = self.engine.perform(step, &Start::default(), &mut |_| {}).unwrap();
         let outcome = Outcome { measurement, gap_before: None };
         let (step, kept) = (Box::new(step.clone()), Box::new(outcome.clone()));
         self.entries.push(Entry::Applied { step, outcome: kept });

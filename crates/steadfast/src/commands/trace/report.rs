@@ -2,8 +2,8 @@
 
 use super::ending;
 use super::studied::Wanted;
+use crate::asked::SOFTWARE;
 use crate::cli::trace::ReportArguments;
-use crate::commands::run::SOFTWARE;
 use crate::exit::Outcome;
 use crate::writing::{Rule, Shelf};
 use crate::{output, terminal};
