@@ -72,6 +72,8 @@ pub const MERGES: &str = "merges";
 pub const MISCOMPARES: &str = "miscompares";
 /// A trace file has no checksums.
 pub const NO_CHECKSUMS: &str = "no-checksums";
+/// Not every sector that was written was read back and compared.
+pub const NOT_COMPARED: &str = "not-compared";
 /// Nothing preconditions independently of the workload.
 pub const NO_WIPC: &str = "no-wipc";
 /// I/Os that did not come back were no longer waited for.

@@ -174,6 +174,20 @@ pub struct Verification {
     pub first: Vec<Bytes>,
 }
 
+impl Verification {
+    /// Miscompares of which the place is kept.
+    pub const LOCATED: usize = 32;
+
+    /// Adds what another step compared.
+    pub fn merge(&mut self, other: &Verification) {
+        self.sectors_right += other.sectors_right;
+        self.sectors_unknown += other.sectors_unknown;
+        self.miscompares += other.miscompares;
+        self.first.extend(&other.first);
+        self.first.truncate(Self::LOCATED);
+    }
+}
+
 /// What the kernel counted on the device during the step (`/proc/diskstats`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelCounters {

@@ -7,6 +7,7 @@ use crate::parameters::{self, Parameter};
 use crate::pts::method::ground;
 use crate::pts::{dirth, hir, iops, latency, ranges, scattered, throughput, wsat, xsr};
 use crate::unsuitable::Unsuitable;
+use crate::verify_write::VerifyWrite;
 use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::{Class, Procedure, Profile, Settings, suggestion};
 
@@ -66,6 +67,12 @@ pub(crate) const SINGLE: &[Offer] = &[
         parameters: hir::PARAMETERS,
         make: |asked| boxed(hir::Hir::on(ground(asked)?)),
     },
+    Offer {
+        name: "verify-write",
+        summary: "every sector of the active range written, read back and compared",
+        parameters: &[],
+        make: |asked| boxed(VerifyWrite::new(asked)),
+    },
 ];
 
 /// The offer of a name among these.
@@ -118,10 +125,14 @@ pub(crate) const OF_TKPERF: [&str; 4] = ["iops", "throughput", "latency", "wsat"
 /// to client drives with 2.0 (SNIA tutorial, PTS 2.0.1).
 pub(crate) const OF_CLIENT_1: [&str; 3] = ["iops", "throughput", "latency"];
 
+/// The procedures that are our own: the same in every profile.
+pub(crate) const OF_NO_SPECIFICATION: [&str; 1] = ["verify-write"];
+
 /// Refuses a profile that does not have the procedure.
 fn check_combination(settings: &Settings) -> Result<(), Unsuitable> {
     let name = settings.procedure.as_str();
     match (settings.profile, settings.class) {
+        _ if OF_NO_SPECIFICATION.contains(&name) => Ok(()),
         (Profile::Tkperf, _) if !OF_TKPERF.contains(&name) => Err(Unsuitable(format!(
             "profile tkperf has no {name}: TKperf runs {} only; choose --profile pts-2.0",
             OF_TKPERF.join(", ")

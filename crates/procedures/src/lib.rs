@@ -21,6 +21,7 @@ mod parts;
 pub mod pts;
 pub mod suite;
 mod unsuitable;
+mod verify_write;
 mod words;
 
 pub use ground::asked::Asked;
@@ -66,7 +67,7 @@ pub fn procedure(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::{OF_CLIENT_1, OF_TKPERF};
+    use crate::catalogue::{OF_CLIENT_1, OF_NO_SPECIFICATION, OF_TKPERF};
     use crate::ground::scripted::GEOMETRY;
     use steadfast_domain::{Class, Profile};
 
@@ -92,9 +93,13 @@ mod tests {
         }
     }
 
+    fn has_profiles(name: &str) -> bool {
+        name != suite::NAME && !OF_NO_SPECIFICATION.contains(&name)
+    }
+
     #[test]
     fn combinations_that_make_no_sense_are_refused_with_the_reason() {
-        for offer in PROCEDURES.iter().filter(|offer| offer.name != suite::NAME) {
+        for offer in PROCEDURES.iter().filter(|offer| has_profiles(offer.name)) {
             let tkperf = refused(offer.name, |s| s.profile = Profile::Tkperf);
             assert_eq!(tkperf.is_none(), OF_TKPERF.contains(&offer.name), "{tkperf:?}");
             let client_1 = refused(offer.name, |s| {

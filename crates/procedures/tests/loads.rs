@@ -6,6 +6,8 @@
 //!
 //! `BLESS=1` writes the file; read the diff.
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use steadfast_domain::measurement::StreamTally;
@@ -54,7 +56,8 @@ impl Witness {
         }
     }
     fn gap(&self) -> Option<Gap> {
-        let is_here = self.drive == Drive::Interrupted && self.steps % 17 == 0 && self.steps < 300;
+        let is_here =
+            self.drive == Drive::Interrupted && self.steps.is_multiple_of(17) && self.steps < 300;
         is_here.then(|| Gap { cause: "the process ended".into(), lasted: None })
     }
     fn measurement(&mut self, step: &Step) -> Measurement {

@@ -174,7 +174,7 @@ fn conclusion(out: &mut String, findings: &Findings) {
     if !findings.headline.is_empty() {
         let _ = writeln!(out, "<p class=\"headline\">{}</p>", escape(&findings.headline));
     }
-    let class = match findings.whole_end().steady() {
+    let class = match findings.whole_end().good() {
         Some(true) => "steady",
         Some(false) => "not-steady",
         None => "plain",

@@ -111,7 +111,7 @@ fn section(findings: &Findings, number: usize, of_many: bool, desk: &mut Desk) -
         "revision": header.revision,
         "method": findings.method,
         "headline": findings.headline,
-        "steady": findings.whole_end().steady(),
+        "good": findings.whole_end().good(),
         "ending": findings.ending,
         "run_from": date::date_time(findings.run_unix_ms.0),
         "run_to": date::date_time(findings.run_unix_ms.1),

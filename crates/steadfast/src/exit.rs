@@ -10,8 +10,9 @@ use steadfast_procedures::Unsuitable;
 pub enum Outcome {
     /// Everything was done.
     Done,
-    /// The run ended, but its steady state was not achieved.
-    NotSteady,
+    /// The run ended, but its steady state was not achieved, or data read back were
+    /// not what was written.
+    NotGood,
     /// The run halted; every finished step is safe, and it can be resumed.
     Halted,
     /// Everything readable was shown, but a damaged or missing part of a trace is
@@ -30,7 +31,8 @@ pub const HELP: &str = "Exit codes:
   1  failed or refused; one line on stderr says what and what to do; also a
      damaged trace whose readable part was shown
   2  the command line is wrong
-  3  the run ended, but steady state was not achieved
+  3  the run ended, but steady state was not achieved, or (verify-write)
+     data read back were not what was written
   4  the run halted; `steadfast resume RUN_DIR` resumes it
   5  a number is outside its limits, or missing (check); the engines could
      not be shown to agree (calibrate)
@@ -62,7 +64,7 @@ pub fn code(outcome: anyhow::Result<Outcome>) -> ExitCode {
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Incomplete) => ExitCode::FAILURE,
-        Ok(Outcome::NotSteady) => ExitCode::from(3),
+        Ok(Outcome::NotGood) => ExitCode::from(3),
         Ok(Outcome::Halted) => ExitCode::from(4),
         Ok(Outcome::OutsideLimits) => ExitCode::from(5),
         Ok(Outcome::Unfit) => ExitCode::from(6),

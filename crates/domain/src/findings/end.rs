@@ -16,6 +16,9 @@ pub enum EndState {
     /// It came to its end and holds nothing that could be judged: fewer rounds without a
     /// gap than a window has.
     Void,
+    /// It came to its end, and what it checks is not so: data read back are not what was
+    /// written.
+    Failed,
     /// It has not come to its end: none of its numbers is final.
     Unfinished,
 }
@@ -31,11 +34,19 @@ impl EndState {
             Some(_) => EndState::NotSteady,
         }
     }
+    /// Whether it ended as it must; `None` where nothing is judged or it is not yet known.
+    /// The exit code and the colour of a report go by it.
+    pub fn good(self) -> Option<bool> {
+        match self {
+            EndState::Failed => Some(false),
+            other => other.steady(),
+        }
+    }
     /// Whether steady state was achieved; `None` where it is not judged or not yet known:
     /// a run broken off after a steady preconditioning is no success.
     pub fn steady(self) -> Option<bool> {
         match self {
-            EndState::Complete | EndState::Unfinished => None,
+            EndState::Complete | EndState::Failed | EndState::Unfinished => None,
             EndState::Steady => Some(true),
             EndState::NotSteady | EndState::Void => Some(false),
         }
@@ -75,11 +86,13 @@ mod tests {
 
     #[test]
     fn the_worst_of_several_parts_counts() {
-        use EndState::{Complete, NotSteady, Steady, Unfinished, Void};
+        use EndState::{Complete, Failed, NotSteady, Steady, Unfinished, Void};
         let worst = |states: &[EndState]| states.iter().max().copied();
         assert_eq!(worst(&[Complete, Steady]).and_then(EndState::steady), Some(true));
         assert_eq!(worst(&[Steady, NotSteady, Complete]), Some(NotSteady));
         assert_eq!(worst(&[Void, NotSteady]).and_then(EndState::steady), Some(false));
+        let failed = worst(&[Steady, Failed, Void]).unwrap();
+        assert_eq!((failed.steady(), failed.good()), (None, Some(false)), "steadiness apart");
         let broken_off = worst(&[NotSteady, Unfinished, Steady]).unwrap();
         assert_eq!((broken_off.steady(), broken_off.is_final()), (None, false));
     }

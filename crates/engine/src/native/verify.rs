@@ -13,9 +13,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use steadfast_domain::Bytes;
 use steadfast_domain::measurement::Verification;
 
-/// Miscompares of which the place is kept.
-const LOCATED: usize = 32;
-
 /// A mismatch under concurrent writes is looked at again this often.
 const LOOKS: usize = 3;
 
@@ -69,7 +66,7 @@ impl Findings {
     fn miscompare(&self, sector: u64) {
         self.wrong.fetch_add(1, Ordering::Relaxed);
         let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
-        if first.len() < LOCATED {
+        if first.len() < Verification::LOCATED {
             first.push(Bytes(sector * SECTOR as u64));
         }
     }

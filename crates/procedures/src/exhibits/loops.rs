@@ -124,7 +124,7 @@ pub(crate) fn measurement_window(verdict: &Verdict) -> Vec<Exhibit> {
     let mut plot = Plot::new(
         PlotKind::Lines,
         "measurement-window",
-        &format!("Measurement window: rounds {first} to {last}"),
+        format!("Measurement window: rounds {first} to {last}"),
         rounds_axis(),
         axis("% of window average", Scale::LinearFitted),
     )
@@ -191,7 +191,7 @@ pub(crate) fn window_plot(verdict: &Verdict, track: &TrackVerdict) -> Plot {
     Plot::new(
         PlotKind::Lines,
         &format!("window-{}", slug(&track.name)),
-        &format!("Steady State Verification - {}", track.name),
+        format!("Steady State Verification - {}", track.name),
         rounds_axis(),
         axis(&track.unit, Scale::LinearFitted),
     )

@@ -4,9 +4,10 @@ use steadfast_domain::caveats as ids;
 use steadfast_domain::{Bench, Caveat, CaveatKind, Halt, Note, Outcome, Record, Step};
 
 /// Attempts a test that allows no gap until one ran in one piece; an attempt
-/// answers whether it did.
+/// answers whether it did. It begins with `first`: the purge.
 pub fn until_unbroken(
     bench: &mut dyn Bench,
+    first: &str,
     mut attempt: impl FnMut(&mut dyn Bench, u32) -> Result<bool, Halt>,
 ) -> Result<(), Halt> {
     for number in 1.. {
@@ -16,7 +17,7 @@ pub fn until_unbroken(
         bench.note(&Note::Caveat(Caveat::new(
             CaveatKind::Remark,
             ids::BEGUN_ANEW,
-            format!("Attempt {number} was interrupted; the test begins anew with the purge."),
+            format!("Attempt {number} was interrupted; the test begins anew with {first}."),
             "",
         )));
     }

@@ -27,7 +27,7 @@ use method::{Method, check_geometry};
 use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::stimulus::{ActiveRange, Until};
 use steadfast_domain::{Bytes, Conditions, Demand, Nanos, Place, Settings, Step, Stimulus};
-use stretch::{NO_END, Stretch};
+use stretch::{CHECKPOINT, NO_END, Stretch};
 
 /// Settings, geometry, method and active range of a run.
 #[derive(Debug, Clone)]
@@ -128,6 +128,19 @@ impl Ground {
         let place = Place::new(phase, round, 1, format!("{applied} {demand}"));
         let stimulus = self.stimulus(applied, demand, Until::time(NO_END), &place);
         Stretch { place, stimulus, cut: self.minute, time: Some(time) }
+    }
+
+    /// A load that runs on until so many bytes were moved, cut at every checkpoint.
+    pub fn amount(
+        &self,
+        phase: &str,
+        applied: &impl Applied,
+        demand: Demand,
+        bytes: Bytes,
+    ) -> Stretch {
+        let place = Place::new(phase, 0, 1, applied.to_string());
+        let stimulus = self.stimulus(applied, demand, Until::bytes(bytes), &place);
+        Stretch { place, stimulus, cut: CHECKPOINT, time: None }
     }
 
     /// The form's disclosure of a run with nothing but a minute, to be completed

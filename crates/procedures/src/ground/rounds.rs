@@ -33,6 +33,15 @@ pub fn check_ending(settings: &Settings) -> Result<(), Unsuitable> {
     )))
 }
 
+/// Refuses an ending and a number of rounds where there are none: `instead` says
+/// how the procedure ends.
+pub fn check_no_rounds(settings: &Settings, instead: &str) -> Result<(), Unsuitable> {
+    if settings.steady_state == SteadyStateMethod::Rounds && settings.rounds_max.is_none() {
+        return Ok(());
+    }
+    Err(Unsuitable(format!("{} has no rounds and no steady state: {instead}", settings.procedure)))
+}
+
 /// What is read off a step for tracking.
 pub type Metric = fn(&Measurement) -> Option<f64>;
 

@@ -6,6 +6,10 @@ use steadfast_domain::{Bench, Halt, Nanos, Place, Step, Stimulus};
 /// A limit at the very time of the last cut would race with it.
 pub const NO_END: Nanos = Nanos::from_secs(365 * 86_400);
 
+/// How often a load that ends by its bytes reaches the journal: a run that dies
+/// loses no more.
+pub const CHECKPOINT: Nanos = Nanos::from_secs(60);
+
 /// A load that runs on from cut to cut until its time is over; where it has
 /// none, until it is complete.
 #[derive(Debug, Clone)]

@@ -7,14 +7,10 @@ use crate::ground::stretch::Stretch;
 use crate::parameters::Parameter;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::Geometry;
-use steadfast_domain::stimulus::Until;
-use steadfast_domain::{Bench, Bytes, Halt, Nanos, Place, Stimulus};
+use steadfast_domain::{Bench, Bytes, Halt};
 
 /// The phase under which its steps are journalled.
 pub const PHASE: &str = "wipc";
-
-/// How often a checkpoint reaches the journal: a run that dies loses no more.
-const CHECKPOINT: Nanos = Nanos::from_secs(60);
 
 /// The parameter `precondition` of tests whose method has none.
 pub const PRECONDITION: Parameter = Parameter {
@@ -38,13 +34,10 @@ pub fn amount(geometry: Geometry, size: Bytes) -> Bytes {
 /// that runs on from checkpoint to checkpoint: all of the range is written, also
 /// where the test touches segments of it only.
 pub fn load(ground: &Ground, phase: &str, pattern: AccessPattern) -> Stretch {
-    let place = Place::new(phase, 0, 1, pattern.to_string());
-    let until = Until::bytes(amount(ground.geometry, pattern.size));
-    let stimulus = Stimulus {
-        active_range: ground.active_range.in_one_piece(),
-        ..ground.stimulus(&pattern, WIPC_DEMAND, until, &place)
-    };
-    Stretch { place, stimulus, cut: CHECKPOINT, time: None }
+    let bytes = amount(ground.geometry, pattern.size);
+    let mut load = ground.amount(phase, &pattern, WIPC_DEMAND, bytes);
+    load.stimulus.active_range = ground.active_range.in_one_piece();
+    load
 }
 
 /// The standard's: [`WIPC_PATTERN`] under [`PHASE`].

@@ -4,7 +4,6 @@
 
 use crate::ground::applied::{self, Applied, alignment, alignment_name};
 use crate::ground::method::Method;
-use crate::origin::given;
 use crate::parameters::Parameter;
 use crate::unsuitable::Unsuitable;
 use steadfast_domain::caveats as ids;
@@ -84,7 +83,10 @@ pub const ALIGNMENT: Parameter = Parameter {
 /// Who decides the workload.
 pub fn origin(settings: &Settings) -> Origin {
     let is_given = |name: &&str| settings.parameters.contains_key(*name);
-    given(["workload", MIX_JESD219.name].iter().any(is_given))
+    match ["workload", MIX_JESD219.name].iter().any(is_given) {
+        true => Origin::Chosen,
+        false => Origin::Default,
+    }
 }
 
 /// The parameter `cursor` of mixed sequential workloads.

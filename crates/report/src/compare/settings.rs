@@ -9,6 +9,7 @@ use steadfast_domain::findings::{
 
 /// A value that is not the same in all runs.
 pub(super) struct Difference {
+    pub id: String,
     pub label: String,
     /// One for each side.
     pub values: Vec<Option<String>>,
@@ -138,6 +139,7 @@ fn side_by_side(
     firsts
         .into_iter()
         .map(|first| Difference {
+            id: first.id.clone(),
             label: first.label.clone(),
             values: named.iter().map(|of_run| value(of_run, first)).collect(),
             severe,
@@ -176,7 +178,7 @@ fn table(sides: &[Side<'_>], id: &str, title: &str, corner: &str, rows: Vec<Row>
 
 fn text_row(difference: &Difference) -> Row {
     let cells = difference.values.iter().map(|value| Cell::known(value.as_deref()));
-    Row::new(difference.label.clone(), cells).strong(difference.severe)
+    Row::new(difference.label.clone(), cells).named(&difference.id).strong(difference.severe)
 }
 
 /// The differences as a table; those that matter are set off.

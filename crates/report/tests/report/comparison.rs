@@ -60,7 +60,7 @@ fn blocks(serial: &str, demand: &str, cpu: &str) -> Vec<FormBlock> {
 }
 
 /// A device that is `factor` times as fast as the one of the other tests.
-fn device(number: u32, factor: f64) -> (String, Findings) {
+pub fn device(number: u32, factor: f64) -> (String, Findings) {
     let names = ["AX-100", "Borealis Pro 960 GB", "C7", "Data Centre NVMe 3.84 TB rev. B", "E"];
     let mut found = findings(false);
     scale(&mut found, factor);
@@ -212,7 +212,7 @@ fn what_cannot_be_compared_is_refused() {
 
 /// The tutorial's table of secondary metrics: two blocks side by side, a name at
 /// the first row of each metric only.
-fn secondary(factor: f64) -> Table {
+pub fn secondary(factor: f64) -> Table {
     let block = |size: u32, value: f64, celsius: bool| {
         let cell = |value: f64| match celsius {
             true => Cell::celsius(Some(value), 1),

@@ -5,6 +5,7 @@
 mod comparison;
 mod limits;
 mod plots;
+mod renamed;
 
 use std::path::Path;
 use steadfast_domain::findings::{

@@ -3,6 +3,7 @@
 
 mod once;
 mod read_back;
+mod verify_write;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,8 +11,9 @@ use steadfast_domain::measurement::StreamTally;
 use steadfast_domain::record::{Check, CheckState, HostChange, RECORD_VERSION};
 use steadfast_domain::settings::Amendment;
 use steadfast_domain::{
-    Bytes, Caveat, CaveatKind, Conditions, Device, Entry, Findings, Halt, Host, Measurement, Nanos,
-    Procedure, Profile, Proof, Purge, PurgeMethod, Settings, Step, Tally, Transport,
+    Bytes, Caveat, CaveatKind, Conditions, Device, EndState, Entry, Findings, Halt, Host,
+    Measurement, Nanos, Procedure, Profile, Proof, Purge, PurgeMethod, Settings, Step, Tally,
+    Transport,
 };
 use steadfast_engine::{Prepared, Refusal, Start};
 use steadfast_runner::ledger::Line;
@@ -309,6 +311,29 @@ fn no_finished_step_is_repeated_wherever_the_run_broke_off() {
         assert_eq!(gaps, usize::from(expected), "after {keep} lines");
         assert!(findings.verdict.unwrap().steady);
     }
+}
+
+/// Which sectors were written is known only to the process that wrote them.
+#[test]
+fn verify_write_that_broke_off_writes_all_again_before_it_reads() {
+    let scratch = tempfile::tempdir().unwrap();
+    let directory = scratch.path().join("run");
+    let settings = run_settings(|s| s.procedure = "verify-write".into());
+    let mut log = Log::default();
+    let mut first = rig(&mut log, false);
+    first.halt_after = 3;
+    assert_eq!(begin(&directory, &settings, &mut first), Ending::Halted(Halt::Stopped));
+    let mut again = Log::default();
+    assert_eq!(go_on(&directory, &mut rig(&mut again, false)).unwrap(), Ending::Complete);
+    let pieces = |phase: &str, from: u32| -> Vec<String> {
+        (from..=8).map(|n| format!("{phase} 0 {n}")).collect()
+    };
+    let expected =
+        [pieces("fill", 4), pieces("fill (attempt 2)", 1), pieces("read-back (attempt 2)", 1)];
+    assert_eq!(again.applied, expected.concat());
+    assert_eq!(again.purges, 0);
+    // This rig compares nothing, and nothing is what it is taken for.
+    assert_eq!(findings(&directory).end, EndState::Void);
 }
 
 #[test]

@@ -145,8 +145,8 @@ impl Conduct<'_> {
                 self.directory.display()
             ))?;
         }
-        match findings.whole_end().steady() {
-            Some(false) => Ok(Outcome::NotSteady),
+        match findings.whole_end().good() {
+            Some(false) => Ok(Outcome::NotGood),
             _ => Ok(Outcome::Done),
         }
     }

@@ -157,3 +157,53 @@ fn the_vocabulary_names_types_that_exist() {
     }
     assert!(rows > 30);
 }
+
+/// The part of a source that is no test.
+fn without_tests(path: &Path) -> String {
+    let text = std::fs::read_to_string(path).unwrap();
+    text.split("#[cfg(test)]").next().unwrap_or_default().to_owned()
+}
+
+fn sources_of_all_crates() -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(root().join("crates")).unwrap() {
+        sources(&entry.unwrap().path().join("src"), &mut files);
+    }
+    files.retain(|path| path.file_name().is_some_and(|name| name != "tests.rs"));
+    files
+}
+
+/// A caveat that is made of a literal name could be misspelt where it is looked for.
+#[test]
+fn caveats_have_names_of_one_module() {
+    let mut made = 0;
+    for path in sources_of_all_crates() {
+        let text = without_tests(&path);
+        for after in text.split("CaveatKind::").skip(1) {
+            let name = after.trim_start_matches(char::is_alphanumeric).strip_prefix(',');
+            let name = name.unwrap_or_default().trim_start();
+            // What stands before a caveat in print begins with a capital.
+            let literal = name.strip_prefix('"').unwrap_or_default();
+            let shown: String = name.chars().take(40).collect();
+            assert!(!literal.starts_with(char::is_lowercase), "{}: {shown}", path.display());
+            made += usize::from(name.starts_with("ids::") || name.starts_with("caveats::"));
+        }
+    }
+    assert!(made > 50, "{made}");
+}
+
+/// What is printed of a document stands in the findings.
+#[test]
+fn the_report_names_no_document_and_no_procedure() {
+    let mut files = Vec::new();
+    sources(&root().join("crates/report/src"), &mut files);
+    assert!(files.len() > 15);
+    let words =
+        ["SNIA", "PTS", "Performance Test Spec", "WSAT", "DIRTH", "\"iops\"", "\"latency\""];
+    for path in files {
+        let text = without_tests(&path);
+        for word in words {
+            assert!(!text.contains(word), "{}: {word}", path.display());
+        }
+    }
+}

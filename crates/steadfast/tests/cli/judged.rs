@@ -84,6 +84,10 @@ fn refused(here: &Path) {
     refuse(here, &["compare", "one"], &["2 values"]);
     refuse(here, &["compare", "one", "nowhere"], &["nowhere", "run directory"]);
     refuse(here, &["compare", "one", "bad.toml"], &["bad.toml holds no findings"]);
+    std::fs::write(here.join("old.json"), "{\"version\": 1, \"title\": \"IOPS\"}").unwrap();
+    let said = ["old.json has findings of version 1", "steadfast study"];
+    refuse(here, &["compare", "one", "old.json"], &said);
+    refuse(here, &["check", "old.json", "--list"], &said);
     refuse(here, &["compare", "one", "two", "-o", "x.csv"], &[".html, .pdf or .json"]);
     refuse(here, &["check", "one"], &["--limits"]);
     refuse(here, &["check", "one", "--limits", "bad.toml"], &["bad.toml", "line 2"]);

@@ -24,3 +24,4 @@ mod signals;
 mod simulated;
 mod stalls;
 mod trace;
+mod verify_write;

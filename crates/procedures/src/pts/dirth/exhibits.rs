@@ -264,7 +264,7 @@ fn pre_writes_plot(dirth: &Dirth, results: &Results<'_>) -> Plot {
     let mut plot = Plot::new(
         PlotKind::Lines,
         "pre-writes",
-        &format!("Between Round Pre Writes - {} {}", dirth.writes, dirth.matrix.highest()),
+        format!("Between Round Pre Writes - {} {}", dirth.writes, dirth.matrix.highest()),
         between::time_axis("Time", dirth.ground.minute).0,
         axis("IOPS", Scale::Linear),
     )
@@ -291,7 +291,7 @@ fn rounds_plot(dirth: &Dirth, results: &Results<'_>) -> Plot {
     let mut plot = Plot::new(
         PlotKind::Lines,
         "dv-rounds",
-        &format!("{} - IOPS at TC={threads}, All QD", dirth.workload),
+        format!("{} - IOPS at TC={threads}, All QD", dirth.workload),
         rounds_axis(),
         axis("IOPS", Scale::Linear),
     )
@@ -348,7 +348,7 @@ fn variation_plot(dirth: &Dirth, results: &Results<'_>) -> Plot {
     let mut plot = Plot::new(
         PlotKind::Lines,
         "demand-variation",
-        &format!("Demand Variation - {}", dirth.workload),
+        format!("Demand Variation - {}", dirth.workload),
         axis("QD: outstanding I/Os per thread", Scale::Log2),
         axis("IOPS", Scale::Linear),
     )
@@ -367,7 +367,7 @@ fn intensity_plot(dirth: &Dirth, results: &Results<'_>) -> Plot {
     let mut plot = Plot::new(
         PlotKind::Lines,
         "demand-intensity",
-        &format!("Demand Intensity - {}", dirth.workload),
+        format!("Demand Intensity - {}", dirth.workload),
         axis("IOPS", Scale::Linear),
         axis("ART (ms)", Scale::Log10),
     )
@@ -432,7 +432,7 @@ fn point_pages(dirth: &Dirth, role: Role, results: &Results<'_>) -> Vec<Page> {
     let plot = Plot::new(
         PlotKind::Lines,
         &role.pre_write_phase(),
-        &format!("{} Pre Writes - {demand}", role.name()),
+        format!("{} Pre Writes - {demand}", role.name()),
         between::time_axis("Time", dirth.ground.minute).0,
         axis("IOPS", Scale::Linear),
     )
@@ -467,7 +467,7 @@ fn total_plot(dirth: &Dirth, results: &Results<'_>) -> Plot {
     let mut plot = Plot::new(
         PlotKind::Lines,
         "total-oio",
-        &format!("IOPS & ART v Total OIO - {}", dirth.workload),
+        format!("IOPS & ART v Total OIO - {}", dirth.workload),
         axis("Total outstanding I/Os (TC x QD)", Scale::Log2),
         axis("IOPS", Scale::Linear),
     )

@@ -108,7 +108,7 @@ fn of_the_method(choices: &Choices<'_>) -> Vec<Caveat> {
 fn of_the_profile(choices: &Choices<'_>) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     match choices.settings.profile {
-        Profile::Quick => caveats.push(Caveat::new(
+        Profile::Quick if !choices.quick.is_empty() => caveats.push(Caveat::new(
             CaveatKind::Invalidates,
             ids::QUICK,
             format!(
@@ -118,10 +118,10 @@ fn of_the_profile(choices: &Choices<'_>) -> Vec<Caveat> {
             ),
             "Run --profile pts-2.0.",
         )),
-        Profile::Tkperf => {
+        Profile::Tkperf if !choices.tkperf.is_empty() => {
             caveats.push(Caveat::new(CaveatKind::Deviation, ids::TKPERF_MENDED, choices.tkperf, ""))
         }
-        Profile::Pts11 | Profile::Pts20 => {}
+        _ => {}
     }
     let chosen = choices.demands.first().copied();
     if let (Some(chosen), Some(recommended)) = (chosen, choices.recommended)
@@ -218,7 +218,9 @@ fn of_the_conditions(record: &Record) -> Vec<Caveat> {
         .map(|text| Caveat::new(CaveatKind::Deviation, ids::CONDITION_UNMET, text.clone(), ""))
         .collect();
     let last = record.conditions_last().map_or(got, |(got, _)| got);
-    let told = got.unmet.iter().any(|text| text.contains("write cache"));
+    // A cache that could not be set is among what is unmet: whoever sets conditions reads
+    // them back.
+    let told = got.write_cache != wanted.write_cache && !got.unmet.is_empty();
     if wanted.write_cache.is_some() && wanted.write_cache != last.write_cache && !told {
         let state = last.write_cache.map_or("unknown".to_owned(), |c| c.to_string());
         caveats.push(Caveat::new(

@@ -93,7 +93,7 @@ fn rounds_rows(choices: &Choices<'_>) -> Rows {
 
 fn alignment_row(choices: &Choices<'_>) -> Setting {
     let text = choices.alignment.as_deref().map(alignment_text);
-    let origin = given(choices.settings.parameters.contains_key(ALIGNMENT.name));
+    let origin = ALIGNMENT.origin(choices.settings);
     Setting::new("alignment", "Alignment of offsets", text, origin)
 }
 

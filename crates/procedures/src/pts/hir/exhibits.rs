@@ -186,7 +186,7 @@ fn waits_plot(hir: &Hir, results: &Results<'_>) -> Plot {
     let mut plot = Plot::new(
         PlotKind::Scatter,
         "wait-states",
-        &format!("HIR IOPS v Time - {}", hir.workload),
+        format!("HIR IOPS v Time - {}", hir.workload),
         time,
         axis("IOPS", Scale::Linear),
     )

@@ -54,12 +54,11 @@ impl Hir {
 impl Procedure for Hir {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
         bench.settle(&self.ground.conditions())?;
-        until_unbroken(bench, |bench, attempt| self.attempt(bench, attempt))
+        until_unbroken(bench, "the purge", |bench, attempt| self.attempt(bench, attempt))
     }
 
     fn study(&self, record: &Record) -> Findings {
-        let results = Results::of(self, record);
-        exhibits::findings(self, record, &results)
+        exhibits::findings(self, record, &Results::of(self, record))
     }
 }
 

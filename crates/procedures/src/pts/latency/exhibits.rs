@@ -158,7 +158,7 @@ fn matrix_plot(test: &Latency, results: &Results, shown: &Shown) -> Plot {
     let mut plot = Plot::new(
         PlotKind::Columns3d,
         &format!("{}-3d", shown.id),
-        &format!("Latency - {}", shown.title),
+        format!("Latency - {}", shown.title),
         axis("Block size (KiB)", Scale::Categories(names)),
         axis("ms", Scale::Linear),
     )

@@ -30,8 +30,7 @@ impl Procedure for Latency {
     }
 
     fn study(&self, record: &Record) -> Findings {
-        let results = Results::of(&self.mixed_loop, record);
-        exhibits::findings(self, record, &results)
+        exhibits::findings(self, record, &Results::of(&self.mixed_loop, record))
     }
 }
 

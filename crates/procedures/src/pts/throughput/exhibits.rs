@@ -254,7 +254,7 @@ fn size_plot(size: &SizeLoop, results: &Results) -> Plot {
     Plot::new(
         PlotKind::Stacked,
         &format!("rates-{}", name.to_lowercase()),
-        &format!("Throughput - SEQ {name}"),
+        format!("Throughput - SEQ {name}"),
         axis("Direction", Scale::Categories(directions)),
         axis("MB/s", Scale::Linear),
     )

@@ -342,7 +342,7 @@ fn iops_plot(wsat: &Wsat, results: &Results<'_>, against: Against, scale: Scale)
     Plot::new(
         PlotKind::Lines,
         &format!("iops-{id}{suffix}"),
-        &format!("WSAT IOPS{of_scale} v {name} - {}", wsat.workload),
+        format!("WSAT IOPS{of_scale} v {name} - {}", wsat.workload),
         against.axis(wsat),
         axis("IOPS", scale),
     )
@@ -362,7 +362,7 @@ fn response_plot(wsat: &Wsat, results: &Results<'_>, against: Against) -> Plot {
     Plot::new(
         PlotKind::Lines,
         &format!("response-{id}"),
-        &format!("WSAT Response Times v {name} - {}", wsat.workload),
+        format!("WSAT Response Times v {name} - {}", wsat.workload),
         against.axis(wsat),
         axis("Response time (ms)", Scale::Log10),
     )
@@ -379,7 +379,7 @@ fn average_latency_plot(wsat: &Wsat, results: &Results<'_>) -> Plot {
     Plot::new(
         PlotKind::Lines,
         "art-time",
-        &format!("WSAT Average Latency v Time - {}", wsat.workload),
+        format!("WSAT Average Latency v Time - {}", wsat.workload),
         Against::Time.axis(wsat),
         axis("ART (ms)", Scale::Linear),
     )
@@ -486,7 +486,7 @@ fn throughput_plot(wsat: &Wsat, results: &Results<'_>) -> Plot {
     Plot::new(
         PlotKind::Lines,
         "throughput-time",
-        &format!("WSAT Throughput v Time - {}", wsat.workload),
+        format!("WSAT Throughput v Time - {}", wsat.workload),
         Against::Time.axis(wsat),
         axis("MB/s", Scale::Linear),
     )

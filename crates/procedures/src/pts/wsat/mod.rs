@@ -44,8 +44,7 @@ impl Procedure for Wsat {
     }
 
     fn study(&self, record: &Record) -> Findings {
-        let results = Results::of(self, record);
-        exhibits::findings(self, record, &results)
+        exhibits::findings(self, record, &Results::of(self, record))
     }
 }
 

@@ -251,7 +251,7 @@ fn response_plot(xsr: &Xsr, results: &Results<'_>, what: &str, id: &str, value: 
     let mut plot = Plot::new(
         PlotKind::Lines,
         id,
-        &format!("XSR {what} v Time"),
+        format!("XSR {what} v Time"),
         time,
         axis(&format!("{what} (ms)"), Scale::Log10),
     )

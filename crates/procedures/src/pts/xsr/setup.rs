@@ -3,12 +3,12 @@
 use crate::ground::Ground;
 use crate::ground::attempts::{attempt_phase, is_attempt_of, phases_of};
 use crate::ground::choices::Choices;
+use crate::ground::rounds::check_no_rounds;
 use crate::ground::stretch::Stretch;
 use crate::parameters::Parameter;
 use crate::pts::workload::{ALIGNMENT, SEQUENTIAL_DEMAND, Workload};
 use crate::unsuitable::Unsuitable;
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::{Bytes, Demand, Nanos, Record, Step};
 
 /// The phases of the three segments.
@@ -92,13 +92,11 @@ impl Xsr {
     /// The test on a ground.
     pub fn on(ground: Ground) -> Result<Self, Unsuitable> {
         let settings = &ground.settings;
-        if settings.steady_state != SteadyStateMethod::Rounds || settings.rounds_max.is_some() {
-            return Err(Unsuitable(
-                "xsr has no rounds and no steady state: its segments end by their time; change \
-                 that with --set first-time=8h, middle-time and last-time"
-                    .into(),
-            ));
-        }
+        check_no_rounds(
+            settings,
+            "its segments end by their time; change that with --set first-time=8h, middle-time \
+             and last-time",
+        )?;
         let middle = MIDDLE_DEMAND.parse(settings, |text| text.parse::<Demand>().ok())?;
         let segment = |phase: &'static str, pattern: AccessPattern, demand, time: &Parameter| {
             Ok::<_, Unsuitable>(Segment {

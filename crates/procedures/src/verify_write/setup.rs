@@ -1,0 +1,72 @@
+//! Verify-write as it is set up: two passes over the active range.
+
+use crate::ground::Ground;
+use crate::ground::asked::Asked;
+use crate::ground::attempts::{attempt_phase, phases_of};
+use crate::ground::choices::Choices;
+use crate::ground::method::Method;
+use crate::ground::rounds::check_no_rounds;
+use crate::ground::stretch::Stretch;
+use crate::pts::method;
+use crate::unsuitable::Unsuitable;
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::{Bytes, Demand, Profile, Record, Settings, Step};
+
+/// The phase of the writes.
+pub(super) const FILL: &str = "fill";
+/// The phase of the reads.
+pub(super) const READ_BACK: &str = "read-back";
+
+/// What is written: our choice, large enough for the drive's full rate ...
+pub(super) const WRITES: AccessPattern = AccessPattern::sequential(Bytes::kib(128), 0);
+/// ... and read back, at this demand.
+pub(super) const READS: AccessPattern = AccessPattern::sequential(Bytes::kib(128), 100);
+const DEMAND: Demand = Demand::new(1, 32);
+
+/// Verify-write, ready to be conducted on its ground.
+#[derive(Debug, Clone)]
+pub struct VerifyWrite {
+    pub(super) ground: Ground,
+    pub(super) demand: Demand,
+}
+
+impl VerifyWrite {
+    /// What is asked for, where the device and the settings allow it.
+    pub fn new(asked: &Asked<'_>) -> Result<Self, Unsuitable> {
+        check_no_rounds(asked.settings, "it ends when all was written and read; leave them out")?;
+        let settings = Settings { verify: true, ..asked.settings.clone() };
+        let method = Method {
+            document: "verify-write",
+            revision: "Verify-write",
+            lesser: Some("VERIFY-WRITE: a check of the data, not a method of the PTS"),
+            // The class decides the write cache and the active range.
+            ..method::of(Profile::Pts20, settings.class)
+        };
+        let ground = Ground::new(&Asked { settings: &settings, ..asked.clone() }, method)?;
+        Ok(VerifyWrite { demand: settings.demand_or(DEMAND), ground })
+    }
+
+    /// One pass over the active range.
+    pub(super) fn pass(&self, phase: &str, pattern: AccessPattern, attempt: u32) -> Stretch {
+        let phase = attempt_phase(phase, attempt);
+        self.ground.amount(&phase, &pattern, self.demand, self.ground.active_range.length)
+    }
+
+    pub(super) fn choices(&self, record: &Record) -> Choices<'_> {
+        Choices {
+            demands: vec![self.demand],
+            ending: "when every sector was read back".into(),
+            measured_phases: phases_of(record, &[READ_BACK]),
+            gap_effect,
+            ..self.ground.choices()
+        }
+    }
+}
+
+/// What a gap did.
+fn gap_effect(step: &Step) -> &'static str {
+    match (step.place.phase.as_str(), step.place.point) {
+        (FILL, 1) => "Nothing had been written yet.",
+        _ => "The test began anew with the writes; what was read before does not count.",
+    }
+}

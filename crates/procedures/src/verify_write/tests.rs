@@ -1,0 +1,105 @@
+use super::results::Results;
+use super::*;
+use crate::ground::scripted::{GEOMETRY, Scripted, record, scripted, steps};
+use steadfast_domain::measurement::Verification;
+use steadfast_domain::{Bytes, EndState, Entry, Measurement, Op, Settings, Step};
+
+const SECTORS: u64 = 1 << 21;
+
+fn made(change: impl FnOnce(&mut Settings)) -> Result<VerifyWrite, crate::Unsuitable> {
+    let mut settings = Settings::new("verify-write", 7);
+    change(&mut settings);
+    let offer = crate::offer("verify-write").unwrap();
+    VerifyWrite::new(&crate::catalogue::asked(offer, &settings, GEOMETRY, &[]))
+}
+
+/// A drive on which this is found wherever it is read.
+fn bench(retouch: fn(&Step, &mut Measurement)) -> Scripted<impl FnMut(&Step) -> f64> {
+    let mut bench = scripted(|_| 1000.0);
+    bench.retouch = retouch;
+    bench
+}
+
+fn found(step: &Step, measurement: &mut Measurement, wrong: u64, unknown: u64) {
+    if step.place.phase.starts_with("read-back") {
+        measurement.verification = Some(Verification {
+            sectors_right: SECTORS - wrong - unknown,
+            sectors_unknown: unknown,
+            miscompares: wrong,
+            first: (0..wrong).map(|n| Bytes(n * 512)).collect(),
+        });
+    }
+}
+
+fn conducted(bench: &mut Scripted<impl FnMut(&Step) -> f64>) -> Findings {
+    let test = made(|_| ()).unwrap();
+    test.conduct(bench).unwrap();
+    test.study(&record(&test.ground.settings, bench.entries.clone()))
+}
+
+#[test]
+fn all_is_written_then_all_is_read_and_every_step_verifies() {
+    let mut bench = bench(|step, m| found(step, m, 0, 0));
+    let findings = conducted(&mut bench);
+    let steps = steps(&bench.entries);
+    let told: Vec<_> =
+        steps.iter().map(|s| (s.place.phase.as_str(), s.place.label.as_str())).collect();
+    assert_eq!(told, [("fill", "SEQ 128K W"), ("read-back", "SEQ 128K R")]);
+    for (step, op) in steps.iter().zip([Op::Write, Op::Read]) {
+        let stimulus = step.load.stimulus().unwrap();
+        assert!(stimulus.verify && stimulus.streams.iter().all(|s| s.op == op));
+        assert_eq!(stimulus.until.bytes, Some(Bytes::gib(1)), "all of the active range");
+    }
+    assert!(!bench.entries.iter().any(|e| matches!(e, Entry::Purged(_))));
+    assert_eq!(findings.end, EndState::Complete);
+    assert!(findings.ending.starts_with("0 miscompares: all 2,097,152 sectors"));
+}
+
+#[test]
+fn a_miscompare_is_a_failed_end_and_says_where() {
+    let findings = conducted(&mut bench(|step, m| found(step, m, 3, 0)));
+    assert_eq!((findings.end, findings.end.good()), (EndState::Failed, Some(false)));
+    assert!(findings.ending.contains("3 of 2,097,152"), "{}", findings.ending);
+    assert!(findings.caveats.iter().any(|c| c.id == "miscompares"));
+    assert_eq!(findings.form_pages[0].exhibits.len(), 3, "with the places");
+}
+
+#[test]
+fn what_was_not_compared_is_not_right() {
+    for retouch in [(|_, _| ()) as fn(&Step, &mut Measurement), |step, m| found(step, m, 0, 8)] {
+        let findings = conducted(&mut bench(retouch));
+        assert_eq!(findings.end, EndState::Void);
+        assert!(findings.ending.starts_with("NOT VERIFIED"), "{}", findings.ending);
+        assert!(findings.caveats.iter().any(|c| c.id == "not-compared"));
+    }
+}
+
+/// Only the process that wrote knows what it wrote.
+#[test]
+fn a_gap_begins_anew_with_the_writes_and_only_the_last_attempt_counts() {
+    let mut bench = bench(|step, m| match step.place.phase.as_str() {
+        "read-back" => found(step, m, 0, SECTORS),
+        _ => found(step, m, 0, 0),
+    });
+    bench.gap_before.push(("read-back", 0, 1));
+    let findings = conducted(&mut bench);
+    let phases: Vec<_> = steps(&bench.entries).iter().map(|s| s.place.phase.clone()).collect();
+    assert_eq!(phases, ["fill", "read-back", "fill (attempt 2)", "read-back (attempt 2)"]);
+    assert_eq!(findings.end, EndState::Complete);
+}
+
+#[test]
+fn a_run_that_broke_off_has_no_verdict() {
+    let test = made(|_| ()).unwrap();
+    let mut broken = record(&test.ground.settings, Vec::new());
+    broken.entries.pop();
+    assert_eq!(Results::of(&test, &broken).end, EndState::Unfinished);
+    assert_eq!(test.study(&broken).end, EndState::Unfinished);
+}
+
+#[test]
+fn rounds_and_endings_are_refused() {
+    assert!(made(|s| s.rounds_max = Some(9)).unwrap_err().0.contains("no rounds"));
+    assert!(made(|s| s.steady_state = "btw".parse().unwrap()).is_err());
+    assert!(made(|s| s.profile = steadfast_domain::Profile::Quick).is_ok());
+}

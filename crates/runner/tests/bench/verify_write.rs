@@ -1,0 +1,104 @@
+//! Verify-write on a file through the real engine: what is changed between the
+//! writes and the reads is found.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use steadfast_domain::record::RECORD_VERSION;
+use steadfast_domain::{
+    Bench, Bytes, Conditions, EndState, Entry, Findings, Halt, Nanos, Note, Outcome, Purge, Record,
+    Settings, Step,
+};
+use steadfast_engine::native::{Native, NativeOptions};
+use steadfast_engine::{Engine, Start, Stop};
+use steadfast_host::{Consent, Roots, arm, inspect};
+
+const SIZE: u64 = 64 << 20;
+
+/// A file behind the engine, and what is done to it between the two passes.
+struct FileBench<'a> {
+    engine: Native,
+    path: PathBuf,
+    between: &'a dyn Fn(&File),
+    entries: Vec<Entry>,
+}
+
+fn bench<'a>(path: &Path, between: &'a dyn Fn(&File)) -> FileBench<'a> {
+    File::create(path).unwrap().set_len(SIZE).unwrap();
+    let roots = Roots::real();
+    let device = inspect(path, &roots).unwrap();
+    let confirmation = path.file_name().unwrap().to_str().map(str::to_owned);
+    let target = arm(&device, &Consent::Destroy { confirmation }, &[], &roots).unwrap();
+    let engine = Native::new(target, Stop::default(), NativeOptions::default()).unwrap();
+    FileBench { engine, path: path.to_owned(), between, entries: Vec::new() }
+}
+
+impl Bench for FileBench<'_> {
+    fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
+        Ok(wanted.clone())
+    }
+    fn purge(&mut self) -> Result<Purge, Halt> {
+        panic!("verify-write purges nothing")
+    }
+    fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
+        if step.place.phase == "read-back" {
+            (self.between)(&File::options().read(true).write(true).open(&self.path).unwrap());
+        }
+        let measurement = self.engine.perform(step, &Start::default(), &mut |_| {}).unwrap();
+        let outcome = Outcome { measurement, gap_before: None };
+        let (step, kept) = (Box::new(step.clone()), Box::new(outcome.clone()));
+        self.entries.push(Entry::Applied { step, outcome: kept });
+        Ok(outcome)
+    }
+    fn idle(&mut self, _: Nanos) -> Result<(), Halt> {
+        Ok(())
+    }
+    fn note(&mut self, _: &Note) {}
+}
+
+/// What verify-write finds on a file to which this is done between its passes.
+fn found(between: &dyn Fn(&File)) -> Findings {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut bench = bench(&scratch.path().join("verified.bin"), between);
+    let settings = Settings::new("verify-write", 7);
+    let geometry =
+        steadfast_domain::settings::Geometry { capacity: Bytes(SIZE), logical_sector: 512 };
+    let test = steadfast_procedures::procedure(&settings, geometry, &[]).unwrap();
+    test.conduct(&mut bench).unwrap();
+    bench.entries.push(Entry::Ended);
+    let record = Record {
+        version: RECORD_VERSION,
+        settings,
+        began_unix_ms: 0,
+        ended_unix_ms: 1,
+        digest: String::new(),
+        entries: bench.entries,
+    };
+    test.study(&record)
+}
+
+#[test]
+fn a_file_that_holds_what_was_written_has_no_miscompare() {
+    let findings = found(&|_| ());
+    assert_eq!(findings.end, EndState::Complete, "{}", findings.ending);
+    assert!(findings.ending.contains("all 131,072 sectors"), "{}", findings.ending);
+}
+
+#[test]
+fn a_changed_block_and_a_write_that_never_arrived_are_found() {
+    let flipped = found(&|file| {
+        let mut byte = [0];
+        file.read_exact_at(&mut byte, 777 * 512 + 99).unwrap();
+        file.write_all_at(&[!byte[0]], 777 * 512 + 99).unwrap();
+        file.sync_all().unwrap();
+    });
+    assert_eq!((flipped.end, flipped.end.good()), (EndState::Failed, Some(false)));
+    assert!(flipped.ending.contains("1 of 131,072"), "{}", flipped.ending);
+    let places = format!("{:?}", flipped.form_pages[0].exhibits.last());
+    assert!(places.contains(&format!("{:?}", (777 * 512) as f64)), "{places}");
+    let lost = found(&|file| {
+        file.write_all_at(&[0; 4096], SIZE - 4096).unwrap();
+        file.sync_all().unwrap();
+    });
+    assert!(lost.ending.contains("8 of 131,072"), "{}", lost.ending);
+}
