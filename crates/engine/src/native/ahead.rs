@@ -7,6 +7,7 @@
 use crate::play::{BATCH, Fed, Feed, Source};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::thread;
+use std::time::Duration;
 use steadfast_domain::{DueIo, ScriptError};
 
 /// Batches that wait to be played, at most.
@@ -14,6 +15,9 @@ pub(super) const AHEAD: usize = 256;
 
 /// Batches that must wait before playing begins, where there are so many.
 const PRIMED: usize = 8;
+
+/// A slow reader is not waited for longer than this.
+const PRIMING: Duration = Duration::from_secs(2);
 
 /// Waiting, being played, being filled, and on their way back.
 const MEMORY: usize = (2 * AHEAD + 4) * BATCH * size_of::<DueIo>();
@@ -48,7 +52,7 @@ impl Ahead {
             ScriptError { name, ios_done: from, why }
         })?;
         // It hangs up where it ends before.
-        let _ = is_primed.recv();
+        let _ = is_primed.recv_timeout(PRIMING);
         Ok(Ahead { filled: batches, emptied, batch: Vec::new(), at: 0, is_over: false })
     }
 

@@ -231,7 +231,7 @@ impl Running {
         let budget = load.stimulus().map_or(Budget::new(None, None, &[]), |s| budget(s, start));
         let shared = Shared::new(ground.clock, carrier, budget, counted, ground.fault_limit);
         let shared = Arc::new(shared);
-        let Made { task, plan, score } = Task::new(load, origin, start, ground.written)?;
+        let Made { task, plan, score } = make(load, origin, start, ground.written)?;
         let provision = Arc::new(Provision {
             task,
             shape,
@@ -850,35 +850,34 @@ struct Made {
     score: Option<Score>,
 }
 
-impl Task {
-    fn new(
-        load: &Load,
-        origin: Origin,
-        start: &Start,
-        written: Option<&Arc<WrittenSectors>>,
-    ) -> Result<Made, Halt> {
-        match (origin, load) {
-            (Origin::Drawn(plan), Load::Stimulus(stimulus)) => {
-                let plan = Arc::new(plan.going_on_from(&start.cursors));
-                let task = Task::Draw {
-                    stimulus: stimulus.clone(),
-                    plan: Arc::clone(&plan),
-                    seed: start.seed(stimulus.seed),
-                    written: written.cloned(),
-                };
-                Ok(Made { task, plan: Some(plan), score: None })
-            }
-            (Origin::Script { source, trims }, Load::Script(script)) => {
-                let ScriptPosition { ios, time: passed } = start.script;
-                let failed = |error: ScriptError| Halt::Refused(error.to_string());
-                let ahead = Ahead::begin(source, ios).map_err(failed)?;
-                let player = Player::new(script, ahead, ios, trims);
-                let score = Score { counts: player.counts(), began: 0, passed };
-                let task = Task::Play(Mutex::new(Some(Play { player, passed })));
-                Ok(Made { task, plan: None, score: Some(score) })
-            }
-            _ => Err(Halt::Refused("what was prepared is of another load".to_owned())),
+/// Makes what the threads and the accountant of a load need.
+fn make(
+    load: &Load,
+    origin: Origin,
+    start: &Start,
+    written: Option<&Arc<WrittenSectors>>,
+) -> Result<Made, Halt> {
+    match (origin, load) {
+        (Origin::Drawn(plan), Load::Stimulus(stimulus)) => {
+            let plan = Arc::new(plan.going_on_from(&start.cursors));
+            let task = Task::Draw {
+                stimulus: stimulus.clone(),
+                plan: Arc::clone(&plan),
+                seed: start.seed(stimulus.seed),
+                written: written.cloned(),
+            };
+            Ok(Made { task, plan: Some(plan), score: None })
         }
+        (Origin::Script { source, trims }, Load::Script(script)) => {
+            let ScriptPosition { ios, time: passed } = start.script;
+            let failed = |error: ScriptError| Halt::Refused(error.to_string());
+            let ahead = Ahead::begin(source, ios).map_err(failed)?;
+            let player = Player::new(script, ahead, ios, trims);
+            let score = Score { counts: player.counts(), began: 0, passed };
+            let task = Task::Play(Mutex::new(Some(Play { player, passed })));
+            Ok(Made { task, plan: None, score: Some(score) })
+        }
+        _ => Err(Halt::Refused("what was prepared is of another load".to_owned())),
     }
 }
 

@@ -197,6 +197,9 @@ impl Native {
         if backend != self.backend {
             notes.push(format!("{backend} for loads with trims"));
         }
+        if load.stimulus().is_none() {
+            notes.push("CLOCK_MONOTONIC for scripts".to_owned());
+        }
         self.notes = notes;
         Ok(running)
     }

@@ -10,7 +10,7 @@ const TRIM_LIMIT: u64 = 1 << 31;
 /// Delivers the I/Os of a script in batches.
 pub(crate) struct Source {
     script: Box<dyn Script>,
-    load: ScriptLoad,
+    load: Box<ScriptLoad>,
     /// I/Os delivered, those that were passed over too.
     delivered: u64,
     last_due: Nanos,
@@ -32,7 +32,7 @@ impl Source {
         };
         let open = load.open.as_ref().ok_or_else(closed)?;
         let script = open()?;
-        Ok(Source { script, load: load.clone(), delivered: 0, last_due: Nanos::ZERO })
+        Ok(Source { script, load: Box::new(load.clone()), delivered: 0, last_due: Nanos::ZERO })
     }
 
     pub(crate) fn load(&self) -> &ScriptLoad {
