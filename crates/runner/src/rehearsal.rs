@@ -312,3 +312,66 @@ impl Bench for Rehearsal {
     }
     fn note(&mut self, _: &Note) {}
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::script::{OpCounts, Timing};
+    use steadfast_domain::{Demand, Findings, Record};
+
+    /// Plays a script, cut every minute, until it is complete.
+    struct Replay(ScriptLoad);
+
+    impl Procedure for Replay {
+        fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
+            let load = Load::Script(self.0.clone());
+            let place = Place::new("replay", 0, 1, "list");
+            let cut = Some(Nanos::from_secs(60));
+            let mut step = Step { place, load, cut, continues: false };
+            let (mut reads, mut bytes) = (0, 0);
+            loop {
+                let done = bench.apply(&step)?.measurement;
+                reads += done.direction(Op::Read).ios;
+                bytes += done.bytes().0;
+                step.continues = true;
+                if done.complete {
+                    break;
+                }
+            }
+            assert_eq!((reads, bytes), (1000, 6_000_000));
+            Ok(())
+        }
+        fn study(&self, _: &Record) -> Findings {
+            unreachable!("it is only rehearsed")
+        }
+    }
+
+    #[test]
+    fn a_script_lasts_as_long_as_it_is_played() {
+        let mut script = ScriptLoad {
+            name: "list".into(),
+            digest: String::new(),
+            mapping: String::new(),
+            counts: OpCounts { reads: 1000, writes: 500, trims: 0, flushes: 0 },
+            bytes: Bytes(6_000_000),
+            span: Nanos::from_secs(200),
+            largest: Bytes(4096),
+            unit: Bytes(4096),
+            reach: Bytes(1 << 20),
+            demand: Demand::new(1, 1),
+            timing: Timing::Faster { thousandths: 2000 },
+            overlaps: Default::default(),
+            leave_out: Default::default(),
+            data_pattern: Default::default(),
+            open: None,
+        };
+        let plan = |script: &ScriptLoad| rehearse(&Replay(script.clone()), Outlook::Best, None);
+        let planned = plan(&script).unwrap();
+        assert_eq!((planned.steps.len(), planned.time()), (2, Nanos::from_secs(100)));
+        // In a closed loop that is up to the device.
+        script.timing = Timing::Closed;
+        let planned = plan(&script).unwrap();
+        assert_eq!((planned.steps.len(), planned.time()), (1, Nanos::ZERO));
+        assert_eq!(planned.bytes_of_unknown_time(), Bytes(6_000_000));
+    }
+}

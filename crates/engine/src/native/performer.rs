@@ -225,6 +225,7 @@ mod tests {
     use super::super::queue::Carrier;
     use super::super::shared::Budget;
     use super::*;
+    use crate::Stop;
     use crate::accounting::{Meter, SCRIPT_STREAMS};
     use crate::play::Source;
     use crate::play::tests::{Endless, listed};
@@ -277,7 +278,7 @@ mod tests {
     fn played(load: &ScriptLoad) -> (Vec<Taken>, Meter) {
         let depth = load.demand.outstanding() as u32;
         let shared = shared(depth);
-        let ahead = Ahead::begin(Source::open(load).unwrap(), 0).unwrap();
+        let ahead = Ahead::begin(Source::open(load).unwrap(), 0, &Stop::default()).unwrap();
         let mut player = Player::new(load, ahead, 0, true);
         player.begin(shared.clock.ticks(), Nanos::ZERO);
         let queue = Recording::default();
@@ -320,7 +321,7 @@ mod tests {
     #[test]
     fn what_was_decoded_ahead_is_bounded() {
         let (script, delivered) = Endless::load();
-        let mut ahead = Ahead::begin(Source::open(&script).unwrap(), 0).unwrap();
+        let mut ahead = Ahead::begin(Source::open(&script).unwrap(), 0, &Stop::default()).unwrap();
         let count = || delivered.load(Ordering::SeqCst);
         for round in 1..=3u64 {
             // The reader fills what there is room for, and stands still then.

@@ -46,8 +46,7 @@ fn a_drive_that_keeps_up_is_never_late_and_nothing_drifts() {
     assert!(done.elapsed.0 - span < 1_000_000, "drift at the end");
     assert_eq!(replay.intervals.len(), done.intervals.len());
     // And so every time.
-    let again = self::ssd("small");
-    let mut again = again;
+    let mut again = self::ssd("small");
     assert_eq!(again.perform(&step(listed(&ios, 64)), &Start::default(), &mut |_| {}), Ok(done));
 }
 
@@ -116,6 +115,8 @@ fn a_script_begins_when_it_is_told_to() {
     assert_eq!(done.began_unix_ms, VIRTUAL_EPOCH_UNIX_MS + 5000);
     assert_eq!(replay(&done).lateness.max, Nanos::ZERO);
     assert!(ssd.now() >= Nanos::from_millis(5099), "{}", ssd.now());
+    let late = ssd.perform(&step(listed(&ios, 8)), &start, &mut |_| {}).unwrap_err().to_string();
+    assert!(late.contains("give it more time"), "{late}");
 }
 
 #[test]
