@@ -69,8 +69,8 @@ mod tests {
     use super::*;
     use crate::catalogue::{OF_CLIENT_1, OF_NO_SPECIFICATION, OF_TKPERF};
     use crate::ground::scripted::{GEOMETRY, record};
-    use steadfast_domain::{Class, Profile};
     use steadfast_domain::findings::{Exhibit, Origin, Role, Setting};
+    use steadfast_domain::{Class, Profile};
 
     fn refused(name: &str, change: impl FnOnce(&mut Settings)) -> Option<String> {
         let mut settings = Settings::new(name, 1);
