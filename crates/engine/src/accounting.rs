@@ -36,6 +36,7 @@ struct StreamAccount {
 /// time, the same from the hand-over, and the lateness between the two.
 const SERVED: usize = Op::ALL.len();
 const LATE: usize = 2 * SERVED;
+/// How many they are.
 pub const SCRIPT_STREAMS: usize = LATE + 1;
 
 /// One I/O of a script that has completed.
