@@ -1,6 +1,7 @@
 //! Damage to files: whatever bit is flipped and wherever a file is cut, its I/Os
 //! are the ones that were written, or something says that they are not.
 
+use super::steps_alone::Kept;
 use std::collections::HashSet;
 use std::io::Cursor;
 use steadfast_domain::io_event::{CapturePart, StreamInStep};
@@ -10,8 +11,8 @@ use steadfast_trace::streams::By;
 use steadfast_trace::workload::{Threshold, Workload};
 use steadfast_trace::workload_file::WorkloadStep;
 use steadfast_trace::{
-    Batch, Fields, Filter, StepFile, StepWriter, StreamTable, Trace, TraceError, WorkloadFile,
-    Writer,
+    Batch, Captured, Fields, Pass, StepWriter, StreamTable, Trace, TraceError, Untold,
+    WorkloadFile, Writer,
 };
 
 const FLIPS: u64 = 1000;
@@ -102,16 +103,16 @@ fn seen_trace(bytes: Vec<u8>) -> Result<Seen<IoEvent>, TraceError> {
 }
 
 fn seen_steps(bytes: Vec<u8>) -> Result<Seen<StreamInStep>, TraceError> {
-    let no_steps = || TraceError::Unsuitable("no step file".into());
-    let file = StepFile::open(Cursor::new(bytes))?.ok_or_else(no_steps)?;
-    let mut found = Vec::new();
-    file.each(&Filter::default(), |row| {
-        found.push(*row);
-        Ok(())
-    })?;
+    let file = Captured::open(Cursor::new(bytes))?;
+    // Damage may make another file of it, and not unsaid.
+    if file.tells(Untold::SingleIos).is_ok() {
+        return Err(TraceError::Unsuitable("no step file".into()));
+    }
+    let mut found = Kept::default();
+    file.run(&Pass::default(), &mut [&mut found])?;
     let integrity = file.integrity();
     Ok(Seen {
-        found,
+        found: found.0,
         conditions: file.conditions().clone(),
         is_named: !integrity.is_whole() || !integrity.checksums || file.recovery().is_some(),
         told: integrity.damaged.iter().map(|damage| damage.ios).sum(),
