@@ -181,7 +181,7 @@ pub struct StreamTable {
     places: Vec<u32>,
     keys: Vec<u64>,
     tallies: Vec<StreamTally>,
-    firsts: Firsts<(Rank, u32)>,
+    firsts: Firsts<Rank>,
     /// I/Os of streams beyond those kept apart.
     unlisted: StreamTally,
 }
@@ -275,29 +275,31 @@ impl StreamTable {
 
     #[cold]
     fn insert(&mut self, key: u64, at: usize) -> &mut StreamTally {
-        let index = u32::try_from(self.keys.len()).unwrap_or(FREE);
-        let index = match self.firsts.admit((rank(key), index)) {
+        let index = match self.firsts.admit(rank(key)) {
             Place::Free => {
-                self.places[at] = index;
+                let index = self.keys.len();
+                self.places[at] = u32::try_from(index).unwrap_or(FREE);
                 self.keys.push(key);
                 self.tallies.push(StreamTally::default());
                 self.grow();
                 index
             }
-            Place::Of((_, taken)) => self.replace(taken, key),
+            Place::Of((_, _, gone)) => self.replace(gone, key),
             Place::None => return &mut self.unlisted,
         };
-        &mut self.tallies[index as usize]
+        &mut self.tallies[index]
     }
 
     /// Puts another stream in the place of one, which counts as unlisted from now on.
-    fn replace(&mut self, index: u32, key: u64) -> u32 {
-        let gone = std::mem::take(&mut self.tallies[index as usize]);
-        self.unlisted.merge(&gone);
-        self.free(self.place(self.keys[index as usize]));
-        self.keys[index as usize] = key;
+    fn replace(&mut self, gone: u64, key: u64) -> usize {
+        let hole = self.place(gone);
+        let number = self.places[hole];
+        let index = number as usize;
+        self.unlisted.merge(&std::mem::take(&mut self.tallies[index]));
+        self.free(hole);
+        self.keys[index] = key;
         let at = self.place(key);
-        self.places[at] = index;
+        self.places[at] = number;
         index
     }
 

@@ -335,14 +335,15 @@ fn the_files_of_a_rotated_capture_of_steps_are_read_as_one() {
     };
     let rows = rows();
     let files = [part(2, &rows[10..20]), killed(part(3, &[])), part(1, &rows[..10])];
-    let open = |bytes: &Vec<u8>| StepFile::open(Cursor::new(bytes.clone())).unwrap().unwrap();
-    let whole = StepFile::together(files.iter().map(open).collect()).unwrap();
+    let open = |bytes: &Vec<u8>| Captured::open(Cursor::new(bytes.clone())).unwrap();
+    let whole = Captured::together(files.iter().map(open).collect()).unwrap();
     let ios: u64 = rows[..20].iter().map(|row| row.ios).sum();
-    assert_eq!(whole.streams(&Filter::default()).unwrap().total().ios, ios);
-    assert_eq!(whole.span_ns(&Filter::default()).unwrap(), (0, 19_000_000_000));
-    let mut writer = StepWriter::new(Vec::new(), whole.conditions()).unwrap();
-    assert_eq!(writer.copy(&whole).unwrap(), ios);
-    assert!(StepFile::together(vec![open(&files[0]), open(&files[0])]).is_err());
+    let all = Pass::default();
+    assert_eq!(whole.streams(&all).unwrap().found.total().ios, ios);
+    assert_eq!(whole.span_ns(&all).unwrap(), (0, 19_999_999_999));
+    let (_, copied) = whole.copy(Vec::new(), || whole.conditions().clone()).unwrap();
+    assert_eq!((copied.ios, copied.sums), (ios, Some(20)));
+    assert!(Captured::together(vec![open(&files[0]), open(&files[0])]).is_err());
 }
 
 /// Old files have no checksums: what cannot be summed is an error, no wrapped sum.
@@ -353,8 +354,8 @@ fn sums_beyond_all_measure_are_an_error() {
     let mut writer = StepWriter::new(Vec::new(), &conditions).unwrap();
     writer.add(&[huge]);
     let bytes = writer.finish(&conditions).unwrap();
-    let file = StepFile::open(Cursor::new(bytes)).unwrap().unwrap();
-    let error = file.streams(&Filter::default()).unwrap_err().to_string();
+    let file = Captured::open(Cursor::new(bytes)).unwrap();
+    let error = file.streams(&Pass::default()).unwrap_err().to_string();
     assert!(error.contains("no capture"), "{error}");
     let late: Vec<IoEvent> =
         events(0, 3).into_iter().map(|e| IoEvent { response_ns: u64::MAX - 1, ..e }).collect();

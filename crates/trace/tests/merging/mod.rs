@@ -23,7 +23,6 @@ struct Parts {
     part_of: Vec<usize>,
     sums: Vec<(StreamInStep, usize)>,
     responses: Vec<(StreamResponses, usize)>,
-    count: usize,
     /// In which order parts are merged.
     order: Vec<usize>,
 }
@@ -96,7 +95,7 @@ fn any_parts() -> impl Strategy<Value = Parts> {
             part_of: ios.iter().map(|(_, part)| *part).collect(),
             sums: sums.iter().map(|(io, ios, part)| (sum_of(io, *ios), *part)).collect(),
             responses: sums.iter().map(|(io, ios, part)| (responses_of(io, *ios), *part)).collect(),
-            count: order.len(),
+
             order,
         }
     })
