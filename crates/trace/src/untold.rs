@@ -36,22 +36,16 @@ impl Untold {
 
     /// The refusal: what is not there, and what to do about it.
     pub(crate) fn refusal(self) -> String {
-        format!(
-            "its capture kept the I/O streams of every capture step and no single I/O, so it does \
-             not tell {self}; {}; trace streams, steps, map, compare and report and workload derive \
-             read it",
-            self.remedy()
-        )
-    }
-
-    fn remedy(self) -> String {
+        let kept = "its capture kept the I/O streams of every capture step and no single I/O";
+        let read = "trace streams, steps, map, compare and report and workload derive read it";
         match self {
-            Untold::Processes => "leave out --pid, or capture without --steps".to_owned(),
             Untold::OtherWindow => format!(
-                "RND and SEQ were told apart during the capture, with a window of {WINDOW}; leave \
-                 out --window"
+                "{kept}; RND and SEQ were told apart with a window of {WINDOW}: leave out --window"
             ),
-            _ => "capture without --steps".to_owned(),
+            Untold::Processes => {
+                format!("{kept}, so it does not tell {self}; leave out --pid; {read}")
+            }
+            _ => format!("{kept}, so it does not tell {self}; {read}"),
         }
     }
 }

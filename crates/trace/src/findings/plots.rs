@@ -243,7 +243,7 @@ fn hit_map(study: &Study, device: u16, map: &HitMap, op: IoOp) -> Option<Plot> {
     let mut plot = Plot::new(
         PlotKind::HeatMap,
         &format!("hits-{device}-{op}"),
-        &format!("LBA range hit map of {name}: {op}s"),
+        format!("LBA range hit map of {name}: {op}s"),
         clock.axis(),
         Axis::new("Hits", Scale::Log10),
     )

@@ -9,6 +9,10 @@ use steadfast_domain::findings::{Exhibit, Page};
 use steadfast_domain::io_event::StreamInStep;
 use steadfast_domain::{Caveat, Findings, IoEvent, IoOp, Layer};
 use steadfast_trace::compare::SideKey;
+use steadfast_trace::hits::{HitMap, HitSteps};
+use steadfast_trace::processes::ProcessTable;
+use steadfast_trace::reach::Reach;
+use steadfast_trace::series::{Choice, SeriesOverTime};
 use steadfast_trace::steps::CaptureStep;
 use steadfast_trace::{
     Captured, Derivation, Fields, Filter, Fold, FoldSums, Pass, Rows, StepWriter, Study,
@@ -113,6 +117,57 @@ fn layers_are_told_apart_alike() {
         assert_eq!(ios(&every), ios(&alone));
         assert_eq!(every.sides.len(), if layer.is_none() { 4 } else { 2 });
     }
+}
+
+#[test]
+fn single_ios_come_in_order_as_the_filter_says_and_are_refused_where_none_was_kept() {
+    let (every, alone) = both();
+    let filter = Filter { ops: vec![IoOp::Write], devices: vec![0], ..Filter::default() };
+    let pass =
+        Pass { filter: filter.between(Some(20 * SECOND), Some(60 * SECOND)), ..Pass::default() };
+    let mut ios = every.ios(&pass, Fields::ALL).unwrap();
+    let mut found = Vec::new();
+    while let Some(rows) = ios.next_rows().unwrap() {
+        found.extend(rows.iter().map(|row| rows.batch.event(row)));
+    }
+    assert_eq!(ios.account().kept, found.len() as u64);
+    let wanted = Server::new(SECONDS, 500).filter(|io| {
+        let time = 20 * SECOND..60 * SECOND;
+        io.op == IoOp::Write && io.device == 0 && time.contains(&io.issued_ns)
+    });
+    assert_eq!(found, wanted.collect::<Vec<IoEvent>>());
+    assert!(matches!(
+        alone.ios(&pass, Fields::ALL).err(),
+        Some(TraceError::Untold(Untold::SingleIos))
+    ));
+}
+
+/// Whoever asks for what only single I/Os tell gets one refusal, before anything is read.
+#[test]
+fn what_only_single_ios_tell_is_refused_by_its_name() {
+    let (_, alone) = both();
+    let device = || HitMap::new(0, 1 << 30, 9, HitSteps::over((0, SECOND), 9));
+    let refused = |fold: &mut dyn Fold| match alone.run(&Pass::default(), &mut [fold]) {
+        Err(TraceError::Untold(what)) => Some(what),
+        _ => None,
+    };
+    assert_eq!(refused(&mut ProcessTable::default()), Some(Untold::Processes));
+    assert_eq!(refused(&mut device()), Some(Untold::HitMaps));
+    assert_eq!(refused(&mut Reach::new(0, 1 << 30)), Some(Untold::WorkingSets));
+    let of_processes = Choice::Processes(Vec::new());
+    assert_eq!(refused(&mut SeriesOverTime::new(SECOND, &of_processes)), Some(Untold::Processes));
+    for what in Untold::ALL {
+        let text = alone.tells(what).unwrap_err().to_string();
+        assert!(text.contains("no single I/O") && text.len() < 250, "{text}");
+    }
+}
+
+/// Files of both kinds are never added up.
+#[test]
+fn single_ios_and_steps_are_not_put_together() {
+    let (every, alone) = both();
+    let error = Captured::together(vec![alone, every]).err().unwrap().to_string();
+    assert!(error.contains("trace compare"), "{error}");
 }
 
 fn in_steps(seconds: u64) -> StudyOptions {
