@@ -5,13 +5,15 @@ mod caveats;
 mod plots;
 mod tables;
 
+use crate::compare::device_name;
 use crate::reach::ReachFigures;
-use crate::streams::By;
+use crate::streams::{By, StreamTally};
 use crate::study::{SingleIos, Study};
+use crate::totals::{StudyOptions, Totals};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use steadfast_domain::findings::{
-    Exhibit, FINDINGS_VERSION, Facts, FormBlock, FormHeader, Marker, Page, Table,
+    Exhibit, FINDINGS_VERSION, Facts, FormBlock, FormHeader, Marker, Origin, Page, Setting, Table,
 };
 use steadfast_domain::io_event::{ContentSample, Share};
 use steadfast_domain::{Bytes, CaptureConditions, Findings, Nanos};
@@ -25,7 +27,7 @@ const METHOD: &str = "Capture and analysis after RWSW PTS 1.0.7 as the SNIA tuto
 
 /// A study as findings. `software` is the name and version of this program.
 pub fn findings(study: &Study, software: &str) -> Findings {
-    let lasted = study.conditions.lasted_ns.max(study.span_ns.1);
+    let lasted = study.totals.conditions.lasted_ns.max(study.totals.span_ns.1);
     let run = |began_ns: u64| (began_ns / 1_000_000, began_ns.saturating_add(lasted) / 1_000_000);
     Findings {
         version: FINDINGS_VERSION,
@@ -33,7 +35,7 @@ pub fn findings(study: &Study, software: &str) -> Findings {
         method: METHOD.into(),
         headline: headline(study),
         simulated: false,
-        run_unix_ms: study.conditions.began_unix_ns.map_or((0, 0), run),
+        run_unix_ms: study.totals.conditions.began_unix_ns.map_or((0, 0), run),
         digest: digest(study),
         software: software.to_owned(),
         ending: ending(study),
@@ -51,10 +53,10 @@ pub fn findings(study: &Study, software: &str) -> Findings {
 fn summary(study: &Study) -> Vec<Exhibit> {
     let mut summary = vec![
         Exhibit::Facts(capture_facts(study)),
-        Exhibit::Table(named("summary-workload", tables::workload(study))),
+        Exhibit::Table(tables::workload(study).named("summary-workload")),
     ];
     if let Some(singles) = &study.single_ios {
-        summary.push(Exhibit::Table(named("summary-processes", tables::processes(singles, 10))));
+        summary.push(Exhibit::Table(tables::processes(singles, 10).named("summary-processes")));
     }
     summary
 }
@@ -65,39 +67,29 @@ fn long_tables(study: &Study) -> Vec<Table> {
     tables
 }
 
-/// The same table under another name, so that every CSV file is its own.
-fn named(id: &str, mut table: Table) -> Table {
-    table.id = id.to_owned();
-    table
-}
-
 fn form_pages(study: &Study) -> Vec<Page> {
     vec![
-        page(
+        Page::new(
             "I/O streams distribution v segments",
             vec![
                 Exhibit::Plot(plots::distribution(study)),
                 Exhibit::Table(tables::workload(study)),
             ],
         ),
-        page("IOPS and throughput v time", vec![Exhibit::Plot(plots::rates(study))]),
-        page("Response time v time", vec![Exhibit::Plot(plots::response_times(study))]),
-        page("Outstanding I/Os v time", vec![Exhibit::Plot(plots::outstanding(study))]),
+        Page::new("IOPS and throughput v time", vec![Exhibit::Plot(plots::rates(study))]),
+        Page::new("Response time v time", vec![Exhibit::Plot(plots::response_times(study))]),
+        Page::new("Outstanding I/Os v time", vec![Exhibit::Plot(plots::outstanding(study))]),
     ]
-}
-
-fn page(title: &str, exhibits: Vec<Exhibit>) -> Page {
-    Page { title: title.to_owned(), exhibits }
 }
 
 fn chapters(study: &Study) -> Vec<Page> {
     let singles = study.single_ios.as_ref();
     let mut pages = vec![
-        page(
+        Page::new(
             "The capture",
             vec![Exhibit::Facts(capture_facts(study)), Exhibit::Text(rules(study))],
         ),
-        page(
+        Page::new(
             "IO Stream Map",
             vec![
                 Exhibit::Plot(plots::stream_map_by_frequency(study)),
@@ -112,13 +104,13 @@ fn chapters(study: &Study) -> Vec<Page> {
     pages.extend(singles.and_then(|singles| working_sets(study, singles)));
     if study.sides.len() > 1 {
         let sides = plots::sides(study).into_iter().map(Exhibit::Plot).collect();
-        pages.push(page("Devices and layers side by side", sides));
+        pages.push(Page::new("Devices and layers side by side", sides));
     }
     pages
 }
 
 fn processes(study: &Study, singles: &SingleIos) -> Page {
-    page(
+    Page::new(
         "Processes",
         vec![
             Exhibit::Plot(plots::process_map(study, singles)),
@@ -130,58 +122,60 @@ fn processes(study: &Study, singles: &SingleIos) -> Page {
 fn hit_maps(study: &Study, singles: &SingleIos) -> Option<Page> {
     let maps = singles.hits.iter().flat_map(|hits| plots::hit_maps(study, hits));
     let maps: Vec<Exhibit> = maps.collect();
-    (!maps.is_empty()).then(|| page("LBA range hit map", maps))
+    (!maps.is_empty()).then(|| Page::new("LBA range hit map", maps))
 }
 
 fn use_of_device(study: &Study) -> Page {
     let over_time = [plots::sequentiality(study), plots::operations(study)].map(Exhibit::Plot);
-    if !study.tells_utilisation() {
-        return page("Sequentiality and operations", over_time.to_vec());
+    if !study.tells_busy_time {
+        return Page::new("Sequentiality and operations", over_time.to_vec());
     }
     let busy = Exhibit::Plot(plots::utilisation(study));
-    page("Disk utilisation and sequentiality", [vec![busy], over_time.to_vec()].concat())
+    Page::new("Disk utilisation and sequentiality", [vec![busy], over_time.to_vec()].concat())
 }
 
 fn sizes(study: &Study) -> Page {
     let sizes = Exhibit::Plot(plots::sizes(study));
     if !study.tells_percentiles() {
-        return page("Sizes", vec![sizes]);
+        return Page::new("Sizes", vec![sizes]);
     }
     let histogram = Exhibit::Plot(plots::response_histogram(study));
     let percentiles = Exhibit::Table(tables::response_times(study));
-    page("Sizes and response times", vec![sizes, histogram, percentiles])
+    Page::new("Sizes and response times", vec![sizes, histogram, percentiles])
 }
 
 fn working_sets(study: &Study, singles: &SingleIos) -> Option<Page> {
     let sets = singles.reach.iter().map(|reach| Exhibit::Facts(reach_facts(study, reach)));
     let sets: Vec<Exhibit> = sets.collect();
-    (!sets.is_empty()).then(|| page("Working set and reuse", sets))
+    (!sets.is_empty()).then(|| Page::new("Working set and reuse", sets))
 }
 
 fn headline(study: &Study) -> String {
     let sides = study.sides_counted().take(DEVICES_NAMED);
-    let mut layers: Vec<String> = sides.map(|(side, _)| side.name(&study.conditions)).collect();
+    let mut layers: Vec<String> =
+        sides.map(|(side, _)| side.name(&study.totals.conditions)).collect();
     if study.sides_counted().count() > DEVICES_NAMED {
         layers.push("and more".to_owned());
     }
-    if study.mixes_layers() {
+    if study.totals.mixes_layers() {
         layers.push("BOTH LAYERS COUNTED TOGETHER".to_owned());
     }
-    let filter = study.filter_told().map(|told| format!("  only {told}")).unwrap_or_default();
+    let filter =
+        study.totals.filter_told().map(|told| format!("  only {told}")).unwrap_or_default();
     format!(
         "{}  threshold {} by {}  step {}  window {}{filter}",
         layers.join("  "),
-        study.options.threshold,
-        study.options.by,
-        Nanos(study.step_ns),
-        study.options.pass.window
+        study.totals.options.threshold,
+        study.totals.options.by,
+        Nanos(study.totals.step_ns),
+        study.totals.options.pass.window
     )
 }
 
 fn ending(study: &Study) -> String {
-    let workload = &study.workload;
+    let workload = &study.totals.workload;
     let (count, amount) = workload.selected();
-    let part = match study.options.by {
+    let part = match study.totals.options.by {
         By::Count => format!("{count} of {} I/Os", workload.total_count),
         By::Bytes => {
             format!("{} of {}", Bytes(amount), Bytes(workload.total_amount))
@@ -189,9 +183,9 @@ fn ending(study: &Study) -> String {
     };
     format!(
         "{} I/O streams; {} of them reach the threshold of {} and hold {:.1} % ({part}).",
-        study.streams.len(),
+        study.totals.streams.len(),
         workload.streams.len(),
-        study.options.threshold,
+        study.totals.options.threshold,
         workload.coverage() * 100.0
     )
 }
@@ -199,8 +193,8 @@ fn ending(study: &Study) -> String {
 /// SHA-256 over the conditions and the exact counts of every stream.
 fn digest(study: &Study) -> String {
     let mut hash = Sha256::new();
-    hash.update(serde_json::to_vec(&study.conditions).unwrap_or_default());
-    for stream in study.streams.listing(study.options.by) {
+    hash.update(serde_json::to_vec(&study.totals.conditions).unwrap_or_default());
+    for stream in study.totals.streams.listing(study.totals.options.by) {
         hash.update(format!("{} {} {}\n", stream.key, stream.count, stream.amount));
     }
     hash.finalize().iter().fold(String::new(), |mut text, byte| {
@@ -209,44 +203,8 @@ fn digest(study: &Study) -> String {
     })
 }
 
-type Rows = Vec<(String, Option<String>)>;
-
 fn header(study: &Study) -> FormHeader {
-    let conditions = &study.conditions;
-    let row = |label: &str, value: Option<String>| (label.to_owned(), value);
-    let layers: Vec<String> = conditions.layers.iter().map(ToString::to_string).collect();
-    let devices = conditions.devices.iter().take(DEVICES_NAMED).map(|device| {
-        let facts =
-            [device.model.clone(), device.serial.clone(), device.capacity.map(|c| c.to_string())];
-        let facts: Vec<String> = facts.into_iter().flatten().collect();
-        (device.name.clone(), (!facts.is_empty()).then(|| facts.join(", ")))
-    });
-    let more = conditions.devices.len().saturating_sub(DEVICES_NAMED);
-    let more = (more > 0).then(|| row("and", Some(format!("{more} more"))));
-    let devices: Rows = devices.chain(more).collect();
-    let platform: Rows = vec![
-        row("Host", conditions.host.clone()),
-        row("Operating System", conditions.operating_system.clone()),
-        row("Kernel", conditions.kernel.clone()),
-    ];
-    let mut capture: Rows = vec![
-        row("Capture Tool", Some(conditions.software.clone()).filter(|s| !s.is_empty())),
-        row("Source", Some(conditions.source.clone()).filter(|s| !s.is_empty())),
-        row("Layer", Some(layers.join(", ")).filter(|s| !s.is_empty())),
-        row("Lost Events", Some(conditions.lost.to_string())),
-    ];
-    capture.extend(conditions.process.map(|pid| row("Only Process", Some(pid.to_string()))));
-    if let Some(step_ns) = conditions.step_ns {
-        capture.push(row("Kept", Some(format!("I/O streams in steps of {}", Nanos(step_ns)))));
-    }
-    let mut analysis: Rows = vec![
-        row("Capture Step", Some(Nanos(study.step_ns).to_string())),
-        row("Threshold", Some(format!("{} by {}", study.options.threshold, study.options.by))),
-        row("Sequential", Some(format!("within {} I/Os", study.options.pass.window))),
-        row("I/Os", Some(study.streams.total().ios.to_string())),
-    ];
-    analysis.extend(study.filter_told().map(|told| row("Only", Some(told))));
-    let block = |title: &str, rows| FormBlock { title: title.to_owned(), rows };
+    let conditions = &study.totals.conditions;
     FormHeader {
         issuer: "Steadfast".into(),
         specification: "Capture and analysis of a workload".into(),
@@ -258,53 +216,129 @@ fn header(study: &Study) -> FormHeader {
         model: conditions.devices.first().and_then(|device| device.model.clone()),
         sponsor: None,
         blocks: vec![
-            block("Target Server", platform),
-            block("Storage", devices),
-            block("I/O Capture", capture),
-            block("Analysis", analysis),
+            FormBlock::new("Target Server", platform(conditions)),
+            FormBlock::new("Storage", devices(conditions)),
+            FormBlock::new("I/O Capture", capture(conditions)),
+            FormBlock::new("Analysis", analysis(study)),
         ],
     }
 }
 
+fn platform(conditions: &CaptureConditions) -> Vec<Setting> {
+    vec![
+        Setting::identity("Host", conditions.host.clone()),
+        Setting::identity("Operating System", conditions.operating_system.clone()),
+        Setting::identity("Kernel", conditions.kernel.clone()),
+    ]
+}
+
+fn devices(conditions: &CaptureConditions) -> Vec<Setting> {
+    let named = conditions.devices.iter().take(DEVICES_NAMED).map(|device| {
+        let facts =
+            [device.model.clone(), device.serial.clone(), device.capacity.map(|c| c.to_string())];
+        let facts: Vec<String> = facts.into_iter().flatten().collect();
+        Setting::identity(&device.name, facts.join(", "))
+    });
+    let more = conditions.devices.len().saturating_sub(DEVICES_NAMED);
+    let more = (more > 0).then(|| Setting::identity("and", format!("{more} more")));
+    named.chain(more).collect()
+}
+
+fn capture(conditions: &CaptureConditions) -> Vec<Setting> {
+    let chosen =
+        |id: &str, label: &str, value: String| Setting::new(id, label, value, Origin::Chosen);
+    let layers: Vec<String> = conditions.layers.iter().map(ToString::to_string).collect();
+    let mut rows = vec![
+        Setting::identity("Capture Tool", conditions.software.clone()),
+        Setting::identity("Source", conditions.source.clone()),
+        chosen("capture-layer", "Layer", layers.join(", ")),
+        Setting::outcome("Lost Events", conditions.lost.to_string()),
+    ];
+    let process = conditions.process;
+    rows.extend(process.map(|pid| chosen("capture-process", "Only Process", pid.to_string())));
+    rows.extend(conditions.step_ns.map(|step_ns| {
+        chosen("capture-steps", "Kept", format!("I/O streams in steps of {}", Nanos(step_ns)))
+    }));
+    rows
+}
+
+fn analysis(study: &Study) -> Vec<Setting> {
+    let Totals { options, step_ns, streams, .. } = &study.totals;
+    let setting =
+        |id: &str, label: &str, value: String, origin| Setting::new(id, label, value, origin);
+    let defaults = StudyOptions::default();
+    let unless = |is_default| if is_default { Origin::Default } else { Origin::Chosen };
+    let is_usual = (options.by, options.threshold) == (defaults.by, defaults.threshold);
+    let threshold = format!("{} by {}", options.threshold, options.by);
+    let window = format!("within {} I/Os", options.pass.window);
+    let mut rows = vec![
+        setting(
+            "capture-step",
+            "Capture Step",
+            Nanos(*step_ns).to_string(),
+            unless(options.step_ns.is_none()),
+        ),
+        setting("threshold", "Threshold", threshold, unless(is_usual)),
+        setting(
+            "sequential-window",
+            "Sequential",
+            window,
+            unless(options.pass.window == defaults.pass.window),
+        ),
+        Setting::outcome("I/Os", streams.total().ios.to_string()),
+    ];
+    let told = study.totals.filter_told();
+    rows.extend(told.map(|told| setting("filter", "Only", told, Origin::Chosen)));
+    rows
+}
+
 fn capture_facts(study: &Study) -> Facts {
-    let conditions = &study.conditions;
-    let row = |label: &str, value: Option<String>| (label.to_owned(), value);
-    let total = study.streams.total();
-    let lasted = study.span_ns.1.saturating_sub(study.span_ns.0);
+    let conditions = &study.totals.conditions;
+    let total = study.totals.streams.total();
+    let lasted = study.totals.span_ns.1.saturating_sub(study.totals.span_ns.0);
     let figures = total.responses.figures();
     let time = |ns: Option<u64>| ns.map(|ns| format!("{:.3} ms", ns as f64 / 1e6));
     let singles = study.single_ios.as_ref();
     let between = singles.map_or("Capture steps with I/Os span", |_| "From first to last I/O");
-    let mut rows = vec![
-        row("I/Os", Some(total.ios.to_string())),
-        row("Bytes", Some(Bytes(total.amount()).to_string())),
-        row(between, Some(Nanos(lasted).to_string())),
-        row("I/O streams", Some(study.streams.len().to_string())),
-    ];
-    rows.extend(
-        singles.map(|found| row("Processes", Some(found.processes.iter().count().to_string()))),
-    );
-    rows.push(row("Average response time", time(figures.mean_ns)));
-    if study.tells_percentiles() {
-        rows.push(row("99.999 % response time", time(figures.p99_999_ns)));
-    }
-    rows.extend([
-        row("Maximum response time", time(figures.max_ns)),
-        row("Average queue depth", total.depth_mean().map(|depth| format!("{depth:.2}"))),
-        row("Maximum queue depth", (total.depths > 0).then(|| total.depth_max.to_string())),
-        row("Compression ratio", conditions.compression_ratio.map(|r| format!("{r:.2}"))),
-        row("Duplication ratio", conditions.duplicates().map(|share| share.to_string())),
-        row("Content", conditions.content.map(|sample| sampled(&sample))),
-        row("Failed I/Os", Some(total.failed.to_string())),
-        row("Lost events", Some(conditions.lost.to_string())),
-    ]);
-    rows.extend(incomplete(conditions));
-    Facts { title: "Capture".into(), rows }
+    let five_nines = study.tells_percentiles().then(|| time(figures.p99_999_ns));
+    let five_nines = five_nines.map(|time| Setting::outcome("99.999 % response time", time));
+    let processes = singles.map(|found| found.processes.iter().count().to_string());
+    Facts::new("Capture")
+        .with(Setting::outcome("I/Os", total.ios.to_string()))
+        .with(Setting::outcome("Bytes", Bytes(total.amount()).to_string()))
+        .with(Setting::outcome(between, Nanos(lasted).to_string()))
+        .with(Setting::outcome("I/O streams", study.totals.streams.len().to_string()))
+        .rows(processes.map(|count| Setting::outcome("Processes", count)))
+        .with(Setting::outcome("Average response time", time(figures.mean_ns)))
+        .rows(five_nines)
+        .with(Setting::outcome("Maximum response time", time(figures.max_ns)))
+        .rows(queue_depths(&total))
+        .rows(contents(conditions))
+        .with(Setting::outcome("Failed I/Os", total.failed.to_string()))
+        .with(Setting::outcome("Lost events", conditions.lost.to_string()))
+        .rows(incomplete(conditions))
+}
+
+fn queue_depths(total: &StreamTally) -> [Setting; 2] {
+    let mean = total.depth_mean().map(|depth| format!("{depth:.2}"));
+    let max = (total.depths > 0).then(|| total.depth_max.to_string());
+    [Setting::outcome("Average queue depth", mean), Setting::outcome("Maximum queue depth", max)]
+}
+
+fn contents(conditions: &CaptureConditions) -> [Setting; 3] {
+    let ratio = conditions.compression_ratio.map(|ratio| format!("{ratio:.2}"));
+    let duplicates = conditions.duplicates().map(|share| share.to_string());
+    let sample = conditions.content.map(|sample| sampled(&sample));
+    [
+        Setting::outcome("Compression ratio", ratio),
+        Setting::outcome("Duplication ratio", duplicates),
+        Setting::outcome("Content", sample),
+    ]
 }
 
 /// I/Os seen only in part, by the reason where it is known.
-fn incomplete(conditions: &CaptureConditions) -> Rows {
-    let row = |label: &str, count: u64| (label.to_owned(), Some(count.to_string()));
+fn incomplete(conditions: &CaptureConditions) -> Vec<Setting> {
+    let row = |label: &str, count: u64| Setting::outcome(label, count.to_string());
     let Some(part) = conditions.in_part else {
         return vec![row("Incomplete I/Os, left out", conditions.unfinished)];
     };
@@ -325,32 +359,23 @@ fn sampled(sample: &ContentSample) -> String {
 }
 
 fn reach_facts(study: &Study, (device, reach): &(u16, ReachFigures)) -> Facts {
-    let row = |label: &str, value: Option<String>| (label.to_owned(), value);
+    let row = |label: &str, value: Option<String>| Setting::outcome(label, value);
     let times = |value: Option<f64>| value.map(|times| format!("{times:.2} times"));
     let size = |bytes: u64| Some(format!("{} (estimated, standard error 0.8 %)", Bytes(bytes)));
-    let mut rows = vec![
-        row("Working set, 4 KiB blocks touched", size(reach.touched_bytes)),
-        row("Read", size(reach.read_bytes)),
-        row("Written", size(reach.written_bytes)),
-        row("A touched block was touched, on average", times(reach.reuse)),
-        row("A written block was written, on average", times(reach.rewrite)),
-    ];
-    let granule = reach.granule_bytes >> 20;
-    rows.push(row(
-        &format!("Granules of {granule} MiB touched"),
-        Some(reach.granules_touched.to_string()),
-    ));
-    rows.extend(reach.hottest.iter().map(|(percent, share)| {
+    let granules = format!("Granules of {} MiB touched", reach.granule_bytes >> 20);
+    let hottest = reach.hottest.iter().map(|(percent, share)| {
         let label = format!("Hits on the hottest {percent} % of them");
         row(&label, Some(format!("{:.1} %", share * 100.0)))
-    }));
-    Facts { title: format!("Working set of {}", device_name(study, *device)), rows }
-}
-
-/// A device's name in the conditions.
-fn device_name(study: &Study, device: u16) -> String {
-    let named = study.conditions.devices.get(usize::from(device));
-    named.map_or_else(|| format!("device {device}"), |device| device.name.clone())
+    });
+    let name = device_name(&study.totals.conditions, *device);
+    Facts::new(format!("Working set of {name}"))
+        .with(row("Working set, 4 KiB blocks touched", size(reach.touched_bytes)))
+        .with(row("Read", size(reach.read_bytes)))
+        .with(row("Written", size(reach.written_bytes)))
+        .with(row("A touched block was touched, on average", times(reach.reuse)))
+        .with(row("A written block was written, on average", times(reach.rewrite)))
+        .with(row(&granules, Some(reach.granules_touched.to_string())))
+        .rows(hottest)
 }
 
 fn rules(study: &Study) -> String {
@@ -368,15 +393,15 @@ fn rules(study: &Study) -> String {
          Queue depth is the number of I/Os outstanding when an I/O was issued, itself included. \
          Response time is from issue to completion. Shares are of exact counts. A server is \
          throttled by its users and applications: a lab test of the same workload can be faster.",
-        Nanos(study.step_ns),
-        study.options.pass.window
+        Nanos(study.totals.step_ns),
+        study.totals.options.pass.window
     )
 }
 
 /// The event marks inside the pictures.
 fn markers(study: &Study, origin_ns: u64) -> Vec<Marker> {
-    let inside = |at: &u64| *at >= origin_ns && *at <= study.span_ns.1;
-    let marks = study.conditions.marks.iter().filter(|mark| inside(&mark.at_ns));
+    let inside = |at: &u64| *at >= origin_ns && *at <= study.totals.span_ns.1;
+    let marks = study.totals.conditions.marks.iter().filter(|mark| inside(&mark.at_ns));
     marks
         .map(|mark| Marker { x: (mark.at_ns - origin_ns) as f64 / 1e9, label: mark.name.clone() })
         .collect()

@@ -6,12 +6,13 @@ use super::map::{AddressMap, MapRule, Space};
 use super::player::{Plan, Player};
 use super::summary::Summary;
 use super::survey::Survey;
+use crate::captured::Answer;
 use crate::error::TraceError;
 use crate::file::Trace;
 use crate::pass::PassAccount;
-use crate::streams::{By, StreamTable};
+use crate::streams::By;
 use crate::workload::{Threshold, Workload, data_pattern_seen};
-use crate::{Filter, Pass};
+use crate::{Captured, Filter, Pass};
 use std::fmt;
 use std::io::{Read, Seek};
 use std::str::FromStr;
@@ -91,25 +92,23 @@ impl ScriptOptions {
 /// Narrows a filter to the I/O streams at or above a threshold among what passes it.
 ///
 /// # Errors
-/// Where the trace cannot be read, nothing passes, or no stream reaches the
+/// Where the capture cannot be read, nothing passes, or no stream reaches the
 /// threshold.
 pub fn at_threshold<R: Read + Seek + Send + 'static>(
-    trace: &Trace<R>,
+    captured: &Captured<R>,
     pass: &Pass,
     (by, threshold): (By, Threshold),
 ) -> Result<Filter, ReplayError> {
-    let mut table = StreamTable::new();
-    let account = pass.run(trace, &mut [&mut table])?;
+    let Answer { found: table, account } = captured.streams(pass)?;
     if account.kept == 0 {
-        let filter = pass.filter.told(trace.conditions());
+        let filter = pass.filter.told(captured.conditions());
         return Err(ReplayError::Empty { events: account.events, filter });
     }
     let workload = Workload::of(&table, by, threshold);
     if workload.streams.is_empty() {
         return Err(ReplayError::BelowThreshold(threshold.to_string()));
     }
-    let streams = workload.streams.iter().map(|stream| stream.key()).collect();
-    Ok(Filter { streams, ..pass.filter.clone() })
+    Ok(Filter { streams: workload.keys(), ..pass.filter.clone() })
 }
 
 /// Chosen I/Os that are not in the script, by reason.
@@ -157,8 +156,10 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
     /// Chooses the I/Os, finds where they land, and plays them once without a device.
     ///
     /// # Errors
-    /// Where the trace cannot be read, or what was chosen cannot be played as asked.
-    pub fn of(trace: Arc<Trace<R>>, options: &ScriptOptions) -> Result<Self, ReplayError> {
+    /// Where single I/Os were not kept or cannot be read, or what was chosen cannot be
+    /// played as asked.
+    pub fn of(captured: &Captured<R>, options: &ScriptOptions) -> Result<Self, ReplayError> {
+        let trace = captured.shared_trace()?;
         let mut survey = Survey::of(&trace, options)?;
         let plan = Arc::new(survey.plan(trace.conditions(), options)?);
         let summary = Summary::of(Player::new(&trace, &plan), options.pass.window)?;
