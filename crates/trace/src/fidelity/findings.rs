@@ -9,7 +9,7 @@ use steadfast_domain::findings::{
 use steadfast_domain::{Findings, Nanos};
 
 /// The method, in one line.
-const METHOD: &str = "Original and replay compared as in docs/trace.md";
+const METHOD: &str = "Original and replay compared as in docs/replay.md";
 
 /// A comparison as findings. `software` is the name and version of this program.
 pub fn findings(found: &Fidelity, software: &str) -> Findings {

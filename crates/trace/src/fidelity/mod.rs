@@ -25,6 +25,8 @@ pub use findings::{chapters, findings};
 pub use pairs::{DevicePair, Difference, DifferentIo, SequenceFound, Starts};
 pub use side::SideFound;
 use std::io::{Read, Seek};
+use steadfast_domain::Nanos;
+use steadfast_domain::script::Timing;
 
 /// Devices that are compared one by one at most.
 const DEVICES_MAX: usize = 16;
@@ -46,6 +48,18 @@ pub struct FidelityOptions {
 impl Default for FidelityOptions {
     fn default() -> Self {
         FidelityOptions { passes: Default::default(), step_ns: None, faster: 1.0, map: None }
+    }
+}
+
+impl FidelityOptions {
+    /// For a replay that was played like this. In a closed loop due times did not
+    /// count; it is compared with the original's own.
+    pub fn played(self, timing: Timing) -> Self {
+        let faster = match timing {
+            Timing::Faster { thousandths } => thousandths as f64 / 1e3,
+            Timing::Original | Timing::Closed => 1.0,
+        };
+        FidelityOptions { faster, ..self }
     }
 }
 
@@ -134,8 +148,8 @@ where
             return Err(TraceError::TooFine(format!(
                 "steps of {} cannot be made of the {} that were kept; choose a multiple with \
                  --step",
-                steadfast_domain::Nanos(width),
-                steadfast_domain::Nanos(kept)
+                Nanos(width),
+                Nanos(kept)
             ))
             .into());
         }

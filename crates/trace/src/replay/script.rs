@@ -19,7 +19,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 use steadfast_domain::script::{LeaveOut, OpenScript, Overlaps, Timing};
 use steadfast_domain::{
-    CaptureConditions, Caveat, CaveatKind, Demand, DueIo, Layer, Script, ScriptError, ScriptLoad,
+    CaptureConditions, Caveat, CaveatKind, Demand, DueIo, Layer, Nanos, Script, ScriptError,
+    ScriptLoad,
 };
 
 /// Which captured time an I/O is due at.
@@ -159,6 +160,9 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
     /// Where single I/Os were not kept or cannot be read, or what was chosen cannot be
     /// played as asked.
     pub fn of(captured: &Captured<R>, options: &ScriptOptions) -> Result<Self, ReplayError> {
+        if let Some(step_ns) = captured.conditions().step_ns {
+            return Err(ReplayError::SingleIosNeeded(Nanos(step_ns)));
+        }
         let trace = captured.shared_trace()?;
         let mut survey = Survey::of(&trace, options)?;
         let plan = Arc::new(survey.plan(trace.conditions(), options)?);
@@ -381,6 +385,8 @@ struct Playing<R: 'static> {
     name: String,
     player: Player<R>,
     delivered: u64,
+    /// Said when the I/Os before it were delivered.
+    failed: Option<ScriptError>,
 }
 
 fn playing<R: Read + Seek + Send + 'static>(
@@ -388,22 +394,30 @@ fn playing<R: Read + Seek + Send + 'static>(
     plan: &Arc<Plan>,
 ) -> Box<dyn Script> {
     let name = plan.options.name.clone();
-    Box::new(Playing { name, player: Player::new(trace, plan), delivered: 0 })
+    Box::new(Playing { name, player: Player::new(trace, plan), delivered: 0, failed: None })
 }
 
 impl<R: Read + Seek + Send + 'static> Script for Playing<R> {
     fn fill(&mut self, batch: &mut Vec<DueIo>) -> Result<usize, ScriptError> {
-        let before = batch.len();
+        if let Some(failed) = &self.failed {
+            return Err(failed.clone());
+        }
+        let before = self.delivered;
         while batch.len() < batch.capacity() {
             match self.player.next() {
                 Ok(Some(played)) => batch.push(played.io),
                 Ok(None) => break,
-                Err(error) => return Err(self.fault(&error)),
+                Err(error) => {
+                    self.failed = Some(self.fault(&error));
+                    break;
+                }
             }
+            self.delivered += 1;
         }
-        let count = batch.len() - before;
-        self.delivered += count as u64;
-        Ok(count)
+        match &self.failed {
+            Some(failed) if self.delivered == before => Err(failed.clone()),
+            _ => Ok(usize::try_from(self.delivered - before).unwrap_or(0)),
+        }
     }
 }
 
@@ -412,7 +426,9 @@ impl<R: 'static> Playing<R> {
         ScriptError {
             name: self.name.clone(),
             ios_done: self.delivered,
-            why: format!("{error}; check the trace with: steadfast trace check"),
+            why: format!(
+                "{error}; copy what can be read of it: steadfast trace recover FILE -o WHOLE"
+            ),
         }
     }
 }

@@ -358,11 +358,18 @@ fn of_representation(
             .collect(),
         ios: Some(step.count),
         bytes: Some(Bytes(step.amount)),
-        demand_mean: step.qd_mean,
+        demand_mean: outstanding_told(step).or(step.qd_mean),
         demand_max: step.qd_max,
     };
     let steps = chosen.steps.iter().map(step).collect();
     Ok(Found { steps, workload, caveats: unlisted(&chosen).into_iter().collect() })
+}
+
+/// The same from what an export tells. Its average queue depth is that at issue,
+/// whether or not it counts the I/O itself.
+fn outstanding_told(step: &crate::replay_representation::ReplayStep) -> Option<f64> {
+    let mean = step.response_mean_ms? * step.count as f64 / step.lasted_ms as f64;
+    (step.lasted_ms > 0).then_some(mean)
 }
 
 /// What an export tells of a step and lists under no stream.
@@ -416,7 +423,7 @@ mod tests {
         ## Step 1\n1000.000 300.000 1233 9192960 0.15 5 2.71 125.89 4.97 44.9\n\
         SEQ 0.5K W SEQ 512 W 4.87 60 0.33 30720\n\
         RND 4K W RND 4096 W 47.61 587 26.15 2404352\n\
-        ## Step 2\n1300.000 300.000 800 4341248 2.2 9 1.69 33.66 4.99 41.3\n\
+        ## Step 2\n1300.000 300.000 800 4341248 4.1 9 1000.00 5000.00 4.99 41.3\n\
         RND 4K W RND 4096 W 50.00 400 37.74 1638400\n\
         ## Step 3\n1900.000 300.000 10 40960 0.2 9 1.69 33.66 4.99 41.3\n\
         RND 4K R RND 4096 R 100.00 10 100.0 40960\n";
@@ -448,6 +455,8 @@ mod tests {
         assert_eq!(first.left_out(), Some((1233 - 647, Bytes(9_192_960 - 2_435_072))));
         assert!((first.rate() - 4.11).abs() < 1e-9);
         let second = &native.steps[1];
+        // 800 I/Os of 1 s in 300 s.
+        assert!((second.demand_mean.unwrap() - 800.0 / 300.0).abs() < 1e-9);
         assert_eq!((second.pace(), second.demand()), (Pace::Closed, Demand::new(1, 3)));
         let weights: Vec<u32> =
             native.composite(first).unwrap().iter().map(|stream| stream.weight).collect();

@@ -109,7 +109,7 @@ fn the_first_difference_is_named() {
 fn a_replay_twice_as_fast_is_true_to_the_scaled_trace() {
     let mut replay = in_issue_order();
     replay.iter_mut().for_each(|event| event.issued_ns = 1_000_000 + event.issued_ns / 2);
-    let options = FidelityOptions { faster: 2.0, ..FidelityOptions::default() };
+    let options = FidelityOptions::default().played("faster:2".parse().unwrap());
     let found = compared(&known(), &replay, &options);
     let pair = &found.devices.as_ref().unwrap()[0];
     assert_eq!((pair.starts.max_ns, pair.gaps.as_ref().unwrap().ks), (0, 0.0));

@@ -21,7 +21,7 @@ use steadfast_trace::replay::{
     IssueAt, MapRule, NativeSteps, ReplayError, ScriptOptions, Space, StepChoice, StepSource,
     TraceScript,
 };
-use steadfast_trace::{By, Captured, Filter, Pass, StepWriter, TraceError, Untold, Writer};
+use steadfast_trace::{By, Captured, Filter, Pass, StepWriter, Writer};
 
 type Memory = Cursor<Vec<u8>>;
 
@@ -519,8 +519,8 @@ fn streams_below_the_threshold_are_left_out_of_steps_with_their_count() {
 fn single_ios_of_a_step_file_are_refused() {
     let refusal = TraceScript::of(&step_file(&two_steps()), &options(LARGE)).err().unwrap();
     let text = refusal.to_string();
-    assert!(text.contains("no single I/O") && text.contains("capture without --steps"), "{text}");
-    assert!(matches!(refusal, ReplayError::Trace(TraceError::Untold(Untold::SingleIos))));
+    assert!(text.contains("no single I/O") && text.contains("replay its steps instead"), "{text}");
+    assert!(matches!(refusal, ReplayError::SingleIosNeeded(Nanos::SECOND)));
 }
 
 /// A trace that cannot be read to its end ends its script with an error that says where.
