@@ -13,8 +13,10 @@ const METHOD: &str = "Original and replay compared as in docs/replay.md";
 
 /// A comparison as findings. `software` is the name and version of this program.
 pub fn findings(found: &Fidelity, software: &str) -> Findings {
-    let mut chapters = chapters(found);
-    let summary = chapters.first_mut().map(|page| page.exhibits.clone()).unwrap_or_default();
+    let summary = [
+        tables::totals(found).named("summary-replay-totals"),
+        tables::streams(found, false).named("summary-replay-streams"),
+    ];
     let replay = &found.sides[1].conditions;
     let run = |began_ns: u64| {
         let end_ns = began_ns.saturating_add(replay.lasted_ns);
@@ -33,9 +35,9 @@ pub fn findings(found: &Fidelity, software: &str) -> Findings {
         header: header(found),
         verdict: None,
         caveats: caveats(found),
-        summary,
+        summary: summary.into_iter().map(Exhibit::Table).collect(),
         form_pages: Vec::new(),
-        chapters,
+        chapters: chapters(found),
         long_tables: vec![tables::streams(found, true)],
         parts: Vec::new(),
     }

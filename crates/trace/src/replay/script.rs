@@ -169,12 +169,11 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
         let summary = Summary::of(Player::new(&trace, &plan), options.pass.window)?;
         let landed = summary.landed;
         survey.left_out.too_large = landed.too_large;
-        if summary.ios == 0 {
-            let reasons = survey.left_out.told();
-            return Err(ReplayError::AllLeftOut { ios: survey.account.kept, reasons });
-        }
         if summary.moving(options.leave_out) == 0 {
-            let reasons = "flushes and discards, as asked".to_owned();
+            let reasons = match survey.left_out.total() {
+                0 => "flushes and discards, as asked".to_owned(),
+                _ => survey.left_out.told(),
+            };
             return Err(ReplayError::AllLeftOut { ios: survey.account.kept, reasons });
         }
         Ok(TraceScript { trace, plan, survey, summary })
