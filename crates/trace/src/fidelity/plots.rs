@@ -112,7 +112,7 @@ pub(super) fn gaps(number: usize, pair: &DevicePair) -> Option<Plot> {
     let plot = Plot::new(
         PlotKind::Lines,
         &format!("replay-gaps-{number}"),
-        &format!("Inter-arrival times of {}", devices(pair)),
+        format!("Inter-arrival times of {}", devices(pair)),
         Axis::new("Time to the next I/O (ms)", Scale::Log10),
         Axis::new("I/Os up to this (%)", Scale::Linear),
     );
@@ -125,7 +125,7 @@ pub(super) fn start_errors(number: usize, pair: &DevicePair) -> Option<Plot> {
     let plot = Plot::new(
         PlotKind::Lines,
         &format!("replay-start-errors-{number}"),
-        &format!("Start-time error of {}", devices(pair)),
+        format!("Start-time error of {}", devices(pair)),
         Axis::new("Early or late by (ms)", Scale::Log10),
         Axis::new("I/Os up to this (%)", Scale::Linear),
     );
