@@ -349,4 +349,4 @@ impl<F: Feed> Player<F> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

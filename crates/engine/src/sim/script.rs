@@ -66,7 +66,7 @@ impl RunningScript {
         source.pass_over(start.script.ios, &mut batch)?;
         let feed = Direct { source, batch, at: 0 };
         let mut player = Player::new(load, feed, start.script.ios, true);
-        let began = start.begins.map_or(now, |begins| begins.0.max(now));
+        let began = start.begins.map_or(now, |begins| begins.0);
         player.begin(began, start.script.time);
         let slots = load.demand.outstanding() as usize;
         Ok(RunningScript {
