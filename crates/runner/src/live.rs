@@ -489,15 +489,14 @@ impl Bench for LiveBench<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use steadfast_domain::{Place, Replayed};
+    use steadfast_domain::stimulus::{ActiveRange, Until};
+    use steadfast_domain::{Bytes, Demand, Place, Replayed, Stimulus};
 
     #[test]
     fn a_script_that_continues_goes_on_where_its_last_step_left_it() {
-        let stimulus = serde_json::from_str(
-            r#"{"streams":[],"demand":{"threads":1,"depth":1},"active_range":{"start":0,"length":0},
-                "data_pattern":"zero","until":{},"seed":0}"#,
-        );
-        let mut step = Step::alone(Place::new("replay", 0, 1, ""), stimulus.unwrap());
+        let range = ActiveRange::new(Bytes(0), Bytes(0));
+        let stimulus = Stimulus::new(Vec::new(), range, Demand::new(1, 1), Until::ios(1));
+        let mut step = Step::alone(Place::new("replay", 0, 1, ""), stimulus);
         let mut position = Position::default();
         assert_eq!(position.start(&step).script, ScriptPosition::default());
         let at = ScriptPosition { ios: 7, time: Nanos::SECOND };

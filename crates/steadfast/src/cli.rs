@@ -166,7 +166,7 @@ fn process_number(text: &str) -> Result<u32, String> {
 /// A width that capture steps can have.
 fn capture_step(text: &str) -> Result<Nanos, String> {
     let width: Nanos = text.parse().map_err(|error: <Nanos as FromStr>::Err| error.to_string())?;
-    match steadfast_trace::study::is_step_width(width.0) {
+    match steadfast_trace::widths::is_step_width(width.0) {
         true => Ok(width),
         false => Err("give 100us to 1h, or whole hours".to_owned()),
     }

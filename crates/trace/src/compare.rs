@@ -3,12 +3,16 @@
 
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
-use crate::pass::{Fold, Rows};
+use crate::firsts::{Firsts, Place};
+use crate::fold::{Fold, FoldSums, Rows, Sums};
 use crate::steps::{CaptureStep, STEP_FIELDS, Steps};
+use crate::untold::Untold;
+use crate::widths::wide_enough;
 use std::collections::{BTreeMap, BTreeSet};
+use steadfast_domain::io_event::StreamInStep;
 use steadfast_domain::{CaptureConditions, Layer};
 
-/// Sides kept apart at most.
+/// Sides kept apart at most: the first in order of device and layer.
 pub const SIDES_MAX: usize = 16;
 
 /// One device at one layer.
@@ -26,11 +30,20 @@ impl SideKey {
         format!("{}, {}", self.device_name(conditions), self.layer)
     }
 
+    fn of_sum(row: &StreamInStep) -> SideKey {
+        SideKey { device: row.device, layer: row.layer }
+    }
+
     /// `nvme0n1`.
     pub fn device_name(&self, conditions: &CaptureConditions) -> String {
-        let device = conditions.devices.get(usize::from(self.device)).map(|d| d.name.clone());
-        device.unwrap_or_else(|| format!("device {}", self.device))
+        device_name(conditions, self.device)
     }
+}
+
+/// A device's name in the conditions; its number where they do not tell.
+pub fn device_name(conditions: &CaptureConditions, device: u16) -> String {
+    let named = conditions.devices.get(usize::from(device));
+    named.map_or_else(|| format!("device {device}"), |device| device.name.clone())
 }
 
 /// Capture steps of one device at one layer, by number.
@@ -50,9 +63,28 @@ impl SidesSeen {
         self.seen.len() as u64
     }
 
+    /// Which.
+    pub fn iter(&self) -> impl Iterator<Item = SideKey> + '_ {
+        self.seen.iter().copied()
+    }
+
+    #[inline]
+    fn see(&mut self, key: SideKey) {
+        if self.last != Some(key) {
+            self.last = Some(key);
+            self.seen.insert(key);
+        }
+    }
+
     /// How many of them are devices at the block layer.
     pub fn at_block_layer(&self) -> usize {
         self.seen.iter().filter(|side| side.layer == Layer::Block).count()
+    }
+}
+
+impl PartialEq for SidesSeen {
+    fn eq(&self, other: &Self) -> bool {
+        self.seen == other.seen
     }
 }
 
@@ -63,22 +95,42 @@ impl Fold for SidesSeen {
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
         for row in rows.iter() {
             let key = SideKey { device: rows.batch.device(row), layer: rows.batch.layer(row) };
-            if self.last != Some(key) {
-                self.last = Some(key);
-                self.seen.insert(key);
-            }
+            self.see(key);
         }
+        Ok(())
+    }
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
+        Ok(self)
+    }
+    fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
+        self.seen.append(&mut other.seen);
         Ok(())
     }
 }
 
-/// Capture steps of every device and layer in a trace.
+impl FoldSums for SidesSeen {
+    fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError> {
+        sums.streams.iter().for_each(|row| self.see(SideKey::of_sum(row)));
+        Ok(())
+    }
+}
+
+/// Capture steps of every device and layer in a capture.
 #[derive(Debug, Clone)]
 pub struct Sides {
     width_ns: u64,
     until_ns: u64,
     sides: Vec<(SideKey, Steps)>,
-    /// I/Os of sides beyond [`SIDES_MAX`].
+    firsts: Firsts<SideKey>,
+    unlisted: u64,
+}
+
+/// What [`Sides`] come to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SidesFound {
+    /// The sides in order of device and layer.
+    pub sides: Vec<Side>,
+    /// I/Os of further ones.
     pub unlisted: u64,
 }
 
@@ -86,18 +138,49 @@ impl Sides {
     /// Sides in steps of a width in nanoseconds; busy time after `until_ns` is
     /// not counted.
     pub fn new(width_ns: u64, until_ns: u64) -> Self {
-        Sides { width_ns, until_ns, sides: Vec::new(), unlisted: 0 }
+        Self::keeping(SIDES_MAX, width_ns, until_ns)
     }
 
-    /// The sides in order of device and layer.
+    /// The same with at most so many sides kept apart.
+    pub fn keeping(most: usize, width_ns: u64, until_ns: u64) -> Self {
+        Sides { width_ns, until_ns, sides: Vec::new(), firsts: Firsts::new(most), unlisted: 0 }
+    }
+
+    /// What was found.
     ///
     /// # Errors
     /// Where there are more steps than memory was set aside for.
-    pub fn finish(self) -> Result<Vec<Side>, TraceError> {
+    pub fn finish(self) -> Result<SidesFound, TraceError> {
         let finished = self.sides.into_iter().map(|(key, steps)| Ok((key, steps.finish()?)));
         let mut sides = finished.collect::<Result<Vec<_>, TraceError>>()?;
         sides.sort_by_key(|(key, _)| *key);
-        Ok(sides)
+        Ok(SidesFound { sides, unlisted: self.unlisted })
+    }
+
+    /// The steps of a side; `None` where they are not kept apart.
+    #[inline]
+    fn steps(&mut self, key: SideKey) -> Option<&mut Steps> {
+        let known = self.sides.iter().position(|(side, _)| *side == key);
+        let at = known.or_else(|| self.admit(key))?;
+        self.sides.get_mut(at).map(|(_, steps)| steps)
+    }
+
+    #[cold]
+    fn admit(&mut self, key: SideKey) -> Option<usize> {
+        let new = (key, Steps::new(self.width_ns).until(self.until_ns));
+        match self.firsts.admit(key) {
+            Place::Free => {
+                self.sides.push(new);
+                Some(self.sides.len() - 1)
+            }
+            Place::Of(last) => {
+                let at = self.sides.iter().position(|(side, _)| *side == last)?;
+                let (_, gone) = std::mem::replace(&mut self.sides[at], new);
+                self.unlisted = self.unlisted.saturating_add(gone.ios());
+                Some(at)
+            }
+            Place::None => None,
+        }
     }
 }
 
@@ -108,19 +191,36 @@ impl Fold for Sides {
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
         for row in rows.iter() {
             let key = SideKey { device: rows.batch.device(row), layer: rows.batch.layer(row) };
-            let known = self.sides.iter().position(|(side, _)| *side == key);
-            let at = match known {
-                Some(at) => at,
-                None if self.sides.len() == SIDES_MAX => {
-                    self.unlisted += 1;
-                    continue;
-                }
-                None => {
-                    self.sides.push((key, Steps::new(self.width_ns).until(self.until_ns)));
-                    self.sides.len() - 1
-                }
-            };
-            self.sides[at].1.take_row(rows, row)?;
+            match self.steps(key) {
+                Some(steps) => steps.take_row(rows, row)?,
+                None => self.unlisted += 1,
+            }
+        }
+        Ok(())
+    }
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
+        Ok(self)
+    }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        self.unlisted = self.unlisted.saturating_add(other.unlisted);
+        for (key, steps) in other.sides {
+            match self.steps(key) {
+                Some(ours) => ours.merge(steps)?,
+                None => self.unlisted = self.unlisted.saturating_add(steps.ios()),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FoldSums for Sides {
+    fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError> {
+        wide_enough(self.width_ns, sums)?;
+        for row in sums.streams {
+            match self.steps(SideKey::of_sum(row)) {
+                Some(steps) => steps.take_sum(sums.begin_of(row), row)?,
+                None => self.unlisted = self.unlisted.saturating_add(row.ios),
+            }
         }
         Ok(())
     }

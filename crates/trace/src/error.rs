@@ -1,6 +1,7 @@
 //! What can go wrong with a trace. Errors name the place inside the trace; the
 //! caller, who knows the file's name, adds it.
 
+use crate::untold::Untold;
 use parquet::errors::ParquetError;
 use std::io;
 
@@ -40,9 +41,18 @@ pub enum TraceError {
         /// What was expected and what was found.
         what: String,
     },
+    /// Something that only single I/Os tell, of a capture that kept none.
+    #[error("{}", .0.refusal())]
+    Untold(Untold),
     /// Something that cannot be made of this trace.
     #[error("{0}")]
     Unsuitable(String),
+}
+
+impl From<Untold> for TraceError {
+    fn from(what: Untold) -> Self {
+        TraceError::Untold(what)
+    }
 }
 
 impl TraceError {

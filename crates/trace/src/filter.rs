@@ -3,9 +3,11 @@
 //! turns a sequential I/O into a random one.
 
 use crate::batch::Batch;
+use crate::compare::device_name;
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::streams::StreamKey;
+use steadfast_domain::io_event::{StreamInStep, StreamResponses};
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
 
 /// Whose I/Os.
@@ -111,10 +113,7 @@ impl Filter {
 
     /// What passes, for a person; `None` where everything does.
     pub fn told(&self, conditions: &CaptureConditions) -> Option<String> {
-        let device = |number: &u16| {
-            let named = conditions.devices.get(usize::from(*number));
-            named.map_or_else(|| format!("device {number}"), |device| device.name.clone())
-        };
+        let device = |number: &u16| device_name(conditions, *number);
         let process = self.process.as_ref().map(|process| match process {
             Process::Pid(pid) => format!("process {pid}"),
             Process::Command(name) => format!("command {name}"),
@@ -158,18 +157,46 @@ impl Filter {
     }
 
     fn keeps(&self, batch: &Batch, row: usize, sequential: bool) -> bool {
-        let time = batch.issued_ns(row);
-        let inside = |span: &(u64, u64)| span.0 <= time && time < span.1;
         let key = || StreamKey { op: batch.op(row), sequential, bytes: batch.bytes(row) };
-        (self.spans_ns.is_empty() || self.spans_ns.iter().any(inside))
-            && (self.ops.is_empty() || self.ops.contains(&batch.op(row)))
-            && (self.devices.is_empty() || self.devices.contains(&batch.device(row)))
-            && self.layer.is_none_or(|layer| layer == batch.layer(row))
-            && (self.streams.is_empty() || self.streams.contains(&key()))
+        self.keeps_time(batch.issued_ns(row))
+            && self.keeps_place(batch.op(row), batch.device(row), batch.layer(row))
+            && self.keeps_stream(key)
             && self.process.as_ref().is_none_or(|process| match process {
                 Process::Pid(pid) => *pid == batch.pid(row),
                 Process::Command(name) => batch.command(row).to_string() == *name,
             })
+    }
+
+    /// Whether a stream in a step passes: where its step begins in a span.
+    pub(crate) fn keeps_sum(&self, row: &StreamInStep, step_ns: u64) -> bool {
+        let key = || StreamKey::of_sum(row);
+        self.keeps_time(row.step.saturating_mul(step_ns))
+            && self.keeps_place(row.op, row.device, row.layer)
+            && self.keeps_stream(key)
+    }
+
+    /// Whether response times of no particular step pass: they were not taken for
+    /// a part of the time, so a filter of time leaves them out.
+    pub(crate) fn keeps_responses(&self, part: &StreamResponses) -> bool {
+        let key = || StreamKey { op: part.op, sequential: part.sequential, bytes: part.bytes };
+        self.spans_ns.is_empty()
+            && self.keeps_place(part.op, part.device, part.layer)
+            && self.keeps_stream(key)
+    }
+
+    fn keeps_time(&self, time: u64) -> bool {
+        let inside = |span: &(u64, u64)| span.0 <= time && time < span.1;
+        self.spans_ns.is_empty() || self.spans_ns.iter().any(inside)
+    }
+
+    fn keeps_place(&self, op: IoOp, device: u16, layer: Layer) -> bool {
+        (self.ops.is_empty() || self.ops.contains(&op))
+            && (self.devices.is_empty() || self.devices.contains(&device))
+            && self.layer.is_none_or(|wanted| wanted == layer)
+    }
+
+    fn keeps_stream(&self, key: impl Fn() -> StreamKey) -> bool {
+        self.streams.is_empty() || self.streams.contains(&key())
     }
 }
 

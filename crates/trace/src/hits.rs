@@ -3,7 +3,8 @@
 
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
-use crate::pass::{Fold, Rows};
+use crate::fold::{Fold, FoldSums, Rows};
+use crate::untold::Untold;
 use std::collections::BTreeMap;
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
 
@@ -96,14 +97,6 @@ impl HitMap {
         }
     }
 
-    /// Adds another part of the same map.
-    pub fn merge(&mut self, other: &HitMap) {
-        self.outside += other.outside;
-        for (ours, theirs) in [(&mut self.reads, &other.reads), (&mut self.writes, &other.writes)] {
-            ours.iter_mut().zip(theirs).for_each(|(a, b)| *a = a.saturating_add(*b));
-        }
-    }
-
     fn hit(&mut self, op: IoOp, time: u64, from: u64, bytes: u32) {
         let step = time.checked_sub(self.begin_ns).map(|t| t / self.width_ns);
         let step = step.and_then(|step| usize::try_from(step).ok()).filter(|s| *s < self.steps);
@@ -148,6 +141,16 @@ impl Fold for HitMap {
         }
         Ok(())
     }
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
+        Err(Untold::HitMaps)
+    }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        self.outside += other.outside;
+        for (ours, theirs) in [(&mut self.reads, &other.reads), (&mut self.writes, &other.writes)] {
+            ours.iter_mut().zip(theirs).for_each(|(a, b)| *a = a.saturating_add(*b));
+        }
+        Ok(())
+    }
 }
 
 /// Where the reads and writes of every device end, at the block layer.
@@ -180,6 +183,16 @@ impl Fold for Ends {
                 let known = self.0.entry(batch.device(row)).or_default();
                 *known = end.max(*known);
             }
+        }
+        Ok(())
+    }
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
+        Err(Untold::HitMaps)
+    }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        for (device, end) in other.0 {
+            let known = self.0.entry(device).or_default();
+            *known = end.max(*known);
         }
         Ok(())
     }

@@ -1,19 +1,24 @@
 //! Block I/O traces: formats in and out, events folded into I/O streams and
 //! capture steps, and the applied workload that comes of them.
 //!
-//! Everything works over `Read + Seek` and `Write`; nothing here opens a file,
-//! reads a clock or starts a thread. Folds over parts can be merged to the fold
-//! over the whole.
+//! [`Captured`] answers for what a capture left, whether that is every I/O or the
+//! sums of its capture steps. Everything works over `Read + Seek` and `Write`;
+//! nothing here opens a file, reads a clock or starts a thread. Folds over parts
+//! merge to the fold over the whole, exactly.
 #![forbid(unsafe_code)]
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod batch;
+pub mod captured;
+pub mod columns;
 pub mod compare;
 pub mod error;
 pub mod fidelity;
 pub mod file;
 pub mod filter;
 pub mod findings;
+mod firsts;
+pub mod fold;
 pub mod hits;
 pub mod import;
 pub mod order;
@@ -29,17 +34,24 @@ pub mod step_file;
 pub mod steps;
 pub mod streams;
 pub mod study;
+pub mod totals;
+pub mod untold;
+pub mod widths;
 pub mod workload;
 pub mod workload_file;
 
 pub use batch::Batch;
+pub use captured::Captured;
 pub use error::TraceError;
 pub use file::{Field, Fields, Trace, Writer};
 pub use filter::Filter;
 pub use findings::findings;
+pub use fold::{Fold, FoldSums, Rows, Sums};
 pub use order::IssueOrder;
-pub use pass::{Fold, Ios, Pass, Rows};
-pub use step_file::{StepFile, StepWriter};
+pub use pass::Pass;
+pub use step_file::StepWriter;
 pub use streams::{By, StreamKey, StreamTable};
-pub use study::{Study, StudyOptions};
+pub use study::Study;
+pub use totals::{Derivation, StudyOptions, Totals};
+pub use untold::Untold;
 pub use workload_file::WorkloadFile;

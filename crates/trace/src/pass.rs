@@ -1,63 +1,24 @@
-//! One pass over a trace: in issue order, judged for sequentiality, filtered,
-//! and handed to any number of folds.
+//! One pass over the files of a capture. Single I/Os come in issue order, judged
+//! for sequentiality and filtered; what was added up before comes as it was kept.
 
 use crate::batch::Batch;
 use crate::error::TraceError;
 use crate::file::{Field, Fields, Lent, Trace};
 use crate::filter::Filter;
+use crate::fold::{Fold, Rows, Sums};
 use crate::order::{IssueOrder, OrderAccount, WAITING_MAX};
-use crate::sequence::{Busy, Depths, Sequencer, WINDOW};
+use crate::sequence::{Depths, Sequencer, WINDOW};
+use crate::step_file::StepFile;
+use crate::untold::Untold;
 use serde::Serialize;
 use std::io::{Read, Seek};
 use std::sync::Arc;
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
 
-/// Some events of a trace with what their neighbours tell about them.
-pub struct Rows<'a> {
-    /// The events.
-    pub batch: &'a Batch,
-    /// Whether each is sequential.
-    pub sequential: &'a [bool],
-    /// I/Os outstanding when it was issued; 0 where unknown.
-    pub depth: &'a [u32],
-    /// The part of its time in which the device would have been idle without it.
-    pub busy: &'a [Busy],
-    /// Whether the filter lets it pass.
-    pub kept: &'a [bool],
-}
-
-impl Rows<'_> {
-    /// The rows that passed the filter.
-    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        self.kept.iter().enumerate().filter(|(_, kept)| **kept).map(|(row, _)| row)
-    }
-    /// Response time, where the completion was seen.
-    #[inline]
-    pub fn response_ns(&self, row: usize) -> Option<u64> {
-        Some(self.batch.response_ns(row)).filter(|response| *response != RESPONSE_UNKNOWN)
-    }
-    /// Queue depth at issue, where it is known.
-    #[inline]
-    pub fn depth(&self, row: usize) -> Option<u32> {
-        Some(self.depth[row]).filter(|depth| *depth > 0)
-    }
-}
-
-/// Something that a trace is folded into.
-pub trait Fold {
-    /// The columns that it reads.
-    fn fields(&self) -> Fields;
-    /// Takes the next rows.
-    ///
-    /// # Errors
-    /// Where they do not fit into the memory set aside.
-    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError>;
-}
-
-/// How to go over a trace.
+/// How to go over a capture.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pass {
-    /// Which events count. Sequentiality, depth and busy time are judged before.
+    /// Which I/Os count. Sequentiality, depth and busy time are judged before.
     pub filter: Filter,
     /// I/Os looked back at for sequentiality.
     pub window: usize,
@@ -74,11 +35,12 @@ impl Default for Pass {
 /// What a pass saw.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct PassAccount {
-    /// Events read.
+    /// I/Os read, or told of by the sums that were read.
     pub events: u64,
-    /// Events that passed the filter.
+    /// Those that passed the filter.
     pub kept: u64,
-    /// Issue time of the first and the last that passed.
+    /// Issue time of the first and the last that passed; of sums, beginning and end
+    /// of their steps.
     pub span_ns: Option<(u64, u64)>,
     /// Events whose queue depth was counted from issue and response times.
     pub depths_counted: u64,
@@ -181,7 +143,7 @@ impl Pass {
         }
     }
 
-    /// Goes over the trace once and hands every batch to all folds.
+    /// Goes over a trace once and hands every batch to all folds.
     ///
     /// # Errors
     /// Where the trace cannot be read or a fold is out of room.
@@ -196,6 +158,36 @@ impl Pass {
             folds.iter_mut().try_for_each(|fold| fold.take(&rows))?;
         }
         Ok(ios.account())
+    }
+
+    /// Goes over a step file once and hands its sums to all folds.
+    ///
+    /// # Errors
+    /// Where the file cannot be read, a fold is out of room, or only single I/Os
+    /// tell what is asked.
+    pub(crate) fn run_sums<R: Read + Seek + Send + 'static>(
+        &self,
+        file: &StepFile<R>,
+        folds: &mut [&mut dyn Fold],
+    ) -> Result<PassAccount, TraceError> {
+        if self.filter.process.is_some() {
+            return Err(Untold::Processes.into());
+        }
+        if self.window != WINDOW {
+            return Err(Untold::OtherWindow.into());
+        }
+        let folds = folds.iter_mut().map(|fold| fold.of_sums());
+        let mut folds = folds.collect::<Result<Vec<_>, _>>()?;
+        let (step_ns, mut account) = (file.step_ns(), PassAccount::default());
+        file.each_group(|mut streams, mut responses| {
+            account.events += streams.iter().map(|row| row.ios).sum::<u64>();
+            streams.retain(|row| self.filter.keeps_sum(row, step_ns));
+            responses.retain(|part| self.filter.keeps_responses(part));
+            let sums = Sums { step_ns, streams: &streams, responses: &responses };
+            account.see_sums(&sums, file.conditions().lasted_ns);
+            folds.iter_mut().try_for_each(|fold| fold.take_sums(&sums))
+        })?;
+        Ok(account)
     }
 }
 
@@ -221,9 +213,22 @@ impl PassAccount {
         let first = kept.iter().position(|kept| *kept);
         let last = kept.iter().rposition(|kept| *kept);
         if let (Some(first), Some(last)) = (first, last) {
-            let (first, last) = (batch.issued_ns(first), batch.issued_ns(last));
-            let (from, to) = self.span_ns.unwrap_or((first, last));
-            self.span_ns = Some((from.min(first), to.max(last)));
+            self.reach(batch.issued_ns(first), batch.issued_ns(last));
         }
+    }
+
+    /// Sums have the time of their steps, the last one as far as the capture lasted.
+    fn see_sums(&mut self, sums: &Sums<'_>, lasted_ns: u64) {
+        for row in sums.streams {
+            let begin = sums.begin_of(row);
+            let end = begin.saturating_add(sums.step_ns - 1);
+            self.kept += row.ios;
+            self.reach(begin, if lasted_ns > begin { end.min(lasted_ns) } else { end });
+        }
+    }
+
+    fn reach(&mut self, first: u64, last: u64) {
+        let (from, to) = self.span_ns.unwrap_or((first, last));
+        self.span_ns = Some((from.min(first), to.max(last)));
     }
 }

@@ -1,16 +1,21 @@
 //! The process map: which process did which I/Os.
 
+use crate::columns::{self, Column, Print};
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
-use crate::pass::{Fold, Rows};
-use serde::Serialize;
+use crate::firsts::{Firsts, Place};
+use crate::fold::{Fold, FoldSums, Rows};
+use crate::untold::Untold;
+use serde::{Serialize, Serializer};
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 use steadfast_domain::IoOp;
 use steadfast_domain::io_event::Command;
 
-/// Processes kept apart; I/Os of further ones are counted together.
+/// Processes kept apart, those with the lowest numbers; I/Os of further ones are
+/// counted together.
 pub const PROCESSES_MAX: usize = 1 << 16;
 
 /// A process: number and command name.
@@ -93,14 +98,32 @@ impl ProcessTally {
     }
 }
 
-/// The processes of a trace.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// The processes of a capture.
+#[derive(Debug, Clone)]
 pub struct ProcessTable {
     processes: HashMap<ProcessKey, ProcessTally>,
+    firsts: Firsts<ProcessKey>,
     unlisted: ProcessTally,
 }
 
+impl Default for ProcessTable {
+    fn default() -> Self {
+        Self::keeping(PROCESSES_MAX)
+    }
+}
+
+impl PartialEq for ProcessTable {
+    fn eq(&self, other: &Self) -> bool {
+        self.processes == other.processes && self.unlisted == other.unlisted
+    }
+}
+
 impl ProcessTable {
+    /// An empty one that keeps at most so many processes apart.
+    pub fn keeping(most: usize) -> Self {
+        let (processes, unlisted) = (HashMap::new(), ProcessTally::default());
+        ProcessTable { processes, firsts: Firsts::new(most), unlisted }
+    }
     /// The processes, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = (&ProcessKey, &ProcessTally)> {
         self.processes.iter()
@@ -108,13 +131,6 @@ impl ProcessTable {
     /// I/Os beyond [`PROCESSES_MAX`] processes, all together.
     pub fn unlisted(&self) -> &ProcessTally {
         &self.unlisted
-    }
-    /// Adds another part of the same trace.
-    pub fn merge(&mut self, other: &ProcessTable) {
-        self.unlisted.merge(&other.unlisted);
-        for (key, tally) in &other.processes {
-            self.tally(*key).merge(tally);
-        }
     }
     /// The same with all processes of a command name together; those without
     /// a name stay apart.
@@ -126,6 +142,13 @@ impl ProcessTable {
         }
         merged
     }
+    /// The processes with the most I/Os, these first.
+    pub fn most_active(&self, most: usize) -> Vec<ProcessKey> {
+        let mut keys: Vec<(Reverse<u64>, ProcessKey)> =
+            self.processes.iter().map(|(key, tally)| (Reverse(tally.total()), *key)).collect();
+        keys.sort_unstable();
+        keys.into_iter().take(most).map(|(_, key)| key).collect()
+    }
     /// The processes as a report lists them: the most I/Os first.
     pub fn listing(&self) -> Vec<ProcessFigures> {
         let total: u64 =
@@ -136,8 +159,27 @@ impl ProcessTable {
     }
 
     fn tally(&mut self, key: ProcessKey) -> &mut ProcessTally {
-        if self.processes.len() >= PROCESSES_MAX && !self.processes.contains_key(&key) {
-            return &mut self.unlisted;
+        if self.firsts.is_full() && !self.processes.contains_key(&key) {
+            return self.make_room(key);
+        }
+        match self.processes.entry(key) {
+            Entry::Occupied(found) => found.into_mut(),
+            Entry::Vacant(place) => {
+                self.firsts.admit(key);
+                place.insert(ProcessTally::default())
+            }
+        }
+    }
+
+    #[cold]
+    fn make_room(&mut self, key: ProcessKey) -> &mut ProcessTally {
+        match self.firsts.admit(key) {
+            Place::None => return &mut self.unlisted,
+            Place::Free => {}
+            Place::Of(last) => {
+                let gone = self.processes.remove(&last).unwrap_or_default();
+                self.unlisted.merge(&gone);
+            }
         }
         self.processes.entry(key).or_default()
     }
@@ -161,10 +203,20 @@ impl Fold for ProcessTable {
         }
         Ok(())
     }
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
+        Err(Untold::Processes)
+    }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        self.unlisted.merge(&other.unlisted);
+        for (key, tally) in &other.processes {
+            self.tally(*key).merge(tally);
+        }
+        Ok(())
+    }
 }
 
 /// One process of a listing.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ProcessFigures {
     /// Number and command, for people.
     pub process: String,
@@ -209,4 +261,74 @@ impl ProcessFigures {
             span_ns: tally.span_ns,
         }
     }
+}
+
+impl Serialize for ProcessFigures {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        columns::serialize(&Self::ALL, self, serializer)
+    }
+}
+
+type Of = Column<ProcessFigures>;
+
+/// What is told of a process.
+impl ProcessFigures {
+    const PROCESS: Of =
+        Column::new("process", "Process", Print::Plain(0), |p| p.process.clone().into());
+    const PID: Of = Column::new("pid", "PID", Print::Plain(0), |p| p.pid.into());
+    const COMMAND: Of =
+        Column::new("command", "Command", Print::Plain(0), |p| p.command.clone().into());
+    const COUNT: Of = Column::new("count", "I/Os", Print::Plain(0), |p| p.count.into());
+    const AMOUNT: Of = Column::new("amount", "MB", Print::Megabytes(1), |p| p.amount.into());
+    const SHARE: Of = Column::new("share", "%", Print::Percent(2), |p| p.share.into());
+    const READS: Of = Column::new("reads", "reads", Print::Plain(0), |p| p.reads.into());
+    const WRITES: Of = Column::new("writes", "writes", Print::Plain(0), |p| p.writes.into());
+    const SEQUENTIAL: Of =
+        Column::new("sequential", "SEQ", Print::Plain(0), |p| p.sequential.into());
+    const ART: Of = Column::new("response_mean_ns", "ART ms", Print::Milliseconds, |p| {
+        p.response_mean_ns.into()
+    });
+    const MRT: Of =
+        Column::new("response_max_ns", "MRT ms", Print::Milliseconds, |p| p.response_max_ns.into());
+    const SPAN: Of = Column::new("span_ns", "From, to", Print::Plain(0), |p| p.span_ns.into());
+
+    /// Everything, as JSON has it.
+    const ALL: [Of; 12] = [
+        Self::PROCESS,
+        Self::PID,
+        Self::COMMAND,
+        Self::COUNT,
+        Self::AMOUNT,
+        Self::SHARE,
+        Self::READS,
+        Self::WRITES,
+        Self::SEQUENTIAL,
+        Self::ART,
+        Self::MRT,
+        Self::SPAN,
+    ];
+
+    /// A terminal's table.
+    pub const TABLE: [Of; 9] = [
+        Self::PROCESS,
+        Self::COUNT,
+        Self::SHARE,
+        Self::READS,
+        Self::WRITES,
+        Self::SEQUENTIAL,
+        Self::AMOUNT,
+        Self::ART,
+        Self::MRT,
+    ];
+
+    /// A report's table, beside the processes' names.
+    pub const OF_REPORT: [Of; 7] = [
+        Self::COUNT,
+        Self::SHARE.headed("% of all"),
+        Self::READS.headed("Reads"),
+        Self::WRITES.headed("Writes"),
+        Self::AMOUNT,
+        Self::ART,
+        Self::MRT,
+    ];
 }

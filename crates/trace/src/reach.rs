@@ -11,7 +11,8 @@
 
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
-use crate::pass::{Fold, Rows};
+use crate::fold::{Fold, FoldSums, Rows};
+use crate::untold::Untold;
 use serde::Serialize;
 use steadfast_domain::step::mix64;
 use steadfast_domain::{IoOp, Layer};
@@ -124,21 +125,6 @@ impl Reach {
         }
     }
 
-    /// Adds another part of the same device.
-    pub fn merge(&mut self, other: &Reach) {
-        if self.heat.len() < other.heat.len() {
-            self.heat.resize(other.heat.len(), 0);
-        }
-        for (ours, theirs) in self.heat.iter_mut().zip(&other.heat) {
-            *ours = ours.saturating_add(*theirs);
-        }
-        self.read.merge(&other.read);
-        self.written.merge(&other.written);
-        self.touched.merge(&other.touched);
-        self.blocks_read += other.blocks_read;
-        self.blocks_written += other.blocks_written;
-    }
-
     /// The figures of a report.
     pub fn figures(&self) -> ReachFigures {
         let bytes = |blocks: f64| (blocks * BLOCK as f64).round() as u64;
@@ -216,6 +202,23 @@ impl Fold for Reach {
                 self.see(op, batch.offset(row), bytes);
             }
         }
+        Ok(())
+    }
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
+        Err(Untold::WorkingSets)
+    }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        if self.heat.len() < other.heat.len() {
+            self.heat.resize(other.heat.len(), 0);
+        }
+        for (ours, theirs) in self.heat.iter_mut().zip(&other.heat) {
+            *ours = ours.saturating_add(*theirs);
+        }
+        self.read.merge(&other.read);
+        self.written.merge(&other.written);
+        self.touched.merge(&other.touched);
+        self.blocks_read += other.blocks_read;
+        self.blocks_written += other.blocks_written;
         Ok(())
     }
 }

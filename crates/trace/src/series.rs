@@ -3,9 +3,11 @@
 
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
-use crate::pass::{Fold, Rows};
+use crate::fold::{Fold, FoldSums, Rows, Sums};
 use crate::processes::ProcessKey;
 use crate::streams::StreamKey;
+use crate::untold::Untold;
+use crate::widths::wide_enough;
 use std::collections::{BTreeMap, HashMap};
 
 /// Cells kept at most.
@@ -20,6 +22,14 @@ pub struct Cell {
     pub bytes: u64,
 }
 
+impl Cell {
+    #[inline]
+    fn add(&mut self, more: Cell) {
+        self.ios = self.ios.saturating_add(more.ios);
+        self.bytes = self.bytes.saturating_add(more.bytes);
+    }
+}
+
 /// What the series are.
 #[derive(Debug, Clone)]
 pub enum Choice {
@@ -30,7 +40,7 @@ pub enum Choice {
 }
 
 /// Series over capture steps.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SeriesOverTime {
     width_ns: u64,
     streams: HashMap<StreamKey, usize>,
@@ -63,35 +73,15 @@ impl SeriesOverTime {
         &self.steps
     }
 
-    /// Adds another part of the same trace with the same choice and width.
-    pub fn merge(&mut self, other: &SeriesOverTime) {
-        for (step, cells) in &other.steps {
-            let ours =
-                self.steps.entry(*step).or_insert_with(|| vec![Cell::default(); self.series]);
-            for (a, b) in ours.iter_mut().zip(cells) {
-                a.ios += b.ios;
-                a.bytes = a.bytes.saturating_add(b.bytes);
-            }
-        }
-    }
-
-    /// Adds I/Os of a stream that were added up before.
-    pub(crate) fn take_sum(
-        &mut self,
-        at_ns: u64,
-        key: StreamKey,
-        ios: u64,
-    ) -> Result<(), TraceError> {
-        let series = self.streams.get(&key).copied().unwrap_or(self.series - 1);
-        let cell = self.cell(at_ns, series)?;
-        cell.ios = cell.ios.saturating_add(ios);
-        cell.bytes = cell.bytes.saturating_add(ios.saturating_mul(u64::from(key.bytes)));
-        Ok(())
-    }
-
     /// The cell of a series at a time.
+    #[inline]
     fn cell(&mut self, at_ns: u64, series: usize) -> Result<&mut Cell, TraceError> {
-        let step = at_ns / self.width_ns;
+        Ok(&mut self.cells(at_ns / self.width_ns)?[series])
+    }
+
+    /// The cells of a step.
+    #[inline]
+    fn cells(&mut self, step: u64) -> Result<&mut Vec<Cell>, TraceError> {
         let full = self.steps.len() * self.series >= CELLS_MAX;
         if full && !self.steps.contains_key(&step) {
             let what =
@@ -99,7 +89,7 @@ impl SeriesOverTime {
             return Err(TraceError::TooFine(what.into()));
         }
         let empty = || vec![Cell::default(); self.series];
-        Ok(&mut self.steps.entry(step).or_insert_with(empty)[series])
+        Ok(self.steps.entry(step).or_insert_with(empty))
     }
 
     fn series_of(&self, rows: &Rows<'_>, row: usize) -> usize {
@@ -125,9 +115,34 @@ impl Fold for SeriesOverTime {
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
         for row in rows.iter() {
             let series = self.series_of(rows, row);
-            let cell = self.cell(rows.batch.issued_ns(row), series)?;
-            cell.ios += 1;
-            cell.bytes = cell.bytes.saturating_add(u64::from(rows.batch.bytes(row)));
+            let io = Cell { ios: 1, bytes: u64::from(rows.batch.bytes(row)) };
+            self.cell(rows.batch.issued_ns(row), series)?.add(io);
+        }
+        Ok(())
+    }
+
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
+        if self.by_process { Err(Untold::Processes) } else { Ok(self) }
+    }
+
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        for (step, cells) in &other.steps {
+            for (ours, theirs) in self.cells(*step)?.iter_mut().zip(cells) {
+                ours.add(*theirs);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FoldSums for SeriesOverTime {
+    fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError> {
+        wide_enough(self.width_ns, sums)?;
+        for row in sums.streams {
+            let series = self.streams.get(&StreamKey::of_sum(row)).copied();
+            let series = series.unwrap_or(self.series - 1);
+            let bytes = row.ios.saturating_mul(u64::from(row.bytes));
+            self.cell(sums.begin_of(row), series)?.add(Cell { ios: row.ios, bytes });
         }
         Ok(())
     }

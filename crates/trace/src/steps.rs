@@ -4,16 +4,20 @@
 //! which at least one I/O was outstanding on a device; it is shared out to the
 //! steps in which it passed.
 
+use crate::columns::{self, Column, Print};
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
-use crate::pass::{Fold, Rows};
+use crate::fold::{Fold, FoldSums, Rows, Sums};
 use crate::sequence::Busy;
+use crate::untold::Untold;
+use crate::widths::wide_enough;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use steadfast_domain::histogram::CoarseHistogram;
 use steadfast_domain::io_event::StreamInStep;
 use steadfast_domain::{IoOp, Layer, Nanos};
 
-/// Steps kept at one time (about 250 MB); a longer table is taken in parts.
+/// Steps kept at most (about 250 MB).
 pub const STEPS_MAX: usize = 1 << 20;
 /// The shortest and the longest step: 100 us and 1 h (RWSW PTS 1.0.7 p. 15 as
 /// the tutorial quotes it shows 100 us to 5 min).
@@ -87,7 +91,7 @@ impl CaptureStep {
         (ios > 0).then(|| sequential as f64 / ios as f64)
     }
     /// Adds I/Os of one stream that were added up before.
-    pub(crate) fn take_sum(&mut self, sum: &StreamInStep) {
+    fn take_sum(&mut self, sum: &StreamInStep) {
         let op = &mut self.ops[sum.op as usize];
         op.ios = op.ios.saturating_add(sum.ios);
         op.bytes = op.bytes.saturating_add(sum.ios.saturating_mul(u64::from(sum.bytes)));
@@ -195,7 +199,7 @@ impl Steps {
             Some(carried) if carried.1 == busy.0 => carried.1 = busy.1,
             Some(carried) => {
                 let done = std::mem::replace(carried, busy);
-                self.share_out(done, u64::MAX)?;
+                self.share_out(done)?;
             }
             None => {
                 self.carried.insert(device, busy);
@@ -204,9 +208,8 @@ impl Steps {
         Ok(())
     }
 
-    /// Shares out the part of a busy time that lies before `until`.
-    fn share_out(&mut self, busy: Busy, until: u64) -> Result<(), TraceError> {
-        let (mut from, to) = (busy.0, busy.1.min(until).min(self.until_ns));
+    fn share_out(&mut self, busy: Busy) -> Result<(), TraceError> {
+        let (mut from, to) = (busy.0, busy.1.min(self.until_ns));
         while from < to {
             let step = from / self.width_ns;
             let end = (step + 1).saturating_mul(self.width_ns).min(to);
@@ -238,29 +241,16 @@ impl Steps {
         Ok(())
     }
 
-    /// Shares out all busy time up to `until` nanoseconds.
-    fn settle(&mut self, until: u64) -> Result<(), TraceError> {
-        let devices: Vec<(u16, Layer)> = self.carried.keys().copied().collect();
-        for device in devices {
-            let Some(busy) = self.carried.get(&device).copied() else { continue };
-            self.share_out(busy, until)?;
-            if busy.1 > until {
-                self.carried.insert(device, (busy.0.max(until), busy.1));
-            } else {
-                self.carried.remove(&device);
-            }
-        }
-        Ok(())
+    /// Ends the step that is being filled and shares out all busy time.
+    fn settle(&mut self) -> Result<(), TraceError> {
+        self.close()?;
+        let carried = std::mem::take(&mut self.carried);
+        carried.into_values().try_for_each(|busy| self.share_out(busy))
     }
 
-    /// Takes out the steps that no later event can change, in order.
-    ///
-    /// # Errors
-    /// Beyond [`STEPS_MAX`] steps.
-    pub fn take_finished(&mut self) -> Result<BTreeMap<u64, CaptureStep>, TraceError> {
-        self.settle(self.current.saturating_mul(self.width_ns))?;
-        let rest = self.closed.split_off(&self.current);
-        Ok(std::mem::replace(&mut self.closed, rest))
+    /// I/Os in all steps.
+    pub fn ios(&self) -> u64 {
+        self.open.ios() + self.closed.values().map(CaptureStep::ios).sum::<u64>()
     }
 
     /// All steps with an I/O or with busy time, by number from the capture's
@@ -269,9 +259,17 @@ impl Steps {
     /// # Errors
     /// Beyond [`STEPS_MAX`] steps.
     pub fn finish(mut self) -> Result<BTreeMap<u64, CaptureStep>, TraceError> {
-        self.close()?;
-        self.settle(u64::MAX)?;
+        self.settle()?;
         Ok(self.closed)
+    }
+
+    /// Takes a row that was added up before.
+    ///
+    /// # Errors
+    /// Beyond [`STEPS_MAX`] steps.
+    pub(crate) fn take_sum(&mut self, at_ns: u64, sum: &StreamInStep) -> Result<(), TraceError> {
+        self.at(at_ns / self.width_ns)?.take_sum(sum);
+        Ok(())
     }
 }
 
@@ -281,6 +279,23 @@ impl Fold for Steps {
     }
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
         rows.iter().try_for_each(|row| self.take_row(rows, row))
+    }
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
+        Ok(self)
+    }
+    fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
+        other.settle()?;
+        for (step, found) in other.closed {
+            self.at(step)?.merge(&found);
+        }
+        Ok(())
+    }
+}
+
+impl FoldSums for Steps {
+    fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError> {
+        wide_enough(self.width_ns, sums)?;
+        sums.streams.iter().try_for_each(|row| self.take_sum(sums.begin_of(row), row))
     }
 }
 
@@ -295,9 +310,167 @@ pub(crate) const STEP_FIELDS: Fields = Fields::of(&[
     Field::Layer,
 ]);
 
-/// Adds the steps of another part of the same trace.
-pub fn merge_steps(into: &mut BTreeMap<u64, CaptureStep>, other: &BTreeMap<u64, CaptureStep>) {
-    for (step, found) in other {
-        into.entry(*step).or_default().merge(found);
+/// One capture step of a listing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepFigures {
+    /// When it begins, in nanoseconds.
+    pub begin_ns: u64,
+    /// I/Os of all operations.
+    pub count: u64,
+    /// Bytes of reads and writes.
+    pub amount: u64,
+    /// I/Os per second.
+    pub iops: f64,
+    /// Bytes of reads and writes per second.
+    pub bytes_per_second: f64,
+    /// I/Os by operation, in the order of `IoOp::ALL`.
+    pub ios: [u64; 5],
+    /// Share of the reads and writes that are sequential.
+    pub sequential_share: Option<f64>,
+    /// Average response time.
+    pub response_mean_ns: Option<u64>,
+    /// 99 % of the response times, where single I/Os were kept.
+    pub response_p99_ns: Option<u64>,
+    /// Longest response time.
+    pub response_max_ns: Option<u64>,
+    /// Average queue depth at issue.
+    pub qd_mean: Option<f64>,
+    /// Deepest queue at issue.
+    pub qd_max: Option<u32>,
+    /// Share of the time with an I/O outstanding; `None` where it is not known.
+    pub utilisation: Option<f64>,
+}
+
+impl StepFigures {
+    /// A step, by its number; with the devices of whose time busy parts are shares,
+    /// where they are known.
+    pub fn of(number: u64, step: &CaptureStep, width_ns: u64, devices: Option<u64>) -> Self {
+        let seconds = width_ns as f64 / 1e9;
+        StepFigures {
+            begin_ns: number.saturating_mul(width_ns),
+            count: step.ios(),
+            amount: step.bytes(),
+            iops: step.ios() as f64 / seconds,
+            bytes_per_second: step.bytes() as f64 / seconds,
+            ios: step.ops.map(|op| op.ios),
+            sequential_share: step.sequential_share(),
+            response_mean_ns: step.response_mean().map(|time| time.0),
+            response_p99_ns: step.percentile(0.99).map(|time| time.0),
+            response_max_ns: step.response_max().map(|time| time.0),
+            qd_mean: step.depth_mean(),
+            qd_max: (step.depths > 0).then_some(step.depth_max),
+            utilisation: devices
+                .filter(|devices| *devices > 0)
+                .map(|devices| step.busy_ns as f64 / width_ns as f64 / devices as f64),
+        }
     }
+
+    /// When it begins, as tables have it.
+    pub fn begin(&self) -> String {
+        Self::BEGIN.text(self)
+    }
+
+    fn ios_of(&self, op: IoOp) -> u64 {
+        self.ios[op as usize]
+    }
+}
+
+impl Serialize for StepFigures {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        columns::serialize(&Self::ALL, self, serializer)
+    }
+}
+
+type Of = Column<StepFigures>;
+
+/// What is told of a step.
+impl StepFigures {
+    const BEGIN: Of = Column::new("begin_ns", "Begins s", Print::Seconds, |s| s.begin_ns.into());
+    const COUNT: Of = Column::new("count", "I/Os", Print::Plain(0), |s| s.count.into());
+    const AMOUNT: Of = Column::new("amount", "MB", Print::Megabytes(1), |s| s.amount.into());
+    const IOPS: Of = Column::new("iops", "IOPS", Print::Plain(1), |s| s.iops.into());
+    const MBS: Of =
+        Column::new("bytes_per_second", "MB/s", Print::Megabytes(3), |s| s.bytes_per_second.into());
+    const READS: Of =
+        Column::new("reads", "reads", Print::Plain(0), |s| s.ios_of(IoOp::Read).into());
+    const WRITES: Of =
+        Column::new("writes", "writes", Print::Plain(0), |s| s.ios_of(IoOp::Write).into());
+    const DISCARDS: Of =
+        Column::new("discards", "discards", Print::Plain(0), |s| s.ios_of(IoOp::Discard).into());
+    const FLUSHES: Of =
+        Column::new("flushes", "flushes", Print::Plain(0), |s| s.ios_of(IoOp::Flush).into());
+    const DISCARDS_AND_FLUSHES: Of = Column::new("discards", "other", Print::Plain(0), |s| {
+        (s.ios_of(IoOp::Discard) + s.ios_of(IoOp::Flush)).into()
+    });
+    const SEQUENTIAL: Of =
+        Column::new("sequential_share", "SEQ %", Print::Percent(1), |s| s.sequential_share.into());
+    const ART: Of = Column::new("response_mean_ns", "ART ms", Print::Milliseconds, |s| {
+        s.response_mean_ns.into()
+    });
+    const P99: Of =
+        Column::new("response_p99_ns", "99% ms", Print::Milliseconds, |s| s.response_p99_ns.into());
+    const MRT: Of =
+        Column::new("response_max_ns", "MRT ms", Print::Milliseconds, |s| s.response_max_ns.into());
+    const QD_MEAN: Of = Column::new("qd_mean", "QD avg", Print::Plain(2), |s| s.qd_mean.into());
+    const QD_MAX: Of = Column::new("qd_max", "QD max", Print::Plain(0), |s| s.qd_max.into());
+    const BUSY: Of =
+        Column::new("utilisation", "busy %", Print::Percent(1), |s| s.utilisation.into());
+
+    /// Everything, as JSON has it.
+    const ALL: [Of; 16] = [
+        Self::BEGIN,
+        Self::COUNT,
+        Self::AMOUNT,
+        Self::IOPS,
+        Self::MBS,
+        Self::READS,
+        Self::WRITES,
+        Self::DISCARDS,
+        Self::FLUSHES,
+        Self::SEQUENTIAL,
+        Self::ART,
+        Self::P99,
+        Self::MRT,
+        Self::QD_MEAN,
+        Self::QD_MAX,
+        Self::BUSY,
+    ];
+
+    /// A terminal's table.
+    pub const TABLE: [Of; 13] = [
+        Self::BEGIN,
+        Self::IOPS,
+        Self::MBS,
+        Self::READS,
+        Self::WRITES,
+        Self::DISCARDS_AND_FLUSHES,
+        Self::SEQUENTIAL,
+        Self::ART,
+        Self::P99,
+        Self::MRT,
+        Self::QD_MEAN,
+        Self::QD_MAX,
+        Self::BUSY,
+    ];
+
+    /// A report's table, beside the steps' beginnings.
+    pub const OF_REPORT: [Of; 13] = [
+        Self::IOPS,
+        Self::MBS,
+        Self::READS,
+        Self::WRITES,
+        Self::DISCARDS,
+        Self::FLUSHES,
+        Self::SEQUENTIAL,
+        Self::ART,
+        Self::P99,
+        Self::MRT,
+        Self::QD_MEAN,
+        Self::QD_MAX,
+        Self::BUSY,
+    ];
+
+    /// What of each device or layer stands beside that of others.
+    pub const SIDE_BY_SIDE: [Of; 4] =
+        [Self::IOPS, Self::MBS.printed(Print::Megabytes(2)), Self::ART, Self::QD_MEAN.headed("QD")];
 }

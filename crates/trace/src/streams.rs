@@ -1,20 +1,24 @@
 //! I/O streams: operation x RND/SEQ x transfer size, with counts, bytes, queue
 //! depths and response times. The main fold over a trace.
 
+use crate::columns::{self, Column, Object, Print};
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
-use crate::pass::{Fold, Rows};
+use crate::firsts::{Firsts, Place};
+use crate::fold::{Fold, FoldSums, Rows, Sums};
 use crate::response::{ResponseFigures, Responses};
+use crate::untold::Untold;
 use serde::{Deserialize, Serialize, Serializer};
 use std::cmp::Reverse;
 use std::fmt;
 use std::str::FromStr;
-use steadfast_domain::io_event::{StreamInStep, flags};
+use steadfast_domain::IoOp;
+use steadfast_domain::io_event::{StreamInStep, StreamResponses, flags};
 use steadfast_domain::units::Bytes;
-use steadfast_domain::{IoOp, QuarterHistogram};
 
 /// Streams kept apart; I/Os of further ones are counted together. A file-system
-/// trace can have as many transfer sizes as bytes.
+/// trace can have as many transfer sizes as bytes: sizes of whole sectors are kept
+/// before others, and of these the smaller before the larger.
 pub const STREAMS_MAX: usize = 1 << 15;
 
 /// A distinct combination of operation, order and transfer size.
@@ -32,6 +36,11 @@ impl StreamKey {
     /// `RND` or `SEQ`.
     pub fn order(&self) -> &'static str {
         if self.sequential { "SEQ" } else { "RND" }
+    }
+    /// That of a row of a step file.
+    #[inline]
+    pub(crate) fn of_sum(row: &StreamInStep) -> StreamKey {
+        StreamKey { op: row.op, sequential: row.sequential, bytes: row.bytes }
     }
     #[inline]
     fn packed(op: IoOp, sequential: bool, bytes: u32) -> u64 {
@@ -166,24 +175,27 @@ impl StreamTally {
     }
 }
 
-/// The I/O streams of a trace.
+/// The I/O streams of a capture.
 #[derive(Debug, Clone)]
 pub struct StreamTable {
     places: Vec<u32>,
     keys: Vec<u64>,
     tallies: Vec<StreamTally>,
-    /// I/Os of streams beyond [`STREAMS_MAX`].
+    firsts: Firsts<Rank>,
+    /// I/Os of streams beyond those kept apart.
     unlisted: StreamTally,
 }
 
+/// By what streams are chosen where there are too many: unlike their share it is
+/// known when the first I/O comes.
+type Rank = (bool, u32, u64);
+
+/// A place of the table that holds nothing.
+const FREE: u32 = u32::MAX;
+
 impl Default for StreamTable {
     fn default() -> Self {
-        StreamTable {
-            places: vec![u32::MAX; 256],
-            keys: Vec::new(),
-            tallies: Vec::new(),
-            unlisted: StreamTally::default(),
-        }
+        Self::keeping(STREAMS_MAX)
     }
 }
 
@@ -191,6 +203,17 @@ impl StreamTable {
     /// An empty one.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// An empty one that keeps at most so many streams apart.
+    pub fn keeping(most: usize) -> Self {
+        StreamTable {
+            places: vec![FREE; 256],
+            keys: Vec::new(),
+            tallies: Vec::new(),
+            firsts: Firsts::new(most),
+            unlisted: StreamTally::default(),
+        }
     }
 
     /// The streams, in no particular order.
@@ -220,30 +243,11 @@ impl StreamTable {
         self.tallies.iter().for_each(|tally| total.merge(tally));
         total
     }
-    /// Adds those of another part of the same trace.
-    pub fn merge(&mut self, other: &StreamTable) {
-        self.unlisted.merge(&other.unlisted);
-        for (key, tally) in other.keys.iter().zip(&other.tallies) {
-            self.tally(*key).merge(tally);
-        }
-    }
-
-    /// Adds I/Os of a stream that were added up before.
-    pub(crate) fn take_sum(&mut self, key: StreamKey, sum: &StreamInStep) {
-        self.tally(StreamKey::packed(key.op, key.sequential, key.bytes)).take_sum(sum);
-    }
-
-    /// Adds response times of which the sum is known already.
-    pub(crate) fn take_histogram(&mut self, key: StreamKey, histogram: &QuarterHistogram) {
-        let tally = self.tally(StreamKey::packed(key.op, key.sequential, key.bytes));
-        tally.responses.take_histogram(histogram);
-    }
-
     /// Where the key is, or the free place where it would be.
     #[inline]
     fn place(&self, key: u64) -> usize {
         let mask = self.places.len() - 1;
-        let mut at = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & mask;
+        let mut at = self.home(key);
         while let Some(found) = self.keys.get(self.places[at] as usize) {
             if *found == key {
                 break;
@@ -251,6 +255,12 @@ impl StreamTable {
             at = (at + 1) & mask;
         }
         at
+    }
+
+    /// Where a key belongs while nothing else is there.
+    #[inline]
+    fn home(&self, key: u64) -> usize {
+        (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & (self.places.len() - 1)
     }
 
     #[inline]
@@ -265,21 +275,68 @@ impl StreamTable {
 
     #[cold]
     fn insert(&mut self, key: u64, at: usize) -> &mut StreamTally {
-        if self.keys.len() == STREAMS_MAX {
-            return &mut self.unlisted;
-        }
-        self.places[at] = u32::try_from(self.keys.len()).unwrap_or(u32::MAX);
-        self.keys.push(key);
-        self.tallies.push(StreamTally::default());
-        if self.keys.len() * 2 > self.places.len() {
-            self.places = vec![u32::MAX; self.places.len() * 2];
-            for index in 0..self.keys.len() {
-                let at = self.place(self.keys[index]);
-                self.places[at] = u32::try_from(index).unwrap_or(u32::MAX);
+        let index = match self.firsts.admit(rank(key)) {
+            Place::Free => {
+                let index = self.keys.len();
+                self.places[at] = u32::try_from(index).unwrap_or(FREE);
+                self.keys.push(key);
+                self.tallies.push(StreamTally::default());
+                self.grow();
+                index
+            }
+            Place::Of((_, _, gone)) => self.replace(gone, key),
+            Place::None => return &mut self.unlisted,
+        };
+        &mut self.tallies[index]
+    }
+
+    /// Puts another stream in the place of one, which counts as unlisted from now on.
+    fn replace(&mut self, gone: u64, key: u64) -> usize {
+        let hole = self.place(gone);
+        let number = self.places[hole];
+        let index = number as usize;
+        self.unlisted.merge(&std::mem::take(&mut self.tallies[index]));
+        self.free(hole);
+        self.keys[index] = key;
+        let at = self.place(key);
+        self.places[at] = number;
+        index
+    }
+
+    /// Frees a place; those that are found by way of it move up.
+    fn free(&mut self, mut hole: usize) {
+        let mask = self.places.len() - 1;
+        let mut at = hole;
+        self.places[hole] = FREE;
+        loop {
+            at = (at + 1) & mask;
+            let Some(key) = self.keys.get(self.places[at] as usize) else { return };
+            let is_reached_by_way_of_hole =
+                (at.wrapping_sub(self.home(*key)) & mask) >= (at.wrapping_sub(hole) & mask);
+            if is_reached_by_way_of_hole {
+                self.places.swap(hole, at);
+                hole = at;
             }
         }
-        let last = self.tallies.len() - 1;
-        &mut self.tallies[last]
+    }
+
+    fn grow(&mut self) {
+        if self.keys.len() * 2 <= self.places.len() {
+            return;
+        }
+        self.places = vec![FREE; self.places.len() * 2];
+        for index in 0..self.keys.len() {
+            let at = self.place(self.keys[index]);
+            self.places[at] = u32::try_from(index).unwrap_or(FREE);
+        }
+    }
+
+    /// Everything together, as JSON tells it.
+    pub fn total_figures(&self, by: By) -> Object<StreamFigures> {
+        let total = self.total();
+        let of_none = StreamKey { op: IoOp::Other, sequential: false, bytes: 0 };
+        let figures = StreamFigures::of(of_none, &total, &total, by);
+        Object::new(&StreamFigures::OF_TOTAL, figures)
     }
 
     /// The streams as a report lists them: the largest share first.
@@ -290,6 +347,12 @@ impl StreamTable {
         rows.sort_by_key(|row| (Reverse(row.measure(by)), row.key));
         rows
     }
+}
+
+/// Sizes of whole sectors first, the smaller before the larger.
+fn rank(key: u64) -> Rank {
+    let StreamKey { bytes, .. } = unpacked(key);
+    (!bytes.is_multiple_of(512), bytes, key)
 }
 
 fn unpacked(key: u64) -> StreamKey {
@@ -321,6 +384,29 @@ impl Fold for StreamTable {
         for row in rows.iter() {
             let (op, bytes) = (rows.batch.op(row), rows.batch.bytes(row));
             self.tally(StreamKey::packed(op, rows.sequential[row], bytes)).add(rows, row);
+        }
+        Ok(())
+    }
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
+        Ok(self)
+    }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        self.unlisted.merge(&other.unlisted);
+        for (key, tally) in other.keys.iter().zip(&other.tallies) {
+            self.tally(*key).merge(tally);
+        }
+        Ok(())
+    }
+}
+
+impl FoldSums for StreamTable {
+    fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError> {
+        for row in sums.streams {
+            self.tally(StreamKey::packed(row.op, row.sequential, row.bytes)).take_sum(row);
+        }
+        for StreamResponses { op, sequential, bytes, histogram, .. } in sums.responses {
+            let tally = self.tally(StreamKey::packed(*op, *sequential, *bytes));
+            tally.responses.take_histogram(histogram);
         }
         Ok(())
     }
@@ -358,10 +444,9 @@ impl fmt::Display for By {
 }
 
 /// One stream of a listing.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct StreamFigures {
     /// The standard's notation: `RND 4K W`.
-    #[serde(rename = "stream", serialize_with = "as_text")]
     pub key: StreamKey,
     /// What it does.
     pub op: IoOp,
@@ -417,6 +502,139 @@ impl StreamFigures {
     }
 }
 
-fn as_text<S: Serializer>(key: &StreamKey, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(key)
+impl Serialize for StreamFigures {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        columns::serialize(&Self::ALL, self, serializer)
+    }
+}
+
+type Of = Column<StreamFigures>;
+
+/// A column of response times.
+macro_rules! response {
+    ($field:ident, $head:literal) => {
+        Column::new(
+            concat!("response.", stringify!($field)),
+            $head,
+            Print::Milliseconds,
+            |stream: &StreamFigures| stream.response.$field.into(),
+        )
+    };
+}
+
+/// What is told of a stream.
+impl StreamFigures {
+    const STREAM: Of =
+        Column::new("stream", "I/O stream", Print::Plain(0), |s| s.key.to_string().into());
+    const OP: Of = Column::new("op", "op", Print::Plain(0), |s| s.op.to_string().into());
+    const ORDER: Of = Column::new("order", "order", Print::Plain(0), |s| s.order.into());
+    const BYTES: Of = Column::new("bytes", "bytes", Print::Plain(0), |s| s.bytes.into());
+    const COUNT: Of = Column::new("count", "count", Print::Plain(0), |s| s.count.into());
+    const AMOUNT: Of = Column::new("amount", "amount", Print::Plain(0), |s| s.amount.into());
+    const SHARE: Of = Column::new("share", "%", Print::Percent(2), |s| s.share.into());
+    const SHARE_OF_COUNT: Of =
+        Column::new("share_of_count", "% of count", Print::Percent(4), |s| s.share_of_count.into());
+    const SHARE_OF_BYTES: Of =
+        Column::new("share_of_bytes", "% of amount", Print::Percent(4), |s| {
+            s.share_of_bytes.into()
+        });
+    const QD_MEAN: Of = Column::new("qd_mean", "QD avg", Print::Plain(2), |s| s.qd_mean.into());
+    const QD_MAX: Of = Column::new("qd_max", "QD max", Print::Plain(0), |s| s.qd_max.into());
+    const SEEN: Of =
+        Column::new("response.count", "responses", Print::Plain(0), |s| s.response.count.into());
+    const ART: Of = response!(mean_ns, "ART ms");
+    const P50: Of = response!(p50_ns, "50% ms");
+    const P99: Of = response!(p99_ns, "99% ms");
+    const P99_9: Of = response!(p99_9_ns, "99.9% ms");
+    const P99_99: Of = response!(p99_99_ns, "99.99% ms");
+    const P99_999: Of = response!(p99_999_ns, "99.999% ms");
+    const MRT: Of = response!(max_ns, "MRT ms");
+    const FAILED: Of = Column::new("failed", "failed", Print::Plain(0), |s| s.failed.into());
+
+    /// Everything, as JSON has it.
+    const ALL: [Of; 20] = [
+        Self::STREAM,
+        Self::OP,
+        Self::ORDER,
+        Self::BYTES,
+        Self::COUNT,
+        Self::AMOUNT,
+        Self::SHARE,
+        Self::SHARE_OF_COUNT,
+        Self::SHARE_OF_BYTES,
+        Self::QD_MEAN,
+        Self::QD_MAX,
+        Self::SEEN,
+        Self::ART,
+        Self::P50,
+        Self::P99,
+        Self::P99_9,
+        Self::P99_99,
+        Self::P99_999,
+        Self::MRT,
+        Self::FAILED,
+    ];
+
+    /// What JSON tells of all streams together.
+    const OF_TOTAL: [Of; 13] = [
+        Self::COUNT,
+        Self::AMOUNT,
+        Self::QD_MEAN,
+        Self::QD_MAX,
+        Self::SEEN,
+        Self::ART,
+        Self::P50,
+        Self::P99,
+        Self::P99_9,
+        Self::P99_99,
+        Self::P99_999,
+        Self::MRT,
+        Self::FAILED,
+    ];
+
+    /// A terminal's table.
+    pub const TABLE: [Of; 11] = [
+        Self::STREAM,
+        Self::COUNT.headed("I/Os"),
+        Self::SHARE_OF_COUNT.headed("%").printed(Print::Percent(2)),
+        Self::AMOUNT.headed("MB").printed(Print::Megabytes(1)),
+        Self::SHARE_OF_BYTES.headed("% of MB").printed(Print::Percent(2)),
+        Self::QD_MEAN,
+        Self::QD_MAX,
+        Self::ART,
+        Self::P99,
+        Self::P99_999,
+        Self::MRT,
+    ];
+
+    /// A report's table of all streams, beside their names.
+    pub const LONG_TABLE: [Of; 13] = [
+        Self::OP,
+        Self::ORDER,
+        Self::BYTES,
+        Self::COUNT,
+        Self::AMOUNT,
+        Self::SHARE_OF_COUNT,
+        Self::SHARE_OF_BYTES,
+        Self::QD_MEAN.printed(Print::Plain(3)),
+        Self::QD_MAX,
+        Self::ART,
+        Self::P99,
+        Self::P99_999,
+        Self::MRT,
+    ];
+
+    /// What a workload's table adds to what is applied.
+    pub const AS_CAPTURED: [Of; 3] = [Self::QD_MAX, Self::ART, Self::MRT];
+
+    /// Response times alone.
+    pub const RESPONSE_TIMES: [Of; 7] = [
+        Self::ART.headed("ART"),
+        Self::P50.headed("50 %"),
+        Self::P99.headed("99 %"),
+        Self::P99_9.headed("99.9 %"),
+        Self::P99_99.headed("99.99 %"),
+        Self::P99_999.headed("99.999 %"),
+        Self::MRT.headed("MRT"),
+    ];
 }

@@ -5,6 +5,7 @@
 //! the other way round (the tutorial's own example shows what rounding does:
 //! it prints 27.3 % where its counts give 27.5 %).
 
+use crate::columns::{Column, Print};
 use crate::error::TraceError;
 use crate::streams::{By, StreamKey, StreamTable};
 use serde::{Deserialize, Serialize};
@@ -51,7 +52,7 @@ impl FromStr for Threshold {
 }
 
 /// One stream of a workload, with exact counts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadStream {
     /// The standard's notation, for the reader; the next three fields count.
     #[serde(default)]
@@ -85,6 +86,33 @@ impl WorkloadStream {
     pub fn key(&self) -> StreamKey {
         StreamKey { op: self.op, sequential: self.sequential, bytes: self.bytes }
     }
+}
+
+type Of = Column<WorkloadStream>;
+
+/// What is told of a workload's stream.
+impl WorkloadStream {
+    const STREAM: Of =
+        Column::new("stream", "I/O stream", Print::Plain(0), |s| s.stream.clone().into());
+    const COUNT: Of = Column::new("count", "I/Os", Print::Plain(0), |s| s.count.into());
+    const SHARE: Of = Column::new("share", "% of all", Print::Percent(2), |s| s.share.into());
+    const NORMALISED: Of =
+        Column::new("normalized", "Normalised %", Print::Percent(2), |s| s.normalized.into());
+    const AMOUNT: Of = Column::new("amount", "MB", Print::Megabytes(1), |s| s.amount.into());
+    const QD_MEAN: Of = Column::new("qd_mean", "QD avg", Print::Plain(2), |s| s.qd_mean.into());
+
+    /// A terminal's table.
+    pub const TABLE: [Of; 5] = [
+        Self::STREAM,
+        Self::COUNT,
+        Self::SHARE,
+        Self::NORMALISED.headed("normalised %"),
+        Self::QD_MEAN,
+    ];
+
+    /// A report's table, beside the streams' names.
+    pub const OF_REPORT: [Of; 5] =
+        [Self::COUNT, Self::SHARE, Self::NORMALISED, Self::AMOUNT, Self::QD_MEAN];
 }
 
 /// The cumulative workload of a capture.
@@ -151,6 +179,11 @@ impl Workload {
         }
         let (total_count, total_amount) = total;
         Workload { by, threshold, total_count, total_amount, total_streams, streams }
+    }
+
+    /// The selected streams.
+    pub fn keys(&self) -> Vec<StreamKey> {
+        self.streams.iter().map(WorkloadStream::key).collect()
     }
 
     /// I/Os and bytes of the selected streams.

@@ -3,29 +3,24 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod damage;
+mod merging;
 mod replay;
 mod steps_alone;
 mod synthetic;
 
-use proptest::prelude::*;
 use std::io::Cursor;
 use std::process::Command as Program;
 use steadfast_domain::findings::Exhibit;
 use steadfast_domain::io_event::Command;
 use steadfast_domain::step::mix64;
-use steadfast_domain::{CaptureConditions, IoEvent, IoOp, Layer};
-use steadfast_trace::compare::Sides;
-use steadfast_trace::hits::{HitMap, HitSteps};
-use steadfast_trace::processes::ProcessTable;
-use steadfast_trace::reach::{Distinct, Reach};
+use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
+use steadfast_trace::reach::Distinct;
 use steadfast_trace::replay_representation::ReplayRepresentation;
-use steadfast_trace::sequence::Sequencer;
-use steadfast_trace::series::{Choice, SeriesOverTime};
-use steadfast_trace::steps::{Steps, merge_steps};
+use steadfast_trace::steps::Steps;
 use steadfast_trace::streams::By;
 use steadfast_trace::workload::Threshold;
 use steadfast_trace::{
-    Batch, Filter, Fold, Pass, Rows, StreamKey, StreamTable, Study, StudyOptions, Trace, Writer,
+    Captured, Derivation, Filter, Pass, StreamKey, StreamTable, Study, StudyOptions, Trace, Writer,
     findings,
 };
 use synthetic::{SECOND, Server, by_completion};
@@ -179,29 +174,6 @@ fn steps_hold_what_was_issued_in_them() {
 }
 
 #[test]
-fn steps_can_be_taken_while_they_are_made() {
-    let events = known();
-    let trace = opened(&events, CaptureConditions::default());
-    let mut whole = Steps::new(500_000);
-    Pass::default().run(&trace, &mut [&mut whole]).unwrap();
-    struct Drained(Steps, std::collections::BTreeMap<u64, steadfast_trace::steps::CaptureStep>);
-    impl Fold for Drained {
-        fn fields(&self) -> steadfast_trace::Fields {
-            self.0.fields()
-        }
-        fn take(&mut self, rows: &Rows<'_>) -> Result<(), steadfast_trace::TraceError> {
-            self.0.take(rows)?;
-            self.1.append(&mut self.0.take_finished()?);
-            Ok(())
-        }
-    }
-    let mut drained = Drained(Steps::new(500_000), Default::default());
-    Pass::default().run(&trace, &mut [&mut drained]).unwrap();
-    merge_steps(&mut drained.1, &drained.0.finish().unwrap());
-    assert_eq!(drained.1, whole.finish().unwrap());
-}
-
-#[test]
 fn an_endless_io_ends_the_pass_not_the_memory() {
     let events = [
         IoEvent { issued_ns: 0, response_ns: u64::MAX - 10, ..IoEvent::default() },
@@ -212,7 +184,7 @@ fn an_endless_io_ends_the_pass_not_the_memory() {
     Pass::default().run(&trace, &mut [&mut steps]).unwrap();
     let error = steps.finish().unwrap_err().to_string();
     assert!(error.contains("wider"), "{error}");
-    let study = Study::of(&trace, &StudyOptions::default()).unwrap();
+    let study = Study::of(&trace.into(), &StudyOptions::default()).unwrap();
     assert!(study.steps.len() < 300, "{} steps", study.steps.len());
 }
 
@@ -239,9 +211,14 @@ fn distinct_things_are_counted_within_two_percent() {
 }
 
 /// A server whose backup and log are known by construction.
-fn server(seconds: u64) -> Trace<Cursor<Vec<u8>>> {
+fn server(seconds: u64) -> Captured<Cursor<Vec<u8>>> {
     let events = by_completion(Server::new(seconds, 500));
-    opened(&events, synthetic::conditions(seconds))
+    opened(&events, synthetic::conditions(seconds)).into()
+}
+
+/// I/Os in all.
+fn ios(captured: &Captured<Cursor<Vec<u8>>>) -> u64 {
+    captured.run(&Pass::default(), &mut []).unwrap().events
 }
 
 #[test]
@@ -249,14 +226,14 @@ fn a_study_shows_every_picture_and_adds_up() {
     let trace = server(80);
     let study = Study::of(&trace, &StudyOptions::default()).unwrap();
     let in_steps: u64 = study.steps.values().map(|step| step.ios()).sum();
-    assert_eq!(in_steps, trace.rows());
+    assert_eq!(in_steps, ios(&trace));
     let sides: u64 =
         study.sides.iter().flat_map(|(_, steps)| steps.values()).map(|s| s.ios()).sum();
-    assert_eq!(sides, trace.rows());
+    assert_eq!(sides, ios(&trace));
     let cells: u64 = study.streams_over_time.steps().values().flatten().map(|cell| cell.ios).sum();
-    assert_eq!(cells, trace.rows());
+    assert_eq!(cells, ios(&trace));
     let backup = Server::new(80, 500).filter(|e| e.bytes == 65_536 && e.op == IoOp::Read);
-    let found = study.streams.get(key("SEQ 64K R")).unwrap().ios;
+    let found = study.totals.streams.get(key("SEQ 64K R")).unwrap().ios;
     assert_eq!(found, backup.count() as u64 - 1);
     let shown = findings(&study, "test");
     let pages = shown.form_pages.iter().chain(&shown.chapters);
@@ -293,17 +270,18 @@ fn a_study_shows_every_picture_and_adds_up() {
 fn a_trace_becomes_a_replay_representation_and_a_workload() {
     let trace = server(80);
     let options = StudyOptions { step_ns: Some(10 * SECOND), ..StudyOptions::default() };
-    let study = Study::of(&trace, &options).unwrap();
+    let derived = Derivation::of(&trace, &options, true).unwrap();
     let mut text = Vec::new();
-    study.replay_representation("shop").write(&mut text).unwrap();
+    derived.replay_representation("shop").unwrap().write(&mut text).unwrap();
     let (read, warnings) = ReplayRepresentation::read(&text[..]).unwrap();
     assert!(warnings.is_empty(), "{warnings:?}");
     assert_eq!(read.steps.len(), 8);
     let workload = read.workload(By::Count, Threshold(0));
     // Flushes and discards count in the totals and have no line of their own.
-    assert_eq!(workload.total_count, trace.rows());
+    assert_eq!(workload.total_count, ios(&trace));
     for stream in &workload.streams {
-        let direct = study.workload.streams.iter().find(|s| s.key() == stream.key()).unwrap();
+        let direct =
+            derived.totals.workload.streams.iter().find(|s| s.key() == stream.key()).unwrap();
         assert_eq!(stream.count, direct.count, "{}", stream.stream);
     }
 }
@@ -316,101 +294,6 @@ fn an_empty_selection_is_an_error_that_says_so() {
         StudyOptions { pass: Pass { filter, ..Pass::default() }, ..StudyOptions::default() };
     let error = Study::of(&trace, &options).err().unwrap().to_string();
     assert!(error.contains("filter"), "{error}");
-}
-
-/// Events of few kinds, so that parts meet.
-fn any_events() -> impl Strategy<Value = Vec<(IoEvent, bool)>> {
-    let event =
-        (0u64..5_000_000, 0u64..900_000, 0u64..40, 0usize..5, 0u16..2, 0u32..3, any::<bool>());
-    prop::collection::vec(event, 1..300).prop_map(|rows| {
-        let mut events: Vec<(IoEvent, bool)> = rows
-            .into_iter()
-            .map(|(issued_ns, response, place, op, device, pid, side)| {
-                let event = IoEvent {
-                    issued_ns,
-                    response_ns: if response < 50_000 { u64::MAX } else { response },
-                    offset: place * 4096,
-                    bytes: if op == 3 { 0 } else { 4096 * (1 + (place % 3) as u32) },
-                    op: IoOp::ALL[op],
-                    device,
-                    pid,
-                    command: Command::new(["a", "b"][pid as usize % 2]),
-                    layer: if place == 7 { Layer::FileSystem } else { Layer::Block },
-                    ..IoEvent::default()
-                };
-                (event, side)
-            })
-            .collect();
-        events.sort_by_key(|(event, _)| event.issued_ns);
-        events
-    })
-}
-
-/// Folds all rows, those of one side and those of the other.
-fn folded<F: Fold>(events: &[(IoEvent, bool)], new: impl Fn() -> F) -> (F, F, F) {
-    let plain: Vec<IoEvent> = events.iter().map(|(event, _)| *event).collect();
-    let batch = Batch::of(&plain);
-    let mut sequencer = Sequencer::new(4);
-    sequencer.follow(&batch);
-    let fold = |kept: Vec<bool>| {
-        let mut fold = new();
-        fold.take(&Rows {
-            batch: &batch,
-            sequential: &sequencer.sequential,
-            depth: &sequencer.depth,
-            busy: &sequencer.busy,
-            kept: &kept,
-        })
-        .unwrap();
-        fold
-    };
-    let left: Vec<bool> = events.iter().map(|(_, side)| *side).collect();
-    let right = left.iter().map(|side| !side).collect();
-    (fold(vec![true; events.len()]), fold(left), fold(right))
-}
-
-proptest! {
-    #[test]
-    fn merged_parts_are_the_whole(events in any_events()) {
-        let (whole, mut left, right) = folded(&events, StreamTable::new);
-        left.merge(&right);
-        prop_assert_eq!(left, whole);
-
-        let (whole, mut left, right) = folded(&events, ProcessTable::default);
-        left.merge(&right);
-        prop_assert_eq!(left, whole);
-
-        let (whole, mut left, right) =
-            folded(&events, || HitMap::new(0, 200_000, 13, HitSteps::over((0, 5_000_000), 11)));
-        left.merge(&right);
-        prop_assert_eq!(left, whole);
-
-        let (whole, mut left, right) = folded(&events, || Reach::new(1, 1 << 30));
-        left.merge(&right);
-        prop_assert_eq!(left, whole);
-
-        let choice = Choice::Streams(vec![key("RND 4K R"), key("SEQ 8K W")]);
-        let (whole, mut left, right) =
-            folded(&events, || SeriesOverTime::new(200_000, &choice));
-        left.merge(&right);
-        prop_assert_eq!(left.steps(), whole.steps());
-
-        let (whole, left, right) = folded(&events, || Steps::new(200_000));
-        let mut merged = left.finish().unwrap();
-        merge_steps(&mut merged, &right.finish().unwrap());
-        prop_assert_eq!(merged, whole.finish().unwrap());
-    }
-
-    #[test]
-    fn sides_add_up_to_all_steps(events in any_events()) {
-        let (sides, _, _) = folded(&events, || Sides::new(300_000, u64::MAX));
-        let (whole, _, _) = folded(&events, || Steps::new(300_000));
-        let mut merged = std::collections::BTreeMap::new();
-        for (_, steps) in sides.finish().unwrap() {
-            merge_steps(&mut merged, &steps);
-        }
-        prop_assert_eq!(merged, whole.finish().unwrap());
-    }
 }
 
 #[test]

@@ -10,7 +10,9 @@ use std::fs::File;
 use std::time::Duration;
 use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp, Layer};
-use steadfast_trace::{Batch, Fields, Filter, Pass, StepFile, StreamKey, StreamTable, Trace};
+use steadfast_trace::{
+    Batch, Captured, Fields, Filter, Pass, StreamKey, StreamTable, Trace, Untold,
+};
 
 /// The file systems, in the order of their devices.
 const KINDS: [&str; 3] = ["ext4", "xfs", "btrfs"];
@@ -66,8 +68,8 @@ pub fn guest() -> Guest {
     }
 }
 
-/// What a capture left.
-struct Captured {
+/// Every I/O that a capture left.
+struct Events {
     conditions: CaptureConditions,
     events: Vec<IoEvent>,
 }
@@ -75,8 +77,8 @@ struct Captured {
 /// One I/O: operation, offset, bytes.
 type Io = (IoOp, u64, u32);
 
-impl Captured {
-    fn read(answers: &Answers, way: &str) -> anyhow::Result<Captured> {
+impl Events {
+    fn read(answers: &Answers, way: &str) -> anyhow::Result<Events> {
         let said = answers.stderr(way)?;
         ensure!(answers.code(way)? == 0, "the capture failed: {said}");
         let trace = Trace::open(File::open(answers.path(&format!("{way}.parquet")))?)?;
@@ -87,12 +89,12 @@ impl Captured {
         }
         let conditions = trace.conditions().clone();
         ensure!(conditions.lost == 0, "some were lost: {said}");
-        Ok(Captured { conditions, events })
+        Ok(Events { conditions, events })
     }
 
     /// Leaves out reads that were spliced. Before kernel 6.5 a file system is
     /// asked for them as for any other; since then they are only counted.
-    fn without_spliced(mut self, answers: &Answers) -> anyhow::Result<Captured> {
+    fn without_spliced(mut self, answers: &Answers) -> anyhow::Result<Events> {
         for device in 0..KINDS.len() {
             let inode = inode(answers, device, "spliced")?;
             self.events.retain(|event| (usize::from(event.device), event.inode) != (device, inode));
@@ -191,14 +193,14 @@ fn fio(answers: &Answers) -> anyhow::Result<()> {
 }
 
 fn entries(answers: &Answers) -> anyhow::Result<()> {
-    let captured = Captured::read(answers, "entry-points")?.without_spliced(answers)?;
+    let captured = Events::read(answers, "entry-points")?.without_spliced(answers)?;
     let source = &captured.conditions.source;
     ensure!(source.contains("entry points of ext4, xfs, btrfs"), "seen with {source}");
     captured.agrees(answers, &[&SEEN_BY_BOTH[..], &SEEN_AT_ENTRY].concat(), OVERLAID.0 + LOOPED.0)
 }
 
 fn calls(answers: &Answers) -> anyhow::Result<()> {
-    Captured::read(answers, "calls")?.agrees(answers, &SEEN_BY_BOTH, 0)
+    Events::read(answers, "calls")?.agrees(answers, &SEEN_BY_BOTH, 0)
 }
 
 fn entry_steps(answers: &Answers) -> anyhow::Result<()> {
@@ -214,18 +216,17 @@ fn call_steps(answers: &Answers) -> anyhow::Result<()> {
 fn steps_agree(answers: &Answers, every: &str, added: &str) -> anyhow::Result<()> {
     let said = answers.stderr(added)?;
     ensure!(answers.code(added)? == 0, "the capture failed: {said}");
-    let trace = Trace::open(File::open(answers.path(&format!("{every}.parquet")))?)?;
-    let steps = StepFile::open(File::open(answers.path(&format!("{added}.parquet")))?)?;
-    let steps = steps.context("it is no capture of steps")?;
+    let open =
+        |name| anyhow::Ok(Captured::open(File::open(answers.path(&format!("{name}.parquet")))?)?);
+    let (every, steps) = (open(every)?, open(added)?);
+    ensure!(steps.tells(Untold::SingleIos).is_err(), "it is no capture of steps");
     ensure!(steps.conditions().lost == 0, "some were lost: {said}");
     for (device, kind) in KINDS.iter().enumerate() {
         let devices = vec![u16::try_from(device)?];
         let layer = Some(Layer::FileSystem);
         let filter = Filter { devices, layer, ..Filter::default() };
-        let mut wanted = StreamTable::new();
-        let pass = Pass { filter: filter.clone(), ..Pass::default() };
-        pass.run(&trace, &mut [&mut wanted])?;
-        let found = steps.streams(&filter)?;
+        let pass = Pass { filter, ..Pass::default() };
+        let (wanted, found) = (every.streams(&pass)?.found, steps.streams(&pass)?.found);
         for (key, tally) in wanted.iter().filter(|(_, tally)| tally.ios > 100) {
             let depth = found.get(key).and_then(|found| found.depth_mean()).unwrap_or(0.0);
             let known = tally.depth_mean().unwrap_or(0.0);
@@ -259,7 +260,7 @@ fn listed(streams: &StreamTable) -> Vec<(StreamKey, u64, u64, u64, Option<u64>)>
 }
 
 fn kernel(answers: &Answers) -> anyhow::Result<()> {
-    let captured = Captured::read(answers, "entry-points")?;
+    let captured = Events::read(answers, "entry-points")?;
     let laid = captured.on(answers, 0, "laid")?;
     same(&in_order(IoOp::Write, OVERLAID), &ios(&laid), "ext4", "overlayfs")?;
     let looped = captured.on(answers, 0, "looped")?;
@@ -278,7 +279,7 @@ fn kernel(answers: &Answers) -> anyhow::Result<()> {
 }
 
 fn marked(answers: &Answers) -> anyhow::Result<()> {
-    let captured = Captured::read(answers, "entry-points")?;
+    let captured = Events::read(answers, "entry-points")?;
     for (device, kind) in KINDS.iter().enumerate() {
         for (job, wanted) in [
             ("any", 0),
@@ -300,14 +301,14 @@ fn marked(answers: &Answers) -> anyhow::Result<()> {
 }
 
 /// How often a way was taken that is not followed, of which `what` is told.
-fn count(captured: &Captured, what: &str) -> u64 {
+fn count(captured: &Events, what: &str) -> u64 {
     let of = captured.conditions.unseen.iter().filter(|(name, _)| name.contains(what));
     of.map(|(_, count)| count).sum()
 }
 
 fn unseen(answers: &Answers) -> anyhow::Result<()> {
-    let entries = Captured::read(answers, "entry-points")?;
-    let calls = Captured::read(answers, "calls")?;
+    let entries = Events::read(answers, "entry-points")?;
+    let calls = Events::read(answers, "calls")?;
     let (mut submitted, mut spliced, mut seen) = (0, 0, 0);
     for (device, kind) in KINDS.iter().enumerate() {
         for job in SEEN_AT_ENTRY {

@@ -9,12 +9,14 @@ use steadfast_domain::findings::{
 use steadfast_domain::{Findings, Nanos};
 
 /// The method, in one line.
-const METHOD: &str = "Original and replay compared as in docs/trace.md";
+const METHOD: &str = "Original and replay compared as in docs/replay.md";
 
 /// A comparison as findings. `software` is the name and version of this program.
 pub fn findings(found: &Fidelity, software: &str) -> Findings {
-    let mut chapters = chapters(found);
-    let summary = chapters.first_mut().map(|page| page.exhibits.clone()).unwrap_or_default();
+    let summary = [
+        tables::totals(found).named("summary-replay-totals"),
+        tables::streams(found, false).named("summary-replay-streams"),
+    ];
     let replay = &found.sides[1].conditions;
     let run = |began_ns: u64| {
         let end_ns = began_ns.saturating_add(replay.lasted_ns);
@@ -28,8 +30,8 @@ pub fn findings(found: &Fidelity, software: &str) -> Findings {
         software: software.to_owned(),
         ending: ending(found),
         caveats: caveats(found),
-        summary,
-        chapters,
+        summary: summary.into_iter().map(Exhibit::Table).collect(),
+        chapters: chapters(found),
         long_tables: vec![tables::streams(found, true)],
         ..Findings::new("Capture beside replay", header(found))
     }

@@ -14,28 +14,22 @@ mod plots;
 mod side;
 mod tables;
 
-use crate::Pass;
 use crate::error::TraceError;
-use crate::file::Trace;
 use crate::replay::{AddressMap, ReplayError};
-use crate::step_file::StepFile;
-use crate::study::{PICTURE_STEPS_MAX, step_width};
+use crate::totals::PICTURE_STEPS_MAX;
+use crate::untold::Untold;
+use crate::widths::step_width;
+use crate::{Captured, Pass};
 pub use distance::Distance;
 pub use findings::{chapters, findings};
 pub use pairs::{DevicePair, Difference, DifferentIo, SequenceFound, Starts};
 pub use side::SideFound;
 use std::io::{Read, Seek};
+use steadfast_domain::Nanos;
+use steadfast_domain::script::Timing;
 
 /// Devices that are compared one by one at most.
 const DEVICES_MAX: usize = 16;
-
-/// One of two captures.
-pub enum Side<'a, R> {
-    /// Single I/Os.
-    Trace(&'a Trace<R>),
-    /// Sums of capture steps.
-    Steps(&'a StepFile<R>),
-}
 
 /// How two captures are compared: the original first.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,6 +48,18 @@ pub struct FidelityOptions {
 impl Default for FidelityOptions {
     fn default() -> Self {
         FidelityOptions { passes: Default::default(), step_ns: None, faster: 1.0, map: None }
+    }
+}
+
+impl FidelityOptions {
+    /// For a replay that was played like this. In a closed loop due times did not
+    /// count; it is compared with the original's own.
+    pub fn played(self, timing: Timing) -> Self {
+        let faster = match timing {
+            Timing::Faster { thousandths } => thousandths as f64 / 1e3,
+            Timing::Original | Timing::Closed => 1.0,
+        };
+        FidelityOptions { faster, ..self }
     }
 }
 
@@ -80,8 +86,8 @@ impl Fidelity {
     /// Where one cannot be read, nothing of it is chosen, or steps of one width cannot
     /// be made of both.
     pub fn of<A, B>(
-        original: &Side<'_, A>,
-        replay: &Side<'_, B>,
+        original: &Captured<A>,
+        replay: &Captured<B>,
         options: &FidelityOptions,
     ) -> Result<Self, ReplayError>
     where
@@ -94,7 +100,7 @@ impl Fidelity {
             let what = format!("a replay cannot be {faster} times as fast");
             return Err(TraceError::Unsuitable(what).into());
         }
-        let spans = [original.span_ns(of_original)?, replay.span_ns(of_replay)?];
+        let spans = [side::span_ns(original, of_original)?, side::span_ns(replay, of_replay)?];
         let lasted = |(from, to): (u64, u64)| to.saturating_sub(from);
         let longest = ((lasted(spans[0]) as f64 / faster) as u64).max(lasted(spans[1]));
         let step_ns = common_width(original, replay, options, longest)?;
@@ -103,11 +109,10 @@ impl Fidelity {
             SideFound::of(original, of_original, spans[0], widths[0])?,
             SideFound::of(replay, of_replay, spans[1], widths[1])?,
         ];
-        let devices = match (original, replay) {
-            (Side::Trace(original), Side::Trace(replay)) => {
-                Some(pairs::of_devices(original, replay, options, &sides)?)
-            }
-            _ => None,
+        let tell_ios = [original.tells(Untold::SingleIos), replay.tells(Untold::SingleIos)];
+        let devices = match tell_ios.iter().all(Result::is_ok) {
+            true => Some(pairs::of_devices(original, replay, options, &sides)?),
+            false => None,
         };
         Ok(Fidelity { step_ns, faster, mapped: options.map.is_some(), sides, devices })
     }
@@ -116,8 +121,8 @@ impl Fidelity {
 /// The width of a step that both can be cut into: as asked, or so that a picture can
 /// be read.
 fn common_width<A, B>(
-    original: &Side<'_, A>,
-    replay: &Side<'_, B>,
+    original: &Captured<A>,
+    replay: &Captured<B>,
     options: &FidelityOptions,
     span_ns: u64,
 ) -> Result<u64, ReplayError>
@@ -125,7 +130,7 @@ where
     A: Read + Seek + Send + 'static,
     B: Read + Seek + Send + 'static,
 {
-    let kept = [original.kept_ns(), replay.kept_ns()];
+    let kept = [original.conditions().step_ns, replay.conditions().step_ns];
     // The coarser of the two decides; the other must be able to follow.
     let coarser = kept.into_iter().flatten().max();
     let span = (0, span_ns);
@@ -143,8 +148,8 @@ where
             return Err(TraceError::TooFine(format!(
                 "steps of {} cannot be made of the {} that were kept; choose a multiple with \
                  --step",
-                steadfast_domain::Nanos(width),
-                steadfast_domain::Nanos(kept)
+                Nanos(width),
+                Nanos(kept)
             ))
             .into());
         }

@@ -4,10 +4,10 @@
 use super::distance::{Distance, Sample, between};
 use super::{DEVICES_MAX, FidelityOptions, SideFound};
 use crate::error::TraceError;
-use crate::file::{Fields, Trace};
+use crate::file::Fields;
 use crate::pass::Ios;
 use crate::replay::AddressMap;
-use crate::{Filter, Pass};
+use crate::{Captured, Filter, Pass};
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::{Read, Seek};
@@ -105,8 +105,8 @@ pub struct Starts {
 
 /// Every device of one side beside one of the other, in order of their numbers.
 pub(super) fn of_devices<A, B>(
-    original: &Trace<A>,
-    replay: &Trace<B>,
+    original: &Captured<A>,
+    replay: &Captured<B>,
     options: &FidelityOptions,
     sides: &[SideFound; 2],
 ) -> Result<Vec<DevicePair>, TraceError>
@@ -120,8 +120,8 @@ where
         let [of_original, of_replay] =
             [0, 1].map(|side: usize| on_device(&options.passes[side], devices[side]));
         let mut pairing = Pairing {
-            original: Stream::new(of_original.ios(original, Fields::NONE)),
-            replay: Stream::new(of_replay.ios(replay, Fields::NONE)),
+            original: Stream::new(original.ios(&of_original, Fields::NONE)?),
+            replay: Stream::new(replay.ios(&of_replay, Fields::NONE)?),
             map: options.map.as_ref(),
             faster: options.faster,
             unmapped: 0,

@@ -1,13 +1,12 @@
 //! One of two captures that are compared: everything that needs no other.
 
-use super::Side;
+use crate::captured::steps_over;
 use crate::error::TraceError;
-use crate::file::{Field, Fields, Trace};
+use crate::file::{Field, Fields};
 use crate::replay::ReplayError;
-use crate::step_file::StepFile;
 use crate::steps::{CaptureStep, STEPS_MAX};
 use crate::streams::StreamTable;
-use crate::{Fold, Pass, Rows};
+use crate::{Captured, Fold, Pass, Rows};
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use steadfast_domain::{CaptureConditions, FineHistogram};
@@ -37,39 +36,39 @@ pub struct SideFound {
     pub filter: Option<String>,
 }
 
-impl<R: Read + Seek + Send + 'static> Side<'_, R> {
-    /// Width of the steps that were kept; `None` of single I/Os.
-    pub(super) fn kept_ns(&self) -> Option<u64> {
-        match self {
-            Side::Trace(_) => None,
-            Side::Steps(file) => Some(file.step_ns()),
-        }
-    }
-
-    /// First and last moment of what passes.
-    pub(super) fn span_ns(&self, pass: &Pass) -> Result<(u64, u64), ReplayError> {
-        match self {
-            Side::Trace(trace) => {
-                let account = pass.run(trace, &mut [])?;
-                let filter = pass.filter.told(trace.conditions());
-                account.span_ns.ok_or(ReplayError::Empty { events: account.events, filter })
-            }
-            Side::Steps(file) => Ok(file.span_ns(&pass.filter)?),
-        }
-    }
+/// First and last moment of what passes.
+pub(super) fn span_ns<R: Read + Seek + Send + 'static>(
+    captured: &Captured<R>,
+    pass: &Pass,
+) -> Result<(u64, u64), ReplayError> {
+    let account = captured.run(pass, &mut [])?;
+    let filter = pass.filter.told(captured.conditions());
+    account.span_ns.ok_or(ReplayError::Empty { events: account.events, filter })
 }
 
 impl SideFound {
     pub(super) fn of<R: Read + Seek + Send + 'static>(
-        side: &Side<'_, R>,
+        captured: &Captured<R>,
         pass: &Pass,
         span_ns: (u64, u64),
         step_ns: u64,
     ) -> Result<Self, TraceError> {
-        match side {
-            Side::Trace(trace) => of_trace(trace, pass, span_ns, step_ns),
-            Side::Steps(file) => of_steps(file, pass, span_ns, step_ns),
-        }
+        let (streams, steps, ios) = match captured.conditions().step_ns {
+            None => of_ios(captured, pass, span_ns.0, step_ns)?,
+            Some(kept_ns) => of_sums(captured, pass, span_ns, (kept_ns, step_ns))?,
+        };
+        let SingleIos { depths, devices } = ios;
+        Ok(SideFound {
+            conditions: captured.conditions().clone(),
+            missing: captured.integrity().missing(),
+            span_ns,
+            streams,
+            step_ns,
+            steps,
+            depths,
+            devices,
+            filter: pass.filter.told(captured.conditions()),
+        })
     }
 
     /// How long it lasted, from its first to its last I/O, in nanoseconds.
@@ -84,20 +83,29 @@ impl SideFound {
     }
 }
 
-fn of_trace<R: Read + Seek + Send + 'static>(
-    trace: &Trace<R>,
+type Steps = BTreeMap<u64, CaptureStep>;
+
+/// What only single I/Os tell.
+#[derive(Default)]
+struct SingleIos {
+    depths: Option<FineHistogram>,
+    devices: BTreeMap<u16, u64>,
+}
+
+fn of_ios<R: Read + Seek + Send + 'static>(
+    captured: &Captured<R>,
     pass: &Pass,
-    span_ns: (u64, u64),
+    begin_ns: u64,
     step_ns: u64,
-) -> Result<SideFound, TraceError> {
+) -> Result<(StreamTable, Steps, SingleIos), TraceError> {
     let mut streams = StreamTable::new();
     let mut depths = vec![0u64; FineHistogram::LEN];
     let (mut steps, mut devices) = (BTreeMap::new(), BTreeMap::new());
-    let mut ios = pass.ios(trace, streams.fields().and(Fields::of(&[Field::Device])));
+    let mut ios = captured.ios(pass, streams.fields().and(Fields::of(&[Field::Device])))?;
     while let Some(rows) = ios.next_rows()? {
         streams.take(&rows)?;
         for row in rows.iter() {
-            let at = rows.batch.issued_ns(row).saturating_sub(span_ns.0) / step_ns.max(1);
+            let at = rows.batch.issued_ns(row).saturating_sub(begin_ns) / step_ns.max(1);
             add(step_at(&mut steps, at)?, &rows, row);
             *devices.entry(rows.batch.device(row)).or_default() += 1;
             if let Some(depth) = rows.depth(row) {
@@ -105,24 +113,11 @@ fn of_trace<R: Read + Seek + Send + 'static>(
             }
         }
     }
-    let depths = FineHistogram::from_dense(&depths);
-    Ok(SideFound {
-        conditions: trace.conditions().clone(),
-        missing: trace.integrity().missing(),
-        span_ns,
-        streams,
-        step_ns,
-        steps,
-        depths: (depths.total() > 0).then_some(depths),
-        devices,
-        filter: pass.filter.told(trace.conditions()),
-    })
+    let depths = Some(FineHistogram::from_dense(&depths)).filter(|depths| depths.total() > 0);
+    Ok((streams, steps, SingleIos { depths, devices }))
 }
 
-fn step_at(
-    steps: &mut BTreeMap<u64, CaptureStep>,
-    at: u64,
-) -> Result<&mut CaptureStep, TraceError> {
+fn step_at(steps: &mut Steps, at: u64) -> Result<&mut CaptureStep, TraceError> {
     if steps.len() >= STEPS_MAX && !steps.contains_key(&at) {
         let what = format!("more than {STEPS_MAX} capture steps; choose wider steps");
         return Err(TraceError::TooFine(what));
@@ -147,30 +142,20 @@ fn add(step: &mut CaptureStep, rows: &Rows<'_>, row: usize) {
     }
 }
 
-fn of_steps<R: Read + Seek + Send + 'static>(
-    file: &StepFile<R>,
+/// Steps of the kept width are put together from the first one on, so that both
+/// captures begin with step 0.
+fn of_sums<R: Read + Seek + Send + 'static>(
+    captured: &Captured<R>,
     pass: &Pass,
     span_ns: (u64, u64),
-    step_ns: u64,
-) -> Result<SideFound, TraceError> {
-    let filter = &pass.filter;
-    // Steps of the kept width are put together from the first one on, so that both
-    // captures begin with step 0.
-    let first = span_ns.0 / file.step_ns();
-    let each = (step_ns / file.step_ns()).max(1);
-    let mut steps: BTreeMap<u64, CaptureStep> = BTreeMap::new();
-    for (number, step) in file.steps(filter, file.step_ns())? {
+    (kept_ns, step_ns): (u64, u64),
+) -> Result<(StreamTable, Steps, SingleIos), TraceError> {
+    let (mut streams, mut kept) = (StreamTable::new(), steps_over(span_ns, kept_ns));
+    captured.run(pass, &mut [&mut streams, &mut kept])?;
+    let (first, each) = (span_ns.0 / kept_ns, (step_ns / kept_ns).max(1));
+    let mut steps = Steps::new();
+    for (number, step) in kept.finish()? {
         steps.entry(number.saturating_sub(first) / each).or_default().merge(&step);
     }
-    Ok(SideFound {
-        conditions: file.conditions().clone(),
-        missing: file.integrity().missing(),
-        span_ns,
-        streams: file.streams(filter)?,
-        step_ns,
-        steps,
-        depths: None,
-        devices: BTreeMap::new(),
-        filter: filter.told(file.conditions()),
-    })
+    Ok((streams, steps, SingleIos::default()))
 }

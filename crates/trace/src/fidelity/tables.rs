@@ -20,7 +20,10 @@ fn ms(ns: Option<u64>) -> Cell {
 /// By how much the second differs from the first, in percent of the first.
 fn difference(values: [Option<f64>; 2]) -> Cell {
     let [Some(original), Some(replay)] = values else { return Cell::Missing };
-    Cell::number((original != 0.0).then(|| (replay - original) * 100.0 / original), 2)
+    let percent = (replay - original) * 100.0 / original;
+    // What would print as -0.00 is no difference.
+    let percent = if percent.abs() < 0.005 { 0.0 } else { percent };
+    Cell::number((original != 0.0).then_some(percent), 2)
 }
 
 /// A value of both sides and how it differs.

@@ -27,6 +27,13 @@ pub(crate) struct Footer {
     pub damaged: Vec<Damage>,
 }
 
+impl Footer {
+    /// Whether it is a file of capture steps alone.
+    pub fn keeps_steps(&self) -> bool {
+        self.conditions.as_ref().is_some_and(|conditions| conditions.step_ns.is_some())
+    }
+}
+
 /// A row group and, where its writer kept one, its checksum.
 pub(crate) struct FoundGroup {
     pub metadata: RowGroupMetaData,

@@ -9,6 +9,7 @@ use super::sums::GroupSum;
 use crate::batch::Batch;
 use crate::error::TraceError;
 use crate::order::IssueOrder;
+use crate::untold::Untold;
 use parquet::column::page::PageReader;
 use parquet::column::reader::{
     ColumnReader, ColumnReaderImpl, get_column_reader, get_typed_column_reader,
@@ -82,11 +83,9 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
         Self::of_ios(source, found)
     }
 
-    fn of_ios(source: Source<R>, found: Footer) -> Result<Self, TraceError> {
-        if found.conditions.as_ref().is_some_and(|conditions| conditions.step_ns.is_some()) {
-            let what = "its capture kept the I/O streams of every capture step and no single I/O; \
-                        trace streams, steps, map, compare and report and workload derive read it";
-            return Err(TraceError::Unsuitable(what.into()));
+    pub(crate) fn of_ios(source: Source<R>, found: Footer) -> Result<Self, TraceError> {
+        if found.keeps_steps() {
+            return Err(Untold::SingleIos.into());
         }
         Self::assemble(source, found)
     }

@@ -23,7 +23,7 @@ pub(super) fn of(study: &Study) -> Vec<Caveat> {
     ];
     let mut caveats = damaged(study);
     caveats.extend(lacks.into_iter().flatten());
-    let conditions = &study.conditions;
+    let conditions = &study.totals.conditions;
     let remark = |id, text| Caveat::new(CaveatKind::Remark, id, text, "");
     caveats.extend(conditions.unseen.iter().map(|(what, count)| {
         remark(ids::UNSEEN, format!("Not seen by the capture: {what}: {count}."))
@@ -36,7 +36,7 @@ pub(super) fn of(study: &Study) -> Vec<Caveat> {
 }
 
 fn lost(study: &Study) -> Option<Caveat> {
-    let lost = study.conditions.lost;
+    let lost = study.totals.conditions.lost;
     let text = format!("The capture lost {lost} events; every count here is too low.");
     let remedy = match study.single_ios {
         Some(_) => "Capture again with a larger buffer.",
@@ -72,7 +72,7 @@ fn no_single_ios(study: &Study) -> Option<Caveat> {
     if study.single_ios.is_some() {
         return None;
     }
-    let kept = study.conditions.step_ns.unwrap_or(study.step_ns);
+    let kept = study.totals.conditions.step_ns.unwrap_or(study.totals.step_ns);
     let percentiles = match study.tells_percentiles() {
         true => "99 % response time v time",
         false => "response-time percentiles and histogram",
@@ -88,8 +88,10 @@ fn no_single_ios(study: &Study) -> Option<Caveat> {
 }
 
 fn filtered(study: &Study) -> Option<Caveat> {
-    let text =
-        format!("Not all I/Os of the trace are counted, only those: {}.", study.filter_told()?);
+    let text = format!(
+        "Not all I/Os of the trace are counted, only those: {}.",
+        study.totals.filter_told()?
+    );
     Some(Caveat::new(CaveatKind::Remark, ids::FILTERED, text, ""))
 }
 
@@ -98,12 +100,13 @@ fn layers_mixed(study: &Study) -> Option<Caveat> {
                 programs asked, and what the device got of it.";
     let remedy = "Leave out --layer both; the chapter on devices and layers has them side by side.";
     study
+        .totals
         .mixes_layers()
         .then(|| Caveat::new(CaveatKind::Deviation, ids::LAYERS_MIXED, text, remedy))
 }
 
 fn out_of_order(study: &Study) -> Option<Caveat> {
-    let late = study.single_ios.as_ref()?.account.order.late;
+    let late = study.totals.account.order.late;
     let text = format!(
         "{late} I/Os could not be put in issue order; sequentiality and busy time are off by up to \
          as many."
@@ -115,8 +118,8 @@ fn out_of_order(study: &Study) -> Option<Caveat> {
 /// An I/O whose completion was missed is outstanding for ever in what the source
 /// counted.
 fn ends_missed(study: &Study) -> Option<Caveat> {
-    let missed = study.conditions.in_part.map_or(0, |part| part.unended);
-    let depths = match (&study.single_ios, Depths::of(&study.conditions)) {
+    let missed = study.totals.conditions.in_part.map_or(0, |part| part.unended);
+    let depths = match (&study.single_ios, Depths::of(&study.totals.conditions)) {
         (Some(_), Depths::Counted) => {
             "Queue depths were counted from issue and response times; these I/Os count as \
              outstanding nowhere."
@@ -134,15 +137,15 @@ fn ends_missed(study: &Study) -> Option<Caveat> {
 
 fn depths_unknown(study: &Study) -> Option<Caveat> {
     let text = "The source's times are rounded: queue depth and busy time are unknown.";
-    let unknown = Depths::of(&study.conditions) == Depths::Unknown;
+    let unknown = Depths::of(&study.totals.conditions) == Depths::Unknown;
     unknown.then(|| Caveat::new(CaveatKind::Remark, ids::DEPTH_UNKNOWN, text, ""))
 }
 
 fn depths_counted(study: &Study) -> Option<Caveat> {
-    if Depths::of(&study.conditions) != Depths::Recorded {
+    if Depths::of(&study.totals.conditions) != Depths::Recorded {
         return None;
     }
-    let counted = study.single_ios.as_ref()?.account.depths_counted;
+    let counted = study.totals.account.depths_counted;
     let text = format!(
         "The source tells no queue depth for {counted} I/Os; it was counted from issue and \
          response times."
@@ -151,9 +154,10 @@ fn depths_counted(study: &Study) -> Option<Caveat> {
 }
 
 fn unlisted(study: &Study) -> Option<Caveat> {
-    let ios = study.streams.unlisted().ios;
+    let ios = study.totals.streams.unlisted().ios;
     let text = format!(
-        "{ios} I/Os belong to streams beyond the first {}; they count in totals only.",
+        "{ios} I/Os belong to streams beyond the {} that are kept apart, sizes of whole sectors and \
+         the smaller first; they count in totals only.",
         crate::streams::STREAMS_MAX
     );
     let remedy = "Filter by operation or process.";
@@ -163,8 +167,8 @@ fn unlisted(study: &Study) -> Option<Caveat> {
 /// Which exhibits do not show every device.
 fn devices_left_out(study: &Study) -> Option<Caveat> {
     let singles = study.single_ios.as_ref()?;
-    let (devices, mapped) = (singles.sides_seen.at_block_layer(), singles.hits.len());
-    let (sides, apart) = (singles.sides_seen.count(), study.sides_counted().count() as u64);
+    let (devices, mapped) = (study.totals.sides_seen.at_block_layer(), singles.hits.len());
+    let (sides, apart) = (study.totals.sides_seen.count(), study.sides_counted().count() as u64);
     if devices <= mapped && sides <= apart {
         return None;
     }
@@ -176,7 +180,7 @@ fn devices_left_out(study: &Study) -> Option<Caveat> {
 }
 
 fn skipped(study: &Study) -> Option<Caveat> {
-    let skipped = study.conditions.skipped;
+    let skipped = study.totals.conditions.skipped;
     let text = format!(
         "The kernel did not let the capture look {skipped} times: as many I/Os at most are missing."
     );

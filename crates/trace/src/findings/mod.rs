@@ -5,9 +5,11 @@ mod caveats;
 mod plots;
 mod tables;
 
+use crate::compare::device_name;
 use crate::reach::ReachFigures;
-use crate::streams::By;
-use crate::study::{SingleIos, Study, StudyOptions};
+use crate::streams::{By, StreamTally};
+use crate::study::{SingleIos, Study};
+use crate::totals::StudyOptions;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use steadfast_domain::findings::{
@@ -25,12 +27,12 @@ const METHOD: &str = "Capture and analysis after RWSW PTS 1.0.7 as the SNIA tuto
 
 /// A study as findings. `software` is the name and version of this program.
 pub fn findings(study: &Study, software: &str) -> Findings {
-    let lasted = study.conditions.lasted_ns.max(study.span_ns.1);
+    let lasted = study.totals.conditions.lasted_ns.max(study.totals.span_ns.1);
     let run = |began_ns: u64| (began_ns / 1_000_000, began_ns.saturating_add(lasted) / 1_000_000);
     Findings {
         method: METHOD.into(),
         headline: headline(study),
-        run_unix_ms: study.conditions.began_unix_ns.map_or((0, 0), run),
+        run_unix_ms: study.totals.conditions.began_unix_ns.map_or((0, 0), run),
         digest: digest(study),
         software: software.to_owned(),
         ending: ending(study),
@@ -62,31 +64,27 @@ fn long_tables(study: &Study) -> Vec<Table> {
 
 fn form_pages(study: &Study) -> Vec<Page> {
     vec![
-        page(
+        Page::new(
             "I/O streams distribution v segments",
             vec![
                 Exhibit::Plot(plots::distribution(study)),
                 Exhibit::Table(tables::workload(study)),
             ],
         ),
-        page("IOPS and throughput v time", vec![Exhibit::Plot(plots::rates(study))]),
-        page("Response time v time", vec![Exhibit::Plot(plots::response_times(study))]),
-        page("Outstanding I/Os v time", vec![Exhibit::Plot(plots::outstanding(study))]),
+        Page::new("IOPS and throughput v time", vec![Exhibit::Plot(plots::rates(study))]),
+        Page::new("Response time v time", vec![Exhibit::Plot(plots::response_times(study))]),
+        Page::new("Outstanding I/Os v time", vec![Exhibit::Plot(plots::outstanding(study))]),
     ]
-}
-
-fn page(title: &str, exhibits: Vec<Exhibit>) -> Page {
-    Page::new(title, exhibits)
 }
 
 fn chapters(study: &Study) -> Vec<Page> {
     let singles = study.single_ios.as_ref();
     let mut pages = vec![
-        page(
+        Page::new(
             "The capture",
             vec![Exhibit::Facts(capture_facts(study)), Exhibit::Text(rules(study))],
         ),
-        page(
+        Page::new(
             "IO Stream Map",
             vec![
                 Exhibit::Plot(plots::stream_map_by_frequency(study)),
@@ -101,13 +99,13 @@ fn chapters(study: &Study) -> Vec<Page> {
     pages.extend(singles.and_then(|singles| working_sets(study, singles)));
     if study.sides.len() > 1 {
         let sides = plots::sides(study).into_iter().map(Exhibit::Plot).collect();
-        pages.push(page("Devices and layers side by side", sides));
+        pages.push(Page::new("Devices and layers side by side", sides));
     }
     pages
 }
 
 fn processes(study: &Study, singles: &SingleIos) -> Page {
-    page(
+    Page::new(
         "Processes",
         vec![
             Exhibit::Plot(plots::process_map(study, singles)),
@@ -119,58 +117,60 @@ fn processes(study: &Study, singles: &SingleIos) -> Page {
 fn hit_maps(study: &Study, singles: &SingleIos) -> Option<Page> {
     let maps = singles.hits.iter().flat_map(|hits| plots::hit_maps(study, hits));
     let maps: Vec<Exhibit> = maps.collect();
-    (!maps.is_empty()).then(|| page("LBA range hit map", maps))
+    (!maps.is_empty()).then(|| Page::new("LBA range hit map", maps))
 }
 
 fn use_of_device(study: &Study) -> Page {
     let over_time = [plots::sequentiality(study), plots::operations(study)].map(Exhibit::Plot);
-    if !study.tells_utilisation() {
-        return page("Sequentiality and operations", over_time.to_vec());
+    if !study.tells_busy_time {
+        return Page::new("Sequentiality and operations", over_time.to_vec());
     }
     let busy = Exhibit::Plot(plots::utilisation(study));
-    page("Disk utilisation and sequentiality", [vec![busy], over_time.to_vec()].concat())
+    Page::new("Disk utilisation and sequentiality", [vec![busy], over_time.to_vec()].concat())
 }
 
 fn sizes(study: &Study) -> Page {
     let sizes = Exhibit::Plot(plots::sizes(study));
     if !study.tells_percentiles() {
-        return page("Sizes", vec![sizes]);
+        return Page::new("Sizes", vec![sizes]);
     }
     let histogram = Exhibit::Plot(plots::response_histogram(study));
     let percentiles = Exhibit::Table(tables::response_times(study));
-    page("Sizes and response times", vec![sizes, histogram, percentiles])
+    Page::new("Sizes and response times", vec![sizes, histogram, percentiles])
 }
 
 fn working_sets(study: &Study, singles: &SingleIos) -> Option<Page> {
     let sets = singles.reach.iter().map(|reach| Exhibit::Facts(reach_facts(study, reach)));
     let sets: Vec<Exhibit> = sets.collect();
-    (!sets.is_empty()).then(|| page("Working set and reuse", sets))
+    (!sets.is_empty()).then(|| Page::new("Working set and reuse", sets))
 }
 
 fn headline(study: &Study) -> String {
     let sides = study.sides_counted().take(DEVICES_NAMED);
-    let mut layers: Vec<String> = sides.map(|(side, _)| side.name(&study.conditions)).collect();
+    let mut layers: Vec<String> =
+        sides.map(|(side, _)| side.name(&study.totals.conditions)).collect();
     if study.sides_counted().count() > DEVICES_NAMED {
         layers.push("and more".to_owned());
     }
-    if study.mixes_layers() {
+    if study.totals.mixes_layers() {
         layers.push("BOTH LAYERS COUNTED TOGETHER".to_owned());
     }
-    let filter = study.filter_told().map(|told| format!("  only {told}")).unwrap_or_default();
+    let filter =
+        study.totals.filter_told().map(|told| format!("  only {told}")).unwrap_or_default();
     format!(
         "{}  threshold {} by {}  step {}  window {}{filter}",
         layers.join("  "),
-        study.options.threshold,
-        study.options.by,
-        Nanos(study.step_ns),
-        study.options.pass.window
+        study.totals.options.threshold,
+        study.totals.options.by,
+        Nanos(study.totals.step_ns),
+        study.totals.options.pass.window
     )
 }
 
 fn ending(study: &Study) -> String {
-    let workload = &study.workload;
+    let workload = &study.totals.workload;
     let (count, amount) = workload.selected();
-    let part = match study.options.by {
+    let part = match study.totals.options.by {
         By::Count => format!("{count} of {} I/Os", workload.total_count),
         By::Bytes => {
             format!("{} of {}", Bytes(amount), Bytes(workload.total_amount))
@@ -178,9 +178,9 @@ fn ending(study: &Study) -> String {
     };
     format!(
         "{} I/O streams; {} of them reach the threshold of {} and hold {:.1} % ({part}).",
-        study.streams.len(),
+        study.totals.streams.len(),
         workload.streams.len(),
-        study.options.threshold,
+        study.totals.options.threshold,
         workload.coverage() * 100.0
     )
 }
@@ -188,8 +188,8 @@ fn ending(study: &Study) -> String {
 /// SHA-256 over the conditions and the exact counts of every stream.
 fn digest(study: &Study) -> String {
     let mut hash = Sha256::new();
-    hash.update(serde_json::to_vec(&study.conditions).unwrap_or_default());
-    for stream in study.streams.listing(study.options.by) {
+    hash.update(serde_json::to_vec(&study.totals.conditions).unwrap_or_default());
+    for stream in study.totals.streams.listing(study.totals.options.by) {
         hash.update(format!("{} {} {}\n", stream.key, stream.count, stream.amount));
     }
     hash.finalize().iter().fold(String::new(), |mut text, byte| {
@@ -199,7 +199,7 @@ fn digest(study: &Study) -> String {
 }
 
 fn header(study: &Study) -> FormHeader {
-    let conditions = &study.conditions;
+    let conditions = &study.totals.conditions;
     FormHeader {
         issuer: "Steadfast".into(),
         specification: "Capture and analysis of a workload".into(),
@@ -260,58 +260,67 @@ fn capture_rows(conditions: &CaptureConditions) -> Vec<Setting> {
 
 /// How it was studied. What has the program's own value counts as nobody's choice.
 fn analysis_rows(study: &Study) -> Vec<Setting> {
-    let (options, presets) = (&study.options, StudyOptions::default());
+    let totals = &study.totals;
+    let (options, presets) = (&totals.options, StudyOptions::default());
     let origin = |is_preset: bool| if is_preset { Origin::Default } else { Origin::Chosen };
     let threshold = options.threshold == presets.threshold && options.by == presets.by;
     let window = options.pass.window == presets.pass.window;
     let by = format!("{} by {}", options.threshold, options.by);
-    let (step, asked) = (Nanos(study.step_ns).to_string(), options.step_ns.is_some());
+    let (step, asked) = (Nanos(totals.step_ns).to_string(), options.step_ns.is_some());
     let within = format!("within {} I/Os", options.pass.window);
     let mut rows = vec![
         Setting::new("capture-step", "Capture Step", step, origin(!asked)),
         Setting::new("threshold", "Threshold", by, origin(threshold)),
         Setting::new("sequential", "Sequential", within, origin(window)),
-        Setting::outcome("I/Os", study.streams.total().ios.to_string()),
+        Setting::outcome("I/Os", totals.streams.total().ios.to_string()),
     ];
-    let filter = study.filter_told();
+    let filter = totals.filter_told();
     rows.extend(filter.map(|told| Setting::new("filter", "Only", told, Origin::Chosen)));
     rows
 }
 
 fn capture_facts(study: &Study) -> Facts {
-    let conditions = &study.conditions;
-    let row = |label: &str, value: Option<String>| Setting::outcome(label, value);
-    let total = study.streams.total();
-    let lasted = study.span_ns.1.saturating_sub(study.span_ns.0);
+    let conditions = &study.totals.conditions;
+    let total = study.totals.streams.total();
+    let lasted = study.totals.span_ns.1.saturating_sub(study.totals.span_ns.0);
     let figures = total.responses.figures();
     let time = |ns: Option<u64>| ns.map(|ns| format!("{:.3} ms", ns as f64 / 1e6));
     let singles = study.single_ios.as_ref();
     let between = singles.map_or("Capture steps with I/Os span", |_| "From first to last I/O");
-    let mut rows = vec![
-        row("I/Os", Some(total.ios.to_string())),
-        row("Bytes", Some(Bytes(total.amount()).to_string())),
-        row(between, Some(Nanos(lasted).to_string())),
-        row("I/O streams", Some(study.streams.len().to_string())),
-    ];
-    rows.extend(
-        singles.map(|found| row("Processes", Some(found.processes.iter().count().to_string()))),
-    );
-    rows.push(row("Average response time", time(figures.mean_ns)));
-    if study.tells_percentiles() {
-        rows.push(row("99.999 % response time", time(figures.p99_999_ns)));
-    }
-    rows.extend([
-        row("Maximum response time", time(figures.max_ns)),
-        row("Average queue depth", total.depth_mean().map(|depth| format!("{depth:.2}"))),
-        row("Maximum queue depth", (total.depths > 0).then(|| total.depth_max.to_string())),
-        row("Compression ratio", conditions.compression_ratio.map(|r| format!("{r:.2}"))),
-        row("Duplication ratio", conditions.duplicates().map(|share| share.to_string())),
-        row("Content", conditions.content.map(|sample| sampled(&sample))),
-        row("Failed I/Os", Some(total.failed.to_string())),
-        row("Lost events", Some(conditions.lost.to_string())),
-    ]);
-    rows.extend(incomplete(conditions));
-    Facts::new("Capture").rows(rows)
+    let five_nines = study.tells_percentiles().then(|| time(figures.p99_999_ns));
+    let five_nines = five_nines.map(|time| Setting::outcome("99.999 % response time", time));
+    let processes = singles.map(|found| found.processes.iter().count().to_string());
+    Facts::new("Capture")
+        .with(Setting::outcome("I/Os", total.ios.to_string()))
+        .with(Setting::outcome("Bytes", Bytes(total.amount()).to_string()))
+        .with(Setting::outcome(between, Nanos(lasted).to_string()))
+        .with(Setting::outcome("I/O streams", study.totals.streams.len().to_string()))
+        .rows(processes.map(|count| Setting::outcome("Processes", count)))
+        .with(Setting::outcome("Average response time", time(figures.mean_ns)))
+        .rows(five_nines)
+        .with(Setting::outcome("Maximum response time", time(figures.max_ns)))
+        .rows(queue_depths(&total))
+        .rows(contents(conditions))
+        .with(Setting::outcome("Failed I/Os", total.failed.to_string()))
+        .with(Setting::outcome("Lost events", conditions.lost.to_string()))
+        .rows(incomplete(conditions))
+}
+
+fn queue_depths(total: &StreamTally) -> [Setting; 2] {
+    let mean = total.depth_mean().map(|depth| format!("{depth:.2}"));
+    let max = (total.depths > 0).then(|| total.depth_max.to_string());
+    [Setting::outcome("Average queue depth", mean), Setting::outcome("Maximum queue depth", max)]
+}
+
+fn contents(conditions: &CaptureConditions) -> [Setting; 3] {
+    let ratio = conditions.compression_ratio.map(|ratio| format!("{ratio:.2}"));
+    let duplicates = conditions.duplicates().map(|share| share.to_string());
+    let sample = conditions.content.map(|sample| sampled(&sample));
+    [
+        Setting::outcome("Compression ratio", ratio),
+        Setting::outcome("Duplication ratio", duplicates),
+        Setting::outcome("Content", sample),
+    ]
 }
 
 /// I/Os seen only in part, by the reason where it is known.
@@ -340,29 +349,20 @@ fn reach_facts(study: &Study, (device, reach): &(u16, ReachFigures)) -> Facts {
     let row = |label: &str, value: Option<String>| Setting::outcome(label, value);
     let times = |value: Option<f64>| value.map(|times| format!("{times:.2} times"));
     let size = |bytes: u64| Some(format!("{} (estimated, standard error 0.8 %)", Bytes(bytes)));
-    let mut rows = vec![
-        row("Working set, 4 KiB blocks touched", size(reach.touched_bytes)),
-        row("Read", size(reach.read_bytes)),
-        row("Written", size(reach.written_bytes)),
-        row("A touched block was touched, on average", times(reach.reuse)),
-        row("A written block was written, on average", times(reach.rewrite)),
-    ];
-    let granule = reach.granule_bytes >> 20;
-    rows.push(row(
-        &format!("Granules of {granule} MiB touched"),
-        Some(reach.granules_touched.to_string()),
-    ));
-    rows.extend(reach.hottest.iter().map(|(percent, share)| {
+    let granules = format!("Granules of {} MiB touched", reach.granule_bytes >> 20);
+    let hottest = reach.hottest.iter().map(|(percent, share)| {
         let label = format!("Hits on the hottest {percent} % of them");
         row(&label, Some(format!("{:.1} %", share * 100.0)))
-    }));
-    Facts::new(format!("Working set of {}", device_name(study, *device))).rows(rows)
-}
-
-/// A device's name in the conditions.
-fn device_name(study: &Study, device: u16) -> String {
-    let named = study.conditions.devices.get(usize::from(device));
-    named.map_or_else(|| format!("device {device}"), |device| device.name.clone())
+    });
+    let name = device_name(&study.totals.conditions, *device);
+    Facts::new(format!("Working set of {name}"))
+        .with(row("Working set, 4 KiB blocks touched", size(reach.touched_bytes)))
+        .with(row("Read", size(reach.read_bytes)))
+        .with(row("Written", size(reach.written_bytes)))
+        .with(row("A touched block was touched, on average", times(reach.reuse)))
+        .with(row("A written block was written, on average", times(reach.rewrite)))
+        .with(row(&granules, Some(reach.granules_touched.to_string())))
+        .rows(hottest)
 }
 
 fn rules(study: &Study) -> String {
@@ -380,15 +380,15 @@ fn rules(study: &Study) -> String {
          Queue depth is the number of I/Os outstanding when an I/O was issued, itself included. \
          Response time is from issue to completion. Shares are of exact counts. A server is \
          throttled by its users and applications: a lab test of the same workload can be faster.",
-        Nanos(study.step_ns),
-        study.options.pass.window
+        Nanos(study.totals.step_ns),
+        study.totals.options.pass.window
     )
 }
 
 /// The event marks inside the pictures.
 fn markers(study: &Study, origin_ns: u64) -> Vec<Marker> {
-    let inside = |at: &u64| *at >= origin_ns && *at <= study.span_ns.1;
-    let marks = study.conditions.marks.iter().filter(|mark| inside(&mark.at_ns));
+    let inside = |at: &u64| *at >= origin_ns && *at <= study.totals.span_ns.1;
+    let marks = study.totals.conditions.marks.iter().filter(|mark| inside(&mark.at_ns));
     marks
         .map(|mark| Marker { x: (mark.at_ns - origin_ns) as f64 / 1e9, label: mark.name.clone() })
         .collect()

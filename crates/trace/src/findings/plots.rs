@@ -1,7 +1,8 @@
 //! The pictures of a study: those of the tutorial's second part and of the
 //! Target Server Self-Test.
 
-use super::{device_name, markers};
+use super::markers;
+use crate::compare::device_name;
 use crate::hits::HitMap;
 use crate::series::{Cell, SeriesOverTime};
 use crate::steps::CaptureStep;
@@ -24,14 +25,17 @@ struct Clock {
 
 impl Clock {
     fn of(study: &Study) -> Clock {
-        let (first, last) = (study.span_ns.0 / study.step_ns, study.span_ns.1 / study.step_ns);
+        let (first, last) = (
+            study.totals.span_ns.0 / study.totals.step_ns,
+            study.totals.span_ns.1 / study.totals.step_ns,
+        );
         // A whole capture begins at 0; a part of it where it begins.
-        let origin = if study.options.pass.filter.spans_ns.is_empty() { 0 } else { first };
+        let origin = if study.totals.options.pass.filter.spans_ns.is_empty() { 0 } else { first };
         Clock {
             first: first.min(last).max(origin),
             last,
             origin,
-            seconds: study.step_ns as f64 / 1e9,
+            seconds: study.totals.step_ns as f64 / 1e9,
         }
     }
     fn axis(&self) -> Axis {
@@ -52,7 +56,7 @@ impl Clock {
         ((step - self.origin) as f64 + 0.5) * self.seconds
     }
     fn marks(&self, study: &Study) -> Vec<Marker> {
-        markers(study, self.origin.saturating_mul(study.step_ns))
+        markers(study, self.origin.saturating_mul(study.totals.step_ns))
     }
 }
 
@@ -105,19 +109,19 @@ fn stack(
 }
 
 fn stream_names(study: &Study) -> Vec<String> {
-    study.workload.streams.iter().map(|stream| stream.stream.clone()).collect()
+    study.totals.workload.streams.iter().map(|stream| stream.stream.clone()).collect()
 }
 
 /// Share of each stream in each segment.
 pub(super) fn distribution(study: &Study) -> Plot {
     let clock = Clock::of(study);
-    let (title, y) = match study.options.by {
+    let (title, y) = match study.totals.options.by {
         By::Count => ("I/O streams distribution v segments", "Share of I/Os (%)"),
         By::Bytes => ("I/O streams distribution v segments", "Share of bytes (%)"),
     };
     let plot = over_time(study, &clock, PlotKind::Stacked, "streams-v-segments", title, y)
-        .caption(format!("A segment is a capture step of {}.", Nanos(study.step_ns)));
-    let measure = |cell: &Cell| match study.options.by {
+        .caption(format!("A segment is a capture step of {}.", Nanos(study.totals.step_ns)));
+    let measure = |cell: &Cell| match study.totals.options.by {
         By::Count => cell.ios as f64,
         By::Bytes => cell.bytes as f64,
     };
@@ -228,8 +232,9 @@ pub(super) fn hit_maps(study: &Study, (device, map): &(u16, HitMap)) -> Vec<Exhi
 }
 
 fn hit_map(study: &Study, device: u16, map: &HitMap, op: IoOp) -> Option<Plot> {
-    let name = device_name(study, device);
-    let origin = if study.options.pass.filter.spans_ns.is_empty() { 0 } else { map.begin_ns };
+    let name = device_name(&study.totals.conditions, device);
+    let origin =
+        if study.totals.options.pass.filter.spans_ns.is_empty() { 0 } else { map.begin_ns };
     let at = |step: usize| {
         let time = map.begin_ns.saturating_add(map.width_ns.saturating_mul(step as u64));
         time.saturating_sub(origin) as f64 / 1e9
@@ -268,10 +273,10 @@ pub(super) fn utilisation(study: &Study) -> Plot {
     let title = "Disk utilisation";
     let plot = over_time(study, &clock, PlotKind::Lines, "utilisation", title, "Busy (%)")
         .caption("Time with at least one I/O outstanding; the rest is disk idle time.");
-    let busy = |step: u64| {
-        let found = study.steps.get(&step);
-        found.map_or(Some(0.0), |step| study.utilisation(step).map(|part| part * 100.0))
-    };
+    let parts =
+        study.step_figures().map(|step| (step.begin_ns / study.totals.step_ns, step.utilisation));
+    let parts: BTreeMap<u64, Option<f64>> = parts.collect();
+    let busy = |step: u64| parts.get(&step).copied().unwrap_or(Some(0.0)).map(|part| part * 100.0);
     plot.with(Series::new("Busy", Stroke::Measured, clock.points(busy)))
 }
 
@@ -312,7 +317,7 @@ pub(super) fn operations(study: &Study) -> Plot {
 pub(super) fn sizes(study: &Study) -> Plot {
     const SHOWN: usize = 16;
     let mut by_size: BTreeMap<u32, [u64; 2]> = BTreeMap::new();
-    for (key, tally) in study.streams.iter() {
+    for (key, tally) in study.totals.streams.iter() {
         match key.op {
             IoOp::Read => by_size.entry(key.bytes).or_default()[0] += tally.ios,
             IoOp::Write => by_size.entry(key.bytes).or_default()[1] += tally.ios,
@@ -362,7 +367,7 @@ fn bars<const BITS: u32>(histogram: &Histogram<BITS>) -> Vec<Point> {
 
 /// Response times of all I/Os.
 pub(super) fn response_histogram(study: &Study) -> Plot {
-    let responses = study.streams.total().responses;
+    let responses = study.totals.streams.total().responses;
     let histogram = responses.histogram();
     let points = match study.single_ios {
         Some(_) => bars(&histogram.coarsen::<4>()),
@@ -401,7 +406,7 @@ pub(super) fn sides(study: &Study) -> Vec<Plot> {
         .map(|(at, (id, title, y, value))| {
             let plot = over_time(study, &clock, PlotKind::Lines, id, title, y);
             study.sides.iter().fold(plot, |plot, (side, steps)| {
-                let name = side.name(&study.conditions);
+                let name = side.name(&study.totals.conditions);
                 plot.with(match at {
                     0 | 1 => rate(&clock, steps, &name, |step| value(step).unwrap_or(0.0)),
                     _ => line(&clock, steps, &name, value),

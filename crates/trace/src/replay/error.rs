@@ -37,6 +37,12 @@ pub enum ReplayError {
         /// Why, with counts.
         reasons: String,
     },
+    /// Sums have no single I/Os to play.
+    #[error(
+        "the capture kept the I/O streams of every capture step of {0} and no single I/O, so there \
+         is no script of it; replay its steps instead, or capture without --steps"
+    )]
+    SingleIosNeeded(Nanos),
     /// A script plays the I/Os of one device.
     #[error(
         "the chosen I/Os are of {} devices ({}); a script plays those of one: choose it with \

@@ -6,19 +6,21 @@ use super::map::{AddressMap, MapRule, Space};
 use super::player::{Plan, Player};
 use super::summary::Summary;
 use super::survey::Survey;
+use crate::captured::Answer;
 use crate::error::TraceError;
 use crate::file::Trace;
 use crate::pass::PassAccount;
-use crate::streams::{By, StreamTable};
+use crate::streams::By;
 use crate::workload::{Threshold, Workload, data_pattern_seen};
-use crate::{Filter, Pass};
+use crate::{Captured, Filter, Pass};
 use std::fmt;
 use std::io::{Read, Seek};
 use std::str::FromStr;
 use std::sync::Arc;
 use steadfast_domain::script::{LeaveOut, OpenScript, Overlaps, Timing};
 use steadfast_domain::{
-    CaptureConditions, Caveat, CaveatKind, Demand, DueIo, Layer, Script, ScriptError, ScriptLoad,
+    CaptureConditions, Caveat, CaveatKind, Demand, DueIo, Layer, Nanos, Script, ScriptError,
+    ScriptLoad,
 };
 
 /// Which captured time an I/O is due at.
@@ -91,25 +93,23 @@ impl ScriptOptions {
 /// Narrows a filter to the I/O streams at or above a threshold among what passes it.
 ///
 /// # Errors
-/// Where the trace cannot be read, nothing passes, or no stream reaches the
+/// Where the capture cannot be read, nothing passes, or no stream reaches the
 /// threshold.
 pub fn at_threshold<R: Read + Seek + Send + 'static>(
-    trace: &Trace<R>,
+    captured: &Captured<R>,
     pass: &Pass,
     (by, threshold): (By, Threshold),
 ) -> Result<Filter, ReplayError> {
-    let mut table = StreamTable::new();
-    let account = pass.run(trace, &mut [&mut table])?;
+    let Answer { found: table, account } = captured.streams(pass)?;
     if account.kept == 0 {
-        let filter = pass.filter.told(trace.conditions());
+        let filter = pass.filter.told(captured.conditions());
         return Err(ReplayError::Empty { events: account.events, filter });
     }
     let workload = Workload::of(&table, by, threshold);
     if workload.streams.is_empty() {
         return Err(ReplayError::BelowThreshold(threshold.to_string()));
     }
-    let streams = workload.streams.iter().map(|stream| stream.key()).collect();
-    Ok(Filter { streams, ..pass.filter.clone() })
+    Ok(Filter { streams: workload.keys(), ..pass.filter.clone() })
 }
 
 /// Chosen I/Os that are not in the script, by reason.
@@ -157,19 +157,23 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
     /// Chooses the I/Os, finds where they land, and plays them once without a device.
     ///
     /// # Errors
-    /// Where the trace cannot be read, or what was chosen cannot be played as asked.
-    pub fn of(trace: Arc<Trace<R>>, options: &ScriptOptions) -> Result<Self, ReplayError> {
+    /// Where single I/Os were not kept or cannot be read, or what was chosen cannot be
+    /// played as asked.
+    pub fn of(captured: &Captured<R>, options: &ScriptOptions) -> Result<Self, ReplayError> {
+        if let Some(step_ns) = captured.conditions().step_ns {
+            return Err(ReplayError::SingleIosNeeded(Nanos(step_ns)));
+        }
+        let trace = captured.shared_trace()?;
         let mut survey = Survey::of(&trace, options)?;
         let plan = Arc::new(survey.plan(trace.conditions(), options)?);
         let summary = Summary::of(Player::new(&trace, &plan), options.pass.window)?;
         let landed = summary.landed;
         survey.left_out.too_large = landed.too_large;
-        if summary.ios == 0 {
-            let reasons = survey.left_out.told();
-            return Err(ReplayError::AllLeftOut { ios: survey.account.kept, reasons });
-        }
         if summary.moving(options.leave_out) == 0 {
-            let reasons = "flushes and discards, as asked".to_owned();
+            let reasons = match survey.left_out.total() {
+                0 => "flushes and discards, as asked".to_owned(),
+                _ => survey.left_out.told(),
+            };
             return Err(ReplayError::AllLeftOut { ios: survey.account.kept, reasons });
         }
         Ok(TraceScript { trace, plan, survey, summary })
@@ -380,6 +384,8 @@ struct Playing<R: 'static> {
     name: String,
     player: Player<R>,
     delivered: u64,
+    /// Said when the I/Os before it were delivered.
+    failed: Option<ScriptError>,
 }
 
 fn playing<R: Read + Seek + Send + 'static>(
@@ -387,22 +393,30 @@ fn playing<R: Read + Seek + Send + 'static>(
     plan: &Arc<Plan>,
 ) -> Box<dyn Script> {
     let name = plan.options.name.clone();
-    Box::new(Playing { name, player: Player::new(trace, plan), delivered: 0 })
+    Box::new(Playing { name, player: Player::new(trace, plan), delivered: 0, failed: None })
 }
 
 impl<R: Read + Seek + Send + 'static> Script for Playing<R> {
     fn fill(&mut self, batch: &mut Vec<DueIo>) -> Result<usize, ScriptError> {
-        let before = batch.len();
+        if let Some(failed) = &self.failed {
+            return Err(failed.clone());
+        }
+        let before = self.delivered;
         while batch.len() < batch.capacity() {
             match self.player.next() {
                 Ok(Some(played)) => batch.push(played.io),
                 Ok(None) => break,
-                Err(error) => return Err(self.fault(&error)),
+                Err(error) => {
+                    self.failed = Some(self.fault(&error));
+                    break;
+                }
             }
+            self.delivered += 1;
         }
-        let count = batch.len() - before;
-        self.delivered += count as u64;
-        Ok(count)
+        match &self.failed {
+            Some(failed) if self.delivered == before => Err(failed.clone()),
+            _ => Ok(usize::try_from(self.delivered - before).unwrap_or(0)),
+        }
     }
 }
 
@@ -411,7 +425,9 @@ impl<R: 'static> Playing<R> {
         ScriptError {
             name: self.name.clone(),
             ios_done: self.delivered,
-            why: format!("{error}; check the trace with: steadfast trace check"),
+            why: format!(
+                "{error}; copy what can be read of it: steadfast trace recover FILE -o WHOLE"
+            ),
         }
     }
 }

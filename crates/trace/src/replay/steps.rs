@@ -1,7 +1,7 @@
 //! A capture as the list of its steps, each with its own I/O streams, counts,
 //! demand and length: what a replay of step sums plays, one composite after the
-//! other. It is the same list whether it comes from single I/Os, a step file, a
-//! workload file or a "Replay representation".
+//! other. It is the same list whether it comes from a capture of single I/Os or of
+//! steps alone, a workload file or a "Replay representation".
 //!
 //! A composite is normalised from counts: the chosen streams of a step stand for
 //! all of its I/Os, each in proportion to its own. What was not chosen is kept as
@@ -9,17 +9,15 @@
 
 use super::ReplayError;
 use super::script::lacking;
+use crate::captured::{Answer, steps_over};
 use crate::error::TraceError;
-use crate::file::Trace;
 use crate::replay_representation::ReplayRepresentation;
 use crate::series::{Choice, SeriesOverTime};
-use crate::step_file::StepFile;
-use crate::steps::{CaptureStep, STEPS_MAX, Steps};
-use crate::streams::{By, StreamKey, StreamTable};
-use crate::study::step_width;
+use crate::steps::{CaptureStep, STEPS_MAX};
+use crate::streams::{By, StreamKey};
 use crate::workload::{Threshold, Workload, WorkloadStream, stimulus_op};
 use crate::workload_file::WorkloadFile;
-use crate::{Filter, Pass};
+use crate::{Captured, Filter, Pass};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
@@ -31,10 +29,8 @@ const OUTSTANDING_MAX: u32 = 65_536;
 
 /// Where capture steps come from.
 pub enum StepSource<'a, R> {
-    /// Single I/Os.
-    Trace(&'a Trace<R>),
-    /// Sums of capture steps.
-    Steps(&'a StepFile<R>),
+    /// A capture, of single I/Os or of steps alone.
+    Capture(&'a Captured<R>),
     /// A workload that kept its steps.
     Workload(&'a WorkloadFile),
     /// A "Replay representation".
@@ -149,8 +145,7 @@ impl NativeSteps {
         choice: &StepChoice,
     ) -> Result<Self, ReplayError> {
         let found = match source {
-            StepSource::Trace(trace) => of_trace(trace, choice)?,
-            StepSource::Steps(file) => of_step_file(file, choice)?,
+            StepSource::Capture(captured) => of_capture(captured, choice)?,
             StepSource::Workload(file) => of_workload(file, choice)?,
             StepSource::Representation(text) => of_representation(text, choice)?,
         };
@@ -251,13 +246,12 @@ impl NativeSteps {
     }
 }
 
-fn of_trace<R: Read + Seek + Send + 'static>(
-    trace: &Trace<R>,
+fn of_capture<R: Read + Seek + Send + 'static>(
+    captured: &Captured<R>,
     choice: &StepChoice,
 ) -> Result<Found, ReplayError> {
-    let (pass, conditions) = (&choice.pass, trace.conditions());
-    let mut table = StreamTable::new();
-    let account = pass.run(trace, &mut [&mut table])?;
+    let (pass, conditions) = (&choice.pass, captured.conditions());
+    let Answer { found: table, account } = captured.streams(pass)?;
     let span_ns = account.span_ns.ok_or_else(|| ReplayError::Empty {
         events: account.events,
         filter: pass.filter.told(conditions),
@@ -265,37 +259,15 @@ fn of_trace<R: Read + Seek + Send + 'static>(
     if conditions.layers.len() > 1 && pass.filter.layer.is_none() {
         return Err(ReplayError::SeveralLayers);
     }
-    let width_ns = step_width(choice.step_ns, span_ns, STEPS_MAX as u64)?;
+    let asked = choice.step_ns.or(conditions.step_ns);
+    let width_ns = captured.width(asked, span_ns, STEPS_MAX as u64)?;
     let workload = Workload::of(&table, choice.by, choice.threshold);
-    let mut steps = Steps::new(width_ns).until((span_ns.1 / width_ns + 1).saturating_mul(width_ns));
-    let mut series = SeriesOverTime::new(width_ns, &Choice::Streams(keys(&workload)));
-    pass.run(trace, &mut [&mut steps, &mut series])?;
-    let steps = joined(&steps.finish()?, &series, &keys(&workload), width_ns);
-    Ok(Found { steps, workload, caveats: lacking(conditions, &trace.integrity().missing()) })
-}
-
-fn of_step_file<R: Read + Seek + Send + 'static>(
-    file: &StepFile<R>,
-    choice: &StepChoice,
-) -> Result<Found, ReplayError> {
-    let (filter, conditions) = (&choice.pass.filter, file.conditions());
-    if conditions.layers.len() > 1 && filter.layer.is_none() {
-        return Err(ReplayError::SeveralLayers);
-    }
-    let workload = Workload::of(&file.streams(filter)?, choice.by, choice.threshold);
-    if workload.total_count == 0 {
-        return Err(ReplayError::Empty { events: 0, filter: filter.told(conditions) });
-    }
-    let kept = Some(choice.step_ns.unwrap_or(file.step_ns()));
-    let width_ns = file.width(kept, file.span_ns(filter)?, STEPS_MAX as u64)?;
-    let steps = file.steps(filter, width_ns)?;
-    let series = file.series(filter, width_ns, &keys(&workload))?;
-    let steps = joined(&steps, &series, &keys(&workload), width_ns);
-    Ok(Found { steps, workload, caveats: lacking(conditions, &file.integrity().missing()) })
-}
-
-fn keys(workload: &Workload) -> Vec<StreamKey> {
-    workload.streams.iter().map(|stream| stream.key()).collect()
+    let keys = workload.keys();
+    let mut steps = steps_over(span_ns, width_ns);
+    let mut series = SeriesOverTime::new(width_ns, &Choice::Streams(keys.clone()));
+    captured.run(pass, &mut [&mut steps, &mut series])?;
+    let steps = joined(&steps.finish()?, &series, &keys, width_ns);
+    Ok(Found { steps, workload, caveats: lacking(conditions, &captured.integrity().missing()) })
 }
 
 /// The totals of steps with the I/Os of each stream in them.
@@ -340,7 +312,7 @@ fn of_workload(file: &WorkloadFile, choice: &StepChoice) -> Result<Found, Replay
     let streams = file.workload.streams.clone();
     let mut workload = Workload::select(streams, total, choice.by, choice.threshold);
     workload.streams.retain(|stream| passes(filter, &stream.key()));
-    let keys = keys(&workload);
+    let keys = workload.keys();
     let steps = file.steps.iter().filter(|step| begins_inside(filter, step.at.0));
     let steps = steps.map(|step| StepToReplay {
         began: step.at,
@@ -374,7 +346,7 @@ fn of_representation(
     };
     let mut workload = chosen.workload(choice.by, choice.threshold);
     workload.streams.retain(|stream| passes(filter, &stream.key()));
-    let keys = keys(&workload);
+    let keys = workload.keys();
     let step = |step: &crate::replay_representation::ReplayStep| StepToReplay {
         began: nanos(step.began_unix_ms.saturating_sub(began)),
         lasted: nanos(step.lasted_ms),
@@ -386,11 +358,18 @@ fn of_representation(
             .collect(),
         ios: Some(step.count),
         bytes: Some(Bytes(step.amount)),
-        demand_mean: step.qd_mean,
+        demand_mean: outstanding_told(step).or(step.qd_mean),
         demand_max: step.qd_max,
     };
     let steps = chosen.steps.iter().map(step).collect();
     Ok(Found { steps, workload, caveats: unlisted(&chosen).into_iter().collect() })
+}
+
+/// The same from what an export tells. Its average queue depth is that at issue,
+/// whether or not it counts the I/O itself.
+fn outstanding_told(step: &crate::replay_representation::ReplayStep) -> Option<f64> {
+    let mean = step.response_mean_ms? * step.count as f64 / step.lasted_ms as f64;
+    (step.lasted_ms > 0).then_some(mean)
 }
 
 /// What an export tells of a step and lists under no stream.
@@ -444,7 +423,7 @@ mod tests {
         ## Step 1\n1000.000 300.000 1233 9192960 0.15 5 2.71 125.89 4.97 44.9\n\
         SEQ 0.5K W SEQ 512 W 4.87 60 0.33 30720\n\
         RND 4K W RND 4096 W 47.61 587 26.15 2404352\n\
-        ## Step 2\n1300.000 300.000 800 4341248 2.2 9 1.69 33.66 4.99 41.3\n\
+        ## Step 2\n1300.000 300.000 800 4341248 4.1 9 1000.00 5000.00 4.99 41.3\n\
         RND 4K W RND 4096 W 50.00 400 37.74 1638400\n\
         ## Step 3\n1900.000 300.000 10 40960 0.2 9 1.69 33.66 4.99 41.3\n\
         RND 4K R RND 4096 R 100.00 10 100.0 40960\n";
@@ -476,6 +455,8 @@ mod tests {
         assert_eq!(first.left_out(), Some((1233 - 647, Bytes(9_192_960 - 2_435_072))));
         assert!((first.rate() - 4.11).abs() < 1e-9);
         let second = &native.steps[1];
+        // 800 I/Os of 1 s in 300 s.
+        assert!((second.demand_mean.unwrap() - 800.0 / 300.0).abs() < 1e-9);
         assert_eq!((second.pace(), second.demand()), (Pace::Closed, Demand::new(1, 3)));
         let weights: Vec<u32> =
             native.composite(first).unwrap().iter().map(|stream| stream.weight).collect();

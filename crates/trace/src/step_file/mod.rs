@@ -3,13 +3,11 @@
 //! recovery blocks as a trace file. `docs/formats.md` describes them.
 
 mod reader;
-mod sides;
-mod study;
 #[cfg(test)]
 mod tests;
 mod writer;
 
-pub use reader::StepFile;
+pub(crate) use reader::StepFile;
 pub use writer::StepWriter;
 
 use steadfast_domain::Layer;

@@ -1,9 +1,15 @@
 //! Step files, written and read; whole, killed, damaged.
 
-use super::{StepFile, StepWriter};
+use super::StepWriter;
+use crate::captured::Captured;
 use crate::filter::Filter;
-use crate::streams::StreamKey;
+use crate::pass::Pass;
+use crate::steps::CaptureStep;
+use crate::streams::{By, StreamKey, StreamTable};
+use crate::untold::Untold;
+use crate::workload::Threshold;
 use crate::{Trace, TraceError};
+use std::collections::BTreeMap;
 use std::io::Cursor;
 use steadfast_domain::io_event::{StreamInStep, StreamResponses};
 use steadfast_domain::{CaptureConditions, IoOp, Layer, QuarterHistogram};
@@ -41,31 +47,48 @@ fn written() -> Vec<u8> {
     writer.finish(&conditions()).unwrap()
 }
 
-fn open(bytes: Vec<u8>) -> StepFile<Cursor<Vec<u8>>> {
-    StepFile::open(Cursor::new(bytes)).unwrap().unwrap()
+type Alone = Captured<Cursor<Vec<u8>>>;
+
+fn open(bytes: Vec<u8>) -> Alone {
+    Captured::open(Cursor::new(bytes)).unwrap()
+}
+
+fn passing(filter: &Filter) -> Pass {
+    Pass { filter: filter.clone(), ..Pass::default() }
+}
+
+fn streams(file: &Alone, filter: &Filter) -> StreamTable {
+    file.streams(&passing(filter)).unwrap().found
+}
+
+fn steps(file: &Alone, width_ns: u64) -> BTreeMap<u64, CaptureStep> {
+    file.steps(&Pass::default(), Some(width_ns)).unwrap().found.steps
 }
 
 #[test]
 fn what_is_written_adds_up_to_streams_steps_and_maps() {
     let file = open(written());
     let all = Filter::default();
-    assert_eq!(file.span_ns(&all).unwrap(), (0, 3_000_000_000));
-    let streams = file.streams(&all).unwrap();
+    assert_eq!(file.span_ns(&passing(&all)).unwrap(), (0, 3_999_999_999));
+    let table = streams(&file, &all);
     let read = StreamKey { op: IoOp::Read, sequential: false, bytes: 4096 };
-    let tally = streams.get(read).unwrap();
+    let tally = table.get(read).unwrap();
     assert_eq!((tally.ios, tally.amount(), tally.depth_max), (13, 13 * 4096, 3));
     assert_eq!((tally.responses.sum_ns, tally.alignment()), (13_000, Some(4096)));
     assert_eq!(tally.responses.figures().p99_ns, None);
-    let steps = file.steps(&all, 2_000_000_000).unwrap();
+    let steps = steps(&file, 2_000_000_000);
     assert_eq!(steps.keys().copied().collect::<Vec<_>>(), [0, 1]);
     assert_eq!((steps[&0].ios(), steps[&0].bytes()), (20, 13 * 4096 + 7 * 8192));
     assert_eq!(steps[&0].sequential_share(), Some(0.35));
-    let series = file.series(&all, 1_000_000_000, &[read]).unwrap();
+    let half = (By::Count, Threshold(500_000));
+    let map = file.map(&passing(&all), Some(1_000_000_000), half).unwrap().found;
+    assert_eq!(map.keys, [read]);
+    let series = map.series;
     assert_eq!((series.steps()[&0][0].ios, series.steps()[&1][1].bytes), (13, 7 * 8192));
 }
 
 /// A file of 1,000 reads of 1 to 1,000 us, of which so many are in the histogram.
-fn with_histogram(told: u64) -> StepFile<Cursor<Vec<u8>>> {
+fn with_histogram(told: u64) -> Alone {
     let mut dense = vec![0u64; QuarterHistogram::LEN];
     (1..=told).for_each(|us| dense[QuarterHistogram::index(us * 1000)] += 1);
     let histogram = QuarterHistogram::from_dense(&dense);
@@ -83,21 +106,21 @@ fn with_histogram(told: u64) -> StepFile<Cursor<Vec<u8>>> {
 fn percentiles_come_from_histograms_that_tell_of_all() {
     let file = with_histogram(1000);
     let all = Filter::default();
-    let figures = file.streams(&all).unwrap().total().responses.figures();
+    let figures = streams(&file, &all).total().responses.figures();
     assert_eq!((figures.count, figures.p99_9_ns), (1000, None));
     let (p50, p99) = (figures.p50_ns.unwrap(), figures.p99_ns.unwrap());
     // Upper edges of buckets, never beyond the longest.
     assert!((500_000..625_000).contains(&p50), "{p50}");
     assert!((990_000..=1_000_000).contains(&p99), "{p99}");
     // The histogram's row is no step and no I/O.
-    assert_eq!(file.span_ns(&all).unwrap(), (0, 0));
-    assert_eq!(file.steps(&all, 1_000_000_000).unwrap().len(), 1);
+    assert_eq!(file.span_ns(&passing(&all)).unwrap(), (0, 999_999_999));
+    assert_eq!(steps(&file, 1_000_000_000).len(), 1);
     let early = Filter::default().between(None, Some(1_000_000_000));
-    let figures = file.streams(&early).unwrap().total().responses.figures();
+    let figures = streams(&file, &early).total().responses.figures();
     assert_eq!((figures.count, figures.p50_ns), (1000, None));
     let writes = Filter { ops: vec![IoOp::Write], ..Filter::default() };
-    assert_eq!(file.streams(&writes).unwrap().total().responses.figures().p50_ns, None);
-    let part = with_histogram(989).streams(&all).unwrap().total().responses.figures();
+    assert_eq!(streams(&file, &writes).total().responses.figures().p50_ns, None);
+    let part = streams(&with_histogram(989), &all).total().responses.figures();
     assert_eq!((part.p50_ns, part.mean_ns), (None, Some(1000)));
 }
 
@@ -105,12 +128,14 @@ fn percentiles_come_from_histograms_that_tell_of_all() {
 fn filters_and_widths_are_kept_to() {
     let file = open(written());
     let writes = Filter { ops: vec![IoOp::Write], ..Filter::default() };
-    assert_eq!(file.streams(&writes).unwrap().total().ios, 7);
+    assert_eq!(streams(&file, &writes).total().ios, 7);
     let late = Filter::default().between(Some(1), None);
-    assert_eq!(file.streams(&late).unwrap().total().ios, 8);
+    assert_eq!(streams(&file, &late).total().ios, 8);
     let process = Some(crate::filter::Process::Pid(1));
     let process = Filter { process, ..Filter::default() };
-    assert!(file.streams(&process).unwrap_err().to_string().contains("--pid"));
+    assert!(file.streams(&passing(&process)).unwrap_err().to_string().contains("--pid"));
+    let window = Pass { window: 8, ..Pass::default() };
+    assert!(file.streams(&window).unwrap_err().to_string().contains("--window"));
     assert_eq!(file.width(Some(3_000_000_000), (0, 0), 9).unwrap(), 3_000_000_000);
     assert!(matches!(file.width(Some(1_500_000_000), (0, 0), 9), Err(TraceError::TooFine(_))));
     let day = 86_400_000_000_000;
@@ -126,7 +151,7 @@ fn a_killed_writer_loses_only_what_was_in_memory() {
     bytes.truncate(bytes.len() - footer as usize - 8);
     let file = open(bytes);
     assert_eq!(file.recovery().map(|recovery| recovery.row_groups), Some(2));
-    assert_eq!(file.streams(&Filter::default()).unwrap().total().ios, 21);
+    assert_eq!(streams(&file, &Filter::default()).total().ios, 21);
 }
 
 #[test]
@@ -136,14 +161,15 @@ fn layers_are_kept_apart_and_a_file_without_them_is_of_the_block_layer() {
     let mut writer = StepWriter::new(Vec::new(), &conditions()).unwrap();
     writer.add(&[block, files, block]);
     let bytes = writer.finish(&conditions()).unwrap();
-    let ios = |file: &StepFile<_>, layer| {
-        file.streams(&Filter { layer, ..Filter::default() }).unwrap().total().ios
-    };
+    let ios =
+        |file: &Alone, layer| streams(file, &Filter { layer, ..Filter::default() }).total().ios;
     let file = open(bytes.clone());
     let of = [None, Some(Layer::Block), Some(Layer::FileSystem)].map(|layer| ios(&file, layer));
     assert_eq!(of, [11, 6, 5]);
-    let (sides, unlisted) = file.sides(&Filter::default(), 1_000_000_000).unwrap();
-    let sides: Vec<_> = sides.iter().map(|(key, steps)| (key.layer, steps[&0].ios())).collect();
+    let found = file.sides(&Pass::default(), 1_000_000_000).unwrap().found;
+    let unlisted = found.unlisted;
+    let sides: Vec<_> =
+        found.sides.iter().map(|(key, steps)| (key.layer, steps[&0].ios())).collect();
     assert_eq!((sides, unlisted), (vec![(Layer::Block, 6), (Layer::FileSystem, 5)], 0));
     // Another name of the column, wherever it stands.
     let mut older = bytes;
@@ -156,10 +182,9 @@ fn layers_are_kept_apart_and_a_file_without_them_is_of_the_block_layer() {
 }
 
 /// A finished file with all that can be read of this one, and its I/Os.
-fn recovered(file: &StepFile<Cursor<Vec<u8>>>) -> (Vec<u8>, u64) {
-    let mut writer = StepWriter::new(Vec::new(), file.conditions()).unwrap();
-    let ios = writer.copy(file).unwrap();
-    (writer.finish(file.conditions()).unwrap(), ios)
+fn recovered(file: &Alone) -> (Vec<u8>, u64) {
+    let (copy, copied) = file.copy(Vec::new(), || file.conditions().clone()).unwrap();
+    (copy, copied.ios)
 }
 
 #[test]
@@ -179,9 +204,9 @@ fn what_is_recovered_is_finished_and_tells_the_same() {
     let (whole, ios) = recovered(&damaged);
     let whole = open(whole);
     assert_eq!((whole.recovery(), ios), (None, 1008));
-    let table = |file: &StepFile<_>| format!("{:?}", file.streams(&Filter::default()).unwrap());
+    let table = |file: &Alone| format!("{:?}", streams(file, &Filter::default()));
     assert_eq!(table(&whole), table(&damaged));
-    let figures = whole.streams(&Filter::default()).unwrap();
+    let figures = streams(&whole, &Filter::default());
     let read = figures.get(StreamKey { op: IoOp::Read, sequential: false, bytes: 4096 }).unwrap();
     assert!(read.responses.figures().p50_ns.is_some());
 }
@@ -189,11 +214,10 @@ fn what_is_recovered_is_finished_and_tells_the_same() {
 #[test]
 fn a_file_cut_anywhere_is_read_and_recovered_as_far_as_it_goes() {
     let whole = written();
-    let ios = |file: &StepFile<_>| file.streams(&Filter::default()).unwrap().total().ios;
+    let ios = |file: &Alone| streams(file, &Filter::default()).total().ios;
     let mut seen = Vec::new();
     for length in 0..whole.len() {
-        let Ok(file) = StepFile::open(Cursor::new(whole[..length].to_vec())) else { continue };
-        let file = file.unwrap();
+        let Ok(file) = Captured::open(Cursor::new(whole[..length].to_vec())) else { continue };
         let groups = file.recovery().unwrap().row_groups;
         if groups == seen.len() {
             let (copy, copied) = recovered(&file);
@@ -211,13 +235,14 @@ fn it_is_told_from_a_trace_and_damage_is_an_error() {
     assert!(why.contains("every capture step"), "{why}");
     let plain = CaptureConditions { step_ns: None, ..conditions() };
     let trace = crate::Writer::new(Vec::new(), &plain).unwrap().finish(plain.clone()).unwrap();
-    assert!(StepFile::open(Cursor::new(trace)).unwrap().is_none());
+    assert!(open(trace).tells(Untold::SingleIos).is_ok());
+    assert!(open(written()).tells(Untold::HitMaps).is_err());
     let whole = written();
     for at in (0..whole.len()).step_by(7) {
         let mut bytes = whole.clone();
         bytes[at] ^= 0x55;
-        if let Ok(Some(file)) = StepFile::open(Cursor::new(bytes)) {
-            let _ = file.streams(&Filter::default());
+        if let Ok(file) = Captured::open(Cursor::new(bytes)) {
+            let _ = file.streams(&Pass::default());
         }
     }
 }

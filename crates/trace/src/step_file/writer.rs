@@ -118,7 +118,7 @@ impl<W: Write + Send> StepWriter<W> {
     ///
     /// # Errors
     /// Where the other file is damaged, or the sink cannot be written.
-    pub fn copy<R: Read + Seek + Send + 'static>(
+    pub(crate) fn copy<R: Read + Seek + Send + 'static>(
         &mut self,
         file: &StepFile<R>,
     ) -> Result<u64, TraceError> {

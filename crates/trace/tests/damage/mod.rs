@@ -1,6 +1,7 @@
 //! Damage to files: whatever bit is flipped and wherever a file is cut, its I/Os
 //! are the ones that were written, or something says that they are not.
 
+use super::steps_alone::Kept;
 use std::collections::HashSet;
 use std::io::Cursor;
 use steadfast_domain::io_event::{CapturePart, StreamInStep};
@@ -10,8 +11,8 @@ use steadfast_trace::streams::By;
 use steadfast_trace::workload::{Threshold, Workload};
 use steadfast_trace::workload_file::WorkloadStep;
 use steadfast_trace::{
-    Batch, Fields, Filter, StepFile, StepWriter, StreamTable, Trace, TraceError, WorkloadFile,
-    Writer,
+    Batch, Captured, Fields, Pass, StepWriter, StreamTable, Trace, TraceError, Untold,
+    WorkloadFile, Writer,
 };
 
 const FLIPS: u64 = 1000;
@@ -102,16 +103,16 @@ fn seen_trace(bytes: Vec<u8>) -> Result<Seen<IoEvent>, TraceError> {
 }
 
 fn seen_steps(bytes: Vec<u8>) -> Result<Seen<StreamInStep>, TraceError> {
-    let no_steps = || TraceError::Unsuitable("no step file".into());
-    let file = StepFile::open(Cursor::new(bytes))?.ok_or_else(no_steps)?;
-    let mut found = Vec::new();
-    file.each(&Filter::default(), |row| {
-        found.push(*row);
-        Ok(())
-    })?;
+    let file = Captured::open(Cursor::new(bytes))?;
+    // Damage may make another file of it, and not unsaid.
+    if file.tells(Untold::SingleIos).is_ok() {
+        return Err(TraceError::Unsuitable("no step file".into()));
+    }
+    let mut found = Kept::default();
+    file.run(&Pass::default(), &mut [&mut found])?;
     let integrity = file.integrity();
     Ok(Seen {
-        found,
+        found: found.0,
         conditions: file.conditions().clone(),
         is_named: !integrity.is_whole() || !integrity.checksums || file.recovery().is_some(),
         told: integrity.damaged.iter().map(|damage| damage.ios).sum(),
@@ -334,14 +335,15 @@ fn the_files_of_a_rotated_capture_of_steps_are_read_as_one() {
     };
     let rows = rows();
     let files = [part(2, &rows[10..20]), killed(part(3, &[])), part(1, &rows[..10])];
-    let open = |bytes: &Vec<u8>| StepFile::open(Cursor::new(bytes.clone())).unwrap().unwrap();
-    let whole = StepFile::together(files.iter().map(open).collect()).unwrap();
+    let open = |bytes: &Vec<u8>| Captured::open(Cursor::new(bytes.clone())).unwrap();
+    let whole = Captured::together(files.iter().map(open).collect()).unwrap();
     let ios: u64 = rows[..20].iter().map(|row| row.ios).sum();
-    assert_eq!(whole.streams(&Filter::default()).unwrap().total().ios, ios);
-    assert_eq!(whole.span_ns(&Filter::default()).unwrap(), (0, 19_000_000_000));
-    let mut writer = StepWriter::new(Vec::new(), whole.conditions()).unwrap();
-    assert_eq!(writer.copy(&whole).unwrap(), ios);
-    assert!(StepFile::together(vec![open(&files[0]), open(&files[0])]).is_err());
+    let all = Pass::default();
+    assert_eq!(whole.streams(&all).unwrap().found.total().ios, ios);
+    assert_eq!(whole.span_ns(&all).unwrap(), (0, 19_999_999_999));
+    let (_, copied) = whole.copy(Vec::new(), || whole.conditions().clone()).unwrap();
+    assert_eq!((copied.ios, copied.sums), (ios, Some(20)));
+    assert!(Captured::together(vec![open(&files[0]), open(&files[0])]).is_err());
 }
 
 /// Old files have no checksums: what cannot be summed is an error, no wrapped sum.
@@ -352,8 +354,8 @@ fn sums_beyond_all_measure_are_an_error() {
     let mut writer = StepWriter::new(Vec::new(), &conditions).unwrap();
     writer.add(&[huge]);
     let bytes = writer.finish(&conditions).unwrap();
-    let file = StepFile::open(Cursor::new(bytes)).unwrap().unwrap();
-    let error = file.streams(&Filter::default()).unwrap_err().to_string();
+    let file = Captured::open(Cursor::new(bytes)).unwrap();
+    let error = file.streams(&Pass::default()).unwrap_err().to_string();
     assert!(error.contains("no capture"), "{error}");
     let late: Vec<IoEvent> =
         events(0, 3).into_iter().map(|e| IoEvent { response_ns: u64::MAX - 1, ..e }).collect();

@@ -1,22 +1,15 @@
 //! A capture beside one that was made of it by known changes.
 
-use super::{LARGE, Memory, SECOND, io, options, step_file, two_steps};
+use super::{SECOND, io, of, options, step_file, two_steps};
 use crate::{known, opened, synthetic};
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use steadfast_domain::findings::{Cell, Exhibit, Plot, Table};
 use steadfast_domain::{Bytes, CaptureConditions, Findings, IoEvent, IoOp};
-use steadfast_trace::Trace;
-use steadfast_trace::fidelity::{Fidelity, FidelityOptions, Side, findings};
+use steadfast_trace::fidelity::{Fidelity, FidelityOptions, findings};
 use steadfast_trace::replay::{MapRule, ReplayError, ScriptOptions, Space, TraceScript};
 
-fn trace(events: &[IoEvent]) -> Trace<Memory> {
-    opened(events, CaptureConditions::default())
-}
-
 fn compared(original: &[IoEvent], replay: &[IoEvent], options: &FidelityOptions) -> Fidelity {
-    let (original, replay) = (trace(original), trace(replay));
-    Fidelity::of(&Side::Trace(&original), &Side::Trace(&replay), options).unwrap()
+    Fidelity::of(&of(original), &of(replay), options).unwrap()
 }
 
 fn in_issue_order() -> Vec<IoEvent> {
@@ -35,11 +28,11 @@ fn plots(findings: &Findings) -> impl Iterator<Item = &Plot> {
 
 fn table<'f>(findings: &'f Findings, id: &str) -> &'f Table {
     let exhibits = findings.chapters.iter().flat_map(|page| &page.exhibits);
-    let found = exhibits.filter_map(|exhibit| match exhibit {
+    let mut found = exhibits.filter_map(|exhibit| match exhibit {
         Exhibit::Table(table) if table.id == id => Some(table),
         _ => None,
     });
-    found.last().unwrap_or_else(|| panic!("there is no table {id}"))
+    found.next_back().unwrap_or_else(|| panic!("there is no table {id}"))
 }
 
 #[test]
@@ -116,7 +109,7 @@ fn the_first_difference_is_named() {
 fn a_replay_twice_as_fast_is_true_to_the_scaled_trace() {
     let mut replay = in_issue_order();
     replay.iter_mut().for_each(|event| event.issued_ns = 1_000_000 + event.issued_ns / 2);
-    let options = FidelityOptions { faster: 2.0, ..FidelityOptions::default() };
+    let options = FidelityOptions::default().played("faster:2".parse().unwrap());
     let found = compared(&known(), &replay, &options);
     let pair = &found.devices.as_ref().unwrap()[0];
     assert_eq!((pair.starts.max_ns, pair.gaps.as_ref().unwrap().ks), (0, 0.0));
@@ -130,8 +123,8 @@ fn a_replay_twice_as_fast_is_true_to_the_scaled_trace() {
     assert_eq!(pair.gaps.as_ref().unwrap().ks, 1.0);
     assert!(matches!(
         Fidelity::of(
-            &Side::Trace(&trace(&known())),
-            &Side::Trace(&trace(&known())),
+            &of(&known()),
+            &of(&known()),
             &FidelityOptions { faster: 0.0, ..FidelityOptions::default() }
         ),
         Err(ReplayError::Trace(_))
@@ -143,7 +136,7 @@ fn a_replay_twice_as_fast_is_true_to_the_scaled_trace() {
 fn offsets_are_compared_as_the_replay_mapped_them() {
     let space = Space { size: Bytes::gib(1), logical_sector: 512 };
     let asked = ScriptOptions { map: Some(MapRule::Wrap), ..options(space) };
-    let script = TraceScript::of(Arc::new(trace(&known())), &asked).unwrap();
+    let script = TraceScript::of(&of(&known()), &asked).unwrap();
     let mut replay = in_issue_order();
     let mut playing = script.open();
     let mut ios = Vec::with_capacity(20_000);
@@ -176,8 +169,7 @@ fn devices_are_paired_in_order_and_the_rest_is_said() {
 
 #[test]
 fn sums_are_compared_as_far_as_they_tell() {
-    let (original, sums) = (trace(&two_steps()), step_file(&two_steps()));
-    let (original, sums) = (Side::Trace(&original), Side::Steps(&sums));
+    let (original, sums) = (of(&two_steps()), step_file(&two_steps()));
     let options = FidelityOptions::default();
     for found in [
         Fidelity::of(&original, &sums, &options).unwrap(),
@@ -206,16 +198,15 @@ fn sums_are_compared_as_far_as_they_tell() {
 fn the_exhibits_show_both_on_one_axis() {
     let conditions = synthetic::conditions(8);
     let events = crate::by_completion(synthetic::Server::new(8, 2000));
-    let original = opened(&events, conditions.clone());
+    let original = opened(&events, conditions.clone()).into();
     let mut late = events.clone();
     late.iter_mut().for_each(|event| {
         event.issued_ns += 3 * SECOND + event.issued_ns % 977;
         event.response_ns /= 2;
     });
     let lossy = CaptureConditions { lost: 9, ..conditions };
-    let replay = opened(&late, lossy);
-    let sides = (Side::Trace(&original), Side::Trace(&replay));
-    let found = Fidelity::of(&sides.0, &sides.1, &FidelityOptions::default()).unwrap();
+    let replay = opened(&late, lossy).into();
+    let found = Fidelity::of(&original, &replay, &FidelityOptions::default()).unwrap();
     let findings = findings(&found, "test");
     let ids: Vec<&str> = plots(&findings).map(|plot| plot.id.as_str()).collect();
     assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "{ids:?}");
@@ -251,9 +242,6 @@ fn the_exhibits_show_both_on_one_axis() {
 
 #[test]
 fn nothing_chosen_is_refused() {
-    let empty = trace(&[]);
-    let full = trace(&known());
-    let refusal = Fidelity::of(&Side::Trace(&full), &Side::Trace(&empty), &Default::default());
+    let refusal = Fidelity::of(&of(&known()), &of(&[]), &FidelityOptions::default());
     assert!(matches!(refusal, Err(ReplayError::Empty { events: 0, .. })));
-    let _ = LARGE;
 }

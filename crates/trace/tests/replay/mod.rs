@@ -21,7 +21,7 @@ use steadfast_trace::replay::{
     IssueAt, MapRule, NativeSteps, ReplayError, ScriptOptions, Space, StepChoice, StepSource,
     TraceScript,
 };
-use steadfast_trace::{By, Filter, Pass, StepFile, StepWriter, Trace, Writer};
+use steadfast_trace::{By, Captured, Filter, Pass, StepWriter, Writer};
 
 type Memory = Cursor<Vec<u8>>;
 
@@ -40,7 +40,11 @@ fn of_events(
     events: &[IoEvent],
     options: &ScriptOptions,
 ) -> Result<TraceScript<Memory>, ReplayError> {
-    TraceScript::of(Arc::new(opened(events, CaptureConditions::default())), options)
+    TraceScript::of(&of(events), options)
+}
+
+fn of(events: &[IoEvent]) -> Captured<Memory> {
+    opened(events, CaptureConditions::default()).into()
 }
 
 fn played(mut script: Box<dyn Script>) -> Vec<DueIo> {
@@ -169,7 +173,7 @@ fn a_part_of_a_trace_is_due_from_its_first_io_or_from_a_common_beginning() {
 
 #[test]
 fn a_threshold_chooses_streams_of_all_ios() {
-    let trace = opened(&known(), CaptureConditions::default());
+    let trace = of(&known());
     let choose =
         |text: &str| at_threshold(&trace, &Pass::default(), (By::Count, text.parse().unwrap()));
     let filter = choose("10%").unwrap();
@@ -351,12 +355,12 @@ fn a_script_is_of_one_device_at_one_layer() {
         CaptureConditions { devices: vec![device("sda"), device("sdb")], ..Default::default() };
     let mut events = vec![io(0, IoOp::Read, 0, 4096), io(10, IoOp::Read, 0, 4096)];
     events[1].device = 1;
-    let trace = || Arc::new(opened(&events, conditions.clone()));
-    let text = TraceScript::of(trace(), &options(LARGE)).err().unwrap().to_string();
+    let trace = || -> Captured<Memory> { opened(&events, conditions.clone()).into() };
+    let text = TraceScript::of(&trace(), &options(LARGE)).err().unwrap().to_string();
     assert!(text.contains("2 devices (sda, sdb)") && text.contains("--device"), "{text}");
     let filter = Filter::default().on("sdb", &conditions).unwrap();
     let pass = Pass { filter, ..Pass::default() };
-    let one = TraceScript::of(trace(), &ScriptOptions { pass, ..options(LARGE) }).unwrap();
+    let one = TraceScript::of(&trace(), &ScriptOptions { pass, ..options(LARGE) }).unwrap();
     assert_eq!(one.summary().ios, 1);
     events[1] = IoEvent { device: 0, layer: Layer::FileSystem, ..events[1] };
     let text = refusal(&events, &options(LARGE));
@@ -375,7 +379,7 @@ fn what_the_capture_lacks_is_said_of_the_replay() {
         in_part: Some(SeenInPart { begun_before: 5, ..SeenInPart::default() }),
         ..CaptureConditions::default()
     };
-    let script = TraceScript::of(Arc::new(opened(&known(), conditions)), &options(LARGE)).unwrap();
+    let script = TraceScript::of(&opened(&known(), conditions).into(), &options(LARGE)).unwrap();
     assert!(said(&script, "events-lost").contains("lost 17 events"));
     assert!(said(&script, "skipped").contains("3 times"));
     assert!(said(&script, "replay-incomplete").starts_with("5 I/Os"));
@@ -459,7 +463,7 @@ fn expect_two_steps(native: &NativeSteps) {
     assert!(paced.text.starts_with("1 of 2 capture steps"), "{}", paced.text);
 }
 
-fn step_file(events: &[IoEvent]) -> StepFile<Memory> {
+fn step_file(events: &[IoEvent]) -> Captured<Memory> {
     let conditions = CaptureConditions { step_ns: Some(SECOND), ..CaptureConditions::default() };
     let mut writer = StepWriter::new(Vec::new(), &conditions).unwrap();
     let sum = |event: &IoEvent| StreamInStep {
@@ -477,16 +481,16 @@ fn step_file(events: &[IoEvent]) -> StepFile<Memory> {
     };
     writer.add(&events.iter().map(sum).collect::<Vec<_>>());
     let file = writer.finish(&conditions).unwrap();
-    StepFile::open(Cursor::new(file)).unwrap().unwrap()
+    Captured::open(Cursor::new(file)).unwrap()
 }
 
 #[test]
 fn single_ios_and_their_sums_make_the_same_steps() {
-    let trace = opened(&two_steps(), CaptureConditions::default());
+    let trace = of(&two_steps());
     let choice = StepChoice { step_ns: Some(SECOND), ..StepChoice::default() };
-    expect_two_steps(&NativeSteps::of(&StepSource::Trace(&trace), &choice).unwrap());
+    expect_two_steps(&NativeSteps::of(&StepSource::Capture(&trace), &choice).unwrap());
     let file = step_file(&two_steps());
-    let source = StepSource::Steps(&file);
+    let source = StepSource::Capture(&file);
     expect_two_steps(&NativeSteps::of(&source, &choice).unwrap());
     let unasked = NativeSteps::of(&source, &StepChoice::default()).unwrap();
     assert_eq!(unasked.steps[0].lasted, Nanos::SECOND, "the width that was kept");
@@ -494,30 +498,29 @@ fn single_ios_and_their_sums_make_the_same_steps() {
 
 #[test]
 fn streams_below_the_threshold_are_left_out_of_steps_with_their_count() {
-    let trace = opened(&two_steps(), CaptureConditions::default());
+    let trace = of(&two_steps());
     let threshold = "50%".parse().unwrap();
     let choice = StepChoice { step_ns: Some(SECOND), threshold, ..StepChoice::default() };
-    let native = NativeSteps::of(&StepSource::Trace(&trace), &choice).unwrap();
+    let native = NativeSteps::of(&StepSource::Capture(&trace), &choice).unwrap();
     assert_eq!((native.steps.len(), native.left_out()), (1, (3, Bytes(24_576))));
     let by_bytes = StepChoice { by: By::Bytes, ..choice.clone() };
-    let native = NativeSteps::of(&StepSource::Trace(&trace), &by_bytes).unwrap();
+    let native = NativeSteps::of(&StepSource::Capture(&trace), &by_bytes).unwrap();
     assert_eq!(native.workload.streams[0].key(), key("RND 8K W"));
     assert_eq!(native.left_out(), (4, Bytes(16_384)));
     let text = &native.caveats.iter().find(|c| c.id == "replay-streams-left-out").unwrap().text;
     assert!(text.starts_with("4 of 7 I/Os"), "{text}");
     let none = Filter::default().between(Some(90 * SECOND), None);
     let pass = Pass { filter: none, ..Pass::default() };
-    let empty = NativeSteps::of(&StepSource::Trace(&trace), &StepChoice { pass, ..choice });
+    let empty = NativeSteps::of(&StepSource::Capture(&trace), &StepChoice { pass, ..choice });
     assert!(matches!(empty, Err(ReplayError::Empty { events: 7, .. })));
 }
 
 #[test]
 fn single_ios_of_a_step_file_are_refused() {
-    let conditions = CaptureConditions { step_ns: Some(SECOND), ..CaptureConditions::default() };
-    let writer = StepWriter::new(Vec::new(), &conditions).unwrap();
-    let file = writer.finish(&conditions).unwrap();
-    let refusal = Trace::open(Cursor::new(file)).err().unwrap().to_string();
-    assert!(refusal.contains("no single I/O"), "{refusal}");
+    let refusal = TraceScript::of(&step_file(&two_steps()), &options(LARGE)).err().unwrap();
+    let text = refusal.to_string();
+    assert!(text.contains("no single I/O") && text.contains("replay its steps instead"), "{text}");
+    assert!(matches!(refusal, ReplayError::SingleIosNeeded(Nanos::SECOND)));
 }
 
 /// A trace that cannot be read to its end ends its script with an error that says where.
@@ -530,8 +533,8 @@ fn damage_met_while_playing_is_an_error_of_the_script() {
     let medium = Failing { bytes: Cursor::new(bytes), reads_left: Arc::default() };
     let reads_left = Arc::clone(&medium.reads_left);
     reads_left.store(usize::MAX, std::sync::atomic::Ordering::Relaxed);
-    let trace = Arc::new(Trace::open(medium).unwrap());
-    let script = TraceScript::of(trace, &options(LARGE)).unwrap();
+    let captured = Captured::open(medium).unwrap();
+    let script = TraceScript::of(&captured, &options(LARGE)).unwrap();
     let mut playing = script.open();
     assert!(playing.fill(&mut Vec::with_capacity(1024)).unwrap() > 0);
     reads_left.store(0, std::sync::atomic::Ordering::Relaxed);

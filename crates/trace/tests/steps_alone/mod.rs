@@ -9,20 +9,23 @@ use steadfast_domain::findings::{Exhibit, Page};
 use steadfast_domain::io_event::StreamInStep;
 use steadfast_domain::{Caveat, Findings, IoEvent, IoOp, Layer};
 use steadfast_trace::compare::SideKey;
+use steadfast_trace::hits::{HitMap, HitSteps};
+use steadfast_trace::processes::ProcessTable;
+use steadfast_trace::reach::Reach;
+use steadfast_trace::series::{Choice, SeriesOverTime};
 use steadfast_trace::steps::CaptureStep;
 use steadfast_trace::{
-    Fields, Filter, Fold, Pass, Rows, StepFile, StepWriter, Study, StudyOptions, Trace, TraceError,
-    findings,
+    Captured, Derivation, Fields, Filter, Fold, FoldSums, Pass, Rows, StepWriter, Study,
+    StudyOptions, Sums, TraceError, Untold, findings,
 };
 
 const SECONDS: u64 = 80;
 
-type Every = Trace<Cursor<Vec<u8>>>;
-type Alone = StepFile<Cursor<Vec<u8>>>;
+type File = Captured<Cursor<Vec<u8>>>;
 
-/// What a capture of steps does in the kernel.
+/// What a capture of steps keeps of single I/Os, or what it has kept.
 #[derive(Default)]
-struct Kept(Vec<StreamInStep>);
+pub struct Kept(pub Vec<StreamInStep>);
 
 impl Fold for Kept {
     fn fields(&self) -> Fields {
@@ -50,16 +53,30 @@ impl Fold for Kept {
         }));
         Ok(())
     }
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
+        Ok(self)
+    }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        self.0.extend(other.0);
+        Ok(())
+    }
+}
+
+impl FoldSums for Kept {
+    fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError> {
+        self.0.extend(sums.streams);
+        Ok(())
+    }
 }
 
 /// Both files of the same I/Os.
-fn both() -> (Every, Alone) {
+fn both() -> (File, File) {
     both_of(server(SECONDS))
 }
 
-fn both_of(trace: Every) -> (Every, Alone) {
+fn both_of(every: File) -> (File, File) {
     let mut kept = Kept::default();
-    Pass::default().run(&trace, &mut [&mut kept]).unwrap();
+    every.run(&Pass::default(), &mut [&mut kept]).unwrap();
     let mut conditions = synthetic::conditions(SECONDS);
     conditions.step_ns = Some(SECOND);
     let mut writer = StepWriter::new(Vec::new(), &conditions).unwrap();
@@ -68,12 +85,12 @@ fn both_of(trace: Every) -> (Every, Alone) {
         writer.flush_before(parts[0].step).unwrap();
     }
     let file = writer.finish(&conditions).unwrap();
-    (trace, StepFile::open(Cursor::new(file)).unwrap().unwrap())
+    (every, Captured::open(Cursor::new(file)).unwrap())
 }
 
 fn studies(options: &StudyOptions) -> (Study, Study) {
     let (trace, steps) = both();
-    (Study::of(&trace, options).unwrap(), Study::of_steps(&steps, options).unwrap())
+    (Study::of(&trace, options).unwrap(), Study::of(&steps, options).unwrap())
 }
 
 /// A server of which every other I/O was seen at the file-system layer.
@@ -83,14 +100,15 @@ fn layers_are_told_apart_alike() {
     for event in events.iter_mut().skip(1).step_by(2) {
         (event.layer, event.inode, event.depth) = (Layer::FileSystem, 7, 0);
     }
-    let (trace, steps) = both_of(super::opened(&events, synthetic::conditions(SECONDS)));
+    let (trace, steps) = both_of(super::opened(&events, synthetic::conditions(SECONDS)).into());
     for layer in [None, Some(Layer::Block), Some(Layer::FileSystem)] {
         let pass = Pass { filter: Filter { layer, ..Filter::default() }, ..Pass::default() };
         let options = StudyOptions { pass, ..in_steps(5) };
         let every = Study::of(&trace, &options).unwrap();
-        let alone = Study::of_steps(&steps, &options).unwrap();
-        assert_eq!(every.workload, alone.workload);
-        assert_eq!(every.workload_steps(), alone.workload_steps());
+        let alone = Study::of(&steps, &options).unwrap();
+        let derived = [&trace, &steps].map(|file| Derivation::of(file, &options, false).unwrap());
+        assert_eq!(derived[0].totals.workload, derived[1].totals.workload);
+        assert_eq!(derived[0].workload_steps(), derived[1].workload_steps());
         let ios = |study: &Study| -> Vec<_> {
             let ios = |steps: &BTreeMap<u64, CaptureStep>| steps.values().map(|s| s.ios()).sum();
             let all = study.sides.iter().map(|(key, steps)| (*key, ios(steps)));
@@ -99,6 +117,57 @@ fn layers_are_told_apart_alike() {
         assert_eq!(ios(&every), ios(&alone));
         assert_eq!(every.sides.len(), if layer.is_none() { 4 } else { 2 });
     }
+}
+
+#[test]
+fn single_ios_come_in_order_as_the_filter_says_and_are_refused_where_none_was_kept() {
+    let (every, alone) = both();
+    let filter = Filter { ops: vec![IoOp::Write], devices: vec![0], ..Filter::default() };
+    let pass =
+        Pass { filter: filter.between(Some(20 * SECOND), Some(60 * SECOND)), ..Pass::default() };
+    let mut ios = every.ios(&pass, Fields::ALL).unwrap();
+    let mut found = Vec::new();
+    while let Some(rows) = ios.next_rows().unwrap() {
+        found.extend(rows.iter().map(|row| rows.batch.event(row)));
+    }
+    assert_eq!(ios.account().kept, found.len() as u64);
+    let wanted = Server::new(SECONDS, 500).filter(|io| {
+        let time = 20 * SECOND..60 * SECOND;
+        io.op == IoOp::Write && io.device == 0 && time.contains(&io.issued_ns)
+    });
+    assert_eq!(found, wanted.collect::<Vec<IoEvent>>());
+    assert!(matches!(
+        alone.ios(&pass, Fields::ALL).err(),
+        Some(TraceError::Untold(Untold::SingleIos))
+    ));
+}
+
+/// Whoever asks for what only single I/Os tell gets one refusal, before anything is read.
+#[test]
+fn what_only_single_ios_tell_is_refused_by_its_name() {
+    let (_, alone) = both();
+    let device = || HitMap::new(0, 1 << 30, 9, HitSteps::over((0, SECOND), 9));
+    let refused = |fold: &mut dyn Fold| match alone.run(&Pass::default(), &mut [fold]) {
+        Err(TraceError::Untold(what)) => Some(what),
+        _ => None,
+    };
+    assert_eq!(refused(&mut ProcessTable::default()), Some(Untold::Processes));
+    assert_eq!(refused(&mut device()), Some(Untold::HitMaps));
+    assert_eq!(refused(&mut Reach::new(0, 1 << 30)), Some(Untold::WorkingSets));
+    let of_processes = Choice::Processes(Vec::new());
+    assert_eq!(refused(&mut SeriesOverTime::new(SECOND, &of_processes)), Some(Untold::Processes));
+    for what in Untold::ALL {
+        let text = alone.tells(what).unwrap_err().to_string();
+        assert!(text.contains("no single I/O") && text.len() < 250, "{text}");
+    }
+}
+
+/// Files of both kinds are never added up.
+#[test]
+fn single_ios_and_steps_are_not_put_together() {
+    let (every, alone) = both();
+    let error = Captured::together(vec![alone, every]).err().unwrap().to_string();
+    assert!(error.contains("trace compare"), "{error}");
 }
 
 fn in_steps(seconds: u64) -> StudyOptions {
@@ -110,19 +179,26 @@ fn without_single_ios(step: &CaptureStep) -> CaptureStep {
     CaptureStep { histogram: Default::default(), busy_ns: 0, ..step.clone() }
 }
 
+fn derivations(options: &StudyOptions) -> (Derivation, Derivation) {
+    let (trace, steps) = both();
+    let of = |file| Derivation::of(file, options, true).unwrap();
+    (of(&trace), of(&steps))
+}
+
 #[test]
 fn they_make_the_same_workload_streams_and_steps() {
-    let (every, alone) = studies(&in_steps(5));
-    assert_eq!(every.workload, alone.workload);
-    assert!(every.workload.streams.len() > 3);
+    let (every, alone) = derivations(&in_steps(5));
+    assert_eq!(every.totals.workload, alone.totals.workload);
+    assert!(every.totals.workload.streams.len() > 3);
     assert_eq!(every.workload_steps(), alone.workload_steps());
     assert_eq!(every.streams_over_time.steps(), alone.streams_over_time.steps());
-    let text = |study: &Study| {
+    let text = |derived: &Derivation| {
         let mut text = Vec::new();
-        study.replay_representation("shop").write(&mut text).unwrap();
+        derived.replay_representation("shop").unwrap().write(&mut text).unwrap();
         String::from_utf8(text).unwrap()
     };
     assert_eq!(text(&every), text(&alone));
+    let (every, alone) = studies(&in_steps(5));
     assert_eq!(every.sides.len(), 2);
     for ((side, steps), (other, others)) in every.sides.iter().zip(&alone.sides) {
         assert_eq!(side, other);
@@ -138,14 +214,14 @@ fn a_filter_and_a_width_by_default_choose_the_same() {
         Filter { ops: vec![IoOp::Write], streams: vec![key("RND 8K W")], ..Filter::default() };
     let filter = filter.between(Some(20 * SECOND), Some(60 * SECOND));
     let pass = Pass { filter, ..Pass::default() };
-    let (every, alone) = studies(&StudyOptions { pass, ..in_steps(10) });
-    assert_eq!(every.workload, alone.workload);
+    let (every, alone) = derivations(&StudyOptions { pass, ..in_steps(10) });
+    assert_eq!(every.totals.workload, alone.totals.workload);
     assert_eq!(every.workload_steps(), alone.workload_steps());
     assert_eq!(alone.workload_steps().len(), 4);
     let (every, alone) = studies(&StudyOptions::default());
     // 240 steps of 500 ms cannot be made of seconds.
-    assert_eq!((every.step_ns, alone.step_ns), (SECOND / 2, SECOND));
-    assert_eq!(alone.span_ns, (0, SECONDS * SECOND - 1));
+    assert_eq!((every.totals.step_ns, alone.totals.step_ns), (SECOND / 2, SECOND));
+    assert_eq!(alone.totals.span_ns, (0, SECONDS * SECOND - 1));
 }
 
 /// Plots and tables of some pages, by name.

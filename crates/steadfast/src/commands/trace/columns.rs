@@ -1,18 +1,16 @@
 //! Rows of text with aligned columns.
 
 pub use crate::table::aligned;
+use steadfast_trace::columns::{Column, heads};
 
-/// A number with so many decimals; a dash where there is none.
-pub fn number(value: Option<f64>, decimals: usize) -> String {
-    value.map_or_else(|| "–".to_owned(), |value| format!("{value:.decimals$}"))
+/// A table with a head and a line for each row.
+pub fn listed<'r, T: 'r>(columns: &[Column<T>], rows: impl IntoIterator<Item = &'r T>) -> String {
+    let head: Vec<String> = heads(columns).map(str::to_owned).collect();
+    let lines = rows.into_iter().map(|row| texts(columns, row));
+    aligned(&std::iter::once(head).chain(lines).collect::<Vec<_>>())
 }
 
-/// Nanoseconds as milliseconds.
-pub fn ms(value: Option<u64>) -> String {
-    number(value.map(|ns| ns as f64 / 1e6), 3)
-}
-
-/// Texts as a row.
-pub fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
-    cells.map(str::to_owned).to_vec()
+/// The cells of a row.
+pub fn texts<T>(columns: &[Column<T>], row: &T) -> Vec<String> {
+    columns.iter().map(|column| column.text(row)).collect()
 }

@@ -1,9 +1,8 @@
 //! `workload derive`: the cumulative workload of a trace, as a table and as a
 //! file that a test applies.
 
-use super::columns::{aligned, number, row};
-use super::ending;
-use super::studied::Wanted;
+use super::Selected;
+use super::columns::listed;
 use crate::cli::trace::{DeriveArguments, WorkloadArguments, WorkloadCommand};
 use crate::exit::Outcome;
 use crate::terminal;
@@ -17,11 +16,10 @@ use steadfast_domain::io_event::Share;
 use steadfast_domain::text::printable;
 use steadfast_domain::units::Bytes;
 use steadfast_domain::{CaptureConditions, Demand, IoStream};
-use steadfast_trace::file::Integrity;
 use steadfast_trace::replay_representation::{HEADER, ReplayRepresentation};
-use steadfast_trace::workload::{Workload, data_pattern_seen};
+use steadfast_trace::workload::{Workload, WorkloadStream, data_pattern_seen};
 use steadfast_trace::workload_file::WorkloadStep;
-use steadfast_trace::{Study, WorkloadFile};
+use steadfast_trace::{Derivation, Totals, WorkloadFile};
 
 #[derive(Serialize)]
 struct Content<'a> {
@@ -44,7 +42,8 @@ struct Derived {
     /// Which of the trace's I/Os it is of; `None` of all.
     filter: Option<String>,
     /// What of the trace is left out, against the user's will.
-    integrity: Integrity,
+    missing: Vec<String>,
+    ending: Outcome,
 }
 
 /// Runs `workload`.
@@ -67,7 +66,7 @@ fn derive(arguments: &DeriveArguments) -> anyhow::Result<Outcome> {
         false => from_trace(arguments, steps)?,
     };
     let (io_streams, mut remarks) = derived.workload.io_streams().with_context(|| name.clone())?;
-    remarks.extend(derived.integrity.missing());
+    remarks.extend(derived.missing);
     remarks.extend(derived.filter.map(|told| format!("Of the trace only: {told}.")));
     if let Some(share @ Share::AtLeast(_)) = derived.conditions.duplicates() {
         remarks.push(format!("Duplicates were sampled ({share}): the data pattern has none."));
@@ -100,7 +99,7 @@ fn derive(arguments: &DeriveArguments) -> anyhow::Result<Outcome> {
         })?,
         false => terminal::print(&lines(&file))?,
     }
-    Ok(ending(&derived.integrity, arguments.selection.filter.accept_damage))
+    Ok(derived.ending)
 }
 
 fn demand_text(file: &WorkloadFile) -> String {
@@ -136,28 +135,32 @@ fn from_text(arguments: &DeriveArguments, output: Option<Text>) -> anyhow::Resul
         conditions,
         demand,
         filter: None,
-        integrity: Integrity::default(),
+        missing: Vec::new(),
+        ending: Outcome::Done,
     })
 }
 
 fn from_trace(arguments: &DeriveArguments, output: Option<Text>) -> anyhow::Result<Derived> {
-    let selection = &arguments.selection;
-    let (by, threshold, step) = (arguments.by, arguments.threshold, arguments.step);
-    let study = Wanted { by, threshold, step }.study(selection)?;
-    if study.mixes_layers() {
+    let selected = Selected::open(&arguments.selection)?;
+    let options = selected.options(arguments.by, arguments.threshold, arguments.step);
+    let derivation =
+        selected.ask(|captured, _| Derivation::of(captured, &options, output.is_some()))?;
+    if derivation.totals.mixes_layers() {
         bail!(
             "{}: a workload is of one layer: leave out --layer both, or name --layer filesystem",
-            selection.file().display()
+            selected.name
         );
     }
-    if let Some(output) = output {
-        let name = selection.file().display().to_string();
-        write_steps(&study.replay_representation(&name), output)?;
+    let name = arguments.selection.file().display().to_string();
+    if let Some((steps, output)) = derivation.replay_representation(&name).zip(output) {
+        write_steps(&steps, output)?;
     }
-    let steps = study.workload_steps();
-    let (demand, filter) = (study.workload.demand_seen(), study.filter_told());
-    let Study { workload, conditions, integrity, .. } = study;
-    Ok(Derived { workload, conditions, steps, demand, filter, integrity })
+    let steps = derivation.workload_steps();
+    let (missing, ending) = (selected.captured.integrity().missing(), selected.ending());
+    let filter = derivation.totals.filter_told();
+    let Totals { workload, conditions, .. } = derivation.totals;
+    let demand = workload.demand_seen();
+    Ok(Derived { workload, conditions, steps, demand, filter, missing, ending })
 }
 
 fn write_steps(steps: &ReplayRepresentation, output: Text) -> anyhow::Result<()> {
@@ -168,21 +171,11 @@ fn write_steps(steps: &ReplayRepresentation, output: Text) -> anyhow::Result<()>
 
 fn lines(file: &WorkloadFile) -> String {
     let workload = &file.workload;
-    let mut rows = vec![row(["I/O stream", "I/Os", "% of all", "normalised %", "QD avg"])];
-    rows.extend(workload.streams.iter().map(|stream| {
-        vec![
-            stream.stream.clone(),
-            stream.count.to_string(),
-            number(Some(stream.share * 100.0), 2),
-            number(Some(stream.normalized * 100.0), 2),
-            number(stream.qd_mean, 2),
-        ]
-    }));
     let (count, amount) = workload.selected();
     let mut text = format!(
         "{}\n{} of {} streams at {} by {}: {count} of {} I/Os, {} of {}, {:.2} %\n\
          {} capture steps with I/Os; applied at {}, {}",
-        aligned(&rows),
+        listed(&WorkloadStream::TABLE, &workload.streams),
         workload.streams.len(),
         workload.total_streams,
         workload.threshold,

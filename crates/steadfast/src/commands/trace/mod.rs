@@ -1,35 +1,36 @@
-//! `steadfast trace`: what a trace holds, as tables, as JSON and as a report.
+//! `steadfast trace`: what a capture left, as tables, as JSON and as a report. No
+//! command knows whether that is every I/O or capture steps alone.
 
 mod columns;
 mod compare;
 pub mod derive;
 mod import;
-mod kept;
 mod over_time;
 mod recover;
 mod report;
 mod streams;
-mod studied;
 
 use crate::cli::trace::{FilterArguments, LayerChoice, Selection, TraceArguments, TraceCommand};
 use crate::exit::{Outcome, misuse};
 use crate::terminal;
-use anyhow::{Context, bail};
+use anyhow::Context;
 use serde::Serialize;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::Path;
 use steadfast_domain::io_event::SeenInPart;
-use steadfast_domain::{CaptureConditions, Layer};
+use steadfast_domain::{CaptureConditions, Layer, Nanos};
+use steadfast_trace::captured::Answer;
 use steadfast_trace::file::{Integrity, Recovery};
 use steadfast_trace::filter::{Filter, Process};
 use steadfast_trace::pass::{Pass, PassAccount};
-use steadfast_trace::{Fold, Trace};
+use steadfast_trace::workload::Threshold;
+use steadfast_trace::{By, Captured, StudyOptions, TraceError};
 
-/// A trace in a file, and which of its I/Os count.
+/// A capture in its files, and which of its I/Os count.
 struct Selected {
-    trace: Trace<File>,
+    captured: Captured<File>,
     pass: Pass,
     name: String,
     accept_damage: bool,
@@ -54,31 +55,35 @@ pub fn run(arguments: &TraceArguments) -> anyhow::Result<Outcome> {
 
 impl Selected {
     fn open(selection: &Selection) -> anyhow::Result<Self> {
-        let traces = selection.files.iter().map(|path| open_trace(path));
-        let traces = traces.collect::<anyhow::Result<Vec<_>>>()?;
-        Self::of(selection.file(), traces, &selection.filter, Layers::One)
+        let parts = selection.files.iter().map(|path| open(path));
+        let parts = parts.collect::<anyhow::Result<Vec<_>>>()?;
+        Self::of(selection.file(), parts, &selection.filter, Layers::One)
     }
 
     /// The files of one capture, called by the first of them.
     fn of(
         path: &Path,
-        parts: Vec<Trace<File>>,
+        parts: Vec<Captured<File>>,
         filter: &FilterArguments,
         layers: Layers,
     ) -> anyhow::Result<Self> {
         let name = named(path, parts.len());
-        let trace = Trace::together(parts).with_context(|| name.clone())?;
-        say_what_is_missing(&name, trace.recovery(), trace.conditions());
-        say_if_unchecked(&name, &trace.integrity());
-        let filtered = filtered(&name, filter, layers, trace.conditions())?;
+        let captured = Captured::together(parts).with_context(|| name.clone())?;
+        say_what_is_missing(&name, captured.recovery(), captured.conditions());
+        say_if_unchecked(&name, &captured.integrity());
+        let filtered = filtered(&name, filter, layers, captured.conditions())?;
         let pass = Pass { filter: filtered, window: filter.window, ..Pass::default() };
         let (accept_damage, said) = (filter.accept_damage, RefCell::default());
-        Ok(Selected { trace, pass, name, accept_damage, said })
+        Ok(Selected { captured, pass, name, accept_damage, said })
+    }
+
+    fn conditions(&self) -> &CaptureConditions {
+        self.captured.conditions()
     }
 
     /// Says on standard error what was found damaged or missing, once.
     fn say_damage(&self) {
-        for text in self.trace.integrity().missing() {
+        for text in self.captured.integrity().missing() {
             if self.said.borrow_mut().insert(text.clone()) {
                 terminal::complain(&format!("{}: {text}", self.name));
             }
@@ -87,48 +92,56 @@ impl Selected {
 
     /// How a command ends that showed what is in it.
     fn ending(&self) -> Outcome {
-        ending(&self.trace.integrity(), self.accept_damage)
+        let is_whole = self.captured.integrity().is_whole();
+        if is_whole || self.accept_damage { Outcome::Done } else { Outcome::Incomplete }
     }
 
-    /// One pass; says on standard error what could not be done as it should.
-    fn fold(&self, folds: &mut [&mut dyn Fold]) -> anyhow::Result<PassAccount> {
-        let account = self.pass.run(&self.trace, folds).with_context(|| self.name.clone());
+    /// Asks the capture something; says on standard error what could not be done as
+    /// it should.
+    fn ask<T>(
+        &self,
+        question: impl FnOnce(&Captured<File>, &Pass) -> Result<T, TraceError>,
+    ) -> anyhow::Result<T> {
+        let answer = question(&self.captured, &self.pass);
         self.say_damage();
-        let account = account?;
-        if account.kept == 0 && self.pass.filter.process.is_some() {
-            bail!(
-                "{}: no I/O passes the filter ({}); the processes are listed by: steadfast trace \
-                 processes",
-                self.name,
-                self.pass.filter.told(self.trace.conditions()).unwrap_or_default()
-            );
+        answer.with_context(|| self.name.clone())
+    }
+
+    /// The same, where the answer says what was read for it.
+    fn answer<T>(
+        &self,
+        question: impl FnOnce(&Captured<File>, &Pass) -> Result<Answer<T>, TraceError>,
+    ) -> anyhow::Result<Answer<T>> {
+        let answer = self.ask(question)?;
+        if answer.account.kept == 0 && self.pass.filter.process.is_some() {
+            self.ask(|captured, pass| captured.span_of(pass, &answer.account))?;
         }
-        if account.order.late > 0 {
+        if answer.account.order.late > 0 {
             terminal::complain(&format!(
                 "{}: {} I/Os could not be put in issue order",
-                self.name, account.order.late
+                self.name, answer.account.order.late
             ));
         }
-        Ok(account)
+        Ok(answer)
     }
 
-    /// First and last issue time of what passes the filter.
-    fn span(&self) -> anyhow::Result<(u64, u64)> {
-        if self.pass.filter == Filter::default()
-            && let Some(span) = self.trace.span_ns()
-        {
-            return Ok(span);
-        }
-        let account = self.fold(&mut [])?;
-        account.span_ns.with_context(|| self.nothing())
+    /// How it is studied.
+    fn options(&self, by: By, threshold: Threshold, step: Option<Nanos>) -> StudyOptions {
+        let (pass, step_ns) = (self.pass.clone(), step.map(|step| step.0));
+        StudyOptions { pass, by, threshold, step_ns, ..StudyOptions::default() }
     }
 
-    /// Why no I/O was found.
-    fn nothing(&self) -> String {
-        match self.trace.rows() {
-            0 => format!("{}: it holds no I/O", self.name),
-            _ => format!("{}: no I/O passes the filter; widen it", self.name),
-        }
+    /// Prints what was found as JSON.
+    fn print<T: Serialize>(&self, account: PassAccount, content: T) -> anyhow::Result<()> {
+        terminal::print_json(&Document {
+            file: &self.name,
+            conditions: self.conditions(),
+            filter: self.pass.filter.told(self.conditions()),
+            window: self.pass.window,
+            account,
+            integrity: self.captured.integrity(),
+            content,
+        })
     }
 }
 
@@ -140,9 +153,9 @@ fn named(path: &Path, files: usize) -> String {
     }
 }
 
-fn open_trace(path: &Path) -> anyhow::Result<Trace<File>> {
+fn open(path: &Path) -> anyhow::Result<Captured<File>> {
     let file = File::open(path).with_context(|| format!("{} cannot be opened", path.display()))?;
-    Trace::open(file).with_context(|| path.display().to_string())
+    Captured::open(file).with_context(|| path.display().to_string())
 }
 
 /// Says on standard error what a capture's file lacks.
@@ -170,11 +183,6 @@ fn say_if_unchecked(name: &str, integrity: &Integrity) {
     if !integrity.checksums {
         terminal::complain(&format!("{name}: it has no checksums; damage to it cannot be seen"));
     }
-}
-
-/// Numbers without all I/Os are no success, unless that is accepted.
-fn ending(integrity: &Integrity, accept_damage: bool) -> Outcome {
-    if integrity.is_whole() || accept_damage { Outcome::Done } else { Outcome::Incomplete }
 }
 
 /// What counts of a trace of both layers unless the user says it.
@@ -234,7 +242,7 @@ fn filter(arguments: &FilterArguments, conditions: &CaptureConditions) -> anyhow
     Ok(filter)
 }
 
-/// What every JSON document of a trace begins with.
+/// What every JSON document of a capture begins with.
 #[derive(Serialize)]
 struct Document<'a, T: Serialize> {
     file: &'a str,
@@ -246,20 +254,4 @@ struct Document<'a, T: Serialize> {
     integrity: Integrity,
     #[serde(flatten)]
     content: T,
-}
-
-fn print_document<T: Serialize>(
-    selected: &Selected,
-    account: PassAccount,
-    content: T,
-) -> anyhow::Result<()> {
-    terminal::print_json(&Document {
-        file: &selected.name,
-        conditions: selected.trace.conditions(),
-        filter: selected.pass.filter.told(selected.trace.conditions()),
-        window: selected.pass.window,
-        account,
-        integrity: selected.trace.integrity(),
-        content,
-    })
 }

@@ -1,146 +1,58 @@
 //! `trace steps`, `map` and `hits`: what happened when.
 
-use super::columns::{aligned, ms, number, row};
-use super::kept::Kept;
-use super::{Selected, print_document};
+use super::Selected;
+use super::columns::{aligned, listed};
 use crate::cli::trace::{HitsArguments, MapArguments, StepsArguments};
 use crate::exit::Outcome;
 use crate::terminal;
-use anyhow::{Context, bail};
+use anyhow::bail;
 use serde::Serialize;
-use std::collections::BTreeMap;
 use steadfast_domain::text::printable;
 use steadfast_domain::units::Bytes;
 use steadfast_domain::{IoOp, Nanos};
-use steadfast_trace::compare::SidesSeen;
+use steadfast_trace::captured::{Answer, MapFound, StepsFound};
+use steadfast_trace::compare::device_name;
 use steadfast_trace::hits::{Ends, HitMap, HitSteps, SIDE_MAX};
-use steadfast_trace::series::{Cell, Choice, SeriesOverTime};
-use steadfast_trace::steps::{CaptureStep, STEPS_MAX, Steps};
-use steadfast_trace::study::step_width;
-use steadfast_trace::workload::Workload;
-use steadfast_trace::{By, StreamKey, StreamTable};
-
-/// One capture step of a listing.
-#[derive(Serialize)]
-pub(super) struct StepFigures {
-    pub(super) begin_ns: u64,
-    count: u64,
-    amount: u64,
-    pub(super) iops: f64,
-    pub(super) bytes_per_second: f64,
-    reads: u64,
-    writes: u64,
-    discards: u64,
-    flushes: u64,
-    sequential_share: Option<f64>,
-    pub(super) response_mean_ns: Option<u64>,
-    response_p99_ns: Option<u64>,
-    response_max_ns: Option<u64>,
-    pub(super) qd_mean: Option<f64>,
-    qd_max: Option<u32>,
-    /// Share of the time with an I/O outstanding; `None` where it is not known.
-    utilisation: Option<f64>,
-}
-
-impl StepFigures {
-    pub(super) fn of(number: u64, step: &CaptureStep, width_ns: u64, devices: Option<u64>) -> Self {
-        let seconds = width_ns as f64 / 1e9;
-        let op = |op: IoOp| step.ops[op as usize].ios;
-        StepFigures {
-            begin_ns: number.saturating_mul(width_ns),
-            count: step.ios(),
-            amount: step.bytes(),
-            iops: step.ios() as f64 / seconds,
-            bytes_per_second: step.bytes() as f64 / seconds,
-            reads: op(IoOp::Read),
-            writes: op(IoOp::Write),
-            discards: op(IoOp::Discard),
-            flushes: op(IoOp::Flush),
-            sequential_share: step.sequential_share(),
-            response_mean_ns: step.response_mean().map(|time| time.0),
-            response_p99_ns: step.percentile(0.99).map(|time| time.0),
-            response_max_ns: step.response_max().map(|time| time.0),
-            qd_mean: step.depth_mean(),
-            qd_max: (step.depths > 0).then_some(step.depth_max),
-            utilisation: devices
-                .filter(|devices| *devices > 0)
-                .map(|devices| step.busy_ns as f64 / width_ns as f64 / devices as f64),
-        }
-    }
-
-    fn cells(&self) -> Vec<String> {
-        vec![
-            format!("{:.4}", self.begin_ns as f64 / 1e9),
-            number(Some(self.iops), 1),
-            number(Some(self.bytes_per_second / 1e6), 3),
-            self.reads.to_string(),
-            self.writes.to_string(),
-            (self.discards + self.flushes).to_string(),
-            number(self.sequential_share.map(|share| share * 100.0), 1),
-            ms(self.response_mean_ns),
-            ms(self.response_p99_ns),
-            ms(self.response_max_ns),
-            number(self.qd_mean, 2),
-            number(self.qd_max.map(f64::from), 0),
-            number(self.utilisation.map(|part| part * 100.0), 1),
-        ]
-    }
-}
-
-const STEP_COLUMNS: [&str; 13] = [
-    "Begins s", "IOPS", "MB/s", "reads", "writes", "other", "SEQ %", "ART ms", "99% ms", "MRT ms",
-    "QD avg", "QD max", "busy %",
-];
+use steadfast_trace::series::Cell;
+use steadfast_trace::steps::StepFigures;
+use steadfast_trace::{By, Fold};
 
 #[derive(Serialize)]
-pub(super) struct StepsContent {
-    pub(super) step_ns: u64,
-    pub(super) steps: Vec<StepFigures>,
+struct StepsContent {
+    step_ns: u64,
+    steps: Vec<StepFigures>,
 }
 
 impl StepsContent {
-    pub(super) fn lines(&self) -> String {
-        let mut rows = vec![row(STEP_COLUMNS)];
-        rows.extend(self.steps.iter().map(StepFigures::cells));
-        format!("{}\nsteps of {}", aligned(&rows), Nanos(self.step_ns))
+    fn of(found: &StepsFound) -> Self {
+        let StepsFound { width_ns, steps, devices } = found;
+        let figures =
+            steps.iter().map(|(at, step)| StepFigures::of(*at, step, *width_ns, *devices));
+        StepsContent { step_ns: *width_ns, steps: figures.collect() }
     }
-}
 
-/// Whether busy time is known of all of a device's I/Os: under a filter that
-/// hides some, or from a source without response times or with rounded ones, it
-/// is not.
-pub(super) fn tells_busy_time(selected: &Selected, steps: &BTreeMap<u64, CaptureStep>) -> bool {
-    selected.pass.filter.keeps_whole_devices()
-        && !selected.trace.conditions().rounded_times
-        && steps.values().any(|step| step.responses > 0)
+    fn lines(&self) -> String {
+        let table = listed(&StepFigures::TABLE, &self.steps);
+        format!("{table}\nsteps of {}", Nanos(self.step_ns))
+    }
 }
 
 /// Every capture step with an I/O, or with one outstanding.
 pub fn steps(arguments: &StepsArguments) -> anyhow::Result<Outcome> {
-    if let Some(kept) = Kept::open(&arguments.selection)? {
-        return kept.steps(arguments);
-    }
     let selected = Selected::open(&arguments.selection)?;
-    let span = selected.span()?;
-    let width = step_width(arguments.step.map(|step| step.0), span, STEPS_MAX as u64)?;
-    let until = (span.1 / width + 1).saturating_mul(width);
-    let (mut all, mut sides) = (Steps::new(width).until(until), SidesSeen::default());
-    let account = selected.fold(&mut [&mut all, &mut sides])?;
-    let all = all.finish()?;
-    let devices = tells_busy_time(&selected, &all).then_some(sides.count());
-    let steps: Vec<StepFigures> =
-        all.iter().map(|(at, step)| StepFigures::of(*at, step, width, devices)).collect();
-    let content = StepsContent { step_ns: width, steps };
-    if arguments.json {
-        print_document(&selected, account, content)?;
-    } else {
-        terminal::print(&content.lines())?;
+    let asked = arguments.step.map(|step| step.0);
+    let Answer { found, account } =
+        selected.answer(|captured, pass| captured.steps(pass, asked))?;
+    let content = StepsContent::of(&found);
+    match arguments.json {
+        true => selected.print(account, content)?,
+        false => terminal::print(&content.lines())?,
     }
     Ok(selected.ending())
 }
 
 #[derive(Serialize)]
-pub(super) struct MapContent {
+struct MapContent {
     step_ns: u64,
     /// The last series holds all other streams.
     series: Vec<String>,
@@ -149,52 +61,39 @@ pub(super) struct MapContent {
 
 #[derive(Serialize)]
 struct MapStep {
-    pub(super) begin_ns: u64,
+    begin_ns: u64,
     counts: Vec<u64>,
     amounts: Vec<u64>,
 }
 
 /// Streams over time.
 pub fn map(arguments: &MapArguments) -> anyhow::Result<Outcome> {
-    if let Some(kept) = Kept::open(&arguments.selection)? {
-        return kept.map(arguments);
-    }
     let selected = Selected::open(&arguments.selection)?;
-    let mut table = StreamTable::new();
-    let account = selected.fold(&mut [&mut table])?;
-    let span = account.span_ns.with_context(|| selected.nothing())?;
-    let width = step_width(arguments.step.map(|step| step.0), span, STEPS_MAX as u64)?;
-    let keys = keys_of(&table, arguments);
-    let mut series = SeriesOverTime::new(width, &Choice::Streams(keys.clone()));
-    selected.fold(&mut [&mut series])?;
-    let content = MapContent::of(&series, &keys, width);
-    if arguments.json {
-        print_document(&selected, account, content)?;
-    } else {
-        terminal::print(&content.lines(arguments.by))?;
+    let asked = arguments.step.map(|step| step.0);
+    let choice = (arguments.by, arguments.threshold);
+    let Answer { found, account } =
+        selected.answer(|captured, pass| captured.map(pass, asked, choice))?;
+    let content = MapContent::of(&found);
+    match arguments.json {
+        true => selected.print(account, content)?,
+        false => terminal::print(&content.lines(arguments.by))?,
     }
     Ok(selected.ending())
 }
 
-/// The streams that get a series of their own.
-pub(super) fn keys_of(table: &StreamTable, arguments: &MapArguments) -> Vec<StreamKey> {
-    let workload = Workload::of(table, arguments.by, arguments.threshold);
-    workload.streams.iter().map(|stream| stream.key()).collect()
-}
-
 impl MapContent {
-    pub(super) fn of(series: &SeriesOverTime, keys: &[StreamKey], width: u64) -> Self {
+    fn of(MapFound { width_ns, keys, series }: &MapFound) -> Self {
         let names = keys.iter().map(ToString::to_string).chain(["others".to_owned()]);
         let step = |(at, cells): (&u64, &Vec<Cell>)| MapStep {
-            begin_ns: at.saturating_mul(width),
+            begin_ns: at.saturating_mul(*width_ns),
             counts: cells.iter().map(|cell| cell.ios).collect(),
             amounts: cells.iter().map(|cell| cell.bytes).collect(),
         };
         let steps = series.steps().iter().map(step).collect();
-        MapContent { step_ns: width, series: names.collect(), steps }
+        MapContent { step_ns: *width_ns, series: names.collect(), steps }
     }
 
-    pub(super) fn lines(&self, by: By) -> String {
+    fn lines(&self, by: By) -> String {
         let head = std::iter::once("Begins s".to_owned()).chain(self.series.iter().cloned());
         let mut rows = vec![head.collect::<Vec<_>>()];
         rows.extend(self.steps.iter().map(|step| {
@@ -202,7 +101,7 @@ impl MapContent {
             let cells: Vec<String> = match by {
                 By::Count => step.counts.iter().map(ToString::to_string).collect(),
                 By::Bytes => {
-                    step.amounts.iter().map(|n| number(Some(Bytes(*n).as_mb()), 2)).collect()
+                    step.amounts.iter().map(|n| format!("{:.2}", Bytes(*n).as_mb())).collect()
                 }
             };
             std::iter::once(begin).chain(cells).collect()
@@ -231,7 +130,7 @@ struct DeviceHits {
 #[derive(Serialize)]
 struct Hit {
     range: usize,
-    pub(super) begin_ns: u64,
+    begin_ns: u64,
     reads: u32,
     writes: u32,
 }
@@ -244,13 +143,44 @@ const HIT_CELLS_MAX: usize = 1 << 25;
 /// Which LBA ranges were hit when.
 pub fn hits(arguments: &HitsArguments) -> anyhow::Result<Outcome> {
     let selected = Selected::open(&arguments.selection)?;
+    let (steps, maps) = empty_maps(&selected, arguments)?;
+    let Answer { found: maps, account } = selected.answer(|captured, pass| {
+        let mut maps = maps;
+        let mut folds: Vec<&mut dyn Fold> = Vec::new();
+        folds.extend(maps.iter_mut().map(|map| map as &mut dyn Fold));
+        let account = captured.run(pass, &mut folds)?;
+        Ok(Answer { found: maps, account })
+    })?;
+    let conditions = selected.conditions();
+    let name = |map: &HitMap| device_name(conditions, map.device());
+    if arguments.json {
+        let maps = maps.iter().map(|map| device_hits(name(map), map)).collect();
+        selected.print(account, HitsContent { step_ns: steps.width_ns, maps })?;
+        return Ok(selected.ending());
+    }
+    for map in &maps {
+        terminal::print(&drawn(&printable(&name(map)), map))?;
+    }
+    if maps.is_empty() {
+        terminal::complain(&format!("{}: no reads or writes of a block device", selected.name));
+    }
+    Ok(selected.ending())
+}
+
+/// A map for every device with reads or writes.
+fn empty_maps(
+    selected: &Selected,
+    arguments: &HitsArguments,
+) -> anyhow::Result<(HitSteps, Vec<HitMap>)> {
     let mut ends = Ends::default();
-    let span = selected.fold(&mut [&mut ends])?.span_ns;
-    let span = span.with_context(|| selected.nothing())?;
+    let span = selected.ask(|captured, pass| {
+        let account = captured.run(pass, &mut [&mut ends])?;
+        captured.span_of(pass, &account)
+    })?;
     let steps = match arguments.step {
         None => HitSteps::over(span, 60),
         Some(asked) => {
-            let width = step_width(Some(asked.0), span, HIT_STEPS_MAX)?;
+            let width = selected.captured.width(Some(asked.0), span, HIT_STEPS_MAX)?;
             HitSteps::of_width(span, width)
         }
     };
@@ -264,31 +194,8 @@ pub fn hits(arguments: &HitsArguments) -> anyhow::Result<Outcome> {
             ends.devices().count()
         );
     }
-    let conditions = selected.trace.conditions();
-    let new = |device| HitMap::new(device, ends.of(device, conditions), ranges, steps);
-    let mut maps: Vec<HitMap> = ends.devices().map(new).collect();
-    let mut folds: Vec<&mut dyn steadfast_trace::Fold> = Vec::new();
-    folds.extend(maps.iter_mut().map(|map| map as &mut dyn steadfast_trace::Fold));
-    let account = selected.fold(&mut folds)?;
-    let name = |map: &HitMap| {
-        let device = map.device();
-        let named = conditions.devices.get(usize::from(device));
-        named.map_or_else(|| format!("device {device}"), |device| device.name.clone())
-    };
-    if arguments.json {
-        let maps_hit: Vec<DeviceHits> =
-            maps.iter().map(|map| device_hits(name(map), map)).collect();
-        let step_ns = steps.width_ns;
-        print_document(&selected, account, HitsContent { step_ns, maps: maps_hit })?;
-        return Ok(selected.ending());
-    }
-    for map in &maps {
-        terminal::print(&drawn(&printable(&name(map)), map))?;
-    }
-    if maps.is_empty() {
-        terminal::complain(&format!("{}: no reads or writes of a block device", selected.name));
-    }
-    Ok(selected.ending())
+    let new = |device| HitMap::new(device, ends.of(device, selected.conditions()), ranges, steps);
+    Ok((steps, ends.devices().map(new).collect()))
 }
 
 fn device_hits(device: String, map: &HitMap) -> DeviceHits {

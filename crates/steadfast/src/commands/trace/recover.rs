@@ -11,27 +11,20 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use steadfast_domain::CaptureConditions;
-use steadfast_host::NewFile;
-use steadfast_trace::file::Recovery;
-use steadfast_trace::{Batch, Fields, StepFile, StepWriter, Trace, Writer};
-
-/// Events copied at once.
-const STRIDE: usize = 1 << 16;
+use steadfast_trace::Captured;
 
 /// Copies what is intact of a capture's files.
 pub fn run(arguments: &RecoverArguments) -> anyhow::Result<Outcome> {
     let output = Rule::of(&arguments.writing)?.begin(&arguments.output)?;
-    let told = match steps(arguments)? {
-        Some(file) => copy_steps(&file, arguments, &output)?,
-        None => copy_ios(arguments, &output)?,
-    };
+    let (from, to) = (from(arguments), arguments.output.display());
+    let captured = open(arguments, &from)?;
+    let sink = BufWriter::new(output.handle()?);
+    let copied = captured.copy(sink, || with_remarks(&captured));
+    let (mut sink, told) = copied.with_context(|| format!("{from} cannot be copied to {to}"))?;
+    sink.flush().with_context(|| format!("{to} cannot be written"))?;
     output.place()?;
-    terminal::print(&format!("{}: {told}", arguments.output.display()))?;
+    terminal::print(&format!("{to}: {told}"))?;
     Ok(Outcome::Done)
-}
-
-fn open(path: &Path) -> anyhow::Result<File> {
-    File::open(path).with_context(|| format!("{} cannot be opened", path.display()))
 }
 
 /// What the files are called together.
@@ -39,89 +32,28 @@ fn from(arguments: &RecoverArguments) -> String {
     named(arguments.files.first().map_or(Path::new(""), |path| path), arguments.files.len())
 }
 
-/// The files where all of them hold capture steps alone. What is wrong with any
-/// other is said when it is opened as a trace.
-fn steps(arguments: &RecoverArguments) -> anyhow::Result<Option<StepFile<File>>> {
-    let mut parts = Vec::new();
-    for path in &arguments.files {
-        match StepFile::recover(open(path)?) {
-            Ok(Some(file)) => parts.push(file),
-            _ => return Ok(None),
-        }
-    }
-    StepFile::together(parts).map(Some).with_context(|| from(arguments))
-}
-
-fn ios(arguments: &RecoverArguments) -> anyhow::Result<Trace<File>> {
-    let open =
-        |path: &PathBuf| Trace::recover(open(path)?).with_context(|| path.display().to_string());
+fn open(arguments: &RecoverArguments, name: &str) -> anyhow::Result<Captured<File>> {
+    let open = |path: &PathBuf| {
+        let file = File::open(path);
+        let file = file.with_context(|| format!("{} cannot be opened", path.display()))?;
+        Captured::recover(file).with_context(|| path.display().to_string())
+    };
     let parts = arguments.files.iter().map(open).collect::<anyhow::Result<Vec<_>>>()?;
-    Trace::together(parts).with_context(|| from(arguments))
-}
-
-fn copy_steps(
-    file: &StepFile<File>,
-    arguments: &RecoverArguments,
-    output: &NewFile,
-) -> anyhow::Result<String> {
-    let (from, to) = (from(arguments), arguments.output.display());
-    let missing = file.integrity().missing();
-    let conditions = with_remarks(file.conditions(), file.recovery(), &missing);
-    let mut writer = StepWriter::new(sink(output)?, &conditions)?;
-    let ios = writer.copy(file).with_context(|| format!("{from} cannot be copied to {to}"))?;
-    let rows = writer.rows();
-    close(writer.finish(&conditions), arguments)?;
-    Ok(format!("{ios} I/Os in {rows} rows of streams and steps"))
-}
-
-fn copy_ios(arguments: &RecoverArguments, output: &NewFile) -> anyhow::Result<String> {
-    let (from, to) = (from(arguments), arguments.output.display());
-    let trace = ios(arguments)?;
-    let mut writer = Writer::new(sink(output)?, trace.conditions())?;
-    let mut batches = trace.batches(Fields::ALL);
-    let mut batch = Batch::default();
-    while batches.read(STRIDE, &mut batch).with_context(|| from.clone())? > 0 {
-        let events: Vec<_> = (0..batch.len()).map(|row| batch.event(row)).collect();
-        writer.write(&events).with_context(|| to.to_string())?;
-        batch.clear();
-    }
-    let rows = writer.rows();
-    // Damage is known only now that all was read.
-    let missing = trace.integrity().missing();
-    let conditions = with_remarks(trace.conditions(), trace.recovery(), &missing);
-    close(writer.finish(conditions), arguments)?;
-    Ok(format!("{rows} I/Os"))
+    Captured::together(parts).with_context(|| name.to_owned())
 }
 
 /// The conditions, saying what is lost; that is said on standard error too.
-fn with_remarks(
-    conditions: &CaptureConditions,
-    recovery: Option<&Recovery>,
-    missing: &[String],
-) -> CaptureConditions {
-    let mut conditions = conditions.clone();
-    let no_end = recovery.map(|recovery| {
+fn with_remarks(captured: &Captured<File>) -> CaptureConditions {
+    let no_end = captured.recovery().map(|recovery| {
         format!(
             "The file had no readable end (its capture was killed, or it is damaged): {} bytes \
              after its last complete row group are lost.",
             recovery.bytes_ignored
         )
     });
-    let lost: Vec<String> = no_end.into_iter().chain(missing.iter().cloned()).collect();
+    let lost: Vec<String> = no_end.into_iter().chain(captured.integrity().missing()).collect();
     lost.iter().for_each(|text| terminal::complain(text));
+    let mut conditions = captured.conditions().clone();
     conditions.remarks.extend(lost);
     conditions
-}
-
-fn sink(output: &NewFile) -> anyhow::Result<BufWriter<File>> {
-    Ok(BufWriter::new(output.handle()?))
-}
-
-fn close(
-    finished: Result<BufWriter<File>, steadfast_trace::TraceError>,
-    arguments: &RecoverArguments,
-) -> anyhow::Result<()> {
-    let to = arguments.output.display();
-    let mut sink = finished.with_context(|| to.to_string())?;
-    sink.flush().with_context(|| format!("{to} cannot be written"))
 }

@@ -1,23 +1,23 @@
 //! `trace report`.
 
-use super::ending;
-use super::studied::Wanted;
+use super::Selected;
 use crate::asked::SOFTWARE;
 use crate::cli::trace::ReportArguments;
 use crate::exit::Outcome;
 use crate::writing::{Rule, Shelf};
 use crate::{output, terminal};
-use steadfast_trace::findings;
+use steadfast_trace::{Study, findings};
 
 /// Writes the report.
 pub fn run(arguments: &ReportArguments) -> anyhow::Result<Outcome> {
     let names = output::names(&arguments.format);
     let shelf = Shelf::named(&arguments.output, Rule::of(&arguments.writing)?, &names)?;
-    let (by, threshold, step) = (arguments.by, arguments.threshold, arguments.step);
-    let study = Wanted { by, threshold, step }.study(&arguments.selection)?;
+    let selected = Selected::open(&arguments.selection)?;
+    let options = selected.options(arguments.by, arguments.threshold, arguments.step);
+    let study = selected.ask(|captured, _| Study::of(captured, &options))?;
     let findings = findings(&study, SOFTWARE);
     for file in output::write(&shelf, &findings, &arguments.format)? {
         terminal::print(&file.display().to_string())?;
     }
-    Ok(ending(&study.integrity, arguments.selection.filter.accept_damage))
+    Ok(selected.ending())
 }

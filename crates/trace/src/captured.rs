@@ -1,0 +1,402 @@
+//! [`Captured`]: what a capture left in its files, whether that is every I/O or
+//! the sums of its capture steps. It is asked the same questions either way; what
+//! only single I/Os tell is refused by one error ([`Untold`]).
+
+use crate::batch::Batch;
+use crate::compare::{Sides, SidesFound, SidesSeen};
+use crate::error::TraceError;
+use crate::file::parts::none_named;
+use crate::file::{
+    Fields, Footer, Integrity, Recovery, Source, Trace, Writer, footer, footer_or_blocks,
+};
+use crate::filter::Filter;
+use crate::fold::Fold;
+use crate::pass::{Ios, Pass, PassAccount};
+use crate::series::{Choice, SeriesOverTime};
+use crate::step_file::{StepFile, StepWriter};
+use crate::steps::{CaptureStep, STEPS_MAX, Steps};
+use crate::streams::{By, StreamKey, StreamTable};
+use crate::untold::Untold;
+use crate::widths::{step_width, step_width_of};
+use crate::workload::{Threshold, Workload};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{Read, Seek, Write};
+use std::sync::Arc;
+use steadfast_domain::CaptureConditions;
+
+/// What a capture left: one file, or its files where it was rotated.
+pub struct Captured<R> {
+    kept: Kept<R>,
+}
+
+enum Kept<R> {
+    Ios(Arc<Trace<R>>),
+    Sums(Box<StepFile<R>>),
+}
+
+/// An answer, and what was read for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer<T> {
+    /// What was found.
+    pub found: T,
+    /// What the pass saw that found it.
+    pub account: PassAccount,
+}
+
+/// Capture steps of everything that passes a filter.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepsFound {
+    /// Width of a step in nanoseconds.
+    pub width_ns: u64,
+    /// The steps by number from the capture's beginning.
+    pub steps: BTreeMap<u64, CaptureStep>,
+    /// Devices (at a layer) of whose time the busy parts are shares; `None` where
+    /// these are not known.
+    pub devices: Option<u64>,
+}
+
+/// I/O streams over capture steps.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MapFound {
+    /// Width of a step in nanoseconds.
+    pub width_ns: u64,
+    /// The streams that have a series of their own, in this order.
+    pub keys: Vec<StreamKey>,
+    /// The series.
+    pub series: SeriesOverTime,
+}
+
+impl<R> From<Trace<R>> for Captured<R> {
+    fn from(trace: Trace<R>) -> Self {
+        Captured { kept: Kept::Ios(Arc::new(trace)) }
+    }
+}
+
+impl<R> From<StepFile<R>> for Captured<R> {
+    fn from(file: StepFile<R>) -> Self {
+        Captured { kept: Kept::Sums(Box::new(file)) }
+    }
+}
+
+impl<R: Read + Seek + Send + 'static> Captured<R> {
+    /// Opens a file of either kind. One whose writer was killed is read up to its
+    /// last complete row group, and [`Self::recovery`] says so.
+    ///
+    /// # Errors
+    /// Where the medium fails or holds nothing of a capture.
+    pub fn open(medium: R) -> Result<Self, TraceError> {
+        let source = Source::new(medium)?;
+        let found = footer(&source)?;
+        Self::of(source, found)
+    }
+
+    /// Opens a file by its recovery blocks where its footer is damaged.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn recover(medium: R) -> Result<Self, TraceError> {
+        let source = Source::new(medium)?;
+        let found = footer_or_blocks(&source)?;
+        Self::of(source, found)
+    }
+
+    fn of(source: Source<R>, found: Footer) -> Result<Self, TraceError> {
+        if !found.keeps_steps() {
+            return Trace::of_ios(source, found).map(Self::from);
+        }
+        StepFile::of_steps(source, found)?.map(Self::from).ok_or_else(none_named)
+    }
+
+    /// Puts the files of one capture together, in whatever order they are given.
+    ///
+    /// # Errors
+    /// Where there is none, they are not of one capture, or one is there twice.
+    pub fn together(parts: Vec<Self>) -> Result<Self, TraceError> {
+        let (mut traces, mut steps) = (Vec::new(), Vec::new());
+        for part in parts {
+            match part.kept {
+                Kept::Ios(trace) => traces.push(Arc::into_inner(trace).ok_or_else(being_read)?),
+                Kept::Sums(file) => steps.push(*file),
+            }
+        }
+        match (traces.is_empty(), steps.is_empty()) {
+            (_, true) => Trace::together(traces).map(Self::from),
+            (true, false) => StepFile::together(steps).map(Self::from),
+            (false, false) => {
+                let what = "some of the files have single I/Os, others capture steps alone; \
+                            steadfast trace compare puts captures side by side";
+                Err(TraceError::Unsuitable(what.into()))
+            }
+        }
+    }
+
+    /// How it came about.
+    pub fn conditions(&self) -> &CaptureConditions {
+        match &self.kept {
+            Kept::Ios(trace) => trace.conditions(),
+            Kept::Sums(file) => file.conditions(),
+        }
+    }
+
+    /// What could not be read because the writer was killed.
+    pub fn recovery(&self) -> Option<&Recovery> {
+        match &self.kept {
+            Kept::Ios(trace) => trace.recovery(),
+            Kept::Sums(file) => file.recovery(),
+        }
+    }
+
+    /// What is known to be damaged or missing; of single I/Os, as far as they were
+    /// read.
+    pub fn integrity(&self) -> Integrity {
+        match &self.kept {
+            Kept::Ios(trace) => trace.integrity(),
+            Kept::Sums(file) => file.integrity().clone(),
+        }
+    }
+
+    /// Whether it tells something that only single I/Os tell.
+    ///
+    /// # Errors
+    /// The refusal, where it does not.
+    pub fn tells(&self, what: Untold) -> Result<(), TraceError> {
+        match &self.kept {
+            Kept::Ios(_) => Ok(()),
+            Kept::Sums(_) => Err(what.into()),
+        }
+    }
+
+    /// Goes over it once and hands every batch to all folds.
+    ///
+    /// # Errors
+    /// Where it cannot be read, a fold is out of room, or only single I/Os tell
+    /// what is asked.
+    pub fn run(&self, pass: &Pass, folds: &mut [&mut dyn Fold]) -> Result<PassAccount, TraceError> {
+        match &self.kept {
+            Kept::Ios(trace) => pass.run(trace, folds),
+            Kept::Sums(file) => pass.run_sums(file, folds),
+        }
+    }
+
+    /// The single I/Os in issue order, with these columns and what the pass says of
+    /// each: to replay them, or for what no fold does.
+    ///
+    /// # Errors
+    /// Where no single I/O was kept.
+    pub fn ios(&self, pass: &Pass, fields: Fields) -> Result<Ios<'_, R>, TraceError> {
+        match &self.kept {
+            Kept::Ios(trace) => Ok(pass.ios(trace, fields)),
+            Kept::Sums(_) => Err(Untold::SingleIos.into()),
+        }
+    }
+
+    /// The file of single I/Os, to be read for as long as it takes.
+    ///
+    /// # Errors
+    /// Where no single I/O was kept.
+    pub(crate) fn shared_trace(&self) -> Result<Arc<Trace<R>>, TraceError> {
+        match &self.kept {
+            Kept::Ios(trace) => Ok(Arc::clone(trace)),
+            Kept::Sums(_) => Err(Untold::SingleIos.into()),
+        }
+    }
+
+    /// What no I/O of any device reaches beyond, where that is known unread.
+    pub(crate) fn end_of_range(&self) -> Option<u64> {
+        match &self.kept {
+            Kept::Ios(trace) => trace.end_of_range(),
+            Kept::Sums(_) => None,
+        }
+    }
+
+    /// First and last moment of what passes.
+    ///
+    /// # Errors
+    /// As [`Self::run`]; where nothing passes.
+    pub fn span_ns(&self, pass: &Pass) -> Result<(u64, u64), TraceError> {
+        if let Kept::Ios(trace) = &self.kept
+            && pass.filter == Filter::default()
+            && let Some(span) = trace.span_ns()
+        {
+            return Ok(span);
+        }
+        self.span_of(pass, &self.run(pass, &mut [])?)
+    }
+
+    /// First and last moment of what a pass found.
+    ///
+    /// # Errors
+    /// Where it found nothing: why.
+    pub fn span_of(&self, pass: &Pass, account: &PassAccount) -> Result<(u64, u64), TraceError> {
+        account.span_ns.ok_or_else(|| {
+            TraceError::Unsuitable(match pass.filter.process {
+                _ if account.events == 0 => "it holds no I/O".to_owned(),
+                Some(_) => format!(
+                    "no I/O passes the filter ({}); the processes are listed by: steadfast trace \
+                     processes",
+                    pass.filter.told(self.conditions()).unwrap_or_default()
+                ),
+                None => "no I/O passes the filter; widen it".to_owned(),
+            })
+        })
+    }
+
+    /// A width of steps: as asked, or the narrowest usual one that gives a readable
+    /// picture. Steps that were kept make whole multiples of them only.
+    ///
+    /// # Errors
+    /// A width that cannot be, or so narrow that there are more steps than `most`.
+    pub fn width(
+        &self,
+        asked: Option<u64>,
+        span_ns: (u64, u64),
+        most: u64,
+    ) -> Result<u64, TraceError> {
+        match &self.kept {
+            Kept::Ios(_) => step_width(asked, span_ns, most),
+            Kept::Sums(file) => step_width_of(file.step_ns(), asked, span_ns, most),
+        }
+    }
+
+    /// The I/O streams. Where steps alone were kept and the filter is of time, there
+    /// are no response-time percentiles.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn streams(&self, pass: &Pass) -> Result<Answer<StreamTable>, TraceError> {
+        let mut found = StreamTable::new();
+        let account = self.run(pass, &mut [&mut found])?;
+        Ok(Answer { found, account })
+    }
+
+    /// Capture steps of the width asked for, or of one that suits the length.
+    ///
+    /// # Errors
+    /// As [`Self::run`] and [`Self::width`]; where nothing passes.
+    pub fn steps(&self, pass: &Pass, asked: Option<u64>) -> Result<Answer<StepsFound>, TraceError> {
+        let span_ns = self.span_ns(pass)?;
+        let width_ns = self.width(asked, span_ns, STEPS_MAX as u64)?;
+        let (mut steps, mut sides) = (steps_over(span_ns, width_ns), SidesSeen::default());
+        let account = self.run(pass, &mut [&mut steps, &mut sides])?;
+        let steps = steps.finish()?;
+        let devices = self.tells_busy_time(pass, &steps).then_some(sides.count());
+        Ok(Answer { found: StepsFound { width_ns, steps, devices }, account })
+    }
+
+    /// The streams at or above a threshold over time.
+    ///
+    /// # Errors
+    /// As [`Self::steps`].
+    pub fn map(
+        &self,
+        pass: &Pass,
+        asked: Option<u64>,
+        (by, threshold): (By, Threshold),
+    ) -> Result<Answer<MapFound>, TraceError> {
+        let Answer { found: table, account } = self.streams(pass)?;
+        let span_ns = self.span_of(pass, &account)?;
+        let width_ns = self.width(asked, span_ns, STEPS_MAX as u64)?;
+        let keys = Workload::of(&table, by, threshold).keys();
+        let mut series = SeriesOverTime::new(width_ns, &Choice::Streams(keys.clone()));
+        self.run(pass, &mut [&mut series])?;
+        Ok(Answer { found: MapFound { width_ns, keys, series }, account })
+    }
+
+    /// Capture steps of every device and layer, as far as they are kept apart.
+    ///
+    /// # Errors
+    /// As [`Self::steps`].
+    pub fn sides(&self, pass: &Pass, width_ns: u64) -> Result<Answer<SidesFound>, TraceError> {
+        let span_ns = self.span_ns(pass)?;
+        let mut sides = Sides::new(width_ns, until(span_ns, width_ns));
+        let account = self.run(pass, &mut [&mut sides])?;
+        Ok(Answer { found: sides.finish()?, account })
+    }
+
+    /// Whether busy time is known, and of all I/Os of the devices: neither capture
+    /// steps alone nor a filter by operation, stream or process leaves it, nor a
+    /// source without response times or with rounded ones.
+    pub fn tells_busy_time(&self, pass: &Pass, steps: &BTreeMap<u64, CaptureStep>) -> bool {
+        self.tells(Untold::BusyTime).is_ok()
+            && pass.filter.keeps_whole_devices()
+            && !self.conditions().rounded_times
+            && steps.values().any(|step| step.responses > 0)
+    }
+
+    /// Writes all that can be read of it as a finished file. The conditions are asked
+    /// for at the end: damage is known only when all was read.
+    ///
+    /// # Errors
+    /// Where it cannot be read, or the sink not be written.
+    pub fn copy<W: Write + Send>(
+        &self,
+        sink: W,
+        conditions: impl FnOnce() -> CaptureConditions,
+    ) -> Result<(W, Copied), TraceError> {
+        match &self.kept {
+            Kept::Ios(trace) => copy_ios(trace, sink, conditions),
+            Kept::Sums(file) => copy_sums(file, sink, conditions),
+        }
+    }
+}
+
+fn being_read() -> TraceError {
+    TraceError::Unsuitable("a script reads it already; put its files together before".into())
+}
+
+/// Capture steps of a width over a span.
+pub(crate) fn steps_over(span_ns: (u64, u64), width_ns: u64) -> Steps {
+    Steps::new(width_ns).until(until(span_ns, width_ns))
+}
+
+/// The end of the last step of a span.
+pub(crate) fn until(span_ns: (u64, u64), width_ns: u64) -> u64 {
+    (span_ns.1 / width_ns.max(1) + 1).saturating_mul(width_ns)
+}
+
+/// What was copied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Copied {
+    /// I/Os, or those that the sums tell of.
+    pub ios: u64,
+    /// Rows of sums; `None` where every I/O is a row.
+    pub sums: Option<u64>,
+}
+
+impl fmt::Display for Copied {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} I/Os", self.ios)?;
+        self.sums.map_or(Ok(()), |rows| write!(f, " in {rows} rows of streams and steps"))
+    }
+}
+
+/// Events copied at once.
+const STRIDE: usize = 1 << 16;
+
+fn copy_ios<R: Read + Seek + Send + 'static, W: Write + Send>(
+    trace: &Trace<R>,
+    sink: W,
+    conditions: impl FnOnce() -> CaptureConditions,
+) -> Result<(W, Copied), TraceError> {
+    let mut writer = Writer::new(sink, trace.conditions())?;
+    let (mut batches, mut batch) = (trace.batches(Fields::ALL), Batch::default());
+    while batches.read(STRIDE, &mut batch)? > 0 {
+        let events: Vec<_> = (0..batch.len()).map(|row| batch.event(row)).collect();
+        writer.write(&events)?;
+        batch.clear();
+    }
+    let copied = Copied { ios: writer.rows(), sums: None };
+    Ok((writer.finish(conditions())?, copied))
+}
+
+fn copy_sums<R: Read + Seek + Send + 'static, W: Write + Send>(
+    file: &StepFile<R>,
+    sink: W,
+    conditions: impl FnOnce() -> CaptureConditions,
+) -> Result<(W, Copied), TraceError> {
+    let mut writer = StepWriter::new(sink, file.conditions())?;
+    let ios = writer.copy(file)?;
+    let copied = Copied { ios, sums: Some(writer.rows()) };
+    Ok((writer.finish(&conditions())?, copied))
+}

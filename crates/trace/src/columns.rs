@@ -1,0 +1,261 @@
+//! Typed columns: what a listing tells of each of its rows, described once. A
+//! terminal's table, a report's table and JSON are selections of them.
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use steadfast_domain::findings::{Cell, Row};
+
+/// A value as it is counted: times in nanoseconds, sizes in bytes, shares of 1.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// A whole number, where it is known.
+    Whole(Option<u64>),
+    /// Any number, where it is known.
+    Real(Option<f64>),
+    /// A text, where it is known.
+    Text(Option<String>),
+    /// Beginning and end of a time.
+    Span(Option<(u64, u64)>),
+}
+
+/// How a value prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Print {
+    /// As it is, numbers with so many decimals.
+    Plain(u8),
+    /// A share of 1 as a percentage.
+    Percent(u8),
+    /// Bytes, also per second, as decimal megabytes.
+    Megabytes(u8),
+    /// Nanoseconds as milliseconds.
+    Milliseconds,
+    /// Nanoseconds as seconds.
+    Seconds,
+}
+
+/// What a column tells of a row.
+#[derive(Debug)]
+pub struct Column<T: 'static> {
+    /// Name of its JSON field; `response.mean_ns` is a field of the object `response`.
+    pub field: &'static str,
+    /// What stands over it.
+    pub head: &'static str,
+    print: Print,
+    value: fn(&T) -> Value,
+}
+
+impl<T> Clone for Column<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Column<T> {}
+
+impl<T> Column<T> {
+    /// A column.
+    pub const fn new(
+        field: &'static str,
+        head: &'static str,
+        print: Print,
+        value: fn(&T) -> Value,
+    ) -> Self {
+        Column { field, head, print, value }
+    }
+    /// The same under another head.
+    pub const fn headed(self, head: &'static str) -> Self {
+        Column { field: self.field, head, print: self.print, value: self.value }
+    }
+    /// The same, printed otherwise.
+    pub const fn printed(self, print: Print) -> Self {
+        Column { field: self.field, head: self.head, print, value: self.value }
+    }
+
+    /// The cell of a report's table.
+    pub fn cell(&self, row: &T) -> Cell {
+        let decimals = match self.print {
+            Print::Plain(decimals) | Print::Percent(decimals) | Print::Megabytes(decimals) => {
+                decimals
+            }
+            Print::Milliseconds => 3,
+            Print::Seconds => 4,
+        };
+        match (self.value)(row) {
+            Value::Whole(value) => {
+                Cell::number(value.map(|value| self.print.scaled(value as f64)), decimals)
+            }
+            Value::Real(value) => {
+                Cell::number(value.map(|value| self.print.scaled(value)), decimals)
+            }
+            Value::Text(text) => Cell::known(text),
+            Value::Span(_) => Cell::Missing,
+        }
+    }
+
+    /// The text of a terminal's table; a dash where it is not known.
+    pub fn text(&self, row: &T) -> String {
+        if let (Print::Plain(0), Value::Whole(Some(exact))) = (self.print, (self.value)(row)) {
+            return exact.to_string();
+        }
+        match self.cell(row) {
+            Cell::Number { value, decimals, .. } => format!("{value:.*}", usize::from(decimals)),
+            Cell::Text(text) => text,
+            Cell::Missing => "–".to_owned(),
+        }
+    }
+}
+
+impl Print {
+    fn scaled(self, value: f64) -> f64 {
+        match self {
+            Print::Plain(_) => value,
+            Print::Percent(_) => value * 100.0,
+            Print::Megabytes(_) | Print::Milliseconds => value / 1e6,
+            Print::Seconds => value / 1e9,
+        }
+    }
+}
+
+/// What stands over columns.
+pub fn heads<T>(columns: &[Column<T>]) -> impl Iterator<Item = &'static str> {
+    columns.iter().map(|column| column.head)
+}
+
+/// The cells of a row; dashes where there is none.
+pub fn cells<T>(columns: &[Column<T>], row: Option<&T>) -> impl Iterator<Item = Cell> {
+    columns.iter().map(move |column| row.map_or(Cell::Missing, |row| column.cell(row)))
+}
+
+/// A row of a report's table.
+pub fn table_row<T>(head: impl Into<String>, columns: &[Column<T>], row: &T) -> Row {
+    Row::new(head, cells(columns, Some(row)))
+}
+
+/// A row as JSON: one field per column.
+#[derive(Debug, Clone)]
+pub struct Object<T: 'static> {
+    columns: &'static [Column<T>],
+    /// The row.
+    pub row: T,
+}
+
+impl<T> Object<T> {
+    /// With these fields.
+    pub fn new(columns: &'static [Column<T>], row: T) -> Self {
+        Object { columns, row }
+    }
+}
+
+impl<T> Serialize for Object<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serialize(self.columns, &self.row, serializer)
+    }
+}
+
+/// Writes a row as JSON: one field per column.
+///
+/// # Errors
+/// Where the serializer cannot.
+pub fn serialize<T, S: Serializer>(
+    columns: &[Column<T>],
+    row: &T,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    Fields { columns, row, within: 0 }.serialize(serializer)
+}
+
+/// Fields that stand side by side in an object of which the names of all begin with
+/// so many bytes.
+struct Fields<'a, T: 'static> {
+    columns: &'a [Column<T>],
+    row: &'a T,
+    within: usize,
+}
+
+impl<T> Serialize for Fields<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        let name = |column: &Column<T>| &column.field[self.within..];
+        let object = |column: &Column<T>| name(column).split_once('.').map(|(object, _)| object);
+        for same in self.columns.chunk_by(|a, b| object(a).is_some() && object(a) == object(b)) {
+            let Some(first) = same.first() else { continue };
+            match object(first) {
+                Some(object) => {
+                    let within = self.within + object.len() + 1;
+                    map.serialize_entry(object, &Fields { columns: same, row: self.row, within })?;
+                }
+                None => map.serialize_entry(name(first), &(first.value)(self.row))?,
+            }
+        }
+        map.end()
+    }
+}
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Value::Whole(value) => value.serialize(serializer),
+            Value::Real(value) => value.serialize(serializer),
+            Value::Text(text) => text.serialize(serializer),
+            Value::Span(span) => span.serialize(serializer),
+        }
+    }
+}
+
+macro_rules! known {
+    ($($type:ty => $kind:ident as $as:ty;)*) => {
+        $(impl From<$type> for Value {
+            fn from(value: $type) -> Self {
+                Value::$kind(Some(<$as>::from(value)))
+            }
+        }
+        impl From<Option<$type>> for Value {
+            fn from(value: Option<$type>) -> Self {
+                Value::$kind(value.map(<$as>::from))
+            }
+        })*
+    };
+}
+
+known! {
+    u64 => Whole as u64;
+    u32 => Whole as u64;
+    f64 => Real as f64;
+    String => Text as String;
+    &str => Text as String;
+    (u64, u64) => Span as (u64, u64);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Drink {
+        name: &'static str,
+        poured: u64,
+        took_ns: Option<u64>,
+        share: f64,
+    }
+
+    const COLUMNS: [Column<Drink>; 5] = [
+        Column::new("drink", "Drink", Print::Plain(0), |drink| drink.name.into()),
+        Column::new("poured", "Poured", Print::Plain(0), |drink| drink.poured.into()),
+        Column::new("time.mean_ns", "ms", Print::Milliseconds, |drink| drink.took_ns.into()),
+        Column::new("time.max_ns", "max", Print::Milliseconds, |_| Value::Whole(Some(7))),
+        Column::new("share", "%", Print::Percent(1), |drink| drink.share.into()),
+    ];
+
+    #[test]
+    fn a_column_is_described_once_and_printed_in_three_ways() {
+        let tea = Drink { name: "tea", poured: u64::MAX, took_ns: Some(1_500_000), share: 0.25 };
+        let texts: Vec<String> = COLUMNS.iter().map(|column| column.text(&tea)).collect();
+        assert_eq!(texts, ["tea", "18446744073709551615", "1.500", "0.000", "25.0"]);
+        assert_eq!(COLUMNS[4].cell(&tea), Cell::number(Some(25.0), 1));
+        let json = serde_json::to_string(&Object::new(&COLUMNS, tea)).unwrap();
+        let expected = r#"{"drink":"tea","poured":18446744073709551615,"time":{"mean_ns":1500000,"max_ns":7},"share":0.25}"#;
+        assert_eq!(json, expected);
+        let none = Drink { name: "", poured: 0, took_ns: None, share: f64::NAN };
+        let share = COLUMNS[4].headed("Share").printed(Print::Plain(2));
+        assert_eq!((share.head, share.text(&none)), ("Share", "–".to_owned()));
+        assert_eq!(COLUMNS[2].text(&none), "–");
+    }
+}

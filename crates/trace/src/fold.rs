@@ -1,0 +1,100 @@
+//! What a capture is folded into: a [`Fold`] takes single I/Os, and where these
+//! were not kept their sums. Folds over parts merge to the fold over the whole.
+//!
+//! A fold with a bound for its memory keeps what comes first by a fixed order of
+//! keys ([`crate::firsts`]), never what was seen first: otherwise the order of
+//! folding and merging would show in the outcome.
+
+use crate::batch::Batch;
+use crate::error::TraceError;
+use crate::file::Fields;
+use crate::sequence::Busy;
+use crate::untold::Untold;
+use steadfast_domain::io_event::{RESPONSE_UNKNOWN, StreamInStep, StreamResponses};
+
+/// Some single I/Os with what their neighbours tell about them.
+pub struct Rows<'a> {
+    /// The events.
+    pub batch: &'a Batch,
+    /// Whether each is sequential.
+    pub sequential: &'a [bool],
+    /// I/Os outstanding when it was issued; 0 where unknown.
+    pub depth: &'a [u32],
+    /// The part of its time in which the device would have been idle without it.
+    pub busy: &'a [Busy],
+    /// Whether the filter lets it pass.
+    pub kept: &'a [bool],
+}
+
+impl Rows<'_> {
+    /// The rows that passed the filter.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        self.kept.iter().enumerate().filter(|(_, kept)| **kept).map(|(row, _)| row)
+    }
+    /// Response time, where the completion was seen.
+    #[inline]
+    pub fn response_ns(&self, row: usize) -> Option<u64> {
+        Some(self.batch.response_ns(row)).filter(|response| *response != RESPONSE_UNKNOWN)
+    }
+    /// Queue depth at issue, where it is known.
+    #[inline]
+    pub fn depth(&self, row: usize) -> Option<u32> {
+        Some(self.depth[row]).filter(|depth| *depth > 0)
+    }
+}
+
+/// I/Os that were added up while they were captured; all of them passed the filter.
+#[derive(Debug, Clone, Copy)]
+pub struct Sums<'a> {
+    /// Width of the steps that were kept, in nanoseconds.
+    pub step_ns: u64,
+    /// Streams in steps.
+    pub streams: &'a [StreamInStep],
+    /// Response times of streams, whatever the step: those that their `response_sum_ns` adds up.
+    pub responses: &'a [StreamResponses],
+}
+
+impl Sums<'_> {
+    /// When a row's step begins.
+    #[inline]
+    pub fn begin_of(&self, row: &StreamInStep) -> u64 {
+        row.step.saturating_mul(self.step_ns)
+    }
+}
+
+/// Something that a capture is folded into.
+pub trait Fold {
+    /// The columns of single I/Os that it reads.
+    fn fields(&self) -> Fields;
+
+    /// Takes the next single I/Os.
+    ///
+    /// # Errors
+    /// Where they do not fit into the memory set aside.
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError>;
+
+    /// Itself, as what sums are folded into.
+    ///
+    /// # Errors
+    /// What it is made of, where only single I/Os tell that.
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold>;
+
+    /// Adds the fold over another part of the same capture, made alike. What comes
+    /// of it is the fold over both, in whatever order parts are merged.
+    ///
+    /// # Errors
+    /// Where both together do not fit into the memory set aside.
+    fn merge(&mut self, other: Self) -> Result<(), TraceError>
+    where
+        Self: Sized;
+}
+
+/// Something that I/Os are folded into which were added up before.
+pub trait FoldSums {
+    /// Takes the next sums.
+    ///
+    /// # Errors
+    /// Where they do not fit into the memory set aside, or cannot be told apart as
+    /// finely as asked.
+    fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError>;
+}

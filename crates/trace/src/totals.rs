@@ -1,0 +1,198 @@
+//! What a first pass over a capture finds, on which everything over time rests:
+//! I/O streams, the cumulative workload, the span. Then [`Derivation`]: the
+//! workload over time, of which an applied workload is made.
+
+use crate::captured::{Captured, steps_over};
+use crate::compare::{SideKey, SidesSeen};
+use crate::error::TraceError;
+use crate::fold::Fold;
+use crate::pass::{Pass, PassAccount};
+use crate::replay_representation::{ReplayRepresentation, ReplayStep};
+use crate::series::{Choice, SeriesOverTime};
+use crate::steps::{CaptureStep, Steps};
+use crate::streams::{By, StreamTable};
+use crate::workload::{Threshold, Workload};
+use crate::workload_file::WorkloadStep;
+use std::collections::BTreeMap;
+use std::io::{Read, Seek};
+use steadfast_domain::io_event::Share;
+use steadfast_domain::{CaptureConditions, Nanos};
+
+/// Steps over a whole picture, at most.
+pub const PICTURE_STEPS_MAX: u64 = 4000;
+
+/// How to study a capture.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StudyOptions {
+    /// Filter and sequentiality.
+    pub pass: Pass,
+    /// By what shares are taken.
+    pub by: By,
+    /// The smallest share of a stream that is told apart.
+    pub threshold: Threshold,
+    /// Width of a capture step; chosen by the length of the capture where absent.
+    pub step_ns: Option<u64>,
+    /// LBA ranges of a hit map.
+    pub ranges: usize,
+}
+
+impl Default for StudyOptions {
+    fn default() -> Self {
+        StudyOptions {
+            pass: Pass::default(),
+            by: By::Count,
+            threshold: Threshold(20_000),
+            step_ns: None,
+            ranges: 200,
+        }
+    }
+}
+
+/// What a capture adds up to.
+#[derive(Debug, Clone)]
+pub struct Totals {
+    /// How it was made.
+    pub options: StudyOptions,
+    /// How the capture came about.
+    pub conditions: CaptureConditions,
+    /// What the first pass saw.
+    pub account: PassAccount,
+    /// First and last issue time; of sums, beginning and end of the steps.
+    pub span_ns: (u64, u64),
+    /// Width of a capture step in nanoseconds.
+    pub step_ns: u64,
+    /// Every I/O stream.
+    pub streams: StreamTable,
+    /// The streams at or above the threshold.
+    pub workload: Workload,
+    /// Devices and layers with I/Os that count.
+    pub sides_seen: SidesSeen,
+}
+
+impl Totals {
+    /// Goes over a capture once, and hands its batches to further folds as well.
+    ///
+    /// # Errors
+    /// Where it cannot be read, nothing passes the filter, the steps are too narrow
+    /// for a picture or no multiple of those that were kept.
+    pub fn of<R: Read + Seek + Send + 'static>(
+        captured: &Captured<R>,
+        options: &StudyOptions,
+        more: Vec<&mut dyn Fold>,
+    ) -> Result<Self, TraceError> {
+        let (mut streams, mut sides_seen) = (StreamTable::new(), SidesSeen::default());
+        let mut folds: Vec<&mut dyn Fold> = vec![&mut streams, &mut sides_seen];
+        folds.extend(more.into_iter().map(|fold| fold as &mut dyn Fold));
+        let account = captured.run(&options.pass, &mut folds)?;
+        let span_ns = captured.span_of(&options.pass, &account)?;
+        let step_ns = captured.width(options.step_ns, span_ns, PICTURE_STEPS_MAX)?;
+        let workload = Workload::of(&streams, options.by, options.threshold);
+        Ok(Totals {
+            options: options.clone(),
+            conditions: captured.conditions().clone(),
+            account,
+            span_ns,
+            step_ns,
+            streams,
+            workload,
+            sides_seen,
+        })
+    }
+
+    /// Which of the capture's I/Os are counted; `None` where all are.
+    pub fn filter_told(&self) -> Option<String> {
+        self.options.pass.filter.told(&self.conditions)
+    }
+
+    /// Whether I/Os of the block and of the file-system layer are counted
+    /// together: what a program asked, and what the device got of it.
+    pub fn mixes_layers(&self) -> bool {
+        let layers = || self.sides_seen.iter().map(|SideKey { layer, .. }| layer);
+        layers().any(|layer| Some(layer) != layers().next())
+    }
+
+    /// The workload's streams over capture steps, not yet filled.
+    pub fn series(&self) -> SeriesOverTime {
+        SeriesOverTime::new(self.step_ns, &Choice::Streams(self.workload.keys()))
+    }
+
+    /// The capture steps, not yet filled.
+    pub fn steps(&self) -> Steps {
+        steps_over(self.span_ns, self.step_ns)
+    }
+}
+
+/// The cumulative workload of a capture, and what was done of it when.
+pub struct Derivation {
+    /// The workload and what it is of.
+    pub totals: Totals,
+    /// Its streams over time.
+    pub streams_over_time: SeriesOverTime,
+    /// Capture steps of everything, where they were asked for.
+    pub steps: Option<BTreeMap<u64, CaptureStep>>,
+}
+
+impl Derivation {
+    /// Derives the workload; with everything that was done in each capture step
+    /// only where that is asked for.
+    ///
+    /// # Errors
+    /// As [`Totals::of`].
+    pub fn of<R: Read + Seek + Send + 'static>(
+        captured: &Captured<R>,
+        options: &StudyOptions,
+        with_steps: bool,
+    ) -> Result<Self, TraceError> {
+        let totals = Totals::of(captured, options, Vec::new())?;
+        let (mut series, mut steps) = (totals.series(), with_steps.then(|| totals.steps()));
+        let mut folds: Vec<&mut dyn Fold> = vec![&mut series];
+        folds.extend(steps.iter_mut().map(|steps| steps as &mut dyn Fold));
+        captured.run(&options.pass, &mut folds)?;
+        let steps = steps.map(Steps::finish).transpose()?;
+        Ok(Derivation { totals, streams_over_time: series, steps })
+    }
+
+    /// The capture steps with the workload's streams, as TestMyWorkload.com
+    /// exports them; `None` where the steps were not asked for.
+    pub fn replay_representation(&self, name: &str) -> Option<ReplayRepresentation> {
+        let with_ios = self.steps.as_ref()?.iter().filter(|(_, step)| step.ios() > 0);
+        let steps = with_ios.map(|(number, step)| self.replay_step(*number, step)).collect();
+        Some(ReplayRepresentation { name: name.to_owned(), steps })
+    }
+
+    fn replay_step(&self, number: u64, step: &CaptureStep) -> ReplayStep {
+        let Totals { conditions, workload, step_ns, .. } = &self.totals;
+        let began = conditions.began_unix_ns.unwrap_or(0);
+        let at = |step: u64| began.saturating_add(step.saturating_mul(*step_ns)) / 1_000_000;
+        let cells = self.streams_over_time.steps().get(&number).into_iter().flatten();
+        let listed = workload.keys().into_iter().zip(cells).filter(|(_, cell)| cell.ios > 0);
+        ReplayStep {
+            began_unix_ms: at(number),
+            lasted_ms: at(number.saturating_add(1)) - at(number),
+            count: step.ios(),
+            amount: step.ops.iter().map(|op| op.bytes).sum(),
+            qd_mean: step.depth_mean(),
+            qd_max: (step.depths > 0).then_some(step.depth_max),
+            response_mean_ms: step.response_mean().map(Nanos::as_millis_f64),
+            response_max_ms: step.response_max().map(Nanos::as_millis_f64),
+            compression_ratio: conditions.compression_ratio,
+            duplicate_percent: conditions
+                .duplicates()
+                .and_then(Share::exact)
+                .map(|share| share * 100.0),
+            streams: listed.map(|(key, cell)| (key, cell.ios, cell.bytes)).collect(),
+        }
+    }
+
+    /// The capture steps with the I/Os of the workload's streams.
+    pub fn workload_steps(&self) -> Vec<WorkloadStep> {
+        let Totals { workload, step_ns, .. } = &self.totals;
+        let keys = workload.keys();
+        let steps = self.streams_over_time.steps().iter().map(|(number, cells)| WorkloadStep {
+            at: Nanos(number.saturating_mul(*step_ns)),
+            lasts: Nanos(*step_ns),
+            ios: keys.iter().zip(cells).map(|(key, cell)| (*key, cell.ios)).collect(),
+        });
+        steps.map(|step| step.of(|_| true)).filter(|step| !step.ios.is_empty()).collect()
+    }
+}

@@ -1,0 +1,65 @@
+//! What a capture of steps alone cannot tell: one refusal, with what to do.
+
+use crate::sequence::WINDOW;
+use std::fmt;
+
+/// What only single I/Os tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Untold {
+    /// The I/Os one by one.
+    SingleIos,
+    /// Which process did them, and a filter by process.
+    Processes,
+    /// Which LBA ranges were hit when.
+    HitMaps,
+    /// Working set and reuse.
+    WorkingSets,
+    /// Response-time percentiles of a capture step.
+    StepPercentiles,
+    /// The time with an I/O outstanding.
+    BusyTime,
+    /// RND and SEQ with another window than the capture's.
+    OtherWindow,
+}
+
+impl Untold {
+    /// Everything, in the order in which a report would show it.
+    pub const ALL: [Untold; 7] = [
+        Untold::SingleIos,
+        Untold::OtherWindow,
+        Untold::StepPercentiles,
+        Untold::BusyTime,
+        Untold::Processes,
+        Untold::HitMaps,
+        Untold::WorkingSets,
+    ];
+
+    /// The refusal: what is not there, and what to do about it.
+    pub(crate) fn refusal(self) -> String {
+        let kept = "its capture kept the I/O streams of every capture step and no single I/O";
+        let read = "trace streams, steps, map, compare and report and workload derive read it";
+        match self {
+            Untold::OtherWindow => format!(
+                "{kept}; RND and SEQ were told apart with a window of {WINDOW}: leave out --window"
+            ),
+            Untold::Processes => {
+                format!("{kept}, so it does not tell {self}; leave out --pid; {read}")
+            }
+            _ => format!("{kept}, so it does not tell {self}; {read}"),
+        }
+    }
+}
+
+impl fmt::Display for Untold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Untold::SingleIos => "single I/Os",
+            Untold::Processes => "processes",
+            Untold::HitMaps => "LBA range hits",
+            Untold::WorkingSets => "working sets",
+            Untold::StepPercentiles => "response-time percentiles of a capture step",
+            Untold::BusyTime => "disk utilisation",
+            Untold::OtherWindow => "RND and SEQ by another window",
+        })
+    }
+}
