@@ -26,6 +26,7 @@ pub mod processes;
 pub mod reach;
 pub mod replay_representation;
 pub mod response;
+mod schema;
 pub mod sequence;
 pub mod series;
 pub mod step_file;

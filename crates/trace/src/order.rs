@@ -40,8 +40,15 @@ pub struct IssueOrder<'t, R> {
     account: OrderAccount,
 }
 
+impl<R: Read + Seek + Send + 'static> Trace<R> {
+    /// The events in the order in which they were issued.
+    pub fn in_issue_order(&self, fields: Fields) -> IssueOrder<'_, R> {
+        IssueOrder::new(self, fields)
+    }
+}
+
 impl<'t, R: Read + Seek + Send + 'static> IssueOrder<'t, R> {
-    pub(crate) fn new(trace: &'t Trace<R>, fields: Fields) -> Self {
+    fn new(trace: &'t Trace<R>, fields: Fields) -> Self {
         IssueOrder {
             batches: trace.batches(fields.and(Fields::of(&[crate::file::Field::Issued]))),
             earliest: trace.earliest_to_come(),
