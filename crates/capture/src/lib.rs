@@ -4,173 +4,29 @@
 //! A [`Capture`] listens to block devices from [`Capture::begin`] on; its
 //! owner takes the I/Os that have completed many times a second with
 //! [`Capture::take`], and asks at the end what was lost and what it cost.
-#![warn(missing_docs)]
 
+mod clock;
 mod content;
 #[cfg(feature = "ebpf")]
 mod ebpf;
 mod error;
+mod options;
+mod source;
 mod tracefs;
 
 pub use content::{ContentSampler, SampledDevice};
 pub use error::CaptureError;
+pub use options::{
+    DEVICES_MAX, FileSystem, FilesWay, Listened, Options, STEP_NS, SourceName, WHOLE_DISK,
+    usual_buffer,
+};
+pub use source::Counters;
 pub use tracefs::remove_left_behind;
 
+use clock::monotonic_ns;
+use source::Source;
 use steadfast_domain::IoEvent;
-use steadfast_domain::io_event::{Layer, SeenInPart, StreamInStep, StreamResponses};
-
-/// The most devices that one capture listens to.
-pub const DEVICES_MAX: usize = 16;
-
-/// The shortest and the longest capture step, in nanoseconds.
-pub const STEP_NS: std::ops::RangeInclusive<u64> = 100_000..=3_600_000_000_000;
-
-/// Memory between kernel and reader where nobody says how much: what a processor
-/// that completes 160,000 I/Os a second fills in a tenth of a second, or more.
-pub fn usual_buffer() -> u32 {
-    // SAFETY: asks for a number.
-    let processors = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
-    let mebibytes = u32::try_from(processors).unwrap_or(1).clamp(16, 1024);
-    (mebibytes << 20).next_power_of_two()
-}
-
-/// A block device to listen to: a disk, or a partition of one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listened {
-    /// The kernel's name.
-    pub name: String,
-    /// Major and minor number of the disk.
-    pub number: (u32, u32),
-    /// Where it lies on the disk, in sectors of 512 bytes: [`WHOLE_DISK`], or a
-    /// partition. Offsets count from the disk's beginning in any case.
-    pub sectors: std::ops::Range<u64>,
-    /// It has no request queue: its I/Os are seen as bios (zram,
-    /// device-mapper, md).
-    pub bio_based: bool,
-    /// Every file system that may lie on it; used at the file-system layer.
-    pub file_systems: Vec<FileSystem>,
-}
-
-/// A place for a file system.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileSystem {
-    /// Major and minor number, as its super block has it.
-    pub number: (u32, u32),
-    /// What is mounted from it (`ext4`), where something is.
-    pub kind: Option<String>,
-}
-
-/// All sectors of a disk.
-pub const WHOLE_DISK: std::ops::Range<u64> = 0..u64::MAX;
-
-/// How to capture.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Options {
-    /// What to listen to; events carry the index into this.
-    pub devices: Vec<Listened>,
-    /// Where to listen; at least one.
-    pub layers: Vec<Layer>,
-    /// Only I/Os that this process submitted.
-    pub process: Option<u32>,
-    /// Keep command names; process numbers are kept in any case.
-    pub commands: bool,
-    /// Keep only the I/O streams of every capture step of this width in
-    /// nanoseconds, added up in the kernel: [`Capture::take_steps`] hands them
-    /// out, and no event comes.
-    pub step_ns: Option<u64>,
-    /// Memory between kernel and reader, in bytes: a power of two, shared out
-    /// evenly among the processors.
-    pub ring_bytes: u32,
-    /// Which source; `None` takes the best that works here.
-    pub source: Option<SourceName>,
-    /// Where the file-system layer is seen; `None` takes the best that works
-    /// here.
-    pub files: Option<FilesWay>,
-}
-
-/// Where events come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SourceName {
-    /// BPF programs at the block layer's tracepoints.
-    Ebpf,
-    /// The kernel's own trace buffers.
-    Tracefs,
-}
-
-/// Where the file-system layer is seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FilesWay {
-    /// The file systems' own functions (ext4, xfs, btrfs): whoever asks.
-    EntryPoints,
-    /// System calls and io_uring: any file system, what programs ask.
-    Calls,
-}
-
-/// What a capture counted beside the events.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Completed I/Os that there was no room for.
-    pub lost: u64,
-    /// Runs of the probes that the kernel skipped, because one was already
-    /// running on that processor: each an I/O that is missing or seen in part.
-    pub skipped: u64,
-    /// I/Os seen only in part.
-    pub in_part: SeenInPart,
-    /// Ways of I/O that the source cannot follow: what, and how many.
-    pub unseen: Vec<(String, u64)>,
-    /// Completions of a part of an I/O; the whole is counted once.
-    pub partial_completions: u64,
-    /// Times that the kernel queued an issued I/O again.
-    pub requeues: u64,
-    /// Time that the probes took in the kernel, in nanoseconds; `None` where
-    /// it was not measured.
-    pub kernel_ns: Option<u64>,
-    /// How often they ran while that was measured.
-    pub kernel_runs: u64,
-}
-
-impl Counters {
-    /// What several sources counted.
-    fn and(mut self, other: Counters) -> Counters {
-        self.lost += other.lost;
-        self.skipped += other.skipped;
-        self.in_part.begun_before += other.in_part.begun_before;
-        self.in_part.unended += other.in_part.unended;
-        self.in_part.too_many += other.in_part.too_many;
-        self.unseen.extend(other.unseen);
-        self.partial_completions += other.partial_completions;
-        self.requeues += other.requeues;
-        self.kernel_ns = match (self.kernel_ns, other.kernel_ns) {
-            (Some(ours), Some(theirs)) => Some(ours + theirs),
-            (ours, theirs) => ours.or(theirs),
-        };
-        self.kernel_runs += other.kernel_runs;
-        self
-    }
-}
-
-/// A source of events.
-trait Source {
-    fn describe(&self) -> String;
-    fn begin(&mut self, at_ns: u64) -> Result<(), CaptureError>;
-    fn take(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError>;
-    /// How full its fullest buffer was when it was taken, where that is known.
-    fn fullness(&self) -> Option<f64> {
-        None
-    }
-    /// What is issued from now on is not recorded.
-    fn close(&mut self) -> Result<(), CaptureError>;
-    /// Waits a while for what was issued before, and hands out the rest: at
-    /// last what was issued and whose completion was not seen.
-    fn end(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError>;
-    /// Where only capture steps are wanted.
-    fn take_steps(&mut self, _into: &mut Vec<StreamInStep>) -> Result<(), CaptureError> {
-        Ok(())
-    }
-    /// The response times of the steps that were taken.
-    fn take_responses(&mut self, _into: &mut Vec<StreamResponses>) {}
-    fn counters(&mut self) -> Result<Counters, CaptureError>;
-}
+use steadfast_domain::io_event::{Layer, StreamInStep, StreamResponses};
 
 /// A capture under way. It ends when it is dropped.
 pub struct Capture {
@@ -382,12 +238,4 @@ fn open_ebpf(_: &Options) -> Result<Box<dyn Source>, CaptureError> {
 
 fn open_tracefs(options: &Options) -> Result<Box<dyn Source>, CaptureError> {
     Ok(Box::new(tracefs::Tracefs::open(options)?))
-}
-
-/// The kernel's monotonic clock, which stamps the events.
-fn monotonic_ns() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is valid to write to.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }

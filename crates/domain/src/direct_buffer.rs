@@ -5,7 +5,7 @@
 //! zram says that it takes multiples of 512 bytes (Linux 6.18), reads a whole
 //! page to the beginning of the page that the memory lies in, and so overwrites
 //! whatever lies before it. The load engine maps its memory from the kernel in
-//! pages (`engine::uring::memory`); everybody else takes it from here.
+//! pages (`engine::native::memory`); everybody else takes it from here.
 
 use std::ops::{Deref, DerefMut};
 

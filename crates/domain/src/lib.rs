@@ -8,7 +8,7 @@
 //! Nothing here reads a file, a clock or a device. Words are the standard's;
 //! `docs/vocabulary.md` is their dictionary.
 #![forbid(unsafe_code)]
-#![warn(missing_docs)]
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod bench;
 pub mod conditions;

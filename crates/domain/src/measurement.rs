@@ -96,6 +96,12 @@ impl Interval {
         let bytes: u64 = self.tallies.iter().map(|t| t.bytes.0).sum();
         rate(bytes, self.end.saturating_sub(self.begin))
     }
+    /// Mean response time, all directions; `None` where nothing completed.
+    pub fn response_mean(&self) -> Option<Nanos> {
+        let ios: u64 = self.tallies.iter().map(|t| t.ios).sum();
+        let sum: u64 = self.tallies.iter().map(|t| t.response_sum.0).sum();
+        sum.checked_div(ios).map(Nanos)
+    }
 }
 
 /// Processor time of the threads that moved the data.
@@ -323,6 +329,12 @@ impl Measurement {
     /// Bytes moved.
     pub fn bytes(&self) -> Bytes {
         Bytes(self.streams.iter().map(|s| s.tally.bytes.0).sum())
+    }
+    /// Processor time for each I/O in user space and in the kernel, in nanoseconds;
+    /// `None` where it was not measured or nothing completed.
+    pub fn cpu_ns_per_io(&self) -> Option<(f64, f64)> {
+        let (cpu, ios) = (self.cpu?, self.total().ios);
+        (ios > 0).then(|| (cpu.user.0 as f64 / ios as f64, cpu.system.0 as f64 / ios as f64))
     }
     /// For how long no thread of the program could run.
     pub fn stalled(&self) -> Nanos {

@@ -27,6 +27,23 @@ pub const fn acts(c: char) -> bool {
         | '\u{2066}'..='\u{2069}')
 }
 
+/// Lines of at most `width` columns, and of 20 at least, broken at blanks; all but
+/// the first begin with `indent`. A word that is longer has a line of its own.
+pub fn wrapped(text: &str, width: usize, indent: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            None => lines.push(word.to_owned()),
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width.max(20) => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            Some(_) => lines.push(format!("{indent}{word}")),
+        }
+    }
+    lines
+}
+
 fn spelled_out(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     if text.chars().all(&stays) {
         return Cow::Borrowed(text);
@@ -66,6 +83,18 @@ mod tests {
             "\\x7f\\x9b31m\\u{202e}x\\u{2066}"
         );
         assert_eq!(printable_lines("one\n\ttwo\x1b\r\u{2028}"), "one\n\ttwo\\x1b\\r\\u{2028}");
+    }
+
+    #[test]
+    fn lines_are_broken_at_blanks_and_nothing_is_lost() {
+        let text = "one two three four five six seven eight nine ten";
+        let lines = wrapped(text, 20, "");
+        assert!(lines.iter().all(|line| line.chars().count() <= 20), "{lines:?}");
+        assert_eq!(lines.join(" "), text);
+        assert_eq!(wrapped("", 20, "  "), Vec::<String>::new());
+        assert_eq!(wrapped(&"x".repeat(30), 20, ""), ["x".repeat(30)]);
+        let indented = wrapped("one two three four five six seven", 20, "  ");
+        assert_eq!(indented, ["one two three four", "  five six seven"]);
     }
 
     #[test]

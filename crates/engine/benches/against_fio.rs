@@ -15,7 +15,7 @@ use std::{fs, io};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::stimulus::{ActiveRange, DataPattern, Pace, Until};
 use steadfast_domain::{Bytes, Demand, Nanos, Op, Place, Step, Stimulus, Transport};
-use steadfast_engine::uring::{Backend, Uring, UringOptions};
+use steadfast_engine::native::{Backend, Native, NativeOptions};
 use steadfast_engine::{Engine, Start, Stop};
 use steadfast_host::{Consent, Roots, Target, arm, inspect};
 
@@ -176,9 +176,9 @@ fn armed(path: &Path) -> Outcome<Target> {
     Ok(arm(&device, &consent, &[], &roots)?)
 }
 
-fn new_engine(path: &Path, backend: Option<Backend>) -> Outcome<Uring> {
-    let options = UringOptions { backend, ..UringOptions::default() };
-    Ok(Uring::new(armed(path)?, Stop::default(), options)?)
+fn new_engine(path: &Path, backend: Option<Backend>) -> Outcome<Native> {
+    let options = NativeOptions { backend, ..NativeOptions::default() };
+    Ok(Native::new(armed(path)?, Stop::default(), options)?)
 }
 
 fn stimulus(pattern: &str, depth: u32, until: Until) -> Outcome<Stimulus> {
@@ -199,7 +199,7 @@ fn stimulus(pattern: &str, depth: u32, until: Until) -> Outcome<Stimulus> {
 fn fill(path: &Path) -> Outcome<()> {
     let writes = stimulus("SEQ 128K W", 4, Until::bytes(SIZE))?;
     let step = Step::alone(Place::new("fill", 0, 1, "fill"), writes);
-    new_engine(path, None)?.apply(&step, &Start::default(), &mut |_| {})?;
+    new_engine(path, None)?.perform(&step, &Start::default(), &mut |_| {})?;
     Ok(())
 }
 
@@ -207,7 +207,7 @@ fn run_engine(path: &Path, forced: Option<Backend>, point: &Point) -> Outcome<Ru
     let pattern = if point.write { "RND 4K W" } else { "RND 4K R" };
     let wanted = stimulus(pattern, point.depth, Until::time(Nanos::from_secs(SECONDS)))?;
     let step = Step::alone(Place::new("bench", 0, 1, pattern), wanted);
-    let done = new_engine(path, forced)?.apply(&step, &Start::default(), &mut |_| {})?;
+    let done = new_engine(path, forced)?.perform(&step, &Start::default(), &mut |_| {})?;
     let tally = done.direction(if point.write { Op::Write } else { Op::Read });
     let cpu = done.cpu.ok_or("the engine measured no processor time")?;
     Ok(Run {

@@ -95,13 +95,11 @@ struct SequentialCursor {
 }
 
 impl DrawPlan {
-    /// Resolves a stimulus. `cursors` holds the byte offset at which every
-    /// sequential position goes on; one that is absent, or outside its range,
-    /// begins at the beginning.
+    /// Resolves a stimulus; every sequential position begins at the beginning.
     ///
     /// Fails, with a sentence, where a stream or a zone has no room for a
     /// single I/O or where streams with one cursor have different ranges.
-    pub fn new(stimulus: &Stimulus, cursors: &BTreeMap<String, Bytes>) -> Result<Self, String> {
+    pub fn new(stimulus: &Stimulus) -> Result<Self, String> {
         if let Some(fault) = stimulus.fault() {
             return Err(fault);
         }
@@ -112,13 +110,32 @@ impl DrawPlan {
         let mut kept = Vec::new();
         let mut streams = Vec::with_capacity(stimulus.streams.len());
         for stream in &stimulus.streams {
-            let place = placing(&ground, stream, cursors, &mut kept)?;
+            let place = placing(&ground, stream, &mut kept)?;
             let size = if stream.op == Op::Flush { 0 } else { transfer_size(stream)? };
             streams.push(StreamPlan { op: stream.op, fua: stream.fua, size, place });
         }
         plan.streams = streams.into();
         plan.cursors = kept.into();
         Ok(plan)
+    }
+
+    /// Has every sequential position go on at the byte offset that `cursors` has
+    /// for it; one that is absent, or outside its range, begins at the beginning.
+    #[must_use]
+    pub fn going_on_from(self, cursors: &BTreeMap<String, Bytes>) -> Self {
+        // Of streams that share a position, the first says where it may lie.
+        for stream in self.streams.iter().rev() {
+            match &stream.place {
+                Placing::Sequential { cursor, positions } => {
+                    self.cursors[*cursor as usize].place(cursors, |at| positions.clamp(at));
+                }
+                Placing::SequentialScattered { cursor, scattered } => {
+                    self.cursors[*cursor as usize].place(cursors, |at| scattered.clamp(at));
+                }
+                _ => {}
+            }
+        }
+        self
     }
 
     /// The byte offset of every sequential position's next I/O.
@@ -163,7 +180,6 @@ impl Ground<'_> {
 fn placing(
     ground: &Ground<'_>,
     stream: &IoStream,
-    cursors: &BTreeMap<String, Bytes>,
     kept: &mut Vec<SequentialCursor>,
 ) -> Result<Placing, String> {
     if stream.op == Op::Flush {
@@ -174,10 +190,10 @@ fn placing(
     match (stream.order, scattered) {
         (Order::Random, None) => random_placing(stimulus, stream),
         (Order::Random, Some(scattered)) => Ok(Placing::Scattered(scattered)),
-        (Order::Sequential(_), None) => sequential_placing(stimulus, stream, cursors, kept),
+        (Order::Sequential(_), None) => sequential_placing(stimulus, stream, kept),
         (Order::Sequential(_), Some(scattered)) => {
             let begin = |offset| scattered.clamp(offset);
-            let cursor = cursor_of(stream, whole_range(stimulus), begin, cursors, kept)?;
+            let cursor = cursor_of(stream, whole_range(stimulus), begin, kept)?;
             Ok(Placing::SequentialScattered { cursor, scattered })
         }
     }
@@ -186,7 +202,6 @@ fn placing(
 fn sequential_placing(
     stimulus: &Stimulus,
     stream: &IoStream,
-    cursors: &BTreeMap<String, Bytes>,
     kept: &mut Vec<SequentialCursor>,
 ) -> Result<Placing, String> {
     let range = match stream.zones.as_slice() {
@@ -197,7 +212,7 @@ fn sequential_placing(
         }
     };
     let positions = Positions::within(range, stream)?;
-    let cursor = cursor_of(stream, range, |offset| positions.clamp(offset), cursors, kept)?;
+    let cursor = cursor_of(stream, range, |offset| positions.clamp(offset), kept)?;
     Ok(Placing::Sequential { cursor, positions })
 }
 
@@ -207,7 +222,6 @@ fn cursor_of(
     stream: &IoStream,
     range: (u64, u64),
     begin: impl Fn(u64) -> u64,
-    cursors: &BTreeMap<String, Bytes>,
     kept: &mut Vec<SequentialCursor>,
 ) -> Result<u32, String> {
     let key = stream.cursor_key().unwrap_or_default();
@@ -217,8 +231,8 @@ fn cursor_of(
             return Err(format!("'{stream}': streams that share a cursor need the same LBA zone"));
         }
         None => {
-            let next = begin(cursors.get(&key).map_or(range.0, |c| c.0));
-            kept.push(SequentialCursor { key, range, next: AtomicU64::new(next) });
+            let next = AtomicU64::new(begin(range.0));
+            kept.push(SequentialCursor { key, range, next });
             kept.len() - 1
         }
     };
@@ -333,6 +347,12 @@ impl Scattered {
 }
 
 impl SequentialCursor {
+    /// Goes on where an earlier load left it.
+    fn place(&self, cursors: &BTreeMap<String, Bytes>, clamp: impl Fn(u64) -> u64) {
+        let at = cursors.get(&self.key).map_or(self.range.0, |cursor| cursor.0);
+        self.next.store(clamp(at), Ordering::Relaxed);
+    }
+
     /// The offset of this I/O; moves on to the one behind it. `clamp` gives the
     /// position at an offset or behind it.
     #[inline(always)]
@@ -523,7 +543,7 @@ mod tests {
     }
 
     fn drawer(stimulus: &Stimulus, seed: u64) -> Drawer {
-        let plan = DrawPlan::new(stimulus, &BTreeMap::new()).unwrap();
+        let plan = DrawPlan::new(stimulus).unwrap();
         Drawer::new(Arc::new(plan), seed, 0)
     }
 
@@ -649,7 +669,7 @@ mod tests {
     fn the_same_seed_repeats_and_another_does_not() {
         let wanted = stimulus(vec![random_reads(4096)], 0, 1 << 40);
         let offsets = |seed, thread| {
-            let plan = Arc::new(DrawPlan::new(&wanted, &BTreeMap::new()).unwrap());
+            let plan = Arc::new(DrawPlan::new(&wanted).unwrap());
             let mut drawer = Drawer::new(plan, seed, thread);
             (0..100).map(|_| drawer.draw().offset).collect::<Vec<_>>()
         };
@@ -663,7 +683,7 @@ mod tests {
     fn a_sequential_cursor_covers_its_range_once_then_wraps_and_goes_on() {
         let writes = IoStream::new(Op::Write, SEQUENTIAL, Bytes::kib(128));
         let wanted = stimulus(vec![writes], 1 << 20, 10 << 17);
-        let plan = Arc::new(DrawPlan::new(&wanted, &BTreeMap::new()).unwrap());
+        let plan = Arc::new(DrawPlan::new(&wanted).unwrap());
         let mut drawers = [0, 1].map(|t| Drawer::new(Arc::clone(&plan), 1, t));
         let offsets: Vec<u64> = (0..13).map(|n| drawers[n % 2].draw().offset).collect();
         let expected: Vec<u64> = (0..13).map(|n| (1 << 20) + ((n % 10) << 17)).collect();
@@ -671,7 +691,7 @@ mod tests {
 
         let cursors = plan.cursors();
         assert_eq!(cursors["SEQ 128K W"], Bytes((1 << 20) + (3 << 17)));
-        let later = Arc::new(DrawPlan::new(&wanted, &cursors).unwrap());
+        let later = Arc::new(DrawPlan::new(&wanted).unwrap().going_on_from(&cursors));
         assert_eq!(Drawer::new(later, 2, 0).draw().offset, (1 << 20) + (3 << 17));
     }
 
@@ -681,7 +701,7 @@ mod tests {
         let wanted = stimulus(vec![writes], 1 << 20, 10 << 17);
         for stray in [0, 1 << 40, u64::MAX] {
             let cursors = BTreeMap::from([("SEQ 128K W".to_owned(), Bytes(stray))]);
-            let plan = Arc::new(DrawPlan::new(&wanted, &cursors).unwrap());
+            let plan = Arc::new(DrawPlan::new(&wanted).unwrap().going_on_from(&cursors));
             assert_eq!(Drawer::new(plan, 1, 0).draw().offset, 1 << 20);
         }
     }
@@ -700,7 +720,7 @@ mod tests {
     fn threads_that_share_a_cursor_hand_out_every_position_once() {
         let writes = IoStream::new(Op::Write, SEQUENTIAL, Bytes(4096));
         let wanted = stimulus(vec![writes], 0, 4096 * 4000);
-        let plan = Arc::new(DrawPlan::new(&wanted, &BTreeMap::new()).unwrap());
+        let plan = Arc::new(DrawPlan::new(&wanted).unwrap());
         let mut all: Vec<u64> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..4)
                 .map(|t| {
@@ -753,18 +773,18 @@ mod tests {
             let (wanted, starts) = scattered(writes, seed);
             let once: Vec<u64> =
                 starts.iter().flat_map(|start| (0..4).map(move |n| start + (n << 19))).collect();
-            let plan = Arc::new(DrawPlan::new(&wanted, &BTreeMap::new()).unwrap());
+            let plan = Arc::new(DrawPlan::new(&wanted).unwrap());
             let mut drawers = [0, 1].map(|t| Drawer::new(Arc::clone(&plan), 1, t));
             let drawn: Vec<u64> = (0..61).map(|n| drawers[n % 2].draw().offset).collect();
             let expected: Vec<u64> = once.iter().cycle().take(61).copied().collect();
             assert_eq!(drawn, expected);
             // A later load goes on there; one on other segments with the next of those.
             let cursors = plan.cursors();
-            let later = DrawPlan::new(&wanted, &cursors).unwrap();
+            let later = DrawPlan::new(&wanted).unwrap().going_on_from(&cursors);
             assert_eq!(Drawer::new(Arc::new(later), 2, 0).draw().offset, once[61 % 28]);
             let begin = |at: u64| {
                 let cursors = BTreeMap::from([("SEQ 512K W".to_owned(), Bytes(at))]);
-                let plan = DrawPlan::new(&wanted, &cursors).unwrap();
+                let plan = DrawPlan::new(&wanted).unwrap().going_on_from(&cursors);
                 Drawer::new(Arc::new(plan), 2, 0).draw().offset
             };
             assert_eq!(begin(starts[2] + (2 << 20)), starts[3], "between two segments");
@@ -787,17 +807,17 @@ mod tests {
     fn what_has_no_room_is_refused_in_words() {
         let mut stream = random_reads(4096);
         stream.alignment = Some(Bytes::mib(1));
-        let text = DrawPlan::new(&stimulus(vec![stream], 512, 8192), &BTreeMap::new());
+        let text = DrawPlan::new(&stimulus(vec![stream], 512, 8192));
         assert!(text.unwrap_err().contains("no position aligned to 1048576 B"));
 
         let mut own = IoStream::new(Op::Write, SEQUENTIAL, Bytes(4096));
         let mut other = own.clone();
         own.zones = vec![Zone { weight: 1, from_ppm: 0, to_ppm: 500_000 }];
         other.zones = vec![Zone { weight: 1, from_ppm: 500_000, to_ppm: 1_000_000 }];
-        let text = DrawPlan::new(&stimulus(vec![own, other], 0, 1 << 20), &BTreeMap::new());
+        let text = DrawPlan::new(&stimulus(vec![own, other], 0, 1 << 20));
         assert!(text.unwrap_err().contains("share a cursor"));
         let huge = stimulus(vec![random_reads(1 << 33)], 0, 1 << 40);
-        assert!(DrawPlan::new(&huge, &BTreeMap::new()).unwrap_err().contains("4 GiB"));
+        assert!(DrawPlan::new(&huge).unwrap_err().contains("4 GiB"));
     }
 
     #[test]

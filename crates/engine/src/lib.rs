@@ -1,6 +1,6 @@
 //! The only crate that moves device data.
 //!
-//! [`uring`] drives a real device or file through an armed `Target`; [`sim`] is
+//! [`native`] drives a real device or file through an armed `Target`; [`sim`] is
 //! an SSD in virtual time. Both draw their I/Os from the same [`draw`] and count
 //! them with the same [`accounting`], so that a procedure cannot tell them apart.
 //! [`fio`] has an installed fio drive the target, for a second opinion.
@@ -8,9 +8,13 @@
 pub mod accounting;
 pub mod draw;
 pub mod fio;
+mod kernel;
+pub mod native;
+mod prepared;
 pub mod sim;
 mod stall;
-pub mod uring;
+
+pub use prepared::{Prepared, Refusal};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -100,8 +104,9 @@ pub trait Engine {
     /// Its name and what it could and could not use here, in one line.
     fn describe(&self) -> String;
 
-    /// Why it cannot apply this step, said before anything is touched.
-    fn refuse(&self, step: &Step) -> Option<String>;
+    /// Makes what the step needs, or says why it cannot be applied, before
+    /// anything is touched. What was prepared is not refused afterwards.
+    fn prepare(&mut self, step: &Step) -> Result<Prepared, Refusal>;
 
     /// Applies a step and returns what it did. `watch` is called about once a
     /// second with each finished interval.
@@ -111,10 +116,21 @@ pub trait Engine {
     /// running (a resumed run), starts it from `start`.
     fn apply(
         &mut self,
-        step: &Step,
+        prepared: Prepared,
         start: &Start,
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<Measurement, Halt>;
+
+    /// Prepares a step and applies it at once.
+    fn perform(
+        &mut self,
+        step: &Step,
+        start: &Start,
+        watch: &mut dyn FnMut(&Interval),
+    ) -> Result<Measurement, Halt> {
+        let prepared = self.prepare(step).map_err(|refusal| refusal.of(step))?;
+        self.apply(prepared, start, watch)
+    }
 
     /// Ends a load that a cut left running, waiting for its outstanding I/Os.
     fn end_load(&mut self);

@@ -19,7 +19,7 @@ use steadfast_domain::{
     Bytes, Demand, Halt, IoStream, Load, Measurement, Nanos, Op, Order, Place, Segments, Step,
     Stimulus, Transport,
 };
-use steadfast_engine::uring::{Backend, Uring, UringOptions};
+use steadfast_engine::native::{Backend, Native, NativeOptions};
 use steadfast_engine::{Engine, Progress, Start, Stop};
 use steadfast_host::{Consent, Refusal, Roots, Target, arm, create_scratch, inspect};
 
@@ -172,13 +172,13 @@ fn armed_soon(path: &Path) -> Target {
     panic!("{} is not given back", path.display());
 }
 
-fn engine(target: Target) -> Uring {
-    Uring::new(target, Stop::default(), UringOptions::default()).unwrap()
+fn engine(target: Target) -> Native {
+    Native::new(target, Stop::default(), NativeOptions::default()).unwrap()
 }
 
-fn engine_on(target: Target, backend: Backend) -> Uring {
-    let options = UringOptions { backend: Some(backend), ..UringOptions::default() };
-    Uring::new(target, Stop::default(), options).unwrap()
+fn engine_on(target: Target, backend: Backend) -> Native {
+    let options = NativeOptions { backend: Some(backend), ..NativeOptions::default() };
+    Native::new(target, Stop::default(), options).unwrap()
 }
 
 fn stimulus(pattern: &str, demand: &str, length: u64, until: Until) -> Stimulus {
@@ -201,8 +201,8 @@ fn alone_step(stimulus: Stimulus) -> Step {
     Step::alone(Place::new("test", 0, 1, "step"), stimulus)
 }
 
-fn apply(engine: &mut Uring, stimulus: Stimulus) -> Measurement {
-    engine.apply(&alone_step(stimulus), &Start::default(), &mut |_| {}).unwrap()
+fn apply(engine: &mut Native, stimulus: Stimulus) -> Measurement {
+    engine.perform(&alone_step(stimulus), &Start::default(), &mut |_| {}).unwrap()
 }
 
 /// The counts of a measurement agree with one another.
@@ -365,7 +365,7 @@ fn a_sequential_chain_covers_its_range_once_and_wraps() {
     for (ios, covered) in [(20, 20), (41, 61), (3, 64)] {
         let start = Start { cursors: cursors.clone(), ..Start::default() };
         let wanted = stimulus("SEQ 128K W", "T1Q7", 8 << 20, Until::ios(ios));
-        let done = engine.apply(&alone_step(wanted), &start, &mut |_| {}).unwrap();
+        let done = engine.perform(&alone_step(wanted), &start, &mut |_| {}).unwrap();
         cursors = done.cursors;
         let blocks = written_blocks(&scratch.content(), 128 << 10);
         assert_eq!(blocks, (0..covered).collect(), "after {ios} more");
@@ -384,7 +384,7 @@ fn cut_steps_of_a_running_load_lose_and_repeat_nothing() {
     let (mut ios, mut pieces, mut last) = (0, 0, None);
     loop {
         step.cut = Some(Nanos::from_millis(60));
-        let done = engine.apply(&step, &Start::default(), &mut |_| {}).unwrap();
+        let done = engine.perform(&step, &Start::default(), &mut |_| {}).unwrap();
         check_consistency(&done);
         ios += done.total().ios;
         pieces += 1;
@@ -418,7 +418,7 @@ fn a_resumed_load_does_what_was_left() {
         done: Progress { bytes: Bytes(5 << 20), ..Progress::default() },
         ..Start::default()
     };
-    let done = engine.apply(&step, &start, &mut |_| {}).unwrap();
+    let done = engine.perform(&step, &start, &mut |_| {}).unwrap();
     assert_eq!(done.bytes(), Bytes(3 << 20));
     assert_eq!(written_blocks(&scratch.content(), 128 << 10), (40..64).collect());
     assert!(done.complete);
@@ -437,7 +437,7 @@ fn a_resumed_load_does_not_write_the_same_addresses_again() {
         let done = Progress { ios: done, ..Progress::default() };
         let start = Start { done, resumed, ..Start::default() };
         scratch.blank();
-        let measured = engine.apply(&step, &start, &mut |_| {}).unwrap();
+        let measured = engine.perform(&step, &start, &mut |_| {}).unwrap();
         assert_eq!(measured.total().ios, 200);
         (measured.seed, written_blocks(&scratch.content(), 4096))
     };
@@ -463,10 +463,10 @@ fn a_step_that_continues_another_load_is_refused() {
     let until = Until::time(Nanos::from_secs(60));
     let mut step = alone_step(stimulus("RND 4K R", "T1Q4", 8 << 20, until));
     step.cut = Some(Nanos::from_millis(50));
-    assert!(!engine.apply(&step, &Start::default(), &mut |_| {}).unwrap().complete);
+    assert!(!engine.perform(&step, &Start::default(), &mut |_| {}).unwrap().complete);
     let mut other = alone_step(stimulus("RND 8K R", "T1Q4", 8 << 20, until));
     other.continues = true;
-    let refused = engine.apply(&other, &Start::default(), &mut |_| {}).unwrap_err();
+    let refused = engine.perform(&other, &Start::default(), &mut |_| {}).unwrap_err();
     assert!(refused.to_string().contains("continues a load"), "{refused}");
     engine.end_load();
     engine.end_load();
@@ -483,7 +483,7 @@ fn seconds_are_intervals_and_the_ramp_is_not_measured() {
     let mut watched = Vec::new();
     let begun = Instant::now();
     let step = alone_step(wanted);
-    let done = engine.apply(&step, &Start::default(), &mut |i| watched.push(i.clone())).unwrap();
+    let done = engine.perform(&step, &Start::default(), &mut |i| watched.push(i.clone())).unwrap();
     assert!(begun.elapsed() >= Duration::from_millis(2600));
     check_consistency(&done);
     assert_eq!(watched, done.intervals);
@@ -535,8 +535,8 @@ fn a_stop_is_obeyed_within_a_second() {
     let scratch = Scratch::new(8 << 20);
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
         let stop = Stop::default();
-        let options = UringOptions { backend: Some(backend), ..UringOptions::default() };
-        let mut engine = Uring::new(scratch.target(), stop.clone(), options).unwrap();
+        let options = NativeOptions { backend: Some(backend), ..NativeOptions::default() };
+        let mut engine = Native::new(scratch.target(), stop.clone(), options).unwrap();
         let until = Until::time(Nanos::from_secs(600));
         let step = alone_step(stimulus("RND 4K W", "T2Q8", 8 << 20, until));
         let asker = std::thread::spawn(move || {
@@ -544,7 +544,7 @@ fn a_stop_is_obeyed_within_a_second() {
             stop.request();
             Instant::now()
         });
-        let halt = engine.apply(&step, &Start::default(), &mut |_| {}).unwrap_err();
+        let halt = engine.perform(&step, &Start::default(), &mut |_| {}).unwrap_err();
         assert_eq!(halt, Halt::Stopped);
         assert!(asker.join().unwrap().elapsed() < Duration::from_secs(1), "{backend}");
     }
@@ -591,8 +591,8 @@ fn a_stop_is_obeyed_while_ios_hang_and_they_are_not_forgotten() {
     create_scratch(&path, Bytes(8 << 20)).unwrap();
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
         let stop = Stop::default();
-        let options = UringOptions { backend: Some(backend), ..UringOptions::default() };
-        let mut engine = Uring::new(armed_soon(&path), stop.clone(), options).unwrap();
+        let options = NativeOptions { backend: Some(backend), ..NativeOptions::default() };
+        let mut engine = Native::new(armed_soon(&path), stop.clone(), options).unwrap();
         system.freeze("--freeze");
         let until = Until::time(Nanos::from_secs(600));
         let step = alone_step(stimulus("RND 4K W", "T1Q4", 8 << 20, until));
@@ -603,11 +603,11 @@ fn a_stop_is_obeyed_while_ios_hang_and_they_are_not_forgotten() {
         });
         let mut seconds = Vec::new();
         let halt =
-            engine.apply(&step, &Start::default(), &mut |i| seconds.push(i.clone())).unwrap_err();
+            engine.perform(&step, &Start::default(), &mut |i| seconds.push(i.clone())).unwrap_err();
         assert_eq!(halt, Halt::Stopped);
         assert!(asker.join().unwrap().elapsed() < Duration::from_secs(1), "{backend}");
         assert_eq!(seconds.len(), 1, "a hanging second is an interval too");
-        let again = engine.apply(&step, &Start::default(), &mut |_| {}).unwrap_err();
+        let again = engine.perform(&step, &Start::default(), &mut |_| {}).unwrap_err();
         assert!(again.to_string().contains("have not come back"), "{again}");
         system.freeze("--unfreeze");
         drop(engine);
@@ -669,8 +669,9 @@ fn a_step_ends_at_its_time_on_a_slow_device() {
     for backend in [Backend::Uring, Backend::Aio] {
         let Some(device) = LoopDevice::new(test, 8 << 20) else { return };
         let patience = Duration::from_secs(1);
-        let options = UringOptions { backend: Some(backend), patience, ..UringOptions::default() };
-        let mut engine = Uring::new(device.target(), Stop::default(), options).unwrap();
+        let options =
+            NativeOptions { backend: Some(backend), patience, ..NativeOptions::default() };
+        let mut engine = Native::new(device.target(), Stop::default(), options).unwrap();
         let Some(throttle) = Throttle::new(test, &device, 4) else { return };
         let second = Until::time(Nanos::SECOND);
         let done = apply(&mut engine, stimulus("RND 4K R", "T2Q8", 8 << 20, second));
@@ -699,13 +700,14 @@ fn a_device_that_never_answers_is_gone_when_the_step_has_ended() {
     create_scratch(&path, Bytes(8 << 20)).unwrap();
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
         let patience = Duration::from_millis(500);
-        let options = UringOptions { backend: Some(backend), patience, ..UringOptions::default() };
-        let mut engine = Uring::new(armed_soon(&path), Stop::default(), options).unwrap();
+        let options =
+            NativeOptions { backend: Some(backend), patience, ..NativeOptions::default() };
+        let mut engine = Native::new(armed_soon(&path), Stop::default(), options).unwrap();
         system.freeze("--freeze");
         // With a limit in time, and without one.
         for until in [Until::time(Nanos::from_millis(500)), Until::ios(1000)] {
             let step = alone_step(stimulus("RND 4K W", "T1Q4", 8 << 20, until));
-            let halt = engine.apply(&step, &Start::default(), &mut |_| {}).unwrap_err();
+            let halt = engine.perform(&step, &Start::default(), &mut |_| {}).unwrap_err();
             assert!(matches!(halt, Halt::DeviceGone { .. }), "{backend}: {halt}");
             assert!(halt.to_string().contains("come back"), "{backend}: {halt}");
         }
@@ -723,11 +725,11 @@ fn a_device_that_never_answers_is_gone_even_where_no_time_is_set() {
     let path = system.mount.path().join("scratch");
     create_scratch(&path, Bytes(8 << 20)).unwrap();
     let patience = Duration::from_millis(150);
-    let options = UringOptions { patience, ..UringOptions::default() };
-    let mut engine = Uring::new(armed_soon(&path), Stop::default(), options).unwrap();
+    let options = NativeOptions { patience, ..NativeOptions::default() };
+    let mut engine = Native::new(armed_soon(&path), Stop::default(), options).unwrap();
     system.freeze("--freeze");
     let step = alone_step(stimulus("RND 4K W", "T1Q4", 8 << 20, Until::ios(1000)));
-    let halt = engine.apply(&step, &Start::default(), &mut |_| {}).unwrap_err();
+    let halt = engine.perform(&step, &Start::default(), &mut |_| {}).unwrap_err();
     assert!(matches!(halt, Halt::DeviceGone { .. }), "{halt}");
     system.freeze("--unfreeze");
     drop(engine);
@@ -755,15 +757,15 @@ fn failing_ios_are_located_and_void_the_step() {
         let target = scratch.target();
         // Behind the engine's back the file loses its second half.
         File::options().write(true).open(&scratch.path).unwrap().set_len(4 << 20).unwrap();
-        let options = UringOptions { backend: Some(backend), ..UringOptions::default() };
-        let mut engine = Uring::new(target, Stop::default(), options).unwrap();
+        let options = NativeOptions { backend: Some(backend), ..NativeOptions::default() };
+        let mut engine = Native::new(target, Stop::default(), options).unwrap();
         let few = apply(&mut engine, stimulus("RND 4K R", "T1Q4", 8 << 20, Until::ios(100)));
         assert_eq!(few.total().ios + few.fault_count, 100);
         assert!(few.fault_count > 20 && few.faults.len() == few.fault_count.min(32) as usize);
         assert!(few.faults.iter().all(|f| f.errno == 0 && f.offset.0 >= 4 << 20));
 
         let step = alone_step(stimulus("RND 4K R", "T1Q4", 8 << 20, Until::ios(100_000)));
-        match engine.apply(&step, &Start::default(), &mut |_| {}).unwrap_err() {
+        match engine.perform(&step, &Start::default(), &mut |_| {}).unwrap_err() {
             Halt::Faults { count, first, .. } => {
                 assert!((101..120).contains(&count), "{count}");
                 assert!(first.contains("fewer bytes"), "{first}");
@@ -787,7 +789,7 @@ fn a_device_without_capacity_is_gone_and_not_faulty() {
         let resized = Command::new("losetup").arg("--set-capacity").arg(&device.path).status();
         assert!(resized.unwrap().success());
         let step = alone_step(load);
-        let halt = engine.apply(&step, &Start::default(), &mut |_| {}).unwrap_err();
+        let halt = engine.perform(&step, &Start::default(), &mut |_| {}).unwrap_err();
         assert!(matches!(&halt, Halt::DeviceGone { .. }), "{pattern}: {halt}");
         assert!(halt.to_string().contains("capacity"), "{halt}");
     }
@@ -897,8 +899,8 @@ fn trims_reach_files_and_devices() {
     }
     let Some(device) = LoopDevice::new("trims", size) else { return };
     let mut engine = engine(device.target());
-    if let Some(why) = engine.refuse(&alone_step(trims(size))) {
-        skipped::<()>("trims", &why);
+    if let Err(refusal) = engine.prepare(&alone_step(trims(size))) {
+        skipped::<()>("trims", &refusal.0);
         return;
     }
     let before = device.counters();
@@ -911,12 +913,12 @@ fn trims_reach_files_and_devices() {
 fn what_cannot_be_done_is_refused_beforehand() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
-    let engine = engine(scratch.target());
+    let mut engine = engine(scratch.target());
     let base = || stimulus("RND 4K W", "T1Q4", 8 << 20, Until::ios(10));
-    let refusal = |change: &dyn Fn(&mut Stimulus)| {
+    let mut refusal = |change: &dyn Fn(&mut Stimulus)| {
         let mut wanted = base();
         change(&mut wanted);
-        engine.refuse(&alone_step(wanted)).unwrap_or_default()
+        engine.prepare(&alone_step(wanted)).map_or_else(|refusal| refusal.0, |_| String::new())
     };
     assert_eq!(refusal(&|_| {}), "");
     type Change<'c> = &'c dyn Fn(&mut Stimulus);
@@ -960,7 +962,56 @@ fn what_cannot_be_done_is_refused_beforehand() {
     };
     let mut step = alone_step(base());
     step.load = Load::Script(script);
-    assert!(engine.refuse(&step).unwrap().contains("does not replay"));
+    assert!(engine.prepare(&step).unwrap_err().0.contains("does not replay"));
+}
+
+/// Counts how often a file is opened.
+struct Opens(File);
+
+impl Opens {
+    fn of(path: &Path) -> Opens {
+        use std::os::fd::FromRawFd;
+        let path = std::ffi::CString::new(path.to_str().unwrap()).unwrap();
+        // SAFETY: the path ends with a zero byte; the descriptor is new and ours.
+        unsafe {
+            let fd = libc::inotify_init1(libc::IN_CLOEXEC | libc::IN_NONBLOCK);
+            assert!(fd >= 0 && libc::inotify_add_watch(fd, path.as_ptr(), libc::IN_OPEN) >= 0);
+            Opens(File::from_raw_fd(fd))
+        }
+    }
+    /// Since this was last asked. Every event of one file is sixteen bytes.
+    fn count(&mut self) -> usize {
+        let mut events = [0; 4096];
+        std::io::Read::read(&mut self.0, &mut events).map_or(0, |length| length / 16)
+    }
+}
+
+#[test]
+fn the_file_of_a_data_pattern_is_read_once_however_often_its_load_is_cut() {
+    let _turn = alone();
+    let scratch = Scratch::new(8 << 20);
+    let path = scratch.directory.path().join("content");
+    fs::write(&path, b"steadfast").unwrap();
+    let mut opens = Opens::of(&path);
+    let mut engine = engine(scratch.target());
+    let end = Until::time(Nanos::from_millis(400));
+    let mut wanted = stimulus("RND 4K W", "T1Q4", 8 << 20, end);
+    wanted.data_pattern = DataPattern::File(path.to_str().unwrap().to_owned());
+    let mut step = alone_step(wanted);
+    step.cut = Some(Nanos::from_millis(100));
+    // Once to say that it can be done, as before a purge, and then step by step.
+    assert!(engine.prepare(&step).is_ok());
+    let mut pieces = 0;
+    while !engine.perform(&step, &Start::default(), &mut |_| {}).unwrap().complete {
+        step.continues = true;
+        pieces += 1;
+    }
+    assert!((2..=4).contains(&pieces), "{pieces}");
+    assert!(scratch.content().windows(9).any(|bytes| bytes == b"steadfast"));
+    assert_eq!(opens.count(), 1);
+    // The watch itself works.
+    fs::read(&path).unwrap();
+    assert_eq!(opens.count(), 1);
 }
 
 #[test]
@@ -972,8 +1023,8 @@ fn a_target_armed_for_reading_is_never_written() {
     let target = arm(&device, &Consent::Read, &[], &roots).unwrap();
     let mut engine = engine(target);
     let write = alone_step(stimulus("RND 4K RW99", "T1Q1", 8 << 20, Until::ios(10)));
-    assert!(engine.refuse(&write).unwrap().contains("armed for reading"));
-    assert!(engine.apply(&write, &Start::default(), &mut |_| {}).is_err());
+    assert!(engine.prepare(&write).unwrap_err().0.contains("armed for reading"));
+    assert!(engine.perform(&write, &Start::default(), &mut |_| {}).is_err());
     let done = apply(&mut engine, stimulus("RND 4K R", "T1Q1", 8 << 20, Until::ios(10)));
     assert_eq!(done.total().ios, 10);
     assert!(written_blocks(&scratch.content(), 4096).is_empty());

@@ -14,7 +14,7 @@ use steadfast_domain::{Device, Transport};
 ///
 /// A file is looked for at its full path, from whatever directory the run is
 /// resumed. A device that tells neither (loop, zram, some virtual disks) is
-/// looked for by its name and size. Both may be another one now: [`crate::proof`]
+/// looked for by its name and size. Both may be another one now: [`crate::proof()`]
 /// and [`steadfast_domain::Proof::differences`] say.
 ///
 /// # Errors
@@ -186,10 +186,10 @@ mod tests {
     fn a_loop_device_is_found_by_name_and_size_whatever_the_path_of_its_file() {
         let machine = Machine::new();
         let node = machine.block("virtual/block/loop0", "7:0", 100);
-        machine.set(&node, "loop/backing_file", "/image");
+        machine.lay_over(&node, "/image");
         let device = facts(&machine, "loop0");
         assert_eq!(find_again(&device, &machine.roots).unwrap(), device);
-        machine.set(&node, "loop/backing_file", "/alias");
+        machine.lay_over(&node, "/alias");
         assert_eq!(find_again(&device, &machine.roots).unwrap().name, "loop0");
         machine.set(&node, "size", "200");
         assert!(find_again(&device, &machine.roots).is_err());

@@ -174,6 +174,12 @@ pub enum HostError {
 }
 
 impl HostError {
+    /// A tool's answer that makes no sense.
+    pub(crate) fn not_understood(command: String, said: &str) -> Self {
+        let said = said.trim().chars().take(200).collect();
+        HostError::ToolFailed { command, how: "its answer is not understood".into(), said }
+    }
+
     /// A failed system call on a path.
     pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         HostError::Io { action, path: path.to_owned(), source }

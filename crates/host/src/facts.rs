@@ -33,6 +33,11 @@ pub fn host_facts(roots: &Roots, device: &Device) -> Host {
     }
 }
 
+/// A name that nothing else has: random, as the kernel draws it (a UUID).
+pub fn random_name(roots: &Roots) -> Option<String> {
+    read_text(&roots.proc.join("sys/kernel/random/uuid"))
+}
+
 /// The value in the first line `key <separator> value`.
 fn value_of(text: &str, key: &str, separator: char) -> Option<String> {
     text.lines().find_map(|line| {

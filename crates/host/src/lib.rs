@@ -4,11 +4,11 @@
 //! This is the only crate that reads `/sys` and `/proc` or runs device tools.
 //! What it reads it reads below [`Roots`], so that a test can lay out a machine
 //! that is not there.
-#![warn(missing_docs)]
 
 mod again;
 mod anchor;
 mod arming;
+mod ata_security;
 mod backing;
 mod checkup;
 mod device_log;
@@ -37,18 +37,21 @@ mod settings;
 mod signatures;
 mod target;
 mod tool;
+#[cfg(test)]
+mod transcript;
 
 pub use again::find_again;
 pub use arming::{Consent, arm};
 pub use checkup::{WATCH, examine, throttle_count};
 pub use device_log::{DeviceLogs, LogReading, SelfTest};
 pub use error::HostError;
-pub use facts::host_facts;
+pub use facts::{host_facts, random_name};
 pub use files::{Directory, Existing, FileError, NewFile, Readers};
 pub use identity::{devices, inspect};
 pub use inhibit::{IdleStateHold, SleepInhibition, hold_idle_states, inhibit_sleep};
 pub use mark::{ScratchMark, scratch_mark};
-pub use proof::{proof, since_boot};
+pub use processes::process_exists;
+pub use proof::{proof, since_boot, wall_clock_unix_ms};
 pub use purge::{PurgeOrder, PurgeProgress, PurgeWatch, foresee_purge, purge};
 pub use queue::{BlockQueue, FileSystem, Partition, block_queue, file_systems_on};
 pub use refusal::Refusal;

@@ -24,6 +24,7 @@ impl Machine {
             dev: at("dev"),
             etc: at("etc"),
             run: at("run"),
+            loops: Some(at("loops")),
         };
         for needed in ["sys/block", "sys/class/block", "sys/dev/block", "proc/self/ns", "dev"] {
             fs::create_dir_all(at(needed)).unwrap();
@@ -123,8 +124,25 @@ impl Machine {
     }
 
     /// Lays a loop device over what has these numbers.
-    pub fn lay(&self, over: &Node, on: LoopStatus) {
-        self.set(over, "loop/status", format!("{} {} {}", on.device, on.inode, on.node_of));
+    pub fn lay(&self, over: &Node, on: &LoopStatus) {
+        self.set(over, "loop/offset", "0\n");
+        let told = format!("{} {} {}", on.device, on.inode, on.node_of);
+        self.write(&format!("loops/{}", over.name), told);
+    }
+
+    /// Lays a loop device over a block device of this machine, by its node, or over
+    /// a file on its disk 8:0, which has an inode for every path.
+    pub fn lay_over(&self, over: &Node, path: &str) {
+        self.set(over, "loop/backing_file", format!("{path}\n"));
+        let lower = path.strip_prefix("/dev/").and_then(|name| Node::named(name, &self.roots));
+        let status = match lower.and_then(|node| node.device_number()) {
+            Some((major, minor)) => LoopStatus::new(0, 1, libc::makedev(major, minor)),
+            None => {
+                let inode = path.bytes().fold(7, |sum, b| sum * 31 % 1_000_003 + u64::from(b));
+                LoopStatus::new(libc::makedev(8, 0), inode, 0)
+            }
+        };
+        self.lay(over, &status);
     }
 
     /// Writes an attribute of a device.
@@ -178,21 +196,4 @@ impl Machine {
         self.set(&node, "device/firmware_rev", "GXA7401Q\n");
         node
     }
-}
-
-/// What a loop device of a machine that is not there is laid over: what
-/// [`Machine::lay`] said, else what its path says.
-pub(crate) fn loop_status(over: &Node, roots: &Roots) -> Option<LoopStatus> {
-    if let Some(text) = over.text("loop/status") {
-        let numbers: Vec<u64> = text.split(' ').map(|number| number.parse().unwrap()).collect();
-        return Some(LoopStatus::new(numbers[0], numbers[1], numbers[2]));
-    }
-    let machine = roots.dev != Path::new("/dev");
-    let file = over.backing_file().filter(|_| machine)?;
-    if let Some(node) = file.strip_prefix("/dev/").and_then(|name| Node::named(name, roots)) {
-        let (major, minor) = node.device_number().unwrap();
-        return Some(LoopStatus::new(0, 1, libc::makedev(major, minor)));
-    }
-    let inode = file.bytes().fold(7, |sum, byte| sum * 31 % 1_000_003 + u64::from(byte));
-    Some(LoopStatus::new(libc::makedev(8, 0), inode, 0))
 }

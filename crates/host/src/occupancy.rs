@@ -515,7 +515,7 @@ mod tests {
         let disk = machine.sata("sda", "8:0", 1000);
         machine.partition(&disk, "sda1", "8:1", 100);
         let over = machine.block("virtual/block/loop3", "7:3", 100);
-        machine.set(&over, "loop/backing_file", "/dev/sda1\n");
+        machine.lay_over(&over, "/dev/sda1");
         assert_eq!(told(&machine, "sda"), ["sda1: held by loop3"]);
         assert_eq!(told(&machine, "loop3"), Vec::<String>::new());
         assert_eq!(disk_names(disks_below(&over, &machine.roots)), ["sda"]);
@@ -530,7 +530,7 @@ mod tests {
             let node =
                 machine.block(&format!("virtual/block/loop{number}"), &format!("7:{number}"), 9);
             let file = if number == 2 { "/other" } else { "/image" };
-            machine.set(&node, "loop/backing_file", file);
+            machine.lay_over(&node, file);
         }
         assert_eq!(told(&machine, "loop0"), Vec::<String>::new());
         machine
@@ -543,7 +543,7 @@ mod tests {
         let machine = Machine::new();
         machine.sata("sda", "8:0", 1000);
         let over = machine.block("virtual/block/loop0", "7:0", 100);
-        machine.set(&over, "loop/backing_file", "/image");
+        machine.lay_over(&over, "/image");
         let kept = machine.path("kept");
         fs::create_dir(&kept).unwrap();
         machine.mount(&[

@@ -36,6 +36,11 @@ pub(crate) fn all(roots: &Roots) -> Result<Vec<PathBuf>, HostError> {
     Ok(found)
 }
 
+/// Whether a process has this number, as far as `/proc` shows it.
+pub fn process_exists(number: u32, roots: &Roots) -> bool {
+    roots.proc.join(number.to_string()).exists()
+}
+
 /// Makes sure that `/proc` shows every process of the machine.
 ///
 /// # Errors

@@ -10,7 +10,7 @@ use crate::target::Target;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
 use steadfast_domain::proof::{FileProof, Proof};
 use steadfast_domain::{Device, Nanos};
 
@@ -126,6 +126,12 @@ fn file_behind(status: &LoopStatus, whole: &Node) -> Option<FileProof> {
     let is_it = |file: &FileProof| file.device == device && file.inode == status.inode;
     let born = there.filter(is_it).and_then(|file| file.born);
     Some(FileProof { device, inode: status.inode, born })
+}
+
+/// Wall-clock time, in milliseconds since 1970 (UTC).
+pub fn wall_clock_unix_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The time since the machine was started, with the time that it slept.

@@ -21,6 +21,10 @@ pub struct Roots {
     pub etc: PathBuf,
     /// What services keep while they run (the udev database).
     pub run: PathBuf,
+    /// What the loop devices of a machine that is laid out in a directory are laid
+    /// over: for each a file of its name with the device number, the inode and the
+    /// number of the device node. `None` asks the devices themselves.
+    pub loops: Option<PathBuf>,
 }
 
 impl Roots {
@@ -32,6 +36,7 @@ impl Roots {
             dev: "/dev".into(),
             etc: "/etc".into(),
             run: "/run".into(),
+            loops: None,
         }
     }
 

@@ -4,6 +4,7 @@
 //! `domain::Bench`, and studied by a pure function of the record. Only this
 //! crate holds numbers from a specification, each with its source.
 #![forbid(unsafe_code)]
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod meta;
 mod parameters;

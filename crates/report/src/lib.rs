@@ -4,6 +4,7 @@
 //! plot is drawn once, as SVG, and stands in the page and in the PDF alike. All
 //! text is taken as untrusted and escaped for where it goes.
 #![forbid(unsafe_code)]
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod compare;
 mod csv;

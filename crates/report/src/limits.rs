@@ -6,6 +6,7 @@ use crate::{number, parts};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use steadfast_domain::findings::{Cell, Exhibit, Page, Row, Table};
+use steadfast_domain::text::wrapped;
 use steadfast_domain::{Caveat, CaveatKind, Findings};
 
 /// Why a file of limits cannot be used.
@@ -413,7 +414,7 @@ impl Checked {
         for judged in self.limits.iter().filter(|j| j.reason.is_some()) {
             let reason = judged.reason.as_deref().unwrap_or_default();
             let told = format!("{} ({}): {reason}.", judged.title, judged.place);
-            lines.extend(crate::text::wrapped(&told, width, "  "));
+            lines.extend(wrapped(&told, width, "  "));
         }
         lines.push(String::new());
         lines.join("\n")
@@ -511,7 +512,7 @@ pub fn names_text(names: &[Names], width: usize) -> String {
             names.title
         ));
         for (kind, all) in [("row", &names.rows), ("column", &names.columns)] {
-            let told = crate::text::wrapped(&format!("{kind}: {}", quoted(all)), width, "  ");
+            let told = wrapped(&format!("{kind}: {}", quoted(all)), width, "  ");
             lines.extend(told.into_iter().map(|line| format!("  {line}")));
         }
     }

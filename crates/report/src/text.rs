@@ -4,7 +4,7 @@ use crate::number;
 use crate::parts::{Disclosure, disclosures, parts, simulated};
 use steadfast_domain::Findings;
 use steadfast_domain::findings::{Exhibit, Facts, Table};
-use steadfast_domain::text::printable;
+use steadfast_domain::text::{printable, wrapped};
 
 /// The findings as plain text, `width` columns wide where tables allow it.
 pub fn text(findings: &Findings, width: usize) -> String {
@@ -127,34 +127,9 @@ fn aligned(row: &[String], widths: &[usize]) -> String {
     cells.join("  ").trim_end().to_owned()
 }
 
-/// Lines of at most `width` characters; all but the first begin with `indent`.
-pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut line = String::new();
-    for word in text.split_whitespace() {
-        let fits = line.chars().count() + 1 + word.chars().count() <= width.max(20);
-        if line.trim().is_empty() || fits {
-            if !line.trim().is_empty() {
-                line.push(' ');
-            }
-        } else {
-            lines.push(std::mem::replace(&mut line, indent.to_owned()));
-        }
-        line.push_str(word);
-    }
-    lines.push(line);
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn long_text_is_wrapped_and_indented() {
-        let lines = wrapped("one two three four five six seven", 20, "  ");
-        assert_eq!(lines, ["one two three four", "  five six seven"]);
-    }
 
     #[test]
     fn wide_tables_are_folded() {

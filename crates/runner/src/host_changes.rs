@@ -8,15 +8,13 @@
 //! [`left_behind`] finds it, and `steadfast restore` undoes what it says. The
 //! format is documented in `docs/formats.md`.
 
-use crate::rig::Rig;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use steadfast_domain::Halt;
 use steadfast_domain::record::HostChange;
-use steadfast_domain::{Conditions, Halt, Measurement, Step};
-use steadfast_engine::Start;
 
 /// The version of the files' format.
 const VERSION: u32 = 1;
@@ -152,24 +150,6 @@ impl HostChanges {
              STATE_DIRECTORY to a directory that can be written"
         ))
     }
-}
-
-/// Applies one step with these settings on the host, and puts them back however
-/// it ends.
-///
-/// # Errors
-/// Where the step, or putting back, fails.
-pub fn apply_settled(
-    rig: &mut dyn Rig,
-    wanted: Option<&Conditions>,
-    step: &Step,
-    changes: &mut HostChanges,
-) -> Result<Measurement, Halt> {
-    let settled = wanted
-        .map_or(Ok(()), |wanted| rig.settle(wanted, &mut |change| changes.keep(change)).map(drop));
-    let result = settled.and_then(|()| rig.apply(step, &Start::default(), &mut |_| ()));
-    let undone = changes.undo(&mut |change| rig.restore(change));
-    result.and_then(|measurement| undone.map(|()| measurement))
 }
 
 /// What a dead process left changed.

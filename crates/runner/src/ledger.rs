@@ -41,7 +41,7 @@ pub struct RunSettings {
     pub software: String,
     /// Wall-clock time, in milliseconds since 1970 (UTC).
     pub began_unix_ms: u64,
-    /// The engine: `uring` or `sim`.
+    /// The engine: `uring`, `fio` or `sim`.
     pub engine: String,
     /// The device as it was found.
     pub device: Device,

@@ -4,14 +4,20 @@
 //! A [`Rig`] is what can be set, purged, loaded and left alone: a real device
 //! ([`real`]) or an SSD in virtual time ([`simulated`]). [`live`] puts every
 //! finished step on disk before it returns, and replays what is there already;
-//! [`rehearsal`] only adds time and bytes up.
+//! [`rehearsal`] only adds time and bytes up, from which [`forecast`] tells how
+//! long a run takes. Outside a run, [`once()`] applies one step, and [`calibrate`]
+//! compares two engines.
 
+pub mod calibrate;
+pub mod forecast;
 pub mod host_changes;
 pub mod ledger;
 pub mod live;
+pub mod once;
 mod outage;
 pub mod progress;
 pub mod real;
+pub mod recognition;
 pub mod rehearsal;
 pub mod rig;
 pub mod run;
@@ -19,9 +25,11 @@ mod settled;
 pub mod simulated;
 mod surroundings;
 
-pub use host_changes::{HostChanges, apply_settled};
+pub use forecast::{Forecast, Outline, TimeLeft};
+pub use host_changes::HostChanges;
 pub use ledger::{Ledger, LedgerError, Moment, RunSettings};
 pub use live::LiveBench;
+pub use once::{Once, Single, once};
 pub use progress::{Event, Progress};
 pub use rehearsal::{Outlook, Plan, Planned, refusal, rehearse};
 pub use rig::Rig;

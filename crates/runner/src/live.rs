@@ -237,9 +237,7 @@ impl<'a> LiveBench<'a> {
     }
 
     fn run(&mut self, step: &Step) -> Result<Measurement, Halt> {
-        if let Some(why) = self.rig.refuse(step) {
-            return Err(Halt::Refused(format!("{}: {why}", step.place)));
-        }
+        let prepared = self.rig.prepare(step).map_err(|refusal| refusal.of(step))?;
         if !step.continues {
             self.end_load();
         }
@@ -250,7 +248,7 @@ impl<'a> LiveBench<'a> {
         let LiveBench { rig, progress, .. } = self;
         progress.tell(&Event::Begins(step));
         let result =
-            rig.apply(step, &start, &mut |interval| progress.tell(&Event::Interval(interval)));
+            rig.apply(prepared, &start, &mut |interval| progress.tell(&Event::Interval(interval)));
         self.position.running = matches!(&result, Ok(m) if !m.complete);
         let measurement = result?;
         self.position.advance(step, &measurement);

@@ -4,15 +4,17 @@
 use crate::ledger::Moment;
 use crate::rig::{Journal, Rig, Tell, Watch};
 use crate::surroundings::{HostWishes, Surroundings};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use steadfast_domain::measurement::KernelCounters;
 use steadfast_domain::record::{Check, HostChange};
 use steadfast_domain::{
     Caveat, Conditions, Device, Halt, Host, Measurement, Nanos, Op, Proof, Purge, PurgeMethod,
     Step, Transport,
 };
-use steadfast_engine::{OnTarget, Start, Stop};
+use steadfast_engine::{OnTarget, Prepared, Refusal, Start, Stop};
 use steadfast_host::{HostError, PurgeProgress, PurgeWatch, Roots};
+
+pub use steadfast_host::wall_clock_unix_ms;
 
 /// How often a waiting rig looks whether it should stop.
 const LOOK: Duration = Duration::from_millis(100);
@@ -97,12 +99,6 @@ fn refused(error: HostError) -> Halt {
     Halt::Refused(error.to_string())
 }
 
-/// Wall-clock time, in milliseconds since 1970 (UTC).
-pub fn wall_clock_unix_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-}
-
 impl Rig for RealRig {
     fn device(&self) -> &Device {
         self.engine.target().device()
@@ -179,15 +175,21 @@ impl Rig for RealRig {
         )
     }
 
-    fn refuse(&self, step: &Step) -> Option<String> {
-        self.engine.refuse(step)
+    fn prepare(&mut self, step: &Step) -> Result<Prepared, Refusal> {
+        self.engine.prepare(step)
     }
 
-    fn apply(&mut self, step: &Step, start: &Start, watch: Watch<'_>) -> Result<Measurement, Halt> {
+    fn apply(
+        &mut self,
+        prepared: Prepared,
+        start: &Start,
+        watch: Watch<'_>,
+    ) -> Result<Measurement, Halt> {
+        let step = &prepared.step().clone();
         let device = self.engine.target().device().clone();
         let surroundings = self.surroundings.before(step);
         let before = steadfast_host::kernel_counters(&device, &self.roots);
-        let mut measurement = self.engine.apply(step, start, watch)?;
+        let mut measurement = self.engine.apply(prepared, start, watch)?;
         // A file has no counters of its own, and a load that runs on has I/Os
         // in both steps.
         let alone = !step.continues && measurement.complete && device.transport != Transport::File;

@@ -8,6 +8,7 @@ use steadfast_domain::{
     Bench, Bytes, Conditions, Halt, Load, Measurement, Nanos, Note, Outcome, Place, Procedure,
     Purge, PurgeMethod, Step, Stimulus, Tally,
 };
+use steadfast_engine::{Prepared, Refusal};
 
 /// How the rehearsed drive behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,7 +113,7 @@ pub fn rehearse(
 /// done; rounds that repeat are asked once.
 pub fn refusal(
     procedure: &dyn Procedure,
-    refuse: &dyn Fn(&Step) -> Option<String>,
+    prepare: &mut dyn FnMut(&Step) -> Result<Prepared, Refusal>,
 ) -> Option<String> {
     let rehearsal = Rehearsal {
         outlook: Outlook::Best,
@@ -120,7 +121,7 @@ pub fn refusal(
         running: Nanos::ZERO,
         plan: Plan::default(),
     };
-    let mut bench = Inquiry { rehearsal, refuse, asked: HashSet::new(), refused: None };
+    let mut bench = Inquiry { rehearsal, prepare, asked: HashSet::new(), refused: None };
     // Only what is refused counts: the run itself says what else halts it.
     let _ = procedure.conduct(&mut bench);
     bench.refused
@@ -129,7 +130,7 @@ pub fn refusal(
 /// A rehearsal that asks of every new step whether it can be done.
 struct Inquiry<'a> {
     rehearsal: Rehearsal,
-    refuse: &'a dyn Fn(&Step) -> Option<String>,
+    prepare: &'a mut dyn FnMut(&Step) -> Result<Prepared, Refusal>,
     /// Phase, point and label.
     asked: HashSet<(String, u32, String)>,
     refused: Option<String>,
@@ -145,7 +146,8 @@ impl Bench for Inquiry<'_> {
     fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
         let Place { phase, point, label, .. } = step.place.clone();
         if self.refused.is_none() && self.asked.insert((phase, point, label)) {
-            self.refused = (self.refuse)(step).map(|why| format!("{}: {why}", step.place));
+            let refusal = (self.prepare)(step).err();
+            self.refused = refusal.map(|why| format!("{}: {why}", step.place));
         }
         match &self.refused {
             Some(why) => Err(Halt::Refused(why.clone())),

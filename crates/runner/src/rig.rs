@@ -8,7 +8,7 @@ use steadfast_domain::{
     Caveat, Conditions, Device, Gap, Halt, Host, Measurement, Nanos, Proof, Purge, PurgeMethod,
     Step,
 };
-use steadfast_engine::Start;
+use steadfast_engine::{Prepared, Refusal, Start};
 use steadfast_host::PurgeProgress;
 
 /// Called with a change to the host before it is made.
@@ -66,10 +66,16 @@ pub trait Rig {
     fn foresee_purge(&mut self) -> Result<PurgeMethod, Halt>;
     /// Brings the device to the state of never having been written.
     fn purge(&mut self, journal: Journal<'_>, tell: Tell<'_>) -> Result<Purge, Halt>;
-    /// Why a step cannot be applied, said before anything is touched.
-    fn refuse(&self, step: &Step) -> Option<String>;
+    /// Makes what a step needs, or says why it cannot be applied, before anything
+    /// is touched.
+    fn prepare(&mut self, step: &Step) -> Result<Prepared, Refusal>;
     /// Applies a step and measures it.
-    fn apply(&mut self, step: &Step, start: &Start, watch: Watch<'_>) -> Result<Measurement, Halt>;
+    fn apply(
+        &mut self,
+        prepared: Prepared,
+        start: &Start,
+        watch: Watch<'_>,
+    ) -> Result<Measurement, Halt>;
     /// Ends a load that a cut left running.
     fn end_load(&mut self);
     /// What a reader of the numbers should know and that came up since this was

@@ -9,7 +9,7 @@ use steadfast_domain::{
     WriteCache,
 };
 use steadfast_engine::sim::SimulatedSsd;
-use steadfast_engine::{Engine, Start};
+use steadfast_engine::{Engine, Prepared, Refusal, Start};
 
 /// A drive that exists in virtual time only.
 pub struct SimulatedRig {
@@ -74,11 +74,16 @@ impl Rig for SimulatedRig {
             _ => self.ssd.purge(),
         })
     }
-    fn refuse(&self, step: &Step) -> Option<String> {
-        self.ssd.refuse(step)
+    fn prepare(&mut self, step: &Step) -> Result<Prepared, Refusal> {
+        self.ssd.prepare(step)
     }
-    fn apply(&mut self, step: &Step, start: &Start, watch: Watch<'_>) -> Result<Measurement, Halt> {
-        self.ssd.apply(step, start, watch)
+    fn apply(
+        &mut self,
+        prepared: Prepared,
+        start: &Start,
+        watch: Watch<'_>,
+    ) -> Result<Measurement, Halt> {
+        self.ssd.apply(prepared, start, watch)
     }
     fn end_load(&mut self) {
         self.ssd.end_load();

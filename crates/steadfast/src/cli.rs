@@ -2,7 +2,6 @@
 
 pub mod trace;
 
-use crate::commands::calibrate::Point;
 use crate::exit;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
@@ -13,6 +12,7 @@ use steadfast_domain::settings::{SimGap, SteadyStateMethod};
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::units::parse_percent;
 use steadfast_domain::{Bytes, Class, Demand, Nanos, Profile, PurgeChoice, PurgeFailure};
+use steadfast_runner::calibrate::Point;
 
 /// SSD performance tests by the SNIA method, from purge to report.
 ///

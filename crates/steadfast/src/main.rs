@@ -1,11 +1,14 @@
 //! `steadfast`: SSD performance tests by the SNIA method, from purge to report.
 
+mod asked;
 mod cli;
 mod commands;
 mod exit;
 mod output;
 mod panel;
+mod remarks;
 mod signals;
+mod table;
 mod target;
 mod terminal;
 mod writing;
@@ -35,7 +38,7 @@ fn main() -> ExitCode {
         Command::Compare(arguments) => commands::compare::run(&arguments),
         Command::Check(arguments) => commands::check::run(&arguments),
         Command::Capture(arguments) => commands::capture::run(&arguments),
-        Command::Mark(arguments) => commands::capture::mark(&arguments),
+        Command::Mark(arguments) => commands::mark::run(&arguments),
         Command::Trace(arguments) => commands::trace::run(&arguments),
         Command::Workload(arguments) => commands::trace::derive::run(&arguments),
         Command::Completions(arguments) => commands::shell::completions(&arguments),

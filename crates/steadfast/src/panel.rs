@@ -1,9 +1,8 @@
 //! What a person sees while a run runs: a live panel on a terminal, plain lines
 //! elsewhere, both on standard error.
 
-use crate::{commands, terminal};
+use crate::{remarks, terminal};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::text::{printable, printable_lines};
@@ -12,7 +11,7 @@ use steadfast_domain::{
 };
 use steadfast_engine::Stop;
 use steadfast_host::PurgeProgress;
-use steadfast_runner::{Event, Outlook, Plan, Planned, Progress, rehearse};
+use steadfast_runner::{Event, Forecast, Progress, TimeLeft};
 
 /// How often the panel of a simulated run is redrawn at most: its seconds are short.
 const REDRAW: Duration = Duration::from_millis(100);
@@ -101,7 +100,7 @@ impl Panel {
     /// A line that stays.
     fn say(&self, text: &str) {
         match &self.view {
-            View::Lines => terminal::complain(text),
+            View::Lines => terminal::tell(text),
             View::Live(live) => {
                 let _ = live.bars.println(printable(text));
             }
@@ -142,7 +141,7 @@ impl Panel {
             && live.is_due()
         {
             live.phase.set_message(phase_line(&step.place, &self.forecast));
-            live.left.set_message(self.forecast.left());
+            live.left.set_message(left_line(self.forecast.left()));
         }
     }
 
@@ -157,7 +156,7 @@ impl Panel {
         {
             live.phase.set_message(phase_line(place, &self.forecast));
             live.rate.set_message(interval_line(interval));
-            live.left.set_message(self.forecast.left());
+            live.left.set_message(left_line(self.forecast.left()));
         }
     }
 
@@ -194,7 +193,7 @@ impl Progress for Panel {
     fn tell(&mut self, event: &Event<'_>) {
         match event {
             Event::Examined(checks) => {
-                checks.iter().filter_map(commands::doctor::remark).for_each(|line| self.say(&line));
+                checks.iter().filter_map(remarks::of_check).for_each(|line| self.say(&line));
             }
             Event::Replaying { steps } => {
                 self.say(&format!("The ledger holds {steps} finished steps; none is repeated."));
@@ -220,34 +219,41 @@ impl Progress for Panel {
 }
 
 fn phase_line(place: &Place, forecast: &Forecast) -> String {
-    match place.round {
-        0 => format!("{:<8} {}{}", place.phase, place.label, forecast.written_so_far()),
-        round => format!(
-            "{:<8} round {round} ({} at least, {} at most), step {} of {}: {}",
-            place.phase,
-            forecast.best.rounds_of(&place.phase),
-            forecast.worst.rounds_of(&place.phase),
-            place.point,
-            forecast.worst.points_of(&place.phase, round),
-            place.label
+    if place.round == 0 {
+        let share =
+            forecast.share_written().map(|share| format!("  {:.1} % written", share * 100.0));
+        return format!("{:<8} {}{}", place.phase, place.label, share.unwrap_or_default());
+    }
+    let (least, most) = forecast.rounds(&place.phase);
+    format!(
+        "{:<8} round {} ({least} at least, {most} at most), step {} of {}: {}",
+        place.phase,
+        place.round,
+        place.point,
+        forecast.points(&place.phase, place.round),
+        place.label
+    )
+}
+
+fn left_line(left: Option<TimeLeft>) -> String {
+    match left {
+        Some(TimeLeft { best, worst }) => format!(
+            "left     {} where steady at once, {} at most",
+            whole_seconds(best),
+            whole_seconds(worst)
         ),
+        None => "left     not known yet".to_owned(),
     }
 }
 
 fn interval_line(interval: &Interval) -> String {
-    let mean = mean_response(interval);
+    let mean = interval.response_mean().map(Nanos::as_millis_f64);
     format!(
         "         {:>10} IOPS  {:>9} MB/s  {:>9} ms",
         decimal(interval.iops(), 0),
         decimal(interval.bytes_per_second().map(|rate| rate / 1e6), 1),
         decimal(mean, 3)
     )
-}
-
-fn mean_response(interval: &Interval) -> Option<f64> {
-    let ios: u64 = interval.tallies.iter().map(|t| t.ios).sum();
-    let sum: u64 = interval.tallies.iter().map(|t| t.response_sum.0).sum();
-    sum.checked_div(ios).map(|mean| Nanos(mean).as_millis_f64())
 }
 
 fn finished_line(step: &Step, measurement: &Measurement) -> String {
@@ -294,208 +300,21 @@ fn decimal(value: Option<f64>, digits: usize) -> String {
     value.map_or("-".to_owned(), |value| format!("{value:.digits$}"))
 }
 
-/// Time left, from two rehearsals and what has been done.
-struct Forecast {
-    best: Outlined,
-    worst: Outlined,
-    /// Bytes and time of the step under way, by its finished intervals.
-    under_way: (u64, Nanos),
-    /// The phase of a round that only the worst case has.
-    beyond: Option<String>,
-    /// Bytes that the load under way has moved in the steps before this one.
-    carried: u64,
-    recent: VecDeque<f64>,
-}
-
-/// A plan, and where in it the run stands.
-struct Outlined {
-    plan: Plan,
-    at: usize,
-}
-
-impl Outlined {
-    fn of(procedure: &dyn Procedure, outlook: Outlook) -> Self {
-        Outlined { plan: rehearse(procedure, outlook, None).unwrap_or_default(), at: 0 }
-    }
-
-    /// Goes to the planned step at this place, and tells whether there is one. A
-    /// place beyond the plan (a round more than the best case needs, the next cut
-    /// of a load that is planned as one) changes nothing.
-    fn go_to(&mut self, place: &Place) -> bool {
-        let same = |s: &Planned| {
-            s.phase == place.phase && s.round == place.round && s.point == place.point
-        };
-        let further = self.plan.steps[self.at..].iter().position(same);
-        self.at += further.unwrap_or(0);
-        further.is_some()
-    }
-
-    /// Time of this step and of those after it in its round.
-    fn round_rest(&self) -> Nanos {
-        let steps = self.plan.steps.get(self.at..).unwrap_or_default();
-        let here = steps.first().map(|s| (&s.phase, s.round));
-        let round = steps.iter().take_while(|s| Some((&s.phase, s.round)) == here);
-        Nanos(round.filter_map(|s| s.time).map(|t| t.0).sum())
-    }
-
-    /// Time of what follows a phase.
-    fn after(&self, phase: &str) -> Nanos {
-        let last = self.plan.steps.iter().rposition(|s| s.phase == phase);
-        let rest = self.plan.steps.get(last.map_or(0, |last| last + 1)..).unwrap_or_default();
-        Nanos(rest.iter().filter_map(|s| s.time).map(|t| t.0).sum())
-    }
-
-    /// The most rounds that the plan has of a phase.
-    fn rounds_of(&self, phase: &str) -> u32 {
-        let steps = self.plan.steps.iter().filter(|s| s.phase == phase);
-        steps.map(|s| s.round).max().unwrap_or(0)
-    }
-
-    /// How many points a round of a phase has.
-    fn points_of(&self, phase: &str, round: u32) -> usize {
-        self.plan.steps.iter().filter(|s| s.phase == phase && s.round == round).count()
-    }
-
-    fn step(&self) -> Option<&Planned> {
-        self.plan.steps.get(self.at)
-    }
-
-    /// Time of the steps from here on, and the bytes of those whose time is unknown.
-    fn rest(&self) -> (Nanos, u64) {
-        let steps = self.plan.steps.get(self.at..).unwrap_or_default();
-        let time = steps.iter().filter_map(|s| s.time).map(|t| t.0).sum();
-        let unknown = steps.iter().filter(|s| s.time.is_none());
-        (Nanos(time), unknown.filter_map(|s| s.bytes).map(|b| b.0).sum())
-    }
-}
-
-/// Seconds over which the preconditioning rate is averaged.
-const RECENT: usize = 30;
-
-impl Forecast {
-    fn of(procedure: &dyn Procedure) -> Self {
-        Forecast {
-            best: Outlined::of(procedure, Outlook::Best),
-            worst: Outlined::of(procedure, Outlook::Worst),
-            under_way: (0, Nanos::ZERO),
-            beyond: None,
-            carried: 0,
-            recent: VecDeque::new(),
-        }
-    }
-
-    fn begin(&mut self, step: &Step) {
-        if !step.continues {
-            self.carried = 0;
-        }
-        self.under_way = (0, Nanos::ZERO);
-        let (is_best, is_worst) = (self.best.go_to(&step.place), self.worst.go_to(&step.place));
-        self.beyond = (is_worst && !is_best).then(|| step.place.phase.clone());
-    }
-
-    fn count(&mut self, interval: &Interval) {
-        self.under_way.0 += interval.tallies.iter().map(|t| t.bytes.0).sum::<u64>();
-        self.under_way.1 = interval.end;
-        let by_bytes = self.best.step().is_some_and(|step| step.time.is_none());
-        if let Some(rate) = interval.bytes_per_second().filter(|_| by_bytes && !interval.partial) {
-            self.recent.push_back(rate);
-            if self.recent.len() > RECENT {
-                self.recent.pop_front();
-            }
-        }
-    }
-
-    fn finish(&mut self, measurement: &Measurement) {
-        self.carried += measurement.bytes().0;
-        self.under_way = (0, Nanos::ZERO);
-    }
-
-    fn moved(&self) -> u64 {
-        self.carried + self.under_way.0
-    }
-
-    /// How much of a load that ends by bytes is done.
-    fn written_so_far(&self) -> String {
-        match self.best.step() {
-            Some(Planned { time: None, bytes: Some(all), .. }) if all.0 > 0 => {
-                let part = self.moved().min(all.0) as f64 / all.0 as f64;
-                format!("  {:.1} % written", part * 100.0)
-            }
-            _ => String::new(),
-        }
-    }
-
-    fn left(&self) -> String {
-        let bytes = self.best.rest().1.saturating_sub(self.moved()) as f64;
-        let rate = self.recent.iter().sum::<f64>() / self.recent.len().max(1) as f64;
-        if self.best.rest().1 > 0 && rate <= 0.0 {
-            return "left     not known yet".to_owned();
-        }
-        let writing = if self.best.rest().1 > 0 { bytes / rate } else { 0.0 };
-        let span = |planned: Nanos| {
-            whole_seconds(writing + planned.saturating_sub(self.under_way.1).as_secs_f64())
-        };
-        // Past the best case, this round can still be the one that is steady.
-        let best = match &self.beyond {
-            Some(phase) => self.worst.round_rest() + self.best.after(phase),
-            None => self.best.rest().0,
-        };
-        format!(
-            "left     {} where steady at once, {} at most",
-            span(best),
-            span(self.worst.rest().0)
-        )
-    }
-}
-
 /// A forecast is no better than a second.
-fn whole_seconds(seconds: f64) -> String {
-    match seconds.round() {
+fn whole_seconds(time: Duration) -> String {
+    match time.as_secs_f64().round() {
         under if under < 1.0 => "less than 1 s".to_owned(),
-        whole => Nanos::from(Duration::from_secs_f64(whole.min(1e9))).to_string(),
+        whole => Nanos::from_secs(whole as u64).to_string(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use steadfast_domain::settings::Geometry;
-    use steadfast_domain::{Bytes, Settings};
-    use steadfast_procedures::procedure;
-
-    /// Five rounds are the best case; in the sixth, what is left is the rest of it
-    /// and the histogram, and not the end of a plan that is over.
-    #[test]
-    fn past_the_best_case_what_is_left_is_this_round_and_what_follows() {
-        let geometry = Geometry { capacity: Bytes::gib(1), logical_sector: 512 };
-        let latency = procedure(&Settings::new("latency", 1), geometry, &[]).unwrap();
-        let mut forecast = Forecast::of(latency.as_ref());
-        let sixth = |s: &&Planned| s.phase == "rounds" && s.round == 6 && s.point == 8;
-        let planned = forecast.worst.plan.steps.iter().find(sixth).unwrap().clone();
-        let place = Place::new(&planned.phase, planned.round, planned.point, "");
-        let stimulus = steadfast_domain::Stimulus {
-            streams: Vec::new(),
-            zones: Vec::new(),
-            demand: steadfast_domain::Demand::new(1, 1),
-            active_range: steadfast_domain::stimulus::ActiveRange::new(Bytes(0), Bytes::gib(1)),
-            data_pattern: steadfast_domain::stimulus::DataPattern::default(),
-            pace: steadfast_domain::stimulus::Pace::Closed,
-            ramp: Nanos::ZERO,
-            until: steadfast_domain::stimulus::Until::time(Nanos::from_secs(60)),
-            seed: 1,
-            verify: false,
-        };
-        let last_of_best = Place::new("rounds", 5, 9, "");
-        forecast.begin(&Step::alone(last_of_best, stimulus.clone()));
-        forecast.begin(&Step::alone(place, stimulus));
-        forecast.under_way.1 = Nanos::from_secs(20);
-        let left = forecast.left();
-        assert!(left.starts_with("left     21 min 40 s where"), "{left}");
-    }
 
     #[test]
     fn less_than_a_second_is_said_so() {
-        assert_eq!(whole_seconds(1e-9), "less than 1 s");
-        assert_eq!(whole_seconds(61.4), "61 s");
+        assert_eq!(whole_seconds(Duration::from_nanos(1)), "less than 1 s");
+        assert_eq!(whole_seconds(Duration::from_millis(61_400)), "61 s");
     }
 }

@@ -8,8 +8,8 @@ use steadfast_domain::settings::{Settings, SimGap};
 use steadfast_domain::{Bytes, Device, suggestion};
 use steadfast_engine::Stop;
 use steadfast_engine::fio::{Fio, FioOptions};
+use steadfast_engine::native::{Native, NativeOptions};
 use steadfast_engine::sim::{DriveSpec, SimulatedSsd, drives};
-use steadfast_engine::uring::{Uring, UringOptions};
 use steadfast_host::{Consent, Roots};
 use steadfast_runner::Rig;
 use steadfast_runner::real::{RealRig, wall_clock_unix_ms};
@@ -213,7 +213,7 @@ pub fn rig(
     let unusable = || format!("{}: no engine can be started", device.path);
     match mover {
         Mover::Uring => {
-            let engine = Uring::new(target, stop.clone(), UringOptions::default());
+            let engine = Native::new(target, stop.clone(), NativeOptions::default());
             let engine = engine.with_context(unusable)?;
             Ok(Box::new(RealRig::new(engine, roots, stop.clone())))
         }

@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileTypeExt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use steadfast_domain::Findings;
 use steadfast_domain::text::{acts, printable, printable_lines};
 
@@ -89,14 +90,34 @@ fn escaped(json: &str) -> String {
     out
 }
 
-/// Says one line on standard error; nobody listening is no error.
+/// Whether a line of progress stands on standard error, for the next line to take
+/// its place.
+static STANDS: AtomicBool = AtomicBool::new(false);
+
+/// What empties the line that the cursor is in.
+const EMPTIED: &str = "\r\x1b[2K";
+
+/// Says on standard error what is wrong or should be known; nobody listening is
+/// no error.
 pub fn complain(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "{}", printable(text));
+    line(text);
 }
 
-/// Says something on standard error in place of what it said there last.
-pub fn overwrite(text: &str) {
-    let _ = write!(io::stderr().lock(), "\r\x1b[2K{}\r", printable(text));
+/// Says on standard error what happens, in a line that stays.
+pub fn tell(text: &str) {
+    line(text);
+}
+
+/// Says on standard error how far something is, until the next line of any kind
+/// takes its place. Only for a terminal.
+pub fn tell_over(text: &str) {
+    STANDS.store(true, Ordering::Relaxed);
+    let _ = write!(io::stderr().lock(), "{EMPTIED}{}\r", printable(text));
+}
+
+fn line(text: &str) {
+    let before = if STANDS.swap(false, Ordering::Relaxed) { EMPTIED } else { "" };
+    let _ = writeln!(io::stderr().lock(), "{before}{}", printable(text));
 }
 
 /// Whether a person watches standard error.

@@ -6,7 +6,7 @@
 //! nothing here opens a file, reads a clock or starts a thread. Folds over parts
 //! merge to the fold over the whole, exactly.
 #![forbid(unsafe_code)]
-#![warn(missing_docs)]
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod batch;
 pub mod captured;

@@ -28,11 +28,15 @@ const RING_BYTES: u32 = 16 << 20;
 /// One run of a load, and what recorded it.
 #[derive(Default)]
 pub struct Run {
+    /// What the load did.
     pub loaded: Loaded,
+    /// Time that the probes took in the kernel.
     pub kernel_ns: u64,
+    /// Processor time of whoever recorded.
     pub user_ns: u64,
     /// I/Os of the load that are in the record.
     pub recorded: u64,
+    /// Length of the record.
     pub file_bytes: u64,
     /// I/Os that the recorder says it lost.
     pub told_lost: u64,

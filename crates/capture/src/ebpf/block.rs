@@ -1,12 +1,14 @@
 //! The block layer: one record per request or bio that a device completes.
 
+use super::plain;
 use super::programs::{Aligned, Programs, kernel_knows, load_error, missing};
 use super::record::{Bucket, KernelCounters, Settings, Wire};
 use super::rings::{Rings, Sizes};
 use super::steps::{self, Turns};
-use super::wait_until;
+use super::wait::wait_until;
 use crate::error::CaptureError;
-use crate::{Counters, Options, Source};
+use crate::options::Options;
+use crate::source::{Counters, Source};
 use steadfast_domain::io_event::{SeenInPart, StreamInStep, StreamResponses};
 use steadfast_domain::{IoEvent, Layer};
 
@@ -82,7 +84,7 @@ impl Blocks {
                 map.set_max_entries(1).map_err(load_error)?;
             } else if name.ends_with(".rodata") {
                 let value = map.initial_value_mut().ok_or_else(|| missing(".rodata"))?;
-                Settings::of(options, !io_start).write(value);
+                plain::write(&Settings::of(options, !io_start), value);
             }
             Ok(())
         })?;
@@ -92,7 +94,7 @@ impl Blocks {
     }
 
     fn kernel_counters(&self) -> Result<KernelCounters, CaptureError> {
-        KernelCounters::read(&self.programs.variables()?).ok_or_else(|| missing("counters"))
+        plain::read(&self.programs.variables()?).ok_or_else(|| missing("counters"))
     }
 }
 
@@ -129,7 +131,7 @@ impl Source for Blocks {
         }
         let (began_ns, turns) = (self.began_ns, &mut self.turns);
         self.programs.each("buckets", |value| {
-            let Some(bucket) = Bucket::read(value) else { return };
+            let Some(bucket) = plain::read::<Bucket>(value) else { return };
             for journey in bucket.journeys() {
                 let Some(event) = journey.unended(began_ns) else { continue };
                 match turns {

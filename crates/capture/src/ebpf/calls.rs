@@ -1,8 +1,8 @@
 //! The file-system layer at the system calls and at io_uring: any file system,
 //! what programs ask.
 
-use super::files::Way;
 use super::programs::{Aligned, kernel_knows};
+use super::way::Way;
 use crate::error::CaptureError;
 
 /// The compiled programs; an ELF file is read in words.

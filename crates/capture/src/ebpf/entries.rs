@@ -1,10 +1,10 @@
 //! The file-system layer at the file systems' own functions (fentry, fexit):
 //! whoever asks, of those file systems whose functions are known here.
 
-use super::files::Way;
 use super::programs::{Aligned, Functions, kernel_knows};
-use crate::Options;
+use super::way::Way;
 use crate::error::CaptureError;
+use crate::options::Options;
 use std::collections::BTreeSet;
 
 /// The compiled programs; an ELF file is read in words.

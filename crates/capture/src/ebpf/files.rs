@@ -2,13 +2,16 @@
 //! devices' file systems, by one of two ways: their own entry points, or the
 //! system calls.
 
+use super::plain::{self, Plain};
 use super::programs::{Programs, load_error, missing, parameters};
 use super::rings::{Record, Rings, Sizes};
 use super::steps::{self, Turns};
-use super::{calls, entries, wait_until};
+use super::wait::wait_until;
+use super::way::Way;
+use super::{calls, entries};
 use crate::error::CaptureError;
-use crate::{Counters, FilesWay, Options, Source};
-use std::mem::size_of;
+use crate::options::{FilesWay, Options};
+use crate::source::{Counters, Source};
 use steadfast_domain::io_event::{Command, Layer, SeenInPart, StreamInStep, StreamResponses};
 use steadfast_domain::{IoEvent, IoOp};
 
@@ -26,18 +29,6 @@ pub(crate) struct Files {
     unended: u64,
     /// Where only capture steps are wanted.
     turns: Option<Turns>,
-}
-
-/// One way to see the layer.
-pub(super) struct Way {
-    /// The object file.
-    pub file: &'static [u8],
-    /// Its programs, in the order in which they are attached: whoever sees an
-    /// end comes before whoever sees a beginning.
-    pub programs: Vec<String>,
-    pub description: String,
-    /// All is known of a call when it begins.
-    pub keeps_unended: bool,
 }
 
 impl Files {
@@ -66,7 +57,8 @@ impl Files {
             if steps::TABLES.contains(&name) && options.step_ns.is_none() {
                 map.set_max_entries(1).map_err(load_error)?;
             } else if name.ends_with(".rodata") {
-                settings.write(map.initial_value_mut().ok_or_else(|| missing(".rodata"))?);
+                let value = map.initial_value_mut().ok_or_else(|| missing(".rodata"))?;
+                plain::write(&settings, value);
             }
             Ok(())
         })?;
@@ -77,14 +69,14 @@ impl Files {
     }
 
     fn kernel_counters(&self) -> Result<KernelCounters, CaptureError> {
-        KernelCounters::read(&self.programs.variables()?).ok_or_else(|| missing("counters"))
+        plain::read(&self.programs.variables()?).ok_or_else(|| missing("counters"))
     }
 
     /// Hands out the calls that are still under way.
     fn take_unended(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
         let (began_ns, unended, turns) = (self.began_ns, &mut self.unended, &mut self.turns);
         self.programs.each("calls", |bytes| {
-            let Some(call) = Call::read(bytes) else { return };
+            let Some(call) = plain::read::<Call>(bytes) else { return };
             let Some(event) = call.unended(began_ns) else { return };
             *unended += 1;
             match turns {
@@ -181,8 +173,10 @@ struct Wire {
     command: [u8; 16],
 }
 
-// SAFETY: any bits are a valid `Wire`.
-unsafe impl Record for Wire {}
+// SAFETY: integers, no padding.
+unsafe impl Plain for Wire {}
+
+impl Record for Wire {}
 
 impl Wire {
     /// The event, with times counted from the capture's beginning. How many
@@ -219,13 +213,10 @@ struct Call {
     depth: u32,
 }
 
-impl Call {
-    fn read(bytes: &[u8]) -> Option<Call> {
-        let long_enough = bytes.len() >= size_of::<Call>();
-        // SAFETY: long enough, read without a demand on alignment; any bits are valid.
-        long_enough.then(|| unsafe { bytes.as_ptr().cast::<Call>().read_unaligned() })
-    }
+// SAFETY: integers, no padding.
+unsafe impl Plain for Call {}
 
+impl Call {
     fn unended(&self, began_ns: u64) -> Option<IoEvent> {
         let event = || IoEvent { depth: self.depth, ..self.record.event(began_ns) };
         (self.before == 0).then(event)
@@ -244,6 +235,9 @@ struct Settings {
     number: [u32; FILE_SYSTEMS_MAX],
     device: [u32; FILE_SYSTEMS_MAX],
 }
+
+// SAFETY: integers, no padding.
+unsafe impl Plain for Settings {}
 
 impl Settings {
     fn of(options: &Options, by_entry: bool) -> Result<Self, CaptureError> {
@@ -273,14 +267,6 @@ impl Settings {
         }
         Ok(settings)
     }
-
-    /// Writes itself where the programs look for it.
-    fn write(&self, place: &mut [u8]) {
-        let length = place.len().min(size_of::<Settings>());
-        // SAFETY: all of `Settings` is integers without padding.
-        let bytes = unsafe { std::slice::from_raw_parts((&raw const *self).cast::<u8>(), length) };
-        place[..length].copy_from_slice(bytes);
-    }
 }
 
 /// `struct counters`.
@@ -300,13 +286,10 @@ struct KernelCounters {
     calls_32bit: u64,
 }
 
-impl KernelCounters {
-    fn read(bytes: &[u8]) -> Option<KernelCounters> {
-        let long_enough = bytes.len() >= size_of::<KernelCounters>();
-        // SAFETY: long enough, read without a demand on alignment; any bits are valid.
-        long_enough.then(|| unsafe { bytes.as_ptr().cast::<KernelCounters>().read_unaligned() })
-    }
+// SAFETY: integers, no padding.
+unsafe impl Plain for KernelCounters {}
 
+impl KernelCounters {
     /// Ways to a file that are not followed, and how often they were taken.
     fn unseen(&self, keeps_unended: bool) -> Vec<(String, u64)> {
         let requests = u64::try_from(self.requests).unwrap_or(0);

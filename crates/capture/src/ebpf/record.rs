@@ -1,8 +1,8 @@
 //! The shapes that bpf/block.bpf.c and this crate have in common.
 
+use super::plain::Plain;
 use super::rings::Record;
-use crate::{DEVICES_MAX, Options};
-use std::mem::size_of;
+use crate::options::{DEVICES_MAX, Options};
 use steadfast_domain::IoEvent;
 use steadfast_domain::io_event::{Command, Layer, RESPONSE_UNKNOWN};
 
@@ -30,8 +30,10 @@ pub(super) struct Wire {
     command: [u8; 16],
 }
 
-// SAFETY: any bits are a valid `Wire`.
-unsafe impl Record for Wire {}
+// SAFETY: integers, no padding.
+unsafe impl Plain for Wire {}
+
+impl Record for Wire {}
 
 impl Wire {
     /// The event, with times counted from the capture's beginning.
@@ -91,13 +93,10 @@ pub(super) struct Bucket {
 
 const WAYS: usize = 7;
 
-impl Bucket {
-    pub(super) fn read(bytes: &[u8]) -> Option<Bucket> {
-        let long_enough = bytes.len() >= size_of::<Bucket>();
-        // SAFETY: long enough, read without a demand on alignment; any bits are valid.
-        long_enough.then(|| unsafe { bytes.as_ptr().cast::<Bucket>().read_unaligned() })
-    }
+// SAFETY: integers, no padding.
+unsafe impl Plain for Bucket {}
 
+impl Bucket {
     /// What is on its way.
     pub(super) fn journeys(&self) -> impl Iterator<Item = &Journey> {
         self.keys.iter().zip(&self.journeys).filter(|(key, _)| **key != 0).map(|(_, found)| found)
@@ -158,6 +157,9 @@ pub(super) struct Settings {
     device: [Place; DEVICES_MAX],
 }
 
+// SAFETY: integers, no padding.
+unsafe impl Plain for Settings {}
+
 impl Settings {
     pub(super) fn of(options: &Options, by_bio: bool) -> Self {
         let mut settings = Settings {
@@ -178,14 +180,6 @@ impl Settings {
         }
         settings
     }
-
-    /// Writes itself where the programs look for it.
-    pub(super) fn write(&self, place: &mut [u8]) {
-        let length = place.len().min(size_of::<Settings>());
-        // SAFETY: all of `Settings` is integers without padding.
-        let bytes = unsafe { std::slice::from_raw_parts((&raw const *self).cast::<u8>(), length) };
-        place[..length].copy_from_slice(bytes);
-    }
 }
 
 /// `struct counters`.
@@ -201,16 +195,13 @@ pub(super) struct KernelCounters {
     pub outstanding: [u32; DEVICES_MAX],
 }
 
+// SAFETY: integers, no padding.
+unsafe impl Plain for KernelCounters {}
+
 impl KernelCounters {
     /// I/Os outstanding on all devices.
     pub(super) fn under_way(&self) -> u64 {
         self.outstanding.iter().map(|count| u64::from(*count)).sum()
-    }
-
-    pub(super) fn read(bytes: &[u8]) -> Option<KernelCounters> {
-        let long_enough = bytes.len() >= size_of::<KernelCounters>();
-        // SAFETY: long enough, read without a demand on alignment; any bits are valid.
-        long_enough.then(|| unsafe { bytes.as_ptr().cast::<KernelCounters>().read_unaligned() })
     }
 }
 

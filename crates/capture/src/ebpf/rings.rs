@@ -4,6 +4,7 @@
 //! A record's head is written last. Its lowest byte is the number of the lap,
 //! counted from 1: where it is the one that is due, the record is whole.
 
+use super::plain::Plain;
 use super::programs::{Programs, load_error, missing};
 use crate::error::CaptureError;
 use libbpf_rs::OpenMapMut;
@@ -14,10 +15,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A `struct record` of the programs: a cache line that begins with its head.
-///
-/// # Safety
-/// Any 64 bytes must be a valid one.
-pub(super) unsafe trait Record: Copy {}
+pub(super) trait Record: Plain {}
 
 const RECORD: usize = 64;
 

@@ -1,10 +1,10 @@
 //! Capture steps that the programs add up (bpf/steps.h): taken out of the table
 //! that rests while the other one is in use.
 
+use super::plain::{self, Plain};
 use super::programs::Programs;
 use crate::error::CaptureError;
 use std::collections::BTreeMap;
-use std::mem::size_of;
 use steadfast_domain::io_event::{StreamInStep, StreamResponses};
 use steadfast_domain::{IoEvent, IoOp, Layer, QuarterHistogram};
 
@@ -45,7 +45,10 @@ impl Turns {
         programs.place(TABLES[self.in_use], "steps_now")?;
         let (times, layer) = (&mut self.times, self.layer);
         programs.drain(TABLES[full], |key, tally| {
-            let (Some(key), Some(tally)) = (Key::read(key), Tally::read(tally)) else { return };
+            let (Some(key), Some(tally)) = (plain::read::<Key>(key), plain::read::<Tally>(tally))
+            else {
+                return;
+            };
             let part = key.with(&tally, layer);
             let stream = (part.device, part.op, part.sequential, part.bytes);
             times.entry(stream).or_default().add(&tally);
@@ -110,6 +113,9 @@ struct Tally {
     times: [u16; BUCKETS],
 }
 
+// SAFETY: integers, no padding.
+unsafe impl Plain for Tally {}
+
 /// Response times of a stream, by the programs' buckets.
 struct Times([u64; BUCKETS]);
 
@@ -142,29 +148,15 @@ fn longest(bucket: usize) -> u64 {
     }
 }
 
-/// A shape that the programs write.
-fn read<T: Copy>(bytes: &[u8]) -> Option<T> {
-    // SAFETY: long enough, read without a demand on alignment; used for this
-    // module's shapes alone, which are integers: any bits are valid.
-    (bytes.len() >= size_of::<T>()).then(|| unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })
-}
-
-impl Tally {
-    fn read(bytes: &[u8]) -> Option<Tally> {
-        read(bytes)
-    }
-}
-
 /// Operation and order of the programs' number of a stream.
 fn stream(number: u8) -> (IoOp, bool) {
     (IoOp::of_number(number & 7).unwrap_or(IoOp::Other), number & 8 != 0)
 }
 
-impl Key {
-    fn read(bytes: &[u8]) -> Option<Key> {
-        read(bytes)
-    }
+// SAFETY: integers, no padding.
+unsafe impl Plain for Key {}
 
+impl Key {
     fn with(self, tally: &Tally, layer: Layer) -> StreamInStep {
         let (op, sequential) = stream(self.stream);
         StreamInStep {
@@ -201,7 +193,7 @@ mod tests {
         for (bucket, ios) in times {
             bytes[56 + bucket * 2..][..2].copy_from_slice(&ios.to_ne_bytes());
         }
-        Tally::read(&bytes).unwrap()
+        plain::read(&bytes).unwrap()
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! I/Os on their way, tied together from ordered events.
 
 use super::event::{Kind, Seen};
-use crate::{DEVICES_MAX, Options};
+use crate::options::{DEVICES_MAX, Options};
 use std::collections::HashMap;
 use std::ops::Range;
 use steadfast_domain::io_event::{Command, Layer, RESPONSE_UNKNOWN, SeenInPart, flags};
@@ -254,13 +254,13 @@ impl Journeys {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Listened;
+    use crate::options::{Listened, WHOLE_DISK};
 
     fn journeys() -> Journeys {
         let device = Listened {
             name: "sdx".into(),
             number: (8, 16),
-            sectors: crate::WHOLE_DISK,
+            sectors: WHOLE_DISK,
             bio_based: false,
             file_systems: Vec::new(),
         };

@@ -14,8 +14,10 @@ mod journeys;
 mod pages;
 mod tasks;
 
+use crate::clock::monotonic_ns;
 use crate::error::CaptureError;
-use crate::{Counters, Listened, Options, Source, monotonic_ns};
+use crate::options::{Listened, Options};
+use crate::source::{Counters, Source};
 use event::{BegunLayout, Kind, Layout, Seen};
 use journeys::Journeys;
 use pages::Pages;

@@ -51,7 +51,7 @@ pub(super) struct Part {
 
 /// A stimulus in fio's words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Expression {
+pub(crate) struct Expression {
     /// The options that all parts share, in order.
     options: Vec<(&'static str, String)>,
     /// The directions that have I/Os.
@@ -64,6 +64,7 @@ pub(super) struct Expression {
     pub threads_per_section: u32,
     place: Placing,
     largest: u64,
+    limits: Limits,
     ios: Option<u64>,
     time: Option<Nanos>,
     ramp: Nanos,
@@ -79,25 +80,38 @@ enum Placing {
     Random { offset: u64, length: u64 },
     /// One after the other, I/Os of `size` from `begin` to `end`, then from
     /// `first` again.
-    Sequential { key: String, first: u64, end: u64, size: u64, begin: u64 },
+    Sequential { key: String, first: u64, end: u64, size: u64, alignment: u64, begin: u64 },
+}
+
+/// The load's limits in I/Os, and in bytes as I/Os of one size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Limits {
+    ios: Option<u64>,
+    bytes: Option<(u64, u64)>,
+}
+
+impl Limits {
+    /// I/Os that are left once so much is done; `None` without a limit.
+    fn left(self, done: Progress) -> Option<u64> {
+        let by_ios = self.ios.map(|ios| ios.saturating_sub(done.ios));
+        let whole = |(bytes, size): (u64, u64)| bytes.saturating_sub(done.bytes.0).div_ceil(size);
+        by_ios.into_iter().chain(self.bytes.map(whole)).min()
+    }
 }
 
 impl Expression {
-    /// Expresses what is left of a stimulus that begins at `start`.
-    pub(super) fn new(
-        stimulus: &Stimulus,
-        start: &Start,
-        ground: &Ground<'_>,
-    ) -> Result<Expression, String> {
+    /// Expresses a stimulus that begins at its beginning; says why fio cannot
+    /// apply it.
+    pub(super) fn new(stimulus: &Stimulus, ground: &Ground<'_>) -> Result<Expression, String> {
         refuse_place(stimulus, ground)?;
         stimulus.streams.iter().try_for_each(|stream| refuse_stream(stream, ground.sector))?;
         refuse_manner(stimulus)?;
         let used = used_streams(stimulus);
         let place = match used[0].order {
             Order::Random => random_place(stimulus, &used)?,
-            Order::Sequential(_) => sequential_place(stimulus, &used, start)?,
+            Order::Sequential(_) => sequential_place(stimulus, &used)?,
         };
-        let ios = count_limit(stimulus, &used, start)?;
+        let limits = limits(stimulus, &used)?;
         let ops: Vec<Op> = [Op::Read, Op::Write]
             .into_iter()
             .filter(|op| used.iter().any(|stream| stream.op == *op))
@@ -117,16 +131,27 @@ impl Expression {
             threads_per_section: if apart { 1 } else { jobs },
             place,
             largest: used.iter().map(|stream| stream.size.0).max().unwrap_or(0),
-            ios,
-            time: stimulus.until.time.map(|time| time.saturating_sub(start.done.time)),
+            limits,
+            ios: limits.left(Progress::default()),
+            time: stimulus.until.time,
             ramp: stimulus.ramp,
-            seed: start.seed(stimulus.seed),
+            seed: stimulus.seed,
         })
     }
 
-    /// Why fio cannot apply this stimulus, wherever it begins.
-    pub(super) fn refusal(stimulus: &Stimulus, ground: &Ground<'_>) -> Option<String> {
-        Expression::new(stimulus, &Start::default(), ground).err()
+    /// What is left of the stimulus when it begins at `start`.
+    #[must_use]
+    pub(super) fn going_on_from(mut self, start: &Start) -> Expression {
+        if let Placing::Sequential { key, first, end, size, alignment, begin } = &mut self.place {
+            let cursor = start.cursors.get(key);
+            let offset = cursor.and_then(|at| at.0.checked_next_multiple_of(*alignment));
+            let within = offset.filter(|offset| (*first..=*end - *size).contains(offset));
+            *begin = within.unwrap_or(*first);
+        }
+        self.ios = self.limits.left(start.done);
+        self.time = self.time.map(|time| time.saturating_sub(start.done.time));
+        self.seed = start.seed(self.seed);
+        self
     }
 
     /// The call of fio that comes next when so much was done already, ramp
@@ -239,7 +264,7 @@ fn refuse_place(stimulus: &Stimulus, ground: &Ground<'_>) -> Result<(), String> 
     if stimulus.alters() && !ground.writable {
         return Err(format!("{} is armed for reading only; this load writes", ground.path));
     }
-    DrawPlan::new(stimulus, &BTreeMap::new()).map(|_| ())
+    DrawPlan::new(stimulus).map(|_| ())
 }
 
 fn refuse_stream(stream: &IoStream, sector: u64) -> Result<(), String> {
@@ -525,11 +550,7 @@ fn random_place(stimulus: &Stimulus, used: &[&IoStream]) -> Result<Placing, Stri
     Ok(Placing::Random { offset: first, length: end - first })
 }
 
-fn sequential_place(
-    stimulus: &Stimulus,
-    used: &[&IoStream],
-    start: &Start,
-) -> Result<Placing, String> {
+fn sequential_place(stimulus: &Stimulus, used: &[&IoStream]) -> Result<Placing, String> {
     let [stream] = used else {
         return Err(
             "fio keeps a place for reads and one for writes and begins both anew when one \
@@ -555,31 +576,20 @@ fn sequential_place(
         return Err(format!("'{stream}' has no room in the active range"));
     }
     let key = stream.cursor_key().unwrap_or_default();
-    let begin = start
-        .cursors
-        .get(&key)
-        .and_then(|cursor| cursor.0.checked_next_multiple_of(alignment))
-        .filter(|cursor| (first..=end - size).contains(cursor))
-        .unwrap_or(first);
-    Ok(Placing::Sequential { key, first, end, size, begin })
+    Ok(Placing::Sequential { key, first, end, size, alignment, begin: first })
 }
 
-/// The load's limit in I/Os, those that were done taken off.
-fn count_limit(
-    stimulus: &Stimulus,
-    used: &[&IoStream],
-    start: &Start,
-) -> Result<Option<u64>, String> {
+fn limits(stimulus: &Stimulus, used: &[&IoStream]) -> Result<Limits, String> {
     let until = stimulus.until;
+    let mut limits = Limits { ios: until.ios, bytes: None };
     if until.bytes.is_none() && until.ios.is_none() {
-        return Ok(None);
+        return Ok(limits);
     }
     if stimulus.demand.threads > 1 {
         return Err("fio gives every job a limit of its own, the threads do not share one: use \
                     one thread, a limit in time, or the engine uring"
             .into());
     }
-    let mut limit = until.ios.map(|ios| ios.saturating_sub(start.done.ios));
     if let Some(bytes) = until.bytes {
         let size = used[0].size.0;
         let exact = used.iter().all(|stream| stream.size.0 == size) && bytes.0.is_multiple_of(size);
@@ -590,8 +600,7 @@ fn count_limit(
                 bytes.0
             ));
         }
-        let left = bytes.0.saturating_sub(start.done.bytes.0).div_ceil(size);
-        limit = Some(limit.map_or(left, |ios| ios.min(left)));
+        limits.bytes = Some((bytes.0, size));
     }
-    Ok(limit)
+    Ok(limits)
 }

@@ -12,10 +12,12 @@ mod expression;
 mod process;
 mod running;
 
+use crate::kernel::{Backend, preferred, raise_locked_memory_limit, transfer_memory_limit};
+use crate::prepared::Made;
 use crate::stall::unless_void;
-use crate::uring::{Backend, preferred_backend, raise_locked_memory_limit, transfer_memory_limit};
-use crate::{Engine, OnTarget, Start, Stop};
-use expression::{Expression, Ground};
+use crate::{Engine, OnTarget, Prepared, Refusal, Start, Stop};
+pub(crate) use expression::Expression;
+use expression::Ground;
 use process::{Process, ending};
 use running::{Means, Running};
 use std::collections::BTreeSet;
@@ -52,7 +54,7 @@ pub struct FioOptions {
     /// For this engine alone.
     pub directory: PathBuf,
     /// fio's own engine (`io_uring` or `libaio`). Where absent, the kernel
-    /// interface that [`crate::uring::Uring`] would use on this target.
+    /// interface that [`crate::native::Native`] would use on this target.
     pub interface: Option<Interface>,
     /// A step with more failed I/Os than this is void.
     pub fault_limit: u64,
@@ -119,7 +121,7 @@ impl Fio {
         raise_locked_memory_limit();
         let interface = match options.interface {
             Some(interface) => interface,
-            None => match preferred_backend(&target).map_err(Halt::Refused)?.0 {
+            None => match preferred(&target).map_err(Halt::Refused)?.0 {
                 Backend::Uring => Interface::IoUring,
                 Backend::Aio | Backend::Threads => Interface::Libaio,
             },
@@ -170,12 +172,19 @@ impl Fio {
         }
     }
 
-    fn refuse_stimulus(&self, stimulus: &Stimulus) -> Option<String> {
-        Expression::refusal(stimulus, &self.ground()).or_else(|| refuse_memory(stimulus))
+    fn express(&self, stimulus: &Stimulus) -> Result<Expression, Refusal> {
+        let expression = Expression::new(stimulus, &self.ground())?;
+        refuse_memory(stimulus).map_or(Ok(expression), |why| Err(Refusal(why)))
+    }
+
+    /// Whether a step only takes over the load that runs.
+    fn goes_on(&self, step: &Step) -> bool {
+        let same = |running: &Running| Some(running.stimulus()) == step.load.stimulus();
+        step.continues && self.running.as_ref().is_some_and(same)
     }
 
     /// Makes the directory, and numbers job files on from those in it.
-    fn prepare(&mut self) -> io::Result<()> {
+    fn make_directory(&mut self) -> io::Result<()> {
         if self.number > 0 {
             return Ok(());
         }
@@ -216,32 +225,35 @@ impl Fio {
     }
 
     /// The load that the step goes on with, or a new one.
-    fn load_for(
-        &mut self,
-        step: &Step,
-        stimulus: &Stimulus,
-        start: &Start,
-    ) -> Result<Running, Halt> {
-        match self.running.take() {
-            Some(running) if step.continues && running.stimulus() == stimulus => {
+    fn load_for(&mut self, step: &Step, made: Made, start: &Start) -> Result<Running, Halt> {
+        let goes_on = self.goes_on(step);
+        if let Some(running) = self.running.take() {
+            if goes_on {
                 return Ok(running);
             }
-            Some(running) if step.continues => {
+            if step.continues {
                 self.stranded.extend(running.end(PATIENCE));
                 return Err(Halt::Refused(format!(
                     "{}: the step continues a load that is not the one that runs",
                     step.place
                 )));
             }
-            other => self.running = other,
+            self.running = Some(running);
         }
         self.end_load();
         self.refuse_stranded()?;
-        self.prepare().map_err(|error| {
+        self.make_directory().map_err(|error| {
             Halt::Ledger(format!("{}: {error}", self.options.directory.display()))
         })?;
-        let expression = Expression::new(stimulus, start, &self.ground()).map_err(Halt::Refused)?;
-        Running::new(stimulus, expression, step, &mut self.means().0)
+        let Some(stimulus) = step.load.stimulus() else {
+            return Err(Halt::Refused(format!("{}: it was not prepared", step.place)));
+        };
+        // What was to go on, and has been ended since, begins anew.
+        let expression = match made {
+            Made::Fio(expression) => *expression,
+            _ => self.express(stimulus).map_err(|refusal| refusal.of(step))?,
+        };
+        Running::new(stimulus, expression.going_on_from(start), step, &mut self.means().0)
     }
 
     /// What a load needs, and what it leaves.
@@ -278,29 +290,30 @@ impl Engine for Fio {
         format!("fio: {}", parts.join("; "))
     }
 
-    fn refuse(&self, step: &Step) -> Option<String> {
-        match &step.load {
-            Load::Stimulus(stimulus) => self.refuse_stimulus(stimulus),
-            Load::Script(script) => Some(format!(
-                "script '{}': fio is not given scripts, it applies stimuli",
-                script.name
-            )),
-        }
+    fn prepare(&mut self, step: &Step) -> Result<Prepared, Refusal> {
+        let made = match &step.load {
+            _ if self.goes_on(step) => Made::Nothing,
+            Load::Stimulus(stimulus) => Made::Fio(Box::new(self.express(stimulus)?)),
+            Load::Script(script) => {
+                return Err(Refusal(format!(
+                    "script '{}': fio is not given scripts, it applies stimuli; use the engine \
+                     uring",
+                    script.name
+                )));
+            }
+        };
+        Ok(Prepared::new(step, made))
     }
 
     fn apply(
         &mut self,
-        step: &Step,
+        prepared: Prepared,
         start: &Start,
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<Measurement, Halt> {
-        if let Some(why) = self.refuse(step) {
-            return Err(Halt::Refused(why));
-        }
-        let Some(stimulus) = step.load.stimulus() else {
-            return Err(Halt::Refused("only a stimulus can be applied".to_owned()));
-        };
-        let mut running = self.load_for(step, stimulus, start)?;
+        let (step, made) = prepared.into_parts();
+        let step = &step;
+        let mut running = self.load_for(step, made, start)?;
         let (mut means, stranded) = self.means();
         let result = running.measure(step, &mut means, watch);
         let result = result.and_then(|measurement| unless_void(measurement, step));

@@ -210,7 +210,7 @@ fn what_does_not_add_up_is_an_error() {
 fn a_step_is_a_job_file() {
     let mut load = stimulus("RND 4K RW65", "T4Q32", Until::time(Nanos::from_secs(60)));
     load.active_range = ActiveRange::new(Bytes(MIB), Bytes(32 * MIB));
-    let expression = Expression::new(&load, &Start::default(), &ground()).unwrap();
+    let expression = Expression::new(&load, &ground()).unwrap();
     let part = expression.next_part(Nanos::ZERO, 0).unwrap();
     let job = expression.job_file(&part, "/proc/self/fd/7", "round 1, step 3\n${HOME} (RND)");
     let seed = steadfast_domain::step::mix64(1) >> 1 | 1;
@@ -232,8 +232,11 @@ fn a_sequential_load_is_as_many_calls_as_it_begins_laps_in_the_middle() {
     let load = stimulus("SEQ 1M W", "T1Q4", Until::bytes(Bytes(100 * MIB)));
     let cursors = BTreeMap::from([("SEQ 1024K W".to_owned(), Bytes(60 * MIB))]);
     let done = Progress { time: Nanos::ZERO, bytes: Bytes(30 * MIB), ios: 30 };
-    let expression =
-        Expression::new(&load, &Start { cursors, done, ..Start::default() }, &ground()).unwrap();
+    let expression = Expression::new(&load, &ground()).unwrap().going_on_from(&Start {
+        cursors,
+        done,
+        ..Start::default()
+    });
     let first = expression.next_part(Nanos::ZERO, 0).unwrap();
     assert_eq!((first.offset, first.length, first.ios), (60 * MIB, 4 * MIB, Some(4)));
     let second = expression.next_part(Nanos::from_secs(1), 4).unwrap();
@@ -247,7 +250,7 @@ fn a_sequential_load_is_as_many_calls_as_it_begins_laps_in_the_middle() {
     for stray in [0, 64 * MIB, u64::MAX] {
         let cursors = BTreeMap::from([("SEQ 1024K W".to_owned(), Bytes(stray))]);
         let start = Start { cursors, ..Start::default() };
-        let expression = Expression::new(&load, &start, &ground()).unwrap();
+        let expression = Expression::new(&load, &ground()).unwrap().going_on_from(&start);
         assert_eq!(expression.next_part(Nanos::ZERO, 0).unwrap().offset, 0);
     }
 }
@@ -257,7 +260,7 @@ fn a_load_that_goes_on_after_a_gap_has_another_seed() {
     let load = stimulus("RND 4K W", "T1Q4", Until::time(Nanos::from_secs(60)));
     let seed = |done, resumed| {
         let start = Start { done, resumed, ..Start::default() };
-        let expression = Expression::new(&load, &start, &ground()).unwrap();
+        let expression = Expression::new(&load, &ground()).unwrap().going_on_from(&start);
         let part = expression.next_part(Nanos::ZERO, 0).unwrap();
         let job = expression.job_file(&part, "/dev/x", "x");
         assert_eq!(job.matches("randseed=").count(), 1);
@@ -338,12 +341,12 @@ fn inexpressible() -> Vec<(Stimulus, &'static str)> {
 #[test]
 fn what_fio_cannot_express_is_refused_with_the_reason() {
     for (load, reason) in inexpressible() {
-        let why = Expression::refusal(&load, &ground()).unwrap_or_default();
+        let why = Expression::new(&load, &ground()).err().unwrap_or_default();
         assert!(why.contains(reason), "expected '{reason}', found '{why}'");
     }
     let read_only = Ground { writable: false, ..ground() };
     let writes = stimulus("RND 4K W", "T1Q4", Until::ios(1));
-    assert!(Expression::refusal(&writes, &read_only).unwrap().contains("reading only"));
+    assert!(Expression::new(&writes, &read_only).unwrap_err().contains("reading only"));
 }
 
 /// A program that answers as fio does, whatever it is asked to do.
@@ -390,7 +393,7 @@ impl Pretender {
         let mut engine = self.engine().unwrap();
         let load = stimulus("RND 4K RW65", "T2Q4", Until::time(Nanos::from_millis(1200)));
         let step = Step::alone(Place::new("rounds", 2, 7, "RND 4K RW65"), load);
-        (engine.apply(&step, &Start::default(), &mut |_| {}), engine)
+        (engine.perform(&step, &Start::default(), &mut |_| {}), engine)
     }
 
     fn complaint(&self) -> String {
@@ -488,7 +491,7 @@ fn a_fio_that_ends_early_is_not_believed() {
 #[test]
 fn scripts_are_refused() {
     let pretender = Pretender::saying("true");
-    let engine = pretender.engine().unwrap();
+    let mut engine = pretender.engine().unwrap();
     let script = steadfast_domain::script::ScriptLoad {
         name: "trace".into(),
         digest: String::new(),
@@ -501,5 +504,5 @@ fn scripts_are_refused() {
     };
     let load = Load::Script(script);
     let step = Step { place: Place::new("x", 0, 1, "x"), load, cut: None, continues: false };
-    assert!(engine.refuse(&step).unwrap().contains("scripts"));
+    assert!(engine.prepare(&step).unwrap_err().0.contains("scripts"));
 }

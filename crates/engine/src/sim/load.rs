@@ -92,8 +92,8 @@ pub(super) struct RunningLoad {
 
 impl RunningLoad {
     /// Begins a load at `now`, all its slots free.
-    pub(super) fn begin(stimulus: &Stimulus, start: &Start, now: u64) -> Result<Self, String> {
-        let plan = Arc::new(DrawPlan::new(stimulus, &start.cursors)?);
+    pub(super) fn begin(stimulus: &Stimulus, plan: DrawPlan, start: &Start, now: u64) -> Self {
+        let plan = Arc::new(plan.going_on_from(&start.cursors));
         let seed = start.seed(stimulus.seed);
         let drawers = (0..stimulus.demand.threads)
             .map(|thread| Drawer::new(Arc::clone(&plan), seed, thread))
@@ -110,7 +110,7 @@ impl RunningLoad {
         };
         let (until, done) = (stimulus.until, start.done);
         let measured_from = now + stimulus.ramp.0;
-        Ok(RunningLoad {
+        RunningLoad {
             plan,
             drawers,
             seed: start.other_seed(stimulus.seed),
@@ -128,7 +128,7 @@ impl RunningLoad {
             left_bytes: until.bytes.map_or(u64::MAX, |b| b.0.saturating_sub(done.bytes.0)),
             until_stop: STOP_EVERY,
             stimulus: stimulus.clone(),
-        })
+        }
     }
 
     /// The virtual time that it has reached.

@@ -25,13 +25,13 @@ pub use fault::SimFault;
 pub use spec::{DriveSpec, drive, drives};
 
 use crate::draw::DrawPlan;
-use crate::{Engine, Start, Stop};
+use crate::prepared::Made;
+use crate::{Engine, Prepared, Refusal, Start, Stop};
 use calendar::MOST_SLOTS;
 use drive::{Drive, Written};
 use fault::{Fates, Throttling};
 use load::{Ground, Pause, RunningLoad, Unmeasured, Window};
 use pace::Pacer;
-use std::collections::BTreeMap;
 use std::time::Duration;
 use steadfast_domain::measurement::{Interval, LogDelta, Sensed};
 use steadfast_domain::{
@@ -143,26 +143,35 @@ impl SimulatedSsd {
     }
 
     /// The load that a step continues, or its own.
-    fn take_load(&mut self, step: &Step, start: &Start) -> Result<RunningLoad, Halt> {
+    fn take_load(&mut self, step: &Step, made: Made, start: &Start) -> Result<RunningLoad, Halt> {
+        if self.goes_on(step)
+            && let Some(running) = self.running.take()
+        {
+            return Ok(running);
+        }
+        let is_strange = step.continues && self.running.is_some();
+        self.end_load();
         let Load::Stimulus(stimulus) = &step.load else {
             return Err(Halt::Refused(SCRIPT_REFUSAL.to_owned()));
         };
-        match self.running.take() {
-            Some(running) if step.continues && running.stimulus() == stimulus => Ok(running),
-            Some(running) if step.continues => {
-                self.running = Some(running);
-                self.end_load();
-                Err(Halt::Refused(format!(
-                    "{}: the step continues a load that is not the one that runs",
-                    step.place
-                )))
-            }
-            running => {
-                self.running = running;
-                self.end_load();
-                RunningLoad::begin(stimulus, start, self.clock).map_err(Halt::Refused)
-            }
+        if is_strange {
+            return Err(Halt::Refused(format!(
+                "{}: the step continues a load that is not the one that runs",
+                step.place
+            )));
         }
+        // What was to go on, and has been ended since, begins anew.
+        let plan = match made {
+            Made::Sim(plan) => *plan,
+            _ => self.plan(stimulus).map_err(|refusal| refusal.of(step))?,
+        };
+        Ok(RunningLoad::begin(stimulus, plan, start, self.clock))
+    }
+
+    /// Whether a step only takes over the load that runs.
+    fn goes_on(&self, step: &Step) -> bool {
+        let same = |running: &RunningLoad| Some(running.stimulus()) == step.load.stimulus();
+        step.continues && self.running.as_ref().is_some_and(same)
     }
 
     /// Runs a load up to a virtual time; `true` when it is complete.
@@ -306,13 +315,16 @@ impl SimulatedSsd {
         self.drive.warm(self.clock);
     }
 
-    fn refuse_stimulus(&self, stimulus: &Stimulus) -> Option<String> {
-        stimulus
+    fn plan(&self, stimulus: &Stimulus) -> Result<DrawPlan, Refusal> {
+        let refusal = stimulus
             .fault()
             .or_else(|| self.refuse_place(stimulus))
             .or_else(|| stimulus.streams.iter().find_map(refuse_stream))
-            .or_else(|| refuse_manner(stimulus))
-            .or_else(|| DrawPlan::new(stimulus, &BTreeMap::new()).err())
+            .or_else(|| refuse_manner(stimulus));
+        match refusal {
+            Some(why) => Err(Refusal(why)),
+            None => Ok(DrawPlan::new(stimulus)?),
+        }
     }
 
     fn refuse_place(&self, stimulus: &Stimulus) -> Option<String> {
@@ -424,24 +436,25 @@ impl Engine for SimulatedSsd {
         format!("simulation in virtual time: {} ({})", self.spec.name(), self.spec.summary())
     }
 
-    fn refuse(&self, step: &Step) -> Option<String> {
-        match &step.load {
-            Load::Stimulus(stimulus) => self.refuse_stimulus(stimulus),
-            Load::Script(_) => Some(SCRIPT_REFUSAL.to_owned()),
-        }
+    fn prepare(&mut self, step: &Step) -> Result<Prepared, Refusal> {
+        let made = match &step.load {
+            _ if self.goes_on(step) => Made::Nothing,
+            Load::Stimulus(stimulus) => Made::Sim(Box::new(self.plan(stimulus)?)),
+            Load::Script(_) => return Err(Refusal(SCRIPT_REFUSAL.to_owned())),
+        };
+        Ok(Prepared::new(step, made))
     }
 
     /// Of an open interval that a halt ends, nothing is told.
     fn apply(
         &mut self,
-        step: &Step,
+        prepared: Prepared,
         start: &Start,
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<Measurement, Halt> {
-        if let Some(why) = self.refuse(step) {
-            return Err(Halt::Refused(format!("{}: {why}", step.place)));
-        }
-        let mut load = self.take_load(step, start)?;
+        let (step, made) = prepared.into_parts();
+        let step = &step;
+        let mut load = self.take_load(step, made, start)?;
         let mut window = Window::new(load.stimulus(), self.clock.max(load.measured_from));
         let applied = self.pass_ramp(&mut load, &mut window, step).and_then(|()| {
             let before = Before { written: self.drive.written(), log: self.fates.throttling() };

@@ -1,6 +1,7 @@
 //! How the simulated drives behave, and that they do so every time.
 
 use super::*;
+use std::collections::BTreeMap;
 use std::time::Instant;
 use steadfast_domain::Segments;
 use steadfast_domain::notation::AccessPattern;
@@ -38,7 +39,7 @@ fn step_of(stimulus: Stimulus) -> Step {
 
 /// Applies a step that may fail.
 fn attempt(ssd: &mut SimulatedSsd, stimulus: Stimulus) -> Result<Measurement, Halt> {
-    ssd.apply(&step_of(stimulus), &Start::default(), &mut |_| {})
+    ssd.perform(&step_of(stimulus), &Start::default(), &mut |_| {})
 }
 
 impl SimulatedSsd {
@@ -103,7 +104,7 @@ fn every_second_is_told_once() {
     stimulus.until = Until::time(Nanos::from_millis(3_500));
     let mut told = Vec::new();
     let m = ssd
-        .apply(&step_of(stimulus), &Start::default(), &mut |interval| told.push(interval.clone()))
+        .perform(&step_of(stimulus), &Start::default(), &mut |interval| told.push(interval.clone()))
         .unwrap();
     assert_eq!(told, m.intervals);
     let ends: Vec<u64> = told.iter().map(|i| i.end.0 / 1_000_000).collect();
@@ -136,7 +137,7 @@ fn chain_with_gap(
         if parts.len() == gap {
             ssd.idle(Nanos::from_millis(50));
         }
-        let part = ssd.apply(&step, &start, &mut |_| {}).unwrap();
+        let part = ssd.perform(&step, &start, &mut |_| {}).unwrap();
         start.cursors = part.cursors.clone();
         start.done.time += part.elapsed;
         start.done.bytes += part.bytes();
@@ -189,21 +190,22 @@ fn a_resumed_load_does_the_rest() {
     step.continues = true;
     let done = crate::Progress { ios: 900, ..Default::default() };
     let cursors = BTreeMap::from([("SEQ 128K W".to_owned(), Bytes(900 << 17))]);
-    let rest = ssd.apply(&step, &Start { cursors, done, ..Start::default() }, &mut |_| {}).unwrap();
+    let rest =
+        ssd.perform(&step, &Start { cursors, done, ..Start::default() }, &mut |_| {}).unwrap();
     assert_eq!((rest.total().ios, rest.complete), (100, true));
     assert_eq!(rest.cursors["SEQ 128K W"], Bytes(1000 << 17));
 
     let all = crate::Progress { ios: 1000, ..Default::default() };
     let start = Start { done: all, ..Start::default() };
-    let nothing = ssd.apply(&step, &start, &mut |_| {}).unwrap();
+    let nothing = ssd.perform(&step, &start, &mut |_| {}).unwrap();
     assert_eq!((nothing.total().ios, nothing.complete, nothing.elapsed), (0, true, Nanos::ZERO));
 
     step.cut = Some(Nanos::from_millis(10));
-    assert!(!ssd.apply(&step, &Start::default(), &mut |_| {}).unwrap().complete);
+    assert!(!ssd.perform(&step, &Start::default(), &mut |_| {}).unwrap().complete);
     let other = load("SEQ 64K W", "T1Q32", &ssd.spec.clone(), Until::ios(1000), 1);
     let mut stranger = step_of(other);
     stranger.continues = true;
-    let halt = ssd.apply(&stranger, &Start::default(), &mut |_| {});
+    let halt = ssd.perform(&stranger, &Start::default(), &mut |_| {});
     assert!(halt.unwrap_err().to_string().contains("not the one that runs"));
 }
 
@@ -410,7 +412,7 @@ fn it_stops_when_asked() {
     let mut ssd = SimulatedSsd::new(drive("small").unwrap(), 1, stop.clone());
     let stimulus = load("RND 4K W", "T4Q32", &ssd.spec.clone(), seconds(1_000_000_000), 1);
     let mut seconds_seen = 0;
-    let halt = ssd.apply(&step_of(stimulus), &Start::default(), &mut |_| {
+    let halt = ssd.perform(&step_of(stimulus), &Start::default(), &mut |_| {
         seconds_seen += 1;
         if seconds_seen == 3 {
             stop.request();
@@ -445,11 +447,11 @@ fn what_cannot_be_done_is_refused() {
     for (words, spoil) in cases {
         let mut bad = good();
         spoil(&mut bad);
-        let why = ssd.refuse(&step_of(bad.clone())).unwrap();
+        let why = ssd.prepare(&step_of(bad.clone())).unwrap_err().to_string();
         assert!(why.contains(words), "{why}");
         assert!(matches!(attempt(&mut ssd, bad), Err(Halt::Refused(_))));
     }
-    assert_eq!(ssd.refuse(&step_of(good())), None);
+    assert!(ssd.prepare(&step_of(good())).is_ok());
     assert_eq!(ssd.now(), Nanos::ZERO);
 }
 

@@ -48,7 +48,7 @@ impl Bench {
     }
 
     fn apply(&mut self, step: &Step) -> Result<Measurement, Halt> {
-        self.engine.apply(step, &Start::default(), &mut |_| {})
+        self.engine.perform(step, &Start::default(), &mut |_| {})
     }
 
     fn measured(&mut self, load: Stimulus) -> Measurement {
@@ -158,7 +158,7 @@ fn a_target_armed_for_reading_is_not_written() {
     let device = inspect(&scratch.path, &roots).unwrap();
     let mut bench = Bench::new(arm(&device, &Consent::Read, &[], &roots).unwrap());
     let writes = alone_step(stimulus("RND 4K W", "T1Q4", 4 * MIB, Until::ios(50)));
-    assert!(bench.engine.refuse(&writes).unwrap().contains("reading only"));
+    assert!(bench.engine.prepare(&writes).unwrap_err().0.contains("reading only"));
     let reads = stimulus("RND 4K R", "T1Q4", 4 * MIB, Until::ios(50));
     assert_eq!(bench.measured(reads).total().ios, 50);
 }
@@ -194,7 +194,7 @@ fn a_sequential_cursor_goes_on_and_wraps() {
     let start = Start { cursors: first.cursors, ..Start::default() };
     fs::write(&scratch.path, vec![0; 2 * MIB as usize]).unwrap();
     let step = alone_step(load(7));
-    let second = bench.engine.apply(&step, &start, &mut |_| {}).unwrap();
+    let second = bench.engine.perform(&step, &start, &mut |_| {}).unwrap();
     assert_eq!((second.total().ios, second.cursors[key]), (7, Bytes(7 * 65_536)));
     // Four to the end of the range, three from its beginning: two calls of fio.
     assert_eq!(written(&scratch.content()), [4, 5, 6, 24, 25, 26, 27]);
@@ -203,7 +203,7 @@ fn a_sequential_cursor_goes_on_and_wraps() {
     let mut timed = load(1);
     timed.until = Until::time(Nanos::from_millis(300));
     let start = Start { cursors: second.cursors, ..Start::default() };
-    let third = bench.engine.apply(&alone_step(timed), &start, &mut |_| {}).unwrap();
+    let third = bench.engine.perform(&alone_step(timed), &start, &mut |_| {}).unwrap();
     let expected = 4 + (3 + third.total().ios) % 24;
     assert_eq!(third.cursors[key], Bytes(expected * 65_536));
     assert!(third.total().ios > 24);
@@ -297,7 +297,7 @@ fn seconds_are_intervals_and_the_ramp_is_not_measured() {
     let step = alone_step(load);
     let done = bench
         .engine
-        .apply(&step, &Start::default(), &mut |interval| seen.push(interval.clone()))
+        .perform(&step, &Start::default(), &mut |interval| seen.push(interval.clone()))
         .unwrap();
     check_consistency(&done);
     assert_eq!(seen, done.intervals);

@@ -1,9 +1,11 @@
 //! What else the machine does: I/O on the device, who has it open, load,
 //! memory, other programs, a hypervisor.
 
-use super::{Subject, Topic, counted};
+use super::programs::{Program, programs};
+use super::subject::Subject;
+use super::topic::{Topic, counted};
 use crate::node::Node;
-use crate::roots::{Roots, entries, file_name, read_text};
+use crate::roots::{Roots, entries, read_text};
 use crate::sensors::{ProcessorTimes, counters_of, counters_since, processor_times};
 use std::collections::BTreeSet;
 use std::fs;
@@ -102,32 +104,6 @@ fn background(done: Option<&KernelCounters>, seconds: f64) -> Check {
         true => BACKGROUND.attention(found, advice),
         false => BACKGROUND.bad(found, advice),
     }
-}
-
-/// A running program.
-struct Program {
-    number: String,
-    name: String,
-}
-
-impl Program {
-    fn shown(&self) -> String {
-        format!("{} ({})", self.name, self.number)
-    }
-}
-
-/// Every program but this one.
-fn programs(roots: &Roots) -> Vec<Program> {
-    let own = std::process::id().to_string();
-    entries(&roots.proc)
-        .iter()
-        .filter_map(|directory| {
-            let number = file_name(directory);
-            let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
-            let name = if is_number { read_text(&directory.join("comm")) } else { None };
-            name.filter(|_| number != own).map(|name| Program { number, name })
-        })
-        .collect()
 }
 
 /// Programs that load a disk, by the first 15 characters of their names, as
@@ -322,9 +298,4 @@ fn other_programs(programs: &[Program]) -> Check {
         )),
         false => PROGRAMS.attention(found.join("; "), "Stop them for the time of the run."),
     }
-}
-
-/// Whether a program of one of these names runs.
-pub(super) fn runs(roots: &Roots, names: &[&str]) -> bool {
-    programs(roots).iter().any(|program| names.contains(&program.name.as_str()))
 }

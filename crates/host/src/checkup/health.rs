@@ -1,6 +1,7 @@
 //! What the device says of its own state, and what may make its firmware slow.
 
-use super::{Subject, Topic};
+use super::subject::Subject;
+use super::topic::Topic;
 use crate::device_log::{Health, LogReading, NvmeFacts, SelfTest};
 use crate::error::HostError;
 use crate::sensors::{degrees, temperature};

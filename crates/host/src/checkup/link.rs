@@ -1,7 +1,8 @@
 //! The link between processor and device: how wide and fast, and whether it
 //! sleeps.
 
-use super::{Subject, Topic};
+use super::subject::Subject;
+use super::topic::Topic;
 use crate::device_log::NvmeFacts;
 use crate::identity::controllers;
 use crate::roots::{entries, file_name, read_number, read_text};

@@ -1,6 +1,7 @@
 //! What the device is, and what else lies on it.
 
-use super::{Subject, Topic};
+use super::subject::Subject;
+use super::topic::Topic;
 use crate::mounts::mounts;
 use crate::node::Node;
 use crate::occupancy::{Sight, UseKind, disks_below, disks_of_path};

@@ -1,6 +1,7 @@
 //! The processors: clock, idle states, and how far they are from the device.
 
-use super::{Subject, Topic, counted, processor_list};
+use super::subject::Subject;
+use super::topic::{Topic, counted};
 use crate::roots::{Roots, entries, file_name, read_number, read_text};
 use crate::settings::governors;
 use std::collections::BTreeSet;
@@ -204,4 +205,32 @@ fn affinity(roots: &Roots, interrupt: &str) -> Vec<u32> {
         .or_else(|| read_text(&directory.join("smp_affinity_list")))
         .map(|list| processor_list(&list))
         .unwrap_or_default()
+}
+
+/// The processors in a list as the kernel writes it: `0-3,8`. Nothing that is
+/// out of the ordinary is believed.
+fn processor_list(text: &str) -> Vec<u32> {
+    /// More processors than the kernel can be built for.
+    const MOST: u32 = 8192;
+    text.trim()
+        .split(',')
+        .filter_map(|range| {
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            let (first, last) = (first.parse::<u32>().ok()?, last.parse::<u32>().ok()?);
+            (first <= last && last < MOST).then_some(first..=last)
+        })
+        .flatten()
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_processors_is_read_and_nonsense_left_out() {
+        assert_eq!(processor_list("0-2,5\n"), [0, 1, 2, 5]);
+        assert_eq!(processor_list(""), Vec::<u32>::new());
+        assert_eq!(processor_list("3-1,x,7-,4294967295,0-4294967295,9"), [9]);
+    }
 }

@@ -1,6 +1,7 @@
 //! The device's queue and the shape of its sectors.
 
-use super::{Subject, Topic, counted};
+use super::subject::Subject;
+use super::topic::{Topic, counted};
 use crate::device_log::{LbaFormat, NvmeFacts};
 use crate::node::KERNEL_SECTOR;
 use crate::roots::entries;

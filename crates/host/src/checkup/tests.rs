@@ -1,7 +1,8 @@
 use super::*;
 use crate::identity::describe;
 use crate::machine::Machine;
-use CheckState::{Attention, Bad, Good, Unknown};
+use crate::node::Node;
+use steadfast_domain::record::CheckState::{self, Attention, Bad, Good, Unknown};
 
 /// The PCI function of the machine's NVMe controller 0.
 const FUNCTION: &str = "sys/devices/pci0000:00/0000:00:1d.0/0000:00:00.0";
@@ -168,7 +169,7 @@ fn a_loop_device_lies_where_its_file_lies() {
     machine.mount(&[("8:0", "/", "ext4", "/dev/sda")]);
     let over = machine.block("virtual/block/loop0", "7:0", 1000);
     assert_eq!(found(&machine, &over, "boot-disk").unwrap().0, Good);
-    machine.set(&over, "loop/backing_file", "/some/file.img\n");
+    machine.lay_over(&over, "/some/file.img");
     let lies = found(&machine, &over, "boot-disk");
     assert_eq!(lies, Some((Attention, format!("{} holds /", system.name))));
     assert_eq!(found(&machine, &over, "device-kind").unwrap().0, Attention);
@@ -460,13 +461,6 @@ fn a_file_is_judged_by_the_disk_below() {
     assert_eq!(state("boot-disk"), Some(Attention));
     assert_eq!(state("scheduler"), Some(Attention));
     assert_eq!((state("alignment"), state("device-logs")), (None, None));
-}
-
-#[test]
-fn a_list_of_processors_is_read_and_nonsense_left_out() {
-    assert_eq!(processor_list("0-2,5\n"), [0, 1, 2, 5]);
-    assert_eq!(processor_list(""), Vec::<u32>::new());
-    assert_eq!(processor_list("3-1,x,7-,4294967295,0-4294967295,9"), [9]);
 }
 
 /// Content that no kernel would write must not end the program.

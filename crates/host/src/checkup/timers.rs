@@ -1,8 +1,9 @@
 //! What will wake up during the run: timers, cron, scheduled self-tests, and
 //! md arrays that are being checked.
 
-use super::activity::runs;
-use super::{Subject, Topic};
+use super::programs::runs;
+use super::subject::Subject;
+use super::topic::Topic;
 use crate::node::Node;
 use crate::occupancy::disks_below;
 use crate::roots::{Roots, entries, file_name, read_text};

@@ -1,7 +1,12 @@
-//! Numbers out of the JSON of device tools, which differs from version to
-//! version: numbers as numbers, as text, or in two halves.
+//! The JSON that device tools answer with: how long it is waited for, and numbers
+//! out of it, which differ from version to version: as numbers, as text, or in two
+//! halves.
 
 use serde_json::Value;
+use std::time::Duration;
+
+/// A drive that does not answer an admin command in this time is not waited for.
+pub(crate) const ANSWER: Duration = Duration::from_secs(5);
 
 /// A count that is not negative: `7`, `7.0`, `"7"`, `"0x7"`, `{"value": 7}` or
 /// `{"hi": 0, "lo": 7}`; `None` for anything else and for what is too large.

@@ -6,9 +6,9 @@
 //! maker's own, so one counts only where `smartctl` knows the model and the
 //! unit stands in the name that it gives the attribute.
 
-use super::json::{at, count, members, named, object};
-use super::nvme::{LIMIT, not_understood, smart_log};
-use super::{LogReading, SelfTest};
+use super::json::{ANSWER, at, count, members, named, object};
+use super::nvme_smart::smart_log;
+use super::reading::{LogReading, SelfTest};
 use crate::error::HostError;
 use crate::tool::{self, SMARTCTL};
 use serde_json::Value;
@@ -45,7 +45,7 @@ fn ask(path: &str, logs: &[&str]) -> Result<Value, HostError> {
     // `-i` tells the sector size and whether the model is known.
     let arguments: Vec<&str> = ["--json", "-i"].into_iter().chain(logs.iter().copied()).collect();
     let arguments = [arguments.as_slice(), &[path]].concat();
-    let answer = tool::ask(SMARTCTL.program, SMARTCTL.package, &arguments, LIMIT)?;
+    let answer = tool::ask(SMARTCTL.program, SMARTCTL.package, &arguments, ANSWER)?;
     let command = format!("smartctl {}", arguments.join(" "));
     // The other bits tell of the device's health: what it says still counts.
     let refused = answer.status.code().is_none_or(|code| code & NOTHING_READ != 0);
@@ -56,7 +56,7 @@ fn ask(path: &str, logs: &[&str]) -> Result<Value, HostError> {
             how: answer.status.to_string(),
             said: message(&log).unwrap_or_else(|| answer.stderr.trim().to_owned()),
         }),
-        None => Err(not_understood(command, &(answer.stdout + &answer.stderr))),
+        None => Err(HostError::not_understood(command, &(answer.stdout + &answer.stderr))),
     }
 }
 

@@ -1,6 +1,8 @@
 use super::*;
 use crate::identity::describe;
 use crate::machine::Machine;
+use steadfast_domain::Bytes;
+use steadfast_domain::measurement::LogDelta;
 
 fn reading(host: u64, nand: u64) -> LogReading {
     LogReading {

@@ -1,6 +1,9 @@
 //! A directory that is open, and what lies in it.
 
-use super::{Existing, FileError, Readers, calls};
+use super::calls;
+use super::error::FileError;
+use super::existing::Existing;
+use super::readers::Readers;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, FileType, Metadata, OpenOptions, Permissions};
 use std::io;

@@ -1,22 +1,14 @@
 //! A file that is written beside its name and takes it when it is whole.
 
-use super::directory::parted;
-use super::{Directory, FileError, Readers};
+use super::directory::{Directory, parted};
+use super::error::FileError;
+use super::existing::Existing;
+use super::readers::Readers;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-
-/// What becomes of a file that has the name already.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Existing {
-    /// It stays, and the new one is refused.
-    #[default]
-    Keep,
-    /// A regular file makes way for the new one; anything else stays.
-    Overwrite,
-}
 
 /// A file that nobody sees under its name until it is whole. One that is
 /// dropped before is removed.

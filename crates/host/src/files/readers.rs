@@ -1,6 +1,7 @@
 //! Who may read what this program writes.
 
-use super::{FileError, calls};
+use super::calls;
+use super::error::FileError;
 use std::ffi::CString;
 use std::fs::{File, Metadata, Permissions};
 use std::io;

@@ -2,10 +2,11 @@
 //!
 //! SECURITY ERASE UNIT needs a password on the drive. It is journalled before
 //! it is set, the erase takes it away again, and where the run dies between,
-//! [`clear_password`] does.
+//! [`crate::ata_security::clear_password`] does.
 
-use super::Work;
-use super::plan::{Ability, Way};
+use super::ability::Ability;
+use super::work::Work;
+use crate::ata_security::{ANSWER, Identity, PASSWORD, set_password};
 use crate::error::HostError;
 use crate::node::Node;
 use crate::roots::Roots;
@@ -15,13 +16,6 @@ use std::time::Duration;
 use steadfast_domain::PurgeMethod;
 use steadfast_domain::record::HostChange;
 
-/// The password that a SECURITY ERASE UNIT needs: fixed and documented, so that
-/// nobody is ever locked out by it.
-pub(crate) const PASSWORD: &str = "steadfast";
-
-/// A drive that does not answer in this time is sick.
-const ANSWER: Duration = Duration::from_secs(60);
-
 /// How long an erase is waited for at least, whatever the drive reckons.
 const LIMIT_MIN: Duration = Duration::from_secs(12 * 3600);
 
@@ -30,10 +24,6 @@ const SANITIZE_LIMIT: Duration = Duration::from_secs(48 * 3600);
 
 /// How often a running Sanitize is looked at.
 const LOOK: Duration = Duration::from_secs(1);
-
-const UNFREEZE: &str = "the drive's security is frozen, as most BIOSes do at boot; suspend the \
-                        machine to RAM and wake it, or plug the drive out and in again while the \
-                        machine runs, or turn the BIOS's freeze lock off";
 
 /// A command to a drive.
 #[derive(Debug)]
@@ -51,108 +41,8 @@ enum What {
     Sanitize(&'static [&'static str]),
 }
 
-/// What a drive says of its security (ACS-4, 4.18) and its sanitize commands.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
-struct Identity {
-    supported: bool,
-    enabled: bool,
-    locked: bool,
-    frozen: bool,
-    expired: bool,
-    enhanced: bool,
-    minutes: Option<u64>,
-    enhanced_minutes: Option<u64>,
-    block: bool,
-    crypto: bool,
-    overwrite: bool,
-}
-
-impl Identity {
-    fn ask(device: &str, tools: &dyn Tools) -> Result<Identity, HostError> {
-        let said = tools.run(HDPARM, &["-I", device], ANSWER)?;
-        if said.contains("Model Number") {
-            return Ok(Identity::parse(&said));
-        }
-        Err(HostError::ToolFailed {
-            command: format!("hdparm -I {device}"),
-            how: "its answer is not understood".into(),
-            said: said.trim().chars().take(200).collect(),
-        })
-    }
-
-    /// Reads what `hdparm -I` prints: the section `Security:`, and the starred
-    /// lines of the feature list, which are those in force.
-    fn parse(said: &str) -> Identity {
-        let feature = |name: &str| {
-            said.lines().any(|line| line.trim_start().starts_with('*') && line.contains(name))
-        };
-        let sanitize = feature("SANITIZE feature set");
-        let mut identity = Identity {
-            block: sanitize && feature("BLOCK_ERASE_EXT"),
-            crypto: sanitize && feature("CRYPTO_SCRAMBLE_EXT"),
-            overwrite: sanitize && feature("OVERWRITE_EXT"),
-            ..Identity::default()
-        };
-        let section = said.lines().skip_while(|line| !line.starts_with("Security:")).skip(1);
-        let lines = section.take_while(|line| line.starts_with(char::is_whitespace));
-        lines.for_each(|line| identity.security_line(line));
-        identity
-    }
-
-    fn security_line(&mut self, line: &str) {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let (is, words) = match words.split_first() {
-            Some((&"not", rest)) => (false, rest),
-            _ => (true, words.as_slice()),
-        };
-        match words {
-            ["supported"] => self.supported = is,
-            ["enabled"] => self.enabled = is,
-            ["locked"] => self.locked = is,
-            ["frozen"] => self.frozen = is,
-            ["expired:", ..] => self.expired = is,
-            ["supported:", "enhanced", ..] => self.enhanced = is,
-            _ if line.contains("SECURITY ERASE UNIT") => self.times(line),
-            _ => {}
-        }
-    }
-
-    /// `2min for SECURITY ERASE UNIT. 8min for ENHANCED SECURITY ERASE UNIT.`,
-    /// either of them alone, or `more than 508min`.
-    fn times(&mut self, line: &str) {
-        for sentence in line.split('.') {
-            let Some((time, what)) = sentence.split_once("min for ") else { continue };
-            let minutes = time.split_whitespace().last().and_then(|number| number.parse().ok());
-            match what.trim().starts_with("ENHANCED") {
-                true => self.enhanced_minutes = minutes,
-                false => self.minutes = minutes,
-            }
-        }
-    }
-
-    /// Why the drive takes no password and no erase now.
-    fn refuse_security(&self, device: &str, enhanced: bool) -> Result<(), String> {
-        let why = match self {
-            Identity { supported: false, .. } => "the drive has no ATA security".to_owned(),
-            _ if enhanced && !self.enhanced => "the drive has no enhanced erase".to_owned(),
-            Identity { frozen: true, .. } => UNFREEZE.to_owned(),
-            Identity { enabled: true, .. } | Identity { locked: true, .. } => format!(
-                "a password is set on the drive{}; take it away with steadfast unlock --device \
-                 {device} --password PASSWORD",
-                if self.locked { ", which is locked" } else { "" }
-            ),
-            Identity { expired: true, .. } => {
-                "the drive's count of password attempts is used up; switch its power off and on"
-                    .to_owned()
-            }
-            _ => return Ok(()),
-        };
-        Err(why)
-    }
-}
-
 /// What the drive says it can, the best first.
-pub(super) fn abilities(whole: &Node, roots: &Roots, tools: &dyn Tools) -> Vec<Ability> {
+pub(super) fn abilities(whole: &Node, roots: &Roots, tools: &dyn Tools) -> Vec<Ability<Command>> {
     let device = whole.path(roots).to_string_lossy().into_owned();
     let identity = Identity::ask(&device, tools).map_err(|error| error.to_string());
     let erase = |enhanced: bool| -> Result<What, String> {
@@ -181,8 +71,7 @@ pub(super) fn abilities(whole: &Node, roots: &Roots, tools: &dyn Tools) -> Vec<A
     ];
     ways.into_iter()
         .map(|(method, what)| {
-            let way = what.map(|what| Way::Ata(Command { device: device.clone(), what }));
-            Ability::sure(method, way)
+            Ability::sure(method, what.map(|what| Command { device: device.clone(), what }))
         })
         .collect()
 }
@@ -269,48 +158,6 @@ impl Command {
 fn percent(said: &str) -> Option<f64> {
     let (_, rest) = said.split_once("Progress:")?;
     rest.split_once('(')?.1.split_once('%')?.0.trim().parse().ok()
-}
-
-/// Sets [`PASSWORD`] as the user password. Journal it before.
-pub(crate) fn set_password(device: &str, tools: &dyn Tools) -> Result<(), HostError> {
-    let arguments = ["--user-master", "u", "--security-set-pass", PASSWORD, device];
-    tools.run(HDPARM, &arguments, ANSWER).map(drop)
-}
-
-/// Whether a password is set.
-pub(crate) fn has_password(device: &str, tools: &dyn Tools) -> Result<bool, HostError> {
-    Identity::ask(device, tools).map(|identity| identity.enabled)
-}
-
-/// Takes the user password away; unlocks the drive for that where it is locked.
-/// Answers whether there was one.
-pub(crate) fn clear_password(
-    device: &str,
-    password: &str,
-    tools: &dyn Tools,
-) -> Result<bool, HostError> {
-    let before = Identity::ask(device, tools)?;
-    if !before.enabled {
-        return Ok(false);
-    }
-    let failed = |how: &str| HostError::ToolFailed {
-        command: format!("hdparm --security-disable {device}"),
-        how: how.to_owned(),
-        said: "the drive's password stands".into(),
-    };
-    if before.frozen {
-        return Err(failed(UNFREEZE));
-    }
-    if before.locked {
-        let unlock = ["--user-master", "u", "--security-unlock", password, device];
-        tools.run(HDPARM, &unlock, ANSWER)?;
-    }
-    let disable = ["--user-master", "u", "--security-disable", password, device];
-    tools.run(HDPARM, &disable, ANSWER)?;
-    match Identity::ask(device, tools)?.enabled {
-        true => Err(failed("it does not take this password")),
-        false => Ok(true),
-    }
 }
 
 #[cfg(test)]

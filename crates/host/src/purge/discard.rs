@@ -1,6 +1,6 @@
 //! Discard: the device is told, piece by piece, that no block is in use.
 
-use super::{Done, Work};
+use super::work::{Done, Work};
 use crate::error::HostError;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -15,6 +15,11 @@ const PIECE: u64 = 1 << 30;
 /// What it is less than.
 pub(super) const REMARK: &str = "the device was told that no block is in use; unlike a format or \
                                  a secure erase it may keep what it likes";
+
+/// Of a device that takes none.
+pub(super) fn no_discard(name: &str) -> String {
+    format!("{name} takes no discard; purge it beforehand with its maker's tool")
+}
 
 /// Discards the whole target. It reaches no further than the armed handle: on a
 /// partition the kernel bounds it to the partition.

@@ -1,6 +1,6 @@
 //! Purge: bringing a device near to the state of never having been written.
 //!
-//! [`abilities`] lists what can be done to a target, the best first, each with
+//! [`plan`] lists what can be done to a target, the best first, each with
 //! the reason where it cannot be done here; `auto` takes the first that can.
 //! What is armed is what is reached: a purge of a whole device is never run for
 //! a partition, and one that reaches the other namespaces of a controller needs
@@ -10,14 +10,16 @@
 //! after it they are read back ([`blank`]). A purge whose blocks are not blank
 //! has failed, unless the method does not promise it.
 
-pub(crate) mod ata;
+mod ability;
+mod ata;
 mod blank;
 mod discard;
 mod nvme;
 mod plan;
 mod scsi;
-#[cfg(test)]
-mod transcript;
+mod work;
+
+pub use work::{PurgeOrder, PurgeProgress, PurgeWatch};
 
 use crate::error::HostError;
 use crate::roots::Roots;
@@ -25,88 +27,12 @@ use crate::scratch;
 use crate::target::Target;
 use crate::tool::{HDPARM, Installed, NVME, Tools};
 use blank::Places;
+use discard::no_discard;
 use plan::{Plan, Way};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
-use steadfast_domain::record::HostChange;
-use steadfast_domain::{Nanos, Purge, PurgeChoice, PurgeFailure, PurgeMethod};
-
-/// What the user wants of a purge.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PurgeOrder {
-    /// How.
-    pub choice: PurgeChoice,
-    /// What becomes of a failure.
-    pub failed: PurgeFailure,
-    /// Chooses the places that are read back.
-    pub seed: u64,
-    /// What else may be lost, each by what [`steadfast_domain::Device::confirmation`] says.
-    pub also: Vec<String>,
-    /// Paths whose disks must live.
-    pub keep: Vec<PathBuf>,
-}
-
-/// How far a purge has come.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PurgeProgress<'a> {
-    /// What is being done.
-    pub doing: &'a str,
-    /// Percent done, where the device tells.
-    pub percent: Option<f64>,
-    /// Time since it began.
-    pub since: Duration,
-}
-
-/// Who stands beside a purge.
-pub trait PurgeWatch {
-    /// Keeps a change to the device before it is made. What it answers to is
-    /// why it could not be kept.
-    ///
-    /// # Errors
-    /// The reason, in words; the change is then not made.
-    fn journal(&mut self, change: &HostChange) -> Result<(), String>;
-    /// Is told how far it has come, often.
-    fn tell(&mut self, progress: &PurgeProgress<'_>);
-    /// Whether the user asked for an end.
-    fn is_stopped(&self) -> bool;
-}
-
-/// What a purge works with.
-struct Work<'a> {
-    target: &'a Target,
-    tools: &'a dyn Tools,
-    watch: &'a mut dyn PurgeWatch,
-    began: Instant,
-}
-
-impl Work<'_> {
-    fn tell(&mut self, doing: &str, percent: Option<f64>) {
-        let since = self.began.elapsed();
-        self.watch.tell(&PurgeProgress { doing, percent, since });
-    }
-
-    fn stopped(&self) -> HostError {
-        HostError::PurgeStopped { device: self.target.device().path.clone() }
-    }
-
-    /// Runs a command that ends when the device is done; it cannot be taken back.
-    fn run_to_end(
-        &mut self,
-        tool: crate::tool::Tool,
-        arguments: &[&str],
-        limit: Duration,
-        doing: &str,
-    ) -> Result<String, HostError> {
-        let (tools, began, watch) = (self.tools, self.began, &mut *self.watch);
-        tools.run_long(tool, arguments, limit, &mut |_| {
-            let doing = match watch.is_stopped() {
-                true => format!("{doing}; it cannot be cancelled, the run stops after it"),
-                false => doing.to_owned(),
-            };
-            watch.tell(&PurgeProgress { doing: &doing, percent: None, since: began.elapsed() });
-        })
-    }
-}
+use std::path::Path;
+use std::time::Instant;
+use steadfast_domain::{Nanos, Purge, PurgeFailure, PurgeMethod};
+use work::{Done, Work};
 
 /// What a purge would do to this target, in words; nothing is written.
 ///
@@ -175,13 +101,6 @@ fn goes_on(error: &HostError) -> bool {
     !matches!(error, HostError::PurgeStopped { .. } | HostError::Unjournalled(_))
 }
 
-/// What became of a command that was carried out.
-enum Done {
-    Purged,
-    /// The device did not know the command after all.
-    Unknown,
-}
-
 fn verify(
     plan: &Plan,
     done: Done,
@@ -218,10 +137,6 @@ fn verify(
     let blank = Some(read.is_blank());
     let remark = remarks.join("; ");
     Ok(Purge { blank, read_back: Some(read), remark, ..Purge::new(plan.method, took) })
-}
-
-fn no_discard(name: &str) -> String {
-    format!("{name} takes no discard; purge it beforehand with its maker's tool")
 }
 
 impl Plan {

@@ -4,8 +4,8 @@
 //! namespace. It reaches the one namespace, or all of the controller where its
 //! FNA field says so; Sanitize always reaches the whole subsystem.
 
-use super::Work;
-use super::plan::{Ability, Way};
+use super::ability::Ability;
+use super::work::Work;
 use crate::device_log::json::{named, object};
 use crate::error::HostError;
 use crate::identity::controllers;
@@ -55,7 +55,7 @@ enum What {
 }
 
 /// What the controller says it can, the best first.
-pub(super) fn abilities(whole: &Node, roots: &Roots, tools: &dyn Tools) -> Vec<Ability> {
+pub(super) fn abilities(whole: &Node, roots: &Roots, tools: &dyn Tools) -> Vec<Ability<Command>> {
     let sight = Controller::ask(whole, roots, tools);
     let format = [(PurgeMethod::NvmeFormat, 1), (PurgeMethod::NvmeFormatCrypto, 2)];
     let sanitize = [
@@ -67,10 +67,7 @@ pub(super) fn abilities(whole: &Node, roots: &Roots, tools: &dyn Tools) -> Vec<A
     let sanitizes = sanitize
         .into_iter()
         .map(|(method, action, bit, name)| (method, sight.sanitize(action, bit, name)));
-    formats
-        .chain(sanitizes)
-        .map(|(method, way)| Ability::sure(method, way.map(Way::Nvme)))
-        .collect()
+    formats.chain(sanitizes).map(|(method, way)| Ability::sure(method, way)).collect()
 }
 
 /// What a controller and one of its namespaces say of themselves.
@@ -128,11 +125,8 @@ impl Controller {
 
 fn answer(tools: &dyn Tools, arguments: &[&str]) -> Result<Value, HostError> {
     let said = tools.run(NVME, arguments, ANSWER)?;
-    object(&said).ok_or_else(|| HostError::ToolFailed {
-        command: format!("nvme {}", arguments.join(" ")),
-        how: "its answer is not understood".into(),
-        said: said.trim().chars().take(200).collect(),
-    })
+    object(&said)
+        .ok_or_else(|| HostError::not_understood(format!("nvme {}", arguments.join(" ")), &said))
 }
 
 /// The arguments that change nothing but the content: FLBAS and DPS are those

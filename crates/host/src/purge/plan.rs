@@ -1,6 +1,9 @@
 //! What can be done to a target, and what is chosen of it.
 
-use super::{PurgeOrder, ata, discard, no_discard, nvme, scsi};
+use super::ability::Ability;
+use super::discard::{self, no_discard};
+use super::work::PurgeOrder;
+use super::{ata, nvme, scsi};
 use crate::arming::{Consent, arm};
 use crate::error::HostError;
 use crate::identity::describe;
@@ -9,20 +12,6 @@ use crate::roots::Roots;
 use crate::target::Target;
 use crate::tool::Tools;
 use steadfast_domain::{PurgeChoice, PurgeMethod, Transport};
-
-/// A method, and how it is done here or why it cannot be.
-pub(super) struct Ability {
-    pub method: PurgeMethod,
-    /// The device does not say whether it can; `auto` leaves it then.
-    pub unsure: bool,
-    pub way: Result<Way, String>,
-}
-
-impl Ability {
-    pub const fn sure(method: PurgeMethod, way: Result<Way, String>) -> Ability {
-        Ability { method, unsure: false, way }
-    }
-}
 
 /// How a purge is done.
 #[derive(Debug)]
@@ -72,7 +61,7 @@ impl Plan {
 struct Sight<'a> {
     target: &'a Target,
     roots: &'a Roots,
-    abilities: Vec<Ability>,
+    abilities: Vec<Ability<Way>>,
 }
 
 impl<'a> Sight<'a> {
@@ -174,21 +163,14 @@ fn lesser(method: PurgeMethod, reasons: &[String]) -> String {
 }
 
 /// The commands of the device, the best first.
-fn commands(target: &Target, roots: &Roots, tools: &dyn Tools) -> Vec<Ability> {
+fn commands(target: &Target, roots: &Roots, tools: &dyn Tools) -> Vec<Ability<Way>> {
     let device = target.device();
     if target.is_file() {
         return Vec::new();
     }
     let Some(node) = Node::named(&device.name, roots) else { return Vec::new() };
     let whole = node.whole();
-    let mut abilities = match device.transport {
-        Transport::Nvme => nvme::abilities(&whole, roots, tools),
-        Transport::Sata => ata::abilities(&whole, roots, tools),
-        // A disk that a virtual machine's controller announces takes SCSI, too.
-        Transport::Sas => scsi::abilities(&whole, roots, tools),
-        Transport::Virtio if whole.name.starts_with("sd") => scsi::abilities(&whole, roots, tools),
-        _ => Vec::new(),
-    };
+    let mut abilities = ways(&whole, &device.transport, roots, tools);
     if node.partition().is_some() {
         let why = format!(
             "{} is a partition, and the command reaches the whole device {}",
@@ -200,7 +182,28 @@ fn commands(target: &Target, roots: &Roots, tools: &dyn Tools) -> Vec<Ability> {
     abilities
 }
 
-fn discard_ability(target: &Target) -> Ability {
+/// The commands that its transport speaks.
+fn ways(
+    whole: &Node,
+    transport: &Transport,
+    roots: &Roots,
+    tools: &dyn Tools,
+) -> Vec<Ability<Way>> {
+    fn all<W>(abilities: Vec<Ability<W>>, way: fn(W) -> Way) -> Vec<Ability<Way>> {
+        abilities.into_iter().map(|ability| ability.map(way)).collect()
+    }
+    let scsi = || all(scsi::abilities(whole, roots, tools), Way::Scsi);
+    match transport {
+        Transport::Nvme => all(nvme::abilities(whole, roots, tools), Way::Nvme),
+        Transport::Sata => all(ata::abilities(whole, roots, tools), Way::Ata),
+        // A disk that a virtual machine's controller announces takes SCSI, too.
+        Transport::Sas => scsi(),
+        Transport::Virtio if whole.name.starts_with("sd") => scsi(),
+        _ => Vec::new(),
+    }
+}
+
+fn discard_ability(target: &Target) -> Ability<Way> {
     let device = target.device();
     let way = if device.discard { Ok(Way::Discard) } else { Err(no_discard(&device.name)) };
     Ability::sure(PurgeMethod::Discard, way)

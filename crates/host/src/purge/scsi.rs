@@ -4,8 +4,8 @@
 //! is formatted only when the user asks for it: FORMAT UNIT is mandatory for a
 //! disk (SBC-4, table 20), but some answer GOOD and erase nothing.
 
-use super::Work;
-use super::plan::{Ability, Way};
+use super::ability::Ability;
+use super::work::Work;
 use crate::error::HostError;
 use crate::node::Node;
 use crate::roots::{Roots, entries, read_number};
@@ -47,7 +47,7 @@ enum What {
 }
 
 /// What the device says it can, the best first.
-pub(super) fn abilities(whole: &Node, roots: &Roots, tools: &dyn Tools) -> Vec<Ability> {
+pub(super) fn abilities(whole: &Node, roots: &Roots, tools: &dyn Tools) -> Vec<Ability<Command>> {
     let device = whole.path(roots).to_string_lossy().into_owned();
     let reported = tools.run(SG_OPCODES, &[&device], ANSWER);
     let reported = match reported.as_deref() {
@@ -55,7 +55,7 @@ pub(super) fn abilities(whole: &Node, roots: &Roots, tools: &dyn Tools) -> Vec<A
         Ok(list) if !lists_commands(list) => Err("it lists none".to_owned()),
         other => other.map_err(ToString::to_string),
     };
-    let command = |what| Way::Scsi(Command { device: device.clone(), what });
+    let command = |what| Command { device: device.clone(), what };
     let sanitizes = [
         (PurgeMethod::ScsiSanitizeBlock, 2, vec!["--block"]),
         (PurgeMethod::ScsiSanitizeCrypto, 3, vec!["--crypto"]),
@@ -66,10 +66,9 @@ pub(super) fn abilities(whole: &Node, roots: &Roots, tools: &dyn Tools) -> Vec<A
         unsure: reported.is_err(),
         way: may_format(&reported).map(|()| command(What::Format(protection(whole)))),
     }];
-    abilities.extend(sanitizes.into_iter().map(|(method, action, options)| Ability {
-        method,
-        unsure: false,
-        way: may_sanitize(&reported, action).map(|()| command(What::Sanitize(options))),
+    abilities.extend(sanitizes.into_iter().map(|(method, action, options)| {
+        let way = may_sanitize(&reported, action).map(|()| command(What::Sanitize(options)));
+        Ability::sure(method, way)
     }));
     abilities
 }

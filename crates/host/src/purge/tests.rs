@@ -3,8 +3,10 @@ use crate::identity::{describe, inspect};
 use crate::machine::Machine;
 use crate::node::Node;
 use crate::target::Access;
+use crate::transcript::Transcript;
 use std::fs;
-use steadfast_domain::{Device, Transport};
+use steadfast_domain::record::HostChange;
+use steadfast_domain::{Device, PurgeChoice, Transport};
 
 /// Stands beside a purge: what was told, what was journalled.
 #[derive(Default)]
@@ -69,7 +71,7 @@ pub(super) fn purged(
     target: &Target,
     order: &PurgeOrder,
     beside: &mut Beside,
-    tools: &transcript::Transcript,
+    tools: &Transcript,
 ) -> Result<Purge, HostError> {
     let done = purge_with(target, order, beside, &machine.roots, tools);
     assert!(tools.is_over(), "not everything was asked: {done:?}");
@@ -93,7 +95,7 @@ fn what_takes_no_discard_keeps_its_content_and_says_so() {
         let file = Device { transport: Transport::File, ..device.clone() };
         let mut target = Target::open(file, Access::Write).unwrap();
         target.be(device);
-        let tools = transcript::Transcript::default();
+        let tools = Transcript::default();
         let done =
             purge_with(&target, &PurgeOrder::default(), &mut beside, &roots, &tools).unwrap();
         assert_eq!((done.method, done.blank), (PurgeMethod::Nothing, None));

@@ -1,13 +1,13 @@
 //! What the kernel counts and senses about a device and its host.
 
+mod monitors;
 mod power;
 mod processors;
 
-use crate::identity::controllers;
 use crate::node::{KERNEL_SECTOR, Node};
-use crate::roots::{Roots, entries, file_name, read_number};
+use crate::roots::{Roots, read_number};
+use monitors::own_monitors;
 use std::fs;
-use std::path::PathBuf;
 use steadfast_domain::measurement::KernelCounters;
 use steadfast_domain::{Bytes, Device, Transport};
 
@@ -86,27 +86,6 @@ pub(crate) fn degrees(device: &Device, attribute: &str, roots: &Roots) -> Option
         .iter()
         .find_map(|monitor| read_number::<i64>(&monitor.join(attribute)))
         .map(|millidegrees| millidegrees as f64 / 1000.0)
-}
-
-/// The hardware monitors of a device itself, none elsewhere in the host.
-fn own_monitors(device: &Device, roots: &Roots) -> Vec<PathBuf> {
-    if device.transport == Transport::File {
-        return Vec::new();
-    }
-    let Some(node) = Node::named(&device.name, roots) else { return Vec::new() };
-    let whole = node.whole();
-    let mut places = controllers(&whole);
-    places.push(whole.directory.join("device"));
-    places.iter().flat_map(|place| monitors(place)).collect()
-}
-
-/// The monitors at a place: beside it, or gathered in `hwmon`.
-fn monitors(place: &std::path::Path) -> Vec<PathBuf> {
-    let mut found = entries(&place.join("hwmon"));
-    found.extend(entries(place).into_iter().filter(|path| {
-        file_name(path).strip_prefix("hwmon").is_some_and(|number| !number.is_empty())
-    }));
-    found
 }
 
 #[cfg(test)]

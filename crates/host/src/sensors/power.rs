@@ -5,7 +5,7 @@
 //! NVMe controller are what the maker allows, not what the drive takes: they
 //! are not used.
 
-use super::own_monitors;
+use super::monitors::own_monitors;
 use crate::roots::{Roots, read_number};
 use crate::tool;
 use std::path::PathBuf;

@@ -1,6 +1,7 @@
 //! The live bench on a rig of memory: whole procedures, broken off everywhere.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, clippy::too_many_lines)]
 
+mod once;
 mod read_back;
 
 use std::collections::BTreeMap;
@@ -12,7 +13,7 @@ use steadfast_domain::{
     Bytes, Caveat, CaveatKind, Conditions, Device, Entry, Findings, Halt, Host, Measurement, Nanos,
     Procedure, Profile, Proof, Purge, PurgeMethod, Settings, Step, Tally, Transport,
 };
-use steadfast_engine::Start;
+use steadfast_engine::{Prepared, Refusal, Start};
 use steadfast_runner::ledger::Line;
 use steadfast_runner::live::unrestored;
 use steadfast_runner::progress::Silent;
@@ -170,10 +171,16 @@ impl Rig for MemoryRig<'_> {
         self.log.purges += 1;
         Ok(Purge::new(PurgeMethod::Discard, Nanos(1)))
     }
-    fn refuse(&self, _: &Step) -> Option<String> {
-        None
+    fn prepare(&mut self, step: &Step) -> Result<Prepared, Refusal> {
+        Ok(Prepared::plain(step.clone()))
     }
-    fn apply(&mut self, step: &Step, start: &Start, _: Watch<'_>) -> Result<Measurement, Halt> {
+    fn apply(
+        &mut self,
+        prepared: Prepared,
+        start: &Start,
+        _: Watch<'_>,
+    ) -> Result<Measurement, Halt> {
+        let step = prepared.step();
         if self.log.applied.len() >= self.halt_after {
             return Err(Halt::Stopped);
         }
@@ -516,15 +523,18 @@ fn a_step_that_cannot_be_done_is_named_before_the_first_is_done() {
         &[],
     )
     .unwrap();
-    let asked = std::cell::RefCell::new(Vec::new());
-    let never = |step: &Step| {
-        asked.borrow_mut().push(step.place.to_string());
-        None
+    let mut asked = Vec::new();
+    let mut never = |step: &Step| {
+        asked.push(step.place.to_string());
+        Ok(Prepared::plain(step.clone()))
     };
-    assert_eq!(steadfast_runner::refusal(procedure.as_ref(), &never), None);
-    assert_eq!(asked.borrow().len(), 57, "preconditioning and one round");
-    let small = |step: &Step| step.place.label.starts_with("RND 0.5K").then(|| "no".to_owned());
-    let why = steadfast_runner::refusal(procedure.as_ref(), &small).unwrap();
+    assert_eq!(steadfast_runner::refusal(procedure.as_ref(), &mut never), None);
+    assert_eq!(asked.len(), 57, "preconditioning and one round");
+    let mut small = |step: &Step| match step.place.label.starts_with("RND 0.5K") {
+        true => Err(Refusal("no".to_owned())),
+        false => Ok(Prepared::plain(step.clone())),
+    };
+    let why = steadfast_runner::refusal(procedure.as_ref(), &mut small).unwrap();
     assert_eq!(why, "round 1, step 8 (RND 0.5K R): no");
 }
 

@@ -9,7 +9,7 @@ use steadfast_domain::{
     Bytes, Conditions, Device, Entry, Findings, Halt, Host, Measurement, Nanos, Profile, Purge,
     PurgeMethod, Settings, Step, Tally, WriteCache,
 };
-use steadfast_engine::Start;
+use steadfast_engine::{Prepared, Refusal, Start};
 use steadfast_runner::progress::Silent;
 use steadfast_runner::rig::{Journal, Tell, Watch};
 use steadfast_runner::run::{Ending, conduct};
@@ -73,10 +73,11 @@ impl Rig for Fickle {
         self.cache = ON;
         Ok(Purge::new(PurgeMethod::NvmeFormat, Nanos(1)))
     }
-    fn refuse(&self, _: &Step) -> Option<String> {
-        None
+    fn prepare(&mut self, step: &Step) -> Result<Prepared, Refusal> {
+        Ok(Prepared::plain(step.clone()))
     }
-    fn apply(&mut self, step: &Step, _: &Start, _: Watch<'_>) -> Result<Measurement, Halt> {
+    fn apply(&mut self, prepared: Prepared, _: &Start, _: Watch<'_>) -> Result<Measurement, Halt> {
+        let step = prepared.step();
         if self.seen.len() >= self.halt_after {
             return Err(Halt::Stopped);
         }

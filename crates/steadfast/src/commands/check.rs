@@ -23,7 +23,7 @@ pub fn run(arguments: &CheckArguments) -> anyhow::Result<Outcome> {
     let checked = steadfast_report::check(&findings, &limits);
     if let Some(shelf) = shelf {
         for file in write(&shelf, &checked.report(&findings))? {
-            terminal::complain(&format!("Written: {}", file.display()));
+            terminal::tell(&format!("Written: {}", file.display()));
         }
     }
     if arguments.json {

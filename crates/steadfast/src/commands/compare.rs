@@ -25,7 +25,7 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<Outcome> {
     let comparison = steadfast_report::compare(&runs)?;
     if let Some(place) = place {
         for file in place.write(&comparison)? {
-            terminal::complain(&format!("Written: {}", file.display()));
+            terminal::tell(&format!("Written: {}", file.display()));
         }
     }
     if arguments.json {

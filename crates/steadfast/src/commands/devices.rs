@@ -2,9 +2,8 @@
 
 use crate::cli::DevicesArguments;
 use crate::exit::Outcome;
-use crate::terminal;
+use crate::{table, terminal};
 use steadfast_domain::Device;
-use steadfast_domain::text::printable;
 use steadfast_engine::Stop;
 use steadfast_engine::sim::{SimulatedSsd, drives};
 use steadfast_host::Roots;
@@ -26,20 +25,8 @@ pub fn run(arguments: &DevicesArguments) -> anyhow::Result<Outcome> {
 fn table(devices: &[Device]) -> String {
     let head = ["TARGET", "MODEL", "SERIAL", "FIRMWARE", "SIZE", "INTERFACE", "SECTOR", "IN USE"];
     let mut rows: Vec<Vec<String>> = vec![head.map(str::to_owned).to_vec()];
-    let shown = |device| cells(device).iter().map(|cell| printable(cell).into_owned()).collect();
-    rows.extend(devices.iter().map(shown));
-    let widths: Vec<usize> = (0..head.len())
-        .map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
-        .collect();
-    let lines: Vec<String> = rows
-        .iter()
-        .map(|row| {
-            let cells: Vec<String> =
-                row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-            cells.join("  ").trim_end().to_owned()
-        })
-        .collect();
-    lines.join("\n")
+    rows.extend(devices.iter().map(cells));
+    table::with_left(&rows, |_| true)
 }
 
 fn cells(device: &Device) -> Vec<String> {

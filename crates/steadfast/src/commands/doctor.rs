@@ -8,7 +8,7 @@ use console::{StyledObject, style};
 use serde::Serialize;
 use steadfast_domain::Device;
 use steadfast_domain::record::{Check, CheckState};
-use steadfast_domain::text::printable;
+use steadfast_domain::text::{printable, wrapped};
 use steadfast_engine::Stop;
 use steadfast_engine::sim::SimulatedSsd;
 use steadfast_host::{Roots, WATCH};
@@ -53,16 +53,6 @@ fn simulated() -> Check {
     }
 }
 
-/// A check that disturbs, as one line before a run.
-pub fn remark(check: &Check) -> Option<String> {
-    let word = match check.state {
-        CheckState::Good | CheckState::Unknown => return None,
-        CheckState::Attention => "Attention",
-        CheckState::Bad => "BAD",
-    };
-    Some(format!("{word}: {}: {}", check.subject, check.found))
-}
-
 /// The mark of a state, which says the same without its colour.
 fn mark(state: CheckState) -> StyledObject<String> {
     let word = match state {
@@ -90,13 +80,14 @@ fn text(device: &Device, checks: &[Check], width: usize) -> String {
     let head = printable(&head).into_owned();
     let subjects = checks.iter().map(|check| check.subject.chars().count()).max().unwrap_or(0);
     let indent = MARK + 2 + subjects + 2;
+    let room = width.saturating_sub(indent);
     let mut lines = vec![head, String::new()];
     for check in checks {
         let mark = mark(check.state);
-        let mut rows = wrapped(&printable(&check.found), width.saturating_sub(indent)).into_iter();
+        let mut rows = wrapped(&printable(&check.found), room, "").into_iter();
         let first = rows.next().unwrap_or_default();
         lines.push(format!("{mark}  {:subjects$}  {first}", check.subject).trim_end().to_owned());
-        let advice = wrapped(&printable(&check.advice), width.saturating_sub(indent + 3));
+        let advice = wrapped(&printable(&check.advice), room.saturating_sub(3), "");
         let advice = advice.into_iter().enumerate().map(|(row, text)| match row {
             0 => format!("-> {text}"),
             _ => format!("   {text}"),
@@ -123,22 +114,6 @@ fn summary(checks: &[Check]) -> String {
     }
 }
 
-/// A text in rows of at most this many columns, broken at blanks.
-fn wrapped(text: &str, columns: usize) -> Vec<String> {
-    let columns = columns.max(20);
-    let mut rows: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match rows.last_mut() {
-            Some(row) if row.chars().count() + 1 + word.chars().count() <= columns => {
-                row.push(' ');
-                row.push_str(word);
-            }
-            _ => rows.push(word.to_owned()),
-        }
-    }
-    rows
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,24 +126,6 @@ mod tests {
             found: "half of it".into(),
             advice: "use the other slot".into(),
         }
-    }
-
-    #[test]
-    fn only_what_disturbs_is_said_before_a_run() {
-        assert_eq!(remark(&check(CheckState::Good)), None);
-        assert_eq!(remark(&check(CheckState::Unknown)), None);
-        let bad = remark(&check(CheckState::Bad));
-        assert_eq!(bad.as_deref(), Some("BAD: Link: half of it"));
-    }
-
-    #[test]
-    fn rows_are_broken_at_blanks_and_nothing_is_lost() {
-        let text = "one two three four five six seven eight nine ten";
-        let rows = wrapped(text, 20);
-        assert!(rows.iter().all(|row| row.chars().count() <= 20), "{rows:?}");
-        assert_eq!(rows.join(" "), text);
-        assert_eq!(wrapped("", 20), Vec::<String>::new());
-        assert_eq!(wrapped(&"x".repeat(30), 20), ["x".repeat(30)]);
     }
 
     #[test]

@@ -6,6 +6,7 @@ pub mod check;
 pub mod compare;
 pub mod devices;
 pub mod doctor;
+pub mod mark;
 pub mod measure;
 pub mod plan;
 pub mod report;

@@ -114,7 +114,7 @@ fn restore_all(failures: &mut Vec<String>) -> anyhow::Result<Answer> {
             }
         }
     }
-    answer.instances_removed = steadfast_capture::remove_left_behind();
+    answer.instances_removed = steadfast_recorder::remove_left_behind();
     Ok(answer)
 }
 

@@ -6,17 +6,15 @@ use crate::exit::Outcome;
 use crate::target::{self, Course, Mover, Named};
 use crate::terminal;
 use anyhow::{Context, bail};
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::time::Duration;
 use steadfast_domain::settings::Amendment;
-use steadfast_domain::{Device, Entry, Load, Proof, Transport};
+use steadfast_domain::{Device, Proof, Transport};
 use steadfast_engine::Stop;
 use steadfast_host::{Consent, Roots};
-use steadfast_runner::ledger::{Contents, Line};
+use steadfast_runner::ledger::Contents;
 use steadfast_runner::real::wall_clock_unix_ms;
 use steadfast_runner::run::{amend, amendments};
-use steadfast_runner::{HostWishes, Ledger, Rig, RunSettings};
+use steadfast_runner::{HostWishes, Ledger, Rig, RunSettings, recognition};
 
 /// Finds the run's device again and conducts the rest.
 pub fn run(arguments: &ResumeArguments) -> anyhow::Result<Outcome> {
@@ -115,13 +113,8 @@ fn recognize(
 ) -> anyhow::Result<Recognized> {
     let Named::Real(device) = named else { return Ok(Recognized::Simulated) };
     let now = Box::new(steadfast_host::proof(device, &Roots::real())?);
-    let mut doubts = match journalled_proof(contents) {
-        Some(then) => then.differences(&now, &contents.settings.device),
-        None => vec!["a version of steadfast that kept no proof of its device began it".into()],
-    };
-    if device.transport == Transport::File && now.mark.is_none() {
-        doubts.extend(changed_since(Path::new(&device.path), &contents.lines)?);
-    }
+    let doubts = recognition::doubts(contents, device, &now)
+        .with_context(|| format!("{} cannot be looked at", device.path))?;
     let is_it = |typed: &&String| names(typed, device);
     let others = arguments.yes_destroy.iter().filter(|typed| !is_it(typed)).cloned().collect();
     match (doubts.is_empty(), arguments.yes_destroy.iter().any(|typed| is_it(&typed))) {
@@ -142,33 +135,6 @@ fn recognize(
             shown(&arguments.run_dir),
             what_to_type(device)
         ),
-    }
-}
-
-/// How long after its last journal line a killed run may have written.
-const GRACE: Duration = Duration::from_secs(15);
-
-/// Whether somebody has changed a file since the run let go of it. A mark would
-/// tell; where there is none, the time of its last change does, which nobody can
-/// set. A run that was killed in a long step cannot be told from somebody else.
-fn changed_since(path: &Path, lines: &[Line]) -> anyhow::Result<Option<String>> {
-    let ours = |line: &&Line| !matches!(line.entry, Entry::HostRestored(_) | Entry::Amended(_));
-    let Some(last) = lines.iter().rev().find(ours) else { return Ok(None) };
-    let grace = match last.entry {
-        Entry::Halted(_) | Entry::Ended => Duration::ZERO,
-        _ => GRACE,
-    };
-    let found = std::fs::metadata(path).with_context(|| path.display().to_string())?;
-    let changed = found.ctime().saturating_mul(1000) + found.ctime_nsec() / 1_000_000;
-    let latest = u128::from(last.at) + grace.as_millis();
-    let is_later = u128::try_from(changed).is_ok_and(|changed| changed > latest);
-    Ok(is_later.then(|| "the file was changed after the run's last entry in its journal".into()))
-}
-
-fn journalled_proof(contents: &Contents) -> Option<&Proof> {
-    match &contents.opening()?.entry {
-        Entry::Opened { proof, .. } => proof.as_deref(),
-        _ => None,
     }
 }
 
@@ -225,7 +191,7 @@ fn amendment(
     if !arguments.stop {
         return Ok(None);
     }
-    match complete_rounds(&contents.lines) {
+    match recognition::complete_rounds(&contents.lines) {
         0 => bail!(
             "{}: no round is complete, so there is nothing to stop with",
             shown(&arguments.run_dir)
@@ -236,22 +202,4 @@ fn amendment(
 
 fn shown(path: &Path) -> String {
     path.display().to_string()
-}
-
-/// Rounds that a verdict was noted for: those are complete.
-fn complete_rounds(lines: &[Line]) -> u32 {
-    let last_complete = lines.iter().rposition(|line| {
-        matches!(&line.entry, Entry::Noted(note)
-            if matches!(**note, steadfast_domain::Note::Verdict(_)))
-    });
-    lines[..last_complete.unwrap_or(0)]
-        .iter()
-        .rev()
-        .find_map(|line| match &line.entry {
-            Entry::Applied { step, .. } if matches!(step.load, Load::Stimulus(_)) => {
-                Some(step.place.round)
-            }
-            _ => None,
-        })
-        .unwrap_or(0)
 }

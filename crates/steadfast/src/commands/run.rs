@@ -1,26 +1,23 @@
 //! `steadfast run`: a procedure from purge to report.
 
-use crate::cli::{EngineName, Format, ProcedureArguments, RunArguments};
+use crate::asked::{SOFTWARE, check_engine, settings};
+use crate::cli::{EngineName, Format, RunArguments};
 use crate::exit::{Outcome, misuse};
 use crate::panel::Panel;
 use crate::target::{self, Course, Mover, Named};
 use crate::writing::Shelf;
 use crate::{output, terminal};
 use anyhow::bail;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::Geometry;
-use steadfast_domain::{Device, Procedure, Settings, Transport};
+use steadfast_domain::{Device, Procedure, Settings, Step, Transport};
 use steadfast_engine::Stop;
 use steadfast_host::{Consent, Readers};
 use steadfast_runner::ledger::Line;
 use steadfast_runner::real::wall_clock_unix_ms;
 use steadfast_runner::run::{self, Ending};
 use steadfast_runner::{HostWishes, Ledger, Rig, RunSettings};
-
-/// The program's name and version, as every record and report names it.
-pub const SOFTWARE: &str = concat!("steadfast ", env!("CARGO_PKG_VERSION"));
 
 /// Begins a run and conducts it.
 pub fn run(arguments: &RunArguments) -> anyhow::Result<Outcome> {
@@ -67,11 +64,12 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<Outcome> {
     };
     let procedure =
         steadfast_procedures::procedure(&run_settings.settings, run_settings.geometry(), &[])?;
-    if let Some(why) = steadfast_runner::refusal(procedure.as_ref(), &|step| rig.refuse(step)) {
+    let mut prepare = |step: &Step| rig.prepare(step);
+    if let Some(why) = steadfast_runner::refusal(procedure.as_ref(), &mut prepare) {
         bail!("{}: {why}", chosen.target);
     }
     let ledger = Ledger::create_for(readers.unwrap_or_default(), &out, &run_settings)?;
-    terminal::complain(&format!("Run directory: {} (seed {seed})", out.display()));
+    terminal::tell(&format!("Run directory: {} (seed {seed})", out.display()));
     let conduct = Conduct { procedure: procedure.as_ref(), directory: &out, json: arguments.json };
     conduct.to_the_end(rig.as_mut(), ledger, &[], &stop)
 }
@@ -156,113 +154,6 @@ impl Conduct<'_> {
 
 fn geometry(device: &Device) -> Geometry {
     Geometry { capacity: device.capacity, logical_sector: device.logical_sector }
-}
-
-/// The settings that the command line asks for.
-pub fn settings(chosen: &ProcedureArguments, seed: u64) -> anyhow::Result<Settings> {
-    let mut settings = Settings::new(&chosen.procedure, seed);
-    settings.profile = chosen.profile;
-    settings.class = chosen.class;
-    settings.threads = chosen.threads;
-    settings.depth = chosen.depth;
-    settings.step_time = chosen.step_time;
-    settings.active_range_percent = chosen.active_range;
-    settings.steady_state = chosen.steady_state;
-    settings.rounds_max = chosen.max_rounds;
-    settings.data_pattern = chosen.data_pattern.clone();
-    settings.verify = chosen.verify;
-    settings.hold_c_states = chosen.hold_c_states;
-    settings.power_command = chosen.power_command.as_deref().map(power_command).transpose()?;
-    settings.command = std::env::args().collect::<Vec<_>>().join(" ");
-    settings.parameters = parameters(chosen)?;
-    settings.sim_gap = chosen.sim_gap;
-    settings.meta = meta(&chosen.meta)?;
-    Ok(settings)
-}
-
-/// A command of at least one word, its program by its full path: a run is resumed
-/// from any directory and finds no other program of that name there.
-fn power_command(text: &str) -> anyhow::Result<String> {
-    let text = text.trim();
-    let (program, arguments) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
-    if program.is_empty() {
-        return Err(misuse("--power-command names no command; give a program and its arguments"));
-    }
-    // One that is not installed is reported when the power is to be read.
-    let Ok(path) = steadfast_host::find_program(Path::new(program)) else {
-        return Ok(text.to_owned());
-    };
-    match path.to_str().filter(|path| !path.contains(char::is_whitespace)) {
-        Some(path) => Ok(format!("{path} {arguments}").trim_end().to_owned()),
-        None => Err(misuse(format!(
-            "--power-command {program}: its path {} has a blank, and commands are split at blanks; \
-             move the program",
-            path.display()
-        ))),
-    }
-}
-
-/// `--set`, and the parameters that have an option of their own.
-fn parameters(chosen: &ProcedureArguments) -> anyhow::Result<BTreeMap<String, String>> {
-    let mut all = BTreeMap::new();
-    for item in &chosen.set {
-        let (name, value) = item
-            .split_once('=')
-            .ok_or_else(|| misuse(format!("--set {item}: it is not of the form NAME=VALUE")))?;
-        all.insert(name.trim().to_owned(), value.trim().to_owned());
-    }
-    let own = [
-        ("workload", &chosen.workload),
-        ("mix", &chosen.mix),
-        ("procedures", &chosen.procedures),
-        ("alignment", &chosen.alignment),
-    ];
-    for (name, value) in own {
-        if let Some(value) = value {
-            all.insert(name.to_owned(), value.trim().to_owned());
-        }
-    }
-    Ok(all)
-}
-
-/// `key=value` pairs, and files of such lines; `#` begins a comment line.
-fn meta(given: &[String]) -> anyhow::Result<BTreeMap<String, String>> {
-    let mut all = BTreeMap::new();
-    for item in given {
-        let text = match item.contains('=') {
-            true => item.clone(),
-            false => std::fs::read_to_string(item).map_err(|e| {
-                misuse(format!("--meta {item} is neither key=value nor a file: {e}"))
-            })?,
-        };
-        let lines = text.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with('#'));
-        for line in lines {
-            let (key, value) = line
-                .split_once('=')
-                .ok_or_else(|| misuse(format!("--meta {item}: '{line}' is not key=value")))?;
-            steadfast_procedures::check_meta(key.trim())?;
-            all.insert(key.trim().to_owned(), value.trim().to_owned());
-        }
-    }
-    Ok(all)
-}
-
-/// Refuses an engine that cannot drive this device.
-pub fn check_engine(engine: Option<EngineName>, device: &Device) -> anyhow::Result<()> {
-    match (engine, device.is_simulated()) {
-        (Some(EngineName::Sim), false) => Err(misuse(format!(
-            "--engine sim needs a simulated target such as sim:small, not {}",
-            device.path
-        ))),
-        (Some(name @ (EngineName::Uring | EngineName::Fio)), true) => {
-            let name = if name == EngineName::Fio { "fio" } else { "uring" };
-            Err(misuse(format!(
-                "--engine {name} needs a block device or a file, not {}",
-                device.path
-            )))
-        }
-        _ => Ok(()),
-    }
 }
 
 fn engine_name(named: &Named, mover: &Mover) -> &'static str {

@@ -88,9 +88,11 @@ fn a_run_outlives_its_terminal() {
     let stream = || Stdio::from(program.try_clone().unwrap());
     command.stdin(stream()).stdout(stream()).stderr(stream());
     let side = program.as_raw_fd();
-    // SAFETY: between fork and exec only two system calls are made.
+    // SAFETY: between fork and exec only three system calls are made.
     unsafe {
         command.pre_exec(move || {
+            // Tests that run under nohup would hand on that SIGHUP is ignored.
+            libc::signal(libc::SIGHUP, libc::SIG_DFL);
             libc::setsid();
             libc::ioctl(side, libc::TIOCSCTTY, 0);
             Ok(())

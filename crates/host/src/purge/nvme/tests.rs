@@ -1,9 +1,9 @@
 use super::super::plan::Plan;
 use super::super::tests::{Beside, armed, erase, order, purged};
-use super::super::transcript::Transcript;
 use super::*;
 use crate::machine::Machine;
 use crate::purge::PurgeOrder;
+use crate::transcript::Transcript;
 use serde_json::json;
 use steadfast_domain::{PurgeFailure, PurgeMethod};
 

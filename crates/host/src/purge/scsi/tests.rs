@@ -1,9 +1,9 @@
 use super::super::PurgeOrder;
 use super::super::plan::Plan;
 use super::super::tests::{Beside, MEDIUM, armed, erase, order, purged};
-use super::super::transcript::Transcript;
 use super::*;
 use crate::machine::Machine;
+use crate::transcript::Transcript;
 
 const OPCODES: &str = "sg_opcodes /dev/sdb";
 const LOOK_AT: &str = "sg_requests --progress /dev/sdb";

@@ -1,7 +1,7 @@
 //! `steadfast trace import`: other tools' traces into trace files.
 
+use crate::asked::SOFTWARE;
 use crate::cli::trace::{ImportArguments, ImportFormat};
-use crate::commands::run::SOFTWARE;
 use crate::exit::{Outcome, misuse};
 use crate::terminal;
 use crate::writing::Rule;

@@ -1,8 +1,8 @@
 //! `trace report`.
 
 use super::Selected;
+use crate::asked::SOFTWARE;
 use crate::cli::trace::ReportArguments;
-use crate::commands::run::SOFTWARE;
 use crate::exit::Outcome;
 use crate::writing::{Rule, Shelf};
 use crate::{output, terminal};

@@ -43,7 +43,6 @@ pub(super) struct Ground<'e> {
     pub wake: OwnedFd,
     pub block_device: bool,
     pub memory_alignment: u32,
-    pub backend: Backend,
     pub key: StampKey,
     /// Above the sequence numbers of every earlier load.
     pub sequence: u64,
@@ -53,12 +52,20 @@ pub(super) struct Ground<'e> {
     pub clock: super::clock::Clock,
 }
 
+/// What is made of a stimulus before its load begins.
+#[derive(Debug)]
+pub(crate) struct Provisions {
+    pub(super) plan: DrawPlan,
+    pub(super) content: Arc<Content>,
+    pub(super) backend: Backend,
+}
+
 /// What a thread needs before it begins, shared by all of a load.
 struct Provision {
     stimulus: Stimulus,
     /// What the I/Os are drawn with.
     seed: u64,
-    content: Content,
+    content: Arc<Content>,
     key: StampKey,
     sequence: u64,
     backend: Backend,
@@ -137,12 +144,13 @@ impl Running {
     /// Returns what could not be had, for the engine to say.
     pub(super) fn start(
         stimulus: &Stimulus,
+        provisions: Provisions,
         start: &Start,
         ground: Ground<'_>,
     ) -> Result<(Running, Vec<String>), Halt> {
-        let content = Content::new(&stimulus.data_pattern).map_err(Halt::Refused)?;
-        let plan = DrawPlan::new(stimulus, &start.cursors).map_err(Halt::Refused)?;
-        let (threads, depth) = shape(stimulus, ground.backend);
+        let Provisions { plan, content, backend } = provisions;
+        let plan = plan.going_on_from(&start.cursors);
+        let (threads, depth) = shape(stimulus, backend);
         let (file, wake) = (ground.file, ground.wake);
         let carrier = Carrier { file, wake, block_device: ground.block_device, depth };
         let shape = (threads, stimulus.streams.len());
@@ -161,7 +169,7 @@ impl Running {
             content,
             key: ground.key,
             sequence: ground.sequence,
-            backend: ground.backend,
+            backend,
             memory_alignment: ground.memory_alignment,
             written: ground.written.cloned(),
         });

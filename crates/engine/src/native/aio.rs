@@ -201,15 +201,3 @@ fn context(depth: u32) -> io::Result<libc::c_ulong> {
 fn last_error() -> i32 {
     io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
 }
-
-/// Whether this kernel and its limits give a context at all.
-pub(super) fn probe() -> io::Result<()> {
-    let mut context: libc::c_ulong = 0;
-    // SAFETY: `context` is zero, as the call wants it, and valid to write to.
-    if unsafe { libc::syscall(libc::SYS_io_setup, 1, &raw mut context) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the context was just made and has no I/O.
-    unsafe { libc::syscall(libc::SYS_io_destroy, context) };
-    Ok(())
-}

@@ -1,16 +1,15 @@
-//! The file that a capture writes: single I/Os, or capture steps.
+//! What writes the rows of a capture: single I/Os, or capture steps.
 
-use crate::writing::Rule;
-use anyhow::Context;
+use crate::recorded::Written;
 use std::fs::File;
 use std::io::BufWriter;
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use steadfast_capture::{Capture, ContentSampler};
+use steadfast_capture::{Capture, CaptureError, ContentSampler};
 use steadfast_domain::io_event::{StreamInStep, StreamResponses};
 use steadfast_domain::{CaptureConditions, IoEvent};
-use steadfast_trace::StepWriter;
 use steadfast_trace::file::Writer;
+use steadfast_trace::{StepWriter, TraceError};
 
 /// How often the kernel's capture steps are taken, at most and at least.
 const TAKE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
@@ -33,8 +32,19 @@ const LATE: Duration = Duration::from_secs(2);
 /// often as the steps they would be a tenth of the file.
 const KEEP_RESPONSES: Duration = Duration::from_secs(300);
 
-/// A file that is being written.
-pub(super) enum Sink {
+/// Which end of a sink has failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SinkError {
+    /// What the rows come from.
+    #[error(transparent)]
+    Source(#[from] CaptureError),
+    /// What they go to.
+    #[error(transparent)]
+    File(#[from] TraceError),
+}
+
+/// Takes what a capture has and writes it.
+pub(crate) enum Sink {
     /// One row per I/O.
     Ios { writer: Box<Writer<BufWriter<File>>>, events: Vec<IoEvent> },
     /// One row per I/O stream and capture step.
@@ -50,17 +60,10 @@ pub(super) enum Sink {
 }
 
 impl Sink {
-    /// Begins a file, which is returned beside what writes to it. It has its name
-    /// at once: what a capture has so far can be read whatever becomes of it.
-    pub(super) fn create(
-        path: &Path,
-        rule: Rule,
-        conditions: &CaptureConditions,
-    ) -> anyhow::Result<(Sink, File)> {
-        let failed = || format!("cannot create {}", path.display());
-        let written = rule.begin(path)?.place()?;
-        let file = BufWriter::with_capacity(1 << 20, written.try_clone().with_context(failed)?);
-        let sink = match conditions.step_ns {
+    /// Begins to write into a new file.
+    pub(crate) fn new(file: File, conditions: &CaptureConditions) -> Result<Sink, TraceError> {
+        let file = BufWriter::with_capacity(1 << 20, file);
+        Ok(match conditions.step_ns {
             None => {
                 let writer = Box::new(Writer::new(file, conditions)?);
                 Sink::Ios { writer, events: Vec::new() }
@@ -73,16 +76,15 @@ impl Sink {
                 responses_kept: Instant::now(),
                 ios: 0,
             },
-        };
-        Ok((sink, written))
+        })
     }
 
     /// Takes what has completed; returns how many I/Os that were.
-    pub(super) fn look(
+    pub(crate) fn look(
         &mut self,
         capture: &mut Capture,
         sampler: Option<&mut ContentSampler>,
-    ) -> anyhow::Result<u64> {
+    ) -> Result<u64, SinkError> {
         match self {
             Sink::Ios { events, .. } => {
                 events.clear();
@@ -101,11 +103,11 @@ impl Sink {
     }
 
     /// Ends the capture and takes the rest.
-    pub(super) fn end(
+    pub(crate) fn end(
         &mut self,
         capture: &mut Capture,
         sampler: Option<&mut ContentSampler>,
-    ) -> anyhow::Result<u64> {
+    ) -> Result<u64, SinkError> {
         let mut none = Vec::new();
         let events = match self {
             Sink::Ios { events, .. } => events,
@@ -117,7 +119,7 @@ impl Sink {
         self.write(capture)
     }
 
-    fn write(&mut self, capture: &mut Capture) -> anyhow::Result<u64> {
+    fn write(&mut self, capture: &mut Capture) -> Result<u64, SinkError> {
         match self {
             Sink::Ios { writer, events } => {
                 writer.write(events)?;
@@ -135,7 +137,7 @@ impl Sink {
     }
 
     /// How long what was taken may be in memory alone.
-    pub(super) fn may_wait(&self) -> Duration {
+    pub(crate) fn may_wait(&self) -> Duration {
         match self {
             Sink::Steps { writer, .. } if writer.waiting() < MANY_ROWS => KEEP_STEPS,
             _ => KEEP,
@@ -144,11 +146,11 @@ impl Sink {
 
     /// Whatever was taken so far, but for the newest steps, survives the end of
     /// this process.
-    pub(super) fn keep(
+    pub(crate) fn keep(
         &mut self,
         capture: &mut Capture,
         conditions: &CaptureConditions,
-    ) -> anyhow::Result<()> {
+    ) -> Result<(), TraceError> {
         match self {
             Sink::Ios { writer, .. } => {
                 writer.update(conditions)?;
@@ -168,30 +170,31 @@ impl Sink {
     }
 
     /// Bytes of the file so far.
-    pub(super) fn bytes_written(&self) -> u64 {
+    pub(crate) fn bytes_written(&self) -> u64 {
         match self {
             Sink::Ios { writer, .. } => writer.bytes_written(),
             Sink::Steps { writer, .. } => writer.bytes_written(),
         }
     }
 
-    /// Ends the file; says what is in it.
-    pub(super) fn finish(
+    /// Ends the file of this name; says what is in it.
+    pub(crate) fn finish(
         self,
+        path: PathBuf,
         capture: &mut Capture,
         conditions: &CaptureConditions,
-    ) -> anyhow::Result<String> {
+    ) -> Result<Written, TraceError> {
         Ok(match self {
             Sink::Ios { writer, .. } => {
-                let rows = writer.rows();
+                let ios = writer.rows();
                 writer.finish(conditions.clone())?;
-                format!("{rows} I/Os")
+                Written { path, ios, step_rows: None }
             }
             Sink::Steps { mut writer, step_ns, ios, .. } => {
                 let rows = writer.rows();
                 writer.add_responses(conditions.lasted_ns / step_ns, &responses(capture));
                 writer.finish(conditions)?;
-                format!("{ios} I/Os in {rows} rows of streams and steps")
+                Written { path, ios, step_rows: Some(rows) }
             }
         })
     }

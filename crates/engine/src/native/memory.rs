@@ -123,17 +123,6 @@ fn aligned(mapped: NonNull<u8>, length: usize) -> io::Result<NonNull<u8>> {
     }
 }
 
-/// Half of the machine's memory, in bytes: what transfers may take at most.
-pub(crate) fn transfer_memory_limit() -> u64 {
-    // SAFETY: all-zero is a valid value of this plain structure.
-    let mut facts: libc::sysinfo = unsafe { std::mem::zeroed() };
-    // SAFETY: `facts` is a valid structure to write to.
-    if unsafe { libc::sysinfo(&raw mut facts) } != 0 {
-        return u64::MAX;
-    }
-    facts.totalram.saturating_mul(u64::from(facts.mem_unit)) / 2
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,6 +143,5 @@ mod tests {
     fn more_than_there_is_fails_without_a_panic() {
         assert!(Arena::new(usize::MAX).is_err());
         assert!(Arena::new(1 << 60).is_err());
-        assert!(transfer_memory_limit() > 1 << 20);
     }
 }

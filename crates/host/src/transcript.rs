@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// What tools are asked, in order, and what they answer.
 #[derive(Default)]
-pub(super) struct Transcript {
+pub(crate) struct Transcript {
     lines: RefCell<VecDeque<Line>>,
 }
 

@@ -1,10 +1,9 @@
 //! io_uring: one ring per thread, everything registered that can be.
 
 use super::queue::{Buffer, Carrier, Completion, Queue, Request, Wait};
+use crate::kernel;
 use io_uring::types::{Fd, FsyncFlags, SubmitArgs, Timespec};
-use io_uring::{
-    Builder, CompletionQueue, EnterFlags, IoUring, SubmissionQueue, Submitter, opcode, squeue,
-};
+use io_uring::{CompletionQueue, EnterFlags, IoUring, SubmissionQueue, Submitter, opcode, squeue};
 use std::io;
 use std::os::fd::AsRawFd;
 use steadfast_domain::Op;
@@ -21,56 +20,13 @@ const BUFFER_LIMIT: usize = 1 << 30;
 /// A ring takes this many registered buffers (`IORING_MAX_REG_BUFFERS`).
 const BUFFER_COUNT_LIMIT: usize = 1 << 14;
 
-/// A way to set a ring up and what to call it.
-struct Setup {
-    name: &'static str,
-    apply: fn(&mut Builder) -> &mut Builder,
-}
-
-/// The ways, best first; older kernels refuse the first ones with `EINVAL`.
-const SETUPS: [Setup; 5] = [
-    Setup {
-        name: "single issuer, deferred task work, no index array",
-        apply: |b| b.setup_single_issuer().setup_defer_taskrun().setup_no_sqarray(),
-    },
-    Setup {
-        name: "single issuer, deferred task work",
-        apply: |b| b.setup_single_issuer().setup_defer_taskrun(),
-    },
-    Setup {
-        name: "single issuer, cooperative task work (kernel before 6.1)",
-        apply: |b| b.setup_single_issuer().setup_coop_taskrun(),
-    },
-    Setup { name: "cooperative task work (kernel before 6.0)", apply: |b| b.setup_coop_taskrun() },
-    Setup { name: "no setup flags (kernel before 5.19)", apply: |b| b },
-];
-
 /// A ring before its file and buffers are registered.
-pub(super) struct Ring {
-    ring: IoUring,
-    setup: &'static str,
-}
+pub(super) struct Ring(IoUring);
 
 impl Ring {
-    /// Makes a ring for `depth` I/Os; the kernel's error where there is none
-    /// to be had at all.
+    /// Makes a ring for `depth` I/Os.
     pub(super) fn new(depth: u32) -> io::Result<Ring> {
-        let entries = (depth + 1).next_power_of_two();
-        let mut refusal = io::Error::from_raw_os_error(libc::EINVAL);
-        for setup in &SETUPS {
-            let mut builder = IoUring::builder();
-            (setup.apply)(&mut builder);
-            match builder.build(entries) {
-                Ok(ring) => return Ok(Ring { ring, setup: setup.name }),
-                Err(error) if error.raw_os_error() == Some(libc::EINVAL) => refusal = error,
-                Err(error) => return Err(error),
-            }
-        }
-        Err(refusal)
-    }
-
-    pub(super) fn setup(&self) -> &'static str {
-        self.setup
+        Ok(Ring(kernel::ring(depth)?.0))
     }
 
     /// Registers what can be registered and says what could not.
@@ -84,8 +40,8 @@ impl Ring {
         writes: &[Buffer],
         notes: &mut Vec<String>,
     ) -> RingQueue<'r> {
-        let timed_wait = self.ring.params().is_feature_ext_arg();
-        let (mut submitter, sq, cq) = self.ring.split();
+        let timed_wait = self.0.params().is_feature_ext_arg();
+        let (mut submitter, sq, cq) = self.0.split();
         if let Err(error) = submitter.register_ring_fd() {
             notes.push(format!("ring not registered ({error})"));
         }

@@ -1,6 +1,6 @@
-//! A real device or file, through io_uring where there is io_uring.
+//! A real device or file, through io_uring, Linux AIO or plain system calls.
 //!
-//! [`Uring`] turns a step into threads that keep T x Q I/Os outstanding
+//! [`Native`] turns a step into threads that keep T x Q I/Os outstanding
 //! (`worker`), and into the accounting of what they did (`load`, `shared`). The
 //! kernel interface is one of three behind one small boundary (`queue`): a raw
 //! io_uring per thread (`ring`), Linux AIO (`aio`), or a thread per I/O
@@ -21,18 +21,19 @@ mod verify;
 mod worker;
 
 use crate::draw::DrawPlan;
+pub use crate::kernel::Backend;
+use crate::prepared::Made;
 use crate::stall::unless_void;
-use crate::{Engine, OnTarget, Start, Stop};
+use crate::{Engine, OnTarget, Prepared, Refusal, Start, Stop, kernel};
 use clock::Clock;
+pub(crate) use load::Provisions;
 use load::{Ground, Running, Stranded};
-pub(crate) use memory::transfer_memory_limit;
 use patience::Patience;
 use pattern::{Content, StampKey};
-use std::collections::BTreeMap;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
-use std::{fmt, io};
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{
@@ -56,37 +57,9 @@ const DEVICE_PATIENCE: Duration = Duration::from_secs(30);
 /// How often I/Os that were given up are looked for.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Which kernel interface carries the I/Os.
+/// How a [`Native`] behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Backend {
-    /// io_uring.
-    Uring,
-    /// Linux AIO, `io_submit`.
-    Aio,
-    /// `pread` and `pwrite`: a thread for every outstanding I/O.
-    Threads,
-}
-
-impl fmt::Display for Backend {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Backend::Uring => "io_uring",
-            Backend::Aio => "Linux AIO",
-            Backend::Threads => "a thread per I/O",
-        })
-    }
-}
-
-/// All of them, best first.
-const BACKENDS: [Backend; 3] = [Backend::Uring, Backend::Aio, Backend::Threads];
-
-/// Said where a target has no `NOWAIT` I/O.
-const WHY_NOT_URING: &str =
-    " (io_uring would pass every I/O of this target through a kernel thread)";
-
-/// How a [`Uring`] behaves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct UringOptions {
+pub struct NativeOptions {
     /// The kernel interface to use. Where absent, the best that works: io_uring,
     /// but Linux AIO for a target that cannot begin I/Os without blocking (no
     /// `NOWAIT`, as tmpfs and zram). io_uring hands each I/O of such a target to
@@ -100,17 +73,17 @@ pub struct UringOptions {
     pub patience: Duration,
 }
 
-impl Default for UringOptions {
+impl Default for NativeOptions {
     fn default() -> Self {
-        UringOptions { backend: None, fault_limit: 100, patience: DEVICE_PATIENCE }
+        NativeOptions { backend: None, fault_limit: 100, patience: DEVICE_PATIENCE }
     }
 }
 
 /// Applies loads to an armed target.
-pub struct Uring {
+pub struct Native {
     target: Target,
     stop: Stop,
-    options: UringOptions,
+    options: NativeOptions,
     backend: Backend,
     /// What the kernel interface could and could not use.
     interface: String,
@@ -119,22 +92,25 @@ pub struct Uring {
     clock: Clock,
     key: StampKey,
     loads: u64,
+    /// The data pattern that was resolved last: a file is read once, however many
+    /// steps write it.
+    content: Option<(DataPattern, Arc<Content>)>,
     written: Option<Arc<WrittenSectors>>,
     running: Option<Running>,
     stranded: Vec<Stranded>,
 }
 
-impl Uring {
+impl Native {
     /// Finds the kernel interface and calibrates the clock (20 ms). Fails where
     /// the options force an interface that this host does not have.
-    pub fn new(target: Target, stop: Stop, options: UringOptions) -> Result<Self, Halt> {
-        raise_locked_memory_limit();
+    pub fn new(target: Target, stop: Stop, options: NativeOptions) -> Result<Self, Halt> {
+        kernel::raise_locked_memory_limit();
         let (backend, interface) = match options.backend {
-            Some(forced) => choose(&[forced]),
-            None => preferred_backend(&target),
+            Some(forced) => kernel::choose(&[forced]),
+            None => kernel::preferred(&target),
         }
         .map_err(Halt::Refused)?;
-        Ok(Uring {
+        Ok(Native {
             target,
             stop,
             options,
@@ -144,6 +120,7 @@ impl Uring {
             clock: Clock::get(),
             key: StampKey::new(),
             loads: 0,
+            content: None,
             written: None,
             running: None,
             stranded: Vec::new(),
@@ -185,7 +162,12 @@ impl Uring {
         if trims && !able { Backend::Threads } else { self.backend }
     }
 
-    fn begin(&mut self, stimulus: &Stimulus, start: &Start) -> Result<Running, Halt> {
+    fn begin(
+        &mut self,
+        stimulus: &Stimulus,
+        provisions: Provisions,
+        start: &Start,
+    ) -> Result<Running, Halt> {
         let failed = |what: &str, error: io::Error| {
             Halt::Refused(format!("{}: {what}: {error}", self.target.device().path))
         };
@@ -194,13 +176,12 @@ impl Uring {
         let wake = wake_handle().map_err(|error| failed("no event handle", error))?;
         self.keep_account_of_sectors(stimulus);
         self.loads += 1;
-        let backend = self.backend_for(stimulus);
+        let backend = provisions.backend;
         let ground = Ground {
             file,
             wake,
             block_device: self.is_block_device(),
             memory_alignment: self.target.memory_alignment(),
-            backend,
             key: self.key,
             sequence: self.loads << 40,
             fault_limit: self.options.fault_limit,
@@ -208,7 +189,7 @@ impl Uring {
             written: self.written.as_ref(),
             clock: self.clock,
         };
-        let (running, mut notes) = Running::start(stimulus, start, ground)?;
+        let (running, mut notes) = Running::start(stimulus, provisions, start, ground)?;
         if backend != self.backend {
             notes.push(format!("{backend} for loads with trims"));
         }
@@ -227,16 +208,40 @@ impl Uring {
         }
     }
 
-    fn refuse_stimulus(&self, stimulus: &Stimulus) -> Option<String> {
-        stimulus
+    fn provide(&mut self, stimulus: &Stimulus) -> Result<Provisions, Refusal> {
+        let refusal = stimulus
             .fault()
             .or_else(|| self.refuse_place(stimulus))
             .or_else(|| stimulus.streams.iter().find_map(|s| self.refuse_stream(s)))
             .or_else(|| refuse_end(stimulus, self.sector()))
             .or_else(|| refuse_manner(stimulus))
-            .or_else(|| self.refuse_demand(stimulus))
-            .or_else(|| DrawPlan::new(stimulus, &BTreeMap::new()).err())
-            .or_else(|| Content::new(&stimulus.data_pattern).err())
+            .or_else(|| self.refuse_demand(stimulus));
+        if let Some(why) = refusal {
+            return Err(Refusal(why));
+        }
+        Ok(Provisions {
+            plan: DrawPlan::new(stimulus)?,
+            content: self.resolve(&stimulus.data_pattern)?,
+            backend: self.backend_for(stimulus),
+        })
+    }
+
+    /// What a data pattern writes.
+    fn resolve(&mut self, pattern: &DataPattern) -> Result<Arc<Content>, Refusal> {
+        if let Some((resolved, content)) = &self.content
+            && resolved == pattern
+        {
+            return Ok(Arc::clone(content));
+        }
+        let content = Arc::new(Content::new(pattern)?);
+        self.content = Some((pattern.clone(), Arc::clone(&content)));
+        Ok(content)
+    }
+
+    /// Whether a step only takes over the load that runs.
+    fn goes_on(&self, step: &Step) -> bool {
+        let same = |running: &Running| Some(running.stimulus()) == step.load.stimulus();
+        step.continues && self.running.as_ref().is_some_and(same)
     }
 
     /// The smallest unit of a transfer.
@@ -299,7 +304,7 @@ impl Uring {
         }
         let alignment = self.target.memory_alignment();
         let wanted = load::transfer_memory(stimulus, backend, alignment);
-        let limit = memory::transfer_memory_limit();
+        let limit = kernel::transfer_memory_limit();
         (wanted > limit).then(|| {
             format!(
                 "demand {} with transfers of this size needs {} of memory; this host can give {}: \
@@ -353,7 +358,7 @@ fn refuse_manner(stimulus: &Stimulus) -> Option<String> {
     })
 }
 
-impl Engine for Uring {
+impl Engine for Native {
     fn describe(&self) -> String {
         let mut parts = vec![self.interface.clone()];
         parts.extend(self.notes.iter().cloned());
@@ -364,48 +369,32 @@ impl Engine for Uring {
         format!("uring: {}", parts.join("; "))
     }
 
-    fn refuse(&self, step: &Step) -> Option<String> {
-        match &step.load {
-            Load::Stimulus(stimulus) => self.refuse_stimulus(stimulus),
-            Load::Script(script) => Some(format!(
-                "script '{}': this engine does not replay scripts, it applies stimuli",
-                script.name
-            )),
-        }
+    fn prepare(&mut self, step: &Step) -> Result<Prepared, Refusal> {
+        let made = match &step.load {
+            _ if self.goes_on(step) => Made::Nothing,
+            Load::Stimulus(stimulus) => Made::Native(Box::new(self.provide(stimulus)?)),
+            Load::Script(script) => {
+                return Err(Refusal(format!(
+                    "script '{}': this engine does not replay scripts, it applies stimuli",
+                    script.name
+                )));
+            }
+        };
+        Ok(Prepared::new(step, made))
     }
 
     fn apply(
         &mut self,
-        step: &Step,
+        prepared: Prepared,
         start: &Start,
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<Measurement, Halt> {
-        if let Some(why) = self.refuse(step) {
-            return Err(Halt::Refused(why));
-        }
-        let Some(stimulus) = step.load.stimulus() else {
-            return Err(Halt::Refused("only a stimulus can be applied".to_owned()));
-        };
-        let mut running = match self.running.take() {
-            Some(running) if step.continues && running.stimulus() == stimulus => running,
-            Some(running) if step.continues => {
-                self.give_up(running);
-                return Err(Halt::Refused(format!(
-                    "{}: the step continues a load that is not the one that runs",
-                    step.place
-                )));
-            }
-            other => {
-                self.running = other;
-                self.end_load();
-                self.refuse_stranded()?;
-                self.begin(stimulus, start)?
-            }
-        };
+        let (step, made) = prepared.into_parts();
+        let mut running = self.load_for(&step, made, start)?;
         let stop = self.stop.clone();
         let device = self.path().to_owned();
-        let result = running.measure(step, &device, &stop, watch);
-        let result = result.and_then(|measurement| unless_void(measurement, step));
+        let result = running.measure(&step, &device, &stop, watch);
+        let result = result.and_then(|measurement| unless_void(measurement, &step));
         match self.unless_vanished(result) {
             Ok(measurement) if !measurement.complete => {
                 self.running = Some(running);
@@ -430,7 +419,36 @@ impl Engine for Uring {
     }
 }
 
-impl Uring {
+impl Native {
+    /// The load that the step goes on with, or a new one.
+    fn load_for(&mut self, step: &Step, made: Made, start: &Start) -> Result<Running, Halt> {
+        let goes_on = self.goes_on(step);
+        if let Some(running) = self.running.take() {
+            if goes_on {
+                return Ok(running);
+            }
+            if step.continues {
+                self.give_up(running);
+                return Err(Halt::Refused(format!(
+                    "{}: the step continues a load that is not the one that runs",
+                    step.place
+                )));
+            }
+            self.running = Some(running);
+        }
+        self.end_load();
+        self.refuse_stranded()?;
+        let Some(stimulus) = step.load.stimulus() else {
+            return Err(Halt::Refused(format!("{}: it was not prepared", step.place)));
+        };
+        // What was to go on, and has been ended since, begins anew.
+        let provisions = match made {
+            Made::Native(provisions) => *provisions,
+            _ => self.provide(stimulus).map_err(|refusal| refusal.of(step))?,
+        };
+        self.begin(stimulus, provisions, start)
+    }
+
     /// I/Os that failed because the device is no more are not its faults.
     fn unless_vanished(&self, result: Result<Measurement, Halt>) -> Result<Measurement, Halt> {
         let faulty = match &result {
@@ -474,86 +492,19 @@ impl Uring {
     }
 }
 
-impl OnTarget for Uring {
+impl OnTarget for Native {
     fn target(&self) -> &Target {
-        Uring::target(self)
+        Native::target(self)
     }
     fn target_mut(&mut self) -> &mut Target {
-        Uring::target_mut(self)
+        Native::target_mut(self)
     }
 }
 
-impl Drop for Uring {
+impl Drop for Native {
     fn drop(&mut self) {
         if let Some(running) = self.running.take() {
             self.give_up(running);
-        }
-    }
-}
-
-/// The best kernel interface for a target, and what to call it.
-pub(crate) fn preferred_backend(target: &Target) -> Result<(Backend, String), String> {
-    if begins_at_once(target) {
-        return choose(&BACKENDS);
-    }
-    choose(&BACKENDS[1..]).map(|(backend, name)| (backend, name + WHY_NOT_URING))
-}
-
-/// The first of these interfaces that works here, and what to call it.
-fn choose(wanted: &[Backend]) -> Result<(Backend, String), String> {
-    let mut said = Vec::new();
-    for backend in wanted.iter().copied() {
-        match probe(backend) {
-            Ok(name) => {
-                said.push(name);
-                return Ok((backend, said.join("; ")));
-            }
-            Err(error) => said.push(missing(backend, &error)),
-        }
-    }
-    Err(said.join("; "))
-}
-
-fn probe(backend: Backend) -> io::Result<String> {
-    match backend {
-        Backend::Uring => Ok(format!("io_uring ({})", ring::Ring::new(1)?.setup())),
-        Backend::Aio => aio::probe().map(|()| "Linux AIO".to_owned()),
-        Backend::Threads => Ok("a thread per I/O (pread, pwrite)".to_owned()),
-    }
-}
-
-fn missing(backend: Backend, error: &io::Error) -> String {
-    let advice = match (backend, error.raw_os_error()) {
-        (Backend::Uring, Some(libc::EPERM)) => {
-            ": switched off; 'sysctl kernel.io_uring_disabled=0' allows it"
-        }
-        (Backend::Uring, Some(libc::ENOSYS)) => ": this kernel has none",
-        (Backend::Aio, Some(libc::EAGAIN)) => ": 'sysctl fs.aio-max-nr' is used up",
-        _ => "",
-    };
-    format!("no {backend} ({error}{advice})")
-}
-
-/// Whether the target's I/Os can be begun without blocking.
-fn begins_at_once(target: &Target) -> bool {
-    let length = target.offset_alignment().max(pattern::SECTOR as u32) as usize;
-    let Ok(arena) = memory::Arena::new(length) else { return true };
-    let part = libc::iovec { iov_base: arena.at(0).cast(), iov_len: length };
-    // SAFETY: the arena is at least that long and lives until the call is over.
-    let moved =
-        unsafe { libc::preadv2(target.fd().as_raw_fd(), &raw const part, 1, 0, libc::RWF_NOWAIT) };
-    moved >= 0 || io::Error::last_os_error().raw_os_error() != Some(libc::EOPNOTSUPP)
-}
-
-/// Registered buffers count as locked memory; a limit that stays low is no
-/// reason to fail, the kernel then goes without registration.
-pub(crate) fn raise_locked_memory_limit() {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is a valid structure to write to and to read.
-    unsafe {
-        if libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) == 0 {
-            limit.rlim_cur = limit.rlim_max;
-            libc::setrlimit(libc::RLIMIT_MEMLOCK, &raw const limit);
         }
     }
 }

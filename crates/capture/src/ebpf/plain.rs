@@ -1,0 +1,51 @@
+//! The shapes that the programs in the kernel and this crate have in common, read
+//! from bytes and written to them.
+
+use std::mem::size_of;
+
+/// A shape that is nothing but its bytes.
+///
+/// # Safety
+/// `repr(C)`, made of integers, of arrays of them and of other plain shapes, without
+/// padding: any bits are a valid one, and every byte of one may be read.
+pub(super) unsafe trait Plain: Copy {}
+
+/// The shape at the beginning of these bytes; `None` where they are too short.
+pub(super) fn read<T: Plain>(bytes: &[u8]) -> Option<T> {
+    // SAFETY: long enough, read without a demand on alignment, and any bits are a
+    // valid `T`.
+    (bytes.len() >= size_of::<T>()).then(|| unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })
+}
+
+/// Writes a shape where the programs look for it, as much as there is room for.
+pub(super) fn write<T: Plain>(shape: &T, place: &mut [u8]) {
+    let length = place.len().min(size_of::<T>());
+    // SAFETY: no longer than `T`, of which every byte may be read.
+    let bytes = unsafe { std::slice::from_raw_parts((&raw const *shape).cast::<u8>(), length) };
+    place[..length].copy_from_slice(bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shape_is_read_at_any_place_and_never_beyond_the_bytes() {
+        #[repr(C)]
+        #[derive(Debug, Clone, Copy, PartialEq)]
+        struct Shape(u32, u16, u16);
+        // SAFETY: integers, no padding.
+        unsafe impl Plain for Shape {}
+
+        let word = u16::from_ne_bytes;
+        let shape = Shape(u32::from_ne_bytes([1, 2, 3, 4]), word([5, 6]), word([7, 8]));
+        let mut bytes = [0; 10];
+        write(&shape, &mut bytes[1..]);
+        assert_eq!(bytes, [0, 1, 2, 3, 4, 5, 6, 7, 8, 0]);
+        assert_eq!(read(&bytes[1..9]), Some(shape));
+        assert_eq!(read::<Shape>(&bytes[1..8]), None);
+        let mut short = [9; 3];
+        write(&shape, &mut short);
+        assert_eq!(short, [1, 2, 3]);
+    }
+}

@@ -1,0 +1,187 @@
+//! What this kernel and this host give to whoever moves data here: the interface
+//! that carries a target's I/Os, and memory.
+//!
+//! Below every engine that drives a real target: [`crate::native`] uses the
+//! interface itself, [`crate::fio`] has fio use the same one.
+
+use io_uring::{Builder, IoUring};
+use std::os::fd::AsRawFd;
+use std::{fmt, io};
+use steadfast_domain::DirectBuffer;
+use steadfast_host::Target;
+
+/// Which kernel interface carries the I/Os.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Backend {
+    /// io_uring.
+    Uring,
+    /// Linux AIO, `io_submit`.
+    Aio,
+    /// `pread` and `pwrite`: a thread for every outstanding I/O.
+    Threads,
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Backend::Uring => "io_uring",
+            Backend::Aio => "Linux AIO",
+            Backend::Threads => "a thread per I/O",
+        })
+    }
+}
+
+/// All of them, best first.
+const BACKENDS: [Backend; 3] = [Backend::Uring, Backend::Aio, Backend::Threads];
+
+/// Said where a target has no `NOWAIT` I/O.
+const WHY_NOT_URING: &str =
+    " (io_uring would pass every I/O of this target through a kernel thread)";
+
+/// A way to set a ring up and what to call it.
+struct Setup {
+    name: &'static str,
+    apply: fn(&mut Builder) -> &mut Builder,
+}
+
+/// The ways, best first; older kernels refuse the first ones with `EINVAL`.
+const SETUPS: [Setup; 5] = [
+    Setup {
+        name: "single issuer, deferred task work, no index array",
+        apply: |b| b.setup_single_issuer().setup_defer_taskrun().setup_no_sqarray(),
+    },
+    Setup {
+        name: "single issuer, deferred task work",
+        apply: |b| b.setup_single_issuer().setup_defer_taskrun(),
+    },
+    Setup {
+        name: "single issuer, cooperative task work (kernel before 6.1)",
+        apply: |b| b.setup_single_issuer().setup_coop_taskrun(),
+    },
+    Setup { name: "cooperative task work (kernel before 6.0)", apply: |b| b.setup_coop_taskrun() },
+    Setup { name: "no setup flags (kernel before 5.19)", apply: |b| b },
+];
+
+/// A ring for `depth` I/Os and how it was set up; the kernel's error where there
+/// is none to be had at all.
+pub(crate) fn ring(depth: u32) -> io::Result<(IoUring, &'static str)> {
+    let entries = (depth + 1).next_power_of_two();
+    let mut refusal = io::Error::from_raw_os_error(libc::EINVAL);
+    for setup in &SETUPS {
+        let mut builder = IoUring::builder();
+        (setup.apply)(&mut builder);
+        match builder.build(entries) {
+            Ok(ring) => return Ok((ring, setup.name)),
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => refusal = error,
+            Err(error) => return Err(error),
+        }
+    }
+    Err(refusal)
+}
+
+/// The best interface for a target, and what to call it.
+pub(crate) fn preferred(target: &Target) -> Result<(Backend, String), String> {
+    if begins_at_once(target) {
+        return choose(&BACKENDS);
+    }
+    choose(&BACKENDS[1..]).map(|(backend, name)| (backend, name + WHY_NOT_URING))
+}
+
+/// The first of these interfaces that works here, and what to call it.
+pub(crate) fn choose(wanted: &[Backend]) -> Result<(Backend, String), String> {
+    let mut said = Vec::new();
+    for backend in wanted.iter().copied() {
+        match probe(backend) {
+            Ok(name) => {
+                said.push(name);
+                return Ok((backend, said.join("; ")));
+            }
+            Err(error) => said.push(missing(backend, &error)),
+        }
+    }
+    Err(said.join("; "))
+}
+
+fn probe(backend: Backend) -> io::Result<String> {
+    match backend {
+        Backend::Uring => Ok(format!("io_uring ({})", ring(1)?.1)),
+        Backend::Aio => probe_aio().map(|()| "Linux AIO".to_owned()),
+        Backend::Threads => Ok("a thread per I/O (pread, pwrite)".to_owned()),
+    }
+}
+
+/// Whether this kernel and its limits give an AIO context at all.
+fn probe_aio() -> io::Result<()> {
+    let mut context: libc::c_ulong = 0;
+    // SAFETY: `context` is zero, as the call wants it, and valid to write to.
+    if unsafe { libc::syscall(libc::SYS_io_setup, 1, &raw mut context) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the context was just made and has no I/O.
+    unsafe { libc::syscall(libc::SYS_io_destroy, context) };
+    Ok(())
+}
+
+fn missing(backend: Backend, error: &io::Error) -> String {
+    let advice = match (backend, error.raw_os_error()) {
+        (Backend::Uring, Some(libc::EPERM)) => {
+            ": switched off; 'sysctl kernel.io_uring_disabled=0' allows it"
+        }
+        (Backend::Uring, Some(libc::ENOSYS)) => ": this kernel has none",
+        (Backend::Aio, Some(libc::EAGAIN)) => ": 'sysctl fs.aio-max-nr' is used up",
+        _ => "",
+    };
+    format!("no {backend} ({error}{advice})")
+}
+
+/// Whether the target's I/Os can be begun without blocking.
+fn begins_at_once(target: &Target) -> bool {
+    let length = target.offset_alignment().max(512) as usize;
+    let mut buffer = DirectBuffer::new(length);
+    let bytes = &mut buffer[..length];
+    let part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: length };
+    // SAFETY: the buffer is that long and lives until the call is over.
+    let moved =
+        unsafe { libc::preadv2(target.fd().as_raw_fd(), &raw const part, 1, 0, libc::RWF_NOWAIT) };
+    moved >= 0 || io::Error::last_os_error().raw_os_error() != Some(libc::EOPNOTSUPP)
+}
+
+/// Registered buffers count as locked memory; a limit that stays low is no
+/// reason to fail, the kernel then goes without registration.
+pub(crate) fn raise_locked_memory_limit() {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is a valid structure to write to and to read.
+    unsafe {
+        if libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) == 0 {
+            limit.rlim_cur = limit.rlim_max;
+            libc::setrlimit(libc::RLIMIT_MEMLOCK, &raw const limit);
+        }
+    }
+}
+
+/// Half of the machine's memory, in bytes: what transfers may take at most.
+pub(crate) fn transfer_memory_limit() -> u64 {
+    // SAFETY: all-zero is a valid value of this plain structure.
+    let mut facts: libc::sysinfo = unsafe { std::mem::zeroed() };
+    // SAFETY: `facts` is a valid structure to write to.
+    if unsafe { libc::sysinfo(&raw mut facts) } != 0 {
+        return u64::MAX;
+    }
+    facts.totalram.saturating_mul(u64::from(facts.mem_unit)) / 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_memory_and_always_one_interface() {
+        assert!(transfer_memory_limit() > 1 << 20);
+        let (backend, name) = choose(&[Backend::Threads]).unwrap();
+        assert_eq!(
+            (backend, name.as_str()),
+            (Backend::Threads, "a thread per I/O (pread, pwrite)")
+        );
+        assert!(choose(&BACKENDS).is_ok());
+    }
+}

@@ -1,0 +1,89 @@
+use super::*;
+use crate::transcript::Transcript;
+
+pub(crate) const IDENTIFY: &str = "hdparm -I /dev/sda";
+
+/// What `hdparm -I` prints for a drive in this state.
+pub(crate) fn identity(features: &[&str], security: &str) -> String {
+    let features: String = features.iter().map(|name| format!("\t   *\t{name}\n")).collect();
+    format!(
+        "\n/dev/sda:\n\nATA device, with non-removable media\n\tModel Number:       EXAMPLE SSD 1TB\n\
+         \tSerial Number:      0123456789\nCommands/features:\n\tEnabled\tSupported:\n\
+         \t   *\tSMART feature set\n{features}\t    \tDevice-initiated interface power management\n\
+         {security}Logical Unit WWN Device Identifier: 5002538e40000000\n"
+    )
+}
+
+pub(crate) fn security(enabled: &str, locked: &str, frozen: &str) -> String {
+    format!(
+        "Security: \n\tMaster password revision code = 65534\n\t\tsupported\n\t{enabled}\tenabled\n\
+         \t{locked}\tlocked\n\t{frozen}\tfrozen\n\tnot\texpired: security count\n\
+         \t\tsupported: enhanced erase\n\t2min for SECURITY ERASE UNIT. 8min for ENHANCED \
+         SECURITY ERASE UNIT.\n"
+    )
+}
+
+pub(crate) fn free() -> String {
+    identity(&[], &security("not", "not", "not"))
+}
+
+pub(crate) fn with_password() -> String {
+    identity(&[], &security("", "not", "not"))
+}
+
+/// The starred lines of a drive that has all of SANITIZE.
+pub(crate) const SANITIZE: [&str; 4] = [
+    "SANITIZE feature set",
+    "CRYPTO_SCRAMBLE_EXT command",
+    "OVERWRITE_EXT command",
+    "BLOCK_ERASE_EXT command",
+];
+
+#[test]
+fn every_state_of_security_is_read() {
+    let free_drive = Identity::parse(&free());
+    assert!(free_drive.supported && free_drive.enhanced && !free_drive.enabled);
+    assert_eq!((free_drive.minutes, free_drive.enhanced_minutes), (Some(2), Some(8)));
+    assert!(!free_drive.frozen && !free_drive.locked && !free_drive.expired);
+    let frozen = Identity::parse(&identity(&SANITIZE, &security("not", "not", "")));
+    assert!(frozen.frozen && frozen.block && frozen.crypto && frozen.overwrite);
+    let locked = Identity::parse(&identity(&[], &security("", "", "not")));
+    assert!(locked.enabled && locked.locked);
+    assert_eq!(Identity::parse(&identity(&SANITIZE[1..], "")), Identity::default());
+    let without = "Security: \n\tnot\tsupported\n\tmore than 508min for SECURITY ERASE UNIT.\n";
+    let parsed = Identity::parse(without);
+    assert_eq!(
+        (parsed.supported, parsed.minutes, parsed.enhanced_minutes),
+        (false, Some(508), None)
+    );
+}
+
+#[test]
+fn a_locked_drive_is_unlocked_and_a_wrong_password_is_told() {
+    let locked = identity(&[], &security("", "", "not"));
+    let unlock = "hdparm --user-master u --security-unlock mine /dev/sda";
+    let disable = "hdparm --user-master u --security-disable mine /dev/sda";
+    let tools = Transcript::default()
+        .says(IDENTIFY, &locked)
+        .says(unlock, "")
+        .says(disable, "")
+        .says(IDENTIFY, &free());
+    assert!(clear_password("/dev/sda", "mine", &tools).unwrap());
+    let tools = Transcript::default().says(IDENTIFY, &locked).fails(
+        unlock,
+        5,
+        "SECURITY_UNLOCK: Input/output error",
+    );
+    assert!(clear_password("/dev/sda", "mine", &tools).is_err());
+    let tools = Transcript::default()
+        .says(IDENTIFY, &with_password())
+        .says(disable, "SECURITY_DISABLE: Input/output error")
+        .says(IDENTIFY, &with_password());
+    let error = clear_password("/dev/sda", "mine", &tools).unwrap_err();
+    assert!(error.to_string().contains("does not take this password"), "{error}");
+    let tools = Transcript::default().says(IDENTIFY, &identity(&[], &security("", "", "")));
+    let error = clear_password("/dev/sda", "mine", &tools).unwrap_err();
+    assert!(error.to_string().contains("suspend the machine"), "{error}");
+    let tools = Transcript::default().says(IDENTIFY, &free());
+    assert!(!clear_password("/dev/sda", "mine", &tools).unwrap());
+}

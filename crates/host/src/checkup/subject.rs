@@ -1,0 +1,56 @@
+//! What is looked over: a device and where it lies.
+
+use crate::facts::pci_function;
+use crate::identity::controllers;
+use crate::node::Node;
+use crate::occupancy::disks_of_path;
+use crate::roots::Roots;
+use std::path::{Path, PathBuf};
+use steadfast_domain::{Device, Transport};
+
+/// What is looked over.
+pub(super) struct Subject<'a> {
+    pub device: &'a Device,
+    pub roots: &'a Roots,
+    /// The device or partition itself; none for a file.
+    pub node: Option<Node>,
+    /// The disk that does the work: the whole device, or the only disk below a
+    /// file.
+    pub whole: Option<Node>,
+    /// The PCI function that leads to it.
+    pub function: Option<PathBuf>,
+}
+
+impl<'a> Subject<'a> {
+    pub fn new(device: &'a Device, roots: &'a Roots) -> Self {
+        let (node, whole) = match device.transport {
+            Transport::File => (None, only_disk_below(Path::new(&device.name), roots)),
+            _ => {
+                let node = Node::named(&device.name, roots);
+                let whole = node.as_ref().map(Node::whole);
+                (node, whole)
+            }
+        };
+        let function = whole.as_ref().and_then(|whole| {
+            let mut places = controllers(whole);
+            places.push(whole.directory.clone());
+            places.iter().find_map(|place| pci_function(place))
+        });
+        Subject { device, roots, node, whole, function }
+    }
+
+    pub fn is_file(&self) -> bool {
+        self.device.transport == Transport::File
+    }
+
+    /// An attribute of the whole device's queue.
+    pub fn queue(&self, attribute: &str) -> Option<u64> {
+        self.whole.as_ref()?.number(&format!("queue/{attribute}"))
+    }
+}
+
+fn only_disk_below(file: &Path, roots: &Roots) -> Option<Node> {
+    let mut disks = disks_of_path(file, roots).into_iter();
+    let first = disks.next()?;
+    disks.next().is_none().then_some(first)
+}

@@ -1,0 +1,30 @@
+//! What a check is about, and how its answer is worded.
+
+use steadfast_domain::record::{Check, CheckState};
+
+/// What a check is about: its stable short name, and what a person reads.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Topic(pub &'static str, pub &'static str);
+
+impl Topic {
+    pub fn check(self, state: CheckState, found: String, advice: String) -> Check {
+        Check { id: self.0.to_owned(), subject: self.1.to_owned(), state, found, advice }
+    }
+    pub fn good(self, found: impl Into<String>) -> Check {
+        self.check(CheckState::Good, found.into(), String::new())
+    }
+    pub fn unknown(self, found: impl Into<String>) -> Check {
+        self.check(CheckState::Unknown, found.into(), String::new())
+    }
+    pub fn attention(self, found: impl Into<String>, advice: impl Into<String>) -> Check {
+        self.check(CheckState::Attention, found.into(), advice.into())
+    }
+    pub fn bad(self, found: impl Into<String>, advice: impl Into<String>) -> Check {
+        self.check(CheckState::Bad, found.into(), advice.into())
+    }
+}
+
+/// `1 thing`, `2 things`.
+pub(super) fn counted(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}

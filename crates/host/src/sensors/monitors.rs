@@ -1,0 +1,28 @@
+//! The kernel's hardware monitors of a device.
+
+use crate::identity::controllers;
+use crate::node::Node;
+use crate::roots::{Roots, entries, file_name};
+use std::path::{Path, PathBuf};
+use steadfast_domain::{Device, Transport};
+
+/// The hardware monitors of a device itself, none elsewhere in the host.
+pub(super) fn own_monitors(device: &Device, roots: &Roots) -> Vec<PathBuf> {
+    if device.transport == Transport::File {
+        return Vec::new();
+    }
+    let Some(node) = Node::named(&device.name, roots) else { return Vec::new() };
+    let whole = node.whole();
+    let mut places = controllers(&whole);
+    places.push(whole.directory.join("device"));
+    places.iter().flat_map(|place| monitors(place)).collect()
+}
+
+/// The monitors at a place: beside it, or gathered in `hwmon`.
+fn monitors(place: &Path) -> Vec<PathBuf> {
+    let mut found = entries(&place.join("hwmon"));
+    found.extend(entries(place).into_iter().filter(|path| {
+        file_name(path).strip_prefix("hwmon").is_some_and(|number| !number.is_empty())
+    }));
+    found
+}

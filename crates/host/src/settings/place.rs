@@ -1,0 +1,160 @@
+//! A setting of one device, in a journal and on the machine.
+
+use super::setting::Setting;
+use crate::error::HostError;
+use crate::identity::describe;
+use crate::node::Node;
+use crate::roots::{Roots, read_text};
+use std::fmt;
+use steadfast_domain::record::HostChange;
+
+/// A setting of one device, as a journal has it: `queue/nomerges of nvme0n1,
+/// eui.0025385b01234567`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    pub setting: Setting,
+    pub name: String,
+    pub identity: Option<String>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.setting.name(), self.name)?;
+        self.identity.as_ref().map_or(Ok(()), |identity| write!(f, ", {identity}"))
+    }
+}
+
+/// Where the device of a change is now.
+pub(super) enum Whereabouts {
+    Here(Node),
+    /// It is certain that nothing is left to undo, for this reason.
+    Gone(&'static str),
+}
+
+impl Place {
+    fn of(setting: Setting, whole: &Node, roots: &Roots) -> Place {
+        Place { setting, name: whole.name.clone(), identity: identity(whole, roots) }
+    }
+
+    pub fn read(change: &HostChange) -> Result<Place, HostError> {
+        let unknown = || HostError::UnknownSetting(change.setting.clone());
+        Place::parse(&change.setting).ok_or_else(unknown)
+    }
+
+    /// Writes a value and reads it back.
+    pub fn give(&self, whole: &Node, value: &str, roots: &Roots) -> Result<(), HostError> {
+        self.setting.write(whole, value, roots)?;
+        let found = self.setting.read(whole, roots)?;
+        if found == value {
+            return Ok(());
+        }
+        let (setting, wanted) = (self.to_string(), value.to_owned());
+        Err(HostError::NotTaken { setting, wanted, found })
+    }
+
+    pub fn parse(text: &str) -> Option<Place> {
+        let (setting, place) = text.split_once(" of ")?;
+        let setting = Setting::ALL.into_iter().find(|known| known.name() == setting)?;
+        let (name, identity) = match place.split_once(", ") {
+            Some((name, identity)) => (name, Some(identity.to_owned())),
+            None => (place, None),
+        };
+        Some(Place { setting, name: name.to_owned(), identity })
+    }
+
+    /// The device of this change. Its number in the kernel proves it in the boot of
+    /// the change, its identity beyond that.
+    pub fn look_for(&self, change: &HostChange, roots: &Roots) -> Result<Whereabouts, HostError> {
+        let restarted = match (&change.boot_id, boot_id(roots)) {
+            (Some(then), Some(now)) => *then != now,
+            _ => false,
+        };
+        if restarted && self.setting.is_kept_by_the_kernel() {
+            return Ok(Whereabouts::Gone("the restart since then has reset it"));
+        }
+        let Some(sequence) = change.disk_sequence else {
+            return self.find(roots).map(Whereabouts::Here);
+        };
+        if !restarted {
+            let all: Vec<_> = Node::all(roots).into_iter().map(|n| (sequence_of(&n), n)).collect();
+            if let Some((_, node)) = all.iter().find(|(found, _)| *found == Some(sequence)) {
+                return Ok(Whereabouts::Here(node.clone()));
+            }
+            let is_certain = all.iter().any(|(found, _)| found.is_some());
+            if is_certain && (self.setting.is_kept_by_the_kernel() || self.identity.is_none()) {
+                return Ok(Whereabouts::Gone("the device is gone; what has its name is another"));
+            }
+        } else if self.identity.is_none() {
+            return Ok(Whereabouts::Gone("the machine was restarted; the device has no identity"));
+        }
+        self.find(roots).map(Whereabouts::Here)
+    }
+
+    /// The device: the one of this name if it is still the same, or the one
+    /// that has its identity now.
+    pub fn find(&self, roots: &Roots) -> Result<Node, HostError> {
+        let fits = |node: &Node| self.identity.is_none() || identity(node, roots) == self.identity;
+        Node::named(&self.name, roots)
+            .filter(|node| fits(node))
+            .or_else(|| {
+                self.identity.as_ref()?;
+                Node::all(roots).into_iter().find(|node| fits(node))
+            })
+            .ok_or_else(|| HostError::Absent {
+                wanted: format!("{} ({})", self.name, self.identity.as_deref().unwrap_or("-")),
+                instead: None,
+            })
+    }
+}
+
+/// A change of this device's setting, in this boot.
+pub(super) fn change_of(
+    setting: Setting,
+    whole: &Node,
+    before: &str,
+    after: &str,
+    roots: &Roots,
+) -> HostChange {
+    HostChange {
+        setting: Place::of(setting, whole, roots).to_string(),
+        before: before.to_owned(),
+        after: after.to_owned(),
+        boot_id: boot_id(roots),
+        disk_sequence: sequence_of(whole),
+    }
+}
+
+/// The kernel's identifier of this boot.
+fn boot_id(roots: &Roots) -> Option<String> {
+    read_text(&roots.proc.join("sys/kernel/random/boot_id"))
+}
+
+/// The kernel's number of the disk; kernels before 5.15 have none.
+fn sequence_of(whole: &Node) -> Option<u64> {
+    whole.number("diskseq")
+}
+
+fn identity(whole: &Node, roots: &Roots) -> Option<String> {
+    let device = describe(whole, &whole.path(roots), roots);
+    device.wwid.or(device.serial)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_survives_the_journal() {
+        for identity in
+            [None, Some("eui.0025385b01234567".to_owned()), Some("t10.A B, C of D".into())]
+        {
+            for setting in Setting::ALL {
+                let place = Place { setting, name: "nvme0n1".into(), identity: identity.clone() };
+                assert_eq!(Place::parse(&place.to_string()), Some(place));
+            }
+        }
+        for bad in ["", "queue/nomerges", "../../etc/shadow of sda", "/etc/shadow"] {
+            assert_eq!(Place::parse(bad), None, "{bad}");
+        }
+    }
+}

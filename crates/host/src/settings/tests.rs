@@ -1,0 +1,227 @@
+use super::*;
+use crate::identity::describe;
+use crate::machine::Machine;
+use crate::target::{Access, Target};
+use std::fs;
+use steadfast_domain::{Conditions, WriteCache};
+
+fn target(machine: &Machine, name: &str) -> Target {
+    let node = Node::named(name, &machine.roots).unwrap();
+    machine.write("medium", vec![0; 8192]);
+    let device = describe(&node, &machine.path("medium"), &machine.roots);
+    Target::open(device, Access::Read).unwrap()
+}
+
+fn wanted() -> Conditions {
+    Conditions {
+        write_cache: Some(WriteCache::Disabled),
+        merges: Some(false),
+        request_kib_max: Some(1024),
+        ..Conditions::default()
+    }
+}
+
+#[test]
+fn a_sata_drive_is_changed_read_back_and_put_back() {
+    let machine = Machine::new();
+    let disk = machine.sata("sda", "8:0", 1000);
+    machine.set(&disk, "device/wwid", "naa.5001");
+    machine.set(&disk, "device/scsi_disk/0:0:0:0/cache_type", "write back\n");
+    let target = target(&machine, "sda");
+    let roots = &machine.roots;
+    let before = conditions(&target, roots);
+    assert_eq!(before.write_cache, Some(WriteCache::Enabled));
+    assert_eq!((before.merges, before.request_kib_max), (Some(true), Some(512)));
+    assert_eq!(before.scheduler.as_deref(), Some("none"));
+
+    let (changes, unmet) = plan_changes(&wanted(), &target, roots);
+    assert_eq!(unmet, Vec::<String>::new());
+    let told: Vec<(&str, &str, &str)> = changes
+        .iter()
+        .map(|change| (change.setting.as_str(), change.before.as_str(), change.after.as_str()))
+        .collect();
+    let expected = [
+        ("write cache (caching mode page) of sda, naa.5001", "write back", "write through"),
+        ("queue/nomerges of sda, naa.5001", "0", "2"),
+        ("queue/max_sectors_kb of sda, naa.5001", "512", "1024"),
+    ];
+    assert_eq!(told, expected);
+    assert_eq!(conditions(&target, roots), before, "planning changes nothing");
+
+    changes.iter().for_each(|change| make_change(change, roots).unwrap());
+    let after = conditions(&target, roots);
+    assert_eq!(after.write_cache, Some(WriteCache::Disabled));
+    assert_eq!((after.merges, after.request_kib_max), (Some(false), Some(1024)));
+    assert_eq!(plan_changes(&wanted(), &target, roots), (Vec::new(), Vec::new()));
+
+    for change in changes.iter().rev() {
+        assert_eq!(undo_change(change, roots).unwrap(), Undone::PutBack);
+    }
+    assert_eq!(conditions(&target, roots), before);
+}
+
+#[test]
+fn the_cache_of_a_virtual_machine_s_disk_is_set_where_the_disk_takes_it() {
+    let machine = Machine::new();
+    let below = "pci0000:00/0000:00:05.0/virtio1/host2/target2:0:0/2:0:0:0";
+    let scsi = machine.scsi(below, "sdc", "8:32", 1000);
+    machine.set(&scsi, "device/scsi_disk/2:0:0:0/cache_type", "write back\n");
+    let plain = machine.block("pci0000:00/0000:00:06.0/virtio2/block/vda", "254:0", 1000);
+    let asked = Conditions { write_cache: Some(WriteCache::Disabled), ..Conditions::default() };
+    let (changes, unmet) = plan_changes(&asked, &target(&machine, "sdc"), &machine.roots);
+    assert_eq!((changes.len(), unmet.len()), (1, 0));
+    assert_eq!(changes[0].setting, "write cache (caching mode page) of sdc");
+    let (changes, unmet) = plan_changes(&asked, &target(&machine, "vda"), &machine.roots);
+    assert_eq!((changes.len(), unmet.len()), (0, 1));
+    machine.set(&plain, "cache_type", "write back\n");
+    let (changes, unmet) = plan_changes(&asked, &target(&machine, "vda"), &machine.roots);
+    assert_eq!((changes.len(), unmet.len()), (1, 0));
+    make_change(&changes[0], &machine.roots).unwrap();
+    let after = conditions(&target(&machine, "vda"), &machine.roots);
+    assert_eq!(after.write_cache, Some(WriteCache::Disabled));
+}
+
+#[test]
+fn a_change_follows_its_device_to_another_name() {
+    let machine = Machine::new();
+    machine.nvme(0, 1, 1000);
+    let change = HostChange {
+        setting: "queue/nomerges of nvme0n1, eui.0025385800010001".into(),
+        before: "1".into(),
+        after: "2".into(),
+        ..HostChange::default()
+    };
+    let error = undo_change(&change, &machine.roots).unwrap_err();
+    assert!(matches!(error, HostError::Absent { .. }), "{error}");
+    let moved = machine.nvme(1, 1, 1000);
+    machine.set(&moved, "queue/nomerges", "2\n");
+    assert_eq!(undo_change(&change, &machine.roots).unwrap(), Undone::PutBack);
+    assert_eq!(undo_change(&change, &machine.roots).unwrap(), Undone::AlreadySo);
+    assert_eq!(moved.text("queue/nomerges").as_deref(), Some("1"));
+    let other = Node::named("nvme0n1", &machine.roots).unwrap();
+    assert_eq!(other.text("queue/nomerges").as_deref(), Some("0"));
+}
+
+/// A machine whose `loop0` has merges off by a change of this program.
+fn with_merges_off() -> (Machine, Node, HostChange) {
+    let machine = Machine::new();
+    machine.write("proc/sys/kernel/random/boot_id", "first\n");
+    let disk = machine.block("virtual/block/loop0", "7:0", 1000);
+    machine.set(&disk, "diskseq", "41\n");
+    let asked = Conditions { merges: Some(false), ..Conditions::default() };
+    let (changes, _) = plan_changes(&asked, &target(&machine, "loop0"), &machine.roots);
+    let change = changes[0].clone();
+    assert_eq!((change.boot_id.as_deref(), change.disk_sequence), (Some("first"), Some(41)));
+    make_change(&change, &machine.roots).unwrap();
+    (machine, disk, change)
+}
+
+#[test]
+fn what_somebody_else_has_set_since_is_left() {
+    let (machine, disk, change) = with_merges_off();
+    machine.set(&disk, "queue/nomerges", "1\n");
+    let undone = undo_change(&change, &machine.roots).unwrap();
+    assert!(matches!(&undone, Undone::Left(why) if why.contains("it is 1 now")), "{undone:?}");
+    assert_eq!(disk.text("queue/nomerges").as_deref(), Some("1"));
+}
+
+#[test]
+fn another_disk_under_the_same_name_is_left_as_it_is() {
+    let (machine, disk, change) = with_merges_off();
+    machine.set(&disk, "diskseq", "42\n");
+    let undone = undo_change(&change, &machine.roots).unwrap();
+    assert!(matches!(&undone, Undone::Gone(why) if why.contains("another")), "{undone:?}");
+    assert_eq!(disk.text("queue/nomerges").as_deref(), Some("2"));
+}
+
+#[test]
+fn a_restart_resets_what_only_the_kernel_keeps() {
+    let (machine, disk, change) = with_merges_off();
+    machine.write("proc/sys/kernel/random/boot_id", "second\n");
+    let undone = undo_change(&change, &machine.roots).unwrap();
+    assert!(matches!(&undone, Undone::Gone(why) if why.contains("restart")), "{undone:?}");
+    assert_eq!(disk.text("queue/nomerges").as_deref(), Some("2"));
+}
+
+#[test]
+fn a_drive_s_own_setting_outlasts_a_restart() {
+    let machine = Machine::new();
+    machine.write("proc/sys/kernel/random/boot_id", "first\n");
+    let disk = machine.sata("sda", "8:0", 1000);
+    machine.set(&disk, "device/wwid", "naa.5001");
+    machine.set(&disk, "diskseq", "7\n");
+    machine.set(&disk, "device/scsi_disk/0:0:0:0/cache_type", "write back\n");
+    let asked = Conditions { write_cache: Some(WriteCache::Disabled), ..Conditions::default() };
+    let (changes, _) = plan_changes(&asked, &target(&machine, "sda"), &machine.roots);
+    make_change(&changes[0], &machine.roots).unwrap();
+    machine.write("proc/sys/kernel/random/boot_id", "second\n");
+    machine.set(&disk, "diskseq", "3\n");
+    assert_eq!(undo_change(&changes[0], &machine.roots).unwrap(), Undone::PutBack);
+    let after = conditions(&target(&machine, "sda"), &machine.roots);
+    assert_eq!(after.write_cache, Some(WriteCache::Enabled));
+}
+
+#[test]
+fn a_change_that_does_not_take_is_an_error() {
+    let machine = Machine::new();
+    let disk = machine.block("virtual/block/loop0", "7:0", 1000);
+    let attribute = disk.directory.join("queue/nomerges");
+    fs::remove_file(&attribute).unwrap();
+    std::os::unix::fs::symlink("/dev/null", &attribute).unwrap();
+    let change = HostChange {
+        setting: "queue/nomerges of loop0".into(),
+        before: "0".into(),
+        after: "2".into(),
+        ..HostChange::default()
+    };
+    let error = make_change(&change, &machine.roots).unwrap_err();
+    assert!(matches!(error, HostError::NotTaken { .. }), "{error}");
+    let foreign = HostChange { setting: "/etc/shadow".into(), ..change };
+    assert!(matches!(make_change(&foreign, &machine.roots), Err(HostError::UnknownSetting(_))));
+}
+
+#[test]
+fn what_cannot_be_met_is_said_with_its_reason() {
+    let machine = Machine::new();
+    machine.block("virtual/block/loop0", "7:0", 1000);
+    let roots = &machine.roots;
+    let wanted = Conditions { request_kib_max: Some(4096), ..wanted() };
+    let (changes, unmet) = plan_changes(&wanted, &target(&machine, "loop0"), roots);
+    assert_eq!(changes.len(), 1);
+    assert_eq!(
+        unmet,
+        [
+            "write cache disabled (WCD): loop0 (loop) has no write cache that can be set from here",
+            "requests of 4096 KiB: loop0 takes no more than 2048 KiB in one request",
+        ]
+    );
+    let asked = Conditions { write_cache: Some(WriteCache::Enabled), ..Conditions::default() };
+    assert_eq!(plan_changes(&asked, &target(&machine, "loop0"), roots), (vec![], vec![]));
+
+    let file = crate::inspect(&machine.path("medium"), roots).unwrap();
+    let file = Target::open(file, Access::Read).unwrap();
+    assert_eq!(conditions(&file, roots), Conditions::default());
+    let (changes, unmet) = plan_changes(&wanted, &file, roots);
+    assert_eq!((changes.len(), unmet.len()), (0, 3));
+}
+
+#[test]
+fn merges_are_stopped_in_every_queue_below() {
+    let machine = Machine::new();
+    let disk = machine.sata("sda", "8:0", 1000);
+    let part = machine.partition(&disk, "sda1", "8:1", 100);
+    let mapped = machine.block("virtual/block/dm-0", "252:0", 100);
+    machine.stack(&mapped, &part);
+    let target = target(&machine, "dm-0");
+    machine.set(&mapped, "queue/nomerges", "2");
+    assert_eq!(conditions(&target, &machine.roots).merges, Some(true));
+    let (changes, _) = plan_changes(
+        &Conditions { merges: Some(false), ..Conditions::default() },
+        &target,
+        &machine.roots,
+    );
+    let settings: Vec<&str> = changes.iter().map(|change| change.setting.as_str()).collect();
+    assert_eq!(settings, ["queue/nomerges of sda"]);
+    make_change(&changes[0], &machine.roots).unwrap();
+    assert_eq!(conditions(&target, &machine.roots).merges, Some(false));
+}

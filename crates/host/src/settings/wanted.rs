@@ -1,0 +1,199 @@
+//! The settings as they are, and what must change so that they are as wanted.
+
+use super::place::change_of;
+use super::setting::Setting;
+use crate::identity::{kernel_write_cache, parse_write_cache};
+use crate::node::Node;
+use crate::roots::Roots;
+use crate::target::Target;
+use steadfast_domain::record::HostChange;
+use steadfast_domain::{Conditions, Transport, WriteCache};
+
+/// `queue/nomerges`: 0 merges, 1 merges only with the last request, 2 never.
+const NO_MERGES: u8 = 2;
+
+/// Where the write cache of a device is set, if anywhere.
+fn write_cache_setting(whole: &Node, transport: &Transport) -> Option<Setting> {
+    match transport {
+        Transport::Nvme => Some(Setting::NvmeWriteCache),
+        // A virtual machine's disk is a SCSI disk (sd) or has an attribute of its own (vd).
+        Transport::Sata | Transport::Sas | Transport::Usb | Transport::Virtio => {
+            [Setting::ScsiWriteCache, Setting::VirtioWriteCache]
+                .into_iter()
+                .find(|setting| setting.attribute(whole).is_some_and(|path| path.is_file()))
+        }
+        _ => None,
+    }
+}
+
+/// The write cache as the device tells it; as the kernel takes it to be where
+/// the device cannot be asked.
+fn write_cache(whole: &Node, transport: &Transport, roots: &Roots) -> Option<WriteCache> {
+    write_cache_setting(whole, transport)
+        .and_then(|setting| setting.read(whole, roots).ok())
+        .and_then(|text| match text.as_str() {
+            "1" => Some(WriteCache::Enabled),
+            "0" => Some(WriteCache::Disabled),
+            words => parse_write_cache(words),
+        })
+        .or_else(|| kernel_write_cache(whole))
+}
+
+/// The whole device and, where it is built from others, all those below: a
+/// request is merged in each queue that it passes.
+fn queues(whole: &Node) -> Vec<Node> {
+    let mut found = vec![whole.clone()];
+    let mut next = 0;
+    while let Some(node) = found.get(next) {
+        let slaves = node.slaves().unwrap_or_default();
+        let below: Vec<Node> = slaves.iter().map(Node::whole).collect();
+        below.into_iter().for_each(|lower| {
+            if !found.contains(&lower) {
+                found.push(lower);
+            }
+        });
+        next += 1;
+    }
+    found
+}
+
+fn merges(whole: &Node, roots: &Roots) -> Option<bool> {
+    let levels: Vec<u8> = queues(whole)
+        .iter()
+        .filter_map(|node| Setting::Merges.read(node, roots).ok()?.parse().ok())
+        .collect();
+    (!levels.is_empty()).then(|| levels.iter().any(|level| *level < NO_MERGES))
+}
+
+fn node_of(target: &Target, roots: &Roots) -> Option<Node> {
+    if target.is_file() {
+        return None;
+    }
+    Node::named(&target.device().name, roots).map(|node| node.whole())
+}
+
+/// The settings as they are now. All are unknown for a file: the queue below a
+/// file system is not the file's.
+pub fn conditions(target: &Target, roots: &Roots) -> Conditions {
+    let Some(whole) = node_of(target, roots) else { return Conditions::default() };
+    let transport = &target.device().transport;
+    Conditions {
+        write_cache: write_cache(&whole, transport, roots),
+        merges: merges(&whole, roots),
+        scheduler: Setting::Scheduler.read(&whole, roots).ok(),
+        request_kib_max: whole.number("queue/max_sectors_kb"),
+        unmet: Vec::new(),
+    }
+}
+
+/// What must be changed so that these conditions hold, and what cannot be, one
+/// sentence each. Nothing is changed yet: journal each change first, then
+/// [`super::make_change`].
+pub fn plan_changes(
+    wanted: &Conditions,
+    target: &Target,
+    roots: &Roots,
+) -> (Vec<HostChange>, Vec<String>) {
+    let mut plan = Plan { roots, changes: Vec::new(), unmet: Vec::new() };
+    match node_of(target, roots) {
+        None => plan.refuse_all(wanted, &target.device().name),
+        Some(whole) => plan.all(wanted, &whole, &target.device().transport),
+    }
+    (plan.changes, plan.unmet)
+}
+
+struct Plan<'a> {
+    roots: &'a Roots,
+    changes: Vec<HostChange>,
+    unmet: Vec<String>,
+}
+
+impl Plan<'_> {
+    fn refuse_all(&mut self, wanted: &Conditions, name: &str) {
+        let asked = [
+            wanted.write_cache.map(|cache| format!("write cache {cache}")),
+            wanted.merges.map(|on| format!("merges {}", if on { "on" } else { "off" })),
+            wanted.scheduler.as_ref().map(|scheduler| format!("scheduler {scheduler}")),
+            wanted.request_kib_max.map(|kib| format!("requests of {kib} KiB")),
+        ];
+        self.unmet.extend(asked.into_iter().flatten().map(|what| {
+            format!("{what}: {name} is a file, and the device below it is left as it is")
+        }));
+    }
+
+    fn all(&mut self, wanted: &Conditions, whole: &Node, transport: &Transport) {
+        if let Some(cache) = wanted.write_cache {
+            self.write_cache(cache, whole, transport);
+        }
+        if let Some(on) = wanted.merges {
+            self.merges(on, whole);
+        }
+        if let Some(scheduler) = &wanted.scheduler {
+            self.change(Setting::Scheduler, whole, scheduler);
+        }
+        if let Some(kib) = wanted.request_kib_max {
+            self.request_size(kib, whole);
+        }
+    }
+
+    fn write_cache(&mut self, wanted: WriteCache, whole: &Node, transport: &Transport) {
+        match write_cache_setting(whole, transport) {
+            _ if write_cache(whole, transport, self.roots) == Some(wanted) => {}
+            Some(Setting::NvmeWriteCache) => {
+                let value = if wanted == WriteCache::Enabled { "1" } else { "0" };
+                self.change(Setting::NvmeWriteCache, whole, value);
+            }
+            Some(setting) => {
+                let enabled = wanted == WriteCache::Enabled;
+                self.change(setting, whole, if enabled { "write back" } else { "write through" });
+            }
+            None => self.unmet.push(format!(
+                "write cache {wanted}: {} ({transport}) has no write cache that can be set from here",
+                whole.name
+            )),
+        }
+    }
+
+    /// Merges anywhere below count, so all queues change together.
+    fn merges(&mut self, on: bool, whole: &Node) {
+        let level = if on { 0 } else { NO_MERGES };
+        let queues: Vec<Node> = queues(whole)
+            .into_iter()
+            .filter(|node| Setting::Merges.attribute(node).is_some_and(|path| path.is_file()))
+            .collect();
+        if queues.is_empty() {
+            let wish = if on { "on" } else { "off" };
+            self.unmet.push(format!("merges {wish}: {} has no queue/nomerges", whole.name));
+        }
+        for node in &queues {
+            // Any level below 2 merges; only a change of kind is worth one.
+            let now = node.number::<u8>("queue/nomerges").map(|now| now < NO_MERGES);
+            if now != Some(on) {
+                self.change(Setting::Merges, node, &level.to_string());
+            }
+        }
+    }
+
+    fn request_size(&mut self, kib: u64, whole: &Node) {
+        match whole.number::<u64>("queue/max_hw_sectors_kb") {
+            Some(most) if kib > most => self.unmet.push(format!(
+                "requests of {kib} KiB: {} takes no more than {most} KiB in one request",
+                whole.name
+            )),
+            _ => self.change(Setting::RequestSize, whole, &kib.to_string()),
+        }
+    }
+
+    /// Plans one change, unless the setting has the value already.
+    fn change(&mut self, setting: Setting, whole: &Node, after: &str) {
+        match setting.read(whole, self.roots) {
+            Ok(before) if before == after => {}
+            Ok(before) => {
+                self.changes.push(change_of(setting, whole, &before, after, self.roots));
+            }
+            Err(error) => {
+                self.unmet.push(format!("{} {after} on {}: {error}", setting.name(), whole.name));
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Why a capture cannot be begun, or ends before its time.
+
+use std::io;
+use std::path::PathBuf;
+use steadfast_capture::CaptureError;
+use steadfast_host::{FileError, HostError};
+use steadfast_trace::TraceError;
+
+/// A capture could not be begun, or ended before its time.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// What was asked for makes no sense.
+    #[error(transparent)]
+    Unsuitable(CaptureError),
+    /// Written blocks are to be sampled where none are seen.
+    #[error("--content-sample looks at what a block device is given; name --layer block too")]
+    NoBlockLayer,
+    /// What was named is a file, or exists in virtual time only.
+    #[error("{0} is no block device; name one")]
+    NoBlockDevice(PathBuf),
+    /// Nobody has this process number.
+    #[error("there is no process {0}; name one that runs")]
+    NoProcess(u32),
+    /// A device cannot be looked at.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// A file cannot be made.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The probes cannot be attached, or a device cannot be sampled.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    /// There is no place for the marks.
+    #[error("marks cannot reach this capture")]
+    Marks(#[source] MarkError),
+    /// The file cannot be written any more.
+    #[error("the capture ends here, {path} cannot be written (what it holds can be read)")]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: TraceError,
+    },
+    /// The probes have failed.
+    #[error("the capture ends here, its source has failed (what {path} holds can be read)")]
+    Broken {
+        /// The file under way.
+        path: PathBuf,
+        /// What went wrong.
+        source: CaptureError,
+    },
+    /// The file was deleted.
+    #[error(
+        "the capture ends here: {0} was deleted while it was written, and everything in it is \
+         lost; begin another"
+    )]
+    Deleted(PathBuf),
+}
+
+/// A moment could not be named.
+#[derive(Debug, thiserror::Error)]
+pub enum MarkError {
+    /// Nobody would hear of it.
+    #[error("no capture is running; begin one with steadfast capture")]
+    NoCapture,
+    /// The directory of the marks is not what it should be.
+    #[error(transparent)]
+    Place(#[from] FileError),
+    /// A file of marks cannot be made.
+    #[error("cannot make {path}")]
+    Make {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A mark cannot be written.
+    #[error("cannot leave a mark in {path}")]
+    Leave {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}

@@ -1,0 +1,25 @@
+//! The capture at work: takes what the probes have seen, writes it to one file
+//! after the other, and accounts for what was lost and what it cost. The mirror
+//! of `runner`.
+//!
+//! A [`Recording`] says what to record and into which files; [`record`] does it
+//! and tells a [`Progress`] how far it is; [`Recorded`] is what came of it.
+//! [`mark`] names a moment in every capture that runs.
+#![warn(missing_docs)]
+
+mod error;
+mod marks;
+mod open_file;
+mod progress;
+mod recorded;
+mod recording;
+mod session;
+mod sink;
+
+pub use error::{MarkError, RecordError};
+pub use marks::{Marked, mark};
+pub use progress::{Event, Progress, UnderWay};
+pub use recorded::{CostPerIo, Recorded, Written};
+pub use recording::{Output, Recording};
+pub use session::record;
+pub use steadfast_capture::{Counters, FilesWay, SourceName, remove_left_behind};

@@ -1,0 +1,114 @@
+//! The file that a capture writes at the moment.
+
+use crate::error::RecordError;
+use crate::recorded::Written;
+use crate::recording::Output;
+use crate::sink::{Sink, SinkError};
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::time::Instant;
+use steadfast_capture::{Capture, ContentSampler};
+use steadfast_domain::CaptureConditions;
+use steadfast_trace::TraceError;
+
+/// A file under way.
+pub(crate) struct OpenFile {
+    path: PathBuf,
+    sink: Sink,
+    /// A second handle on it.
+    written: File,
+    began: Instant,
+    kept: Instant,
+}
+
+impl OpenFile {
+    /// Begins a file. It has its name at once: what a capture has so far can be
+    /// read whatever becomes of it.
+    pub(crate) fn create(
+        path: PathBuf,
+        output: &Output,
+        conditions: &CaptureConditions,
+    ) -> Result<OpenFile, RecordError> {
+        let new = output.begin(&path)?;
+        let file = new.handle()?;
+        let written = new.place()?;
+        let now = Instant::now();
+        match Sink::new(file, conditions) {
+            Ok(sink) => Ok(OpenFile { path, sink, written, began: now, kept: now }),
+            Err(source) => Err(RecordError::Unwritable { path, source }),
+        }
+    }
+
+    /// Writes what has completed; returns how many I/Os that were.
+    pub(crate) fn take(
+        &mut self,
+        capture: &mut Capture,
+        sampler: Option<&mut ContentSampler>,
+    ) -> Result<u64, RecordError> {
+        self.sink.look(capture, sampler).map_err(|error| self.failed(error))
+    }
+
+    /// Ends the capture and writes the rest.
+    pub(crate) fn take_rest(
+        &mut self,
+        capture: &mut Capture,
+        sampler: Option<&mut ContentSampler>,
+    ) -> Result<u64, RecordError> {
+        self.sink.end(capture, sampler).map_err(|error| self.failed(error))
+    }
+
+    /// Whether what is in memory alone has been there for long enough.
+    pub(crate) fn is_to_be_kept(&self) -> bool {
+        self.kept.elapsed() >= self.sink.may_wait()
+    }
+
+    /// Whatever was captured so far survives the end of this process.
+    pub(crate) fn keep(
+        &mut self,
+        capture: &mut Capture,
+        conditions: &CaptureConditions,
+    ) -> Result<(), RecordError> {
+        self.kept = Instant::now();
+        self.sink.keep(capture, conditions).map_err(|error| self.unwritable(error))
+    }
+
+    /// Whether it is as long as a file may be, or has lasted as long.
+    pub(crate) fn is_full(&self, output: &Output) -> bool {
+        let is_long = |most: u64| self.sink.bytes_written() >= most;
+        output.rotate_size.is_some_and(|most| is_long(most.0))
+            || output.rotate_time.is_some_and(|most| self.began.elapsed() >= most.to_duration())
+    }
+
+    /// A file that was deleted meanwhile takes with it whatever is written to it.
+    pub(crate) fn refuse_deleted(&self) -> Result<(), RecordError> {
+        match self.written.metadata().map(|file| file.nlink()) {
+            Ok(0) => Err(RecordError::Deleted(self.path.clone())),
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.unwritable(error.into())),
+        }
+    }
+
+    /// Ends it; says what is in it.
+    pub(crate) fn finish(
+        self,
+        capture: &mut Capture,
+        conditions: &CaptureConditions,
+    ) -> Result<Written, RecordError> {
+        self.refuse_deleted()?;
+        let path = self.path.clone();
+        let finished = self.sink.finish(self.path, capture, conditions);
+        finished.map_err(|source| RecordError::Unwritable { path, source })
+    }
+
+    fn failed(&self, error: SinkError) -> RecordError {
+        match error {
+            SinkError::File(source) => self.unwritable(source),
+            SinkError::Source(source) => RecordError::Broken { path: self.path.clone(), source },
+        }
+    }
+
+    fn unwritable(&self, source: TraceError) -> RecordError {
+        RecordError::Unwritable { path: self.path.clone(), source }
+    }
+}

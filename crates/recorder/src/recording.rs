@@ -1,0 +1,325 @@
+//! What to record and into which files, and what must be known of the devices
+//! before it begins.
+
+use crate::error::RecordError;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use steadfast_capture::{
+    ContentSampler, FileSystem, FilesWay, Listened, Options, SampledDevice, SourceName, WHOLE_DISK,
+};
+use steadfast_domain::io_event::CapturedDevice;
+use steadfast_domain::{Bytes, CaptureConditions, Device, Layer, Nanos};
+use steadfast_host::{Existing, FileError, NewFile, Readers, Roots};
+
+/// What to record, and into which files.
+#[derive(Debug, Clone)]
+pub struct Recording {
+    /// The block devices, by the paths that the user named.
+    pub devices: Vec<PathBuf>,
+    /// Where to listen.
+    pub layers: Vec<Layer>,
+    /// How long; until it is stopped where it is `None`.
+    pub duration: Option<Nanos>,
+    /// Keep only the I/O streams of every capture step of this width.
+    pub step: Option<Nanos>,
+    /// Only I/Os that this process submitted.
+    pub process: Option<u32>,
+    /// Keep command names; process numbers are kept in any case.
+    pub commands: bool,
+    /// A name for the beginning.
+    pub mark: Option<String>,
+    /// Measure the content of one written block in so many.
+    pub content_sample: Option<u64>,
+    /// Memory between kernel and reader; `None` takes the usual amount.
+    pub buffer: Option<Bytes>,
+    /// Which source; `None` takes the best that works here.
+    pub source: Option<SourceName>,
+    /// Where the file-system layer is seen; `None` takes the best that works here.
+    pub files: Option<FilesWay>,
+    /// The files.
+    pub output: Output,
+    /// Name and version of the program, for the files.
+    pub software: String,
+}
+
+/// The files that a capture writes.
+#[derive(Debug, Clone)]
+pub struct Output {
+    /// The first.
+    pub path: PathBuf,
+    /// What becomes of files that have these names.
+    pub existing: Existing,
+    /// Who may read them.
+    pub readers: Readers,
+    /// Begin another file when one is this long.
+    pub rotate_size: Option<Bytes>,
+    /// Begin another file after this time.
+    pub rotate_time: Option<Nanos>,
+}
+
+impl Output {
+    /// The first file, or `NAME.2.parquet`, ... of a capture that rotates.
+    pub(crate) fn part(&self, part: u32) -> PathBuf {
+        match part {
+            1 => self.path.clone(),
+            part => self.path.with_extension(format!("{part}.parquet")),
+        }
+    }
+
+    pub(crate) fn begin(&self, path: &Path) -> Result<NewFile, FileError> {
+        NewFile::create(path, self.existing, self.readers)
+    }
+
+    /// A name that is taken is no surprise for later, not even of a second file.
+    fn refuse_existing(&self) -> Result<(), FileError> {
+        let rotates = self.rotate_size.is_some() || self.rotate_time.is_some();
+        let parts = if rotates { 1..=2 } else { 1..=1 };
+        parts.into_iter().try_for_each(|part| NewFile::check(&self.part(part), self.existing))
+    }
+}
+
+impl Recording {
+    /// What the probes must know.
+    pub(crate) fn options(&self, devices: &[Found]) -> Options {
+        Options {
+            devices: devices.iter().map(|found| found.listened.clone()).collect(),
+            layers: self.layers_in_order(),
+            process: self.process,
+            commands: self.commands,
+            step_ns: self.step.map(|width| width.0),
+            ring_bytes: match self.buffer {
+                Some(asked) => u32::try_from(asked.0).unwrap_or(u32::MAX),
+                None => steadfast_capture::usual_buffer(),
+            },
+            source: self.source,
+            files: self.files,
+        }
+    }
+
+    /// Refuses what can be known to fail before anything listens.
+    pub(crate) fn check(&self, options: &Options) -> Result<(), RecordError> {
+        steadfast_capture::check(options).map_err(RecordError::Unsuitable)?;
+        if self.content_sample.is_some() && !options.layers.contains(&Layer::Block) {
+            return Err(RecordError::NoBlockLayer);
+        }
+        self.output.refuse_existing()?;
+        match self.process {
+            Some(process) if !steadfast_host::process_exists(process, &Roots::real()) => {
+                Err(RecordError::NoProcess(process))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The layers that were named, each once.
+    fn layers_in_order(&self) -> Vec<Layer> {
+        let all = [Layer::Block, Layer::FileSystem].into_iter();
+        all.filter(|layer| self.layers.contains(layer)).collect()
+    }
+
+    /// What a reader of the files must know, as far as it is known beforehand.
+    pub(crate) fn conditions(&self, devices: &[Found]) -> CaptureConditions {
+        let roots = Roots::real();
+        let host = devices.first().map(|found| steadfast_host::host_facts(&roots, &found.device));
+        let host = host.unwrap_or_default();
+        let partitions = devices.iter().filter_map(Found::remark);
+        CaptureConditions {
+            software: self.software.clone(),
+            step_ns: self.step.map(|width| width.0),
+            layers: self.layers_in_order(),
+            process: self.process,
+            host: host.name,
+            operating_system: host.operating_system,
+            kernel: host.kernel,
+            devices: devices.iter().map(Found::captured).collect(),
+            remarks: partitions.chain(remark_on_output(&self.output.path, devices)).collect(),
+            ..CaptureConditions::default()
+        }
+    }
+
+    /// What samples written blocks, where that is wanted.
+    pub(crate) fn sampler(&self, devices: &[Found]) -> Result<Option<ContentSampler>, RecordError> {
+        let Some(every) = self.content_sample else { return Ok(None) };
+        let sampled = |(path, found): (&PathBuf, &Found)| SampledDevice {
+            path: path.clone(),
+            base: found.listened.sectors.start * 512,
+        };
+        let sampled: Vec<_> = self.devices.iter().zip(devices).map(sampled).collect();
+        Ok(Some(ContentSampler::begin(&sampled, every)?))
+    }
+}
+
+/// A device that was named.
+pub(crate) struct Found {
+    device: Device,
+    listened: Listened,
+}
+
+impl Found {
+    fn captured(&self) -> CapturedDevice {
+        let device = &self.device;
+        CapturedDevice {
+            name: device.name.clone(),
+            model: device.model.clone(),
+            serial: device.serial.clone(),
+            capacity: Some(device.capacity),
+            logical_sector: Some(device.logical_sector),
+        }
+    }
+
+    /// What a reader must know of a partition.
+    fn remark(&self) -> Option<String> {
+        (self.listened.sectors != WHOLE_DISK).then(|| {
+            format!(
+                "{} is a partition: offsets count from its disk's beginning, and the disk's \
+                 flushes are among the I/Os.",
+                self.listened.name
+            )
+        })
+    }
+}
+
+/// The devices that were named, each with what a capture must know of it.
+pub(crate) fn find(named: &[PathBuf]) -> Result<Vec<Found>, RecordError> {
+    let roots = Roots::real();
+    named.iter().map(|path| found(path, &roots)).collect()
+}
+
+fn found(path: &Path, roots: &Roots) -> Result<Found, RecordError> {
+    let mut device = steadfast_host::inspect(path, roots)?;
+    let queue = steadfast_host::block_queue(&device, roots)
+        .ok_or_else(|| RecordError::NoBlockDevice(path.to_owned()))?;
+    let (number, sectors) = match &queue.partition_of {
+        Some(part) => (part.disk_number, part.sectors.clone()),
+        None => (queue.number, WHOLE_DISK),
+    };
+    let listened = Listened {
+        name: device.name.clone(),
+        number,
+        sectors,
+        bio_based: queue.bio_based,
+        file_systems: file_systems(&device, roots),
+    };
+    // Offsets count from the disk's beginning.
+    if let Some(part) = queue.partition_of {
+        device.capacity = part.disk_capacity;
+    }
+    Ok(Found { device, listened })
+}
+
+fn file_systems(device: &Device, roots: &Roots) -> Vec<FileSystem> {
+    let found = steadfast_host::file_systems_on(device, roots).into_iter();
+    found.map(|found| FileSystem { number: found.number, kind: found.kind }).collect()
+}
+
+/// What a reader must know where the capture's file lies on a device that it
+/// listens to.
+fn remark_on_output(output: &Path, devices: &[Found]) -> Option<String> {
+    let directory = output.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let number = std::fs::metadata(directory.unwrap_or(Path::new("."))).ok()?.dev();
+    let number = (libc::major(number), libc::minor(number));
+    let holds = |found: &&Found| found.listened.file_systems.iter().any(|f| f.number == number);
+    let found = devices.iter().find(holds)?;
+    Some(format!(
+        "{} lies on {}: the capture's own writes are among the I/Os. Write it to another device.",
+        output.display(),
+        found.listened.name
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn recording(output: &Path) -> Recording {
+        Recording {
+            devices: Vec::new(),
+            layers: vec![Layer::FileSystem, Layer::Block, Layer::FileSystem],
+            duration: None,
+            step: None,
+            process: None,
+            commands: true,
+            mark: None,
+            content_sample: None,
+            buffer: None,
+            source: None,
+            files: None,
+            output: Output {
+                path: output.to_owned(),
+                existing: Existing::Keep,
+                readers: Readers::Usual,
+                rotate_size: None,
+                rotate_time: None,
+            },
+            software: "x 1".into(),
+        }
+    }
+
+    fn on_a_disk() -> Vec<Found> {
+        let device = Device {
+            path: "/dev/x".into(),
+            name: "x".into(),
+            transport: steadfast_domain::Transport::Sata,
+            model: Some("M".into()),
+            serial: None,
+            firmware: None,
+            wwid: None,
+            capacity: Bytes::gib(1),
+            logical_sector: 512,
+            physical_sector: 512,
+            rotational: None,
+            discard: false,
+            write_cache: None,
+            link: None,
+            in_use: Vec::new(),
+        };
+        let listened = Listened {
+            name: "x1".into(),
+            number: (8, 0),
+            sectors: 2048..4096,
+            bio_based: false,
+            file_systems: Vec::new(),
+        };
+        vec![Found { device, listened }]
+    }
+
+    #[test]
+    fn the_second_file_is_checked_where_there_will_be_one() {
+        let scratch = tempfile::tempdir().unwrap();
+        let mut recording = recording(&scratch.path().join("t.parquet"));
+        let options = recording.options(&on_a_disk());
+        fs::write(scratch.path().join("t.2.parquet"), "").unwrap();
+        recording.check(&options).unwrap();
+        recording.output.rotate_time = Some(Nanos::SECOND);
+        let error = recording.check(&options).unwrap_err().to_string();
+        assert!(error.contains("t.2.parquet exists"), "{error}");
+        recording.output.existing = Existing::Overwrite;
+        recording.check(&options).unwrap();
+    }
+
+    #[test]
+    fn what_cannot_be_recorded_is_refused_beforehand() {
+        let scratch = tempfile::tempdir().unwrap();
+        let mut recording = recording(&scratch.path().join("t.parquet"));
+        let refused = |recording: &Recording| {
+            let error = recording.check(&recording.options(&on_a_disk())).unwrap_err();
+            (matches!(error, RecordError::Unsuitable(_)), error.to_string())
+        };
+        recording.process = Some(u32::MAX);
+        assert_eq!(refused(&recording).1, "there is no process 4294967295; name one that runs");
+        (recording.layers, recording.content_sample) = (vec![Layer::FileSystem], Some(7));
+        assert!(refused(&recording).1.contains("name --layer block too"));
+        recording.layers.clear();
+        assert!(refused(&recording).0, "a mistake on the command line");
+    }
+
+    #[test]
+    fn layers_are_kept_once_and_a_partition_is_remarked_on() {
+        let scratch = tempfile::tempdir().unwrap();
+        let conditions = recording(&scratch.path().join("t.parquet")).conditions(&on_a_disk());
+        assert_eq!(conditions.layers, [Layer::Block, Layer::FileSystem]);
+        assert!(conditions.remarks[0].starts_with("x1 is a partition"), "{conditions:?}");
+        assert_eq!(conditions.devices[0].model.as_deref(), Some("M"));
+    }
+}

@@ -1,0 +1,253 @@
+//! A capture on its way into files: when to look, what to count, and when to
+//! begin the next file.
+
+use crate::error::RecordError;
+use crate::marks::MarkFile;
+use crate::open_file::OpenFile;
+use crate::progress::{Event, Progress, UnderWay};
+use crate::recorded::Recorded;
+use crate::recording::{self, Recording};
+use std::ops::RangeInclusive;
+use std::time::{Duration, Instant};
+use steadfast_capture::{Capture, ContentSampler, Counters};
+use steadfast_domain::io_event::{CapturePart, Mark, Share};
+use steadfast_domain::{CaptureConditions, Nanos};
+use steadfast_host::{FileError, Roots, wall_clock_unix_ms};
+
+/// How often completed I/Os are taken at most and at least. Every look takes some
+/// time, whatever it finds.
+const LOOK: RangeInclusive<Duration> = Duration::from_millis(20)..=Duration::from_millis(100);
+
+/// How often a person sees how far it is.
+const TELL: Duration = Duration::from_secs(1);
+
+/// Records until the time is over or `is_stopped` says so.
+///
+/// # Errors
+/// Where it cannot be begun, and where it ends because its source or its file
+/// has failed: what was written before can be read.
+pub fn record(
+    recording: &Recording,
+    is_stopped: &dyn Fn() -> bool,
+    progress: &mut dyn Progress,
+) -> Result<Recorded, RecordError> {
+    let devices = recording::find(&recording.devices)?;
+    let options = recording.options(&devices);
+    recording.check(&options)?;
+    for instance in steadfast_capture::remove_left_behind() {
+        progress.tell(&Event::Removed { instance: &instance });
+    }
+    let conditions = recording.conditions(&devices);
+    let capture = Capture::begin(&options)?;
+    let sampler = recording.sampler(&devices)?;
+    Session::new(recording, conditions, capture, sampler, progress)?.run(is_stopped)
+}
+
+/// How long to wait for the next look, by how full the buffers were: even where
+/// the rate becomes sixteen times as high, nothing must be lost.
+fn pause(last: Duration, fullness: Option<f64>) -> Duration {
+    let next = match fullness {
+        Some(full) if full > 1.0 / 16.0 => last / 2,
+        Some(full) if full < 1.0 / 64.0 => last * 2,
+        Some(_) => last,
+        None => *LOOK.start(),
+    };
+    next.clamp(*LOOK.start(), *LOOK.end())
+}
+
+/// A capture under way.
+struct Session<'a> {
+    recording: &'a Recording,
+    conditions: CaptureConditions,
+    capture: Capture,
+    sampler: Option<ContentSampler>,
+    marks: MarkFile,
+    progress: &'a mut dyn Progress,
+    /// The number of the file under way.
+    part: u32,
+    told: Instant,
+    total: u64,
+    /// Processor time of this process before the capture, in nanoseconds.
+    own_before: u64,
+}
+
+impl<'a> Session<'a> {
+    fn new(
+        recording: &'a Recording,
+        mut conditions: CaptureConditions,
+        capture: Capture,
+        sampler: Option<ContentSampler>,
+        progress: &'a mut dyn Progress,
+    ) -> Result<Self, RecordError> {
+        conditions.source = capture.describe();
+        let now_unix_ns = wall_clock_unix_ms() * 1_000_000;
+        conditions.began_unix_ns = Some(now_unix_ns.saturating_sub(capture.lasted_ns()));
+        conditions.part = Some(CapturePart { capture: new_name(), first: 1, last: 1 });
+        conditions.remarks.extend_from_slice(capture.remarks());
+        for remark in &conditions.remarks {
+            progress.tell(&Event::Remark(remark));
+        }
+        let begun = recording.mark.clone().map(|name| Mark { at_ns: 0, name });
+        conditions.marks.extend(begun);
+        Ok(Session {
+            recording,
+            conditions,
+            capture,
+            sampler,
+            marks: MarkFile::new().map_err(RecordError::Marks)?,
+            progress,
+            part: 1,
+            told: Instant::now(),
+            total: 0,
+            own_before: own_time(),
+        })
+    }
+
+    fn run(mut self, is_stopped: &dyn Fn() -> bool) -> Result<Recorded, RecordError> {
+        let mut file = self.open()?;
+        self.progress.tell(&Event::Begun { source: &self.conditions.source });
+        let end = self.recording.duration.map(|time| Instant::now() + time.to_duration());
+        let mut wait = *LOOK.start();
+        while !is_stopped() && end.is_none_or(|end| Instant::now() < end) {
+            let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+            std::thread::sleep(left.map_or(wait, |left| wait.min(left)));
+            file = self.look(file)?;
+            wait = self.pause(wait);
+        }
+        self.end(file)
+    }
+
+    fn open(&self) -> Result<OpenFile, RecordError> {
+        let output = &self.recording.output;
+        OpenFile::create(output.part(self.part), output, &self.conditions)
+    }
+
+    /// Takes what has completed and writes it, into the next file where this one
+    /// is full.
+    fn look(&mut self, mut file: OpenFile) -> Result<OpenFile, RecordError> {
+        self.total += file.take(&mut self.capture, self.sampler.as_mut())?;
+        self.read_marks();
+        if file.is_to_be_kept() {
+            self.count()?;
+            file.keep(&mut self.capture, &self.conditions)?;
+        }
+        if file.is_full(&self.recording.output) {
+            file = self.rotate(file)?;
+        }
+        if self.told.elapsed() >= TELL {
+            file.refuse_deleted()?;
+            self.tell()?;
+        }
+        Ok(file)
+    }
+
+    fn read_marks(&mut self) {
+        for (unix_ns, name) in self.marks.read() {
+            let began = self.conditions.began_unix_ns.unwrap_or(unix_ns);
+            self.conditions.marks.push(Mark { at_ns: unix_ns.saturating_sub(began), name });
+        }
+    }
+
+    /// How long to wait for the next look. Written blocks are read back soon, before
+    /// they are written again; capture steps have tables of their own to fill.
+    fn pause(&self, last: Duration) -> Duration {
+        let buffers_alone = self.sampler.is_none() && self.conditions.step_ns.is_none();
+        pause(last, self.capture.fullness().filter(|_| buffers_alone))
+    }
+
+    /// Brings the conditions up to now.
+    fn count(&mut self) -> Result<Counters, RecordError> {
+        let counters = self.capture.counters()?;
+        self.conditions.lasted_ns = self.capture.lasted_ns();
+        self.conditions.lost = counters.lost;
+        self.conditions.skipped = counters.skipped;
+        self.conditions.unseen.clone_from(&counters.unseen);
+        self.conditions.unfinished = counters.in_part.missing();
+        self.conditions.in_part = Some(counters.in_part);
+        if let Some(sampler) = &self.sampler {
+            let content = sampler.so_far();
+            self.conditions.compression_ratio = content.compression_ratio();
+            self.conditions.duplicate_share = content.duplicate_share().and_then(Share::exact);
+            self.conditions.content = Some(content);
+        }
+        let own = own_time().saturating_sub(self.own_before);
+        self.conditions.cost_ns = Some((counters.kernel_ns.unwrap_or(0), own));
+        Ok(counters)
+    }
+
+    /// Ends this file and begins the next: `NAME.2.parquet`, ...
+    fn rotate(&mut self, file: OpenFile) -> Result<OpenFile, RecordError> {
+        self.finish(file)?;
+        if let Some(part) = &mut self.conditions.part {
+            (part.first, part.last) = (part.last + 1, part.last + 1);
+        }
+        loop {
+            self.part += 1;
+            match self.open() {
+                // Whatever came to lie there meanwhile is not ours, and no
+                // reason to end.
+                Err(RecordError::File(FileError::Exists(_) | FileError::NotRegular { .. })) => {}
+                opened => return opened,
+            }
+        }
+    }
+
+    fn finish(&mut self, file: OpenFile) -> Result<Counters, RecordError> {
+        let counters = self.count()?;
+        let written = file.finish(&mut self.capture, &self.conditions)?;
+        self.progress.tell(&Event::Written(&written));
+        Ok(counters)
+    }
+
+    fn tell(&mut self) -> Result<(), RecordError> {
+        self.told = Instant::now();
+        if self.progress.is_watched() {
+            let lost = self.count()?.lost;
+            let lasted = Nanos(self.conditions.lasted_ns);
+            let under_way = UnderWay { lasted, ios: self.total, lost };
+            self.progress.tell(&Event::UnderWay(under_way));
+        }
+        Ok(())
+    }
+
+    /// Takes the rest and says what it was, what was lost, and what it cost.
+    fn end(mut self, file: OpenFile) -> Result<Recorded, RecordError> {
+        let mut file = self.look(file)?;
+        self.total += file.take_rest(&mut self.capture, self.sampler.as_mut())?;
+        if let Some(sampler) = &mut self.sampler {
+            sampler.end();
+        }
+        let counters = self.finish(file)?;
+        Ok(Recorded { conditions: self.conditions, counters, ios: self.total })
+    }
+}
+
+/// What tells this capture from every other: random, as the kernel draws it.
+fn new_name() -> String {
+    let unique = || format!("{}-{}", wall_clock_unix_ms(), std::process::id());
+    steadfast_host::random_name(&Roots::real()).unwrap_or_else(unique)
+}
+
+/// Processor time of this process so far, in nanoseconds.
+fn own_time() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is valid to write to.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_looks_the_oftener_the_fuller_the_buffers_were() {
+        let ms = Duration::from_millis;
+        assert_eq!(pause(ms(20), Some(0.0)), ms(40));
+        assert_eq!(pause(ms(80), Some(0.0)), ms(100));
+        assert_eq!(pause(ms(100), Some(0.03)), ms(100));
+        assert_eq!(pause(ms(100), Some(0.07)), ms(50));
+        assert_eq!(pause(ms(25), Some(1.0)), ms(20));
+        assert_eq!(pause(ms(100), None), ms(20));
+    }
+}

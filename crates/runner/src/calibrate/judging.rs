@@ -1,0 +1,238 @@
+//! What the readings of two engines say.
+
+use super::Point;
+use serde::Serialize;
+use steadfast_domain::Measurement;
+
+/// Of this much of its time a thread that never waits for the device uses a
+/// processor: what is measured then is the engine, not the device.
+const BUSY: f64 = 0.95;
+
+/// Ratios of one point that lie so many bounds apart say nothing, even where
+/// their median is near 1.
+const SPREAD: f64 = 4.0;
+
+/// What one run of one point gave.
+#[derive(Debug, Clone, Serialize)]
+pub struct Reading {
+    /// I/Os per second.
+    pub iops: f64,
+    /// Bytes per second.
+    pub bytes_per_second: f64,
+    /// Mean response time.
+    pub mean_ns: f64,
+    /// 99 % response time.
+    pub p99_ns: Option<u64>,
+    /// 99.99 % response time.
+    pub p9999_ns: Option<u64>,
+    /// Processor time for each I/O.
+    pub cpu_ns_per_io: Option<f64>,
+    /// How busy the busiest thread was, of 1.
+    pub busiest_thread: Option<f64>,
+}
+
+impl Reading {
+    /// The reading of a run; `None` where no I/O completed.
+    pub fn of(measurement: &Measurement) -> Option<Reading> {
+        let total = measurement.total();
+        Some(Reading {
+            iops: measurement.iops().filter(|iops| *iops > 0.0)?,
+            bytes_per_second: measurement.bytes_per_second()?,
+            mean_ns: total.response_sum.0 as f64 / total.ios as f64,
+            p99_ns: total.percentile(0.99).map(|time| time.0),
+            p9999_ns: total.percentile(0.9999).map(|time| time.0),
+            cpu_ns_per_io: measurement.cpu_ns_per_io().map(|(user, system)| user + system),
+            busiest_thread: measurement.sensed.busiest_thread,
+        })
+    }
+}
+
+/// The medians of several readings, each of those that have the value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Medians {
+    /// I/Os per second.
+    pub iops: Option<f64>,
+    /// Bytes per second.
+    pub bytes_per_second: Option<f64>,
+    /// Mean response time.
+    pub mean_ns: Option<f64>,
+    /// 99 % response time.
+    pub p99_ns: Option<f64>,
+    /// 99.99 % response time.
+    pub p9999_ns: Option<f64>,
+    /// Processor time for each I/O.
+    pub cpu_ns_per_io: Option<f64>,
+    /// How busy the busiest thread was, of 1.
+    pub busiest_thread: Option<f64>,
+}
+
+impl Medians {
+    /// Those of some readings.
+    pub fn of(readings: &[Reading]) -> Medians {
+        let of = |value: fn(&Reading) -> Option<f64>| median(readings.iter().filter_map(value));
+        Medians {
+            iops: of(|r| Some(r.iops)),
+            bytes_per_second: of(|r| Some(r.bytes_per_second)),
+            mean_ns: of(|r| Some(r.mean_ns)),
+            p99_ns: of(|r| r.p99_ns.map(|ns| ns as f64)),
+            p9999_ns: of(|r| r.p9999_ns.map(|ns| ns as f64)),
+            cpu_ns_per_io: of(|r| r.cpu_ns_per_io),
+            busiest_thread: of(|r| r.busiest_thread),
+        }
+    }
+}
+
+/// A point's runs, and what they say.
+#[derive(Debug, Serialize)]
+pub struct Comparison {
+    /// The point.
+    pub point: String,
+    /// Our engine's readings.
+    pub uring: Vec<Reading>,
+    /// fio's.
+    pub fio: Vec<Reading>,
+    /// IOPS of uring over IOPS of fio, pair by pair, in ascending order.
+    pub ratios: Vec<f64>,
+    /// What that says.
+    pub judgement: Judgement,
+}
+
+/// What a point says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Judgement {
+    /// The median ratio is within the bound.
+    Agree,
+    /// It is not, and every pair lies on the same side of 1.
+    Differ,
+    /// The pairs lie on both sides of 1, far apart or with their median off.
+    Unsteady,
+    /// A load thread used a processor all the time.
+    CpuBound,
+}
+
+impl Comparison {
+    /// Compares pair by pair, with a bound in percent.
+    pub fn new(point: &Point, uring: Vec<Reading>, fio: Vec<Reading>, within: f64) -> Self {
+        let mut ratios: Vec<f64> = uring.iter().zip(&fio).map(|(a, b)| a.iops / b.iops).collect();
+        ratios.sort_by(f64::total_cmp);
+        let judgement = judge(&ratios, [&uring, &fio], within / 100.0);
+        Comparison { point: point.to_string(), uring, fio, ratios, judgement }
+    }
+
+    /// The median ratio.
+    pub fn ratio(&self) -> f64 {
+        middle(&self.ratios)
+    }
+
+    /// How far it is from 1.
+    pub fn off(&self) -> f64 {
+        off(self.ratio())
+    }
+
+    /// The lowest and the highest ratio.
+    pub fn spread(&self) -> (f64, f64) {
+        ends(&self.ratios)
+    }
+}
+
+/// Judges ratios, in ascending order, by a bound of their median's distance from 1.
+fn judge(ratios: &[f64], readings: [&[Reading]; 2], bound: f64) -> Judgement {
+    let is_busy =
+        |readings: &[Reading]| Medians::of(readings).busiest_thread.is_some_and(|b| b >= BUSY);
+    let (lowest, highest) = ends(ratios);
+    let same_side = lowest > 1.0 || highest < 1.0;
+    match off(middle(ratios)) {
+        _ if !same_side && highest - lowest > SPREAD * bound => Judgement::Unsteady,
+        off if off <= bound => Judgement::Agree,
+        _ if readings.into_iter().any(is_busy) => Judgement::CpuBound,
+        _ if same_side => Judgement::Differ,
+        _ => Judgement::Unsteady,
+    }
+}
+
+/// Whether the engines were shown to agree: at one point at least, and nowhere was
+/// anything else shown.
+pub fn agree(comparisons: &[Comparison]) -> bool {
+    let is = |judgement| move |c: &Comparison| c.judgement == judgement;
+    comparisons.iter().any(is(Judgement::Agree))
+        && comparisons.iter().all(|c| is(Judgement::Agree)(c) || is(Judgement::CpuBound)(c))
+}
+
+fn off(ratio: f64) -> f64 {
+    (ratio - 1.0).abs()
+}
+
+fn middle(ratios: &[f64]) -> f64 {
+    median(ratios.iter().copied()).unwrap_or(f64::NAN)
+}
+
+fn ends(ratios: &[f64]) -> (f64, f64) {
+    let or_none = |ratio: Option<&f64>| ratio.copied().unwrap_or(f64::NAN);
+    (or_none(ratios.first()), or_none(ratios.last()))
+}
+
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => None,
+        even if even.is_multiple_of(2) => Some((values[middle - 1] + values[middle]) / 2.0),
+        _ => Some(values[middle]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(iops: f64, busy: f64) -> Reading {
+        Reading {
+            iops,
+            bytes_per_second: iops * 4096.0,
+            mean_ns: 1e9 / iops,
+            p99_ns: Some(1_000_000),
+            p9999_ns: None,
+            cpu_ns_per_io: Some(3000.0),
+            busiest_thread: Some(busy),
+        }
+    }
+
+    fn compared(pairs: &[(f64, f64)], busy: f64) -> Comparison {
+        let point: Point = "RND 4K R T1Q32".parse().unwrap();
+        let uring = pairs.iter().map(|(ours, _)| reading(*ours, busy)).collect();
+        let fio = pairs.iter().map(|(_, theirs)| reading(*theirs, 0.1)).collect();
+        Comparison::new(&point, uring, fio, 5.0)
+    }
+
+    #[test]
+    fn a_point_is_judged_by_its_pairs() {
+        let of = |pairs: &[(f64, f64)], busy| compared(pairs, busy).judgement;
+        assert_eq!(of(&[(1010.0, 1000.0), (990.0, 1000.0)], 0.2), Judgement::Agree);
+        assert_eq!(of(&[(1100.0, 1000.0), (1120.0, 1000.0)], 0.2), Judgement::Differ);
+        assert_eq!(of(&[(1100.0, 1000.0), (1120.0, 1000.0)], 0.99), Judgement::CpuBound);
+        assert_eq!(of(&[(1130.0, 1000.0), (990.0, 1000.0)], 0.2), Judgement::Unsteady);
+        assert_eq!(of(&[(1500.0, 1000.0), (510.0, 1000.0)], 0.2), Judgement::Unsteady);
+    }
+
+    #[test]
+    fn engines_agree_where_nothing_speaks_against_it() {
+        let (good, bad) = ([(1010.0, 1000.0)], [(1200.0, 1000.0)]);
+        assert!(agree(&[compared(&good, 0.2), compared(&bad, 0.99)]));
+        assert!(!agree(&[compared(&good, 0.2), compared(&bad, 0.2)]));
+        assert!(!agree(&[compared(&bad, 0.99)]), "a busy host shows nothing");
+        assert!(!agree(&[]));
+    }
+
+    #[test]
+    fn a_median_is_of_the_values_that_are_there() {
+        let readings = [reading(1000.0, 0.1), reading(3000.0, 0.3), reading(2000.0, 0.2)];
+        let medians = Medians::of(&readings);
+        assert_eq!((medians.iops, medians.busiest_thread), (Some(2000.0), Some(0.2)));
+        assert_eq!(Medians::of(&readings[..2]).iops, Some(2000.0));
+        assert_eq!((medians.p99_ns, medians.p9999_ns), (Some(1e6), None));
+        let compared = compared(&[(1010.0, 1000.0), (990.0, 1000.0)], 0.2);
+        assert_eq!((compared.ratio(), compared.spread()), (1.0, (0.99, 1.01)));
+    }
+}

@@ -1,0 +1,257 @@
+//! The same points through our engine and through fio, taking turns, and what
+//! that says of the two.
+
+mod judging;
+mod point;
+
+pub use judging::{Comparison, Judgement, Medians, Reading, agree};
+pub use point::Point;
+
+use crate::host_changes::HostChanges;
+use crate::once::once;
+use crate::rig::Rig;
+use std::fmt;
+use steadfast_domain::record::Check;
+use steadfast_domain::stimulus::{ActiveRange, DataPattern, Pace, Until};
+use steadfast_domain::{Bytes, Caveat, Halt, Measurement, Nanos, Place, Step, Stimulus};
+use steadfast_engine::Refusal;
+
+/// Seconds that a run takes beside its load.
+const BESIDE: f64 = 0.5;
+
+/// One of the two engines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Contender {
+    /// Ours.
+    Uring,
+    /// The second opinion.
+    Fio,
+}
+
+impl fmt::Display for Contender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Contender::Uring => "uring",
+            Contender::Fio => "fio",
+        })
+    }
+}
+
+/// What is compared, and how.
+#[derive(Debug, Clone)]
+pub struct Calibration {
+    /// The points.
+    pub points: Vec<Point>,
+    /// The part of the target that is used.
+    pub range: ActiveRange,
+    /// Measured time of every run.
+    pub time: Nanos,
+    /// Time before it that is not measured.
+    pub ramp: Nanos,
+    /// Runs of every point with each engine.
+    pub repeats: u32,
+    /// The engines agree where their IOPS differ by no more.
+    pub within_percent: f64,
+    /// Drives every random choice.
+    pub seed: u64,
+    /// The target may be written to: it is filled first, and requests are not
+    /// merged.
+    pub may_write: bool,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Calibrated {
+    /// The engines, as they describe themselves.
+    pub engines: [String; 2],
+    /// Point by point.
+    pub comparisons: Vec<Comparison>,
+}
+
+/// Why two engines could not be compared.
+#[derive(Debug, thiserror::Error)]
+pub enum CalibrateError {
+    /// One of them cannot do a point.
+    #[error("{point} with the engine {engine}: {why}")]
+    Refused {
+        /// The point.
+        point: Point,
+        /// Who.
+        engine: Contender,
+        /// Why not.
+        why: Refusal,
+    },
+    /// One of them did nothing.
+    #[error("{point} with the engine {engine}: no I/O completed")]
+    Nothing {
+        /// The point.
+        point: Point,
+        /// Who.
+        engine: Contender,
+    },
+    /// A run was halted.
+    #[error(transparent)]
+    Halted(#[from] Halt),
+}
+
+/// Something that happened.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// The range is being written, so that reads find something on the medium.
+    Filling(Bytes),
+    /// One run is over.
+    Read {
+        /// The point.
+        point: &'a Point,
+        /// Which run of it, from 1.
+        repeat: u32,
+        /// With which engine.
+        engine: Contender,
+        /// What it gave.
+        reading: &'a Reading,
+    },
+    /// What a reader of the numbers should know.
+    Beside {
+        /// Of device and host.
+        checks: &'a [Check],
+        /// Of the engine.
+        caveats: &'a [Caveat],
+    },
+}
+
+/// Where engines are compared, and who is told.
+pub trait Arena {
+    /// What goes wrong here.
+    type Error: From<CalibrateError>;
+
+    /// The target, armed, with one of the engines.
+    ///
+    /// # Errors
+    /// Where it cannot be armed, or the engine cannot be started.
+    fn rig(&mut self, engine: Contender) -> Result<Box<dyn Rig>, Self::Error>;
+
+    /// A journal for the host changes of one step.
+    fn journal(&mut self) -> HostChanges;
+
+    /// Tells what happened.
+    fn tell(&mut self, event: &Event<'_>);
+}
+
+impl Calibration {
+    /// The first bytes of a target, whole blocks of every point.
+    pub fn range(points: &[Point], wanted: Bytes, capacity: Bytes) -> ActiveRange {
+        let unit = points.iter().map(|point| point.pattern.size.0).max().unwrap_or(512);
+        let length = Bytes(wanted.0.min(capacity.0)).round_down(unit.max(4096));
+        ActiveRange::new(Bytes(0), length)
+    }
+
+    /// About how many seconds all runs take.
+    pub fn expected_seconds(&self) -> f64 {
+        let runs = self.points.len() as u32 * 2 * self.repeats;
+        f64::from(runs) * ((self.time + self.ramp).as_secs_f64() + BESIDE)
+    }
+
+    /// Compares them.
+    ///
+    /// # Errors
+    /// Before anything is done, where one of them cannot do a point; later, where a
+    /// run fails.
+    pub fn conduct<A: Arena>(&self, arena: &mut A) -> Result<Calibrated, A::Error> {
+        let engines =
+            [self.inquire(Contender::Uring, arena)?, self.inquire(Contender::Fio, arena)?];
+        if self.may_write {
+            self.fill(arena)?;
+        }
+        let points = (1..).zip(&self.points);
+        let compared = points.map(|(number, point)| self.compare(point, number, arena));
+        Ok(Calibrated { engines, comparisons: compared.collect::<Result<_, _>>()? })
+    }
+
+    /// What an engine cannot do is said before anything is done; returns how it
+    /// describes itself.
+    fn inquire<A: Arena>(&self, engine: Contender, arena: &mut A) -> Result<String, A::Error> {
+        let mut rig = arena.rig(engine)?;
+        for point in &self.points {
+            if let Err(why) = rig.prepare(&self.step(point, 1, 1)) {
+                return Err(CalibrateError::Refused { point: point.clone(), engine, why }.into());
+            }
+        }
+        Ok(rig.engine())
+    }
+
+    /// Writes the range once.
+    fn fill<A: Arena>(&self, arena: &mut A) -> Result<(), A::Error> {
+        arena.tell(&Event::Filling(self.range.length));
+        let until = Until::bytes(self.range.length);
+        let step = self.step_until(&Point::filling(), 0, 0, until, Nanos::ZERO);
+        self.apply(Contender::Uring, &step, arena).map(drop)
+    }
+
+    /// One point, the engines taking turns: A B, B A, A B, ...
+    fn compare<A: Arena>(
+        &self,
+        point: &Point,
+        number: u32,
+        arena: &mut A,
+    ) -> Result<Comparison, A::Error> {
+        let (mut uring, mut fio) = (Vec::new(), Vec::new());
+        for repeat in 1..=self.repeats {
+            let turns = match repeat % 2 {
+                1 => [Contender::Uring, Contender::Fio],
+                _ => [Contender::Fio, Contender::Uring],
+            };
+            for engine in turns {
+                let measurement = self.apply(engine, &self.step(point, repeat, number), arena)?;
+                let nothing = || CalibrateError::Nothing { point: point.clone(), engine };
+                let reading = Reading::of(&measurement).ok_or_else(nothing)?;
+                arena.tell(&Event::Read { point, repeat, engine, reading: &reading });
+                match engine {
+                    Contender::Uring => uring.push(reading),
+                    Contender::Fio => fio.push(reading),
+                }
+            }
+        }
+        Ok(Comparison::new(point, uring, fio, self.within_percent))
+    }
+
+    fn apply<A: Arena>(
+        &self,
+        engine: Contender,
+        step: &Step,
+        arena: &mut A,
+    ) -> Result<Measurement, A::Error> {
+        let mut rig = arena.rig(engine)?;
+        let prepared = rig.prepare(step).map_err(|why| CalibrateError::Halted(why.of(step)))?;
+        let once = once(rig.as_mut(), prepared, self.may_write, &mut arena.journal());
+        arena.tell(&Event::Beside { checks: &once.checks, caveats: &once.caveats });
+        Ok(once.result.map_err(CalibrateError::Halted)?)
+    }
+
+    fn step(&self, point: &Point, repeat: u32, number: u32) -> Step {
+        self.step_until(point, repeat, number, Until::time(self.time), self.ramp)
+    }
+
+    fn step_until(
+        &self,
+        point: &Point,
+        repeat: u32,
+        number: u32,
+        until: Until,
+        ramp: Nanos,
+    ) -> Step {
+        let place = Place::new("calibrate", repeat, number, point.to_string());
+        let stimulus = Stimulus {
+            streams: point.pattern.streams(),
+            zones: Vec::new(),
+            demand: point.demand,
+            active_range: self.range,
+            data_pattern: DataPattern::RandomUnique,
+            pace: Pace::Closed,
+            ramp,
+            until,
+            seed: place.seed(self.seed),
+            verify: false,
+        };
+        Step::alone(place, stimulus)
+    }
+}

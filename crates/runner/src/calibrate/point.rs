@@ -1,0 +1,84 @@
+//! What engines are compared at.
+
+use std::fmt;
+use std::str::FromStr;
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::{Bytes, Demand};
+
+/// An access pattern and a demand: `RND 4K R T1Q32`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Point {
+    /// What is done.
+    pub pattern: AccessPattern,
+    /// How much of it at once.
+    pub demand: Demand,
+}
+
+impl Point {
+    /// The points where none are named: one I/O at a time, many, and large ones;
+    /// each read, and written where that is allowed.
+    pub fn usual(may_write: bool) -> Vec<Point> {
+        let usual = [
+            (AccessPattern::random(Bytes::kib(4), 100), 1),
+            (AccessPattern::random(Bytes::kib(4), 100), 32),
+            (AccessPattern::sequential(Bytes::kib(128), 100), 32),
+        ];
+        let directions: &[u8] = if may_write { &[100, 0] } else { &[100] };
+        let at = |(pattern, depth): (AccessPattern, u32)| {
+            directions.iter().map(move |read_percent| Point {
+                pattern: AccessPattern { read_percent: *read_percent, ..pattern },
+                demand: Demand::new(1, depth),
+            })
+        };
+        usual.into_iter().flat_map(at).collect()
+    }
+
+    /// What writes a range once.
+    pub(super) fn filling() -> Point {
+        let pattern = AccessPattern::sequential(Bytes::kib(128), 0);
+        Point { pattern, demand: Demand::new(1, 32) }
+    }
+}
+
+impl fmt::Display for Point {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.pattern, self.demand)
+    }
+}
+
+impl FromStr for Point {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.trim().rsplit_once(char::is_whitespace);
+        let (pattern, demand) = parts
+            .ok_or_else(|| format!("'{text}' is not a point; write it like \"RND 4K R T1Q32\""))?;
+        Ok(Point {
+            pattern: pattern.parse().map_err(|e| format!("{e}"))?,
+            demand: demand.parse().map_err(|e| format!("{e}"))?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_point_is_a_pattern_and_a_demand() {
+        let point: Point = " SEQ 128K RW90 T2Q16".parse().unwrap();
+        assert_eq!(point.to_string(), "SEQ 128K RW90 T2Q16");
+        assert!("RND".parse::<Point>().unwrap_err().contains("RND 4K R T1Q32"));
+        assert!("RND 4K R 32".parse::<Point>().unwrap_err().contains("demand"));
+    }
+
+    #[test]
+    fn nothing_is_written_where_that_is_not_allowed() {
+        let names = |may_write| -> Vec<String> {
+            Point::usual(may_write).iter().map(Point::to_string).collect()
+        };
+        assert_eq!(names(false), ["RND 4K R T1Q1", "RND 4K R T1Q32", "SEQ 128K R T1Q32"]);
+        let both = names(true);
+        assert_eq!((both.len(), both[1].as_str()), (6, "RND 4K W T1Q1"));
+        assert_eq!(Point::filling().to_string(), "SEQ 128K W T1Q32");
+    }
+}

@@ -1,0 +1,341 @@
+//! What a procedure would do, at best and at worst, and how much of a run is left.
+//!
+//! Both come from rehearsals: of a drive that is steady at the first chance, and
+//! of one that never is.
+
+use crate::rehearsal::{Outlook, Plan, Planned, rehearse};
+use serde::Serialize;
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+use steadfast_domain::measurement::Interval;
+use steadfast_domain::{Bytes, Halt, Measurement, Nanos, Place, Procedure, Step};
+
+/// A stretch of a plan: consecutive steps of one phase and round.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Stretch {
+    /// The phase.
+    pub phase: String,
+    /// The round; 0 outside rounds.
+    pub round: u32,
+    /// What each step does.
+    pub steps: Vec<String>,
+    /// How long they take together; `None` where that depends on the drive's speed.
+    pub time_ns: Option<Nanos>,
+    /// How many bytes the first moves, where that ends it.
+    pub bytes: Option<Bytes>,
+}
+
+/// What would run, in order, and how long.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Outline {
+    /// Rounds where it is steady at the first chance.
+    pub best_rounds: u32,
+    /// Rounds where it never is.
+    pub worst_rounds: u32,
+    /// The least and the most rounds of every phase that has rounds.
+    pub rounds: BTreeMap<String, (u32, u32)>,
+    /// Known time where it is steady at the first chance.
+    pub best_time_ns: Nanos,
+    /// Known time where it never is.
+    pub worst_time_ns: Nanos,
+    /// Bytes of the steps whose time depends on the drive's speed.
+    pub unknown_time_bytes: Bytes,
+    /// Everything that may run.
+    pub stretches: Vec<Stretch>,
+}
+
+impl Outline {
+    /// Rehearses a procedure, with an assumed rate of sequential writes if there
+    /// is one.
+    ///
+    /// # Errors
+    /// Where the procedure halts.
+    pub fn of(procedure: &dyn Procedure, bytes_per_second: Option<u64>) -> Result<Self, Halt> {
+        let best = rehearse(procedure, Outlook::Best, bytes_per_second)?;
+        let worst = rehearse(procedure, Outlook::Worst, bytes_per_second)?;
+        Ok(Outline {
+            best_rounds: best.rounds(),
+            worst_rounds: worst.rounds(),
+            rounds: rounds(&best, &worst),
+            best_time_ns: best.time(),
+            worst_time_ns: worst.time(),
+            unknown_time_bytes: best.bytes_of_unknown_time(),
+            stretches: stretches(&worst),
+        })
+    }
+}
+
+fn stretches(plan: &Plan) -> Vec<Stretch> {
+    let mut stretches: Vec<Stretch> = Vec::new();
+    for step in &plan.steps {
+        match stretches.last_mut() {
+            Some(last) if last.phase == step.phase && last.round == step.round => {
+                last.steps.push(step.label.clone());
+                last.time_ns = last.time_ns.zip(step.time).map(|(a, b)| a + b);
+            }
+            _ => stretches.push(Stretch {
+                phase: step.phase.clone(),
+                round: step.round,
+                steps: vec![step.label.clone()],
+                time_ns: step.time,
+                bytes: step.bytes,
+            }),
+        }
+    }
+    stretches
+}
+
+/// The least and the most rounds of every phase that has rounds.
+fn rounds(best: &Plan, worst: &Plan) -> BTreeMap<String, (u32, u32)> {
+    let mut rounds: BTreeMap<String, (u32, u32)> = BTreeMap::new();
+    for step in &best.steps {
+        let entry = rounds.entry(step.phase.clone()).or_default();
+        entry.0 = entry.0.max(step.round);
+    }
+    for step in &worst.steps {
+        let entry = rounds.entry(step.phase.clone()).or_default();
+        entry.1 = entry.1.max(step.round);
+    }
+    rounds.retain(|_, (_, most)| *most > 0);
+    rounds
+}
+
+/// Time left, from two rehearsals and what has been done.
+pub struct Forecast {
+    best: Standing,
+    worst: Standing,
+    /// Bytes and time of the step under way, by its finished intervals.
+    under_way: (u64, Nanos),
+    /// The phase of a round that only the worst case has.
+    beyond: Option<String>,
+    /// Bytes that the load under way has moved in the steps before this one.
+    carried: u64,
+    recent: VecDeque<f64>,
+}
+
+/// A plan, and where in it the run stands.
+struct Standing {
+    plan: Plan,
+    at: usize,
+}
+
+impl Standing {
+    fn of(procedure: &dyn Procedure, outlook: Outlook) -> Self {
+        Standing { plan: rehearse(procedure, outlook, None).unwrap_or_default(), at: 0 }
+    }
+
+    /// Goes to the planned step at this place, and tells whether there is one. A
+    /// place beyond the plan (a round more than the best case needs, the next cut
+    /// of a load that is planned as one) changes nothing.
+    fn go_to(&mut self, place: &Place) -> bool {
+        let same = |s: &Planned| {
+            s.phase == place.phase && s.round == place.round && s.point == place.point
+        };
+        let further = self.plan.steps[self.at..].iter().position(same);
+        self.at += further.unwrap_or(0);
+        further.is_some()
+    }
+
+    /// Time of this step and of those after it in its round.
+    fn round_rest(&self) -> Nanos {
+        let steps = self.plan.steps.get(self.at..).unwrap_or_default();
+        let here = steps.first().map(|s| (&s.phase, s.round));
+        let round = steps.iter().take_while(|s| Some((&s.phase, s.round)) == here);
+        Nanos(round.filter_map(|s| s.time).map(|t| t.0).sum())
+    }
+
+    /// Time of what follows a phase.
+    fn after(&self, phase: &str) -> Nanos {
+        let last = self.plan.steps.iter().rposition(|s| s.phase == phase);
+        let rest = self.plan.steps.get(last.map_or(0, |last| last + 1)..).unwrap_or_default();
+        Nanos(rest.iter().filter_map(|s| s.time).map(|t| t.0).sum())
+    }
+
+    /// The most rounds that the plan has of a phase.
+    fn rounds_of(&self, phase: &str) -> u32 {
+        let steps = self.plan.steps.iter().filter(|s| s.phase == phase);
+        steps.map(|s| s.round).max().unwrap_or(0)
+    }
+
+    /// How many points a round of a phase has.
+    fn points_of(&self, phase: &str, round: u32) -> usize {
+        self.plan.steps.iter().filter(|s| s.phase == phase && s.round == round).count()
+    }
+
+    fn step(&self) -> Option<&Planned> {
+        self.plan.steps.get(self.at)
+    }
+
+    /// Time of the steps from here on, and the bytes of those whose time is unknown.
+    fn rest(&self) -> (Nanos, u64) {
+        let steps = self.plan.steps.get(self.at..).unwrap_or_default();
+        let time = steps.iter().filter_map(|s| s.time).map(|t| t.0).sum();
+        let unknown = steps.iter().filter(|s| s.time.is_none());
+        (Nanos(time), unknown.filter_map(|s| s.bytes).map(|b| b.0).sum())
+    }
+}
+
+/// Seconds over which the preconditioning rate is averaged.
+const RECENT: usize = 30;
+
+/// Seconds that a forecast has at most: thirty years.
+const LONGEST: f64 = 1e9;
+
+impl Forecast {
+    /// Rehearses a procedure that is about to be conducted.
+    pub fn of(procedure: &dyn Procedure) -> Self {
+        Forecast {
+            best: Standing::of(procedure, Outlook::Best),
+            worst: Standing::of(procedure, Outlook::Worst),
+            under_way: (0, Nanos::ZERO),
+            beyond: None,
+            carried: 0,
+            recent: VecDeque::new(),
+        }
+    }
+
+    /// A step begins.
+    pub fn begin(&mut self, step: &Step) {
+        if !step.continues {
+            self.carried = 0;
+        }
+        self.under_way = (0, Nanos::ZERO);
+        let (is_best, is_worst) = (self.best.go_to(&step.place), self.worst.go_to(&step.place));
+        self.beyond = (is_worst && !is_best).then(|| step.place.phase.clone());
+    }
+
+    /// An interval of it is complete.
+    pub fn count(&mut self, interval: &Interval) {
+        self.under_way.0 += interval.tallies.iter().map(|t| t.bytes.0).sum::<u64>();
+        self.under_way.1 = interval.end;
+        let by_bytes = self.best.step().is_some_and(|step| step.time.is_none());
+        if let Some(rate) = interval.bytes_per_second().filter(|_| by_bytes && !interval.partial) {
+            self.recent.push_back(rate);
+            if self.recent.len() > RECENT {
+                self.recent.pop_front();
+            }
+        }
+    }
+
+    /// It is over.
+    pub fn finish(&mut self, measurement: &Measurement) {
+        self.carried += measurement.bytes().0;
+        self.under_way = (0, Nanos::ZERO);
+    }
+
+    fn moved(&self) -> u64 {
+        self.carried + self.under_way.0
+    }
+
+    /// How much of a load that ends by bytes is done, of 1; `None` of any other.
+    pub fn share_written(&self) -> Option<f64> {
+        match self.best.step() {
+            Some(Planned { time: None, bytes: Some(all), .. }) if all.0 > 0 => {
+                Some(self.moved().min(all.0) as f64 / all.0 as f64)
+            }
+            _ => None,
+        }
+    }
+
+    /// The least and the most rounds of a phase.
+    pub fn rounds(&self, phase: &str) -> (u32, u32) {
+        (self.best.rounds_of(phase), self.worst.rounds_of(phase))
+    }
+
+    /// How many points a round of a phase has.
+    pub fn points(&self, phase: &str, round: u32) -> usize {
+        self.worst.points_of(phase, round)
+    }
+
+    /// What is left from now on; `None` as long as what is to be written has no
+    /// known rate.
+    pub fn left(&self) -> Option<TimeLeft> {
+        let writing = self.writing_left()?;
+        let span = |planned: Nanos| {
+            let seconds = writing + planned.saturating_sub(self.under_way.1).as_secs_f64();
+            Duration::from_secs_f64(seconds.min(LONGEST))
+        };
+        // Past the best case, this round can still be the one that is steady.
+        let best = match &self.beyond {
+            Some(phase) => self.worst.round_rest() + self.best.after(phase),
+            None => self.best.rest().0,
+        };
+        Some(TimeLeft { best: span(best), worst: span(self.worst.rest().0) })
+    }
+
+    /// Seconds to write what ends by bytes, at the rate of late.
+    fn writing_left(&self) -> Option<f64> {
+        let planned = self.best.rest().1;
+        let rate = self.recent.iter().sum::<f64>() / self.recent.len().max(1) as f64;
+        match planned {
+            0 => Some(0.0),
+            _ if rate <= 0.0 => None,
+            planned => Some(planned.saturating_sub(self.moved()) as f64 / rate),
+        }
+    }
+}
+
+/// How long a run will still take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimeLeft {
+    /// Where it is steady at the first chance.
+    pub best: Duration,
+    /// Where it never is.
+    pub worst: Duration,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::settings::Geometry;
+    use steadfast_domain::{Bytes, Settings};
+    use steadfast_procedures::procedure;
+
+    /// The standard's IOPS test: twice the capacity in sequential writes, then 5 to
+    /// 25 rounds of 56 minutes.
+    #[test]
+    fn an_outline_has_the_rounds_and_what_is_written_before_them() {
+        let geometry = Geometry { capacity: Bytes::gib(1), logical_sector: 512 };
+        let iops = procedure(&Settings::new("iops", 1), geometry, &[]).unwrap();
+        let outline = Outline::of(iops.as_ref(), None).unwrap();
+        assert_eq!((outline.best_rounds, outline.worst_rounds), (5, 25));
+        assert_eq!(outline.rounds, BTreeMap::from([("rounds".to_owned(), (5, 25))]));
+        assert_eq!(outline.unknown_time_bytes, Bytes::gib(2));
+        let round = outline.stretches.iter().find(|s| s.round == 25).unwrap();
+        assert_eq!((round.steps.len(), round.time_ns), (56, Some(Nanos::from_secs(56 * 60))));
+        assert_eq!(outline.best_time_ns, Nanos::from_secs(5 * 56 * 60));
+        let assumed = Outline::of(iops.as_ref(), Some(1 << 30)).unwrap();
+        assert_eq!(assumed.unknown_time_bytes, Bytes(0));
+        assert_eq!(assumed.best_time_ns, Nanos::from_secs(5 * 56 * 60 + 2));
+    }
+
+    /// Five rounds are the best case; in the sixth, what is left is the rest of it
+    /// and the histogram, and not the end of a plan that is over.
+    #[test]
+    fn past_the_best_case_what_is_left_is_this_round_and_what_follows() {
+        let geometry = Geometry { capacity: Bytes::gib(1), logical_sector: 512 };
+        let latency = procedure(&Settings::new("latency", 1), geometry, &[]).unwrap();
+        let mut forecast = Forecast::of(latency.as_ref());
+        let sixth = |s: &&Planned| s.phase == "rounds" && s.round == 6 && s.point == 8;
+        let planned = forecast.worst.plan.steps.iter().find(sixth).unwrap().clone();
+        let place = Place::new(&planned.phase, planned.round, planned.point, "");
+        let stimulus = steadfast_domain::Stimulus {
+            streams: Vec::new(),
+            zones: Vec::new(),
+            demand: steadfast_domain::Demand::new(1, 1),
+            active_range: steadfast_domain::stimulus::ActiveRange::new(Bytes(0), Bytes::gib(1)),
+            data_pattern: steadfast_domain::stimulus::DataPattern::default(),
+            pace: steadfast_domain::stimulus::Pace::Closed,
+            ramp: Nanos::ZERO,
+            until: steadfast_domain::stimulus::Until::time(Nanos::from_secs(60)),
+            seed: 1,
+            verify: false,
+        };
+        let last_of_best = Place::new("rounds", 5, 9, "");
+        forecast.begin(&Step::alone(last_of_best, stimulus.clone()));
+        forecast.begin(&Step::alone(place, stimulus));
+        forecast.under_way.1 = Nanos::from_secs(20);
+        let left = forecast.left().unwrap();
+        assert_eq!(left.best, Duration::from_secs(21 * 60 + 40));
+    }
+}

@@ -1,0 +1,157 @@
+//! One step outside a run, and two engines taking turns with such steps.
+
+use super::{Log, MemoryRig, device, rig};
+use std::path::Path;
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::{Bytes, Caveat, CaveatKind, Demand, Halt, Nanos};
+use steadfast_engine::Stop;
+use steadfast_engine::sim::{SimulatedSsd, drives};
+use steadfast_runner::calibrate::{
+    Arena, CalibrateError, Calibration, Contender, Event, Judgement, Point, agree,
+};
+use steadfast_runner::host_changes::left_behind;
+use steadfast_runner::simulated::SimulatedRig;
+use steadfast_runner::{HostChanges, Once, Rig, Single, once};
+
+fn single(pattern: AccessPattern) -> Single {
+    Single {
+        name: pattern.to_string(),
+        streams: pattern.streams(),
+        demand: Demand::new(1, 8),
+        data_pattern: Default::default(),
+        active_range_percent: 50,
+        ramp: Nanos::ZERO,
+        time: None,
+        ios: None,
+        seed: 7,
+        verify: false,
+    }
+}
+
+fn journal(directory: &Path) -> HostChanges {
+    HostChanges::new(Ok(directory.to_owned()), "measure".into(), 7)
+}
+
+fn apply(rig: &mut MemoryRig<'_>, may_write: bool, changes: &mut HostChanges) -> Once {
+    let step = single(AccessPattern::random(Bytes::kib(4), 65)).step(&device());
+    let prepared = rig.prepare(&step).unwrap();
+    once(rig, prepared, may_write, changes)
+}
+
+#[test]
+fn a_single_load_lasts_ten_seconds_unless_something_else_ends_it() {
+    let mut load = single(AccessPattern::random(Bytes::kib(4), 65));
+    assert!(load.alters());
+    assert!(!single(AccessPattern::random(Bytes::kib(4), 100)).alters());
+    let until = |load: &Single| load.step(&device()).load.stimulus().unwrap().until;
+    assert_eq!(until(&load).time, Some(Nanos::from_secs(10)));
+    load.ios = Some(10_007);
+    assert_eq!((until(&load).time, until(&load).ios), (None, Some(10_007)));
+    load.time = Some(Nanos::SECOND);
+    assert_eq!((until(&load).time, until(&load).ios), (Some(Nanos::SECOND), Some(10_007)));
+}
+
+/// Requests are merged again however the step ends, and only where the target may
+/// be written to is anything changed at all.
+#[test]
+fn the_host_is_as_it_was_after_a_step_that_fails_too() {
+    let scratch = tempfile::tempdir().unwrap();
+    let directory = scratch.path().join("host-changes");
+    let mut log = Log { setting: "0".into(), ..Log::default() };
+    let caveat = Caveat::new(CaveatKind::Deviation, "x", "of the engine", "");
+    log.caveats = vec![caveat.clone()];
+    let mut memory = rig(&mut log, false);
+    let done = apply(&mut memory, true, &mut journal(&directory));
+    assert!(done.result.is_ok());
+    assert_eq!((done.checks.len(), done.caveats), (1, vec![caveat]));
+    memory.halt_after = 0;
+    let halted = apply(&mut memory, true, &mut journal(&directory));
+    assert!(matches!(halted.result, Err(Halt::Stopped)));
+    assert_eq!(log.setting, "0");
+    assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0);
+}
+
+#[test]
+fn a_target_that_is_only_read_leaves_the_host_alone() {
+    let scratch = tempfile::tempdir().unwrap();
+    let directory = scratch.path().join("host-changes");
+    let mut log = Log { setting: "0".into(), ..Log::default() };
+    apply(&mut rig(&mut log, false), false, &mut journal(&directory)).result.unwrap();
+    assert!(!directory.exists());
+}
+
+/// A kill between the change and its end leaves the journal that `restore` undoes.
+#[test]
+fn a_change_is_on_disk_before_it_is_made() {
+    let scratch = tempfile::tempdir().unwrap();
+    let directory = scratch.path().join("host-changes");
+    let mut log = Log { setting: "0".into(), ..Log::default() };
+    let mut changes = journal(&directory);
+    let wanted = steadfast_domain::Conditions { merges: Some(false), ..Default::default() };
+    rig(&mut log, false).settle(&wanted, &mut |change| changes.keep(change)).unwrap();
+    drop(changes);
+    let left = left_behind(&directory).unwrap();
+    assert_eq!((left.len(), left[0].changes[0].before.as_str()), (1, "0"));
+}
+
+/// Simulated drives take the engines' places.
+struct Simulated {
+    directory: std::path::PathBuf,
+    told: Vec<String>,
+}
+
+impl Arena for Simulated {
+    type Error = CalibrateError;
+
+    fn rig(&mut self, _: Contender) -> Result<Box<dyn Rig>, CalibrateError> {
+        let ssd = SimulatedSsd::new(&drives()[0], 1, Stop::default());
+        Ok(Box::new(SimulatedRig::new(ssd, None)))
+    }
+    fn journal(&mut self) -> HostChanges {
+        journal(&self.directory)
+    }
+    fn tell(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Filling(bytes) => self.told.push(format!("filling {}", bytes.0)),
+            Event::Read { point, repeat, engine, .. } => {
+                self.told.push(format!("{point} {repeat} {engine}"));
+            }
+            Event::Beside { .. } => {}
+        }
+    }
+}
+
+fn calibration(may_write: bool) -> Calibration {
+    let points = vec!["RND 4K R T1Q8".parse::<Point>().unwrap()];
+    Calibration {
+        range: Calibration::range(&points, Bytes(10_000_000), Bytes::gib(1)),
+        points,
+        time: Nanos::from_millis(200),
+        ramp: Nanos::ZERO,
+        repeats: 3,
+        within_percent: 5.0,
+        seed: 1,
+        may_write,
+    }
+}
+
+#[test]
+fn engines_take_turns_and_two_alike_agree() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut arena = Simulated { directory: scratch.path().join("h"), told: Vec::new() };
+    let calibrated = calibration(true).conduct(&mut arena).unwrap();
+    let turns = ["uring", "fio", "fio", "uring", "uring", "fio"];
+    let runs = turns.iter().zip([1, 1, 2, 2, 3, 3]);
+    let mut expected = vec![format!("filling {}", 10_000_000 / 4096 * 4096)];
+    expected.extend(runs.map(|(engine, repeat)| format!("RND 4K R T1Q8 {repeat} {engine}")));
+    assert_eq!(arena.told, expected);
+    let comparison = &calibrated.comparisons[0];
+    assert_eq!((comparison.judgement, &comparison.ratios[..]), (Judgement::Agree, &[1.0; 3][..]));
+    assert!(agree(&calibrated.comparisons));
+}
+
+/// Three times two runs of 200 ms, and half a second beside each.
+#[test]
+fn the_time_is_known_beforehand() {
+    assert!((calibration(false).expected_seconds() - 4.2).abs() < 1e-9);
+}

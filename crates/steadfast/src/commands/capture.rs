@@ -1,0 +1,141 @@
+//! `steadfast capture`: what a server does to its storage, into a trace file.
+
+use crate::asked::SOFTWARE;
+use crate::cli::{CaptureArguments, CaptureFiles, CaptureSource};
+use crate::exit::{Outcome, misuse};
+use crate::writing::Rule;
+use crate::{target, terminal};
+use steadfast_domain::Nanos;
+use steadfast_domain::io_event::ContentSample;
+use steadfast_recorder::{
+    CostPerIo, Event, FilesWay, Output, Progress, RecordError, Recorded, Recording, SourceName,
+    Written, record,
+};
+
+/// Captures until the time is over or Ctrl-C.
+pub fn run(arguments: &CaptureArguments) -> anyhow::Result<Outcome> {
+    let recording = recording(arguments)?;
+    let stop = target::stop_on_signals()?;
+    let recorded = record(&recording, &|| stop.is_requested(), &mut Screen).map_err(said)?;
+    ending(&recorded).iter().for_each(|line| terminal::tell(line));
+    Ok(Outcome::Done)
+}
+
+/// What was asked for; that it makes no sense is a mistake on the command line.
+fn said(error: RecordError) -> anyhow::Error {
+    match error {
+        RecordError::Unsuitable(_) => misuse(error),
+        error => error.into(),
+    }
+}
+
+fn recording(arguments: &CaptureArguments) -> anyhow::Result<Recording> {
+    let Rule { existing, readers } = Rule::of(&arguments.writing)?;
+    Ok(Recording {
+        devices: arguments.device.clone(),
+        layers: arguments.layer.iter().map(|layer| (*layer).into()).collect(),
+        duration: arguments.duration,
+        step: arguments.steps,
+        process: arguments.pid,
+        commands: !arguments.no_commands,
+        mark: arguments.mark.clone(),
+        content_sample: arguments.content_sample,
+        buffer: arguments.buffer,
+        source: arguments.source.map(|source| match source {
+            CaptureSource::Ebpf => SourceName::Ebpf,
+            CaptureSource::Tracefs => SourceName::Tracefs,
+        }),
+        files: arguments.files.map(|files| match files {
+            CaptureFiles::EntryPoints => FilesWay::EntryPoints,
+            CaptureFiles::Calls => FilesWay::Calls,
+        }),
+        output: Output {
+            path: arguments.output.clone(),
+            existing,
+            readers,
+            rotate_size: arguments.rotate_size,
+            rotate_time: arguments.rotate_time,
+        },
+        software: SOFTWARE.to_owned(),
+    })
+}
+
+/// What a person sees of a capture.
+struct Screen;
+
+impl Progress for Screen {
+    fn tell(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Removed { instance } => terminal::complain(&format!(
+                "Removed {instance}, the trace instance of a killed capture."
+            )),
+            Event::Remark(remark) => terminal::complain(&format!("Caveat: {remark}")),
+            Event::Begun { source } => {
+                terminal::tell(&format!("Capturing with {source}. Ctrl-C ends it."));
+            }
+            Event::UnderWay(now) => {
+                let time = Nanos(now.lasted.0 / 1_000_000_000 * 1_000_000_000);
+                terminal::tell_over(&format!("{time}: {} I/Os, {} lost", now.ios, now.lost));
+            }
+            Event::Written(file) => terminal::tell(&contents(file)),
+        }
+    }
+
+    fn is_watched(&self) -> bool {
+        terminal::is_watched()
+    }
+}
+
+fn contents(file: &Written) -> String {
+    let (path, ios) = (file.path.display(), file.ios);
+    match file.step_rows {
+        Some(rows) => format!("{path}: {ios} I/Os in {rows} rows of streams and steps"),
+        None => format!("{path}: {ios} I/Os"),
+    }
+}
+
+/// What was recorded, what was lost, and what it cost.
+fn ending(recorded: &Recorded) -> Vec<String> {
+    let Recorded { conditions, counters, ios } = recorded;
+    let mut lines = vec![format!(
+        "{ios} I/Os in {}; {} lost, {}, {} requeued.",
+        Nanos(conditions.lasted_ns),
+        counters.lost,
+        counters.in_part,
+        counters.requeues
+    )];
+    if counters.lost > 0 {
+        lines.push("Events were lost: give a larger --buffer.".to_owned());
+    }
+    if counters.skipped > 0 {
+        lines.push(format!(
+            "The kernel skipped the probes {} times: as many I/Os at most are missing or \
+             incomplete.",
+            counters.skipped
+        ));
+    }
+    for (what, count) in &counters.unseen {
+        lines.push(format!("Not seen: {what}: {count}."));
+    }
+    lines.extend(conditions.content.as_ref().map(content));
+    lines.extend(recorded.cost_per_io().as_ref().map(cost));
+    lines
+}
+
+/// What was measured of written blocks.
+fn content(sample: &ContentSample) -> String {
+    let Some((ratio, share)) = sample.compression_ratio().zip(sample.duplicate_share()) else {
+        return format!("Content: {sample}.");
+    };
+    format!("Content: compression ratio {ratio:.2}, {share} duplicates; {sample}.")
+}
+
+fn cost(cost: &CostPerIo) -> String {
+    let own = cost.own_ns;
+    match cost.kernel_ns {
+        Some(kernel) => {
+            format!("Cost: {kernel:.0} ns in the kernel and {own:.0} ns in this process per I/O.")
+        }
+        None => format!("Cost: {own:.0} ns in this process per I/O."),
+    }
+}

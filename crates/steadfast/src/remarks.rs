@@ -1,0 +1,44 @@
+//! What a rig has to say beside its numbers, line by line.
+
+use crate::terminal;
+use steadfast_domain::Caveat;
+use steadfast_domain::record::{Check, CheckState};
+
+/// A check that disturbs, as one line.
+pub fn of_check(check: &Check) -> Option<String> {
+    let word = match check.state {
+        CheckState::Good | CheckState::Unknown => return None,
+        CheckState::Attention => "Attention",
+        CheckState::Bad => "BAD",
+    };
+    Some(format!("{word}: {}: {}", check.subject, check.found))
+}
+
+/// Says everything that disturbs.
+pub fn say(checks: &[Check], caveats: &[Caveat]) {
+    checks.iter().filter_map(of_check).for_each(|line| terminal::complain(&line));
+    caveats.iter().for_each(|caveat| terminal::complain(&format!("Caveat: {}", caveat.text)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(state: CheckState) -> Check {
+        Check {
+            id: "x".into(),
+            subject: "Link".into(),
+            state,
+            found: "half of it".into(),
+            advice: "use the other slot".into(),
+        }
+    }
+
+    #[test]
+    fn only_what_disturbs_is_said() {
+        assert_eq!(of_check(&check(CheckState::Good)), None);
+        assert_eq!(of_check(&check(CheckState::Unknown)), None);
+        let bad = of_check(&check(CheckState::Bad));
+        assert_eq!(bad.as_deref(), Some("BAD: Link: half of it"));
+    }
+}
