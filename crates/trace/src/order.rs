@@ -9,7 +9,7 @@
 
 use crate::batch::{Batch, SortSpace};
 use crate::error::TraceError;
-use crate::file::{Batches, Fields, Lent};
+use crate::file::{Batches, Fields, Lent, Trace};
 use std::io::{Read, Seek};
 
 /// Events that wait at most for earlier ones, unless set otherwise.
@@ -38,6 +38,13 @@ pub struct IssueOrder<'t, R> {
     last_out: u64,
     ended: bool,
     account: OrderAccount,
+}
+
+impl<R: Read + Seek + Send + 'static> Trace<R> {
+    /// The events in the order in which they were issued.
+    pub fn in_issue_order(&self, fields: Fields) -> IssueOrder<'_, R> {
+        IssueOrder::new(Lent::Borrowed(self), fields)
+    }
 }
 
 impl<'t, R: Read + Seek + Send + 'static> IssueOrder<'t, R> {
