@@ -216,7 +216,10 @@ fn a_capture_of_a_file_system_agrees_with_diskstats() {
     let (seen, bytes) = sum(&events, IoOp::Write);
     assert!(seen <= writes, "{seen} of {writes}");
     assert_eq!(bytes, write_sectors * 512);
-    assert_eq!(sum(&events, IoOp::Flush).0, flushes);
+    // A flush is sent off when a write completes, whoever runs then; on some virtual
+    // machines no BPF program runs where that is PID 1 (docs/capture.md).
+    let flushed = sum(&events, IoOp::Flush).0;
+    assert!((flushes - flushes / 100..=flushes).contains(&flushed), "{flushed} of {flushes}");
     assert!(seen >= 199 && flushes >= 199, "{seen} writes, {flushes} flushes");
     let names: Vec<_> = conditions.marks.iter().map(|mark| mark.name.as_str()).collect();
     assert_eq!(names, ["begin", "written"]);
