@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod applied;
 pub mod bench;
 pub mod caveats;
 pub mod conditions;
@@ -24,6 +25,7 @@ pub mod notation;
 pub mod proof;
 pub mod purge;
 pub mod record;
+pub mod replayed;
 pub mod script;
 pub mod segments;
 pub mod settings;
@@ -33,6 +35,7 @@ pub mod stimulus;
 pub mod text;
 pub mod units;
 
+pub use applied::{AppliedStep, AppliedWorkload};
 pub use bench::{Bench, Halt, Outcome, Procedure};
 pub use conditions::{Conditions, WriteCache};
 pub use device::{Device, Host, Transport};
@@ -45,6 +48,7 @@ pub use nearest::{nearest, suggestion};
 pub use proof::Proof;
 pub use purge::{Purge, PurgeChoice, PurgeFailure, PurgeMethod, ReadBack};
 pub use record::{Entry, Gap, Note, Record};
+pub use replayed::Replayed;
 pub use script::{DueIo, Script, ScriptError, ScriptLoad};
 pub use segments::Segments;
 pub use settings::{Class, Profile, Settings};

@@ -1,6 +1,7 @@
 //! A [`Measurement`]: what one step did, counted.
 
 use crate::histogram::{CoarseHistogram, FineHistogram};
+use crate::replayed::Replayed;
 use crate::stimulus::Op;
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -271,7 +272,8 @@ pub struct Measurement {
     /// The load reached its end; false where a cut left it running.
     pub complete: bool,
     /// One tally per I/O stream, in the load's order; one per direction where a
-    /// direction has several streams and the engine cannot tell them apart (fio).
+    /// direction has several streams and the engine cannot tell them apart (fio);
+    /// one per operation where the load is a script.
     pub streams: Vec<StreamTally>,
     /// I/Os that completed outside the measured time: during the ramp, or after
     /// the end because they were still outstanding. In no other count, but the
@@ -308,6 +310,9 @@ pub struct Measurement {
     /// The kernel's own counts, where there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<KernelCounters>,
+    /// What was played of a script, where the load is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<Box<Replayed>>,
     /// Flash bytes written per host byte written, where the device tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_amplification: Option<f64>,
@@ -348,18 +353,18 @@ impl Measurement {
     pub fn bytes(&self) -> Bytes {
         Bytes(self.streams.iter().map(|s| s.tally.bytes.0).sum())
     }
+    /// Processor time for each I/O in user space and in the kernel, in nanoseconds;
+    /// `None` where it was not measured or nothing completed.
+    pub fn cpu_ns_per_io(&self) -> Option<(f64, f64)> {
+        let (cpu, ios) = (self.cpu?, self.total().ios);
+        (ios > 0).then(|| (cpu.user.0 as f64 / ios as f64, cpu.system.0 as f64 / ios as f64))
+    }
     /// Bytes written, the I/Os outside the measured time included: the device
     /// has seen them.
     pub fn written(&self) -> Bytes {
         let outside = self.unmeasured.iter().filter(|part| part.op == Op::Write);
         let outside: u64 = outside.map(|part| part.bytes.0).sum();
         Bytes(self.direction(Op::Write).bytes.0 + outside)
-    }
-    /// Processor time for each I/O in user space and in the kernel, in nanoseconds;
-    /// `None` where it was not measured or nothing completed.
-    pub fn cpu_ns_per_io(&self) -> Option<(f64, f64)> {
-        let (cpu, ios) = (self.cpu?, self.total().ios);
-        (ios > 0).then(|| (cpu.user.0 as f64 / ios as f64, cpu.system.0 as f64 / ios as f64))
     }
     /// For how long no thread of the program could run.
     pub fn stalled(&self) -> Nanos {
@@ -429,7 +434,7 @@ mod tests {
     #[test]
     fn a_measurement_without_anything_odd_says_nothing_of_it() {
         let plain = serde_json::to_value(Measurement::default()).unwrap();
-        for name in ["seed", "outstanding", "stalls"] {
+        for name in ["seed", "outstanding", "stalls", "replay"] {
             assert!(plain.get(name).is_none(), "{name}");
         }
         let read: Measurement = serde_json::from_value(plain).unwrap();

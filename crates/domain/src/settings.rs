@@ -1,5 +1,6 @@
 //! [`Settings`]: everything that a user chose for a run, before it begins.
 
+use crate::applied::AppliedWorkload;
 use crate::purge::{PurgeChoice, PurgeFailure};
 use crate::stimulus::{DataPattern, Demand};
 use crate::units::{Bytes, Nanos};
@@ -121,6 +122,10 @@ pub struct Settings {
     /// them: `workload`, `mix`, `pre-write`, ...
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, String>,
+    /// The captured workload that is applied, whole, so that the run needs its file no
+    /// more; replay and the other tests of captured workloads have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<Box<AppliedWorkload>>,
     /// A gap in virtual time; only a simulated device can have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sim_gap: Option<SimGap>,
@@ -155,6 +160,7 @@ impl Settings {
             hold_c_states: false,
             power_command: None,
             parameters: BTreeMap::new(),
+            workload: None,
             sim_gap: None,
             command: String::new(),
             meta: BTreeMap::new(),

@@ -21,7 +21,7 @@ impl Load {
     pub fn alters(&self) -> bool {
         match self {
             Load::Stimulus(stimulus) => stimulus.alters(),
-            Load::Script(script) => script.alters,
+            Load::Script(script) => script.alters(),
         }
     }
     /// The stimulus, where it is one.

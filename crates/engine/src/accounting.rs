@@ -5,6 +5,7 @@
 //! makes of them the intervals and the totals of a step.
 
 use steadfast_domain::measurement::{Interval, IntervalTally, StreamTally};
+use steadfast_domain::replayed::{IntervalLateness, Lateness};
 use steadfast_domain::{Bytes, FineHistogram, IoStream, Nanos, Op, Tally};
 
 /// What fits into a bucket of an [`Account`], plus one.
@@ -27,6 +28,29 @@ struct StreamAccount {
     response_max: u64,
     /// Bytes by which I/Os were shorter than the stream's size.
     missing: u64,
+    /// Bytes of I/Os whose stream has no size.
+    moved: u64,
+}
+
+/// Streams of a script, in an account or a meter: as [`Op::ALL`] from the due
+/// time, the same from the hand-over, and the lateness between the two.
+const SERVED: usize = Op::ALL.len();
+const LATE: usize = 2 * SERVED;
+pub const SCRIPT_STREAMS: usize = LATE + 1;
+
+/// One I/O of a script that has completed.
+#[derive(Debug, Clone, Copy)]
+pub struct PlayedIo {
+    /// What it did.
+    pub op: Op,
+    /// Bytes that it moved.
+    pub bytes: u64,
+    /// From its due time to its completion.
+    pub response_ns: u64,
+    /// From its hand-over to its completion.
+    pub served_ns: u64,
+    /// From its due time to its hand-over.
+    pub late_ns: u64,
 }
 
 impl Account {
@@ -67,6 +91,17 @@ impl Account {
         self.streams[stream as usize].missing += missing;
     }
 
+    /// Counts one I/O of a script.
+    #[inline(always)]
+    pub fn count_played(&mut self, io: &PlayedIo) {
+        let (due, served) = (io.op as usize, SERVED + io.op as usize);
+        self.count(due as u32, io.response_ns);
+        self.count(served as u32, io.served_ns);
+        self.count(LATE as u32, io.late_ns);
+        self.streams[due].moved += io.bytes;
+        self.streams[served].moved += io.bytes;
+    }
+
     #[cold]
     fn overrun(&mut self, index: usize) {
         self.overruns.push(index);
@@ -93,7 +128,25 @@ impl Account {
 #[derive(Debug)]
 pub struct Meter {
     streams: Box<[StreamMeter]>,
+    /// How many of them are the load's I/O streams; the others are of a script.
+    own: usize,
     intervals: Vec<Interval>,
+    lateness: Vec<IntervalLateness>,
+}
+
+/// What a meter has of a played script.
+#[derive(Debug)]
+pub struct Played {
+    /// By operation, from the due time.
+    pub streams: Vec<StreamTally>,
+    /// The intervals of these.
+    pub intervals: Vec<Interval>,
+    /// By operation, from the hand-over.
+    pub served: Vec<StreamTally>,
+    /// From the due time to the hand-over.
+    pub lateness: Lateness,
+    /// The same for each interval.
+    pub by_interval: Vec<IntervalLateness>,
 }
 
 #[derive(Debug)]
@@ -123,7 +176,18 @@ impl Meter {
             step: Sum::new(),
             interval: Sum::new(),
         };
-        Meter { streams: streams.iter().map(of).collect(), intervals: Vec::new() }
+        Meter::of(streams.iter().map(of).collect(), streams.len())
+    }
+
+    /// The meter of a step that plays a script.
+    pub fn of_script() -> Self {
+        let of = |op: Op| StreamMeter { op, size: 0, step: Sum::new(), interval: Sum::new() };
+        let ops = Op::ALL.into_iter().chain(Op::ALL).chain([Op::Flush]);
+        Meter::of(ops.map(of).collect(), SERVED)
+    }
+
+    fn of(streams: Box<[StreamMeter]>, own: usize) -> Self {
+        Meter { streams, own, intervals: Vec::new(), lateness: Vec::new() }
     }
 
     /// Closes an interval: adds the threads' accounts up and empties them.
@@ -141,6 +205,11 @@ impl Meter {
             self.add(account);
         }
         let tallies = Op::ALL.into_iter().filter_map(|op| self.direction(op)).collect();
+        if let Some(late) = self.streams.get(LATE).filter(|_| self.own == SERVED) {
+            let Sum { ios, response_sum, response_max, .. } = late.interval;
+            let (sum, max) = (Nanos(response_sum), Nanos(response_max));
+            self.lateness.push(IntervalLateness { ios, sum, max });
+        }
         for stream in &mut self.streams {
             if stream.interval.ios > 0 {
                 stream.step.merge(&stream.interval);
@@ -154,12 +223,12 @@ impl Meter {
 
     /// I/Os of all closed intervals, flushes too.
     pub fn ios(&self) -> u64 {
-        self.streams.iter().map(|s| s.step.ios).sum()
+        self.streams[..self.own].iter().map(|s| s.step.ios).sum()
     }
 
     /// Bytes of all closed intervals.
     pub fn bytes(&self) -> Bytes {
-        Bytes(self.streams.iter().map(|s| s.step.bytes).sum())
+        Bytes(self.streams[..self.own].iter().map(|s| s.step.bytes).sum())
     }
 
     /// The end of the last interval.
@@ -169,9 +238,25 @@ impl Meter {
 
     /// The step's tallies, in the order of its streams, and its intervals.
     pub fn finish(self) -> (Vec<StreamTally>, Vec<Interval>) {
-        let tallies =
-            self.streams.iter().map(|s| StreamTally { op: s.op, tally: s.step.tally() }).collect();
-        (tallies, self.intervals)
+        (tallies(&self.streams[..self.own]), self.intervals)
+    }
+
+    /// What a script's step did; operations without an I/O are left out.
+    pub fn finish_script(self) -> Played {
+        let any = |mut all: Vec<StreamTally>| {
+            all.retain(|stream| stream.tally.ios > 0);
+            all
+        };
+        let (own, rest) = self.streams.split_at(SERVED);
+        let late = rest[SERVED].step.tally();
+        let Tally { ios, response_sum: sum, response_max: max, histogram, .. } = late;
+        Played {
+            streams: any(tallies(own)),
+            intervals: self.intervals,
+            served: any(tallies(&rest[..SERVED])),
+            lateness: Lateness { ios, sum, max, histogram },
+            by_interval: self.lateness,
+        }
     }
 
     fn add(&mut self, account: &mut Account) {
@@ -184,7 +269,7 @@ impl Meter {
             }
             let sum = &mut meter.interval;
             sum.ios += part.ios;
-            sum.bytes += part.ios * meter.size - part.missing;
+            sum.bytes += part.ios * meter.size - part.missing + part.moved;
             sum.response_sum += part.response_sum;
             sum.response_max = sum.response_max.max(part.response_max);
             let dense = index * FineHistogram::LEN..(index + 1) * FineHistogram::LEN;
@@ -202,7 +287,8 @@ impl Meter {
     /// One direction's part of the interval that is being closed.
     fn direction(&self, op: Op) -> Option<IntervalTally> {
         let mut sum: Option<Sum> = None;
-        for part in self.streams.iter().filter(|s| s.op == op && s.interval.ios > 0) {
+        let own = self.streams[..self.own].iter();
+        for part in own.filter(|s| s.op == op && s.interval.ios > 0) {
             sum.get_or_insert_with(Sum::new).merge(&part.interval);
         }
         sum.map(|sum| IntervalTally {
@@ -214,6 +300,10 @@ impl Meter {
             histogram: FineHistogram::from_dense(&sum.buckets).coarsen(),
         })
     }
+}
+
+fn tallies(streams: &[StreamMeter]) -> Vec<StreamTally> {
+    streams.iter().map(|s| StreamTally { op: s.op, tally: s.step.tally() }).collect()
 }
 
 impl Sum {

@@ -10,6 +10,7 @@ pub mod draw;
 pub mod fio;
 mod kernel;
 pub mod native;
+mod play;
 mod prepared;
 pub mod sim;
 mod stall;
@@ -20,6 +21,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use steadfast_domain::measurement::Interval;
+use steadfast_domain::replayed::ScriptPosition;
 use steadfast_domain::step::mix64;
 use steadfast_domain::{Bytes, Caveat, Halt, Measurement, Nanos, Step};
 use steadfast_host::Target;
@@ -37,6 +39,13 @@ pub struct Start {
     /// begins after that: the step that was broken off before may have drawn
     /// I/Os of which nothing is recorded. 0 for every other load.
     pub resumed: u64,
+    /// Where a script goes on: its beginning, or where the steps that this one
+    /// continues have left it.
+    pub script: ScriptPosition,
+    /// When a script is to begin, or to go on, so that several can do so
+    /// together: a time of `CLOCK_MONOTONIC`, on a simulated drive virtual time.
+    /// At once where it is absent.
+    pub begins: Option<Nanos>,
 }
 
 impl Start {

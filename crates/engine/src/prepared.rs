@@ -2,12 +2,11 @@
 //! needs to do it.
 //!
 //! Everything that can be made of a step without touching the device is made
-//! once, here, before the step begins: the plan that I/Os are drawn from, the
-//! content of a data pattern, fio's options. What cannot be done is said at the
+//! once, here, before the step begins: the plan that I/Os are drawn from, an opened
+//! script, the content of a data pattern, fio's options. What cannot be done is said at the
 //! same moment, as a [`Refusal`].
 
-use crate::draw::DrawPlan;
-use crate::{fio, native};
+use crate::{fio, native, sim};
 use std::fmt;
 use steadfast_domain::{Halt, Step};
 
@@ -50,7 +49,7 @@ pub(crate) enum Made {
     Nothing,
     /// For the engine of that name.
     Native(Box<native::Provisions>),
-    Sim(Box<DrawPlan>),
+    Sim(Box<sim::Provisions>),
     Fio(Box<fio::Expression>),
 }
 

@@ -943,16 +943,23 @@ fn what_cannot_be_done_is_refused_beforehand() {
     let script = steadfast_domain::ScriptLoad {
         name: "oltp".into(),
         digest: String::new(),
-        ios: 0,
+        mapping: String::new(),
+        counts: Default::default(),
         bytes: Bytes(0),
         span: Nanos::ZERO,
+        largest: Bytes(0),
+        unit: Bytes(0),
+        reach: Bytes(0),
         demand: Demand::new(1, 1),
-        alters: false,
+        timing: Default::default(),
+        overlaps: Default::default(),
+        leave_out: Default::default(),
+        data_pattern: Default::default(),
         open: None,
     };
     let mut step = alone_step(base());
     step.load = Load::Script(script);
-    assert!(engine.prepare(&step).unwrap_err().0.contains("does not replay"));
+    assert!(engine.prepare(&step).unwrap_err().0.contains("open its source again"));
 }
 
 /// Counts how often a file is opened.

@@ -68,13 +68,64 @@ pub fn procedure(
 mod tests {
     use super::*;
     use crate::catalogue::{OF_CLIENT_1, OF_NO_SPECIFICATION, OF_TKPERF};
-    use crate::ground::scripted::GEOMETRY;
+    use crate::ground::scripted::{GEOMETRY, record};
     use steadfast_domain::{Class, Profile};
+    use steadfast_domain::findings::{Exhibit, Origin, Role, Setting};
 
     fn refused(name: &str, change: impl FnOnce(&mut Settings)) -> Option<String> {
         let mut settings = Settings::new(name, 1);
         change(&mut settings);
         procedure(&settings, GEOMETRY, &[]).err().map(|why| why.0)
+    }
+
+    /// Settings in the form's head and in the chapters, of findings of nothing measured.
+    fn settings_of(settings: &Settings) -> Vec<Setting> {
+        let procedure = procedure(settings, GEOMETRY, &[]).unwrap();
+        let findings = procedure.study(&record(settings, Vec::new()));
+        let mut rows: Vec<Setting> =
+            findings.header.blocks.into_iter().flat_map(|block| block.rows).collect();
+        for exhibit in findings.chapters.into_iter().flat_map(|page| page.exhibits) {
+            if let Exhibit::Facts(facts) = exhibit {
+                rows.extend(facts.rows);
+            }
+        }
+        rows.retain(|row| row.role == Role::Setting);
+        rows
+    }
+
+    #[test]
+    fn settings_of_one_name_have_one_origin_wherever_they_stand() {
+        for offer in PROCEDURES {
+            let settings = Settings::new(offer.name, 1);
+            let rows = settings_of(&settings);
+            assert!(rows.len() > 10, "{}", offer.name);
+            for row in &rows {
+                let other = rows.iter().find(|other| other.id == row.id).unwrap();
+                assert_eq!(other.origin, row.origin, "{} {}", offer.name, row.id);
+                let is_chosen = row.origin == Origin::Chosen;
+                assert_eq!(is_chosen, row.id == "procedure", "{} {}", offer.name, row.id);
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_user_chose_has_that_origin() {
+        let mut settings = Settings::new("xsr", 1);
+        settings.step_time = Some(steadfast_domain::Nanos::from_secs(30));
+        settings.parameters.insert("middle-demand".into(), "T2Q8".into());
+        settings.command = "steadfast run xsr --data-pattern random-unique".into();
+        let rows = settings_of(&settings);
+        let chosen: std::collections::BTreeSet<&str> =
+            rows.iter().filter(|r| r.origin == Origin::Chosen).map(|r| r.id.as_str()).collect();
+        let expected = [
+            "data-pattern",
+            "demand",
+            "demand-and-time-2",
+            "parameter-middle-demand",
+            "procedure",
+            "step-time",
+        ];
+        assert_eq!(chosen.into_iter().collect::<Vec<_>>(), expected);
     }
 
     #[test]

@@ -343,6 +343,10 @@ mod tests {
         let findings = suite.study(&broken);
         assert_eq!(findings.parts.len(), 2);
         assert!(findings.ending.contains("not begun: latency"), "{}", findings.ending);
+        assert!(findings.ending.contains("not finished: Throughput"), "{}", findings.ending);
+        let ends: Vec<EndState> = findings.parts.iter().map(|part| part.end).collect();
+        assert_eq!(ends, [EndState::Steady, EndState::Unfinished]);
+        assert_eq!(findings.whole_end(), EndState::Unfinished);
         let unfinished = |n: usize| findings.parts[n].caveats.iter().any(|c| c.id == "unfinished");
         assert!(!unfinished(0) && unfinished(1));
         let nothing = Record { entries: Vec::new(), ..broken };

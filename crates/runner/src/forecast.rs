@@ -289,8 +289,7 @@ mod tests {
     use super::*;
     use steadfast_domain::settings::Geometry;
     use steadfast_domain::stimulus::{ActiveRange, Until};
-    use steadfast_domain::{Bytes, Settings};
-    use steadfast_domain::{Demand, Stimulus};
+    use steadfast_domain::{Bytes, Demand, Settings, Stimulus};
     use steadfast_procedures::procedure;
 
     /// The standard's IOPS test: twice the capacity in sequential writes, then 5 to

@@ -14,6 +14,7 @@ use crate::rig::Rig;
 use crate::settled::Settled;
 use std::collections::{BTreeMap, VecDeque};
 use steadfast_domain::record::{Check, HostChange, ReadAgain};
+use steadfast_domain::replayed::ScriptPosition;
 use steadfast_domain::{
     Bench, Bytes, Caveat, CaveatKind, Conditions, Entry, Gap, Halt, Load, Measurement, Nanos, Note,
     Outcome, Purge, Step, caveats as ids,
@@ -42,6 +43,7 @@ pub struct LiveBench<'a> {
 struct Position {
     cursors: BTreeMap<String, Bytes>,
     done: Done,
+    script: ScriptPosition,
     running: bool,
     /// How often the run was taken up again, until a load has begun since.
     resumed: u64,
@@ -50,8 +52,9 @@ struct Position {
 impl Position {
     fn start(&mut self, step: &Step) -> Start {
         let done = if step.continues { self.done } else { Done::default() };
+        let script = if step.continues { self.script } else { ScriptPosition::default() };
         let resumed = std::mem::take(&mut self.resumed);
-        Start { cursors: self.cursors.clone(), done, resumed }
+        Start { cursors: self.cursors.clone(), done, script, resumed, begins: None }
     }
     fn advance(&mut self, step: &Step, measurement: &Measurement) {
         if !step.continues {
@@ -61,6 +64,7 @@ impl Position {
         self.done.bytes += measurement.bytes();
         self.done.ios += measurement.streams.iter().map(|s| s.tally.ios).sum::<u64>();
         self.cursors.extend(measurement.cursors.clone());
+        self.script = measurement.replay.as_ref().map_or(ScriptPosition::default(), |r| r.position);
     }
 }
 

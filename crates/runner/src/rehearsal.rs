@@ -179,7 +179,7 @@ impl Rehearsal {
     fn leg(&mut self, step: &Step) -> Leg {
         match &step.load {
             Load::Script(script) => {
-                Leg { time: Some(script.span), bytes: Some(script.bytes), complete: true }
+                Leg { time: script.lasts(), bytes: Some(script.bytes), complete: true }
             }
             Load::Stimulus(stimulus) => {
                 if !step.continues {

@@ -9,7 +9,7 @@
 
 use crate::batch::{Batch, SortSpace};
 use crate::error::TraceError;
-use crate::file::{Batches, Fields, Trace};
+use crate::file::{Batches, Fields, Lent};
 use std::io::{Read, Seek};
 
 /// Events that wait at most for earlier ones, unless set otherwise.
@@ -41,10 +41,11 @@ pub struct IssueOrder<'t, R> {
 }
 
 impl<'t, R: Read + Seek + Send + 'static> IssueOrder<'t, R> {
-    pub(crate) fn new(trace: &'t Trace<R>, fields: Fields) -> Self {
+    pub(crate) fn new(trace: Lent<'t, R>, fields: Fields) -> Self {
+        let fields = fields.and(Fields::of(&[crate::file::Field::Issued]));
         IssueOrder {
-            batches: trace.batches(fields.and(Fields::of(&[crate::file::Field::Issued]))),
             earliest: trace.earliest_to_come(),
+            batches: Batches::of(trace, fields),
             waiting: Batch::default(),
             space: SortSpace::default(),
             waiting_max: WAITING_MAX,

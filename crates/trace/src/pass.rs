@@ -3,12 +3,13 @@
 
 use crate::batch::Batch;
 use crate::error::TraceError;
-use crate::file::{Field, Fields, Trace};
+use crate::file::{Field, Fields, Lent, Trace};
 use crate::filter::Filter;
-use crate::order::{OrderAccount, WAITING_MAX};
+use crate::order::{IssueOrder, OrderAccount, WAITING_MAX};
 use crate::sequence::{Busy, Depths, Sequencer, WINDOW};
 use serde::Serialize;
 use std::io::{Read, Seek};
+use std::sync::Arc;
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
 
 /// Some events of a trace with what their neighbours tell about them.
@@ -98,7 +99,88 @@ const OWN: Fields = Fields::of(&[
     Field::Layer,
 ]);
 
+/// The single I/Os of a capture in issue order, batch by batch, with what the
+/// filter says of each.
+pub struct Ios<'t, R> {
+    order: IssueOrder<'t, R>,
+    sequencer: Sequencer,
+    filter: Filter,
+    batch: Batch,
+    kept: Vec<bool>,
+    times: ResponseTimes,
+    is_over: bool,
+    account: PassAccount,
+}
+
+impl<R: Read + Seek + Send + 'static> Ios<'_, R> {
+    /// The next batch; [`Rows::iter`] gives the rows that pass. `None` when no more
+    /// can pass.
+    ///
+    /// # Errors
+    /// Where the trace cannot be read.
+    pub fn next_rows(&mut self) -> Result<Option<Rows<'_>>, TraceError> {
+        if self.is_over || !self.order.next_batch(&mut self.batch)? {
+            return Ok(None);
+        }
+        self.account.events += self.batch.len() as u64;
+        self.times.see(&self.batch)?;
+        self.sequencer.follow(&self.batch);
+        self.filter.mark(&self.batch, &self.sequencer.sequential, &mut self.kept);
+        self.account.see(&self.batch, &self.kept);
+        self.is_over = self.filter.is_over(self.batch.issued_ns(0));
+        Ok(Some(Rows {
+            batch: &self.batch,
+            sequential: &self.sequencer.sequential,
+            depth: &self.sequencer.depth,
+            busy: &self.sequencer.busy,
+            kept: &self.kept,
+        }))
+    }
+
+    /// What was seen so far.
+    pub fn account(&self) -> PassAccount {
+        let (order, depths_counted) = (self.order.account(), self.sequencer.depths_counted);
+        PassAccount { order, depths_counted, ..self.account }
+    }
+}
+
 impl Pass {
+    /// The single I/Os of a trace, with these columns.
+    pub fn ios<'t, R: Read + Seek + Send + 'static>(
+        &self,
+        trace: &'t Trace<R>,
+        fields: Fields,
+    ) -> Ios<'t, R> {
+        self.ios_of(Lent::Borrowed(trace), fields)
+    }
+
+    /// The same of a trace that is shared, for as long as they are read.
+    pub fn shared_ios<R: Read + Seek + Send + 'static>(
+        &self,
+        trace: &Arc<Trace<R>>,
+        fields: Fields,
+    ) -> Ios<'static, R> {
+        self.ios_of(Lent::Shared(Arc::clone(trace)), fields)
+    }
+
+    fn ios_of<'t, R: Read + Seek + Send + 'static>(
+        &self,
+        trace: Lent<'t, R>,
+        fields: Fields,
+    ) -> Ios<'t, R> {
+        let fields = OWN.and(self.filter.fields()).and(fields);
+        Ios {
+            sequencer: Sequencer::new(self.window).with(Depths::of(trace.conditions())),
+            order: IssueOrder::new(trace, fields).waiting_at_most(self.waiting_max),
+            filter: self.filter.clone(),
+            batch: Batch::default(),
+            kept: Vec::new(),
+            times: ResponseTimes::default(),
+            is_over: false,
+            account: PassAccount::default(),
+        }
+    }
+
     /// Goes over the trace once and hands every batch to all folds.
     ///
     /// # Errors
@@ -108,34 +190,12 @@ impl Pass {
         trace: &Trace<R>,
         folds: &mut [&mut dyn Fold],
     ) -> Result<PassAccount, TraceError> {
-        let fields =
-            folds.iter().fold(OWN.and(self.filter.fields()), |f, fold| f.and(fold.fields()));
-        let mut order = trace.in_issue_order(fields).waiting_at_most(self.waiting_max);
-        let mut sequencer = Sequencer::new(self.window).with(Depths::of(trace.conditions()));
-        let mut account = PassAccount::default();
-        let (mut batch, mut kept) = (Batch::default(), Vec::new());
-        let mut times = ResponseTimes::default();
-        while order.next_batch(&mut batch)? {
-            account.events += batch.len() as u64;
-            times.see(&batch)?;
-            sequencer.follow(&batch);
-            self.filter.mark(&batch, &sequencer.sequential, &mut kept);
-            account.see(&batch, &kept);
-            let rows = Rows {
-                batch: &batch,
-                sequential: &sequencer.sequential,
-                depth: &sequencer.depth,
-                busy: &sequencer.busy,
-                kept: &kept,
-            };
+        let fields = folds.iter().fold(Fields::NONE, |fields, fold| fields.and(fold.fields()));
+        let mut ios = self.ios(trace, fields);
+        while let Some(rows) = ios.next_rows()? {
             folds.iter_mut().try_for_each(|fold| fold.take(&rows))?;
-            if self.filter.is_over(batch.issued_ns(0)) {
-                break;
-            }
         }
-        account.order = order.account();
-        account.depths_counted = sequencer.depths_counted;
-        Ok(account)
+        Ok(ios.account())
     }
 }
 

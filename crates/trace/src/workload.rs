@@ -230,7 +230,7 @@ fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-fn stimulus_op(op: IoOp) -> Option<Op> {
+pub(crate) fn stimulus_op(op: IoOp) -> Option<Op> {
     match op {
         IoOp::Read => Some(Op::Read),
         IoOp::Write => Some(Op::Write),

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod damage;
+mod replay;
 mod steps_alone;
 mod synthetic;
 

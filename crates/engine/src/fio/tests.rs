@@ -488,13 +488,20 @@ fn scripts_are_refused() {
     let script = steadfast_domain::script::ScriptLoad {
         name: "trace".into(),
         digest: String::new(),
-        ios: 1,
-        bytes: Bytes(512),
+        mapping: String::new(),
+        counts: Default::default(),
+        bytes: Bytes(0),
         span: Nanos::ZERO,
+        largest: Bytes(0),
+        unit: Bytes(0),
+        reach: Bytes(0),
         demand: Demand::new(1, 1),
-        alters: false,
+        timing: Default::default(),
+        overlaps: Default::default(),
+        leave_out: Default::default(),
+        data_pattern: Default::default(),
         open: None,
     };
     let step = Step::alone(Place::new("x", 0, 1, "x"), Load::Script(script));
-    assert!(engine.prepare(&step).unwrap_err().0.contains("scripts"));
+    assert!(engine.prepare(&step).unwrap_err().0.contains("use the engine uring"));
 }

@@ -28,7 +28,8 @@ impl Clock {
         *CLOCK.get_or_init(|| calibrated_counter().unwrap_or(Clock::monotonic()))
     }
 
-    fn monotonic() -> Clock {
+    /// `CLOCK_MONOTONIC`: its ticks are nanoseconds.
+    pub(super) fn monotonic() -> Clock {
         Clock { scale: 1 << 32, counter: false }
     }
 
@@ -56,7 +57,7 @@ impl Clock {
 }
 
 /// `CLOCK_MONOTONIC` in nanoseconds.
-pub(super) fn monotonic_nanos() -> u64 {
+fn monotonic_nanos() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid timespec to write to; this clock always exists.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };

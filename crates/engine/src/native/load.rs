@@ -2,28 +2,37 @@
 //! into pieces.
 
 use super::Backend;
+use super::ahead::Ahead;
 use super::aio::AioQueue;
 use super::memory::{Arena, page_size};
 use super::pace::Schedule;
 use super::patience::Patience;
 use super::pattern::{Content, StampKey, WriteShape, Writer};
+use super::performer::Performer;
+use super::pool::PoolQueue;
 use super::queue::{Carrier, Queue};
 use super::ring::Ring;
 use super::shared::{Budget, Failure, LocatedFault, Shared, ThreadCpu};
 use super::threads::BlockingQueue;
 use super::verify::{Checker, WrittenSectors};
 use super::worker::{Transfers, Worker};
-use crate::accounting::{Account, Meter};
+use crate::accounting::{Account, Meter, Played, SCRIPT_STREAMS};
 use crate::draw::{DrawPlan, Drawer};
+use crate::play::{PlayCounts, Player, Source};
 use crate::stall::Watchdog;
 use crate::{Start, Stop};
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use steadfast_domain::measurement::{CpuTime, Fault, Interval, Stall, StreamTally, Unmeasured};
-use steadfast_domain::{Bytes, Halt, Measurement, Nanos, Op, Step, Stimulus};
+use steadfast_domain::replayed::ScriptPosition;
+use steadfast_domain::stimulus::Pace;
+use steadfast_domain::{
+    Bytes, Halt, Load, Measurement, Nanos, Op, Replayed, ScriptError, ScriptLoad, Step, Stimulus,
+};
 
 /// How often a waiting accountant looks whether it was asked to stop.
 const LOOK: Duration = Duration::from_millis(50);
@@ -52,66 +61,133 @@ pub(super) struct Ground<'e> {
     pub clock: super::clock::Clock,
 }
 
-/// What is made of a stimulus before its load begins.
+/// What is made of a load before it begins.
 #[derive(Debug)]
 pub(crate) struct Provisions {
-    pub(super) plan: DrawPlan,
+    pub(super) origin: Origin,
     pub(super) content: Arc<Content>,
     pub(super) backend: Backend,
+    pub(super) shape: Shape,
+}
+
+/// Where a load's I/Os come from.
+#[derive(Debug)]
+pub(super) enum Origin {
+    Drawn(DrawPlan),
+    Script {
+        source: Source,
+        /// Whether the target can discard.
+        trims: bool,
+    },
+}
+
+/// What a load needs of threads and memory.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shape {
+    pub threads: u32,
+    /// I/Os outstanding of each thread.
+    pub depth: u32,
+    /// The largest read and write; 0 where there is none.
+    pub read: u32,
+    pub write: u32,
+    /// What a thread's accounts are of.
+    pub streams: usize,
+}
+
+impl Shape {
+    /// That of a stimulus on a backend.
+    pub(super) fn of(stimulus: &Stimulus, backend: Backend) -> Shape {
+        let demand = stimulus.demand;
+        let (threads, depth) = match backend {
+            Backend::Threads => (demand.threads.saturating_mul(demand.depth), 1),
+            Backend::Uring | Backend::Aio => (demand.threads, demand.depth),
+        };
+        let (read, write) = (largest(stimulus, Op::Read), largest(stimulus, Op::Write));
+        Shape { threads, depth, read, write, streams: stimulus.streams.len() }
+    }
+
+    /// That of a script: one thread plays it.
+    pub(super) fn of_script(script: &ScriptLoad) -> Shape {
+        let depth = u32::try_from(script.demand.outstanding()).unwrap_or(u32::MAX);
+        let largest = u32::try_from(script.largest.0).unwrap_or(u32::MAX);
+        let of = |ios: u64| if ios > 0 { largest } else { 0 };
+        let (read, write) = (of(script.counts.reads), of(script.counts.writes));
+        Shape { threads: 1, depth, read, write, streams: SCRIPT_STREAMS }
+    }
+
+    /// From one slot's read buffer to the next; 0 where nothing is read.
+    fn read_stride(self) -> usize {
+        (self.read as usize).next_multiple_of(page_size())
+    }
+
+    /// Bytes of memory that a load's transfers and accounts take.
+    pub(super) fn memory(self, alignment: u32) -> u64 {
+        let read = self.read_stride() as u64 * u64::from(self.depth);
+        let write = match self.write {
+            0 => 0,
+            largest => WriteShape::new(self.depth, largest, alignment).total(),
+        };
+        let accounts = 2 * Account::memory(self.streams);
+        (read + write + accounts).saturating_mul(u64::from(self.threads))
+    }
 }
 
 /// What a thread needs before it begins, shared by all of a load.
 struct Provision {
-    stimulus: Stimulus,
-    /// What the I/Os are drawn with.
-    seed: u64,
+    task: Task,
+    shape: Shape,
     content: Arc<Content>,
     key: StampKey,
     sequence: u64,
     backend: Backend,
     memory_alignment: u32,
-    written: Option<Arc<WrittenSectors>>,
+}
+
+/// What the threads of a load do.
+enum Task {
+    Draw {
+        stimulus: Stimulus,
+        plan: Arc<DrawPlan>,
+        /// What the I/Os are drawn with.
+        seed: u64,
+        written: Option<Arc<WrittenSectors>>,
+    },
+    /// One of them takes it.
+    Play(Mutex<Option<Play>>),
+}
+
+/// A script on its way to the thread that plays it.
+struct Play {
+    player: Player<Ahead>,
+    /// Playing time that has passed already.
+    passed: Nanos,
+}
+
+/// A script that runs, as its accountant sees it.
+struct Score {
+    counts: Arc<PlayCounts>,
+    /// Ticks at which it began or went on, and the playing time until then.
+    began: u64,
+    passed: Nanos,
 }
 
 /// The largest transfer of an operation; 0 where there is none.
-pub(super) fn largest(stimulus: &Stimulus, op: Op) -> u32 {
+fn largest(stimulus: &Stimulus, op: Op) -> u32 {
     let sizes = stimulus.streams.iter().filter(|s| s.op == op && s.weight > 0).map(|s| s.size.0);
     sizes.max().map_or(0, |size| u32::try_from(size).unwrap_or(u32::MAX))
-}
-
-/// Threads and outstanding I/Os of each that a stimulus makes on a backend.
-pub(super) fn shape(stimulus: &Stimulus, backend: Backend) -> (u32, u32) {
-    let demand = stimulus.demand;
-    match backend {
-        Backend::Threads => (demand.threads.saturating_mul(demand.depth), 1),
-        Backend::Uring | Backend::Aio => (demand.threads, demand.depth),
-    }
-}
-
-/// From one slot's read buffer to the next; 0 where nothing is read.
-fn read_stride(stimulus: &Stimulus) -> usize {
-    (largest(stimulus, Op::Read) as usize).next_multiple_of(page_size())
-}
-
-/// Bytes of memory that a load's transfers and accounts take.
-pub(super) fn transfer_memory(stimulus: &Stimulus, backend: Backend, alignment: u32) -> u64 {
-    let (threads, depth) = shape(stimulus, backend);
-    let read = read_stride(stimulus) as u64 * u64::from(depth);
-    let write = match largest(stimulus, Op::Write) {
-        0 => 0,
-        largest => WriteShape::new(depth, largest, alignment).total(),
-    };
-    let accounts = 2 * Account::memory(stimulus.streams.len());
-    (read + write + accounts).saturating_mul(u64::from(threads))
 }
 
 /// A load whose threads run.
 pub(super) struct Running {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
-    stimulus: Stimulus,
-    /// What its I/Os are drawn with, where that is not its own seed.
+    load: Load,
+    /// Where its I/Os are drawn from, where they are.
+    plan: Option<Arc<DrawPlan>>,
+    /// What they are drawn with, where that is not the load's own seed.
     seed: Option<u64>,
+    /// What is played, where it is a script.
+    score: Option<Score>,
     /// Ticks at which the current step's measurement begins.
     begin: u64,
     /// The wall clock, in milliseconds since 1970, at these ticks.
@@ -143,68 +219,90 @@ impl Running {
     /// Makes the threads and everything that they need, then lets them begin.
     /// Returns what could not be had, for the engine to say.
     pub(super) fn start(
-        stimulus: &Stimulus,
+        load: &Load,
         provisions: Provisions,
         start: &Start,
         ground: Ground<'_>,
     ) -> Result<(Running, Vec<String>), Halt> {
-        let Provisions { plan, content, backend } = provisions;
-        let plan = plan.going_on_from(&start.cursors);
-        let (threads, depth) = shape(stimulus, backend);
+        let Provisions { origin, content, backend, shape } = provisions;
         let (file, wake) = (ground.file, ground.wake);
-        let carrier = Carrier { file, wake, block_device: ground.block_device, depth };
-        let shape = (threads, stimulus.streams.len());
-        let budget = budget(stimulus, start);
-        let shared = Arc::new(Shared::new(
-            ground.clock,
-            carrier,
-            Arc::new(plan),
-            budget,
-            shape,
-            ground.fault_limit,
-        ));
+        let carrier = Carrier { file, wake, block_device: ground.block_device, depth: shape.depth };
+        let counted = (shape.threads, shape.streams);
+        let budget = load.stimulus().map_or(Budget::new(None, None, &[]), |s| budget(s, start));
+        let shared = Shared::new(ground.clock, carrier, budget, counted, ground.fault_limit);
+        let shared = Arc::new(shared);
+        let Made { task, plan, score } = Task::new(load, origin, start, ground.written)?;
         let provision = Arc::new(Provision {
-            stimulus: stimulus.clone(),
-            seed: start.seed(stimulus.seed),
+            task,
+            shape,
             content,
             key: ground.key,
             sequence: ground.sequence,
             backend,
             memory_alignment: ground.memory_alignment,
-            written: ground.written.cloned(),
         });
-        let (threads, notes) = spawn(&shared, &provision, threads)?;
-        let time_left = stimulus.until.time.map(|t| t.saturating_sub(start.done.time));
+        let (threads, notes) = spawn(&shared, &provision, shape.threads)?;
+        let stimulus = load.stimulus();
+        let limit = stimulus.and_then(|stimulus| stimulus.until.time);
         let mut running = Running {
             cpu: shared.cpu_times(),
             shared,
             threads,
-            stimulus: stimulus.clone(),
-            seed: start.other_seed(stimulus.seed),
+            load: load.clone(),
+            plan,
+            seed: stimulus.and_then(|stimulus| start.other_seed(stimulus.seed)),
+            score,
             begin: 0,
             wall: (0, 0),
             turned: 0,
-            ramp: stimulus.ramp,
-            time_left,
+            ramp: stimulus.map_or(Nanos::ZERO, |stimulus| stimulus.ramp),
+            time_left: limit.map(|time| time.saturating_sub(start.done.time)),
             unmeasured: Vec::new(),
             stalls: Vec::new(),
             patience: Patience::new(ground.patience),
             outstanding: 0,
         };
-        running.open();
-        Ok((running, notes))
+        match running.open(start.begins) {
+            Ok(()) => Ok((running, notes)),
+            Err(halt) => {
+                drop(running.call_off());
+                Err(halt)
+            }
+        }
     }
 
-    pub(super) fn stimulus(&self) -> &Stimulus {
-        &self.stimulus
+    pub(super) fn load(&self) -> &Load {
+        &self.load
     }
 
-    fn open(&mut self) {
+    /// Lets the threads begin. Fails where they should have begun before.
+    fn open(&mut self, begins: Option<Nanos>) -> Result<(), Halt> {
         let clock = self.shared.clock;
         let measured_at_once = self.ramp == Nanos::ZERO;
         let limit = self.time_left.filter(|_| measured_at_once).map(|t| clock.ticks_in(t.0));
-        let begin = self.shared.open(limit);
-        (self.begin, self.turned, self.wall) = (begin, begin, (unix_ms(), begin));
+        let now = clock.ticks();
+        // Only a script is given a time, and its clock counts nanoseconds.
+        let at = begins.filter(|_| self.score.is_some()).map(|begins| begins.0);
+        if let Some(late) = at.and_then(|at| now.checked_sub(at)) {
+            return Err(Halt::Refused(format!(
+                "the script was to begin {} before everything was ready; give it more time",
+                Nanos(late)
+            )));
+        }
+        let begin = self.shared.open(at, limit);
+        let unix_ms = unix_ms() + clock.nanos(begin.saturating_sub(now)) / 1_000_000;
+        (self.begin, self.turned, self.wall) = (begin, begin, (unix_ms, begin));
+        if let Some(score) = &mut self.score {
+            score.began = begin;
+        }
+        Ok(())
+    }
+
+    fn meter(&self) -> Meter {
+        match &self.load {
+            Load::Stimulus(stimulus) => Meter::new(&stimulus.streams),
+            Load::Script(_) => Meter::of_script(),
+        }
     }
 
     /// Applies a step: until the load is complete or the step is cut.
@@ -218,7 +316,7 @@ impl Running {
         if self.ramp > Nanos::ZERO {
             self.pass_ramp(step, device, stop)?;
         }
-        let mut meter = Meter::new(&self.stimulus.streams);
+        let mut meter = self.meter();
         let watchdog = Watchdog::new();
         let end = loop {
             self.rest(&watchdog, self.time_to_look(step), step)?;
@@ -270,6 +368,10 @@ impl Running {
         self.stalls.extend(stall);
         let woken = clock.ticks();
         self.patience.passed(time, shared.progress(), woken >= deadline);
+        if self.score.is_some() && !shared.waits_for_ios() {
+            // Between two due times nothing comes back, however long that is.
+            self.patience.rest();
+        }
         if woken >= begun.saturating_sub(clock.ticks_in(Nanos::SECOND.0)) {
             return Ok(());
         }
@@ -281,7 +383,11 @@ impl Running {
 
     /// Whether the device still answers.
     fn check_answers(&self, device: &str) -> Result<(), Halt> {
-        let Some(silent) = self.patience.lost_by(self.stimulus.pace) else { return Ok(()) };
+        let Some(silent) =
+            self.patience.lost_by(self.load.stimulus().map_or(Pace::Closed, |s| s.pace))
+        else {
+            return Ok(());
+        };
         Err(Halt::DeviceGone {
             device: device.to_owned(),
             why: format!(
@@ -304,7 +410,7 @@ impl Running {
         self.cpu = self.shared.cpu_times();
         // SAFETY: the accounts of the last turn are not held any more.
         let (ticks, accounts) = unsafe { self.shared.turn_over() };
-        let mut meter = Meter::new(&self.stimulus.streams);
+        let mut meter = self.meter();
         meter.close_interval(accounts, Nanos::ZERO, self.ramp, false);
         let passed = |stream: StreamTally| {
             let (ios, bytes) = (stream.tally.ios, stream.tally.bytes);
@@ -328,6 +434,7 @@ impl Running {
         let error = |errno| io::Error::from_raw_os_error(errno).to_string();
         match failure {
             None => Ok(()),
+            Some(Failure::Script(error)) => Err(Halt::Refused(format!("{}: {error}", step.place))),
             Some(Failure::Gone(errno)) => {
                 Err(Halt::DeviceGone { device: device.to_owned(), why: error(errno) })
             }
@@ -430,7 +537,13 @@ impl Running {
         let used: Vec<ThreadCpu> =
             cpu.iter().zip(&self.cpu).map(|(now, before)| now.since(*before)).collect();
         let elapsed = meter.elapsed();
-        let (streams, intervals) = meter.finish();
+        let (streams, intervals, replay) = match &self.score {
+            None => {
+                let (streams, intervals) = meter.finish();
+                (streams, intervals, None)
+            }
+            Some(score) => score.conclude(meter.finish_script(), self.turned),
+        };
         let mut measurement = Measurement {
             began_unix_ms: self.wall.0 + clock.nanos(begin.saturating_sub(self.wall.1)) / 1_000_000,
             elapsed,
@@ -440,7 +553,7 @@ impl Running {
             outstanding: self.outstanding,
             stalls: std::mem::take(&mut self.stalls),
             intervals,
-            cursors: self.shared.plan.cursors(),
+            cursors: self.plan.as_ref().map_or_else(BTreeMap::new, |plan| plan.cursors()),
             seed: self.seed,
             cpu: Some(CpuTime {
                 user: Nanos(used.iter().map(|thread| thread.user).sum()),
@@ -448,7 +561,12 @@ impl Running {
             }),
             fault_count,
             faults: faults.iter().map(located).collect(),
-            verification: self.stimulus.verify.then(|| self.shared.findings.take()),
+            verification: self
+                .load
+                .stimulus()
+                .filter(|stimulus| stimulus.verify)
+                .map(|_| self.shared.findings.take()),
+            replay,
             ..Measurement::default()
         };
         measurement.sensed.busiest_thread = busiest(&used, elapsed);
@@ -635,11 +753,11 @@ fn thread_body(shared: &Shared, provision: &Provision, lane: u32) {
 
 fn carry(shared: &Shared, provision: &Provision, lane: u32) -> Result<(), String> {
     let depth = shared.carrier.depth;
-    let transfers = transfers(provision, lane, depth)
+    let transfers = transfers(provision, lane)
         .map_err(|error| format!("no memory for the transfers of this load: {error}"))?;
     let mut notes = Vec::new();
-    match provision.backend {
-        Backend::Uring => {
+    match (provision.backend, &provision.task) {
+        (Backend::Uring, _) => {
             let mut ring = Ring::new(depth).map_err(|error| format!("no io_uring: {error}"))?;
             let reads = transfers.read_buffers(depth);
             let writes = transfers.write_buffers(depth);
@@ -648,35 +766,40 @@ fn carry(shared: &Shared, provision: &Provision, lane: u32) -> Result<(), String
             let queue = unsafe { ring.queue(&shared.carrier, &reads, &writes, &mut notes) };
             work(shared, provision, lane, queue, transfers, notes);
         }
-        Backend::Aio => {
+        (Backend::Aio, _) => {
             let queue = AioQueue::new(&shared.carrier)
                 .map_err(|error| format!("no Linux AIO context of {depth} I/Os: {error}"))?;
             work(shared, provision, lane, queue, transfers, notes);
         }
-        Backend::Threads => {
+        (Backend::Threads, Task::Draw { .. }) => {
             let queue = BlockingQueue::new(&shared.carrier);
+            work(shared, provision, lane, queue, transfers, notes);
+        }
+        (Backend::Threads, Task::Play(_)) => {
+            let queue = PoolQueue::new(&shared.carrier)
+                .map_err(|error| format!("no {depth} threads for I/Os: {error}"))?;
             work(shared, provision, lane, queue, transfers, notes);
         }
     }
     Ok(())
 }
 
-fn transfers(provision: &Provision, lane: u32, depth: u32) -> io::Result<Transfers> {
-    let stimulus = &provision.stimulus;
-    let read_stride = read_stride(stimulus);
+fn transfers(provision: &Provision, lane: u32) -> io::Result<Transfers> {
+    let shape = provision.shape;
+    let read_stride = shape.read_stride();
     let reads = match read_stride {
         0 => None,
         stride => {
-            let mut arena = Arena::new(stride * depth as usize)?;
+            let mut arena = Arena::new(stride * shape.depth as usize)?;
             // Touched now, so that no I/O waits for a page.
             arena.bytes_mut().fill(0);
             Some(arena)
         }
     };
-    let writer = match largest(stimulus, Op::Write) {
+    let writer = match shape.write {
         0 => None,
         largest => {
-            let shape = WriteShape::new(depth, largest, provision.memory_alignment);
+            let shape = WriteShape::new(shape.depth, largest, provision.memory_alignment);
             let Provision { content, key, sequence, .. } = provision;
             Some(Writer::new(content, *key, shape, lane, *sequence)?)
         }
@@ -692,22 +815,84 @@ fn work<Q: Queue>(
     transfers: Transfers,
     mut notes: Vec<String>,
 ) {
-    let stimulus = &provision.stimulus;
-    let depth = shared.carrier.depth;
-    let drawer = Drawer::new(Arc::clone(&shared.plan), provision.seed, lane);
-    let checker = provision.written.as_ref().filter(|_| stimulus.verify).map(|written| {
-        let largest_read = largest(stimulus, Op::Read);
-        let contended = stimulus.streams.iter().any(|s| s.op == Op::Write);
-        Checker::new(Arc::clone(written), provision.key, depth, largest_read, contended)
-    });
     notes.extend(transfers.pages().map(|pages| pages.name().to_owned()));
-    let worker = Worker::new(shared, lane as usize, queue, drawer, transfers, checker);
     shared.lanes[lane as usize].tell(0, 0);
-    shared.report_ready(notes);
-    let Some(start) = shared.await_start() else { return };
-    let count = shared.lanes.len() as u32;
-    let schedule = Schedule::new(stimulus.pace, (lane, count), provision.seed, shared.clock, start);
-    worker.run(schedule);
+    match &provision.task {
+        Task::Draw { stimulus, plan, seed, written } => {
+            let drawer = Drawer::new(Arc::clone(plan), *seed, lane);
+            let depth = shared.carrier.depth;
+            let checker = written.as_ref().filter(|_| stimulus.verify).map(|written| {
+                let contended = stimulus.streams.iter().any(|s| s.op == Op::Write);
+                let largest = provision.shape.read;
+                Checker::new(Arc::clone(written), provision.key, depth, largest, contended)
+            });
+            let worker = Worker::new(shared, lane as usize, queue, drawer, transfers, checker);
+            shared.report_ready(notes);
+            let Some(start) = shared.await_start() else { return };
+            let (place, clock) = ((lane, shared.lanes.len() as u32), shared.clock);
+            worker.run(Schedule::new(stimulus.pace, place, *seed, clock, start));
+        }
+        Task::Play(play) => {
+            let play = play.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let Some(Play { mut player, passed }) = play else { return };
+            shared.report_ready(notes);
+            let Some(start) = shared.await_start() else { return };
+            player.begin(start, passed);
+            Performer::new(shared, lane as usize, queue, player, transfers).run();
+        }
+    }
+}
+
+/// What a load is made of: for its threads, and for its accountant.
+struct Made {
+    task: Task,
+    plan: Option<Arc<DrawPlan>>,
+    score: Option<Score>,
+}
+
+impl Task {
+    fn new(
+        load: &Load,
+        origin: Origin,
+        start: &Start,
+        written: Option<&Arc<WrittenSectors>>,
+    ) -> Result<Made, Halt> {
+        match (origin, load) {
+            (Origin::Drawn(plan), Load::Stimulus(stimulus)) => {
+                let plan = Arc::new(plan.going_on_from(&start.cursors));
+                let task = Task::Draw {
+                    stimulus: stimulus.clone(),
+                    plan: Arc::clone(&plan),
+                    seed: start.seed(stimulus.seed),
+                    written: written.cloned(),
+                };
+                Ok(Made { task, plan: Some(plan), score: None })
+            }
+            (Origin::Script { source, trims }, Load::Script(script)) => {
+                let ScriptPosition { ios, time: passed } = start.script;
+                let failed = |error: ScriptError| Halt::Refused(error.to_string());
+                let ahead = Ahead::begin(source, ios).map_err(failed)?;
+                let player = Player::new(script, ahead, ios, trims);
+                let score = Score { counts: player.counts(), began: 0, passed };
+                let task = Task::Play(Mutex::new(Some(Play { player, passed })));
+                Ok(Made { task, plan: None, score: Some(score) })
+            }
+            _ => Err(Halt::Refused("what was prepared is of another load".to_owned())),
+        }
+    }
+}
+
+impl Score {
+    /// What was played since the last cut; `now` is the moment of this one.
+    fn conclude(
+        &self,
+        mut played: Played,
+        now: u64,
+    ) -> (Vec<StreamTally>, Vec<Interval>, Option<Box<Replayed>>) {
+        let time = self.passed + Nanos(now.saturating_sub(self.began));
+        let replay = self.counts.take(&mut played, time);
+        (played.streams, played.intervals, Some(Box::new(replay)))
+    }
 }
 
 #[cfg(test)]

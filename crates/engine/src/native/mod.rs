@@ -1,11 +1,12 @@
 //! A real device or file, through io_uring, Linux AIO or plain system calls.
 //!
 //! [`Native`] turns a step into threads that keep T x Q I/Os outstanding
-//! (`worker`), and into the accounting of what they did (`load`, `shared`). The
-//! kernel interface is one of three behind one small boundary (`queue`): a raw
+//! (`worker`), or into one that plays a script (`performer`, `ahead`), and into the
+//! accounting of what they did (`load`, `shared`). The kernel interface is one of three behind one small boundary (`queue`): a raw
 //! io_uring per thread (`ring`), Linux AIO (`aio`), or a thread per I/O
 //! (`threads`).
 
+mod ahead;
 mod aio;
 mod clock;
 mod load;
@@ -13,6 +14,8 @@ mod memory;
 mod pace;
 mod patience;
 mod pattern;
+mod performer;
+mod pool;
 mod queue;
 mod ring;
 mod shared;
@@ -22,12 +25,13 @@ mod worker;
 
 use crate::draw::DrawPlan;
 pub use crate::kernel::Backend;
+use crate::play::Source;
 use crate::prepared::Made;
 use crate::stall::unless_void;
 use crate::{Engine, OnTarget, Prepared, Refusal, Start, Stop, kernel};
 use clock::Clock;
 pub(crate) use load::Provisions;
-use load::{Ground, Running, Stranded};
+use load::{Ground, Origin, Running, Shape, Stranded};
 use patience::Patience;
 use pattern::{Content, StampKey};
 use std::io;
@@ -37,7 +41,8 @@ use std::time::Duration;
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{
-    Bytes, Halt, IoStream, Load, Measurement, Nanos, Op, Step, Stimulus, Transport,
+    Bytes, Demand, Halt, IoStream, Load, Measurement, Nanos, Op, ScriptLoad, Step, Stimulus,
+    Transport,
 };
 use steadfast_host::Target;
 use verify::WrittenSectors;
@@ -152,8 +157,7 @@ impl Native {
     }
 
     /// The interface for a load: not every one can trim.
-    fn backend_for(&self, stimulus: &Stimulus) -> Backend {
-        let trims = stimulus.streams.iter().any(|s| s.op == Op::Trim);
+    fn backend_for(&self, trims: bool) -> Backend {
         let able = match self.backend {
             Backend::Uring => !self.is_block_device() || ring::discards_blocks(),
             Backend::Aio => false,
@@ -164,7 +168,7 @@ impl Native {
 
     fn begin(
         &mut self,
-        stimulus: &Stimulus,
+        load: &Load,
         provisions: Provisions,
         start: &Start,
     ) -> Result<Running, Halt> {
@@ -174,7 +178,7 @@ impl Native {
         let file = self.target.fd().try_clone_to_owned();
         let file = file.map_err(|error| failed("the handle cannot be duplicated", error))?;
         let wake = wake_handle().map_err(|error| failed("no event handle", error))?;
-        self.keep_account_of_sectors(stimulus);
+        self.keep_account_of_sectors(load);
         self.loads += 1;
         let backend = provisions.backend;
         let ground = Ground {
@@ -187,9 +191,9 @@ impl Native {
             fault_limit: self.options.fault_limit,
             patience: self.options.patience,
             written: self.written.as_ref(),
-            clock: self.clock,
+            clock: clock_of(load, self.clock),
         };
-        let (running, mut notes) = Running::start(stimulus, provisions, start, ground)?;
+        let (running, mut notes) = Running::start(load, provisions, start, ground)?;
         if backend != self.backend {
             notes.push(format!("{backend} for loads with trims"));
         }
@@ -199,31 +203,85 @@ impl Native {
 
     /// Begins to remember written sectors with the first load that verifies,
     /// and forgets them when a load changes sectors without stamping them.
-    fn keep_account_of_sectors(&mut self, stimulus: &Stimulus) {
-        if stimulus.verify {
+    fn keep_account_of_sectors(&mut self, load: &Load) {
+        let leaves_stamps = match load {
+            Load::Stimulus(stimulus) => leaves_stamps(stimulus),
+            Load::Script(script) => {
+                script.data_pattern == DataPattern::RandomUnique && !script.plays_trims()
+            }
+        };
+        if load.stimulus().is_some_and(|stimulus| stimulus.verify) {
             let length = self.target.length();
             self.written.get_or_insert_with(|| Arc::new(WrittenSectors::new(length)));
-        } else if stimulus.alters() && !leaves_stamps(stimulus) {
+        } else if load.alters() && !leaves_stamps {
             self.written = None;
         }
     }
 
     fn provide(&mut self, stimulus: &Stimulus) -> Result<Provisions, Refusal> {
+        let backend = self.backend_for(stimulus.streams.iter().any(|s| s.op == Op::Trim));
+        let shape = Shape::of(stimulus, backend);
         let refusal = stimulus
             .fault()
             .or_else(|| self.refuse_place(stimulus))
             .or_else(|| stimulus.streams.iter().find_map(|s| self.refuse_stream(s)))
             .or_else(|| refuse_end(stimulus, self.sector()))
             .or_else(|| refuse_manner(stimulus))
-            .or_else(|| self.refuse_demand(stimulus));
+            .or_else(|| self.refuse_demand(stimulus.demand, shape, backend));
         if let Some(why) = refusal {
             return Err(Refusal(why));
         }
-        Ok(Provisions {
-            plan: DrawPlan::new(stimulus)?,
-            content: self.resolve(&stimulus.data_pattern)?,
-            backend: self.backend_for(stimulus),
-        })
+        let origin = Origin::Drawn(DrawPlan::new(stimulus)?);
+        let content = self.resolve(&stimulus.data_pattern)?;
+        Ok(Provisions { origin, content, backend, shape })
+    }
+
+    fn provide_script(&mut self, script: &ScriptLoad) -> Result<Provisions, Refusal> {
+        // What the target cannot discard is left out, and counted.
+        let trims = !self.is_block_device() || self.target.device().discard;
+        let backend = self.backend_for(trims && script.plays_trims());
+        let shape = Shape::of_script(script);
+        let refusal = script
+            .fault()
+            .or_else(|| self.refuse_script(script))
+            .or_else(|| self.refuse_demand(script.demand, shape, backend));
+        if let Some(why) = refusal {
+            return Err(Refusal(why));
+        }
+        let content = self.resolve(&script.data_pattern)?;
+        let source = Source::open(script).map_err(|error| Refusal(error.to_string()))?;
+        Ok(Provisions { origin: Origin::Script { source, trims }, content, backend, shape })
+    }
+
+    fn provide_load(&mut self, load: &Load) -> Result<Provisions, Refusal> {
+        match load {
+            Load::Stimulus(stimulus) => self.provide(stimulus),
+            Load::Script(script) => self.provide_script(script),
+        }
+    }
+
+    /// Why this target cannot take the I/Os that a script announces.
+    fn refuse_script(&self, script: &ScriptLoad) -> Option<String> {
+        let (name, path, sector) = (&script.name, self.path(), self.sector());
+        if script.reach > self.target.length() {
+            return Some(format!(
+                "script '{name}' reaches to byte {} of {path}, which has {} bytes: map its \
+                 addresses to this target",
+                script.reach.0,
+                self.target.length().0
+            ));
+        }
+        if script.alters() && !self.target.is_writable() {
+            return Some(format!("{path} is armed for reading only; script '{name}' writes"));
+        }
+        if script.reach.0 > 0 && !script.unit.0.is_multiple_of(sector) {
+            return Some(format!(
+                "script '{name}' has I/Os in multiples of {} B; {path} takes multiples of {sector} B",
+                script.unit.0
+            ));
+        }
+        (script.largest.0 > SIZE_LIMIT)
+            .then(|| format!("script '{name}': one I/O moves at most 1 GiB; split larger ones"))
     }
 
     /// What a data pattern writes.
@@ -240,7 +298,7 @@ impl Native {
 
     /// Whether a step only takes over the load that runs.
     fn goes_on(&self, step: &Step) -> bool {
-        let same = |running: &Running| Some(running.stimulus()) == step.load.stimulus();
+        let same = |running: &Running| *running.load() == step.load;
         step.continues && self.running.as_ref().is_some_and(same)
     }
 
@@ -292,24 +350,21 @@ impl Native {
             .then(|| format!("'{stream}': one I/O moves at most 1 GiB; choose a smaller size"))
     }
 
-    fn refuse_demand(&self, stimulus: &Stimulus) -> Option<String> {
-        let backend = self.backend_for(stimulus);
-        let (threads, depth) = load::shape(stimulus, backend);
-        if threads > THREADS_LIMIT || depth > DEPTH_LIMIT {
+    fn refuse_demand(&self, demand: Demand, shape: Shape, backend: Backend) -> Option<String> {
+        // A script is played by one thread, for which others may carry its I/Os.
+        let carried = backend == Backend::Threads && shape.depth > THREADS_LIMIT;
+        if shape.threads > THREADS_LIMIT || shape.depth > DEPTH_LIMIT || carried {
             return Some(format!(
-                "demand {} is more than this engine carries with {backend}: at most \
-                 {THREADS_LIMIT} threads and {DEPTH_LIMIT} I/Os of each",
-                stimulus.demand
+                "demand {demand} is more than this engine carries with {backend}: at most \
+                 {THREADS_LIMIT} threads and {DEPTH_LIMIT} I/Os of each"
             ));
         }
-        let alignment = self.target.memory_alignment();
-        let wanted = load::transfer_memory(stimulus, backend, alignment);
+        let wanted = shape.memory(self.target.memory_alignment());
         let limit = kernel::transfer_memory_limit();
         (wanted > limit).then(|| {
             format!(
-                "demand {} with transfers of this size needs {} of memory; this host can give {}: \
-                 lower the threads, the queue depth or the transfer size",
-                stimulus.demand,
+                "demand {demand} with transfers of this size needs {} of memory; this host can give \
+                 {}: lower the threads, the queue depth or the transfer size",
                 Bytes(wanted),
                 Bytes(limit)
             )
@@ -370,15 +425,9 @@ impl Engine for Native {
     }
 
     fn prepare(&mut self, step: &Step) -> Result<Prepared, Refusal> {
-        let made = match &step.load {
-            _ if self.goes_on(step) => Made::Nothing,
-            Load::Stimulus(stimulus) => Made::Native(Box::new(self.provide(stimulus)?)),
-            Load::Script(script) => {
-                return Err(Refusal(format!(
-                    "script '{}': this engine does not replay scripts, it applies stimuli",
-                    script.name
-                )));
-            }
+        let made = match self.goes_on(step) {
+            true => Made::Nothing,
+            false => Made::Native(Box::new(self.provide_load(&step.load)?)),
         };
         Ok(Prepared::new(step, made))
     }
@@ -438,15 +487,12 @@ impl Native {
         }
         self.end_load();
         self.refuse_stranded()?;
-        let Some(stimulus) = step.load.stimulus() else {
-            return Err(Halt::Refused(format!("{}: it was not prepared", step.place)));
-        };
         // What was to go on, and has been ended since, begins anew.
         let provisions = match made {
             Made::Native(provisions) => *provisions,
-            _ => self.provide(stimulus).map_err(|refusal| refusal.of(step))?,
+            _ => self.provide_load(&step.load).map_err(|refusal| refusal.of(step))?,
         };
-        self.begin(stimulus, provisions, start)
+        self.begin(&step.load, provisions, start)
     }
 
     /// I/Os that failed because the device is no more are not its faults.
@@ -506,6 +552,15 @@ impl Drop for Native {
         if let Some(running) = self.running.take() {
             self.give_up(running);
         }
+    }
+}
+
+/// A script keeps to the time of day: the counter's rate is known to some parts
+/// in a million, which adds up over hours, and differs between two processes.
+fn clock_of(load: &Load, own: Clock) -> Clock {
+    match load {
+        Load::Stimulus(_) => own,
+        Load::Script(_) => Clock::monotonic(),
     }
 }
 

@@ -40,6 +40,11 @@ impl Patience {
         }
     }
 
+    /// There is nothing that could come back.
+    pub(super) fn rest(&mut self) {
+        self.silent = Duration::ZERO;
+    }
+
     /// For how long nothing came back.
     pub(super) fn silent(&self) -> Duration {
         self.silent

@@ -9,14 +9,13 @@ use super::clock::Clock;
 use super::queue::Carrier;
 use super::verify::Findings;
 use crate::accounting::Account;
-use crate::draw::DrawPlan;
 use crate::stall::{LATE, Late, overlap};
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use steadfast_domain::measurement::Unmeasured;
-use steadfast_domain::{Bytes, Op};
+use steadfast_domain::{Bytes, Op, ScriptError};
 
 /// A thread that is to tell what it has outstanding is given so many moments.
 const MOMENTS: u32 = 50;
@@ -30,7 +29,6 @@ pub(super) const FAULTS_KEPT: usize = 32;
 pub(super) struct Shared {
     pub clock: Clock,
     pub carrier: Carrier,
-    pub plan: Arc<DrawPlan>,
     pub budget: Budget,
     pub lanes: Box<[Lane]>,
     pub findings: Findings,
@@ -92,6 +90,8 @@ pub(super) enum Failure {
     Broken(i32),
     /// A thread ended in a way that it should not.
     Died,
+    /// The script could not go on.
+    Script(Box<ScriptError>),
 }
 
 /// One thread's accounts and what it tells of itself. On cache lines of its
@@ -110,7 +110,7 @@ pub(super) struct Lane {
     /// last did not for longer than it should.
     looked: AtomicU64,
     blind: (AtomicU64, AtomicU64),
-    /// I/Os outstanding, as of the last turn.
+    /// I/Os outstanding, as of the last turn; of a script, at any time.
     outstanding: AtomicU32,
     cpu_user: AtomicU64,
     cpu_system: AtomicU64,
@@ -204,6 +204,12 @@ impl Lane {
         let (from, to) = &self.blind;
         let before = (nanos(from, Ordering::Relaxed), nanos(to, Ordering::Relaxed));
         since.max(overlap(before, late))
+    }
+
+    /// Tells how many I/Os are outstanding.
+    #[inline(always)]
+    pub(super) fn hold(&self, outstanding: u32) {
+        self.outstanding.store(outstanding, Ordering::Relaxed);
     }
 
     /// A number that changes whenever one of its I/Os completes.
@@ -323,7 +329,6 @@ impl Shared {
     pub(super) fn new(
         clock: Clock,
         carrier: Carrier,
-        plan: Arc<DrawPlan>,
         budget: Budget,
         (threads, streams): (u32, usize),
         fault_limit: u64,
@@ -331,7 +336,6 @@ impl Shared {
         Shared {
             clock,
             carrier,
-            plan,
             budget,
             lanes: (0..threads).map(|_| Lane::new(streams)).collect(),
             findings: Findings::default(),
@@ -455,10 +459,11 @@ impl Shared {
         }
     }
 
-    /// Lets the threads begin, `deadline` ticks the end; the ticks of the start.
-    pub(super) fn open(&self, deadline_after: Option<u64>) -> u64 {
+    /// Lets the threads begin, at once or at a tick to come, `deadline` ticks the
+    /// end; the ticks of the start.
+    pub(super) fn open(&self, at: Option<u64>, deadline_after: Option<u64>) -> u64 {
         let mut state = self.state();
-        let start = self.clock.ticks();
+        let start = at.unwrap_or_else(|| self.clock.ticks());
         if let Some(after) = deadline_after {
             self.set_deadline(start.saturating_add(after));
         }
@@ -549,6 +554,11 @@ impl Shared {
             system: lane.cpu_system.load(Ordering::Relaxed),
         };
         self.lanes.iter().map(of).collect()
+    }
+
+    /// Whether a thread has told of an I/O that is outstanding.
+    pub(super) fn waits_for_ios(&self) -> bool {
+        self.lanes.iter().any(|lane| lane.outstanding.load(Ordering::Relaxed) > 0)
     }
 
     /// In how many nanoseconds of a delay no thread was seen to run.

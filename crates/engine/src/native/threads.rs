@@ -1,9 +1,11 @@
 //! Plain system calls, one I/O at a time: what always works.
 //!
-//! A thread carries one I/O, so a load has threads x queue depth of them.
+//! A thread carries one I/O, so a load has threads x queue depth of them; for a
+//! script, which one thread plays, see `pool`.
 
 use super::queue::{Carrier, Completion, Queue, Request, Wait};
 use std::ffi::c_int;
+use std::os::fd::RawFd;
 use steadfast_domain::Op;
 
 /// `BLKDISCARD` of `linux/fs.h`: `_IO(0x12, 119)`.
@@ -19,47 +21,46 @@ impl<'c> BlockingQueue<'c> {
     pub(super) fn new(carrier: &'c Carrier) -> Self {
         BlockingQueue { carrier, request: None, completion: None }
     }
+}
 
-    fn perform(&self, request: &Request) -> i32 {
-        loop {
-            let result = self.attempt(request);
-            if result != -libc::EINTR {
-                return result;
-            }
+/// Does an I/O: bytes moved, or a negative error number.
+pub(super) fn perform(fd: RawFd, block_device: bool, request: &Request) -> i32 {
+    loop {
+        let result = attempt(fd, block_device, request);
+        if result != -libc::EINTR {
+            return result;
         }
     }
+}
 
-    fn attempt(&self, request: &Request) -> i32 {
-        let fd = self.carrier.fd();
-        let (offset, size) = (request.offset as libc::off_t, request.size as usize);
-        let part = libc::iovec { iov_base: request.buffer.cast(), iov_len: size };
-        // SAFETY: the buffer is `size` bytes long and belongs to this slot until
-        // the call returns.
-        let moved = unsafe {
-            match request.op {
-                Op::Read => libc::preadv2(fd, &raw const part, 1, offset, 0),
-                Op::Write => {
-                    let flags = if request.fua { libc::RWF_DSYNC } else { 0 };
-                    libc::pwritev2(fd, &raw const part, 1, offset, flags)
-                }
-                Op::Trim => self.trim(request.offset, request.size.into()) as isize,
-                Op::Flush => libc::fdatasync(fd) as isize,
+fn attempt(fd: RawFd, block_device: bool, request: &Request) -> i32 {
+    let (offset, size) = (request.offset as libc::off_t, request.size as usize);
+    let part = libc::iovec { iov_base: request.buffer.cast(), iov_len: size };
+    // SAFETY: the buffer is `size` bytes long and belongs to this slot until
+    // the call returns.
+    let moved = unsafe {
+        match request.op {
+            Op::Read => libc::preadv2(fd, &raw const part, 1, offset, 0),
+            Op::Write => {
+                let flags = if request.fua { libc::RWF_DSYNC } else { 0 };
+                libc::pwritev2(fd, &raw const part, 1, offset, flags)
             }
-        };
-        if moved < 0 { -last_error() } else { moved as i32 }
-    }
-
-    fn trim(&self, offset: u64, size: u64) -> c_int {
-        let fd = self.carrier.fd();
-        if self.carrier.block_device {
-            let range = [offset, size];
-            // SAFETY: BLKDISCARD reads two 64-bit numbers.
-            return unsafe { libc::ioctl(fd, BLKDISCARD, range.as_ptr()) };
+            Op::Trim => trim(fd, block_device, request.offset, request.size.into()) as isize,
+            Op::Flush => libc::fdatasync(fd) as isize,
         }
-        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-        // SAFETY: no memory is involved.
-        unsafe { libc::fallocate(fd, mode, offset as libc::off_t, size as libc::off_t) }
+    };
+    if moved < 0 { -last_error() } else { moved as i32 }
+}
+
+fn trim(fd: RawFd, block_device: bool, offset: u64, size: u64) -> c_int {
+    if block_device {
+        let range = [offset, size];
+        // SAFETY: BLKDISCARD reads two 64-bit numbers.
+        return unsafe { libc::ioctl(fd, BLKDISCARD, range.as_ptr()) };
     }
+    let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+    // SAFETY: no memory is involved.
+    unsafe { libc::fallocate(fd, mode, offset as libc::off_t, size as libc::off_t) }
 }
 
 impl Queue for BlockingQueue<'_> {
@@ -69,7 +70,7 @@ impl Queue for BlockingQueue<'_> {
 
     fn submit(&mut self, wait: Wait) -> Result<(), i32> {
         if let Some(request) = self.request.take() {
-            let result = self.perform(&request);
+            let result = perform(self.carrier.fd(), self.carrier.block_device, &request);
             self.completion = Some(Completion { slot: request.slot, result });
         } else if let Wait::AtMost(nanos) = wait {
             std::thread::sleep(std::time::Duration::from_nanos(nanos));

@@ -24,7 +24,7 @@ use std::sync::atomic::Ordering;
 use steadfast_domain::Op;
 
 /// A thread that waits for the next due time stops sleeping this long before.
-const SPIN_NS: u64 = 60_000;
+pub(super) const SPIN_NS: u64 = 60_000;
 
 /// A place for one outstanding I/O.
 #[derive(Debug, Clone, Copy)]
@@ -86,10 +86,10 @@ impl Transfers {
     }
 
     #[inline(always)]
-    fn buffer(&mut self, slot: u32, drawn: &Drawn) -> *mut u8 {
-        match (drawn.op, &self.reads, &mut self.writer) {
+    pub(super) fn buffer(&mut self, slot: u32, op: Op, offset: u64, size: u32) -> *mut u8 {
+        match (op, &self.reads, &mut self.writer) {
             (Op::Read, Some(arena), _) => arena.at(slot as usize * self.read_stride),
-            (Op::Write, _, Some(writer)) => writer.next(slot, drawn.offset, drawn.size),
+            (Op::Write, _, Some(writer)) => writer.next(slot, offset, size),
             _ => std::ptr::null_mut(),
         }
     }
@@ -181,7 +181,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
 
     /// Issues I/Os when they are due.
     fn run_paced(&mut self) -> Result<(), i32> {
-        self.sharpen_timer();
+        sharpen_timer();
         loop {
             let now = self.clock.ticks();
             while let Some(due) = self.due_by(now) {
@@ -224,12 +224,6 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         }
     }
 
-    /// Timers of this thread are to fire when they are due, not within 50 µs.
-    fn sharpen_timer(&self) {
-        // SAFETY: sets one property of the calling thread.
-        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
-    }
-
     /// Whether the load is over for this thread.
     fn must_close(&mut self) -> bool {
         if self.clock.ticks() >= self.shared.deadline() {
@@ -258,7 +252,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
             expected: if moves { drawn.size as i32 } else { 0 },
             op: drawn.op,
         };
-        let buffer = self.transfers.buffer(slot, &drawn);
+        let buffer = self.transfers.buffer(slot, drawn.op, drawn.offset, drawn.size);
         if self.checker.is_some() {
             self.note_read(slot, &drawn);
         }
@@ -356,7 +350,9 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         let slot = self.slots[completion.slot as usize];
         self.outstanding -= 1;
         if completion.result != slot.expected {
-            self.note_fault(&slot, completion.result, now, account);
+            let Slot { op, offset, size, .. } = slot;
+            let fault = LocatedFault { op, offset, size, errno: 0, at: now };
+            note_fault(self.shared, self.lane, fault, completion.result, account);
         } else if !counting {
             self.lane.count_late(slot.op, slot.size);
         } else {
@@ -387,16 +383,6 @@ impl<'s, Q: Queue> Worker<'s, Q> {
     }
 
     #[cold]
-    fn note_fault(&self, slot: &Slot, result: i32, now: u64, account: &Account) {
-        let errno = if result < 0 { -result } else { 0 };
-        let nothing_done = account.ios() == 0 && self.lane.last.load(Ordering::Relaxed) == 0;
-        let hopeless = nothing_done && matches!(errno, libc::EINVAL | libc::EOPNOTSUPP);
-        let fault =
-            LocatedFault { op: slot.op, offset: slot.offset, size: slot.size, errno, at: now };
-        self.shared.report_fault(fault, hopeless);
-    }
-
-    #[cold]
     fn note_read(&mut self, slot: u32, drawn: &Drawn) {
         if let (Op::Read, Some(checker)) = (drawn.op, &mut self.checker) {
             checker.before_read(slot, drawn.offset, drawn.size);
@@ -420,4 +406,25 @@ impl<'s, Q: Queue> Worker<'s, Q> {
             _ => {}
         }
     }
+}
+
+/// Keeps an I/O that came back with `result`, which is not what was expected.
+#[cold]
+pub(super) fn note_fault(
+    shared: &Shared,
+    lane: &Lane,
+    fault: LocatedFault,
+    result: i32,
+    account: &Account,
+) {
+    let errno = if result < 0 { -result } else { 0 };
+    let nothing_done = account.ios() == 0 && lane.last.load(Ordering::Relaxed) == 0;
+    let hopeless = nothing_done && matches!(errno, libc::EINVAL | libc::EOPNOTSUPP);
+    shared.report_fault(LocatedFault { errno, ..fault }, hopeless);
+}
+
+/// Timers of this thread are to fire when they are due, not within 50 µs.
+pub(super) fn sharpen_timer() {
+    // SAFETY: sets one property of the calling thread.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
 }

@@ -4,12 +4,12 @@ use super::calendar::Calendar;
 use super::drive::Drive;
 use super::fault::{Fate, Fates};
 use super::pace::Pacer;
-use crate::accounting::{Account, Meter};
+use crate::accounting::{Account, Meter, PlayedIo, SCRIPT_STREAMS};
 use crate::draw::{DrawPlan, Drawer, Drawn};
 use crate::{Start, Stop};
 use std::sync::Arc;
 use steadfast_domain::measurement::{self, Fault, Interval};
-use steadfast_domain::{Bytes, Nanos, Op, Stimulus};
+use steadfast_domain::{Bytes, Load, Nanos, Op, Stimulus};
 
 /// A step is void after this many failed I/Os.
 pub(super) const FAULT_LIMIT: u64 = 100;
@@ -21,7 +21,7 @@ const FAULTS_KEPT: usize = 32;
 const EIO: i32 = 5;
 
 /// I/Os between two looks at whether to stop.
-const STOP_EVERY: u32 = 1024;
+pub(super) const STOP_EVERY: u32 = 1024;
 
 const SECOND: u64 = Nanos::SECOND.0;
 
@@ -43,20 +43,35 @@ pub(super) enum Pause {
     Hangs,
     /// The drive is gone.
     Gone,
+    /// The script cannot go on.
+    Failed,
 }
 
 /// An outstanding I/O.
 #[derive(Debug, Clone, Copy)]
-struct Outstanding {
+pub(super) struct Outstanding {
     /// When it was issued; when it was due, where the load has a pace.
-    since: u64,
-    offset: u64,
-    size: u32,
+    pub(super) since: u64,
+    pub(super) offset: u64,
+    pub(super) size: u32,
     /// Bytes by which it is shorter than its stream's size.
-    short: u32,
-    stream: u32,
-    op: Op,
-    fails: bool,
+    pub(super) short: u32,
+    pub(super) stream: u32,
+    pub(super) op: Op,
+    pub(super) fails: bool,
+}
+
+impl Outstanding {
+    /// In a slot that has had no I/O yet.
+    pub(super) const NONE: Outstanding = Outstanding {
+        since: 0,
+        offset: 0,
+        size: 0,
+        short: 0,
+        stream: 0,
+        op: Op::Read,
+        fails: false,
+    };
 }
 
 /// What a load runs on.
@@ -99,15 +114,6 @@ impl RunningLoad {
             .map(|thread| Drawer::new(Arc::clone(&plan), seed, thread))
             .collect();
         let slots = stimulus.demand.outstanding() as usize;
-        let idle = Outstanding {
-            since: 0,
-            offset: 0,
-            size: 0,
-            short: 0,
-            stream: 0,
-            op: Op::Read,
-            fails: false,
-        };
         let (until, done) = (stimulus.until, start.done);
         let measured_from = now + stimulus.ramp.0;
         RunningLoad {
@@ -116,7 +122,7 @@ impl RunningLoad {
             seed: start.other_seed(stimulus.seed),
             pacer: Pacer::new(stimulus.pace, seed, now),
             calendar: Calendar::new(slots, now),
-            slots: vec![idle; slots].into(),
+            slots: vec![Outstanding::NONE; slots].into(),
             free: (0..slots).rev().collect(),
             now,
             idle_since: now,
@@ -138,10 +144,6 @@ impl RunningLoad {
 
     pub(super) fn plan(&self) -> &DrawPlan {
         &self.plan
-    }
-
-    pub(super) fn stimulus(&self) -> &Stimulus {
-        &self.stimulus
     }
 
     /// Waits for what is outstanding: it completes unmeasured.
@@ -309,7 +311,7 @@ impl RunningLoad {
 pub(super) struct Unmeasured([(u64, u64); Op::ALL.len()]);
 
 impl Unmeasured {
-    fn add(&mut self, io: &Outstanding) {
+    pub(super) fn add(&mut self, io: &Outstanding) {
         if !io.fails {
             let (ios, bytes) = &mut self.0[io.op as usize];
             *ios += 1;
@@ -340,10 +342,14 @@ pub(super) struct Window {
 }
 
 impl Window {
-    pub(super) fn new(stimulus: &Stimulus, begin: u64) -> Self {
+    pub(super) fn new(load: &Load, begin: u64) -> Self {
+        let (streams, meter) = match load {
+            Load::Stimulus(stimulus) => (stimulus.streams.len(), Meter::new(&stimulus.streams)),
+            Load::Script(_) => (SCRIPT_STREAMS, Meter::of_script()),
+        };
         Window {
-            account: Account::new(stimulus.streams.len()),
-            meter: Meter::new(&stimulus.streams),
+            account: Account::new(streams),
+            meter,
             begin,
             open: begin,
             fault_count: 0,
@@ -362,6 +368,11 @@ impl Window {
         self.open + SECOND
     }
 
+    /// Counts an I/O of a script.
+    pub(super) fn count_played(&mut self, io: &PlayedIo) {
+        self.account.count_played(io);
+    }
+
     /// Closes the open interval at `now`, unless it has no length.
     pub(super) fn close(&mut self, now: u64) -> Option<&Interval> {
         let (begin, end) = (self.open - self.begin, now.saturating_sub(self.begin));
@@ -374,7 +385,7 @@ impl Window {
         Some(self.meter.close_interval(accounts, Nanos(begin), Nanos(end), partial))
     }
 
-    fn fault(&mut self, io: &Outstanding, now: u64) -> bool {
+    pub(super) fn fault(&mut self, io: &Outstanding, now: u64) -> bool {
         self.fault_count += 1;
         if self.faults.len() < FAULTS_KEPT {
             self.faults.push(Fault {

@@ -8,7 +8,7 @@
 //!
 //! [`spec`] holds the named drives, [`mapping`] the translation layer, [`flash`]
 //! the clocks of dies and channels, [`drive`] the commands, [`load`] and
-//! [`calendar`] the closed or paced loop of I/Os.
+//! [`calendar`] the closed or paced loop of I/Os, [`script`] one that is replayed.
 
 mod calendar;
 mod drive;
@@ -17,6 +17,8 @@ mod flash;
 mod load;
 mod mapping;
 mod pace;
+mod running;
+mod script;
 mod spec;
 #[cfg(test)]
 mod tests;
@@ -25,18 +27,22 @@ pub use fault::SimFault;
 pub use spec::{DriveSpec, drive, drives};
 
 use crate::draw::DrawPlan;
+use crate::play::Source;
 use crate::prepared::Made;
 use crate::{Engine, Prepared, Refusal, Start, Stop};
 use calendar::MOST_SLOTS;
 use drive::{Drive, Written};
 use fault::{Fates, Throttling};
-use load::{Ground, Pause, RunningLoad, Unmeasured, Window};
+use load::{Ground, Pause, Unmeasured, Window};
 use pace::Pacer;
+pub(crate) use running::Provisions;
+use running::{Course, Running};
+use std::collections::BTreeMap;
 use std::time::Duration;
 use steadfast_domain::measurement::{Interval, LogDelta, Sensed};
 use steadfast_domain::{
-    Bytes, Device, Halt, IoStream, Load, Measurement, Nanos, Op, Purge, PurgeMethod, Step,
-    Stimulus, Transport, WriteCache,
+    Bytes, Demand, Device, Halt, IoStream, Load, Measurement, Nanos, Op, Purge, PurgeMethod,
+    ScriptLoad, Step, Stimulus, Transport, WriteCache,
 };
 
 /// Virtual time begins on 2026-01-01 at 00:00:00 UTC.
@@ -67,7 +73,7 @@ pub struct SimulatedSsd {
     stop: Stop,
     /// Virtual nanoseconds since it was made.
     clock: u64,
-    running: Option<RunningLoad>,
+    running: Option<Running>,
 }
 
 impl SimulatedSsd {
@@ -143,7 +149,7 @@ impl SimulatedSsd {
     }
 
     /// The load that a step continues, or its own.
-    fn take_load(&mut self, step: &Step, made: Made, start: &Start) -> Result<RunningLoad, Halt> {
+    fn take_load(&mut self, step: &Step, made: Made, start: &Start) -> Result<Running, Halt> {
         if self.goes_on(step)
             && let Some(running) = self.running.take()
         {
@@ -151,9 +157,6 @@ impl SimulatedSsd {
         }
         let is_strange = step.continues && self.running.is_some();
         self.end_load();
-        let Load::Stimulus(stimulus) = &step.load else {
-            return Err(Halt::Refused(SCRIPT_REFUSAL.to_owned()));
-        };
         if is_strange {
             return Err(Halt::Refused(format!(
                 "{}: the step continues a load that is not the one that runs",
@@ -161,23 +164,25 @@ impl SimulatedSsd {
             )));
         }
         // What was to go on, and has been ended since, begins anew.
-        let plan = match made {
-            Made::Sim(plan) => *plan,
-            _ => self.plan(stimulus).map_err(|refusal| refusal.of(step))?,
+        let provisions = match made {
+            Made::Sim(provisions) => Ok(*provisions),
+            _ => self.provide(&step.load),
         };
-        Ok(RunningLoad::begin(stimulus, plan, start, self.clock))
+        provisions
+            .and_then(|provisions| Running::begin(&step.load, provisions, start, self.clock))
+            .map_err(|refusal| refusal.of(step))
     }
 
     /// Whether a step only takes over the load that runs.
     fn goes_on(&self, step: &Step) -> bool {
-        let same = |running: &RunningLoad| Some(running.stimulus()) == step.load.stimulus();
+        let same = |running: &Running| running.load == step.load;
         step.continues && self.running.as_ref().is_some_and(same)
     }
 
     /// Runs a load up to a virtual time; `true` when it is complete.
     fn advance(
         &mut self,
-        load: &mut RunningLoad,
+        load: &mut Running,
         window: &mut Window,
         to: u64,
         step: &Step,
@@ -202,6 +207,7 @@ impl SimulatedSsd {
             Pause::Faulty => Err(faults(step, window)),
             Pause::Gone => Err(self.gone()),
             Pause::Hangs => Err(self.hang()),
+            Pause::Failed => Err(failed(step, load)),
         }
     }
 
@@ -233,12 +239,12 @@ impl SimulatedSsd {
     /// Lets a load's ramp pass.
     fn pass_ramp(
         &mut self,
-        load: &mut RunningLoad,
+        load: &mut Running,
         window: &mut Window,
         step: &Step,
     ) -> Result<(), Halt> {
-        while self.clock < load.measured_from {
-            let to = load.measured_from.min(self.clock + Nanos::SECOND.0);
+        while self.clock < load.measured_from() {
+            let to = load.measured_from().min(self.clock + Nanos::SECOND.0);
             if self.advance(load, window, to, step)? {
                 break;
             }
@@ -249,13 +255,13 @@ impl SimulatedSsd {
     /// Runs a load until it is complete (`true`) or the step is cut.
     fn measure(
         &mut self,
-        load: &mut RunningLoad,
+        load: &mut Running,
         window: &mut Window,
         step: &Step,
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<bool, Halt> {
         let cut = step.cut.map_or(u64::MAX, |cut| window.begin().saturating_add(cut.0));
-        let end = load.ends_at.unwrap_or(u64::MAX);
+        let end = load.ends_at().unwrap_or(u64::MAX);
         let last = cut.min(end);
         loop {
             let to = window.closes_at().min(last);
@@ -272,22 +278,35 @@ impl SimulatedSsd {
 
     fn conclude(
         &mut self,
-        load: RunningLoad,
+        load: Running,
         window: Window,
         before: Before,
         complete: bool,
     ) -> Measurement {
         let began_unix_ms = unix_ms(window.begin());
-        let (cursors, seed) = (load.plan().cursors(), load.seed);
+        let (cursors, seed) = match &load.course {
+            Course::Drawn(load) => (load.plan().cursors(), load.seed),
+            Course::Script(_) => (BTreeMap::new(), None),
+        };
         let write_amplification = self.drive.written().amplification_since(before.written);
         let mut unmeasured = window.unmeasured;
+        let elapsed = window.meter.elapsed();
+        let (streams, intervals, replay) = match &load.course {
+            Course::Drawn(_) => {
+                let (streams, intervals) = window.meter.finish();
+                (streams, intervals, None)
+            }
+            Course::Script(script) => {
+                let mut played = window.meter.finish_script();
+                let replay = script.take(&mut played);
+                (played.streams, played.intervals, Some(Box::new(replay)))
+            }
+        };
         if complete {
             self.drain(load, &mut unmeasured);
         } else {
             self.running = Some(load);
         }
-        let elapsed = window.meter.elapsed();
-        let (streams, intervals) = window.meter.finish();
         Measurement {
             began_unix_ms,
             elapsed,
@@ -299,6 +318,7 @@ impl SimulatedSsd {
             seed,
             fault_count: window.fault_count,
             faults: window.faults,
+            replay,
             write_amplification,
             sensed: Sensed {
                 temperature_celsius: Some(self.drive.celsius()),
@@ -309,10 +329,49 @@ impl SimulatedSsd {
         }
     }
 
-    fn drain(&mut self, mut load: RunningLoad, unmeasured: &mut Unmeasured) {
+    fn drain(&mut self, mut load: Running, unmeasured: &mut Unmeasured) {
         load.drain(unmeasured);
         self.clock = self.clock.max(load.now());
         self.drive.warm(self.clock);
+    }
+
+    fn provide(&self, load: &Load) -> Result<Provisions, Refusal> {
+        match load {
+            Load::Stimulus(stimulus) => Ok(Provisions::Drawn(self.plan(stimulus)?)),
+            Load::Script(script) => {
+                if let Some(why) = script.fault().or_else(|| self.refuse_script(script)) {
+                    return Err(Refusal(why));
+                }
+                let source = Source::open(script).map_err(|error| Refusal(error.to_string()))?;
+                Ok(Provisions::Script(source))
+            }
+        }
+    }
+
+    /// Why this drive cannot take the I/Os that a script announces.
+    fn refuse_script(&self, script: &ScriptLoad) -> Option<String> {
+        let (name, path, capacity) = (&script.name, &self.device.path, self.device.capacity);
+        let unit = script.unit.0;
+        if script.reach > capacity {
+            return Some(format!(
+                "script '{name}' reaches to byte {} of {path}, which has {} bytes: map its \
+                 addresses to this target",
+                script.reach.0, capacity.0
+            ));
+        }
+        if script.demand.outstanding() > MOST_SLOTS {
+            return Some(refuse_demand(script.demand));
+        }
+        if script.reach.0 > 0 && !unit.is_multiple_of(SECTOR) {
+            return Some(format!(
+                "script '{name}' has I/Os in multiples of {unit} B; {path} takes multiples of \
+                 {SECTOR} B"
+            ));
+        }
+        (script.largest > LONGEST_TRANSFER).then(|| {
+            let most = LONGEST_TRANSFER.0 >> 20;
+            format!("script '{name}': one I/O moves at most {most} MiB here; split larger ones")
+        })
     }
 
     fn plan(&self, stimulus: &Stimulus) -> Result<DrawPlan, Refusal> {
@@ -339,8 +398,20 @@ impl SimulatedSsd {
     }
 }
 
-const SCRIPT_REFUSAL: &str =
-    "a simulated drive applies stimuli only; replay this script on a device or a file";
+/// Why a script broke off.
+fn failed(step: &Step, load: &Running) -> Halt {
+    let error = match &load.course {
+        Course::Script(script) => script.error.as_ref().map(ToString::to_string),
+        Course::Drawn(_) => None,
+    };
+    Halt::Refused(format!("{}: {}", step.place, error.unwrap_or_default()))
+}
+
+fn refuse_demand(demand: Demand) -> String {
+    format!(
+        "demand {demand} is more than a simulated drive takes: at most {MOST_SLOTS} outstanding I/Os"
+    )
+}
 
 fn unix_ms(clock: u64) -> u64 {
     VIRTUAL_EPOCH_UNIX_MS + clock / 1_000_000
@@ -420,10 +491,7 @@ fn refuse_manner(stimulus: &Stimulus) -> Option<String> {
         return Some("flushes move no bytes: give a limit in time or I/Os".to_owned());
     }
     if stimulus.demand.outstanding() > MOST_SLOTS {
-        return Some(format!(
-            "demand {} is more than a simulated drive takes: at most {MOST_SLOTS} outstanding I/Os",
-            stimulus.demand
-        ));
+        return Some(refuse_demand(stimulus.demand));
     }
     if stimulus.verify {
         return Some("a simulated drive keeps no data, so nothing can be verified".to_owned());
@@ -437,10 +505,9 @@ impl Engine for SimulatedSsd {
     }
 
     fn prepare(&mut self, step: &Step) -> Result<Prepared, Refusal> {
-        let made = match &step.load {
-            _ if self.goes_on(step) => Made::Nothing,
-            Load::Stimulus(stimulus) => Made::Sim(Box::new(self.plan(stimulus)?)),
-            Load::Script(_) => return Err(Refusal(SCRIPT_REFUSAL.to_owned())),
+        let made = match self.goes_on(step) {
+            true => Made::Nothing,
+            false => Made::Sim(Box::new(self.provide(&step.load)?)),
         };
         Ok(Prepared::new(step, made))
     }
@@ -455,7 +522,7 @@ impl Engine for SimulatedSsd {
         let (step, made) = prepared.into_parts();
         let step = &step;
         let mut load = self.take_load(step, made, start)?;
-        let mut window = Window::new(load.stimulus(), self.clock.max(load.measured_from));
+        let mut window = Window::new(&load.load, self.clock.max(load.measured_from()));
         let applied = self.pass_ramp(&mut load, &mut window, step).and_then(|()| {
             let before = Before { written: self.drive.written(), log: self.fates.throttling() };
             Ok((before, self.measure(&mut load, &mut window, step, watch)?))

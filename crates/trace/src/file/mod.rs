@@ -19,6 +19,7 @@ pub(crate) use footer::{Footer, footer, footer_or_blocks, text_column, wide_colu
 pub use integrity::{Damage, Integrity};
 pub(crate) use output::{About, Output};
 pub use parts::is_same_capture;
+pub(crate) use reader::Lent;
 pub use reader::{Batches, Trace, panics_are_caught};
 pub use recovery::Recovery;
 pub use schema::{

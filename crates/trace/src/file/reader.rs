@@ -20,6 +20,7 @@ use parquet::file::statistics::Statistics;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
+use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use steadfast_domain::CaptureConditions;
@@ -181,11 +182,37 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
 
     /// The events as they stand in the file.
     pub fn batches(&self, fields: Fields) -> Batches<'_, R> {
-        Batches { trace: self, fields, group: 0, left: 0, columns: Vec::new() }
+        Batches::of(Lent::Borrowed(self), fields)
     }
     /// The events in the order in which they were issued.
     pub fn in_issue_order(&self, fields: Fields) -> IssueOrder<'_, R> {
-        IssueOrder::new(self, fields)
+        IssueOrder::new(Lent::Borrowed(self), fields)
+    }
+}
+
+/// A trace that is being read: borrowed, or shared by those who read it for as long
+/// as they like.
+pub(crate) enum Lent<'t, R> {
+    Borrowed(&'t Trace<R>),
+    Shared(Arc<Trace<R>>),
+}
+
+impl<R> Clone for Lent<'_, R> {
+    fn clone(&self) -> Self {
+        match self {
+            Lent::Borrowed(trace) => Lent::Borrowed(trace),
+            Lent::Shared(trace) => Lent::Shared(Arc::clone(trace)),
+        }
+    }
+}
+
+impl<R> Deref for Lent<'_, R> {
+    type Target = Trace<R>;
+    fn deref(&self) -> &Trace<R> {
+        match self {
+            Lent::Borrowed(trace) => trace,
+            Lent::Shared(trace) => trace,
+        }
     }
 }
 
@@ -291,14 +318,18 @@ pub(crate) fn guarded<T>(
 
 /// The events of a trace in file order.
 pub struct Batches<'t, R> {
-    trace: &'t Trace<R>,
+    trace: Lent<'t, R>,
     fields: Fields,
     group: usize,
     left: usize,
     columns: Vec<OpenColumn>,
 }
 
-impl<R: Read + Seek + Send + 'static> Batches<'_, R> {
+impl<'t, R: Read + Seek + Send + 'static> Batches<'t, R> {
+    pub(crate) fn of(trace: Lent<'t, R>, fields: Fields) -> Self {
+        Batches { trace, fields, group: 0, left: 0, columns: Vec::new() }
+    }
+
     /// Appends up to `most` events to `batch`, all of one row group; 0 when
     /// there are no more.
     ///
@@ -332,7 +363,7 @@ impl<R: Read + Seek + Send + 'static> Batches<'_, R> {
 
     /// Opens the next row group, or leaves it out where it is damaged.
     fn open_group(&mut self) -> Result<(), TraceError> {
-        let (trace, number) = (self.trace, self.group);
+        let (trace, number) = (self.trace.clone(), self.group);
         let group = &trace.groups[number];
         let source = &trace.sources[group.source];
         self.group += 1;

@@ -1,0 +1,130 @@
+//! Reading a script ahead of its playing, on a thread of its own.
+//!
+//! Batches go through a channel of fixed length and come back to be filled
+//! again, so that a script of any length takes the same memory, and the thread
+//! that plays neither decodes nor allocates.
+
+use crate::play::{BATCH, Fed, Feed, Source};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::thread;
+use steadfast_domain::{DueIo, ScriptError};
+
+/// Batches that wait to be played, at most.
+pub(super) const AHEAD: usize = 256;
+
+/// Batches that must wait before playing begins, where there are so many.
+const PRIMED: usize = 8;
+
+/// Waiting, being played, being filled, and on their way back.
+const MEMORY: usize = (2 * AHEAD + 4) * BATCH * size_of::<DueIo>();
+
+const _: () = assert!(MEMORY <= 300 << 20, "a script takes at most 300 MB, however long it is");
+
+/// A batch, or why there is none.
+type Filled = Result<Vec<DueIo>, Box<ScriptError>>;
+
+/// The script as the thread that plays sees it.
+#[derive(Debug)]
+pub(super) struct Ahead {
+    filled: Receiver<Filled>,
+    /// Emptied batches, on their way back.
+    emptied: SyncSender<Vec<DueIo>>,
+    batch: Vec<DueIo>,
+    at: usize,
+    is_over: bool,
+}
+
+impl Ahead {
+    /// Begins to read at number `from` of the script, and waits until enough is
+    /// there to begin with.
+    pub(super) fn begin(source: Source, from: u64) -> Result<Ahead, ScriptError> {
+        let (filled, batches) = sync_channel(AHEAD);
+        let (emptied, empty) = sync_channel(AHEAD);
+        let (primed, is_primed) = sync_channel(1);
+        let name = source.load().name.clone();
+        let read = move || read(source, from, &filled, &empty, &primed);
+        thread::Builder::new().name("script".to_owned()).spawn(read).map_err(|error| {
+            let why = format!("no thread can be made to read it: {error}");
+            ScriptError { name, ios_done: from, why }
+        })?;
+        // It hangs up where it ends before.
+        let _ = is_primed.recv();
+        Ok(Ahead { filled: batches, emptied, batch: Vec::new(), at: 0, is_over: false })
+    }
+
+    #[cold]
+    fn next_batch(&mut self) -> Option<Fed> {
+        if self.is_over {
+            return Some(Fed::Over);
+        }
+        match self.filled.try_recv() {
+            Ok(Ok(batch)) => {
+                let emptied = std::mem::replace(&mut self.batch, batch);
+                self.at = 0;
+                // Where the reader has ended, nobody wants it back.
+                let _ = self.emptied.try_send(emptied);
+                None
+            }
+            Ok(Err(error)) => {
+                self.is_over = true;
+                Some(Fed::Failed(error))
+            }
+            Err(TryRecvError::Empty) => Some(Fed::Starved),
+            Err(TryRecvError::Disconnected) => {
+                self.is_over = true;
+                Some(Fed::Over)
+            }
+        }
+    }
+}
+
+impl Feed for Ahead {
+    #[inline]
+    fn next(&mut self) -> Fed {
+        loop {
+            if let Some(io) = self.batch.get(self.at) {
+                self.at += 1;
+                return Fed::Io(*io);
+            }
+            if let Some(fed) = self.next_batch() {
+                return fed;
+            }
+        }
+    }
+}
+
+/// Fills batches until the script ends, fails, or nobody wants them any more.
+fn read(
+    mut source: Source,
+    from: u64,
+    filled: &SyncSender<Filled>,
+    empty: &Receiver<Vec<DueIo>>,
+    primed: &SyncSender<()>,
+) {
+    let mut batch = Source::batch();
+    let mut sent = 0;
+    let mut more = source.pass_over(from, &mut batch).map(|()| !batch.is_empty());
+    loop {
+        let message = match more {
+            Ok(true) => Ok(std::mem::take(&mut batch)),
+            // Passing over may have ended with a batch.
+            Ok(false) if sent == 0 => Ok(Vec::new()),
+            Ok(false) => return,
+            Err(error) => Err(Box::new(error)),
+        };
+        let failed = message.is_err();
+        if filled.send(message).is_err() || failed {
+            return;
+        }
+        sent += 1;
+        if sent == PRIMED {
+            let _ = primed.try_send(());
+        }
+        batch = empty
+            .try_recv()
+            .ok()
+            .filter(|batch| batch.capacity() > 0)
+            .unwrap_or_else(Source::batch);
+        more = source.fill(&mut batch);
+    }
+}

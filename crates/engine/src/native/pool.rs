@@ -1,0 +1,144 @@
+//! Plain system calls by several threads, for a script where the kernel has no
+//! better: one thread plays, these carry.
+
+use super::queue::{Carrier, Completion, Queue, Request, Wait};
+use super::threads::perform;
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::RawFd;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// A waiting thread looks up this often, to see whether its load was ended.
+const LONGEST_WAIT: Duration = Duration::from_millis(100);
+
+/// What the playing thread and those that carry share.
+#[derive(Debug)]
+struct Pool {
+    file: RawFd,
+    block_device: bool,
+    todo: Mutex<Todo>,
+    work: Condvar,
+    done: Mutex<Vec<Completion>>,
+    news: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Todo {
+    requests: VecDeque<Carried>,
+    closed: bool,
+}
+
+/// A request on its way to another thread.
+#[derive(Debug)]
+struct Carried(Request);
+
+// SAFETY: a request's buffer belongs to its slot, which nobody touches before
+// the I/O has completed, and outlives the pool.
+unsafe impl Send for Carried {}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Pool {
+    fn carry(&self) {
+        while let Some(request) = self.next() {
+            let result = perform(self.file, self.block_device, &request);
+            lock(&self.done).push(Completion { slot: request.slot, result });
+            self.news.notify_one();
+        }
+    }
+
+    fn next(&self) -> Option<Request> {
+        let mut todo = lock(&self.todo);
+        loop {
+            if let Some(Carried(request)) = todo.requests.pop_front() {
+                return Some(request);
+            }
+            if todo.closed {
+                return None;
+            }
+            todo = self.work.wait(todo).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// One I/O per thread, all for one that hands them over.
+pub(super) struct PoolQueue {
+    pool: Arc<Pool>,
+    threads: Vec<JoinHandle<()>>,
+    batch: Vec<Request>,
+    seen: Vec<Completion>,
+    delivered: usize,
+}
+
+impl PoolQueue {
+    /// As many threads as the carrier has I/Os outstanding. The carrier's file
+    /// stays open until they have ended.
+    pub(super) fn new(carrier: &Carrier) -> io::Result<PoolQueue> {
+        let depth = carrier.depth as usize;
+        let pool = Arc::new(Pool {
+            file: carrier.fd(),
+            block_device: carrier.block_device,
+            todo: Mutex::default(),
+            work: Condvar::new(),
+            done: Mutex::new(Vec::with_capacity(depth)),
+            news: Condvar::new(),
+        });
+        let (batch, seen) = (Vec::with_capacity(depth), Vec::with_capacity(depth));
+        let mut queue = PoolQueue { pool, threads: Vec::new(), batch, seen, delivered: 0 };
+        for _ in 0..depth {
+            let pool = Arc::clone(&queue.pool);
+            let thread = thread::Builder::new().name("carry".to_owned());
+            queue.threads.push(thread.spawn(move || pool.carry())?);
+        }
+        Ok(queue)
+    }
+}
+
+impl Queue for PoolQueue {
+    fn push(&mut self, request: Request) {
+        self.batch.push(request);
+    }
+
+    fn submit(&mut self, wait: Wait) -> Result<(), i32> {
+        if !self.batch.is_empty() {
+            lock(&self.pool.todo).requests.extend(self.batch.drain(..).map(Carried));
+            self.pool.work.notify_all();
+        }
+        self.seen.clear();
+        self.delivered = 0;
+        let mut done = lock(&self.pool.done);
+        let time = match wait {
+            Wait::Not => Duration::ZERO,
+            Wait::Completion => LONGEST_WAIT,
+            Wait::AtMost(nanos) => Duration::from_nanos(nanos).min(LONGEST_WAIT),
+        };
+        if done.is_empty() && !time.is_zero() {
+            let waited = self.pool.news.wait_timeout(done, time);
+            done = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        std::mem::swap(&mut *done, &mut self.seen);
+        Ok(())
+    }
+
+    fn look(&mut self) -> usize {
+        self.seen.len() - self.delivered
+    }
+
+    fn next(&mut self) -> Option<Completion> {
+        let completion = self.seen.get(self.delivered).copied()?;
+        self.delivered += 1;
+        Some(completion)
+    }
+}
+
+impl Drop for PoolQueue {
+    fn drop(&mut self) {
+        lock(&self.pool.todo).closed = true;
+        self.pool.work.notify_all();
+        self.threads.drain(..).for_each(|thread| drop(thread.join()));
+    }
+}

@@ -1,0 +1,164 @@
+//! What is outstanding, and whether an I/O overlaps any of it.
+//!
+//! A grid of counters answers for nearly every I/O that it overlaps nothing; the
+//! outstanding I/Os are gone through only where the grid cannot tell.
+
+use steadfast_domain::{DueIo, Op};
+
+/// Bytes of a cell, as a power of two.
+const CELL_BITS: u32 = 17;
+
+/// Cells of the grid; addresses come round.
+const CELLS: usize = 4096;
+
+/// An I/O over more cells is not put on the grid.
+const CELLS_LIMIT: u64 = 64;
+
+/// The bytes of an outstanding I/O; empty where there is none.
+#[derive(Debug, Clone, Copy, Default)]
+struct Range {
+    start: u64,
+    end: u64,
+    alters: bool,
+}
+
+impl Range {
+    #[inline]
+    fn of(io: &DueIo) -> Range {
+        let size = if io.op == Op::Flush { 0 } else { io.size.0 };
+        let (start, end) = (io.offset.0, io.offset.0.saturating_add(size));
+        Range { start, end, alters: io.op.alters() }
+    }
+
+    #[inline]
+    fn conflicts(&self, other: &Range) -> bool {
+        self.start < other.end && other.start < self.end && (self.alters || other.alters)
+    }
+
+    /// The cells that it lies in; `None` where they are too many.
+    #[inline]
+    fn cells(&self) -> Option<impl Iterator<Item = usize> + use<>> {
+        let cells = self.start >> CELL_BITS..self.end.div_ceil(1 << CELL_BITS);
+        let few = cells.end.saturating_sub(cells.start) <= CELLS_LIMIT;
+        few.then(|| cells.map(|cell| cell as usize % CELLS))
+    }
+}
+
+/// Whether two I/Os overlap and one of them changes what the device holds.
+#[inline]
+pub(super) fn conflict(one: &DueIo, other: &DueIo) -> bool {
+    Range::of(one).conflicts(&Range::of(other))
+}
+
+/// Outstanding I/Os by slot.
+#[derive(Debug)]
+pub(super) struct Flight {
+    slots: Box<[Range]>,
+    used: u32,
+    /// How many of them lie in each cell.
+    grid: Box<[u32]>,
+    /// How many are not on the grid.
+    wide: u32,
+}
+
+impl Flight {
+    pub(super) fn new(slots: u32) -> Flight {
+        Flight {
+            slots: vec![Range::default(); slots as usize].into(),
+            used: 0,
+            grid: vec![0; CELLS].into(),
+            wide: 0,
+        }
+    }
+
+    /// How many are outstanding.
+    #[inline]
+    pub(super) fn used(&self) -> u32 {
+        self.used
+    }
+
+    #[inline]
+    pub(super) fn add(&mut self, slot: u32, io: &DueIo) {
+        let range = Range::of(io);
+        self.slots[slot as usize] = range;
+        self.used += 1;
+        match range.cells() {
+            Some(cells) => cells.for_each(|cell| self.grid[cell] += 1),
+            None => self.wide += 1,
+        }
+    }
+
+    #[inline]
+    pub(super) fn remove(&mut self, slot: u32) {
+        let range = std::mem::take(&mut self.slots[slot as usize]);
+        self.used -= 1;
+        match range.cells() {
+            Some(cells) => cells.for_each(|cell| self.grid[cell] -= 1),
+            None => self.wide -= 1,
+        }
+    }
+
+    /// Whether an I/O overlaps one that is outstanding, and one of the two
+    /// changes what the device holds.
+    #[inline]
+    pub(super) fn overlaps(&self, io: &DueIo) -> bool {
+        let range = Range::of(io);
+        let may = self.wide > 0
+            || range.cells().is_none_or(|mut cells| cells.any(|cell| self.grid[cell] > 0));
+        may && self.slots.iter().any(|other| other.conflicts(&range))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draw::Random;
+    use steadfast_domain::{Bytes, Nanos};
+
+    #[test]
+    fn it_finds_the_overlaps_that_a_plain_search_finds() {
+        let mut random = Random::new(1, 1);
+        let mut flight = Flight::new(8);
+        let mut naive: Vec<Option<DueIo>> = vec![None; 8];
+        let (mut found, mut asked) = (0, 0);
+        for _ in 0..100_000 {
+            let op = Op::ALL[random.below(4) as usize];
+            let size = if random.below(50) == 0 { 1 << 25 } else { 512 << random.below(9) };
+            let offset = random.below(1 << 14) * 4096;
+            let io = DueIo::new(Nanos::ZERO, op, Bytes(offset), Bytes(size));
+            let plain = naive.iter().flatten().any(|other| {
+                let apart =
+                    other.offset.0 + other.size.0 <= offset || offset + size <= other.offset.0;
+                let flush = op == Op::Flush || other.op == Op::Flush;
+                !apart && !flush && (op.alters() || other.op.alters())
+            });
+            assert_eq!(flight.overlaps(&io), plain, "{io:?}");
+            found += u32::from(plain);
+            asked += 1;
+            let slot = random.below(8) as usize;
+            if naive[slot].take().is_some() {
+                flight.remove(slot as u32);
+            } else {
+                flight.add(slot as u32, &io);
+                naive[slot] = Some(io);
+            }
+        }
+        assert!((asked / 50..asked / 2).contains(&found), "{found} of {asked}");
+    }
+
+    #[test]
+    fn what_touches_does_not_overlap_and_two_reads_never_do() {
+        let io = |op, offset, size| DueIo::new(Nanos::ZERO, op, Bytes(offset), Bytes(size));
+        let mut flight = Flight::new(2);
+        flight.add(0, &io(Op::Read, 4096, 4096));
+        assert!(!flight.overlaps(&io(Op::Write, 0, 4096)));
+        assert!(!flight.overlaps(&io(Op::Write, 8192, 4096)));
+        assert!(!flight.overlaps(&io(Op::Read, 4096, 4096)));
+        assert!(flight.overlaps(&io(Op::Write, 4608, 512)));
+        assert!(flight.overlaps(&io(Op::Trim, 0, 1 << 30)));
+        assert!(!flight.overlaps(&io(Op::Flush, 0, 0)));
+        flight.remove(0);
+        assert!(!flight.overlaps(&io(Op::Write, 4608, 512)));
+        assert_eq!(flight.used(), 0);
+    }
+}

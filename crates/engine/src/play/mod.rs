@@ -1,0 +1,352 @@
+//! Playing a script: which I/O comes next, and when. Pure arithmetic, shared by
+//! every engine that plays.
+//!
+//! A [`Source`] opens a script and checks what it delivers; a [`Feed`] hands its
+//! I/Os out one by one; a [`Player`] says when each is due, counted from the
+//! script's origin and never from the I/O before it, so that errors cannot add
+//! up, leaves out what is not to be played, and watches over I/Os that overlap
+//! ([`flight`]).
+
+mod flight;
+mod source;
+
+pub(crate) use source::Source;
+
+use crate::accounting::Played;
+use flight::Flight;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use steadfast_domain::measurement::Unmeasured;
+use steadfast_domain::replayed::ScriptPosition;
+use steadfast_domain::script::{LeaveOut, Overlaps, Timing};
+use steadfast_domain::{Bytes, DueIo, Nanos, Op, Replayed, ScriptError, ScriptLoad};
+
+/// I/Os of a batch.
+pub(crate) const BATCH: usize = 4096;
+
+/// I/Os that wait for one that they overlap, at most; with more, the script
+/// stands still until one of them goes.
+const HELD_LIMIT: usize = 256;
+
+/// What there is to be handed out.
+#[derive(Debug)]
+pub(crate) enum Fed {
+    Io(DueIo),
+    /// Nothing yet.
+    Starved,
+    /// No more.
+    Over,
+    Failed(Box<ScriptError>),
+}
+
+/// Hands the I/Os of a script out, in order.
+pub(crate) trait Feed {
+    fn next(&mut self) -> Fed;
+}
+
+/// An I/O to be handed over now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ready {
+    pub io: DueIo,
+    /// When it was due, on the engine's clock.
+    pub due: u64,
+    /// Its place in the script, from 0.
+    number: u64,
+}
+
+/// What comes next.
+#[derive(Debug)]
+pub(crate) enum Next {
+    HandOver(Ready),
+    /// Nothing before this time.
+    At(u64),
+    /// Nothing before an I/O has completed.
+    Completion,
+    /// Nothing is decoded yet.
+    Starved,
+    /// Everything has been handed over.
+    Over,
+    Failed(Box<ScriptError>),
+}
+
+/// What a player counts that is in no tally. Written by the thread that plays,
+/// taken by the one that accounts.
+#[derive(Debug, Default)]
+pub(crate) struct PlayCounts {
+    overlaps: AtomicU64,
+    held: AtomicU64,
+    starved: AtomicU64,
+    starved_ns: AtomicU64,
+    fua_left_out: AtomicU64,
+    left_out: [(AtomicU64, AtomicU64); Op::ALL.len()],
+    /// I/Os from the script's beginning that need not be played again.
+    position: AtomicU64,
+}
+
+impl PlayCounts {
+    /// What was played since this was last asked, `time` after the beginning of
+    /// the script: these tallies, and the counts that are in none.
+    pub(crate) fn take(&self, played: &mut Played, time: Nanos) -> Replayed {
+        let taken = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
+        let ios = self.position.load(Ordering::Relaxed);
+        Replayed {
+            served: std::mem::take(&mut played.served),
+            lateness: std::mem::take(&mut played.lateness),
+            intervals: std::mem::take(&mut played.by_interval),
+            overlaps: taken(&self.overlaps),
+            held: taken(&self.held),
+            starved: taken(&self.starved),
+            starved_for: Nanos(taken(&self.starved_ns)),
+            left_out: self.take_left_out(),
+            fua_left_out: taken(&self.fua_left_out),
+            position: ScriptPosition { ios, time },
+        }
+    }
+
+    /// What was left out since this was last asked.
+    fn take_left_out(&self) -> Vec<Unmeasured> {
+        let of = |op: Op| {
+            let (ios, bytes) = &self.left_out[op as usize];
+            let (ios, bytes) = (ios.swap(0, Ordering::Relaxed), bytes.swap(0, Ordering::Relaxed));
+            Unmeasured { op, ios, bytes: Bytes(bytes) }
+        };
+        Op::ALL.into_iter().map(of).filter(|part| part.ios > 0).collect()
+    }
+}
+
+/// How a script is played.
+#[derive(Debug, Clone, Copy)]
+struct Manner {
+    timing: Timing,
+    order: bool,
+    leave_out: LeaveOut,
+    outstanding: u32,
+}
+
+/// One script as it is played.
+#[derive(Debug)]
+pub(crate) struct Player<F> {
+    feed: F,
+    manner: Manner,
+    counts: Arc<PlayCounts>,
+    /// When the script began, on the engine's clock. Before time itself where a
+    /// script goes on in its midst.
+    origin: i128,
+    flight: Flight,
+    /// I/Os that wait for one that they overlap, in the script's order.
+    held: VecDeque<Ready>,
+    /// None of them can go before another I/O has completed.
+    stuck: bool,
+    /// The next of the script.
+    next: Option<(DueIo, u64)>,
+    is_over: bool,
+    /// I/Os taken from the feed, those before the beginning too.
+    taken: u64,
+    /// Since when there has been room for the next one.
+    room_since: u64,
+    starving: Option<u64>,
+}
+
+impl<F: Feed> Player<F> {
+    /// Plays what `feed` hands out, from number `from` of the script on. The
+    /// script's time 0 is at `origin`, and playing begins at `start`. The target
+    /// cannot discard where `trims` is false.
+    pub(crate) fn new(load: &ScriptLoad, feed: F, from: u64, trims: bool) -> Self {
+        let outstanding = u32::try_from(load.demand.outstanding()).unwrap_or(u32::MAX);
+        let leave_out = LeaveOut { trims: load.leave_out.trims || !trims, ..load.leave_out };
+        let order = load.overlaps == Overlaps::Order;
+        let counts = PlayCounts { position: AtomicU64::new(from), ..PlayCounts::default() };
+        Player {
+            feed,
+            manner: Manner { timing: load.timing, order, leave_out, outstanding },
+            counts: Arc::new(counts),
+            origin: 0,
+            flight: Flight::new(outstanding),
+            held: VecDeque::with_capacity(HELD_LIMIT),
+            stuck: true,
+            next: None,
+            is_over: false,
+            taken: from,
+            room_since: 0,
+            starving: None,
+        }
+    }
+
+    /// Says when playing begins, and how much of the script's playing time has
+    /// passed by then.
+    pub(crate) fn begin(&mut self, start: u64, passed: Nanos) {
+        self.origin = i128::from(start) - i128::from(passed.0);
+        self.room_since = start;
+    }
+
+    pub(crate) fn counts(&self) -> Arc<PlayCounts> {
+        Arc::clone(&self.counts)
+    }
+
+    /// What comes next, at `now`.
+    #[inline]
+    pub(crate) fn next(&mut self, now: u64) -> Next {
+        if !self.stuck {
+            if let Some(ready) = self.release() {
+                return Next::HandOver(ready);
+            }
+            self.stuck = true;
+        }
+        loop {
+            let Some((io, number)) = self.next else {
+                match self.take(now) {
+                    None => continue,
+                    Some(next) => return next,
+                }
+            };
+            if self.flight.used() >= self.limit() || self.held.len() == HELD_LIMIT {
+                return Next::Completion;
+            }
+            let due = self.due(&io);
+            if due > now {
+                return Next::At(due);
+            }
+            self.next = None;
+            let ready = Ready { io, due, number };
+            if !self.must_wait(&io) {
+                return Next::HandOver(ready);
+            }
+            self.counts.held.fetch_add(1, Ordering::Relaxed);
+            self.held.push_back(ready);
+        }
+    }
+
+    /// An I/O is handed over in this slot.
+    #[inline]
+    pub(crate) fn handed_over(&mut self, slot: u32, ready: &Ready, now: u64) {
+        self.flight.add(slot, &ready.io);
+        self.room_since = now;
+        let behind = self.next.map_or(self.taken, |(_, number)| number);
+        let position = self.held.front().map_or(behind, |held| held.number.min(behind));
+        self.counts.position.store(position, Ordering::Relaxed);
+    }
+
+    /// The I/O of this slot has completed.
+    #[inline]
+    pub(crate) fn completed(&mut self, slot: u32, now: u64) {
+        if self.flight.used() >= self.limit() {
+            self.room_since = now;
+        }
+        self.flight.remove(slot);
+        self.stuck = self.held.is_empty();
+    }
+
+    /// I/Os outstanding, at most, for the next one.
+    #[inline]
+    fn limit(&self) -> u32 {
+        let own = self.next.and_then(|(io, _)| io.outstanding);
+        match (self.manner.timing, own) {
+            (Timing::Closed, Some(own)) => own.clamp(1, self.manner.outstanding),
+            _ => self.manner.outstanding,
+        }
+    }
+
+    /// When an I/O is due.
+    #[inline]
+    fn due(&self, io: &DueIo) -> u64 {
+        match self.manner.timing.played(io.due) {
+            None => self.room_since.saturating_add(io.think.0),
+            // What was due before a resumed script went on is due at once.
+            Some(played) => u64::try_from(self.origin + i128::from(played.0)).unwrap_or(0),
+        }
+    }
+
+    /// Takes the next I/O that is to be played from the feed. Says what there is
+    /// instead, where there is none.
+    #[inline]
+    fn take(&mut self, now: u64) -> Option<Next> {
+        if self.is_over {
+            let waits = !self.held.is_empty();
+            return Some(if waits { Next::Completion } else { Next::Over });
+        }
+        match self.feed.next() {
+            Fed::Io(io) => {
+                self.fed(now);
+                let number = self.taken;
+                self.taken += 1;
+                self.next = self.to_be_played(io).map(|io| (io, number));
+                None
+            }
+            Fed::Starved => {
+                if self.starving.is_none() {
+                    self.starving = Some(now);
+                    self.counts.starved.fetch_add(1, Ordering::Relaxed);
+                }
+                Some(Next::Starved)
+            }
+            Fed::Over => {
+                self.fed(now);
+                self.is_over = true;
+                if self.held.is_empty() {
+                    self.counts.position.store(self.taken, Ordering::Relaxed);
+                }
+                None
+            }
+            Fed::Failed(error) => Some(Next::Failed(error)),
+        }
+    }
+
+    #[inline]
+    fn fed(&mut self, now: u64) {
+        if let Some(since) = self.starving.take() {
+            self.counts.starved_ns.fetch_add(now.saturating_sub(since), Ordering::Relaxed);
+        }
+    }
+
+    /// The I/O as it is played; `None` where it is left out.
+    #[inline]
+    fn to_be_played(&self, mut io: DueIo) -> Option<DueIo> {
+        let leave_out = self.manner.leave_out;
+        let out = match io.op {
+            Op::Flush => leave_out.flushes,
+            Op::Trim => leave_out.trims,
+            Op::Read | Op::Write => false,
+        };
+        if out {
+            let (ios, bytes) = &self.counts.left_out[io.op as usize];
+            ios.fetch_add(1, Ordering::Relaxed);
+            bytes.fetch_add(io.size.0, Ordering::Relaxed);
+            return None;
+        }
+        if io.fua && leave_out.fua {
+            self.counts.fua_left_out.fetch_add(1, Ordering::Relaxed);
+            io.fua = false;
+        }
+        Some(io)
+    }
+
+    /// Counts an overlap; whether the I/O has to wait for the other.
+    #[inline]
+    fn must_wait(&self, io: &DueIo) -> bool {
+        let overlaps = self.flight.overlaps(io);
+        if overlaps {
+            self.counts.overlaps.fetch_add(1, Ordering::Relaxed);
+        }
+        // Behind one that waits it would overtake it.
+        let overtakes = || self.held.iter().any(|held| flight::conflict(&held.io, io));
+        self.manner.order && (overlaps || overtakes())
+    }
+
+    /// The first of those that wait and need not any more.
+    fn release(&mut self) -> Option<Ready> {
+        if self.flight.used() >= self.manner.outstanding {
+            return None;
+        }
+        let free = |place: &usize| {
+            let io = &self.held[*place].io;
+            let before = self.held.iter().take(*place);
+            !self.flight.overlaps(io) && !before.into_iter().any(|h| flight::conflict(&h.io, io))
+        };
+        let place = (0..self.held.len()).find(free)?;
+        self.held.remove(place)
+    }
+}
+
+#[cfg(test)]
+mod tests;

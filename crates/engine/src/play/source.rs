@@ -1,0 +1,116 @@
+//! A script, opened, and every I/O of it held against what it was said to be.
+
+use super::BATCH;
+use std::fmt;
+use steadfast_domain::{DueIo, Nanos, Op, Script, ScriptError, ScriptLoad};
+
+/// A discard is of no more bytes.
+const TRIM_LIMIT: u64 = 1 << 31;
+
+/// Delivers the I/Os of a script in batches.
+pub(crate) struct Source {
+    script: Box<dyn Script>,
+    load: ScriptLoad,
+    /// I/Os delivered, those that were passed over too.
+    delivered: u64,
+    last_due: Nanos,
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Source({:?} at {})", self.load, self.delivered)
+    }
+}
+
+impl Source {
+    /// Opens a script at its beginning.
+    pub(crate) fn open(load: &ScriptLoad) -> Result<Source, ScriptError> {
+        let closed = || ScriptError {
+            name: load.name.clone(),
+            ios_done: 0,
+            why: "only its description is here; open its source again".to_owned(),
+        };
+        let open = load.open.as_ref().ok_or_else(closed)?;
+        let script = open()?;
+        Ok(Source { script, load: load.clone(), delivered: 0, last_due: Nanos::ZERO })
+    }
+
+    pub(crate) fn load(&self) -> &ScriptLoad {
+        &self.load
+    }
+
+    /// A batch to be filled.
+    pub(crate) fn batch() -> Vec<DueIo> {
+        Vec::with_capacity(BATCH)
+    }
+
+    /// Passes over the first `ios` I/Os. They are decoded, but not played.
+    pub(crate) fn pass_over(
+        &mut self,
+        ios: u64,
+        batch: &mut Vec<DueIo>,
+    ) -> Result<(), ScriptError> {
+        while self.delivered < ios {
+            let before = self.delivered;
+            if !self.fill(batch)? {
+                return Ok(());
+            }
+            let surplus = usize::try_from(ios - before).unwrap_or(usize::MAX).min(batch.len());
+            batch.drain(..surplus);
+        }
+        Ok(())
+    }
+
+    /// Fills an empty batch; `false` at the script's end.
+    pub(crate) fn fill(&mut self, batch: &mut Vec<DueIo>) -> Result<bool, ScriptError> {
+        batch.clear();
+        let told = self.script.fill(batch)?;
+        if told != batch.len() || told > BATCH {
+            let got = batch.len();
+            return Err(self.wrong(&format!(
+                "it says that it delivered {told} I/Os into a batch of {BATCH}, which has {got}"
+            )));
+        }
+        if let Some(why) = batch.iter().find_map(|io| self.fault(io)) {
+            return Err(self.wrong(&why));
+        }
+        self.delivered += told as u64;
+        let all = self.load.counts.total();
+        if self.delivered > all || (told == 0 && self.delivered < all) {
+            return Err(self.wrong(&format!(
+                "it was to have {all} I/Os; its source has changed since it was looked through"
+            )));
+        }
+        Ok(told > 0)
+    }
+
+    /// Why an I/O is none that was announced. Nothing else is ever written.
+    fn fault(&mut self, io: &DueIo) -> Option<String> {
+        let load = &self.load;
+        if io.due < self.last_due {
+            return Some(format!("an I/O is due {} after one that is due later", io.due));
+        }
+        self.last_due = io.due;
+        if io.op == Op::Flush {
+            return None;
+        }
+        let (offset, size) = (io.offset.0, io.size.0);
+        let end = offset.checked_add(size);
+        let most = if io.op == Op::Trim { TRIM_LIMIT } else { load.largest.0 };
+        let fits = end.is_some_and(|end| end <= load.reach.0) && (1..=most).contains(&size);
+        let unit = load.unit.0;
+        let whole = unit > 0 && offset.is_multiple_of(unit) && size.is_multiple_of(unit);
+        (!fits || !whole).then(|| {
+            format!(
+                "{size} B at byte {offset} are not what was announced: multiples of {unit} B, at \
+                 most {most} B, below byte {}",
+                load.reach.0
+            )
+        })
+    }
+
+    fn wrong(&self, why: &str) -> ScriptError {
+        let (name, ios_done) = (self.load.name.clone(), self.delivered);
+        ScriptError { name, ios_done, why: why.to_owned() }
+    }
+}

@@ -1,0 +1,239 @@
+//! What comes next and when, known in advance.
+
+use super::*;
+use crate::draw::Random;
+use steadfast_domain::script::OpCounts;
+use steadfast_domain::{Demand, Script};
+
+/// I/Os of a list.
+#[derive(Debug)]
+struct List(std::vec::IntoIter<DueIo>);
+
+impl Feed for List {
+    fn next(&mut self) -> Fed {
+        self.0.next().map_or(Fed::Over, Fed::Io)
+    }
+}
+
+fn io(due: u64, op: Op, block: u64) -> DueIo {
+    DueIo::new(Nanos(due), op, Bytes(block * 4096), Bytes(4096))
+}
+
+fn load(ios: &[DueIo], outstanding: u32) -> ScriptLoad {
+    let mut counts = OpCounts::default();
+    ios.iter().for_each(|io| counts.count(io.op));
+    ScriptLoad {
+        name: "list".into(),
+        digest: String::new(),
+        mapping: String::new(),
+        counts,
+        bytes: Bytes(0),
+        span: ios.last().map_or(Nanos::ZERO, |io| io.due),
+        largest: Bytes(4096),
+        unit: Bytes(4096),
+        reach: Bytes(1 << 30),
+        demand: Demand::new(1, outstanding),
+        timing: Timing::Original,
+        overlaps: Overlaps::Keep,
+        leave_out: LeaveOut::default(),
+        data_pattern: steadfast_domain::stimulus::DataPattern::RandomUnique,
+        open: None,
+    }
+}
+
+/// Plays on a device that takes `service` for each I/O: when each was due, was
+/// handed over and lay, in the order of the hand-overs.
+fn played(
+    load: &ScriptLoad,
+    ios: Vec<DueIo>,
+    service: u64,
+) -> (Vec<(u64, u64, u64)>, Arc<PlayCounts>) {
+    let mut player = Player::new(load, List(ios.into_iter()), 0, true);
+    let counts = player.counts();
+    player.begin(1000, Nanos::ZERO);
+    let mut free: Vec<u32> = (0..load.demand.outstanding() as u32).rev().collect();
+    let mut out: VecDeque<(u64, u32)> = VecDeque::new();
+    let mut done = Vec::new();
+    let mut now = 1000;
+    loop {
+        match player.next(now) {
+            Next::HandOver(ready) => {
+                let slot = free.pop().unwrap();
+                player.handed_over(slot, &ready, now);
+                out.push_back((now + service, slot));
+                done.push((ready.due - 1000, now - 1000, ready.io.offset.0 / 4096));
+                continue;
+            }
+            Next::Over if out.is_empty() => return (done, counts),
+            Next::At(due) if out.front().is_none_or(|(at, _)| *at > due) => {
+                now = due;
+                continue;
+            }
+            Next::Failed(error) => panic!("{error}"),
+            _ => {}
+        }
+        let (at, slot) = out.pop_front().unwrap();
+        now = now.max(at);
+        free.push(slot);
+        player.completed(slot, now);
+    }
+}
+
+#[test]
+fn due_times_count_from_the_beginning_and_are_divided() {
+    let ios: Vec<DueIo> = (0..5).map(|n| io(n * 300, Op::Read, n)).collect();
+    let mut load = load(&ios, 8);
+    let (done, _) = played(&load, ios.clone(), 10_000);
+    assert_eq!(done, (0..5).map(|n| (n * 300, n * 300, n)).collect::<Vec<_>>());
+    load.timing = Timing::Faster { thousandths: 3000 };
+    let (done, _) = played(&load, ios, 10_000);
+    assert_eq!(done, (0..5).map(|n| (n * 100, n * 100, n)).collect::<Vec<_>>());
+}
+
+#[test]
+fn with_everything_outstanding_ios_are_late_and_catch_up() {
+    let ios: Vec<DueIo> = (0..4).map(|n| io(n * 100, Op::Read, n)).collect();
+    let (done, _) = played(&load(&ios, 1), ios, 150);
+    assert_eq!(done, [(0, 0, 0), (100, 150, 1), (200, 300, 2), (300, 450, 3)]);
+}
+
+#[test]
+fn a_closed_loop_keeps_its_depth_and_thinks() {
+    let mut ios: Vec<DueIo> = (0..6).map(|n| io(n * 1_000_000, Op::Read, n)).collect();
+    ios[3].think = Nanos(40);
+    let mut load = load(&ios, 2);
+    load.timing = Timing::Closed;
+    let (done, _) = played(&load, ios.clone(), 100);
+    let expected =
+        [(0, 0, 0), (0, 0, 1), (100, 100, 2), (140, 140, 3), (200, 200, 4), (240, 240, 5)];
+    assert_eq!(done, expected);
+    // One at a time where the script says so.
+    ios.iter_mut().for_each(|io| (io.outstanding, io.think) = (Some(1), Nanos::ZERO));
+    let (done, _) = played(&load, ios, 100);
+    assert_eq!(done, (0..6).map(|n| (n * 100, n * 100, n)).collect::<Vec<_>>());
+}
+
+#[test]
+fn overlaps_are_kept_or_ordered_and_counted_either_way() {
+    // 0 and 2 write the same block; 3 lies elsewhere; 4 reads what 2 writes.
+    let ios = vec![
+        io(0, Op::Write, 7),
+        io(10, Op::Read, 1),
+        io(20, Op::Write, 7),
+        io(30, Op::Write, 9),
+        io(40, Op::Read, 7),
+        io(50, Op::Read, 1),
+    ];
+    let mut load = load(&ios, 8);
+    let (done, counts) = played(&load, ios.clone(), 100);
+    assert_eq!(done.iter().map(|io| io.2).collect::<Vec<_>>(), [7, 1, 7, 9, 7, 1]);
+    assert!(done.iter().all(|(due, handed, _)| due == handed));
+    assert_eq!(
+        (counts.overlaps.load(Ordering::Relaxed), counts.held.load(Ordering::Relaxed)),
+        (2, 0)
+    );
+    load.overlaps = Overlaps::Order;
+    let (done, counts) = played(&load, ios, 100);
+    let expected = [(0, 0, 7), (10, 10, 1), (30, 30, 9), (50, 50, 1), (20, 100, 7), (40, 200, 7)];
+    assert_eq!(done, expected);
+    assert_eq!(
+        (counts.overlaps.load(Ordering::Relaxed), counts.held.load(Ordering::Relaxed)),
+        (2, 2)
+    );
+    assert_eq!(counts.position.load(Ordering::Relaxed), 6);
+}
+
+#[test]
+fn in_order_no_two_conflicting_ios_are_ever_out_together_or_swapped() {
+    let mut random = Random::new(3, 3);
+    let ios: Vec<DueIo> = (0..20_000)
+        .map(|n| io(n * 10, Op::ALL[random.below(2) as usize], random.below(64)))
+        .collect();
+    let mut load = load(&ios, 16);
+    load.overlaps = Overlaps::Order;
+    let (done, counts) = played(&load, ios.clone(), 333);
+    assert_eq!(done.len(), ios.len());
+    assert!(counts.held.load(Ordering::Relaxed) > 1000);
+    // By block, hand-overs are in the script's order, and a write is alone.
+    for block in 0..64 {
+        let of_block = |list: &[(u64, u64, u64)]| -> Vec<(u64, u64)> {
+            list.iter().filter(|io| io.2 == block).map(|io| (io.0, io.1)).collect()
+        };
+        let handed = of_block(&done);
+        let is_write = |due: u64| ios[(due / 10) as usize].op == Op::Write;
+        for pair in handed.windows(2) {
+            let alters = is_write(pair[0].0) || is_write(pair[1].0);
+            assert!(!alters || pair[0].0 < pair[1].0, "swapped {pair:?}");
+            assert!(!alters || pair[1].1 - pair[0].1 >= 333, "together {pair:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_left_out_is_counted_and_moves_nothing() {
+    let mut ios =
+        vec![io(0, Op::Write, 1), io(1, Op::Trim, 2), io(2, Op::Flush, 0), io(3, Op::Trim, 3)];
+    ios[0].fua = true;
+    let mut load = load(&ios, 4);
+    load.leave_out = LeaveOut { flushes: true, fua: true, trims: false };
+    let mut player = Player::new(&load, List(ios.into_iter()), 0, false);
+    let counts = player.counts();
+    let Next::HandOver(ready) = player.next(10) else { panic!() };
+    assert!(!ready.io.fua);
+    player.handed_over(0, &ready, 10);
+    assert!(matches!(player.next(10), Next::Over));
+    let left_out = counts.take_left_out();
+    let of = |op, ios, bytes| Unmeasured { op, ios, bytes: Bytes(bytes) };
+    assert_eq!(left_out, [of(Op::Trim, 2, 8192), of(Op::Flush, 1, 4096)]);
+    assert_eq!(counts.fua_left_out.load(Ordering::Relaxed), 1);
+    assert_eq!(counts.position.load(Ordering::Relaxed), 4);
+}
+
+/// Delivers a list in batches of any size.
+struct Batches(VecDeque<Vec<DueIo>>);
+
+impl Script for Batches {
+    fn fill(&mut self, batch: &mut Vec<DueIo>) -> Result<usize, ScriptError> {
+        let next = self.0.pop_front().unwrap_or_default();
+        batch.extend(&next);
+        Ok(next.len())
+    }
+}
+
+fn source(change: impl Fn(&mut ScriptLoad), batches: &[&[DueIo]]) -> Source {
+    let all: Vec<DueIo> = batches.concat();
+    let mut load = load(&all, 4);
+    let batches: VecDeque<Vec<DueIo>> = batches.iter().map(|batch| batch.to_vec()).collect();
+    load.open = Some(Arc::new(move || Ok(Box::new(Batches(batches.clone())))));
+    change(&mut load);
+    Source::open(&load).unwrap()
+}
+
+#[test]
+fn a_source_delivers_from_anywhere_and_refuses_what_was_not_announced() {
+    let ios: Vec<DueIo> = (0..10).map(|n| io(n, Op::Write, n)).collect();
+    for from in 0..=10 {
+        let mut source = source(|_| (), &[&ios[..4], &ios[4..9], &ios[9..]]);
+        let mut batch = Source::batch();
+        source.pass_over(from, &mut batch).unwrap();
+        let mut rest = std::mem::take(&mut batch);
+        while source.fill(&mut batch).unwrap() {
+            rest.extend(&batch);
+        }
+        assert_eq!(rest, ios[from as usize..]);
+    }
+    type Change = fn(&mut ScriptLoad);
+    let wrong: [(&str, Change); 4] = [
+        ("below byte 8192", |s| s.reach = Bytes(8192)),
+        ("at most 512 B", |s| s.largest = Bytes(512)),
+        ("multiples of 8192 B", |s| s.unit = Bytes(8192)),
+        ("was to have 3 I/Os", |s| s.counts.writes = 3),
+    ];
+    for (words, change) in wrong {
+        let error = source(change, &[&ios]).fill(&mut Source::batch()).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
+    let early = [io(5, Op::Read, 0), io(4, Op::Read, 0)];
+    let error = source(|_| (), &[&early]).fill(&mut Source::batch()).unwrap_err().to_string();
+    assert!(error.contains("due"), "{error}");
+}

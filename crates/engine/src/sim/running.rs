@@ -1,0 +1,91 @@
+//! A load that runs, whatever it is.
+
+use super::load::{Ground, Pause, RunningLoad, Unmeasured, Window};
+use super::script::RunningScript;
+use crate::draw::DrawPlan;
+use crate::play::Source;
+use crate::{Refusal, Start};
+use steadfast_domain::Load;
+
+/// What is made of a load before it begins.
+#[derive(Debug)]
+pub(crate) enum Provisions {
+    Drawn(DrawPlan),
+    Script(Source),
+}
+
+/// How its I/Os come about.
+#[derive(Debug)]
+pub(super) enum Course {
+    Drawn(Box<RunningLoad>),
+    Script(Box<RunningScript>),
+}
+
+/// A load and how far it is.
+#[derive(Debug)]
+pub(super) struct Running {
+    pub(super) load: Load,
+    pub(super) course: Course,
+}
+
+impl Running {
+    /// Begins a load at `now`, all its slots free.
+    pub(super) fn begin(
+        load: &Load,
+        provisions: Provisions,
+        start: &Start,
+        now: u64,
+    ) -> Result<Running, Refusal> {
+        let course = match (provisions, load) {
+            (Provisions::Drawn(plan), Load::Stimulus(stimulus)) => {
+                Course::Drawn(Box::new(RunningLoad::begin(stimulus, plan, start, now)))
+            }
+            (Provisions::Script(source), Load::Script(script)) => {
+                let running = RunningScript::begin(script, source, start, now);
+                Course::Script(Box::new(running.map_err(|error| Refusal(error.to_string()))?))
+            }
+            _ => return Err(Refusal("what was prepared is of another load".to_owned())),
+        };
+        Ok(Running { load: load.clone(), course })
+    }
+
+    /// The virtual time that it has reached.
+    pub(super) fn now(&self) -> u64 {
+        match &self.course {
+            Course::Drawn(load) => load.now(),
+            Course::Script(script) => script.now(),
+        }
+    }
+
+    /// When what it does begins to be measured.
+    pub(super) fn measured_from(&self) -> u64 {
+        match &self.course {
+            Course::Drawn(load) => load.measured_from,
+            Course::Script(script) => script.began,
+        }
+    }
+
+    /// When it is complete, where time limits it.
+    pub(super) fn ends_at(&self) -> Option<u64> {
+        match &self.course {
+            Course::Drawn(load) => load.ends_at,
+            Course::Script(_) => None,
+        }
+    }
+
+    /// Runs up to `to`; what completes at `to` belongs to what comes then.
+    pub(super) fn advance(&mut self, to: u64, ground: &mut Ground, window: &mut Window) -> Pause {
+        match &mut self.course {
+            Course::Drawn(load) => load.advance(to, ground, window),
+            Course::Script(script) => script.advance(to, ground, window),
+        }
+    }
+
+    /// Waits for what is outstanding: it completes unmeasured.
+    pub(super) fn drain(&mut self, unmeasured: &mut Unmeasured) {
+        match &mut self.course {
+            Course::Drawn(load) => load.drain(unmeasured),
+            Course::Script(script) => script.drain(unmeasured),
+        }
+    }
+}

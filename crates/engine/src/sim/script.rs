@@ -1,0 +1,190 @@
+//! A script as it is played, in virtual time.
+
+use super::calendar::Calendar;
+use super::fault::Fate;
+use super::load::{Ground, Outstanding, Pause, STOP_EVERY, Unmeasured, Window};
+use crate::Start;
+use crate::accounting::PlayedIo;
+use crate::draw::Drawn;
+use crate::play::{Fed, Feed, Next, PlayCounts, Player, Ready, Source};
+use std::sync::Arc;
+use steadfast_domain::{DueIo, Nanos, Replayed, ScriptError, ScriptLoad};
+
+/// Reads a script as it is played: nothing is ever waited for.
+#[derive(Debug)]
+struct Direct {
+    source: Source,
+    batch: Vec<DueIo>,
+    at: usize,
+}
+
+impl Feed for Direct {
+    #[inline]
+    fn next(&mut self) -> Fed {
+        if self.at == self.batch.len() {
+            self.at = 0;
+            match self.source.fill(&mut self.batch) {
+                Ok(true) => {}
+                Ok(false) => return Fed::Over,
+                Err(error) => return Fed::Failed(Box::new(error)),
+            }
+        }
+        self.at += 1;
+        Fed::Io(self.batch[self.at - 1])
+    }
+}
+
+/// A script that runs.
+#[derive(Debug)]
+pub(super) struct RunningScript {
+    player: Player<Direct>,
+    counts: Arc<PlayCounts>,
+    calendar: Calendar,
+    /// With the time at which each was handed over.
+    slots: Box<[(Outstanding, u64)]>,
+    free: Vec<u32>,
+    now: u64,
+    /// Since when nothing is outstanding, while that is so.
+    idle_since: u64,
+    /// When it began or went on, and the playing time until then.
+    pub(super) began: u64,
+    passed: Nanos,
+    until_stop: u32,
+    /// Why it could not go on.
+    pub(super) error: Option<Box<ScriptError>>,
+}
+
+impl RunningScript {
+    /// Begins to play at `now`, or when `start` says.
+    pub(super) fn begin(
+        load: &ScriptLoad,
+        mut source: Source,
+        start: &Start,
+        now: u64,
+    ) -> Result<Self, ScriptError> {
+        let mut batch = Source::batch();
+        source.pass_over(start.script.ios, &mut batch)?;
+        let feed = Direct { source, batch, at: 0 };
+        let mut player = Player::new(load, feed, start.script.ios, true);
+        let began = start.begins.map_or(now, |begins| begins.0.max(now));
+        player.begin(began, start.script.time);
+        let slots = load.demand.outstanding() as usize;
+        Ok(RunningScript {
+            counts: player.counts(),
+            player,
+            calendar: Calendar::new(slots, now),
+            slots: vec![(Outstanding::NONE, 0); slots].into(),
+            free: (0..slots as u32).rev().collect(),
+            now,
+            idle_since: now,
+            began,
+            passed: start.script.time,
+            until_stop: STOP_EVERY,
+            error: None,
+        })
+    }
+
+    pub(super) fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// What was played by now, since this was last asked.
+    pub(super) fn take(&self, played: &mut crate::accounting::Played) -> Replayed {
+        let time = self.passed + Nanos(self.now.saturating_sub(self.began));
+        self.counts.take(played, time)
+    }
+
+    /// Waits for what is outstanding: it completes unmeasured.
+    pub(super) fn drain(&mut self, unmeasured: &mut Unmeasured) {
+        while let Some((done, slot)) = self.calendar.first() {
+            self.now = self.now.max(done);
+            self.calendar.clear(slot);
+            unmeasured.add(&self.slots[slot].0);
+        }
+    }
+
+    /// Runs up to `to`; what completes at `to` belongs to what comes then.
+    pub(super) fn advance(&mut self, to: u64, ground: &mut Ground, window: &mut Window) -> Pause {
+        if to <= self.now {
+            return Pause::Reached;
+        }
+        loop {
+            let first = self.calendar.first();
+            let next = match self.player.next(self.now) {
+                Next::HandOver(ready) => match self.hand_over(&ready, ground) {
+                    None => continue,
+                    Some(pause) => return pause,
+                },
+                Next::At(due) => first.map_or(due, |(done, _)| done.min(due)),
+                Next::Failed(error) => {
+                    self.error = Some(error);
+                    return Pause::Failed;
+                }
+                Next::Completion | Next::Starved | Next::Over => match first {
+                    Some((done, _)) => done,
+                    None => return Pause::Complete,
+                },
+            };
+            if first.is_none() {
+                ground.drive.rest(self.idle_since, next.min(to));
+            }
+            if next >= to {
+                self.now = to;
+                return Pause::Reached;
+            }
+            self.now = next;
+            if let Some((done, slot)) = first
+                && done == next
+                && !self.complete(slot, window)
+            {
+                return Pause::Faulty;
+            }
+        }
+    }
+
+    fn hand_over(&mut self, ready: &Ready, ground: &mut Ground) -> Option<Pause> {
+        self.until_stop -= 1;
+        if self.until_stop == 0 {
+            self.until_stop = STOP_EVERY;
+            if ground.stop.is_requested() {
+                return Some(Pause::Stopped);
+            }
+        }
+        let fate = ground.fates.of_next();
+        if fate == Fate::Gone || fate == Fate::Hangs {
+            return Some(if fate == Fate::Gone { Pause::Gone } else { Pause::Hangs });
+        }
+        let slot = self.free.pop()?;
+        let DueIo { op, fua, offset, size, .. } = ready.io;
+        let (offset, size) = (offset.0, size.0 as u32);
+        let done = ground.drive.submit(self.now, &Drawn { stream: 0, op, fua, offset, size });
+        let fails = fate == Fate::Fails;
+        let io = Outstanding { since: ready.due, offset, size, short: 0, stream: 0, op, fails };
+        self.slots[slot as usize] = (io, self.now);
+        self.calendar.set(slot as usize, done);
+        self.player.handed_over(slot, ready, self.now);
+        None
+    }
+
+    /// Counts a completed I/O; `false` when too many failed.
+    fn complete(&mut self, slot: usize, window: &mut Window) -> bool {
+        let (io, handed) = self.slots[slot];
+        self.calendar.clear(slot);
+        self.free.push(slot as u32);
+        self.player.completed(slot as u32, self.now);
+        if self.free.len() == self.slots.len() {
+            self.idle_since = self.now;
+        }
+        if io.fails {
+            return window.fault(&io, self.now);
+        }
+        window.count_played(&PlayedIo {
+            op: io.op,
+            bytes: io.size.into(),
+            response_ns: self.now - io.since,
+            served_ns: self.now - handed,
+            late_ns: handed - io.since,
+        });
+        true
+    }
+}

@@ -1,0 +1,178 @@
+//! The distance between two distributions after Kolmogorov and Smirnov: the largest
+//! difference of their cumulative shares. Exact where both samples fit into memory;
+//! of larger ones from fine histograms, with the bound that their buckets leave.
+
+use steadfast_domain::{FineHistogram, Nanos};
+
+/// Values of each sample that are kept for the exact distance: 32 MB.
+const EXACT_MAX: usize = 1 << 22;
+
+/// How far apart two distributions are.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Distance {
+    /// The largest difference of cumulative shares, 0 to 1.
+    pub ks: f64,
+    /// It is at most this: the same, where it is exact.
+    pub at_most: f64,
+    /// Values of each.
+    pub counts: [u64; 2],
+    /// Both distributions, to within 0.8 %.
+    pub histograms: [FineHistogram; 2],
+}
+
+impl Distance {
+    /// Whether it was computed from all values.
+    pub fn is_exact(&self) -> bool {
+        self.ks == self.at_most
+    }
+}
+
+/// Values of one of the two, as they come.
+pub(super) struct Sample {
+    values: Vec<u64>,
+    exact_max: usize,
+    dense: Vec<u64>,
+    count: u64,
+}
+
+impl Default for Sample {
+    fn default() -> Self {
+        Sample::keeping(EXACT_MAX)
+    }
+}
+
+impl Sample {
+    pub(super) fn keeping(exact_max: usize) -> Self {
+        Sample { values: Vec::new(), exact_max, dense: vec![0; FineHistogram::LEN], count: 0 }
+    }
+
+    pub(super) fn take(&mut self, value: u64) {
+        self.dense[FineHistogram::index(value)] += 1;
+        self.count += 1;
+        if self.values.len() < self.exact_max {
+            self.values.push(value);
+        }
+    }
+
+    fn is_whole(&self) -> bool {
+        self.values.len() as u64 == self.count
+    }
+}
+
+/// The distance between two samples; `None` where one of them is empty.
+pub(super) fn between(mut samples: [Sample; 2]) -> Option<Distance> {
+    let counts = [samples[0].count, samples[1].count];
+    if counts.contains(&0) {
+        return None;
+    }
+    let histograms = [0, 1].map(|side: usize| FineHistogram::from_dense(&samples[side].dense));
+    let (ks, at_most) = match samples.iter().all(Sample::is_whole) {
+        true => {
+            samples.iter_mut().for_each(|sample| sample.values.sort_unstable());
+            let ks = of_sorted(&samples[0].values, &samples[1].values);
+            (ks, ks)
+        }
+        false => of_histograms(&histograms),
+    };
+    Some(Distance { ks, at_most, counts, histograms })
+}
+
+/// The exact distance of two sorted samples.
+fn of_sorted(a: &[u64], b: &[u64]) -> f64 {
+    let (mut at, mut largest) = ((0, 0), 0f64);
+    while let (Some(x), Some(y)) = (a.get(at.0), b.get(at.1)) {
+        // All that equal the smaller of the two: shares count after them.
+        let value = *x.min(y);
+        at.0 += a[at.0..].iter().take_while(|x| **x == value).count();
+        at.1 += b[at.1..].iter().take_while(|y| **y == value).count();
+        let difference = at.0 as f64 / a.len() as f64 - at.1 as f64 / b.len() as f64;
+        largest = largest.max(difference.abs());
+    }
+    largest
+}
+
+/// The distance at the edges of all buckets, and the largest that it can be inside
+/// of one.
+pub(super) fn of_histograms(histograms: &[FineHistogram; 2]) -> (f64, f64) {
+    let totals = [0, 1].map(|side: usize| histograms[side].total() as f64);
+    let mut buckets: Vec<(Nanos, usize, u64)> = Vec::new();
+    for (side, histogram) in histograms.iter().enumerate() {
+        buckets.extend(histogram.buckets().map(|(low, _, count)| (low, side, count)));
+    }
+    buckets.sort_unstable();
+    let (mut seen, mut ks, mut at_most) = ([0u64; 2], 0f64, 0f64);
+    let mut rest = &buckets[..];
+    while let Some((low, _, _)) = rest.first() {
+        let here = rest.iter().take_while(|(other, _, _)| other == low).count();
+        let before = seen;
+        rest[..here].iter().for_each(|(_, side, count)| seen[*side] += count);
+        rest = &rest[here..];
+        let share = |counts: [u64; 2], side: usize| counts[side] as f64 / totals[side];
+        ks = ks.max((share(seen, 0) - share(seen, 1)).abs());
+        let inside = (share(seen, 0) - share(before, 1)).max(share(seen, 1) - share(before, 0));
+        at_most = at_most.max(inside);
+    }
+    (ks, at_most.max(ks))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn distance(exact_max: usize, a: &[u64], b: &[u64]) -> Distance {
+        let sample = |values: &[u64]| {
+            let mut sample = Sample::keeping(exact_max);
+            values.iter().for_each(|value| sample.take(*value));
+            sample
+        };
+        between([sample(a), sample(b)]).unwrap()
+    }
+
+    #[test]
+    fn distances_worked_out_by_hand() {
+        let ks = |a: &[u64], b: &[u64]| distance(EXACT_MAX, a, b).ks;
+        assert_eq!(ks(&[1, 2, 3, 4], &[1, 2, 3, 4]), 0.0);
+        assert_eq!(
+            ks(&[1, 2, 3, 4], &[4, 3, 2, 1, 1, 2, 3, 4]),
+            0.0,
+            "order and number do not count"
+        );
+        assert_eq!(ks(&[1, 2], &[10, 20, 30]), 1.0);
+        // After 2: 2/4 against 0/5; after 3: 3/4 against 1/5; after 4: 1 against 2/5.
+        assert_eq!(ks(&[1, 2, 3, 4], &[3, 4, 5, 6, 7]), 0.6);
+        // Ties: after 5 all of the first and half of the second.
+        assert_eq!(ks(&[5, 5, 5], &[5, 5, 9, 9]), 0.5);
+        assert_eq!(ks(&[100], &[100, 101]), 0.5);
+        assert!(between([Sample::default(), Sample::default()]).is_none());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_bounded_by_its_histograms() {
+        let a: Vec<u64> = (0..5000).map(|n| 1_000_000 + n).collect();
+        let b: Vec<u64> = (0..5000).map(|n| 1_002_500 + n).collect();
+        let exact = distance(EXACT_MAX, &a, &b);
+        assert_eq!((exact.ks, exact.is_exact()), (0.5, true));
+        let bounded = distance(100, &a, &b);
+        assert!(!bounded.is_exact() && bounded.counts == [5000, 5000]);
+        assert!(bounded.ks <= 0.5 && 0.5 <= bounded.at_most, "{bounded:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn the_exact_distance_agrees_with_its_definition_and_lies_within_the_bound(
+            a in prop::collection::vec(0u64..5000, 1..120),
+            b in prop::collection::vec(0u64..5000, 1..120)
+        ) {
+            let share = |values: &[u64], x: u64| {
+                values.iter().filter(|value| **value <= x).count() as f64 / values.len() as f64
+            };
+            let everywhere = a.iter().chain(&b).map(|x| (share(&a, *x) - share(&b, *x)).abs());
+            let defined = everywhere.fold(0.0, f64::max);
+            let exact = distance(EXACT_MAX, &a, &b);
+            prop_assert!((exact.ks - defined).abs() < 1e-12);
+            let bounded = distance(0, &a, &b);
+            prop_assert!(bounded.ks <= defined + 1e-12 && defined <= bounded.at_most + 1e-12);
+        }
+    }
+}

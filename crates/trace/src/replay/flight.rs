@@ -1,0 +1,40 @@
+//! How many I/Os were outstanding in the capture when one was due: what a closed
+//! loop keeps.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// I/Os followed at most; with more, the number is unknown.
+const FOLLOWED_MAX: usize = 1 << 16;
+
+/// The completion times of what is outstanding.
+#[derive(Default)]
+pub(super) struct Outstanding {
+    completions: BinaryHeap<Reverse<u64>>,
+}
+
+impl Outstanding {
+    /// I/Os outstanding with one that is due then, itself included; `None` where its
+    /// completion was not seen. The order is that of due times.
+    pub(super) fn with(&mut self, due_ns: u64, completed_ns: Option<u64>) -> Option<u32> {
+        while self.completions.peek().is_some_and(|first| first.0 <= due_ns) {
+            self.completions.pop();
+        }
+        let completed_ns = completed_ns.filter(|_| self.completions.len() < FOLLOWED_MAX)?;
+        self.completions.push(Reverse(completed_ns));
+        u32::try_from(self.completions.len()).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_io_counts_from_when_it_is_due_until_it_completes() {
+        let mut outstanding = Outstanding::default();
+        let with = [(0, Some(100)), (10, Some(20)), (20, Some(300)), (50, None), (100, Some(101))]
+            .map(|(due, completed)| outstanding.with(due, completed));
+        assert_eq!(with, [Some(1), Some(2), Some(2), None, Some(2)]);
+    }
+}

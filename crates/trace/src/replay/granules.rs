@@ -1,0 +1,152 @@
+//! Which granules of a device were touched: one bit for each, in pieces that take
+//! memory only where something was touched, and how many come before one.
+
+use super::ReplayError;
+use std::collections::BTreeMap;
+
+/// The unit in which addresses are moved: small enough that a trace of a few
+/// gigabytes spreads over many, large enough that a sequential run is cut once in
+/// many I/Os only.
+pub const GRANULE: u64 = 1 << 20;
+
+/// Words of one piece: 32 Ki granules, 32 GiB of a device, in 4 KiB of memory.
+const WORDS: usize = 512;
+const GRANULES_OF_PIECE: u64 = WORDS as u64 * 64;
+/// Pieces kept at most: 64 MB, all of a device of 512 TiB.
+const PIECES_MAX: usize = 1 << 14;
+
+/// Granules that were touched.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Granules {
+    pieces: BTreeMap<u64, Box<[u64; WORDS]>>,
+}
+
+impl Granules {
+    /// Marks those that the bytes from `offset` to `end` lie in.
+    ///
+    /// # Errors
+    /// Where they are spread so far that the memory set aside is too small.
+    pub fn touch(&mut self, offset: u64, end: u64) -> Result<(), ReplayError> {
+        let last = end.max(offset + 1) - 1;
+        for granule in offset / GRANULE..=last / GRANULE {
+            let (piece, word, bit) = place(granule);
+            if self.pieces.len() == PIECES_MAX && !self.pieces.contains_key(&piece) {
+                return Err(ReplayError::TooFarApart);
+            }
+            self.pieces.entry(piece).or_insert_with(|| Box::new([0; WORDS]))[word] |= 1 << bit;
+        }
+        Ok(())
+    }
+
+    /// Counts them, so that the number of each is known.
+    pub fn ranked(self) -> Ranks {
+        let mut before = 0;
+        let pieces = self.pieces.into_iter().map(|(number, words)| {
+            let piece = Piece { number, before, words_before: counts(&words), words };
+            before += piece.words.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
+            piece
+        });
+        let pieces = pieces.collect();
+        Ranks { pieces, total: before }
+    }
+}
+
+/// Granules that were touched, each with its number among them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ranks {
+    pieces: Vec<Piece>,
+    total: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Piece {
+    number: u64,
+    /// Touched granules in all earlier pieces.
+    before: u64,
+    words: Box<[u64; WORDS]>,
+    /// Touched granules in all earlier words of this piece.
+    words_before: Box<[u16; WORDS]>,
+}
+
+impl Ranks {
+    /// How many were touched.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// How many touched granules come before this one.
+    #[inline]
+    pub fn of(&self, granule: u64) -> u64 {
+        let (number, word, bit) = place(granule);
+        let at = self.pieces.partition_point(|piece| piece.number < number);
+        match self.pieces.get(at) {
+            Some(piece) if piece.number == number => {
+                let below = piece.words[word] & ((1 << bit) - 1);
+                piece.before + u64::from(piece.words_before[word]) + u64::from(below.count_ones())
+            }
+            Some(piece) => piece.before,
+            None => self.total,
+        }
+    }
+}
+
+/// Piece, word and bit of a granule.
+fn place(granule: u64) -> (u64, usize, u32) {
+    let inside = granule % GRANULES_OF_PIECE;
+    (granule / GRANULES_OF_PIECE, (inside / 64) as usize, (inside % 64) as u32)
+}
+
+fn counts(words: &[u64; WORDS]) -> Box<[u16; WORDS]> {
+    let mut counts = Box::new([0; WORDS]);
+    let mut before = 0;
+    for (count, word) in counts.iter_mut().zip(words) {
+        *count = before;
+        before += word.count_ones() as u16;
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn an_io_touches_every_granule_that_it_reaches_into() {
+        let mut granules = Granules::default();
+        granules.touch(GRANULE - 1, GRANULE).unwrap();
+        granules.touch(5 * GRANULE - 512, 7 * GRANULE + 512).unwrap();
+        let ranks = granules.ranked();
+        assert_eq!(ranks.total(), 5);
+        assert_eq!([0, 4, 5, 6, 7].map(|granule| ranks.of(granule)), [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut granules = Granules::default();
+        for piece in 0..PIECES_MAX as u64 {
+            granules.touch(piece << 40, (piece << 40) + 1).unwrap();
+        }
+        granules.touch(0, 4096).unwrap();
+        assert!(matches!(granules.touch(1 << 60, 1 << 61), Err(ReplayError::TooFarApart)));
+    }
+
+    proptest! {
+        #[test]
+        fn a_rank_is_the_number_of_touched_granules_before(
+            touched in prop::collection::btree_set(0u64..200_000, 1..200)
+        ) {
+            let mut granules = Granules::default();
+            for granule in &touched {
+                granules.touch(granule * GRANULE, (granule + 1) * GRANULE).unwrap();
+            }
+            let ranks = granules.ranked();
+            prop_assert_eq!(ranks.total(), touched.len() as u64);
+            for probe in touched.iter().flat_map(|granule| [*granule, granule + 1, granule * 2]) {
+                let before: BTreeSet<_> = touched.range(..probe).collect();
+                prop_assert_eq!(ranks.of(probe), before.len() as u64);
+            }
+        }
+    }
+}

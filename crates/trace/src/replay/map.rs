@@ -1,0 +1,339 @@
+//! Where a captured I/O lands on another device. Addresses move by granules of
+//! 1 MiB, never one by one, so that what was adjacent inside a granule stays
+//! adjacent and a sequential run stays one.
+
+use super::ReplayError;
+use super::granules::{GRANULE, Ranks};
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use steadfast_domain::Bytes;
+
+/// How captured addresses become addresses of the target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MapRule {
+    /// As they were; an I/O beyond the target's end is refused.
+    Same,
+    /// The number of the granule, modulo the target's granules.
+    Wrap,
+    /// The granules that were touched, in order and without the gaps between them.
+    Pack,
+    /// The captured device stretched or squeezed to the target's size.
+    Scale,
+}
+
+impl FromStr for MapRule {
+    type Err = ReplayError;
+    fn from_str(text: &str) -> Result<Self, ReplayError> {
+        match text {
+            "same" => Ok(MapRule::Same),
+            "wrap" => Ok(MapRule::Wrap),
+            "pack" => Ok(MapRule::Pack),
+            "scale" => Ok(MapRule::Scale),
+            _ => Err(ReplayError::NoSuchMap(text.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for MapRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            MapRule::Same => "same",
+            MapRule::Wrap => "wrap",
+            MapRule::Pack => "pack",
+            MapRule::Scale => "scale",
+        })
+    }
+}
+
+/// The device that a script is made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Space {
+    /// Its size.
+    pub size: Bytes,
+    /// Its logical sector in bytes: every offset and size is made a multiple.
+    pub logical_sector: u32,
+}
+
+impl Space {
+    fn sector(self) -> u64 {
+        u64::from(self.logical_sector).max(1)
+    }
+    /// The end of the last whole sector.
+    pub fn end(self) -> u64 {
+        self.size.0 - self.size.0 % self.sector()
+    }
+    /// Whole granules.
+    pub fn granules(self) -> u64 {
+        self.size.0 / GRANULE
+    }
+    /// The bytes from `offset` on, rounded outward to whole sectors.
+    pub fn whole_sectors(self, offset: u64, size: u64) -> (u64, u64) {
+        let sector = self.sector();
+        let begin = offset - offset % sector;
+        let end = offset.saturating_add(size);
+        let end = end.checked_next_multiple_of(sector).unwrap_or(u64::MAX - u64::MAX % sector);
+        (begin, end - begin)
+    }
+}
+
+/// The addresses of one capture on one target.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AddressMap {
+    space: Space,
+    moves: Moves,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Moves {
+    Same,
+    Wrap,
+    Pack(Arc<Ranks>),
+    /// Granules of the captured device.
+    Scale(u64),
+}
+
+/// Where one I/O landed, and what it took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Landing {
+    /// First byte on the target.
+    pub offset: u64,
+    /// Size: as captured, or rounded outward to whole sectors.
+    pub size: u64,
+    /// Offset or size was no multiple of the target's sector.
+    pub rounded: bool,
+    /// Its granule lies beyond the target's and was counted on from its beginning.
+    pub wrapped: bool,
+    /// It was moved down, so that it ends with the target.
+    pub moved: bool,
+}
+
+/// What a map must know of a capture.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reached {
+    /// The end of the last byte that any I/O reaches.
+    pub end: u64,
+    /// Size of the captured device, where it is known.
+    pub capacity: Option<Bytes>,
+    /// The granules that were touched; needed to pack only.
+    pub touched: Ranks,
+}
+
+impl AddressMap {
+    /// A map onto `space`.
+    ///
+    /// # Errors
+    /// A target without a whole granule, where granules are moved.
+    pub fn new(rule: MapRule, space: Space, reached: Reached) -> Result<Self, ReplayError> {
+        if rule != MapRule::Same && space.granules() == 0 {
+            return Err(ReplayError::TargetTooSmall(space.size));
+        }
+        let moves = match rule {
+            MapRule::Same => Moves::Same,
+            MapRule::Wrap => Moves::Wrap,
+            MapRule::Pack => Moves::Pack(Arc::new(reached.touched)),
+            MapRule::Scale => {
+                let span = reached.capacity.map_or(0, |bytes| bytes.0).max(reached.end);
+                Moves::Scale(span.div_ceil(GRANULE).max(1))
+            }
+        };
+        Ok(AddressMap { space, moves })
+    }
+
+    /// How it moves addresses.
+    pub fn rule(&self) -> MapRule {
+        match self.moves {
+            Moves::Same => MapRule::Same,
+            Moves::Wrap => MapRule::Wrap,
+            Moves::Pack(_) => MapRule::Pack,
+            Moves::Scale(_) => MapRule::Scale,
+        }
+    }
+
+    /// Where the I/O lands; `None` where it is larger than the target, or lies beyond
+    /// its end and is not moved.
+    #[inline]
+    pub fn land(&self, offset: u64, size: u64) -> Option<Landing> {
+        let (begin, whole) = self.space.whole_sectors(offset, size);
+        let rounded = (begin, whole) != (offset, size);
+        let end = self.space.end();
+        let (place, wrapped) = match &self.moves {
+            Moves::Same => (begin, false),
+            _ => self.moved(begin),
+        };
+        let highest = end.checked_sub(whole)?;
+        let moved = place > highest;
+        if moved && matches!(self.moves, Moves::Same) {
+            return None;
+        }
+        Some(Landing { offset: place.min(highest), size: whole, rounded, wrapped, moved })
+    }
+
+    fn moved(&self, begin: u64) -> (u64, bool) {
+        let (granule, inside) = (begin / GRANULE, begin % GRANULE);
+        let granules = self.space.granules();
+        let number = match &self.moves {
+            Moves::Same | Moves::Wrap => granule,
+            Moves::Pack(ranks) => ranks.of(granule),
+            Moves::Scale(captured) => {
+                let scaled = u128::from(granule) * u128::from(granules) / u128::from(*captured);
+                u64::try_from(scaled).unwrap_or(u64::MAX)
+            }
+        };
+        (number % granules * GRANULE + inside, number >= granules)
+    }
+
+    /// What a reader must know of it, in one sentence.
+    pub fn told(&self) -> String {
+        let target = self.space.granules();
+        match &self.moves {
+            Moves::Same => "Addresses are the captured ones.".into(),
+            Moves::Wrap => format!(
+                "Addresses wrap: granule number modulo the target's {target} granules of 1 MiB."
+            ),
+            Moves::Pack(ranks) => format!(
+                "Addresses are packed: the {} granules of 1 MiB that were touched, in order, onto \
+                 the target's {target}.",
+                ranks.total()
+            ),
+            Moves::Scale(captured) => format!(
+                "Addresses are scaled: {captured} captured granules of 1 MiB onto the target's \
+                 {target}{}.",
+                match target.cmp(captured) {
+                    std::cmp::Ordering::Less => ", of which several share one",
+                    std::cmp::Ordering::Equal => "",
+                    std::cmp::Ordering::Greater => ", with gaps between them",
+                }
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::granules::Granules;
+    use super::*;
+    use proptest::prelude::*;
+
+    const MIB: u64 = GRANULE;
+
+    fn map(rule: MapRule, target_mib: u64, ios: &[(u64, u64)]) -> AddressMap {
+        let mut touched = Granules::default();
+        for (offset, size) in ios {
+            touched.touch(*offset, offset + size).unwrap();
+        }
+        let end = ios.iter().map(|(offset, size)| offset + size).max().unwrap_or(0);
+        let reached = Reached { end, capacity: None, touched: touched.ranked() };
+        let space = Space { size: Bytes::mib(target_mib), logical_sector: 512 };
+        AddressMap::new(rule, space, reached).unwrap()
+    }
+
+    fn at(map: &AddressMap, offset: u64, size: u64) -> u64 {
+        map.land(offset, size).unwrap().offset
+    }
+
+    #[test]
+    fn granules_wrap_and_offsets_inside_them_stay() {
+        let map = map(MapRule::Wrap, 4, &[]);
+        assert_eq!(at(&map, 3 * MIB + 4096, 4096), 3 * MIB + 4096);
+        assert_eq!(at(&map, 9 * MIB + 8192, 4096), MIB + 8192);
+        assert!(map.land(9 * MIB, 4096).unwrap().wrapped);
+        assert!(!map.land(3 * MIB, 4096).unwrap().wrapped);
+    }
+
+    #[test]
+    fn touched_granules_are_packed_in_order_and_wrap_where_they_are_too_many() {
+        let ios = [(7 * MIB, 4096), (100 * MIB + 512, 4096), (5000 * MIB, 4096)];
+        let packed = map(MapRule::Pack, 3, &ios);
+        assert_eq!(ios.map(|(offset, size)| at(&packed, offset, size)), [0, MIB + 512, 2 * MIB]);
+        let tight = map(MapRule::Pack, 2, &ios);
+        let last = tight.land(5000 * MIB, 4096).unwrap();
+        assert_eq!((last.offset, last.wrapped), (0, true));
+    }
+
+    #[test]
+    fn a_captured_device_is_scaled_to_the_targets_size() {
+        let reached =
+            Reached { end: MIB, capacity: Some(Bytes::mib(1000)), touched: Ranks::default() };
+        let space = Space { size: Bytes::mib(100), logical_sector: 512 };
+        let squeezed = AddressMap::new(MapRule::Scale, space, reached.clone()).unwrap();
+        assert_eq!(at(&squeezed, 509 * MIB + 1024, 4096), 50 * MIB + 1024);
+        assert_eq!(at(&squeezed, 999 * MIB, 4096), 99 * MIB);
+        let space = Space { size: Bytes::mib(2000), logical_sector: 512 };
+        let stretched = AddressMap::new(MapRule::Scale, space, reached).unwrap();
+        assert_eq!(at(&stretched, 999 * MIB + 512, 4096), 1998 * MIB + 512);
+        assert!(stretched.told().contains("1000 captured") && stretched.told().contains("gaps"));
+    }
+
+    #[test]
+    fn an_io_across_an_edge_stays_whole_and_inside_the_target() {
+        let wrap = map(MapRule::Wrap, 4, &[]);
+        let across = wrap.land(7 * MIB + MIB / 2, MIB).unwrap();
+        assert_eq!((across.offset, across.size, across.moved), (3 * MIB, MIB, true));
+        assert_eq!(wrap.land(0, 5 * MIB), None);
+    }
+
+    #[test]
+    fn what_is_not_on_a_sector_is_rounded_outward() {
+        let space = Space { size: Bytes::mib(4), logical_sector: 4096 };
+        let reached = Reached { end: 0, capacity: None, touched: Ranks::default() };
+        let map = AddressMap::new(MapRule::Same, space, reached).unwrap();
+        let landing = map.land(512, 4096).unwrap();
+        assert_eq!((landing.offset, landing.size, landing.rounded), (0, 8192, true));
+        assert!(!map.land(4096, 4096).unwrap().rounded);
+        assert_eq!(map.land(4 * MIB - 512, 1024), None);
+    }
+
+    #[test]
+    fn a_target_below_one_granule_is_refused_unless_addresses_stay() {
+        let space = Space { size: Bytes::kib(512), logical_sector: 512 };
+        let reached = || Reached { end: 4096, capacity: None, touched: Ranks::default() };
+        let refusal = AddressMap::new(MapRule::Wrap, space, reached()).unwrap_err().to_string();
+        assert!(refusal.contains("512 KiB") && refusal.contains("1 MiB"), "{refusal}");
+        assert!(AddressMap::new(MapRule::Same, space, reached()).is_ok());
+    }
+
+    fn any_ios() -> impl Strategy<Value = Vec<(u64, u64)>> {
+        prop::collection::vec((0u64..(1 << 27), 1u64..4096), 1..60)
+            .prop_map(|ios| ios.into_iter().map(|(at, size)| (at * 512, size * 512)).collect())
+    }
+
+    proptest! {
+        #[test]
+        fn every_io_lies_within_the_target_and_keeps_its_size(
+            ios in any_ios(), target in 3u64..5000, rule in 1usize..4
+        ) {
+            let rule = [MapRule::Same, MapRule::Wrap, MapRule::Pack, MapRule::Scale][rule];
+            let map = map(rule, target, &ios);
+            for (offset, size) in ios {
+                let landing = map.land(offset, size).unwrap();
+                prop_assert_eq!(landing.size, size);
+                prop_assert!(landing.offset + size <= target * MIB);
+                prop_assert!(landing.offset.is_multiple_of(512) && !landing.rounded);
+                prop_assert!(landing.moved || landing.offset % MIB == offset % MIB);
+            }
+        }
+
+        #[test]
+        fn what_is_adjacent_in_a_granule_stays_adjacent(
+            granule in 0u64..100_000, cut in 1u64..2047, target in 1u64..5000, rule in 1usize..4
+        ) {
+            let rule = [MapRule::Same, MapRule::Wrap, MapRule::Pack, MapRule::Scale][rule];
+            let begin = granule * MIB;
+            let ios = [(begin, cut * 512), (begin + cut * 512, MIB - cut * 512)];
+            let map = map(rule, target, &[&ios[..], &[(123 * MIB, 512)]].concat());
+            let landed = ios.map(|(offset, size)| map.land(offset, size).unwrap());
+            prop_assert_eq!(landed[0].offset + landed[0].size, landed[1].offset);
+        }
+
+        #[test]
+        fn same_is_the_identity_or_nothing(ios in any_ios(), target in 1u64..100_000) {
+            let map = map(MapRule::Same, target, &ios);
+            for (offset, size) in ios {
+                let landing = map.land(offset, size).map(|landing| (landing.offset, landing.size));
+                let fits = offset + size <= target * MIB;
+                prop_assert_eq!(landing, fits.then_some((offset, size)));
+            }
+        }
+    }
+}

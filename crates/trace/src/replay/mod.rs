@@ -1,0 +1,30 @@
+//! What a capture becomes when it is replayed: a [`Script`] of exact I/Os with due
+//! times, made of single I/Os ([`script`]), or the list of its capture steps, each
+//! with its own I/O streams ([`steps`]).
+//!
+//! A script is made in two passes. The first finds what the chosen I/Os need:
+//! where they reach, which times there are, what cannot be played. The second plays
+//! the script once without a device and adds it up, so that everything of it is
+//! known before the first I/O, its digest included. Both decode the trace in
+//! batches; memory does not grow with its length.
+//!
+//! [`Script`]: steadfast_domain::Script
+
+mod due;
+mod error;
+mod flight;
+pub mod granules;
+pub mod map;
+mod overlaps;
+mod player;
+pub mod script;
+pub mod steps;
+mod summary;
+mod survey;
+mod think;
+
+pub use error::ReplayError;
+pub use map::{AddressMap, MapRule, Space};
+pub use script::{IssueAt, LeftOut, ScriptOptions, TraceScript};
+pub use steps::{NativeSteps, StepChoice, StepSource, StepToReplay};
+pub use summary::{OpSize, Summary};

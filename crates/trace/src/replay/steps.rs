@@ -1,0 +1,545 @@
+//! A capture as the list of its steps, each with its own I/O streams, counts,
+//! demand and length: what a replay of step sums plays, one composite after the
+//! other. It is the same list whether it comes from single I/Os, a step file, a
+//! workload file or a "Replay representation".
+//!
+//! A composite is normalised from counts: the chosen streams of a step stand for
+//! all of its I/Os, each in proportion to its own. What was not chosen is kept as
+//! I/Os and bytes.
+
+use super::ReplayError;
+use super::script::lacking;
+use crate::error::TraceError;
+use crate::file::Trace;
+use crate::replay_representation::ReplayRepresentation;
+use crate::series::{Choice, SeriesOverTime};
+use crate::step_file::StepFile;
+use crate::steps::{CaptureStep, STEPS_MAX, Steps};
+use crate::streams::{By, StreamKey, StreamTable};
+use crate::study::step_width;
+use crate::workload::{Threshold, Workload, WorkloadStream, stimulus_op};
+use crate::workload_file::WorkloadFile;
+use crate::{Filter, Pass};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::io::{Read, Seek};
+use steadfast_domain::stimulus::Pace;
+use steadfast_domain::{Bytes, Caveat, CaveatKind, Demand, IoStream, Nanos};
+
+/// Outstanding I/Os of a step at most, where a capture says more.
+const OUTSTANDING_MAX: u32 = 65_536;
+
+/// Where capture steps come from.
+pub enum StepSource<'a, R> {
+    /// Single I/Os.
+    Trace(&'a Trace<R>),
+    /// Sums of capture steps.
+    Steps(&'a StepFile<R>),
+    /// A workload that kept its steps.
+    Workload(&'a WorkloadFile),
+    /// A "Replay representation".
+    Representation(&'a ReplayRepresentation),
+}
+
+/// Which steps and streams, and how wide.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct StepChoice {
+    /// Which I/Os.
+    pub pass: Pass,
+    /// By what a stream's share is taken.
+    pub by: By,
+    /// The smallest share of the whole capture that a chosen stream has.
+    pub threshold: Threshold,
+    /// Width of a step in nanoseconds: that of the steps that were kept, or the usual
+    /// one for the length of the capture, unless set.
+    pub step_ns: Option<u64>,
+}
+
+/// One capture step, as it is replayed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepToReplay {
+    /// From the first chosen step's beginning. Between two steps nothing was done.
+    pub began: Nanos,
+    /// Its length.
+    pub lasted: Nanos,
+    /// The chosen streams that have I/Os in it and how many, most first.
+    pub streams: Vec<(StreamKey, u64)>,
+    /// All I/Os of the step, of streams that are not chosen too; `None` where only
+    /// the chosen ones are known.
+    pub ios: Option<u64>,
+    /// All bytes of the step.
+    pub bytes: Option<Bytes>,
+    /// I/Os outstanding, averaged over the step's time; below 1 where there was time
+    /// between I/Os. `None` where not known.
+    pub demand_mean: Option<f64>,
+    /// Most I/Os outstanding.
+    pub demand_max: Option<u32>,
+}
+
+impl StepToReplay {
+    /// I/Os and bytes of the chosen streams.
+    pub fn chosen(&self) -> (u64, Bytes) {
+        let sum = self.streams.iter().fold((0u64, 0u64), |(ios, bytes), (key, count)| {
+            let amount = count.saturating_mul(u64::from(key.bytes));
+            (ios.saturating_add(*count), bytes.saturating_add(amount))
+        });
+        (sum.0, Bytes(sum.1))
+    }
+
+    /// I/Os and bytes that are not among the chosen streams; `None` where not known.
+    pub fn left_out(&self) -> Option<(u64, Bytes)> {
+        let (ios, bytes) = self.chosen();
+        let (all_ios, all_bytes) = (self.ios?, self.bytes?);
+        Some((all_ios.saturating_sub(ios), Bytes(all_bytes.0.saturating_sub(bytes.0))))
+    }
+
+    /// I/Os that the composite stands for: all of the step's where these are known.
+    pub fn ios_to_play(&self) -> u64 {
+        self.ios.unwrap_or(0).max(self.chosen().0)
+    }
+
+    /// I/Os per second.
+    pub fn rate(&self) -> f64 {
+        self.ios_to_play() as f64 / self.lasted.as_secs_f64()
+    }
+
+    /// Whether it is played by its rate: there was time between its I/Os, or how many
+    /// were outstanding is not known.
+    pub fn is_paced(&self) -> bool {
+        self.demand_mean.is_none_or(|mean| mean < 1.0)
+    }
+
+    /// When its I/Os are due.
+    pub fn pace(&self) -> Pace {
+        match self.is_paced() {
+            true => Pace::Fixed { ios: self.ios_to_play(), per: self.lasted },
+            false => Pace::Closed,
+        }
+    }
+
+    /// One thread with as many outstanding as on average, rounded up; where it is
+    /// paced, with as many as there were at most, so that none is held back.
+    pub fn demand(&self) -> Demand {
+        let depth = match self.demand_mean {
+            Some(mean) if mean >= 1.0 => mean.ceil().min(f64::from(OUTSTANDING_MAX)) as u32,
+            _ => self.demand_max.unwrap_or(1),
+        };
+        Demand::new(1, depth.clamp(1, OUTSTANDING_MAX))
+    }
+}
+
+/// The capture steps of a source, as they are replayed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NativeSteps {
+    /// The steps with I/Os of chosen streams, in order.
+    pub steps: Vec<StepToReplay>,
+    /// The chosen streams of the whole capture.
+    pub workload: Workload,
+    /// What a reader of the replay must know.
+    pub caveats: Vec<Caveat>,
+}
+
+impl NativeSteps {
+    /// The steps of a source.
+    ///
+    /// # Errors
+    /// Where it cannot be read, nothing is chosen, or it keeps no steps.
+    pub fn of<R: Read + Seek + Send + 'static>(
+        source: &StepSource<'_, R>,
+        choice: &StepChoice,
+    ) -> Result<Self, ReplayError> {
+        let found = match source {
+            StepSource::Trace(trace) => of_trace(trace, choice)?,
+            StepSource::Steps(file) => of_step_file(file, choice)?,
+            StepSource::Workload(file) => of_workload(file, choice)?,
+            StepSource::Representation(text) => of_representation(text, choice)?,
+        };
+        found.chosen(choice)
+    }
+
+    /// I/Os and bytes of the capture that no step plays as what they were.
+    pub fn left_out(&self) -> (u64, Bytes) {
+        let (ios, bytes) = self.workload.selected();
+        let (all_ios, all_bytes) = (self.workload.total_count, self.workload.total_amount);
+        (all_ios.saturating_sub(ios), Bytes(all_bytes.saturating_sub(bytes)))
+    }
+
+    /// The composite of a step, each stream weighing exactly its I/Os.
+    ///
+    /// # Errors
+    /// Where no stream of it can be applied to a device.
+    pub fn composite(&self, step: &StepToReplay) -> Result<Vec<IoStream>, ReplayError> {
+        let stream = |(key, ios): &(StreamKey, u64)| {
+            let found = self.workload.streams.iter().find(|stream| stream.key() == *key)?;
+            Some(WorkloadStream { count: *ios, ..found.clone() })
+        };
+        let streams = step.streams.iter().filter_map(stream).collect();
+        let workload = Workload { streams, ..self.workload.clone() };
+        Ok(workload.io_streams()?.0)
+    }
+}
+
+/// Steps before any is left out for having nothing to play.
+struct Found {
+    /// `began` is counted from the capture's beginning.
+    steps: Vec<StepToReplay>,
+    workload: Workload,
+    caveats: Vec<Caveat>,
+}
+
+impl Found {
+    fn chosen(mut self, choice: &StepChoice) -> Result<NativeSteps, ReplayError> {
+        if self.workload.total_count == 0 {
+            return Err(ReplayError::Empty { events: 0, filter: None });
+        }
+        let plays = |key: &StreamKey| stimulus_op(key.op).is_some();
+        for step in &mut self.steps {
+            step.streams.retain(|(key, ios)| *ios > 0 && plays(key));
+            step.streams.sort_by_key(|(key, ios)| (Reverse(*ios), *key));
+        }
+        self.workload.streams.retain(|stream| plays(&stream.key()));
+        self.steps.retain(|step| !step.streams.is_empty());
+        self.steps.sort_by_key(|step| step.began);
+        if self.steps.is_empty() {
+            return Err(ReplayError::BelowThreshold(choice.threshold.to_string()));
+        }
+        if let Some(step) = self.steps.iter().find(|step| step.lasted == Nanos::ZERO) {
+            return Err(ReplayError::StepWithoutLength(step.began));
+        }
+        let first = self.steps.first().map_or(Nanos::ZERO, |step| step.began);
+        self.steps.iter_mut().for_each(|step| step.began = step.began.saturating_sub(first));
+        let Found { steps, workload, caveats } = self;
+        let mut native = NativeSteps { steps, workload, caveats };
+        native.disclose();
+        Ok(native)
+    }
+}
+
+impl NativeSteps {
+    fn disclose(&mut self) {
+        let (ios, bytes) = self.left_out();
+        if ios > 0 {
+            let text = format!(
+                "{ios} of {} I/Os ({bytes}) belong to streams that are not replayed; the chosen \
+                 ones stand for them, normalised from counts.",
+                self.workload.total_count
+            );
+            let caveat = Caveat::new(CaveatKind::Deviation, "replay-streams-left-out", text, "");
+            self.caveats.push(caveat);
+        }
+        let between = |step: &&StepToReplay| step.demand_mean.is_some_and(|mean| mean < 1.0);
+        let paused = self.steps.iter().filter(between).count();
+        let text = format!(
+            "{paused} of {} capture steps had fewer than one I/O outstanding on average: they are \
+             paced by their rate.",
+            self.steps.len()
+        );
+        if paused > 0 {
+            let caveat = Caveat::new(CaveatKind::Remark, "replay-paced", text, "");
+            self.caveats.push(caveat);
+        }
+        let unknown = self.steps.iter().filter(|step| step.demand_mean.is_none()).count();
+        let text = format!(
+            "How many I/Os were outstanding is not known of {unknown} of {} capture steps: they \
+             are paced by their rate.",
+            self.steps.len()
+        );
+        if unknown > 0 {
+            let caveat = Caveat::new(CaveatKind::Deviation, "replay-demand-unknown", text, "");
+            self.caveats.push(caveat);
+        }
+    }
+}
+
+fn of_trace<R: Read + Seek + Send + 'static>(
+    trace: &Trace<R>,
+    choice: &StepChoice,
+) -> Result<Found, ReplayError> {
+    let (pass, conditions) = (&choice.pass, trace.conditions());
+    let mut table = StreamTable::new();
+    let account = pass.run(trace, &mut [&mut table])?;
+    let span_ns = account.span_ns.ok_or_else(|| ReplayError::Empty {
+        events: account.events,
+        filter: pass.filter.told(conditions),
+    })?;
+    if conditions.layers.len() > 1 && pass.filter.layer.is_none() {
+        return Err(ReplayError::SeveralLayers);
+    }
+    let width_ns = step_width(choice.step_ns, span_ns, STEPS_MAX as u64)?;
+    let workload = Workload::of(&table, choice.by, choice.threshold);
+    let mut steps = Steps::new(width_ns).until((span_ns.1 / width_ns + 1).saturating_mul(width_ns));
+    let mut series = SeriesOverTime::new(width_ns, &Choice::Streams(keys(&workload)));
+    pass.run(trace, &mut [&mut steps, &mut series])?;
+    let steps = joined(&steps.finish()?, &series, &keys(&workload), width_ns);
+    Ok(Found { steps, workload, caveats: lacking(conditions, &trace.integrity().missing()) })
+}
+
+fn of_step_file<R: Read + Seek + Send + 'static>(
+    file: &StepFile<R>,
+    choice: &StepChoice,
+) -> Result<Found, ReplayError> {
+    let (filter, conditions) = (&choice.pass.filter, file.conditions());
+    if conditions.layers.len() > 1 && filter.layer.is_none() {
+        return Err(ReplayError::SeveralLayers);
+    }
+    let workload = Workload::of(&file.streams(filter)?, choice.by, choice.threshold);
+    if workload.total_count == 0 {
+        return Err(ReplayError::Empty { events: 0, filter: filter.told(conditions) });
+    }
+    let kept = Some(choice.step_ns.unwrap_or(file.step_ns()));
+    let width_ns = file.width(kept, file.span_ns(filter)?, STEPS_MAX as u64)?;
+    let steps = file.steps(filter, width_ns)?;
+    let series = file.series(filter, width_ns, &keys(&workload))?;
+    let steps = joined(&steps, &series, &keys(&workload), width_ns);
+    Ok(Found { steps, workload, caveats: lacking(conditions, &file.integrity().missing()) })
+}
+
+fn keys(workload: &Workload) -> Vec<StreamKey> {
+    workload.streams.iter().map(|stream| stream.key()).collect()
+}
+
+/// The totals of steps with the I/Os of each stream in them.
+fn joined(
+    steps: &BTreeMap<u64, CaptureStep>,
+    series: &SeriesOverTime,
+    keys: &[StreamKey],
+    width_ns: u64,
+) -> Vec<StepToReplay> {
+    let with_ios = steps.iter().filter(|(_, step)| step.ios() > 0);
+    let joined = with_ios.map(|(number, step)| {
+        let cells = series.steps().get(number);
+        let ios = cells.into_iter().flatten().map(|cell| cell.ios);
+        StepToReplay {
+            began: Nanos(number.saturating_mul(width_ns)),
+            lasted: Nanos(width_ns),
+            streams: keys.iter().copied().zip(ios).collect(),
+            ios: Some(step.ios()),
+            bytes: Some(Bytes(step.ops.iter().map(|op| op.bytes).sum())),
+            demand_mean: outstanding_mean(step, width_ns),
+            demand_max: (step.depths > 0).then_some(step.depth_max),
+        }
+    });
+    joined.collect()
+}
+
+/// I/Os outstanding, averaged over the step's time: by Little's law the response
+/// times added up over the time. Those not seen count as the average of the others.
+/// The depth at issue would not do: it counts the I/O itself and is never below 1.
+pub(crate) fn outstanding_mean(step: &CaptureStep, width_ns: u64) -> Option<f64> {
+    let mean = step.response_sum_ns as f64 / step.responses as f64;
+    (step.responses > 0).then(|| mean * step.ios() as f64 / width_ns as f64)
+}
+
+fn of_workload(file: &WorkloadFile, choice: &StepChoice) -> Result<Found, ReplayError> {
+    if file.steps.is_empty() {
+        return Err(ReplayError::NoSteps(file.name.clone()));
+    }
+    let filter = &choice.pass.filter;
+    only_streams_and_times(filter, "a workload file")?;
+    let total = (file.workload.total_count, file.workload.total_amount);
+    let streams = file.workload.streams.clone();
+    let mut workload = Workload::select(streams, total, choice.by, choice.threshold);
+    workload.streams.retain(|stream| passes(filter, &stream.key()));
+    let keys = keys(&workload);
+    let steps = file.steps.iter().filter(|step| begins_inside(filter, step.at.0));
+    let steps = steps.map(|step| StepToReplay {
+        began: step.at,
+        lasted: step.lasts,
+        streams: step.ios.iter().filter(|(key, _)| keys.contains(key)).copied().collect(),
+        ios: None,
+        bytes: None,
+        demand_mean: None,
+        demand_max: file
+            .demand
+            .map(|demand| u32::try_from(demand.outstanding()).unwrap_or(u32::MAX)),
+    });
+    let mut said = file.remarks.clone();
+    said.extend(file.doubts.iter().cloned());
+    let remark = |text| Caveat::new(CaveatKind::Remark, "workload-remark", text, "");
+    Ok(Found { steps: steps.collect(), workload, caveats: said.into_iter().map(remark).collect() })
+}
+
+fn of_representation(
+    text: &ReplayRepresentation,
+    choice: &StepChoice,
+) -> Result<Found, ReplayError> {
+    let filter = &choice.pass.filter;
+    only_streams_and_times(filter, "a Replay representation")?;
+    let nanos = |milliseconds: u64| Nanos(milliseconds.saturating_mul(1_000_000));
+    let began = text.steps.first().map_or(0, |step| step.began_unix_ms);
+    let inside = |began_ms: u64| begins_inside(filter, nanos(began_ms.saturating_sub(began)).0);
+    let chosen = ReplayRepresentation {
+        name: text.name.clone(),
+        steps: text.steps.iter().filter(|step| inside(step.began_unix_ms)).cloned().collect(),
+    };
+    let mut workload = chosen.workload(choice.by, choice.threshold);
+    workload.streams.retain(|stream| passes(filter, &stream.key()));
+    let keys = keys(&workload);
+    let step = |step: &crate::replay_representation::ReplayStep| StepToReplay {
+        began: nanos(step.began_unix_ms.saturating_sub(began)),
+        lasted: nanos(step.lasted_ms),
+        streams: step
+            .streams
+            .iter()
+            .filter(|(key, _, _)| keys.contains(key))
+            .map(|(key, ios, _)| (*key, *ios))
+            .collect(),
+        ios: Some(step.count),
+        bytes: Some(Bytes(step.amount)),
+        demand_mean: step.qd_mean,
+        demand_max: step.qd_max,
+    };
+    let steps = chosen.steps.iter().map(step).collect();
+    Ok(Found { steps, workload, caveats: unlisted(&chosen).into_iter().collect() })
+}
+
+/// What an export tells of a step and lists under no stream.
+fn unlisted(text: &ReplayRepresentation) -> Option<Caveat> {
+    let mut ios = 0u64;
+    let mut bytes = 0u64;
+    for step in &text.steps {
+        let listed = step.streams.iter().fold((0u64, 0u64), |sum, (_, ios, bytes)| {
+            (sum.0.saturating_add(*ios), sum.1.saturating_add(*bytes))
+        });
+        ios = ios.saturating_add(step.count.saturating_sub(listed.0));
+        bytes = bytes.saturating_add(step.amount.saturating_sub(listed.1));
+    }
+    let text = format!(
+        "The export lists no stream for {ios} of its I/Os ({}); which they were is not known.",
+        Bytes(bytes)
+    );
+    (ios > 0).then(|| Caveat::new(CaveatKind::Deviation, "replay-streams-unlisted", text, ""))
+}
+
+fn passes(filter: &Filter, key: &StreamKey) -> bool {
+    (filter.ops.is_empty() || filter.ops.contains(&key.op))
+        && (filter.streams.is_empty() || filter.streams.contains(key))
+}
+
+fn begins_inside(filter: &Filter, at_ns: u64) -> bool {
+    let inside = |(from, to): &(u64, u64)| (*from..*to).contains(&at_ns);
+    filter.spans_ns.is_empty() || filter.spans_ns.iter().any(inside)
+}
+
+/// Refuses to choose by what the source does not keep.
+fn only_streams_and_times(filter: &Filter, source: &str) -> Result<(), ReplayError> {
+    let asked = [
+        (filter.process.is_some(), "processes: leave out --pid"),
+        (!filter.devices.is_empty(), "devices: leave out --device"),
+        (filter.layer.is_some(), "layers: leave out --layer"),
+    ];
+    match asked.into_iter().find(|(is, _)| *is) {
+        Some((_, what)) => {
+            Err(TraceError::Unsuitable(format!("{source} does not tell {what}")).into())
+        }
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EXPORT: &str = "### Replay representation for workload 'w'\n\
+        ## Step 1\n1000.000 300.000 1233 9192960 0.15 5 2.71 125.89 4.97 44.9\n\
+        SEQ 0.5K W SEQ 512 W 4.87 60 0.33 30720\n\
+        RND 4K W RND 4096 W 47.61 587 26.15 2404352\n\
+        ## Step 2\n1300.000 300.000 800 4341248 2.2 9 1.69 33.66 4.99 41.3\n\
+        RND 4K W RND 4096 W 50.00 400 37.74 1638400\n\
+        ## Step 3\n1900.000 300.000 10 40960 0.2 9 1.69 33.66 4.99 41.3\n\
+        RND 4K R RND 4096 R 100.00 10 100.0 40960\n";
+
+    type NoFile = std::io::Cursor<Vec<u8>>;
+
+    fn steps_of(
+        source: &StepSource<'_, NoFile>,
+        threshold: &str,
+    ) -> Result<NativeSteps, ReplayError> {
+        let threshold = threshold.parse().unwrap();
+        NativeSteps::of(source, &StepChoice { threshold, ..StepChoice::default() })
+    }
+
+    fn export() -> ReplayRepresentation {
+        ReplayRepresentation::read(EXPORT.as_bytes()).unwrap().0
+    }
+
+    #[test]
+    fn an_export_is_paced_where_there_was_time_between_ios() {
+        let text = export();
+        let native = steps_of(&StepSource::Representation(&text), "0%").unwrap();
+        let began: Vec<u64> = native.steps.iter().map(|s| s.began.0 / 1_000_000_000).collect();
+        assert_eq!(began, [0, 300, 900], "a gap stays one");
+        let first = &native.steps[0];
+        assert_eq!(first.pace(), Pace::Fixed { ios: 1233, per: Nanos::from_secs(300) });
+        assert_eq!(first.demand(), Demand::new(1, 5));
+        assert_eq!(first.streams[0], ("RND 4K W".parse().unwrap(), 587));
+        assert_eq!(first.left_out(), Some((1233 - 647, Bytes(9_192_960 - 2_435_072))));
+        assert!((first.rate() - 4.11).abs() < 1e-9);
+        let second = &native.steps[1];
+        assert_eq!((second.pace(), second.demand()), (Pace::Closed, Demand::new(1, 3)));
+        let weights: Vec<u32> =
+            native.composite(first).unwrap().iter().map(|stream| stream.weight).collect();
+        assert_eq!(weights, [587, 60], "normalised from counts");
+        let said: Vec<&str> = native.caveats.iter().map(|caveat| caveat.id.as_str()).collect();
+        assert_eq!(said, ["replay-streams-unlisted", "replay-streams-left-out", "replay-paced"]);
+        assert!(native.caveats[0].text.contains("986 of its I/Os"), "{:?}", native.caveats[0]);
+        assert_eq!(native.left_out().0, 986);
+    }
+
+    #[test]
+    fn a_threshold_leaves_out_streams_and_steps_and_keeps_their_count() {
+        let text = export();
+        let native = steps_of(&StepSource::Representation(&text), "5%").unwrap();
+        assert_eq!(native.steps.len(), 2, "nothing of the last step reaches it");
+        assert_eq!(native.left_out().0, 986 + 60 + 10);
+        let refusal = steps_of(&StepSource::Representation(&text), "90%").unwrap_err();
+        assert!(matches!(refusal, ReplayError::BelowThreshold(_)), "{refusal}");
+    }
+
+    #[test]
+    fn an_export_is_chosen_by_time_and_stream_but_not_by_process() {
+        let text = export();
+        let of = |filter| {
+            let pass = Pass { filter, ..Pass::default() };
+            let choice = StepChoice { pass, ..StepChoice::default() };
+            NativeSteps::of::<NoFile>(&StepSource::Representation(&text), &choice)
+        };
+        let from = Filter::default().between(Some(300_000_000_000), None);
+        let native = of(from).unwrap();
+        assert_eq!((native.steps.len(), native.workload.total_count), (2, 810));
+        let reads = Filter { ops: vec![steadfast_domain::IoOp::Read], ..Filter::default() };
+        assert_eq!(of(reads).unwrap().steps.len(), 1);
+        let process = Some(crate::filter::Process::Pid(1));
+        let refusal = of(Filter { process, ..Filter::default() }).unwrap_err().to_string();
+        assert!(refusal.contains("--pid"), "{refusal}");
+    }
+
+    #[test]
+    fn a_workload_file_is_paced_because_it_tells_no_demand_of_a_step() {
+        let text = "format = \"steadfast workload 1\"\nname = \"shop\"\ndemand = \"T1Q8\"\n\
+            [captured]\nby = \"count\"\nthreshold = \"0%\"\nstreams = 2\nios = 100\nbytes = 409600\n\
+            [[stream]]\nstream = \"RND 4K R\"\nios = 60\n[[stream]]\nstream = \"RND 4K W\"\nios = 20\n\
+            [[step]]\nat_ns = 5000000000\nlasts_ns = 1000000000\n\
+            ios = { \"RND 4K R\" = 60, \"RND 4K W\" = 20 }\n";
+        let file = WorkloadFile::read(text).unwrap();
+        let native = steps_of(&StepSource::Workload(&file), "0%").unwrap();
+        let step = &native.steps[0];
+        assert_eq!(step.pace(), Pace::Fixed { ios: 80, per: Nanos::from_secs(1) });
+        assert_eq!(
+            (step.demand(), step.began, step.left_out()),
+            (Demand::new(1, 8), Nanos::ZERO, None)
+        );
+        assert_eq!(native.left_out(), (20, Bytes(81_920)));
+        let without = WorkloadFile { steps: Vec::new(), ..file };
+        let refusal = steps_of(&StepSource::Workload(&without), "0%").unwrap_err().to_string();
+        assert!(refusal.contains("'shop'") && refusal.contains("--native"), "{refusal}");
+    }
+
+    #[test]
+    fn a_step_without_length_is_refused() {
+        let text = EXPORT.replace("1000.000 300.000", "1000.000 0");
+        let (text, _) = ReplayRepresentation::read(text.as_bytes()).unwrap();
+        let refusal = steps_of(&StepSource::Representation(&text), "0%").unwrap_err();
+        assert!(matches!(refusal, ReplayError::StepWithoutLength(_)), "{refusal}");
+    }
+}

@@ -1,0 +1,57 @@
+//! Think time: how long a process did nothing before its next I/O. A trace does not
+//! tell it; it is inferred as the time from the last completion of the process to
+//! its next I/O, and 0 while it has I/Os outstanding.
+
+use std::collections::HashMap;
+
+/// Processes followed at most.
+const PROCESSES_MAX: usize = 1 << 18;
+
+/// Until when each process had an I/O outstanding.
+#[derive(Default)]
+pub(super) struct Thinking {
+    busy_until_ns: HashMap<u32, u64>,
+}
+
+impl Thinking {
+    /// Think time before an I/O of `process` that is due then, in nanoseconds, and
+    /// remembers when it completes. Before its first I/O a process thinks from the
+    /// script's beginning.
+    pub(super) fn before(
+        &mut self,
+        process: u32,
+        due_ns: u64,
+        origin_ns: u64,
+        completed_ns: Option<u64>,
+    ) -> u64 {
+        let full = self.busy_until_ns.len() >= PROCESSES_MAX;
+        if full && !self.busy_until_ns.contains_key(&process) {
+            // Only those with I/Os outstanding are sure to be needed again.
+            self.busy_until_ns.retain(|_, until| *until > due_ns);
+            if self.busy_until_ns.len() >= PROCESSES_MAX {
+                return 0;
+            }
+        }
+        let until = self.busy_until_ns.entry(process).or_insert(origin_ns);
+        let think = due_ns.saturating_sub(*until);
+        *until = completed_ns.unwrap_or(due_ns).max(*until);
+        think
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_thinks_from_its_last_completion_to_its_next_io() {
+        let mut thinking = Thinking::default();
+        let mut before = |process, due, completed| thinking.before(process, due, 100, completed);
+        assert_eq!(before(7, 100, Some(150)), 0);
+        assert_eq!(before(7, 120, Some(300)), 0, "one is outstanding");
+        assert_eq!(before(7, 200, Some(210)), 0, "the longer one still is");
+        assert_eq!(before(7, 340, None), 40);
+        assert_eq!(before(8, 400, Some(450)), 300, "the first of another process");
+        assert_eq!(before(7, 400, None), 60, "an unseen completion counts as none");
+    }
+}
