@@ -7,7 +7,6 @@
 
 use crate::exhibits::frame::unfinished;
 use crate::exhibits::loops::NOT_STEADY_EARLIER;
-use crate::exhibits::pages::plain_table;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, Row, Table};
 use steadfast_domain::settings::Amendment;
@@ -234,27 +233,24 @@ fn cannot_go_on(findings: &mut Findings) {
 /// How each part ended; `heads` are the table's id, its title and what its rows
 /// are.
 pub(crate) fn parts_table(heads: [&str; 3], studied: &[Studied<'_>]) -> Table {
-    let rows = studied
-        .iter()
-        .map(|part| {
-            let window = part.window().map(|(first, last)| format!("{first} - {last}"));
-            let ending = part.findings.as_ref().map_or("not begun", |f| f.ending.as_str());
-            let invalid = part.findings.as_ref().map(|f| invalidating(f) as f64);
-            Row::new(
-                part.title(),
-                [
-                    part.steady().map_or(Cell::Missing, Cell::verdict),
-                    Cell::known(window),
-                    Cell::number(invalid, 0),
-                    Cell::text(ending),
-                ],
-            )
-            .strong(part.steady() == Some(false))
-        })
-        .collect();
+    let rows = studied.iter().map(|part| {
+        let window = part.window().map(|(first, last)| format!("{first} - {last}"));
+        let ending = part.findings.as_ref().map_or("not begun", |f| f.ending.as_str());
+        let invalid = part.findings.as_ref().map(|f| invalidating(f) as f64);
+        Row::new(
+            part.title(),
+            [
+                part.steady().map_or(Cell::Missing, Cell::verdict),
+                Cell::known(window),
+                Cell::number(invalid, 0),
+                Cell::text(ending),
+            ],
+        )
+        .strong(part.steady() == Some(false))
+    });
     let columns = ["Steady", "Window", "Invalidating caveats", "Ending"];
     let [id, title, corner] = heads;
-    plain_table(id, title, corner, columns.map(str::to_owned).to_vec(), rows)
+    Table::new(id, title, corner).columns(columns).rows(rows)
 }
 
 /// Titles of the parts of which something is so.

@@ -1,8 +1,8 @@
 //! What was looked at before the run.
 
-use super::pages::{page, plain_table};
+use super::pages::page;
 use steadfast_domain::caveats as ids;
-use steadfast_domain::findings::{Cell as TableCell, Exhibit, Page, Row};
+use steadfast_domain::findings::{Cell as TableCell, Exhibit, Page, Row, Table};
 use steadfast_domain::record::CheckState;
 use steadfast_domain::{Caveat, CaveatKind, Record};
 
@@ -19,22 +19,21 @@ pub(crate) fn chapter(record: &Record) -> Page {
         CheckState::Attention => "attention",
         CheckState::Bad => "BAD",
     };
-    let rows = checks
-        .iter()
-        .map(|check| {
-            Row::new(
-                check.subject.clone(),
-                [
-                    TableCell::text(state(check.state)),
-                    TableCell::text(check.found.clone()),
-                    TableCell::text(check.advice.clone()),
-                ],
-            )
-            .strong(check.state == CheckState::Bad)
-        })
-        .collect();
+    let rows = checks.iter().map(|check| {
+        Row::new(
+            check.subject.clone(),
+            [
+                TableCell::text(state(check.state)),
+                TableCell::text(check.found.clone()),
+                TableCell::text(check.advice.clone()),
+            ],
+        )
+        .strong(check.state == CheckState::Bad)
+    });
     let columns = ["State", "Found", "Advice"].map(str::to_owned).to_vec();
-    let table = plain_table("checks", "What was found before the run", "Subject", columns, rows);
+    let table = Table::new("checks", "What was found before the run", "Subject")
+        .columns(columns)
+        .rows(rows);
     page(TITLE, vec![Exhibit::Table(table)])
 }
 

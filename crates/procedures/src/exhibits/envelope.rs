@@ -56,8 +56,8 @@ fn extremes(slice: &[(f64, Option<f64>)]) -> Vec<(f64, Option<f64>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exhibits::pages::{axis, page};
-    use steadfast_domain::findings::{Exhibit, PlotKind, Scale, Series, Stroke};
+    use crate::exhibits::pages::page;
+    use steadfast_domain::findings::{Axis, Exhibit, PlotKind, Scale, Series, Stroke};
 
     #[test]
     fn a_long_curve_keeps_its_peaks_and_its_breaks() {
@@ -70,8 +70,8 @@ mod tests {
             PlotKind::Lines,
             "p",
             "P",
-            axis("x", Scale::Linear),
-            axis("y", Scale::Linear),
+            Axis::new("x", Scale::Linear),
+            Axis::new("y", Scale::Linear),
         )
         .caption("Every step.")
         .with(Series::new("s", Stroke::Measured, points.clone()));

@@ -1,7 +1,7 @@
 //! What is shown of a loop of rounds: its steady-state window, its tracking
 //! variables, how it ended.
 
-use super::pages::{axis, page, plain_table, rounds_axis};
+use super::pages::{page, rounds_axis};
 use crate::ground::choices::Choices;
 use crate::ground::results::Results;
 use crate::ground::rounds::{MixedLoop, RoundValues};
@@ -65,30 +65,22 @@ pub(crate) fn tracking_table(id: &str, verdict: &Verdict) -> Table {
         "Steady",
     ];
     let decimals = decimals(unit);
-    let rows = verdict
-        .tracks
-        .iter()
-        .map(|track| {
-            Row::new(
-                track.name.clone(),
-                [
-                    TableCell::number(Some(track.average), decimals),
-                    TableCell::number(Some(track.data_excursion), decimals),
-                    TableCell::number(Some(track.data_excursion_allowed), decimals),
-                    TableCell::number(Some(track.slope_excursion), decimals),
-                    TableCell::number(Some(track.slope_excursion_allowed), decimals),
-                    TableCell::text(if track.steady { "yes" } else { "NO" }),
-                ],
-            )
-        })
-        .collect();
-    plain_table(
-        id,
-        "Steady-state variables in the measurement window",
-        "Variable",
-        columns.map(str::to_owned).to_vec(),
-        rows,
-    )
+    let rows = verdict.tracks.iter().map(|track| {
+        Row::new(
+            track.name.clone(),
+            [
+                TableCell::number(Some(track.average), decimals),
+                TableCell::number(Some(track.data_excursion), decimals),
+                TableCell::number(Some(track.data_excursion_allowed), decimals),
+                TableCell::number(Some(track.slope_excursion), decimals),
+                TableCell::number(Some(track.slope_excursion_allowed), decimals),
+                TableCell::text(if track.steady { "yes" } else { "NO" }),
+            ],
+        )
+    });
+    Table::new(id, "Steady-state variables in the measurement window", "Variable")
+        .columns(columns)
+        .rows(rows)
 }
 
 /// The unit of a verdict's variables, which share one; empty while there is no
@@ -126,7 +118,7 @@ pub(crate) fn measurement_window(verdict: &Verdict) -> Vec<Exhibit> {
         "measurement-window",
         format!("Measurement window: rounds {first} to {last}"),
         rounds_axis(),
-        axis("% of window average", Scale::LinearFitted),
+        Axis::new("% of window average", Scale::LinearFitted),
     )
     .caption(
         "Each tracking variable as percent of its average in the window; all must meet the \
@@ -146,22 +138,18 @@ fn window_values(verdict: &Verdict, first: u32, last: u32) -> Table {
     let unit = unit_of(verdict);
     let mut columns: Vec<String> = (first..=last).map(|round| format!("Round {round}")).collect();
     columns.push("Average".into());
-    let rows = verdict
-        .tracks
-        .iter()
-        .map(|track| {
-            Row::new(
-                track.name.clone(),
-                track
-                    .values
-                    .iter()
-                    .chain([&track.average])
-                    .map(|value| TableCell::number(Some(*value), decimals(unit))),
-            )
-        })
-        .collect();
+    let rows = verdict.tracks.iter().map(|track| {
+        Row::new(
+            track.name.clone(),
+            track
+                .values
+                .iter()
+                .chain([&track.average])
+                .map(|value| TableCell::number(Some(*value), decimals(unit))),
+        )
+    });
     let title = format!("{unit} of the tracking variables in the measurement window");
-    plain_table("window-values", &title, "Variable", columns, rows)
+    Table::new("window-values", title, "Variable").columns(columns).rows(rows)
 }
 
 /// The steady-state window of one variable: its plot and its evidence.
@@ -193,7 +181,7 @@ pub(crate) fn window_plot(verdict: &Verdict, track: &TrackVerdict) -> Plot {
         &format!("window-{}", slug(&track.name)),
         format!("Steady State Verification - {}", track.name),
         rounds_axis(),
-        axis(&track.unit, Scale::LinearFitted),
+        Axis::new(&track.unit, Scale::LinearFitted),
     )
     .caption(format!(
         "Measured values ({}), the {:.0} % band around their average, and the line of best fit.",
@@ -275,36 +263,28 @@ pub(crate) fn rounds_table(id: &str, mixed_loop: &MixedLoop, results: &Results) 
     let inside = |round: u32| {
         results.verdict.window.is_some_and(|(first, last)| (first..=last).contains(&round))
     };
-    let rows = results
-        .rounds
-        .iter()
-        .map(|round| {
-            Row::new(
-                round.round.to_string(),
-                tracked
-                    .iter()
-                    .map(|pattern| {
-                        let value = mixed_loop.value(round, pattern);
-                        TableCell::number(value, decimals(mixed_loop.unit))
-                    })
-                    .chain([TableCell::text(if round.is_void() {
-                        "void: a gap inside"
-                    } else if inside(round.round) {
-                        "window"
-                    } else {
-                        ""
-                    })]),
-            )
-            .strong(inside(round.round))
-        })
-        .collect();
-    plain_table(
-        id,
-        &format!("Tracking variables, round by round ({})", mixed_loop.unit),
-        "Round",
-        tracked.iter().map(|p| p.to_string()).chain([String::new()]).collect(),
-        rows,
-    )
+    let rows = results.rounds.iter().map(|round| {
+        Row::new(
+            round.round.to_string(),
+            tracked
+                .iter()
+                .map(|pattern| {
+                    let value = mixed_loop.value(round, pattern);
+                    TableCell::number(value, decimals(mixed_loop.unit))
+                })
+                .chain([TableCell::text(if round.is_void() {
+                    "void: a gap inside"
+                } else if inside(round.round) {
+                    "window"
+                } else {
+                    ""
+                })]),
+        )
+        .strong(inside(round.round))
+    });
+    Table::new(id, format!("Tracking variables, round by round ({})", mixed_loop.unit), "Round")
+        .columns(tracked.iter().map(|p| p.to_string()).chain([String::new()]))
+        .rows(rows)
 }
 
 /// Whether and where a loop was steady.

@@ -8,7 +8,6 @@
 //! the smallest power of two of nanoseconds that no bucket of the histogram is
 //! wider than, so that no count is ever split.
 
-use super::pages::{axis, plain_table};
 use crate::words::number;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
@@ -81,8 +80,8 @@ pub(crate) fn confidence_plot(id: &str, title: &str, tally: &Tally) -> Plot {
         PlotKind::Histogram,
         id,
         title,
-        axis("Response time (ms)", Scale::Linear),
-        axis("I/Os in the bin", Scale::Log10),
+        Axis::new("Response time (ms)", Scale::Linear),
+        Axis::new("I/Os in the bin", Scale::Log10),
     )
     .caption(caption(tally, cut, width))
     .with(Series::new("I/Os", Stroke::Measured, binned.clone()))
@@ -195,8 +194,8 @@ pub(crate) fn percentile_table(id: &str, title: &str, columns: &[(&str, &Tally)]
         row(format!("{percent} %"), &|t| time(percentile(t, *percent)), *percent == 99.999)
     }));
     rows.push(row("MRT (maximum)".into(), &|t| time(t.response_longest()), true));
-    let names = columns.iter().map(|(name, _)| (*name).to_owned()).collect();
-    plain_table(id, title, "Percentile", names, rows)
+    let names = columns.iter().map(|(name, _)| (*name).to_owned());
+    Table::new(id, title, "Percentile").columns(names).rows(rows)
 }
 
 #[cfg(test)]

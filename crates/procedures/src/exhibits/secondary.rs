@@ -6,7 +6,7 @@
 //! is a dash. What a drive's log does not tell is not computed from something
 //! else.
 
-use super::pages::{page, plain_table};
+use super::pages::page;
 use super::response::FIVE_NINES;
 use crate::ground::results::Cell;
 use crate::ground::secondary::Secondary;
@@ -91,9 +91,8 @@ pub(crate) fn points_table(id: &str, title: &str, points: &[SecondaryPoint<'_>])
     let rows = OF_THE_FORM
         .iter()
         .chain(&OF_THE_HOST)
-        .map(|(name, cell)| Row::new(*name, points.iter().map(cell)))
-        .collect();
-    plain_table(id, title, "Metric", points.iter().map(|p| p.name.clone()).collect(), rows)
+        .map(|(name, cell)| Row::new(*name, points.iter().map(cell)));
+    Table::new(id, title, "Metric").columns(points.iter().map(|p| p.name.clone())).rows(rows)
 }
 
 /// The read shares of the tutorial's table.
@@ -146,11 +145,13 @@ fn matrix_table(
             )
             .named(metric.0)
             .strong(*size == Bytes::kib(4))
-        })
-        .collect();
+        });
     let columns = ["Block Size", "RW 0", "RW 65", "RW100"].map(str::to_owned);
     let block = columns.len();
-    plain_table(id, title, "Data", [columns.clone(), columns].concat(), rows).in_blocks_of(block)
+    Table::new(id, title, "Data")
+        .columns([columns.clone(), columns].concat())
+        .rows(rows)
+        .in_blocks_of(block)
 }
 
 /// The chapter of secondary metrics: the procedure's own tables, then what the
@@ -249,13 +250,9 @@ pub(crate) fn log_table(record: &Record) -> Option<Table> {
             "Steps with a log",
         ];
         let row = |(phase, sum): &(&str, LogSum)| Row::new(*phase, sum.cells());
-        plain_table(
-            "device-logs",
-            "What the device's own logs counted, phase by phase",
-            "Phase",
-            columns.map(str::to_owned).to_vec(),
-            phases.iter().map(row).collect(),
-        )
+        Table::new("device-logs", "What the device's own logs counted, phase by phase", "Phase")
+            .columns(columns)
+            .rows(phases.iter().map(row))
     })
 }
 

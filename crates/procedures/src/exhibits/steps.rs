@@ -1,6 +1,5 @@
 //! Every step of a run, for spreadsheets.
 
-use super::pages::plain_table;
 use super::response::FIVE_NINES;
 use crate::ground::choices::Choices;
 use steadfast_domain::findings::{Cell as TableCell, Row, Table};
@@ -41,22 +40,19 @@ pub(crate) fn every_step(choices: &Choices<'_>, record: &Record) -> Table {
         "Critical warning",
         "Seed",
     ];
-    let rows = record
-        .steps()
-        .map(|(step, outcome)| {
-            let seed = step.load.stimulus().map(|s| s.seed.to_string());
-            let mut cells = vec![
-                TableCell::number(Some(f64::from(step.place.round)), 0),
-                TableCell::number(Some(f64::from(step.place.point)), 0),
-                TableCell::text(step.place.label.clone()),
-            ];
-            cells.extend(step_cells(&outcome.measurement));
-            cells.extend(sensed_cells(&outcome.measurement));
-            cells.push(seed.map_or(TableCell::Missing, TableCell::Text));
-            Row::new(step.place.phase.clone(), cells).strong(choices.measures(step))
-        })
-        .collect();
-    plain_table("steps", "Every step", "Phase", columns.map(str::to_owned).to_vec(), rows)
+    let rows = record.steps().map(|(step, outcome)| {
+        let seed = step.load.stimulus().map(|s| s.seed.to_string());
+        let mut cells = vec![
+            TableCell::number(Some(f64::from(step.place.round)), 0),
+            TableCell::number(Some(f64::from(step.place.point)), 0),
+            TableCell::text(step.place.label.clone()),
+        ];
+        cells.extend(step_cells(&outcome.measurement));
+        cells.extend(sensed_cells(&outcome.measurement));
+        cells.push(seed.map_or(TableCell::Missing, TableCell::Text));
+        Row::new(step.place.phase.clone(), cells).strong(choices.measures(step))
+    });
+    Table::new("steps", "Every step", "Phase").columns(columns).rows(rows)
 }
 
 fn step_cells(measurement: &Measurement) -> Vec<TableCell> {

@@ -9,7 +9,7 @@
 
 use super::disclosure::window_text;
 use crate::exhibits::loops::{tracking_table, window_exhibits};
-use crate::exhibits::pages::{axis, page, plain_table};
+use crate::exhibits::pages::page;
 use crate::ground::Ground;
 use crate::ground::applied::Applied;
 use crate::ground::stretch::NO_END;
@@ -363,8 +363,8 @@ pub fn convergence_plot(
         PlotKind::Lines,
         id,
         title,
-        axis("Round (measured minute)", Scale::Integers),
-        axis("IOPS", Scale::Linear),
+        Axis::new("Round (measured minute)", Scale::Integers),
+        Axis::new("IOPS", Scale::Linear),
     )
     .caption(format!(
         "IOPS of the measured minutes; between two of them the load runs on for {}.",
@@ -391,7 +391,7 @@ pub fn minutes_plot(
             measured.push(point);
         }
     }
-    Plot::new(PlotKind::Lines, id, title, time, axis("IOPS", Scale::Linear))
+    Plot::new(PlotKind::Lines, id, title, time, Axis::new("IOPS", Scale::Linear))
         .caption("Every minute of the load, and the measured ones.")
         .with(Series::new("every minute", Stroke::Average, all))
         .with(Series::new("measured", Stroke::Measured, measured))
@@ -408,8 +408,8 @@ const DRAWN_IN_SECONDS: Nanos = Nanos::from_secs(10);
 /// The axis of time for steps of this length, and what a minute is on it.
 pub fn time_axis(name: &str, step: Nanos) -> (Axis, f64) {
     match step < DRAWN_IN_SECONDS {
-        true => (axis(&format!("{name} (s)"), Scale::Linear), 60.0),
-        false => (axis(&format!("{name} (min)"), Scale::Linear), 1.0),
+        true => (Axis::new(format!("{name} (s)"), Scale::Linear), 60.0),
+        false => (Axis::new(format!("{name} (min)"), Scale::Linear), 1.0),
     }
 }
 
@@ -488,36 +488,28 @@ fn measured_table(
             .find(|(s, _)| s.place.round == round && between.is_measured(s.place.point))
             .map(|(_, outcome)| &outcome.measurement)
     };
-    let rows = between
-        .track(steps)
-        .points
-        .iter()
-        .map(|point| {
-            let response = measured(point.round).and_then(|m| m.total().response_mean());
-            let remark = match (point.value, point.after_gap, inside(point.round)) {
-                (None, ..) => "no value: after a gap, or cut short",
-                (_, true, _) => "after a gap",
-                (_, _, true) => "window",
-                _ => "",
-            };
-            Row::new(
-                point.round.to_string(),
-                [
-                    TableCell::number(point.value, decimals("IOPS")),
-                    TableCell::number(response.map(Nanos::as_millis_f64), 4),
-                    TableCell::text(remark),
-                ],
-            )
-            .strong(inside(point.round))
-        })
-        .collect();
-    plain_table(
-        &format!("{id}-minutes"),
-        "Measured minutes",
-        "Round",
-        ["IOPS", "ART ms", ""].map(str::to_owned).to_vec(),
-        rows,
-    )
+    let track = between.track(steps);
+    let rows = track.points.iter().map(|point| {
+        let response = measured(point.round).and_then(|m| m.total().response_mean());
+        let remark = match (point.value, point.after_gap, inside(point.round)) {
+            (None, ..) => "no value: after a gap, or cut short",
+            (_, true, _) => "after a gap",
+            (_, _, true) => "window",
+            _ => "",
+        };
+        Row::new(
+            point.round.to_string(),
+            [
+                TableCell::number(point.value, decimals("IOPS")),
+                TableCell::number(response.map(Nanos::as_millis_f64), 4),
+                TableCell::text(remark),
+            ],
+        )
+        .strong(inside(point.round))
+    });
+    Table::new(&format!("{id}-minutes"), "Measured minutes", "Round")
+        .columns(["IOPS", "ART ms", ""])
+        .rows(rows)
 }
 
 /// The steps of a record under a phase.

@@ -1,10 +1,11 @@
 //! What workload-independent preconditioning did.
 
 use super::preconditioning::amount;
-use crate::exhibits::pages::axis;
 use crate::ground::choices::Choices;
 use crate::words::number;
-use steadfast_domain::findings::{Exhibit, Facts, Plot, PlotKind, Scale, Series, Setting, Stroke};
+use steadfast_domain::findings::{
+    Axis, Exhibit, Facts, Plot, PlotKind, Scale, Series, Setting, Stroke,
+};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Measurement, Nanos, Record};
 
@@ -43,8 +44,8 @@ pub(crate) fn preconditioning_exhibits(
         PlotKind::Lines,
         phase,
         "Preconditioning throughput",
-        axis("Written (GB)", Scale::Linear),
-        axis("MB/s", Scale::Linear),
+        Axis::new("Written (GB)", Scale::Linear),
+        Axis::new("MB/s", Scale::Linear),
     )
     .caption(format!("{pattern}, second by second, against the amount written."))
     .with(Series::new(pattern.to_string(), Stroke::Average, points));

@@ -7,7 +7,7 @@ use super::results::{Histogram, Results, minutes};
 use super::setup::{Dirth, LOOPS, PRE_WRITE_TIME};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
 use crate::exhibits::loops::{general_chapter, tracking_table};
-use crate::exhibits::pages::{axis, page, plain_table, rounds_axis};
+use crate::exhibits::pages::{page, rounds_axis};
 use crate::exhibits::response::{
     FIVE_NINES, Rates, bins_caveat, confidence_plot, percentile_table, rated_title,
 };
@@ -173,7 +173,7 @@ fn caveats(dirth: &Dirth, record: &Record, results: &Results<'_>) -> Vec<Caveat>
 
 /// The chosen points: where they come from and what their histograms say.
 fn points_table(results: &Results<'_>, id: &str) -> Table {
-    let rows = results.histograms.iter().map(point_row).collect();
+    let rows = results.histograms.iter().map(point_row);
     let columns = [
         "Demand",
         "OIO",
@@ -186,13 +186,9 @@ fn points_table(results: &Results<'_>, id: &str) -> Table {
         "99.999 % ms",
         "MRT ms",
     ];
-    plain_table(
-        id,
-        "Chosen points: in the last round, and in their histograms",
-        "Point",
-        columns.map(str::to_owned).to_vec(),
-        rows,
-    )
+    Table::new(id, "Chosen points: in the last round, and in their histograms", "Point")
+        .columns(columns)
+        .rows(rows)
 }
 
 fn point_row(histogram: &Histogram<'_>) -> Row {
@@ -266,7 +262,7 @@ fn pre_writes_plot(dirth: &Dirth, results: &Results<'_>) -> Plot {
         "pre-writes",
         format!("Between Round Pre Writes - {} {}", dirth.writes, dirth.matrix.highest()),
         between::time_axis("Time", dirth.ground.minute).0,
-        axis("IOPS", Scale::Linear),
+        Axis::new("IOPS", Scale::Linear),
     )
     .caption("IOPS of the writes before each round's matrix; one line per round.");
     let mut rounds: Vec<u32> = results.pre_writes.iter().map(|(s, _)| s.place.round).collect();
@@ -293,7 +289,7 @@ fn rounds_plot(dirth: &Dirth, results: &Results<'_>) -> Plot {
         "dv-rounds",
         format!("{} - IOPS at TC={threads}, All QD", dirth.workload),
         rounds_axis(),
-        axis("IOPS", Scale::Linear),
+        Axis::new("IOPS", Scale::Linear),
     )
     .caption("Reads and writes per second, round by round. A void round breaks its line.");
     plot.series = dirth
@@ -349,8 +345,8 @@ fn variation_plot(dirth: &Dirth, results: &Results<'_>) -> Plot {
         PlotKind::Lines,
         "demand-variation",
         format!("Demand Variation - {}", dirth.workload),
-        axis("QD: outstanding I/Os per thread", Scale::Log2),
-        axis("IOPS", Scale::Linear),
+        Axis::new("QD: outstanding I/Os per thread", Scale::Log2),
+        Axis::new("IOPS", Scale::Linear),
     )
     .caption(format!(
         "Reads and writes per second against the queue depth, one line per thread count, in {}.",
@@ -368,8 +364,8 @@ fn intensity_plot(dirth: &Dirth, results: &Results<'_>) -> Plot {
         PlotKind::Lines,
         "demand-intensity",
         format!("Demand Intensity - {}", dirth.workload),
-        axis("IOPS", Scale::Linear),
-        axis("ART (ms)", Scale::Log10),
+        Axis::new("IOPS", Scale::Linear),
+        Axis::new("ART (ms)", Scale::Log10),
     )
     .caption(format!(
         "Average response time of reads and writes together against IOPS, one line per thread \
@@ -397,8 +393,8 @@ fn cpu_exhibits(dirth: &Dirth, results: &Results<'_>) -> Vec<Exhibit> {
         PlotKind::Columns3d,
         "cpu-system",
         "System CPU Utilization - TC x QD",
-        axis("QD", Scale::Categories(names)),
-        axis("CPU system (%)", Scale::Linear),
+        Axis::new("QD", Scale::Categories(names)),
+        Axis::new("CPU system (%)", Scale::Linear),
     )
     .caption(format!(
         "Share of all processors' time spent in the kernel in {}; one row per thread count.",
@@ -434,7 +430,7 @@ fn point_pages(dirth: &Dirth, role: Role, results: &Results<'_>) -> Vec<Page> {
         &role.pre_write_phase(),
         format!("{} Pre Writes - {demand}", role.name()),
         between::time_axis("Time", dirth.ground.minute).0,
-        axis("IOPS", Scale::Linear),
+        Axis::new("IOPS", Scale::Linear),
     )
     .caption("IOPS of the writes (R/W 0/100) before the histogram, at its demand.")
     .with(Series::new(
@@ -468,8 +464,8 @@ fn total_plot(dirth: &Dirth, results: &Results<'_>) -> Plot {
         PlotKind::Lines,
         "total-oio",
         format!("IOPS & ART v Total OIO - {}", dirth.workload),
-        axis("Total outstanding I/Os (TC x QD)", Scale::Log2),
-        axis("IOPS", Scale::Linear),
+        Axis::new("Total outstanding I/Os (TC x QD)", Scale::Log2),
+        Axis::new("IOPS", Scale::Linear),
     )
     .caption(format!(
         "Of demands with the same product the one with most IOPS, in {}; the matrix has all.",
@@ -576,32 +572,24 @@ fn rounds_table(dirth: &Dirth, results: &Results<'_>) -> Table {
     let inside = |round: u32| {
         results.verdict.window.is_some_and(|(first, last)| (first..=last).contains(&round))
     };
-    let rows = results
-        .rounds
-        .iter()
-        .map(|round| {
-            let remark = match (round.is_void, inside(round.round)) {
-                (true, _) => "void: a gap inside",
-                (false, true) => "window",
-                (false, false) => "",
-            };
-            Row::new(
-                round.round.to_string(),
-                [
-                    TableCell::number(dirth.matrix.tracked(round, dirth.matrix.highest()), 1),
-                    TableCell::text(remark),
-                ],
-            )
-            .strong(inside(round.round))
-        })
-        .collect();
-    plain_table(
-        "dv-rounds-table",
-        "Tracking variable, round by round (IOPS)",
-        "Round",
-        vec![format!("{} {}", dirth.workload, dirth.matrix.highest()), String::new()],
-        rows,
-    )
+    let rows = results.rounds.iter().map(|round| {
+        let remark = match (round.is_void, inside(round.round)) {
+            (true, _) => "void: a gap inside",
+            (false, true) => "window",
+            (false, false) => "",
+        };
+        Row::new(
+            round.round.to_string(),
+            [
+                TableCell::number(dirth.matrix.tracked(round, dirth.matrix.highest()), 1),
+                TableCell::text(remark),
+            ],
+        )
+        .strong(inside(round.round))
+    });
+    Table::new("dv-rounds-table", "Tracking variable, round by round (IOPS)", "Round")
+        .columns(vec![format!("{} {}", dirth.workload, dirth.matrix.highest()), String::new()])
+        .rows(rows)
 }
 
 /// Every demand of every round, for spreadsheets.
@@ -625,15 +613,8 @@ fn rounds_matrix(dirth: &Dirth, results: &Results<'_>) -> Table {
                     TableCell::text(if round.is_void { "void" } else { "" }),
                 ],
             )
-        })
-        .collect();
-    plain_table(
-        "demand-matrix",
-        "Every demand of every round",
-        "Round",
-        columns.map(str::to_owned).to_vec(),
-        rows,
-    )
+        });
+    Table::new("demand-matrix", "Every demand of every round", "Round").columns(columns).rows(rows)
 }
 
 fn listing(dirth: &Dirth) -> String {

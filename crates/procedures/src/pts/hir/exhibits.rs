@@ -5,7 +5,7 @@ use super::results::{Results, Wait};
 use super::setup::{ACCESS_TIME, ACCESSES, Hir, IDLE_TIMES};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
 use crate::exhibits::loops::general_chapter;
-use crate::exhibits::pages::{axis, page, plain_table};
+use crate::exhibits::pages::page;
 use crate::exhibits::response::percentile_table;
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::steps::every_step;
@@ -14,7 +14,7 @@ use crate::pts::disclosure::{self, Form, form_demand};
 use crate::words::reservation_text;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Cell as TableCell, Exhibit, FormHeader, Origin, Page, Plot, PlotKind, Row, Scale, Series,
+    Axis, Cell as TableCell, Exhibit, FormHeader, Origin, Page, Plot, PlotKind, Row, Scale, Series,
     Setting, Stroke, Table,
 };
 use steadfast_domain::{Caveat, CaveatKind, Findings, Nanos, Record, Tally};
@@ -130,7 +130,7 @@ fn baseline_time(hir: &Hir) -> steadfast_domain::Nanos {
 
 /// What every idle time gave.
 fn waits_table(hir: &Hir, results: &Results<'_>, id: &str) -> Table {
-    let rows = results.waits.iter().map(|wait| wait_row(wait, results.saturated())).collect();
+    let rows = results.waits.iter().map(|wait| wait_row(wait, results.saturated()));
     let columns = [
         "IOPS, mean",
         "of saturated %",
@@ -144,7 +144,7 @@ fn waits_table(hir: &Hir, results: &Results<'_>, id: &str) -> Table {
         "IOPS of the accesses ({} of {} each) with host idle time between them",
         hir.accesses, hir.access_time
     );
-    plain_table(id, &title, "Idle s", columns.map(str::to_owned).to_vec(), rows)
+    Table::new(id, title, "Idle s").columns(columns).rows(rows)
 }
 
 fn wait_row(wait: &Wait<'_>, saturated: Option<f64>) -> Row {
@@ -188,7 +188,7 @@ fn waits_plot(hir: &Hir, results: &Results<'_>) -> Plot {
         "wait-states",
         format!("HIR IOPS v Time - {}", hir.workload),
         time,
-        axis("IOPS", Scale::Linear),
+        Axis::new("IOPS", Scale::Linear),
     )
     .caption(format!(
         "IOPS of every access of {}, pauses not counted, at the wall time at which it began; the \
@@ -289,13 +289,8 @@ fn accesses_table(results: &Results<'_>) -> Table {
                     TableCell::number(*iops, 3),
                 ],
             )
-        })
-        .collect();
-    plain_table(
-        "accesses",
-        "Every access of the wait states",
-        "Idle s",
-        ["Kind", "Wall time min", "IOPS"].map(str::to_owned).to_vec(),
-        rows,
-    )
+        });
+    Table::new("accesses", "Every access of the wait states", "Idle s")
+        .columns(["Kind", "Wall time min", "IOPS"])
+        .rows(rows)
 }

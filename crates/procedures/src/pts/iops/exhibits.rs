@@ -7,7 +7,7 @@ use crate::exhibits::loops::{
     Convergence, convergence, general_chapter, measurement_window, not_steady, rounds_ending,
     rounds_table, steady_facts, tracking_table, window_exhibits,
 };
-use crate::exhibits::pages::{axis, page};
+use crate::exhibits::pages::page;
 use crate::exhibits::response::FIVE_NINES;
 use crate::exhibits::secondary;
 use crate::exhibits::steps::every_step;
@@ -19,7 +19,8 @@ use crate::pts::scattered::Ranged;
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use crate::words::mix_name;
 use steadfast_domain::findings::{
-    Cell as TableCell, Exhibit, FormHeader, Page, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
+    Axis, Cell as TableCell, Exhibit, FormHeader, Page, Plot, PlotKind, Row, Scale, Series, Stroke,
+    Table,
 };
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, Caveat, Findings, Nanos, Record};
@@ -104,7 +105,7 @@ fn convergence_plot(iops: &Iops, results: &Results) -> Plot {
         title: "IOPS SS Convergence - 100 % Writes, All Block Sizes",
         caption: "IOPS of random writes of each block size, round by round. A void round breaks \
                   its line.",
-        y: axis("IOPS", Scale::Log10),
+        y: Axis::new("IOPS", Scale::Log10),
         points: &points,
     };
     convergence(what, &iops.mixed_loop, &results.rounds)
@@ -176,11 +177,12 @@ fn matrix_plot(iops: &Iops, results: &Results, kind: PlotKind) -> Plot {
         _ => ("matrix-2d", "2D Plot", Scale::Log2, Scale::Log10),
     };
     let title = format!("IOPS - All RW Mix & BS - {title}");
-    let mut plot = Plot::new(kind, id, &title, axis("Block size (KiB)", x), axis("IOPS", y))
-        .caption(
-            "Mean IOPS in the measurement window, reads and writes added; one series per \
+    let mut plot =
+        Plot::new(kind, id, &title, Axis::new("Block size (KiB)", x), Axis::new("IOPS", y))
+            .caption(
+                "Mean IOPS in the measurement window, reads and writes added; one series per \
              read/write mix.",
-        );
+            );
     plot.series = series.collect();
     plot
 }

@@ -7,7 +7,7 @@ use crate::exhibits::loops::{
     Convergence, convergence, general_chapter, no_window, not_steady, rounds_ending, rounds_table,
     steady_facts, tracking_table, window_exhibits,
 };
-use crate::exhibits::pages::{axis, page};
+use crate::exhibits::pages::page;
 use crate::exhibits::response::FIVE_NINES;
 use crate::exhibits::response::{
     Rates, bins_caveat, confidence_plot, percentile_table, rated_title,
@@ -24,7 +24,8 @@ use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use crate::words::mix_name;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Cell as TableCell, Exhibit, FormHeader, Page, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
+    Axis, Cell as TableCell, Exhibit, FormHeader, Page, Plot, PlotKind, Row, Scale, Series, Stroke,
+    Table,
 };
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{
@@ -159,8 +160,8 @@ fn matrix_plot(test: &Latency, results: &Results, shown: &Shown) -> Plot {
         PlotKind::Columns3d,
         &format!("{}-3d", shown.id),
         format!("Latency - {}", shown.title),
-        axis("Block size (KiB)", Scale::Categories(names)),
-        axis("ms", Scale::Linear),
+        Axis::new("Block size (KiB)", Scale::Categories(names)),
+        Axis::new("ms", Scale::Linear),
     )
     .caption("In the rounds of the measurement window; one series per read/write mix.");
     for mix in MIXES {
@@ -227,7 +228,7 @@ fn convergence_plot(test: &Latency, record: &Record, what: &str, metric: rounds:
         title: &format!("LAT SS Convergence - {what} Response Time, 100 % Writes"),
         caption: "Response time of random writes of each block size, round by round. A void \
                   round breaks its line.",
-        y: axis("ms", Scale::Linear),
+        y: Axis::new("ms", Scale::Linear),
         points: &points,
     };
     convergence(what, &test.mixed_loop, &test.mixed_loop.rounds_by(record, metric))

@@ -11,7 +11,7 @@ use super::disclosure::{self, Form};
 use super::method;
 use super::ranges::{AMOUNT, RANGES, SEGMENTS, is_asked};
 use crate::exhibits::frame::{common_chapters, frame};
-use crate::exhibits::pages::{page, plain_table};
+use crate::exhibits::pages::page;
 use crate::ground::Ground;
 use crate::ground::asked::Asked;
 use crate::ground::choices::Choices;
@@ -272,12 +272,8 @@ impl<T: Ranged + 'static> Scattered<T> {
 
     /// What each combination touches.
     fn layout_table(&self) -> Table {
-        let rows = self
-            .combinations
-            .iter()
-            .zip(&self.covered)
-            .zip(&self.parts)
-            .filter_map(|((combination, covered), part)| {
+        let rows = self.combinations.iter().zip(&self.covered).zip(&self.parts).filter_map(
+            |((combination, covered), part)| {
                 let segments = covered.range.segments?;
                 Some(Row::new(
                     combination.title(),
@@ -290,8 +286,8 @@ impl<T: Ranged + 'static> Scattered<T> {
                         Cell::text(part.settings.seed.to_string()),
                     ],
                 ))
-            })
-            .collect();
+            },
+        );
         let columns = [
             "Active bytes",
             "Amount",
@@ -300,13 +296,9 @@ impl<T: Ranged + 'static> Scattered<T> {
             "Layout seed",
             "Seed of the part",
         ];
-        plain_table(
-            "ar-layout",
-            "Active ranges and their segments",
-            "Combination",
-            columns.map(str::to_owned).to_vec(),
-            rows,
-        )
+        Table::new("ar-layout", "Active ranges and their segments", "Combination")
+            .columns(columns)
+            .rows(rows)
     }
 
     fn caveats(&self, record: &Record, studied: &[Studied<'_>]) -> Vec<Caveat> {
@@ -368,14 +360,14 @@ fn tracked_table(combinations: &[Combination], studied: &[Studied<'_>]) -> Table
         .map(|(combination, part)| {
             Row::new(combination.title(), columns.iter().map(|name| value(part, name)))
         })
-        .collect();
-    plain_table(
+        .collect::<Vec<_>>();
+    Table::new(
         "tracked",
         "Tracking variables, mean of each combination's measurement window",
         "Combination",
-        columns,
-        rows,
     )
+    .columns(columns)
+    .rows(rows)
 }
 
 /// The first table of every part's summary in one, row by row.

@@ -7,7 +7,7 @@ use crate::exhibits::loops::{
     Convergence, NOT_STEADY_EARLIER, convergence, general_chapter, no_window, not_steady,
     rounds_table, steady_facts, tracking_table, window_exhibits,
 };
-use crate::exhibits::pages::{axis, page, plain_table};
+use crate::exhibits::pages::page;
 use crate::exhibits::response::percentile_table;
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::steps::every_step;
@@ -17,7 +17,7 @@ use crate::pts::scattered::Ranged;
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Cell as TableCell, Exhibit, FormHeader, Origin, Page, Plot, PlotKind, Row, Scale, Series,
+    Axis, Cell as TableCell, Exhibit, FormHeader, Origin, Page, Plot, PlotKind, Row, Scale, Series,
     Setting, Stroke, Table,
 };
 use steadfast_domain::notation::AccessPattern;
@@ -166,28 +166,21 @@ fn summary(sizes: &[Measured<'_>]) -> Vec<Exhibit> {
 
 /// MB/s of every block size: reads, writes.
 fn table(id: &str, sizes: &[Measured<'_>]) -> Table {
-    let rows = sizes
-        .iter()
-        .map(|(size, results)| {
-            Row::new(
-                format!("SEQ {}", size.size.transfer_size()),
-                [size.reads(), size.writes()]
-                    .iter()
-                    .map(|pattern| {
-                        let rate = results.cell(pattern).and_then(|cell| cell.mb_per_second);
-                        TableCell::number(rate, 1)
-                    })
-                    .chain([TableCell::text(disclosure::window_text(&results.verdict))]),
-            )
-        })
-        .collect();
-    plain_table(
-        id,
-        "Throughput in the measurement window, MB/s (10^6 bytes)",
-        "Block size",
-        ["Read", "Write", "Window"].map(str::to_owned).to_vec(),
-        rows,
-    )
+    let rows = sizes.iter().map(|(size, results)| {
+        Row::new(
+            format!("SEQ {}", size.size.transfer_size()),
+            [size.reads(), size.writes()]
+                .iter()
+                .map(|pattern| {
+                    let rate = results.cell(pattern).and_then(|cell| cell.mb_per_second);
+                    TableCell::number(rate, 1)
+                })
+                .chain([TableCell::text(disclosure::window_text(&results.verdict))]),
+        )
+    });
+    Table::new(id, "Throughput in the measurement window, MB/s (10^6 bytes)", "Block size")
+        .columns(["Read", "Write", "Window"])
+        .rows(rows)
 }
 
 /// The tracking variable of every block size against its limits.
@@ -239,7 +232,7 @@ fn convergence_plot(
         id: &format!("convergence-{}-{}", what.to_lowercase(), name.to_lowercase()),
         title: &format!("TP SS Convergence - {what} - SEQ {name}"),
         caption: "MB/s, round by round. A void round breaks the line.",
-        y: axis("MB/s", Scale::Linear),
+        y: Axis::new("MB/s", Scale::Linear),
         points: &[pattern],
     };
     convergence(what, &size.mixed_loop, &results.rounds)
@@ -255,8 +248,8 @@ fn size_plot(size: &SizeLoop, results: &Results) -> Plot {
         PlotKind::Stacked,
         &format!("rates-{}", name.to_lowercase()),
         format!("Throughput - SEQ {name}"),
-        axis("Direction", Scale::Categories(directions)),
-        axis("MB/s", Scale::Linear),
+        Axis::new("Direction", Scale::Categories(directions)),
+        Axis::new("MB/s", Scale::Linear),
     )
     .caption("Mean MB/s (10^6 bytes) in the measurement window.")
     .with(Series::new(format!("SEQ {name}"), Stroke::Measured, points))
@@ -269,8 +262,8 @@ fn rates_plot(id: &str, title: &str, sizes: &[Measured<'_>]) -> Plot {
         PlotKind::Columns3d,
         id,
         title,
-        axis("Block size", Scale::Categories(names)),
-        axis("MB/s", Scale::Linear),
+        Axis::new("Block size", Scale::Categories(names)),
+        Axis::new("MB/s", Scale::Linear),
     )
     .caption("Mean MB/s (10^6 bytes) in the measurement window.");
     for (direction, mix) in [("Read", 100), ("Write", 0)] {

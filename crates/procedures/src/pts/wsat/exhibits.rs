@@ -6,7 +6,7 @@ use super::results::{End, Minute, Results};
 use super::setup::{HISTOGRAM_TIME, Wsat, reads_nothing_written};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
 use crate::exhibits::loops::general_chapter;
-use crate::exhibits::pages::{axis, page, plain_table};
+use crate::exhibits::pages::page;
 use crate::exhibits::response::{
     Rates, bins_caveat, confidence_plot, percentile_table, rated_title,
 };
@@ -276,7 +276,7 @@ fn summary_table(results: &Results<'_>) -> Table {
     }
     let columns =
         ["IOPS", "MB/s", "ART ms", "99.999 % ms", "MRT ms", "At min", "Written GB", "Drive fills"];
-    plain_table("wsat-summary", "Write saturation", "", columns.map(str::to_owned).to_vec(), rows)
+    Table::new("wsat-summary", "Write saturation", "").columns(columns).rows(rows)
 }
 
 /// What a plot is drawn against.
@@ -299,8 +299,8 @@ impl Against {
     fn axis(self, wsat: &Wsat) -> Axis {
         match self {
             Against::Time => between::time_axis("Time", wsat.ground.minute).0,
-            Against::Written => axis("Total written (GB)", Scale::Linear),
-            Against::Fills => axis("Drive fills (written / user capacity)", Scale::Linear),
+            Against::Written => Axis::new("Total written (GB)", Scale::Linear),
+            Against::Fills => Axis::new("Drive fills (written / user capacity)", Scale::Linear),
         }
     }
     fn of(self, wsat: &Wsat, minute: &Minute) -> f64 {
@@ -344,7 +344,7 @@ fn iops_plot(wsat: &Wsat, results: &Results<'_>, against: Against, scale: Scale)
         &format!("iops-{id}{suffix}"),
         format!("WSAT IOPS{of_scale} v {name} - {}", wsat.workload),
         against.axis(wsat),
-        axis("IOPS", scale),
+        Axis::new("IOPS", scale),
     )
     .caption(format!(
         "IOPS of every step of {}, reads and writes added, since the purge. A gap breaks the line.",
@@ -364,7 +364,7 @@ fn response_plot(wsat: &Wsat, results: &Results<'_>, against: Against) -> Plot {
         &format!("response-{id}"),
         format!("WSAT Response Times v {name} - {}", wsat.workload),
         against.axis(wsat),
-        axis("Response time (ms)", Scale::Log10),
+        Axis::new("Response time (ms)", Scale::Log10),
     )
     .caption(
         "Average, 99.999 % and maximum response time of every step; 99.999 % only where ten or \
@@ -381,7 +381,7 @@ fn average_latency_plot(wsat: &Wsat, results: &Results<'_>) -> Plot {
         "art-time",
         format!("WSAT Average Latency v Time - {}", wsat.workload),
         Against::Time.axis(wsat),
-        axis("ART (ms)", Scale::Linear),
+        Axis::new("ART (ms)", Scale::Linear),
     )
     .caption("Average response time of every step.")
     .with(Series::new("ART", Stroke::Average, curve(wsat, results, Against::Time, |m| m.art)))
@@ -488,7 +488,7 @@ fn throughput_plot(wsat: &Wsat, results: &Results<'_>) -> Plot {
         "throughput-time",
         format!("WSAT Throughput v Time - {}", wsat.workload),
         Against::Time.axis(wsat),
-        axis("MB/s", Scale::Linear),
+        Axis::new("MB/s", Scale::Linear),
     )
     .caption("MB (10^6 bytes) per second of every step, reads and writes added.")
     .with(Series::new(
@@ -503,8 +503,8 @@ fn amplification_plot(wsat: &Wsat, results: &Results<'_>) -> Plot {
         PlotKind::Lines,
         "write-amplification",
         "Write amplification v Drive Fills",
-        axis("Drive fills (written / user capacity)", Scale::Linear),
-        axis("Flash bytes per host byte", Scale::Linear),
+        Axis::new("Drive fills (written / user capacity)", Scale::Linear),
+        Axis::new("Flash bytes per host byte", Scale::Linear),
     )
     .caption("As the device tells it, step by step.")
     .with(Series::new(
@@ -566,34 +566,23 @@ fn minutes_table(results: &Results<'_>) -> Table {
         "Write amplification",
         "Gap before",
     ];
-    let rows = results
-        .minutes
-        .iter()
-        .enumerate()
-        .map(|(index, m)| {
-            Row::new(
-                (index + 1).to_string(),
-                [
-                    TableCell::number(Some(f64::from(m.round)), 0),
-                    TableCell::number(Some(m.time), 4),
-                    TableCell::number(Some(m.written_gb), 6),
-                    TableCell::number(Some(m.fills), 6),
-                    TableCell::number(m.iops, 3),
-                    TableCell::number(m.mb_per_second, 3),
-                    TableCell::number(m.art, 6),
-                    TableCell::number(m.five_nines, 6),
-                    TableCell::number(m.mrt, 6),
-                    TableCell::number(m.amplification, 3),
-                    TableCell::text(if m.gap { "gap" } else { "" }),
-                ],
-            )
-        })
-        .collect();
-    plain_table(
-        "minutes",
-        "Every minute of the saturation",
-        "Step",
-        columns.map(str::to_owned).to_vec(),
-        rows,
-    )
+    let rows = results.minutes.iter().enumerate().map(|(index, m)| {
+        Row::new(
+            (index + 1).to_string(),
+            [
+                TableCell::number(Some(f64::from(m.round)), 0),
+                TableCell::number(Some(m.time), 4),
+                TableCell::number(Some(m.written_gb), 6),
+                TableCell::number(Some(m.fills), 6),
+                TableCell::number(m.iops, 3),
+                TableCell::number(m.mb_per_second, 3),
+                TableCell::number(m.art, 6),
+                TableCell::number(m.five_nines, 6),
+                TableCell::number(m.mrt, 6),
+                TableCell::number(m.amplification, 3),
+                TableCell::text(if m.gap { "gap" } else { "" }),
+            ],
+        )
+    });
+    Table::new("minutes", "Every minute of the saturation", "Step").columns(columns).rows(rows)
 }

@@ -4,7 +4,7 @@
 use super::results::{Minute, Recovery, Results, SegmentResult};
 use super::setup::{FIRST_TIME, LAST_TIME, MIDDLE_TIME, Xsr};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
-use crate::exhibits::pages::{axis, page, plain_table};
+use crate::exhibits::pages::page;
 use crate::exhibits::response::percentile_table;
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::steps::every_step;
@@ -103,28 +103,23 @@ fn segment_origin(choices: &Choices<'_>, number: usize) -> Origin {
 
 /// End-of-segment throughput, peaks and recovery.
 fn segments_table(results: &Results<'_>, id: &str) -> Table {
-    let rows = results
-        .segments
-        .iter()
-        .enumerate()
-        .map(|(index, segment)| {
-            Row::new(
-                format!("{} {}", index + 1, name(segment)),
-                [
-                    TableCell::number(segment.average(), 1),
-                    TableCell::number(segment.end(), 1),
-                    TableCell::number(segment.peak_art(), 3),
-                    TableCell::number(segment.peak_mrt(), 3),
-                    match (index, results.recovery) {
-                        (2, Recovery::After(minutes)) => TableCell::number(Some(minutes), 2),
-                        (2, Recovery::NotYet) => TableCell::text("not yet"),
-                        (2, Recovery::NotMeasured) => TableCell::Missing,
-                        _ => TableCell::text(""),
-                    },
-                ],
-            )
-        })
-        .collect();
+    let rows = results.segments.iter().enumerate().map(|(index, segment)| {
+        Row::new(
+            format!("{} {}", index + 1, name(segment)),
+            [
+                TableCell::number(segment.average(), 1),
+                TableCell::number(segment.end(), 1),
+                TableCell::number(segment.peak_art(), 3),
+                TableCell::number(segment.peak_mrt(), 3),
+                match (index, results.recovery) {
+                    (2, Recovery::After(minutes)) => TableCell::number(Some(minutes), 2),
+                    (2, Recovery::NotYet) => TableCell::text("not yet"),
+                    (2, Recovery::NotMeasured) => TableCell::Missing,
+                    _ => TableCell::text(""),
+                },
+            ],
+        )
+    });
     let columns = [
         "Average MB/s",
         "End of segment MB/s",
@@ -132,13 +127,9 @@ fn segments_table(results: &Results<'_>, id: &str) -> Table {
         "Peak MRT ms",
         "Bandwidth recovery min",
     ];
-    plain_table(
-        id,
-        "Segments: throughput, peaks and recovery",
-        "Segment",
-        columns.map(str::to_owned).to_vec(),
-        rows,
-    )
+    Table::new(id, "Segments: throughput, peaks and recovery", "Segment")
+        .columns(columns)
+        .rows(rows)
 }
 
 fn name(segment: &SegmentResult<'_>) -> String {
@@ -224,7 +215,7 @@ fn throughput_plot(
         id,
         title,
         Axis { scale: if window.is_some() { Scale::LinearFitted } else { Scale::Linear }, ..time },
-        axis("Throughput (MB/s)", Scale::Linear),
+        Axis::new("Throughput (MB/s)", Scale::Linear),
     )
     .caption("MB (10^6 bytes) per second, minute by minute since the purge.");
     plot.series = curves(xsr, results, window, |m| m.mb_per_second);
@@ -253,7 +244,7 @@ fn response_plot(xsr: &Xsr, results: &Results<'_>, what: &str, id: &str, value: 
         id,
         format!("XSR {what} v Time"),
         time,
-        axis(&format!("{what} (ms)"), Scale::Log10),
+        Axis::new(format!("{what} (ms)"), Scale::Log10),
     )
     .caption("Minute by minute since the purge.");
     plot.series = curves(xsr, results, None, value);
@@ -271,7 +262,7 @@ fn combined_plot(xsr: &Xsr, results: &Results<'_>) -> Plot {
         "tp-art-mrt",
         "XSR Throughput, ART & MRT v Time",
         time,
-        axis("Throughput (MB/s)", Scale::Linear),
+        Axis::new("Throughput (MB/s)", Scale::Linear),
     )
     .caption(
         "Throughput against the left axis; average and maximum response time of every minute \
@@ -386,13 +377,8 @@ fn minutes_table(results: &Results<'_>) -> Table {
                     TableCell::number(m.mrt, 6),
                 ],
             )
-        })
-        .collect();
-    plain_table(
-        "minutes",
-        "Every minute of the segments",
-        "Segment",
-        ["Time min", "MB/s", "ART ms", "MRT ms"].map(str::to_owned).to_vec(),
-        rows,
-    )
+        });
+    Table::new("minutes", "Every minute of the segments", "Segment")
+        .columns(["Time min", "MB/s", "ART ms", "MRT ms"])
+        .rows(rows)
 }
