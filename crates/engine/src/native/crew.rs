@@ -287,7 +287,7 @@ fn work<Q: Queue>(
 }
 
 /// What a load is made of: for its threads, and for its accountant.
-pub(super) struct Made {
+pub(super) struct Parts {
     pub task: Task,
     pub plan: Option<Arc<DrawPlan>>,
     pub score: Option<Score>,
@@ -300,7 +300,7 @@ pub(super) fn make(
     start: &Start,
     written: Option<&Arc<WrittenSectors>>,
     stop: &Stop,
-) -> Result<Made, Halt> {
+) -> Result<Parts, Halt> {
     match (origin, load) {
         (Origin::Drawn(plan), Load::Stimulus(stimulus)) => {
             let plan = Arc::new(plan.going_on_from(&start.cursors));
@@ -310,7 +310,7 @@ pub(super) fn make(
                 seed: start.seed(stimulus.seed),
                 written: written.cloned(),
             };
-            Ok(Made { task, plan: Some(plan), score: None })
+            Ok(Parts { task, plan: Some(plan), score: None })
         }
         (Origin::Script { source, trims }, Load::Script(script)) => {
             let ScriptPosition { ios, time: passed } = start.script;
@@ -318,7 +318,7 @@ pub(super) fn make(
             let player = Player::new(script, ahead, ios, trims);
             let score = Score { counts: player.counts(), began: 0, passed };
             let task = Task::Play(Mutex::new(Some(Play { player, passed })));
-            Ok(Made { task, plan: None, score: Some(score) })
+            Ok(Parts { task, plan: None, score: Some(score) })
         }
         _ => Err(Halt::Refused("what was prepared is of another load".to_owned())),
     }

@@ -1,7 +1,7 @@
 //! A load that runs: its threads, and the accounting of the steps that cut it
 //! into pieces.
 
-use super::crew::{Made, Provision, Provisions, Score, make, spawn};
+use super::crew::{Parts, Provision, Provisions, Score, make, spawn};
 use super::patience::Patience;
 use super::pattern::StampKey;
 use super::queue::Carrier;
@@ -103,7 +103,7 @@ impl Running {
         let budget = load.stimulus().map_or(Budget::new(None, None, &[]), |s| budget(s, start));
         let shared = Shared::new(ground.clock, carrier, budget, counted, ground.fault_limit);
         let shared = Arc::new(shared);
-        let Made { task, plan, score } = make(load, origin, start, ground.written, ground.stop)?;
+        let Parts { task, plan, score } = make(load, origin, start, ground.written, ground.stop)?;
         let provision = Arc::new(Provision {
             task,
             shape,

@@ -324,13 +324,13 @@ impl<F: Feed> Player<F> {
     /// Counts an overlap; whether the I/O has to wait for the other.
     #[inline]
     fn must_wait(&self, io: &DueIo) -> bool {
-        let overlaps = self.flight.overlaps(io);
+        // One that waits is not to be overtaken either.
+        let waits = || self.held.iter().any(|held| flight::conflict(&held.io, io));
+        let overlaps = self.flight.overlaps(io) || waits();
         if overlaps {
             self.counts.overlaps.fetch_add(1, Ordering::Relaxed);
         }
-        // Behind one that waits it would overtake it.
-        let overtakes = || self.held.iter().any(|held| flight::conflict(&held.io, io));
-        self.manner.order && (overlaps || overtakes())
+        self.manner.order && overlaps
     }
 
     /// The first of those that wait and need not any more.

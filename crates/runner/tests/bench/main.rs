@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, clippy::too_many_lines)]
 
 mod read_back;
+mod scripts;
 
 use std::collections::BTreeMap;
 use std::path::Path;
