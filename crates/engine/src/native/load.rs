@@ -362,6 +362,7 @@ impl Running {
     fn close_interval<'m>(&mut self, meter: &'m mut Meter) -> &'m Interval {
         // SAFETY: the accounts of the last turn are not held any more.
         let (ticks, accounts) = unsafe { self.shared.turn_over() };
+        self.score.iter_mut().for_each(Score::mark);
         let since = |tick: u64| Nanos(self.shared.clock.nanos(tick.saturating_sub(self.begin)));
         let (begin, end) = (since(self.turned), since(ticks));
         let interval =
@@ -375,6 +376,7 @@ impl Running {
     fn close_last_interval<'m>(&mut self, meter: &'m mut Meter) -> Option<&'m Interval> {
         // SAFETY: the accounts of the last turn are not held any more.
         let (_, accounts) = unsafe { self.shared.turn_over() };
+        self.score.iter_mut().for_each(Score::mark);
         let ended = self.shared.ended_at().max(self.turned);
         let since = |tick: u64| Nanos(self.shared.clock.nanos(tick.saturating_sub(self.begin)));
         let (begin, end) = (since(self.turned), since(ended));

@@ -85,11 +85,15 @@ pub(crate) struct PlayCounts {
 }
 
 impl PlayCounts {
-    /// What was played since this was last asked, `time` after the beginning of
-    /// the script: these tallies, and the counts that are in none.
-    pub(crate) fn take(&self, played: &mut Played, time: Nanos) -> Replayed {
+    /// How many I/Os from the script's beginning need not be played again.
+    pub(crate) fn position(&self) -> u64 {
+        self.position.load(Ordering::Relaxed)
+    }
+
+    /// What was played since this was last asked, up to `position`: these tallies,
+    /// and the counts that are in none.
+    pub(crate) fn take(&self, played: &mut Played, position: ScriptPosition) -> Replayed {
         let taken = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
-        let ios = self.position.load(Ordering::Relaxed);
         Replayed {
             served: std::mem::take(&mut played.served),
             lateness: std::mem::take(&mut played.lateness),
@@ -100,7 +104,7 @@ impl PlayCounts {
             starved_for: Nanos(taken(&self.starved_ns)),
             left_out: self.take_left_out(),
             fua_left_out: taken(&self.fua_left_out),
-            position: ScriptPosition { ios, time },
+            position,
         }
     }
 
