@@ -134,8 +134,8 @@ pub(crate) struct Player<F> {
     feed: F,
     manner: Manner,
     counts: Arc<PlayCounts>,
-    /// When the script began, on the engine's clock. Before time itself where a
-    /// script goes on in its midst.
+    /// When the script's time 0 was, on the engine's clock, which may not have
+    /// run then where a script goes on in its midst.
     origin: i128,
     flight: Flight,
     /// I/Os that wait for one that they overlap, in the script's order.
@@ -153,9 +153,9 @@ pub(crate) struct Player<F> {
 }
 
 impl<F: Feed> Player<F> {
-    /// Plays what `feed` hands out, from number `from` of the script on. The
-    /// script's time 0 is at `origin`, and playing begins at `start`. The target
-    /// cannot discard where `trims` is false.
+    /// Plays what `feed` hands out, from number `from` of the script on, once it is
+    /// told to [`begin`](Self::begin). The target cannot discard where `trims` is
+    /// false.
     pub(crate) fn new(load: &ScriptLoad, feed: F, from: u64, trims: bool) -> Self {
         let outstanding = u32::try_from(load.demand.outstanding()).unwrap_or(u32::MAX);
         let leave_out = LeaveOut { trims: load.leave_out.trims || !trims, ..load.leave_out };
