@@ -134,6 +134,8 @@ pub(super) struct Score {
     /// Ticks at which it began or went on, and the playing time until then.
     pub began: u64,
     passed: Nanos,
+    /// How far it was at the end of the last interval.
+    position: u64,
 }
 
 /// The largest transfer of an operation; 0 where there is none.
@@ -287,7 +289,7 @@ fn work<Q: Queue>(
 }
 
 /// What a load is made of: for its threads, and for its accountant.
-pub(super) struct Made {
+pub(super) struct Parts {
     pub task: Task,
     pub plan: Option<Arc<DrawPlan>>,
     pub score: Option<Score>,
@@ -300,7 +302,7 @@ pub(super) fn make(
     start: &Start,
     written: Option<&Arc<WrittenSectors>>,
     stop: &Stop,
-) -> Result<Made, Halt> {
+) -> Result<Parts, Halt> {
     match (origin, load) {
         (Origin::Drawn(plan), Load::Stimulus(stimulus)) => {
             let plan = Arc::new(plan.going_on_from(&start.cursors));
@@ -310,21 +312,27 @@ pub(super) fn make(
                 seed: start.seed(stimulus.seed),
                 written: written.cloned(),
             };
-            Ok(Made { task, plan: Some(plan), score: None })
+            Ok(Parts { task, plan: Some(plan), score: None })
         }
         (Origin::Script { source, trims }, Load::Script(script)) => {
             let ScriptPosition { ios, time: passed } = start.script;
             let ahead = Ahead::begin(source, ios, stop)?;
             let player = Player::new(script, ahead, ios, trims);
-            let score = Score { counts: player.counts(), began: 0, passed };
+            let counts = player.counts();
+            let score = Score { counts, began: 0, passed, position: ios };
             let task = Task::Play(Mutex::new(Some(Play { player, passed })));
-            Ok(Made { task, plan: None, score: Some(score) })
+            Ok(Parts { task, plan: None, score: Some(score) })
         }
         _ => Err(Halt::Refused("what was prepared is of another load".to_owned())),
     }
 }
 
 impl Score {
+    /// Notes how far it is, at the end of an interval.
+    pub(super) fn mark(&mut self) {
+        self.position = self.counts.position();
+    }
+
     /// What was played since the last cut; `now` is the moment of this one.
     pub(super) fn conclude(
         &self,
@@ -332,7 +340,8 @@ impl Score {
         now: u64,
     ) -> (Vec<StreamTally>, Vec<Interval>, Option<Box<Replayed>>) {
         let time = self.passed + Nanos(now.saturating_sub(self.began));
-        let replay = self.counts.take(&mut played, time);
+        let position = ScriptPosition { ios: self.position, time };
+        let replay = self.counts.take(&mut played, position);
         (played.streams, played.intervals, Some(Box::new(replay)))
     }
 }

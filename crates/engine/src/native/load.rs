@@ -1,7 +1,7 @@
 //! A load that runs: its threads, and the accounting of the steps that cut it
 //! into pieces.
 
-use super::crew::{Made, Provision, Provisions, Score, make, spawn};
+use super::crew::{Parts, Provision, Provisions, Score, make, spawn};
 use super::patience::Patience;
 use super::pattern::StampKey;
 use super::queue::Carrier;
@@ -103,7 +103,7 @@ impl Running {
         let budget = load.stimulus().map_or(Budget::new(None, None, &[]), |s| budget(s, start));
         let shared = Shared::new(ground.clock, carrier, budget, counted, ground.fault_limit);
         let shared = Arc::new(shared);
-        let Made { task, plan, score } = make(load, origin, start, ground.written, ground.stop)?;
+        let Parts { task, plan, score } = make(load, origin, start, ground.written, ground.stop)?;
         let provision = Arc::new(Provision {
             task,
             shape,
@@ -362,6 +362,7 @@ impl Running {
     fn close_interval<'m>(&mut self, meter: &'m mut Meter) -> &'m Interval {
         // SAFETY: the accounts of the last turn are not held any more.
         let (ticks, accounts) = unsafe { self.shared.turn_over() };
+        self.score.iter_mut().for_each(Score::mark);
         let since = |tick: u64| Nanos(self.shared.clock.nanos(tick.saturating_sub(self.begin)));
         let (begin, end) = (since(self.turned), since(ticks));
         let interval =
@@ -375,6 +376,7 @@ impl Running {
     fn close_last_interval<'m>(&mut self, meter: &'m mut Meter) -> Option<&'m Interval> {
         // SAFETY: the accounts of the last turn are not held any more.
         let (_, accounts) = unsafe { self.shared.turn_over() };
+        self.score.iter_mut().for_each(Score::mark);
         let ended = self.shared.ended_at().max(self.turned);
         let since = |tick: u64| Nanos(self.shared.clock.nanos(tick.saturating_sub(self.begin)));
         let (begin, end) = (since(self.turned), since(ended));

@@ -8,6 +8,7 @@ use crate::accounting::PlayedIo;
 use crate::draw::Drawn;
 use crate::play::{Fed, Feed, Next, PlayCounts, Player, Ready, Source};
 use std::sync::Arc;
+use steadfast_domain::replayed::ScriptPosition;
 use steadfast_domain::{DueIo, Nanos, Replayed, ScriptError, ScriptLoad};
 
 /// Reads a script as it is played: nothing is ever waited for.
@@ -91,7 +92,7 @@ impl RunningScript {
     /// What was played by now, since this was last asked.
     pub(super) fn take(&self, played: &mut crate::accounting::Played) -> Replayed {
         let time = self.passed + Nanos(self.now.saturating_sub(self.began));
-        self.counts.take(played, time)
+        self.counts.take(played, ScriptPosition { ios: self.counts.position(), time })
     }
 
     /// Waits for what is outstanding: it completes unmeasured.

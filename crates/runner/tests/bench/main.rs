@@ -3,6 +3,7 @@
 
 mod once;
 mod read_back;
+mod scripts;
 mod verify_write;
 
 use std::collections::BTreeMap;
