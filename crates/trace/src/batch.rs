@@ -1,6 +1,6 @@
 //! A [`Batch`]: events as columns, only those columns that somebody asked for.
 
-use crate::file::schema::{Field, Fields, NARROW, WIDE};
+use crate::schema::{Field, Fields, NARROW, WIDE};
 use std::mem;
 use steadfast_domain::io_event::Command;
 use steadfast_domain::{IoEvent, IoOp, Layer};

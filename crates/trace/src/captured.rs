@@ -5,7 +5,6 @@
 use crate::batch::Batch;
 use crate::compare::{Sides, SidesFound, SidesSeen};
 use crate::error::TraceError;
-use crate::file::parts::none_named;
 use crate::file::{
     Fields, Footer, Integrity, Recovery, Source, Trace, Writer, footer, footer_or_blocks,
 };
@@ -102,10 +101,10 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     }
 
     fn of(source: Source<R>, found: Footer) -> Result<Self, TraceError> {
-        if !found.keeps_steps() {
-            return Trace::of_ios(source, found).map(Self::from);
+        match found.keeps_steps() {
+            true => StepFile::of_steps(source, found).map(Self::from),
+            false => Trace::of_ios(source, found).map(Self::from),
         }
-        StepFile::of_steps(source, found)?.map(Self::from).ok_or_else(none_named)
     }
 
     /// Puts the files of one capture together, in whatever order they are given.

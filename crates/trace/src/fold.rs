@@ -36,11 +36,6 @@ impl Rows<'_> {
     pub fn response_ns(&self, row: usize) -> Option<u64> {
         Some(self.batch.response_ns(row)).filter(|response| *response != RESPONSE_UNKNOWN)
     }
-    /// Queue depth at issue, where it is known.
-    #[inline]
-    pub fn depth(&self, row: usize) -> Option<u32> {
-        Some(self.depth[row]).filter(|depth| *depth > 0)
-    }
 }
 
 /// I/Os that were added up while they were captured; all of them passed the filter.

@@ -28,6 +28,7 @@ pub mod reach;
 pub mod replay;
 pub mod replay_representation;
 pub mod response;
+mod schema;
 pub mod sequence;
 pub mod series;
 pub mod step_file;

@@ -9,7 +9,7 @@
 
 use crate::batch::{Batch, SortSpace};
 use crate::error::TraceError;
-use crate::file::{Batches, Fields, Lent};
+use crate::file::{Batches, Field, Fields, Lent, Trace};
 use std::io::{Read, Seek};
 
 /// Events that wait at most for earlier ones, unless set otherwise.
@@ -40,9 +40,16 @@ pub struct IssueOrder<'t, R> {
     account: OrderAccount,
 }
 
+impl<R: Read + Seek + Send + 'static> Trace<R> {
+    /// The events in the order in which they were issued.
+    pub fn in_issue_order(&self, fields: Fields) -> IssueOrder<'_, R> {
+        IssueOrder::new(Lent::Borrowed(self), fields)
+    }
+}
+
 impl<'t, R: Read + Seek + Send + 'static> IssueOrder<'t, R> {
     pub(crate) fn new(trace: Lent<'t, R>, fields: Fields) -> Self {
-        let fields = fields.and(Fields::of(&[crate::file::Field::Issued]));
+        let fields = fields.and(Fields::of(&[Field::Issued]));
         IssueOrder {
             earliest: trace.earliest_to_come(),
             batches: Batches::of(trace, fields),

@@ -19,9 +19,6 @@ use steadfast_domain::{IoOp, Layer, Nanos};
 
 /// Steps kept at most (about 250 MB).
 pub const STEPS_MAX: usize = 1 << 20;
-/// The shortest and the longest step: 100 us and 1 h (RWSW PTS 1.0.7 p. 15 as
-/// the tutorial quotes it shows 100 us to 5 min).
-pub const WIDTH_NS: std::ops::RangeInclusive<u64> = 100_000..=3_600_000_000_000;
 
 /// I/Os of one operation in one step.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -1,6 +1,5 @@
 //! What a capture of steps alone cannot tell: one refusal, with what to do.
 
-use crate::sequence::WINDOW;
 use std::fmt;
 
 /// What only single I/Os tell.
@@ -39,9 +38,9 @@ impl Untold {
         let kept = "its capture kept the I/O streams of every capture step and no single I/O";
         let read = "trace streams, steps, map, compare and report and workload derive read it";
         match self {
-            Untold::OtherWindow => format!(
-                "{kept}; RND and SEQ were told apart with a window of {WINDOW}: leave out --window"
-            ),
+            Untold::OtherWindow => {
+                format!("{kept}; RND and SEQ were told apart meanwhile: leave out --window")
+            }
             Untold::Processes => {
                 format!("{kept}, so it does not tell {self}; leave out --pid; {read}")
             }

@@ -2,8 +2,11 @@
 
 use crate::error::TraceError;
 use crate::fold::Sums;
-use crate::steps::WIDTH_NS;
 use steadfast_domain::Nanos;
+
+/// The shortest and the longest step: 100 us and 1 h (RWSW PTS 1.0.7 p. 15 as
+/// the tutorial quotes it shows 100 us to 5 min).
+pub const WIDTH_NS: std::ops::RangeInclusive<u64> = 100_000..=3_600_000_000_000;
 
 /// Steps over a whole picture, where the user does not choose their width.
 const STEPS_AIM: u64 = 240;

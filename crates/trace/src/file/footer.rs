@@ -4,10 +4,10 @@
 use super::integrity::Damage;
 use super::reader::guarded;
 use super::recovery::{self, Recovery};
-use super::schema::{KEY_FINAL, KEY_FORMAT, KEY_START};
 use super::source::{Held, Source};
 use super::sums::{self, GroupSum};
 use crate::error::TraceError;
+use crate::schema::{KEY_FINAL, KEY_FORMAT, KEY_START};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
 use parquet::errors::ParquetError;

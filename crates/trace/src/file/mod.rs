@@ -10,11 +10,14 @@ mod output;
 pub(crate) mod parts;
 mod reader;
 mod recovery;
-pub(crate) mod schema;
+
 mod source;
 mod sums;
 mod writer;
 
+pub use crate::schema::{
+    FORMAT_VERSION, Field, Fields, KEY_FINAL, KEY_FORMAT, KEY_SEAL, KEY_START, KEY_SUMS,
+};
 pub(crate) use footer::{Footer, footer, footer_or_blocks, text_column, wide_column};
 pub use integrity::{Damage, Integrity};
 pub(crate) use output::{About, Output};
@@ -22,9 +25,6 @@ pub use parts::is_same_capture;
 pub(crate) use reader::Lent;
 pub use reader::{Batches, Trace, panics_are_caught};
 pub use recovery::Recovery;
-pub use schema::{
-    FORMAT_VERSION, Field, Fields, KEY_FINAL, KEY_FORMAT, KEY_SEAL, KEY_START, KEY_SUMS,
-};
 pub(crate) use source::Source;
 pub use writer::{ROWS_PER_GROUP, Writer};
 

@@ -3,11 +3,11 @@
 //! differ in their columns alone.
 
 use super::block::{self, Kind};
-use super::schema::{
-    FORMAT_VERSION, KEY_FINAL, KEY_FORMAT, KEY_SEAL, KEY_START, KEY_SUM, KEY_SUMS,
-};
 use super::sums::{FOOTER_END, GroupSum, Summing, UNSEALED};
 use crate::error::TraceError;
+use crate::schema::{
+    FORMAT_VERSION, KEY_FINAL, KEY_FORMAT, KEY_SEAL, KEY_START, KEY_SUM, KEY_SUMS,
+};
 use parquet::file::metadata::{FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataWriter};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};

@@ -3,12 +3,11 @@
 use super::footer::{Footer, FoundGroup, footer, footer_or_blocks};
 use super::integrity::{Damage, Integrity};
 use super::recovery::Recovery;
-use super::schema::{Field, Fields, WIDE};
 use super::source::{Held, Source};
 use super::sums::GroupSum;
 use crate::batch::Batch;
 use crate::error::TraceError;
-use crate::order::IssueOrder;
+use crate::schema::{Field, Fields, WIDE};
 use crate::untold::Untold;
 use parquet::column::page::PageReader;
 use parquet::column::reader::{
@@ -182,10 +181,6 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
     /// The events as they stand in the file.
     pub fn batches(&self, fields: Fields) -> Batches<'_, R> {
         Batches::of(Lent::Borrowed(self), fields)
-    }
-    /// The events in the order in which they were issued.
-    pub fn in_issue_order(&self, fields: Fields) -> IssueOrder<'_, R> {
-        IssueOrder::new(Lent::Borrowed(self), fields)
     }
 }
 

@@ -6,9 +6,9 @@
 //! What stands between the row groups has checksums of its own ([`super::block`]).
 
 use super::integrity::Damage;
-use super::schema::{KEY_SEAL, KEY_SUM, KEY_SUMS};
 use super::source::Source;
 use crate::error::TraceError;
+use crate::schema::{KEY_SEAL, KEY_SUM, KEY_SUMS};
 use parquet::file::metadata::{KeyValue, RowGroupMetaData};
 use serde::{Deserialize, Serialize};
 use std::hash::Hasher as _;

@@ -2,9 +2,9 @@
 
 use super::names::Names;
 use super::output::{About, Output};
-use super::schema::{Field, WIDE, schema};
 use crate::batch::{Batch, SortSpace};
 use crate::error::TraceError;
+use crate::schema::{Field, WIDE, schema};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};

@@ -4,7 +4,7 @@ use super::{COLUMNS, Column, HISTOGRAM, LAYER};
 use crate::error::TraceError;
 use crate::file::parts::{Part, both, in_order, none_named, together};
 use crate::file::{Footer, Integrity, Recovery, Source, text_column, wide_column};
-use crate::steps::WIDTH_NS;
+use crate::widths::WIDTH_NS;
 use parquet::data_type::ByteArray;
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use std::io::{Read, Seek};
@@ -23,16 +23,17 @@ pub(crate) struct StepFile<R> {
 }
 
 impl<R: Read + Seek + Send + 'static> StepFile<R> {
-    /// What a file's footer or its recovery blocks tell of; `None` where the file says
-    /// that it is no step file. Damaged row groups are left out, and
-    /// [`Self::integrity`] says so.
+    /// What a file's footer or its recovery blocks tell of. Damaged row groups are
+    /// left out, and [`Self::integrity`] says so.
     ///
     /// # Errors
     /// Where the medium fails, or what the file says of itself cannot be.
-    pub(crate) fn of_steps(source: Source<R>, found: Footer) -> Result<Option<Self>, TraceError> {
+    pub(crate) fn of_steps(source: Source<R>, found: Footer) -> Result<Self, TraceError> {
         let Footer { groups, conditions, start, recovery, damaged } = found;
-        let Some(conditions) = conditions else { return Ok(None) };
-        let Some(step_ns) = conditions.step_ns else { return Ok(None) };
+        let kept = conditions.and_then(|conditions| Some((conditions.step_ns?, conditions)));
+        let Some((step_ns, conditions)) = kept else {
+            return Err(TraceError::NotATrace("it does not say how wide its steps are".into()));
+        };
         if !WIDTH_NS.contains(&step_ns) {
             let what = format!("a capture step of {step_ns} ns");
             return Err(TraceError::damaged("in its conditions", what));
@@ -49,7 +50,7 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
             }
         }
         let files = vec![(source, intact)];
-        Ok(Some(StepFile { files, conditions, start, recovery, integrity, step_ns }))
+        Ok(StepFile { files, conditions, start, recovery, integrity, step_ns })
     }
 
     /// Puts the files of one capture together, in whatever order they are given.
