@@ -9,7 +9,7 @@
 
 use crate::batch::{Batch, SortSpace};
 use crate::error::TraceError;
-use crate::file::{Batches, Fields, Lent, Trace};
+use crate::file::{Batches, Field, Fields, Lent, Trace};
 use std::io::{Read, Seek};
 
 /// Events that wait at most for earlier ones, unless set otherwise.
@@ -49,7 +49,7 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
 
 impl<'t, R: Read + Seek + Send + 'static> IssueOrder<'t, R> {
     pub(crate) fn new(trace: Lent<'t, R>, fields: Fields) -> Self {
-        let fields = fields.and(Fields::of(&[crate::file::Field::Issued]));
+        let fields = fields.and(Fields::of(&[Field::Issued]));
         IssueOrder {
             earliest: trace.earliest_to_come(),
             batches: Batches::of(trace, fields),

@@ -1,6 +1,8 @@
 //! A comparison as [`Findings`], or as chapters of the findings of a replay.
 
-use super::{Fidelity, SideFound, plots, tables};
+use super::found::Fidelity;
+use super::side::SideFound;
+use super::{plots, tables};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use steadfast_domain::findings::{

@@ -2,7 +2,8 @@
 //! that of the replay with the same number in the order of issue.
 
 use super::distance::{Distance, Sample, between};
-use super::{DEVICES_MAX, FidelityOptions, SideFound};
+use super::options::FidelityOptions;
+use super::side::SideFound;
 use crate::error::TraceError;
 use crate::file::Fields;
 use crate::pass::Ios;
@@ -14,6 +15,8 @@ use std::io::{Read, Seek};
 use steadfast_domain::step::mix64;
 use steadfast_domain::{Bytes, FineHistogram, IoOp};
 
+/// Devices that are compared one by one at most.
+const DEVICES_MAX: usize = 16;
 /// Pairs at the end over which the drift is taken, so that one late I/O is none.
 const DRIFT_OVER: usize = 1000;
 

@@ -1,8 +1,9 @@
 //! The pictures of a comparison: both captures over time on one axis, and both
 //! distributions.
 
+use super::found::Fidelity;
+use super::pairs::DevicePair;
 use super::tables::devices;
-use super::{DevicePair, Fidelity};
 use crate::steps::CaptureStep;
 use std::collections::BTreeMap;
 use steadfast_domain::findings::{Axis, Plot, PlotKind, Scale, Series, Stroke};

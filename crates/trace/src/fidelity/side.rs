@@ -108,7 +108,7 @@ fn of_ios<R: Read + Seek + Send + 'static>(
             let at = rows.batch.issued_ns(row).saturating_sub(begin_ns) / step_ns.max(1);
             add(step_at(&mut steps, at)?, &rows, row);
             *devices.entry(rows.batch.device(row)).or_default() += 1;
-            if let Some(depth) = rows.depth(row) {
+            if let Some(depth) = Some(rows.depth[row]).filter(|depth| *depth > 0) {
                 depths[FineHistogram::index(u64::from(depth))] += 1;
             }
         }
@@ -135,7 +135,7 @@ fn add(step: &mut CaptureStep, rows: &Rows<'_>, row: usize) {
         step.response_sum_ns = step.response_sum_ns.saturating_add(response);
         step.response_max_ns = step.response_max_ns.max(response);
     }
-    if let Some(depth) = rows.depth(row) {
+    if let Some(depth) = Some(rows.depth[row]).filter(|depth| *depth > 0) {
         step.depth_sum += u64::from(depth);
         step.depths += 1;
         step.depth_max = step.depth_max.max(depth);

@@ -1,6 +1,8 @@
 //! The tables of a comparison.
 
-use super::{DevicePair, Fidelity, SideFound};
+use super::found::Fidelity;
+use super::pairs::DevicePair;
+use super::side::SideFound;
 use crate::streams::{StreamKey, StreamTally};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,7 +5,7 @@
 //! any of them waited is known from the first pass, so it is known which can have
 //! no earlier one still to come. What waits is bounded.
 
-use super::player::Chosen;
+use super::chosen::Chosen;
 use crate::order::WAITING_MAX;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};

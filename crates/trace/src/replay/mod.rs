@@ -10,12 +10,16 @@
 //!
 //! [`Script`]: steadfast_domain::Script
 
+mod chosen;
 mod due;
 mod error;
 mod flight;
 pub mod granules;
+mod lacking;
 pub mod map;
+mod options;
 mod overlaps;
+mod plan;
 mod player;
 pub mod script;
 pub mod steps;
@@ -25,6 +29,7 @@ mod think;
 
 pub use error::ReplayError;
 pub use map::{AddressMap, MapRule, Space};
-pub use script::{IssueAt, LeftOut, ScriptOptions, TraceScript};
+pub use options::{IssueAt, LeftOut, ScriptOptions};
+pub use script::TraceScript;
 pub use steps::{NativeSteps, StepChoice, StepSource, StepToReplay};
 pub use summary::{OpSize, Summary};

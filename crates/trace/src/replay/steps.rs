@@ -8,7 +8,7 @@
 //! I/Os and bytes.
 
 use super::ReplayError;
-use super::script::lacking;
+use super::lacking::lacking;
 use crate::captured::{Answer, steps_over};
 use crate::error::TraceError;
 use crate::replay_representation::ReplayRepresentation;

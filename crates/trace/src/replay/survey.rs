@@ -1,10 +1,11 @@
 //! The first pass over the chosen I/Os: what a script of them needs to know.
 
 use super::ReplayError;
+use super::chosen::{Chosen, FIELDS, chosen};
 use super::granules::Granules;
 use super::map::{AddressMap, MapRule, Reached};
-use super::player::{Chosen, FIELDS, Plan, chosen};
-use super::script::{IssueAt, LeftOut, ScriptOptions};
+use super::options::{IssueAt, LeftOut, ScriptOptions};
+use super::plan::Plan;
 use crate::Rows;
 use crate::file::Trace;
 use crate::pass::PassAccount;

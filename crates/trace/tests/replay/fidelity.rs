@@ -28,11 +28,11 @@ fn plots(findings: &Findings) -> impl Iterator<Item = &Plot> {
 
 fn table<'f>(findings: &'f Findings, id: &str) -> &'f Table {
     let exhibits = findings.chapters.iter().flat_map(|page| &page.exhibits);
-    let mut found = exhibits.filter_map(|exhibit| match exhibit {
-        Exhibit::Table(table) if table.id == id => Some(table),
+    let mut tables = exhibits.filter_map(|exhibit| match exhibit {
+        Exhibit::Table(table) => Some(table),
         _ => None,
     });
-    found.next_back().unwrap_or_else(|| panic!("there is no table {id}"))
+    tables.find(|table| table.id == id).unwrap_or_else(|| panic!("there is no table {id}"))
 }
 
 #[test]

@@ -1,0 +1,27 @@
+//! What a reader of a replay must know of its capture.
+
+use steadfast_domain::{CaptureConditions, Caveat, CaveatKind};
+
+/// What a capture lacks, and a replay of it therefore too.
+pub(super) fn lacking(conditions: &CaptureConditions, missing: &[String]) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    let mut say = |count: u64, id, text: String, remedy: &str| {
+        caveats.extend((count > 0).then(|| Caveat::new(CaveatKind::Deviation, id, text, remedy)));
+    };
+    let lost = conditions.lost;
+    let text = format!("The capture lost {lost} events; as many I/Os at most are not replayed.");
+    say(lost, "events-lost", text, "Capture again with a larger buffer.");
+    let skipped = conditions.skipped;
+    let text = format!(
+        "The kernel did not let the capture look {skipped} times: as many I/Os at most are missing."
+    );
+    say(skipped, "skipped", text, "");
+    let unseen = conditions.in_part.map_or(conditions.unfinished, |part| part.missing());
+    let text = format!("{unseen} I/Os that the capture saw only in part are not replayed.");
+    say(unseen, "replay-incomplete", text, "");
+    for text in missing {
+        let remedy = "These I/Os are not replayed; read the file from a backup.";
+        say(1, "file-damaged", text.clone(), remedy);
+    }
+    caveats
+}
