@@ -38,6 +38,8 @@ pub const DEMAND: &str = "demand";
 pub const DEPTH_COUNTED: &str = "depth-counted";
 /// Queue depths of a trace are not known.
 pub const DEPTH_UNKNOWN: &str = "depth-unknown";
+/// The two captures of a comparison have different numbers of devices.
+pub const DEVICES_UNPAIRED: &str = "devices-unpaired";
 /// The device's log tells of throttling.
 pub const DEVICE_THROTTLED: &str = "device-throttled";
 /// Some exhibits of a trace do not show every device.
@@ -62,6 +64,8 @@ pub const FIO_SAID: &str = "fio-said";
 pub const GAP: &str = "gap";
 /// The bins of a histogram are ours.
 pub const HISTOGRAM_BINS: &str = "histogram-bins";
+/// A Kolmogorov-Smirnov distance is known within bounds only.
+pub const KS_BOUNDED: &str = "ks-bounded";
 /// I/Os of two layers are counted together.
 pub const LAYERS_MIXED: &str = "layers-mixed";
 /// The device's log counted media errors.
@@ -108,6 +112,42 @@ pub const PURGE_NOT_BLANK: &str = "purge-not-blank";
 pub const QUICK: &str = "quick";
 /// Reads found blocks that nothing was written to.
 pub const READS_UNWRITTEN: &str = "reads-unwritten";
+/// How a capture's addresses became the target's.
+pub const REPLAY_ADDRESSES: &str = "replay-addresses";
+/// How many I/Os were outstanding in the capture is not known.
+pub const REPLAY_DEMAND_UNKNOWN: &str = "replay-demand-unknown";
+/// I/Os of files are replayed on a block device.
+pub const REPLAY_FILES: &str = "replay-files";
+/// Only chosen I/Os of a capture are replayed.
+pub const REPLAY_FILTERED: &str = "replay-filtered";
+/// A replayed capture missed I/Os.
+pub const REPLAY_INCOMPLETE: &str = "replay-incomplete";
+/// Which of the captured times counts as the due time.
+pub const REPLAY_ISSUE_AT: &str = "replay-issue-at";
+/// I/Os of a capture that cannot be replayed.
+pub const REPLAY_LEFT_OUT: &str = "replay-left-out";
+/// Think times could not be inferred: the capture has no completions.
+pub const REPLAY_NO_COMPLETIONS: &str = "replay-no-completions";
+/// I/Os could not be put into the order of their due times.
+pub const REPLAY_ORDER: &str = "replay-order";
+/// I/Os overlapped while they were outstanding.
+pub const REPLAY_OVERLAPS: &str = "replay-overlaps";
+/// Capture steps are applied at their rate.
+pub const REPLAY_PACED: &str = "replay-paced";
+/// Writes that flush first are replayed as writes alone.
+pub const REPLAY_PREFLUSH: &str = "replay-preflush";
+/// Streams below the threshold are not replayed.
+pub const REPLAY_STREAMS_LEFT_OUT: &str = "replay-streams-left-out";
+/// An export does not list all I/Os of its steps.
+pub const REPLAY_STREAMS_UNLISTED: &str = "replay-streams-unlisted";
+/// I/Os of the original lie beyond what the map covers.
+pub const REPLAY_TOO_LARGE: &str = "replay-too-large";
+/// Discards are not replayed.
+pub const REPLAY_WITHOUT_DISCARDS: &str = "replay-without-discards";
+/// Flushes are not replayed.
+pub const REPLAY_WITHOUT_FLUSHES: &str = "replay-without-flushes";
+/// Forced unit access is replayed as plain writes.
+pub const REPLAY_WITHOUT_FUA: &str = "replay-without-fua";
 /// Fewer rounds are allowed than the method's.
 pub const ROUNDS_MAX: &str = "rounds-max";
 /// A compared run has not got the procedure.

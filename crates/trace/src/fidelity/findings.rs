@@ -5,6 +5,7 @@ use super::side::SideFound;
 use super::{plots, tables};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
+use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Caveat, CaveatKind, Exhibit, FormBlock, FormHeader, Page, Setting,
 };
@@ -172,20 +173,20 @@ pub fn caveats(found: &Fidelity) -> Vec<Caveat> {
         let lost = side.conditions.lost;
         let text = format!("The capture of the {name} lost {lost} events; its counts are too low.");
         let remedy = "Capture again with a larger buffer.";
-        say(lost > 0, CaveatKind::Deviation, "events-lost", text, remedy);
+        say(lost > 0, CaveatKind::Deviation, ids::EVENTS_LOST, text, remedy);
         for missing in &side.missing {
             let text = format!("The capture of the {name}: {missing}");
-            say(true, CaveatKind::Deviation, "file-damaged", text, "");
+            say(true, CaveatKind::Deviation, ids::FILE_DAMAGED, text, "");
         }
         let filter = side.filter.clone().unwrap_or_default();
         let text = format!("Of the {name} only these I/Os are compared: {filter}.");
-        say(!filter.is_empty(), CaveatKind::Remark, "filtered", text, "");
+        say(!filter.is_empty(), CaveatKind::Remark, ids::FILTERED, text, "");
     }
     let text = "One of the two kept sums and no single I/O. Left out, because each needs single I/Os \
                 of both: order, start times, inter-arrival times and the distribution of queue \
                 depths.";
     let remedy = "Capture without --steps for these.";
-    say(found.devices.is_none(), CaveatKind::Remark, "steps-only", text.into(), remedy);
+    say(found.devices.is_none(), CaveatKind::Remark, ids::STEPS_ONLY, text.into(), remedy);
     let devices = found.sides.each_ref().map(|side| side.devices.len());
     let paired = found.devices.as_ref().map_or(0, Vec::len);
     let text = format!(
@@ -194,14 +195,14 @@ pub fn caveats(found: &Fidelity) -> Vec<Caveat> {
         devices[0], devices[1]
     );
     let unequal = found.devices.is_some() && devices.iter().any(|count| *count != paired);
-    say(unequal, CaveatKind::Deviation, "devices-unpaired", text, "Choose them with --device.");
+    say(unequal, CaveatKind::Deviation, ids::DEVICES_UNPAIRED, text, "Choose them with --device.");
     let unmapped: u64 = found.devices.iter().flatten().map(|pair| pair.unmapped).sum();
     let text = format!("{unmapped} I/Os of the original are larger than the target and left out.");
-    say(unmapped > 0, CaveatKind::Remark, "replay-too-large", text, "");
+    say(unmapped > 0, CaveatKind::Remark, ids::REPLAY_TOO_LARGE, text, "");
     let pairs = || found.devices.iter().flatten().filter_map(|pair| pair.gaps.as_ref());
     let text = "There are too many I/Os for the exact Kolmogorov-Smirnov distance: it is bounded \
                 from histograms of 0.8 %.";
     let bounded = pairs().any(|gaps| !gaps.is_exact());
-    say(bounded, CaveatKind::Remark, "ks-bounded", text.into(), "");
+    say(bounded, CaveatKind::Remark, ids::KS_BOUNDED, text.into(), "");
     caveats
 }

@@ -1,5 +1,6 @@
 //! What a reader of a replay must know of its capture.
 
+use steadfast_domain::caveats as ids;
 use steadfast_domain::{CaptureConditions, Caveat, CaveatKind};
 
 /// What a capture lacks, and a replay of it therefore too.
@@ -10,7 +11,7 @@ pub(super) fn lacking(conditions: &CaptureConditions, missing: &[String]) -> Vec
     };
     let lost = conditions.lost;
     let text = format!("The capture lost {lost} events; as many I/Os at most are not replayed.");
-    say(lost, "events-lost", text, "Capture again with a larger buffer.");
+    say(lost, ids::EVENTS_LOST, text, "Capture again with a larger buffer.");
     let skipped = conditions.skipped;
     let text = format!(
         "The kernel did not let the capture look {skipped} times: as many I/Os at most are missing."
@@ -18,10 +19,10 @@ pub(super) fn lacking(conditions: &CaptureConditions, missing: &[String]) -> Vec
     say(skipped, "skipped", text, "");
     let unseen = conditions.in_part.map_or(conditions.unfinished, |part| part.missing());
     let text = format!("{unseen} I/Os that the capture saw only in part are not replayed.");
-    say(unseen, "replay-incomplete", text, "");
+    say(unseen, ids::REPLAY_INCOMPLETE, text, "");
     for text in missing {
         let remedy = "These I/Os are not replayed; read the file from a backup.";
-        say(1, "file-damaged", text.clone(), remedy);
+        say(1, ids::FILE_DAMAGED, text.clone(), remedy);
     }
     caveats
 }

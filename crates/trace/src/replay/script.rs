@@ -18,6 +18,7 @@ use crate::workload::{Threshold, Workload, data_pattern_seen};
 use crate::{Captured, Filter, Pass};
 use std::io::{Read, Seek};
 use std::sync::Arc;
+use steadfast_domain::caveats as ids;
 use steadfast_domain::script::{OpenScript, Overlaps, Timing};
 use steadfast_domain::{
     CaptureConditions, Caveat, CaveatKind, Demand, DueIo, Layer, Nanos, Script, ScriptError,
@@ -171,24 +172,24 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
             account.kept,
             left_out.told()
         );
-        say(left_out.total() > 0, CaveatKind::Deviation, "replay-left-out", text);
+        say(left_out.total() > 0, CaveatKind::Deviation, ids::REPLAY_LEFT_OUT, text);
         let filter = self.plan.options.pass.filter.told(self.trace.conditions());
         if let Some(filter) = filter {
             let text = format!("{} I/Os of the capture were chosen: {filter}.", account.kept);
-            say(true, CaveatKind::Remark, "replay-filtered", text);
+            say(true, CaveatKind::Remark, ids::REPLAY_FILTERED, text);
         }
         let text = format!("{flush_before} writes asked for a flush before them; none is played.");
-        say(*flush_before > 0, CaveatKind::Deviation, "replay-preflush", text);
+        say(*flush_before > 0, CaveatKind::Deviation, ids::REPLAY_PREFLUSH, text);
         let text = format!("{} flushes are not played, as asked.", counts.flushes);
         let is = leave_out.flushes && counts.flushes > 0;
-        say(is, CaveatKind::Deviation, "replay-without-flushes", text);
+        say(is, CaveatKind::Deviation, ids::REPLAY_WITHOUT_FLUSHES, text);
         let text = format!("{} discards are not played, as asked.", counts.trims);
         let is = leave_out.trims && counts.trims > 0;
-        say(is, CaveatKind::Deviation, "replay-without-discards", text);
+        say(is, CaveatKind::Deviation, ids::REPLAY_WITHOUT_DISCARDS, text);
         let fua = self.summary.fua;
         let text =
             format!("{fua} writes had forced unit access; they are played without, as asked.");
-        say(leave_out.fua && fua > 0, CaveatKind::Deviation, "replay-without-fua", text);
+        say(leave_out.fua && fua > 0, CaveatKind::Deviation, ids::REPLAY_WITHOUT_FUA, text);
         caveats
     }
 
@@ -216,12 +217,12 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
             MapRule::Same if landed.rounded == 0 => CaveatKind::Remark,
             _ => CaveatKind::Deviation,
         };
-        let mut caveats = vec![Caveat::new(kind, "replay-addresses", told.join(" "), "")];
+        let mut caveats = vec![Caveat::new(kind, ids::REPLAY_ADDRESSES, told.join(" "), "")];
         if self.survey.layers.contains(&Layer::FileSystem) {
             let text = "The capture is of the file-system layer: its addresses are places in files, \
                         and those of different files coincide on the target.";
             let remedy = "Capture at the block layer to replay addresses.";
-            caveats.push(Caveat::new(CaveatKind::Deviation, "replay-files", text, remedy));
+            caveats.push(Caveat::new(CaveatKind::Deviation, ids::REPLAY_FILES, text, remedy));
         }
         caveats
     }
@@ -233,11 +234,11 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
             IssueAt::Queue => "I/Os are due when they entered the queue of the captured device.",
             IssueAt::Issue => "I/Os are due when they were issued to the captured device.",
         };
-        caveats.push(Caveat::new(CaveatKind::Remark, "replay-issue-at", text, ""));
+        caveats.push(Caveat::new(CaveatKind::Remark, ids::REPLAY_ISSUE_AT, text, ""));
         let late = summary.landed.late;
         let text = format!("{late} I/Os could not be put in order; each is due at once.");
         if late > 0 {
-            caveats.push(Caveat::new(CaveatKind::Deviation, "replay-order", text, ""));
+            caveats.push(Caveat::new(CaveatKind::Deviation, ids::REPLAY_ORDER, text, ""));
         }
         let text = format!(
             "{} I/Os touched bytes of another that was in flight in the capture, one of the two \
@@ -245,12 +246,12 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
             summary.overlapping
         );
         if summary.overlapping > 0 {
-            caveats.push(Caveat::new(CaveatKind::Remark, "replay-overlaps", text, ""));
+            caveats.push(Caveat::new(CaveatKind::Remark, ids::REPLAY_OVERLAPS, text, ""));
         }
         if summary.outstanding_max.is_none() {
             let text = "The capture has no usable completion times: how many I/Os were outstanding is unknown, \
                         and no think time can be inferred.";
-            caveats.push(Caveat::new(CaveatKind::Deviation, "replay-no-completions", text, ""));
+            caveats.push(Caveat::new(CaveatKind::Deviation, ids::REPLAY_NO_COMPLETIONS, text, ""));
         }
         caveats
     }

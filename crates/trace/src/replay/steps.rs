@@ -21,6 +21,7 @@ use crate::{Captured, Filter, Pass};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
+use steadfast_domain::caveats as ids;
 use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{Bytes, Caveat, CaveatKind, Demand, IoStream, Nanos};
 
@@ -219,7 +220,7 @@ impl NativeSteps {
                  ones stand for them, normalised from counts.",
                 self.workload.total_count
             );
-            let caveat = Caveat::new(CaveatKind::Deviation, "replay-streams-left-out", text, "");
+            let caveat = Caveat::new(CaveatKind::Deviation, ids::REPLAY_STREAMS_LEFT_OUT, text, "");
             self.caveats.push(caveat);
         }
         let between = |step: &&StepToReplay| step.demand_mean.is_some_and(|mean| mean < 1.0);
@@ -230,7 +231,7 @@ impl NativeSteps {
             self.steps.len()
         );
         if paused > 0 {
-            let caveat = Caveat::new(CaveatKind::Remark, "replay-paced", text, "");
+            let caveat = Caveat::new(CaveatKind::Remark, ids::REPLAY_PACED, text, "");
             self.caveats.push(caveat);
         }
         let unknown = self.steps.iter().filter(|step| step.demand_mean.is_none()).count();
@@ -240,7 +241,7 @@ impl NativeSteps {
             self.steps.len()
         );
         if unknown > 0 {
-            let caveat = Caveat::new(CaveatKind::Deviation, "replay-demand-unknown", text, "");
+            let caveat = Caveat::new(CaveatKind::Deviation, ids::REPLAY_DEMAND_UNKNOWN, text, "");
             self.caveats.push(caveat);
         }
     }
@@ -387,7 +388,7 @@ fn unlisted(text: &ReplayRepresentation) -> Option<Caveat> {
         "The export lists no stream for {ios} of its I/Os ({}); which they were is not known.",
         Bytes(bytes)
     );
-    (ios > 0).then(|| Caveat::new(CaveatKind::Deviation, "replay-streams-unlisted", text, ""))
+    (ios > 0).then(|| Caveat::new(CaveatKind::Deviation, ids::REPLAY_STREAMS_UNLISTED, text, ""))
 }
 
 fn passes(filter: &Filter, key: &StreamKey) -> bool {
