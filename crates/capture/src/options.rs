@@ -53,7 +53,7 @@ pub struct Options {
     pub devices: Vec<Listened>,
     /// Where to listen; at least one.
     pub layers: Vec<Layer>,
-    /// Only I/Os that this process submitted.
+    /// Capture only I/Os that this process submitted.
     pub process: Option<u32>,
     /// Keep command names; process numbers are kept in any case.
     pub commands: bool,

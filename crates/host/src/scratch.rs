@@ -170,7 +170,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("scratch");
         let error = create_scratch(&path, Bytes(1 << 60)).unwrap_err();
-        assert!(error.to_string().contains("there is no room"), "{error}");
+        assert!(error.to_string().contains("not enough space"), "{error}");
         assert!(!path.exists());
         assert!(matches!(create_scratch(&path, Bytes(0)), Err(HostError::NoSize { .. })));
         let error = create_scratch(directory.path(), Bytes(4096)).unwrap_err();

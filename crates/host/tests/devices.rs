@@ -745,7 +745,7 @@ fn what_a_device_cannot_do_is_refused_before_anything_is_written() {
     let none = order(PurgeMethod::Nothing);
     for method in [PurgeMethod::NvmeFormat, PurgeMethod::AtaSecurityErase] {
         let error = foresee_purge(&target, &order(method), &roots).unwrap_err().to_string();
-        assert!(error.contains("(loop) does not speak that command set"), "{error}");
+        assert!(error.contains("(loop) does not support that command set"), "{error}");
         assert!(error.ends_with("possible here: discard, none"), "{error}");
         let refused = purge(&mut target, &order(method), &mut Beside::default(), &roots);
         assert!(matches!(refused, Err(HostError::NoSuchPurge { .. })));

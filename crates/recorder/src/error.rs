@@ -16,7 +16,7 @@ pub enum RecordError {
     #[error("--content-sample looks at what a block device is given; name --layer block too")]
     NoBlockLayer,
     /// What was named is a file, or exists in virtual time only.
-    #[error("{0} is no block device; name one")]
+    #[error("{0} is not a block device; give one, such as /dev/nvme0n1")]
     NoBlockDevice(PathBuf),
     /// Nobody has this process number.
     #[error("there is no process {0}; name one that runs")]

@@ -22,7 +22,7 @@ pub struct Recording {
     pub duration: Option<Nanos>,
     /// Keep only the I/O streams of every capture step of this width.
     pub step: Option<Nanos>,
-    /// Only I/Os that this process submitted.
+    /// Capture only I/Os that this process submitted.
     pub process: Option<u32>,
     /// Keep command names; process numbers are kept in any case.
     pub commands: bool,
@@ -53,7 +53,7 @@ pub struct Output {
     pub readers: Readers,
     /// Begin another file when one is this long.
     pub rotate_size: Option<Bytes>,
-    /// Begin another file after this time.
+    /// Start a new file after this time.
     pub rotate_time: Option<Nanos>,
 }
 

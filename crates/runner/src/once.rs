@@ -24,15 +24,15 @@ pub struct Single {
     pub demand: Demand,
     /// What is written.
     pub data_pattern: DataPattern,
-    /// Part of the capacity that is touched.
+    /// Part of the capacity to use.
     pub active_range_percent: u8,
-    /// Time before it that is not measured.
+    /// Ramp-up time before the measurement, not measured.
     pub ramp: Nanos,
     /// Measured time; ten seconds where I/Os do not end it either.
     pub time: Option<Nanos>,
     /// Measured I/Os.
     pub ios: Option<u64>,
-    /// Drives every random choice.
+    /// Seed of every random choice.
     pub seed: u64,
     /// Check that what is read is what was written.
     pub verify: bool,

@@ -36,13 +36,13 @@ pub fn findings_of(run: &Path) -> anyhow::Result<Findings> {
         return study(run);
     }
     let text = fs::read_to_string(run)
-        .with_context(|| format!("{} cannot be read; name a run directory", run.display()))?;
-    let holds_none = || format!("{} holds no findings", run.display());
+        .with_context(|| format!("{} cannot be read; give a run directory", run.display()))?;
+    let holds_none = || format!("{} contains no findings", run.display());
     let shape: Shape = serde_json::from_str(&text).with_context(holds_none)?;
     if shape.version != FINDINGS_VERSION {
         bail!(
-            "{} has findings of version {}; this program reads version {FINDINGS_VERSION}: name \
-             its run directory instead, or write the file anew with `steadfast study RUN_DIR` (of \
+            "{} has findings of version {}; this program reads version {FINDINGS_VERSION}: give \
+             its run directory instead, or recreate the file with `steadfast study RUN_DIR` (for \
              a trace: `steadfast trace report`)",
             run.display(),
             shape.version

@@ -55,7 +55,7 @@ pub fn existing(name: &str) -> anyhow::Result<Named> {
 /// What is not there, and no device, is a file that could be made.
 fn refuse_missing(path: &Path) -> anyhow::Result<()> {
     if matches!(path.try_exists(), Ok(false)) && !path.starts_with("/dev") {
-        bail!("{}: there is no such file; give --size to create it", path.display());
+        bail!("{}: no such file; give --size to create it", path.display());
     }
     Ok(())
 }
@@ -69,8 +69,8 @@ pub fn find_to_read(name: &str, size: Option<Bytes>, load: &str) -> anyhow::Resu
     size.map_or(Ok(()), |size| check_size(name, size))?;
     if !Path::new(name).exists() {
         bail!(
-            "{name} does not exist, and {load} only reads, which creates nothing; create the file \
-             first with: steadfast measure \"SEQ 128K W\" --target {name} --size {}",
+            "{name} does not exist, and {load} only reads; create the file first with: \
+             steadfast measure \"SEQ 128K W\" --target {name} --size {}",
             size.map_or("4GiB".to_owned(), |size| format!("{}B", size.0))
         );
     }
@@ -78,7 +78,7 @@ pub fn find_to_read(name: &str, size: Option<Bytes>, load: &str) -> anyhow::Resu
     if let Some(size) = size.filter(|size| *size != device.capacity) {
         bail!(
             "{name} has {} bytes, not the {} of --size, and {load} only reads, which changes no \
-             size; leave --size out",
+             size; omit --size",
             device.capacity.0,
             size.0
         );

@@ -84,7 +84,7 @@ impl Shelf {
                 let directory = opened?;
                 if directory.look(OsStr::new(SETTINGS))?.is_some() {
                     bail!(
-                        "{} holds a run, and no other files go there; name another directory",
+                        "{} is a run directory, which takes no other files; give another directory",
                         path.display()
                     );
                 }

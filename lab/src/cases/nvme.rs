@@ -92,7 +92,7 @@ fn refusals(answers: &Answers) -> anyhow::Result<()> {
 }
 
 fn root_disk(answers: &Answers) -> anyhow::Result<()> {
-    refused(answers, "root-disk", "carries the running system")
+    refused(answers, "root-disk", "holds the running system")
 }
 
 fn quick_test(answers: &Answers) -> anyhow::Result<()> {

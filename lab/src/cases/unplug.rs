@@ -61,7 +61,7 @@ fn journal(answers: &Answers) -> anyhow::Result<()> {
 }
 
 fn absent(answers: &Answers) -> anyhow::Result<()> {
-    refused(answers, "absent", "is not in this machine")?;
+    refused(answers, "absent", "is not attached to this machine")?;
     refused(answers, "absent", SERIAL)
 }
 

@@ -48,7 +48,7 @@ fn simulated() -> Check {
         id: "device-kind".into(),
         subject: "Kind of device".into(),
         state: CheckState::Good,
-        found: "simulated: it exists in virtual time only, and no host can disturb it".into(),
+        found: "simulated: it runs in virtual time, and nothing on the host can disturb it".into(),
         advice: String::new(),
     }
 }
@@ -102,7 +102,7 @@ fn text(device: &Device, checks: &[Check], width: usize) -> String {
 fn summary(checks: &[Check]) -> String {
     let count = |state| checks.iter().filter(|check| check.state == state).count();
     let counts = format!(
-        "{} good, {} unknown, {} to attend to, {} bad.",
+        "{} good, {} unknown, {} need attention, {} bad.",
         count(CheckState::Good),
         count(CheckState::Unknown),
         count(CheckState::Attention),
@@ -110,7 +110,7 @@ fn summary(checks: &[Check]) -> String {
     );
     match count(CheckState::Bad) {
         0 => counts,
-        _ => format!("{counts} Numbers taken now would not be the device's."),
+        _ => format!("{counts} A measurement now would not show the device's own performance."),
     }
 }
 
@@ -133,7 +133,7 @@ mod tests {
         let checks = [check(CheckState::Good), check(CheckState::Bad), check(CheckState::Bad)];
         assert_eq!(
             summary(&checks),
-            "1 good, 0 unknown, 0 to attend to, 2 bad. Numbers taken now would not be the device's."
+            "1 good, 0 unknown, 0 need attention, 2 bad. A measurement now would not show the device's own performance."
         );
     }
 }

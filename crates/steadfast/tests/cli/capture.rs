@@ -535,7 +535,7 @@ fn a_killed_capture_of_steps_is_recovered() {
         let output = run_in(scratch.path(), &["trace", command, file, "--json"]);
         assert!(output.status.success(), "{}", stderr(&output));
         assert_eq!(
-            stderr(&output).contains("did not come to its end"),
+            stderr(&output).contains("the capture was killed"),
             error,
             "{}",
             stderr(&output)
@@ -620,7 +620,7 @@ fn a_capture_that_cannot_be_is_refused_with_the_reason() {
     let output = ["-o", "trace.parquet"];
     let with = |device: &'static str| ["capture", "--device", device, output[0], output[1]];
     refuse(directory, &with("/dev/no-such-device"), &["no-such-device"]);
-    refuse(directory, &with("file"), &["file", "no block device"]);
+    refuse(directory, &with("file"), &["file", "not a block device"]);
     let Some(device) = LoopDevice::new("a_capture_that_cannot_be_is_refused", 16) else { return };
     let on_device = |more: &[&'static str]| {
         [&["capture", "--device", &device.path, "-o", "t.parquet"], more].concat()
