@@ -58,7 +58,7 @@ struct Unfit(String);
 
 impl std::fmt::Display for Unfit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "no guests can be had here: {}", self.0)
+        write!(f, "guests are unavailable here: {}", self.0)
     }
 }
 
@@ -125,7 +125,7 @@ fn chosen(names: &[String]) -> anyhow::Result<Vec<Guest>> {
         let known = || all.iter().map(|guest| guest.name).collect::<Vec<_>>().join(", ");
         all.iter()
             .find(|guest| guest.name == name)
-            .with_context(|| format!("there is no guest '{name}'; choose of: {}", known()))?;
+            .with_context(|| format!("no guest '{name}'; choose from: {}", known()))?;
     }
     let is_wanted = |guest: &Guest| names.iter().any(|name| name == guest.name);
     Ok(all.into_iter().filter(is_wanted).collect())

@@ -171,8 +171,8 @@ impl Found {
     fn remark(&self) -> Option<String> {
         (self.listened.sectors != WHOLE_DISK).then(|| {
             format!(
-                "{} is a partition: offsets count from its disk's beginning, and the disk's \
-                 flushes are among the I/Os.",
+                "{} is a partition: offsets count from the start of its disk, and the I/Os \
+                 include the disk's flushes.",
                 self.listened.name
             )
         })
@@ -221,7 +221,7 @@ fn remark_on_output(output: &Path, devices: &[Found]) -> Option<String> {
     let holds = |found: &&Found| found.listened.file_systems.iter().any(|f| f.number == number);
     let found = devices.iter().find(holds)?;
     Some(format!(
-        "{} lies on {}: the capture's own writes are among the I/Os. Write it to another device.",
+        "{} lies on {}: the I/Os include the capture's own writes. Write the file to another device.",
         output.display(),
         found.listened.name
     ))
@@ -307,7 +307,7 @@ mod tests {
             (matches!(error, RecordError::Unsuitable(_)), error.to_string())
         };
         recording.process = Some(u32::MAX);
-        assert_eq!(refused(&recording).1, "there is no process 4294967295; name one that runs");
+        assert_eq!(refused(&recording).1, "no process 4294967295 is running; give the number of a running process");
         (recording.layers, recording.content_sample) = (vec![Layer::FileSystem], Some(7));
         assert!(refused(&recording).1.contains("name --layer block too"));
         recording.layers.clear();

@@ -16,7 +16,7 @@ use steadfast_domain::{Device, Entry, Load, Note, Proof, Transport};
 pub fn doubts(contents: &Contents, device: &Device, now: &Proof) -> io::Result<Vec<String>> {
     let mut doubts = match journalled_proof(contents) {
         Some(then) => then.differences(now, &contents.settings.device),
-        None => vec!["a version of steadfast that kept no proof of its device began it".into()],
+        None => vec!["the run was started by a version of steadfast that stored no proof of its device".into()],
     };
     if device.transport == Transport::File && now.mark.is_none() {
         doubts.extend(changed_since(Path::new(&device.path), &contents.lines)?);
@@ -41,7 +41,7 @@ fn changed_since(path: &Path, lines: &[Line]) -> io::Result<Option<String>> {
     let changed = found.ctime().saturating_mul(1000) + found.ctime_nsec() / 1_000_000;
     let latest = u128::from(last.at) + grace.as_millis();
     let is_later = u128::try_from(changed).is_ok_and(|changed| changed > latest);
-    Ok(is_later.then(|| "the file was changed after the run's last entry in its journal".into()))
+    Ok(is_later.then(|| "the file was changed after the last journal entry of the run".into()))
 }
 
 fn journalled_proof(contents: &Contents) -> Option<&Proof> {

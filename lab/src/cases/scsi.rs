@@ -30,7 +30,7 @@ pub fn guest() -> Guest {
             Case { name: "a drive is not taken for its neighbour", check: neighbour },
             Case { name: "scsi_debug: the quick test runs to its end", check: run },
             Case {
-                name: "SCSI: the write cache is off meanwhile, on after",
+                name: "SCSI: the write cache is off during the run, on after it",
                 check: |a| cache(a, "scsi"),
             },
             Case { name: "SATA: the same", check: |a| cache(a, "sata") },

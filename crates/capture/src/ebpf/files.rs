@@ -89,7 +89,7 @@ impl Files {
 
 fn fallen_back(why: &CaptureError) -> String {
     format!(
-        "Files are seen at the system calls, not at the file systems' entry points: {}.",
+        "Files are captured at system calls, not at the file systems' entry points: {}.",
         why.what
     )
 }

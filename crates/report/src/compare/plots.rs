@@ -79,7 +79,7 @@ fn overlays(sides: &[Side<'_>], first: &Plot, plots: &[Option<&Plot>]) -> Vec<Ex
         .enumerate()
         .map(|(number, key)| Exhibit::Plot(overlay(sides, first, plots, key, (number, alone))));
     let remark = (left_out > 0).then(|| {
-        Exhibit::Text(format!("{}: {left_out} further series are not drawn.", first.title))
+        Exhibit::Text(format!("{}: {left_out} more series are not drawn.", first.title))
     });
     drawn.chain(remark).collect()
 }

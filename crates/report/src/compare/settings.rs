@@ -184,7 +184,7 @@ fn text_row(difference: &Difference) -> Row {
 /// The differences as a table; those that matter are set off.
 pub(super) fn difference_table(sides: &[Side<'_>], differences: &[Difference]) -> Option<Table> {
     let rows: Vec<Row> = differences.iter().map(text_row).collect();
-    let title = "What differs; set off: settings on which the numbers depend";
+    let title = "Differences; bold: settings on which the numbers depend";
     (!rows.is_empty()).then(|| table(sides, "differences", title, "Setting", rows))
 }
 
@@ -205,10 +205,10 @@ pub(super) fn chapter(sides: &[Side<'_>]) -> Page {
         differences.into_iter().map(differing).map(|d| text_row(&d)).collect()
     };
     let all = [
-        ("settings", "Settings; set off: those that differ", side_by_side(sides, settings, true)),
+        ("settings", "Settings; bold: differences", side_by_side(sides, settings, true)),
         (
             "platforms",
-            "Test platforms; set off: what differs",
+            "Test platforms; bold: differences",
             side_by_side(sides, platform, false),
         ),
     ];

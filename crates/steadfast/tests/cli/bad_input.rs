@@ -99,7 +99,7 @@ fn an_existing_run_directory_is_never_written_into() {
     std::fs::write(scratch.path().join("run/mine"), "x").unwrap();
     let mut arguments = QUICK.to_vec();
     arguments.push("run");
-    refuse(scratch.path(), &arguments, &["exists already", "resume"]);
+    refuse(scratch.path(), &arguments, &["already exists", "resume"]);
     assert_eq!(std::fs::read_dir(scratch.path().join("run")).unwrap().count(), 1);
 }
 

@@ -478,7 +478,7 @@ fn a_partition_is_captured_alone() {
     let found = capture.map(Running::end);
     drop((inside, disk));
     let twice = ["capture", "-o", "t.parquet", "--device", &part, "--device", &device.path];
-    refuse(scratch.path(), &twice, &["same place", "partitions"]);
+    refuse(scratch.path(), &twice, &["overlap on one disk", "partitions"]);
     assert!(partx("--delete").unwrap().success());
     let Some((conditions, events)) = found else { return };
     let written = events.iter().filter(|event| event.op == IoOp::Write);
