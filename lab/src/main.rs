@@ -32,7 +32,7 @@ struct Arguments {
     /// The program under test
     #[arg(long, default_value = "target/debug/steadfast")]
     program: PathBuf,
-    /// Where kernels, disks, logs and artefacts lie
+    /// Where kernels, disks, logs and artifacts lie
     #[arg(long, default_value = "target/lab")]
     directory: PathBuf,
     /// Debian's kernel packages, one visit to every guest for each
@@ -152,7 +152,7 @@ fn receive(
         for name in guest.artefacts {
             fs::create_dir_all(&keep)?;
             fs::copy(answers.path(name), keep.join(name))
-                .with_context(|| format!("{}: no artefact {name}", guest.name))?;
+                .with_context(|| format!("{}: no artifact {name}", guest.name))?;
         }
     }
     if good && !arguments.keep {

@@ -42,7 +42,8 @@ impl Qmp {
     /// Where QEMU refuses it or says nothing.
     pub fn execute(&mut self, command: &str, arguments: Value) -> anyhow::Result<Value> {
         let line = json!({ "execute": command, "arguments": arguments });
-        writeln!(self.commands, "{line}").with_context(|| format!("QEMU exited during {command}"))?;
+        writeln!(self.commands, "{line}")
+            .with_context(|| format!("QEMU exited during {command}"))?;
         loop {
             let line = self
                 .said

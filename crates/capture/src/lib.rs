@@ -137,7 +137,10 @@ pub fn check(options: &Options) -> Result<(), CaptureError> {
         ));
     }
     if options.layers.is_empty() {
-        return Err(CaptureError::new("no layer was given", "give --layer block, filesystem or both"));
+        return Err(CaptureError::new(
+            "no layer was given",
+            "give --layer block, filesystem or both",
+        ));
     }
     if options.files.is_some() && !options.layers.contains(&Layer::FileSystem) {
         return Err(CaptureError::new(

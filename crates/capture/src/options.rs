@@ -8,8 +8,8 @@ pub const DEVICES_MAX: usize = 16;
 /// The shortest and the longest capture step, in nanoseconds.
 pub const STEP_NS: std::ops::RangeInclusive<u64> = 100_000..=3_600_000_000_000;
 
-/// Memory between kernel and reader where nobody says how much: what a processor
-/// that completes 160,000 I/Os a second fills in a tenth of a second, or more.
+/// Default size of the buffer between kernel and reader: what a processor that
+/// completes 160,000 I/Os a second fills in a tenth of a second, or more.
 pub fn usual_buffer() -> u32 {
     // SAFETY: asks for a number.
     let processors = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };

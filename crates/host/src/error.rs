@@ -121,7 +121,7 @@ pub enum HostError {
         /// The device.
         device: String,
     },
-    /// A change to the device could not be journalled, so it was not made.
+    /// A change to the device could not be journaled, so it was not made.
     #[error("the journal cannot be written: {0}")]
     Unjournalled(String),
     /// A device tool is not there, or this user may not run it.
@@ -152,7 +152,7 @@ pub enum HostError {
         /// The value read back.
         found: String,
     },
-    /// A journalled setting that this program does not change.
+    /// A journaled setting that this program does not change.
     #[error("'{0}' is not a setting that steadfast changes; the journal is damaged")]
     UnknownSetting(String),
     /// The device that a setting or a run belongs to is not here.

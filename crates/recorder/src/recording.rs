@@ -307,7 +307,10 @@ mod tests {
             (matches!(error, RecordError::Unsuitable(_)), error.to_string())
         };
         recording.process = Some(u32::MAX);
-        assert_eq!(refused(&recording).1, "no process 4294967295 is running; give the number of a running process");
+        assert_eq!(
+            refused(&recording).1,
+            "no process 4294967295 is running; give the number of a running process"
+        );
         (recording.layers, recording.content_sample) = (vec![Layer::FileSystem], Some(7));
         assert!(refused(&recording).1.contains("name --layer block too"));
         recording.layers.clear();

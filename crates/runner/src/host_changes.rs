@@ -157,7 +157,7 @@ impl HostChanges {
 pub struct Leftover {
     path: PathBuf,
     file: File,
-    /// Who it was.
+    /// The process that left it.
     pub owner: Owner,
     /// Its changes that nothing has undone, in their order.
     pub changes: Vec<HostChange>,
@@ -222,7 +222,10 @@ fn left_in(path: &Path) -> io::Result<Option<Leftover>> {
     let mut text = String::new();
     file.read_to_string(&mut text)?;
     let (owner, changes) = parse(&text).map_err(|why| {
-        io::Error::other(format!("{} is damaged ({why}); check the host settings in it by hand, then remove it", path.display()))
+        io::Error::other(format!(
+            "{} is damaged ({why}); check the host settings in it by hand, then remove it",
+            path.display()
+        ))
     })?;
     match (owner, changes.is_empty()) {
         (Some(owner), false) => Ok(Some(Leftover { path: path.to_owned(), file, owner, changes })),

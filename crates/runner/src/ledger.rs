@@ -7,8 +7,8 @@
 //! A last line without its line end is what a crash leaves: it is dropped. The
 //! format is documented in `docs/formats.md`.
 //!
-//! Only a run that was confirmed is gone on with: [`Ledger::open`] demands the
-//! journalled opening, whose chain covers the settings, and as root a directory
+//! Only a run that was confirmed is resumed: [`Ledger::open`] demands the
+//! journaled opening, whose chain covers the settings, and as root a directory
 //! that nobody else can write to, because settings name devices and commands.
 
 use serde::{Deserialize, Serialize};
@@ -232,7 +232,7 @@ impl Ledger {
         grant().map_err(at(&self.directory))
     }
 
-    /// Opens the ledger of a run to go on with it; a torn last line is cut off.
+    /// Opens the ledger of a run to resume it; an incomplete last line is cut off.
     pub fn open(directory: &Path) -> Result<(Ledger, Contents), LedgerError> {
         let [settings_path, path] = [SETTINGS, JOURNAL].map(|name| directory.join(name));
         let settings = open_settings(directory)?;

@@ -3,7 +3,7 @@
 //!
 //! Resume is replay: the procedure is conducted from its beginning, and every
 //! call is answered from the ledger until the ledger is exhausted. Each
-//! journalled step must equal the one that is asked for (load, seed, place), or
+//! journaled step must equal the one that is asked for (load, seed, place), or
 //! the run is refused: the procedure would not be the one that was begun.
 
 use crate::host_changes::close;
@@ -147,7 +147,7 @@ impl<'a> LiveBench<'a> {
     }
 
     /// Puts every host setting back that this run changed, the last first. One
-    /// that cannot be, or whose restoring cannot be journalled, keeps no other
+    /// that cannot be, or whose restoring cannot be journaled, keeps no other
     /// from it; the first failure is told.
     pub fn restore(&mut self) -> Result<(), Halt> {
         let mut told = Ok(());
@@ -472,7 +472,7 @@ impl Bench for LiveBench<'_> {
 
     fn note(&mut self, note: &Note) {
         self.progress.tell(&Event::Noted(note));
-        // What a journalled note says may be worded otherwise by a newer
+        // What a journaled note says may be worded otherwise by a newer
         // version; it is computed from the same steps.
         if let Some(Entry::Noted(_)) = self.past.front() {
             self.past.pop_front();

@@ -1,4 +1,4 @@
-//! One step outside a run: applied with the host set for it, journalled, and put
+//! One step outside a run: applied with the host set for it, journaled, and put
 //! back however it ends.
 
 use crate::host_changes::HostChanges;
@@ -74,7 +74,7 @@ pub struct Once {
 
 /// Applies one prepared step. On a device that may be written to, requests are not merged
 /// meanwhile; on one that may only be read, the host stays as it is. Every change
-/// is journalled before it is made, and put back however the step ends.
+/// is journaled before it is made, and put back however the step ends.
 pub fn once(
     rig: &mut dyn Rig,
     prepared: Prepared,

@@ -144,7 +144,7 @@ pub struct WritingArguments {
 }
 
 impl Command {
-    /// Whether it works on a device, and so should hear what a killed process left.
+    /// Whether it works on a device; such commands report what a killed process left.
     pub fn works_on_devices(&self) -> bool {
         matches!(
             self,

@@ -13,7 +13,7 @@ use steadfast_runner::ledger::{Contents, Ledger};
 use steadfast_runner::real::wall_clock_unix_ms;
 use steadfast_runner::run::amendments;
 
-/// Findings of a run directory, computed anew.
+/// Recomputes the findings of a run directory.
 pub fn study(directory: &Path) -> anyhow::Result<Findings> {
     findings(Ledger::read(directory)?)
 }
@@ -29,8 +29,8 @@ pub fn findings(contents: Contents) -> anyhow::Result<Findings> {
     Ok(procedure.study(&contents.into_record()))
 }
 
-/// Findings of what a user calls a run: a run directory, computed anew, or a
-/// file of findings as they are.
+/// Findings of a run directory (recomputed) or of a file of findings (as
+/// stored).
 pub fn findings_of(run: &Path) -> anyhow::Result<Findings> {
     if run.is_dir() {
         return study(run);

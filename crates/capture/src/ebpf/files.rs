@@ -1,4 +1,4 @@
-//! The file-system layer: one record per read, write and synchronisation of the
+//! The file-system layer: one record per read, write and synchronization of the
 //! devices' file systems, by one of two ways: their own entry points, or the
 //! system calls.
 

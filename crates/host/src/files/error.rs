@@ -31,7 +31,7 @@ pub enum FileError {
         /// What is wrong with it.
         why: &'static str,
     },
-    /// A group that nobody knows.
+    /// An unknown group.
     #[error("there is no group '{0}' on this host; getent group lists them")]
     NoGroup(String),
     /// The system refused a call.

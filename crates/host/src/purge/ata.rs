@@ -1,6 +1,6 @@
 //! ATA: SECURITY ERASE UNIT and SANITIZE through `hdparm`.
 //!
-//! SECURITY ERASE UNIT needs a password on the drive. It is journalled before
+//! SECURITY ERASE UNIT needs a password on the drive. It is journaled before
 //! it is set, the erase takes it away again, and where the run dies between,
 //! [`crate::ata_security::clear_password`] does.
 
@@ -16,7 +16,7 @@ use std::time::Duration;
 use steadfast_domain::PurgeMethod;
 use steadfast_domain::record::HostChange;
 
-/// How long an erase is waited for at least, whatever the drive reckons.
+/// The minimum time to wait for an erase, even if the drive estimates less.
 const LIMIT_MIN: Duration = Duration::from_secs(12 * 3600);
 
 /// A Sanitize that takes longer is not waited for.

@@ -96,7 +96,7 @@ fn purge_with(
     }
 }
 
-/// A stop is no failure, and without a journal nothing goes on.
+/// A stop is not a failure, and without a journal nothing may continue.
 fn goes_on(error: &HostError) -> bool {
     !matches!(error, HostError::PurgeStopped { .. } | HostError::Unjournalled(_))
 }

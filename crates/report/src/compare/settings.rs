@@ -68,7 +68,7 @@ fn of_block(block: &FormBlock) -> Vec<Named> {
     named
 }
 
-/// The settings among labelled values, called by what one of them is.
+/// The settings among labeled values, called by what one of them is.
 fn of_facts(facts: &Facts) -> impl Iterator<Item = Named> {
     let settings = facts.rows.iter().filter(|row| row.role == Role::Setting);
     settings.map(|row| match &facts.noun {
@@ -206,11 +206,7 @@ pub(super) fn chapter(sides: &[Side<'_>]) -> Page {
     };
     let all = [
         ("settings", "Settings; bold: differences", side_by_side(sides, settings, true)),
-        (
-            "platforms",
-            "Test platforms; bold: differences",
-            side_by_side(sides, platform, false),
-        ),
+        ("platforms", "Test platforms; bold: differences", side_by_side(sides, platform, false)),
     ];
     let tables = all
         .into_iter()

@@ -13,7 +13,7 @@ use steadfast_engine::Stop;
 use steadfast_engine::sim::SimulatedSsd;
 use steadfast_host::{Roots, WATCH};
 
-/// The answer as JSON.
+/// The JSON output.
 #[derive(Debug, Serialize)]
 struct Answer<'a> {
     device: &'a Device,
@@ -22,7 +22,7 @@ struct Answer<'a> {
     checks: &'a [Check],
 }
 
-/// Looks a device and its host over. Nothing is written or changed.
+/// Checks a device and its host. Nothing is written or changed.
 pub fn run(arguments: &DoctorArguments) -> anyhow::Result<Outcome> {
     let (device, checks) = match target::existing(&arguments.device)? {
         Named::Simulated(spec) => {
@@ -53,7 +53,7 @@ fn simulated() -> Check {
     }
 }
 
-/// The mark of a state, which says the same without its colour.
+/// The mark of a state, which says the same without its color.
 fn mark(state: CheckState) -> StyledObject<String> {
     let word = match state {
         CheckState::Good => "good",

@@ -15,7 +15,7 @@ use steadfast_host::Consent;
 use steadfast_runner::{Single, once};
 use steadfast_trace::WorkloadFile;
 
-/// The answer as JSON.
+/// The JSON output.
 #[derive(Debug, Serialize)]
 struct Answer<'a> {
     device: &'a Device,

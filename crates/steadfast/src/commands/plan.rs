@@ -10,7 +10,7 @@ use steadfast_domain::text::printable;
 use steadfast_domain::{Bytes, Device};
 use steadfast_runner::forecast::{Outline, Stretch};
 
-/// The answer as JSON.
+/// The JSON output.
 #[derive(Debug, Serialize)]
 struct Answer {
     device: Device,

@@ -24,7 +24,7 @@ struct Restored {
     why: Option<String>,
 }
 
-/// The answer as JSON.
+/// The JSON output.
 #[derive(Debug, Default, Serialize)]
 struct Answer {
     changes: Vec<Restored>,
@@ -38,7 +38,7 @@ pub fn journal() -> HostChanges {
     HostChanges::new(host_changes::directory(), command, wall_clock_unix_ms())
 }
 
-/// Says on standard error what dead processes left changed.
+/// Reports on standard error what dead processes left changed.
 pub fn remind() {
     let left = left_behind().unwrap_or_else(|error| {
         terminal::complain(&format!("steadfast: {error:#}"));
@@ -77,7 +77,7 @@ pub fn run(arguments: &RestoreArguments) -> anyhow::Result<Outcome> {
     }
 }
 
-/// Takes away the ATA password that a purge left on a drive.
+/// Removes the ATA password that a purge left on a drive.
 pub fn unlock(arguments: &UnlockArguments) -> anyhow::Result<Outcome> {
     if let Some(run_dir) = &arguments.run_dir {
         let changes = put_back(run_dir, steadfast_host::is_password)?;

@@ -1,4 +1,4 @@
-//! `steadfast resume`: goes on with a run, on the device that it began on.
+//! `steadfast resume`: continues a run on the device that it started on.
 
 use super::run::{Conduct, FIO_DIRECTORY, wishes};
 use crate::cli::ResumeArguments;

@@ -174,7 +174,7 @@ fn mover(engine: Option<EngineName>, run_directory: &Path) -> Mover {
 /// Where a run directory keeps fio's job files and answers.
 pub const FIO_DIRECTORY: &str = "fio";
 
-/// A simulated run repeats itself; a real one draws anew each time.
+/// A simulated run repeats itself; a real one draws a new seed each time.
 fn default_seed(device: &Device) -> u64 {
     if device.is_simulated() { 1 } else { wall_clock_unix_ms() }
 }

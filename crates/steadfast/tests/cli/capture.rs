@@ -165,7 +165,7 @@ fn a_capture_of_our_own_engine_has_exactly_what_the_engine_counted() {
     }
 }
 
-/// A device with ext4 on it; nothing is left to be initialised in the background.
+/// A device with ext4 on it; nothing is left to be initialized in the background.
 fn with_ext4(test: &str) -> Option<LoopDevice> {
     let device = LoopDevice::new(test, 128)?;
     let options = ["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", &device.path];
@@ -185,7 +185,7 @@ fn mounted(device: &LoopDevice, directory: &Path) -> PathBuf {
     mount
 }
 
-/// A file system with a program that synchronises: sums agree with the kernel's.
+/// A file system with a program that synchronizes: sums agree with the kernel's.
 #[test]
 fn a_capture_of_a_file_system_agrees_with_diskstats() {
     let test = "a_capture_of_a_file_system_agrees_with_diskstats";
@@ -212,7 +212,7 @@ fn a_capture_of_a_file_system_agrees_with_diskstats() {
         std::array::from_fn(|column| after[column] - before[column]);
     assert_eq!((conditions.lost, conditions.unfinished), (0, 0));
     assert_eq!(sum(&events, IoOp::Read), (reads, read_sectors * 512));
-    // The kernel counts an empty synchronising write that no device ever sees.
+    // The kernel counts an empty synchronizing write that no device ever sees.
     let (seen, bytes) = sum(&events, IoOp::Write);
     assert!(seen <= writes, "{seen} of {writes}");
     assert_eq!(bytes, write_sectors * 512);

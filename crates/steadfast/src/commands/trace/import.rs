@@ -14,7 +14,7 @@ use steadfast_host::NewFile;
 use steadfast_trace::Writer;
 use steadfast_trace::import::{self, ColumnPlan, Format, Imported, Input};
 
-/// Bytes from which a format is recognised.
+/// Bytes from which a format is recognized.
 const BEGINNING: usize = 4096;
 
 /// Reads every file and writes one trace.
