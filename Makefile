@@ -40,7 +40,7 @@ bench: tools
 	@scripts/tools lab || true
 	cargo build --release --locked -p steadfast -p steadfast-lab --features $(FEATURES)
 	$(OPTIMISED)/steadfast-lab --program $(OPTIMISED)/steadfast --directory target/lab cost || \
-	    { test $$? -eq 77 && echo "beside blktrace: skipped: no guest (the reason stands above)"; }
+	    { test $$? -eq 77 && echo "beside blktrace: skipped: no guest (reason above)"; }
 
 # The program in guests under QEMU, against real NVMe, SCSI and ATA command sets
 # (docs/lab.md). LAB="unplug medium" visits only these guests. Where no guest can

@@ -116,7 +116,7 @@ impl Guest {
             .stdout(Stdio::piped())
             .stderr(errors)
             .spawn()
-            .context("QEMU cannot be run; run scripts/tools lab as root")?;
+            .context("cannot run QEMU; install it as root with scripts/tools lab")?;
         let mut running = Running(child);
         let pipes = running.0.stdin.take().zip(running.0.stdout.take());
         let (commands, answers) = pipes.context("QEMU has no pipes")?;
@@ -126,7 +126,7 @@ impl Guest {
         let mut pending = self.meanwhile.iter().peekable();
         while running.0.try_wait()?.is_none() {
             if began.elapsed() > self.limit {
-                bail!("the guest has not ended within {} s", self.limit.as_secs());
+                bail!("the guest did not end within {} s", self.limit.as_secs());
             }
             if let Some(meanwhile) = pending.next_if(|m| has_told(&console, m.word)) {
                 (meanwhile.act)(&mut qmp).with_context(|| format!("after '{}'", meanwhile.word))?;
@@ -134,7 +134,7 @@ impl Guest {
             std::thread::sleep(LOOK);
         }
         match pending.next() {
-            Some(meanwhile) => bail!("the guest never told '{}'", meanwhile.word),
+            Some(meanwhile) => bail!("the guest never sent '{}'", meanwhile.word),
             None => Ok(()),
         }
     }

@@ -48,7 +48,7 @@ impl Kernel {
         fs::create_dir_all(directory)?;
         let _ = fs::remove_dir_all(&self.root);
         output(Command::new("apt-get").args(["download", "-qq", package]).current_dir(directory))
-            .with_context(|| format!("{package} cannot be fetched; try apt-get update"))?;
+            .with_context(|| format!("{package} cannot be downloaded; try apt-get update"))?;
         let archive = downloaded(package, directory)?;
         output(Command::new("dpkg").arg("-x").args([&archive, &self.root]))?;
         let depmod = ["depmod", "-b"];
@@ -105,7 +105,7 @@ fn downloaded(package: &str, directory: &Path) -> anyhow::Result<PathBuf> {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             name.starts_with(&prefix) && name.ends_with(".deb")
         })
-        .with_context(|| format!("{package}: the fetched file is not there"))
+        .with_context(|| format!("{package}: the fetched file is missing"))
 }
 
 /// `modules.dep`: each file with those that it needs.

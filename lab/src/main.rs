@@ -32,7 +32,7 @@ struct Arguments {
     /// The program under test
     #[arg(long, default_value = "target/debug/steadfast")]
     program: PathBuf,
-    /// Where kernels, disks, logs and artefacts lie
+    /// Where kernels, disks, logs and artifacts lie
     #[arg(long, default_value = "target/lab")]
     directory: PathBuf,
     /// Debian's kernel packages, one visit to every guest for each
@@ -58,7 +58,7 @@ struct Unfit(String);
 
 impl std::fmt::Display for Unfit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "no guests can be had here: {}", self.0)
+        write!(f, "guests are unavailable here: {}", self.0)
     }
 }
 
@@ -125,7 +125,7 @@ fn chosen(names: &[String]) -> anyhow::Result<Vec<Guest>> {
         let known = || all.iter().map(|guest| guest.name).collect::<Vec<_>>().join(", ");
         all.iter()
             .find(|guest| guest.name == name)
-            .with_context(|| format!("there is no guest '{name}'; choose of: {}", known()))?;
+            .with_context(|| format!("no guest '{name}'; choose from: {}", known()))?;
     }
     let is_wanted = |guest: &Guest| names.iter().any(|name| name == guest.name);
     Ok(all.into_iter().filter(is_wanted).collect())
@@ -152,7 +152,7 @@ fn receive(
         for name in guest.artefacts {
             fs::create_dir_all(&keep)?;
             fs::copy(answers.path(name), keep.join(name))
-                .with_context(|| format!("{}: no artefact {name}", guest.name))?;
+                .with_context(|| format!("{}: no artifact {name}", guest.name))?;
         }
     }
     if good && !arguments.keep {

@@ -13,7 +13,7 @@ pub fn output(command: &mut Command) -> anyhow::Result<String> {
     let output = command
         .stdin(Stdio::null())
         .output()
-        .with_context(|| format!("'{program}' cannot be run; is it installed?"))?;
+        .with_context(|| format!("cannot run '{program}'; check that it is installed"))?;
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{command:?}: {}: {}", output.status, said.trim());
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())

@@ -42,14 +42,15 @@ impl Qmp {
     /// Where QEMU refuses it or says nothing.
     pub fn execute(&mut self, command: &str, arguments: Value) -> anyhow::Result<Value> {
         let line = json!({ "execute": command, "arguments": arguments });
-        writeln!(self.commands, "{line}").with_context(|| format!("QEMU is gone: {command}"))?;
+        writeln!(self.commands, "{line}")
+            .with_context(|| format!("QEMU exited during {command}"))?;
         loop {
             let line = self
                 .said
                 .recv_timeout(PATIENCE)
                 .with_context(|| format!("QEMU does not answer {command}"))?;
             let answer: Value = serde_json::from_str(&line)
-                .with_context(|| format!("QEMU's answer is no JSON: {line}"))?;
+                .with_context(|| format!("QEMU's answer is not JSON: {line}"))?;
             if let Some(error) = answer.get("error") {
                 bail!("QEMU refuses {command}: {error}");
             }

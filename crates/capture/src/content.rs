@@ -154,7 +154,7 @@ fn open(device: &SampledDevice) -> Result<File, CaptureError> {
     OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(&device.path).map_err(|error| {
         CaptureError::new(
             format!("{} cannot be read to sample its content: {error}", device.path.display()),
-            "run it as root, or leave out --content-sample",
+            "run it as root, or omit --content-sample",
         )
     })
 }

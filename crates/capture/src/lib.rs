@@ -126,23 +126,26 @@ impl Capture {
 pub fn check(options: &Options) -> Result<(), CaptureError> {
     if options.devices.is_empty() || options.devices.len() > DEVICES_MAX {
         return Err(CaptureError::new(
-            format!("{} devices cannot be captured at once", options.devices.len()),
-            format!("name 1 to {DEVICES_MAX}"),
+            format!("cannot capture {} devices at once", options.devices.len()),
+            format!("give 1 to {DEVICES_MAX}"),
         ));
     }
     if let Some((one, other)) = overlap(&options.devices) {
         return Err(CaptureError::new(
-            format!("{one} and {other} are the same place of one disk"),
-            "name the disk, or partitions of it",
+            format!("{one} and {other} overlap on one disk"),
+            "give the disk, or partitions of it",
         ));
     }
     if options.layers.is_empty() {
-        return Err(CaptureError::new("no layer was named", "name block, filesystem or both"));
+        return Err(CaptureError::new(
+            "no layer was given",
+            "give --layer block, filesystem or both",
+        ));
     }
     if options.files.is_some() && !options.layers.contains(&Layer::FileSystem) {
         return Err(CaptureError::new(
             "the file-system layer is not captured",
-            "name --layer filesystem, or leave out --files",
+            "add --layer filesystem, or omit --files",
         ));
     }
     if options.step_ns.is_some() {
@@ -151,7 +154,7 @@ pub fn check(options: &Options) -> Result<(), CaptureError> {
     let page = 4096;
     if !options.ring_bytes.is_power_of_two() || options.ring_bytes < page {
         return Err(CaptureError::new(
-            format!("a buffer of {} bytes is not possible", options.ring_bytes),
+            format!("a buffer of {} bytes is impossible", options.ring_bytes),
             "give a power of two from 4 KiB to 1 GiB",
         ));
     }
@@ -174,10 +177,10 @@ fn overlap(devices: &[Listened]) -> Option<(&str, &str)> {
 fn check_steps(options: &Options) -> Result<(), CaptureError> {
     let refuse = |what: &str, remedy: &str| Err(CaptureError::new(what, remedy));
     if options.source == Some(SourceName::Tracefs) {
-        return refuse("tracefs adds up no capture steps", "leave out --source, or --steps");
+        return refuse("tracefs cannot add up capture steps", "omit --source, or --steps");
     }
     if !STEP_NS.contains(&options.step_ns.unwrap_or(0)) {
-        return refuse("this width of a capture step is not possible", "give 100us to 1h");
+        return refuse("this width of a capture step is impossible", "give 100us to 1h");
     }
     Ok(())
 }
@@ -211,7 +214,7 @@ fn open_files(options: &Options) -> Result<Opened, CaptureError> {
     if options.source == Some(SourceName::Tracefs) {
         return Err(CaptureError::new(
             "the file-system layer cannot be captured through tracefs",
-            "leave out --source, or capture --layer block",
+            "omit --source, or capture --layer block",
         ));
     }
     let (files, why) = ebpf::Files::open(options)?;

@@ -8,8 +8,8 @@ pub const DEVICES_MAX: usize = 16;
 /// The shortest and the longest capture step, in nanoseconds.
 pub const STEP_NS: std::ops::RangeInclusive<u64> = 100_000..=3_600_000_000_000;
 
-/// Memory between kernel and reader where nobody says how much: what a processor
-/// that completes 160,000 I/Os a second fills in a tenth of a second, or more.
+/// Default size of the buffer between kernel and reader: what a processor that
+/// completes 160,000 I/Os a second fills in a tenth of a second, or more.
 pub fn usual_buffer() -> u32 {
     // SAFETY: asks for a number.
     let processors = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
@@ -53,7 +53,7 @@ pub struct Options {
     pub devices: Vec<Listened>,
     /// Where to listen; at least one.
     pub layers: Vec<Layer>,
-    /// Only I/Os that this process submitted.
+    /// Capture only I/Os that this process submitted.
     pub process: Option<u32>,
     /// Keep command names; process numbers are kept in any case.
     pub commands: bool,

@@ -1,6 +1,6 @@
 //! Purge: what the user asks for, how it was done, and what was read back.
 
-use crate::settings::{UnknownName, names};
+use crate::settings::UnknownName;
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -37,8 +37,9 @@ pub enum PurgeFailure {
     /// It halts.
     #[default]
     Halt,
-    /// It goes on, and says so.
-    GoOn,
+    /// The run continues without a purge, and the report says so.
+    #[serde(rename = "continue", alias = "go-on")]
+    Continue,
 }
 
 impl PurgeFailure {
@@ -224,8 +225,27 @@ impl From<PurgeChoice> for String {
     }
 }
 
-names!(PurgeFailure, "answer to a failed purge", "halt, go-on",
-    "halt" => PurgeFailure::Halt, "go-on" => PurgeFailure::GoOn);
+impl fmt::Display for PurgeFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.halts() { "halt" } else { "continue" })
+    }
+}
+
+impl FromStr for PurgeFailure {
+    type Err = UnknownName;
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        match text {
+            "halt" => Ok(PurgeFailure::Halt),
+            // Its name in versions before; scripts still use it.
+            "continue" | "go-on" => Ok(PurgeFailure::Continue),
+            _ => Err(UnknownName {
+                kind: "answer to a failed purge",
+                given: text.to_owned(),
+                choices: "halt, continue",
+            }),
+        }
+    }
+}
 
 /// What stood at places all over the device after a purge, and before.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -325,6 +345,18 @@ mod tests {
         let purge: Purge = serde_json::from_str(old).unwrap();
         assert_eq!((purge.method, purge.blank), (PurgeMethod::ScsiFormatUnit, Some(true)));
         assert_eq!((purge.read_back, purge.failed), (None, None));
+    }
+
+    #[test]
+    fn the_old_name_of_continue_is_read_and_the_new_one_written() {
+        for text in ["continue", "go-on"] {
+            assert_eq!(text.parse(), Ok(PurgeFailure::Continue));
+            let read: PurgeFailure = serde_json::from_str(&format!("\"{text}\"")).unwrap();
+            assert_eq!(read, PurgeFailure::Continue);
+        }
+        assert_eq!(PurgeFailure::Continue.to_string(), "continue");
+        assert_eq!(serde_json::to_string(&PurgeFailure::Continue).unwrap(), "\"continue\"");
+        assert!(!"go on".parse::<PurgeFailure>().unwrap_err().to_string().contains("go-on"));
     }
 
     #[test]

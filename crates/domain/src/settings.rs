@@ -282,8 +282,6 @@ macro_rules! names {
     };
 }
 
-pub(crate) use names;
-
 names!(Class, "class", "enterprise, client",
     "enterprise" => Class::Enterprise, "client" => Class::Client);
 names!(Profile, "profile", "pts-2.0, pts-1.1, tkperf, quick",

@@ -97,7 +97,7 @@ fn same_file(device: &Device, roots: &Roots) -> Result<Device, HostError> {
 fn absent(device: &Device, instead: Option<Device>) -> HostError {
     HostError::Absent {
         wanted: title(device),
-        instead: instead.map(|now| format!("{} is there now", title(&now))),
+        instead: instead.map(|now| format!("{} is attached instead", title(&now))),
     }
 }
 

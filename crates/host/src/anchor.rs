@@ -90,7 +90,7 @@ fn kind_of(kind: fs::FileType) -> &'static str {
     } else if kind.is_socket() {
         "a socket"
     } else {
-        "no block device"
+        "not a block device"
     }
 }
 
@@ -103,5 +103,5 @@ fn kernels_own(file: &File) -> io::Result<Option<&'static str>> {
     // SAFETY: the call succeeded and has filled it in.
     let magic = unsafe { told.assume_init() }.f_type as u32;
     let own = KERNELS_OWN.contains(&magic);
-    Ok(own.then_some("a file of the kernel's own (procfs, sysfs and the like), not of data"))
+    Ok(own.then_some("a kernel file (procfs, sysfs and the like), not a data file"))
 }

@@ -141,7 +141,7 @@ impl Door<'_> {
         verify_length(&target)?;
         lock(&target, [id].into(), roots)?;
         let standing =
-            mark::standing(target.file()).map_err(|e| HostError::io("look at it", &name, e))?;
+            mark::standing(target.file()).map_err(|e| HostError::io("examine it", &name, e))?;
         if standing != Standing::Ours {
             refuse_kept_file(&name, id, keep)?;
             require_file_confirmation(&target, &name, &standing, confirmation)?;
@@ -186,7 +186,7 @@ impl Door<'_> {
         }
         let mut by = processes::openers(&Sought::file(id), self.roots, true)?;
         if writers == Writers::Somebody && by.is_empty() {
-            by.push("the kernel or a process that cannot be seen from here".into());
+            by.push("the kernel or a process that is not visible from here".into());
         }
         match by.is_empty() {
             true => processes::require_all(self.roots).map_err(Refusal::from),
@@ -386,12 +386,12 @@ fn remedies(uses: &[Use]) -> String {
         .iter()
         .map(|found| match &found.kind {
             UseKind::Mounted(point) if point == Path::new("/") => {
-                "it carries the running system: test another disk, or a scratch file"
+                "it holds the running system: test another disk, or a scratch file"
             }
             UseKind::Mounted(_) => "unmount it (umount)",
             UseKind::Swap => "stop swapping to it (swapoff)",
             UseKind::Held(_) => {
-                "take apart what is built upon it (vgchange -an, mdadm --stop, \
+                "stop what is built on it (vgchange -an, mdadm --stop, \
                  cryptsetup close, losetup -d)"
             }
             UseKind::SharedFile(_) => "detach the other loop device (losetup -d)",
@@ -430,8 +430,9 @@ fn is_busy<T>(answer: &io::Result<T>) -> bool {
 fn verify_handle(target: &Target, node: &Node, roots: &Roots) -> Result<(), Refusal> {
     let device = target.device();
     let path = Path::new(&device.path);
-    let metadata = target.file().metadata().map_err(|e| HostError::io("look at it", path, e))?;
-    let length = target::length_of(target.file()).map_err(|e| HostError::io("size it", path, e))?;
+    let metadata = target.file().metadata().map_err(|e| HostError::io("examine it", path, e))?;
+    let length =
+        target::length_of(target.file()).map_err(|e| HostError::io("read its size", path, e))?;
     let number = (libc::major(metadata.rdev()), libc::minor(metadata.rdev()));
     let same = metadata.file_type().is_block_device() && node.device_number() == Some(number);
     if same && length == device.capacity.0 {
@@ -448,7 +449,8 @@ fn verify_handle(target: &Target, node: &Node, roots: &Roots) -> Result<(), Refu
 /// Makes sure that a file has still the length that was seen.
 fn verify_length(target: &Target) -> Result<(), Refusal> {
     let (device, path) = (target.device(), Path::new(&target.device().path));
-    let length = target::length_of(target.file()).map_err(|e| HostError::io("size it", path, e))?;
+    let length =
+        target::length_of(target.file()).map_err(|e| HostError::io("read its size", path, e))?;
     if length == device.capacity.0 {
         return Ok(());
     }
@@ -480,7 +482,7 @@ fn refuse_kept_file(name: &Path, id: FileId, keep: &[PathBuf]) -> Result<(), Ref
     for path in keep.iter().chain(&exe) {
         let metadata = match fs::metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            other => other.map_err(|e| HostError::io("look at it", path, e))?,
+            other => other.map_err(|e| HostError::io("examine it", path, e))?,
         };
         if FileId::of(&metadata) == id {
             return kept("to be kept".into());
@@ -497,7 +499,7 @@ fn refuse_kept_file(name: &Path, id: FileId, keep: &[PathBuf]) -> Result<(), Ref
 /// Whether a directory above a path is this one.
 fn lies_in(name: &Path, kept: &fs::Metadata) -> Result<bool, HostError> {
     for above in name.ancestors().skip(1) {
-        let metadata = fs::metadata(above).map_err(|e| HostError::io("look at it", above, e))?;
+        let metadata = fs::metadata(above).map_err(|e| HostError::io("examine it", above, e))?;
         if FileId::of(&metadata) == FileId::of(kept) {
             return Ok(true);
         }
@@ -511,7 +513,7 @@ fn has_inside(directory: &Path, id: FileId) -> Result<bool, HostError> {
     for path in listed_in(directory)? {
         let metadata = match fs::symlink_metadata(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            other => other.map_err(|e| HostError::io("look at it", &path, e))?,
+            other => other.map_err(|e| HostError::io("examine it", &path, e))?,
         };
         if FileId::of(&metadata) == id || metadata.is_dir() && has_inside(&path, id)? {
             return Ok(true);

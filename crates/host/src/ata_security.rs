@@ -13,7 +13,7 @@ pub(crate) const PASSWORD: &str = "steadfast";
 pub(crate) const ANSWER: Duration = Duration::from_secs(60);
 
 const UNFREEZE: &str = "the drive's security is frozen, as most BIOSes do at boot; suspend the \
-                        machine to RAM and wake it, or plug the drive out and in again while the \
+                        machine to RAM and wake it, or unplug and replug the drive while the \
                         machine runs, or turn the BIOS's freeze lock off";
 
 /// What a drive says of its security (ACS-4, 4.18) and its sanitize commands.
@@ -99,13 +99,12 @@ impl Identity {
             _ if enhanced && !self.enhanced => "the drive has no enhanced erase".to_owned(),
             Identity { frozen: true, .. } => UNFREEZE.to_owned(),
             Identity { enabled: true, .. } | Identity { locked: true, .. } => format!(
-                "a password is set on the drive{}; take it away with steadfast unlock --device \
+                "a password is set on the drive{}; remove it with steadfast unlock --device \
                  {device} --password PASSWORD",
                 if self.locked { ", which is locked" } else { "" }
             ),
             Identity { expired: true, .. } => {
-                "the drive's count of password attempts is used up; switch its power off and on"
-                    .to_owned()
+                "the drive's password attempts are used up; power-cycle it".to_owned()
             }
             _ => return Ok(()),
         };
@@ -138,7 +137,7 @@ pub(crate) fn clear_password(
     let failed = |how: &str| HostError::ToolFailed {
         command: format!("hdparm --security-disable {device}"),
         how: how.to_owned(),
-        said: "the drive's password stands".into(),
+        said: "the drive's password is still set".into(),
     };
     if before.frozen {
         return Err(failed(UNFREEZE));
@@ -150,7 +149,7 @@ pub(crate) fn clear_password(
     let disable = ["--user-master", "u", "--security-disable", password, device];
     tools.run(HDPARM, &disable, ANSWER)?;
     match Identity::ask(device, tools)?.enabled {
-        true => Err(failed("it does not take this password")),
+        true => Err(failed("the drive does not accept this password")),
         false => Ok(true),
     }
 }

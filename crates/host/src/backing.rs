@@ -89,14 +89,14 @@ pub(crate) fn backing(over: &Node, roots: &Roots) -> Result<Option<Backing>, Hos
         return Ok(None);
     }
     let unknown = |why: String| HostError::Unclear {
-        what: format!("what {} is laid over", over.path(roots).display()),
+        what: format!("device below {}", over.path(roots).display()),
         why,
     };
     let status = match status(over, roots) {
         // It was detached meanwhile.
         Err(error) if error.raw_os_error() == Some(libc::ENXIO) => return Ok(None),
         other => {
-            other.map_err(|e| HostError::io("ask what it is laid over", &over.path(roots), e))?
+            other.map_err(|e| HostError::io("find what it is built on", &over.path(roots), e))?
         }
     };
     if status.node_of == 0 {

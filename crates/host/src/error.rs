@@ -18,7 +18,7 @@ pub enum HostError {
         source: io::Error,
     },
     /// The path leads to something that holds no blocks.
-    #[error("{path} is {kind}; name a block device such as /dev/nvme0n1, or a regular file")]
+    #[error("{path} is {kind}; give a block device such as /dev/nvme0n1, or a regular file")]
     NotTestable {
         /// The path.
         path: PathBuf,
@@ -26,7 +26,7 @@ pub enum HostError {
         kind: &'static str,
     },
     /// The kernel lists no such block device.
-    #[error("{path} is a block device that {sys} does not list; is sysfs mounted?")]
+    #[error("{path} is a block device that {sys} does not list; check that sysfs is mounted")]
     Unlisted {
         /// The device node.
         path: PathBuf,
@@ -34,7 +34,7 @@ pub enum HostError {
         sys: PathBuf,
     },
     /// Something that must be known could not be found out.
-    #[error("{what} is not known: {why}; what cannot be read is not assumed to be free")]
+    #[error("unknown {what}: {why}; a device whose state is unknown is refused")]
     Unclear {
         /// What is not known.
         what: String,
@@ -43,7 +43,7 @@ pub enum HostError {
     },
     /// A scratch file would take more room than there is.
     #[error(
-        "{path}: there is no room for a scratch file of {wanted}{}; \
+        "{path}: not enough space for a scratch file of {wanted}{}; \
          choose a smaller size or another file system", room(.free))]
     NoRoom {
         /// The file.
@@ -55,8 +55,8 @@ pub enum HostError {
     },
     /// A file stands where the scratch file would be made.
     #[error(
-        "{path} exists with {found} bytes and is no scratch file of this program; \
-         remove it, or name another path"
+        "{path} exists with {found} bytes and is not a scratch file of steadfast; \
+         remove it, or give another path"
     )]
     FileExists {
         /// The file.
@@ -65,7 +65,7 @@ pub enum HostError {
         found: u64,
     },
     /// A scratch file of another size is wanted and this one is in use.
-    #[error("{path} cannot be given another size: {why}")]
+    #[error("cannot change the size of {path}: {why}")]
     FileBusy {
         /// The file.
         path: PathBuf,
@@ -73,13 +73,13 @@ pub enum HostError {
         why: String,
     },
     /// A block device is to be given a size.
-    #[error("{path} is a block device, which has its own size; leave --size out")]
+    #[error("{path} is a block device, which has its own size; omit --size")]
     FixedSize {
         /// The device.
         path: PathBuf,
     },
     /// A scratch file of no size.
-    #[error("{path}: a scratch file needs a size; name one, such as 4GiB")]
+    #[error("{path}: a scratch file needs a size, such as --size 4GiB")]
     NoSize {
         /// The file.
         path: PathBuf,
@@ -104,8 +104,8 @@ pub enum HostError {
     },
     /// A purge was begun and did not do its work.
     #[error(
-        "{device}: the purge ({method}) failed: {why}; choose another with --purge, or go on \
-         all the same with --purge-failed go-on"
+        "{device}: the purge ({method}) failed: {why}; choose another method with --purge, or \
+         run without a purge: --purge-failed continue"
     )]
     PurgeFailed {
         /// The device.
@@ -121,7 +121,7 @@ pub enum HostError {
         /// The device.
         device: String,
     },
-    /// A change to the device could not be journalled, so it was not made.
+    /// A change to the device could not be journaled, so it was not made.
     #[error("the journal cannot be written: {0}")]
     Unjournalled(String),
     /// A device tool is not there, or this user may not run it.
@@ -143,7 +143,7 @@ pub enum HostError {
         said: String,
     },
     /// A change of a host setting did not take.
-    #[error("{setting} was given '{wanted}' and reads back '{found}'; the device refuses it")]
+    #[error("{setting} was set to '{wanted}' and reads back '{found}'; the device refuses it")]
     NotTaken {
         /// The setting.
         setting: String,
@@ -152,11 +152,11 @@ pub enum HostError {
         /// The value read back.
         found: String,
     },
-    /// A journalled setting that this program does not change.
-    #[error("'{0}' is no setting that this program changes; the journal is damaged")]
+    /// A journaled setting that this program does not change.
+    #[error("'{0}' is not a setting that steadfast changes; the journal is damaged")]
     UnknownSetting(String),
     /// The device that a setting or a run belongs to is not here.
-    #[error("{wanted} is not in this machine{}; attach it and try again", remark(.instead))]
+    #[error("{wanted} is not attached to this machine{}; attach it and try again", remark(.instead))]
     Absent {
         /// The device that was looked for, with its identity.
         wanted: String,
@@ -164,7 +164,7 @@ pub enum HostError {
         instead: Option<String>,
     },
     /// More than one device has the identity that was looked for.
-    #[error("{wanted} is there more than once ({found}); detach all but one")]
+    #[error("{wanted} is attached more than once ({found}); detach all but one")]
     Ambiguous {
         /// The device that was looked for.
         wanted: String,
@@ -177,7 +177,7 @@ impl HostError {
     /// A tool's answer that makes no sense.
     pub(crate) fn not_understood(command: String, said: &str) -> Self {
         let said = said.trim().chars().take(200).collect();
-        HostError::ToolFailed { command, how: "its answer is not understood".into(), said }
+        HostError::ToolFailed { command, how: "its output is not understood".into(), said }
     }
 
     /// A failed system call on a path.

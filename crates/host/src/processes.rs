@@ -48,7 +48,7 @@ pub fn process_exists(number: u32, roots: &Roots) -> bool {
 pub(crate) fn require_all(roots: &Roots) -> Result<(), HostError> {
     let own = roots.proc.join("self/ns/pid");
     let namespace =
-        fs::read_link(&own).map_err(|e| HostError::io("tell its namespace", &own, e))?;
+        fs::read_link(&own).map_err(|e| HostError::io("read its namespace", &own, e))?;
     if namespace == Path::new(FIRST_PID_NAMESPACE) {
         return Ok(());
     }

@@ -73,7 +73,7 @@ pub enum Refusal {
         device: String,
     },
     /// What stands at the path is not what was inspected.
-    #[error("{device} is not the device that was inspected: {now} is there now")]
+    #[error("{device} is no longer the device that was checked: it is now {now}")]
     Changed {
         /// The device as it was.
         device: String,
@@ -81,7 +81,7 @@ pub enum Refusal {
         now: String,
     },
     /// The user has not said that it may be overwritten.
-    #[error("overwriting {device} is not confirmed{}; lost would be: {}", but(.given), lost(.losses))]
+    #[error("overwriting {device} is not confirmed{}; it would destroy: {}", but(.given), lost(.losses))]
     Unconfirmed {
         /// The device.
         device: String,
@@ -111,17 +111,19 @@ impl Refusal {
             ),
             Refusal::OpenForWriting { .. } => "end that process first".into(),
             Refusal::HeldExclusively { .. } => {
-                "end whatever holds it (lsblk, fuser and lsof may tell), also in other \
-                 containers and virtual machines"
+                "end the program that holds it (find it with lsblk, fuser or lsof), also in \
+                 other containers and virtual machines"
                     .into()
             }
             Refusal::ReadOnly { .. } => {
                 "clear the write protection (blockdev --setrw, or the drive's switch)".into()
             }
             Refusal::Empty { .. } => "insert a medium or give the file a size (--size)".into(),
-            Refusal::Changed { .. } => "look again which device is which, and start anew".into(),
+            Refusal::Changed { .. } => {
+                "check which device is which (steadfast devices), and start again".into()
+            }
             Refusal::Unconfirmed { expected, .. } => {
-                format!("if all of that may be lost, confirm with --yes-destroy '{expected}'")
+                format!("to destroy all of that, confirm with --yes-destroy '{expected}'")
             }
             Refusal::Host(_) => String::new(),
         }
@@ -138,7 +140,7 @@ fn but(given: &Option<String>) -> String {
 
 fn lost(losses: &[String]) -> String {
     if losses.is_empty() {
-        return "all that it holds (no partition table or file system is recognised)".into();
+        return "all of its content (no partition table or file system recognized)".into();
     }
     losses.join("; ")
 }

@@ -25,7 +25,7 @@ use steadfast_domain::Bytes;
 ///
 /// A regular file of exactly this size is taken as it is; it is not marked by
 /// that, so that arming it still needs a confirmation unless it was made here.
-/// A scratch file of another size is made anew. Any other file is left alone.
+/// A scratch file of another size is recreated. Any other file is not changed.
 ///
 /// # Errors
 /// Where the size is 0, another file stands there, or there is no room; what
@@ -170,7 +170,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("scratch");
         let error = create_scratch(&path, Bytes(1 << 60)).unwrap_err();
-        assert!(error.to_string().contains("there is no room"), "{error}");
+        assert!(error.to_string().contains("not enough space"), "{error}");
         assert!(!path.exists());
         assert!(matches!(create_scratch(&path, Bytes(0)), Err(HostError::NoSize { .. })));
         let error = create_scratch(directory.path(), Bytes(4096)).unwrap_err();

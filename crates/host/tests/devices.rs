@@ -725,7 +725,7 @@ fn a_purge_reads_into_nothing_but_its_own_memory() {
     let facts = inspect(&device.path(), &roots).unwrap();
     let mut target = arm_confirmed(&facts, &[]).unwrap();
     fill(&target, 0xa5);
-    // Neighbours of whatever the purge allocates.
+    // Neighbors of whatever the purge allocates.
     let neighbours: Vec<Vec<u8>> = (0..2000).map(|n| vec![0x5a; 64 + n * 7 % 5000]).collect();
     let kept: Vec<&Vec<u8>> = neighbours.iter().step_by(2).collect();
     for _ in 0..3 {
@@ -745,7 +745,7 @@ fn what_a_device_cannot_do_is_refused_before_anything_is_written() {
     let none = order(PurgeMethod::Nothing);
     for method in [PurgeMethod::NvmeFormat, PurgeMethod::AtaSecurityErase] {
         let error = foresee_purge(&target, &order(method), &roots).unwrap_err().to_string();
-        assert!(error.contains("(loop) does not speak that command set"), "{error}");
+        assert!(error.contains("(loop) does not support that command set"), "{error}");
         assert!(error.ends_with("possible here: discard, none"), "{error}");
         let refused = purge(&mut target, &order(method), &mut Beside::default(), &roots);
         assert!(matches!(refused, Err(HostError::NoSuchPurge { .. })));

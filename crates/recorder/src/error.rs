@@ -13,13 +13,13 @@ pub enum RecordError {
     #[error(transparent)]
     Unsuitable(CaptureError),
     /// Written blocks are to be sampled where none are seen.
-    #[error("--content-sample looks at what a block device is given; name --layer block too")]
+    #[error("--content-sample reads block devices; add --layer block")]
     NoBlockLayer,
     /// What was named is a file, or exists in virtual time only.
-    #[error("{0} is no block device; name one")]
+    #[error("{0} is not a block device; give one, such as /dev/nvme0n1")]
     NoBlockDevice(PathBuf),
     /// Nobody has this process number.
-    #[error("there is no process {0}; name one that runs")]
+    #[error("no process {0} is running; give the number of a running process")]
     NoProcess(u32),
     /// A device cannot be looked at.
     #[error(transparent)]
@@ -34,7 +34,7 @@ pub enum RecordError {
     #[error("marks cannot reach this capture")]
     Marks(#[source] MarkError),
     /// The file cannot be written any more.
-    #[error("the capture ends here, {path} cannot be written (what it holds can be read)")]
+    #[error("the capture ended: cannot write {path} (the file is readable up to here)")]
     Unwritable {
         /// The file.
         path: PathBuf,
@@ -42,7 +42,7 @@ pub enum RecordError {
         source: TraceError,
     },
     /// The probes have failed.
-    #[error("the capture ends here, its source has failed (what {path} holds can be read)")]
+    #[error("the capture ended: its source failed ({path} is readable up to here)")]
     Broken {
         /// The file under way.
         path: PathBuf,
@@ -61,13 +61,13 @@ pub enum RecordError {
 #[derive(Debug, thiserror::Error)]
 pub enum MarkError {
     /// Nobody would hear of it.
-    #[error("no capture is running; begin one with steadfast capture")]
+    #[error("no capture is running; start one with steadfast capture")]
     NoCapture,
     /// The directory of the marks is not what it should be.
     #[error(transparent)]
     Place(#[from] FileError),
     /// A file of marks cannot be made.
-    #[error("cannot make {path}")]
+    #[error("cannot create {path}")]
     Make {
         /// The file.
         path: PathBuf,
@@ -75,7 +75,7 @@ pub enum MarkError {
         source: io::Error,
     },
     /// A mark cannot be written.
-    #[error("cannot leave a mark in {path}")]
+    #[error("cannot write a mark into {path}")]
     Leave {
         /// The file.
         path: PathBuf,

@@ -22,7 +22,7 @@ pub struct Recording {
     pub duration: Option<Nanos>,
     /// Keep only the I/O streams of every capture step of this width.
     pub step: Option<Nanos>,
-    /// Only I/Os that this process submitted.
+    /// Capture only I/Os that this process submitted.
     pub process: Option<u32>,
     /// Keep command names; process numbers are kept in any case.
     pub commands: bool,
@@ -53,7 +53,7 @@ pub struct Output {
     pub readers: Readers,
     /// Begin another file when one is this long.
     pub rotate_size: Option<Bytes>,
-    /// Begin another file after this time.
+    /// Start a new file after this time.
     pub rotate_time: Option<Nanos>,
 }
 
@@ -171,8 +171,8 @@ impl Found {
     fn remark(&self) -> Option<String> {
         (self.listened.sectors != WHOLE_DISK).then(|| {
             format!(
-                "{} is a partition: offsets count from its disk's beginning, and the disk's \
-                 flushes are among the I/Os.",
+                "{} is a partition: offsets count from the start of its disk, and the I/Os \
+                 include the disk's flushes.",
                 self.listened.name
             )
         })
@@ -221,7 +221,7 @@ fn remark_on_output(output: &Path, devices: &[Found]) -> Option<String> {
     let holds = |found: &&Found| found.listened.file_systems.iter().any(|f| f.number == number);
     let found = devices.iter().find(holds)?;
     Some(format!(
-        "{} lies on {}: the capture's own writes are among the I/Os. Write it to another device.",
+        "{} lies on {}: the I/Os include the capture's own writes. Write the file to another device.",
         output.display(),
         found.listened.name
     ))
@@ -307,7 +307,10 @@ mod tests {
             (matches!(error, RecordError::Unsuitable(_)), error.to_string())
         };
         recording.process = Some(u32::MAX);
-        assert_eq!(refused(&recording).1, "there is no process 4294967295; name one that runs");
+        assert_eq!(
+            refused(&recording).1,
+            "no process 4294967295 is running; give the number of a running process"
+        );
         (recording.layers, recording.content_sample) = (vec![Layer::FileSystem], Some(7));
         assert!(refused(&recording).1.contains("name --layer block too"));
         recording.layers.clear();

@@ -21,10 +21,10 @@ pub const COMPARED_MAX: usize = 7;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CompareError {
     /// Fewer than two runs, or more than there is room for.
-    #[error("{0} runs were given; two to seven can be compared")]
+    #[error("{0} runs were given; give two to seven")]
     Count(usize),
     /// No procedure is in more than one run.
-    #[error("no two of the runs are of the same procedure: {0}; compare runs of one procedure")]
+    #[error("the runs have no procedure in common: {0}; compare runs of one procedure")]
     NothingInCommon(String),
 }
 
@@ -147,10 +147,10 @@ fn covered(runs: &[(String, Findings)], parts: Vec<Findings>) -> Findings {
         .collect();
     whole.summary = settings::devices(&first).into_iter().map(Exhibit::Table).collect();
     let differing = parts.iter().filter(|part| has_differences(&part.caveats)).count();
-    whole.ending = format!("{} runs side by side, {} procedures. ", runs.len(), parts.len())
+    whole.ending = format!("{} runs, {} procedures. ", runs.len(), parts.len())
         + &match differing {
-            0 => "Settings are the same.".to_owned(),
-            n => format!("The settings differ in {n} of them: see below."),
+            0 => "All settings are the same.".to_owned(),
+            n => format!("Settings differ in {n} procedures: see below."),
         };
     whole.parts = parts;
     whole
@@ -300,7 +300,7 @@ fn ending(sides: &[Side<'_>], differences: &[settings::Difference]) -> String {
         1 => "1 setting differs: see below.".to_owned(),
         n => format!("{n} settings differ: see below."),
     };
-    format!("{count} runs side by side; percentages are of A. {settings}")
+    format!("{count} runs side by side; percentages relate to A. {settings}")
 }
 
 /// How each run ended, in its own words.
@@ -327,14 +327,14 @@ fn caveats(title: &str, sides: &[Side<'_>], differences: &[settings::Difference]
             let id = if difference.severe { ids::SETTING_DIFFERS } else { ids::PLATFORM_DIFFERS };
             let text =
                 format!("The runs differ in {}: {}.", difference.label, difference.told(sides));
-            let remedy = "Compare runs that were made alike.";
+            let remedy = "Compare runs with the same settings.";
             Caveat::new(kind, id, text, if difference.severe { remedy } else { "" })
         })
         .collect();
     let without: Vec<String> =
         sides.iter().filter(|s| s.findings.is_none()).map(|s| s.letter.to_string()).collect();
     if !without.is_empty() {
-        let text = format!("{} has no {title}: its places are empty.", without.join(", "));
+        let text = format!("{} has no {title}: its values are missing.", without.join(", "));
         caveats.push(Caveat::new(CaveatKind::Deviation, ids::RUN_WITHOUT, text, ""));
     }
     caveats.extend(unsteady(sides));

@@ -103,7 +103,7 @@ impl Limits {
         let file: File = toml::from_str(text)
             .map_err(|error| LimitsError::Syntax(error.to_string().trim_end().to_owned()))?;
         if file.limit.is_empty() {
-            let why = "there is no [[limit]] in it; each begins with that line";
+            let why = "it has no [[limit]]; each limit starts with that line";
             return Err(LimitsError::Syntax(why.into()));
         }
         let limits = (1..).zip(&file.limit).map(|(number, written)| {
@@ -121,7 +121,7 @@ impl Written {
 
     fn read(&self) -> Result<Limit, String> {
         let number = |name: &str, amount: &Option<Amount>| {
-            let read = |amount: &Amount| amount.number().ok_or(format!("{name} is no number"));
+            let read = |amount: &Amount| amount.number().ok_or(format!("{name} is not a number"));
             amount.as_ref().map(read).transpose()
         };
         let (min, max) = (number("min", &self.min)?, number("max", &self.max)?);
@@ -133,7 +133,7 @@ impl Written {
                 let width = value.abs() * part;
                 (Some(value - width), Some(value + width))
             }
-            _ => return Err("say either min, max or both, or value and within".into()),
+            _ => return Err("give min, max or both, or give value and within".into()),
         };
         if let (Some(min), Some(max)) = range
             && min > max
@@ -277,8 +277,8 @@ fn find(findings: &Findings, limit: &Limit) -> Result<f64, String> {
     })?;
     match row.cells.get(column) {
         Some(Cell::Number { value, .. }) if value.is_finite() => Ok(*value),
-        Some(Cell::Text(text)) => Err(format!("the value is no number but '{text}'")),
-        _ => Err("it was not measured".into()),
+        Some(Cell::Text(text)) => Err(format!("the value is not a number: '{text}'")),
+        _ => Err("not measured".into()),
     }
 }
 
@@ -305,9 +305,9 @@ fn table_of<'a>(findings: &'a Findings, limit: &Limit) -> Result<&'a Table, Stri
         [table] => Ok(table),
         [] => {
             let ids = of_part.iter().flat_map(|one| all_tables(one)).map(|t| t.id.as_str());
-            Err(format!("there is no table '{}'; there are {}", limit.table, few(ids)))
+            Err(format!("no table '{}'; the tables are {}", limit.table, few(ids)))
         }
-        _ => Err(format!("several parts have a table '{}': say which part", limit.table)),
+        _ => Err(format!("several parts have a table '{}': give its part", limit.table)),
     }
 }
 
@@ -336,7 +336,7 @@ impl Checked {
         match self.finished {
             true => self.judgment(),
             false => format!(
-                "UNFINISHED: the run has not ended, so none of its numbers is final. So far: {}",
+                "UNFINISHED: the run has not ended, and its numbers are not final. So far: {}",
                 self.judgment()
             ),
         }
@@ -379,7 +379,7 @@ impl Checked {
         let exhibits = vec![
             Exhibit::Text(self.outcome()),
             Exhibit::Table(self.table()),
-            Exhibit::Text("Each number stands in this table, row and column:".into()),
+            Exhibit::Text("Table, row and column of each number:".into()),
             Exhibit::Listing(places),
         ];
         Page::new("Check against limits", exhibits)
@@ -515,7 +515,7 @@ pub fn names_text(names: &[Names], width: usize) -> String {
         }
     }
     if lines.is_empty() {
-        lines.push(format!("no table holds a number {}", number::DASH));
+        lines.push(format!("no table contains a number {}", number::DASH));
     }
     lines.join("\n")
 }

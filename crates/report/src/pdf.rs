@@ -246,7 +246,7 @@ struct Desk {
 
 fn file_id(name: &str) -> Result<FileId, ReportError> {
     let path = VirtualPath::new(name)
-        .map_err(|_| ReportError::Typeset(format!("'{name}' is no file name")))?;
+        .map_err(|_| ReportError::Typeset(format!("'{name}' is not a file name")))?;
     Ok(RootedPath::new(VirtualRoot::Project, path).intern())
 }
 

@@ -3,7 +3,7 @@
 //!
 //! Our own drawing rather than a plotting library's, because legends must stand
 //! outside the plot and never be clipped, labels must not meet, series must be
-//! told apart in grey print, and the columns need a fixed projection.
+//! told apart in gray print, and the columns need a fixed projection.
 
 mod axis;
 mod columns;

@@ -146,8 +146,8 @@ impl HostChanges {
     fn unkept(&self, error: &io::Error) -> Halt {
         let place = self.directory.as_ref().map_or("-".to_owned(), |d| d.display().to_string());
         Halt::Ledger(format!(
-            "{place}: {error}; a change of the host is journalled there before it is made. Set \
-             STATE_DIRECTORY to a directory that can be written"
+            "{place}: {error}; changes of host settings must be journalled there first. Set \
+             STATE_DIRECTORY to a writable directory"
         ))
     }
 }
@@ -157,7 +157,7 @@ impl HostChanges {
 pub struct Leftover {
     path: PathBuf,
     file: File,
-    /// Who it was.
+    /// The process that left it.
     pub owner: Owner,
     /// Its changes that nothing has undone, in their order.
     pub changes: Vec<HostChange>,
@@ -222,7 +222,10 @@ fn left_in(path: &Path) -> io::Result<Option<Leftover>> {
     let mut text = String::new();
     file.read_to_string(&mut text)?;
     let (owner, changes) = parse(&text).map_err(|why| {
-        io::Error::other(format!("{} is damaged ({why}); look at it by hand", path.display()))
+        io::Error::other(format!(
+            "{} is damaged ({why}); check the host settings in it by hand, then remove it",
+            path.display()
+        ))
     })?;
     match (owner, changes.is_empty()) {
         (Some(owner), false) => Ok(Some(Leftover { path: path.to_owned(), file, owner, changes })),
@@ -294,8 +297,8 @@ fn trust(directory: &Path) -> io::Result<()> {
         return Ok(());
     }
     Err(io::Error::other(
-        "it is no directory of this user alone (a link, another owner, or writable by others); \
-         remove it",
+        "it is not a private directory of this user (a link, another owner, or writable by \
+         others); remove it",
     ))
 }
 

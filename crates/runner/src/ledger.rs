@@ -7,8 +7,8 @@
 //! A last line without its line end is what a crash leaves: it is dropped. The
 //! format is documented in `docs/formats.md`.
 //!
-//! Only a run that was confirmed is gone on with: [`Ledger::open`] demands the
-//! journalled opening, whose chain covers the settings, and as root a directory
+//! Only a run that was confirmed is resumed: [`Ledger::open`] demands the
+//! journaled opening, whose chain covers the settings, and as root a directory
 //! that nobody else can write to, because settings name devices and commands.
 
 use serde::{Deserialize, Serialize};
@@ -97,20 +97,20 @@ pub enum LedgerError {
         source: io::Error,
     },
     /// The directory is there already.
-    #[error("{0} exists already; choose another --out, or go on with `steadfast resume {0}`")]
+    #[error("{0} already exists; choose another --out, or resume it: steadfast resume {0}")]
     Exists(PathBuf),
     /// The directory holds no run.
-    #[error("{0} is not a run directory: there is no settings.json in it")]
+    #[error("{0} is not a run directory: it has no settings.json")]
     NotARun(PathBuf),
     /// Nothing in it was confirmed.
     #[error(
-        "{0} holds settings, but no run: it ended before it was confirmed and began, so there is \
-         nothing to resume. Remove the directory and begin the run again"
+        "{0} contains settings, but no run: it ended before the device was confirmed, so there is \
+         nothing to resume. Remove the directory and start the run again"
     )]
     NotBegun(PathBuf),
     /// Somebody else can write to it, and we are root.
     #[error(
-        "{path} {why}, so that its settings and commands may be somebody else's. If you trust \
+        "{path} {why}, so another user may have written its settings and commands. If you trust \
          them, give the run directory and its files to root (chown -R root) and close them to \
          others (chmod -R go-w)"
     )]
@@ -232,7 +232,7 @@ impl Ledger {
         grant().map_err(at(&self.directory))
     }
 
-    /// Opens the ledger of a run to go on with it; a torn last line is cut off.
+    /// Opens the ledger of a run to resume it; an incomplete last line is cut off.
     pub fn open(directory: &Path) -> Result<(Ledger, Contents), LedgerError> {
         let [settings_path, path] = [SETTINGS, JOURNAL].map(|name| directory.join(name));
         let settings = open_settings(directory)?;
@@ -507,7 +507,7 @@ fn refuse_foreign(file: &File, path: &Path) -> Result<(), LedgerError> {
     let metadata = file.metadata().map_err(at(path))?;
     let why = match (metadata.uid(), metadata.mode() & 0o022) {
         (0, 0) => return Ok(()),
-        (0, _) => "can be written to by others than root".to_owned(),
+        (0, _) => "is writable by users other than root".to_owned(),
         (owner, _) => format!("belongs to user {owner}, not to root"),
     };
     Err(LedgerError::Foreign { path: path.to_owned(), why })

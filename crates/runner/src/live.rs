@@ -3,7 +3,7 @@
 //!
 //! Resume is replay: the procedure is conducted from its beginning, and every
 //! call is answered from the ledger until the ledger is exhausted. Each
-//! journalled step must equal the one that is asked for (load, seed, place), or
+//! journaled step must equal the one that is asked for (load, seed, place), or
 //! the run is refused: the procedure would not be the one that was begun.
 
 use crate::host_changes::close;
@@ -147,7 +147,7 @@ impl<'a> LiveBench<'a> {
     }
 
     /// Puts every host setting back that this run changed, the last first. One
-    /// that cannot be, or whose restoring cannot be journalled, keeps no other
+    /// that cannot be, or whose restoring cannot be journaled, keeps no other
     /// from it; the first failure is told.
     pub fn restore(&mut self) -> Result<(), Halt> {
         let mut told = Ok(());
@@ -180,7 +180,7 @@ impl<'a> LiveBench<'a> {
             let caveat = Caveat::new(
                 CaveatKind::Deviation,
                 ids::CONDITIONS_CHANGED,
-                "Host or device settings read back otherwise after the run was resumed.",
+                "Host or device settings changed while the run was interrupted.",
                 "Compare the conditions in the chapter of settings.",
             );
             self.journal(&Entry::Noted(Box::new(Note::Caveat(caveat))))?;
@@ -278,8 +278,8 @@ impl<'a> LiveBench<'a> {
             return Ok(());
         }
         Err(Halt::Mismatch(format!(
-            "{}: the simulated drive did not repeat what it did; resume with the version of \
-             steadfast that began the run",
+            "{}: the simulated drive did not repeat its earlier result; resume with the version of \
+             steadfast that started the run",
             step.place
         )))
     }
@@ -323,8 +323,8 @@ pub fn unrestored(lines: &[Line]) -> Vec<HostChange> {
 fn password_left(halt: Option<&Halt>, why: &Halt) -> Halt {
     let halt = halt.map(|halt| format!("{halt}; ")).unwrap_or_default();
     Halt::Refused(format!(
-        "{halt}the ATA password that the purge set could not be taken away ({why}); do it with \
-         steadfast unlock and the run directory"
+        "{halt}the ATA password that the purge set could not be removed ({why}); remove it with: \
+         steadfast unlock RUN_DIR"
     ))
 }
 
@@ -359,7 +359,7 @@ fn check_same(asked: &Step, journalled: &Step) -> Result<(), Halt> {
         _ => "another load",
     };
     Err(Halt::Mismatch(format!(
-        "{} stands in the journal with {what}: {}",
+        "the journal has {} with {what}: {}",
         asked.place, journalled.place
     )))
 }
@@ -472,7 +472,7 @@ impl Bench for LiveBench<'_> {
 
     fn note(&mut self, note: &Note) {
         self.progress.tell(&Event::Noted(note));
-        // What a journalled note says may be worded otherwise by a newer
+        // What a journaled note says may be worded otherwise by a newer
         // version; it is computed from the same steps.
         if let Some(Entry::Noted(_)) = self.past.front() {
             self.past.pop_front();

@@ -1,4 +1,4 @@
-//! One step outside a run: applied with the host set for it, journalled, and put
+//! One step outside a run: applied with the host set for it, journaled, and put
 //! back however it ends.
 
 use crate::host_changes::HostChanges;
@@ -24,15 +24,15 @@ pub struct Single {
     pub demand: Demand,
     /// What is written.
     pub data_pattern: DataPattern,
-    /// Part of the capacity that is touched.
+    /// Part of the capacity to use.
     pub active_range_percent: u8,
-    /// Time before it that is not measured.
+    /// Ramp-up time before the measurement, not measured.
     pub ramp: Nanos,
     /// Measured time; ten seconds where I/Os do not end it either.
     pub time: Option<Nanos>,
     /// Measured I/Os.
     pub ios: Option<u64>,
-    /// Drives every random choice.
+    /// Seed of every random choice.
     pub seed: u64,
     /// Check that what is read is what was written.
     pub verify: bool,
@@ -74,7 +74,7 @@ pub struct Once {
 
 /// Applies one prepared step. On a device that may be written to, requests are not merged
 /// meanwhile; on one that may only be read, the host stays as it is. Every change
-/// is journalled before it is made, and put back however the step ends.
+/// is journaled before it is made, and put back however the step ends.
 pub fn once(
     rig: &mut dyn Rig,
     prepared: Prepared,

@@ -1,7 +1,7 @@
 //! How long nobody held the device before a run was taken up again.
 //!
 //! It counts from the last thing that was done to the device, whatever was
-//! journalled since: a run that was taken up and died again, or whose host
+//! journaled since: a run that was taken up and died again, or whose host
 //! settings were put back, did not hold it. Within one start of the machine the
 //! clock is the one that cannot be set; across a restart there is only the wall
 //! clock, and what it says must be possible.

@@ -15,7 +15,7 @@ pub enum Event<'a> {
         /// Finished steps.
         steps: usize,
     },
-    /// Everything in the ledger has been gone through: from here it is live.
+    /// The whole ledger was replayed: from here on steps are live.
     Live {
         /// The gap since the last finished entry; none in a new run.
         gap: Option<&'a Gap>,

@@ -143,7 +143,7 @@ impl Rig for RealRig {
         }
         if !self.engine.target().is_direct() {
             unmet.push(
-                "The file system refuses O_DIRECT: the page cache of the host is measured too."
+                "The file system does not support O_DIRECT: the numbers include the host's page cache."
                     .into(),
             );
         }

@@ -1,5 +1,5 @@
 //! What a ledger tells of its run to whoever takes it up again: whether a device
-//! is the one that it may go on with, and how far it came.
+//! is the one that it may continue on, and how far it came.
 
 use crate::ledger::{Contents, Line};
 use std::io;
@@ -16,7 +16,10 @@ use steadfast_domain::{Device, Entry, Load, Note, Proof, Transport};
 pub fn doubts(contents: &Contents, device: &Device, now: &Proof) -> io::Result<Vec<String>> {
     let mut doubts = match journalled_proof(contents) {
         Some(then) => then.differences(now, &contents.settings.device),
-        None => vec!["a version of steadfast that kept no proof of its device began it".into()],
+        None => vec![
+            "the run was started by a version of steadfast that stored no proof of its device"
+                .into(),
+        ],
     };
     if device.transport == Transport::File && now.mark.is_none() {
         doubts.extend(changed_since(Path::new(&device.path), &contents.lines)?);
@@ -27,9 +30,9 @@ pub fn doubts(contents: &Contents, device: &Device, now: &Proof) -> io::Result<V
 /// How long after its last journal line a killed run may have written.
 const GRACE: Duration = Duration::from_secs(15);
 
-/// Whether somebody has changed a file since the run let go of it. A mark would
-/// tell; where there is none, the time of its last change does, which nobody can
-/// set. A run that was killed in a long step cannot be told from somebody else.
+/// Whether a file was changed after the run released it. A file without a mark
+/// is judged by its ctime, which no program can set. A run that was killed in a
+/// long step cannot be distinguished from another writer.
 fn changed_since(path: &Path, lines: &[Line]) -> io::Result<Option<String>> {
     let ours = |line: &&Line| !matches!(line.entry, Entry::HostRestored(_) | Entry::Amended(_));
     let Some(last) = lines.iter().rev().find(ours) else { return Ok(None) };
@@ -41,7 +44,7 @@ fn changed_since(path: &Path, lines: &[Line]) -> io::Result<Option<String>> {
     let changed = found.ctime().saturating_mul(1000) + found.ctime_nsec() / 1_000_000;
     let latest = u128::from(last.at) + grace.as_millis();
     let is_later = u128::try_from(changed).is_ok_and(|changed| changed > latest);
-    Ok(is_later.then(|| "the file was changed after the run's last entry in its journal".into()))
+    Ok(is_later.then(|| "the file was changed after the last journal entry of the run".into()))
 }
 
 fn journalled_proof(contents: &Contents) -> Option<&Proof> {

@@ -39,7 +39,7 @@ pub trait Rig {
         None
     }
     /// A simulated device begins every run factory-new, so a resumed run
-    /// applies the journalled steps again to bring it to where it was; on a
+    /// applies the journaled steps again to bring it to where it was; on a
     /// real device that would be a second test.
     fn forgets(&self) -> bool;
     /// Takes note of what the user wants of the purge, and of the host during the
@@ -54,7 +54,7 @@ pub trait Rig {
     fn look_back(&mut self) -> Vec<Check> {
         Vec::new()
     }
-    /// Sets what is wanted, each change journalled first; returns what was read back.
+    /// Sets what is wanted, each change journaled first; returns what was read back.
     fn settle(&mut self, wanted: &Conditions, journal: Journal<'_>) -> Result<Conditions, Halt>;
     /// What is set on host and device now; `None` where nothing can be read, as on
     /// a simulated device, whose conditions nothing changes.

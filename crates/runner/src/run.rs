@@ -15,7 +15,7 @@ pub enum Ending {
     Complete,
     /// It halted; every finished step is in the ledger.
     Halted(Halt),
-    /// It halted because its ledger was deleted: there is nothing to go on with.
+    /// It halted because its ledger was deleted: there is nothing to resume.
     Lost(Halt),
 }
 
@@ -80,7 +80,7 @@ fn failed(error: LedgerError) -> Halt {
     Halt::Ledger(error.to_string())
 }
 
-/// Amends a run that is gone on with.
+/// Amends a run that is resumed.
 pub fn amend(
     ledger: &mut Ledger,
     contents: &mut Contents,

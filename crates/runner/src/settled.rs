@@ -62,7 +62,7 @@ impl Settled {
                 CaveatKind::Deviation,
                 caveats::CONDITIONS_CHANGED,
                 format!("Read back {when}: {}.", changes.join("; ")),
-                "Find out what changed it: the drive's purge, a reset, or another program.",
+                "Find out what changed it: a purge, a reset of the drive, or another program.",
             )
         })
     }

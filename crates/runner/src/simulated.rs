@@ -68,9 +68,7 @@ impl Rig for SimulatedRig {
     }
     fn purge(&mut self, _: Journal<'_>, _: Tell<'_>) -> Result<Purge, Halt> {
         Ok(match self.foresee_purge()? {
-            PurgeMethod::Nothing => {
-                Purge::none("the user chose none; the device keeps its history")
-            }
+            PurgeMethod::Nothing => Purge::none("--purge none; the device keeps its history"),
             _ => self.ssd.purge(),
         })
     }

@@ -109,7 +109,7 @@ impl Surroundings {
     }
 
     fn keep_awake(&mut self) -> Check {
-        match steadfast_host::inhibit_sleep("an SSD is being measured") {
+        match steadfast_host::inhibit_sleep("an SSD is under test") {
             Ok(lock) => {
                 self.locks.push(Lock::Sleep { _lock: lock });
                 check("sleep", "Sleep", CheckState::Good, "inhibited during the run", "")
@@ -119,7 +119,7 @@ impl Surroundings {
                 "Sleep",
                 CheckState::Unknown,
                 format!("not inhibited: {error}"),
-                "See to it that nothing puts the host to sleep during the run.",
+                "Make sure that nothing suspends the host during the run.",
             ),
         }
     }
@@ -136,7 +136,7 @@ impl Surroundings {
                 check("idle-state-hold", subject, CheckState::Good, found, "")
             }
             Err(error) => {
-                let advice = "The run goes on without; see the check of idle states.";
+                let advice = "The run continues without it; see the check of idle states.";
                 check("idle-state-hold", subject, CheckState::Attention, error, advice)
             }
         })
@@ -203,7 +203,7 @@ impl Surroundings {
     /// Keeps what a reader must know of a setting that was to be put back.
     pub(crate) fn note_undone(&mut self, change: &HostChange, undone: &Undone) {
         let Undone::Left(why) = undone else { return };
-        let found = format!("{} was left as it is: {why}", change.setting);
+        let found = format!("{} was not restored: {why}", change.setting);
         let (id, subject) = ("host-settings-left", "Host settings after the run");
         let advice = format!("It was {} before the run.", change.before);
         self.left.push(check(id, subject, CheckState::Attention, found, advice));
@@ -213,12 +213,12 @@ impl Surroundings {
     pub(crate) fn look_back(&mut self, stop: &Stop) -> Vec<Check> {
         let mut checks = std::mem::take(&mut self.left);
         if stop.lost_terminal() {
-            let found = "lost during the run (SIGHUP); the run went on without it";
+            let found = "lost during the run (SIGHUP); the run continued";
             checks.push(check("terminal", "Terminal", CheckState::Good, found, ""));
         }
         checks.extend(self.power.take().as_ref().map(power_readings));
         checks.extend(self.logs.given_up().map(|why| {
-            let found = format!("given up during the run: {why}");
+            let found = format!("stopped during the run: {why}");
             check("device-log-readings", "Readings of device logs", CheckState::Unknown, found, "")
         }));
         checks.extend(self.host_throttled());
@@ -236,8 +236,8 @@ impl Surroundings {
                 id,
                 subject,
                 CheckState::Attention,
-                format!("slowed down by heat {times} times"),
-                "Steps in which a load thread was busy all the time may be the host's numbers.",
+                format!("throttled by heat {times} times"),
+                "In steps with a fully busy load thread, the host may have been the limit.",
             ),
         })
     }

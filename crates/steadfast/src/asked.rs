@@ -37,7 +37,7 @@ fn power_command(text: &str) -> anyhow::Result<String> {
     let text = text.trim();
     let (program, arguments) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     if program.is_empty() {
-        return Err(misuse("--power-command names no command; give a program and its arguments"));
+        return Err(misuse("--power-command is empty; give a program and its arguments"));
     }
     // One that is not installed is reported when the power is to be read.
     let Ok(path) = steadfast_host::find_program(Path::new(program)) else {
@@ -46,7 +46,7 @@ fn power_command(text: &str) -> anyhow::Result<String> {
     match path.to_str().filter(|path| !path.contains(char::is_whitespace)) {
         Some(path) => Ok(format!("{path} {arguments}").trim_end().to_owned()),
         None => Err(misuse(format!(
-            "--power-command {program}: its path {} has a blank, and commands are split at blanks; \
+            "--power-command {program}: its path {} contains a blank, and the command is split at blanks; \
              move the program",
             path.display()
         ))),
@@ -59,7 +59,7 @@ fn parameters(chosen: &ProcedureArguments) -> anyhow::Result<BTreeMap<String, St
     for item in &chosen.set {
         let (name, value) = item
             .split_once('=')
-            .ok_or_else(|| misuse(format!("--set {item}: it is not of the form NAME=VALUE")))?;
+            .ok_or_else(|| misuse(format!("--set {item} is not of the form NAME=VALUE")))?;
         all.insert(name.trim().to_owned(), value.trim().to_owned());
     }
     let own = [

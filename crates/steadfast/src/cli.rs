@@ -31,7 +31,7 @@ pub fn parse() -> Cli {
     Cli::try_parse().unwrap_or_else(|error| in_plain_words(error).exit())
 }
 
-/// A negative value looks like an option, which is not what its user must hear.
+/// clap takes a negative value for an option; say what is wrong instead.
 fn in_plain_words(error: clap::Error) -> clap::Error {
     let is_negative = |text: &String| {
         text.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
@@ -48,23 +48,23 @@ fn in_plain_words(error: clap::Error) -> clap::Error {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// What is here: every block device and the simulated drives
+    /// List block devices and simulated drives
     #[command(after_help = "Example:\n  steadfast devices --json")]
     Devices(DevicesArguments),
-    /// Look for what would spoil a measurement, on the device and on the host
+    /// Check device and host for anything that would distort a measurement
     #[command(after_help = "Examples:\n  steadfast doctor /dev/nvme0n1\n  \
         steadfast doctor /dev/sda --json")]
     Doctor(DoctorArguments),
-    /// What would run, in order, and how long; touches nothing
+    /// Show what a run would do, in order, and how long it takes; touches nothing
     #[command(after_help = "Example:\n  steadfast plan iops --target /dev/nvme0n1 --assume 2GB")]
     Plan(PlanArguments),
-    /// Run a procedure to its report. DESTROYS everything on the target
+    /// Run a test procedure and write its report. DESTROYS everything on the target
     #[command(after_help = "Examples:\n  \
         steadfast run iops --target /dev/nvme0n1 --yes-destroy S4EVNF0M123456\n  \
         steadfast run iops --target scratch.bin --size 4GiB --profile quick\n  \
-        steadfast run iops --target sim:small --out tried")]
+        steadfast run iops --target sim:small --out trial")]
     Run(RunArguments),
-    /// Apply one stimulus and print what it gave
+    /// Apply one load and print IOPS, MB/s and response times
     #[command(after_help = "Examples:\n  \
         steadfast measure \"RND 4K R\" --target /dev/nvme0n1 --demand T4Q32 --time 10s\n  \
         steadfast measure \"RND 4K RW65\" --target sim:small --json\n  \
@@ -76,18 +76,18 @@ pub enum Command {
         steadfast calibrate --target /dev/nvme0n1 --yes-destroy S4EVNF0M123456\n  \
         steadfast calibrate --target scratch.bin --size 1GiB --points \"RND 4K R T1Q1\" --time 2s")]
     Calibrate(CalibrateArguments),
-    /// Go on with a run after a crash, a reboot or Ctrl-C; repeats nothing
+    /// Resume a run after a crash, a reboot or Ctrl-C; repeats no finished step
     #[command(after_help = "Examples:\n  steadfast resume RUN_DIR\n  \
         steadfast resume RUN_DIR --rounds 40   (more rounds than the cap)\n  \
         steadfast resume RUN_DIR --stop        (end with the rounds that are complete)\n  \
-        steadfast resume RUN_DIR --yes-destroy loop0   (another device than it was)")]
+        steadfast resume RUN_DIR --yes-destroy loop0   (confirm a device again)")]
     Resume(ResumeArguments),
-    /// Put back what a killed run, measure, calibrate or capture left changed on
-    /// the host
-    #[command(after_help = "Examples:\n  steadfast restore           (of all killed \
-        commands without a run directory)\n  steadfast restore RUN_DIR   (of a killed run)")]
+    /// Restore host settings that a killed run, measure, calibrate or capture
+    /// left changed
+    #[command(after_help = "Examples:\n  steadfast restore           (after killed \
+        commands without a run directory)\n  steadfast restore RUN_DIR   (after a killed run)")]
     Restore(RestoreArguments),
-    /// Take away the ATA password that a purge left on a drive when its run died
+    /// Remove the ATA password that a killed run's purge left on a drive
     #[command(after_help = "Examples:\n  steadfast unlock RUN_DIR\n  \
         steadfast unlock --device /dev/sda --password steadfast")]
     Unlock(UnlockArguments),
@@ -102,24 +102,24 @@ pub enum Command {
         steadfast compare RUN_DIR RUN_DIR RUN_DIR -o comparison\n  \
         steadfast compare old/findings.json new/findings.json -o comparison.pdf")]
     Compare(CompareArguments),
-    /// Judge a run's numbers by the limits of a datasheet
+    /// Check a run's numbers against the limits of a datasheet
     #[command(after_help = "Examples:\n  \
         steadfast check RUN_DIR --limits datasheet.toml\n  \
         steadfast check RUN_DIR --list   (the names that a limit can use)")]
     Check(CheckArguments),
-    /// Record what this machine does to its block devices into a trace file
+    /// Record this machine's block I/O into a trace file
     #[command(after_help = "Examples:\n  \
         steadfast capture --device /dev/nvme0n1 --duration 24h -o monday.parquet\n  \
         steadfast capture --device /dev/sda --device /dev/sdb --rotate-time 1h -o db.parquet\n  \
         steadfast capture --device /dev/sda --layer block,filesystem -o both.parquet\n  \
         steadfast capture --device /dev/sda --steps 1s --duration 24h -o day.parquet")]
     Capture(CaptureArguments),
-    /// Name this moment in every capture that runs
+    /// Put a named mark into every running capture
     #[command(after_help = "Example:\n  steadfast mark \"backup begins\"")]
     Mark(MarkArguments),
-    /// What a trace holds: I/O streams, capture steps, maps, workloads, a report
+    /// Analyze a trace: I/O streams, capture steps, maps, processes, a report
     Trace(trace::TraceArguments),
-    /// Make a workload of a trace: what a test can apply to a drive
+    /// Derive a workload from a trace, for a test to apply to a drive
     Workload(trace::WorkloadArguments),
     /// Print a shell's completion script
     #[command(
@@ -134,17 +134,17 @@ pub enum Command {
 /// How files are written that the user names.
 #[derive(Debug, Default, Args)]
 pub struct WritingArguments {
-    /// Overwrite what has the name already, where it is a regular file
+    /// Overwrite an existing regular file
     #[arg(long)]
     pub force: bool,
-    /// Let this group read what is written; what root writes is otherwise for
-    /// root alone
+    /// Let this group read the files written; otherwise only root can read what
+    /// root writes
     #[arg(long, value_name = "GROUP")]
     pub group: Option<String>,
 }
 
 impl Command {
-    /// Whether it works on a device, and so should hear what a killed process left.
+    /// Whether it works on a device; such commands report what a killed process left.
     pub fn works_on_devices(&self) -> bool {
         matches!(
             self,
@@ -160,7 +160,7 @@ impl Command {
 
 /// A process of this machine by its number; unlike a trace, a capture knows no names.
 fn process_number(text: &str) -> Result<u32, String> {
-    text.parse().map_err(|_| "give a process number, such as pgrep prints".to_owned())
+    text.parse().map_err(|_| "give a process number, as pgrep prints it".to_owned())
 }
 
 /// A width that capture steps can have.
@@ -216,8 +216,8 @@ pub struct DoctorArguments {
 /// What is tested, and how.
 #[derive(Debug, Args)]
 pub struct ProcedureArguments {
-    /// The procedure: iops, throughput, latency, wsat, composite, dirth, composite-dirth, xsr, hir
-    /// or suite (several of them)
+    /// iops, throughput, latency, wsat, composite, dirth, composite-dirth, xsr, hir,
+    /// verify-write, or suite (several of them)
     pub procedure: String,
     /// A block device, a file, or sim:NAME (a simulated drive)
     #[arg(long, value_name = "T")]
@@ -229,7 +229,7 @@ pub struct ProcedureArguments {
     /// (write cache on, 75 %, T2Q16)
     #[arg(long, default_value_t)]
     pub class: Class,
-    /// pts-2.0, pts-1.1, tkperf, or quick (a look, not the full method)
+    /// pts-2.0, pts-1.1, tkperf, or quick (a short check, not the full method)
     #[arg(long, default_value_t)]
     pub profile: Profile,
     /// Threads of the measured steps
@@ -241,32 +241,32 @@ pub struct ProcedureArguments {
     /// Length of a measured step, such as 60s
     #[arg(long)]
     pub step_time: Option<Nanos>,
-    /// Part of the capacity that is touched, such as 75%
+    /// Part of the capacity to use, such as 75%
     #[arg(long, value_parser = parse_percent)]
     pub active_range: Option<u8>,
-    /// rounds (stop when steady) or post-25 (run 25, judge every window
-    /// afterwards); for wsat also btw (writes between measured minutes),
+    /// rounds (stop when steady) or post-25 (run 25 rounds, then judge every
+    /// window); for wsat also btw (writes between measured minutes),
     /// time:6h, bytes:8TB, fills:4
     #[arg(long, default_value_t)]
     pub steady_state: SteadyStateMethod,
-    /// The most rounds
+    /// Maximum number of rounds
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub max_rounds: Option<u32>,
     /// random-unique, random-once, zero, repeating:HEX, file:PATH or
     /// entropy:RANDOM%,DUPLICATE%
     #[arg(long, default_value_t)]
     pub data_pattern: DataPattern,
-    /// uring, fio or sim; by default uring, or sim for a simulated target
+    /// uring, fio or sim; default: uring, or sim for a simulated target
     #[arg(long)]
     pub engine: Option<EngineName>,
-    /// Drives every random choice; printed and recorded
+    /// Seed of every random choice; printed and recorded
     #[arg(long)]
     pub seed: Option<u64>,
-    /// A gap in virtual time before this step, as if the run had been broken off
-    /// there: 120:1h. For simulated drives only
+    /// Simulate an interruption: a gap in virtual time before this step, such as
+    /// 120:1h. Simulated drives only
     #[arg(long, value_name = "STEP:TIME")]
     pub sim_gap: Option<SimGap>,
-    /// Check that what is read is what this run wrote
+    /// Check that data read back is what this run wrote
     #[arg(long)]
     pub verify: bool,
     /// The access pattern of wsat and dirth: "RND 4K W", "SEQ 128K RW90", composite, ...
@@ -278,22 +278,22 @@ pub struct ProcedureArguments {
     /// The procedures of a suite, such as iops,latency
     #[arg(long, value_name = "LIST")]
     pub procedures: Option<String>,
-    /// Keep the processors out of idle states that are slow to leave, during
-    /// the run (/dev/cpu_dma_latency)
+    /// Keep the processors out of slow idle states during the run
+    /// (/dev/cpu_dma_latency)
     #[arg(long)]
     pub hold_c_states: bool,
     /// A command that prints the device's power: milliwatts, or with a unit
     /// (4.2 W). Run once a second, without a shell
     #[arg(long, value_name = "COMMAND")]
     pub power_command: Option<String>,
-    /// Bytes of which the offset of every random I/O is a multiple: auto (the
-    /// block size; 4K for the composite), 4K or 512
+    /// Alignment of random offsets: auto (the block size; 4K for composite), 4K
+    /// or 512 bytes
     #[arg(long, value_name = "auto|4K|512")]
     pub alignment: Option<String>,
     /// A parameter of the procedure; docs/procedures lists them
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
-    /// What only you know, for the report: key=value, or a file of such lines
+    /// Facts for the report that steadfast cannot read: key=value, or a file of such lines
     /// (vendor, model, sponsor, nand, form-factor, note, ...)
     #[arg(long, value_name = "FILE|KEY=VALUE")]
     pub meta: Vec<String>,
@@ -315,7 +315,7 @@ pub enum EngineName {
 pub struct PlanArguments {
     #[command(flatten)]
     pub procedure: ProcedureArguments,
-    /// Sequential write rate per second to reckon preconditioning with, such as 2GB
+    /// Sequential write rate per second, to estimate preconditioning time, such as 2GB
     #[arg(long, value_name = "BYTES", value_parser = more_than_nothing::<Bytes>)]
     pub assume: Option<Bytes>,
     /// Print JSON
@@ -328,15 +328,15 @@ pub struct PlanArguments {
 pub struct RunArguments {
     #[command(flatten)]
     pub procedure: ProcedureArguments,
-    /// The run directory; must not exist
+    /// The run directory to create; it must not exist
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// The serial number of the device that may be overwritten (its kernel
-    /// name where it has none); once more for each other namespace that the
-    /// purge reaches
+    /// name if it has none); repeat for each other namespace that the purge
+    /// erases
     #[arg(long, value_name = "SERIAL")]
     pub yes_destroy: Vec<String>,
-    /// How the device is purged: auto (the best that it says it can),
+    /// Purge method: auto (the best one that the device supports),
     /// nvme-format, nvme-format-crypto, nvme-sanitize-block,
     /// nvme-sanitize-crypto, nvme-sanitize-overwrite, ata-security-erase,
     /// ata-security-erase-enhanced, ata-sanitize-block, ata-sanitize-crypto,
@@ -345,11 +345,11 @@ pub struct RunArguments {
     /// (docs/purge.md)
     #[arg(long, default_value_t, value_name = "METHOD")]
     pub purge: PurgeChoice,
-    /// halt, or go-on with a device that is not purged
+    /// If the purge fails: halt, or continue without a purge
     #[arg(long, default_value_t, value_name = "ANSWER")]
     pub purge_failed: PurgeFailure,
-    /// Let the members of this group read the run directory; as root, nobody
-    /// else may without it
+    /// Let this group read the run directory; otherwise only root can read what
+    /// root writes
     #[arg(long, value_name = "NAME")]
     pub group: Option<String>,
     /// Print the findings as JSON when the run ends
@@ -372,37 +372,37 @@ pub struct MeasureArguments {
     /// Create the target file with this size
     #[arg(long, value_parser = more_than_nothing::<Bytes>)]
     pub size: Option<Bytes>,
-    /// Threads and outstanding I/Os per thread; by default the workload's, or T1Q1
+    /// Threads and outstanding I/Os per thread, such as T4Q32; default: the workload's, or T1Q1
     #[arg(long)]
     pub demand: Option<Demand>,
-    /// Measured time; by default 10s
+    /// Measured time; default: 10s
     #[arg(long, value_parser = more_than_nothing::<Nanos>)]
     pub time: Option<Nanos>,
-    /// Measured I/Os, with or instead of a time
+    /// Number of measured I/Os, with or instead of a time
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     pub ios: Option<u64>,
-    /// Time before it that is not measured
+    /// Ramp-up time before the measurement, not measured
     #[arg(long, default_value = "0s")]
     pub ramp: Nanos,
-    /// Part of the capacity that is touched
+    /// Part of the capacity to use
     #[arg(long, value_parser = parse_percent, default_value = "100%")]
     pub active_range: u8,
-    /// What is written; by default the workload's, or random-unique
+    /// Data to write; default: the workload's, or random-unique
     #[arg(long)]
     pub data_pattern: Option<DataPattern>,
-    /// Drives every random choice
+    /// Seed of every random choice
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Check that what is read is what this command wrote
+    /// Check that data read back is what this command wrote
     #[arg(long)]
     pub verify: bool,
     /// The serial number of the device that may be overwritten; only for writes
     #[arg(long, value_name = "SERIAL")]
     pub yes_destroy: Option<String>,
-    /// uring, fio or sim; by default uring, or sim for a simulated target
+    /// uring, fio or sim; default: uring, or sim for a simulated target
     #[arg(long)]
     pub engine: Option<EngineName>,
-    /// Keep fio's job file and answer here
+    /// Keep fio's job file and output in this directory
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
     /// Print JSON
@@ -420,29 +420,30 @@ pub struct CalibrateArguments {
     #[arg(long, value_parser = more_than_nothing::<Bytes>)]
     pub size: Option<Bytes>,
     /// Access patterns with their demand, such as "RND 4K R T1Q32,SEQ 128K W
-    /// T1Q32"; by default RND 4K at Q1 and Q32 and SEQ 128K at Q32, writes too
-    /// where they are allowed
+    /// T1Q32"; default: RND 4K at Q1 and Q32 and SEQ 128K at Q32, with writes if
+    /// they are allowed
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     pub points: Vec<Point>,
     /// Measured time of every run
     #[arg(long, default_value = "5s", value_parser = more_than_nothing::<Nanos>)]
     pub time: Nanos,
-    /// Time before it that is not measured
+    /// Ramp-up time before the measurement, not measured
     #[arg(long, default_value = "0s")]
     pub ramp: Nanos,
-    /// Runs of every point with each engine; an even number takes fair turns
+    /// Runs of every point with each engine; an even number lets both engines go
+    /// first equally often
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub repeats: u32,
-    /// The first bytes of the target, which are used
+    /// Use only the first bytes of the target
     #[arg(long, default_value = "8GiB", value_parser = more_than_nothing::<Bytes>)]
     pub range: Bytes,
-    /// The engines agree where their IOPS differ by no more than this, in percent
+    /// Largest difference in IOPS, in percent, at which the engines agree
     #[arg(long, default_value_t = 5.0, value_name = "PERCENT", value_parser = percentage)]
     pub within: f64,
-    /// Drives every random choice
+    /// Seed of every random choice
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Keep fio's job files and answers here
+    /// Keep fio's job files and output in this directory
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
     /// The serial number of the device that may be overwritten; without it a
@@ -459,14 +460,14 @@ pub struct CalibrateArguments {
 pub struct ResumeArguments {
     /// The run directory
     pub run_dir: PathBuf,
-    /// Go on for up to this many rounds in all
+    /// Raise the maximum number of rounds to this total
     #[arg(long, conflicts_with = "stop", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: Option<u32>,
-    /// End the rounds here and report
+    /// Stop with the complete rounds and write the report
     #[arg(long)]
     pub stop: bool,
-    /// Confirm the device again, where nothing proves that it is the one that
-    /// the run began on; once more for each other namespace that a purge reaches
+    /// Confirm the device again if steadfast cannot prove that it is the same one;
+    /// repeat for each other namespace that the purge erases
     #[arg(long, value_name = "SERIAL")]
     pub yes_destroy: Vec<String>,
     /// Print the findings as JSON when the run ends
@@ -477,7 +478,7 @@ pub struct ResumeArguments {
 /// `restore`.
 #[derive(Debug, Args)]
 pub struct RestoreArguments {
-    /// The directory of a run that was killed; without it, what measure,
+    /// The directory of a killed run; without it, restores what measure,
     /// calibrate and capture left behind
     pub run_dir: Option<PathBuf>,
     /// Print JSON
@@ -491,10 +492,10 @@ pub struct UnlockArguments {
     /// The directory of the run that set the password
     #[arg(required_unless_present = "device", conflicts_with = "device")]
     pub run_dir: Option<PathBuf>,
-    /// The drive, where there is no run directory
+    /// The drive, if there is no run directory
     #[arg(long, value_name = "D")]
     pub device: Option<String>,
-    /// Its user password; by default the one that a purge sets
+    /// The drive's user password; default: the one that a purge sets
     #[arg(long, value_name = "P", requires = "device")]
     pub password: Option<String>,
 }
@@ -514,7 +515,7 @@ pub struct StudyArguments {
 pub struct ReportArguments {
     /// The run directory
     pub run_dir: PathBuf,
-    /// Which: html, pdf, csv, json, text (printed)
+    /// Formats: html, pdf, csv, json, text (printed)
     #[arg(long, value_delimiter = ',', default_value = "html,pdf,csv,json")]
     pub format: Vec<Format>,
 }
@@ -522,11 +523,11 @@ pub struct ReportArguments {
 /// `compare`.
 #[derive(Debug, Args)]
 pub struct CompareArguments {
-    /// Run directories or findings.json files; percentages are of the first
+    /// Run directories or findings.json files; percentages relate to the first
     #[arg(required = true, num_args = 2..=7, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
     /// A directory for compare.html, compare.pdf and the tables as CSV, or one
-    /// file that ends in .html, .pdf or .json
+    /// file ending in .html, .pdf or .json
     #[arg(long, short, value_name = "DIR|FILE")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
@@ -541,18 +542,18 @@ pub struct CompareArguments {
 pub struct CheckArguments {
     /// A run directory or a findings.json file
     pub run: PathBuf,
-    /// The limits; docs/limits.md says how they are written
+    /// The limits file; see docs/limits.md
     #[arg(long, value_name = "FILE", required_unless_present = "list")]
     pub limits: Option<PathBuf>,
     /// Print the names of tables, rows and columns that a limit can use
     #[arg(long, conflicts_with = "limits")]
     pub list: bool,
-    /// Where check.html and check.pdf go; by default into the run directory
+    /// Directory for check.html and check.pdf; default: the run directory
     #[arg(long, short, value_name = "DIR", conflicts_with = "no_report")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub writing: WritingArguments,
-    /// Write no report; judge only
+    /// Print the verdicts only; write no report
     #[arg(long)]
     pub no_report: bool,
     /// Print JSON
@@ -581,48 +582,48 @@ pub struct CaptureArguments {
     /// A block device: a disk or a partition, also zram, device-mapper or md; up to 16
     #[arg(long, required = true, value_name = "D")]
     pub device: Vec<PathBuf>,
-    /// Where to listen: block, filesystem, or both
+    /// Layers to capture: block, filesystem, or both
     #[arg(long, value_delimiter = ',', default_value = "block")]
     pub layer: Vec<trace::LayerName>,
-    /// How long; until Ctrl-C where it is not given
+    /// Capture time; default: until Ctrl-C
     #[arg(long, value_parser = more_than_nothing::<Nanos>)]
     pub duration: Option<Nanos>,
-    /// Keep no single I/O, only the I/O streams of every capture step of this
-    /// width, 100us to 1h, added up in the kernel
+    /// Record only totals per I/O stream and capture step of this width (100us to
+    /// 1h), added up in the kernel, instead of every I/O
     #[arg(long, value_name = "WIDTH")]
     pub steps: Option<Nanos>,
-    /// Only I/Os that this process submitted
+    /// Capture only I/Os that this process submitted
     #[arg(long, value_parser = process_number)]
     pub pid: Option<u32>,
-    /// Name the beginning
+    /// Put a mark with this name at the start
     #[arg(long, value_name = "NAME")]
     pub mark: Option<String>,
-    /// Leave command names out; process numbers are kept
+    /// Omit command names; process numbers are kept
     #[arg(long)]
     pub no_commands: bool,
-    /// Measure how far written blocks can be compressed, and how many are
-    /// duplicates: one block of 4 KiB in N, read back from the device after its write
+    /// Sample written data: read back one 4 KiB block in N after its write and
+    /// measure its compressibility and duplicates
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000),
           conflicts_with = "steps")]
     pub content_sample: Option<u64>,
-    /// Memory between kernel and reader, a power of two; by default 16 MiB, or 1 MiB
-    /// a processor where there are more
+    /// Buffer between kernel and reader, a power of two; default: 16 MiB, or 1 MiB
+    /// per processor if there are more than 16
     #[arg(long)]
     pub buffer: Option<Bytes>,
-    /// ebpf or tracefs; by default eBPF where it works
+    /// ebpf or tracefs; default: ebpf if it works, otherwise tracefs
     #[arg(long)]
     pub source: Option<CaptureSource>,
-    /// Where the layer filesystem is seen: entry-points of ext4, xfs and btrfs,
-    /// or calls; by default entry-points where that works
+    /// Probes for the layer filesystem: entry-points (of ext4, xfs and btrfs) or
+    /// calls (system calls, io_uring); default: entry-points if they work
     #[arg(long)]
     pub files: Option<CaptureFiles>,
-    /// Begin another file when one is this long: NAME.2.parquet, ...
+    /// Start a new file at this size: NAME.2.parquet, ...
     #[arg(long, value_name = "BYTES", value_parser = more_than_nothing::<Bytes>)]
     pub rotate_size: Option<Bytes>,
-    /// Begin another file after this time
+    /// Start a new file after this time
     #[arg(long, value_name = "TIME", value_parser = more_than_nothing::<Nanos>)]
     pub rotate_time: Option<Nanos>,
-    /// The trace file
+    /// The trace file to write
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
     #[command(flatten)]
@@ -650,7 +651,7 @@ pub enum CaptureFiles {
 /// `mark`.
 #[derive(Debug, Args)]
 pub struct MarkArguments {
-    /// The name of the moment
+    /// The name of the mark
     pub name: String,
 }
 

@@ -28,19 +28,19 @@ pub enum Outcome {
 /// The list of codes that `--help` prints.
 pub const HELP: &str = "Exit codes:
   0  done
-  1  failed or refused; one line on stderr says what and what to do; also a
+  1  failed or refused; stderr says what happened and what to do; also: a
      damaged trace whose readable part was shown
   2  the command line is wrong
   3  the run ended, but steady state was not achieved, or (verify-write)
-     data read back were not what was written
+     data read back differs from what was written
   4  the run halted; `steadfast resume RUN_DIR` resumes it
-  5  a number is outside its limits, or missing (check); the engines could
-     not be shown to agree (calibrate)
-  6  something would spoil the numbers: ATTENTION or BAD (doctor)
+  5  a number is outside its limits or missing (check); the engines do not
+     agree, or it cannot be shown (calibrate)
+  6  device or host would distort the numbers: ATTENTION or BAD (doctor)
 
-Signals: SIGINT (Ctrl-C), SIGTERM and SIGQUIT end a command well: a run halts
-and can be resumed; a second one ends it at once. SIGHUP (a lost terminal) ends
-nothing: the run goes on without the terminal.";
+Signals: SIGINT (Ctrl-C), SIGTERM and SIGQUIT end a command cleanly: a run
+halts and can be resumed; a second signal ends it at once. SIGHUP (a lost
+terminal) ends nothing: the run continues without the terminal.";
 
 /// A mistake on the command line that only shows after it was parsed.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use steadfast_runner::ledger::{Contents, Ledger};
 use steadfast_runner::real::wall_clock_unix_ms;
 use steadfast_runner::run::amendments;
 
-/// Findings of a run directory, computed anew.
+/// Recomputes the findings of a run directory.
 pub fn study(directory: &Path) -> anyhow::Result<Findings> {
     findings(Ledger::read(directory)?)
 }
@@ -29,20 +29,20 @@ pub fn findings(contents: Contents) -> anyhow::Result<Findings> {
     Ok(procedure.study(&contents.into_record()))
 }
 
-/// Findings of what a user calls a run: a run directory, computed anew, or a
-/// file of findings as they are.
+/// Findings of a run directory (recomputed) or of a file of findings (as
+/// stored).
 pub fn findings_of(run: &Path) -> anyhow::Result<Findings> {
     if run.is_dir() {
         return study(run);
     }
     let text = fs::read_to_string(run)
-        .with_context(|| format!("{} cannot be read; name a run directory", run.display()))?;
-    let holds_none = || format!("{} holds no findings", run.display());
+        .with_context(|| format!("{} cannot be read; give a run directory", run.display()))?;
+    let holds_none = || format!("{} contains no findings", run.display());
     let shape: Shape = serde_json::from_str(&text).with_context(holds_none)?;
     if shape.version != FINDINGS_VERSION {
         bail!(
-            "{} has findings of version {}; this program reads version {FINDINGS_VERSION}: name \
-             its run directory instead, or write the file anew with `steadfast study RUN_DIR` (of \
+            "{} has findings of version {}; this program reads version {FINDINGS_VERSION}: give \
+             its run directory instead, or recreate the file with `steadfast study RUN_DIR` (for \
              a trace: `steadfast trace report`)",
             run.display(),
             shape.version

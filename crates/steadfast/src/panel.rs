@@ -148,7 +148,9 @@ impl Panel {
     fn interval(&mut self, interval: &Interval) {
         self.forecast.count(interval);
         if self.stop.is_requested() && !std::mem::replace(&mut self.told_stop, true) {
-            self.say("Stopping after what is under way; press Ctrl-C again to end at once.");
+            self.say(
+                "Stopping after the operation in progress; press Ctrl-C again to end at once.",
+            );
         }
         let Some(place) = &self.place else { return };
         if let View::Live(live) = &mut self.view
@@ -183,7 +185,7 @@ impl Panel {
                 self.verdict = Some(verdict.clone());
             }
             Note::Caveat(caveat) => self.say(&format!("Caveat: {}", caveat.text)),
-            Note::Part(name) => self.say(&format!("Part {name} begins.")),
+            Note::Part(name) => self.say(&format!("Starting part {name}.")),
             Note::Chosen { what, value } => self.say(&format!("{what}: {value}")),
         }
     }
@@ -196,7 +198,7 @@ impl Progress for Panel {
                 checks.iter().filter_map(remarks::of_check).for_each(|line| self.say(&line));
             }
             Event::Replaying { steps } => {
-                self.say(&format!("The ledger holds {steps} finished steps; none is repeated."));
+                self.say(&format!("The journal holds {steps} finished steps; none is repeated."));
             }
             Event::Live { gap: Some(gap) } => {
                 self.say(&format!("Resuming after a gap of {} ({}).", gap.length(), gap.cause));
@@ -238,11 +240,11 @@ fn phase_line(place: &Place, forecast: &Forecast) -> String {
 fn left_line(left: Option<TimeLeft>) -> String {
     match left {
         Some(TimeLeft { best, worst }) => format!(
-            "left     {} where steady at once, {} at most",
+            "left     {} if steady at once, {} at most",
             whole_seconds(best),
             whole_seconds(worst)
         ),
-        None => "left     not known yet".to_owned(),
+        None => "left     unknown".to_owned(),
     }
 }
 
@@ -297,7 +299,7 @@ fn verdict_text(verdict: &Verdict) -> String {
 }
 
 fn decimal(value: Option<f64>, digits: usize) -> String {
-    value.map_or("-".to_owned(), |value| format!("{value:.digits$}"))
+    value.map_or("–".to_owned(), |value| format!("{value:.digits$}"))
 }
 
 /// A forecast is no better than a second.

@@ -29,8 +29,8 @@ pub enum Named {
     Real(Box<Device>),
 }
 
-/// Finds what was named, for overwriting. A file that is not there is created
-/// when its size is given, and a scratch file is given that size.
+/// Finds a target to overwrite. A missing file is created if its size is given,
+/// and a scratch file is resized to that size.
 pub fn find(name: &str, size: Option<Bytes>) -> anyhow::Result<Named> {
     let path = Path::new(name);
     match size {
@@ -44,7 +44,7 @@ pub fn find(name: &str, size: Option<Bytes>) -> anyhow::Result<Named> {
     existing(name)
 }
 
-/// Finds what was named and is there.
+/// Finds an existing target.
 pub fn existing(name: &str) -> anyhow::Result<Named> {
     if let Some(drive) = name.strip_prefix(SIMULATED) {
         return simulated(drive).map(Named::Simulated);
@@ -52,10 +52,10 @@ pub fn existing(name: &str) -> anyhow::Result<Named> {
     Ok(Named::Real(Box::new(steadfast_host::inspect(Path::new(name), &Roots::real())?)))
 }
 
-/// What is not there, and no device, is a file that could be made.
+/// Refuses a missing file; a missing device is reported elsewhere.
 fn refuse_missing(path: &Path) -> anyhow::Result<()> {
     if matches!(path.try_exists(), Ok(false)) && !path.starts_with("/dev") {
-        bail!("{}: there is no such file; give --size to create it", path.display());
+        bail!("{}: no such file; give --size to create it", path.display());
     }
     Ok(())
 }
@@ -69,8 +69,8 @@ pub fn find_to_read(name: &str, size: Option<Bytes>, load: &str) -> anyhow::Resu
     size.map_or(Ok(()), |size| check_size(name, size))?;
     if !Path::new(name).exists() {
         bail!(
-            "{name} does not exist, and {load} only reads, which creates nothing; create the file \
-             first with: steadfast measure \"SEQ 128K W\" --target {name} --size {}",
+            "{name} does not exist, and {load} only reads; create the file first with: \
+             steadfast measure \"SEQ 128K W\" --target {name} --size {}",
             size.map_or("4GiB".to_owned(), |size| format!("{}B", size.0))
         );
     }
@@ -78,7 +78,7 @@ pub fn find_to_read(name: &str, size: Option<Bytes>, load: &str) -> anyhow::Resu
     if let Some(size) = size.filter(|size| *size != device.capacity) {
         bail!(
             "{name} has {} bytes, not the {} of --size, and {load} only reads, which changes no \
-             size; leave --size out",
+             size; omit --size",
             device.capacity.0,
             size.0
         );

@@ -23,9 +23,9 @@ pub fn print(text: &str) -> anyhow::Result<()> {
 }
 
 /// Prints a text whose parts from outside were spelled out where they entered it:
-/// its own colours stay.
+/// its own colors stay.
 pub fn print_coloured(text: &str) -> anyhow::Result<()> {
-    // What `console` colours with is all that is left of sequences.
+    // What `console` colors with is all that is left of sequences.
     let parts = text.trim_end().split_inclusive('m').map(|part| match part.rfind("\x1b[") {
         Some(at) if is_colour(&part[at..]) => printable_lines(&part[..at]) + &part[at..],
         _ => printable_lines(part),
@@ -33,7 +33,7 @@ pub fn print_coloured(text: &str) -> anyhow::Result<()> {
     print_raw((parts.collect::<String>() + "\n").as_bytes())
 }
 
-/// Whether this is one sequence that colours: `ESC [ digits ; digits m`.
+/// Whether this is one sequence that colors: `ESC [ digits ; digits m`.
 fn is_colour(sequence: &str) -> bool {
     let inside = sequence.strip_prefix("\x1b[").and_then(|rest| rest.strip_suffix('m'));
     inside.is_some_and(|inside| inside.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b';')))

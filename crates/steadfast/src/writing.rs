@@ -10,7 +10,7 @@ use steadfast_host::{Directory, Existing, FileError, NewFile, Readers};
 /// Whether names may be taken from files, and who may read what has them then.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
-    /// What becomes of a file that has the name.
+    /// What happens to an existing file of that name.
     pub existing: Existing,
     /// Who may read the new one.
     pub readers: Readers,
@@ -84,7 +84,7 @@ impl Shelf {
                 let directory = opened?;
                 if directory.look(OsStr::new(SETTINGS))?.is_some() {
                     bail!(
-                        "{} holds a run, and no other files go there; name another directory",
+                        "{} is a run directory, which takes no other files; give another directory",
                         path.display()
                     );
                 }

@@ -58,10 +58,10 @@ pub fn guest() -> Guest {
             Case { name: "entry points: every I/O once, with offset and bytes", check: entries },
             Case { name: "entry points: direct, synchronous, ended", check: marked },
             Case { name: "entry points: what the kernel itself asks", check: kernel },
-            Case { name: "calls: the same, but for Linux AIO", check: calls },
+            Case { name: "calls: the same, except Linux AIO", check: calls },
             Case { name: "entry points: steps add up to the same", check: entry_steps },
             Case { name: "calls: steps add up to the same", check: call_steps },
-            Case { name: "what was not seen is counted, by both alike", check: unseen },
+            Case { name: "both count what is not captured", check: unseen },
             Case { name: "entry points where there are any, else calls", check: chosen },
         ],
         table: None,
@@ -336,7 +336,7 @@ fn unseen(answers: &Answers) -> anyhow::Result<()> {
 fn chosen(answers: &Answers) -> anyhow::Result<()> {
     for (name, code, words) in [
         ("chosen", 0, "Capturing with eBPF, entry points of "),
-        ("unmounted", 0, "Caveat: Files are seen at the system calls"),
+        ("unmounted", 0, "Caveat: Files are captured at system calls"),
         ("unmounted", 0, "Capturing with eBPF, system calls"),
         ("refused", 1, "no file system of the devices is mounted"),
     ] {

@@ -37,9 +37,9 @@ pub fn guest() -> Guest {
             Case { name: "every step agrees with the kernel's counters", check: counters },
             Case { name: "SMART counts what the run says it moved", check: smart },
             Case { name: "the drive's log, step by step, agrees", check: log },
-            Case { name: "the write cache is off meanwhile and on again after", check: cache },
-            Case { name: "Format erases and leaves the drive what it was", check: format },
-            Case { name: "a drive formatted to 4Kn is seen as that", check: reformatted },
+            Case { name: "the write cache is off during the run and on after it", check: cache },
+            Case { name: "Format erases and keeps the drive's identity", check: format },
+            Case { name: "a drive formatted to 4Kn is recognized", check: reformatted },
             Case { name: "a run purges by Format and keeps the sector size", check: purge },
         ],
         table: None,
@@ -92,7 +92,7 @@ fn refusals(answers: &Answers) -> anyhow::Result<()> {
 }
 
 fn root_disk(answers: &Answers) -> anyhow::Result<()> {
-    refused(answers, "root-disk", "carries the running system")
+    refused(answers, "root-disk", "holds the running system")
 }
 
 fn quick_test(answers: &Answers) -> anyhow::Result<()> {

@@ -27,10 +27,10 @@ pub fn guest() -> Guest {
         artefacts: &[],
         cases: vec![
             Case { name: "identity is what each drive was made with", check: identity },
-            Case { name: "a drive is not taken for its neighbour", check: neighbour },
+            Case { name: "a drive is not mistaken for its neighbor", check: neighbour },
             Case { name: "scsi_debug: the quick test runs to its end", check: run },
             Case {
-                name: "SCSI: the write cache is off meanwhile, on after",
+                name: "SCSI: the write cache is off during the run, on after it",
                 check: |a| cache(a, "scsi"),
             },
             Case { name: "SATA: the same", check: |a| cache(a, "sata") },

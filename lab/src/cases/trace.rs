@@ -32,7 +32,7 @@ pub fn guest() -> Guest {
             Case { name: "fio did the I/Os that were asked of it", check: fio },
             Case { name: "every I/O is in the trace, sent and completed", check: events },
             Case { name: "our capture saw the same I/Os, none lost", check: captured },
-            Case { name: "the file-system layer can be listened to", check: layers },
+            Case { name: "the file-system layer can be captured", check: layers },
             Case { name: "blktrace's files are imported I/O by I/O", check: imported },
             Case { name: "blkparse's text is imported I/O by I/O", check: text },
         ],

@@ -34,7 +34,7 @@ pub fn guest() -> Guest {
             Case { name: "the run halts with exit code 4 and says why", check: halts },
             Case { name: "every finished step is in the journal", check: journal },
             Case { name: "resume says that the drive is not there", check: absent },
-            Case { name: "plugged in again, the run goes on and shows the gap", check: resumed },
+            Case { name: "plugged in again, the run resumes and shows the gap", check: resumed },
         ],
         table: None,
     }
@@ -61,7 +61,7 @@ fn journal(answers: &Answers) -> anyhow::Result<()> {
 }
 
 fn absent(answers: &Answers) -> anyhow::Result<()> {
-    refused(answers, "absent", "is not in this machine")?;
+    refused(answers, "absent", "is not attached to this machine")?;
     refused(answers, "absent", SERIAL)
 }
 

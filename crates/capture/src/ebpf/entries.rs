@@ -85,14 +85,14 @@ fn mounted(options: &Options) -> BTreeSet<&str> {
 /// Every one of them must be known: of another nothing would be seen.
 fn check(mounted: &BTreeSet<&str>, known: &[&str]) -> Result<(), CaptureError> {
     let refuse = |what: String| {
-        let remedy = "leave out --files, or name --files calls";
+        let remedy = "omit --files, or give --files calls";
         Err(CaptureError::new(what, remedy))
     };
     if mounted.is_empty() {
         return refuse("no file system of the devices is mounted".to_owned());
     }
     match mounted.iter().find(|kind| !known.contains(kind)) {
-        Some(kind) => refuse(format!("{kind} has no entry points that are known here")),
+        Some(kind) => refuse(format!("the entry points of {kind} are unknown to steadfast")),
         None => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! The file-system layer: one record per read, write and synchronisation of the
+//! The file-system layer: one record per read, write and synchronization of the
 //! devices' file systems, by one of two ways: their own entry points, or the
 //! system calls.
 
@@ -89,7 +89,7 @@ impl Files {
 
 fn fallen_back(why: &CaptureError) -> String {
     format!(
-        "Files are seen at the system calls, not at the file systems' entry points: {}.",
+        "Files are captured at system calls, not at the file systems' entry points: {}.",
         why.what
     )
 }

@@ -172,7 +172,7 @@ fn kernel_types() -> Result<Btf<'static>, CaptureError> {
 
 fn no_types() -> CaptureError {
     CaptureError::new(
-        format!("the kernel does not tell its types ({KERNEL_TYPES} cannot be read)"),
+        format!("the kernel has no type information ({KERNEL_TYPES} cannot be read)"),
         "use a kernel with CONFIG_DEBUG_INFO_BTF, or --source tracefs",
     )
 }
@@ -244,7 +244,7 @@ pub(super) fn load_error(error: libbpf_rs::Error) -> CaptureError {
     let remedy = match error.kind() {
         libbpf_rs::ErrorKind::PermissionDenied => {
             "run it as root, or with CAP_BPF and CAP_PERFMON; a kernel in lockdown mode \
-             \"confidentiality\" allows it to nobody"
+             \"confidentiality\" refuses it even to root"
         }
         _ => "use a kernel of 6.1 or later, or --source tracefs",
     };

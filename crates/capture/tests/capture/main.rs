@@ -368,7 +368,7 @@ fn what_cannot_be_is_refused_with_the_remedy() {
     let part = Listened { sectors: 0..10, ..device.clone() };
     let twice = Options { devices: vec![device.clone(), part], ..none.clone() };
     let error = Capture::begin(&twice).err().unwrap();
-    assert!(error.to_string().contains("same place"), "{error}");
+    assert!(error.to_string().contains("overlap on one disk"), "{error}");
     let odd = Options { devices: vec![device.clone()], ring_bytes: 5000, ..none.clone() };
     let error = Capture::begin(&odd).err().unwrap();
     assert!(error.to_string().contains("power of two"), "{error}");

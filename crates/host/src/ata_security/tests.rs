@@ -80,7 +80,7 @@ fn a_locked_drive_is_unlocked_and_a_wrong_password_is_told() {
         .says(disable, "SECURITY_DISABLE: Input/output error")
         .says(IDENTIFY, &with_password());
     let error = clear_password("/dev/sda", "mine", &tools).unwrap_err();
-    assert!(error.to_string().contains("does not take this password"), "{error}");
+    assert!(error.to_string().contains("does not accept this password"), "{error}");
     let tools = Transcript::default().says(IDENTIFY, &identity(&[], &security("", "", "")));
     let error = clear_password("/dev/sda", "mine", &tools).unwrap_err();
     assert!(error.to_string().contains("suspend the machine"), "{error}");

@@ -86,7 +86,7 @@ impl Watch {
 }
 
 fn background(done: Option<&KernelCounters>, seconds: f64) -> Check {
-    let Some(done) = done else { return BACKGROUND.unknown("the kernel counts none for it") };
+    let Some(done) = done else { return BACKGROUND.unknown("the kernel keeps no counters for it") };
     let ios = done.reads.saturating_add(done.writes) as f64 / seconds;
     if ios == 0.0 {
         return BACKGROUND.good(format!("none within {seconds:.1} s"));
@@ -99,7 +99,8 @@ fn background(done: Option<&KernelCounters>, seconds: f64) -> Check {
         direction("writes", done.writes, done.write_bytes),
     ]
     .join(", ");
-    let advice = "Somebody else uses the device: see iotop, or fatrace for a file system.";
+    let advice =
+        "Another program uses the device: find it with iotop, or fatrace for a file system.";
     match ios < HEAVY_IOPS {
         true => BACKGROUND.attention(found, advice),
         false => BACKGROUND.bad(found, advice),
@@ -136,13 +137,15 @@ fn openers(subject: &Subject<'_>, programs: &[Program]) -> Check {
         .filter(|program| has_open(subject.roots, &program.number, &paths))
         .collect();
     if found.is_empty() {
-        return OPENERS.good("no other program has it open");
+        return OPENERS.good("no other program has the device open");
     }
     let shown: Vec<String> = found.iter().map(|program| program.shown()).collect();
     let shown = format!("open in {}", shown.join(", "));
     match found.iter().any(|program| is_loader(&program.name)) {
-        true => OPENERS.bad(shown, "End that program; the device must be the run's alone."),
-        false => OPENERS.attention(shown, "Make sure that it does not touch the device meanwhile."),
+        true => OPENERS.bad(shown, "End that program; only the run may use the device."),
+        false => {
+            OPENERS.attention(shown, "Make sure that it does no I/O on the device during the run.")
+        }
     }
 }
 
@@ -178,7 +181,7 @@ fn load(roots: &Roots, shares: Option<&HostCpu>, own: f64) -> Check {
     let average = read_text(&roots.proc.join("loadavg"));
     let average = average.and_then(|text| text.split_whitespace().next()?.parse::<f64>().ok());
     let (Some(average), Some(shares)) = (average, shares) else {
-        return LOAD.unknown("the kernel does not tell");
+        return LOAD.unknown("not reported by the kernel");
     };
     let busy = (shares.user + shares.system + shares.steal - own).max(0.0);
     let found = format!(
@@ -188,7 +191,10 @@ fn load(roots: &Roots, shares: Option<&HostCpu>, own: f64) -> Check {
     );
     match busy <= BUSY {
         true => LOAD.good(found),
-        false => LOAD.attention(found, "Other programs take processor time: see top; end them."),
+        false => LOAD.attention(
+            found,
+            "Other programs take processor time: find them with top and end them.",
+        ),
     }
 }
 
@@ -216,7 +222,7 @@ fn memory(roots: &Roots, swapped: Option<u64>) -> Option<Check> {
     let stalled = pressure.map(|share| format!(", stalled {share:.1} %")).unwrap_or_default();
     let pages = swapped.unwrap_or(0);
     let found = format!("{available} available, {used} swapped out{stalled}");
-    let advice = "The kernel swaps or writes back while you measure: end programs, or swapoff -a.";
+    let advice = "The kernel may swap or write back during the run: end programs, or swapoff -a.";
     Some(if pages > 0 {
         MEMORY.attention(format!("{found}; {pages} pages swapped just now"), advice)
     } else if available < SCARCE || pressure.is_some_and(|share| share >= 1.0) {
@@ -247,8 +253,8 @@ fn virtual_machine(subject: &Subject<'_>, shares: Option<&HostCpu>) -> Check {
     let virtio = subject.device.transport == Transport::Virtio;
     if !(flagged || made || kind.is_some() || virtio) {
         return match flags {
-            Some(_) => MACHINE.good("none: the processor tells of no hypervisor"),
-            None => MACHINE.unknown("the processor does not tell"),
+            Some(_) => MACHINE.good("none: the processor reports no hypervisor"),
+            None => MACHINE.unknown("not reported by the processor"),
         };
     }
     let stolen = shares.map_or(String::new(), |shares| {
@@ -257,8 +263,8 @@ fn virtual_machine(subject: &Subject<'_>, shares: Option<&HostCpu>) -> Check {
     let by = kind.or((!maker.is_empty()).then_some(maker)).map(|by| format!(" ({by})"));
     MACHINE.attention(
         format!("runs under a hypervisor{}{stolen}", by.unwrap_or_default()),
-        "Its host shares processors and disks out; measure on the hardware itself, or pass the \
-         device through whole.",
+        "Its host shares processors and disks with others; measure on the hardware, or pass \
+         the whole device through.",
     )
 }
 
@@ -280,12 +286,12 @@ const SERVICES: [(&str, &str); 12] = [
 
 fn other_programs(programs: &[Program]) -> Check {
     if programs.is_empty() {
-        return PROGRAMS.unknown("the kernel lists none");
+        return PROGRAMS.unknown("not reported by the kernel");
     }
     let loaders = programs
         .iter()
         .filter(|program| is_loader(&program.name))
-        .map(|program| format!("{}: loads a disk", program.shown()));
+        .map(|program| format!("{}: puts load on a disk", program.shown()));
     let services = programs.iter().filter_map(|program| {
         let (_, does) = SERVICES.iter().find(|(name, _)| *name == program.name)?;
         Some(format!("{}: {does}", program.shown()))
@@ -293,9 +299,9 @@ fn other_programs(programs: &[Program]) -> Check {
     let found: Vec<String> = loaders.chain(services).collect();
     match found.is_empty() {
         true => PROGRAMS.good(format!(
-            "none of those that are known to disturb, among {}",
+            "no program known to disturb measurements, among {}",
             counted(programs.len(), "program")
         )),
-        false => PROGRAMS.attention(found.join("; "), "Stop them for the time of the run."),
+        false => PROGRAMS.attention(found.join("; "), "Stop them during the run."),
     }
 }

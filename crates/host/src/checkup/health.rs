@@ -61,7 +61,7 @@ fn temperature_now(subject: &Subject<'_>, health: &Health) -> Option<Check> {
     let found = format!("{now:.0} °C");
     let Some(limit) = limit else { return Some(TEMPERATURE.good(found)) };
     let found = format!("{found}, limit {limit:.0} °C");
-    let advice = "Give it air before the run; a drive at its limit throttles itself.";
+    let advice = "Cool the drive before the run; a drive at its limit throttles.";
     Some(match limit - now {
         left if left <= 0.0 => TEMPERATURE.bad(found, advice),
         left if left <= CLOSE_CELSIUS => TEMPERATURE.attention(found, advice),
@@ -76,7 +76,7 @@ fn worn(log: &LogReading) -> Option<Check> {
         0..WORN => WEAR.good(found),
         WORN..100 => WEAR.attention(
             found,
-            "An old drive may be slower than a new one; say so with the numbers.",
+            "A worn drive may be slower than a new one; state its wear with the numbers.",
         ),
         _ => WEAR.attention(
             found,
@@ -103,8 +103,8 @@ fn errors(log: &LogReading) -> Option<Check> {
     Some(match log.media_errors? {
         0 => ERRORS.good("none"),
         count => ERRORS.attention(
-            format!("{count} since it was made"),
-            "Reads of weak blocks are repeated and slow; watch whether the count rises in a step.",
+            format!("{count} over the drive's life"),
+            "Reads of weak blocks are retried and slow; check whether the count rises during a step.",
         ),
     })
 }
@@ -142,9 +142,9 @@ fn warning(log: &LogReading) -> Option<Check> {
 
 fn throttling(log: &LogReading) -> Option<Check> {
     let cause =
-        "A named suspect where numbers sag: each step's log shows whether it happened again.";
+        "It may explain dips in the numbers: each step's log shows whether it happened again.";
     if log.throttles_now == Some(true) {
-        return Some(THROTTLING.bad("it throttles now", "Let it cool before the run."));
+        return Some(THROTTLING.bad("throttling now", "Let the drive cool before the run."));
     }
     let facts: Vec<String> = [
         (log.throttle_events, "times throttled"),
@@ -158,7 +158,7 @@ fn throttling(log: &LogReading) -> Option<Check> {
     if facts.is_empty() {
         return None;
     }
-    let found = format!("since it was made: {}", facts.join(", "));
+    let found = format!("over the drive's life: {}", facts.join(", "));
     let never = [log.throttle_events, log.throttled_seconds, log.over_temperature_seconds]
         .into_iter()
         .flatten()
@@ -171,19 +171,19 @@ fn protected(nvme: &NvmeFacts) -> Option<Check> {
         false => PROTECTED.good("none"),
         true => PROTECTED.bad(
             "the namespace is write protected",
-            "nvme set-feature DEVICE -f 0x84 -v 0, where the drive allows it",
+            "nvme set-feature DEVICE -f 0x84 -v 0, if the drive allows it",
         ),
     })
 }
 
 fn self_test(log: &LogReading) -> Option<Check> {
     Some(match log.self_test? {
-        SelfTest::Idle => SELF_TEST.good("none runs"),
+        SelfTest::Idle => SELF_TEST.good("none running"),
         SelfTest::Running { done_percent } => {
             let done = done_percent.map(|done| format!(", {done} % done")).unwrap_or_default();
             SELF_TEST.bad(
-                format!("one runs{done}"),
-                "Wait for its end, or stop it: smartctl -X DEVICE, nvme device-self-test DEVICE -s 0xf",
+                format!("running{done}"),
+                "Wait until it ends, or stop it: smartctl -X DEVICE, nvme device-self-test DEVICE -s 0xf",
             )
         }
     })

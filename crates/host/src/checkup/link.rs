@@ -56,18 +56,19 @@ fn pcie_link(subject: &Subject<'_>) -> Option<Check> {
         Some((function, Pcie::read(function, "current")?, Pcie::read(function, "max")?))
     });
     let Some((function, now, most)) = link else {
-        return is_nvme.then(|| PCIE.unknown("the kernel tells of no PCIe link"));
+        return is_nvme.then(|| PCIE.unknown("the kernel reports no PCIe link"));
     };
     let of = if is_nvme { "the device" } else { "its controller" };
-    let found = format!("{} of {} that {of} can", now.shown(), most.shown());
+    let found = format!("{}; {of} supports {}", now.shown(), most.shown());
     if now.speed >= most.speed && now.width >= most.width {
         return Some(PCIE.good(found));
     }
     let slot = function.parent().and_then(|port| Pcie::read(port, "max"));
-    let slot = slot.map(|slot| format!(" (the slot can {})", slot.shown())).unwrap_or_default();
+    let slot =
+        slot.map(|slot| format!(" (the slot supports {})", slot.shown())).unwrap_or_default();
     let advice = format!(
         "The link, not the device, limits large transfers{slot}: use a slot with more or faster \
-         lanes, reseat the device, look at the firmware's settings."
+         lanes, reseat the device, check the firmware's settings."
     );
     Some(PCIE.bad(found, advice))
 }
@@ -93,14 +94,14 @@ fn sata_link(subject: &Subject<'_>) -> Option<Check> {
         Some((speed, text))
     };
     let Some((speed, text)) = read("sata_spd") else {
-        return Some(SATA.unknown("the kernel tells of no SATA speed"));
+        return Some(SATA.unknown("the kernel reports no SATA speed"));
     };
     let most = read("hw_sata_spd_limit").map_or(6.0, |(most, _)| most.min(6.0));
     Some(match speed >= most {
         true => SATA.good(text),
         false => SATA.bad(
-            format!("{text} of {most} Gbps that the port can"),
-            "The link limits large transfers: use another port or cable, and look for errors with dmesg.",
+            format!("{text}; the port supports {most} Gbps"),
+            "The link limits large transfers: use another port or cable, and check dmesg for errors.",
         ),
     })
 }
@@ -155,9 +156,8 @@ fn aspm(subject: &Subject<'_>) -> Option<Check> {
         ),
         (true, _) if controllable => ASPM.good(format!("off on this link; {stated}")),
         (true, Some("performance")) => ASPM.good(stated),
-        (true, Some(_)) => {
-            ASPM.unknown(format!("{stated}: the firmware decides, and the link does not tell"))
-        }
+        (true, Some(_)) => ASPM
+            .unknown(format!("{stated}: the firmware decides, and the link state is not reported")),
         (true, None) => ASPM.unknown("the kernel does not manage it"),
     })
 }
@@ -178,13 +178,13 @@ fn apst(subject: &Subject<'_>, facts: Option<&NvmeFacts>) -> Option<Check> {
         (_, Some(false)) => APST.good("the controller has none"),
         (Some(0), _) => APST.good("off"),
         (Some(latency), Some(true)) => APST.attention(
-            format!("on: while idle it may sleep so that waking takes up to {latency} us"),
-            "Boot with nvme_core.default_ps_max_latency_us=0, above all for tests with idle times \
+            format!("on: an idle controller may take up to {latency} us to wake"),
+            "Boot with nvme_core.default_ps_max_latency_us=0, especially for tests with idle times \
              or T1Q1.",
         ),
         (Some(latency), None) => APST.unknown(format!(
-            "allowed up to {latency} us to wake; whether the controller does it is not known"
+            "up to {latency} us to wake allowed; the controller's support is unknown"
         )),
-        (None, _) => APST.unknown("the kernel does not tell"),
+        (None, _) => APST.unknown("not reported by the kernel"),
     })
 }

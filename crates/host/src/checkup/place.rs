@@ -36,7 +36,7 @@ fn kind(subject: &Subject<'_>) -> Check {
         Transport::File => Some("the file system and the disk below"),
         Transport::Zram => Some("the processors, which compress into memory"),
         Transport::Mapped => Some("device-mapper or md and every device below"),
-        Transport::Simulated | Transport::Other => Some("whatever lies below"),
+        Transport::Simulated | Transport::Other => Some("the layers below"),
     };
     // Virtual disks say that they spin where nobody told them otherwise.
     let spins = device.rotational == Some(true)
@@ -44,11 +44,13 @@ fn kind(subject: &Subject<'_>) -> Check {
     match between {
         _ if spins => KIND.attention(
             format!("{found}; it spins"),
-            "The procedures are for solid state storage; the numbers of a disk mean something else.",
+            "The procedures are for solid-state storage; a hard disk's numbers are not comparable.",
         ),
         Some(between) => KIND.attention(
             found,
-            format!("The numbers are those of {between} as well; for an SSD's own, test it alone."),
+            format!(
+                "The numbers include {between}; for an SSD's own numbers, test the SSD directly."
+            ),
         ),
         None => KIND.good(found),
     }
@@ -68,7 +70,7 @@ fn own_disks(subject: &Subject<'_>) -> BTreeSet<Node> {
 fn boot_disk(subject: &Subject<'_>) -> Check {
     let own = own_disks(subject);
     if own.is_empty() {
-        return BOOT.unknown("the disk below is not known");
+        return BOOT.unknown("the disk below is unknown");
     }
     let table = mounts(subject.roots).unwrap_or_default();
     let points: Vec<PathBuf> = table.into_iter().map(|mount| mount.point).collect();
@@ -82,7 +84,7 @@ fn boot_disk(subject: &Subject<'_>) -> Check {
     }
     let names: Vec<&str> = own.iter().map(|disk| disk.name.as_str()).collect();
     let names = names.join(", ");
-    let advice = "The system reads and writes this disk whenever it likes; test a second disk.";
+    let advice = "The system reads and writes this disk at any time; test another disk.";
     match holds.is_empty() {
         true => BOOT.good(format!("{names} holds nothing of the running system")),
         // Of a file on a file system nobody expects a device's own numbers.
@@ -113,11 +115,11 @@ fn read_only(subject: &Subject<'_>) -> Option<Check> {
     let node = subject.node.as_ref()?;
     Some(match (node.number::<u8>("ro"), node.whole().number::<u8>("ro")) {
         (Some(0), Some(0)) => READ_ONLY.good("none"),
-        (None, None) => READ_ONLY.unknown("the kernel does not tell"),
+        (None, None) => READ_ONLY.unknown("not reported by the kernel"),
         _ => READ_ONLY.bad(
-            "the kernel holds it read-only",
+            "read-only in the kernel",
             format!(
-                "Look for a switch, the end of its life (critical warning) or a write-protected \
+                "Check for a switch, the end of its life (critical warning) or a write-protected \
                  namespace, then: blockdev --setrw {}",
                 subject.device.path
             ),

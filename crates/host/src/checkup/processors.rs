@@ -34,7 +34,7 @@ pub(super) fn checks(subject: &Subject<'_>) -> Vec<Check> {
 
 fn governor(roots: &Roots) -> Check {
     match governors(roots) {
-        None => GOVERNOR.unknown("the kernel does not set the clock here"),
+        None => GOVERNOR.unknown("the kernel does not control the clock"),
         Some(names) if names == "performance" => GOVERNOR.good(names),
         Some(names) => GOVERNOR.attention(
             format!("{names}: the clock follows the load"),
@@ -75,7 +75,7 @@ fn idle_states(roots: &Roots) -> Check {
         })
         .max();
     let Some((latency, name)) = deepest else {
-        return IDLE.unknown("the kernel tells of none");
+        return IDLE.unknown("not reported by the kernel");
     };
     let found = format!("deepest enabled: {name}, {latency} us to wake");
     match latency {
@@ -100,10 +100,10 @@ pub fn throttle_count(roots: &Roots) -> Option<u64> {
 
 fn throttled(roots: &Roots) -> Option<Check> {
     Some(match throttle_count(roots)? {
-        0 => HOT.good("none since the host started"),
+        0 => HOT.good("none since boot"),
         times => HOT.attention(
-            format!("slowed down by heat {times} times since the host started"),
-            "Look after the host's cooling; a slow processor limits I/O per second.",
+            format!("throttled by heat {times} times since boot"),
+            "Improve the host's cooling; a slow processor limits IOPS.",
         ),
     })
 }
@@ -117,7 +117,7 @@ fn numa(subject: &Subject<'_>) -> Option<Check> {
     }
     let function = subject.function.as_ref()?;
     let Some(node) = read_number::<u32>(&function.join("numa_node")) else {
-        return Some(NUMA.unknown(format!("{nodes} nodes; the device's is not known")));
+        return Some(NUMA.unknown(format!("{nodes} nodes; the device's node is unknown")));
     };
     let near = read_text(&function.join("local_cpulist")).unwrap_or_default();
     let near: BTreeSet<u32> = processor_list(&near).into_iter().collect();
@@ -129,9 +129,9 @@ fn numa(subject: &Subject<'_>) -> Option<Check> {
         return Some(NUMA.unknown(found));
     }
     Some(match far {
-        0 => NUMA.good(format!("{found}; this process keeps to it")),
+        0 => NUMA.good(format!("{found}; this process runs only there")),
         far => NUMA.attention(
-            format!("{found}; {far} of {} may be used that are far", allowed.len()),
+            format!("{found}; this process may use {far} distant processors of {}", allowed.len()),
             format!("numactl --cpunodebind={node} --membind={node} steadfast run ..."),
         ),
     })
@@ -157,7 +157,7 @@ fn interrupts(subject: &Subject<'_>) -> Option<Check> {
         entries(&function.join("msi_irqs")).iter().map(|path| file_name(path)).collect();
     let own = own_interrupts(subject.roots, &numbers);
     if own.is_empty() {
-        return Some(INTERRUPTS.unknown("none is known to be the device's"));
+        return Some(INTERRUPTS.unknown("no interrupt is known to belong to the device"));
     }
     let targets: BTreeSet<u32> =
         own.iter().flat_map(|number| affinity(subject.roots, number)).collect();
@@ -165,7 +165,7 @@ fn interrupts(subject: &Subject<'_>) -> Option<Check> {
         &read_text(&subject.roots.sys.join("devices/system/cpu/online")).unwrap_or_default(),
     );
     let on = match targets.len() {
-        0 => "on processors that are not known".to_owned(),
+        0 => "on unknown processors".to_owned(),
         1 => format!("on processor {}", targets.first().copied().unwrap_or_default()),
         many => format!("on {many} processors"),
     };
@@ -176,7 +176,7 @@ fn interrupts(subject: &Subject<'_>) -> Option<Check> {
         0 => INTERRUPTS.unknown(found),
         1 if crowded || (is_nvme && online.len() > 1) => INTERRUPTS.attention(
             found,
-            "One processor answers for all queues: spread them (/proc/irq/N/smp_affinity_list), \
+            "One processor serves all queues: spread them (/proc/irq/N/smp_affinity_list), \
              or start irqbalance.",
         ),
         _ => INTERRUPTS.good(found),

@@ -12,7 +12,7 @@ const DEPTH: Topic = Topic("queue-depth", "Queue depth");
 const SCHEDULER: Topic = Topic("scheduler", "I/O scheduler");
 const SECTORS: Topic = Topic("sector-format", "Sector format");
 const ALIGNMENT: Topic = Topic("alignment", "Alignment");
-const TRIM: Topic = Topic("trim", "TRIM");
+const TRIM: Topic = Topic("trim", "Discard");
 
 /// What SATA's native command queuing holds, less the one that Linux keeps back
 /// for itself.
@@ -43,7 +43,7 @@ fn depth(subject: &Subject<'_>) -> Option<Check> {
         return Some(command_queue(subject, depth));
     }
     let Some(requests) = requests else {
-        return Some(DEPTH.unknown("the kernel does not tell"));
+        return Some(DEPTH.unknown("not reported by the kernel"));
     };
     let found = match queues {
         0 => format!("{requests} requests"),
@@ -68,9 +68,9 @@ fn command_queue(subject: &Subject<'_>, depth: u64) -> Check {
         0 | 1 => DEPTH.attention(
             format!("{found}: one command at a time"),
             format!(
-                "Commands are not queued. Try: echo {NCQ_DEPTH} > /sys/block/{name}/device/queue_depth; \
-                 look for libata.force=noncq on the kernel's command line, and for AHCI in the \
-                 firmware's setup."
+                "Commands are not queued. Try echo {NCQ_DEPTH} > /sys/block/{name}/device/queue_depth; \
+                 check the kernel's command line for libata.force=noncq, and the firmware's setup \
+                 for AHCI."
             ),
         ),
         _ if is_sata && depth < NCQ_DEPTH => DEPTH.attention(
@@ -89,7 +89,7 @@ fn scheduler(subject: &Subject<'_>) -> Option<Check> {
     Some(match chosen {
         "none" => SCHEDULER.good("none"),
         other => SCHEDULER.attention(
-            format!("{other}: it holds I/Os back and takes processor time"),
+            format!("{other}: it delays I/Os and uses processor time"),
             format!("echo none > /sys/block/{}/queue/scheduler", whole.name),
         ),
     })
@@ -114,7 +114,7 @@ fn sectors(subject: &Subject<'_>, facts: Option<&NvmeFacts>) -> Option<Check> {
     let best = formats.iter().min_by_key(|format| (format.performance, format.metadata));
     Some(match best {
         Some(best) if best.performance < used.performance => SECTORS.attention(
-            format!("{found}; the device calls format {} better", shown(best)),
+            format!("{found}; the device rates format {} better", shown(best)),
             format!(
                 "nvme format {} --lbaf={} (DESTROYS everything on it), or report the format with \
                  the numbers.",
@@ -142,8 +142,8 @@ fn alignment(subject: &Subject<'_>) -> Option<Check> {
     if offset != 0 {
         return Some(ALIGNMENT.bad(
             format!("alignment_offset {offset}: logical sectors do not begin on physical ones"),
-            "Every transfer touches one physical sector too many; partition the device anew, or \
-             test it whole.",
+            "Every transfer touches one extra physical sector; repartition the device, or test \
+             the whole device.",
         ));
     }
     if node.partition().is_none() {
@@ -152,7 +152,7 @@ fn alignment(subject: &Subject<'_>) -> Option<Check> {
     let Some(start) =
         node.number::<u64>("start").and_then(|sectors| sectors.checked_mul(KERNEL_SECTOR))
     else {
-        return Some(ALIGNMENT.unknown("where the partition begins is not known"));
+        return Some(ALIGNMENT.unknown("the start of the partition is unknown"));
     };
     Some(partition(subject, start))
 }
@@ -161,14 +161,14 @@ fn partition(subject: &Subject<'_>, start: u64) -> Check {
     let physical = u64::from(subject.device.physical_sector).max(4096);
     let capacity = subject.whole.as_ref().map_or(Bytes(0), |whole| whole.capacity());
     let wanted = if capacity.0 > LARGE { physical.max(8192) } else { physical };
-    let found = format!("the partition begins at byte {start}");
-    let advice = "Make the partition anew at a multiple of 1 MiB (parted -a optimal).";
+    let found = format!("the partition starts at byte {start}");
+    let advice = "Recreate the partition at a multiple of 1 MiB (parted -a optimal).";
     if !start.is_multiple_of(physical) {
-        return ALIGNMENT.bad(format!("{found}, no multiple of {physical}"), advice);
+        return ALIGNMENT.bad(format!("{found}, not a multiple of {physical}"), advice);
     }
     match start.is_multiple_of(wanted) {
         true => ALIGNMENT.good(found),
-        false => ALIGNMENT.attention(format!("{found}, no multiple of {wanted}"), advice),
+        false => ALIGNMENT.attention(format!("{found}, not a multiple of {wanted}"), advice),
     }
 }
 
@@ -179,17 +179,17 @@ fn trim(subject: &Subject<'_>) -> Option<Check> {
     let grain = subject.queue("discard_granularity").unwrap_or(0);
     Some(match (most, possible) {
         (Some(0), Some(possible)) if possible > 0 => TRIM.attention(
-            format!("off; the device takes up to {}", Bytes(possible)),
-            "The host turned discards off (queue/discard_max_bytes); a purge by discard is refused.",
+            format!("off; the device accepts up to {}", Bytes(possible)),
+            "Discards are turned off on this host (queue/discard_max_bytes); a purge by discard is refused.",
         ),
         (Some(0), _) => TRIM.attention(
-            "the device takes no discards",
-            "It cannot be told that blocks are free; a purge must be a format or an erase.",
+            "not supported by the device",
+            "Purge it with a format or an erase; discard is not possible.",
         ),
         (Some(most), _) => TRIM.good(format!(
             "up to {} in one discard, granularity {grain} B",
             Bytes(most)
         )),
-        (None, _) => TRIM.unknown("the kernel does not tell"),
+        (None, _) => TRIM.unknown("not reported by the kernel"),
     })
 }

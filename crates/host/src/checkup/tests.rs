@@ -93,7 +93,7 @@ fn a_narrow_or_slow_link_is_bad_and_says_what_the_slot_can() {
     machine.write("sys/devices/pci0000:00/0000:00:1d.0/max_link_width", "4\n");
     let checks = look(&machine, &disk);
     let link = checks.iter().find(|check| check.id == "pcie-link").unwrap();
-    assert!(link.advice.contains("the slot can 8 GT/s x4"), "{}", link.advice);
+    assert!(link.advice.contains("the slot supports 8 GT/s x4"), "{}", link.advice);
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn a_better_lba_format_is_pointed_out() {
     assert_eq!(worse.state, Attention);
     assert!(
         worse.found.ends_with(
-            "LBA format 0 (512 B, good); the device calls format 1 (4096 B, best) better"
+            "LBA format 0 (512 B, good); the device rates format 1 (4096 B, best) better"
         )
     );
     assert_eq!(look(vec![format(0, 512, 2, false), format(1, 4096, 0, true)]).state, Good);
@@ -279,7 +279,7 @@ fn processors_far_from_the_device_are_counted() {
     machine.write("proc/self/status", "Cpus_allowed_list:\t0-7\n");
     let far = found(&machine, &disk, "numa").unwrap();
     assert_eq!(far.0, Attention);
-    assert!(far.1.ends_with("4 of 8 may be used that are far"), "{}", far.1);
+    assert!(far.1.ends_with("this process may use 4 distant processors of 8"), "{}", far.1);
     machine.write(&format!("{FUNCTION}/numa_node"), "-1\n");
     assert_eq!(state(&machine, &disk, "numa"), Some(Unknown));
 }
@@ -403,7 +403,7 @@ fn what_will_wake_up_is_listed() {
     let (state_of, text) = found(&machine, &disk, "cron").unwrap();
     assert_eq!(state_of, Attention);
     let listed = "/etc/cron.d/backup-of-nothing, /etc/cron.d/mdadm, /etc/cron.daily/man-db";
-    assert_eq!(text, format!("will wake up: {listed}"));
+    assert_eq!(text, format!("will run: {listed}"));
 
     machine.write("proc/21/comm", "smartd\n");
     machine.write("etc/smartd.conf", "# -s S/../.././02\nDEVICESCAN -d removable -n standby\n");

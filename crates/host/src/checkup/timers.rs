@@ -83,7 +83,7 @@ fn timers(roots: &Roots) -> Check {
     names.extend(listed.keys().cloned());
     names.retain(|name| disturbs(name));
     if names.is_empty() {
-        return TIMERS.good("none of those that are known to disturb is enabled");
+        return TIMERS.good("none enabled that is known to disturb measurements");
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let shown: Vec<String> = names
@@ -95,7 +95,7 @@ fn timers(roots: &Roots) -> Check {
         .collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     TIMERS.attention(
-        format!("will wake up: {}", shown.join(", ")),
+        format!("will run: {}", shown.join(", ")),
         format!("systemctl stop {}  (until the next boot)", names.join(" ")),
     )
 }
@@ -134,9 +134,9 @@ fn cron(roots: &Roots) -> Option<Check> {
         .map(|path| relative(&path, roots))
         .collect();
     Some(match found.is_empty() {
-        true => CRON.good("none of the tables that are known to disturb"),
+        true => CRON.good("no table known to disturb measurements"),
         false => CRON.attention(
-            format!("will wake up: {}", found.join(", ")),
+            format!("will run: {}", found.join(", ")),
             "systemctl stop cron, and start it again after the run",
         ),
     })
@@ -159,7 +159,7 @@ fn self_tests(roots: &Roots) -> Option<Check> {
         .any(|line| line.split_whitespace().any(|word| word == "-s"));
     Some(match scheduled {
         true => TESTS.attention(
-            "smartd begins self-tests by a schedule (/etc/smartd.conf, -s)",
+            "smartd starts self-tests on a schedule (/etc/smartd.conf, -s)",
             "systemctl stop smartd, and start it again after the run",
         ),
         false => TESTS.good("smartd has no schedule"),
@@ -180,7 +180,7 @@ fn arrays(subject: &Subject<'_>) -> Option<Check> {
     }
     let names: Vec<PathBuf> = entries(&subject.roots.sys.join("block"));
     let any = names.iter().any(|path| fs::metadata(path.join("md")).is_ok());
-    let advice = "Wait for its end, or: echo idle > /sys/block/mdN/md/sync_action";
+    let advice = "Wait until it ends, or: echo idle > /sys/block/mdN/md/sync_action";
     match (found.is_empty(), touched) {
         (true, _) => any.then(|| ARRAYS.good("none is being checked or rebuilt")),
         (false, true) => Some(ARRAYS.bad(found.join(", "), advice)),

@@ -24,7 +24,7 @@ pub(crate) fn count(value: &Value) -> Option<u64> {
 }
 
 fn whole(number: f64) -> Option<u64> {
-    // Beyond 2^53 neighbouring counts are one number here: a difference of
+    // Beyond 2^53 neighboring counts are one number here: a difference of
     // two of them would be invented.
     (number.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&number))
         .then_some(number as u64)

@@ -71,7 +71,7 @@ impl DeviceLogs {
                 (self.answered, self.failures) = (true, 0);
                 Some(reading)
             }
-            Ok(_) => self.fail("its logs hold no counters that are understood".to_owned()),
+            Ok(_) => self.fail("its logs contain no known counters".to_owned()),
             Err(error) => self.fail(error.to_string()),
         }
     }

@@ -19,7 +19,7 @@ pub struct LogReading {
     pub throttled_seconds: Option<u64>,
     /// Seconds above a temperature limit.
     pub over_temperature_seconds: Option<u64>,
-    /// Whether it throttles now (OCP).
+    /// Whether the device throttles now (OCP).
     pub throttles_now: Option<bool>,
     /// NVMe critical warning bits.
     pub critical_warning: Option<u8>,

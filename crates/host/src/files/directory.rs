@@ -57,7 +57,7 @@ impl Directory {
                     readers.grant(&file, true)?;
                     Ok(file)
                 });
-                let file = granted.map_err(FileError::io("make the directory", &path))?;
+                let file = granted.map_err(FileError::io("create the directory", &path))?;
                 Ok(Directory { file, path })
             }
         }
@@ -71,7 +71,7 @@ impl Directory {
     pub fn private(place: &Path, names: &[&str]) -> Result<Directory, FileError> {
         names.iter().try_fold(Directory::open(place)?, |above, name| {
             let name = OsStr::new(name);
-            let failed = FileError::io("make the directory", &above.path.join(name));
+            let failed = FileError::io("create the directory", &above.path.join(name));
             match calls::make_directory(&above.file, name, 0o700) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(failed(error)),
                 _ => above.private_in(name),
@@ -99,11 +99,11 @@ impl Directory {
         let not_private = |why| FileError::NotPrivate { path: path.clone(), why };
         let file = match calls::open(&self.file, name, OPEN, 0) {
             Err(error) if matches!(error.raw_os_error(), Some(libc::ELOOP | libc::ENOTDIR)) => {
-                return Err(not_private("is no directory"));
+                return Err(not_private("is not a directory"));
             }
             other => other.map_err(FileError::io("open the directory", &path))?,
         };
-        let failed = || FileError::io("look at the directory", &path);
+        let failed = || FileError::io("examine the directory", &path);
         let found = file.metadata().map_err(failed())?;
         if found.uid() != calls::user() {
             return Err(not_private("belongs to another user"));
@@ -132,7 +132,7 @@ impl Directory {
         match found {
             Ok(found) => Ok(Some(found)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(FileError::io("look at it", &self.path.join(name))(error)),
+            Err(error) => Err(FileError::io("examine it", &self.path.join(name))(error)),
         }
     }
 
@@ -239,7 +239,7 @@ pub(super) fn parted(path: &Path) -> Result<(&Path, &OsStr), FileError> {
         (Some(parent), Some(name)) if !path.as_os_str().as_bytes().ends_with(b"/") => {
             Ok((parent, name))
         }
-        _ => Err(FileError::io("make a file", path)(io::ErrorKind::IsADirectory.into())),
+        _ => Err(FileError::io("create a file", path)(io::ErrorKind::IsADirectory.into())),
     }
 }
 
@@ -250,6 +250,6 @@ fn kind(of: FileType) -> &'static str {
         of if of.is_fifo() => "a FIFO",
         of if of.is_socket() => "a socket",
         of if of.is_block_device() || of.is_char_device() => "a device",
-        _ => "no regular file",
+        _ => "not a regular file",
     }
 }

@@ -10,7 +10,7 @@ pub enum FileError {
     #[error("{0} exists; --force overwrites it")]
     Exists(PathBuf),
     /// Something has the name that is never overwritten.
-    #[error("{path} exists and is {kind}; only regular files are overwritten: name another file")]
+    #[error("{path} exists and is {kind}; only regular files are overwritten: give another name")]
     NotRegular {
         /// The name.
         path: PathBuf,
@@ -19,21 +19,19 @@ pub enum FileError {
     },
     /// The unfinished file is not where it was made.
     #[error(
-        "{0} cannot be written: somebody removed or replaced its unfinished file meanwhile; \
+        "{0} cannot be written: another process removed or replaced its unfinished file; \
          repeat the command"
     )]
     Interfered(PathBuf),
     /// A directory of ours that others can change.
-    #[error(
-        "{path} {why}, so that nothing in it can be relied on; remove it as root: rm -r {path}"
-    )]
+    #[error("{path} {why}, so its content cannot be trusted; remove it as root: rm -r {path}")]
     NotPrivate {
         /// The directory.
         path: PathBuf,
         /// What is wrong with it.
         why: &'static str,
     },
-    /// A group that nobody knows.
+    /// An unknown group.
     #[error("there is no group '{0}' on this host; getent group lists them")]
     NoGroup(String),
     /// The system refused a call.
@@ -62,8 +60,8 @@ impl FileError {
 
 fn advice(source: &io::Error) -> &'static str {
     match source.kind() {
-        io::ErrorKind::PermissionDenied => "; run as root, or name a place that you may write to",
-        io::ErrorKind::NotFound => "; make its directory first",
+        io::ErrorKind::PermissionDenied => "; run as root, or choose a place that you may write to",
+        io::ErrorKind::NotFound => "; create its directory first",
         _ => "",
     }
 }

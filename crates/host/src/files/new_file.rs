@@ -69,7 +69,7 @@ impl NewFile {
                 // Of a process that was killed, or of one that counts its
                 // processes anew.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(FileError::io("make the file", &path)(error)),
+                Err(error) => return Err(FileError::io("create the file", &path)(error)),
             }
         }
     }
@@ -114,7 +114,7 @@ impl NewFile {
         };
         given.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => FileError::Exists(path.clone()),
-            _ => FileError::io("give it its name", &path)(error),
+            _ => FileError::io("rename it", &path)(error),
         })?;
         self.unfinished = None;
         self.directory.sync();

@@ -136,7 +136,7 @@ fn a_private_directory_is_ours_alone_or_refused() {
     assert!(private("ours").unwrap_err().to_string().contains("written to by others"));
     fs::create_dir(at("his")).unwrap();
     symlink(at("his"), at("link")).unwrap();
-    assert!(private("link").unwrap_err().to_string().contains("is no directory"));
+    assert!(private("link").unwrap_err().to_string().contains("is not a directory"));
     assert_eq!(names(&at("his")), [""; 0]);
     if calls::user() == 0 {
         std::os::unix::fs::chown(at("his"), Some(65_534), None).unwrap();

@@ -1,6 +1,6 @@
 //! ATA: SECURITY ERASE UNIT and SANITIZE through `hdparm`.
 //!
-//! SECURITY ERASE UNIT needs a password on the drive. It is journalled before
+//! SECURITY ERASE UNIT needs a password on the drive. It is journaled before
 //! it is set, the erase takes it away again, and where the run dies between,
 //! [`crate::ata_security::clear_password`] does.
 
@@ -16,7 +16,7 @@ use std::time::Duration;
 use steadfast_domain::PurgeMethod;
 use steadfast_domain::record::HostChange;
 
-/// How long an erase is waited for at least, whatever the drive reckons.
+/// The minimum time to wait for an erase, even if the drive estimates less.
 const LIMIT_MIN: Duration = Duration::from_secs(12 * 3600);
 
 /// A Sanitize that takes longer is not waited for.
@@ -81,7 +81,7 @@ fn may_sanitize(device: &str, tools: &dyn Tools) -> Result<(), String> {
     let said = tools.run(HDPARM, &["--sanitize-status", device], ANSWER);
     let said = said.map_err(|error| error.to_string())?;
     match said.contains("SD1 Sanitize Frozen") {
-        true => Err("the drive's SANITIZE is frozen; switch its power off and on".into()),
+        true => Err("the drive's SANITIZE is frozen; power-cycle it".into()),
         false => Ok(()),
     }
 }
@@ -115,16 +115,18 @@ impl Command {
         work.watch.journal(password).map_err(HostError::Unjournalled)?;
         set_password(&self.device, work.tools)?;
         if !Identity::ask(&self.device, work.tools)?.enabled {
-            return Err(self.failed("the drive did not take the password", ""));
+            return Err(self.failed("the drive did not accept the password", ""));
         }
-        let reckoned = minutes.map(|minutes| format!(" (the drive reckons {minutes} min)"));
+        let reckoned = minutes.map(|minutes| format!(" (the drive estimates {minutes} min)"));
         let doing = format!("erasing{}", reckoned.unwrap_or_default());
         let limit = Duration::from_secs(minutes.unwrap_or(0) * 60 * 3).max(LIMIT_MIN);
         let arguments = ["--user-master", "u", option, PASSWORD, &self.device];
         let said = work.run_to_end(HDPARM, &arguments, limit, &doing)?;
         // A drive that has erased itself has no password any more.
         match Identity::ask(&self.device, work.tools)?.enabled {
-            true => Err(self.failed("the drive has not erased itself: its password stands", &said)),
+            true => {
+                Err(self.failed("the drive did not erase itself: its password is still set", &said))
+            }
             false => Ok(()),
         }
     }
@@ -145,12 +147,12 @@ impl Command {
             }
             work.tell("sanitizing", percent(&said));
             if work.watch.is_stopped() {
-                work.tell("the drive goes on sanitizing by itself; it cannot be cancelled", None);
+                work.tell("the drive continues sanitizing; it cannot be canceled", None);
                 return Err(work.stopped());
             }
             work.tools.pause(LOOK);
         }
-        Err(self.failed("the sanitize has not ended in 48 hours", ""))
+        Err(self.failed("the sanitize did not end within 48 hours", ""))
     }
 }
 

@@ -13,12 +13,12 @@ const BLKDISCARD: libc::Ioctl = 0x1277;
 const PIECE: u64 = 1 << 30;
 
 /// What it is less than.
-pub(super) const REMARK: &str = "the device was told that no block is in use; unlike a format or \
+pub(super) const REMARK: &str = "every block was discarded; unlike a format or \
                                  a secure erase it may keep what it likes";
 
 /// Of a device that takes none.
 pub(super) fn no_discard(name: &str) -> String {
-    format!("{name} takes no discard; purge it beforehand with its maker's tool")
+    format!("{name} does not support discard; purge it before the run with its vendor's tool")
 }
 
 /// Discards the whole target. It reaches no further than the armed handle: on a

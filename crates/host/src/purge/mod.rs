@@ -85,7 +85,7 @@ fn purge_with(
         verify(&plan, done, &places, target, (tools, took))
     });
     match done {
-        Err(error) if order.failed == PurgeFailure::GoOn && goes_on(&error) => {
+        Err(error) if order.failed == PurgeFailure::Continue && goes_on(&error) => {
             let took = Nanos::from(began.elapsed());
             let read_back = places.look_after(target).ok();
             let blank = read_back.map(|read| read.is_blank());
@@ -96,7 +96,7 @@ fn purge_with(
     }
 }
 
-/// A stop is no failure, and without a journal nothing goes on.
+/// A stop is not a failure, and without a journal nothing may continue.
 fn goes_on(error: &HostError) -> bool {
     !matches!(error, HostError::PurgeStopped { .. } | HostError::Unjournalled(_))
 }
@@ -115,12 +115,12 @@ fn verify(
     let mut remarks = vec![plan.remark.clone()];
     remarks.extend(plan.commander(tools));
     if read.written_before == 0 {
-        remarks.push("no place held anything before, so that the read-back proves nothing".into());
+        remarks.push("no place held data before, so the read-back proves nothing".into());
     }
     match plan.method {
         _ if read.is_blank() => {}
         PurgeMethod::Discard => {
-            remarks.push("not every block that was read back is blank: a discard need not".into());
+            remarks.push("some blocks read back are not blank, which a discard allows".into());
         }
         method if method.is_cryptographic() && read.unchanged == 0 => {
             remarks.push("blocks read as noise under the new key, none as before".into());
@@ -187,7 +187,7 @@ fn anew(target: &Target) -> Result<(), HostError> {
     // file systems hand out the same ones again without telling the drive.
     emptied
         .and_then(|()| file.sync_all())
-        .map_err(|error| HostError::io("give its blocks back", path, error))?;
+        .map_err(|error| HostError::io("free its blocks", path, error))?;
     scratch::allocate(file, path, size)
 }
 

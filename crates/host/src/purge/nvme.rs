@@ -109,7 +109,7 @@ impl Controller {
             return Err("the controller has no cryptographic erase (FNA)".into());
         }
         let arguments = format_arguments(namespace, self.namespace, erase)
-            .ok_or("the namespace does not tell its LBA format (FLBAS)")?;
+            .ok_or("the namespace does not report its LBA format (FLBAS)")?;
         self.command(What::Format(arguments), fna & (FNA_FORMATS_ALL | FNA_ERASES_ALL) != 0)
     }
 
@@ -231,15 +231,15 @@ impl Command {
                                 `nvme sanitize --sanact=1` ends its failure mode";
                     return Err(failed("the drive says that the sanitize failed", said.into()));
                 }
-                _ => return Err(failed("its answer is not understood", log.to_string())),
+                _ => return Err(failed("its output is not understood", log.to_string())),
             }
             if work.watch.is_stopped() {
-                work.tell("the drive goes on sanitizing by itself; it cannot be cancelled", None);
+                work.tell("the drive continues sanitizing; it cannot be canceled", None);
                 return Err(work.stopped());
             }
             work.tools.pause(LOOK);
         }
-        Err(failed("the sanitize has not ended in 48 hours", String::new()))
+        Err(failed("the sanitize did not end within 48 hours", String::new()))
     }
 }
 

@@ -49,7 +49,7 @@ impl Plan {
             PurgeChoice::Method(PurgeMethod::Nothing) => Ok(Plan {
                 method: PurgeMethod::Nothing,
                 way: Way::Nothing,
-                remark: "the user chose none; the device keeps its history".into(),
+                remark: "--purge none; the device keeps its history".into(),
                 _others: Vec::new(),
             }),
             PurgeChoice::Method(method) => sight.asked_for(method, order),
@@ -84,7 +84,7 @@ impl<'a> Sight<'a> {
                 continue;
             }
             let way = match unsure {
-                true => Err("the device does not say whether it can".to_owned()),
+                true => Err("the device does not report whether it supports it".to_owned()),
                 false => way,
             };
             let way = way.and_then(|way| Ok((reached(&way, order, roots)?, way)));
@@ -137,7 +137,7 @@ impl<'a> Sight<'a> {
 }
 
 fn foreign(transport: &Transport) -> String {
-    format!("the device ({transport}) does not speak that command set")
+    format!("the device ({transport}) does not support that command set")
 }
 
 const fn is_overwrite(method: PurgeMethod) -> bool {

@@ -78,7 +78,7 @@ type Reported<'a> = Result<&'a str, String>;
 fn may_format(reported: &Reported<'_>) -> Result<(), String> {
     match reported {
         Ok(list) if !is_reported(list, FORMAT_UNIT, None) => {
-            Err("it is not among the commands that the device reports".into())
+            Err("the device does not list this command as supported".into())
         }
         // Without the tool nothing can be sent, either.
         Err(why) if why.contains("not installed") => Err(why.clone()),
@@ -89,10 +89,10 @@ fn may_format(reported: &Reported<'_>) -> Result<(), String> {
 fn may_sanitize(reported: &Reported<'_>, action: u8) -> Result<(), String> {
     let list = reported
         .as_ref()
-        .map_err(|why| format!("the device does not say which commands it takes ({why})"))?;
+        .map_err(|why| format!("the device does not report which commands it supports ({why})"))?;
     match is_reported(list, SANITIZE, Some(action)) {
         true => Ok(()),
-        false => Err("it is not among the commands that the device reports".into()),
+        false => Err("the device does not list this command as supported".into()),
     }
 }
 
@@ -161,14 +161,14 @@ impl Command {
             }
             work.tell(doing, percent);
             if work.watch.is_stopped() {
-                work.tell("the device goes on by itself; it cannot be cancelled", None);
+                work.tell("the device continues; it cannot be canceled", None);
                 return Err(work.stopped());
             }
             work.tools.pause(LOOK);
         }
         Err(HostError::ToolFailed {
             command: format!("sg_requests --progress {}", self.device),
-            how: "the command has not ended in 48 hours".into(),
+            how: "the command did not end within 48 hours".into(),
             said: String::new(),
         })
     }

@@ -8,7 +8,7 @@ use std::fs;
 use steadfast_domain::record::HostChange;
 use steadfast_domain::{Device, PurgeChoice, Transport};
 
-/// Stands beside a purge: what was told, what was journalled.
+/// Stands beside a purge: what was told, what was journaled.
 #[derive(Default)]
 pub(super) struct Beside {
     pub told: Vec<(String, Option<f64>)>,

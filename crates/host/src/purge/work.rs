@@ -78,7 +78,7 @@ impl Work<'_> {
         let (tools, began, watch) = (self.tools, self.began, &mut *self.watch);
         tools.run_long(tool, arguments, limit, &mut |_| {
             let doing = match watch.is_stopped() {
-                true => format!("{doing}; it cannot be cancelled, the run stops after it"),
+                true => format!("{doing}; it cannot be canceled, the run stops after it"),
                 false => doing.to_owned(),
             };
             watch.tell(&PurgeProgress { doing: &doing, percent: None, since: began.elapsed() });

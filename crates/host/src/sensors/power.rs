@@ -72,7 +72,7 @@ impl PowerSource {
 
 fn run(words: &[String]) -> Result<f64, String> {
     let Some((program, arguments)) = words.split_first() else {
-        return Err("there is no command".to_owned());
+        return Err("the command is empty".to_owned());
     };
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     // The user's own program is in no package that could be named.
@@ -82,7 +82,7 @@ fn run(words: &[String]) -> Result<f64, String> {
     }
     parse(&answer.stdout).ok_or_else(|| {
         let said: String = answer.stdout.trim().chars().take(60).collect();
-        format!("'{}' printed '{said}', which is no power", words.join(" "))
+        format!("'{}' printed '{said}', which is not a power value", words.join(" "))
     })
 }
 
@@ -256,7 +256,7 @@ mod tests {
         assert_eq!(PowerSource::command("  "), None);
         let source = PowerSource::command("printf %s%s 42 00;ls").unwrap();
         let error = source.read().unwrap_err();
-        assert!(error.contains("printed '4200;ls', which is no power"), "{error}");
+        assert!(error.contains("printed '4200;ls', which is not a power value"), "{error}");
         assert_eq!(PowerSource::command("echo 4.2 W").unwrap().read(), Ok(4200.0));
     }
 

@@ -70,7 +70,7 @@ impl Place {
             _ => false,
         };
         if restarted && self.setting.is_kept_by_the_kernel() {
-            return Ok(Whereabouts::Gone("the restart since then has reset it"));
+            return Ok(Whereabouts::Gone("the restart since then reset it"));
         }
         let Some(sequence) = change.disk_sequence else {
             return self.find(roots).map(Whereabouts::Here);
@@ -82,7 +82,7 @@ impl Place {
             }
             let is_certain = all.iter().any(|(found, _)| found.is_some());
             if is_certain && (self.setting.is_kept_by_the_kernel() || self.identity.is_none()) {
-                return Ok(Whereabouts::Gone("the device is gone; what has its name is another"));
+                return Ok(Whereabouts::Gone("the device is gone; another device has its name"));
             }
         } else if self.identity.is_none() {
             return Ok(Whereabouts::Gone("the machine was restarted; the device has no identity"));
@@ -101,7 +101,7 @@ impl Place {
                 Node::all(roots).into_iter().find(|node| fits(node))
             })
             .ok_or_else(|| HostError::Absent {
-                wanted: format!("{} ({})", self.name, self.identity.as_deref().unwrap_or("-")),
+                wanted: format!("{} ({})", self.name, self.identity.as_deref().unwrap_or("–")),
                 instead: None,
             })
     }

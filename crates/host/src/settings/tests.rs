@@ -191,8 +191,8 @@ fn what_cannot_be_met_is_said_with_its_reason() {
     assert_eq!(
         unmet,
         [
-            "write cache disabled (WCD): loop0 (loop) has no write cache that can be set from here",
-            "requests of 4096 KiB: loop0 takes no more than 2048 KiB in one request",
+            "write cache disabled (WCD): loop0 (loop) has no write cache that steadfast can set",
+            "requests of 4096 KiB: loop0 accepts at most 2048 KiB in one request",
         ]
     );
     let asked = Conditions { write_cache: Some(WriteCache::Enabled), ..Conditions::default() };

@@ -117,7 +117,7 @@ impl Plan<'_> {
             wanted.request_kib_max.map(|kib| format!("requests of {kib} KiB")),
         ];
         self.unmet.extend(asked.into_iter().flatten().map(|what| {
-            format!("{what}: {name} is a file, and the device below it is left as it is")
+            format!("{what}: {name} is a file, and the device below it is not changed")
         }));
     }
 
@@ -148,7 +148,7 @@ impl Plan<'_> {
                 self.change(setting, whole, if enabled { "write back" } else { "write through" });
             }
             None => self.unmet.push(format!(
-                "write cache {wanted}: {} ({transport}) has no write cache that can be set from here",
+                "write cache {wanted}: {} ({transport}) has no write cache that steadfast can set",
                 whole.name
             )),
         }
@@ -177,7 +177,7 @@ impl Plan<'_> {
     fn request_size(&mut self, kib: u64, whole: &Node) {
         match whole.number::<u64>("queue/max_hw_sectors_kb") {
             Some(most) if kib > most => self.unmet.push(format!(
-                "requests of {kib} KiB: {} takes no more than {most} KiB in one request",
+                "requests of {kib} KiB: {} accepts at most {most} KiB in one request",
                 whole.name
             )),
             _ => self.change(Setting::RequestSize, whole, &kib.to_string()),

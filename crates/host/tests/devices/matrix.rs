@@ -796,7 +796,7 @@ fn silent_states() -> Vec<State> {
         laid_out("swap device that is not known", "swaps to", |l| {
             l.write("proc/swaps", "head\n/dev/none partition 9 0 -2\n");
         }),
-        laid_out("loop device that cannot be asked", "ask what it is laid over", |l| {
+        laid_out("loop device that cannot be asked", "find what it is built on", |l| {
             l.block("loop999", "7:999", 9);
             fs::create_dir(l.stage.at("sys/devices/loop999/loop999/loop")).unwrap();
         }),

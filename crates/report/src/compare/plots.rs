@@ -78,9 +78,8 @@ fn overlays(sides: &[Side<'_>], first: &Plot, plots: &[Option<&Plot>]) -> Vec<Ex
         .take(DRAWINGS)
         .enumerate()
         .map(|(number, key)| Exhibit::Plot(overlay(sides, first, plots, key, (number, alone))));
-    let remark = (left_out > 0).then(|| {
-        Exhibit::Text(format!("{}: {left_out} further series are not drawn.", first.title))
-    });
+    let remark = (left_out > 0)
+        .then(|| Exhibit::Text(format!("{}: {left_out} more series are not drawn.", first.title)));
     drawn.chain(remark).collect()
 }
 

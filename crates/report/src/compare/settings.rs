@@ -68,7 +68,7 @@ fn of_block(block: &FormBlock) -> Vec<Named> {
     named
 }
 
-/// The settings among labelled values, called by what one of them is.
+/// The settings among labeled values, called by what one of them is.
 fn of_facts(facts: &Facts) -> impl Iterator<Item = Named> {
     let settings = facts.rows.iter().filter(|row| row.role == Role::Setting);
     settings.map(|row| match &facts.noun {
@@ -184,7 +184,7 @@ fn text_row(difference: &Difference) -> Row {
 /// The differences as a table; those that matter are set off.
 pub(super) fn difference_table(sides: &[Side<'_>], differences: &[Difference]) -> Option<Table> {
     let rows: Vec<Row> = differences.iter().map(text_row).collect();
-    let title = "What differs; set off: settings on which the numbers depend";
+    let title = "Differences; bold: settings on which the numbers depend";
     (!rows.is_empty()).then(|| table(sides, "differences", title, "Setting", rows))
 }
 
@@ -205,12 +205,8 @@ pub(super) fn chapter(sides: &[Side<'_>]) -> Page {
         differences.into_iter().map(differing).map(|d| text_row(&d)).collect()
     };
     let all = [
-        ("settings", "Settings; set off: those that differ", side_by_side(sides, settings, true)),
-        (
-            "platforms",
-            "Test platforms; set off: what differs",
-            side_by_side(sides, platform, false),
-        ),
+        ("settings", "Settings; bold: differences", side_by_side(sides, settings, true)),
+        ("platforms", "Test platforms; bold: differences", side_by_side(sides, platform, false)),
     ];
     let tables = all
         .into_iter()

@@ -6,10 +6,10 @@ use steadfast_domain::findings::{Axis, Scale};
 /// Values beyond this, and on a logarithmic axis below its inverse, count as
 /// missing: no measurement is so large, and arithmetic stays finite.
 const LARGEST: f64 = 1e18;
-/// Powers of two that are labelled, at most.
+/// Powers of two that are labeled, at most.
 const OCTAVES: i32 = 12;
 
-/// A labelled position, and positions of faint grid lines between them.
+/// A labeled position, and positions of faint grid lines between them.
 pub struct Ticks {
     /// Position from 0 to 1, and label.
     pub labelled: Vec<(f64, String)>,
@@ -196,7 +196,7 @@ const CLOCK_STEPS: [f64; 19] = [
 ];
 
 /// An axis of time in a unit of so many seconds. Where the ticks are whole
-/// minutes or hours of a smaller unit, they are labelled as such.
+/// minutes or hours of a smaller unit, they are labeled as such.
 fn clock(low: f64, high: f64, unit: f64) -> Ruler {
     let span = (high - low) * unit;
     let fits = |step: &&f64| span / **step <= 8.0;

@@ -61,7 +61,7 @@ pub fn draw(plot: &Plot) -> String {
     drawing.finish()
 }
 
-/// The series from front to back, with the index of their colour: lowest sum first.
+/// The series from front to back, with the index of their color: lowest sum first.
 fn rows(series: &[Series]) -> Vec<(usize, &Series)> {
     let sum = |s: &Series| s.points.iter().filter_map(|(_, y)| *y).sum::<f64>();
     let mut rows: Vec<(usize, &Series)> = series.iter().enumerate().collect();

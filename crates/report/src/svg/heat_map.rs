@@ -18,7 +18,7 @@ const SHADES: usize = 64;
 const ROOM: f64 = 150.0;
 /// Row names that have room.
 const NAMES: usize = 18;
-/// From light to dark in one hue; in grey print it stays in order. The lightest
+/// From light to dark in one hue; in gray print it stays in order. The lightest
 /// is told from white even where it is one lonely cell.
 const STOPS: [[f64; 3]; 4] =
     [[150.0, 196.0, 226.0], [94.0, 154.0, 206.0], [33.0, 104.0, 172.0], [6.0, 32.0, 76.0]];
@@ -130,7 +130,7 @@ fn shade_of(part: f64) -> usize {
     ((part * SHADES as f64) as usize).min(SHADES - 1)
 }
 
-/// The colour of a shade.
+/// The color of a shade.
 fn colour(shade: usize) -> [u8; 3] {
     let along = shade as f64 / (SHADES - 1) as f64 * (STOPS.len() - 1) as f64;
     let stop = (along as usize).min(STOPS.len() - 2);
@@ -139,7 +139,7 @@ fn colour(shade: usize) -> [u8; 3] {
 }
 
 /// The cells as a PNG with a palette: white where there is no value. Each cell
-/// is several dots wide, so that no viewer blurs it into its neighbours.
+/// is several dots wide, so that no viewer blurs it into its neighbors.
 fn picture(
     columns: usize,
     rows: &[Vec<Option<f64>>],

@@ -53,7 +53,7 @@ fn looks(plot: &Plot) -> Vec<Look> {
         marker: None,
         fill: Some(0.32),
     };
-    // Lines take colours that the steps do not have.
+    // Lines take colors that the steps do not have.
     let of = |(index, series): (usize, &Series)| match is_line(plot, series) {
         true => lines::overlaid(index, series),
         false => step(index),
@@ -61,7 +61,7 @@ fn looks(plot: &Plot) -> Vec<Look> {
     plot.series.iter().enumerate().map(of).collect()
 }
 
-/// Neighbouring bins; a missing count separates them. A bin reaches to the next
+/// Neighboring bins; a missing count separates them. A bin reaches to the next
 /// point, the last one as far as the one before it.
 fn runs(points: &[(f64, Option<f64>)], logarithmic: bool) -> Vec<Vec<Bin>> {
     let usable = |x: f64| x.is_finite() && (!logarithmic || x > 0.0);

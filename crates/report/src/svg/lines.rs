@@ -129,7 +129,7 @@ pub fn draw_series(
     let place = |point: &(f64, Option<f64>)| frame.place(series.right, point.0, point.1);
     let dense = series.points.len() > MARKED_POINTS;
     let spacing = if dense { series.points.len() / FEW_MARKERS } else { 1 };
-    // The markers of neighbours do not fall on one another.
+    // The markers of neighbors do not fall on one another.
     let offset = if dense { spacing * of.0 / of.1.max(1) } else { 0 };
     let mut anything = false;
     let mut count = 0;

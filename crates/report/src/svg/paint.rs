@@ -9,13 +9,13 @@ pub const FONT: &str = "Libertinus Serif, Georgia, Times New Roman, serif";
 pub const INK: &str = "#222222";
 /// Grid lines.
 pub const GRID: &str = "#dddddd";
-/// Grid lines between labelled ones.
+/// Grid lines between labeled ones.
 pub const FAINT: &str = "#eeeeee";
 
 /// More points than this need no hundredths.
 const MANY: usize = 120;
 
-/// Colours that colour-blind readers can tell apart (after Okabe and Ito 2008,
+/// Colors that color-blind readers can tell apart (after Okabe and Ito 2008,
 /// darkened for paper, and two more).
 const COLOURS: [&str; 10] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#b8860b", "#56b4e9", "#7b3294",
@@ -25,22 +25,22 @@ const COLOURS: [&str; 10] = [
 /// How the lines of the first ten, the next ten, ... series are dashed.
 const DASHES: [Option<&str>; 4] = [None, Some("7 3"), Some("2 2.5"), Some("9 3 2 3")];
 
-/// The dash of a series: with its colour it tells 40 of them apart.
+/// The dash of a series: with its color it tells 40 of them apart.
 pub fn dash(index: usize) -> Option<&'static str> {
     DASHES[index / COLOURS.len() % DASHES.len()]
 }
 
-/// The dash of a series without markers, different from its neighbours' in grey print.
+/// The dash of a series without markers, different from its neighbors' in gray print.
 pub fn plain_dash(index: usize) -> Option<&'static str> {
     DASHES[index % DASHES.len()]
 }
 
-/// A colour mixed with white.
+/// A color mixed with white.
 pub fn lighten(colour: &str, part: f64) -> String {
     mixed(colour, |c| c + (255.0 - c) * part)
 }
 
-/// A colour mixed with near-black.
+/// A color mixed with near-black.
 pub fn shade(colour: &str, factor: f64) -> String {
     mixed(colour, |c| c * factor + 26.0 * (1.0 - factor))
 }
@@ -57,7 +57,7 @@ fn channels(colour: &str) -> [f64; 3] {
     [1, 3, 5].map(|at| f64::from(channel(at)))
 }
 
-/// The colour of a series.
+/// The color of a series.
 pub fn colour(index: usize) -> &'static str {
     COLOURS[index % COLOURS.len()]
 }
@@ -99,7 +99,7 @@ fn listed(points: &[(f64, f64)]) -> String {
 pub enum Anchor {
     /// It begins here.
     Start,
-    /// It is centred here.
+    /// It is centerd here.
     Middle,
     /// It ends here.
     End,
@@ -145,7 +145,7 @@ impl Drawing {
         self.add(format_args!(r#"<polygon points="{}" fill="{fill}"{opacity}/>"#, listed(points)));
     }
 
-    /// Round dots of one colour, in as few letters as possible.
+    /// Round dots of one color, in as few letters as possible.
     pub fn dots(&mut self, points: &[(f64, f64)], colour: &str, size: f64) {
         let mut path = String::with_capacity(points.len() * 16);
         for (x, y) in points {
@@ -216,7 +216,7 @@ impl Drawing {
         ));
     }
 
-    /// A marker: its shape tells series apart where colours do not.
+    /// A marker: its shape tells series apart where colors do not.
     pub fn marker(&mut self, index: usize, at: (f64, f64), colour: &str) {
         let (x, y) = at;
         let r = 3.6;

@@ -188,7 +188,7 @@ fn draw_layers(
     anything
 }
 
-/// Neighbouring columns in which a layer has any height, first and last.
+/// Neighboring columns in which a layer has any height, first and last.
 fn blocks(
     heights: &[f64],
     columns: &[(f64, Vec<f64>)],

@@ -81,7 +81,7 @@ fn a_missing_number_fails_with_its_reason() {
         Limits::parse(&text).unwrap()
     };
     let reason = |limits: &Limits| check(&suite(), limits).limits[0].reason.clone();
-    assert!(reason(&one("", "iops", "0/100")).unwrap().contains("say which part"));
+    assert!(reason(&one("", "iops", "0/100")).unwrap().contains("give its part"));
     assert_eq!(reason(&one("part = 'wsat'\n", "iops", "0/100")), None);
     assert!(reason(&one("part = 'XSR'\n", "iops", "0/100")).unwrap().contains("'Latency'"));
     assert!(reason(&one("part = 'WSAT'\n", "art", "0/100")).unwrap().contains("there are 'iops'"));
@@ -93,9 +93,9 @@ fn a_missing_number_fails_with_its_reason() {
         table.rows[1].cells = vec![Cell::Missing, Cell::text("n/a")];
     }
     let reason = |column: &str| check(&dashes, &one("", "iops", column)).limits[0].reason.clone();
-    assert_eq!(reason("0/100").unwrap(), "it was not measured");
+    assert_eq!(reason("0/100").unwrap(), "not measured");
     assert_eq!(reason("5/95").unwrap(), "the value is no number but 'n/a'");
-    assert_eq!(reason("100/0").unwrap(), "it was not measured");
+    assert_eq!(reason("100/0").unwrap(), "not measured");
 }
 
 #[test]
@@ -104,9 +104,9 @@ fn limits_that_make_no_sense_are_refused() {
         let text = format!("[[limit]]\ntable='t'\nrow='r'\ncolumn='c'\n{limit}\n");
         Limits::parse(&text).unwrap_err().to_string()
     };
-    assert!(error("").contains("say either min, max"));
-    assert!(error("value = 5").contains("say either"));
-    assert!(error("min = 1\nwithin = '5%'").contains("say either"));
+    assert!(error("").contains("give min, max"));
+    assert!(error("value = 5").contains("give min, max"));
+    assert!(error("min = 1\nwithin = '5%'").contains("give min, max"));
     assert!(error("min = 2\nmax = 1").contains("more than max"));
     assert!(error("min = 'many'").contains("min is no number"));
     assert!(error("min = nan").contains("min is no number"));

@@ -46,13 +46,13 @@ pub struct Calibration {
     pub range: ActiveRange,
     /// Measured time of every run.
     pub time: Nanos,
-    /// Time before it that is not measured.
+    /// Ramp-up time before the measurement, not measured.
     pub ramp: Nanos,
     /// Runs of every point with each engine.
     pub repeats: u32,
     /// The engines agree where their IOPS differ by no more.
     pub within_percent: f64,
-    /// Drives every random choice.
+    /// Seed of every random choice.
     pub seed: u64,
     /// The target may be written to: it is filled first, and requests are not
     /// merged.

@@ -50,8 +50,9 @@ impl FromStr for Point {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let parts = text.trim().rsplit_once(char::is_whitespace);
-        let (pattern, demand) = parts
-            .ok_or_else(|| format!("'{text}' is not a point; write it like \"RND 4K R T1Q32\""))?;
+        let (pattern, demand) = parts.ok_or_else(|| {
+            format!("'{text}' is not a point; write a point like \"RND 4K R T1Q32\"")
+        })?;
         Ok(Point {
             pattern: pattern.parse().map_err(|e| format!("{e}"))?,
             demand: demand.parse().map_err(|e| format!("{e}"))?,

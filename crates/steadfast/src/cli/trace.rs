@@ -23,17 +23,17 @@ pub enum TraceCommand {
         steadfast trace streams monday.parquet --threshold 2% --by bytes\n  \
         steadfast trace streams monday.parquet monday.*.parquet")]
     Streams(StreamsArguments),
-    /// What was done in every capture step: IOPS, MB/s, response times, QD, busy
+    /// Capture steps over time: IOPS, MB/s, response times, QD, busy
     #[command(after_help = "Example:\n  steadfast trace steps monday.parquet --step 2min")]
     Steps(StepsArguments),
     /// The IO Stream Map: streams over time
     #[command(after_help = "Example:\n  steadfast trace map monday.parquet --step 5min --json")]
     Map(MapArguments),
-    /// Which process did which I/Os
+    /// I/Os by process
     #[command(after_help = "Example:\n  \
         steadfast trace processes monday.parquet --from 2h --to 3h --by-command")]
     Processes(ProcessesArguments),
-    /// Which LBA ranges were hit when
+    /// Hits by LBA range over time
     #[command(after_help = "Example:\n  steadfast trace hits monday.parquet --op write")]
     Hits(HitsArguments),
     /// Drives or layers side by side on one time axis
@@ -43,13 +43,13 @@ pub enum TraceCommand {
     /// Write the report: streams, maps, response times, Target Server Self-Test
     #[command(after_help = "Example:\n  steadfast trace report monday.parquet -o monday")]
     Report(ReportArguments),
-    /// Make a trace file of another tool's trace; gzip and zstd are read as they are
+    /// Convert another tool's trace into a trace file; reads gzip and zstd directly
     #[command(after_help = "Examples:\n  \
         steadfast trace import sda.blktrace.0 sda.blktrace.1 -o sda.parquet\n  \
         steadfast trace import usr_0.csv.gz --format msr-cambridge -o usr0.parquet\n  \
         steadfast trace import t.csv --csv time=2:us,op=3,offset=5:sectors,bytes=4 -o t.parquet")]
     Import(ImportArguments),
-    /// Copy what is intact of a killed or damaged capture into a file that every program opens
+    /// Recover a killed or damaged capture: copy its intact part into a complete file
     #[command(after_help = "Examples:\n  \
         steadfast trace recover killed.parquet -o whole.parquet\n  \
         steadfast trace recover db.parquet db.2.parquet db.3.parquet -o whole.parquet")]
@@ -59,7 +59,7 @@ pub enum TraceCommand {
 /// Which I/Os of a trace.
 #[derive(Debug, Args)]
 pub struct Selection {
-    /// The trace file; of a rotated capture all its files, which are read as one
+    /// The trace file; for a rotated capture, all its files, read as one
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     #[command(flatten)]
@@ -76,35 +76,35 @@ impl Selection {
 /// Which I/Os count.
 #[derive(Debug, Args)]
 pub struct FilterArguments {
-    /// Issued at or after this time from the capture's beginning, such as 90min
+    /// I/Os issued at or after this time from the start of the capture, such as 90min
     #[arg(long, value_name = "TIME")]
     pub from: Option<Nanos>,
-    /// Issued before this time from the capture's beginning
+    /// I/Os issued before this time from the start of the capture
     #[arg(long, value_name = "TIME")]
     pub to: Option<Nanos>,
-    /// From this event mark to the next
+    /// I/Os from this event mark to the next
     #[arg(long, value_name = "MARK")]
     pub event: Option<String>,
-    /// Of this process number or command name
+    /// I/Os of this process number or command name
     #[arg(long, value_name = "PID|COMMAND")]
     pub pid: Option<String>,
-    /// Of this operation
+    /// I/Os of this operation
     #[arg(long, value_name = "OP")]
     pub op: Vec<OpName>,
-    /// On this device, by its name in the trace
+    /// I/Os on this device, by its name in the trace
     #[arg(long, value_name = "NAME")]
     pub device: Vec<String>,
-    /// Seen at this layer; of a trace of both, block unless given (compare: both)
+    /// I/Os of this layer; default for a trace of both: block (compare: both)
     #[arg(long)]
     pub layer: Option<LayerChoice>,
-    /// Of this I/O stream: "RND 4K W"
+    /// I/Os of this stream, such as "RND 4K W"
     #[arg(long, value_name = "STREAM")]
     pub stream: Vec<StreamKey>,
-    /// An I/O is sequential when it begins where one of so many before it ended
+    /// An I/O is sequential if it starts where one of this many I/Os before it ended
     #[arg(long, default_value_t = steadfast_trace::sequence::WINDOW, value_name = "I/OS",
         value_parser = window)]
     pub window: usize,
-    /// Exit with 0 although damaged or missing parts of the capture are left out
+    /// Exit with 0 even if damaged or missing parts of the capture are left out
     #[arg(long)]
     pub accept_damage: bool,
 }
@@ -180,10 +180,10 @@ pub enum LayerChoice {
 pub struct StreamsArguments {
     #[command(flatten)]
     pub selection: Selection,
-    /// Leave out streams with a smaller share
+    /// Omit streams with a smaller share
     #[arg(long, default_value = "0%")]
     pub threshold: Threshold,
-    /// Shares of I/Os (count) or of bytes
+    /// Compute shares by I/Os (count) or by bytes
     #[arg(long, default_value_t)]
     pub by: By,
     /// Print JSON
@@ -196,7 +196,7 @@ pub struct StreamsArguments {
 pub struct StepsArguments {
     #[command(flatten)]
     pub selection: Selection,
-    /// Width of a capture step, 100us to 1h or whole hours; by default by the capture's length
+    /// Width of a capture step, 100us to 1h or whole hours; default: chosen from the capture's length
     #[arg(long, value_parser = super::capture_step)]
     pub step: Option<Nanos>,
     /// Print JSON
@@ -209,13 +209,13 @@ pub struct StepsArguments {
 pub struct MapArguments {
     #[command(flatten)]
     pub selection: Selection,
-    /// Streams with a smaller share stand together
+    /// Group streams with a smaller share as "others"
     #[arg(long, default_value = "2%")]
     pub threshold: Threshold,
-    /// Shares of I/Os (count) or of bytes
+    /// Compute shares by I/Os (count) or by bytes
     #[arg(long, default_value_t)]
     pub by: By,
-    /// Width of a capture step, 100us to 1h or whole hours; by default by the capture's length
+    /// Width of a capture step, 100us to 1h or whole hours; default: chosen from the capture's length
     #[arg(long, value_parser = super::capture_step)]
     pub step: Option<Nanos>,
     /// Print JSON
@@ -228,7 +228,7 @@ pub struct MapArguments {
 pub struct ProcessesArguments {
     #[command(flatten)]
     pub selection: Selection,
-    /// Processes with the same command name stand together
+    /// Group processes by command name
     #[arg(long)]
     pub by_command: bool,
     /// Print JSON
@@ -241,10 +241,10 @@ pub struct ProcessesArguments {
 pub struct HitsArguments {
     #[command(flatten)]
     pub selection: Selection,
-    /// LBA ranges that the device is divided into
+    /// Number of LBA ranges to divide the device into
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub ranges: u32,
-    /// Width of a capture step, 100us to 1h or whole hours; by default by the capture's length
+    /// Width of a capture step, 100us to 1h or whole hours; default: chosen from the capture's length
     #[arg(long, value_parser = super::capture_step)]
     pub step: Option<Nanos>,
     /// Print JSON
@@ -255,11 +255,11 @@ pub struct HitsArguments {
 /// `trace compare`.
 #[derive(Debug, Args)]
 pub struct CompareArguments {
-    /// The traces, put on one time axis by their wall-clock beginnings; all files of a rotated
-    /// capture are one
+    /// The traces, placed on one time axis by their wall-clock start; the files of a
+    /// rotated capture count as one
     #[command(flatten)]
     pub selection: Selection,
-    /// Width of a capture step, 100us to 1h or whole hours; by default by the capture's length
+    /// Width of a capture step, 100us to 1h or whole hours; default: chosen from the capture's length
     #[arg(long, value_parser = super::capture_step)]
     pub step: Option<Nanos>,
     /// Print JSON
@@ -278,7 +278,7 @@ pub struct WorkloadArguments {
 /// What can be done with workloads.
 #[derive(Debug, Subcommand)]
 pub enum WorkloadCommand {
-    /// The cumulative workload of a trace and the applied test workload made of it
+    /// Derive the cumulative workload and the applied test workload of a trace
     #[command(after_help = "Examples:\n  \
         steadfast workload derive monday.parquet --threshold 2% -o workload.toml\n  \
         steadfast workload derive monday.parquet --step 5min --replay-representation steps.txt\n  \
@@ -290,25 +290,25 @@ pub enum WorkloadCommand {
 /// `workload derive`.
 #[derive(Debug, Args)]
 pub struct DeriveArguments {
-    /// The trace, or a text that begins with "### Replay representation"
+    /// The trace, or a text file that begins with "### Replay representation"
     #[command(flatten)]
     pub selection: Selection,
-    /// The smallest share of a stream that is kept
+    /// Smallest share of a stream to keep
     #[arg(long, default_value = "2%")]
     pub threshold: Threshold,
-    /// Shares of I/Os (count) or of bytes
+    /// Compute shares by I/Os (count) or by bytes
     #[arg(long, default_value_t)]
     pub by: By,
-    /// Threads and queue depth of the applied workload; by default as captured
+    /// Threads and queue depth of the applied workload; default: as captured
     #[arg(long)]
     pub demand: Option<Demand>,
-    /// Width of a capture step; by default by the capture's length
+    /// Width of a capture step; default: chosen from the capture's length
     #[arg(long, value_parser = super::capture_step)]
     pub step: Option<Nanos>,
-    /// Write the steps as TestMyWorkload.com exports them
+    /// Write the steps in the export format of TestMyWorkload.com
     #[arg(long, value_name = "FILE")]
     pub replay_representation: Option<PathBuf>,
-    /// Write the workload file (TOML, to be read and edited by hand)
+    /// Write the workload file (TOML, editable by hand)
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
@@ -323,21 +323,21 @@ pub struct DeriveArguments {
 pub struct ReportArguments {
     #[command(flatten)]
     pub selection: Selection,
-    /// The smallest share of a stream that is told apart
+    /// Smallest share of a stream to list separately
     #[arg(long, default_value = "2%")]
     pub threshold: Threshold,
-    /// Shares of I/Os (count) or of bytes
+    /// Compute shares by I/Os (count) or by bytes
     #[arg(long, default_value_t)]
     pub by: By,
-    /// Width of a capture step, 100us to 1h or whole hours; by default by the capture's length
+    /// Width of a capture step, 100us to 1h or whole hours; default: chosen from the capture's length
     #[arg(long, value_parser = super::capture_step)]
     pub step: Option<Nanos>,
-    /// The directory for the report; made where it is missing
+    /// The directory for the report; created if missing
     #[arg(long, short, value_name = "DIR")]
     pub output: PathBuf,
     #[command(flatten)]
     pub writing: WritingArguments,
-    /// Which: html, pdf, csv, json, text (printed)
+    /// Formats: html, pdf, csv, json, text (printed)
     #[arg(long, value_delimiter = ',', default_value = "html,pdf,csv,json")]
     pub format: Vec<Format>,
 }
@@ -345,19 +345,19 @@ pub struct ReportArguments {
 /// `trace import`.
 #[derive(Debug, Args)]
 pub struct ImportArguments {
-    /// The files; several of blktrace's are merged by time
+    /// The files; several blktrace files are merged by time
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
-    /// The format; by default what the file's beginning shows
+    /// The format; default: recognized from the start of the file
     #[arg(long)]
     pub format: Option<ImportFormat>,
-    /// Columns of any CSV, counted from 1, with their units (s, ms, us, ns, 100ns,
+    /// Columns of any CSV file, counted from 1, with their units (s, ms, us, ns, 100ns,
     /// bytes, KiB, sectors): time=2:us,op=3,offset=5:sectors,bytes=4
     /// [,response=6:us][,device=1][,pid=7][,command=8][,separator=tab][,skip=3][,header=yes];
-    /// op=3:0=write;1=read says what the values of column 3 mean
+    /// op=3:0=write;1=read maps the values of column 3 to operations
     #[arg(long, value_name = "COLUMNS", conflicts_with = "format")]
     pub csv: Option<String>,
-    /// The trace file
+    /// The trace file to write
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
     #[command(flatten)]
@@ -389,10 +389,10 @@ pub enum ImportFormat {
 /// `trace recover`.
 #[derive(Debug, Args)]
 pub struct RecoverArguments {
-    /// The trace file that is damaged or has no footer; of a rotated capture all its files
+    /// The damaged or incomplete trace file; for a rotated capture, all its files
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// The new file
+    /// The new trace file
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
     #[command(flatten)]

@@ -33,7 +33,7 @@ pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<Outcome> {
     let named = target::find(&arguments.target, arguments.size)?;
     let Named::Real(device) = &named else {
         return Err(misuse(format!(
-            "{} exists in virtual time only; fio needs a block device or a file",
+            "{} is simulated; fio needs a block device or a file",
             arguments.target
         )));
     };
@@ -97,8 +97,8 @@ fn announce(arguments: &CalibrateArguments, calibration: &Calibration) {
     ));
     if !calibration.may_write {
         terminal::complain(
-            "Reads only: nothing may be written here. Parts that were never written are read \
-             without touching the medium.",
+            "Reads only: writing is not allowed here (--yes-destroy). Drives answer reads of \
+             blocks that were never written without touching the medium.",
         );
     }
 }
@@ -131,7 +131,7 @@ impl Arena for Bench {
 
     fn tell(&mut self, event: &Event<'_>) {
         match event {
-            Event::Filling(bytes) => terminal::tell(&format!("Writing the range once ({bytes})")),
+            Event::Filling(bytes) => terminal::tell(&format!("Filling the range once ({bytes})")),
             Event::Read { point, repeat, engine, reading } => terminal::tell(&format!(
                 "{point}, {repeat} of {}, {engine}: {:.0} IOPS",
                 self.repeats, reading.iops
@@ -162,7 +162,7 @@ fn print(
     terminal::print(&format!("{head}\n  {}\n  {}\n", engines[0], engines[1]))?;
     terminal::print(&numbers(comparisons))?;
     terminal::print(&format!(
-        "\nMedians of the repeats; ratio: uring to fio of every pair, median (lowest to highest); \
+        "\nMedians of the repeats. Ratio: IOPS of uring / fio per pair, median (lowest to highest). \
          CPU: busiest thread.\n\n{verdict}"
     ))
 }
@@ -193,11 +193,11 @@ fn rows(comparison: &Comparison) -> [[String; 10]; 2] {
 
 fn engine_row(point: &str, engine: Contender, readings: &[Reading], last: &str) -> [String; 10] {
     let number = |value: Option<f64>, digits: usize| {
-        value.map_or("-".to_owned(), |value| format!("{value:.digits$}"))
+        value.map_or("–".to_owned(), |value| format!("{value:.digits$}"))
     };
     let ms = |ns: Option<f64>| number(ns.map(|ns| ns / 1e6), 4);
     let medians = Medians::of(readings);
-    let busy = medians.busiest_thread.map_or("-".to_owned(), |b| format!("{:.0} %", b * 100.0));
+    let busy = medians.busiest_thread.map_or("–".to_owned(), |b| format!("{:.0} %", b * 100.0));
     [
         point.to_owned(),
         engine.to_string(),
@@ -234,11 +234,14 @@ fn verdict(comparisons: &[Comparison], within: f64) -> String {
         ));
     }
     for (judgement, what) in [
-        (Judgement::Differ, "THEY DIFFER at"),
-        (Judgement::Unsteady, "The device is too unsteady to tell, repeat more or longer, at"),
+        (Judgement::Differ, "The engines DIFFER at"),
+        (
+            Judgement::Unsteady,
+            "The device is too unsteady to compare; use more --repeats or a longer --time, at",
+        ),
         (
             Judgement::CpuBound,
-            "The host and not the device set the pace, so nothing is said of the engines' truth, \
+            "The host, not the device, was the limit, so the engines cannot be compared, \
              at",
         ),
     ] {
@@ -286,7 +289,7 @@ mod tests {
         let lines: Vec<&str> = table.lines().collect();
         assert!(lines[1].starts_with("RND 4K R T1Q32  uring"), "{table}");
         assert!(lines[1].contains("1000.0") && lines[1].ends_with("1.000 (0.990 to 1.010)"));
-        assert!(lines[1].contains("20 %") && lines[2].contains(" - "), "{table}");
+        assert!(lines[1].contains("20 %") && lines[2].contains(" – "), "{table}");
         assert_eq!(lines[0].find("ratio"), lines[1].find("1.000 ("), "{table}");
     }
 }

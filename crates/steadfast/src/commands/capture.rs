@@ -67,7 +67,7 @@ impl Progress for Screen {
     fn tell(&mut self, event: &Event<'_>) {
         match event {
             Event::Removed { instance } => terminal::complain(&format!(
-                "Removed {instance}, the trace instance of a killed capture."
+                "Removed {instance}, which a killed capture left behind."
             )),
             Event::Remark(remark) => terminal::complain(&format!("Caveat: {remark}")),
             Event::Begun { source } => {
@@ -105,17 +105,17 @@ fn ending(recorded: &Recorded) -> Vec<String> {
         counters.requeues
     )];
     if counters.lost > 0 {
-        lines.push("Events were lost: give a larger --buffer.".to_owned());
+        lines.push("Events were lost: use a larger --buffer.".to_owned());
     }
     if counters.skipped > 0 {
         lines.push(format!(
-            "The kernel skipped the probes {} times: as many I/Os at most are missing or \
+            "The kernel skipped probes {} times: at most that many I/Os are missing or \
              incomplete.",
             counters.skipped
         ));
     }
     for (what, count) in &counters.unseen {
-        lines.push(format!("Not seen: {what}: {count}."));
+        lines.push(format!("Not captured: {what}: {count}."));
     }
     lines.extend(conditions.content.as_ref().map(content));
     lines.extend(recorded.cost_per_io().as_ref().map(cost));

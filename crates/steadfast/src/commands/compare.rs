@@ -88,7 +88,7 @@ impl Place {
             Some("json") => Form::Json,
             Some("csv" | "txt" | "xlsx") => bail!(
                 "{}: a comparison is written as .html, .pdf or .json, or into a directory with \
-                 its tables as CSV",
+                 tables as CSV",
                 output.display()
             ),
             _ => {

@@ -30,7 +30,7 @@ fn table(devices: &[Device]) -> String {
 }
 
 fn cells(device: &Device) -> Vec<String> {
-    let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".into());
+    let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "–".into());
     let in_use =
         if device.in_use.is_empty() { "free".to_owned() } else { device.in_use.join(", ") };
     vec![

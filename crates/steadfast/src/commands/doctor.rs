@@ -13,7 +13,7 @@ use steadfast_engine::Stop;
 use steadfast_engine::sim::SimulatedSsd;
 use steadfast_host::{Roots, WATCH};
 
-/// The answer as JSON.
+/// The JSON output.
 #[derive(Debug, Serialize)]
 struct Answer<'a> {
     device: &'a Device,
@@ -22,7 +22,7 @@ struct Answer<'a> {
     checks: &'a [Check],
 }
 
-/// Looks a device and its host over. Nothing is written or changed.
+/// Checks a device and its host. Nothing is written or changed.
 pub fn run(arguments: &DoctorArguments) -> anyhow::Result<Outcome> {
     let (device, checks) = match target::existing(&arguments.device)? {
         Named::Simulated(spec) => {
@@ -48,12 +48,12 @@ fn simulated() -> Check {
         id: "device-kind".into(),
         subject: "Kind of device".into(),
         state: CheckState::Good,
-        found: "simulated: it exists in virtual time only, and no host can disturb it".into(),
+        found: "simulated: it runs in virtual time, and nothing on the host can disturb it".into(),
         advice: String::new(),
     }
 }
 
-/// The mark of a state, which says the same without its colour.
+/// The mark of a state, which says the same without its color.
 fn mark(state: CheckState) -> StyledObject<String> {
     let word = match state {
         CheckState::Good => "good",
@@ -102,7 +102,7 @@ fn text(device: &Device, checks: &[Check], width: usize) -> String {
 fn summary(checks: &[Check]) -> String {
     let count = |state| checks.iter().filter(|check| check.state == state).count();
     let counts = format!(
-        "{} good, {} unknown, {} to attend to, {} bad.",
+        "{} good, {} unknown, {} need attention, {} bad.",
         count(CheckState::Good),
         count(CheckState::Unknown),
         count(CheckState::Attention),
@@ -110,7 +110,7 @@ fn summary(checks: &[Check]) -> String {
     );
     match count(CheckState::Bad) {
         0 => counts,
-        _ => format!("{counts} Numbers taken now would not be the device's."),
+        _ => format!("{counts} A measurement now would not show the device's own performance."),
     }
 }
 
@@ -133,7 +133,7 @@ mod tests {
         let checks = [check(CheckState::Good), check(CheckState::Bad), check(CheckState::Bad)];
         assert_eq!(
             summary(&checks),
-            "1 good, 0 unknown, 0 to attend to, 2 bad. Numbers taken now would not be the device's."
+            "1 good, 0 unknown, 0 need attention, 2 bad. A measurement now would not show the device's own performance."
         );
     }
 }

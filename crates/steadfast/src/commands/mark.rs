@@ -9,6 +9,6 @@ use steadfast_domain::text::printable;
 pub fn run(arguments: &MarkArguments) -> anyhow::Result<Outcome> {
     let marked = steadfast_recorder::mark(&arguments.name)?;
     let name = printable(&marked.name);
-    terminal::print(&format!("Marked '{name}' in {} running captures.", marked.captures))?;
+    terminal::print(&format!("Put the mark '{name}' into {} running captures.", marked.captures))?;
     Ok(Outcome::Done)
 }

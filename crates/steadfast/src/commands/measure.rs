@@ -15,7 +15,7 @@ use steadfast_host::Consent;
 use steadfast_runner::{Single, once};
 use steadfast_trace::WorkloadFile;
 
-/// The answer as JSON.
+/// The JSON output.
 #[derive(Debug, Serialize)]
 struct Answer<'a> {
     device: &'a Device,
@@ -76,7 +76,9 @@ fn asked(arguments: &MeasureArguments) -> anyhow::Result<Single> {
             (format!("{} ({} I/O streams)", path.display(), streams.len()), streams, Some(file))
         }
         (None, None) => {
-            return Err(misuse("name an access pattern, or a workload file with --workload"));
+            return Err(misuse(
+                "give an access pattern such as \"RND 4K R\", or a workload file with --workload",
+            ));
         }
     };
     let demand = file.as_ref().and_then(|file| file.demand);
@@ -110,7 +112,7 @@ fn text(arguments: &MeasureArguments, asked: &Single, answer: &Answer<'_>) -> St
     let measurement = answer.measurement;
     let mut lines = Vec::new();
     if answer.device.is_simulated() {
-        lines.push("SIMULATED: this drive exists in virtual time only.".to_owned());
+        lines.push("SIMULATED: this drive runs in virtual time.".to_owned());
     }
     lines.push(format!(
         "{}  {}  {}  {}",
@@ -126,7 +128,7 @@ fn text(arguments: &MeasureArguments, asked: &Single, answer: &Answer<'_>) -> St
     }
     if let Some(verification) = &measurement.verification {
         lines.push(format!(
-            "Verified: {} sectors right, {} not written by this command, {} MISCOMPARES",
+            "Verified: {} sectors correct, {} not written by this command, {} MISCOMPARES",
             verification.sectors_right, verification.sectors_unknown, verification.miscompares
         ));
     }
@@ -154,16 +156,16 @@ fn course(measurement: &Measurement) -> Vec<String> {
     let mut lines = Vec::new();
     if measurement.stalling() != Stalling::Slight {
         lines.push(format!(
-            "STOOD STILL for {} of {}: nothing of this program could run (stopped, frozen, \
-             suspended, or the virtual machine paused); repeat the measurement",
+            "STALLED for {} of {}: steadfast could not run (stopped, frozen, suspended, or \
+             the virtual machine paused); repeat the measurement",
             measurement.stalled(),
             measurement.elapsed
         ));
     }
     if measurement.outstanding > 0 {
         lines.push(format!(
-            "NOT WAITED FOR: {} I/Os that had not come back long after the end; they are in no \
-             count, and the longest response time is longer than shown",
+            "OUTSTANDING: {} I/Os had not completed long after the end; no count includes \
+             them, and the longest response time is longer than shown",
             measurement.outstanding
         ));
     }
@@ -171,9 +173,10 @@ fn course(measurement: &Measurement) -> Vec<String> {
 }
 
 fn tally_row(name: &str, tally: &Tally, seconds: f64) -> [String; 7] {
-    let time = |t: Option<Nanos>| t.map_or("-".to_owned(), |t| format!("{:.4}", t.as_millis_f64()));
+    let time =
+        |t: Option<Nanos>| t.map_or("–".to_owned(), |t| format!("{:.4}", t.as_millis_f64()));
     let rate = |count: f64, digits: usize| {
-        if seconds > 0.0 { format!("{:.digits$}", count / seconds) } else { "-".to_owned() }
+        if seconds > 0.0 { format!("{:.digits$}", count / seconds) } else { "–".to_owned() }
     };
     [
         name.to_owned(),

@@ -10,7 +10,7 @@ use steadfast_domain::text::printable;
 use steadfast_domain::{Bytes, Device};
 use steadfast_runner::forecast::{Outline, Stretch};
 
-/// The answer as JSON.
+/// The JSON output.
 #[derive(Debug, Serialize)]
 struct Answer {
     device: Device,
@@ -45,7 +45,7 @@ fn text(answer: &Answer) -> String {
         device.logical_sector
     )];
     if !device.in_use.is_empty() {
-        lines.push(format!("It could not be run now: {}.", device.in_use.join(", ")));
+        lines.push(format!("A run would be refused now: {}.", device.in_use.join(", ")));
     }
     lines.push(String::new());
     let mut rest = outline.stretches.as_slice();
@@ -57,10 +57,10 @@ fn text(answer: &Answer) -> String {
     lines.push(String::new());
     let unknown = match outline.unknown_time_bytes {
         Bytes(0) => String::new(),
-        bytes => format!(", and the time to write {bytes} (give --assume to include it)"),
+        bytes => format!(", and the time to write {bytes} (--assume RATE includes it)"),
     };
     lines.push(format!(
-        "In all: {} where steady at once, {} at most; and the purge{unknown}.",
+        "Total: {} if steady at once, {} at most; plus the purge{unknown}.",
         outline.best_time_ns, outline.worst_time_ns
     ));
     lines.join("\n")
@@ -76,7 +76,7 @@ fn stretch_lines(stretch: &Stretch) -> Vec<String> {
     let line = match (stretch.time_ns, stretch.bytes) {
         (Some(time), _) => format!("{:<8} {what}: {time}", stretch.phase),
         (None, Some(bytes)) => format!("{:<8} {what}: {bytes} ({} bytes)", stretch.phase, bytes.0),
-        (None, None) => format!("{:<8} as long as the device takes", stretch.phase),
+        (None, None) => format!("{:<8} time depends on the device", stretch.phase),
     };
     vec![line]
 }

@@ -5,7 +5,7 @@ use crate::exit::Outcome;
 use crate::writing::Shelf;
 use crate::{output, terminal};
 
-/// Writes the forms asked for from findings computed anew.
+/// Recomputes the findings and writes the requested formats.
 pub fn run(arguments: &ReportArguments) -> anyhow::Result<Outcome> {
     let findings = output::study(&arguments.run_dir)?;
     for file in output::write(&Shelf::of_run(&arguments.run_dir), &findings, &arguments.format)? {

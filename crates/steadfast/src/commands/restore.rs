@@ -24,7 +24,7 @@ struct Restored {
     why: Option<String>,
 }
 
-/// The answer as JSON.
+/// The JSON output.
 #[derive(Debug, Default, Serialize)]
 struct Answer {
     changes: Vec<Restored>,
@@ -38,7 +38,7 @@ pub fn journal() -> HostChanges {
     HostChanges::new(host_changes::directory(), command, wall_clock_unix_ms())
 }
 
-/// Says on standard error what dead processes left changed.
+/// Reports on standard error what dead processes left changed.
 pub fn remind() {
     let left = left_behind().unwrap_or_else(|error| {
         terminal::complain(&format!("steadfast: {error:#}"));
@@ -48,7 +48,7 @@ pub fn remind() {
     let settings: Vec<&str> = changes.map(|change| change.setting.as_str()).collect();
     if !settings.is_empty() {
         terminal::complain(&format!(
-            "Attention: a process that was killed left changed: {}. Put it back with: steadfast \
+            "Attention: a killed process left changed: {}. To restore it: steadfast \
              restore",
             settings.join("; ")
         ));
@@ -66,8 +66,8 @@ pub fn run(arguments: &RestoreArguments) -> anyhow::Result<Outcome> {
         ),
         None => (
             restore_all(&mut failures)?,
-            "Nothing to restore: no measure, calibrate or capture that was killed left anything \
-             behind. What a run changed is put back with: steadfast restore RUN_DIR",
+            "Nothing to restore: no killed measure, calibrate or capture left anything \
+             behind. To restore what a run changed: steadfast restore RUN_DIR",
         ),
     };
     tell(&answer, arguments.json, nothing)?;
@@ -77,7 +77,7 @@ pub fn run(arguments: &RestoreArguments) -> anyhow::Result<Outcome> {
     }
 }
 
-/// Takes away the ATA password that a purge left on a drive.
+/// Removes the ATA password that a purge left on a drive.
 pub fn unlock(arguments: &UnlockArguments) -> anyhow::Result<Outcome> {
     if let Some(run_dir) = &arguments.run_dir {
         let changes = put_back(run_dir, steadfast_host::is_password)?;
@@ -86,13 +86,13 @@ pub fn unlock(arguments: &UnlockArguments) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Done);
     }
     let Some(device) = &arguments.device else {
-        bail!("name a run directory, or a drive with --device");
+        bail!("give a run directory, or a drive with --device");
     };
     let password = arguments.password.as_deref().unwrap_or(steadfast_host::PURGE_PASSWORD);
     let (path, shown) = (Path::new(device), device.as_str());
     terminal::print(&match steadfast_host::unlock(path, password)? {
-        true => format!("{shown}: the password is taken away; the drive is open"),
-        false => format!("{shown}: no password is set; nothing was changed"),
+        true => format!("{shown}: password removed; the drive is unlocked"),
+        false => format!("{shown}: no password is set; nothing changed"),
     })?;
     Ok(Outcome::Done)
 }
@@ -145,9 +145,9 @@ impl Restored {
     fn text(&self) -> String {
         let HostChange { setting, before, .. } = &self.change;
         match (self.outcome, &self.why) {
-            ("left", Some(why)) => format!("{setting}: left as it is: {why}"),
-            (_, Some(why)) => format!("{setting}: nothing to put back: {why}"),
-            (_, None) => format!("{setting}: {before} again"),
+            ("left", Some(why)) => format!("{setting}: not changed: {why}"),
+            (_, Some(why)) => format!("{setting}: nothing to restore: {why}"),
+            (_, None) => format!("{setting}: restored to {before}"),
         }
     }
 }

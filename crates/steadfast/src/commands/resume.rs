@@ -1,4 +1,4 @@
-//! `steadfast resume`: goes on with a run, on the device that it began on.
+//! `steadfast resume`: continues a run on the device that it started on.
 
 use super::run::{Conduct, FIO_DIRECTORY, wishes};
 use crate::cli::ResumeArguments;
@@ -22,8 +22,8 @@ pub fn run(arguments: &ResumeArguments) -> anyhow::Result<Outcome> {
     let (mut ledger, mut contents) = Ledger::open(directory)?;
     if contents.torn > 0 {
         terminal::complain(&format!(
-            "The journal ended in a torn line of {} bytes, which was cut off; no finished step \
-             was in it.",
+            "The journal ended in an incomplete line of {} bytes, which was removed; it held no \
+             finished step.",
             contents.torn
         ));
     }
@@ -114,7 +114,7 @@ fn recognize(
     let Named::Real(device) = named else { return Ok(Recognized::Simulated) };
     let now = Box::new(steadfast_host::proof(device, &Roots::real())?);
     let doubts = recognition::doubts(contents, device, &now)
-        .with_context(|| format!("{} cannot be looked at", device.path))?;
+        .with_context(|| format!("{}: cannot be examined", device.path))?;
     let is_it = |typed: &&String| names(typed, device);
     let others = arguments.yes_destroy.iter().filter(|typed| !is_it(typed)).cloned().collect();
     match (doubts.is_empty(), arguments.yes_destroy.iter().any(|typed| is_it(&typed))) {
@@ -127,8 +127,8 @@ fn recognize(
             arguments.yes_destroy.join(", ")
         ),
         (false, false) => bail!(
-            "{}: nothing proves that {} is the device that this run may overwrite: {}. Nothing was \
-             done to it. If all of it may be lost, type: steadfast resume {} --yes-destroy {}",
+            "{}: cannot prove that {} is the device that this run may overwrite: {}. Nothing was \
+             done to it. To overwrite all of it: steadfast resume {} --yes-destroy {}",
             shown(&arguments.run_dir),
             device.path,
             doubts.join("; "),
@@ -144,7 +144,7 @@ fn is_armed(rig: &dyn Rig, recognized: &Proof) -> anyhow::Result<()> {
     match rig.proof() {
         Some(armed) if armed.is_same_sight(recognized) => Ok(()),
         _ => bail!(
-            "{} was replaced a moment ago; nothing was written to it. Look at it, and resume again",
+            "{} was replaced a moment ago; nothing was written to it. Check it, then resume again",
             rig.device().path
         ),
     }
@@ -193,7 +193,7 @@ fn amendment(
     }
     match recognition::complete_rounds(&contents.lines) {
         0 => bail!(
-            "{}: no round is complete, so there is nothing to stop with",
+            "{}: no round is complete, so there is nothing to report; resume without --stop",
             shown(&arguments.run_dir)
         ),
         rounds => Ok(Some(Amendment::RoundsMax(rounds))),

@@ -38,7 +38,7 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<Outcome> {
     let readers = arguments.group.as_deref().map(Readers::of_group).transpose()?;
     if foreseen.transport == Transport::File && !settings.purge.suits_a_file() {
         return Err(misuse(format!(
-            "{}: a file is purged by auto, discard or none",
+            "{}: for a file, use --purge auto, discard or none",
             chosen.target
         )));
     }
@@ -119,14 +119,14 @@ impl Conduct<'_> {
                 let directory = self.directory.display();
                 terminal::complain(&format!("steadfast: halted: {halt}"));
                 terminal::complain(&format!(
-                    "Every finished step is in {directory}. Go on with: steadfast resume \
+                    "Every finished step is in {directory}. Resume with: steadfast resume \
                      {directory}"
                 ));
                 Ok(Outcome::Halted)
             }
             Ending::Lost(halt) => bail!(
-                "halted: {halt}. What this run measured is lost and cannot be resumed; begin it \
-                 again, in a directory that stays"
+                "halted: {halt}. What this run measured is lost and cannot be resumed; start it \
+                 again, in another directory"
             ),
         }
     }
@@ -140,8 +140,8 @@ impl Conduct<'_> {
         } else {
             terminal::print(&steadfast_report::text(&findings, terminal::width()))?;
             terminal::print(&format!(
-                "\nReport: {0}/report.pdf, {0}/report.html; tables as CSV and findings.json beside \
-                 them.",
+                "\nReport: {0}/report.pdf, {0}/report.html; tables as CSV and findings.json in \
+                 the same directory.",
                 self.directory.display()
             ))?;
         }
@@ -174,7 +174,7 @@ fn mover(engine: Option<EngineName>, run_directory: &Path) -> Mover {
 /// Where a run directory keeps fio's job files and answers.
 pub const FIO_DIRECTORY: &str = "fio";
 
-/// A simulated run repeats itself; a real one draws anew each time.
+/// A simulated run repeats itself; a real one draws a new seed each time.
 fn default_seed(device: &Device) -> u64 {
     if device.is_simulated() { 1 } else { wall_clock_unix_ms() }
 }

@@ -5,7 +5,7 @@ use crate::exit::Outcome;
 use crate::writing::Shelf;
 use crate::{output, terminal};
 
-/// Computes the findings anew, keeps them as `findings.json` and prints them.
+/// Recomputes the findings, keeps them as `findings.json` and prints them.
 pub fn run(arguments: &StudyArguments) -> anyhow::Result<Outcome> {
     let findings = output::study(&arguments.run_dir)?;
     output::write(&Shelf::of_run(&arguments.run_dir), &findings, &[Format::Json])?;

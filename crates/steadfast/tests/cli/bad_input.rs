@@ -99,7 +99,7 @@ fn an_existing_run_directory_is_never_written_into() {
     std::fs::write(scratch.path().join("run/mine"), "x").unwrap();
     let mut arguments = QUICK.to_vec();
     arguments.push("run");
-    refuse(scratch.path(), &arguments, &["exists already", "resume"]);
+    refuse(scratch.path(), &arguments, &["already exists", "resume"]);
     assert_eq!(std::fs::read_dir(scratch.path().join("run")).unwrap().count(), 1);
 }
 
@@ -211,7 +211,7 @@ fn a_load_that_only_reads_creates_nothing_and_changes_no_size() {
     succeed(here, &write);
     let before = std::fs::read(here.join("f.bin")).unwrap();
     assert!(before.iter().any(|byte| *byte != 0));
-    refuse(here, &read("f.bin", "16MiB"), &["has 8388608 bytes", "leave --size out"]);
+    refuse(here, &read("f.bin", "16MiB"), &["has 8388608 bytes", "omit --size"]);
     succeed(here, &read("f.bin", "8MiB"));
     assert!(before == std::fs::read(here.join("f.bin")).unwrap(), "the file has changed");
     let error = ["measure", "RND 4K W", "--target", "copy.bin", "--time", "100ms"];

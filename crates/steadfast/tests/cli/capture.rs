@@ -165,7 +165,7 @@ fn a_capture_of_our_own_engine_has_exactly_what_the_engine_counted() {
     }
 }
 
-/// A device with ext4 on it; nothing is left to be initialised in the background.
+/// A device with ext4 on it; nothing is left to be initialized in the background.
 fn with_ext4(test: &str) -> Option<LoopDevice> {
     let device = LoopDevice::new(test, 128)?;
     let options = ["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", &device.path];
@@ -185,7 +185,7 @@ fn mounted(device: &LoopDevice, directory: &Path) -> PathBuf {
     mount
 }
 
-/// A file system with a program that synchronises: sums agree with the kernel's.
+/// A file system with a program that synchronizes: sums agree with the kernel's.
 #[test]
 fn a_capture_of_a_file_system_agrees_with_diskstats() {
     let test = "a_capture_of_a_file_system_agrees_with_diskstats";
@@ -212,7 +212,7 @@ fn a_capture_of_a_file_system_agrees_with_diskstats() {
         std::array::from_fn(|column| after[column] - before[column]);
     assert_eq!((conditions.lost, conditions.unfinished), (0, 0));
     assert_eq!(sum(&events, IoOp::Read), (reads, read_sectors * 512));
-    // The kernel counts an empty synchronising write that no device ever sees.
+    // The kernel counts an empty synchronizing write that no device ever sees.
     let (seen, bytes) = sum(&events, IoOp::Write);
     assert!(seen <= writes, "{seen} of {writes}");
     assert_eq!(bytes, write_sectors * 512);
@@ -481,7 +481,7 @@ fn a_partition_is_captured_alone() {
     let found = capture.map(Running::end);
     drop((inside, disk));
     let twice = ["capture", "-o", "t.parquet", "--device", &part, "--device", &device.path];
-    refuse(scratch.path(), &twice, &["same place", "partitions"]);
+    refuse(scratch.path(), &twice, &["overlap on one disk", "partitions"]);
     assert!(partx("--delete").unwrap().success());
     let Some((conditions, events)) = found else { return };
     let written = events.iter().filter(|event| event.op == IoOp::Write);
@@ -538,7 +538,7 @@ fn a_killed_capture_of_steps_is_recovered() {
         let output = run_in(scratch.path(), &["trace", command, file, "--json"]);
         assert!(output.status.success(), "{}", stderr(&output));
         assert_eq!(
-            stderr(&output).contains("did not come to its end"),
+            stderr(&output).contains("the capture was killed"),
             error,
             "{}",
             stderr(&output)
@@ -623,7 +623,7 @@ fn a_capture_that_cannot_be_is_refused_with_the_reason() {
     let output = ["-o", "trace.parquet"];
     let with = |device: &'static str| ["capture", "--device", device, output[0], output[1]];
     refuse(directory, &with("/dev/no-such-device"), &["no-such-device"]);
-    refuse(directory, &with("file"), &["file", "no block device"]);
+    refuse(directory, &with("file"), &["file", "not a block device"]);
     let Some(device) = LoopDevice::new("a_capture_that_cannot_be_is_refused", 16) else { return };
     let on_device = |more: &[&'static str]| {
         [&["capture", "--device", &device.path, "-o", "t.parquet"], more].concat()

@@ -1,4 +1,4 @@
-//! The closed loop: a workload is applied, captured and analysed, and comes out
+//! The closed loop: a workload is applied, captured and analyzed, and comes out
 //! as it went in. And a database, whose capture must be what the kernel counted.
 
 use super::capture::{Running, settled};
@@ -85,7 +85,7 @@ fn what_is_applied_is_captured_and_analysed_as_the_same_streams() {
     assert!(again.contains("4 of"), "{again}");
 }
 
-/// 503 transactions of SQLite, each synchronised, then everything at once.
+/// 503 transactions of SQLite, each synchronized, then everything at once.
 const DATABASE: &str = r#"
 import sqlite3
 database = sqlite3.connect("mount/database")
@@ -105,7 +105,7 @@ fn kernel_sums(device: &LoopDevice) -> [u64; 3] {
     [read * 512, written * 512, flushes]
 }
 
-/// A database on a journalling file system: the capture's sums are the kernel's.
+/// A database on a journaling file system: the capture's sums are the kernel's.
 #[test]
 fn a_database_on_a_file_system_agrees_with_diskstats() {
     let test = "a_database_on_a_file_system_agrees_with_diskstats";

@@ -101,6 +101,6 @@ fn what_cannot_be_looked_at_is_refused() {
     super::scratch::refuse(
         scratch.path(),
         &["run", "iops", "--target", "sim:small", "--power-command", " "],
-        &["--power-command names no command"],
+        &["--power-command is empty"],
     );
 }

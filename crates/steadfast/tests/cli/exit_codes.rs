@@ -31,7 +31,7 @@ fn every_mistake_on_the_command_line_ends_with_2() {
         (run(&["--meta", "absent.txt"]), &["absent.txt", "neither"]),
         (run(&["--engine", "uring"]), &["uring", "block device"]),
         (run(&["--step-time", "-5s"]), &["-5s is negative"]),
-        (run(&["--power-command", " "]), &["names no command"]),
+        (run(&["--power-command", " "]), &["--power-command is empty"]),
         (measure(&["--time", "0s"]), &["--time", "more than 0"]),
         (measure(&["--time", "-5s"]), &["-5s is negative"]),
         (measure(&["--ios", "0"]), &["--ios"]),

@@ -83,7 +83,7 @@ fn refused(here: &Path) {
     std::fs::write(here.join("bad.toml"), "[[limit]]\ntable = 3\n").unwrap();
     refuse(here, &["compare", "one"], &["2 values"]);
     refuse(here, &["compare", "one", "nowhere"], &["nowhere", "run directory"]);
-    refuse(here, &["compare", "one", "bad.toml"], &["bad.toml holds no findings"]);
+    refuse(here, &["compare", "one", "bad.toml"], &["bad.toml contains no findings"]);
     std::fs::write(here.join("old.json"), "{\"version\": 1, \"title\": \"IOPS\"}").unwrap();
     let said = ["old.json has findings of version 1", "steadfast study"];
     refuse(here, &["compare", "one", "old.json"], &said);

@@ -183,7 +183,7 @@ fn a_run_directory_takes_its_own_reports_only() {
         names.map(|name| (name.clone(), fs::read(here.join("run").join(&name)).unwrap())).collect()
     };
     let before = files();
-    let own = "holds a run";
+    let own = "is a run directory";
     for force in [&[][..], &["--force"]] {
         let report = ["trace", "report", "t.parquet", "-o", "run", "--format", "html"];
         refuse(here, &[&report[..], force].concat(), &["run", own]);
@@ -378,7 +378,7 @@ fn marks_reach_those_that_live_and_nobody_else_reads_them() {
         return;
     }
     let said = stdout(&output);
-    let marked = |name: &str| format!("Marked '{name}' in 1 running captures.");
+    let marked = |name: &str| format!("Put the mark '{name}' into 1 running captures.");
     let lines = [
         "700".to_owned(),
         "700".into(),
@@ -407,8 +407,11 @@ fn a_prepared_place_for_marks_is_refused() {
     fs::write(here.join("precious"), "precious").unwrap();
     fs::create_dir(here.join("his")).unwrap();
     for (prepare, why) in [
-        ("ln -s $PWD/his /run/steadfast", "is no directory"),
-        ("mkdir -m 700 /run/steadfast; ln -s $PWD/his /run/steadfast/captures", "is no directory"),
+        ("ln -s $PWD/his /run/steadfast", "is not a directory"),
+        (
+            "mkdir -m 700 /run/steadfast; ln -s $PWD/his /run/steadfast/captures",
+            "is not a directory",
+        ),
         ("mkdir -m 777 /run/steadfast", "written to by others"),
         ("mkdir -m 700 /run/steadfast; chown nobody /run/steadfast", "belongs to another user"),
         (

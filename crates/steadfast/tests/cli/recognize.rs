@@ -194,7 +194,7 @@ fn a_file_without_a_mark_that_somebody_wrote_to_is_asked_for() {
     let letters = precious(&file);
     let old = Command::new("touch").args(["--date=2001-01-01"]).arg(&file).status().unwrap();
     assert!(old.success());
-    let ask = ["was changed after the run's last entry", "--yes-destroy own.bin"];
+    let ask = ["was changed after the last journal entry", "--yes-destroy own.bin"];
     refused(&earlier, &[], &ask, &[(&file, &letters)]);
     // A run that was halted wrote nothing later than that.
     let mut ledger = Ledger::open(&run).unwrap().0;
@@ -288,7 +288,7 @@ fn another_machine_s_run_and_an_older_one_s_are_asked_for() {
     let ask = ["another machine", "--yes-destroy scratch.bin"];
     refused(&elsewhere, &[], &ask, &[(&file, &content)]);
     let older = retold(&run, |proof| *proof = None);
-    refused(&older, &[], &["kept no proof", "--yes-destroy"], &[(&file, &content)]);
+    refused(&older, &[], &["stored no proof", "--yes-destroy"], &[(&file, &content)]);
     assert_eq!(code(&run_in(scratch.path(), &["study", older.to_str().unwrap()])), 0);
     goes_on(scratch.path(), &older, &["--yes-destroy", "scratch.bin"]);
 }
@@ -363,7 +363,7 @@ fn bare_and_edited_settings_are_refused_and_no_command_is_run() {
         let _ = fs::remove_dir_all(&bare);
         fs::create_dir(&bare).unwrap();
         fs::copy(&settings, bare.join("settings.json")).unwrap();
-        refused(&bare, more, &["holds settings, but no run", "begin the run again"], &untouched);
+        refused(&bare, more, &["contains settings, but no run", "start the run again"], &untouched);
         assert_eq!(fs::read_dir(&bare).unwrap().count(), 1, "nothing is added");
         // A journal that says nothing of a device says nothing.
         fs::write(bare.join("journal.jsonl"), &lines[..lines.len() / 3]).unwrap();

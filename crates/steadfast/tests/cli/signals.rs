@@ -403,5 +403,5 @@ fn nothing_is_changed_that_cannot_be_journalled() {
 #[test]
 fn help_says_what_signals_do() {
     let help = succeed(Path::new("/"), &["--help"]);
-    assert!(help.contains("SIGHUP") && help.contains("goes on without"), "{help}");
+    assert!(help.contains("SIGHUP") && help.contains("continues without"), "{help}");
 }

@@ -40,7 +40,7 @@ fn the_password_is_journalled_before_it_is_set_and_gone_after_the_erase() {
     let [change] = beside.journal.as_slice() else { panic!("{:?}", beside.journal) };
     assert_eq!(change.setting, "ATA password of sda, naa.5001");
     assert_eq!((change.before.as_str(), change.after.as_str()), ("none", "set"));
-    assert_eq!(beside.told, [("erasing (the drive reckons 2 min)".to_owned(), None)]);
+    assert_eq!(beside.told, [("erasing (the drive estimates 2 min)".to_owned(), None)]);
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn an_erase_that_fails_leaves_the_password_to_be_cleared() {
     let mut beside = Beside::default();
     let wanted = order(PurgeMethod::AtaSecurityErase);
     let error = purged(&machine, &target, &wanted, &mut beside, &tools).unwrap_err();
-    assert!(error.to_string().contains("its password stands"), "{error}");
+    assert!(error.to_string().contains("its password is still set"), "{error}");
     assert!(error.to_string().contains("ERASE_PREPARE"), "{error}");
     assert_eq!(beside.journal.len(), 1);
 
@@ -136,7 +136,7 @@ fn a_sanitize_that_failed_or_is_frozen_is_told() {
         .says(STATUS, &frozen)
         .says(STATUS, &frozen);
     let error = purged(&machine, &target, &wanted, &mut Beside::default(), &tools).unwrap_err();
-    assert!(error.to_string().contains("switch its power off"), "{error}");
+    assert!(error.to_string().contains("power-cycle"), "{error}");
 
     let command = "hdparm --yes-i-know-what-i-am-doing --sanitize-overwrite-passes 1 \
                    --sanitize-overwrite hex:00000000 /dev/sda";

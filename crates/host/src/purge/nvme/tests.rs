@@ -81,9 +81,9 @@ fn a_drive_that_says_success_and_keeps_its_content_has_failed() {
     let error = purged(&machine, &target, &wanted, &mut Beside::default(), &tools()).unwrap_err();
     let said = error.to_string();
     assert!(said.contains("not blank: 0 of 256 places") || said.contains("not blank: 0 of"));
-    assert!(said.contains("--purge-failed go-on"), "{said}");
+    assert!(said.contains("--purge-failed continue"), "{said}");
 
-    wanted.failed = PurgeFailure::GoOn;
+    wanted.failed = PurgeFailure::Continue;
     let done = purged(&machine, &target, &wanted, &mut Beside::default(), &tools()).unwrap();
     assert_eq!((done.method, done.blank), (PurgeMethod::NvmeFormat, Some(false)));
     assert!(done.failed.unwrap().contains("not blank"));

@@ -97,7 +97,7 @@ fn a_device_that_reports_nothing_is_discarded_by_auto() {
     let plan = Plan::make(&target, &PurgeOrder::default(), &machine.roots, &tools).unwrap();
     assert_eq!(plan.method, PurgeMethod::Discard);
     assert!(
-        plan.remark.contains("scsi-format: the device does not say whether it can"),
+        plan.remark.contains("scsi-format: the device does not report whether it supports it"),
         "{}",
         plan.remark
     );
@@ -150,5 +150,5 @@ fn a_sanitize_that_ends_in_an_error_or_is_left_is_no_purge() {
     let mut beside = Beside { stopped: true, ..Beside::default() };
     let error = purged(&machine, &target, &wanted, &mut beside, &tools).unwrap_err();
     assert!(matches!(error, HostError::PurgeStopped { .. }), "{error}");
-    assert!(beside.told.last().unwrap().0.contains("goes on by itself"));
+    assert!(beside.told.last().unwrap().0.contains("continues; it cannot"));
 }

@@ -97,7 +97,7 @@ fn shifts(all: &[Selected]) -> Vec<u64> {
     let Some(began) = began.filter(|_| all.len() > 1) else {
         if all.len() > 1 {
             terminal::complain(
-                "A trace does not tell when it began; the beginnings of all are put together.",
+                "One trace has no start time; all traces are shown from a common start.",
             );
         }
         return vec![0; all.len()];
@@ -114,8 +114,8 @@ fn missing(capture: &Selected) -> Vec<String> {
 fn say_unlisted(capture: &Selected, answer: &Answer<SidesFound>) {
     if answer.found.unlisted > 0 {
         terminal::complain(&format!(
-            "{}: it has more than {SIDES_MAX} devices; {} I/Os of further ones are left out; \
-             --device names those to compare",
+            "{} has more than {SIDES_MAX} devices; {} I/Os of the others are left out; choose \
+             devices with --device",
             capture.name, answer.found.unlisted
         ));
     }
@@ -151,7 +151,7 @@ fn side_by_side(sides: &[SideFigures], width: u64) -> String {
             cells.splice(place, texts(&columns, step));
         }
     }
-    let mut head = vec!["Begins s".to_owned()];
+    let mut head = vec!["Start s".to_owned()];
     for (letter, _) in ('A'..='Z').zip(sides) {
         head.extend(heads(&columns).map(|name| format!("{letter} {name}")));
     }

@@ -67,13 +67,15 @@ fn derive(arguments: &DeriveArguments) -> anyhow::Result<Outcome> {
     };
     let (io_streams, mut remarks) = derived.workload.io_streams().with_context(|| name.clone())?;
     remarks.extend(derived.missing);
-    remarks.extend(derived.filter.map(|told| format!("Of the trace only: {told}.")));
+    remarks.extend(derived.filter.map(|told| format!("Only part of the trace: {told}.")));
     if let Some(share @ Share::AtLeast(_)) = derived.conditions.duplicates() {
-        remarks.push(format!("Duplicates were sampled ({share}): the data pattern has none."));
+        remarks.push(format!("The share of duplicates is only a lower bound ({share}); the data pattern has no duplicates."));
     }
     let demand = arguments.demand.or(derived.demand);
     if demand.is_none() {
-        remarks.push("No queue depth is known; T1Q1 is applied unless --demand is given.".into());
+        remarks.push(
+            "The trace has no queue depths; T1Q1 is applied unless --demand is given.".into(),
+        );
     }
     let file = WorkloadFile {
         name,
@@ -147,7 +149,7 @@ fn from_trace(arguments: &DeriveArguments, output: Option<Text>) -> anyhow::Resu
         selected.ask(|captured, _| Derivation::of(captured, &options, output.is_some()))?;
     if derivation.totals.mixes_layers() {
         bail!(
-            "{}: a workload is of one layer: leave out --layer both, or name --layer filesystem",
+            "{}: a workload comes from one layer; omit --layer both, or give --layer filesystem",
             selected.name
         );
     }

@@ -14,7 +14,7 @@ use steadfast_host::NewFile;
 use steadfast_trace::Writer;
 use steadfast_trace::import::{self, ColumnPlan, Format, Imported, Input};
 
-/// Bytes from which a format is recognised.
+/// Bytes from which a format is recognized.
 const BEGINNING: usize = 4096;
 
 /// Reads every file and writes one trace.
@@ -30,7 +30,7 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<Outcome> {
     let format = match (format(arguments)?, found) {
         (Some(format), _) | (None, Some(format)) => format,
         (None, None) => bail!(
-            "{}: its format does not show; name it with --format, or its columns with --csv",
+            "{}: unknown format; give --format, or the columns with --csv",
             arguments.files[0].display()
         ),
     };
@@ -117,7 +117,7 @@ fn tell(arguments: &ImportArguments, imported: &Imported) -> anyhow::Result<()> 
         }));
     }
     let mut lines = vec![format!(
-        "{}: {} I/Os of {} records ({}); {} were of something else; {}.",
+        "{}: {} I/Os from {} records ({}); {} records skipped; {}.",
         arguments.output.display(),
         imported.events,
         imported.records,

@@ -118,7 +118,7 @@ impl Selected {
         }
         if answer.account.order.late > 0 {
             terminal::complain(&format!(
-                "{}: {} I/Os could not be put in issue order",
+                "{}: {} I/Os could not be sorted into issue order",
                 self.name, answer.account.order.late
             ));
         }
@@ -162,13 +162,13 @@ fn open(path: &Path) -> anyhow::Result<Captured<File>> {
 fn say_what_is_missing(name: &str, recovery: Option<&Recovery>, conditions: &CaptureConditions) {
     if let Some(recovery) = recovery {
         terminal::complain(&format!(
-            "{name}: its capture did not come to its end; read up to the last complete row group, {} \
-             bytes after it are lost",
+            "{name}: the capture was killed; read up to the last complete row group, {} bytes after \
+             it are lost",
             recovery.bytes_ignored
         ));
     }
     if let Some(part) = conditions.in_part.filter(|part| *part != SeenInPart::default()) {
-        terminal::complain(&format!("{name}: I/Os of the capture: {part}"));
+        terminal::complain(&format!("{name}: incomplete I/Os: {part}"));
     }
     if conditions.lost > 0 {
         terminal::complain(&format!(
@@ -181,7 +181,7 @@ fn say_what_is_missing(name: &str, recovery: Option<&Recovery>, conditions: &Cap
 /// Says on standard error that damage could not be seen.
 fn say_if_unchecked(name: &str, integrity: &Integrity) {
     if !integrity.checksums {
-        terminal::complain(&format!("{name}: it has no checksums; damage to it cannot be seen"));
+        terminal::complain(&format!("{name}: no checksums; damage cannot be detected"));
     }
 }
 
@@ -206,8 +206,8 @@ fn filtered(
     if layers == Layers::One && conditions.layers.len() > 1 && arguments.layer.is_none() {
         filter.layer = Some(Layer::Block);
         terminal::complain(&format!(
-            "{name}: it has two layers; the block layer is counted (--layer filesystem or --layer \
-             both)"
+            "{name}: the trace has two layers; only the block layer is counted (others: --layer \
+             filesystem, --layer both)"
         ));
     }
     Ok(filter)
@@ -228,7 +228,7 @@ fn filter(arguments: &FilterArguments, conditions: &CaptureConditions) -> anyhow
     if let (Some(from), Some(to)) = (arguments.from, arguments.to)
         && from >= to
     {
-        return Err(misuse(format!("--from {from} is not before --to {to}; exchange them")));
+        return Err(misuse(format!("--from {from} is not before --to {to}; swap them")));
     }
     if let Some(event) = &arguments.event {
         filter = filter.during(event, conditions)?;

@@ -94,7 +94,7 @@ impl MapContent {
     }
 
     fn lines(&self, by: By) -> String {
-        let head = std::iter::once("Begins s".to_owned()).chain(self.series.iter().cloned());
+        let head = std::iter::once("Start s".to_owned()).chain(self.series.iter().cloned());
         let mut rows = vec![head.collect::<Vec<_>>()];
         rows.extend(self.steps.iter().map(|step| {
             let begin = format!("{:.4}", step.begin_ns as f64 / 1e9);
@@ -140,7 +140,7 @@ const HIT_STEPS_MAX: u64 = SIDE_MAX as u64 - 2;
 /// Cells of all maps together, of 8 bytes each.
 const HIT_CELLS_MAX: usize = 1 << 25;
 
-/// Which LBA ranges were hit when.
+/// Hits by LBA range over time.
 pub fn hits(arguments: &HitsArguments) -> anyhow::Result<Outcome> {
     let selected = Selected::open(&arguments.selection)?;
     let (steps, maps) = empty_maps(&selected, arguments)?;
@@ -188,8 +188,8 @@ fn empty_maps(
     let cells = ends.devices().count().saturating_mul(ranges).saturating_mul(steps.count);
     if cells > HIT_CELLS_MAX {
         bail!(
-            "{}: the maps of {} devices need too much memory; name some with --device, or choose \
-             fewer --ranges or wider steps",
+            "{}: the maps of {} devices need too much memory; choose devices with --device, \
+             fewer --ranges or a wider --step",
             selected.name,
             ends.devices().count()
         );

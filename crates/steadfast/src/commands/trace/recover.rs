@@ -46,8 +46,8 @@ fn open(arguments: &RecoverArguments, name: &str) -> anyhow::Result<Captured<Fil
 fn with_remarks(captured: &Captured<File>) -> CaptureConditions {
     let no_end = captured.recovery().map(|recovery| {
         format!(
-            "The file had no readable end (its capture was killed, or it is damaged): {} bytes \
-             after its last complete row group are lost.",
+            "The end of the file was unreadable (the capture was killed, or the file is damaged): \
+             {} bytes after its last complete row group are lost.",
             recovery.bytes_ignored
         )
     });
