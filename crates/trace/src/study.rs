@@ -241,6 +241,7 @@ impl Study {
             at: Nanos(number.saturating_mul(self.step_ns)),
             lasts: Nanos(self.step_ns),
             ios: keys.iter().zip(cells).map(|(key, cell)| (*key, cell.ios)).collect(),
+            ..WorkloadStep::default()
         });
         steps.map(|step| step.of(|_| true)).filter(|step| !step.ios.is_empty()).collect()
     }

@@ -10,6 +10,7 @@
 //!
 //! [`Script`]: steadfast_domain::Script
 
+pub mod applied;
 mod due;
 mod error;
 mod flight;
@@ -23,6 +24,7 @@ mod summary;
 mod survey;
 mod think;
 
+pub use applied::Provenance;
 pub use error::ReplayError;
 pub use map::{AddressMap, MapRule, Space};
 pub use script::{IssueAt, LeftOut, ScriptOptions, TraceScript};
