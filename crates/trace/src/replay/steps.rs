@@ -24,7 +24,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use steadfast_domain::stimulus::Pace;
-use steadfast_domain::{Bytes, Caveat, CaveatKind, Demand, IoStream, Nanos};
+use steadfast_domain::{
+    Bytes, CaptureConditions, Caveat, CaveatKind, Demand, IoOp, IoStream, Nanos,
+};
 
 /// Outstanding I/Os of a step at most, where a capture says more.
 const OUTSTANDING_MAX: u32 = 65_536;
@@ -194,7 +196,8 @@ struct Found {
 impl Found {
     fn chosen(mut self, choice: &StepChoice) -> Result<NativeSteps, ReplayError> {
         if self.workload.total_count == 0 {
-            return Err(ReplayError::Empty { events: 0, filter: None });
+            let filter = choice.pass.filter.told(&CaptureConditions::default());
+            return Err(ReplayError::Empty { events: 0, filter });
         }
         let plays = |key: &StreamKey| stimulus_op(key.op).is_some();
         for step in &mut self.steps {
@@ -206,6 +209,9 @@ impl Found {
         self.steps.sort_by_key(|step| step.began);
         if self.steps.is_empty() {
             return Err(ReplayError::BelowThreshold(choice.threshold.to_string()));
+        }
+        if self.workload.streams.iter().all(|stream| stream.op == IoOp::Flush) {
+            return Err(ReplayError::OnlyFlushes { flushes: self.workload.selected().0 });
         }
         if let Some(step) = self.steps.iter().find(|step| step.lasted == Nanos::ZERO) {
             return Err(ReplayError::StepWithoutLength(step.began));

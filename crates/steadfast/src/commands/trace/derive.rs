@@ -5,6 +5,7 @@ use super::columns::{aligned, number, row};
 use super::ending;
 use super::studied::Wanted;
 use crate::cli::trace::{DeriveArguments, WorkloadArguments, WorkloadCommand};
+use crate::commands::workloads::{self, reference};
 use crate::exit::Outcome;
 use crate::terminal;
 use crate::writing::{Rule, Text};
@@ -51,6 +52,8 @@ struct Derived {
 pub fn run(arguments: &WorkloadArguments) -> anyhow::Result<Outcome> {
     match &arguments.command {
         WorkloadCommand::Derive(arguments) => derive(arguments),
+        WorkloadCommand::List(arguments) => reference::list(arguments),
+        WorkloadCommand::Show(arguments) => reference::show(arguments),
     }
 }
 
@@ -72,6 +75,11 @@ fn derive(arguments: &DeriveArguments) -> anyhow::Result<Outcome> {
     if let Some(share @ Share::AtLeast(_)) = derived.conditions.duplicates() {
         remarks.push(format!("Duplicates were sampled ({share}): the data pattern has none."));
     }
+    let captured_steps = derived.steps.len();
+    let steps = match arguments.native {
+        true => workloads::kept_steps(arguments)?,
+        false => Vec::new(),
+    };
     let demand = arguments.demand.or(derived.demand);
     if demand.is_none() {
         remarks.push("No queue depth is known; T1Q1 is applied unless --demand is given.".into());
@@ -82,7 +90,7 @@ fn derive(arguments: &DeriveArguments) -> anyhow::Result<Outcome> {
         data_pattern: data_pattern_seen(&derived.conditions),
         workload: derived.workload,
         remarks,
-        steps: derived.steps,
+        steps,
         doubts: Vec::new(),
     };
     if let Some(output) = output {
@@ -98,7 +106,7 @@ fn derive(arguments: &DeriveArguments) -> anyhow::Result<Outcome> {
             io_streams: &io_streams,
             remarks: &file.remarks,
         })?,
-        false => terminal::print(&lines(&file))?,
+        false => terminal::print(&lines(&file, captured_steps))?,
     }
     Ok(ending(&derived.integrity, arguments.selection.filter.accept_damage))
 }
@@ -166,7 +174,7 @@ fn write_steps(steps: &ReplayRepresentation, output: Text) -> anyhow::Result<()>
     output.hold(&text)
 }
 
-fn lines(file: &WorkloadFile) -> String {
+fn lines(file: &WorkloadFile, captured_steps: usize) -> String {
     let workload = &file.workload;
     let mut rows = vec![row(["I/O stream", "I/Os", "% of all", "normalised %", "QD avg"])];
     rows.extend(workload.streams.iter().map(|stream| {
@@ -181,7 +189,7 @@ fn lines(file: &WorkloadFile) -> String {
     let (count, amount) = workload.selected();
     let mut text = format!(
         "{}\n{} of {} streams at {} by {}: {count} of {} I/Os, {} of {}, {:.2} %\n\
-         {} capture steps with I/Os; applied at {}, {}",
+         {captured_steps} capture steps with I/Os{}; applied at {}, {}",
         aligned(&rows),
         workload.streams.len(),
         workload.total_streams,
@@ -191,7 +199,7 @@ fn lines(file: &WorkloadFile) -> String {
         Bytes(amount),
         Bytes(workload.total_amount),
         workload.coverage() * 100.0,
-        file.steps.len(),
+        if file.steps.is_empty() { " (kept by --native)" } else { ", kept" },
         demand_text(file),
         file.data_pattern
     );
