@@ -18,7 +18,7 @@ pub enum Outcome {
     /// left out of it.
     Incomplete,
     /// A number is outside its limits, or missing; or the run has not ended; or
-    /// engines do not agree.
+    /// engines do not agree; or a replay has other I/Os than its capture.
     OutsideLimits,
     /// Something on this host or device would spoil the numbers.
     Unfit,
@@ -33,7 +33,8 @@ pub const HELP: &str = "Exit codes:
   3  the run ended, but steady state was not achieved
   4  the run halted; `steadfast resume RUN_DIR` resumes it
   5  a number is outside its limits, or missing (check); the engines could
-     not be shown to agree (calibrate)
+     not be shown to agree (calibrate); a replay is not its capture (replay
+     verify)
   6  something would spoil the numbers: ATTENTION or BAD (doctor)
 
 Signals: SIGINT (Ctrl-C), SIGTERM and SIGQUIT end a command well: a run halts
