@@ -41,7 +41,8 @@ fn write(path: &Path, kind: Kind) {
     let mut events = Vec::new();
     for n in 0..1009u64 {
         // 7 and 131072 have no common divisor: no place comes twice.
-        let offset = n * 7 % 131_072 * 4096 + if kind == Kind::Moved && n == 503 { 4096 } else { 0 };
+        let offset =
+            n * 7 % 131_072 * 4096 + if kind == Kind::Moved && n == 503 { 4096 } else { 0 };
         if kind != Kind::Flushes {
             events.push(event(n, IoOp::Read, offset, 4096));
         }
@@ -134,7 +135,9 @@ fn two_captures_are_compared_io_by_io() {
     write(&here.join("lossy.parquet"), Kind::Lossy);
     let same = succeed(here, &["replay", "verify", "t.parquet", "t.parquet", "-o", "verified"]);
     assert!(same.contains("equal, in order"), "{same}");
-    assert!(here.join("verified/report.html").exists() && here.join("verified/report.pdf").exists());
+    assert!(
+        here.join("verified/report.html").exists() && here.join("verified/report.pdf").exists()
+    );
     let other = run_in(here, &["replay", "verify", "t.parquet", "moved.parquet", "--json"]);
     assert_eq!(code(&other), 5, "{}", stderr(&other));
     let found: Value = serde_json::from_slice(&other.stdout).unwrap();
