@@ -61,7 +61,8 @@ pub struct Replayed {
     pub lateness: Lateness,
     /// The same for each interval of the measurement, in order.
     pub intervals: Vec<IntervalLateness>,
-    /// I/Os that overlapped one that was outstanding, one of the two a change.
+    /// I/Os that overlapped one that was outstanding, or waited to be, one of the
+    /// two a change.
     #[serde(default)]
     pub overlaps: u64,
     /// Of those, the ones that waited for the other.

@@ -138,6 +138,15 @@ impl OpCounts {
     pub const fn total(self) -> u64 {
         self.reads + self.writes + self.trims + self.flushes
     }
+    /// Those of one operation.
+    pub const fn of(self, op: Op) -> u64 {
+        match op {
+            Op::Read => self.reads,
+            Op::Write => self.writes,
+            Op::Trim => self.trims,
+            Op::Flush => self.flushes,
+        }
+    }
     /// Counts one more.
     pub fn count(&mut self, op: Op) {
         match op {

@@ -485,3 +485,30 @@ impl Bench for LiveBench<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::{Place, Replayed};
+
+    #[test]
+    fn a_script_that_continues_goes_on_where_its_last_step_left_it() {
+        let stimulus = serde_json::from_str(
+            r#"{"streams":[],"demand":{"threads":1,"depth":1},"active_range":{"start":0,"length":0},
+                "data_pattern":"zero","until":{},"seed":0}"#,
+        );
+        let mut step = Step::alone(Place::new("replay", 0, 1, ""), stimulus.unwrap());
+        let mut position = Position::default();
+        assert_eq!(position.start(&step).script, ScriptPosition::default());
+        let at = ScriptPosition { ios: 7, time: Nanos::SECOND };
+        let replay = Some(Box::new(Replayed { position: at, ..Replayed::default() }));
+        position.advance(&step, &Measurement { replay, ..Measurement::default() });
+        step.continues = true;
+        assert_eq!(position.start(&step).script, at);
+        step.continues = false;
+        assert_eq!(position.start(&step).script, ScriptPosition::default());
+        position.advance(&step, &Measurement::default());
+        step.continues = true;
+        assert_eq!(position.start(&step).script, ScriptPosition::default());
+    }
+}

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::time::Duration;
 use steadfast_domain::measurement::StreamTally;
 use steadfast_domain::{
-    Bench, Bytes, Conditions, Halt, Load, Measurement, Nanos, Note, Outcome, Place, Procedure,
-    Purge, PurgeMethod, Step, Stimulus, Tally,
+    Bench, Bytes, Conditions, Halt, Load, Measurement, Nanos, Note, Op, Outcome, Place, Procedure,
+    Purge, PurgeMethod, ScriptLoad, Step, Stimulus, Tally,
 };
 use steadfast_engine::{Prepared, Refusal};
 
@@ -177,14 +177,15 @@ struct Leg {
 
 impl Rehearsal {
     fn leg(&mut self, step: &Step) -> Leg {
+        if !step.continues {
+            self.running = Nanos::ZERO;
+        }
         match &step.load {
-            Load::Script(script) => {
-                Leg { time: script.lasts(), bytes: Some(script.bytes), complete: true }
-            }
+            Load::Script(script) => match (script.lasts(), step.cut) {
+                (Some(time), Some(cut)) => self.leg_of(time, cut),
+                (time, _) => Leg { time, bytes: Some(script.bytes), complete: true },
+            },
             Load::Stimulus(stimulus) => {
-                if !step.continues {
-                    self.running = Nanos::ZERO;
-                }
                 match (stimulus.until.time, step.cut) {
                     // It ends by bytes alone: from cut to cut it is one stretch.
                     (None, _) => self.whole(stimulus),
@@ -208,10 +209,14 @@ impl Rehearsal {
     /// One cut of a load that has a limit in time: complete at the limit, or
     /// where an assumed rate says that the bytes are written.
     fn part(&mut self, stimulus: &Stimulus, time: Nanos, cut: Nanos) -> Leg {
-        let limit = self.shortest(stimulus, time);
-        let leg = cut.min(limit.saturating_sub(self.running));
+        self.leg_of(self.shortest(stimulus, time), cut)
+    }
+
+    /// One cut of a load that lasts this long.
+    fn leg_of(&mut self, lasts: Nanos, cut: Nanos) -> Leg {
+        let leg = cut.min(lasts.saturating_sub(self.running));
         self.running += leg;
-        Leg { time: Some(leg), bytes: None, complete: self.running >= limit }
+        Leg { time: Some(leg), bytes: None, complete: self.running >= lasts }
     }
 
     fn shortest(&self, stimulus: &Stimulus, time: Nanos) -> Nanos {
@@ -253,6 +258,30 @@ fn imagined(stimulus: &Stimulus, iops: u64, leg: &Leg) -> Measurement {
     Measurement { elapsed, complete: leg.complete, streams, ..Measurement::default() }
 }
 
+/// What a drive that keeps up would have done of a script, whose I/Os are taken
+/// to be spread evenly over its time.
+fn imagined_replay(script: &ScriptLoad, leg: &Leg) -> Measurement {
+    let elapsed = leg.time.unwrap_or(Nanos::SECOND).max(Nanos::from_millis(1));
+    let whole = script.lasts().map_or(elapsed, |lasts| lasts.max(elapsed));
+    let part = |all: u64| (u128::from(all) * u128::from(elapsed.0) / u128::from(whole.0)) as u64;
+    let counts = script.counts;
+    let moving = counts.reads + counts.writes;
+    let ops = [
+        (Op::Read, counts.reads),
+        (Op::Write, counts.writes),
+        (Op::Trim, counts.trims),
+        (Op::Flush, counts.flushes),
+    ];
+    let stream = |(op, ios): (Op, u64)| {
+        let moved = if matches!(op, Op::Read | Op::Write) { ios } else { 0 };
+        let share = u128::from(script.bytes.0) * u128::from(moved) / u128::from(moving.max(1));
+        let bytes = Bytes(part(share as u64));
+        StreamTally { op, tally: Tally { ios: part(ios), bytes, ..Tally::default() } }
+    };
+    let streams = ops.into_iter().filter(|(_, ios)| *ios > 0).map(stream).collect();
+    Measurement { elapsed, complete: leg.complete, streams, ..Measurement::default() }
+}
+
 impl Bench for Rehearsal {
     fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
         Ok(wanted.clone())
@@ -271,10 +300,10 @@ impl Bench for Rehearsal {
             time: leg.time,
             bytes: leg.bytes,
         });
-        let stimulus = step.load.stimulus().ok_or_else(|| {
-            Halt::Refused(format!("{}: a script cannot be rehearsed yet", step.place))
-        })?;
-        let measurement = imagined(stimulus, self.iops(step), &leg);
+        let measurement = match &step.load {
+            Load::Stimulus(stimulus) => imagined(stimulus, self.iops(step), &leg),
+            Load::Script(script) => imagined_replay(script, &leg),
+        };
         Ok(Outcome { measurement, gap_before: None })
     }
     fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
@@ -282,4 +311,67 @@ impl Bench for Rehearsal {
         Ok(())
     }
     fn note(&mut self, _: &Note) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::script::{OpCounts, Timing};
+    use steadfast_domain::{Demand, Findings, Record};
+
+    /// Plays a script, cut every minute, until it is complete.
+    struct Replay(ScriptLoad);
+
+    impl Procedure for Replay {
+        fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
+            let load = Load::Script(self.0.clone());
+            let place = Place::new("replay", 0, 1, "list");
+            let cut = Some(Nanos::from_secs(60));
+            let mut step = Step { place, load, cut, continues: false };
+            let (mut reads, mut bytes) = (0, 0);
+            loop {
+                let done = bench.apply(&step)?.measurement;
+                reads += done.direction(Op::Read).ios;
+                bytes += done.bytes().0;
+                step.continues = true;
+                if done.complete {
+                    break;
+                }
+            }
+            assert_eq!((reads, bytes), (1000, 6_000_000));
+            Ok(())
+        }
+        fn study(&self, _: &Record) -> Findings {
+            unreachable!("it is only rehearsed")
+        }
+    }
+
+    #[test]
+    fn a_script_lasts_as_long_as_it_is_played() {
+        let mut script = ScriptLoad {
+            name: "list".into(),
+            digest: String::new(),
+            mapping: String::new(),
+            counts: OpCounts { reads: 1000, writes: 500, trims: 0, flushes: 0 },
+            bytes: Bytes(6_000_000),
+            span: Nanos::from_secs(200),
+            largest: Bytes(4096),
+            unit: Bytes(4096),
+            reach: Bytes(1 << 20),
+            demand: Demand::new(1, 1),
+            timing: Timing::Faster { thousandths: 2000 },
+            overlaps: Default::default(),
+            leave_out: Default::default(),
+            data_pattern: Default::default(),
+            open: None,
+        };
+        let plan = |script: &ScriptLoad| rehearse(&Replay(script.clone()), Outlook::Best, None);
+        let planned = plan(&script).unwrap();
+        assert_eq!((planned.steps.len(), planned.time()), (2, Nanos::from_secs(100)));
+        // In a closed loop that is up to the device.
+        script.timing = Timing::Closed;
+        let planned = plan(&script).unwrap();
+        assert_eq!((planned.steps.len(), planned.time()), (1, Nanos::ZERO));
+        assert_eq!(planned.bytes_of_unknown_time(), Bytes(6_000_000));
+    }
 }

@@ -295,8 +295,8 @@ impl Engine for Fio {
             Load::Stimulus(stimulus) => Made::Fio(Box::new(self.express(stimulus)?)),
             Load::Script(script) => {
                 return Err(Refusal(format!(
-                    "script '{}': fio replays logs of its own kind and keeps neither these due times \
-                     nor these counts; use the engine uring",
+                    "script '{}': fio replays logs of its own kind, does not hold every I/O to its due \
+                     time and does not tell how late each was; use the engine uring",
                     script.name
                 )));
             }

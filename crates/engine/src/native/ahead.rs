@@ -4,16 +4,24 @@
 //! again, so that a script of any length takes the same memory, and the thread
 //! that plays neither decodes nor allocates.
 
+use crate::Stop;
 use crate::play::{BATCH, Fed, Feed, Source};
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::thread;
-use steadfast_domain::{DueIo, ScriptError};
+use std::time::{Duration, Instant};
+use steadfast_domain::{DueIo, Halt, ScriptError};
 
 /// Batches that wait to be played, at most.
 pub(super) const AHEAD: usize = 256;
 
 /// Batches that must wait before playing begins, where there are so many.
 const PRIMED: usize = 8;
+
+/// How often a wait looks whether it was asked to stop.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// A slow reader is not waited for longer than this.
+const PRIMING: Duration = Duration::from_secs(2);
 
 /// Waiting, being played, being filled, and on their way back.
 const MEMORY: usize = (2 * AHEAD + 4) * BATCH * size_of::<DueIo>();
@@ -37,18 +45,18 @@ pub(super) struct Ahead {
 impl Ahead {
     /// Begins to read at number `from` of the script, and waits until enough is
     /// there to begin with.
-    pub(super) fn begin(source: Source, from: u64) -> Result<Ahead, ScriptError> {
+    pub(super) fn begin(source: Source, from: u64, stop: &Stop) -> Result<Ahead, Halt> {
         let (filled, batches) = sync_channel(AHEAD);
         let (emptied, empty) = sync_channel(AHEAD);
-        let (primed, is_primed) = sync_channel(1);
+        let (ready, readiness) = sync_channel(2);
         let name = source.load().name.clone();
-        let read = move || read(source, from, &filled, &empty, &primed);
+        let read = move || read(source, from, &filled, &empty, &ready);
         thread::Builder::new().name("script".to_owned()).spawn(read).map_err(|error| {
-            let why = format!("no thread can be made to read it: {error}");
-            ScriptError { name, ios_done: from, why }
+            Halt::Refused(format!("script '{name}': no thread can be made to read it: {error}"))
         })?;
-        // It hangs up where it ends before.
-        let _ = is_primed.recv();
+        // To pass over what was played before may take long, but ends.
+        wait(&readiness, Duration::MAX, stop)?;
+        wait(&readiness, PRIMING, stop)?;
         Ok(Ahead { filled: batches, emptied, batch: Vec::new(), at: 0, is_over: false })
     }
 
@@ -93,17 +101,32 @@ impl Feed for Ahead {
     }
 }
 
+/// Waits for a sign of the reader, which hangs up where it ends before.
+fn wait(sign: &Receiver<()>, longest: Duration, stop: &Stop) -> Result<(), Halt> {
+    let begun = Instant::now();
+    while let Err(RecvTimeoutError::Timeout) = sign.recv_timeout(LOOK) {
+        if stop.is_requested() {
+            return Err(Halt::Stopped);
+        }
+        if begun.elapsed() >= longest {
+            break;
+        }
+    }
+    Ok(())
+}
+
 /// Fills batches until the script ends, fails, or nobody wants them any more.
 fn read(
     mut source: Source,
     from: u64,
     filled: &SyncSender<Filled>,
     empty: &Receiver<Vec<DueIo>>,
-    primed: &SyncSender<()>,
+    ready: &SyncSender<()>,
 ) {
     let mut batch = Source::batch();
     let mut sent = 0;
     let mut more = source.pass_over(from, &mut batch).map(|()| !batch.is_empty());
+    let _ = ready.try_send(());
     loop {
         let message = match more {
             Ok(true) => Ok(std::mem::take(&mut batch)),
@@ -118,7 +141,7 @@ fn read(
         }
         sent += 1;
         if sent == PRIMED {
-            let _ = primed.try_send(());
+            let _ = ready.try_send(());
         }
         batch = empty
             .try_recv()

@@ -1,38 +1,25 @@
 //! A load that runs: its threads, and the accounting of the steps that cut it
 //! into pieces.
 
-use super::Backend;
-use super::ahead::Ahead;
-use super::aio::AioQueue;
-use super::memory::{Arena, page_size};
-use super::pace::Schedule;
+use super::crew::{Parts, Provision, Provisions, Score, make, spawn};
 use super::patience::Patience;
-use super::pattern::{Content, StampKey, WriteShape, Writer};
-use super::performer::Performer;
-use super::pool::PoolQueue;
-use super::queue::{Carrier, Queue};
-use super::ring::Ring;
+use super::pattern::StampKey;
+use super::queue::Carrier;
 use super::shared::{Budget, Failure, LocatedFault, Shared, ThreadCpu};
-use super::threads::BlockingQueue;
-use super::verify::{Checker, WrittenSectors};
-use super::worker::{Transfers, Worker};
-use crate::accounting::{Account, Meter, Played, SCRIPT_STREAMS};
-use crate::draw::{DrawPlan, Drawer};
-use crate::play::{PlayCounts, Player, Source};
+use super::verify::WrittenSectors;
+use crate::accounting::Meter;
+use crate::draw::DrawPlan;
 use crate::stall::Watchdog;
 use crate::{Start, Stop};
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use steadfast_domain::measurement::{CpuTime, Fault, Interval, Stall, StreamTally, Unmeasured};
-use steadfast_domain::replayed::ScriptPosition;
 use steadfast_domain::stimulus::Pace;
-use steadfast_domain::{
-    Bytes, Halt, Load, Measurement, Nanos, Op, Replayed, ScriptError, ScriptLoad, Step, Stimulus,
-};
+use steadfast_domain::{Bytes, Halt, Load, Measurement, Nanos, Op, Step, Stimulus};
 
 /// How often a waiting accountant looks whether it was asked to stop.
 const LOOK: Duration = Duration::from_millis(50);
@@ -59,122 +46,7 @@ pub(super) struct Ground<'e> {
     pub patience: Duration,
     pub written: Option<&'e Arc<WrittenSectors>>,
     pub clock: super::clock::Clock,
-}
-
-/// What is made of a load before it begins.
-#[derive(Debug)]
-pub(crate) struct Provisions {
-    pub(super) origin: Origin,
-    pub(super) content: Arc<Content>,
-    pub(super) backend: Backend,
-    pub(super) shape: Shape,
-}
-
-/// Where a load's I/Os come from.
-#[derive(Debug)]
-pub(super) enum Origin {
-    Drawn(DrawPlan),
-    Script {
-        source: Source,
-        /// Whether the target can discard.
-        trims: bool,
-    },
-}
-
-/// What a load needs of threads and memory.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Shape {
-    pub threads: u32,
-    /// I/Os outstanding of each thread.
-    pub depth: u32,
-    /// The largest read and write; 0 where there is none.
-    pub read: u32,
-    pub write: u32,
-    /// What a thread's accounts are of.
-    pub streams: usize,
-}
-
-impl Shape {
-    /// That of a stimulus on a backend.
-    pub(super) fn of(stimulus: &Stimulus, backend: Backend) -> Shape {
-        let demand = stimulus.demand;
-        let (threads, depth) = match backend {
-            Backend::Threads => (demand.threads.saturating_mul(demand.depth), 1),
-            Backend::Uring | Backend::Aio => (demand.threads, demand.depth),
-        };
-        let (read, write) = (largest(stimulus, Op::Read), largest(stimulus, Op::Write));
-        Shape { threads, depth, read, write, streams: stimulus.streams.len() }
-    }
-
-    /// That of a script: one thread plays it.
-    pub(super) fn of_script(script: &ScriptLoad) -> Shape {
-        let depth = u32::try_from(script.demand.outstanding()).unwrap_or(u32::MAX);
-        let largest = u32::try_from(script.largest.0).unwrap_or(u32::MAX);
-        let of = |ios: u64| if ios > 0 { largest } else { 0 };
-        let (read, write) = (of(script.counts.reads), of(script.counts.writes));
-        Shape { threads: 1, depth, read, write, streams: SCRIPT_STREAMS }
-    }
-
-    /// From one slot's read buffer to the next; 0 where nothing is read.
-    fn read_stride(self) -> usize {
-        (self.read as usize).next_multiple_of(page_size())
-    }
-
-    /// Bytes of memory that a load's transfers and accounts take.
-    pub(super) fn memory(self, alignment: u32) -> u64 {
-        let read = self.read_stride() as u64 * u64::from(self.depth);
-        let write = match self.write {
-            0 => 0,
-            largest => WriteShape::new(self.depth, largest, alignment).total(),
-        };
-        let accounts = 2 * Account::memory(self.streams);
-        (read + write + accounts).saturating_mul(u64::from(self.threads))
-    }
-}
-
-/// What a thread needs before it begins, shared by all of a load.
-struct Provision {
-    task: Task,
-    shape: Shape,
-    content: Arc<Content>,
-    key: StampKey,
-    sequence: u64,
-    backend: Backend,
-    memory_alignment: u32,
-}
-
-/// What the threads of a load do.
-enum Task {
-    Draw {
-        stimulus: Stimulus,
-        plan: Arc<DrawPlan>,
-        /// What the I/Os are drawn with.
-        seed: u64,
-        written: Option<Arc<WrittenSectors>>,
-    },
-    /// One of them takes it.
-    Play(Mutex<Option<Play>>),
-}
-
-/// A script on its way to the thread that plays it.
-struct Play {
-    player: Player<Ahead>,
-    /// Playing time that has passed already.
-    passed: Nanos,
-}
-
-/// A script that runs, as its accountant sees it.
-struct Score {
-    counts: Arc<PlayCounts>,
-    /// Ticks at which it began or went on, and the playing time until then.
-    began: u64,
-    passed: Nanos,
-}
-
-/// The largest transfer of an operation; 0 where there is none.
-fn largest(stimulus: &Stimulus, op: Op) -> u32 {
-    let sizes = stimulus.streams.iter().filter(|s| s.op == op && s.weight > 0).map(|s| s.size.0);
-    sizes.max().map_or(0, |size| u32::try_from(size).unwrap_or(u32::MAX))
+    pub stop: &'e Stop,
 }
 
 /// A load whose threads run.
@@ -231,7 +103,7 @@ impl Running {
         let budget = load.stimulus().map_or(Budget::new(None, None, &[]), |s| budget(s, start));
         let shared = Shared::new(ground.clock, carrier, budget, counted, ground.fault_limit);
         let shared = Arc::new(shared);
-        let Made { task, plan, score } = Task::new(load, origin, start, ground.written)?;
+        let Parts { task, plan, score } = make(load, origin, start, ground.written, ground.stop)?;
         let provision = Arc::new(Provision {
             task,
             shape,
@@ -490,6 +362,7 @@ impl Running {
     fn close_interval<'m>(&mut self, meter: &'m mut Meter) -> &'m Interval {
         // SAFETY: the accounts of the last turn are not held any more.
         let (ticks, accounts) = unsafe { self.shared.turn_over() };
+        self.score.iter_mut().for_each(Score::mark);
         let since = |tick: u64| Nanos(self.shared.clock.nanos(tick.saturating_sub(self.begin)));
         let (begin, end) = (since(self.turned), since(ticks));
         let interval =
@@ -503,6 +376,7 @@ impl Running {
     fn close_last_interval<'m>(&mut self, meter: &'m mut Meter) -> Option<&'m Interval> {
         // SAFETY: the accounts of the last turn are not held any more.
         let (_, accounts) = unsafe { self.shared.turn_over() };
+        self.score.iter_mut().for_each(Score::mark);
         let ended = self.shared.ended_at().max(self.turned);
         let since = |tick: u64| Nanos(self.shared.clock.nanos(tick.saturating_sub(self.begin)));
         let (begin, end) = (since(self.turned), since(ended));
@@ -697,202 +571,6 @@ fn budget(stimulus: &Stimulus, start: &Start) -> Budget {
         until.bytes.map(|bytes| Bytes(bytes.0.saturating_sub(start.done.bytes.0))),
         &sizes,
     )
-}
-
-/// Starts the threads and waits until every one has all that it needs.
-fn spawn(
-    shared: &Arc<Shared>,
-    provision: &Arc<Provision>,
-    count: u32,
-) -> Result<(Vec<JoinHandle<()>>, Vec<String>), Halt> {
-    let mut threads = Vec::with_capacity(count as usize);
-    for lane in 0..count {
-        let (ours, provision) = (Arc::clone(shared), Arc::clone(provision));
-        let body = move || thread_body(&ours, &provision, lane);
-        match std::thread::Builder::new().name(format!("io-{lane}")).spawn(body) {
-            Ok(thread) => threads.push(thread),
-            Err(error) => {
-                let why = format!("thread {} of {count} cannot be made: {error}", lane + 1);
-                shared.report_unready(why);
-                break;
-            }
-        }
-    }
-    match shared.await_ready() {
-        Ok(notes) => Ok((threads, notes)),
-        Err(why) => {
-            shared.finish();
-            threads.into_iter().for_each(|thread| drop(thread.join()));
-            Err(Halt::Refused(why))
-        }
-    }
-}
-
-/// Tells that a thread has ended, however it ends.
-struct Farewell<'s> {
-    shared: &'s Shared,
-    lane: usize,
-}
-
-impl Drop for Farewell<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.shared.fail(Failure::Died);
-        }
-        self.shared.thread_ended(self.lane);
-    }
-}
-
-/// One thread of a load, from its memory to its last I/O.
-fn thread_body(shared: &Shared, provision: &Provision, lane: u32) {
-    let _farewell = Farewell { shared, lane: lane as usize };
-    if let Err(why) = carry(shared, provision, lane) {
-        shared.report_unready(why);
-    }
-}
-
-fn carry(shared: &Shared, provision: &Provision, lane: u32) -> Result<(), String> {
-    let depth = shared.carrier.depth;
-    let transfers = transfers(provision, lane)
-        .map_err(|error| format!("no memory for the transfers of this load: {error}"))?;
-    let mut notes = Vec::new();
-    match (provision.backend, &provision.task) {
-        (Backend::Uring, _) => {
-            let mut ring = Ring::new(depth).map_err(|error| format!("no io_uring: {error}"))?;
-            let reads = transfers.read_buffers(depth);
-            let writes = transfers.write_buffers(depth);
-            // SAFETY: the worker owns queue and transfers, gives the memory back
-            // only when no I/O is outstanding, and leaves the queue first.
-            let queue = unsafe { ring.queue(&shared.carrier, &reads, &writes, &mut notes) };
-            work(shared, provision, lane, queue, transfers, notes);
-        }
-        (Backend::Aio, _) => {
-            let queue = AioQueue::new(&shared.carrier)
-                .map_err(|error| format!("no Linux AIO context of {depth} I/Os: {error}"))?;
-            work(shared, provision, lane, queue, transfers, notes);
-        }
-        (Backend::Threads, Task::Draw { .. }) => {
-            let queue = BlockingQueue::new(&shared.carrier);
-            work(shared, provision, lane, queue, transfers, notes);
-        }
-        (Backend::Threads, Task::Play(_)) => {
-            let queue = PoolQueue::new(&shared.carrier)
-                .map_err(|error| format!("no {depth} threads for I/Os: {error}"))?;
-            work(shared, provision, lane, queue, transfers, notes);
-        }
-    }
-    Ok(())
-}
-
-fn transfers(provision: &Provision, lane: u32) -> io::Result<Transfers> {
-    let shape = provision.shape;
-    let read_stride = shape.read_stride();
-    let reads = match read_stride {
-        0 => None,
-        stride => {
-            let mut arena = Arena::new(stride * shape.depth as usize)?;
-            // Touched now, so that no I/O waits for a page.
-            arena.bytes_mut().fill(0);
-            Some(arena)
-        }
-    };
-    let writer = match shape.write {
-        0 => None,
-        largest => {
-            let shape = WriteShape::new(shape.depth, largest, provision.memory_alignment);
-            let Provision { content, key, sequence, .. } = provision;
-            Some(Writer::new(content, *key, shape, lane, *sequence)?)
-        }
-    };
-    Ok(Transfers::new(reads, read_stride, writer))
-}
-
-fn work<Q: Queue>(
-    shared: &Shared,
-    provision: &Provision,
-    lane: u32,
-    queue: Q,
-    transfers: Transfers,
-    mut notes: Vec<String>,
-) {
-    notes.extend(transfers.pages().map(|pages| pages.name().to_owned()));
-    shared.lanes[lane as usize].tell(0, 0);
-    match &provision.task {
-        Task::Draw { stimulus, plan, seed, written } => {
-            let drawer = Drawer::new(Arc::clone(plan), *seed, lane);
-            let depth = shared.carrier.depth;
-            let checker = written.as_ref().filter(|_| stimulus.verify).map(|written| {
-                let contended = stimulus.streams.iter().any(|s| s.op == Op::Write);
-                let largest = provision.shape.read;
-                Checker::new(Arc::clone(written), provision.key, depth, largest, contended)
-            });
-            let worker = Worker::new(shared, lane as usize, queue, drawer, transfers, checker);
-            shared.report_ready(notes);
-            let Some(start) = shared.await_start() else { return };
-            let (place, clock) = ((lane, shared.lanes.len() as u32), shared.clock);
-            worker.run(Schedule::new(stimulus.pace, place, *seed, clock, start));
-        }
-        Task::Play(play) => {
-            let play = play.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let Some(Play { mut player, passed }) = play else { return };
-            shared.report_ready(notes);
-            let Some(start) = shared.await_start() else { return };
-            player.begin(start, passed);
-            Performer::new(shared, lane as usize, queue, player, transfers).run();
-        }
-    }
-}
-
-/// What a load is made of: for its threads, and for its accountant.
-struct Made {
-    task: Task,
-    plan: Option<Arc<DrawPlan>>,
-    score: Option<Score>,
-}
-
-impl Task {
-    fn new(
-        load: &Load,
-        origin: Origin,
-        start: &Start,
-        written: Option<&Arc<WrittenSectors>>,
-    ) -> Result<Made, Halt> {
-        match (origin, load) {
-            (Origin::Drawn(plan), Load::Stimulus(stimulus)) => {
-                let plan = Arc::new(plan.going_on_from(&start.cursors));
-                let task = Task::Draw {
-                    stimulus: stimulus.clone(),
-                    plan: Arc::clone(&plan),
-                    seed: start.seed(stimulus.seed),
-                    written: written.cloned(),
-                };
-                Ok(Made { task, plan: Some(plan), score: None })
-            }
-            (Origin::Script { source, trims }, Load::Script(script)) => {
-                let ScriptPosition { ios, time: passed } = start.script;
-                let failed = |error: ScriptError| Halt::Refused(error.to_string());
-                let ahead = Ahead::begin(source, ios).map_err(failed)?;
-                let player = Player::new(script, ahead, ios, trims);
-                let score = Score { counts: player.counts(), began: 0, passed };
-                let task = Task::Play(Mutex::new(Some(Play { player, passed })));
-                Ok(Made { task, plan: None, score: Some(score) })
-            }
-            _ => Err(Halt::Refused("what was prepared is of another load".to_owned())),
-        }
-    }
-}
-
-impl Score {
-    /// What was played since the last cut; `now` is the moment of this one.
-    fn conclude(
-        &self,
-        mut played: Played,
-        now: u64,
-    ) -> (Vec<StreamTally>, Vec<Interval>, Option<Box<Replayed>>) {
-        let time = self.passed + Nanos(now.saturating_sub(self.began));
-        let replay = self.counts.take(&mut played, time);
-        (played.streams, played.intervals, Some(Box::new(replay)))
-    }
 }
 
 #[cfg(test)]

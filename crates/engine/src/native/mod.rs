@@ -1,14 +1,15 @@
 //! A real device or file, through io_uring, Linux AIO or plain system calls.
 //!
 //! [`Native`] turns a step into threads that keep T x Q I/Os outstanding
-//! (`worker`), or into one that plays a script (`performer`, `ahead`), and into the
-//! accounting of what they did (`load`, `shared`). The kernel interface is one of three behind one small boundary (`queue`): a raw
+//! (`crew`, `worker`), or into one that plays a script (`performer`, `ahead`), and
+//! into the accounting of what they did (`load`, `shared`). The kernel interface is one of three behind one small boundary (`queue`): a raw
 //! io_uring per thread (`ring`), Linux AIO (`aio`), or a thread per I/O
 //! (`threads`).
 
 mod ahead;
 mod aio;
 mod clock;
+mod crew;
 mod load;
 mod memory;
 mod pace;
@@ -30,8 +31,9 @@ use crate::prepared::Made;
 use crate::stall::unless_void;
 use crate::{Engine, OnTarget, Prepared, Refusal, Start, Stop, kernel};
 use clock::Clock;
-pub(crate) use load::Provisions;
-use load::{Ground, Origin, Running, Shape, Stranded};
+pub(crate) use crew::Provisions;
+use crew::{Origin, Shape};
+use load::{Ground, Running, Stranded};
 use patience::Patience;
 use pattern::{Content, StampKey};
 use std::io;
@@ -192,10 +194,14 @@ impl Native {
             patience: self.options.patience,
             written: self.written.as_ref(),
             clock: clock_of(load, self.clock),
+            stop: &self.stop,
         };
         let (running, mut notes) = Running::start(load, provisions, start, ground)?;
         if backend != self.backend {
             notes.push(format!("{backend} for loads with trims"));
+        }
+        if load.stimulus().is_none() {
+            notes.push("CLOCK_MONOTONIC for scripts".to_owned());
         }
         self.notes = notes;
         Ok(running)

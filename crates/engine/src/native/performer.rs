@@ -219,3 +219,124 @@ fn until(due: u64, now: u64) -> Wait {
         _ => Wait::Not,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::queue::Carrier;
+    use super::super::shared::Budget;
+    use super::*;
+    use crate::Stop;
+    use crate::accounting::{Meter, SCRIPT_STREAMS};
+    use crate::play::Source;
+    use crate::play::tests::{Endless, listed};
+    use std::fs::File;
+    use std::sync::{Arc, Mutex};
+    use steadfast_domain::{Bytes, DueIo, Nanos, ScriptLoad};
+
+    /// Operation, FUA, offset and size.
+    type Taken = (Op, bool, u64, u32);
+
+    /// Takes every I/O down and completes it at once.
+    #[derive(Default)]
+    struct Recording {
+        taken: Arc<Mutex<Vec<Taken>>>,
+        done: Vec<Completion>,
+        seen: usize,
+    }
+
+    impl Queue for Recording {
+        fn push(&mut self, request: Request) {
+            let Request { slot, op, fua, offset, size, .. } = request;
+            self.taken.lock().unwrap().push((op, fua, offset, size));
+            let result = if matches!(op, Op::Read | Op::Write) { size as i32 } else { 0 };
+            self.done.push(Completion { slot, result });
+        }
+        fn submit(&mut self, wait: Wait) -> Result<(), i32> {
+            if let (Wait::AtMost(nanos), true) = (wait, self.done.is_empty()) {
+                std::thread::sleep(std::time::Duration::from_nanos(nanos));
+            }
+            Ok(())
+        }
+        fn look(&mut self) -> usize {
+            self.seen = self.done.len();
+            self.seen
+        }
+        fn next(&mut self) -> Option<Completion> {
+            self.seen = self.seen.checked_sub(1)?;
+            Some(self.done.remove(0))
+        }
+    }
+
+    fn shared(depth: u32) -> Shared {
+        let null = || File::open("/dev/null").unwrap().into();
+        let carrier = Carrier { file: null(), wake: null(), block_device: false, depth };
+        let budget = Budget::new(None, None, &[]);
+        Shared::new(Clock::monotonic(), carrier, budget, (1, SCRIPT_STREAMS), 0)
+    }
+
+    /// Plays a script on a device that takes no time: what it saw, and the meter.
+    fn played(load: &ScriptLoad) -> (Vec<Taken>, Meter) {
+        let depth = load.demand.outstanding() as u32;
+        let shared = shared(depth);
+        let ahead = Ahead::begin(Source::open(load).unwrap(), 0, &Stop::default()).unwrap();
+        let mut player = Player::new(load, ahead, 0, true);
+        player.begin(shared.clock.ticks(), Nanos::ZERO);
+        let queue = Recording::default();
+        let taken = Arc::clone(&queue.taken);
+        let transfers = Transfers::new(None, 0, None);
+        Performer::new(&shared, 0, queue, player, transfers).run();
+        assert_eq!(shared.state().failure, None);
+        let mut meter = Meter::of_script();
+        // SAFETY: nobody else turns, and the thread that counted has ended.
+        let (_, accounts) = unsafe { shared.turn_over() };
+        meter.close_interval(accounts, Nanos::ZERO, Nanos::SECOND, false);
+        (std::mem::take(&mut *taken.lock().unwrap()), meter)
+    }
+
+    #[test]
+    fn ten_thousand_and_seven_ios_are_handed_over_in_order_as_asked() {
+        let ios: Vec<DueIo> = (0..10_007u64)
+            .map(|n| {
+                let op = [Op::Write, Op::Read, Op::Read, Op::Trim, Op::Flush][(n % 5) as usize];
+                let size = if op == Op::Flush { 0 } else { 512 << (n % 7) };
+                let offset = steadfast_domain::step::mix64(n) % 100_000 * 512;
+                let io = DueIo::new(Nanos(n * 3000), op, Bytes(offset), Bytes(size));
+                DueIo { fua: n % 35 == 0, ..io }
+            })
+            .collect();
+        let (taken, meter) = played(&listed(&ios, 16));
+        let asked: Vec<_> =
+            ios.iter().map(|io| (io.op, io.fua, io.offset.0, io.size.0 as u32)).collect();
+        assert_eq!(taken, asked);
+        let done = meter.finish_script();
+        assert_eq!((done.lateness.ios, done.lateness.histogram.total()), (10_007, 10_007));
+        for tally in &done.streams {
+            let of_op = || ios.iter().filter(|io| io.op == tally.op);
+            assert_eq!(tally.tally.ios, of_op().count() as u64);
+            assert_eq!(tally.tally.bytes.0, of_op().map(|io| io.size.0).sum::<u64>());
+        }
+        assert!(done.by_interval[0].mean().is_some());
+    }
+
+    #[test]
+    fn what_was_decoded_ahead_is_bounded() {
+        let (script, delivered) = Endless::load();
+        let mut ahead = Ahead::begin(Source::open(&script).unwrap(), 0, &Stop::default()).unwrap();
+        let count = || delivered.load(Ordering::SeqCst);
+        for round in 1..=3u64 {
+            // The reader fills what there is room for, and stands still then.
+            let mut before = 0;
+            while before != count() {
+                before = count();
+                std::thread::sleep(std::time::Duration::from_millis(100));
+            }
+            let batch = crate::play::BATCH as u64;
+            let waiting = before - (round - 1) * batch;
+            let most = (super::super::ahead::AHEAD as u64 + 2) * batch;
+            assert!((most / 2..=most).contains(&waiting), "{waiting} of {most}");
+            for _ in 0..batch {
+                assert!(matches!(crate::play::Feed::next(&mut ahead), crate::play::Fed::Io(_)));
+            }
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! Plain system calls by several threads, for a script where the kernel has no
-//! better: one thread plays, these carry.
+//! better: one thread plays, these carry. An I/O is handed over when it is given
+//! to them.
 
 use super::queue::{Carrier, Completion, Queue, Request, Wait};
 use super::threads::perform;

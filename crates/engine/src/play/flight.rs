@@ -25,8 +25,10 @@ struct Range {
 impl Range {
     #[inline]
     fn of(io: &DueIo) -> Range {
-        let size = if io.op == Op::Flush { 0 } else { io.size.0 };
-        let (start, end) = (io.offset.0, io.offset.0.saturating_add(size));
+        if io.op == Op::Flush {
+            return Range::default();
+        }
+        let (start, end) = (io.offset.0, io.offset.0.saturating_add(io.size.0));
         Range { start, end, alters: io.op.alters() }
     }
 

@@ -85,11 +85,15 @@ pub(crate) struct PlayCounts {
 }
 
 impl PlayCounts {
-    /// What was played since this was last asked, `time` after the beginning of
-    /// the script: these tallies, and the counts that are in none.
-    pub(crate) fn take(&self, played: &mut Played, time: Nanos) -> Replayed {
+    /// How many I/Os from the script's beginning need not be played again.
+    pub(crate) fn position(&self) -> u64 {
+        self.position.load(Ordering::Relaxed)
+    }
+
+    /// What was played since this was last asked, up to `position`: these tallies,
+    /// and the counts that are in none.
+    pub(crate) fn take(&self, played: &mut Played, position: ScriptPosition) -> Replayed {
         let taken = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
-        let ios = self.position.load(Ordering::Relaxed);
         Replayed {
             served: std::mem::take(&mut played.served),
             lateness: std::mem::take(&mut played.lateness),
@@ -100,7 +104,7 @@ impl PlayCounts {
             starved_for: Nanos(taken(&self.starved_ns)),
             left_out: self.take_left_out(),
             fua_left_out: taken(&self.fua_left_out),
-            position: ScriptPosition { ios, time },
+            position,
         }
     }
 
@@ -130,8 +134,8 @@ pub(crate) struct Player<F> {
     feed: F,
     manner: Manner,
     counts: Arc<PlayCounts>,
-    /// When the script began, on the engine's clock. Before time itself where a
-    /// script goes on in its midst.
+    /// When the script's time 0 was, on the engine's clock, which may not have
+    /// run then where a script goes on in its midst.
     origin: i128,
     flight: Flight,
     /// I/Os that wait for one that they overlap, in the script's order.
@@ -149,9 +153,9 @@ pub(crate) struct Player<F> {
 }
 
 impl<F: Feed> Player<F> {
-    /// Plays what `feed` hands out, from number `from` of the script on. The
-    /// script's time 0 is at `origin`, and playing begins at `start`. The target
-    /// cannot discard where `trims` is false.
+    /// Plays what `feed` hands out, from number `from` of the script on, once it is
+    /// told to [`begin`](Self::begin). The target cannot discard where `trims` is
+    /// false.
     pub(crate) fn new(load: &ScriptLoad, feed: F, from: u64, trims: bool) -> Self {
         let outstanding = u32::try_from(load.demand.outstanding()).unwrap_or(u32::MAX);
         let leave_out = LeaveOut { trims: load.leave_out.trims || !trims, ..load.leave_out };
@@ -324,13 +328,13 @@ impl<F: Feed> Player<F> {
     /// Counts an overlap; whether the I/O has to wait for the other.
     #[inline]
     fn must_wait(&self, io: &DueIo) -> bool {
-        let overlaps = self.flight.overlaps(io);
+        // One that waits is not to be overtaken either.
+        let waits = || self.held.iter().any(|held| flight::conflict(&held.io, io));
+        let overlaps = self.flight.overlaps(io) || waits();
         if overlaps {
             self.counts.overlaps.fetch_add(1, Ordering::Relaxed);
         }
-        // Behind one that waits it would overtake it.
-        let overtakes = || self.held.iter().any(|held| flight::conflict(&held.io, io));
-        self.manner.order && (overlaps || overtakes())
+        self.manner.order && overlaps
     }
 
     /// The first of those that wait and need not any more.
@@ -349,4 +353,4 @@ impl<F: Feed> Player<F> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -2,6 +2,7 @@
 
 use super::BATCH;
 use std::fmt;
+use steadfast_domain::script::OpCounts;
 use steadfast_domain::{DueIo, Nanos, Op, Script, ScriptError, ScriptLoad};
 
 /// A discard is of no more bytes.
@@ -10,15 +11,15 @@ const TRIM_LIMIT: u64 = 1 << 31;
 /// Delivers the I/Os of a script in batches.
 pub(crate) struct Source {
     script: Box<dyn Script>,
-    load: ScriptLoad,
+    load: Box<ScriptLoad>,
     /// I/Os delivered, those that were passed over too.
-    delivered: u64,
+    delivered: OpCounts,
     last_due: Nanos,
 }
 
 impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Source({:?} at {})", self.load, self.delivered)
+        write!(f, "Source({:?} at {})", self.load, self.delivered.total())
     }
 }
 
@@ -32,7 +33,12 @@ impl Source {
         };
         let open = load.open.as_ref().ok_or_else(closed)?;
         let script = open()?;
-        Ok(Source { script, load: load.clone(), delivered: 0, last_due: Nanos::ZERO })
+        Ok(Source {
+            script,
+            load: Box::new(load.clone()),
+            delivered: OpCounts::default(),
+            last_due: Nanos::ZERO,
+        })
     }
 
     pub(crate) fn load(&self) -> &ScriptLoad {
@@ -50,8 +56,8 @@ impl Source {
         ios: u64,
         batch: &mut Vec<DueIo>,
     ) -> Result<(), ScriptError> {
-        while self.delivered < ios {
-            let before = self.delivered;
+        while self.delivered.total() < ios {
+            let before = self.delivered.total();
             if !self.fill(batch)? {
                 return Ok(());
             }
@@ -74,18 +80,18 @@ impl Source {
         if let Some(why) = batch.iter().find_map(|io| self.fault(io)) {
             return Err(self.wrong(&why));
         }
-        self.delivered += told as u64;
-        let all = self.load.counts.total();
-        if self.delivered > all || (told == 0 && self.delivered < all) {
-            return Err(self.wrong(&format!(
-                "it was to have {all} I/Os; its source has changed since it was looked through"
-            )));
+        if told == 0 && self.delivered != self.load.counts {
+            return Err(self.wrong(&self.changed()));
         }
         Ok(told > 0)
     }
 
     /// Why an I/O is none that was announced. Nothing else is ever written.
     fn fault(&mut self, io: &DueIo) -> Option<String> {
+        self.delivered.count(io.op);
+        if self.delivered.of(io.op) > self.load.counts.of(io.op) {
+            return Some(self.changed());
+        }
         let load = &self.load;
         if io.due < self.last_due {
             return Some(format!("an I/O is due {} after one that is due later", io.due));
@@ -109,8 +115,16 @@ impl Source {
         })
     }
 
+    fn changed(&self) -> String {
+        let OpCounts { reads, writes, trims, flushes } = self.load.counts;
+        format!(
+            "it was to have {reads} reads, {writes} writes, {trims} discards and {flushes} flushes; \
+             its source has changed since it was looked through"
+        )
+    }
+
     fn wrong(&self, why: &str) -> ScriptError {
-        let (name, ios_done) = (self.load.name.clone(), self.delivered);
+        let (name, ios_done) = (self.load.name.clone(), self.delivered.total());
         ScriptError { name, ios_done, why: why.to_owned() }
     }
 }

@@ -19,6 +19,40 @@ fn io(due: u64, op: Op, block: u64) -> DueIo {
     DueIo::new(Nanos(due), op, Bytes(block * 4096), Bytes(4096))
 }
 
+/// A script of a list that can be opened.
+pub(crate) fn listed(ios: &[DueIo], outstanding: u32) -> ScriptLoad {
+    let batches: VecDeque<Vec<DueIo>> = ios.chunks(1500).map(<[DueIo]>::to_vec).collect();
+    let open =
+        move || -> Result<Box<dyn Script>, ScriptError> { Ok(Box::new(Batches(batches.clone()))) };
+    let mut load = load(ios, outstanding);
+    (load.unit, load.largest) = (Bytes(512), Bytes(1 << 20));
+    load.open = Some(Arc::new(open));
+    load
+}
+
+/// Counts what it has delivered, and never ends.
+pub(crate) struct Endless(Arc<AtomicU64>);
+
+impl Endless {
+    pub(crate) fn load() -> (ScriptLoad, Arc<AtomicU64>) {
+        let delivered = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&delivered);
+        let mut load = load(&[], 4);
+        load.counts.reads = u64::MAX;
+        load.open = Some(Arc::new(move || Ok(Box::new(Endless(Arc::clone(&count))))));
+        (load, delivered)
+    }
+}
+
+impl Script for Endless {
+    fn fill(&mut self, batch: &mut Vec<DueIo>) -> Result<usize, ScriptError> {
+        let room = batch.capacity() - batch.len();
+        let first = self.0.fetch_add(room as u64, Ordering::SeqCst);
+        batch.extend((first..first + room as u64).map(|n| io(n, Op::Read, n % 1000)));
+        Ok(room)
+    }
+}
+
 fn load(ios: &[DueIo], outstanding: u32) -> ScriptLoad {
     let mut counts = OpCounts::default();
     ios.iter().for_each(|io| counts.count(io.op));
@@ -227,7 +261,7 @@ fn a_source_delivers_from_anywhere_and_refuses_what_was_not_announced() {
         ("below byte 8192", |s| s.reach = Bytes(8192)),
         ("at most 512 B", |s| s.largest = Bytes(512)),
         ("multiples of 8192 B", |s| s.unit = Bytes(8192)),
-        ("was to have 3 I/Os", |s| s.counts.writes = 3),
+        ("was to have 0 reads, 3 writes", |s| s.counts.writes = 3),
     ];
     for (words, change) in wrong {
         let error = source(change, &[&ios]).fill(&mut Source::batch()).unwrap_err().to_string();

@@ -19,6 +19,8 @@ mod mapping;
 mod pace;
 mod running;
 mod script;
+#[cfg(test)]
+mod script_tests;
 mod spec;
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ use super::script::RunningScript;
 use crate::draw::DrawPlan;
 use crate::play::Source;
 use crate::{Refusal, Start};
-use steadfast_domain::Load;
+use steadfast_domain::{Load, Nanos};
 
 /// What is made of a load before it begins.
 #[derive(Debug)]
@@ -36,6 +36,10 @@ impl Running {
         start: &Start,
         now: u64,
     ) -> Result<Running, Refusal> {
+        if let Some(begins) = start.begins.filter(|begins| begins.0 < now) {
+            let late = Nanos(now - begins.0);
+            return Err(Refusal(format!("the script was to begin {late} ago; give it more time")));
+        }
         let course = match (provisions, load) {
             (Provisions::Drawn(plan), Load::Stimulus(stimulus)) => {
                 Course::Drawn(Box::new(RunningLoad::begin(stimulus, plan, start, now)))

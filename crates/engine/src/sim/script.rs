@@ -8,6 +8,7 @@ use crate::accounting::PlayedIo;
 use crate::draw::Drawn;
 use crate::play::{Fed, Feed, Next, PlayCounts, Player, Ready, Source};
 use std::sync::Arc;
+use steadfast_domain::replayed::ScriptPosition;
 use steadfast_domain::{DueIo, Nanos, Replayed, ScriptError, ScriptLoad};
 
 /// Reads a script as it is played: nothing is ever waited for.
@@ -66,7 +67,7 @@ impl RunningScript {
         source.pass_over(start.script.ios, &mut batch)?;
         let feed = Direct { source, batch, at: 0 };
         let mut player = Player::new(load, feed, start.script.ios, true);
-        let began = start.begins.map_or(now, |begins| begins.0.max(now));
+        let began = start.begins.map_or(now, |begins| begins.0);
         player.begin(began, start.script.time);
         let slots = load.demand.outstanding() as usize;
         Ok(RunningScript {
@@ -91,7 +92,7 @@ impl RunningScript {
     /// What was played by now, since this was last asked.
     pub(super) fn take(&self, played: &mut crate::accounting::Played) -> Replayed {
         let time = self.passed + Nanos(self.now.saturating_sub(self.began));
-        self.counts.take(played, time)
+        self.counts.take(played, ScriptPosition { ios: self.counts.position(), time })
     }
 
     /// Waits for what is outstanding: it completes unmeasured.

@@ -3,6 +3,7 @@
 
 mod once;
 mod read_back;
+mod scripts;
 
 use std::collections::BTreeMap;
 use std::path::Path;
