@@ -493,7 +493,7 @@ mod tests {
 
     #[test]
     fn a_script_that_continues_goes_on_where_its_last_step_left_it() {
-        let stimulus = serde_json::from_str(
+        let stimulus = serde_json::from_str::<steadfast_domain::Stimulus>(
             r#"{"streams":[],"demand":{"threads":1,"depth":1},"active_range":{"start":0,"length":0},
                 "data_pattern":"zero","until":{},"seed":0}"#,
         );
