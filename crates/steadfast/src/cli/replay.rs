@@ -179,6 +179,12 @@ pub struct VerifyArguments {
     /// Of the replay, I/Os of this process only
     #[arg(long, value_name = "PID|COMMAND")]
     pub replayed_pid: Option<String>,
+    /// Of the replay, I/Os issued at or after this time from its capture's beginning
+    #[arg(long, value_name = "TIME")]
+    pub replayed_from: Option<Nanos>,
+    /// Of the replay, I/Os issued before this time from its capture's beginning
+    #[arg(long, value_name = "TIME")]
+    pub replayed_to: Option<Nanos>,
     /// The replay was played so many times as fast
     #[arg(long, default_value_t = 1.0, value_name = "N")]
     pub faster: f64,

@@ -98,8 +98,8 @@ fn is_same(found: &Fidelity) -> bool {
 fn of_replayed(arguments: &VerifyArguments) -> FilterArguments {
     let filter = &arguments.filter;
     FilterArguments {
-        from: None,
-        to: None,
+        from: arguments.replayed_from,
+        to: arguments.replayed_to,
         event: None,
         pid: arguments.replayed_pid.clone(),
         op: filter.op.clone(),

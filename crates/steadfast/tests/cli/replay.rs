@@ -1,10 +1,12 @@
 //! Captured workloads on the command line: what is refused and why, the reference
 //! workloads, two captures compared, the self-test.
 
-use super::scratch::{code, refuse, run_in, stderr, succeed};
+use super::capture::{Running, settled};
+use super::scratch::{LoopDevice, code, refuse, run_in, stderr, steadfast, succeed};
 use serde_json::Value;
 use std::fs::File;
 use std::path::Path;
+use std::process::Stdio;
 use steadfast_domain::io_event::{CapturedDevice, Command};
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer};
 use steadfast_trace::{WorkloadFile, Writer};
@@ -191,4 +193,109 @@ fn a_derived_workload_keeps_its_steps_when_asked() {
     assert_eq!(steps[0].outstanding_mean, Some(0.11));
     let without = [&NATIVE[..], &["--workload", "plain.toml"]].concat();
     refuse(here, &without, &["no capture steps", "--native"]);
+}
+
+const LOAD: &str = "format = \"steadfast workload 1\"\ndemand = \"T1Q4\"\n\
+    [[stream]]\nstream = \"RND 4K R\"\nios = 5\n[[stream]]\nstream = \"RND 8K W\"\nios = 3\n\
+    [[stream]]\nstream = \"SEQ 16K W\"\nios = 2\n";
+
+/// Captures while the program runs; the trace is called `name`. Returned are the program's
+/// process and the time of the first of its last 10,007 I/Os: before them it reads what
+/// lies on the device.
+fn captured(
+    here: &Path,
+    test: &str,
+    device: &LoopDevice,
+    run: &[&str],
+    name: &str,
+) -> Option<[String; 2]> {
+    settled(device);
+    let capture = Running::new(test, here, device, &[])?;
+    let child = steadfast()
+        .current_dir(here)
+        .args(run)
+        .args(["--target", &device.path, "--yes-destroy", device.name(), "--json"])
+        .stdout(Stdio::null())
+        .stderr(File::create(here.join("errors.txt")).unwrap())
+        .spawn()
+        .unwrap();
+    let process = child.id().to_string();
+    let output = child.wait_with_output().unwrap();
+    let said = std::fs::read_to_string(here.join("errors.txt")).unwrap();
+    let (conditions, events) = capture.end();
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{said}");
+    assert_eq!(conditions.lost, 0);
+    std::fs::rename(here.join("trace.parquet"), here.join(name)).unwrap();
+    let mut times: Vec<u64> = events
+        .iter()
+        .filter(|event| event.pid.to_string() == process)
+        .map(|event| event.issued_ns)
+        .collect();
+    times.sort_unstable();
+    let first = times[times.len() - 10_007];
+    Some([process, format!("{first}ns")])
+}
+
+/// 10,007 I/Os are captured, replayed onto a second device and captured again: the
+/// same operations, sizes and offsets in the same order.
+#[test]
+fn a_replay_has_the_captured_ios_in_their_order() {
+    let test = "a_replay_has_the_captured_ios_in_their_order";
+    let Some(first) = LoopDevice::new(test, 256) else { return };
+    let Some(second) = LoopDevice::new(test, 256) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    std::fs::write(here.join("w.toml"), LOAD).unwrap();
+    let measure = ["measure", "--workload", "w.toml", "--ios", "10007"];
+    let original = captured(here, test, &first, &measure, "original.parquet");
+    let Some([process, from]) = original else { return };
+    let of = ["--workload", "original.parquet", "--exact", "--pid", &process, "--from", &from];
+    // Issued at the times of issue: on one queue, in the order of the capture.
+    let run = ["run", "replay-native", "--purge", "none", "--set", "preconditioning=none"];
+    let run = [&run[..], &of, &["--issue-at", "issue", "--out", "replay"]].concat();
+    let replayed = captured(here, test, &second, &run, "replayed.parquet");
+    let Some([player, began]) = replayed else { return };
+    let verify = ["replay", "verify", "original.parquet", "replayed.parquet", "--json"];
+    let sides = ["--pid", &process, "--from", &from, "--replayed-pid", &player];
+    let sides = [&sides[..], &["--replayed-from", &began, "-o", "verified"]].concat();
+    let output = run_in(here, &[&verify[..], &sides].concat());
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let ending = found["ending"].as_str().unwrap();
+    assert!(ending.contains("10007 I/Os in the original, 10007 in the replay"), "{ending}");
+    assert_eq!(code(&output), 0, "{ending} {}", stderr(&output));
+}
+
+/// A run whose trace is gone, or is another, is not resumed.
+#[test]
+fn a_replay_is_resumed_with_its_own_trace_only() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    write(&here.join("t.parquet"), Kind::Whole);
+    let run = ["run", "replay-native", "--target", "sim:small", "--workload", "t.parquet"];
+    let plainly = ["--exact", "--set", "preconditioning=none", "--out", "run"];
+    let ran = run_in(here, &[&run[..], &plainly].concat());
+    assert!(matches!(code(&ran), 0 | 3), "{}", stderr(&ran));
+    let settings = std::fs::read_to_string(here.join("run/settings.json")).unwrap();
+    let settings: Value = serde_json::from_str(&settings).unwrap();
+    let workload = &settings["settings"]["workload"];
+    assert_eq!(workload["script"]["counts"]["reads"], 1009);
+    let opened_by = workload["opened_by"][0].as_str().unwrap();
+    assert!(opened_by.starts_with('/') && opened_by.ends_with("t.parquet"), "{opened_by}");
+    std::fs::rename(here.join("t.parquet"), here.join("away.parquet")).unwrap();
+    refuse(here, &["resume", "run"], &["t.parquet", "not there any more"]);
+    write(&here.join("t.parquet"), Kind::Moved);
+    refuse(here, &["resume", "run"], &["not the I/Os that this run began with", "SHA-256"]);
+    succeed(here, &["study", "run"]);
+}
+
+#[test]
+fn a_reference_workload_is_planned_and_run_on_every_test_that_takes_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    for procedure in ["individual-streams", "multi-wsat", "rwsw-dirth"] {
+        let plan = ["plan", procedure, "--target", "sim:small", "--workload", "two-minutes"];
+        succeed(here, &plan);
+    }
+    let plan = ["plan", "replay-native", "--target", "sim:small", "--workload", "seven-steps"];
+    succeed(here, &plan);
 }

@@ -13,8 +13,8 @@ const METHOD: &str = "Original and replay compared as in docs/trace.md";
 
 /// A comparison as findings. `software` is the name and version of this program.
 pub fn findings(found: &Fidelity, software: &str) -> Findings {
-    let mut chapters = chapters(found);
-    let summary = chapters.first_mut().map(|page| page.exhibits.clone()).unwrap_or_default();
+    let chapters = chapters(found);
+    let summary = chapters.first().map(|page| page.exhibits.iter().map(of_summary).collect());
     let replay = &found.sides[1].conditions;
     let run = |began_ns: u64| {
         let end_ns = began_ns.saturating_add(replay.lasted_ns);
@@ -28,10 +28,21 @@ pub fn findings(found: &Fidelity, software: &str) -> Findings {
         software: software.to_owned(),
         ending: ending(found),
         caveats: caveats(found),
-        summary,
+        summary: summary.unwrap_or_default(),
         chapters,
         long_tables: vec![tables::streams(found, true)],
         ..Findings::new("Capture beside replay", header(found))
+    }
+}
+
+/// A table has a file of its own, and so a name of its own, in each place.
+fn of_summary(exhibit: &Exhibit) -> Exhibit {
+    match exhibit {
+        Exhibit::Table(table) => {
+            let name = format!("summary-{}", table.id);
+            Exhibit::Table(table.clone().named(&name))
+        }
+        other => other.clone(),
     }
 }
 
