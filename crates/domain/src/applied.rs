@@ -45,6 +45,10 @@ pub struct AppliedWorkload {
     /// The single I/Os of an exact replay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<ScriptLoad>,
+    /// How the script is opened again: its files by their full paths, then the options
+    /// that choose from them, as on the command line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub opened_by: Vec<String>,
 }
 
 /// One capture step: what is applied in it, and how the captured storage did.

@@ -74,6 +74,8 @@ pub const MEDIA_ERRORS: &str = "media-errors";
 pub const MERGES: &str = "merges";
 /// Sectors read back did not hold what was written.
 pub const MISCOMPARES: &str = "miscompares";
+/// What the captured storage did is not known: a replay stands alone.
+pub const NO_CAPTURED_VALUES: &str = "no-captured-values";
 /// A trace file has no checksums.
 pub const NO_CHECKSUMS: &str = "no-checksums";
 /// Not every sector that was written was read back and compared.
@@ -86,6 +88,8 @@ pub const NOT_WAITED_FOR: &str = "not-waited-for";
 pub const ORDER_OVERFLOW: &str = "order-overflow";
 /// A number is outside its limits, or cannot be judged.
 pub const OUTSIDE_LIMITS: &str = "outside-limits";
+/// Capture steps are paced by their rate.
+pub const PACED_BY_RATE: &str = "paced-by-rate";
 /// A part of a run ended without steady state.
 pub const PART_NOT_STEADY: &str = "part-not-steady";
 /// The platforms of compared runs differ.
@@ -148,10 +152,20 @@ pub const REPLAY_WITHOUT_DISCARDS: &str = "replay-without-discards";
 pub const REPLAY_WITHOUT_FLUSHES: &str = "replay-without-flushes";
 /// Forced unit access is replayed as plain writes.
 pub const REPLAY_WITHOUT_FUA: &str = "replay-without-fua";
+/// I/Os of a script were handed over late: the target is slower than the trace.
+pub const REPLAY_LATE: &str = "replay-late";
+/// A script was not decoded in time.
+pub const REPLAY_STARVED: &str = "replay-starved";
+/// Capture steps are played otherwise than they were captured.
+pub const REPLAY_STEPS: &str = "replay-steps";
 /// Fewer rounds are allowed than the method's.
 pub const ROUNDS_MAX: &str = "rounds-max";
 /// A compared run has not got the procedure.
 pub const RUN_WITHOUT: &str = "run-without";
+/// The cadence at which a captured workload's steady state is judged is ours.
+pub const RWSW_CADENCE: &str = "rwsw-cadence";
+/// Rules of RWSW PTS that could not be checked.
+pub const RWSW_RULES: &str = "rwsw-rules";
 /// How sequential I/O of a trace is told could not be checked.
 pub const SEQUENTIALITY: &str = "sequentiality";
 /// Settings of compared runs differ.
@@ -174,6 +188,8 @@ pub const STEADY_WITHIN_FIRST_FILL: &str = "steady-within-first-fill";
 pub const STEP_TIME: &str = "step-time";
 /// A capture kept no single I/Os.
 pub const STEPS_ONLY: &str = "steps-only";
+/// Streams of a captured workload cannot be applied to the device.
+pub const STREAMS_LEFT_OUT: &str = "streams-left-out";
 /// Streams of a trace beyond those that are kept apart.
 pub const STREAMS_UNLISTED: &str = "streams-unlisted";
 /// A suite's procedures began on a warm device.
@@ -196,6 +212,8 @@ pub const WIPC_AMOUNT: &str = "wipc-amount";
 pub const WIPC_DEMAND: &str = "wipc-demand";
 /// The workload is not the method's.
 pub const WORKLOAD: &str = "workload";
+/// A remark that a captured workload carries.
+pub const WORKLOAD_REMARK: &str = "workload-remark";
 /// The volatile write cache is not as asked for.
 pub const WRITE_CACHE: &str = "write-cache";
 

@@ -6,6 +6,7 @@ use crate::offer::{Offer, boxed};
 use crate::parameters::{self, Parameter};
 use crate::pts::method::ground;
 use crate::pts::{dirth, hir, iops, latency, ranges, scattered, throughput, wsat, xsr};
+use crate::rwsw::{self, method::ground as captured};
 use crate::unsuitable::Unsuitable;
 use crate::verify_write::VerifyWrite;
 use steadfast_domain::settings::{Amendment, Geometry};
@@ -73,6 +74,30 @@ pub(crate) const SINGLE: &[Offer] = &[
         parameters: &[],
         make: |asked| boxed(VerifyWrite::new(asked)),
     },
+    Offer {
+        name: "replay-native",
+        summary: "a captured workload again, step by step or every single I/O (RWSW Replay Native)",
+        parameters: rwsw::replay::PARAMETERS,
+        make: |asked| boxed(rwsw::replay::Replay::on(captured(asked)?)),
+    },
+    Offer {
+        name: "individual-streams",
+        summary: "each I/O stream of a captured workload to steady state (RWSW Individual Streams)",
+        parameters: rwsw::steady::INDIVIDUAL_PARAMETERS,
+        make: |asked| boxed(rwsw::steady::SteadyStreams::individual(captured(asked)?)),
+    },
+    Offer {
+        name: "multi-wsat",
+        summary: "all I/O streams of a captured workload together to steady state (RWSW Multi-WSAT)",
+        parameters: rwsw::steady::MULTI_PARAMETERS,
+        make: |asked| boxed(rwsw::steady::SteadyStreams::multi(captured(asked)?)),
+    },
+    Offer {
+        name: "rwsw-dirth",
+        summary: "a captured workload to steady state, then with 1 to 1,024 outstanding I/Os (RWSW DIRTH)",
+        parameters: rwsw::dirth::PARAMETERS,
+        make: |asked| boxed(rwsw::dirth::Dirth::on(captured(asked)?)),
+    },
 ];
 
 /// The offer of a name among these.
@@ -136,6 +161,10 @@ fn check_combination(settings: &Settings) -> Result<(), Unsuitable> {
         (Profile::Tkperf, _) if !OF_TKPERF.contains(&name) => Err(Unsuitable(format!(
             "profile tkperf has no {name}: TKperf runs {} only; choose --profile pts-2.0",
             OF_TKPERF.join(", ")
+        ))),
+        (Profile::Pts11, _) if rwsw::NAMES.contains(&name) => Err(Unsuitable(format!(
+            "profile pts-1.1 has no {name}: it belongs to {}; choose --profile pts-2.0",
+            rwsw::method::DOCUMENT
         ))),
         (Profile::Pts11, Class::Client) if !OF_CLIENT_1.contains(&name) => {
             Err(Unsuitable(format!(

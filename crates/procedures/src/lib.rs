@@ -5,8 +5,8 @@
 //! crate holds numbers from a specification, each with its source.
 //!
 //! [`ground`] is what every procedure stands on, `exhibits` what every report has;
-//! [`pts`] holds the procedures of the PTS and its numbers, `catalogue` lists what
-//! is on offer.
+//! [`pts`] holds the procedures of the PTS and its numbers, [`rwsw`] those of a captured
+//! workload, `catalogue` lists what is on offer.
 #![forbid(unsafe_code)]
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -19,6 +19,7 @@ mod origin;
 mod parameters;
 mod parts;
 pub mod pts;
+pub mod rwsw;
 pub mod suite;
 mod unsuitable;
 mod verify_write;
@@ -74,6 +75,9 @@ mod tests {
 
     fn refused(name: &str, change: impl FnOnce(&mut Settings)) -> Option<String> {
         let mut settings = Settings::new(name, 1);
+        if rwsw::NAMES.contains(&name) {
+            settings.workload = Some(Box::new(rwsw::sample::workload()));
+        }
         change(&mut settings);
         procedure(&settings, GEOMETRY, &[]).err().map(|why| why.0)
     }

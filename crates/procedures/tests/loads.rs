@@ -10,11 +10,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use steadfast_domain::applied::{AppliedStep, AppliedWorkload};
 use steadfast_domain::measurement::StreamTally;
 use steadfast_domain::settings::{Amendment, Geometry};
+use steadfast_domain::stimulus::{Op, Order, Pace};
 use steadfast_domain::{
-    Bench, Bytes, Class, Conditions, Gap, Halt, Measurement, Nanos, Note, Outcome, Profile, Purge,
-    PurgeMethod, Settings, Step, Tally,
+    Bench, Bytes, Class, Conditions, Demand, Gap, Halt, IoStream, Measurement, Nanos, Note,
+    Outcome, Profile, Purge, PurgeMethod, Settings, Step, Tally,
 };
 use steadfast_procedures::{PROCEDURES, procedure};
 
@@ -147,6 +149,7 @@ fn of_every_procedure(out: &mut String) {
             for class in [Class::Enterprise, Class::Client] {
                 let mut settings = Settings::new(offer.name, 7);
                 (settings.profile, settings.class) = (profile, class);
+                settings.workload = workload();
                 let scatters = ["iops", "throughput", "latency", "suite"].contains(&offer.name);
                 if (profile, class) == (Profile::Pts11, Class::Client) && scatters {
                     set(&mut settings, "ar-amount=256MiB,1GiB");
@@ -159,6 +162,36 @@ fn of_every_procedure(out: &mut String) {
             }
         }
     }
+}
+
+/// What the tests of a captured workload apply; the others take no notice of it.
+fn workload() -> Option<Box<AppliedWorkload>> {
+    let stream = |op, ios| IoStream::new(op, Order::Random, Bytes::kib(4)).weighing(ios);
+    let step = |began, pace| AppliedStep {
+        began: Nanos::from_secs(began),
+        lasted: Nanos::from_secs(10),
+        streams: vec![(0, 30), (1, 70)],
+        demand: Demand::new(1, 4),
+        pace,
+        captured_ios: 101,
+        captured_bytes: Bytes::kib(404),
+        outstanding_mean: None,
+        outstanding_max: None,
+        response_mean: None,
+        response_max: None,
+    };
+    Some(Box::new(AppliedWorkload {
+        name: "captured".into(),
+        streams: vec![stream(Op::Read, 60), stream(Op::Write, 140)],
+        captured_ios: 202,
+        captured_bytes: Bytes::kib(808),
+        captured_streams: 3,
+        steps: vec![
+            step(0, Pace::Closed),
+            step(30, Pace::Fixed { ios: 100, per: Nanos::from_secs(10) }),
+        ],
+        ..AppliedWorkload::default()
+    }))
 }
 
 fn set(settings: &mut Settings, pair: &str) {

@@ -1,6 +1,7 @@
 //! What the command line asks for, in the words of the procedures.
 
 use crate::cli::{EngineName, ProcedureArguments};
+use crate::commands::workloads;
 use crate::exit::misuse;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,8 +10,12 @@ use steadfast_domain::{Device, Settings};
 /// The program's name and version, as every record and report names it.
 pub const SOFTWARE: &str = concat!("steadfast ", env!("CARGO_PKG_VERSION"));
 
-/// The settings that the command line asks for.
-pub fn settings(chosen: &ProcedureArguments, seed: u64) -> anyhow::Result<Settings> {
+/// The settings that the command line asks for, on this device.
+pub fn settings(
+    chosen: &ProcedureArguments,
+    seed: u64,
+    device: &Device,
+) -> anyhow::Result<Settings> {
     let mut settings = Settings::new(&chosen.procedure, seed);
     settings.profile = chosen.profile;
     settings.class = chosen.class;
@@ -26,6 +31,7 @@ pub fn settings(chosen: &ProcedureArguments, seed: u64) -> anyhow::Result<Settin
     settings.power_command = chosen.power_command.as_deref().map(power_command).transpose()?;
     settings.command = std::env::args().collect::<Vec<_>>().join(" ");
     settings.parameters = parameters(chosen)?;
+    settings.workload = workloads::asked(chosen, device)?;
     settings.sim_gap = chosen.sim_gap;
     settings.meta = meta(&chosen.meta)?;
     Ok(settings)
@@ -63,7 +69,6 @@ fn parameters(chosen: &ProcedureArguments) -> anyhow::Result<BTreeMap<String, St
         all.insert(name.trim().to_owned(), value.trim().to_owned());
     }
     let own = [
-        ("workload", &chosen.workload),
         ("mix", &chosen.mix),
         ("procedures", &chosen.procedures),
         ("alignment", &chosen.alignment),
@@ -71,6 +76,19 @@ fn parameters(chosen: &ProcedureArguments) -> anyhow::Result<BTreeMap<String, St
     for (name, value) in own {
         if let Some(value) = value {
             all.insert(name.to_owned(), value.trim().to_owned());
+        }
+    }
+    match chosen.workload.as_slice() {
+        _ if workloads::applies(&chosen.procedure) => {}
+        [] => {}
+        [pattern] => {
+            all.insert("workload".to_owned(), pattern.trim().to_owned());
+        }
+        [_, second, ..] => {
+            return Err(misuse(format!(
+                "--workload {second}: {} applies one workload; name one",
+                chosen.procedure
+            )));
         }
     }
     Ok(all)

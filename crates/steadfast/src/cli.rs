@@ -1,5 +1,6 @@
 //! The command line: names, help and examples. Nothing is done here.
 
+pub mod replay;
 pub mod trace;
 
 use crate::exit;
@@ -62,7 +63,9 @@ pub enum Command {
     #[command(after_help = "Examples:\n  \
         steadfast run iops --target /dev/nvme0n1 --yes-destroy S4EVNF0M123456\n  \
         steadfast run iops --target scratch.bin --size 4GiB --profile quick\n  \
-        steadfast run iops --target sim:small --out trial")]
+        steadfast run iops --target sim:small --out trial\n  \
+        steadfast run multi-wsat --workload retail-web-portal --target sim:small\n  \
+        steadfast run replay-native --workload monday.parquet --exact --target T")]
     Run(RunArguments),
     /// Apply one load and print IOPS, MB/s and response times
     #[command(after_help = "Examples:\n  \
@@ -119,8 +122,10 @@ pub enum Command {
     Mark(MarkArguments),
     /// Analyze a trace: I/O streams, capture steps, maps, processes, a report
     Trace(trace::TraceArguments),
-    /// Derive a workload from a trace, for a test to apply to a drive
+    /// Derive a workload from a trace, or show the reference workloads
     Workload(trace::WorkloadArguments),
+    /// How true a replay was: two captures side by side
+    Replay(replay::ReplayCommandArguments),
     /// Print a shell's completion script
     #[command(
         after_help = "Example:\n  steadfast completions bash > /etc/bash_completion.d/steadfast"
@@ -217,7 +222,8 @@ pub struct DoctorArguments {
 #[derive(Debug, Args)]
 pub struct ProcedureArguments {
     /// iops, throughput, latency, wsat, composite, dirth, composite-dirth, xsr, hir,
-    /// verify-write, or suite (several of them)
+    /// verify-write, or suite (several of them); of a captured workload: replay-native,
+    /// individual-streams, multi-wsat, rwsw-dirth
     pub procedure: String,
     /// A block device, a file, or sim:NAME (a simulated drive)
     #[arg(long, value_name = "T")]
@@ -270,8 +276,11 @@ pub struct ProcedureArguments {
     #[arg(long)]
     pub verify: bool,
     /// The access pattern of wsat and dirth: "RND 4K W", "SEQ 128K RW90", composite, ...
-    #[arg(long)]
-    pub workload: Option<String>,
+    /// Of the procedures that apply a captured workload: a trace, a step file, a workload
+    /// file, a Replay representation, or a name of `workload list`; of a rotated
+    /// capture all its files, each with --workload
+    #[arg(long, value_name = "PATTERN|FILE|NAME")]
+    pub workload: Vec<String>,
     /// Reads and writes of a composite workload, such as 40/60
     #[arg(long, value_name = "R/W")]
     pub mix: Option<String>,
@@ -297,6 +306,8 @@ pub struct ProcedureArguments {
     /// (vendor, model, sponsor, nand, form-factor, note, ...)
     #[arg(long, value_name = "FILE|KEY=VALUE")]
     pub meta: Vec<String>,
+    #[command(flatten)]
+    pub replay: replay::ReplayArguments,
 }
 
 /// An engine.
@@ -363,8 +374,9 @@ pub struct MeasureArguments {
     /// The access pattern: "RND 4K RW65", "SEQ 128K W"
     #[arg(conflicts_with = "workload")]
     pub pattern: Option<AccessPattern>,
-    /// Apply the workload of this file, as `workload derive` writes it
-    #[arg(long, value_name = "FILE")]
+    /// Apply the workload of this file, as `workload derive` writes it, or a reference
+    /// workload by its name in `workload list`
+    #[arg(long, value_name = "FILE|NAME")]
     pub workload: Option<PathBuf>,
     /// A block device, a file, or sim:NAME
     #[arg(long, value_name = "T")]

@@ -19,7 +19,7 @@ pub enum Outcome {
     /// left out of it.
     Incomplete,
     /// A number is outside its limits, or missing; or the run has not ended; or
-    /// engines do not agree.
+    /// engines do not agree; or a replay has other I/Os than its capture.
     OutsideLimits,
     /// Something on this host or device would spoil the numbers.
     Unfit,
@@ -35,7 +35,8 @@ pub const HELP: &str = "Exit codes:
      data read back differs from what was written
   4  the run halted; `steadfast resume RUN_DIR` resumes it
   5  a number is outside its limits or missing (check); the engines do not
-     agree, or it cannot be shown (calibrate)
+     agree, or it cannot be shown (calibrate); a replay is not its capture
+     (replay verify)
   6  device or host would distort the numbers: ATTENTION or BAD (doctor)
 
 Signals: SIGINT (Ctrl-C), SIGTERM and SIGQUIT end a command cleanly: a run

@@ -169,6 +169,7 @@ impl ReplayRepresentation {
             at: nanos(step.began_unix_ms.saturating_sub(began)),
             lasts: nanos(step.lasted_ms),
             ios: step.streams.iter().map(|(key, ios, _)| (*key, *ios)).collect(),
+            ..WorkloadStep::default()
         });
         steps.map(|step| step.of(applied)).filter(|step| !step.ios.is_empty()).collect()
     }

@@ -192,6 +192,7 @@ impl Derivation {
             at: Nanos(number.saturating_mul(*step_ns)),
             lasts: Nanos(*step_ns),
             ios: keys.iter().zip(cells).map(|(key, cell)| (*key, cell.ios)).collect(),
+            ..WorkloadStep::default()
         });
         steps.map(|step| step.of(|_| true)).filter(|step| !step.ios.is_empty()).collect()
     }

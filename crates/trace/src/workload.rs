@@ -273,7 +273,7 @@ pub(crate) fn stimulus_op(op: IoOp) -> Option<Op> {
     }
 }
 
-fn io_stream(op: Op, stream: &WorkloadStream) -> IoStream {
+pub(crate) fn io_stream(op: Op, stream: &WorkloadStream) -> IoStream {
     let order = if stream.sequential { Order::Sequential(Cursor::Own) } else { Order::Random };
     let size = u64::from(stream.bytes);
     let mut made = IoStream::new(op, order, Bytes(size));

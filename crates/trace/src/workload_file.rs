@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::RangeInclusive;
 use steadfast_domain::stimulus::DataPattern;
-use steadfast_domain::{Demand, Nanos};
+use steadfast_domain::{Bytes, Demand, Nanos};
 use twox_hash::XxHash3_64;
 
 /// Mean queue depths that can be.
@@ -40,7 +40,7 @@ pub struct WorkloadFile {
 }
 
 /// What was done in one capture step.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct WorkloadStep {
     /// From the capture's beginning.
     pub at: Nanos,
@@ -48,6 +48,16 @@ pub struct WorkloadStep {
     pub lasts: Nanos,
     /// I/Os of each stream of the workload; streams without one are left out.
     pub ios: Vec<(StreamKey, u64)>,
+    /// All I/Os and bytes of the step, of streams that are not applied too, where known.
+    pub captured: Option<(u64, Bytes)>,
+    /// I/Os outstanding, averaged over the step's time, where known.
+    pub outstanding_mean: Option<f64>,
+    /// Most I/Os outstanding, where known.
+    pub outstanding_max: Option<u32>,
+    /// Mean response time in the capture, where known.
+    pub response_mean: Option<Nanos>,
+    /// Longest response time in the capture, where known.
+    pub response_max: Option<Nanos>,
 }
 
 impl WorkloadStep {
@@ -115,7 +125,23 @@ fn write_step(f: &mut fmt::Formatter<'_>, step: &WorkloadStep) -> fmt::Result {
     let ios: Vec<String> = ios.iter().map(|(key, ios)| format!("\"{key}\" = {ios}")).collect();
     writeln!(f, "\n[[step]] # at {}", step.at)?;
     writeln!(f, "at_ns = {}\nlasts_ns = {}", step.at.0, step.lasts.0)?;
-    writeln!(f, "ios = {{ {} }}", ios.join(", "))
+    writeln!(f, "ios = {{ {} }}", ios.join(", "))?;
+    let whole = [
+        ("captured_ios", step.captured.map(|(ios, _)| ios)),
+        ("captured_bytes", step.captured.map(|(_, bytes)| bytes.0)),
+        ("outstanding_max", step.outstanding_max.map(u64::from)),
+        ("response_mean_ns", step.response_mean.map(|time| time.0)),
+        ("response_max_ns", step.response_max.map(|time| time.0)),
+    ];
+    for (name, value) in whole {
+        if let Some(value) = value {
+            writeln!(f, "{name} = {value}")?;
+        }
+    }
+    match step.outstanding_mean {
+        Some(mean) => writeln!(f, "outstanding_mean = {mean:?}"),
+        None => Ok(()),
+    }
 }
 
 /// As TOML writes a string.
@@ -166,6 +192,12 @@ struct StepContent {
     at_ns: u64,
     lasts_ns: u64,
     ios: BTreeMap<String, u64>,
+    captured_ios: Option<u64>,
+    captured_bytes: Option<u64>,
+    outstanding_mean: Option<f64>,
+    outstanding_max: Option<u32>,
+    response_mean_ns: Option<u64>,
+    response_max_ns: Option<u64>,
 }
 
 impl WorkloadFile {
@@ -293,7 +325,20 @@ impl StepContent {
             let what = format!("a step cannot last {} ns", self.lasts_ns);
             return Err(TraceError::Unsuitable(what));
         }
-        Ok(WorkloadStep { at: Nanos(self.at_ns), lasts: Nanos(self.lasts_ns), ios })
+        if let Some(mean) = self.outstanding_mean.filter(|mean| !QUEUE_DEPTHS.contains(mean)) {
+            let what = format!("{mean} I/Os outstanding on average cannot be");
+            return Err(TraceError::Unsuitable(what));
+        }
+        Ok(WorkloadStep {
+            at: Nanos(self.at_ns),
+            lasts: Nanos(self.lasts_ns),
+            ios,
+            captured: self.captured_ios.zip(self.captured_bytes.map(Bytes)),
+            outstanding_mean: self.outstanding_mean,
+            outstanding_max: self.outstanding_max,
+            response_mean: self.response_mean_ns.map(Nanos),
+            response_max: self.response_max_ns.map(Nanos),
+        })
     }
 }
 
@@ -331,6 +376,11 @@ mod tests {
                 at: Nanos::from_secs(120),
                 lasts: Nanos(100_000),
                 ios: vec![(key, 10_007)],
+                captured: Some((10_011, Bytes(41_000_000))),
+                outstanding_mean: Some(0.25),
+                outstanding_max: Some(7),
+                response_mean: Some(Nanos(81_003)),
+                response_max: Some(Nanos(9_000_001)),
             }],
             doubts: Vec::new(),
         }

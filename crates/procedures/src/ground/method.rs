@@ -26,6 +26,8 @@ const RANGE_MIN: Bytes = Bytes::mib(64);
 pub struct Method {
     /// The document, as reports name it.
     pub document: &'static str,
+    /// The document by its full name, as the report form has it.
+    pub specification: &'static str,
     /// The report form's revision field.
     pub revision: &'static str,
     /// Where it is no method of the PTS, what it is: every page says so.

@@ -7,6 +7,9 @@ use crate::unsuitable::Unsuitable;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, Class, Criteria, Demand, Nanos, Profile, WriteCache};
 
+/// The PTS by its full name.
+const SPECIFICATION: &str = "Solid State Storage Performance Test Spec (PTS)";
+
 /// Five rounds; data excursion 20 % and slope excursion 10 % of the average,
 /// both inclusive (PTS 2.0.2 clause 2.1.24; its heading says "less than", its
 /// body "no more than").
@@ -84,6 +87,7 @@ fn of_class(class: Class) -> Method {
     };
     Method {
         document: "PTS 2.0.x",
+        specification: SPECIFICATION,
         revision,
         lesser: None,
         criteria: TWENTY_TEN,

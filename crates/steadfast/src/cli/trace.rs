@@ -43,6 +43,11 @@ pub enum TraceCommand {
     /// Write the report: streams, maps, response times, Target Server Self-Test
     #[command(after_help = "Example:\n  steadfast trace report monday.parquet -o monday")]
     Report(ReportArguments),
+    /// What the captured server's own storage did: the four reports of the Target Server
+    /// Self-Test
+    #[command(after_help = "Examples:\n  steadfast trace self-test monday.parquet\n  \
+        steadfast trace self-test monday.parquet -o self-test")]
+    SelfTest(SelfTestArguments),
     /// Convert another tool's trace into a trace file; reads gzip and zstd directly
     #[command(after_help = "Examples:\n  \
         steadfast trace import sda.blktrace.0 sda.blktrace.1 -o sda.parquet\n  \
@@ -283,8 +288,30 @@ pub enum WorkloadCommand {
         steadfast workload derive monday.parquet --threshold 2% -o workload.toml\n  \
         steadfast workload derive monday.parquet --step 5min --replay-representation steps.txt\n  \
         steadfast workload derive steps.txt --json\n  \
+        steadfast workload derive monday.parquet --native --step 5min -o steps.toml\n  \
         steadfast measure --workload workload.toml --target /dev/nvme0n1 --yes-destroy SERIAL")]
     Derive(DeriveArguments),
+    /// The reference workloads that this program has, by name
+    #[command(after_help = "Example:\n  steadfast workload list")]
+    List(ListArguments),
+    /// Print a reference workload as the text of a workload file
+    #[command(after_help = "Example:\n  steadfast workload show retail-web-portal > mine.toml")]
+    Show(ShowArguments),
+}
+
+/// `workload list`.
+#[derive(Debug, Args)]
+pub struct ListArguments {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `workload show`.
+#[derive(Debug, Args)]
+pub struct ShowArguments {
+    /// A name of `workload list`
+    pub name: String,
 }
 
 /// `workload derive`.
@@ -305,6 +332,9 @@ pub struct DeriveArguments {
     /// Width of a capture step; default: chosen from the capture's length
     #[arg(long, value_parser = super::capture_step)]
     pub step: Option<Nanos>,
+    /// Keep the capture steps in the workload file, for replay-native
+    #[arg(long)]
+    pub native: bool,
     /// Write the steps in the export format of TestMyWorkload.com
     #[arg(long, value_name = "FILE")]
     pub replay_representation: Option<PathBuf>,
@@ -340,6 +370,33 @@ pub struct ReportArguments {
     /// Formats: html, pdf, csv, json, text (printed)
     #[arg(long, value_delimiter = ',', default_value = "html,pdf,csv,json")]
     pub format: Vec<Format>,
+}
+
+/// `trace self-test`.
+#[derive(Debug, Args)]
+pub struct SelfTestArguments {
+    #[command(flatten)]
+    pub selection: Selection,
+    /// The smallest share of a stream that is told apart
+    #[arg(long, default_value = "2%")]
+    pub threshold: Threshold,
+    /// Shares of I/Os (count) or of bytes
+    #[arg(long, default_value_t)]
+    pub by: By,
+    /// Width of a capture step, 100us to 1h or whole hours; by default by the capture's length
+    #[arg(long, value_parser = super::capture_step)]
+    pub step: Option<Nanos>,
+    /// Write the four reports into this directory; made where it is missing
+    #[arg(long, short, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub writing: WritingArguments,
+    /// What is written: html, pdf, csv, json
+    #[arg(long, value_delimiter = ',', default_value = "html,pdf,csv,json", requires = "output")]
+    pub format: Vec<Format>,
+    /// Print the findings as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `trace import`.

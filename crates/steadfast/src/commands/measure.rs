@@ -1,6 +1,6 @@
 //! `steadfast measure`: one stimulus, one answer.
 
-use super::restore;
+use super::{restore, workloads};
 use crate::asked::check_engine;
 use crate::cli::{EngineName, MeasureArguments};
 use crate::exit::{Outcome, misuse};
@@ -99,8 +99,7 @@ fn asked(arguments: &MeasureArguments) -> anyhow::Result<Single> {
 
 fn read(path: &Path) -> anyhow::Result<(WorkloadFile, Vec<IoStream>)> {
     let place = || path.display().to_string();
-    let text = std::fs::read_to_string(path).with_context(place)?;
-    let file = WorkloadFile::read(&text).with_context(place)?;
+    let file = WorkloadFile::read(&workloads::text_of(path)?).with_context(place)?;
     let (streams, remarks) = file.workload.io_streams().with_context(place)?;
     for remark in file.doubts.iter().chain(&remarks) {
         terminal::complain(&format!("{}: {remark}", place()));

@@ -23,7 +23,7 @@ pub fn run(arguments: &PlanArguments) -> anyhow::Result<Outcome> {
     let chosen = &arguments.procedure;
     let device = target::foresee(&chosen.target, chosen.size)?;
     let geometry = Geometry { capacity: device.capacity, logical_sector: device.logical_sector };
-    let procedure = steadfast_procedures::procedure(&settings(chosen, 1)?, geometry, &[])?;
+    let procedure = steadfast_procedures::procedure(&settings(chosen, 1, &device)?, geometry, &[])?;
     let rate = arguments.assume.map(|bytes| bytes.0);
     let outline = Outline::of(procedure.as_ref(), rate)?;
     let answer = Answer { device, outline };

@@ -1,6 +1,7 @@
 //! `steadfast resume`: continues a run on the device that it started on.
 
 use super::run::{Conduct, FIO_DIRECTORY, wishes};
+use super::workloads;
 use crate::cli::ResumeArguments;
 use crate::exit::Outcome;
 use crate::target::{self, Course, Mover, Named};
@@ -27,6 +28,8 @@ pub fn run(arguments: &ResumeArguments) -> anyhow::Result<Outcome> {
             contents.torn
         ));
     }
+    // What the run replays is sought before anything is done to its device.
+    workloads::reopen(&mut contents.settings)?;
     let named = find_again(&contents.settings)?;
     let amendment = amendment(arguments, &contents)?;
     let stop = target::stop_on_signals()?;

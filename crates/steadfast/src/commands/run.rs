@@ -24,7 +24,7 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<Outcome> {
     let chosen = &arguments.procedure;
     let foreseen = target::foresee(&chosen.target, chosen.size)?;
     let seed = chosen.seed.unwrap_or_else(|| default_seed(&foreseen));
-    let mut settings = settings(chosen, seed)?;
+    let mut settings = settings(chosen, seed, &foreseen)?;
     settings.purge = arguments.purge;
     settings.purge_failed = arguments.purge_failed;
     let others = arguments.yes_destroy.iter().filter(|name| *name != foreseen.confirmation());

@@ -340,7 +340,7 @@ fn capture_steps_added_up_in_the_kernel_equal_those_of_every_io() {
 /// differ in: they begin at different moments, so that steps are cut elsewhere.
 fn workload(directory: &Path) -> WorkloadFile {
     let derive = ["workload", "derive", "trace.parquet", "--threshold", "0%", "-o", "w.toml"];
-    succeed(directory, &[&derive[..], &["--step", "100ms"]].concat());
+    succeed(directory, &[&derive[..], &["--native", "--step", "100ms"]].concat());
     let text = std::fs::read_to_string(directory.join("w.toml")).unwrap();
     let mut file = WorkloadFile::read(&text).unwrap();
     assert!(file.steps.len() > 1 && file.workload.streams.len() > 3, "{file}");

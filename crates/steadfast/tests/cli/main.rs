@@ -18,6 +18,7 @@ mod procedures;
 mod real;
 mod recognize;
 mod recomputed;
+mod replay;
 mod resume;
 mod scratch;
 mod signals;

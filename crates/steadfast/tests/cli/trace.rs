@@ -113,7 +113,7 @@ fn a_workload_is_applied_and_goes_through_a_replay_representation() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
     write(&here.join("t.parquet"));
-    let more = ["--step", "1s", "--replay-representation", "steps.txt", "--json"];
+    let more = ["--native", "--step", "1s", "--replay-representation", "steps.txt", "--json"];
     let derive = ["workload", "derive", "t.parquet", "--threshold", "2%", "-o", "w.toml"];
     let found = json(here, &[&derive[..], &more].concat());
     let weights: Vec<_> =

@@ -10,6 +10,7 @@
 //!
 //! [`Script`]: steadfast_domain::Script
 
+pub mod applied;
 mod chosen;
 mod due;
 mod error;
@@ -27,6 +28,7 @@ mod summary;
 mod survey;
 mod think;
 
+pub use applied::Provenance;
 pub use error::ReplayError;
 pub use map::{AddressMap, MapRule, Space};
 pub use options::{IssueAt, LeftOut, ScriptOptions};

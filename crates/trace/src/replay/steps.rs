@@ -23,7 +23,9 @@ use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::stimulus::Pace;
-use steadfast_domain::{Bytes, Caveat, CaveatKind, Demand, IoStream, Nanos};
+use steadfast_domain::{
+    Bytes, CaptureConditions, Caveat, CaveatKind, Demand, IoOp, IoStream, Nanos,
+};
 
 /// Outstanding I/Os of a step at most, where a capture says more.
 const OUTSTANDING_MAX: u32 = 65_536;
@@ -71,6 +73,10 @@ pub struct StepToReplay {
     pub demand_mean: Option<f64>,
     /// Most I/Os outstanding.
     pub demand_max: Option<u32>,
+    /// Mean response time in the capture.
+    pub response_mean: Option<Nanos>,
+    /// Longest response time in the capture.
+    pub response_max: Option<Nanos>,
 }
 
 impl StepToReplay {
@@ -186,7 +192,8 @@ struct Found {
 impl Found {
     fn chosen(mut self, choice: &StepChoice) -> Result<NativeSteps, ReplayError> {
         if self.workload.total_count == 0 {
-            return Err(ReplayError::Empty { events: 0, filter: None });
+            let filter = choice.pass.filter.told(&CaptureConditions::default());
+            return Err(ReplayError::Empty { events: 0, filter });
         }
         let plays = |key: &StreamKey| stimulus_op(key.op).is_some();
         for step in &mut self.steps {
@@ -198,6 +205,9 @@ impl Found {
         self.steps.sort_by_key(|step| step.began);
         if self.steps.is_empty() {
             return Err(ReplayError::BelowThreshold(choice.threshold.to_string()));
+        }
+        if self.workload.streams.iter().all(|stream| stream.op == IoOp::Flush) {
+            return Err(ReplayError::OnlyFlushes { flushes: self.workload.selected().0 });
         }
         if let Some(step) = self.steps.iter().find(|step| step.lasted == Nanos::ZERO) {
             return Err(ReplayError::StepWithoutLength(step.began));
@@ -290,6 +300,8 @@ fn joined(
             bytes: Some(Bytes(step.ops.iter().map(|op| op.bytes).sum())),
             demand_mean: outstanding_mean(step, width_ns),
             demand_max: (step.depths > 0).then_some(step.depth_max),
+            response_mean: step.response_sum_ns.checked_div(step.responses).map(Nanos),
+            response_max: (step.responses > 0).then_some(Nanos(step.response_max_ns)),
         }
     });
     joined.collect()
@@ -308,28 +320,59 @@ fn of_workload(file: &WorkloadFile, choice: &StepChoice) -> Result<Found, Replay
         return Err(ReplayError::NoSteps(file.name.clone()));
     }
     let filter = &choice.pass.filter;
-    only_streams_and_times(filter, "a workload file")?;
-    let total = (file.workload.total_count, file.workload.total_amount);
-    let streams = file.workload.streams.clone();
-    let mut workload = Workload::select(streams, total, choice.by, choice.threshold);
-    workload.streams.retain(|stream| passes(filter, &stream.key()));
+    let workload = chosen_streams(file, choice)?;
     let keys = workload.keys();
+    let outstanding = |demand: Demand| u32::try_from(demand.outstanding()).unwrap_or(u32::MAX);
+    let depth = file.demand.map(outstanding);
     let steps = file.steps.iter().filter(|step| begins_inside(filter, step.at.0));
     let steps = steps.map(|step| StepToReplay {
         began: step.at,
         lasted: step.lasts,
         streams: step.ios.iter().filter(|(key, _)| keys.contains(key)).copied().collect(),
-        ios: None,
-        bytes: None,
-        demand_mean: None,
-        demand_max: file
-            .demand
-            .map(|demand| u32::try_from(demand.outstanding()).unwrap_or(u32::MAX)),
+        ios: step.captured.map(|(ios, _)| ios),
+        bytes: step.captured.map(|(_, bytes)| bytes),
+        demand_mean: step.outstanding_mean,
+        demand_max: step.outstanding_max.or(depth),
+        response_mean: step.response_mean,
+        response_max: step.response_max,
     });
-    let mut said = file.remarks.clone();
-    said.extend(file.doubts.iter().cloned());
-    let remark = |text| Caveat::new(CaveatKind::Remark, "workload-remark", text, "");
-    Ok(Found { steps: steps.collect(), workload, caveats: said.into_iter().map(remark).collect() })
+    Ok(Found { steps: steps.collect(), workload, caveats: said(file) })
+}
+
+/// The chosen streams of a workload file, and what its reader must know, where no
+/// step is wanted.
+pub(super) fn of_cumulative(
+    file: &WorkloadFile,
+    choice: &StepChoice,
+) -> Result<(Workload, Vec<Caveat>), ReplayError> {
+    let mut workload = chosen_streams(file, choice)?;
+    workload.streams.retain(|stream| stimulus_op(stream.op).is_some());
+    if !choice.pass.filter.spans_ns.is_empty() {
+        return Err(ReplayError::NoSteps(file.name.clone()));
+    }
+    if workload.streams.is_empty() {
+        return Err(ReplayError::BelowThreshold(choice.threshold.to_string()));
+    }
+    Ok((workload, said(file)))
+}
+
+fn chosen_streams(file: &WorkloadFile, choice: &StepChoice) -> Result<Workload, ReplayError> {
+    let filter = &choice.pass.filter;
+    only_streams_and_times(filter, "a workload file")?;
+    let whole = &file.workload;
+    let total = (whole.total_count, whole.total_amount);
+    let streams = whole.streams.clone();
+    let mut workload = Workload::select(streams, total, choice.by, choice.threshold);
+    workload.streams.retain(|stream| passes(filter, &stream.key()));
+    workload.total_streams = whole.total_streams.max(workload.total_streams);
+    Ok(workload)
+}
+
+/// What a workload file says of itself, and what was found when it was read.
+fn said(file: &WorkloadFile) -> Vec<Caveat> {
+    let remark =
+        |text: &String| Caveat::new(CaveatKind::Remark, "workload-remark", text.clone(), "");
+    file.remarks.iter().chain(&file.doubts).map(remark).collect()
 }
 
 fn of_representation(
@@ -361,6 +404,8 @@ fn of_representation(
         bytes: Some(Bytes(step.amount)),
         demand_mean: outstanding_told(step).or(step.qd_mean),
         demand_max: step.qd_max,
+        response_mean: step.response_mean_ms.map(milliseconds),
+        response_max: step.response_max_ms.map(milliseconds),
     };
     let steps = chosen.steps.iter().map(step).collect();
     Ok(Found { steps, workload, caveats: unlisted(&chosen).into_iter().collect() })
@@ -371,6 +416,10 @@ fn of_representation(
 fn outstanding_told(step: &crate::replay_representation::ReplayStep) -> Option<f64> {
     let mean = step.response_mean_ms? * step.count as f64 / step.lasted_ms as f64;
     (step.lasted_ms > 0).then_some(mean)
+}
+
+fn milliseconds(value: f64) -> Nanos {
+    Nanos((value.max(0.0) * 1e6).round() as u64)
 }
 
 /// What an export tells of a step and lists under no stream.

@@ -258,6 +258,7 @@ fn every_flipped_bit_of_a_workload_file_is_refused_named_or_without_effect() {
             lasts: steadfast_domain::Nanos(2_000_000_000),
             ios,
             at: steadfast_domain::Nanos(0),
+            ..WorkloadStep::default()
         }],
         workload,
         ..WorkloadFile::default()

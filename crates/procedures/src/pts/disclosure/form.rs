@@ -17,8 +17,6 @@ use steadfast_domain::{Demand, Device, Host, Purge, Record, WriteCache};
 
 /// Who issues the PTS.
 const SSS_TWG: &str = "SNIA SSS TWG";
-/// The PTS by its full name.
-const SSS_PTS: &str = "Solid State Storage Performance Test Spec (PTS)";
 
 /// `PTS-E  WCD  T4/Q32  DP=RND  AR100  Aln=4K`: the settings string of the
 /// standard's secondary tables.
@@ -95,7 +93,7 @@ pub fn form_header(form: Form<'_>, choices: &Choices<'_>, record: &Record) -> Fo
     ];
     let lesser = choices.method.lesser;
     let (issuer, specification) = match lesser {
-        None => (SSS_TWG, SSS_PTS.to_owned()),
+        None => (SSS_TWG, choices.method.specification.to_owned()),
         Some(_) => {
             ("Steadfast", format!("Profile {}: no report by the PTS", choices.settings.profile))
         }

@@ -4,6 +4,7 @@
 use super::Selected;
 use super::columns::listed;
 use crate::cli::trace::{DeriveArguments, WorkloadArguments, WorkloadCommand};
+use crate::commands::workloads::{self, reference};
 use crate::exit::Outcome;
 use crate::terminal;
 use crate::writing::{Rule, Text};
@@ -50,6 +51,8 @@ struct Derived {
 pub fn run(arguments: &WorkloadArguments) -> anyhow::Result<Outcome> {
     match &arguments.command {
         WorkloadCommand::Derive(arguments) => derive(arguments),
+        WorkloadCommand::List(arguments) => reference::list(arguments),
+        WorkloadCommand::Show(arguments) => reference::show(arguments),
     }
 }
 
@@ -71,6 +74,11 @@ fn derive(arguments: &DeriveArguments) -> anyhow::Result<Outcome> {
     if let Some(share @ Share::AtLeast(_)) = derived.conditions.duplicates() {
         remarks.push(format!("The share of duplicates is only a lower bound ({share}); the data pattern has no duplicates."));
     }
+    let captured_steps = derived.steps.len();
+    let steps = match arguments.native {
+        true => workloads::kept_steps(arguments)?,
+        false => Vec::new(),
+    };
     let demand = arguments.demand.or(derived.demand);
     if demand.is_none() {
         remarks.push(
@@ -83,7 +91,7 @@ fn derive(arguments: &DeriveArguments) -> anyhow::Result<Outcome> {
         data_pattern: data_pattern_seen(&derived.conditions),
         workload: derived.workload,
         remarks,
-        steps: derived.steps,
+        steps,
         doubts: Vec::new(),
     };
     if let Some(output) = output {
@@ -99,7 +107,7 @@ fn derive(arguments: &DeriveArguments) -> anyhow::Result<Outcome> {
             io_streams: &io_streams,
             remarks: &file.remarks,
         })?,
-        false => terminal::print(&lines(&file))?,
+        false => terminal::print(&lines(&file, captured_steps))?,
     }
     Ok(derived.ending)
 }
@@ -171,12 +179,12 @@ fn write_steps(steps: &ReplayRepresentation, output: Text) -> anyhow::Result<()>
     output.hold(&text)
 }
 
-fn lines(file: &WorkloadFile) -> String {
+fn lines(file: &WorkloadFile, captured_steps: usize) -> String {
     let workload = &file.workload;
     let (count, amount) = workload.selected();
     let mut text = format!(
         "{}\n{} of {} streams at {} by {}: {count} of {} I/Os, {} of {}, {:.2} %\n\
-         {} capture steps with I/Os; applied at {}, {}",
+         {captured_steps} capture steps with I/Os{}; applied at {}, {}",
         listed(&WorkloadStream::TABLE, &workload.streams),
         workload.streams.len(),
         workload.total_streams,
@@ -186,7 +194,7 @@ fn lines(file: &WorkloadFile) -> String {
         Bytes(amount),
         Bytes(workload.total_amount),
         workload.coverage() * 100.0,
-        file.steps.len(),
+        if file.steps.is_empty() { " (kept by --native)" } else { ", kept" },
         demand_text(file),
         file.data_pattern
     );

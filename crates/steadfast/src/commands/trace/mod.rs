@@ -8,6 +8,7 @@ mod import;
 mod over_time;
 mod recover;
 mod report;
+mod self_test;
 mod streams;
 
 use crate::cli::trace::{FilterArguments, LayerChoice, Selection, TraceArguments, TraceCommand};
@@ -48,6 +49,7 @@ pub fn run(arguments: &TraceArguments) -> anyhow::Result<Outcome> {
         TraceCommand::Hits(arguments) => over_time::hits(arguments),
         TraceCommand::Compare(arguments) => compare::run(arguments),
         TraceCommand::Report(arguments) => report::run(arguments),
+        TraceCommand::SelfTest(arguments) => self_test::run(arguments),
         TraceCommand::Import(arguments) => import::run(arguments),
         TraceCommand::Recover(arguments) => recover::run(arguments),
     }
@@ -146,7 +148,7 @@ impl Selected {
 }
 
 /// What the files of a capture are called together.
-fn named(path: &Path, files: usize) -> String {
+pub(super) fn named(path: &Path, files: usize) -> String {
     match files.saturating_sub(1) {
         0 => path.display().to_string(),
         more => format!("{} and {more} more", path.display()),
@@ -159,7 +161,11 @@ fn open(path: &Path) -> anyhow::Result<Captured<File>> {
 }
 
 /// Says on standard error what a capture's file lacks.
-fn say_what_is_missing(name: &str, recovery: Option<&Recovery>, conditions: &CaptureConditions) {
+pub(super) fn say_what_is_missing(
+    name: &str,
+    recovery: Option<&Recovery>,
+    conditions: &CaptureConditions,
+) {
     if let Some(recovery) = recovery {
         terminal::complain(&format!(
             "{name}: the capture was killed; read up to the last complete row group, {} bytes after \
@@ -179,15 +185,20 @@ fn say_what_is_missing(name: &str, recovery: Option<&Recovery>, conditions: &Cap
 }
 
 /// Says on standard error that damage could not be seen.
-fn say_if_unchecked(name: &str, integrity: &Integrity) {
+pub(super) fn say_if_unchecked(name: &str, integrity: &Integrity) {
     if !integrity.checksums {
         terminal::complain(&format!("{name}: no checksums; damage cannot be detected"));
     }
 }
 
+/// Numbers without all I/Os are no success, unless that is accepted.
+pub(super) fn ending(integrity: &Integrity, accept_damage: bool) -> Outcome {
+    if integrity.is_whole() || accept_damage { Outcome::Done } else { Outcome::Incomplete }
+}
+
 /// What counts of a trace of both layers unless the user says it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Layers {
+pub(super) enum Layers {
     /// The block layer: what a program asked and what the device got of it are
     /// not added up.
     One,
@@ -196,7 +207,7 @@ enum Layers {
 }
 
 /// The filter that was asked for; says on standard error where it chose a layer.
-fn filtered(
+pub(super) fn filtered(
     name: &str,
     arguments: &FilterArguments,
     layers: Layers,

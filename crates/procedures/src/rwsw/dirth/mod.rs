@@ -1,0 +1,75 @@
+//! RWSW DIRTH: the composite of a captured workload to steady state, then with 1 to 1,024
+//! outstanding I/Os; the response times of the demand with most IOPS, and quality of
+//! service at 1, 8 and 32 outstanding I/Os (RWSW PTS 1.0.7, as the SNIA tutorial has it).
+//!
+//! A gap on the way to steady state begins its window anew. A gap in the loop of demands
+//! or before the histogram voids it: it is done again, after a time of the composite that
+//! wakes a rested drive.
+
+mod exhibits;
+mod setup;
+
+pub use setup::{Dirth, PARAMETERS};
+
+use crate::ground::attempts::attempt_phase;
+use setup::{DEMAND, HISTOGRAM, RUN_IN, best};
+use steadfast_domain::{Bench, Demand, Findings, Halt, Note, Outcome, Procedure, Record};
+
+impl Dirth {
+    /// The loop of demands, in one piece.
+    fn conduct_ladder(&self, bench: &mut dyn Bench) -> Result<Vec<Outcome>, Halt> {
+        for attempt in 1.. {
+            let whole =
+                attempt == 1 || self.run_in(bench, DEMAND, attempt, self.ladder.highest())?;
+            let phase = attempt_phase(DEMAND, attempt);
+            let outcomes = self.ladder.conduct(bench, &self.ground, &self.composite, &phase)?;
+            if whole && outcomes.iter().all(|outcome| outcome.gap_before.is_none()) {
+                return Ok(outcomes);
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    /// The composite for a while before a phase; tells whether it ran in one piece.
+    fn run_in(
+        &self,
+        bench: &mut dyn Bench,
+        before: &str,
+        attempt: u32,
+        demand: Demand,
+    ) -> Result<bool, Halt> {
+        let phase = attempt_phase(&format!("{before}{RUN_IN}"), attempt);
+        let load = self.ground.stretch((&phase, 0), &self.composite, demand, self.run_in_time);
+        Ok(!load.conduct(bench)?.gap_inside)
+    }
+
+    fn conduct_histogram(&self, bench: &mut dyn Bench, demand: Demand) -> Result<(), Halt> {
+        for attempt in 1.. {
+            let whole = self.run_in(bench, HISTOGRAM, attempt, demand)?;
+            let outcome = bench.apply(&self.histogram(attempt, demand))?;
+            if whole && outcome.gap_before.is_none() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Procedure for Dirth {
+    fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
+        self.regime.conduct(bench, &self.ground, &self.composite)?;
+        self.steady.conduct(bench)?;
+        let outcomes = self.conduct_ladder(bench)?;
+        let measured: Vec<_> = outcomes.iter().map(|outcome| &outcome.measurement).collect();
+        let chosen = best(&self.ladder, &measured, self.art_ceiling);
+        bench.note(&Note::Chosen { what: "MaxIOPS".to_owned(), value: chosen.to_string() });
+        self.conduct_histogram(bench, chosen)
+    }
+
+    fn study(&self, record: &Record) -> Findings {
+        exhibits::findings(self, record)
+    }
+}
+
+#[cfg(test)]
+mod tests;

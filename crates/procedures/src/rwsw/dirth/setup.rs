@@ -1,0 +1,162 @@
+//! RWSW DIRTH as it is set up.
+
+use crate::ground::Ground;
+use crate::ground::applied::ALIGNMENT;
+use crate::ground::attempts::{attempt_phase, is_attempt_of, phases_of};
+use crate::ground::choices::Choices;
+use crate::parameters::Parameter;
+use crate::pts::between::{self, BetweenRounds};
+use crate::pts::{disclosure, preconditioning};
+use crate::rwsw::composite::Composite;
+use crate::rwsw::ladder::{Ladder, OUTSTANDING};
+use crate::rwsw::method::{BETWEEN, CONTENT, FILLS, MEASURED, check_demand, check_ending};
+use crate::rwsw::regime::{PRECONDITIONING, Regime, STEADY, steady_composite};
+use crate::unsuitable::Unsuitable;
+use steadfast_domain::{Demand, Measurement, Nanos, Place, Record, Step};
+
+/// The phase of the loop of demands.
+pub const DEMAND: &str = "demand";
+/// The phase in which every response time is recorded.
+pub const HISTOGRAM: &str = "max-histogram";
+/// What the phase of the composite before one of those ends with.
+pub const RUN_IN: &str = "-run-in";
+
+const ART_CEILING: Parameter = Parameter {
+    name: "art-ceiling",
+    default: "5ms",
+    meaning: "MaxIOPS is chosen among demands whose average response time stays below this; among \
+              all where none does",
+    source: "public implementation of the PTS's DIRTH; the rule of RWSW PTS could not be read",
+    unverified: true,
+    ..Parameter::PLAIN
+};
+
+const RUN_IN_TIME: Parameter = Parameter {
+    name: "run-in",
+    default: "5min",
+    quick: Some("2s"),
+    meaning: "time of the composite before the histogram, and before demands that are done again \
+              after a gap",
+    source: "ours, as long as the writes before a round of the PTS's DIRTH",
+    unverified: true,
+    ..Parameter::PLAIN
+};
+
+pub(super) const HISTOGRAM_TIME: Parameter = Parameter {
+    name: "histogram-time",
+    default: "10min",
+    quick: Some("5s"),
+    meaning: "time during which every response time at MaxIOPS is recorded",
+    source: "public implementation of the PTS's DIRTH; the rule of RWSW PTS could not be read",
+    unverified: true,
+    ..Parameter::PLAIN
+};
+
+/// The parameters of `rwsw-dirth`.
+pub const PARAMETERS: &[Parameter] = &[
+    PRECONDITIONING,
+    CONTENT,
+    ALIGNMENT,
+    BETWEEN,
+    MEASURED,
+    FILLS,
+    OUTSTANDING,
+    ART_CEILING,
+    RUN_IN_TIME,
+    HISTOGRAM_TIME,
+];
+
+/// RWSW DIRTH, ready to be conducted on a device of known geometry.
+#[derive(Debug, Clone)]
+pub struct Dirth {
+    pub(super) ground: Ground,
+    pub(super) composite: Composite,
+    pub(super) regime: Regime,
+    pub(super) steady: BetweenRounds,
+    pub(super) ladder: Ladder,
+    pub(super) art_ceiling: Nanos,
+    pub(super) run_in_time: Nanos,
+    pub(super) histogram_time: Nanos,
+}
+
+impl Dirth {
+    /// Of the captured workload of the settings.
+    pub fn on(ground: Ground) -> Result<Self, Unsuitable> {
+        let settings = &ground.settings;
+        let composite = Composite::of(settings, ground.geometry)?.with_streams()?;
+        check_ending(settings)?;
+        check_demand(settings, ", or change them with --set outstanding=32,8,1")?;
+        let regime = Regime::chosen(settings)?;
+        let ladder = Ladder::of(&OUTSTANDING, settings)?;
+        Ok(Dirth {
+            steady: steady_composite(&ground, &composite, ladder.highest(), (&regime, true))?,
+            art_ceiling: ART_CEILING
+                .parse(settings, |text| text.parse::<Nanos>().ok().filter(|t| t.0 > 0))?,
+            run_in_time: RUN_IN_TIME.time(settings)?,
+            histogram_time: HISTOGRAM_TIME.time(settings)?,
+            ladder,
+            regime,
+            composite,
+            ground,
+        })
+    }
+
+    pub(super) fn histogram(&self, attempt: u32, demand: Demand) -> Step {
+        let label = format!("{} {demand}", self.composite);
+        let place = Place::new(&attempt_phase(HISTOGRAM, attempt), 0, 1, label);
+        self.ground.step(place, &self.composite, demand, self.histogram_time)
+    }
+
+    pub(super) fn choices(&self, record: &Record) -> Choices<'_> {
+        Choices {
+            demands: self.ladder.demands.clone(),
+            rounds_max: Some(self.steady.cycles_max),
+            ending: disclosure::ending_text(self.ground.settings.steady_state),
+            judged: true,
+            preconditioning: self.regime.independent(),
+            measured_phases: phases_of(record, &[DEMAND, HISTOGRAM]),
+            gap_effect,
+            quick: format!(
+                "profile quick runs {} demands in steps of {} instead of 60 s, and {} before a \
+                 histogram of {}.",
+                self.ladder.demands.len(),
+                self.ground.minute,
+                self.run_in_time,
+                self.histogram_time
+            ),
+            ..self.ground.choices()
+        }
+    }
+}
+
+/// The demand with most IOPS among those that stay below the ceiling; of all where none
+/// does; of equals the one with fewer outstanding I/Os. Without response times (a
+/// rehearsal) the highest stands for it.
+pub(super) fn best(ladder: &Ladder, measured: &[&Measurement], ceiling: Nanos) -> Demand {
+    let rated: Vec<(Demand, f64, bool)> = ladder
+        .demands
+        .iter()
+        .zip(measured)
+        .filter_map(|(demand, m)| Some((*demand, m.iops()?, m.total().response_mean()? < ceiling)))
+        .collect();
+    let is_any_below = rated.iter().any(|(.., below)| *below);
+    let candidates = rated.iter().filter(|(.., below)| *below || !is_any_below);
+    let most = candidates
+        .max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.outstanding().cmp(&a.0.outstanding())));
+    most.map_or(ladder.highest(), |(demand, ..)| *demand)
+}
+
+/// What a gap did.
+fn gap_effect(step: &Step) -> &'static str {
+    let phase = step.place.phase.as_str();
+    match phase {
+        preconditioning::PHASE => "Preconditioning went on from its last checkpoint.",
+        STEADY => between::gap_effect(step),
+        _ if is_attempt_of(phase, DEMAND) => {
+            "The loop of demands was done again from its beginning."
+        }
+        _ if is_attempt_of(phase, HISTOGRAM) => "That histogram is void: it was done again.",
+        _ if step.place.point == 1 => "The run-in had not begun.",
+        _ => "What it runs in was done again with it.",
+    }
+}

@@ -1,0 +1,150 @@
+//! What every report of a captured workload discloses: where it comes from, what of it
+//! is applied, and which rules are ours.
+
+use super::composite::Composite;
+use super::regime::Regime;
+use super::segments::streams_table;
+use crate::exhibits::pages::page;
+use crate::ground::Ground;
+use crate::ground::applied::Applied;
+use crate::ground::choices::Choices;
+use crate::pts::disclosure::{self, Rows};
+use crate::words::number;
+use steadfast_domain::caveats as ids;
+use steadfast_domain::findings::{Exhibit, Facts, Origin, Page, Setting};
+use steadfast_domain::{Caveat, CaveatKind, Settings};
+
+/// The rows of the form about the workload, which every one of these tests has.
+pub fn workload_rows(composite: &Composite) -> Rows {
+    let workload = &composite.workload;
+    let told = |word: &str| {
+        let found = workload.origin.iter().find(|(label, _)| label.to_lowercase().contains(word));
+        found.map(|(_, value)| value.clone())
+    };
+    vec![
+        Setting::new("rwsw", "RWSW", &workload.name, Origin::Chosen),
+        Setting::new(
+            "applied-streams",
+            "Applied I/O streams",
+            streams_text(composite),
+            Origin::Chosen,
+        ),
+        Setting::new("capture-tool", "Capture tool", told("tool"), Origin::Found),
+        Setting::new("capture-layer", "Capture layer", told("layer"), Origin::Found),
+    ]
+}
+
+/// `9 of 1,033 (78.43 % of the I/Os)`.
+fn streams_text(composite: &Composite) -> String {
+    let workload = &composite.workload;
+    let streams = composite.streams();
+    let ios: u64 = streams.iter().map(|s| u64::from(s.weight)).sum();
+    let share = (workload.captured_ios > 0).then(|| {
+        format!(" ({:.2} % of the I/Os)", ios as f64 / workload.captured_ios as f64 * 100.0)
+    });
+    format!(
+        "{} of {}{}",
+        streams.len(),
+        number(workload.captured_streams as f64, 0),
+        share.unwrap_or_default()
+    )
+}
+
+/// The set-up parameters of the form.
+pub fn set_up_rows(choices: &Choices<'_>, regime: &Regime) -> Rows {
+    let mut rows = disclosure::common_set_up_rows(choices);
+    rows.push(Setting::new(
+        "regime",
+        "Purge & Pre Condition",
+        regime.text(choices.settings),
+        Origin::Profile,
+    ));
+    rows.extend(disclosure::preconditioning_rows(choices));
+    rows.push(disclosure::note_row(choices));
+    rows
+}
+
+/// The chapter of the applied workload.
+pub fn workload_chapter(composite: &Composite) -> Page {
+    let workload = &composite.workload;
+    let found =
+        |(label, value): &(String, String)| Setting::new(label, label, value, Origin::Found);
+    let facts = Facts::new("Captured workload")
+        .with(Setting::new("rwsw", "RWSW", &workload.name, Origin::Chosen))
+        .with(Setting::new("workload-source", "Read from", &workload.source, Origin::Chosen))
+        .rows(workload.origin.iter().map(found))
+        .with(Setting::outcome("Captured I/Os", workload.captured_ios.to_string()))
+        .with(Setting::outcome("Captured bytes", workload.captured_bytes.0.to_string()))
+        .with(Setting::outcome("Captured I/O streams", workload.captured_streams.to_string()))
+        .with(Setting::outcome("Capture steps", workload.steps.len().to_string()));
+    page(
+        "Applied Test Workload",
+        vec![Exhibit::Facts(facts), Exhibit::Table(streams_table(composite))],
+    )
+}
+
+/// The caveats that every one of these tests has beside those of any report.
+pub fn caveats(composite: &Composite, ground: &Ground, regime: &Regime) -> Vec<Caveat> {
+    let mut caveats = vec![rules()];
+    let remarks = composite.workload.remarks.iter();
+    caveats.extend(
+        remarks.map(|text| Caveat::new(CaveatKind::Remark, ids::WORKLOAD_REMARK, text.clone(), "")),
+    );
+    caveats.extend(streams_left_out(composite, ground));
+    if regime.reads_unwritten(&ground.settings, composite) {
+        caveats.push(Caveat::new(
+            CaveatKind::Deviation,
+            ids::READS_UNWRITTEN,
+            "Reads also find blocks that nothing was written to since the purge; a drive answers \
+             these without its flash.",
+            "Choose --set preconditioning=wipc, or --purge none.",
+        ));
+    }
+    caveats
+}
+
+fn rules() -> Caveat {
+    Caveat::new(
+        CaveatKind::Unverified,
+        ids::RWSW_RULES,
+        "Of RWSW PTS 1.0.7 only public summaries could be read. What a segment is, how long steps \
+         take, when steady state is judged, how captured queue depths become outstanding I/Os and \
+         what is sequential are our readings (docs/methods.md).",
+        "",
+    )
+}
+
+fn streams_left_out(composite: &Composite, ground: &Ground) -> Option<Caveat> {
+    let streams = composite.left_out();
+    let names: Vec<String> = streams.iter().map(|stream| stream.to_string()).collect();
+    let ios: u64 = streams.iter().map(|stream| u64::from(stream.weight)).sum();
+    (!streams.is_empty()).then(|| {
+        Caveat::new(
+            CaveatKind::Deviation,
+            ids::STREAMS_LEFT_OUT,
+            format!(
+                "{} of the workload's streams ({ios} I/Os) are not applied, because their transfers \
+                 are no whole sectors of {} bytes: {}.",
+                streams.len(),
+                ground.geometry.logical_sector,
+                names.join(", ")
+            ),
+            "",
+        )
+    })
+}
+
+/// The cadence at which steady state is judged is ours.
+pub fn cadence(settings: &Settings, cycle: &str) -> Caveat {
+    Caveat::new(
+        CaveatKind::Unverified,
+        ids::RWSW_CADENCE,
+        format!(
+            "Steady state of {} is judged by the rule and the cadence of the PTS's WSAT: five \
+             measured steps meet 20/10, one in each cycle of {cycle}. The cadence of RWSW PTS could \
+             not be read.",
+            settings.procedure
+        ),
+        "",
+    )
+}

@@ -1,0 +1,107 @@
+//! The loop of demands of RWSW DIRTH: the composite once with each count of
+//! outstanding I/Os.
+
+use super::composite::Composite;
+use crate::ground::Ground;
+use crate::parameters::Parameter;
+use crate::unsuitable::Unsuitable;
+use steadfast_domain::{Bench, Demand, Halt, Outcome, Place, Settings};
+
+/// The most outstanding I/Os of one thread, and the most threads: T32Q32 is the highest
+/// demand of the PTS's DIRTH.
+const MOST: u32 = 32;
+
+/// The parameter `outstanding`.
+pub const OUTSTANDING: Parameter = Parameter {
+    of_demand: true,
+    name: "outstanding",
+    default: "1024,512,256,128,64,32,16,8,4,2,1",
+    quick: Some("1024,32,8,1"),
+    meaning: "outstanding I/Os of the demands in their order, each 1 to 32 or a multiple of 32 up \
+              to 1024; as few threads as give it, 32 outstanding I/Os in each",
+    source: "the range of 1 to 1,024 is the document's (SNIA tutorial, RWSW); steps, order and \
+             threads are ours, from high to low as in the PTS's DIRTH",
+    unverified: true,
+    ..Parameter::PLAIN
+};
+
+/// Demands in their order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ladder {
+    /// What is applied one after the other.
+    pub demands: Vec<Demand>,
+}
+
+impl Ladder {
+    /// The demands that the settings ask for.
+    pub fn of(parameter: &Parameter, settings: &Settings) -> Result<Self, Unsuitable> {
+        parameter.parse(settings, demands).map(|demands| Ladder { demands })
+    }
+
+    /// The one with the most outstanding I/Os.
+    pub fn highest(&self) -> Demand {
+        let highest = self.demands.iter().copied().max_by_key(|demand| demand.outstanding());
+        highest.unwrap_or(Demand::new(1, 1))
+    }
+
+    /// Applies the composite once with each; what they gave, in order.
+    pub fn conduct(
+        &self,
+        bench: &mut dyn Bench,
+        ground: &Ground,
+        composite: &Composite,
+        phase: &str,
+    ) -> Result<Vec<Outcome>, Halt> {
+        let apply = |(point, demand): (u32, &Demand)| {
+            let place = Place::new(phase, 0, point, format!("{composite} {demand}"));
+            bench.apply(&ground.step(place, composite, *demand, ground.minute))
+        };
+        (1..).zip(&self.demands).map(apply).collect()
+    }
+}
+
+/// `1024,32,1`: each once.
+fn demands(text: &str) -> Option<Vec<Demand>> {
+    let counts: Option<Vec<u32>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
+    let counts = counts?;
+    let mut unique = counts.clone();
+    unique.sort_unstable();
+    unique.dedup();
+    (unique.len() == counts.len()).then_some(())?;
+    counts.into_iter().map(demand).collect()
+}
+
+/// As few threads as give so many outstanding I/Os.
+fn demand(outstanding: u32) -> Option<Demand> {
+    match outstanding {
+        1..=MOST => Some(Demand::new(1, outstanding)),
+        many if many.is_multiple_of(MOST) && many <= MOST * MOST => {
+            Some(Demand::new(many / MOST, MOST))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_count_has_as_few_threads_as_give_it() {
+        let settings = Settings::new("rwsw-dirth", 1);
+        let ladder = Ladder::of(&OUTSTANDING, &settings).unwrap();
+        let counts: Vec<u64> = ladder.demands.iter().map(|d| d.outstanding()).collect();
+        assert_eq!(counts, [1024, 512, 256, 128, 64, 32, 16, 8, 4, 2, 1]);
+        assert_eq!(ladder.demands[0], Demand::new(32, 32));
+        assert_eq!(ladder.demands[4..6], [Demand::new(2, 32), Demand::new(1, 32)]);
+        assert_eq!(ladder.highest(), Demand::new(32, 32));
+    }
+
+    #[test]
+    fn counts_that_no_threads_give_are_none() {
+        for bad in ["", "0", "33", "1056", "1,1", "8;4", "x"] {
+            assert_eq!(demands(bad), None, "{bad}");
+        }
+        assert_eq!(demands("8, 1").unwrap(), [Demand::new(1, 8), Demand::new(1, 1)]);
+    }
+}

@@ -1,0 +1,189 @@
+//! What happens before a captured workload is measured: purge and preconditioning,
+//! which may be impractical and are then left out and disclosed (SNIA tutorial, RWSW).
+
+use super::composite::Composite;
+use super::ladder::{Ladder, OUTSTANDING};
+use super::method::MEASURED;
+use crate::ground::Ground;
+use crate::ground::applied::Applied;
+use crate::parameters::Parameter;
+use crate::pts::between::{BetweenRounds, Cycle, Fill};
+use crate::pts::method::WIPC_PATTERN;
+use crate::pts::preconditioning::{amount, precondition};
+use crate::unsuitable::Unsuitable;
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::purge::{PurgeChoice, PurgeMethod};
+use steadfast_domain::stimulus::Op;
+use steadfast_domain::{Bench, Bytes, Demand, Halt, IoStream, Settings};
+
+/// The phase in which the composite is run to steady state before something else.
+pub const STEADY: &str = "steady-state";
+/// The phase of the demands that a replay is preceded by.
+pub const LADDER: &str = "preconditioning-demand";
+
+/// The parameter `preconditioning` of tests that end in steady state.
+pub const PRECONDITIONING: Parameter = Parameter {
+    name: "preconditioning",
+    default: "wipc",
+    meaning: "what is written between the purge and the workload: wipc (2 x user capacity \
+              sequentially, as the PTS has it) or none; --purge none leaves the purge out",
+    source: "purge, preconditioning, steady state, workload is the basic flow; the regime is the \
+             operator's choice (SNIA tutorial, RWSW); what preconditioning writes is ours",
+    unverified: true,
+    ..Parameter::PLAIN
+};
+
+/// The same of a replay, which is no way to steady state by itself.
+pub const BEFORE_REPLAY: Parameter = Parameter {
+    default: "multi-wsat",
+    meaning: "what is done between the purge and the replay: multi-wsat (wipc, then the composite \
+              to steady state), rwsw-dirth (the same, then once through the demands of \
+              rwsw-dirth), wipc (2 x user capacity sequentially) or none; --purge none leaves the \
+              purge out",
+    source: "another RWSW test is recommended as preconditioning of a replay (SNIA tutorial, \
+             RWSW); which of them is ours",
+    ..PRECONDITIONING
+};
+
+/// What happens between the purge and the workload.
+#[derive(Debug, Clone)]
+pub struct Regime {
+    /// Twice the user capacity is written.
+    pub wipc: bool,
+    /// The composite is run to steady state.
+    pub steady: Option<BetweenRounds>,
+    /// Then it is applied once with each of these demands.
+    pub ladder: Option<Ladder>,
+}
+
+impl Regime {
+    /// Of a test that runs its workload to steady state itself.
+    pub fn chosen(settings: &Settings) -> Result<Self, Unsuitable> {
+        let wipc = PRECONDITIONING.parse(settings, |text| match text {
+            "wipc" => Some(true),
+            "none" => Some(false),
+            _ => None,
+        })?;
+        Ok(Regime { wipc, steady: None, ladder: None })
+    }
+
+    /// Of a replay; the composite is run to steady state at `demand`.
+    pub fn before_replay(
+        ground: &Ground,
+        composite: &Composite,
+        demand: Demand,
+    ) -> Result<Self, Unsuitable> {
+        let settings = &ground.settings;
+        let (wipc, steady, ladder) = BEFORE_REPLAY.parse(settings, |text| match text {
+            "none" => Some((false, false, false)),
+            "wipc" => Some((true, false, false)),
+            "multi-wsat" => Some((true, true, false)),
+            "rwsw-dirth" => Some((true, true, true)),
+            _ => None,
+        })?;
+        if steady && composite.moving().next().is_none() {
+            return Err(Unsuitable(format!(
+                "workload '{}' has no I/O streams to precondition with; choose --set \
+                 preconditioning=wipc or none",
+                composite.workload.name
+            )));
+        }
+        let ladder = ladder.then(|| Ladder::of(&OUTSTANDING, settings)).transpose()?;
+        let demand = ladder.as_ref().map_or(demand, Ladder::highest);
+        let regime = Regime { wipc, steady: None, ladder };
+        let steady = steady.then(|| steady_composite(ground, composite, demand, (&regime, false)));
+        Ok(Regime { steady: steady.transpose()?, ..regime })
+    }
+
+    /// What precedes the workload and is independent of it.
+    pub fn independent(&self) -> Vec<AccessPattern> {
+        if self.wipc { vec![WIPC_PATTERN] } else { Vec::new() }
+    }
+
+    /// How far the drive must be filled before minutes of these streams count;
+    /// streams that write nothing fill nothing.
+    pub fn fill(&self, ground: &Ground, streams: &[IoStream]) -> Result<Fill, Unsuitable> {
+        let chosen = Fill::chosen(&ground.settings, ground.geometry.capacity)?;
+        if !streams.iter().any(|stream| stream.op == Op::Write) {
+            return Ok(Fill::default());
+        }
+        let before = match self.wipc {
+            true => amount(ground.geometry, WIPC_PATTERN.size),
+            false => Bytes(0),
+        };
+        Ok(Fill { before, ..chosen })
+    }
+
+    /// Conditions, purge and preconditioning.
+    pub fn conduct(
+        &self,
+        bench: &mut dyn Bench,
+        ground: &Ground,
+        composite: &Composite,
+    ) -> Result<(), Halt> {
+        bench.settle(&ground.conditions())?;
+        bench.purge()?;
+        if self.wipc {
+            precondition(bench, ground)?;
+        }
+        if let Some(steady) = &self.steady {
+            steady.conduct(bench)?;
+        }
+        if let Some(ladder) = &self.ladder {
+            ladder.conduct(bench, ground, composite, LADDER)?;
+        }
+        Ok(())
+    }
+
+    /// In words.
+    pub fn text(&self, settings: &Settings) -> String {
+        let mut parts = Vec::new();
+        match is_purged(settings) {
+            true => parts.push("purge".to_owned()),
+            false => parts.push("no purge".to_owned()),
+        }
+        match self.wipc {
+            true => parts.push("2 x user capacity written sequentially (WIPC)".to_owned()),
+            false => parts.push("no workload-independent preconditioning".to_owned()),
+        }
+        if self.steady.is_some() {
+            parts.push("the composite to steady state".to_owned());
+        }
+        if self.ladder.is_some() {
+            parts.push("once through the demands".to_owned());
+        }
+        parts.join("; ")
+    }
+
+    /// Whether reads find blocks that nothing was written to.
+    pub fn reads_unwritten(&self, settings: &Settings, composite: &Composite) -> bool {
+        is_purged(settings) && !self.wipc && composite.has(Op::Read)
+    }
+}
+
+/// Whether the user wants a purge.
+pub fn is_purged(settings: &Settings) -> bool {
+    settings.purge != PurgeChoice::Method(PurgeMethod::Nothing)
+}
+
+/// The composite run on until measured minutes of it are steady.
+pub fn steady_composite(
+    ground: &Ground,
+    composite: &Composite,
+    demand: Demand,
+    (regime, is_last): (&Regime, bool),
+) -> Result<BetweenRounds, Unsuitable> {
+    let cycle = cycle(ground)?;
+    let label = format!("{composite} {demand}");
+    let load = BetweenRounds::endless(ground, (STEADY, label), (composite, demand), cycle);
+    Ok(BetweenRounds {
+        cycles_max: ground.rounds_max(STEADY, is_last, ground.method.rounds_max),
+        fill: regime.fill(ground, &composite.streams())?,
+        ..load
+    })
+}
+
+/// The cadence of measured minutes.
+pub fn cycle(ground: &Ground) -> Result<Cycle, Unsuitable> {
+    Cycle::chosen(&MEASURED, &ground.settings, ground.minute)
+}

@@ -1,0 +1,234 @@
+//! A replay as it is set up: which steps it plays, when, and how long.
+
+use crate::ground::Ground;
+use crate::ground::applied::ALIGNMENT;
+use crate::ground::choices::Choices;
+use crate::parameters::Parameter;
+use crate::pts::{between, preconditioning};
+use crate::rwsw::composite::{Composite, OfStep};
+use crate::rwsw::ladder::OUTSTANDING;
+use crate::rwsw::method::{BETWEEN, CONTENT, FILLS, MEASURED, check_demand, check_ending};
+use crate::rwsw::regime::{BEFORE_REPLAY, LADDER, Regime, STEADY};
+use crate::unsuitable::Unsuitable;
+use steadfast_domain::applied::AppliedStep;
+use steadfast_domain::script::ScriptLoad;
+use steadfast_domain::stimulus::{Pace, Until};
+use steadfast_domain::{Demand, Load, Nanos, Place, Settings, Step};
+
+/// The phase of what is played.
+pub const PHASE: &str = "replay";
+
+/// Single I/Os are cut so often: a run that dies loses no more. Ours.
+const CUT: Nanos = Nanos::from_secs(60);
+
+/// A shorter capture step is no load of its own. Ours.
+const STEP_MIN: Nanos = Nanos::from_millis(10);
+
+/// The parameter `longest-step`.
+pub(super) const LONGEST: Parameter = Parameter {
+    name: "longest-step",
+    default: "whole",
+    quick: Some("1s"),
+    meaning: "how long a capture step is played at most: whole, or a time; its rate and its \
+              demand stay",
+    source: "ours: whole is what was captured",
+    applies: plays_steps,
+    ..Parameter::PLAIN
+};
+
+/// The parameter `pauses`.
+pub(super) const PAUSES: Parameter = Parameter {
+    name: "pauses",
+    default: "keep",
+    quick: Some("skip"),
+    meaning: "what becomes of the time between capture steps in which no applied stream had an \
+              I/O: keep (the drive is left alone for as long) or skip",
+    source: "ours: keep is what was captured",
+    applies: plays_steps,
+    ..Parameter::PLAIN
+};
+
+/// The parameters of `replay-native`.
+pub const PARAMETERS: &[Parameter] =
+    &[BEFORE_REPLAY, CONTENT, ALIGNMENT, LONGEST, PAUSES, BETWEEN, MEASURED, FILLS, OUTSTANDING];
+
+fn plays_steps(settings: &Settings) -> bool {
+    settings.workload.as_ref().is_some_and(|workload| workload.script.is_none())
+}
+
+/// What is played.
+#[derive(Debug, Clone)]
+pub(super) enum Course {
+    /// Capture steps, in order.
+    Steps(Vec<Planned>),
+    /// Single I/Os.
+    Script(Box<ScriptLoad>),
+}
+
+/// A capture step as it is played.
+#[derive(Debug, Clone)]
+pub(super) struct Planned {
+    /// The drive is left alone before it for so long.
+    pub pause: Nanos,
+    /// Its place among the workload's steps.
+    pub index: usize,
+    /// What is applied.
+    pub step: Step,
+}
+
+/// A replay, ready to be conducted on a device of known geometry.
+#[derive(Debug, Clone)]
+pub struct Replay {
+    pub(super) ground: Ground,
+    pub(super) composite: Composite,
+    pub(super) regime: Regime,
+    pub(super) course: Course,
+    demands: Vec<Demand>,
+}
+
+impl Replay {
+    /// Of the captured workload of the settings.
+    pub fn on(ground: Ground) -> Result<Self, Unsuitable> {
+        let settings = &ground.settings;
+        let composite = Composite::of(settings, ground.geometry)?;
+        check_ending(settings)?;
+        check_demand(settings, ": every capture step has its own")?;
+        let demand = composite.demand(&ground);
+        let regime = Regime::before_replay(&ground, &composite, demand)?;
+        let course = match &composite.workload.script {
+            Some(script) => Course::Script(Box::new(script.clone())),
+            None => Course::Steps(planned(&ground, &composite)?),
+        };
+        let mut demands = match &course {
+            Course::Script(script) => vec![script.demand],
+            Course::Steps(steps) => steps.iter().filter_map(demand_of).collect(),
+        };
+        demands.sort_by_key(|demand| (demand.outstanding(), demand.threads));
+        demands.dedup();
+        Ok(Replay { ground, composite, regime, course, demands })
+    }
+
+    /// Capture steps that are played at their rate, and all that are played.
+    pub(super) fn paced(&self) -> (usize, usize) {
+        let Course::Steps(steps) = &self.course else { return (0, 0) };
+        let is_paced = |planned: &&Planned| {
+            planned.step.load.stimulus().is_some_and(|s| s.pace != Pace::Closed)
+        };
+        (steps.iter().filter(is_paced).count(), steps.len())
+    }
+
+    pub(super) fn choices(&self) -> Choices<'_> {
+        Choices {
+            demands: self.demands.clone(),
+            rounds_max: self.regime.steady.as_ref().map(|steady| steady.cycles_max),
+            ending: "when the capture is played to its end".to_owned(),
+            judged: self.regime.steady.is_some(),
+            preconditioning: self.regime.independent(),
+            measured_phases: vec![PHASE.to_owned()],
+            gap_effect,
+            quick: format!(
+                "profile quick plays at most {} of every capture step and preconditions in steps \
+                 of {}.",
+                LONGEST.value(&self.ground.settings),
+                self.ground.minute
+            ),
+            ..self.ground.choices()
+        }
+    }
+}
+
+fn demand_of(planned: &Planned) -> Option<Demand> {
+    planned.step.load.stimulus().map(|stimulus| stimulus.demand)
+}
+
+/// A part of single I/Os.
+pub(super) fn part(script: &ScriptLoad, point: u32) -> Step {
+    let place = Place::new(PHASE, 0, point, script.name.clone());
+    Step::part(place, Load::Script(script.clone()), CUT, point > 1)
+}
+
+/// The capture steps with I/Os that can be applied.
+fn planned(ground: &Ground, composite: &Composite) -> Result<Vec<Planned>, Unsuitable> {
+    let settings = &ground.settings;
+    let longest = LONGEST.parse(settings, longest)?;
+    let keeps = PAUSES.parse(settings, |text| match text {
+        "keep" => Some(true),
+        "skip" => Some(false),
+        _ => None,
+    })?;
+    let mut steps = Vec::new();
+    let mut ended = composite.workload.steps.first().map_or(Nanos::ZERO, |step| step.began);
+    for (index, captured) in composite.workload.steps.iter().enumerate() {
+        if composite.counts_of(captured).is_empty() {
+            continue;
+        }
+        check_length(captured, &composite.workload.name)?;
+        let step = step(ground, composite, (index, steps.len()), longest);
+        let pause = if keeps { captured.began.saturating_sub(ended) } else { Nanos::ZERO };
+        ended = Nanos(captured.began.0.saturating_add(captured.lasted.0));
+        steps.push(Planned { pause, index, step });
+    }
+    match steps.is_empty() {
+        false => Ok(steps),
+        true => Err(Unsuitable(format!(
+            "workload '{}' has no capture steps to replay; read it from a trace or a step file, or \
+             run multi-wsat, which needs none",
+            composite.workload.name
+        ))),
+    }
+}
+
+fn longest(text: &str) -> Option<Nanos> {
+    match text {
+        "whole" => Some(Nanos(u64::MAX)),
+        time => time.parse::<Nanos>().ok().filter(|time| *time >= STEP_MIN),
+    }
+}
+
+fn check_length(step: &AppliedStep, name: &str) -> Result<(), Unsuitable> {
+    if step.lasted >= STEP_MIN {
+        return Ok(());
+    }
+    Err(Unsuitable(format!(
+        "workload '{name}' has a capture step of {}, and none shorter than {STEP_MIN} can be \
+         applied; read it with wider steps, or replay its single I/Os with --exact",
+        step.lasted
+    )))
+}
+
+fn step(
+    ground: &Ground,
+    composite: &Composite,
+    (index, played): (usize, usize),
+    longest: Nanos,
+) -> Step {
+    let captured = &composite.workload.steps[index];
+    let streams = composite.streams_of(captured);
+    let many = if streams.len() == 1 { "stream" } else { "streams" };
+    let label =
+        format!("capture step {}: {} {many}, {}", index + 1, streams.len(), captured.demand);
+    let point = u32::try_from(played + 1).unwrap_or(u32::MAX);
+    let place = Place::new(PHASE, 0, point, label.clone());
+    let until = Until::time(captured.lasted.min(longest));
+    let of_step = OfStep { label: &label, streams };
+    let stimulus = ground.stimulus(&of_step, captured.demand, until, &place);
+    Step::alone(place, stimulus.pace(composite.pace_of(captured)))
+}
+
+/// What a gap did.
+fn gap_effect(step: &Step) -> &'static str {
+    let phase = step.place.phase.as_str();
+    match (phase, &step.load) {
+        (preconditioning::PHASE, _) => "Preconditioning went on from its last checkpoint.",
+        (STEADY, _) => between::gap_effect(step),
+        (LADDER, _) => "The demands that precondition went on with this one.",
+        (_, Load::Script(_)) if step.continues => {
+            "The replay went on from the last cut: what was played after it before the gap was \
+             played again, and what was outstanding at the cut is left out."
+        }
+        _ => {
+            "The capture step in which the run broke off was played from its beginning; nothing is \
+             left out, but the drive had rested."
+        }
+    }
+}

@@ -1,0 +1,166 @@
+use super::*;
+use crate::ground::scripted::{GEOMETRY, record, scripted, steps};
+use crate::rwsw::sample::{settings, workload};
+use steadfast_domain::script::{LeaveOut, OpCounts, Overlaps, Timing};
+use steadfast_domain::stimulus::{DataPattern, Pace};
+use steadfast_domain::{
+    Bytes, Conditions, Demand, Entry, Load, Measurement, Nanos, Note, Outcome, Purge, PurgeMethod,
+    Settings, Step,
+};
+
+fn made(settings: &Settings) -> Box<dyn Procedure> {
+    crate::procedure(settings, GEOMETRY, &[]).unwrap()
+}
+
+fn plain(name: &str, value: &str) -> Settings {
+    let mut settings = settings("replay-native");
+    settings.parameters.insert("preconditioning".into(), "none".into());
+    settings.parameters.insert(name.into(), value.into());
+    settings
+}
+
+#[test]
+fn capture_steps_are_played_with_their_counts_demands_times_and_pauses() {
+    let settings = plain("pauses", "keep");
+    let test = made(&settings);
+    let mut bench = scripted(|_| 500.0);
+    bench.response = |_| Some(Nanos::from_millis(4));
+    test.conduct(&mut bench).unwrap();
+    let all = steps(&bench.entries);
+    let loads: Vec<_> = all.iter().map(|step| step.load.stimulus().unwrap()).collect();
+    let weights = |at: usize| loads[at].streams.iter().map(|s| s.weight).collect::<Vec<_>>();
+    assert_eq!((weights(0), weights(1), weights(2)), (vec![2000, 1000], vec![2000; 2], vec![3000]));
+    for (load, step) in loads.iter().zip(&workload().steps) {
+        assert_eq!(
+            load.streams.iter().map(|s| u64::from(s.weight)).sum::<u64>(),
+            step.captured_ios - 1
+        );
+        assert_eq!((load.demand, load.until.time), (step.demand, Some(step.lasted)));
+    }
+    assert_eq!(loads[0].pace, Pace::Fixed { ios: 3000, per: Nanos::from_secs(10) });
+    assert_eq!(loads[1].pace, Pace::Closed);
+    let idled: Vec<_> = bench
+        .entries
+        .iter()
+        .filter_map(|entry| match entry {
+            Entry::Idled(time) => Some(*time),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(idled, [Nanos::from_secs(20)], "what was silent between the second and the third");
+    let findings = test.study(&record(&settings, bench.entries));
+    assert_eq!(findings.ending, "Replay complete: 3 of 3 capture steps were played.");
+    let caveat = findings.caveats.iter().find(|c| c.id == "paced-by-rate").unwrap();
+    assert!(caveat.text.starts_with("1 of 3 capture steps"), "{}", caveat.text);
+    let steadfast_domain::findings::Exhibit::Plot(plot) = &findings.form_pages[3].exhibits[0]
+    else {
+        panic!("no plot")
+    };
+    // 500 I/Os per second of 4 ms each: two outstanding, where the capture had 0.5.
+    let first = |at: usize| plot.series[at].points[0];
+    assert_eq!((first(0), first(1)), ((5.0, Some(2.0)), (5.0, Some(0.5))));
+}
+
+#[test]
+fn the_composite_to_steady_state_and_the_demands_can_precede_it() {
+    let phases = |regime: &str| {
+        let mut bench = scripted(|_| 1000.0);
+        let mut settings = settings("replay-native");
+        settings.parameters.insert("preconditioning".into(), regime.into());
+        made(&settings).conduct(&mut bench).unwrap();
+        let mut phases: Vec<String> =
+            steps(&bench.entries).iter().map(|s| s.place.phase.clone()).collect();
+        phases.dedup();
+        phases
+    };
+    assert_eq!(phases("none"), ["replay"]);
+    assert_eq!(phases("wipc"), ["wipc", "replay"]);
+    assert_eq!(phases("multi-wsat"), ["wipc", "steady-state", "replay"]);
+    assert_eq!(phases("rwsw-dirth"), ["wipc", "steady-state", "preconditioning-demand", "replay"]);
+}
+
+#[test]
+fn a_gap_repeats_no_step_and_is_told() {
+    let settings = plain("pauses", "skip");
+    let test = made(&settings);
+    let mut bench = scripted(|_| 500.0);
+    bench.gap_before = vec![("replay", 0, 2)];
+    test.conduct(&mut bench).unwrap();
+    assert_eq!(steps(&bench.entries).len(), 3);
+    let findings = test.study(&record(&settings, bench.entries));
+    let gap = findings.caveats.iter().find(|c| c.id == "gap").unwrap();
+    assert!(gap.text.contains("from its beginning; nothing is left out"), "{}", gap.text);
+}
+
+#[test]
+fn what_cannot_be_replayed_is_refused_with_the_remedy() {
+    let why = |change: &dyn Fn(&mut Settings)| {
+        let mut settings = settings("replay-native");
+        change(&mut settings);
+        crate::procedure(&settings, GEOMETRY, &[]).err().unwrap().0
+    };
+    let none = why(&|s| s.workload.as_mut().unwrap().steps.clear());
+    assert!(none.contains("no capture steps") && none.contains("multi-wsat"), "{none}");
+    let fine = why(&|s| s.workload.as_mut().unwrap().steps[1].lasted = Nanos::from_millis(1));
+    assert!(fine.contains("wider steps"), "{fine}");
+    assert!(why(&|s| s.depth = Some(4)).contains("demands of its own"));
+}
+
+fn script() -> ScriptLoad {
+    ScriptLoad {
+        name: "shop.parquet".into(),
+        digest: "ab".repeat(32),
+        mapping: String::new(),
+        counts: OpCounts { reads: 6000, writes: 4000, trims: 0, flushes: 7 },
+        bytes: Bytes(40_960_000),
+        span: Nanos::from_secs(150),
+        largest: Bytes(4096),
+        unit: Bytes(512),
+        reach: Bytes(1 << 20),
+        demand: Demand::new(1, 32),
+        timing: Timing::Original,
+        overlaps: Overlaps::Keep,
+        leave_out: LeaveOut::default(),
+        data_pattern: DataPattern::RandomUnique,
+        open: None,
+    }
+}
+
+/// Plays scripts: complete after the third minute.
+struct Player(Vec<Step>);
+
+impl Bench for Player {
+    fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
+        Ok(wanted.clone())
+    }
+    fn purge(&mut self) -> Result<Purge, Halt> {
+        Ok(Purge::new(PurgeMethod::Nothing, Nanos::ZERO))
+    }
+    fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
+        self.0.push(step.clone());
+        let complete = self.0.len() == 3;
+        let measurement = Measurement { complete, ..Measurement::default() };
+        Ok(Outcome { measurement, gap_before: None })
+    }
+    fn idle(&mut self, _: Nanos) -> Result<(), Halt> {
+        Ok(())
+    }
+    fn note(&mut self, _: &Note) {}
+}
+
+#[test]
+fn single_ios_are_one_load_that_is_cut_every_minute() {
+    let mut settings = plain("alignment", "auto");
+    settings.workload.as_mut().unwrap().script = Some(script());
+    let test = made(&settings);
+    let mut bench = Player(Vec::new());
+    test.conduct(&mut bench).unwrap();
+    assert_eq!(bench.0.len(), 3);
+    assert!(bench.0.iter().all(|step| step.load == Load::Script(script())));
+    assert!(bench.0.iter().all(|step| step.cut == Some(Nanos::from_secs(60))));
+    assert!(!bench.0[0].continues && bench.0[1..].iter().all(|step| step.continues));
+    let findings = test.study(&record(&settings, Vec::new()));
+    assert_eq!(findings.ending, "Replay complete: 0 of 10007 I/Os were played.");
+    let left = findings.caveats.iter().find(|c| c.id == "replay-left-out").unwrap();
+    assert!(left.text.contains("10007 are in no count"), "{}", left.text);
+}

@@ -1,0 +1,58 @@
+//! A small captured workload for tests: its counts are known.
+
+use steadfast_domain::applied::{AppliedStep, AppliedWorkload};
+use steadfast_domain::stimulus::{Cursor, Op, Order, Pace};
+use steadfast_domain::{Bytes, Demand, IoStream, Nanos, Settings};
+
+fn stream(op: Op, order: Order, size: u64, ios: u32) -> IoStream {
+    IoStream::new(op, order, Bytes(size)).weighing(ios)
+}
+
+/// 10,000 of 10,007 I/Os in three of five streams, in three steps; between the second and
+/// the third there is a pause of 20 s.
+pub(crate) fn workload() -> AppliedWorkload {
+    let sequential = Order::Sequential(Cursor::Own);
+    let step = |began: u64, streams: Vec<(usize, u64)>, demand, pace| AppliedStep {
+        began: Nanos::from_secs(began),
+        lasted: Nanos::from_secs(10),
+        captured_ios: streams.iter().map(|(_, ios)| *ios).sum::<u64>() + 1,
+        captured_bytes: Bytes(40_960_000),
+        streams,
+        demand,
+        pace,
+        outstanding_mean: Some(0.5),
+        outstanding_max: Some(7),
+        response_mean: Some(Nanos::from_millis(2)),
+        response_max: Some(Nanos::from_millis(90)),
+    };
+    let paced = Pace::Fixed { ios: 3000, per: Nanos::from_secs(10) };
+    AppliedWorkload {
+        name: "shop".into(),
+        source: "shop.steps".into(),
+        origin: vec![
+            ("Capture tool".into(), "steadfast capture".into()),
+            ("Capture layer".into(), "block".into()),
+        ],
+        streams: vec![
+            stream(Op::Write, Order::Random, 4096, 5000),
+            stream(Op::Read, Order::Random, 8192, 3000),
+            stream(Op::Write, sequential, 65_536, 2000),
+        ],
+        captured_ios: 10_007,
+        captured_bytes: Bytes(200_000_000),
+        captured_streams: 5,
+        steps: vec![
+            step(0, vec![(0, 2000), (1, 1000)], Demand::new(1, 1), paced),
+            step(10, vec![(1, 2000), (2, 2000)], Demand::new(2, 4), Pace::Closed),
+            step(40, vec![(0, 3000)], Demand::new(1, 8), Pace::Closed),
+        ],
+        ..AppliedWorkload::default()
+    }
+}
+
+/// Settings with it.
+pub(crate) fn settings(procedure: &str) -> Settings {
+    let mut settings = Settings::new(procedure, 7);
+    settings.workload = Some(Box::new(workload()));
+    settings
+}

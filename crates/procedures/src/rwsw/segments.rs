@@ -1,0 +1,313 @@
+//! Segments: what the reports of a captured workload are divided into. One stream's
+//! run, one measured minute, one demand or one capture step is a segment; what the
+//! document calls so could not be read.
+
+use super::composite::Composite;
+use crate::exhibits::pages::{axis, plain_table};
+use crate::exhibits::response::FIVE_NINES;
+use crate::exhibits::secondary::SecondaryPoint;
+use crate::ground::applied::Applied;
+use crate::ground::secondary::{Secondary, mean};
+use crate::pts::between;
+use steadfast_domain::findings::{
+    Axis, Cell as TableCell, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
+};
+use steadfast_domain::stimulus::Op;
+use steadfast_domain::{IoStream, Measurement, Nanos, Outcome, Step, Tally};
+
+/// So many streams are drawn apart; the others are one series. Ours.
+const DRAWN_STREAMS: usize = 16;
+
+/// So many stacks are drawn; more segments are put together. Ours.
+const DRAWN_STACKS: usize = 250;
+
+/// What the steps of a segment gave: means over the steps.
+#[derive(Debug, Clone)]
+pub struct Segment {
+    /// What stands under it.
+    pub name: String,
+    /// I/Os per second.
+    pub iops: Option<f64>,
+    /// MB (10^6 bytes) per second.
+    pub mb_per_second: Option<f64>,
+    /// Average response time in ms.
+    pub art: Option<f64>,
+    /// All its I/Os.
+    pub tally: Tally,
+    /// What was sensed.
+    pub sensed: Secondary,
+}
+
+impl Segment {
+    /// Of these steps.
+    pub fn of(name: impl Into<String>, steps: &[&Measurement]) -> Self {
+        let mut tally = Tally::default();
+        steps.iter().for_each(|m| tally.merge(&m.total()));
+        let mean_of =
+            |value: &dyn Fn(&Measurement) -> Option<f64>| mean(steps.iter().map(|m| value(m)));
+        Segment {
+            name: name.into(),
+            iops: mean_of(&|m| m.iops()),
+            mb_per_second: mean_of(&|m| m.mb_per_second()),
+            art: mean_of(&|m| m.total().response_mean().map(Nanos::as_millis_f64)),
+            tally,
+            sensed: Secondary::of(steps),
+        }
+    }
+
+    fn five_nines(&self) -> Option<f64> {
+        self.tally.percentile(FIVE_NINES).map(Nanos::as_millis_f64)
+    }
+
+    fn longest(&self) -> Option<f64> {
+        self.tally.response_longest().map(Nanos::as_millis_f64)
+    }
+}
+
+impl<'a> From<&'a Segment> for SecondaryPoint<'a> {
+    fn from(segment: &'a Segment) -> Self {
+        SecondaryPoint {
+            name: segment.name.clone(),
+            iops: segment.iops,
+            art: segment.art,
+            tally: &segment.tally,
+            sensed: segment.sensed,
+        }
+    }
+}
+
+/// The streams of the applied workload with their counts and shares, those that are not
+/// applied left out.
+pub fn streams_table(composite: &Composite) -> Table {
+    let streams = composite.streams();
+    let ios = |stream: &IoStream| f64::from(stream.weight);
+    let bytes = |stream: &IoStream| f64::from(stream.weight) * stream.size.0 as f64;
+    let sum = |of: &dyn Fn(&IoStream) -> f64| streams.iter().map(of).sum::<f64>();
+    let (all_ios, all_bytes) = (sum(&ios), sum(&bytes));
+    let captured = composite.workload.captured_ios as f64;
+    let captured_bytes = composite.workload.captured_bytes.0 as f64;
+    let percent = |part: f64, of: f64| TableCell::number((of > 0.0).then(|| part / of * 100.0), 2);
+    let row = |name: String, ios: f64, bytes: f64| {
+        Row::new(
+            name,
+            [
+                TableCell::number(Some(ios), 0),
+                percent(ios, captured),
+                percent(ios, all_ios),
+                TableCell::number(Some(bytes), 0),
+                percent(bytes, captured_bytes),
+                percent(bytes, all_bytes),
+            ],
+        )
+    };
+    let mut rows: Vec<Row> = streams.iter().map(|s| row(s.to_string(), ios(s), bytes(s))).collect();
+    rows.push(row("All applied streams".to_owned(), all_ios, all_bytes).strong(true));
+    let columns = [
+        "I/Os",
+        "% of the capture's I/Os",
+        "% of the applied I/Os",
+        "Bytes",
+        "% of the capture's bytes",
+        "% of the applied bytes",
+    ];
+    plain_table(
+        "applied-streams",
+        "Applied test workload: counts of the capture, normalised from the counts",
+        "I/O stream",
+        columns.map(str::to_owned).to_vec(),
+        rows,
+    )
+}
+
+/// I/Os of each stream in a step; by their weights where the engine could not tell
+/// streams apart.
+pub fn stream_counts(step: &Step, measurement: &Measurement) -> Vec<f64> {
+    let streams = step.load.stimulus().map(|s| s.streams.as_slice()).unwrap_or_default();
+    match measurement.streams.len() == streams.len() {
+        true => measurement.streams.iter().map(|s| s.tally.ios as f64).collect(),
+        false => streams.iter().map(|s| f64::from(s.weight)).collect(),
+    }
+}
+
+/// The shares of the streams in each segment: the names of the streams, and for every
+/// segment the count of each.
+pub fn distribution(
+    title: &str,
+    x: &str,
+    streams: &[String],
+    segments: &[Vec<f64>],
+    caption: &str,
+) -> Plot {
+    let together = segments.len().div_ceil(DRAWN_STACKS).max(1);
+    let drawn = drawn_streams(streams.len(), segments);
+    let stacks: Vec<(f64, Vec<f64>)> = segments
+        .chunks(together)
+        .zip((0..).step_by(together))
+        .map(|(chunk, at): (&[Vec<f64>], usize)| (at as f64 + 1.0, sums(chunk, streams.len())))
+        .collect();
+    let share = |stack: &[f64], part: f64| {
+        let all: f64 = stack.iter().sum();
+        (all > 0.0).then(|| part / all * 100.0)
+    };
+    let series = drawn.iter().map(|&place| {
+        let points = stacks.iter().map(|(x, stack)| (*x, share(stack, stack[place])));
+        Series::new(streams[place].clone(), Stroke::Measured, points.collect())
+    });
+    let others = (drawn.len() < streams.len()).then(|| {
+        let rest = |stack: &[f64]| {
+            let apart: f64 = drawn.iter().map(|place| stack[*place]).sum();
+            stack.iter().sum::<f64>() - apart
+        };
+        let points = stacks.iter().map(|(x, stack)| (*x, share(stack, rest(stack))));
+        Series::new("other streams", Stroke::Context, points.collect())
+    });
+    let grouped = match together {
+        1 => String::new(),
+        many => format!(" Each stack is of {many} of them."),
+    };
+    Plot::new(
+        PlotKind::Stacked,
+        "streams-distribution",
+        title,
+        axis(x, Scale::Integers),
+        axis("% of the I/Os", Scale::Linear),
+    )
+    .caption(format!("{caption}{grouped}"))
+    .series(series.collect::<Vec<_>>())
+    .series(others)
+}
+
+fn sums(chunk: &[Vec<f64>], streams: usize) -> Vec<f64> {
+    let at = |place: usize| chunk.iter().filter_map(|segment| segment.get(place)).sum();
+    (0..streams).map(at).collect()
+}
+
+/// The places of the streams with most I/Os, in the order of the workload.
+fn drawn_streams(streams: usize, segments: &[Vec<f64>]) -> Vec<usize> {
+    let totals = sums(segments, streams);
+    let mut places: Vec<usize> = (0..streams).collect();
+    places.sort_by(|a, b| totals[*b].total_cmp(&totals[*a]));
+    places.truncate(DRAWN_STREAMS);
+    places.sort_unstable();
+    places
+}
+
+fn names_axis(label: &str, segments: &[Segment]) -> Axis {
+    axis(label, Scale::Categories(segments.iter().map(|s| s.name.clone()).collect()))
+}
+
+fn points(
+    segments: &[Segment],
+    value: impl Fn(&Segment) -> Option<f64>,
+) -> Vec<(f64, Option<f64>)> {
+    (0u32..).zip(segments).map(|(at, segment)| (f64::from(at), value(segment))).collect()
+}
+
+/// IOPS as columns, response times as lines against the other axis.
+pub fn iops_response(title: &str, x: &str, segments: &[Segment]) -> Plot {
+    let line = |name: &str, stroke, value: fn(&Segment) -> Option<f64>| {
+        Series::new(name, stroke, points(segments, value)).on_right()
+    };
+    Plot::new(
+        PlotKind::Stacked,
+        "segments-iops-response",
+        title,
+        names_axis(x, segments),
+        axis("IOPS", Scale::Linear),
+    )
+    .caption(
+        "Columns: I/Os per second, left. Lines: average, 99.999 % and longest response time, \
+         right; 99.999 % only where ten or more I/Os lie beyond it.",
+    )
+    .right(axis("Response time (ms)", Scale::Log10))
+    .with(Series::new("IOPS", Stroke::Measured, points(segments, |s| s.iops)))
+    .with(line("ART", Stroke::Average, |s| s.art))
+    .with(line("99.999 %", Stroke::Fit, Segment::five_nines))
+    .with(line("MRT", Stroke::Context, Segment::longest))
+}
+
+/// MB/s as columns, power as a line against the other axis.
+pub fn throughput_power(title: &str, x: &str, segments: &[Segment]) -> Plot {
+    let watts = |s: &Segment| s.sensed.power_milliwatts.map(|power| power / 1000.0);
+    let is_known = segments.iter().any(|segment| watts(segment).is_some());
+    let caption = match is_known {
+        true => "Columns: MB (10^6 bytes) per second, left. Line: mean power, right.",
+        false => {
+            "MB (10^6 bytes) per second. Power is not known: give --power-command to measure it."
+        }
+    };
+    let plot = Plot::new(
+        PlotKind::Stacked,
+        "segments-throughput-power",
+        title,
+        names_axis(x, segments),
+        axis("MB/s", Scale::Linear),
+    )
+    .caption(caption)
+    .with(Series::new("MB/s", Stroke::Measured, points(segments, |s| s.mb_per_second)));
+    match is_known {
+        true => plot
+            .right(axis("Power (W)", Scale::Linear))
+            .with(Series::new("power", Stroke::Average, points(segments, watts)).on_right()),
+        false => plot,
+    }
+}
+
+/// What the plots of segments show, in numbers.
+pub fn segments_table(title: &str, corner: &str, segments: &[Segment]) -> Table {
+    let row = |segment: &Segment| {
+        Row::new(
+            segment.name.clone(),
+            [
+                TableCell::number(segment.iops, 1),
+                TableCell::number(segment.mb_per_second, 1),
+                TableCell::number(segment.art, 4),
+                TableCell::number(segment.five_nines(), 4),
+                TableCell::number(segment.longest(), 4),
+                TableCell::number(segment.sensed.power_milliwatts, 0),
+            ],
+        )
+    };
+    let columns = ["IOPS", "MB/s", "ART ms", "99.999 % ms", "MRT ms", "Power mW"];
+    plain_table(
+        "segments",
+        title,
+        corner,
+        columns.map(str::to_owned).to_vec(),
+        segments.iter().map(row).collect(),
+    )
+}
+
+/// A run of steps under one name.
+pub type Course<'a> = (String, Vec<(&'a Step, &'a Outcome)>);
+
+/// IOPS of every step against the time since the first, one line per run; a gap breaks
+/// its line.
+pub fn iops_over_time(title: &str, minute: Nanos, runs: &[Course<'_>]) -> Plot {
+    let (time, scale) = between::time_axis("Time", minute);
+    let mut elapsed = Nanos::ZERO;
+    let mut series = Vec::new();
+    for (name, steps) in runs {
+        let mut points = Vec::new();
+        for (_, outcome) in steps {
+            elapsed += outcome.measurement.elapsed;
+            let x = between::minutes(elapsed) * scale;
+            if outcome.gap_before.is_some() && !points.is_empty() {
+                points.push((x, None));
+            }
+            points.push((x, outcome.measurement.iops()));
+        }
+        series.push(Series::new(name.clone(), Stroke::Average, points));
+    }
+    Plot::new(PlotKind::Lines, "iops-time", title, time, axis("IOPS", Scale::Linear))
+        .caption(format!("I/Os per second of every step of {minute}. A gap breaks the line."))
+        .series(series)
+}
+
+/// How many of a step's I/Os were outstanding on average: their response times over
+/// its time (Little's law).
+pub fn outstanding(measurement: &Measurement) -> Option<f64> {
+    let all = Op::ALL.map(|op| measurement.direction(op).response_sum.0);
+    let time = measurement.elapsed.0;
+    (time > 0).then(|| all.iter().sum::<u64>() as f64 / time as f64)
+}

@@ -1,0 +1,30 @@
+//! The two tests that run a captured workload to steady state: Multi-Stream WSAT applies
+//! the composite of all streams, Individual Streams WSAT each stream alone, one after the
+//! other (RWSW PTS 1.0.7, as the SNIA tutorial has it).
+//!
+//! Each run is one load from cut to cut, judged like the PTS's WSAT by measured minutes
+//! with the load going on between them. A gap begins the window of its run anew.
+
+mod exhibits;
+mod setup;
+
+pub use setup::{INDIVIDUAL_PARAMETERS, MULTI_PARAMETERS, SteadyStreams};
+
+use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
+
+impl Procedure for SteadyStreams {
+    fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
+        self.regime.conduct(bench, &self.ground, &self.composite)?;
+        for run in &self.runs {
+            run.conduct(bench)?;
+        }
+        Ok(())
+    }
+
+    fn study(&self, record: &Record) -> Findings {
+        exhibits::findings(self, record)
+    }
+}
+
+#[cfg(test)]
+mod tests;

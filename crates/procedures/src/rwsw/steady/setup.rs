@@ -1,0 +1,145 @@
+//! The runs to steady state as they are set up.
+
+use crate::ground::Ground;
+use crate::ground::applied::ALIGNMENT;
+use crate::ground::choices::Choices;
+use crate::parameters::Parameter;
+use crate::pts::between::{self, BetweenRounds};
+use crate::pts::workload::SEQUENTIAL_DEMAND;
+use crate::pts::{disclosure, preconditioning};
+use crate::rwsw::composite::{Alone, Composite};
+use crate::rwsw::method::{BETWEEN, CONTENT, FILLS, MEASURED, check_ending};
+use crate::rwsw::regime::{PRECONDITIONING, Regime, cycle, steady_composite};
+use crate::unsuitable::Unsuitable;
+use steadfast_domain::{Bytes, Demand, IoStream, Step};
+
+/// The parameters of `multi-wsat`.
+pub const MULTI_PARAMETERS: &[Parameter] =
+    &[PRECONDITIONING, CONTENT, ALIGNMENT, BETWEEN, MEASURED, FILLS];
+/// The parameters of `individual-streams`.
+pub const INDIVIDUAL_PARAMETERS: &[Parameter] = MULTI_PARAMETERS;
+
+/// Which of the two tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Each stream alone.
+    Individual,
+    /// All together.
+    Multi,
+}
+
+/// Runs of a captured workload to steady state, on a device of known geometry.
+#[derive(Debug, Clone)]
+pub struct SteadyStreams {
+    pub(super) kind: Kind,
+    pub(super) ground: Ground,
+    pub(super) composite: Composite,
+    pub(super) regime: Regime,
+    /// One run, or one per stream.
+    pub(super) runs: Vec<BetweenRounds>,
+    demands: Vec<Demand>,
+    left_out: Vec<Bytes>,
+}
+
+impl SteadyStreams {
+    /// Multi-Stream WSAT.
+    pub fn multi(ground: Ground) -> Result<Self, Unsuitable> {
+        SteadyStreams::of(Kind::Multi, ground)
+    }
+
+    /// Individual Streams WSAT.
+    pub fn individual(ground: Ground) -> Result<Self, Unsuitable> {
+        SteadyStreams::of(Kind::Individual, ground)
+    }
+
+    fn of(kind: Kind, ground: Ground) -> Result<Self, Unsuitable> {
+        let settings = &ground.settings;
+        let composite = Composite::of(settings, ground.geometry)?.with_streams()?;
+        check_ending(settings)?;
+        let regime = Regime::chosen(settings)?;
+        let runs = match kind {
+            Kind::Multi => {
+                let demand = composite.demand(&ground);
+                vec![steady_composite(&ground, &composite, demand, (&regime, true))?]
+            }
+            Kind::Individual => stream_runs(&ground, &composite, &regime)?,
+        };
+        let mut demands: Vec<Demand> = Vec::new();
+        for demand in runs.iter().map(|run| run.stimulus.demand) {
+            if !demands.contains(&demand) {
+                demands.push(demand);
+            }
+        }
+        Ok(SteadyStreams { kind, ground, composite, regime, runs, demands, left_out: Vec::new() })
+    }
+
+    pub(super) fn choices(&self) -> Choices<'_> {
+        Choices {
+            demands: self.demands.clone(),
+            block_sizes_left_out: &self.left_out,
+            rounds_max: self.runs.first().map(|run| run.cycles_max),
+            ending: disclosure::ending_text(self.ground.settings.steady_state),
+            judged: true,
+            preconditioning: self.regime.independent(),
+            measured_phases: self.runs.iter().map(|run| run.phase.clone()).collect(),
+            gap_effect,
+            quick: format!(
+                "profile quick measures steps of {} instead of 60 s, one in each cycle of {}.",
+                self.ground.minute,
+                self.cycle_text()
+            ),
+            ..self.ground.choices()
+        }
+    }
+
+    /// The time of a cycle.
+    pub(super) fn cycle_text(&self) -> String {
+        self.runs.first().map(|run| run.cycle_time().to_string()).unwrap_or_default()
+    }
+}
+
+/// One run per stream, at the demand at which makers state their numbers: the class's for
+/// random streams, T1Q32 for sequential ones.
+fn stream_runs(
+    ground: &Ground,
+    composite: &Composite,
+    regime: &Regime,
+) -> Result<Vec<BetweenRounds>, Unsuitable> {
+    let streams: Vec<IoStream> = composite.moving().collect();
+    let last = streams.len();
+    (1..)
+        .zip(streams)
+        .map(|(number, stream)| {
+            run(ground, regime, (number, number == last), Alone(stream.weighing(1)))
+        })
+        .collect()
+}
+
+fn run(
+    ground: &Ground,
+    regime: &Regime,
+    (number, is_last): (usize, bool),
+    alone: Alone,
+) -> Result<BetweenRounds, Unsuitable> {
+    let preset = match alone.is_sequential() {
+        true => SEQUENTIAL_DEMAND,
+        false => ground.method.random_demand,
+    };
+    let demand = ground.settings.demand_or(preset);
+    let phase = format!("stream-{number}");
+    let label = format!("{alone} {demand}");
+    let load = BetweenRounds::endless(ground, (&phase, label), (&alone, demand), cycle(ground)?);
+    Ok(BetweenRounds {
+        cycles_max: ground.rounds_max(&phase, is_last, ground.method.rounds_max),
+        fill: regime.fill(ground, std::slice::from_ref(&alone.0))?,
+        ..load
+    })
+}
+
+/// What a gap did.
+fn gap_effect(step: &Step) -> &'static str {
+    match step.place.phase.as_str() {
+        preconditioning::PHASE => "Preconditioning went on from its last checkpoint.",
+        _ => between::gap_effect(step),
+    }
+}

@@ -1,0 +1,135 @@
+use super::*;
+use crate::ground::scripted::{GEOMETRY, record, scripted, steps};
+use crate::rwsw::sample::settings;
+use steadfast_domain::stimulus::{DataPattern, Op, Order};
+use steadfast_domain::{Bytes, CaveatKind, Demand, Nanos, Settings};
+
+fn made(settings: &Settings) -> Box<dyn Procedure> {
+    crate::procedure(settings, GEOMETRY, &[]).unwrap()
+}
+
+#[test]
+fn the_composite_has_the_counts_of_the_capture_in_every_step() {
+    let settings = settings("multi-wsat");
+    let test = made(&settings);
+    let mut bench = scripted(|_| 1000.0);
+    test.conduct(&mut bench).unwrap();
+    let all = steps(&bench.entries);
+    assert_eq!(all[0].place.phase, "wipc");
+    let runs: Vec<_> = all.iter().filter(|s| s.place.phase == "steady-state").collect();
+    assert_eq!(runs.len(), 5 * 31, "five measured minutes, 30 between");
+    for step in &runs {
+        let stimulus = step.load.stimulus().unwrap();
+        let weights: Vec<u32> = stimulus.streams.iter().map(|s| s.weight).collect();
+        assert_eq!(weights, [5000, 3000, 2000]);
+        assert_eq!(stimulus.demand, Demand::new(4, 32), "the class's: the capture says none");
+    }
+    assert!(runs[1..].iter().all(|step| step.continues));
+    let findings = test.study(&record(&settings, bench.entries));
+    assert_eq!(findings.ending, "Steady state in measured steps 1 to 5.");
+    assert_eq!(findings.form_pages.len(), 4);
+    assert!(findings.method.contains("RWSW PTS 1.0.7"), "{}", findings.method);
+    let ids: Vec<&str> = findings.caveats.iter().map(|c| c.id.as_str()).collect();
+    for id in ["rwsw-cadence", "rwsw-rules", "parameter-preconditioning"] {
+        assert!(ids.contains(&id), "{id}: {ids:?}");
+    }
+}
+
+#[test]
+fn every_stream_is_run_alone_at_the_demand_of_its_order() {
+    let settings = settings("individual-streams");
+    let test = made(&settings);
+    let mut bench = scripted(|_| 1000.0);
+    bench.response = |_| Some(Nanos::from_millis(2));
+    test.conduct(&mut bench).unwrap();
+    let all = steps(&bench.entries);
+    let of = |phase: &str| {
+        let of: Vec<_> = all.iter().filter(|s| s.place.phase == phase).collect();
+        let stimulus = of[0].load.stimulus().unwrap().clone();
+        assert_eq!((of.len(), stimulus.streams.len()), (5 * 31, 1), "{phase}");
+        (stimulus.streams[0].to_string(), stimulus.demand)
+    };
+    assert_eq!(of("stream-1"), ("RND 4K W".to_owned(), Demand::new(4, 32)));
+    assert_eq!(of("stream-2"), ("RND 8K R".to_owned(), Demand::new(4, 32)));
+    assert_eq!(of("stream-3"), ("SEQ 64K W".to_owned(), Demand::new(1, 32)));
+    let findings = test.study(&record(&settings, bench.entries));
+    assert_eq!(findings.ending, "Every one of 3 I/O streams reached steady state.");
+    assert!(findings.verdict.unwrap().steady);
+}
+
+#[test]
+fn one_stream_that_is_never_steady_makes_the_run_unsteady_and_is_named() {
+    let settings = settings("individual-streams");
+    let test = made(&settings);
+    let mut bench = scripted(|step| match step.place.phase.as_str() {
+        "stream-2" => f64::from(step.place.round * step.place.round),
+        _ => 1000.0,
+    });
+    test.conduct(&mut bench).unwrap();
+    let all = steps(&bench.entries);
+    assert!(all.iter().any(|s| s.place.phase == "stream-3"), "the others are run all the same");
+    let findings = test.study(&record(&settings, bench.entries));
+    assert!(!findings.verdict.unwrap().steady);
+    let caveat = findings.caveats.iter().find(|c| c.id == "steady-state-not-achieved").unwrap();
+    assert_eq!(caveat.kind, CaveatKind::Invalidates);
+    assert!(caveat.text.contains("RND 8K R") && !caveat.text.contains("SEQ"), "{}", caveat.text);
+}
+
+#[test]
+fn a_gap_begins_the_window_of_its_run_anew() {
+    let settings = settings("multi-wsat");
+    let mut bench = scripted(|_| 1000.0);
+    bench.gap_before = vec![("steady-state", 3, 7)];
+    made(&settings).conduct(&mut bench).unwrap();
+    let all = steps(&bench.entries);
+    let count = all.iter().filter(|s| s.place.phase == "steady-state").count();
+    assert_eq!(count, 7 * 31, "rounds 3 to 7 are the window");
+}
+
+#[test]
+fn without_a_workload_or_with_another_end_it_is_refused_with_the_remedy() {
+    for name in crate::rwsw::NAMES {
+        let why = |settings: &Settings| crate::procedure(settings, GEOMETRY, &[]).err().unwrap().0;
+        let none = why(&Settings::new(name, 1));
+        assert!(none.contains("give --workload FILE or NAME"), "{none}");
+        let mut timed = settings(name);
+        timed.steady_state = "time:1h".parse().unwrap();
+        assert!(why(&timed).contains("cannot end by"), "{name}");
+        let mut old = settings(name);
+        old.profile = steadfast_domain::Profile::Pts11;
+        assert!(why(&old).contains("RWSW PTS 1.0.7"), "{name}");
+    }
+}
+
+#[test]
+fn the_regime_and_the_content_are_the_operators_choice_and_disclosed() {
+    let mut settings = settings("multi-wsat");
+    settings.parameters.insert("preconditioning".into(), "none".into());
+    settings.parameters.insert("content".into(), "workload".into());
+    let own = DataPattern::Entropy { random_percent: 32, duplicate_percent: 28 };
+    settings.workload.as_mut().unwrap().data_pattern = own.clone();
+    let test = made(&settings);
+    let mut bench = scripted(|_| 100_000.0);
+    test.conduct(&mut bench).unwrap();
+    let all = steps(&bench.entries);
+    assert_eq!(all[0].place.phase, "steady-state");
+    assert_eq!(all[0].load.stimulus().unwrap().data_pattern, own);
+    let findings = test.study(&record(&settings, bench.entries));
+    let ids: Vec<&str> = findings.caveats.iter().map(|c| c.id.as_str()).collect();
+    assert!(ids.contains(&"reads-unwritten") && ids.contains(&"data-pattern"), "{ids:?}");
+}
+
+#[test]
+fn streams_of_no_whole_sectors_are_left_out_and_named() {
+    let mut settings = settings("multi-wsat");
+    let small = steadfast_domain::IoStream::new(Op::Read, Order::Random, Bytes(128)).weighing(9);
+    settings.workload.as_mut().unwrap().streams.push(small);
+    let test = made(&settings);
+    let mut bench = scripted(|_| 1000.0);
+    test.conduct(&mut bench).unwrap();
+    let all = steps(&bench.entries);
+    assert_eq!(all.last().unwrap().load.stimulus().unwrap().streams.len(), 3);
+    let findings = test.study(&record(&settings, bench.entries));
+    let caveat = findings.caveats.iter().find(|c| c.id == "streams-left-out").unwrap();
+    assert!(caveat.text.contains("9 I/Os"), "{}", caveat.text);
+}

@@ -1,0 +1,39 @@
+//! `trace self-test`: the Target Server Self-Test of RWSW PTS, a pseudo-test. What it
+//! reports was measured while the server worked; nothing is applied to a device.
+
+use super::ending;
+use super::studied::Wanted;
+use crate::asked::SOFTWARE;
+use crate::cli::trace::SelfTestArguments;
+use crate::exit::Outcome;
+use crate::writing::{Rule, Shelf};
+use crate::{output, terminal};
+use steadfast_domain::Findings;
+use steadfast_trace::findings;
+
+/// Prints the four reports, or writes them.
+pub fn run(arguments: &SelfTestArguments) -> anyhow::Result<Outcome> {
+    let names = output::names(&arguments.format);
+    let rule = Rule::of(&arguments.writing)?;
+    let shelf = arguments.output.as_ref().map(|path| Shelf::named(path, rule, &names));
+    let shelf = shelf.transpose()?;
+    let (by, threshold, step) = (arguments.by, arguments.threshold, arguments.step);
+    let study = Wanted { by, threshold, step }.study(&arguments.selection)?;
+    let findings = only_reports(findings(&study, SOFTWARE));
+    if arguments.json {
+        terminal::print_findings(&findings)?;
+    } else {
+        terminal::print(&steadfast_report::text(&findings, terminal::width()))?;
+    }
+    if let Some(shelf) = shelf {
+        for file in output::write(&shelf, &findings, &arguments.format)? {
+            terminal::tell(&file.display().to_string());
+        }
+    }
+    Ok(ending(&study.integrity, arguments.selection.filter.accept_damage))
+}
+
+/// The four reports of the self-test without the chapters of the analysis.
+fn only_reports(findings: Findings) -> Findings {
+    Findings { id: "self-test".into(), chapters: Vec::new(), ..findings }
+}

@@ -1,0 +1,161 @@
+//! Captured workloads that a test applies: where they are read from, what of them
+//! is chosen, and the single I/Os of an exact replay.
+
+mod exact;
+pub mod reference;
+mod source;
+
+use crate::cli::ProcedureArguments;
+use crate::cli::replay::ReplayArguments;
+use crate::cli::trace::DeriveArguments;
+use crate::exit::misuse;
+use anyhow::Context;
+use source::{Opened, Source};
+use std::path::PathBuf;
+use steadfast_domain::{AppliedWorkload, Device};
+use steadfast_trace::replay::applied::{Provenance, cumulative, origin};
+use steadfast_trace::replay::{NativeSteps, ReplayError, StepChoice, StepSource};
+use steadfast_trace::workload::{Threshold, Workload};
+use steadfast_trace::workload_file::WorkloadStep;
+
+pub use exact::reopen;
+pub use source::text_of;
+
+/// The procedures that apply a captured workload; the first plays its steps or I/Os
+/// in their order.
+const PROCEDURES: [&str; 4] = [NATIVE, "individual-streams", "multi-wsat", "rwsw-dirth"];
+const NATIVE: &str = "replay-native";
+
+/// The smallest share of a capture's streams that are applied, unless another is
+/// named: 2 %, as in the tutorial's example.
+const THRESHOLD: Threshold = Threshold(20_000);
+
+/// Whether a procedure applies a captured workload.
+pub fn applies(procedure: &str) -> bool {
+    PROCEDURES.contains(&procedure)
+}
+
+/// The captured workload that the command line asks for, where the procedure applies
+/// one.
+pub fn asked(
+    chosen: &ProcedureArguments,
+    device: &Device,
+) -> anyhow::Result<Option<Box<AppliedWorkload>>> {
+    let (procedure, replay) = (&chosen.procedure, &chosen.replay);
+    if !applies(procedure) {
+        return match replay.words().first() {
+            Some(option) => Err(misuse(format!(
+                "{option}: {procedure} applies no captured workload; those that do are {}",
+                PROCEDURES.join(", ")
+            ))),
+            None => Ok(None),
+        };
+    }
+    if chosen.workload.is_empty() {
+        return Err(misuse(format!(
+            "{procedure} applies a captured workload; name it with --workload FILE, or one that \
+             `steadfast workload list` prints"
+        )));
+    }
+    if replay.exact && procedure != NATIVE {
+        return Err(misuse(format!("--exact is for {NATIVE}; leave it out with {procedure}")));
+    }
+    let files: Vec<PathBuf> = chosen.workload.iter().map(PathBuf::from).collect();
+    let opened = Opened::of(&files, &replay.filter)?;
+    let mut workload = match replay.exact {
+        true => exact::workload(opened, chosen, device)?,
+        false => stepwise(&opened, replay, procedure == NATIVE)?,
+    };
+    // One name for both: a run can be resumed from any directory.
+    workload.source = source::called(&files);
+    Ok(Some(Box::new(workload)))
+}
+
+/// The workload by its capture steps, or without them where none are needed.
+fn stepwise(
+    opened: &Opened,
+    replay: &ReplayArguments,
+    needs_steps: bool,
+) -> anyhow::Result<AppliedWorkload> {
+    let named = || opened.name.clone();
+    let choice = choice(opened, replay);
+    if let Source::Workload(file) = &opened.source
+        && !needs_steps
+        && file.steps.is_empty()
+    {
+        let workload = cumulative(file, &choice, provenance(opened, &choice, &file.workload));
+        return workload.with_context(named);
+    }
+    let native = steps(opened, &choice).with_context(named)?;
+    opened.say_damage();
+    let told = provenance(opened, &choice, &native.workload);
+    let mut workload = native.applied(told);
+    workload.remarks.splice(0..0, opened.warnings.iter().cloned());
+    Ok(workload)
+}
+
+/// The capture steps of what a workload is derived from, as its file keeps them.
+pub fn kept_steps(arguments: &DeriveArguments) -> anyhow::Result<Vec<WorkloadStep>> {
+    let opened = Opened::of(&arguments.selection.files, &arguments.selection.filter)?;
+    let choice = StepChoice {
+        pass: opened.pass.clone(),
+        by: arguments.by,
+        threshold: arguments.threshold,
+        step_ns: arguments.step.map(|step| step.0),
+    };
+    Ok(steps(&opened, &choice).with_context(|| opened.name.clone())?.kept())
+}
+
+/// The capture steps of a source.
+fn steps(opened: &Opened, choice: &StepChoice) -> Result<NativeSteps, ReplayError> {
+    NativeSteps::of(
+        &match &opened.source {
+            Source::Trace(trace) => StepSource::Trace(trace.as_ref()),
+            Source::Steps(file) => StepSource::Steps(file.as_ref()),
+            Source::Workload(file) => StepSource::Workload(file),
+            Source::Representation(text) => StepSource::Representation(text),
+        },
+        choice,
+    )
+}
+
+fn choice(opened: &Opened, replay: &ReplayArguments) -> StepChoice {
+    let usual = match &opened.source {
+        // What it leaves out was decided when it was made.
+        Source::Workload(_) => Threshold(0),
+        _ if replay.exact => Threshold(0),
+        _ => THRESHOLD,
+    };
+    StepChoice {
+        pass: opened.pass.clone(),
+        by: replay.by,
+        threshold: replay.threshold.unwrap_or(usual),
+        step_ns: replay.step.map(|step| step.0),
+    }
+}
+
+/// Where the workload comes from, and what was chosen of it.
+fn provenance(opened: &Opened, choice: &StepChoice, workload: &Workload) -> Provenance {
+    let mut facts = origin(&opened.conditions);
+    let mut tell = |label: &str, value: String| facts.push((label.to_owned(), value));
+    if let Some(told) = opened.pass.filter.told(&opened.conditions) {
+        tell("Chosen I/Os", told);
+    }
+    tell(
+        "Applied Streams",
+        format!(
+            "{} of {} ({} or more by {})",
+            workload.streams.len(),
+            workload.total_streams,
+            choice.threshold,
+            choice.by
+        ),
+    );
+    Provenance {
+        name: opened.title.clone(),
+        source: opened.name.clone(),
+        origin: facts,
+        demand: opened.demand(workload),
+        data_pattern: opened.data_pattern(),
+    }
+}

@@ -1,0 +1,141 @@
+//! The reference workloads that this program ships, each a workload file.
+
+use crate::cli::trace::{ListArguments, ShowArguments};
+use crate::exit::{Outcome, misuse};
+use crate::{table, terminal};
+use anyhow::Context;
+use serde::Serialize;
+use steadfast_domain::suggestion;
+use steadfast_trace::WorkloadFile;
+
+/// Every one: its name and its text.
+const ALL: [(&str, &str); 6] = [
+    ("retail-web-portal", include_str!("../../../workloads/retail-web-portal.toml")),
+    ("retail-backup", include_str!("../../../workloads/retail-backup.toml")),
+    ("seven-steps", include_str!("../../../workloads/seven-steps.toml")),
+    ("two-minutes", include_str!("../../../workloads/two-minutes.toml")),
+    ("pgbench", include_str!("../../../workloads/pgbench.toml")),
+    ("sqlite", include_str!("../../../workloads/sqlite.toml")),
+];
+
+/// One as it is listed.
+#[derive(Serialize)]
+struct Listed {
+    name: &'static str,
+    streams: usize,
+    ios: u64,
+    steps: usize,
+    demand: Option<String>,
+    title: String,
+}
+
+/// The text of one.
+pub fn find(name: &str) -> Option<&'static str> {
+    ALL.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
+/// Why a name is neither a file nor one of these.
+pub fn missing(name: &str) -> String {
+    let names = || ALL.iter().map(|(name, _)| *name);
+    format!(
+        "{name} is neither a file nor a reference workload{}; these are: {}",
+        suggestion(name, names()),
+        names().collect::<Vec<_>>().join(", ")
+    )
+}
+
+/// Prints their names, and what each is.
+pub fn list(arguments: &ListArguments) -> anyhow::Result<Outcome> {
+    let listed: anyhow::Result<Vec<Listed>> = ALL.iter().map(listed).collect();
+    let listed = listed?;
+    if arguments.json {
+        #[derive(Serialize)]
+        struct Answer {
+            workloads: Vec<Listed>,
+        }
+        terminal::print_json(&Answer { workloads: listed })?;
+        return Ok(Outcome::Done);
+    }
+    let head = ["Name", "Streams", "I/Os", "Steps", "Demand", "What"].map(str::to_owned);
+    let rows = listed.iter().map(|one| {
+        let demand = one.demand.clone().unwrap_or_else(|| "–".to_owned());
+        let counts = [one.streams.to_string(), one.ios.to_string(), one.steps.to_string()];
+        let [streams, ios, steps] = counts;
+        [one.name.to_owned(), streams, ios, steps, demand, one.title.clone()]
+    });
+    let rows: Vec<[String; 6]> = std::iter::once(head).chain(rows).collect();
+    terminal::print(&table::with_left(&rows, |column| matches!(column, 0 | 5)))?;
+    Ok(Outcome::Done)
+}
+
+fn listed((name, text): &(&'static str, &'static str)) -> anyhow::Result<Listed> {
+    let file = WorkloadFile::read(text).context(*name)?;
+    Ok(Listed {
+        name,
+        streams: file.workload.streams.len(),
+        ios: file.workload.selected().0,
+        steps: file.steps.len(),
+        demand: file.demand.map(|demand| demand.to_string()),
+        title: file.name,
+    })
+}
+
+/// Prints the text of one.
+pub fn show(arguments: &ShowArguments) -> anyhow::Result<Outcome> {
+    let text = find(&arguments.name).ok_or_else(|| misuse(missing(&arguments.name)))?;
+    terminal::print_raw(text.as_bytes())?;
+    Ok(Outcome::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// I/Os of the whole, I/Os of the streams, streams, steps.
+    type Counts = (u64, u64, usize, usize);
+
+    fn counts(name: &str) -> Counts {
+        let file = WorkloadFile::read(find(name).unwrap()).unwrap();
+        assert!(file.doubts.is_empty(), "{name}: {:?}", file.doubts);
+        assert!(!file.name.is_empty() && !file.remarks.is_empty(), "{name} says no provenance");
+        let ios = file.workload.selected().0;
+        for step in &file.steps {
+            let known = |key| file.workload.streams.iter().any(|stream| stream.key() == key);
+            assert!(step.ios.iter().all(|(key, _)| known(*key)), "{name}: {step:?}");
+        }
+        (file.workload.total_count, ios, file.workload.streams.len(), file.steps.len())
+    }
+
+    #[test]
+    fn the_tutorials_workloads_have_its_counts() {
+        assert_eq!(counts("retail-web-portal"), (3_512_860, 2_755_026, 9, 0));
+        assert_eq!(counts("retail-backup"), (166_224, 134_808, 1, 0));
+        assert_eq!(counts("seven-steps"), (5_345, 3_353, 5, 7));
+        assert_eq!(counts("two-minutes"), (5_164, 4_882, 21, 1));
+    }
+
+    #[test]
+    fn captured_workloads_have_steps_that_add_up_to_their_streams() {
+        for name in ["pgbench", "sqlite"] {
+            let (all, ios, streams, steps) = counts(name);
+            assert!(all >= ios && ios > 1000 && streams > 2 && steps > 2, "{name}");
+            let file = WorkloadFile::read(find(name).unwrap()).unwrap();
+            for stream in &file.workload.streams {
+                let cells = file.steps.iter().flat_map(|step| &step.ios);
+                let sum: u64 =
+                    cells.filter(|(key, _)| *key == stream.key()).map(|(_, ios)| ios).sum();
+                assert_eq!(sum, stream.count, "{name} {}", stream.stream);
+            }
+        }
+    }
+
+    #[test]
+    fn every_text_is_as_it_was_derived_and_names_no_machine() {
+        for (name, text) in ALL {
+            for word in ["/dev/", "/home", "/tmp", "/work", "hostname"] {
+                assert!(!text.contains(word), "{name} has {word}");
+            }
+            assert!(WorkloadFile::read(text).unwrap().workload.io_streams().is_ok(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! What a user names with `--workload`: a trace of single I/Os, a step file, a
+//! workload file or a "Replay representation", recognized by its content, or the
+//! name of a reference workload.
+
+use super::reference;
+use crate::cli::trace::FilterArguments;
+use crate::commands::trace::{Layers, filtered, named, say_if_unchecked, say_what_is_missing};
+use crate::exit::misuse;
+use crate::terminal;
+use anyhow::{Context, bail};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use steadfast_domain::stimulus::DataPattern;
+use steadfast_domain::{CaptureConditions, Demand};
+use steadfast_trace::pass::Pass;
+use steadfast_trace::replay_representation::{HEADER, ReplayRepresentation};
+use steadfast_trace::sequence::WINDOW;
+use steadfast_trace::workload::{Workload, data_pattern_seen};
+use steadfast_trace::workload_file::FORMAT;
+use steadfast_trace::{StepFile, Trace, WorkloadFile};
+
+/// What a Parquet file begins with.
+const PARQUET: &[u8] = b"PAR1";
+
+/// A source, opened.
+pub(super) enum Source {
+    /// Single I/Os.
+    Trace(Arc<Trace<File>>),
+    /// Sums of capture steps.
+    Steps(Box<StepFile<File>>),
+    /// A workload file.
+    Workload(Box<WorkloadFile>),
+    /// A "Replay representation".
+    Representation(Box<ReplayRepresentation>),
+}
+
+/// A source, and which of its I/Os count.
+pub(super) struct Opened {
+    pub(super) source: Source,
+    /// Its files, or the name of a reference workload.
+    pub(super) name: String,
+    /// What it is called in reports.
+    pub(super) title: String,
+    pub(super) conditions: CaptureConditions,
+    pub(super) pass: Pass,
+    /// What contradicted itself in it, one sentence each.
+    pub(super) warnings: Vec<String>,
+}
+
+impl Opened {
+    /// Opens what was named.
+    pub(super) fn of(files: &[PathBuf], filter: &FilterArguments) -> anyhow::Result<Self> {
+        let first = files.first().map_or(Path::new(""), PathBuf::as_path);
+        if let (Some(text), [_]) = (reference_named(first), files) {
+            let file = WorkloadFile::read(text).with_context(|| first.display().to_string())?;
+            return Self::of_workload(first, file, filter);
+        }
+        let beginning = beginning(first)?;
+        if beginning.starts_with(PARQUET) {
+            return Self::of_capture(first, files, filter);
+        }
+        if let [_, second, ..] = files {
+            bail!(
+                "{}: only the files of one rotated capture are read as one, and {} is none",
+                second.display(),
+                first.display()
+            );
+        }
+        let text = String::from_utf8_lossy(&beginning);
+        if text.contains(HEADER) {
+            return Self::of_representation(first, filter);
+        }
+        if !text.contains("format") && !text.contains("[[stream]]") {
+            bail!(
+                "{} is neither a trace, a step file, a workload file (format = \"{FORMAT}\") nor a \
+                 Replay representation; make a trace of another tool's file with: steadfast trace \
+                 import",
+                first.display()
+            );
+        }
+        let file = read_workload(first)?;
+        Self::of_workload(first, file, filter)
+    }
+
+    /// The files of one capture.
+    fn of_capture(
+        first: &Path,
+        files: &[PathBuf],
+        filter: &FilterArguments,
+    ) -> anyhow::Result<Self> {
+        let name = named(first, files.len());
+        let (mut traces, mut sums) = (Vec::new(), Vec::new());
+        for path in files {
+            match step_file(path)? {
+                Some(file) => sums.push(file),
+                None => traces.push(trace(path)?),
+            }
+        }
+        let source = match (traces.is_empty(), sums.is_empty()) {
+            (false, true) => {
+                let trace = Trace::together(traces).with_context(|| name.clone())?;
+                say_what_is_missing(&name, trace.recovery(), trace.conditions());
+                say_if_unchecked(&name, &trace.integrity());
+                Source::Trace(Arc::new(trace))
+            }
+            (true, _) => {
+                let file = StepFile::together(sums).with_context(|| name.clone())?;
+                say_what_is_missing(&name, file.recovery(), file.conditions());
+                say_if_unchecked(&name, file.integrity());
+                if filter.window != WINDOW {
+                    bail!(
+                        "{name}: RND and SEQ were told apart during the capture, with a window of \
+                         {WINDOW}; leave out --window"
+                    );
+                }
+                Source::Steps(Box::new(file))
+            }
+            (false, false) => bail!(
+                "{name}: some of the files have single I/Os, others capture steps alone; name \
+                 those of one capture"
+            ),
+        };
+        Self::choosing(source, name, first, filter)
+    }
+
+    fn of_workload(
+        path: &Path,
+        file: WorkloadFile,
+        filter: &FilterArguments,
+    ) -> anyhow::Result<Self> {
+        let name = path.display().to_string();
+        file.doubts.iter().for_each(|doubt| terminal::complain(&format!("{name}: {doubt}")));
+        let title = Some(file.name.clone()).filter(|title| !title.is_empty());
+        let mut opened = Self::choosing(Source::Workload(Box::new(file)), name, path, filter)?;
+        opened.title = title.unwrap_or(opened.title);
+        Ok(opened)
+    }
+
+    fn of_representation(path: &Path, filter: &FilterArguments) -> anyhow::Result<Self> {
+        let name = path.display().to_string();
+        let file = std::io::BufReader::new(open(path)?);
+        let (text, warnings) = ReplayRepresentation::read(file).with_context(|| name.clone())?;
+        let mut told = Vec::new();
+        for warning in &warnings {
+            terminal::complain(&format!("{name}:{}: {}", warning.line, warning.text));
+            told.push(format!("Line {} of the export: {}.", warning.line, warning.text));
+        }
+        let source = Source::Representation(Box::new(text));
+        let mut opened = Self::choosing(source, name, path, filter)?;
+        opened.warnings = told;
+        Ok(opened)
+    }
+
+    fn choosing(
+        source: Source,
+        name: String,
+        path: &Path,
+        arguments: &FilterArguments,
+    ) -> anyhow::Result<Self> {
+        let conditions = match &source {
+            Source::Trace(trace) => trace.conditions().clone(),
+            Source::Steps(file) => file.conditions().clone(),
+            Source::Workload(_) => CaptureConditions::default(),
+            Source::Representation(text) => text.conditions(),
+        };
+        let filter = filtered(&name, arguments, Layers::One, &conditions)?;
+        let pass = Pass { filter, window: arguments.window, ..Pass::default() };
+        let title = path.file_name().map_or_else(|| name.clone(), |n| n.display().to_string());
+        Ok(Opened { source, name, title, conditions, pass, warnings: Vec::new() })
+    }
+
+    /// Says on standard error what was found damaged or missing.
+    pub(super) fn say_damage(&self) {
+        let missing = match &self.source {
+            Source::Trace(trace) => trace.integrity().missing(),
+            Source::Steps(file) => file.integrity().missing(),
+            _ => Vec::new(),
+        };
+        missing.iter().for_each(|text| terminal::complain(&format!("{}: {text}", self.name)));
+    }
+
+    /// Threads x outstanding I/Os of the whole, where known.
+    pub(super) fn demand(&self, workload: &Workload) -> Option<Demand> {
+        match &self.source {
+            Source::Workload(file) => file.demand.or_else(|| workload.demand_seen()),
+            Source::Representation(text) => text.demand_seen(),
+            Source::Trace(_) | Source::Steps(_) => workload.demand_seen(),
+        }
+    }
+
+    /// What is written.
+    pub(super) fn data_pattern(&self) -> DataPattern {
+        match &self.source {
+            Source::Workload(file) => file.data_pattern.clone(),
+            _ => data_pattern_seen(&self.conditions),
+        }
+    }
+}
+
+/// The text of a workload file, or of a reference workload of that name.
+pub fn text_of(path: &Path) -> anyhow::Result<String> {
+    if let Some(text) = reference_named(path) {
+        return Ok(text.to_owned());
+    }
+    let mut text = String::new();
+    let read = open(path)?.read_to_string(&mut text);
+    read.with_context(|| format!("{} is no workload file", path.display()))?;
+    Ok(text)
+}
+
+fn read_workload(path: &Path) -> anyhow::Result<WorkloadFile> {
+    WorkloadFile::read(&text_of(path)?).with_context(|| path.display().to_string())
+}
+
+/// A reference workload, where no file has the name.
+fn reference_named(path: &Path) -> Option<&'static str> {
+    let name = path.to_str().filter(|_| !path.exists())?;
+    reference::find(name)
+}
+
+/// Files by their full paths, one name for all; a reference workload by its name.
+pub(super) fn called(files: &[PathBuf]) -> String {
+    let first = files.first().map_or(Path::new(""), PathBuf::as_path);
+    let full = first.canonicalize().unwrap_or_else(|_| first.to_owned());
+    named(&full, files.len())
+}
+
+fn beginning(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let mut beginning = Vec::new();
+    let read = open(path)?.take(4096).read_to_end(&mut beginning);
+    read.with_context(|| format!("{} cannot be read", path.display()))?;
+    Ok(beginning)
+}
+
+fn open(path: &Path) -> anyhow::Result<File> {
+    match File::open(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(misuse(format!("{}", reference::missing(&path.display().to_string()))))
+        }
+        opened => opened.with_context(|| format!("{} cannot be opened", path.display())),
+    }
+}
+
+fn trace(path: &Path) -> anyhow::Result<Trace<File>> {
+    Trace::open(open(path)?).with_context(|| path.display().to_string())
+}
+
+/// `None` where it is no step file; what is wrong with it then is said when it is
+/// opened as a trace.
+fn step_file(path: &Path) -> anyhow::Result<Option<StepFile<File>>> {
+    Ok(StepFile::open(open(path)?).ok().flatten())
+}

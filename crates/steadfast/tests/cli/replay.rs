@@ -1,0 +1,301 @@
+//! Captured workloads on the command line: what is refused and why, the reference
+//! workloads, two captures compared, the self-test.
+
+use super::capture::{Running, settled};
+use super::scratch::{LoopDevice, code, refuse, run_in, stderr, steadfast, succeed};
+use serde_json::Value;
+use std::fs::File;
+use std::path::Path;
+use std::process::Stdio;
+use steadfast_domain::io_event::{CapturedDevice, Command};
+use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer};
+use steadfast_trace::{WorkloadFile, Writer};
+
+/// A trace of 1,009 reads of 4 KiB, one a millisecond, with a flush after every tenth.
+fn write(path: &Path, kind: Kind) {
+    let device = CapturedDevice {
+        name: "sdx".into(),
+        model: None,
+        serial: None,
+        capacity: Some(Bytes::mib(512)),
+        logical_sector: Some(512),
+    };
+    let conditions = CaptureConditions {
+        layers: vec![Layer::Block],
+        devices: vec![device],
+        began_unix_ns: Some(1_700_000_000_000_000_000),
+        lasted_ns: 2_000_000_000,
+        lost: if kind == Kind::Lossy { 7 } else { 0 },
+        ..CaptureConditions::default()
+    };
+    let mut writer = Writer::new(File::create(path).unwrap(), &conditions).unwrap();
+    let event = |n: u64, op, offset, bytes| IoEvent {
+        issued_ns: n * 1_000_000,
+        response_ns: 100_000,
+        offset,
+        bytes,
+        depth: 1,
+        pid: 7,
+        command: Command::new("load"),
+        op,
+        ..IoEvent::default()
+    };
+    let mut events = Vec::new();
+    for n in 0..1009u64 {
+        // 7 and 131072 have no common divisor: no place comes twice.
+        let offset =
+            n * 7 % 131_072 * 4096 + if kind == Kind::Moved && n == 503 { 4096 } else { 0 };
+        if kind != Kind::Flushes {
+            events.push(event(n, IoOp::Read, offset, 4096));
+        }
+        if n % 10 == 9 {
+            events.push(event(n, IoOp::Flush, 0, 0));
+        }
+    }
+    writer.write(&events).unwrap();
+    writer.finish(conditions).unwrap();
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Whole,
+    Flushes,
+    Lossy,
+    Moved,
+}
+
+const NATIVE: [&str; 4] = ["plan", "replay-native", "--target", "sim:small"];
+
+#[test]
+fn what_cannot_be_replayed_is_refused_in_one_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    write(&here.join("t.parquet"), Kind::Whole);
+    write(&here.join("flushes.parquet"), Kind::Flushes);
+    let plan = |more: &[&str], parts: &[&str]| refuse(here, &[&NATIVE[..], more].concat(), parts);
+    plan(&[], &["--workload", "workload list"]);
+    plan(&["--workload", "no-such"], &["neither a file nor a reference workload", "pgbench"]);
+    let of = |file: &'static str| ["--workload", file];
+    let whole = |more: &[&str], parts: &[&str]| plan(&[&of("t.parquet")[..], more].concat(), parts);
+    whole(&["--op", "write"], &["none of the capture's I/Os is chosen"]);
+    whole(&["--exact", "--op", "write"], &["none of the capture's I/Os is chosen"]);
+    whole(&["--exact", "--device", "sdy"], &["sdy"]);
+    whole(&["--exact", "--issue-at", "queue"], &["no queue times"]);
+    whole(&["--exact", "--map", "stretch"], &["same, wrap, pack or scale"]);
+    whole(&["--timing", "closed"], &["--exact"]);
+    let flushes = of("flushes.parquet");
+    plan(&flushes, &["flushes", "nothing to replay"]);
+    plan(&[&flushes[..], &["--exact"]].concat(), &["are flushes", "nothing to replay"]);
+    std::fs::write(here.join("text.csv"), "1,2,3\n").unwrap();
+    plan(&of("text.csv"), &["neither a trace", "trace import"]);
+    plan(&["--workload", "retail-backup", "--exact"], &["no single I/O", "leave out --exact"]);
+    let small = ["plan", "replay-native", "--target", "small.bin", "--size", "512KiB"];
+    let wrapped = ["--workload", "t.parquet", "--exact", "--map", "wrap"];
+    refuse(here, &[&small[..], &wrapped].concat(), &["granules of 1 MiB"]);
+}
+
+#[test]
+fn options_of_captured_workloads_are_for_their_procedures() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let of = |procedure: &'static str| ["plan", procedure, "--target", "sim:small"];
+    refuse(here, &[&of("iops")[..], &["--from", "5s"]].concat(), &["iops applies no captured"]);
+    refuse(here, &[&of("wsat")[..], &["--exact"]].concat(), &["replay-native"]);
+    let two = ["--workload", "RND 4K W", "--workload", "SEQ 4K W"];
+    refuse(here, &[&of("wsat")[..], &two].concat(), &["one workload"]);
+    let exact = ["--workload", "pgbench", "--exact"];
+    refuse(here, &[&of("multi-wsat")[..], &exact].concat(), &["--exact is for replay-native"]);
+}
+
+#[test]
+fn reference_workloads_are_listed_shown_and_applied() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let listed: Value =
+        serde_json::from_str(&succeed(here, &["workload", "list", "--json"])).unwrap();
+    let listed = listed["workloads"].as_array().unwrap();
+    assert_eq!(listed.len(), 6);
+    for one in listed {
+        let name = one["name"].as_str().unwrap();
+        let shown = WorkloadFile::read(&succeed(here, &["workload", "show", name])).unwrap();
+        assert_eq!(one["ios"].as_u64(), Some(shown.workload.selected().0), "{name}");
+    }
+    let measure = ["measure", "--workload", "retail-web-portal", "--target", "sim:small"];
+    let answer = succeed(here, &[&measure[..], &["--ios", "10007", "--json"]].concat());
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    assert_eq!(answer["measurement"]["streams"].as_array().unwrap().len(), 9);
+    refuse(here, &["workload", "show", "pgbensh"], &["pgbench"]);
+    refuse(here, &["measure", "--workload", "pgbensh", "--target", "sim:small"], &["pgbench"]);
+}
+
+#[test]
+fn two_captures_are_compared_io_by_io() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    write(&here.join("t.parquet"), Kind::Whole);
+    write(&here.join("moved.parquet"), Kind::Moved);
+    write(&here.join("lossy.parquet"), Kind::Lossy);
+    let same = succeed(here, &["replay", "verify", "t.parquet", "t.parquet", "-o", "verified"]);
+    assert!(same.contains("equal, in order"), "{same}");
+    assert!(
+        here.join("verified/report.html").exists() && here.join("verified/report.pdf").exists()
+    );
+    let other = run_in(here, &["replay", "verify", "t.parquet", "moved.parquet", "--json"]);
+    assert_eq!(code(&other), 5, "{}", stderr(&other));
+    let found: Value = serde_json::from_slice(&other.stdout).unwrap();
+    assert!(found["ending"].as_str().unwrap().contains("first difference"), "{found}");
+    let lossy = run_in(here, &["replay", "verify", "t.parquet", "lossy.parquet"]);
+    assert_eq!(code(&lossy), 0);
+    assert!(stderr(&lossy).contains("lost 7 events"), "{}", stderr(&lossy));
+    let filtered = ["replay", "verify", "t.parquet", "moved.parquet", "--op", "flush"];
+    succeed(here, &filtered);
+    refuse(here, &["replay", "verify", "t.parquet", "none.parquet"], &["none.parquet"]);
+}
+
+#[test]
+fn the_self_test_has_its_four_reports() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    write(&here.join("t.parquet"), Kind::Whole);
+    let text = succeed(here, &["trace", "self-test", "t.parquet", "--json", "-o", "st"]);
+    let found: Value = serde_json::from_str(&text).unwrap();
+    let pages = found["form_pages"].as_array().unwrap();
+    let titles: Vec<&str> = pages.iter().map(|page| page["title"].as_str().unwrap()).collect();
+    assert_eq!(
+        titles,
+        [
+            "I/O streams distribution v segments",
+            "IOPS and throughput v time",
+            "Response time v time",
+            "Outstanding I/Os v time"
+        ]
+    );
+    assert!(here.join("st/report.html").exists());
+}
+
+#[test]
+fn a_derived_workload_keeps_its_steps_when_asked() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    write(&here.join("t.parquet"), Kind::Whole);
+    let derive = ["workload", "derive", "t.parquet", "--step", "100ms"];
+    succeed(here, &[&derive[..], &["-o", "plain.toml"]].concat());
+    let native = ["--native", "--threshold", "20%", "-o", "native.toml"];
+    succeed(here, &[&derive[..], &native].concat());
+    let read = |name: &str| {
+        WorkloadFile::read(&std::fs::read_to_string(here.join(name)).unwrap()).unwrap()
+    };
+    assert!(read("plain.toml").steps.is_empty());
+    let steps = read("native.toml").steps;
+    assert_eq!(steps.len(), 11);
+    // A hundred reads and the ten flushes, which are below the threshold.
+    assert_eq!((steps[0].ios[0].1, steps[0].captured), (100, Some((110, Bytes(409_600)))));
+    assert_eq!(steps[0].outstanding_mean, Some(0.11));
+    let without = [&NATIVE[..], &["--workload", "plain.toml"]].concat();
+    refuse(here, &without, &["no capture steps", "--native"]);
+}
+
+const LOAD: &str = "format = \"steadfast workload 1\"\ndemand = \"T1Q4\"\n\
+    [[stream]]\nstream = \"RND 4K R\"\nios = 5\n[[stream]]\nstream = \"RND 8K W\"\nios = 3\n\
+    [[stream]]\nstream = \"SEQ 16K W\"\nios = 2\n";
+
+/// Captures while the program runs; the trace is called `name`. Returned are the program's
+/// process and the time of the first of its last 10,007 I/Os: before them it reads what
+/// lies on the device.
+fn captured(
+    here: &Path,
+    test: &str,
+    device: &LoopDevice,
+    run: &[&str],
+    name: &str,
+) -> Option<[String; 2]> {
+    settled(device);
+    let capture = Running::new(test, here, device, &[])?;
+    let child = steadfast()
+        .current_dir(here)
+        .args(run)
+        .args(["--target", &device.path, "--yes-destroy", device.name(), "--json"])
+        .stdout(Stdio::null())
+        .stderr(File::create(here.join("errors.txt")).unwrap())
+        .spawn()
+        .unwrap();
+    let process = child.id().to_string();
+    let output = child.wait_with_output().unwrap();
+    let said = std::fs::read_to_string(here.join("errors.txt")).unwrap();
+    let (conditions, events) = capture.end();
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{said}");
+    assert_eq!(conditions.lost, 0);
+    std::fs::rename(here.join("trace.parquet"), here.join(name)).unwrap();
+    let mut times: Vec<u64> = events
+        .iter()
+        .filter(|event| event.pid.to_string() == process)
+        .map(|event| event.issued_ns)
+        .collect();
+    times.sort_unstable();
+    let first = times[times.len() - 10_007];
+    Some([process, format!("{first}ns")])
+}
+
+/// 10,007 I/Os are captured, replayed onto a second device and captured again: the
+/// same operations, sizes and offsets in the same order.
+#[test]
+fn a_replay_has_the_captured_ios_in_their_order() {
+    let test = "a_replay_has_the_captured_ios_in_their_order";
+    let Some(first) = LoopDevice::new(test, 256) else { return };
+    let Some(second) = LoopDevice::new(test, 256) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    std::fs::write(here.join("w.toml"), LOAD).unwrap();
+    let measure = ["measure", "--workload", "w.toml", "--ios", "10007"];
+    let original = captured(here, test, &first, &measure, "original.parquet");
+    let Some([process, from]) = original else { return };
+    let of = ["--workload", "original.parquet", "--exact", "--pid", &process, "--from", &from];
+    // Issued at the times of issue: on one queue, in the order of the capture.
+    let run = ["run", "replay-native", "--purge", "none", "--set", "preconditioning=none"];
+    let run = [&run[..], &of, &["--issue-at", "issue", "--out", "replay"]].concat();
+    let replayed = captured(here, test, &second, &run, "replayed.parquet");
+    let Some([player, began]) = replayed else { return };
+    let verify = ["replay", "verify", "original.parquet", "replayed.parquet", "--json"];
+    let sides = ["--pid", &process, "--from", &from, "--replayed-pid", &player];
+    let sides = [&sides[..], &["--replayed-from", &began, "-o", "verified"]].concat();
+    let output = run_in(here, &[&verify[..], &sides].concat());
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let ending = found["ending"].as_str().unwrap();
+    assert!(ending.contains("10007 I/Os in the original, 10007 in the replay"), "{ending}");
+    assert_eq!(code(&output), 0, "{ending} {}", stderr(&output));
+}
+
+/// A run whose trace is gone, or is another, is not resumed.
+#[test]
+fn a_replay_is_resumed_with_its_own_trace_only() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    write(&here.join("t.parquet"), Kind::Whole);
+    let run = ["run", "replay-native", "--target", "sim:small", "--workload", "t.parquet"];
+    let plainly = ["--exact", "--set", "preconditioning=none", "--out", "run"];
+    let ran = run_in(here, &[&run[..], &plainly].concat());
+    assert!(matches!(code(&ran), 0 | 3), "{}", stderr(&ran));
+    let settings = std::fs::read_to_string(here.join("run/settings.json")).unwrap();
+    let settings: Value = serde_json::from_str(&settings).unwrap();
+    let workload = &settings["settings"]["workload"];
+    assert_eq!(workload["script"]["counts"]["reads"], 1009);
+    let opened_by = workload["opened_by"][0].as_str().unwrap();
+    assert!(opened_by.starts_with('/') && opened_by.ends_with("t.parquet"), "{opened_by}");
+    std::fs::rename(here.join("t.parquet"), here.join("away.parquet")).unwrap();
+    refuse(here, &["resume", "run"], &["t.parquet", "not there any more"]);
+    write(&here.join("t.parquet"), Kind::Moved);
+    refuse(here, &["resume", "run"], &["not the I/Os that this run began with", "SHA-256"]);
+    succeed(here, &["study", "run"]);
+}
+
+#[test]
+fn a_reference_workload_is_planned_and_run_on_every_test_that_takes_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    for procedure in ["individual-streams", "multi-wsat", "rwsw-dirth"] {
+        let plan = ["plan", procedure, "--target", "sim:small", "--workload", "two-minutes"];
+        succeed(here, &plan);
+    }
+    let plan = ["plan", "replay-native", "--target", "sim:small", "--workload", "seven-steps"];
+    succeed(here, &plan);
+}
