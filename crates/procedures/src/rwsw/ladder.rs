@@ -75,7 +75,7 @@ fn demands(text: &str) -> Option<Vec<Demand>> {
 fn demand(outstanding: u32) -> Option<Demand> {
     match outstanding {
         1..=MOST => Some(Demand::new(1, outstanding)),
-        many if many.is_multiple_of(MOST) && many <= MOST * MOST => {
+        many if many > 0 && many.is_multiple_of(MOST) && many <= MOST * MOST => {
             Some(Demand::new(many / MOST, MOST))
         }
         _ => None,

@@ -3,7 +3,6 @@
 //! document calls so could not be read.
 
 use super::composite::Composite;
-use crate::exhibits::pages::{axis, plain_table};
 use crate::exhibits::response::FIVE_NINES;
 use crate::exhibits::secondary::SecondaryPoint;
 use crate::ground::applied::Applied;
@@ -110,13 +109,8 @@ pub fn streams_table(composite: &Composite) -> Table {
         "% of the capture's bytes",
         "% of the applied bytes",
     ];
-    plain_table(
-        "applied-streams",
-        "Applied test workload: counts of the capture, normalised from the counts",
-        "I/O stream",
-        columns.map(str::to_owned).to_vec(),
-        rows,
-    )
+    let title = "Applied test workload: counts of the capture, normalized from the counts";
+    Table::new("applied-streams", title, "I/O stream").columns(columns).rows(rows)
 }
 
 /// I/Os of each stream in a step; by their weights where the engine could not tell
@@ -169,8 +163,8 @@ pub fn distribution(
         PlotKind::Stacked,
         "streams-distribution",
         title,
-        axis(x, Scale::Integers),
-        axis("% of the I/Os", Scale::Linear),
+        Axis::new(x, Scale::Integers),
+        Axis::new("% of the I/Os", Scale::Linear),
     )
     .caption(format!("{caption}{grouped}"))
     .series(series.collect::<Vec<_>>())
@@ -193,7 +187,7 @@ fn drawn_streams(streams: usize, segments: &[Vec<f64>]) -> Vec<usize> {
 }
 
 fn names_axis(label: &str, segments: &[Segment]) -> Axis {
-    axis(label, Scale::Categories(segments.iter().map(|s| s.name.clone()).collect()))
+    Axis::new(label, Scale::Categories(segments.iter().map(|s| s.name.clone()).collect()))
 }
 
 fn points(
@@ -213,13 +207,13 @@ pub fn iops_response(title: &str, x: &str, segments: &[Segment]) -> Plot {
         "segments-iops-response",
         title,
         names_axis(x, segments),
-        axis("IOPS", Scale::Linear),
+        Axis::new("IOPS", Scale::Linear),
     )
     .caption(
         "Columns: I/Os per second, left. Lines: average, 99.999 % and longest response time, \
          right; 99.999 % only where ten or more I/Os lie beyond it.",
     )
-    .right(axis("Response time (ms)", Scale::Log10))
+    .right(Axis::new("Response time (ms)", Scale::Log10))
     .with(Series::new("IOPS", Stroke::Measured, points(segments, |s| s.iops)))
     .with(line("ART", Stroke::Average, |s| s.art))
     .with(line("99.999 %", Stroke::Fit, Segment::five_nines))
@@ -241,13 +235,13 @@ pub fn throughput_power(title: &str, x: &str, segments: &[Segment]) -> Plot {
         "segments-throughput-power",
         title,
         names_axis(x, segments),
-        axis("MB/s", Scale::Linear),
+        Axis::new("MB/s", Scale::Linear),
     )
     .caption(caption)
     .with(Series::new("MB/s", Stroke::Measured, points(segments, |s| s.mb_per_second)));
     match is_known {
         true => plot
-            .right(axis("Power (W)", Scale::Linear))
+            .right(Axis::new("Power (W)", Scale::Linear))
             .with(Series::new("power", Stroke::Average, points(segments, watts)).on_right()),
         false => plot,
     }
@@ -269,13 +263,7 @@ pub fn segments_table(title: &str, corner: &str, segments: &[Segment]) -> Table 
         )
     };
     let columns = ["IOPS", "MB/s", "ART ms", "99.999 % ms", "MRT ms", "Power mW"];
-    plain_table(
-        "segments",
-        title,
-        corner,
-        columns.map(str::to_owned).to_vec(),
-        segments.iter().map(row).collect(),
-    )
+    Table::new("segments", title, corner).columns(columns).rows(segments.iter().map(row))
 }
 
 /// A run of steps under one name.
@@ -299,7 +287,7 @@ pub fn iops_over_time(title: &str, minute: Nanos, runs: &[Course<'_>]) -> Plot {
         }
         series.push(Series::new(name.clone(), Stroke::Average, points));
     }
-    Plot::new(PlotKind::Lines, "iops-time", title, time, axis("IOPS", Scale::Linear))
+    Plot::new(PlotKind::Lines, "iops-time", title, time, Axis::new("IOPS", Scale::Linear))
         .caption(format!("I/Os per second of every step of {minute}. A gap breaks the line."))
         .series(series)
 }

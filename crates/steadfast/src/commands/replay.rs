@@ -1,22 +1,17 @@
 //! `steadfast replay verify`: how true a replay was.
 
-use super::trace::{Layers, ending, filtered, say_if_unchecked, say_what_is_missing};
+use super::trace::Selected;
 use crate::asked::SOFTWARE;
 use crate::cli::replay::{ReplayCommand, ReplayCommandArguments, VerifyArguments};
 use crate::cli::trace::FilterArguments;
 use crate::exit::{Outcome, misuse};
 use crate::writing::{Rule, Shelf};
 use crate::{output, terminal};
-use anyhow::{Context, bail};
-use std::fs::File;
-use std::path::Path;
-use std::sync::Arc;
-use steadfast_domain::CaptureConditions;
-use steadfast_trace::fidelity::{Fidelity, FidelityOptions, Side, findings};
-use steadfast_trace::file::Integrity;
-use steadfast_trace::pass::Pass;
+use anyhow::Context;
+use std::slice;
+use steadfast_trace::By;
+use steadfast_trace::fidelity::{Fidelity, FidelityOptions, findings};
 use steadfast_trace::replay::{AddressMap, MapRule, ScriptOptions, Space, TraceScript};
-use steadfast_trace::{By, StepFile, Trace};
 
 /// The logical sector of a device whose capture does not tell it.
 const SECTOR: u32 = 512;
@@ -28,17 +23,6 @@ pub fn run(arguments: &ReplayCommandArguments) -> anyhow::Result<Outcome> {
     }
 }
 
-/// One of two captures, opened, and which of its I/Os count.
-struct Opened {
-    kept: Kept,
-    pass: Pass,
-}
-
-enum Kept {
-    Ios(Arc<Trace<File>>),
-    Sums(Box<StepFile<File>>),
-}
-
 fn verify(arguments: &VerifyArguments) -> anyhow::Result<Outcome> {
     if !(arguments.faster.is_finite() && arguments.faster > 0.0) {
         return Err(misuse("--faster: give a number above 0, such as 2"));
@@ -47,8 +31,8 @@ fn verify(arguments: &VerifyArguments) -> anyhow::Result<Outcome> {
     let rule = Rule::of(&arguments.writing)?;
     let shelf = arguments.output.as_ref().map(|path| Shelf::named(path, rule, &names));
     let shelf = shelf.transpose()?;
-    let original = Opened::of(&arguments.original, &arguments.filter)?;
-    let replayed = Opened::of(&arguments.replayed, &of_replayed(arguments))?;
+    let original = Selected::files(slice::from_ref(&arguments.original), &arguments.filter)?;
+    let replayed = Selected::files(slice::from_ref(&arguments.replayed), &of_replayed(arguments))?;
     let map = arguments.map.map(|rule| map(&original, &replayed, rule)).transpose()?;
     let options = FidelityOptions {
         passes: [original.pass.clone(), replayed.pass.clone()],
@@ -57,7 +41,8 @@ fn verify(arguments: &VerifyArguments) -> anyhow::Result<Outcome> {
         map,
     };
     let pair = || format!("{} and {}", arguments.original.display(), arguments.replayed.display());
-    let found = Fidelity::of(&original.side(), &replayed.side(), &options).with_context(pair)?;
+    let found =
+        Fidelity::of(&original.captured, &replayed.captured, &options).with_context(pair)?;
     let shown = findings(&found, SOFTWARE);
     match arguments.json {
         true => terminal::print_findings(&shown)?,
@@ -68,9 +53,7 @@ fn verify(arguments: &VerifyArguments) -> anyhow::Result<Outcome> {
             terminal::tell(&file.display().to_string());
         }
     }
-    let accept = arguments.filter.accept_damage;
-    let whole = [&original, &replayed].map(|side| ending(&side.integrity(), accept));
-    Ok(match whole {
+    Ok(match [original.ending(), replayed.ending()] {
         [Outcome::Done, Outcome::Done] if is_same(&found) => Outcome::Done,
         [Outcome::Done, Outcome::Done] => Outcome::OutsideLimits,
         _ => Outcome::Incomplete,
@@ -111,53 +94,8 @@ fn of_replayed(arguments: &VerifyArguments) -> FilterArguments {
     }
 }
 
-impl Opened {
-    fn of(path: &Path, arguments: &FilterArguments) -> anyhow::Result<Self> {
-        let name = path.display().to_string();
-        let file = || File::open(path).with_context(|| format!("{name} cannot be opened"));
-        // What is wrong with any other file is said when it is opened as a trace.
-        let kept = match StepFile::open(file()?).ok().flatten() {
-            Some(sums) => Kept::Sums(Box::new(sums)),
-            None => Kept::Ios(Arc::new(Trace::open(file()?).with_context(|| name.clone())?)),
-        };
-        let (recovery, conditions, integrity) = match &kept {
-            Kept::Ios(trace) => (trace.recovery(), trace.conditions(), trace.integrity()),
-            Kept::Sums(sums) => (sums.recovery(), sums.conditions(), sums.integrity().clone()),
-        };
-        say_what_is_missing(&name, recovery, conditions);
-        say_if_unchecked(&name, &integrity);
-        let filter = filtered(&name, arguments, Layers::One, conditions)?;
-        let pass = Pass { filter, window: arguments.window, ..Pass::default() };
-        Ok(Opened { kept, pass })
-    }
-
-    fn side(&self) -> Side<'_, File> {
-        match &self.kept {
-            Kept::Ios(trace) => Side::Trace(trace),
-            Kept::Sums(sums) => Side::Steps(sums),
-        }
-    }
-
-    fn conditions(&self) -> &CaptureConditions {
-        match &self.kept {
-            Kept::Ios(trace) => trace.conditions(),
-            Kept::Sums(sums) => sums.conditions(),
-        }
-    }
-
-    fn integrity(&self) -> Integrity {
-        match &self.kept {
-            Kept::Ios(trace) => trace.integrity(),
-            Kept::Sums(sums) => sums.integrity().clone(),
-        }
-    }
-}
-
 /// Where the replay put the original's I/Os: onto the device of its capture.
-fn map(original: &Opened, replayed: &Opened, rule: MapRule) -> anyhow::Result<AddressMap> {
-    let Kept::Ios(trace) = &original.kept else {
-        bail!("--map compares the offsets of single I/Os, and the original holds sums of steps");
-    };
+fn map(original: &Selected, replayed: &Selected, rule: MapRule) -> anyhow::Result<AddressMap> {
     let devices = &replayed.conditions().devices;
     let chosen = replayed.pass.filter.devices.first().map_or(0, |device| usize::from(*device));
     let device = devices.get(chosen).context("the capture of the replay names no device")?;
@@ -170,5 +108,5 @@ fn map(original: &Opened, replayed: &Opened, rule: MapRule) -> anyhow::Result<Ad
         map: Some(rule),
         ..ScriptOptions::new("original", space)
     };
-    Ok(TraceScript::of(Arc::clone(trace), &options)?.map().clone())
+    Ok(TraceScript::of(&original.captured, &options)?.map().clone())
 }

@@ -5,6 +5,7 @@
 mod bad_input;
 mod captions;
 mod capture;
+mod captured;
 mod circles;
 mod closed_loop;
 mod devices;

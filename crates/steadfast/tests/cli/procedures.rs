@@ -19,7 +19,8 @@ fn accepted(name: &str, arguments: &[&str], ends_with: i32) {
     golden(name, &found);
 }
 
-fn golden(name: &str, found: &str) {
+/// Compares with what was accepted before, or accepts it.
+pub fn golden(name: &str, found: &str) {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/findings");
     let path = directory.join(format!("{name}.txt"));
     if std::env::var_os("BLESS").is_some() {
@@ -33,7 +34,7 @@ fn golden(name: &str, found: &str) {
 
 /// The titles of pages and what stands on them: tables with their size, plots
 /// with their series.
-fn outline(findings: &Value, into: &mut String) {
+pub fn outline(findings: &Value, into: &mut String) {
     for part in ["form_pages", "chapters"] {
         for page in findings[part].as_array().into_iter().flatten() {
             writeln!(into, "{part}: {}", page["title"].as_str().unwrap_or_default()).unwrap();

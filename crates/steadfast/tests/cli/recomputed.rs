@@ -57,7 +57,7 @@ fn command_line(procedure: &str, more: &[(&str, &str)]) -> Vec<String> {
 
 /// Conducts what the ledger in this directory does not hold yet, and writes the
 /// findings; no report is made, which takes longer than the run.
-fn conducted(run: &Path, begins: Option<Settings>) {
+pub fn conducted(run: &Path, begins: Option<Settings>) {
     let gap = begins.as_ref().and_then(|settings| settings.sim_gap);
     let spec = drives().iter().find(|spec| spec.name() == "small").unwrap();
     let ssd = SimulatedSsd::new(spec, 11, Stop::default());

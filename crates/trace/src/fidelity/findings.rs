@@ -40,17 +40,6 @@ pub fn findings(found: &Fidelity, software: &str) -> Findings {
     }
 }
 
-/// A table has a file of its own, and so a name of its own, in each place.
-fn of_summary(exhibit: &Exhibit) -> Exhibit {
-    match exhibit {
-        Exhibit::Table(table) => {
-            let name = format!("summary-{}", table.id);
-            Exhibit::Table(table.clone().named(&name))
-        }
-        other => other.clone(),
-    }
-}
-
 /// The comparison as chapters.
 pub fn chapters(found: &Fidelity) -> Vec<Page> {
     let mut both = vec![Exhibit::Table(tables::totals(found))];

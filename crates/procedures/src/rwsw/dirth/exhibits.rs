@@ -5,7 +5,7 @@
 use super::setup::{DEMAND, Dirth, HISTOGRAM, HISTOGRAM_TIME, best};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
 use crate::exhibits::loops::general_chapter;
-use crate::exhibits::pages::{axis, page};
+use crate::exhibits::pages::page;
 use crate::exhibits::response::{
     FIVE_NINES, Rates, bins_caveat, confidence_plot, percentile_table, rated_title,
 };
@@ -21,7 +21,7 @@ use crate::rwsw::regime::STEADY;
 use crate::rwsw::segments::{Segment, distribution, segments_table, stream_counts, streams_table};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Exhibit, FormHeader, Origin, Page, Plot, PlotKind, Scale, Series, Setting, Stroke,
+    Axis, Exhibit, FormHeader, Origin, Page, Plot, PlotKind, Scale, Series, Setting, Stroke,
 };
 use steadfast_domain::{
     Caveat, CaveatKind, Demand, Findings, Measurement, Nanos, Outcome, Record, Step, Tally, Verdict,
@@ -254,14 +254,14 @@ fn outstanding_page(results: &Results<'_>) -> Page {
         PlotKind::Lines,
         "outstanding",
         TITLE,
-        axis("Total outstanding I/Os", Scale::Log2),
-        axis("Response time (ms)", Scale::Log10),
+        Axis::new("Total outstanding I/Os", Scale::Log2),
+        Axis::new("Response time (ms)", Scale::Log10),
     )
     .caption(
         "Average and 99.999 % response time, left (99.999 % only where ten or more I/Os lie \
          beyond it); MB (10^6 bytes) per second, right.",
     )
-    .right(axis("MB/s", Scale::Linear))
+    .right(Axis::new("MB/s", Scale::Linear))
     .with(Series::new("ART", Stroke::Measured, points(&|m| ms(m.total().response_mean()))))
     .with(Series::new(
         "99.999 %",

@@ -5,7 +5,7 @@ use super::results::{Moment, Results};
 use super::setup::{Course, LONGEST, PAUSES, Replay};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
 use crate::exhibits::loops::general_chapter;
-use crate::exhibits::pages::{axis, page, plain_table};
+use crate::exhibits::pages::page;
 use crate::exhibits::response::percentile_table;
 use crate::exhibits::secondary;
 use crate::exhibits::steps::every_step;
@@ -310,8 +310,8 @@ const DRAWN_IN_SECONDS: f64 = 600.0;
 fn time_axis(results: &Results<'_>) -> (Axis, f64) {
     let all = results.captured.iter().chain(&results.replayed);
     match all.map(|moment| moment.at).fold(0.0, f64::max) < DRAWN_IN_SECONDS {
-        true => (axis("Time of the capture (s)", Scale::Linear), 1.0),
-        false => (axis("Time of the capture (min)", Scale::Linear), 1.0 / 60.0),
+        true => (Axis::new("Time of the capture (s)", Scale::Linear), 1.0),
+        false => (Axis::new("Time of the capture (min)", Scale::Linear), 1.0 / 60.0),
     }
 }
 
@@ -337,13 +337,13 @@ fn rates_plot(results: &Results<'_>) -> Plot {
         "iops-throughput-time",
         "Replay Native IOPS & TP v Time",
         time_axis(results).0,
-        axis("IOPS", Scale::Linear),
+        Axis::new("IOPS", Scale::Linear),
     )
     .caption(
         "I/Os per second, left, and MB (10^6 bytes) per second, right: the replay, the applied \
          streams in the capture, and all I/Os of the capture.",
     )
-    .right(axis("MB/s", Scale::Linear))
+    .right(Axis::new("MB/s", Scale::Linear))
     .series(line("IOPS, replay", Stroke::Average, &results.replayed, iops))
     .series(line("IOPS, capture (applied)", Stroke::Fit, &results.applied, iops))
     .series(line("IOPS, capture (all)", Stroke::Context, &results.captured, iops))
@@ -363,7 +363,7 @@ fn response_plot(results: &Results<'_>) -> Plot {
         "response-time",
         "Replay Native Response Time v Time",
         time_axis(results).0,
-        axis("Response time (ms)", Scale::Log10),
+        Axis::new("Response time (ms)", Scale::Log10),
     )
     .caption(
         "Average and longest response time of the replay and, where the workload tells, of all \
@@ -384,7 +384,7 @@ fn outstanding_plot(results: &Results<'_>) -> Plot {
         "outstanding-time",
         "Replay Native Outstanding I/Os v Time",
         time_axis(results).0,
-        axis("Outstanding I/Os", Scale::Linear),
+        Axis::new("Outstanding I/Os", Scale::Linear),
     )
     .caption(
         "I/Os outstanding on average: the response times of the replay added up over the time, and \
@@ -427,7 +427,7 @@ fn comparison(replay: &Replay, results: &Results<'_>, id: &str) -> Table {
         captured("Capture, applied streams", applied, applied_bytes, None),
         captured("Capture, all I/Os", all, all_bytes, mean),
     ];
-    plain_table(id, "Replay and capture", "", columns.map(str::to_owned).to_vec(), rows)
+    Table::new(id, "Replay and capture", "").columns(columns).rows(rows)
 }
 
 fn replay_row(results: &Results<'_>) -> Row {
@@ -563,11 +563,5 @@ fn moments_table(results: &Results<'_>) -> Table {
         of("capture, applied streams", &results.applied),
         of("capture, all I/Os", &results.captured),
     ];
-    plain_table(
-        "moments",
-        "Replay and capture over time",
-        "Of",
-        columns.map(str::to_owned).to_vec(),
-        rows.concat(),
-    )
+    Table::new("moments", "Replay and capture over time", "Of").columns(columns).rows(rows.concat())
 }

@@ -48,9 +48,16 @@ pub(super) const PAUSES: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
+/// The demands that a replay can be preceded by.
+const BEFORE: Parameter = Parameter {
+    applies: |settings| BEFORE_REPLAY.value(settings) == "rwsw-dirth",
+    of_demand: false,
+    ..OUTSTANDING
+};
+
 /// The parameters of `replay-native`.
 pub const PARAMETERS: &[Parameter] =
-    &[BEFORE_REPLAY, CONTENT, ALIGNMENT, LONGEST, PAUSES, BETWEEN, MEASURED, FILLS, OUTSTANDING];
+    &[BEFORE_REPLAY, CONTENT, ALIGNMENT, LONGEST, PAUSES, BETWEEN, MEASURED, FILLS, BEFORE];
 
 fn plays_steps(settings: &Settings) -> bool {
     settings.workload.as_ref().is_some_and(|workload| workload.script.is_none())

@@ -19,7 +19,7 @@ use serde::Serialize;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use steadfast_domain::io_event::SeenInPart;
 use steadfast_domain::{CaptureConditions, Layer, Nanos};
 use steadfast_trace::captured::Answer;
@@ -30,10 +30,10 @@ use steadfast_trace::workload::Threshold;
 use steadfast_trace::{By, Captured, StudyOptions, TraceError};
 
 /// A capture in its files, and which of its I/Os count.
-struct Selected {
-    captured: Captured<File>,
-    pass: Pass,
-    name: String,
+pub(super) struct Selected {
+    pub(super) captured: Captured<File>,
+    pub(super) pass: Pass,
+    pub(super) name: String,
     accept_damage: bool,
     /// What was said to be missing.
     said: RefCell<BTreeSet<String>>,
@@ -57,9 +57,15 @@ pub fn run(arguments: &TraceArguments) -> anyhow::Result<Outcome> {
 
 impl Selected {
     fn open(selection: &Selection) -> anyhow::Result<Self> {
-        let parts = selection.files.iter().map(|path| open(path));
-        let parts = parts.collect::<anyhow::Result<Vec<_>>>()?;
-        Self::of(selection.file(), parts, &selection.filter, Layers::One)
+        Self::files(&selection.files, &selection.filter)
+    }
+
+    /// The files of one capture, as a test applies it or a replay is compared: of a
+    /// trace of two layers the block layer counts unless another is asked for.
+    pub(super) fn files(files: &[PathBuf], filter: &FilterArguments) -> anyhow::Result<Self> {
+        let parts = files.iter().map(|path| open(path)).collect::<anyhow::Result<Vec<_>>>()?;
+        let first = files.first().map_or(Path::new(""), PathBuf::as_path);
+        Self::of(first, parts, filter, Layers::One)
     }
 
     /// The files of one capture, called by the first of them.
@@ -79,7 +85,7 @@ impl Selected {
         Ok(Selected { captured, pass, name, accept_damage, said })
     }
 
-    fn conditions(&self) -> &CaptureConditions {
+    pub(super) fn conditions(&self) -> &CaptureConditions {
         self.captured.conditions()
     }
 
@@ -93,7 +99,7 @@ impl Selected {
     }
 
     /// How a command ends that showed what is in it.
-    fn ending(&self) -> Outcome {
+    pub(super) fn ending(&self) -> Outcome {
         let is_whole = self.captured.integrity().is_whole();
         if is_whole || self.accept_damage { Outcome::Done } else { Outcome::Incomplete }
     }
@@ -161,11 +167,7 @@ fn open(path: &Path) -> anyhow::Result<Captured<File>> {
 }
 
 /// Says on standard error what a capture's file lacks.
-pub(super) fn say_what_is_missing(
-    name: &str,
-    recovery: Option<&Recovery>,
-    conditions: &CaptureConditions,
-) {
+fn say_what_is_missing(name: &str, recovery: Option<&Recovery>, conditions: &CaptureConditions) {
     if let Some(recovery) = recovery {
         terminal::complain(&format!(
             "{name}: the capture was killed; read up to the last complete row group, {} bytes after \
@@ -185,15 +187,10 @@ pub(super) fn say_what_is_missing(
 }
 
 /// Says on standard error that damage could not be seen.
-pub(super) fn say_if_unchecked(name: &str, integrity: &Integrity) {
+fn say_if_unchecked(name: &str, integrity: &Integrity) {
     if !integrity.checksums {
         terminal::complain(&format!("{name}: no checksums; damage cannot be detected"));
     }
-}
-
-/// Numbers without all I/Os are no success, unless that is accepted.
-pub(super) fn ending(integrity: &Integrity, accept_damage: bool) -> Outcome {
-    if integrity.is_whole() || accept_damage { Outcome::Done } else { Outcome::Incomplete }
 }
 
 /// What counts of a trace of both layers unless the user says it.

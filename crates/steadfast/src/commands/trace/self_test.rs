@@ -1,15 +1,14 @@
 //! `trace self-test`: the Target Server Self-Test of RWSW PTS, a pseudo-test. What it
 //! reports was measured while the server worked; nothing is applied to a device.
 
-use super::ending;
-use super::studied::Wanted;
+use super::Selected;
 use crate::asked::SOFTWARE;
 use crate::cli::trace::SelfTestArguments;
 use crate::exit::Outcome;
 use crate::writing::{Rule, Shelf};
 use crate::{output, terminal};
 use steadfast_domain::Findings;
-use steadfast_trace::findings;
+use steadfast_trace::{Study, findings};
 
 /// Prints the four reports, or writes them.
 pub fn run(arguments: &SelfTestArguments) -> anyhow::Result<Outcome> {
@@ -17,8 +16,9 @@ pub fn run(arguments: &SelfTestArguments) -> anyhow::Result<Outcome> {
     let rule = Rule::of(&arguments.writing)?;
     let shelf = arguments.output.as_ref().map(|path| Shelf::named(path, rule, &names));
     let shelf = shelf.transpose()?;
-    let (by, threshold, step) = (arguments.by, arguments.threshold, arguments.step);
-    let study = Wanted { by, threshold, step }.study(&arguments.selection)?;
+    let selected = Selected::open(&arguments.selection)?;
+    let options = selected.options(arguments.by, arguments.threshold, arguments.step);
+    let study = selected.ask(|captured, _| Study::of(captured, &options))?;
     let findings = only_reports(findings(&study, SOFTWARE));
     if arguments.json {
         terminal::print_findings(&findings)?;
@@ -30,7 +30,7 @@ pub fn run(arguments: &SelfTestArguments) -> anyhow::Result<Outcome> {
             terminal::tell(&file.display().to_string());
         }
     }
-    Ok(ending(&study.integrity, arguments.selection.filter.accept_damage))
+    Ok(selected.ending())
 }
 
 /// The four reports of the self-test without the chapters of the analysis.

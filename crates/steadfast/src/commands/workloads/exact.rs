@@ -9,12 +9,11 @@ use anyhow::{Context, anyhow, bail};
 use clap::Parser;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use steadfast_domain::{AppliedWorkload, Demand, Device, ScriptLoad};
 use steadfast_runner::RunSettings;
-use steadfast_trace::Trace;
 use steadfast_trace::replay::script::at_threshold;
 use steadfast_trace::replay::{ScriptOptions, Space, TraceScript};
+use steadfast_trace::{Captured, Untold};
 
 /// The workload with the script of its single I/Os.
 pub(super) fn workload(
@@ -66,10 +65,10 @@ fn script(
     device: &Device,
 ) -> anyhow::Result<(TraceScript<File>, ScriptLoad)> {
     let named = || opened.name.clone();
-    let trace = single_ios(opened)?;
+    let captured = single_ios(opened)?;
     let mut pass = opened.pass.clone();
     if let Some(threshold) = replay.threshold {
-        pass.filter = at_threshold(&trace, &pass, (replay.by, threshold)).with_context(named)?;
+        pass.filter = at_threshold(captured, &pass, (replay.by, threshold)).with_context(named)?;
     }
     let space = Space { size: device.capacity, logical_sector: device.logical_sector };
     let options = ScriptOptions {
@@ -79,17 +78,19 @@ fn script(
         leave_out: replay.leave_out(),
         ..ScriptOptions::new(opened.title.clone(), space)
     };
-    let script = TraceScript::of(trace, &options).with_context(named)?;
+    let script = TraceScript::of(captured, &options).with_context(named)?;
     let mut load = script.load(demand);
     load.timing = replay.timing.unwrap_or_default();
     load.overlaps = replay.overlaps.unwrap_or_default();
     Ok((script, load))
 }
 
-fn single_ios(opened: &Opened) -> anyhow::Result<Arc<Trace<File>>> {
+fn single_ios(opened: &Opened) -> anyhow::Result<&Captured<File>> {
     let holds = match &opened.source {
-        Source::Trace(trace) => return Ok(Arc::clone(trace)),
-        Source::Steps(_) => "is a step file: it holds the sums of capture steps",
+        Source::Capture(captured) if captured.tells(Untold::SingleIos).is_ok() => {
+            return Ok(captured);
+        }
+        Source::Capture(_) => "is a step file: it holds the sums of capture steps",
         Source::Workload(_) => "is a workload file: it holds I/O streams and their counts",
         Source::Representation(_) => "is a Replay representation: it holds capture steps",
     };

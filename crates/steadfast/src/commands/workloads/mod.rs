@@ -110,8 +110,7 @@ pub fn kept_steps(arguments: &DeriveArguments) -> anyhow::Result<Vec<WorkloadSte
 fn steps(opened: &Opened, choice: &StepChoice) -> Result<NativeSteps, ReplayError> {
     NativeSteps::of(
         &match &opened.source {
-            Source::Trace(trace) => StepSource::Trace(trace.as_ref()),
-            Source::Steps(file) => StepSource::Steps(file.as_ref()),
+            Source::Capture(captured) => StepSource::Capture(captured),
             Source::Workload(file) => StepSource::Workload(file),
             Source::Representation(text) => StepSource::Representation(text),
         },

@@ -4,32 +4,28 @@
 
 use super::reference;
 use crate::cli::trace::FilterArguments;
-use crate::commands::trace::{Layers, filtered, named, say_if_unchecked, say_what_is_missing};
+use crate::commands::trace::{Layers, Selected, filtered, named};
 use crate::exit::misuse;
 use crate::terminal;
 use anyhow::{Context, bail};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{CaptureConditions, Demand};
 use steadfast_trace::pass::Pass;
 use steadfast_trace::replay_representation::{HEADER, ReplayRepresentation};
-use steadfast_trace::sequence::WINDOW;
 use steadfast_trace::workload::{Workload, data_pattern_seen};
 use steadfast_trace::workload_file::FORMAT;
-use steadfast_trace::{StepFile, Trace, WorkloadFile};
+use steadfast_trace::{Captured, WorkloadFile};
 
 /// What a Parquet file begins with.
 const PARQUET: &[u8] = b"PAR1";
 
 /// A source, opened.
 pub(super) enum Source {
-    /// Single I/Os.
-    Trace(Arc<Trace<File>>),
-    /// Sums of capture steps.
-    Steps(Box<StepFile<File>>),
+    /// A capture, of single I/Os or of steps alone.
+    Capture(Box<Captured<File>>),
     /// A workload file.
     Workload(Box<WorkloadFile>),
     /// A "Replay representation".
@@ -90,39 +86,10 @@ impl Opened {
         files: &[PathBuf],
         filter: &FilterArguments,
     ) -> anyhow::Result<Self> {
-        let name = named(first, files.len());
-        let (mut traces, mut sums) = (Vec::new(), Vec::new());
-        for path in files {
-            match step_file(path)? {
-                Some(file) => sums.push(file),
-                None => traces.push(trace(path)?),
-            }
-        }
-        let source = match (traces.is_empty(), sums.is_empty()) {
-            (false, true) => {
-                let trace = Trace::together(traces).with_context(|| name.clone())?;
-                say_what_is_missing(&name, trace.recovery(), trace.conditions());
-                say_if_unchecked(&name, &trace.integrity());
-                Source::Trace(Arc::new(trace))
-            }
-            (true, _) => {
-                let file = StepFile::together(sums).with_context(|| name.clone())?;
-                say_what_is_missing(&name, file.recovery(), file.conditions());
-                say_if_unchecked(&name, file.integrity());
-                if filter.window != WINDOW {
-                    bail!(
-                        "{name}: RND and SEQ were told apart during the capture, with a window of \
-                         {WINDOW}; leave out --window"
-                    );
-                }
-                Source::Steps(Box::new(file))
-            }
-            (false, false) => bail!(
-                "{name}: some of the files have single I/Os, others capture steps alone; name \
-                 those of one capture"
-            ),
-        };
-        Self::choosing(source, name, first, filter)
+        let Selected { captured, pass, name, .. } = Selected::files(files, filter)?;
+        let (conditions, title) = (captured.conditions().clone(), title(first, &name));
+        let source = Source::Capture(Box::new(captured));
+        Ok(Opened { source, name, title, conditions, pass, warnings: Vec::new() })
     }
 
     fn of_workload(
@@ -160,22 +127,19 @@ impl Opened {
         arguments: &FilterArguments,
     ) -> anyhow::Result<Self> {
         let conditions = match &source {
-            Source::Trace(trace) => trace.conditions().clone(),
-            Source::Steps(file) => file.conditions().clone(),
-            Source::Workload(_) => CaptureConditions::default(),
             Source::Representation(text) => text.conditions(),
+            Source::Capture(_) | Source::Workload(_) => CaptureConditions::default(),
         };
         let filter = filtered(&name, arguments, Layers::One, &conditions)?;
         let pass = Pass { filter, window: arguments.window, ..Pass::default() };
-        let title = path.file_name().map_or_else(|| name.clone(), |n| n.display().to_string());
+        let title = title(path, &name);
         Ok(Opened { source, name, title, conditions, pass, warnings: Vec::new() })
     }
 
     /// Says on standard error what was found damaged or missing.
     pub(super) fn say_damage(&self) {
         let missing = match &self.source {
-            Source::Trace(trace) => trace.integrity().missing(),
-            Source::Steps(file) => file.integrity().missing(),
+            Source::Capture(captured) => captured.integrity().missing(),
             _ => Vec::new(),
         };
         missing.iter().for_each(|text| terminal::complain(&format!("{}: {text}", self.name)));
@@ -186,7 +150,7 @@ impl Opened {
         match &self.source {
             Source::Workload(file) => file.demand.or_else(|| workload.demand_seen()),
             Source::Representation(text) => text.demand_seen(),
-            Source::Trace(_) | Source::Steps(_) => workload.demand_seen(),
+            Source::Capture(_) => workload.demand_seen(),
         }
     }
 
@@ -243,12 +207,7 @@ fn open(path: &Path) -> anyhow::Result<File> {
     }
 }
 
-fn trace(path: &Path) -> anyhow::Result<Trace<File>> {
-    Trace::open(open(path)?).with_context(|| path.display().to_string())
-}
-
-/// `None` where it is no step file; what is wrong with it then is said when it is
-/// opened as a trace.
-fn step_file(path: &Path) -> anyhow::Result<Option<StepFile<File>>> {
-    Ok(StepFile::open(open(path)?).ok().flatten())
+/// What a source is called in reports.
+fn title(path: &Path, name: &str) -> String {
+    path.file_name().map_or_else(|| name.to_owned(), |n| n.display().to_string())
 }
