@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(find_again(&named, &roots).unwrap().name, device.name);
         fs::write(&path, [0; 8192]).unwrap();
         let error = find_again(&device, &roots).unwrap_err().to_string();
-        assert!(error.contains("8.19 kB) is there now"), "{error}");
+        assert!(error.contains("8.19 kB) is attached instead"), "{error}");
         fs::remove_file(&path).unwrap();
         assert!(find_again(&device, &roots).is_err());
     }

@@ -149,7 +149,7 @@ mod tests {
         let silent = machine.block("virtual/block/loop1", "7:1", 9);
         machine.set(&silent, "loop/offset", "0");
         let error = backing(&silent, &machine.roots).unwrap_err().to_string();
-        assert!(error.contains("loop1: cannot ask what it is laid over"), "{error}");
+        assert!(error.contains("loop1: cannot find what it is built on"), "{error}");
         let over = machine.block("virtual/block/loop2", "7:2", 9);
         machine.lay(&over, &LoopStatus::new(5, 6, libc::makedev(8, 99)));
         let error = backing(&over, &machine.roots).unwrap_err().to_string();

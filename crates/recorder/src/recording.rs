@@ -312,7 +312,7 @@ mod tests {
             "no process 4294967295 is running; give the number of a running process"
         );
         (recording.layers, recording.content_sample) = (vec![Layer::FileSystem], Some(7));
-        assert!(refused(&recording).1.contains("name --layer block too"));
+        assert!(refused(&recording).1.contains("add --layer block"));
         recording.layers.clear();
         assert!(refused(&recording).0, "a mistake on the command line");
     }

@@ -81,10 +81,10 @@ fn every_check_has_a_name_of_its_own_and_a_subject() {
 #[test]
 fn a_narrow_or_slow_link_is_bad_and_says_what_the_slot_can() {
     let (machine, disk) = nvme_machine();
-    let full = "16 GT/s x4 of 16 GT/s x4 that the device can".to_owned();
+    let full = "16 GT/s x4; the device supports 16 GT/s x4".to_owned();
     assert_eq!(found(&machine, &disk, "pcie-link"), Some((Good, full)));
     machine.write(&format!("{FUNCTION}/current_link_width"), "2\n");
-    let narrow = "16 GT/s x2 of 16 GT/s x4 that the device can".to_owned();
+    let narrow = "16 GT/s x2; the device supports 16 GT/s x4".to_owned();
     assert_eq!(found(&machine, &disk, "pcie-link"), Some((Bad, narrow)));
     machine.write(&format!("{FUNCTION}/current_link_speed"), "Unknown speed\n");
     assert_eq!(state(&machine, &disk, "pcie-link"), Some(Unknown));
@@ -358,7 +358,7 @@ fn programs_that_hold_the_device_or_load_disks_are_named() {
     assert_eq!(state(&machine, &disk, "open-handles"), Some(Bad));
     let (state, text) = found(&machine, &disk, "programs").unwrap();
     assert_eq!(state, Attention);
-    assert!(text.contains("fio (12): loads a disk; smartd (11): asks"), "{text}");
+    assert!(text.contains("fio (12): puts load on a disk; smartd (11): asks"), "{text}");
 }
 
 #[test]

@@ -99,6 +99,6 @@ fn what_takes_no_discard_keeps_its_content_and_says_so() {
         let done =
             purge_with(&target, &PurgeOrder::default(), &mut beside, &roots, &tools).unwrap();
         assert_eq!((done.method, done.blank), (PurgeMethod::Nothing, None));
-        assert!(done.remark.starts_with("sdzzz takes no discard"), "{}", done.remark);
+        assert!(done.remark.starts_with("sdzzz does not support discard"), "{}", done.remark);
     }
 }

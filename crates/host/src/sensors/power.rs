@@ -266,7 +266,7 @@ mod tests {
         assert!(error("false").contains("exit status: 1"), "{}", error("false"));
         let missing = error("no-such-program-here");
         assert!(missing.contains("'no-such-program-here' is not installed"), "{missing}");
-        assert!(error("true").contains("no power"));
+        assert!(error("true").contains("not a power value"));
     }
 
     #[test]

@@ -190,7 +190,7 @@ fn a_run_without_a_procedure_has_dashes() {
     let titles: Vec<&str> = compared.parts.iter().map(|part| part.title.as_str()).collect();
     assert_eq!(titles, ["Suite", "IOPS", "Latency", "WSAT"]);
     let iops = &compared.parts[1];
-    assert!(iops.caveats.iter().any(|c| c.text == "C has no IOPS: its places are empty."));
+    assert!(iops.caveats.iter().any(|c| c.text == "C has no IOPS: its values are missing."));
     let table = *tables_of(&iops.summary).iter().find(|table| table.id == "iops").unwrap();
     assert_eq!(table.rows[0].cells[2], Cell::Missing);
     assert_eq!(numbers(&table.rows[0])[3], 200.0);

@@ -84,7 +84,9 @@ fn a_missing_number_fails_with_its_reason() {
     assert!(reason(&one("", "iops", "0/100")).unwrap().contains("give its part"));
     assert_eq!(reason(&one("part = 'wsat'\n", "iops", "0/100")), None);
     assert!(reason(&one("part = 'XSR'\n", "iops", "0/100")).unwrap().contains("'Latency'"));
-    assert!(reason(&one("part = 'WSAT'\n", "art", "0/100")).unwrap().contains("there are 'iops'"));
+    assert!(
+        reason(&one("part = 'WSAT'\n", "art", "0/100")).unwrap().contains("the tables are 'iops'")
+    );
     assert!(reason(&one("part = 'WSAT'\n", "iops", "1/99")).unwrap().contains("no column"));
     let mut dashes = findings(false);
     dashes.form_pages.clear();
@@ -108,8 +110,8 @@ fn limits_that_make_no_sense_are_refused() {
     assert!(error("value = 5").contains("give min, max"));
     assert!(error("min = 1\nwithin = '5%'").contains("give min, max"));
     assert!(error("min = 2\nmax = 1").contains("more than max"));
-    assert!(error("min = 'many'").contains("min is no number"));
-    assert!(error("min = nan").contains("min is no number"));
+    assert!(error("min = 'many'").contains("min is not a number"));
+    assert!(error("min = nan").contains("min is not a number"));
     assert!(error("value = 5\nwithin = '5'").contains("percentage"));
     assert!(error("min = 1\nscale = 0").contains("scale"));
     assert!(error("min = 1\nmaximum = 2").contains("maximum"));

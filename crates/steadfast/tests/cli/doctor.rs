@@ -44,7 +44,7 @@ fn a_loop_device_is_looked_over_by_name() {
     let output = run_in(scratch.path(), &["doctor", &device.path]);
     let text = stdout(&output);
     assert!(matches!(code(&output), 0 | 6), "{}", stderr(&output));
-    for part in ["Queue depth", "TRIM", "Background I/O", "Load of the host", " good, "] {
+    for part in ["Queue depth", "Discard", "Background I/O", "Load of the host", " good, "] {
         assert!(text.contains(part), "{part}: {text}");
     }
 }

@@ -38,7 +38,7 @@ fn every_mistake_on_the_command_line_ends_with_2() {
         (vec!["measure", "RND 4K R", "--target", "f", "--size", "0"], &["more than 0"]),
         (vec!["measure", "RND 4K R", "--target", "f", "--size", "1000"], &["512"]),
         ([&["measure"], &small[..]].concat(), &["--workload"]),
-        (vec!["calibrate", "--target", "sim:small"], &["virtual time"]),
+        (vec!["calibrate", "--target", "sim:small"], &["is simulated"]),
         (vec!["calibrate", "--target", "f", "--within", "nan"], &["above 0"]),
         (capture(&["--rotate-size", "0"]), &["more than 0"]),
         (capture(&["--rotate-time", "0s"]), &["more than 0"]),

@@ -114,7 +114,7 @@ fn what_fio_cannot_do_is_said_before_anything_is_done() {
     let scratch = tempfile::tempdir().unwrap();
     let simulated = ["run", "iops", "--engine", "fio", "--target", "sim:small"];
     refuse(scratch.path(), &simulated, &["--engine fio needs a block device"]);
-    refuse(scratch.path(), &["calibrate", "--target", "sim:small"], &["virtual time"]);
+    refuse(scratch.path(), &["calibrate", "--target", "sim:small"], &["is simulated"]);
     if !has_fio(test) {
         return;
     }

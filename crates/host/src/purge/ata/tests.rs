@@ -59,7 +59,7 @@ fn frozen_locked_and_unsupported_are_explained() {
     for (drive, why) in [
         (identity(&[], &security("not", "not", "")), "suspend the machine to RAM"),
         (identity(&[], &security("", "not", "not")), "steadfast unlock --device"),
-        (identity(&[], &security("", "", "not")), "which is locked; take it away"),
+        (identity(&[], &security("", "", "not")), "which is locked; remove it"),
         (identity(&[], ""), "no ATA security"),
     ] {
         let machine = machine();

@@ -114,7 +114,7 @@ fn what_the_controller_lacks_is_refused_with_what_it_has() {
         (PurgeMethod::NvmeFormat, 0, 0, 1, "no Format", "nvme-sanitize-crypto, discard, none"),
         (PurgeMethod::NvmeFormatCrypto, 2, 0, 0, "(FNA)", "nvme-format, discard, none"),
         (PurgeMethod::NvmeSanitizeBlock, 2, 4, 0, "block erase (SANICAP)", "nvme-format-crypto"),
-        (PurgeMethod::AtaSecurityErase, 2, 0, 0, "(NVMe) does not speak", "nvme-format"),
+        (PurgeMethod::AtaSecurityErase, 2, 0, 0, "(NVMe) does not support that", "nvme-format"),
     ] {
         let tools = Transcript::default()
             .says(ID_CTRL, &controller(oacs, fna, sanicap))
