@@ -373,7 +373,7 @@ impl Stimulus {
         }
         (!segments.unit.0.is_multiple_of(stream.alignment().0)).then(|| {
             format!(
-                "'{stream}' is aligned to {}, and segments to {}, which is no multiple of it",
+                "'{stream}' is aligned to {}, and segments to {}, which is not a multiple of it",
                 stream.alignment().binary(),
                 segments.unit.binary()
             )

@@ -238,7 +238,7 @@ pub(crate) fn parts_table(heads: [&str; 3], studied: &[Studied<'_>]) -> Table {
         .iter()
         .map(|part| {
             let window = part.window().map(|(first, last)| format!("{first} - {last}"));
-            let ending = part.findings.as_ref().map_or("not begun", |f| f.ending.as_str());
+            let ending = part.findings.as_ref().map_or("not started", |f| f.ending.as_str());
             let invalid = part.findings.as_ref().map(|f| invalidating(f) as f64);
             Row::new(
                 part.title(),
@@ -273,7 +273,7 @@ pub(crate) fn ending(noun: &str, record: &Record, studied: &[Studied<'_>]) -> St
             titles(studied, |p| p.end() == Some(EndState::Complete)),
         ),
         ("not finished", titles(studied, |p| p.end() == Some(EndState::Unfinished))),
-        ("not begun", titles(studied, |p| p.findings.is_none())),
+        ("not started", titles(studied, |p| p.findings.is_none())),
     ];
     let told: Vec<String> = groups
         .iter()

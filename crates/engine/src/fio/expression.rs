@@ -270,7 +270,8 @@ fn refuse_place(stimulus: &Stimulus, ground: &Ground<'_>) -> Result<(), String> 
 fn refuse_stream(stream: &IoStream, sector: u64) -> Result<(), String> {
     let cannot = match stream.op {
         Op::Trim => Some(
-            "fio waits for every trim before it goes on, so that no queue depth is kept".to_owned(),
+            "fio waits for every discard to complete, so it does not keep the queue depth"
+                .to_owned(),
         ),
         Op::Flush => Some("fio flushes after a number of writes, not as one of the I/Os".into()),
         Op::Write if stream.fua => {
@@ -296,12 +297,12 @@ fn refuse_manner(stimulus: &Stimulus) -> Result<(), String> {
     let no = |why: &str| Err(format!("{why}; use the engine uring"));
     if stimulus.pace != Pace::Closed {
         return no(
-            "fio reckons the response time of a paced I/O from when it was issued, not from \
-                   when it was due, and so hides the wait",
+            "fio counts the response time of a paced I/O from its issue, not from its due time, \
+             which hides the wait",
         );
     }
     if stimulus.verify {
-        return no("fio's verification knows another stamp than ours");
+        return no("fio's verification uses a different stamp");
     }
     if stimulus.demand.threads > THREADS_LIMIT {
         return Err(format!("fio carries at most {THREADS_LIMIT} jobs; lower the threads"));
@@ -543,8 +544,8 @@ fn random_place(stimulus: &Stimulus, used: &[&IoStream]) -> Result<Placing, Stri
     }
     if !same || zoned || first >= end {
         return Err(format!(
-            "fio aligns I/Os from the beginning of the range, byte {start}, which is no multiple \
-             of their alignment; choose a range that is"
+            "fio aligns I/Os from the beginning of the range, byte {start}, which is not a \
+             multiple of their alignment; choose an aligned range"
         ));
     }
     Ok(Placing::Random { offset: first, length: end - first })
@@ -553,14 +554,14 @@ fn random_place(stimulus: &Stimulus, used: &[&IoStream]) -> Result<Placing, Stri
 fn sequential_place(stimulus: &Stimulus, used: &[&IoStream]) -> Result<Placing, String> {
     let [stream] = used else {
         return Err(
-            "fio keeps a place for reads and one for writes and begins both anew when one \
-                    reaches the end of the range; use the engine uring for sequential mixes"
+            "fio keeps one position for reads and one for writes, and restarts both when one \
+             reaches the end of the range; use the engine uring for sequential mixes"
                 .into(),
         );
     };
     if stimulus.demand.threads > 1 {
-        return Err("every thread of fio goes through the range by itself, they do not share a \
-                    place; use one thread, or the engine uring"
+        return Err("every fio thread goes through the range by itself, and the threads share no \
+            position; use one thread, or the engine uring"
             .into());
     }
     let (size, alignment) = (stream.size.0, stream.alignment().0);
@@ -595,8 +596,8 @@ fn limits(stimulus: &Stimulus, used: &[&IoStream]) -> Result<Limits, String> {
         let exact = used.iter().all(|stream| stream.size.0 == size) && bytes.0.is_multiple_of(size);
         if !exact {
             return Err(format!(
-                "fio ends with the last whole I/O: {} B are no whole number of one transfer size; \
-                 give the limit in time or I/Os, or use the engine uring",
+                "fio ends with the last whole I/O: {} B is not a whole number of transfers; give \
+                 the limit in time or I/Os, or use the engine uring",
                 bytes.0
             ));
         }

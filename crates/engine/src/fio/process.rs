@@ -173,7 +173,7 @@ fn make_way(request: &Path) -> io::Result<()> {
         Ok(found) if found.is_file() && found.len() == 0 => fs::remove_file(request),
         Ok(_) => Err(io::Error::new(
             io::ErrorKind::AlreadyExists,
-            format!("{} is in the way, and fio would remove it; move it", request.display()),
+            format!("{} exists, and fio would remove it; move it", request.display()),
         )),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),

@@ -157,7 +157,7 @@ impl Running {
         let at = begins.filter(|_| self.score.is_some()).map(|begins| begins.0);
         if let Some(late) = at.and_then(|at| now.checked_sub(at)) {
             return Err(Halt::Refused(format!(
-                "the script was to begin {} before everything was ready; give it more time",
+                "the script was due to begin {} before everything was ready; allow more time",
                 Nanos(late)
             )));
         }
@@ -263,8 +263,7 @@ impl Running {
         Err(Halt::DeviceGone {
             device: device.to_owned(),
             why: format!(
-                "none of its outstanding I/Os has come back for {} s; see the kernel's log \
-                 (dmesg)",
+                "none of its outstanding I/Os has completed for {} s; see the kernel log (dmesg)",
                 silent.as_secs()
             ),
         })
@@ -316,7 +315,7 @@ impl Running {
                 Err(Halt::Faults { place: step.place.to_string(), count, first })
             }
             Some(Failure::Broken(errno)) => Err(Halt::Refused(format!(
-                "{}: the kernel takes no more I/Os for {device}: {}",
+                "{}: the kernel accepts no more I/Os for {device}: {}",
                 step.place,
                 error(errno)
             ))),
@@ -527,21 +526,21 @@ fn describe(fault: &LocatedFault, device: &str) -> String {
     let op = match fault.op {
         Op::Read => "read",
         Op::Write => "write",
-        Op::Trim => "trim",
+        Op::Trim => "discard",
         Op::Flush => "flush",
     };
     let why = match fault.errno {
-        0 => "moved fewer bytes than asked".to_owned(),
+        0 => "moved fewer bytes than requested".to_owned(),
         errno => io::Error::from_raw_os_error(errno).to_string(),
     };
     let advice = match (fault.errno, fault.op) {
-        (libc::EOPNOTSUPP, Op::Trim) => "; the device cannot discard blocks: leave trims out",
-        (libc::EOPNOTSUPP, Op::Write) => "; the file system may not know FUA writes: leave FUA out",
+        (libc::EOPNOTSUPP, Op::Trim) => "; the device cannot discard blocks: omit discards",
+        (libc::EOPNOTSUPP, Op::Write) => "; the file system may not support FUA writes: omit FUA",
         (libc::EINVAL, _) => {
             "; use transfer sizes and alignments that are multiples of its sectors"
         }
         (libc::ENOSPC, _) => "; free some space, or use a smaller file",
-        (libc::EIO, _) => "; see the kernel's log (dmesg) for the device's own error",
+        (libc::EIO, _) => "; see the kernel log (dmesg) for the device's own error",
         // What the block layer makes of a medium error that a drive reports.
         (libc::ENODATA, _) => {
             "; the drive reports a medium error: see its own log (smartctl -x) and dmesg"

@@ -197,7 +197,7 @@ fn read_pattern(path: &str) -> Result<Vec<u8>, String> {
         .map_err(unreadable)?;
     let facts = file.metadata().map_err(unreadable)?;
     if !facts.is_file() {
-        return Err("is no regular file; copy the content into one".to_owned());
+        return Err("is not a regular file; copy the content into one".to_owned());
     }
     let mut bytes = Vec::new();
     file.take(FILE_LIMIT + 1).read_to_end(&mut bytes).map_err(unreadable)?;

@@ -34,7 +34,7 @@ pub(crate) fn chapter(record: &Record) -> Page {
         })
         .collect();
     let columns = ["State", "Found", "Advice"].map(str::to_owned).to_vec();
-    let table = plain_table("checks", "What was found before the run", "Subject", columns, rows);
+    let table = plain_table("checks", "Checks before the run", "Subject", columns, rows);
     page(TITLE, vec![Exhibit::Table(table)])
 }
 

@@ -95,7 +95,7 @@ fn ending(found: &Fidelity) -> String {
     let ios = found.sides.each_ref().map(|side| side.streams.total().ios);
     let counts = format!("{} I/Os in the original, {} in the replay", ios[0], ios[1]);
     let Some(pairs) = &found.devices else {
-        return format!("{counts}; single I/Os were not kept by both.");
+        return format!("{counts}; at least one of the two did not keep single I/Os.");
     };
     match pairs.iter().find_map(|pair| pair.sequence.first.map(|first| (pair, first))) {
         None => format!("{counts}; operation, size and offset of each are equal, in order."),
@@ -131,7 +131,7 @@ fn header(found: &Fidelity) -> FormHeader {
         specification: "Capture and replay of a workload".into(),
         lesser: None,
         test: "Capture beside replay".into(),
-        subtitle: "How true a replay is".into(),
+        subtitle: "Replay fidelity".into(),
         revision: "after RWSW PTS 1.0.7".into(),
         vendor: None,
         model: replay.conditions.devices.first().and_then(|device| device.model.clone()),
@@ -176,13 +176,12 @@ pub fn caveats(found: &Fidelity) -> Vec<Caveat> {
             say(true, CaveatKind::Deviation, "file-damaged", text, "");
         }
         let filter = side.filter.clone().unwrap_or_default();
-        let text = format!("Of the {name} only these I/Os are compared: {filter}.");
+        let text = format!("Only these I/Os of the {name} are compared: {filter}.");
         say(!filter.is_empty(), CaveatKind::Remark, "filtered", text, "");
     }
-    let text = "One of the two kept sums and no single I/O. Left out, because each needs single I/Os \
-                of both: order, start times, inter-arrival times and the distribution of queue \
-                depths.";
-    let remedy = "Capture without --steps for these.";
+    let text = "One of the two kept only sums. These need single I/Os of both and are omitted: \
+        order, start times, inter-arrival times and the distribution of queue depths.";
+    let remedy = "Capture without --steps to include them.";
     say(found.devices.is_none(), CaveatKind::Remark, "steps-only", text.into(), remedy);
     let devices = found.sides.each_ref().map(|side| side.devices.len());
     let paired = found.devices.as_ref().map_or(0, Vec::len);
@@ -194,11 +193,14 @@ pub fn caveats(found: &Fidelity) -> Vec<Caveat> {
     let unequal = found.devices.is_some() && devices.iter().any(|count| *count != paired);
     say(unequal, CaveatKind::Deviation, "devices-unpaired", text, "Choose them with --device.");
     let unmapped: u64 = found.devices.iter().flatten().map(|pair| pair.unmapped).sum();
-    let text = format!("{unmapped} I/Os of the original are larger than the target and left out.");
+    let text = format!(
+        "{unmapped} I/Os of the original are larger than the target and are \
+        omitted."
+    );
     say(unmapped > 0, CaveatKind::Remark, "replay-too-large", text, "");
     let pairs = || found.devices.iter().flatten().filter_map(|pair| pair.gaps.as_ref());
-    let text = "There are too many I/Os for the exact Kolmogorov-Smirnov distance: it is bounded \
-                from histograms of 0.8 %.";
+    let text = "There are too many I/Os for the exact Kolmogorov-Smirnov distance. Its bounds are \
+        from histograms with buckets of 0.8 %.";
     let bounded = pairs().any(|gaps| !gaps.is_exact());
     say(bounded, CaveatKind::Remark, "ks-bounded", text.into(), "");
     caveats

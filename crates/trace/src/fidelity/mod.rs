@@ -146,7 +146,7 @@ where
         let width = (width as f64 * faster).round() as u64;
         if let Some(kept) = kept.filter(|kept| width == 0 || !width.is_multiple_of(*kept)) {
             return Err(TraceError::TooFine(format!(
-                "steps of {} cannot be made of the {} that were kept; choose a multiple with \
+                "steps of {} cannot be built from the kept steps of {}; choose a multiple with \
                  --step",
                 Nanos(width),
                 Nanos(kept)

@@ -171,7 +171,7 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
         survey.left_out.too_large = landed.too_large;
         if summary.moving(options.leave_out) == 0 {
             let reasons = match survey.left_out.total() {
-                0 => "flushes and discards, as asked".to_owned(),
+                0 => "flushes and discards, as requested".to_owned(),
                 _ => survey.left_out.told(),
             };
             return Err(ReplayError::AllLeftOut { ios: survey.account.kept, reasons });
@@ -248,7 +248,8 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
     pub fn caveats(&self) -> Vec<Caveat> {
         let mut caveats = lacking(self.trace.conditions(), &self.trace.integrity().missing());
         if self.trace.recovery().is_some() {
-            let text = "The capture was killed; what it had not written is not replayed.";
+            let text = "The capture was killed; I/Os that it had not written to its file are not \
+                replayed.";
             caveats.push(Caveat::new(CaveatKind::Deviation, "capture-killed", text, ""));
         }
         caveats.extend(self.left_out_caveats());
@@ -276,17 +277,22 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
             let text = format!("{} I/Os of the capture were chosen: {filter}.", account.kept);
             say(true, CaveatKind::Remark, "replay-filtered", text);
         }
-        let text = format!("{flush_before} writes asked for a flush before them; none is played.");
+        let text = format!(
+            "{flush_before} writes requested a flush before them; none of these \
+            flushes is played."
+        );
         say(*flush_before > 0, CaveatKind::Deviation, "replay-preflush", text);
-        let text = format!("{} flushes are not played, as asked.", counts.flushes);
+        let text = format!("{} flushes are not played, as requested.", counts.flushes);
         let is = leave_out.flushes && counts.flushes > 0;
         say(is, CaveatKind::Deviation, "replay-without-flushes", text);
-        let text = format!("{} discards are not played, as asked.", counts.trims);
+        let text = format!("{} discards are not played, as requested.", counts.trims);
         let is = leave_out.trims && counts.trims > 0;
         say(is, CaveatKind::Deviation, "replay-without-discards", text);
         let fua = self.summary.fua;
-        let text =
-            format!("{fua} writes had forced unit access; they are played without, as asked.");
+        let text = format!(
+            "{fua} writes had forced unit access; they are played without it, as \
+                requested."
+        );
         say(leave_out.fua && fua > 0, CaveatKind::Deviation, "replay-without-fua", text);
         caveats
     }
@@ -334,21 +340,21 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
         };
         caveats.push(Caveat::new(CaveatKind::Remark, "replay-issue-at", text, ""));
         let late = summary.landed.late;
-        let text = format!("{late} I/Os could not be put in order; each is due at once.");
+        let text = format!("{late} I/Os could not be put in order; each is due immediately.");
         if late > 0 {
             caveats.push(Caveat::new(CaveatKind::Deviation, "replay-order", text, ""));
         }
         let text = format!(
-            "{} I/Os touched bytes of another that was in flight in the capture, one of the two \
-             altering them: an estimate of what overlaps on the target.",
+            "{} I/Os overlapped another I/O in flight in the capture, and one of the two changed \
+             data. This estimates the overlaps on the target.",
             summary.overlapping
         );
         if summary.overlapping > 0 {
             caveats.push(Caveat::new(CaveatKind::Remark, "replay-overlaps", text, ""));
         }
         if summary.outstanding_max.is_none() {
-            let text = "The capture has no usable completion times: how many I/Os were outstanding is unknown, \
-                        and no think time can be inferred.";
+            let text = "The capture has no usable completion times: the number of outstanding \
+                I/Os is unknown, and think times cannot be inferred.";
             caveats.push(Caveat::new(CaveatKind::Deviation, "replay-no-completions", text, ""));
         }
         caveats
@@ -362,18 +368,19 @@ pub(crate) fn lacking(conditions: &CaptureConditions, missing: &[String]) -> Vec
         caveats.extend((count > 0).then(|| Caveat::new(CaveatKind::Deviation, id, text, remedy)));
     };
     let lost = conditions.lost;
-    let text = format!("The capture lost {lost} events; as many I/Os at most are not replayed.");
+    let text = format!("The capture lost {lost} events; at most that many I/Os are not replayed.");
     say(lost, "events-lost", text, "Capture again with a larger buffer.");
     let skipped = conditions.skipped;
     let text = format!(
-        "The kernel did not let the capture look {skipped} times: as many I/Os at most are missing."
+        "The kernel skipped the capture's probes {skipped} times: at most that many I/Os are \
+         missing."
     );
     say(skipped, "skipped", text, "");
     let unseen = conditions.in_part.map_or(conditions.unfinished, |part| part.missing());
-    let text = format!("{unseen} I/Os that the capture saw only in part are not replayed.");
+    let text = format!("{unseen} incomplete I/Os (issue or completion missing) are not replayed.");
     say(unseen, "replay-incomplete", text, "");
     for text in missing {
-        let remedy = "These I/Os are not replayed; read the file from a backup.";
+        let remedy = "These I/Os are not replayed. Restore the file from a backup.";
         say(1, "file-damaged", text.clone(), remedy);
     }
     caveats
@@ -426,7 +433,7 @@ impl<R: 'static> Playing<R> {
             name: self.name.clone(),
             ios_done: self.delivered,
             why: format!(
-                "{error}; copy what can be read of it: steadfast trace recover FILE -o WHOLE"
+                "{error}; copy the readable part with: steadfast trace recover FILE -o WHOLE"
             ),
         }
     }

@@ -264,7 +264,7 @@ fn flushes_discards_and_fua_are_kept_or_left_out_with_their_count() {
     assert!(said(&script, "replay-without-discards").starts_with("1 discards"));
     assert!(said(&script, "replay-without-fua").starts_with("1 writes"));
     let trims = [io(0, IoOp::Discard, 0, 4096), io(1, IoOp::Flush, 0, 0)];
-    assert!(refusal(&trims, &without).contains("flushes and discards, as asked"));
+    assert!(refusal(&trims, &without).contains("flushes and discards, as requested"));
 }
 
 #[test]
