@@ -21,7 +21,7 @@ use steadfast_domain::{
     Stimulus, Transport,
 };
 use steadfast_engine::native::{Backend, Native, NativeOptions};
-use steadfast_engine::{Engine, Progress, Start, Stop};
+use steadfast_engine::{Engine, Start, Stop, WorkDone};
 use steadfast_host::{Consent, Refusal, Roots, Target, arm, create_scratch, inspect};
 
 /// A prime, so that no batch or queue depth divides it.
@@ -406,7 +406,7 @@ fn a_resumed_load_does_what_was_left() {
     step.continues = true;
     let start = Start {
         cursors: BTreeMap::from([("SEQ 128K W".to_owned(), Bytes(5 << 20))]),
-        done: Progress { bytes: Bytes(5 << 20), ..Progress::default() },
+        done: WorkDone { bytes: Bytes(5 << 20), ..WorkDone::default() },
         ..Start::default()
     };
     let done = engine.perform(&step, &start, &mut |_| {}).unwrap();
@@ -425,7 +425,7 @@ fn a_resumed_load_does_not_write_the_same_addresses_again() {
     let mut written = |load: Stimulus, done: u64, resumed: u64| {
         let mut step = alone_step(load);
         step.continues = done > 0;
-        let done = Progress { ios: done, ..Progress::default() };
+        let done = WorkDone { ios: done, ..WorkDone::default() };
         let start = Start { done, resumed, ..Start::default() };
         scratch.blank();
         let measured = engine.perform(&step, &start, &mut |_| {}).unwrap();

@@ -17,7 +17,7 @@ use crate::prepared::Made;
 use crate::stall::unless_void;
 use crate::{Engine, OnTarget, Prepared, Refusal, Start, Stop};
 pub(crate) use expression::Expression;
-use expression::Ground;
+use expression::TargetFacts;
 use process::{Process, ending};
 use running::{Means, Running};
 use std::collections::BTreeSet;
@@ -160,8 +160,8 @@ impl Fio {
         &self.target.device().path
     }
 
-    fn ground(&self) -> Ground<'_> {
-        Ground {
+    fn facts(&self) -> TargetFacts<'_> {
+        TargetFacts {
             path: self.path(),
             length: self.target.length(),
             writable: self.target.is_writable(),
@@ -172,7 +172,7 @@ impl Fio {
     }
 
     fn express(&self, stimulus: &Stimulus) -> Result<Expression, Refusal> {
-        let expression = Expression::new(stimulus, &self.ground())?;
+        let expression = Expression::new(stimulus, &self.facts())?;
         refuse_memory(stimulus).map_or(Ok(expression), |why| Err(Refusal(why)))
     }
 

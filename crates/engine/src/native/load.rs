@@ -34,7 +34,7 @@ const WHOLE_NS: u64 = 950_000_000;
 const PATIENCE: Duration = Duration::from_millis(700);
 
 /// Everything that a load needs of its engine.
-pub(super) struct Ground<'e> {
+pub(super) struct LoadContext<'e> {
     pub file: OwnedFd,
     pub wake: OwnedFd,
     pub block_device: bool,
@@ -94,24 +94,25 @@ impl Running {
         load: &Load,
         provisions: Provisions,
         start: &Start,
-        ground: Ground<'_>,
+        context: LoadContext<'_>,
     ) -> Result<(Running, Vec<String>), Halt> {
         let Provisions { origin, content, backend, shape } = provisions;
-        let (file, wake) = (ground.file, ground.wake);
-        let carrier = Carrier { file, wake, block_device: ground.block_device, depth: shape.depth };
+        let (file, wake) = (context.file, context.wake);
+        let carrier =
+            Carrier { file, wake, block_device: context.block_device, depth: shape.depth };
         let counted = (shape.threads, shape.streams);
         let budget = load.stimulus().map_or(Budget::new(None, None, &[]), |s| budget(s, start));
-        let shared = Shared::new(ground.clock, carrier, budget, counted, ground.fault_limit);
+        let shared = Shared::new(context.clock, carrier, budget, counted, context.fault_limit);
         let shared = Arc::new(shared);
-        let Made { task, plan, score } = make(load, origin, start, ground.written, ground.stop)?;
+        let Made { task, plan, score } = make(load, origin, start, context.written, context.stop)?;
         let provision = Arc::new(Provision {
             task,
             shape,
             content,
-            key: ground.key,
-            sequence: ground.sequence,
+            key: context.key,
+            sequence: context.sequence,
             backend,
-            memory_alignment: ground.memory_alignment,
+            memory_alignment: context.memory_alignment,
         });
         let (threads, notes) = spawn(&shared, &provision, shape.threads)?;
         let stimulus = load.stimulus();
@@ -131,7 +132,7 @@ impl Running {
             time_left: limit.map(|time| time.saturating_sub(start.done.time)),
             unmeasured: Vec::new(),
             stalls: Vec::new(),
-            patience: Patience::new(ground.patience),
+            patience: Patience::new(context.patience),
             outstanding: 0,
         };
         match running.open(start.begins) {

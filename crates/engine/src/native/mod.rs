@@ -33,7 +33,7 @@ use crate::{Engine, OnTarget, Prepared, Refusal, Start, Stop, kernel};
 use clock::Clock;
 pub(crate) use crew::Provisions;
 use crew::{Origin, Shape};
-use load::{Ground, Running, Stranded};
+use load::{LoadContext, Running, Stranded};
 use patience::Patience;
 use pattern::{Content, StampKey};
 use std::io;
@@ -183,7 +183,7 @@ impl Native {
         self.keep_account_of_sectors(load);
         self.loads += 1;
         let backend = provisions.backend;
-        let ground = Ground {
+        let context = LoadContext {
             file,
             wake,
             block_device: self.is_block_device(),
@@ -196,7 +196,7 @@ impl Native {
             clock: clock_of(load, self.clock),
             stop: &self.stop,
         };
-        let (running, mut notes) = Running::start(load, provisions, start, ground)?;
+        let (running, mut notes) = Running::start(load, provisions, start, context)?;
         if backend != self.backend {
             notes.push(format!("{backend} for loads with discards"));
         }

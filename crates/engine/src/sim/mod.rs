@@ -35,7 +35,7 @@ use crate::{Engine, Prepared, Refusal, Start, Stop};
 use calendar::MOST_SLOTS;
 use drive::{Drive, Written};
 use fault::{Fates, Throttling};
-use load::{Ground, Pause, Unmeasured, Window};
+use load::{Pause, SimContext, Unmeasured, Window};
 use pace::Pacer;
 pub(crate) use running::Provisions;
 use running::{Course, Running};
@@ -195,9 +195,9 @@ impl SimulatedSsd {
         let began = self.clock;
         let wear = self.fates.wear(self.drive.host_bytes());
         self.drive.set_wear(wear);
-        let mut ground =
-            Ground { drive: &mut self.drive, fates: &mut self.fates, stop: &self.stop };
-        let pause = load.advance(to, &mut ground, window);
+        let mut context =
+            SimContext { drive: &mut self.drive, fates: &mut self.fates, stop: &self.stop };
+        let pause = load.advance(to, &mut context, window);
         self.clock = load.now();
         self.drive.warm(self.clock);
         self.fates.feel(self.drive.celsius(), self.clock - began);

@@ -1,6 +1,6 @@
 //! A load that runs, whatever it is.
 
-use super::load::{Ground, Pause, RunningLoad, Unmeasured, Window};
+use super::load::{Pause, RunningLoad, SimContext, Unmeasured, Window};
 use super::script::RunningScript;
 use crate::draw::DrawPlan;
 use crate::play::Source;
@@ -80,10 +80,15 @@ impl Running {
     }
 
     /// Runs up to `to`; what completes at `to` belongs to what comes then.
-    pub(super) fn advance(&mut self, to: u64, ground: &mut Ground, window: &mut Window) -> Pause {
+    pub(super) fn advance(
+        &mut self,
+        to: u64,
+        context: &mut SimContext,
+        window: &mut Window,
+    ) -> Pause {
         match &mut self.course {
-            Course::Drawn(load) => load.advance(to, ground, window),
-            Course::Script(script) => script.advance(to, ground, window),
+            Course::Drawn(load) => load.advance(to, context, window),
+            Course::Script(script) => script.advance(to, context, window),
         }
     }
 

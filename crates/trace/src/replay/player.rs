@@ -83,7 +83,7 @@ pub(super) fn chosen(rows: &Rows<'_>, row: usize, at: IssueAt) -> Result<Chosen,
 
 /// What is known of a script before it is played.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct ReplayPlan {
     pub(super) options: ScriptOptions,
     pub(super) issue_at: IssueAt,
     pub(super) map: AddressMap,
@@ -114,7 +114,7 @@ pub(super) struct Played {
 
 /// A script that is being played.
 pub(super) struct Player<R: 'static> {
-    plan: Arc<Plan>,
+    plan: Arc<ReplayPlan>,
     ios: Ios<'static, R>,
     order: DueOrder,
     thinking: Thinking,
@@ -125,7 +125,7 @@ pub(super) struct Player<R: 'static> {
 }
 
 impl<R: Read + Seek + Send + 'static> Player<R> {
-    pub(super) fn new(trace: &Arc<Trace<R>>, plan: &Arc<Plan>) -> Self {
+    pub(super) fn new(trace: &Arc<Trace<R>>, plan: &Arc<ReplayPlan>) -> Self {
         Player {
             ios: plan.options.pass.shared_ios(trace, FIELDS),
             order: DueOrder::new(plan.slack_ns),

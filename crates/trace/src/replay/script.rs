@@ -3,7 +3,7 @@
 
 use super::ReplayError;
 use super::map::{AddressMap, MapRule, Space};
-use super::player::{Plan, Player};
+use super::player::{Player, ReplayPlan};
 use super::summary::Summary;
 use super::survey::Survey;
 use crate::captured::Answer;
@@ -148,7 +148,7 @@ impl LeftOut {
 /// A script made of a trace, and what is known of it before it is played.
 pub struct TraceScript<R> {
     trace: Arc<Trace<R>>,
-    plan: Arc<Plan>,
+    plan: Arc<ReplayPlan>,
     survey: Survey,
     summary: Summary,
 }
@@ -397,7 +397,7 @@ struct Playing<R: 'static> {
 
 fn playing<R: Read + Seek + Send + 'static>(
     trace: &Arc<Trace<R>>,
-    plan: &Arc<Plan>,
+    plan: &Arc<ReplayPlan>,
 ) -> Box<dyn Script> {
     let name = plan.options.name.clone();
     Box::new(Playing { name, player: Player::new(trace, plan), delivered: 0, failed: None })

@@ -3,7 +3,7 @@
 use super::ReplayError;
 use super::granules::Granules;
 use super::map::{AddressMap, MapRule, Reached};
-use super::player::{Chosen, FIELDS, Plan, chosen};
+use super::player::{Chosen, FIELDS, ReplayPlan, chosen};
 use super::script::{IssueAt, LeftOut, ScriptOptions};
 use crate::Rows;
 use crate::file::Trace;
@@ -128,7 +128,7 @@ impl Survey {
         &mut self,
         conditions: &CaptureConditions,
         options: &ScriptOptions,
-    ) -> Result<Plan, ReplayError> {
+    ) -> Result<ReplayPlan, ReplayError> {
         let issue_at = match (options.issue_at, self.queued_max_ns > 0) {
             (Some(IssueAt::Queue), false) => return Err(ReplayError::NoQueueTimes),
             (Some(at), _) => at,
@@ -154,7 +154,7 @@ impl Survey {
         let capacity = conditions.devices.get(device).and_then(|device| device.capacity);
         let touched = std::mem::take(&mut self.touched).ranked();
         let reached = Reached { end: self.end, capacity, touched };
-        Ok(Plan {
+        Ok(ReplayPlan {
             map: AddressMap::new(rule, options.space, reached)?,
             options: options.clone(),
             issue_at,

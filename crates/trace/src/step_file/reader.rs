@@ -105,7 +105,7 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
         &self,
         mut show: impl FnMut(Vec<StreamInStep>, Vec<StreamResponses>) -> Result<(), TraceError>,
     ) -> Result<(), TraceError> {
-        let mut totals = Totals::default();
+        let mut totals = ColumnTotals::default();
         for (source, group) in self.groups() {
             let (mut streams, mut responses) = (Vec::new(), Vec::new());
             for (row, text) in row_group(source, group)? {
@@ -141,9 +141,9 @@ impl<R: Read + Seek + Send + 'static> Part for StepFile<R> {
 /// of the rows has. No capture comes near it, but a damaged file without
 /// checksums may.
 #[derive(Default)]
-struct Totals([u64; 7]);
+struct ColumnTotals([u64; 7]);
 
-impl Totals {
+impl ColumnTotals {
     fn see(
         &mut self,
         row: &StreamInStep,

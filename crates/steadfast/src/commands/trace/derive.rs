@@ -4,7 +4,7 @@
 use super::Selected;
 use super::columns::listed;
 use crate::cli::trace::{DeriveArguments, WorkloadArguments, WorkloadCommand};
-use crate::exit::Outcome;
+use crate::exit::ExitState;
 use crate::terminal;
 use crate::writing::{Rule, Text};
 use anyhow::{Context, bail};
@@ -43,18 +43,18 @@ struct Derived {
     filter: Option<String>,
     /// What of the trace is left out, against the user's will.
     missing: Vec<String>,
-    ending: Outcome,
+    ending: ExitState,
 }
 
 /// Runs `workload`.
-pub fn run(arguments: &WorkloadArguments) -> anyhow::Result<Outcome> {
+pub fn run(arguments: &WorkloadArguments) -> anyhow::Result<ExitState> {
     match &arguments.command {
         WorkloadCommand::Derive(arguments) => derive(arguments),
     }
 }
 
 /// Derives the workload, and prints or writes it.
-fn derive(arguments: &DeriveArguments) -> anyhow::Result<Outcome> {
+fn derive(arguments: &DeriveArguments) -> anyhow::Result<ExitState> {
     let path = arguments.selection.file();
     let name = path.display().to_string();
     let rule = Rule::of(&arguments.writing)?;
@@ -136,7 +136,7 @@ fn from_text(arguments: &DeriveArguments, output: Option<Text>) -> anyhow::Resul
         demand,
         filter: None,
         missing: Vec::new(),
-        ending: Outcome::Done,
+        ending: ExitState::Done,
     })
 }
 
