@@ -390,6 +390,6 @@ mod tests {
             change(&mut other);
             assert_ne!(read, other);
         }
-        assert!(read.fault().unwrap().contains("open its source again"));
+        assert!(read.fault().unwrap().contains("reopen its source"));
     }
 }

@@ -599,7 +599,7 @@ fn a_stop_is_obeyed_while_ios_hang_and_they_are_not_forgotten() {
         assert!(asker.join().unwrap().elapsed() < Duration::from_secs(1), "{backend}");
         assert_eq!(seconds.len(), 1, "a hanging second is an interval too");
         let again = engine.perform(&step, &Start::default(), &mut |_| {}).unwrap_err();
-        assert!(again.to_string().contains("have not come back"), "{again}");
+        assert!(again.to_string().contains("have not completed"), "{again}");
         system.freeze("--unfreeze");
         drop(engine);
     }
@@ -700,7 +700,7 @@ fn a_device_that_never_answers_is_gone_when_the_step_has_ended() {
             let step = alone_step(stimulus("RND 4K W", "T1Q4", 8 << 20, until));
             let halt = engine.perform(&step, &Start::default(), &mut |_| {}).unwrap_err();
             assert!(matches!(halt, Halt::DeviceGone { .. }), "{backend}: {halt}");
-            assert!(halt.to_string().contains("come back"), "{backend}: {halt}");
+            assert!(halt.to_string().contains("completed"), "{backend}: {halt}");
         }
         system.freeze("--unfreeze");
         drop(engine);
@@ -930,7 +930,7 @@ fn what_cannot_be_done_is_refused_beforehand() {
         ("pace of its own", &|s| s.streams[0].pace = Some(Pace::Closed)),
         ("0 I/Os", &|s| s.pace = Pace::Fixed { ios: 0, per: Nanos::SECOND }),
         ("ramp", &|s| s.ramp = Nanos::SECOND),
-        ("no multiple", &|s| s.until = Until::bytes(Bytes(1000))),
+        ("not a multiple", &|s| s.until = Until::bytes(Bytes(1000))),
         ("random-unique", &|s| {
             s.verify = true;
             s.data_pattern = DataPattern::Zero;
@@ -960,7 +960,7 @@ fn what_cannot_be_done_is_refused_beforehand() {
     };
     let mut step = alone_step(base());
     step.load = Load::Script(script);
-    assert!(engine.prepare(&step).unwrap_err().0.contains("open its source again"));
+    assert!(engine.prepare(&step).unwrap_err().0.contains("reopen its source"));
 }
 
 /// Counts how often a file is opened.

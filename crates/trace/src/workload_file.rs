@@ -347,7 +347,7 @@ mod tests {
         let right = file().to_string();
         let doubts = |text: &str| WorkloadFile::read(text).unwrap().doubts.join(" ");
         assert_eq!(doubts(&right.replace("# 95.22 %", "# much")), "");
-        assert!(doubts(&right.replace("ios = 503", "ios = 504")).contains("changed"));
+        assert!(doubts(&right.replace("ios = 503", "ios = 504")).contains("edited"));
         let more = doubts(&right.replace("ios = 10007\n", "ios = 99999\n"));
         assert!(more.contains("more than the 20011 captured"), "{more}");
         let fewer = doubts(&right.replace("ios = 10007\n", "ios = 9\n"));

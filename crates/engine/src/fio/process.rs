@@ -257,7 +257,7 @@ mod tests {
         assert!(!request.exists());
         fs::write(&request, "mine").unwrap();
         let error = make_way(&request).unwrap_err().to_string();
-        assert!(error.contains("is in the way"), "{error}");
+        assert!(error.contains("fio would remove it"), "{error}");
         assert_eq!(fs::read_to_string(&request).unwrap(), "mine");
     }
 

@@ -192,8 +192,8 @@ fn what_does_not_add_up_is_an_error() {
     assert!(why(more).contains("in the bins"));
     let named = |v: &mut Value| v["jobs"][0]["read"]["lat_ns"]["bins"] = json!({"1us": 4468});
     assert!(why(named).contains("'1us'"));
-    assert!(answer::read(&MIXED[..1000], 2).unwrap_err().contains("no JSON"));
-    assert!(answer::read("", 2).unwrap_err().contains("no JSON"));
+    assert!(answer::read(&MIXED[..1000], 2).unwrap_err().contains("not JSON"));
+    assert!(answer::read("", 2).unwrap_err().contains("not JSON"));
     assert!(spoilt(|_| ()).is_ok());
 }
 
@@ -277,17 +277,17 @@ fn inexpressible() -> Vec<(Stimulus, &'static str)> {
     let own = Order::Sequential(Cursor::Own);
     let zone = |weight, from_ppm, to_ppm| Zone { weight, from_ppm, to_ppm };
     vec![
-        (stimulus("SEQ 128K RW90", "T1Q4", Until::time(Nanos::SECOND)), "begins both anew"),
-        (stimulus("SEQ 128K W", "T2Q4", Until::time(Nanos::SECOND)), "do not share a place"),
+        (stimulus("SEQ 128K RW90", "T1Q4", Until::time(Nanos::SECOND)), "restarts both"),
+        (stimulus("SEQ 128K W", "T2Q4", Until::time(Nanos::SECOND)), "share no position"),
         (stimulus("RND 4K W", "T2Q4", Until::ios(100)), "a limit of its own"),
-        (stimulus("RND 8K W", "T1Q4", Until::bytes(Bytes(12_288))), "no whole number"),
+        (stimulus("RND 8K W", "T1Q4", Until::bytes(Bytes(12_288))), "not a whole number"),
         (change(&|s| s.streams.push(stream(Op::Trim, Order::Random, 4096))), "every discard"),
         (change(&|s| s.streams.push(stream(Op::Flush, Order::Random, 0))), "flushes"),
         (change(&|s| s.streams[1].fua = true), "through the cache"),
         (change(&|s| s.streams[0].order = own), "mix of random and sequential"),
         (change(&|s| s.streams[0].weight = 64), "whole percent"),
         (change(&|s| s.streams[0].pace = Some(Pace::Closed)), "pace of its own"),
-        (change(&|s| s.pace = Pace::Fixed { ios: 9, per: Nanos::SECOND }), "when it was due"),
+        (change(&|s| s.pace = Pace::Fixed { ios: 9, per: Nanos::SECOND }), "its due time"),
         (change(&|s| s.verify = true), "verification"),
         (change(&|s| s.zones = vec![zone(1, 0, 500_000)]), "LBA zones follow"),
         (change(&|s| s.zones = vec![zone(1, 0, 5_500), zone(1, 5_500, 1_000_000)]), "LBA zones"),

@@ -502,7 +502,7 @@ mod tests {
         assert_eq!(unsafe { libc::mkfifo(c_name.as_ptr(), 0o600) }, 0);
         let refusal = |name: &str| Content::new(&DataPattern::File(name.to_owned())).unwrap_err();
         for other in [name.as_str(), "/dev/zero", "/"] {
-            assert!(refusal(other).contains("no regular file"), "{}", refusal(other));
+            assert!(refusal(other).contains("not a regular file"), "{}", refusal(other));
         }
         let large = directory.path().join("large");
         std::fs::File::create(&large).unwrap().set_len(FILE_LIMIT + 1).unwrap();

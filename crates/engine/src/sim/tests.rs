@@ -196,7 +196,7 @@ fn a_resumed_load_does_the_rest() {
     let mut stranger = step_of(other);
     stranger.continues = true;
     let halt = ssd.perform(&stranger, &Start::default(), &mut |_| {});
-    assert!(halt.unwrap_err().to_string().contains("not the one that runs"));
+    assert!(halt.unwrap_err().to_string().contains("other than the running one"));
 }
 
 /// A gap ends the load, and what follows goes on: it must neither write where

@@ -460,7 +460,7 @@ mod tests {
         assert_eq!((second.pace(), second.demand()), (Pace::Closed, Demand::new(1, 3)));
         let weights: Vec<u32> =
             native.composite(first).unwrap().iter().map(|stream| stream.weight).collect();
-        assert_eq!(weights, [587, 60], "normalised from counts");
+        assert_eq!(weights, [587, 60], "normalized from counts");
         let said: Vec<&str> = native.caveats.iter().map(|caveat| caveat.id.as_str()).collect();
         assert_eq!(said, ["replay-streams-unlisted", "replay-streams-left-out", "replay-paced"]);
         assert!(native.caveats[0].text.contains("986 of its I/Os"), "{:?}", native.caveats[0]);
