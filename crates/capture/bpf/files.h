@@ -10,7 +10,7 @@
 
 #define FILE_SYSTEMS_MAX 64
 
-/* Written by the loader: ebpf::files::Settings. */
+/* Written by the loader: ebpf::files::FilesSettings. */
 struct settings {
 	__u32 process;
 	__u32 commands;

@@ -45,8 +45,8 @@ pub enum Halt {
     },
     /// The process was frozen for so much of a step that it means nothing.
     #[error(
-        "{place}: for {stalled} of {elapsed} nothing of this program could run (stopped, frozen, \
-         suspended, or the virtual machine paused); the step is void"
+        "{place}: for {stalled} of {elapsed} no thread of this program could run (stopped, \
+         frozen, suspended, or the virtual machine paused); the step is void"
     )]
     Stalled {
         /// Which step.
@@ -63,7 +63,7 @@ pub enum Halt {
     #[error("{0}")]
     Ledger(String),
     /// The resumed procedure does not do what the journal says was done.
-    #[error("the journal does not fit this procedure: {0}")]
+    #[error("the journal does not match this procedure: {0}")]
     Mismatch(String),
 }
 

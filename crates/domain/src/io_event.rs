@@ -307,9 +307,9 @@ impl SeenInPart {
 impl fmt::Display for SeenInPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let reasons: Vec<String> = [
-            (self.begun_before, "left out: issued before the capture"),
-            (self.too_many, "left out: too many at once"),
-            (self.unended, "without a response time: completion not seen"),
+            (self.begun_before, "omitted: issued before the capture"),
+            (self.too_many, "omitted: too many at once"),
+            (self.unended, "without a response time: completion missing"),
         ]
         .into_iter()
         .filter(|(count, _)| *count > 0)
@@ -526,8 +526,8 @@ mod tests {
         let part = SeenInPart { begun_before: 3, unended: 9, too_many: 0 };
         assert_eq!(
             part.to_string(),
-            "12 incomplete (3 left out: issued before the capture, 9 without a response time: \
-             completion not seen)"
+            "12 incomplete (3 omitted: issued before the capture, 9 without a response time: \
+             completion missing)"
         );
     }
 

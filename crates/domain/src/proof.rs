@@ -104,7 +104,7 @@ impl Proof {
     fn of_file(&self, now: &Proof) -> Vec<String> {
         let mut all = self.of_inode(now, self.mark.is_some() && self.mark == now.mark);
         if self.mark.is_some() && self.mark != now.mark {
-            all.push("the file's scratch mark is gone, or somebody has written to it since".into());
+            all.push("the file's scratch mark is gone, or the file was written to since".into());
         }
         all
     }
@@ -113,7 +113,7 @@ impl Proof {
     /// inode needs no time of creation.
     fn of_inode(&self, now: &Proof, held: bool) -> Vec<String> {
         let (Some(then), Some(file)) = (&self.file, &now.file) else {
-            return vec!["the kernel does not tell which file it is".into()];
+            return vec!["the kernel does not report which file it is".into()];
         };
         let mut all = Vec::new();
         if then.inode != file.inode {
@@ -121,12 +121,12 @@ impl Proof {
         } else if then.born.is_some() && file.born.is_some() && then.born != file.born {
             all.push("it is another file (created at another time)".into());
         } else if then.born != file.born || (then.born.is_none() && !held) {
-            all.push("the file system does not tell when the file was created".into());
+            all.push("the file system does not report when the file was created".into());
         }
         // A restart may number the file systems anew.
         if then.device != file.device && self.is_same_boot(now) {
             all.push(format!(
-                "the file lies on another file system ({}, was {})",
+                "the file is on another file system ({}, was {})",
                 file.device, then.device
             ));
         }
@@ -159,9 +159,9 @@ impl Proof {
         let without = "the disk has no serial number and no world-wide identifier, and";
         all.push(match () {
             () if !self.is_same_boot(now) => format!("{without} the machine was restarted"),
-            () if self.number != now.number => format!("{without} its device number is another"),
+            () if self.number != now.number => format!("{without} its device number changed"),
             () if self.sequence.is_none() || now.sequence.is_none() => {
-                format!("{without} this kernel does not tell whether it stayed attached")
+                format!("{without} this kernel does not report whether it stayed attached")
             }
             () => format!("{without} it was attached again"),
         });

@@ -157,7 +157,7 @@ impl fmt::Display for PurgeMethod {
             PurgeMethod::ScsiSanitizeCrypto => "SCSI SANITIZE (cryptographic erase)",
             PurgeMethod::ScsiSanitizeOverwrite => "SCSI SANITIZE (overwrite)",
             PurgeMethod::Discard => "discard of every block (blkdiscard)",
-            PurgeMethod::RecreateFile => "file made anew",
+            PurgeMethod::RecreateFile => "file recreated",
             PurgeMethod::Simulated => "simulated purge",
             PurgeMethod::Nothing => "none",
         })
@@ -281,7 +281,7 @@ impl fmt::Display for ReadBack {
             write!(f, ", {constant} one repeated byte")?;
         }
         if self.unchanged > 0 {
-            write!(f, ", {} as before", self.unchanged)?;
+            write!(f, ", {} unchanged", self.unchanged)?;
         }
         write!(f, "; {written_before} of them held data before")
     }

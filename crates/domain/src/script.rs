@@ -221,9 +221,9 @@ impl ScriptLoad {
         } else if self.timing == (Timing::Faster { thousandths: 0 }) {
             "played 0 times as fast it would never end".to_owned()
         } else if self.unit.0 == 0 && self.reach.0 > 0 {
-            "it does not say what its offsets are multiples of".to_owned()
+            "the alignment of its offsets is missing".to_owned()
         } else if self.open.is_none() {
-            "only its description is here; open its source again".to_owned()
+            "only its description is available; reopen its source".to_owned()
         } else {
             return None;
         };
@@ -315,7 +315,7 @@ impl FromStr for Overlaps {
             "keep" => Ok(Overlaps::Keep),
             "order" => Ok(Overlaps::Order),
             _ => {
-                let wanted = "a way with overlaps; choose keep or order";
+                let wanted = "a rule for overlaps; choose keep or order";
                 Err(MannerError { text: text.to_owned(), wanted })
             }
         }
@@ -390,6 +390,6 @@ mod tests {
             change(&mut other);
             assert_ne!(read, other);
         }
-        assert!(read.fault().unwrap().contains("open its source again"));
+        assert!(read.fault().unwrap().contains("reopen its source"));
     }
 }

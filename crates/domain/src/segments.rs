@@ -49,7 +49,7 @@ impl Segments {
         let whole = |bytes: Bytes| bytes.0.is_multiple_of(self.unit.0);
         if self.unit.0 == 0 || self.size.0 == 0 || !whole(self.size) || !whole(range.start) {
             return Some(format!(
-                "{self} from byte {} on are no whole number of units of {}",
+                "{self} from byte {} are not a whole number of units of {}",
                 range.start.0,
                 self.unit.binary()
             ));

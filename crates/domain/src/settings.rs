@@ -202,9 +202,7 @@ impl FromStr for SimGap {
             Some(SimGap { before: before.trim().parse().ok()?, lasts })
         });
         parsed.filter(|gap| gap.before > 0 && gap.lasts.0 > 0).ok_or_else(|| {
-            format!(
-                "'{text}' is no gap; write the step before which it lies and its length: 120:1h"
-            )
+            format!("'{text}' is not a gap; write the step that follows it and its length: 120:1h")
         })
     }
 }

@@ -373,7 +373,7 @@ impl Stimulus {
         }
         (!segments.unit.0.is_multiple_of(stream.alignment().0)).then(|| {
             format!(
-                "'{stream}' is aligned to {}, and segments to {}, which is no multiple of it",
+                "'{stream}' is aligned to {}, and segments to {}, which is not a multiple of it",
                 stream.alignment().binary(),
                 segments.unit.binary()
             )
@@ -484,7 +484,7 @@ mod tests {
         assert_eq!(fault(stream(Bytes::mib(1))), None);
         assert!(fault(stream(Bytes::mib(4))).unwrap().contains("4 segments of 2 MiB"));
         let odd = IoStream { alignment: Some(Bytes(1536)), ..stream(Bytes::kib(4)) };
-        assert!(fault(odd).unwrap().contains("no multiple"));
+        assert!(fault(odd).unwrap().contains("not a multiple"));
         let zone = Zone { weight: 1, from_ppm: 0, to_ppm: 1_000_000 };
         let zoned = scattered(stream(Bytes::kib(4)), vec![zone]);
         assert!(zoned.fault().unwrap().contains("LBA zones"));

@@ -24,7 +24,7 @@ const PAIRS: usize = 5;
 const SECONDS: u64 = 1;
 const SIZE: Bytes = Bytes::gib(1);
 
-type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 
 /// What one run showed.
 #[derive(Clone, Copy)]
@@ -82,7 +82,7 @@ impl Choice {
     }
 }
 
-fn main() -> Outcome<()> {
+fn main() -> Fallible<()> {
     let choice = Choice::of_command_line();
     let memory = MemoryFile::new()?;
     compare("file in tmpfs", &memory.path, &choice)?;
@@ -108,7 +108,7 @@ fn points(name: &str, choice: &Choice) -> Vec<Point> {
     points
 }
 
-fn compare(name: &str, path: &Path, choice: &Choice) -> Outcome<()> {
+fn compare(name: &str, path: &Path, choice: &Choice) -> Fallible<()> {
     let points = points(name, choice);
     if points.is_empty() {
         return Ok(());
@@ -123,7 +123,7 @@ fn compare(name: &str, path: &Path, choice: &Choice) -> Outcome<()> {
     points.iter().try_for_each(|point| print_point(path, choice, point))
 }
 
-fn print_point(path: &Path, choice: &Choice, point: &Point) -> Outcome<()> {
+fn print_point(path: &Path, choice: &Choice, point: &Point) -> Fallible<()> {
     pin(point.pinned)?;
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for pair in 0..choice.pairs {
@@ -166,7 +166,7 @@ fn middle(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-fn armed(path: &Path) -> Outcome<Target> {
+fn armed(path: &Path) -> Fallible<Target> {
     let roots = Roots::real();
     let device = inspect(path, &roots)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -176,26 +176,26 @@ fn armed(path: &Path) -> Outcome<Target> {
     Ok(arm(&device, &consent, &[], &roots)?)
 }
 
-fn new_engine(path: &Path, backend: Option<Backend>) -> Outcome<Native> {
+fn new_engine(path: &Path, backend: Option<Backend>) -> Fallible<Native> {
     let options = NativeOptions { backend, ..NativeOptions::default() };
     Ok(Native::new(armed(path)?, Stop::default(), options)?)
 }
 
-fn stimulus(pattern: &str, depth: u32, until: Until) -> Outcome<Stimulus> {
+fn stimulus(pattern: &str, depth: u32, until: Until) -> Fallible<Stimulus> {
     let streams = pattern.parse::<AccessPattern>()?.streams();
     let range = ActiveRange::new(Bytes(0), SIZE);
     let stimulus = Stimulus::new(streams, range, Demand::new(1, depth), until);
     Ok(stimulus.seed(u64::from(std::process::id())))
 }
 
-fn fill(path: &Path) -> Outcome<()> {
+fn fill(path: &Path) -> Fallible<()> {
     let writes = stimulus("SEQ 128K W", 4, Until::bytes(SIZE))?;
     let step = Step::alone(Place::new("fill", 0, 1, "fill"), writes);
     new_engine(path, None)?.perform(&step, &Start::default(), &mut |_| {})?;
     Ok(())
 }
 
-fn run_engine(path: &Path, forced: Option<Backend>, point: &Point) -> Outcome<Run> {
+fn run_engine(path: &Path, forced: Option<Backend>, point: &Point) -> Fallible<Run> {
     let pattern = if point.write { "RND 4K W" } else { "RND 4K R" };
     let wanted = stimulus(pattern, point.depth, Until::time(Nanos::from_secs(SECONDS)))?;
     let step = Step::alone(Place::new("bench", 0, 1, pattern), wanted);
@@ -210,7 +210,7 @@ fn run_engine(path: &Path, forced: Option<Backend>, point: &Point) -> Outcome<Ru
     })
 }
 
-fn run_fio(path: &Path, point: &Point) -> Outcome<Run> {
+fn run_fio(path: &Path, point: &Point) -> Fallible<Run> {
     let rw = if point.write { "randwrite" } else { "randread" };
     let output = Command::new("fio")
         .args(["--name=bench", "--bs=4k", "--ioengine=io_uring", "--fixedbufs=1"])
@@ -238,7 +238,7 @@ fn run_fio(path: &Path, point: &Point) -> Outcome<Run> {
 }
 
 /// Binds this thread, and all that it starts, to the last processor or to all.
-fn pin(pinned: bool) -> Outcome<()> {
+fn pin(pinned: bool) -> Fallible<()> {
     let count = std::thread::available_parallelism()?.get().max(last_processor() + 1);
     // SAFETY: all-zero is an empty set; the set is valid for both calls.
     let bound = unsafe {
@@ -264,7 +264,7 @@ struct MemoryFile {
 }
 
 impl MemoryFile {
-    fn new() -> Outcome<MemoryFile> {
+    fn new() -> Fallible<MemoryFile> {
         let directory = tempfile::tempdir()?;
         command("mount", &["-t", "tmpfs", "none", &directory.path().to_string_lossy()])?;
         let path = directory.path().join("file");
@@ -286,7 +286,7 @@ struct LoopDevice {
 }
 
 impl LoopDevice {
-    fn new(file: &Path) -> Outcome<LoopDevice> {
+    fn new(file: &Path) -> Fallible<LoopDevice> {
         let name = command("losetup", &["--find", "--show", &file.to_string_lossy()])?;
         Ok(LoopDevice { path: PathBuf::from(name.trim()) })
     }
@@ -305,7 +305,7 @@ struct Zram {
 }
 
 impl Zram {
-    fn new() -> Outcome<Zram> {
+    fn new() -> Fallible<Zram> {
         let number = fs::read_to_string("/sys/class/zram-control/hot_add")?.trim().to_owned();
         fs::write(format!("/sys/block/zram{number}/disksize"), SIZE.0.to_string())?;
         Ok(Zram { path: PathBuf::from(format!("/dev/zram{number}")), number })
@@ -329,7 +329,7 @@ impl Drop for Zram {
     }
 }
 
-fn command(program: &str, arguments: &[&str]) -> Outcome<String> {
+fn command(program: &str, arguments: &[&str]) -> Fallible<String> {
     let output = Command::new(program).args(arguments).output()?;
     if !output.status.success() {
         return Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr)).into());

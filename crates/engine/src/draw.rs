@@ -40,7 +40,7 @@ pub struct Drawn {
 /// A load's streams, zones and sequential cursors, resolved to bytes.
 #[derive(Debug)]
 pub struct DrawPlan {
-    choice: Choice,
+    choice: AliasTable,
     streams: Box<[StreamPlan]>,
     cursors: Box<[SequentialCursor]>,
 }
@@ -61,7 +61,7 @@ enum Placing {
     /// One zone: no choice to be made.
     Uniform(Positions),
     /// Several zones.
-    Zoned { choice: Choice, zones: Box<[Positions]> },
+    Zoned { choice: AliasTable, zones: Box<[Positions]> },
     /// Segments, all equally likely.
     Scattered(Scattered),
     /// The cursor of this index.
@@ -104,13 +104,13 @@ impl DrawPlan {
             return Err(fault);
         }
         let weights: Vec<u32> = stimulus.streams.iter().map(|s| s.weight).collect();
-        let choice = Choice::new(&weights).ok_or("every I/O stream has weight 0")?;
+        let choice = AliasTable::new(&weights).ok_or("every I/O stream has weight 0")?;
         let mut plan = DrawPlan { choice, streams: Box::default(), cursors: Box::default() };
-        let ground = Ground { stimulus, starts: segment_starts(stimulus)? };
+        let area = LandingArea { stimulus, starts: segment_starts(stimulus)? };
         let mut kept = Vec::new();
         let mut streams = Vec::with_capacity(stimulus.streams.len());
         for stream in &stimulus.streams {
-            let place = placing(&ground, stream, &mut kept)?;
+            let place = placing(&area, stream, &mut kept)?;
             let size = if stream.op == Op::Flush { 0 } else { transfer_size(stream)? };
             streams.push(StreamPlan { op: stream.op, fua: stream.fua, size, place });
         }
@@ -153,7 +153,7 @@ fn transfer_size(stream: &IoStream) -> Result<u32, String> {
 }
 
 /// Where a stimulus's I/Os may land.
-struct Ground<'a> {
+struct LandingArea<'a> {
     stimulus: &'a Stimulus,
     /// Where the segments of the active range begin, if it has any.
     starts: Option<Arc<[u64]>>,
@@ -165,7 +165,7 @@ fn segment_starts(stimulus: &Stimulus) -> Result<Option<Arc<[u64]>>, String> {
     segments.starts(range).map(|starts| Some(starts.into()))
 }
 
-impl Ground<'_> {
+impl LandingArea<'_> {
     /// A stream's positions in the segments; `None` where there are none.
     fn scattered(&self, stream: &IoStream) -> Result<Option<Scattered>, String> {
         let (Some(starts), Some(segments)) = (&self.starts, self.stimulus.active_range.segments)
@@ -178,15 +178,15 @@ impl Ground<'_> {
 }
 
 fn placing(
-    ground: &Ground<'_>,
+    area: &LandingArea<'_>,
     stream: &IoStream,
     kept: &mut Vec<SequentialCursor>,
 ) -> Result<Placing, String> {
     if stream.op == Op::Flush {
         return Ok(Placing::Nowhere);
     }
-    let stimulus = ground.stimulus;
-    let scattered = ground.scattered(stream)?;
+    let stimulus = area.stimulus;
+    let scattered = area.scattered(stream)?;
     match (stream.order, scattered) {
         (Order::Random, None) => random_placing(stimulus, stream),
         (Order::Random, Some(scattered)) => Ok(Placing::Scattered(scattered)),
@@ -246,7 +246,7 @@ fn random_placing(stimulus: &Stimulus, stream: &IoStream) -> Result<Placing, Str
         return Ok(Placing::Uniform(Positions::within(whole_range(stimulus), stream)?));
     }
     let weights: Vec<u32> = used.iter().map(|z| z.weight).collect();
-    let choice = Choice::new(&weights)
+    let choice = AliasTable::new(&weights)
         .ok_or_else(|| format!("every LBA zone of '{stream}' has weight 0"))?;
     let resolved: Result<Vec<_>, _> = used
         .iter()
@@ -411,7 +411,7 @@ impl Drawer {
 /// A weighted choice by the alias method (A. J. Walker 1977, M. D. Vose 1991):
 /// one random number, one multiplication, one comparison.
 #[derive(Debug)]
-struct Choice {
+struct AliasTable {
     columns: Box<[Column]>,
 }
 
@@ -422,7 +422,7 @@ struct Column {
     alias: u32,
 }
 
-impl Choice {
+impl AliasTable {
     /// `None` where all weights are 0.
     fn new(weights: &[u32]) -> Option<Self> {
         let total: u128 = weights.iter().map(|w| u128::from(*w)).sum();
@@ -447,7 +447,7 @@ impl Choice {
                 below.push(high);
             }
         }
-        Some(Choice { columns: columns.into() })
+        Some(AliasTable { columns: columns.into() })
     }
 
     #[inline(always)]
@@ -605,7 +605,7 @@ mod tests {
     #[test]
     fn alias_columns_add_up_to_the_weights() {
         for weights in [vec![1, 1], vec![65, 35], vec![1, u32::MAX], vec![7, 0, 0, 2, 90, 1]] {
-            let choice = Choice::new(&weights).unwrap();
+            let choice = AliasTable::new(&weights).unwrap();
             let mut shares = vec![0f64; weights.len()];
             for (index, column) in choice.columns.iter().enumerate() {
                 let own = column.threshold as f64 / 2f64.powi(64);
@@ -618,7 +618,7 @@ mod tests {
                 assert!((share - wanted).abs() < 1e-9, "{weights:?}");
             }
         }
-        assert!(Choice::new(&[0, 0]).is_none());
+        assert!(AliasTable::new(&[0, 0]).is_none());
     }
 
     #[test]

@@ -127,7 +127,7 @@ fn missing(backend: Backend, error: &io::Error) -> String {
         (Backend::Uring, Some(libc::EPERM)) => {
             ": switched off; 'sysctl kernel.io_uring_disabled=0' allows it"
         }
-        (Backend::Uring, Some(libc::ENOSYS)) => ": this kernel has none",
+        (Backend::Uring, Some(libc::ENOSYS)) => ": this kernel does not have it",
         (Backend::Aio, Some(libc::EAGAIN)) => ": 'sysctl fs.aio-max-nr' is used up",
         _ => "",
     };

@@ -35,7 +35,7 @@ pub struct Start {
     pub cursors: BTreeMap<String, Bytes>,
     /// What the load has done in the steps that this one continues. Counts
     /// against the load's `until`; all zero for a step that begins anew.
-    pub done: Progress,
+    pub done: WorkDone,
     /// How often the run had been taken up again, for the first load that
     /// begins after that: the step that was broken off before may have drawn
     /// I/Os of which nothing is recorded. 0 for every other load.
@@ -55,10 +55,10 @@ impl Start {
     /// draw again, from the first on, what it has drawn before the gap; a drive
     /// that is written to for hours would be written to in the same places.
     pub fn seed(&self, own: u64) -> u64 {
-        if self.done == Progress::default() && self.resumed == 0 {
+        if self.done == WorkDone::default() && self.resumed == 0 {
             return own;
         }
-        let Progress { time, bytes, ios } = self.done;
+        let WorkDone { time, bytes, ios } = self.done;
         [time.0, bytes.0, ios, self.resumed].iter().fold(own, |seed, part| mix64(seed ^ part))
     }
 
@@ -70,7 +70,7 @@ impl Start {
 
 /// How far a load has come.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct WorkDone {
     /// Measured time.
     pub time: Nanos,
     /// Bytes moved.

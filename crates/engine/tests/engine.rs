@@ -21,7 +21,7 @@ use steadfast_domain::{
     Stimulus, Transport,
 };
 use steadfast_engine::native::{Backend, Native, NativeOptions};
-use steadfast_engine::{Engine, Progress, Start, Stop};
+use steadfast_engine::{Engine, Start, Stop, WorkDone};
 use steadfast_host::{Consent, Refusal, Roots, Target, arm, create_scratch, inspect};
 
 /// A prime, so that no batch or queue depth divides it.
@@ -406,7 +406,7 @@ fn a_resumed_load_does_what_was_left() {
     step.continues = true;
     let start = Start {
         cursors: BTreeMap::from([("SEQ 128K W".to_owned(), Bytes(5 << 20))]),
-        done: Progress { bytes: Bytes(5 << 20), ..Progress::default() },
+        done: WorkDone { bytes: Bytes(5 << 20), ..WorkDone::default() },
         ..Start::default()
     };
     let done = engine.perform(&step, &start, &mut |_| {}).unwrap();
@@ -425,7 +425,7 @@ fn a_resumed_load_does_not_write_the_same_addresses_again() {
     let mut written = |load: Stimulus, done: u64, resumed: u64| {
         let mut step = alone_step(load);
         step.continues = done > 0;
-        let done = Progress { ios: done, ..Progress::default() };
+        let done = WorkDone { ios: done, ..WorkDone::default() };
         let start = Start { done, resumed, ..Start::default() };
         scratch.blank();
         let measured = engine.perform(&step, &start, &mut |_| {}).unwrap();
@@ -599,7 +599,7 @@ fn a_stop_is_obeyed_while_ios_hang_and_they_are_not_forgotten() {
         assert!(asker.join().unwrap().elapsed() < Duration::from_secs(1), "{backend}");
         assert_eq!(seconds.len(), 1, "a hanging second is an interval too");
         let again = engine.perform(&step, &Start::default(), &mut |_| {}).unwrap_err();
-        assert!(again.to_string().contains("have not come back"), "{again}");
+        assert!(again.to_string().contains("have not completed"), "{again}");
         system.freeze("--unfreeze");
         drop(engine);
     }
@@ -700,7 +700,7 @@ fn a_device_that_never_answers_is_gone_when_the_step_has_ended() {
             let step = alone_step(stimulus("RND 4K W", "T1Q4", 8 << 20, until));
             let halt = engine.perform(&step, &Start::default(), &mut |_| {}).unwrap_err();
             assert!(matches!(halt, Halt::DeviceGone { .. }), "{backend}: {halt}");
-            assert!(halt.to_string().contains("come back"), "{backend}: {halt}");
+            assert!(halt.to_string().contains("completed"), "{backend}: {halt}");
         }
         system.freeze("--unfreeze");
         drop(engine);
@@ -930,7 +930,7 @@ fn what_cannot_be_done_is_refused_beforehand() {
         ("pace of its own", &|s| s.streams[0].pace = Some(Pace::Closed)),
         ("0 I/Os", &|s| s.pace = Pace::Fixed { ios: 0, per: Nanos::SECOND }),
         ("ramp", &|s| s.ramp = Nanos::SECOND),
-        ("no multiple", &|s| s.until = Until::bytes(Bytes(1000))),
+        ("not a multiple", &|s| s.until = Until::bytes(Bytes(1000))),
         ("random-unique", &|s| {
             s.verify = true;
             s.data_pattern = DataPattern::Zero;
@@ -960,7 +960,7 @@ fn what_cannot_be_done_is_refused_beforehand() {
     };
     let mut step = alone_step(base());
     step.load = Load::Script(script);
-    assert!(engine.prepare(&step).unwrap_err().0.contains("open its source again"));
+    assert!(engine.prepare(&step).unwrap_err().0.contains("reopen its source"));
 }
 
 /// Counts how often a file is opened.

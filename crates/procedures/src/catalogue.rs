@@ -34,7 +34,7 @@ pub(crate) const SINGLE: &[Offer] = &[
     },
     Offer {
         name: "wsat",
-        summary: "write saturation of one workload from the purge on, minute by minute (PTS WSAT)",
+        summary: "write saturation of one workload after a purge, minute by minute (PTS WSAT)",
         parameters: wsat::PARAMETERS,
         make: |asked| boxed(wsat::Wsat::on(ground(asked)?)),
     },
@@ -64,7 +64,7 @@ pub(crate) const SINGLE: &[Offer] = &[
     },
     Offer {
         name: "hir",
-        summary: "IOPS of a saturated drive after pauses of the host of 5 to 50 s (PTS HIR)",
+        summary: "IOPS of a saturated drive after host idle times of 5 to 50 s (PTS HIR)",
         parameters: hir::PARAMETERS,
         make: |asked| boxed(hir::Hir::on(ground(asked)?)),
     },
@@ -168,8 +168,8 @@ fn check_combination(settings: &Settings) -> Result<(), Unsuitable> {
         ))),
         (Profile::Pts11, Class::Client) if !OF_CLIENT_1.contains(&name) => {
             Err(Unsuitable(format!(
-                "profile pts-1.1 has no {name} for class client: it came to client drives with \
-                 PTS 2.0; choose --profile pts-2.0"
+                "profile pts-1.1 has no {name} for class client: PTS 2.0 added it for client \
+                 drives; choose --profile pts-2.0"
             )))
         }
         _ => Ok(()),

@@ -126,7 +126,7 @@ pub(crate) fn facts(parameters: &[Parameter], settings: &Settings) -> Facts {
         let origin = origin_text(p.origin(settings));
         if !(p.applies)(settings) {
             let remark = format!(" ({origin}): {}", p.meaning);
-            return p.row(settings, p.name, "no use in this run").remark(remark);
+            return p.row(settings, p.name, "not used in this run").remark(remark);
         }
         let mark = if p.unverified { "; UNVERIFIED" } else { "" };
         let remark = format!(" ({origin}): {}; source: {}{mark}", p.meaning, p.source);

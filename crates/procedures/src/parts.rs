@@ -269,7 +269,7 @@ pub(crate) fn ending(noun: &str, record: &Record, studied: &[Studied<'_>]) -> St
             titles(studied, |p| p.end() == Some(EndState::Complete)),
         ),
         ("not finished", titles(studied, |p| p.end() == Some(EndState::Unfinished))),
-        ("not begun", titles(studied, |p| p.findings.is_none())),
+        ("not started", titles(studied, |p| p.findings.is_none())),
     ];
     let told: Vec<String> = groups
         .iter()

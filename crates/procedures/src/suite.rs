@@ -30,8 +30,8 @@ pub const NAME: &str = "suite";
 const PROCEDURES: Parameter = Parameter {
     name: "procedures",
     default: "iops,throughput,latency",
-    meaning: "the procedures in their order, each once, with commas between; a parameter of one \
-              of them is given as NAME=VALUE, or as PROCEDURE.NAME=VALUE to one alone",
+    meaning: "the procedures in order, each once, separated by commas; give a parameter as \
+        NAME=VALUE, or as PROCEDURE.NAME=VALUE for one procedure only",
     source: "our choice: the basic tests of PTS 2.0.x",
     ..Parameter::PLAIN
 };
@@ -80,7 +80,7 @@ fn names(settings: &Settings) -> Result<Vec<String>, Unsuitable> {
         if name.is_empty() || name == NAME || names.iter().any(|other| other == name) {
             return Err(Unsuitable(format!(
                 "a suite cannot be made of '{}'; name procedures other than suite, each once, \
-                 with commas between, such as {}",
+                 separated by commas, such as {}",
                 PROCEDURES.value(settings),
                 PROCEDURES.default
             )));
@@ -217,8 +217,8 @@ fn caveats(record: &Record, studied: &[Studied<'_>]) -> Vec<Caveat> {
         caveats.push(Caveat::new(
             CaveatKind::Remark,
             ids::SUITE_ORDER,
-            "The procedures ran one after the other, each from its own purge: all but the first \
-             began on a device that the one before had warmed.",
+            "The procedures ran one after another, each starting with its own purge. Each one \
+             after the first began on a device that the previous one had warmed.",
             "",
         ));
     }
@@ -342,7 +342,7 @@ mod tests {
         broken.entries.pop();
         let findings = suite.study(&broken);
         assert_eq!(findings.parts.len(), 2);
-        assert!(findings.ending.contains("not begun: latency"), "{}", findings.ending);
+        assert!(findings.ending.contains("not started: latency"), "{}", findings.ending);
         assert!(findings.ending.contains("not finished: Throughput"), "{}", findings.ending);
         let ends: Vec<EndState> = findings.parts.iter().map(|part| part.end).collect();
         assert_eq!(ends, [EndState::Steady, EndState::Unfinished]);

@@ -3,7 +3,7 @@
 //! of `runner`.
 //!
 //! A [`Recording`] says what to record and into which files; [`record`] does it
-//! and tells a [`Progress`] how far it is; [`Recorded`] is what came of it.
+//! and tells a [`RecordingProgress`] how far it is; [`Recorded`] is what came of it.
 //! [`mark`] names a moment in every capture that runs.
 #![warn(missing_docs)]
 
@@ -18,7 +18,7 @@ mod sink;
 
 pub use error::{MarkError, RecordError};
 pub use marks::{Marked, mark};
-pub use progress::{Event, Progress, UnderWay};
+pub use progress::{Event, RecordingProgress, UnderWay};
 pub use recorded::{CostPerIo, Recorded, Written};
 pub use recording::{Output, Recording};
 pub use session::record;

@@ -36,7 +36,7 @@ pub struct UnderWay {
 }
 
 /// Somebody who wants to be told.
-pub trait Progress {
+pub trait RecordingProgress {
     /// Tells it.
     fn tell(&mut self, event: &Event<'_>);
 

@@ -4,7 +4,7 @@
 use crate::error::RecordError;
 use crate::marks::MarkFile;
 use crate::open_file::OpenFile;
-use crate::progress::{Event, Progress, UnderWay};
+use crate::progress::{Event, RecordingProgress, UnderWay};
 use crate::recorded::Recorded;
 use crate::recording::{self, Recording};
 use std::ops::RangeInclusive;
@@ -29,7 +29,7 @@ const TELL: Duration = Duration::from_secs(1);
 pub fn record(
     recording: &Recording,
     is_stopped: &dyn Fn() -> bool,
-    progress: &mut dyn Progress,
+    progress: &mut dyn RecordingProgress,
 ) -> Result<Recorded, RecordError> {
     let devices = recording::find(&recording.devices)?;
     let options = recording.options(&devices);
@@ -62,7 +62,7 @@ struct Session<'a> {
     capture: Capture,
     sampler: Option<ContentSampler>,
     marks: MarkFile,
-    progress: &'a mut dyn Progress,
+    progress: &'a mut dyn RecordingProgress,
     /// The number of the file under way.
     part: u32,
     told: Instant,
@@ -77,7 +77,7 @@ impl<'a> Session<'a> {
         mut conditions: CaptureConditions,
         capture: Capture,
         sampler: Option<ContentSampler>,
-        progress: &'a mut dyn Progress,
+        progress: &'a mut dyn RecordingProgress,
     ) -> Result<Self, RecordError> {
         conditions.source = capture.describe();
         let now_unix_ns = wall_clock_unix_ms() * 1_000_000;

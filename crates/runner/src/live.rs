@@ -19,7 +19,7 @@ use steadfast_domain::{
     Bench, Bytes, Caveat, CaveatKind, Conditions, Entry, Gap, Halt, Load, Measurement, Nanos, Note,
     Outcome, Purge, Step, caveats as ids,
 };
-use steadfast_engine::{Progress as Done, Start};
+use steadfast_engine::{Start, WorkDone};
 use steadfast_host::PurgeProgress;
 
 /// A bench that measures.
@@ -42,7 +42,7 @@ pub struct LiveBench<'a> {
 #[derive(Default)]
 struct Position {
     cursors: BTreeMap<String, Bytes>,
-    done: Done,
+    done: WorkDone,
     script: ScriptPosition,
     running: bool,
     /// How often the run was taken up again, until a load has begun since.
@@ -51,14 +51,14 @@ struct Position {
 
 impl Position {
     fn start(&mut self, step: &Step) -> Start {
-        let done = if step.continues { self.done } else { Done::default() };
+        let done = if step.continues { self.done } else { WorkDone::default() };
         let script = if step.continues { self.script } else { ScriptPosition::default() };
         let resumed = std::mem::take(&mut self.resumed);
         Start { cursors: self.cursors.clone(), done, script, resumed, begins: None }
     }
     fn advance(&mut self, step: &Step, measurement: &Measurement) {
         if !step.continues {
-            self.done = Done::default();
+            self.done = WorkDone::default();
         }
         self.done.time += measurement.elapsed;
         self.done.bytes += measurement.bytes();

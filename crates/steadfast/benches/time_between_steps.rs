@@ -20,9 +20,9 @@ const SEPARATE: [&str; 5] = ["iops", "--profile", "quick", "--step-time", "100ms
 const CUT: [&str; 6] = ["wsat", "--profile", "quick", "--step-time", "3s", "--steady-state"];
 const CUT_ENDS: &str = "time:18s";
 
-type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 
-fn main() -> Outcome<()> {
+fn main() -> Fallible<()> {
     let given = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
     if let Some(directory) = given {
         let file = Path::new(&directory).join("steadfast-between-steps.bin");
@@ -38,7 +38,7 @@ fn main() -> Outcome<()> {
 }
 
 /// Runs on a target and prints what its journals tell.
-fn look(name: &str, target: &Path, more: &[&str]) -> Outcome<()> {
+fn look(name: &str, target: &Path, more: &[&str]) -> Fallible<()> {
     println!("\n### {name}\n");
     separate(&Run::of(&SEPARATE, target, more)?);
     continuing(&Run::of(&[&CUT[..], &[CUT_ENDS]].concat(), target, more)?);
@@ -53,7 +53,7 @@ struct Run {
 }
 
 impl Run {
-    fn of(procedure: &[&str], target: &Path, more: &[&str]) -> Outcome<Run> {
+    fn of(procedure: &[&str], target: &Path, more: &[&str]) -> Fallible<Run> {
         let scratch = tempfile::tempdir()?;
         let out = scratch.path().join("run");
         let began = Instant::now();
@@ -143,7 +143,7 @@ struct Memory {
 }
 
 impl Memory {
-    fn new() -> Outcome<Memory> {
+    fn new() -> Fallible<Memory> {
         let directory = tempfile::tempdir()?;
         command("mount", &["-t", "tmpfs", "none", &directory.path().to_string_lossy()])?;
         let file = directory.path().join("file");
@@ -166,7 +166,7 @@ struct LoopDevice {
 }
 
 impl LoopDevice {
-    fn new(file: &Path) -> Outcome<LoopDevice> {
+    fn new(file: &Path) -> Fallible<LoopDevice> {
         let shown = command("losetup", &["--find", "--show", &file.to_string_lossy()])?;
         Ok(LoopDevice { path: shown.trim().to_owned() })
     }
@@ -178,7 +178,7 @@ impl Drop for LoopDevice {
     }
 }
 
-fn command(program: &str, arguments: &[&str]) -> Outcome<String> {
+fn command(program: &str, arguments: &[&str]) -> Fallible<String> {
     let output = Command::new(program).args(arguments).output()?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());

@@ -7,7 +7,7 @@ use steadfast_procedures::Unsuitable;
 
 /// How a command ended, where it did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ExitState {
     /// Everything was done.
     Done,
     /// The run ended, but its steady state was not achieved, or data read back were
@@ -61,14 +61,14 @@ pub fn misuse(text: impl fmt::Display) -> anyhow::Error {
 }
 
 /// The process's exit code; prints the error, if there is one.
-pub fn code(outcome: anyhow::Result<Outcome>) -> ExitCode {
+pub fn code(outcome: anyhow::Result<ExitState>) -> ExitCode {
     match outcome {
-        Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::Incomplete) => ExitCode::FAILURE,
-        Ok(Outcome::NotGood) => ExitCode::from(3),
-        Ok(Outcome::Halted) => ExitCode::from(4),
-        Ok(Outcome::OutsideLimits) => ExitCode::from(5),
-        Ok(Outcome::Unfit) => ExitCode::from(6),
+        Ok(ExitState::Done) => ExitCode::SUCCESS,
+        Ok(ExitState::Incomplete) => ExitCode::FAILURE,
+        Ok(ExitState::NotGood) => ExitCode::from(3),
+        Ok(ExitState::Halted) => ExitCode::from(4),
+        Ok(ExitState::OutsideLimits) => ExitCode::from(5),
+        Ok(ExitState::Unfit) => ExitCode::from(6),
         Err(error) => {
             terminal::complain(&format!("steadfast: {}", said(&error)));
             if is_misuse(&error) { ExitCode::from(2) } else { ExitCode::FAILURE }

@@ -19,7 +19,7 @@ use steadfast_trace::import::{Format, Input, import};
 use steadfast_trace::{StreamTable, Trace, Writer};
 use synthetic::Server;
 
-type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 
 const PROCESSORS: usize = 2;
 /// blktrace's letters of an I/O's way: queued, got a request, inserted, issued.
@@ -27,7 +27,7 @@ const WAY: [u32; 4] = [1, 4, 9, 7];
 const COMPLETED: u32 = 8;
 const RATE: u64 = 100_000;
 
-fn main() -> Outcome<()> {
+fn main() -> Fallible<()> {
     let asked = std::env::args().skip(1).find_map(|word| word.parse().ok());
     let ios: u64 = asked.unwrap_or(1) * 1_000_000;
     let directory = tempfile::tempdir()?;
@@ -50,7 +50,7 @@ fn main() -> Outcome<()> {
     told("btt", events, || peer(&directory, "btt", &["-i", "server.bin"]))
 }
 
-fn told(name: &str, events: u64, work: impl FnOnce() -> Outcome<()>) -> Outcome<()> {
+fn told(name: &str, events: u64, work: impl FnOnce() -> Fallible<()>) -> Fallible<()> {
     let (begin, processor) = (Instant::now(), processor_ns());
     match work() {
         Ok(()) => {}
@@ -72,8 +72,8 @@ fn file(base: &Path, processor: usize) -> PathBuf {
     base.with_extension(format!("blktrace.{processor}"))
 }
 
-fn inputs(base: &Path) -> Outcome<Vec<Input<'static>>> {
-    let input = |processor| -> Outcome<Input<'static>> {
+fn inputs(base: &Path) -> Fallible<Vec<Input<'static>>> {
+    let input = |processor| -> Fallible<Input<'static>> {
         let path = file(base, processor);
         let content = Box::new(File::open(&path)?);
         Ok(Input { name: path.display().to_string(), content })
@@ -81,7 +81,7 @@ fn inputs(base: &Path) -> Outcome<Vec<Input<'static>>> {
     (0..PROCESSORS).map(input).collect()
 }
 
-fn imported(base: &Path, to: &Path) -> Outcome<()> {
+fn imported(base: &Path, to: &Path) -> Fallible<()> {
     let conditions = CaptureConditions::default();
     let mut writer = Writer::new(BufWriter::new(File::create(to)?), &conditions)?;
     let mut waiting = Vec::with_capacity(4096);
@@ -98,12 +98,12 @@ fn imported(base: &Path, to: &Path) -> Outcome<()> {
     Ok(())
 }
 
-fn read_only(base: &Path) -> Outcome<()> {
+fn read_only(base: &Path) -> Fallible<()> {
     import(&Format::Blktrace, inputs(base)?, &mut |_| Ok(()))?;
     Ok(())
 }
 
-fn peer(directory: &tempfile::TempDir, program: &str, arguments: &[&str]) -> Outcome<()> {
+fn peer(directory: &tempfile::TempDir, program: &str, arguments: &[&str]) -> Fallible<()> {
     let status = Command::new(program)
         .args(arguments)
         .current_dir(directory.path())
@@ -114,7 +114,7 @@ fn peer(directory: &tempfile::TempDir, program: &str, arguments: &[&str]) -> Out
 
 /// Writes what blktrace would: every I/O's way on the processor that issued it,
 /// in the order of time.
-fn record(base: &Path, ios: u64) -> Outcome<u64> {
+fn record(base: &Path, ios: u64) -> Fallible<u64> {
     let mut files = Vec::new();
     for processor in 0..PROCESSORS {
         files.push(BufWriter::new(File::create(file(base, processor))?));

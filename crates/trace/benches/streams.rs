@@ -18,9 +18,9 @@ use synthetic::{SECOND, Server, by_completion, conditions};
 /// I/Os that are put in the order of completion at once.
 const STRIDE: usize = 1 << 18;
 
-type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 
-fn main() -> Outcome<()> {
+fn main() -> Fallible<()> {
     let asked: Vec<u64> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
     let millions = if asked.is_empty() { vec![10] } else { asked };
     let directory = tempfile::tempdir()?;
@@ -36,7 +36,7 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-fn write(path: &Path, millions: u64) -> Outcome<()> {
+fn write(path: &Path, millions: u64) -> Fallible<()> {
     let rate = 100_000;
     let seconds = millions * 1_000_000 / rate;
     let mut server = Server::new(seconds, rate);
@@ -66,7 +66,7 @@ fn write(path: &Path, millions: u64) -> Outcome<()> {
     Ok(())
 }
 
-fn fold(name: &str, path: &Path, fold: &mut dyn Fold) -> Outcome<u64> {
+fn fold(name: &str, path: &Path, fold: &mut dyn Fold) -> Fallible<u64> {
     let trace = Trace::open(File::open(path)?)?;
     let (begin, processor) = (Instant::now(), processor_ns());
     let account = Pass::default().run(&trace, &mut [fold])?;

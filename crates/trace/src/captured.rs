@@ -123,8 +123,8 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
             (_, true) => Trace::together(traces).map(Self::from),
             (true, false) => StepFile::together(steps).map(Self::from),
             (false, false) => {
-                let what = "some of the files have single I/Os, others capture steps alone; \
-                            steadfast trace compare puts captures side by side";
+                let what = "some of the files hold single I/Os, others only capture steps; \
+                    compare captures with: steadfast trace compare";
                 Err(TraceError::Unsuitable(what.into()))
             }
         }
@@ -230,7 +230,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     pub fn span_of(&self, pass: &Pass, account: &PassAccount) -> Result<(u64, u64), TraceError> {
         account.span_ns.ok_or_else(|| {
             TraceError::Unsuitable(match pass.filter.process {
-                _ if account.events == 0 => "it holds no I/O".to_owned(),
+                _ if account.events == 0 => "it contains no I/O".to_owned(),
                 Some(_) => format!(
                     "no I/O passes the filter ({}); the processes are listed by: steadfast trace \
                      processes",
@@ -341,7 +341,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
 }
 
 fn being_read() -> TraceError {
-    TraceError::Unsuitable("a script reads it already; put its files together before".into())
+    TraceError::Unsuitable("a script already reads it; merge its files first".into())
 }
 
 /// Capture steps of a width over a span.

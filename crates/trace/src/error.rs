@@ -12,7 +12,7 @@ pub enum TraceError {
     #[error(transparent)]
     Io(#[from] io::Error),
     /// Not a trace at all.
-    #[error("this is no trace: {0}; a trace is a Parquet file as docs/formats.md describes it")]
+    #[error("this is not a trace: {0}; a trace is a Parquet file as described in docs/formats.md")]
     NotATrace(String),
     /// A trace with a broken part.
     #[error("the trace is damaged {place}: {what}")]
@@ -23,9 +23,7 @@ pub enum TraceError {
         what: String,
     },
     /// A finished file whose end or first bytes are not as they were written.
-    #[error(
-        "it is damaged where it says what it holds ({0}); steadfast trace recover copies the rest"
-    )]
+    #[error("its metadata is damaged ({0}); copy the rest with: steadfast trace recover")]
     Footer(String),
     /// The Parquet library could not write.
     #[error("the trace cannot be written: {}", reason(.0))]

@@ -200,7 +200,7 @@ impl ResponseTimes {
         let known = (0..batch.len()).map(|row| batch.response_ns(row));
         let mut known = known.filter(|response| *response != RESPONSE_UNKNOWN);
         self.0 = known.try_fold(self.0, u64::checked_add).ok_or_else(|| {
-            let what = "response times that no capture can have: together more than 584 years";
+            let what = "impossible response times: more than 584 years in total";
             TraceError::damaged("in column response_ns", what)
         })?;
         Ok(())

@@ -255,11 +255,14 @@ impl Parser {
 
     fn begin_step(&mut self, number: &str) -> Result<(), TraceError> {
         if self.awaits_totals {
-            return Err(self.fault("a step begins before the totals of the one before"));
+            return Err(self.fault("a step begins before the totals of the previous step"));
         }
         let expected = self.found.steps.len() + 1;
         if number.parse() != Ok(expected) {
-            self.warn(format!("step '{number}' stands where step {expected} is due; order kept"));
+            self.warn(format!(
+                "found step '{number}' where step {expected} was expected; order \
+                kept"
+            ));
         }
         self.awaits_totals = true;
         Ok(())
@@ -294,7 +297,7 @@ impl Parser {
         let due = last.began_unix_ms.saturating_add(last.lasted_ms);
         if step.began_unix_ms.abs_diff(due) > 1 {
             let gap = i128::from(step.began_unix_ms) - i128::from(due);
-            self.warn(format!("the step begins {gap} ms after the end of the one before"));
+            self.warn(format!("the step begins {gap} ms after the end of the previous step"));
         }
     }
 
@@ -323,7 +326,7 @@ impl Parser {
         let (count, amount) = (self.count(count)?, self.count(amount)?);
         let printed = (self.number(count_percent)?, self.number(amount_percent)?);
         let Some(at) = self.found.steps.len().checked_sub(1) else {
-            return Err(self.fault("an I/O stream stands before the first step"));
+            return Err(self.fault("an I/O stream precedes the first step"));
         };
         self.check_stream(&name.join(" "), key, (count, amount), printed, at);
         self.found.steps[at].streams.push((key, count, amount));
@@ -339,7 +342,7 @@ impl Parser {
         step: usize,
     ) {
         if name != key.to_string() {
-            self.warn(format!("the name says '{name}', the columns '{key}'; columns taken"));
+            self.warn(format!("the name says '{name}', the columns '{key}'; columns used"));
         }
         if u128::from(count) * u128::from(key.bytes) != u128::from(amount) {
             self.warn(format!("{count} I/Os of {} bytes are not {amount} bytes", key.bytes));
@@ -352,7 +355,7 @@ impl Parser {
         for (what, printed, exact) in exact {
             if (printed - exact).abs() > ROUNDING {
                 self.warn(format!(
-                    "{what} prints {printed} %, the counts give {exact:.2} %; counts taken"
+                    "{what} prints {printed} %, the counts give {exact:.2} %; counts used"
                 ));
             }
         }
@@ -372,7 +375,8 @@ impl Parser {
             let (ios, bytes) = (sum(|stream| stream.1), sum(|stream| stream.2));
             if ios > step.count || bytes > step.amount {
                 let text = format!(
-                    "step {number} lists {ios} I/Os of {} and {bytes} bytes of {}; the larger taken",
+                    "step {number} lists {ios} I/Os of {} and {bytes} bytes of {}; the larger \
+                     used",
                     step.count, step.amount
                 );
                 self.warnings.push(Warning { line: self.line, text });
@@ -384,12 +388,12 @@ impl Parser {
     }
 
     fn count(&self, word: &str) -> Result<u64, TraceError> {
-        word.parse().map_err(|_| self.fault(&format!("'{word}' is no count")))
+        word.parse().map_err(|_| self.fault(&format!("'{word}' is not a count")))
     }
     fn number(&self, word: &str) -> Result<f64, TraceError> {
         let number = word.trim_end_matches('%').parse::<f64>().ok();
         let number = number.filter(|n| n.is_finite() && *n >= 0.0);
-        number.ok_or_else(|| self.fault(&format!("'{word}' is no number")))
+        number.ok_or_else(|| self.fault(&format!("'{word}' is not a number")))
     }
     fn optional(&self, word: &str) -> Result<Option<f64>, TraceError> {
         if word == "-" { Ok(None) } else { self.number(word).map(Some) }
@@ -500,7 +504,7 @@ SEQ 0.5K W SEQ 512 W 0.94 6 0.08 3072
                     RND 4K W RND 4096 W 100 12 100 49152\nRND 4K R RND 4096 R 1 4 1 16384\n\
                     ## Step 2\n60 60 16 65536 1.25 9 1 1 - -\n";
         let (found, warnings) = ReplayRepresentation::read(text.as_bytes()).unwrap();
-        let said = "step 1 lists 16 I/Os of 3 and 65536 bytes of 8192; the larger taken";
+        let said = "step 1 lists 16 I/Os of 3 and 65536 bytes of 8192; the larger used";
         assert!(warnings.iter().any(|warning| warning.text == said), "{warnings:?}");
         let workload = found.workload(By::Count, Threshold::default());
         assert_eq!((workload.total_count, workload.total_amount), (32, 131_072));

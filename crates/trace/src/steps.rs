@@ -382,7 +382,7 @@ type Of = Column<StepFigures>;
 
 /// What is told of a step.
 impl StepFigures {
-    const BEGIN: Of = Column::new("begin_ns", "Begins s", Print::Seconds, |s| s.begin_ns.into());
+    const BEGIN: Of = Column::new("begin_ns", "Begin s", Print::Seconds, |s| s.begin_ns.into());
     const COUNT: Of = Column::new("count", "I/Os", Print::Plain(0), |s| s.count.into());
     const AMOUNT: Of = Column::new("amount", "MB", Print::Megabytes(1), |s| s.amount.into());
     const IOPS: Of = Column::new("iops", "IOPS", Print::Plain(1), |s| s.iops.into());

@@ -76,8 +76,10 @@ impl FromStr for StreamKey {
             _ => None,
         };
         key.ok_or_else(|| {
-            let what =
-                format!("'{text}' is no I/O stream; write it like \"RND 4K W\" or \"SEQ 128K R\"");
+            let what = format!(
+                "'{text}' is not an I/O stream; write it like \"RND 4K W\" or \"SEQ 128K \
+                    R\""
+            );
             TraceError::Unsuitable(what)
         })
     }
@@ -92,7 +94,7 @@ fn parse_key(order: &str, size: &str, op: &str) -> Option<StreamKey> {
     let op = match op {
         "R" => IoOp::Read,
         "W" => IoOp::Write,
-        "TRIM" => IoOp::Discard,
+        "TRIM" | "DISCARD" => IoOp::Discard,
         "FLUSH" => IoOp::Flush,
         "OTHER" => IoOp::Other,
         _ => return None,

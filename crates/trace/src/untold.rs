@@ -35,16 +35,17 @@ impl Untold {
 
     /// The refusal: what is not there, and what to do about it.
     pub(crate) fn refusal(self) -> String {
-        let kept = "its capture kept the I/O streams of every capture step and no single I/O";
-        let read = "trace streams, steps, map, compare and report and workload derive read it";
+        let kept = "its capture kept the I/O streams of every capture step, but no single I/Os";
+        let read = "it can be used with trace streams, steps, map, compare and report, and \
+            workload derive";
         match self {
             Untold::OtherWindow => {
-                format!("{kept}; RND and SEQ were told apart meanwhile: leave out --window")
+                format!("{kept}; RND and SEQ were decided during the capture: omit --window")
             }
             Untold::Processes => {
-                format!("{kept}, so it does not tell {self}; leave out --pid; {read}")
+                format!("{kept}, so it cannot report {self}; omit --pid; {read}")
             }
-            _ => format!("{kept}, so it does not tell {self}; {read}"),
+            _ => format!("{kept}, so it cannot report {self}; {read}"),
         }
     }
 }
@@ -57,7 +58,7 @@ impl fmt::Display for Untold {
             Untold::HitMaps => "LBA range hits",
             Untold::WorkingSets => "working sets",
             Untold::StepPercentiles => "response-time percentiles of a capture step",
-            Untold::BusyTime => "disk utilisation",
+            Untold::BusyTime => "disk utilization",
             Untold::OtherWindow => "RND and SEQ by another window",
         })
     }

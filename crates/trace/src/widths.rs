@@ -24,7 +24,7 @@ fn made_of(width_ns: u64, kept_ns: u64) -> Result<(), TraceError> {
         return Ok(());
     }
     Err(TraceError::TooFine(format!(
-        "steps of {} cannot be made of the {} that were kept; choose a multiple",
+        "steps of {} cannot be built from the kept steps of {}; choose a multiple",
         Nanos(width_ns),
         Nanos(kept_ns)
     )))

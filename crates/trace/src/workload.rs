@@ -45,7 +45,7 @@ impl FromStr for Threshold {
                 Ok(Threshold((percent * 1e4).round() as u32))
             }
             _ => Err(TraceError::Unsuitable(format!(
-                "'{text}' is no threshold; write a percentage like 2% or 0.5%"
+                "'{text}' is not a threshold; write a percentage like 2% or 0.5%"
             ))),
         }
     }
@@ -97,7 +97,7 @@ impl WorkloadStream {
     const COUNT: Of = Column::new("count", "I/Os", Print::Plain(0), |s| s.count.into());
     const SHARE: Of = Column::new("share", "% of all", Print::Percent(2), |s| s.share.into());
     const NORMALISED: Of =
-        Column::new("normalized", "Normalised %", Print::Percent(2), |s| s.normalized.into());
+        Column::new("normalized", "Normalized %", Print::Percent(2), |s| s.normalized.into());
     const AMOUNT: Of = Column::new("amount", "MB", Print::Megabytes(1), |s| s.amount.into());
     const QD_MEAN: Of = Column::new("qd_mean", "QD avg", Print::Plain(2), |s| s.qd_mean.into());
 
@@ -222,7 +222,7 @@ impl Workload {
             match stimulus_op(stream.op) {
                 Some(op) => chosen.push((io_stream(op, stream), stream.count)),
                 None => remarks.push(format!(
-                    "{} ({} I/Os) is left out: what it did is not known.",
+                    "{} ({} I/Os) is omitted: its operation is unknown.",
                     stream.key(),
                     stream.count
                 )),

@@ -76,9 +76,9 @@ impl fmt::Display for WorkloadFile {
         writeln!(f, "# The I/O streams of a capture, with their exact counts. Counts, demand and")?;
         writeln!(
             f,
-            "# data pattern may be edited; percentages are computed anew. By the next line an"
+            "# data pattern may be edited; percentages are recomputed. The checksum in the next"
         )?;
-        writeln!(f, "# edited file is told from one that is as it was derived.")?;
+        writeln!(f, "# line shows whether the file was edited.")?;
         writeln!(f, "{DERIVED}{}", self.checksum())?;
         write!(f, "{}", Body(self))
     }
@@ -232,7 +232,7 @@ impl WorkloadFile {
         };
         let derived = text.lines().find_map(|line| line.strip_prefix(DERIVED));
         if derived.is_some_and(|checksum| checksum.trim() != file.checksum()) {
-            file.doubts.push("It is not as it was derived: something in it was changed.".into());
+            file.doubts.push("It was edited after it was derived.".into());
         }
         Ok(file)
     }
@@ -291,10 +291,10 @@ impl StreamContent {
         let key: StreamKey = parsed(&self.stream, "stream")?;
         let wrong = |what: String| TraceError::Unsuitable(format!("{}: {what}", self.stream));
         if let Some(bytes) = self.alignment.filter(|bytes| !bytes.is_power_of_two()) {
-            return Err(wrong(format!("an alignment of {bytes} is no power of two")));
+            return Err(wrong(format!("an alignment of {bytes} is not a power of two")));
         }
         if let Some(mean) = self.qd_mean.filter(|mean| !QUEUE_DEPTHS.contains(mean)) {
-            return Err(wrong(format!("a mean queue depth of {mean} cannot be")));
+            return Err(wrong(format!("a mean queue depth of {mean} is impossible")));
         }
         let amount = self.ios.checked_mul(u64::from(key.bytes));
         Ok(WorkloadStream {
@@ -397,7 +397,7 @@ mod tests {
         let right = file().to_string();
         let doubts = |text: &str| WorkloadFile::read(text).unwrap().doubts.join(" ");
         assert_eq!(doubts(&right.replace("# 95.22 %", "# much")), "");
-        assert!(doubts(&right.replace("ios = 503", "ios = 504")).contains("changed"));
+        assert!(doubts(&right.replace("ios = 503", "ios = 504")).contains("edited"));
         let more = doubts(&right.replace("ios = 10007\n", "ios = 99999\n"));
         assert!(more.contains("more than the 20011 captured"), "{more}");
         let fewer = doubts(&right.replace("ios = 10007\n", "ios = 9\n"));

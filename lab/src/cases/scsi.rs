@@ -113,7 +113,7 @@ fn format_lies(answers: &Answers) -> anyhow::Result<()> {
     let said = answers.ended("scsi-format", &[4])?;
     ensure!(said.contains("(SCSI FORMAT UNIT) failed: not blank"), "{said}");
     let run = answers.run("scsi-format-run")?;
-    ensure!(run.steps().count() == 0, "the run went on");
+    ensure!(run.steps().count() == 0, "the run continued");
     Ok(())
 }
 

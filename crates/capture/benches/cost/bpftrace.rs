@@ -3,7 +3,7 @@
 //! as much room for what is not yet read as ours has, and buffered output.
 
 use crate::load::{BLOCK, Device, Load};
-use crate::{Outcome, RING_BYTES, Run};
+use crate::{Fallible, RING_BYTES, Run};
 use std::fs;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ pub fn is_installed() -> bool {
 }
 
 /// The load with bpftrace beside it.
-pub fn run(device: &Device, load: &Load, output: Output) -> Outcome<Run> {
+pub fn run(device: &Device, load: &Load, output: Output) -> Fallible<Run> {
     let mut recorder = Recorder::start(device, output)?;
     recorder.wait_until_attached(device)?;
     let before = (recorder.kernel()?.nanos, recorder.user_ns()?);
@@ -89,7 +89,7 @@ impl Drop for Recorder {
 }
 
 impl Recorder {
-    fn start(device: &Device, output: Output) -> Outcome<Recorder> {
+    fn start(device: &Device, output: Output) -> Fallible<Recorder> {
         let stats = measure_programs()?;
         let directory = tempfile::tempdir()?;
         let listened = device.listened();
@@ -112,7 +112,7 @@ impl Recorder {
     }
 
     /// Reads from the device until every program has run.
-    fn wait_until_attached(&mut self, device: &Device) -> Outcome<()> {
+    fn wait_until_attached(&mut self, device: &Device) -> Fallible<()> {
         let began = Instant::now();
         while self.kernel()?.awake < self.programs {
             let ended = self.process.try_wait()?.is_some();
@@ -126,7 +126,7 @@ impl Recorder {
         Ok(())
     }
 
-    fn wait_until_idle(&self) -> Outcome<()> {
+    fn wait_until_idle(&self) -> Fallible<()> {
         let mut before = self.user_ns()?;
         loop {
             std::thread::sleep(PAUSE);
@@ -139,7 +139,7 @@ impl Recorder {
     }
 
     /// From what /proc tells of the descriptors that hold its programs.
-    fn kernel(&self) -> Outcome<Kernel> {
+    fn kernel(&self) -> Fallible<Kernel> {
         let directory = PathBuf::from(format!("/proc/{}/fdinfo", self.process.id()));
         let mut sum = Kernel::default();
         for entry in fs::read_dir(directory)? {
@@ -155,7 +155,7 @@ impl Recorder {
     }
 
     /// Processor time of the process, in nanoseconds.
-    fn user_ns(&self) -> Outcome<u64> {
+    fn user_ns(&self) -> Fallible<u64> {
         let mut clock = 0;
         // SAFETY: `clock` is valid to write to.
         let failed = unsafe { libc::clock_getcpuclockid(self.process.id() as i32, &mut clock) };
@@ -166,7 +166,7 @@ impl Recorder {
     }
 
     /// Ends it and returns what it wrote.
-    fn end(mut self) -> Outcome<String> {
+    fn end(mut self) -> Fallible<String> {
         // SAFETY: a process of ours that nobody has waited for.
         unsafe { libc::kill(self.process.id() as i32, libc::SIGINT) };
         self.process.wait()?;
@@ -185,7 +185,7 @@ fn pages_per_processor() -> u64 {
     1 << share.max(1).ilog2()
 }
 
-fn measure_programs() -> Outcome<OwnedFd> {
+fn measure_programs() -> Fallible<OwnedFd> {
     // SAFETY: no memory is handed over.
     let fd = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
     if fd < 0 {

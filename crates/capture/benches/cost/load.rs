@@ -27,7 +27,7 @@ impl Drop for Device {
 
 impl Device {
     /// Compressed memory: no device is quicker.
-    pub fn zram() -> super::Outcome<Device> {
+    pub fn zram() -> super::Fallible<Device> {
         let number = fs::read_to_string("/sys/class/zram-control/hot_add")?.trim().to_owned();
         let path = PathBuf::from(format!("/dev/zram{number}"));
         let size = format!("/sys/block/zram{number}/disksize");
@@ -40,7 +40,7 @@ impl Device {
     }
 
     /// A loop device over a file in memory: it has requests.
-    pub fn looped() -> super::Outcome<Device> {
+    pub fn looped() -> super::Fallible<Device> {
         let file = tempfile::Builder::new().tempfile_in("/dev/shm")?;
         file.as_file().set_len(SIZE)?;
         let mut losetup = Command::new("losetup");
@@ -54,7 +54,7 @@ impl Device {
         Device { path, bio_based: false, remove }.filled()
     }
 
-    fn filled(self) -> super::Outcome<Device> {
+    fn filled(self) -> super::Fallible<Device> {
         let file = self.open()?;
         for block in 0..SIZE / BLOCK {
             file.write_all_at(&Block([block as u8; BLOCK as usize]).0, block * BLOCK)?;
@@ -67,7 +67,7 @@ impl Device {
     }
 
     /// One read of two blocks: not one of the load's I/Os.
-    pub fn touch(&self) -> super::Outcome<()> {
+    pub fn touch(&self) -> super::Fallible<()> {
         let mut blocks = Box::new(Block([0; 2 * BLOCK as usize]));
         Ok(self.open()?.read_exact_at(&mut blocks.0, 0)?)
     }

@@ -17,7 +17,7 @@ use bpftrace::Output;
 use load::{Device, Load, Loaded};
 use std::time::Duration;
 
-type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+type Fallible<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 /// Pairs of runs behind every median, where the command does not say.
 const PAIRS: usize = 5;
@@ -42,7 +42,7 @@ pub struct Run {
     pub told_lost: u64,
 }
 
-fn main() -> Outcome<()> {
+fn main() -> Fallible<()> {
     let arguments: Vec<String> = std::env::args().collect();
     let asked = arguments.iter().position(|word| word == "--pairs");
     let pairs = asked.and_then(|at| arguments.get(at + 1)?.parse().ok()).unwrap_or(PAIRS);
@@ -70,7 +70,7 @@ struct Point {
     steps: bool,
 }
 
-fn with_and_without(zram: &Device, looped: &Device, pairs: usize) -> Outcome<()> {
+fn with_and_without(zram: &Device, looped: &Device, pairs: usize) -> Fallible<()> {
     println!(
         "| device, load | capture of | IOPS without | with | loss % | p99 us without | with | \
          kernel ns/I/O | user ns/I/O | bytes/I/O | lost |"
@@ -103,7 +103,7 @@ fn points() -> Vec<Point> {
     ]
 }
 
-fn line(device: &Device, point: &Point, pairs: usize) -> Outcome<String> {
+fn line(device: &Device, point: &Point, pairs: usize) -> Fallible<String> {
     let step_ns = point.steps.then_some(1_000_000_000);
     let (mut without, mut with) = (Vec::new(), Vec::new());
     for _ in 0..pairs {
@@ -126,7 +126,7 @@ fn line(device: &Device, point: &Point, pairs: usize) -> Outcome<String> {
     ))
 }
 
-fn alone(device: &Device, load: &Load) -> Outcome<Run> {
+fn alone(device: &Device, load: &Load) -> Fallible<Run> {
     Ok(Run { loaded: load.apply(device), ..Run::default() })
 }
 
@@ -172,7 +172,7 @@ fn median(runs: &[Run], value: impl Fn(&Run) -> f64) -> f64 {
 
 /// The second table: the same load alone, beside a capture, beside bpftrace that
 /// prints a line for every I/O, and beside bpftrace that only counts them.
-fn beside_bpftrace(zram: &Device, looped: &Device, rounds: usize) -> Outcome<()> {
+fn beside_bpftrace(zram: &Device, looped: &Device, rounds: usize) -> Fallible<()> {
     println!(
         "| device, load | beside | IOPS | loss % | p99 us | kernel ns/I/O | user ns/I/O | \
          bytes/I/O | not recorded | said lost |"
@@ -191,7 +191,7 @@ fn beside_bpftrace(zram: &Device, looped: &Device, rounds: usize) -> Outcome<()>
     Ok(())
 }
 
-fn compare(name: &str, device: &Device, load: &Load, rounds: usize) -> Outcome<()> {
+fn compare(name: &str, device: &Device, load: &Load, rounds: usize) -> Fallible<()> {
     let mut runs: [Vec<Run>; 4] = Default::default();
     for _ in 0..rounds {
         runs[0].push(alone(device, load)?);

@@ -1,7 +1,7 @@
 //! A load with our own capture beside it, written as the program writes it.
 
 use crate::load::{Device, Load, thread_time_ns};
-use crate::{Outcome, RING_BYTES, Run};
+use crate::{Fallible, RING_BYTES, Run};
 use std::fs::File;
 use std::io::BufWriter;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use steadfast_domain::{CaptureConditions, IoEvent, Layer};
 use steadfast_trace::{StepWriter, Writer};
 
 /// The load with a capture of every I/O, or of steps, beside it.
-pub fn run(device: &Device, load: &Load, step_ns: Option<u64>) -> Outcome<Run> {
+pub fn run(device: &Device, load: &Load, step_ns: Option<u64>) -> Fallible<Run> {
     let options = Options {
         devices: vec![device.listened()],
         layers: vec![Layer::Block],
@@ -45,7 +45,7 @@ pub fn run(device: &Device, load: &Load, step_ns: Option<u64>) -> Outcome<Run> {
 }
 
 /// I/Os, and bytes of the file.
-type Written = Outcome<(u64, u64)>;
+type Written = Fallible<(u64, u64)>;
 
 fn write_ios(capture: &mut Capture, stop: &AtomicBool) -> Written {
     let conditions = CaptureConditions::default();

@@ -2,7 +2,7 @@
 
 use super::plain;
 use super::programs::{Aligned, Programs, kernel_knows, load_error, missing};
-use super::record::{Bucket, KernelCounters, Settings, Wire};
+use super::record::{BlockSettings, Bucket, KernelCounters, Wire};
 use super::rings::{Rings, Sizes};
 use super::steps::{self, Turns};
 use super::wait::wait_until;
@@ -84,7 +84,7 @@ impl Blocks {
                 map.set_max_entries(1).map_err(load_error)?;
             } else if name.ends_with(".rodata") {
                 let value = map.initial_value_mut().ok_or_else(|| missing(".rodata"))?;
-                plain::write(&Settings::of(options, !io_start), value);
+                plain::write(&BlockSettings::of(options, !io_start), value);
             }
             Ok(())
         })?;

@@ -49,7 +49,7 @@ impl Files {
 
     fn listen(options: &Options, way: Way) -> Result<Self, CaptureError> {
         let by_entry = parameters("btf_trace_io_uring_complete")? == Some(4);
-        let settings = Settings::of(options, by_entry)?;
+        let settings = FilesSettings::of(options, by_entry)?;
         let sizes = Sizes::sharing(options.ring_bytes)?;
         let wanted: Vec<&str> = way.programs.iter().map(String::as_str).collect();
         let programs = Programs::load(way.file, &wanted, |name, map| {
@@ -226,7 +226,7 @@ impl Call {
 /// `struct settings`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Settings {
+struct FilesSettings {
     process: u32,
     commands: u32,
     by_entry: u32,
@@ -237,11 +237,11 @@ struct Settings {
 }
 
 // SAFETY: integers, no padding.
-unsafe impl Plain for Settings {}
+unsafe impl Plain for FilesSettings {}
 
-impl Settings {
+impl FilesSettings {
     fn of(options: &Options, by_entry: bool) -> Result<Self, CaptureError> {
-        let mut settings = Settings {
+        let mut settings = FilesSettings {
             process: options.process.unwrap_or(0),
             commands: options.commands.into(),
             by_entry: by_entry.into(),
@@ -317,7 +317,7 @@ mod tests {
     #[test]
     fn the_shapes_are_as_long_as_the_programs_have_them() {
         assert_eq!(size_of::<Wire>(), 64);
-        assert_eq!(size_of::<Settings>(), 24 + 2 * 4 * FILE_SYSTEMS_MAX);
+        assert_eq!(size_of::<FilesSettings>(), 24 + 2 * 4 * FILE_SYSTEMS_MAX);
         assert_eq!(size_of::<Call>(), 72);
         assert_eq!(size_of::<KernelCounters>(), 88);
     }

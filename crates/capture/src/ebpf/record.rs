@@ -148,7 +148,7 @@ struct Place {
 /// `struct settings`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(super) struct Settings {
+pub(super) struct BlockSettings {
     device_count: u32,
     process: u32,
     commands: u32,
@@ -158,11 +158,11 @@ pub(super) struct Settings {
 }
 
 // SAFETY: integers, no padding.
-unsafe impl Plain for Settings {}
+unsafe impl Plain for BlockSettings {}
 
-impl Settings {
+impl BlockSettings {
     pub(super) fn of(options: &Options, by_bio: bool) -> Self {
-        let mut settings = Settings {
+        let mut settings = BlockSettings {
             device_count: options.devices.len() as u32,
             process: options.process.unwrap_or(0),
             commands: options.commands.into(),
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(size_of::<Wire>(), 64);
         assert_eq!(size_of::<Journey>(), 64);
         assert_eq!(size_of::<Bucket>(), 512);
-        assert_eq!(size_of::<Settings>(), 24 + 24 * DEVICES_MAX);
+        assert_eq!(size_of::<BlockSettings>(), 24 + 24 * DEVICES_MAX);
         assert_eq!(size_of::<KernelCounters>(), 48 + 4 * DEVICES_MAX);
     }
 }

@@ -59,16 +59,16 @@ impl Direction {
 /// Reads an answer of `sections` jobs. Fails with what is wrong with it.
 pub(super) fn read(text: &str, sections: usize) -> Result<Answer, String> {
     let value: Value =
-        serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
+        serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
     let root = Spot { value: &value, path: String::new() };
     let version = root.at("fio version")?.text()?;
     if !version.starts_with("fio-3.") {
-        return Err(format!("it is by '{version}', not by fio 3.x"));
+        return Err(format!("it is from '{version}', not from fio 3.x"));
     }
     let jobs = root.at("jobs")?;
     let found = jobs.elements()?;
     if found.len() != sections {
-        return Err(format!("it tells of {} jobs, not of {sections}", found.len()));
+        return Err(format!("it reports {} jobs instead of {sections}", found.len()));
     }
     let sections: Result<Vec<Section>, String> = found.iter().map(section).collect();
     Ok(Answer { sections: sections? })
@@ -77,7 +77,7 @@ pub(super) fn read(text: &str, sections: usize) -> Result<Answer, String> {
 fn section(spot: &Spot<'_>) -> Result<Section, String> {
     let trims = spot.at("trim")?.at("total_ios")?.count()?;
     if trims > 0 {
-        return Err(format!("it tells of {trims} trims, which nobody asked for"));
+        return Err(format!("it reports {trims} discards that were not requested"));
     }
     let [reads, writes] = DIRECTIONS.map(|(_, name)| spot.at(name));
     let (reads, writes) = (reads?, writes?);
@@ -100,7 +100,7 @@ fn section(spot: &Spot<'_>) -> Result<Section, String> {
 }
 
 fn errno(spot: &Spot<'_>) -> Result<i32, String> {
-    i32::try_from(spot.count()?).map_err(|_| format!("{} is no error number", spot.path))
+    i32::try_from(spot.count()?).map_err(|_| format!("{} is not an error number", spot.path))
 }
 
 fn direction(spot: &Spot<'_>) -> Result<Direction, String> {
@@ -184,13 +184,13 @@ impl<'v> Spot<'v> {
     }
 
     fn elements(&self) -> Result<Vec<Spot<'v>>, String> {
-        let all = self.value.as_array().ok_or_else(|| self.is_no("list"))?;
+        let all = self.value.as_array().ok_or_else(|| self.is_not("a list"))?;
         let spot = |(n, value)| Spot { value, path: format!("{}[{n}]", self.path) };
         Ok(all.iter().enumerate().map(spot).collect())
     }
 
     fn members(&self) -> Result<Vec<(&'v str, Spot<'v>)>, String> {
-        let all = self.value.as_object().ok_or_else(|| self.is_no("object"))?;
+        let all = self.value.as_object().ok_or_else(|| self.is_not("an object"))?;
         let spot = |(key, value): (&'v String, &'v Value)| {
             (key.as_str(), Spot { value, path: format!("{}.{key}", self.path) })
         };
@@ -198,20 +198,20 @@ impl<'v> Spot<'v> {
     }
 
     fn text(&self) -> Result<&'v str, String> {
-        self.value.as_str().ok_or_else(|| self.is_no("text"))
+        self.value.as_str().ok_or_else(|| self.is_not("a text"))
     }
 
     fn count(&self) -> Result<u64, String> {
-        self.value.as_u64().ok_or_else(|| self.is_no("count"))
+        self.value.as_u64().ok_or_else(|| self.is_not("a count"))
     }
 
     fn amount(&self) -> Result<f64, String> {
         let amount = self.value.as_f64().filter(|amount| amount.is_finite() && *amount >= 0.0);
-        amount.ok_or_else(|| self.is_no("amount"))
+        amount.ok_or_else(|| self.is_not("an amount"))
     }
 
-    fn is_no(&self, what: &str) -> String {
-        format!("{} is no {what}: {}", self.path, shortened(self.value))
+    fn is_not(&self, what: &str) -> String {
+        format!("{} is not {what}: {}", self.path, shortened(self.value))
     }
 }
 

@@ -5,7 +5,7 @@
 //! seen in fio 3.33, by the offsets that it issues and not by its manual alone.
 
 use crate::draw::DrawPlan;
-use crate::{Progress, Start};
+use crate::{Start, WorkDone};
 use std::collections::BTreeMap;
 use steadfast_domain::step::mix64;
 use steadfast_domain::stimulus::{DataPattern, Pace, Zone};
@@ -26,7 +26,7 @@ const JOBS_APART: u32 = 8;
 
 /// What an expression needs to know of its target.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Ground<'t> {
+pub(super) struct TargetFacts<'t> {
     pub path: &'t str,
     pub length: Bytes,
     pub writable: bool,
@@ -92,7 +92,7 @@ struct Limits {
 
 impl Limits {
     /// I/Os that are left once so much is done; `None` without a limit.
-    fn left(self, done: Progress) -> Option<u64> {
+    fn left(self, done: WorkDone) -> Option<u64> {
         let by_ios = self.ios.map(|ios| ios.saturating_sub(done.ios));
         let whole = |(bytes, size): (u64, u64)| bytes.saturating_sub(done.bytes.0).div_ceil(size);
         by_ios.into_iter().chain(self.bytes.map(whole)).min()
@@ -102,9 +102,9 @@ impl Limits {
 impl Expression {
     /// Expresses a stimulus that begins at its beginning; says why fio cannot
     /// apply it.
-    pub(super) fn new(stimulus: &Stimulus, ground: &Ground<'_>) -> Result<Expression, String> {
-        refuse_place(stimulus, ground)?;
-        stimulus.streams.iter().try_for_each(|stream| refuse_stream(stream, ground.sector))?;
+    pub(super) fn new(stimulus: &Stimulus, facts: &TargetFacts<'_>) -> Result<Expression, String> {
+        refuse_place(stimulus, facts)?;
+        stimulus.streams.iter().try_for_each(|stream| refuse_stream(stream, facts.sector))?;
         refuse_manner(stimulus)?;
         let used = used_streams(stimulus);
         let place = match used[0].order {
@@ -118,7 +118,7 @@ impl Expression {
             .collect();
         let jobs = stimulus.demand.threads;
         let apart = jobs <= JOBS_APART;
-        let mut options = fixed_options(stimulus, ground, apart);
+        let mut options = fixed_options(stimulus, facts, apart);
         options.extend(pattern_options(stimulus)?);
         options.extend(mix_options(&used, &ops)?);
         options.extend(size_options(&used, &ops)?);
@@ -132,7 +132,7 @@ impl Expression {
             place,
             largest: used.iter().map(|stream| stream.size.0).max().unwrap_or(0),
             limits,
-            ios: limits.left(Progress::default()),
+            ios: limits.left(WorkDone::default()),
             time: stimulus.until.time,
             ramp: stimulus.ramp,
             seed: stimulus.seed,
@@ -173,7 +173,7 @@ impl Expression {
             true => left,
             false => Some(left.map_or(count, |left| left.min(count))),
         };
-        let done = Progress { ios, ..Progress::default() };
+        let done = WorkDone { ios, ..WorkDone::default() };
         let seed = Start { done, ..Start::default() }.seed(self.seed);
         Some(Part { offset, length: count * size, ios: limit, time, seed })
     }
@@ -244,16 +244,16 @@ fn used_streams(stimulus: &Stimulus) -> Vec<&IoStream> {
     stimulus.streams.iter().filter(|stream| stream.weight > 0).collect()
 }
 
-fn refuse_place(stimulus: &Stimulus, ground: &Ground<'_>) -> Result<(), String> {
+fn refuse_place(stimulus: &Stimulus, facts: &TargetFacts<'_>) -> Result<(), String> {
     if let Some(fault) = stimulus.fault() {
         return Err(fault);
     }
     let range = stimulus.active_range;
     let end = range.start.0.checked_add(range.length.0);
-    if end.is_none_or(|end| end > ground.length.0) {
+    if end.is_none_or(|end| end > facts.length.0) {
         return Err(format!(
             "the active range ({} from byte {}) ends beyond {}, which has {}",
-            range.length, range.start.0, ground.path, ground.length
+            range.length, range.start.0, facts.path, facts.length
         ));
     }
     if let Some(segments) = range.segments {
@@ -261,8 +261,8 @@ fn refuse_place(stimulus: &Stimulus, ground: &Ground<'_>) -> Result<(), String> 
             "fio has no active range of {segments} at random places; use the engine uring"
         ));
     }
-    if stimulus.alters() && !ground.writable {
-        return Err(format!("{} is armed for reading only; this load writes", ground.path));
+    if stimulus.alters() && !facts.writable {
+        return Err(format!("{} is armed for reading only; this load writes", facts.path));
     }
     DrawPlan::new(stimulus).map(|_| ())
 }
@@ -270,7 +270,8 @@ fn refuse_place(stimulus: &Stimulus, ground: &Ground<'_>) -> Result<(), String> 
 fn refuse_stream(stream: &IoStream, sector: u64) -> Result<(), String> {
     let cannot = match stream.op {
         Op::Trim => Some(
-            "fio waits for every trim before it goes on, so that no queue depth is kept".to_owned(),
+            "fio waits for every discard to complete, so it does not keep the queue depth"
+                .to_owned(),
         ),
         Op::Flush => Some("fio flushes after a number of writes, not as one of the I/Os".into()),
         Op::Write if stream.fua => {
@@ -296,12 +297,12 @@ fn refuse_manner(stimulus: &Stimulus) -> Result<(), String> {
     let no = |why: &str| Err(format!("{why}; use the engine uring"));
     if stimulus.pace != Pace::Closed {
         return no(
-            "fio reckons the response time of a paced I/O from when it was issued, not from \
-                   when it was due, and so hides the wait",
+            "fio counts the response time of a paced I/O from its issue, not from its due time, \
+             which hides the wait",
         );
     }
     if stimulus.verify {
-        return no("fio's verification knows another stamp than ours");
+        return no("fio's verification uses a different stamp");
     }
     if stimulus.demand.threads > THREADS_LIMIT {
         return Err(format!("fio carries at most {THREADS_LIMIT} jobs; lower the threads"));
@@ -321,13 +322,13 @@ fn refuse_manner(stimulus: &Stimulus) -> Result<(), String> {
 /// What every job says.
 fn fixed_options(
     stimulus: &Stimulus,
-    ground: &Ground<'_>,
+    facts: &TargetFacts<'_>,
     apart: bool,
 ) -> Vec<(&'static str, String)> {
     let flag = |on: bool| u8::from(on).to_string();
     let mut options = vec![
-        ("ioengine", ground.io_engine.to_owned()),
-        ("direct", flag(ground.direct)),
+        ("ioengine", facts.io_engine.to_owned()),
+        ("direct", flag(facts.direct)),
         ("thread", flag(true)),
         ("numjobs", stimulus.demand.threads.to_string()),
         ("iodepth", stimulus.demand.depth.to_string()),
@@ -346,7 +347,7 @@ fn fixed_options(
         ("clat_percentiles", flag(false)),
         ("continue_on_error", "io".to_owned()),
     ];
-    if ground.io_engine == "io_uring" {
+    if facts.io_engine == "io_uring" {
         for name in ["fixedbufs", "registerfiles", "nonvectored"] {
             options.push((name, flag(true)));
         }
@@ -543,8 +544,8 @@ fn random_place(stimulus: &Stimulus, used: &[&IoStream]) -> Result<Placing, Stri
     }
     if !same || zoned || first >= end {
         return Err(format!(
-            "fio aligns I/Os from the beginning of the range, byte {start}, which is no multiple \
-             of their alignment; choose a range that is"
+            "fio aligns I/Os from the beginning of the range, byte {start}, which is not a \
+             multiple of their alignment; choose an aligned range"
         ));
     }
     Ok(Placing::Random { offset: first, length: end - first })
@@ -553,14 +554,14 @@ fn random_place(stimulus: &Stimulus, used: &[&IoStream]) -> Result<Placing, Stri
 fn sequential_place(stimulus: &Stimulus, used: &[&IoStream]) -> Result<Placing, String> {
     let [stream] = used else {
         return Err(
-            "fio keeps a place for reads and one for writes and begins both anew when one \
-                    reaches the end of the range; use the engine uring for sequential mixes"
+            "fio keeps one position for reads and one for writes, and restarts both when one \
+             reaches the end of the range; use the engine uring for sequential mixes"
                 .into(),
         );
     };
     if stimulus.demand.threads > 1 {
-        return Err("every thread of fio goes through the range by itself, they do not share a \
-                    place; use one thread, or the engine uring"
+        return Err("every fio thread goes through the range by itself, and the threads share no \
+            position; use one thread, or the engine uring"
             .into());
     }
     let (size, alignment) = (stream.size.0, stream.alignment().0);
@@ -595,8 +596,8 @@ fn limits(stimulus: &Stimulus, used: &[&IoStream]) -> Result<Limits, String> {
         let exact = used.iter().all(|stream| stream.size.0 == size) && bytes.0.is_multiple_of(size);
         if !exact {
             return Err(format!(
-                "fio ends with the last whole I/O: {} B are no whole number of one transfer size; \
-                 give the limit in time or I/Os, or use the engine uring",
+                "fio ends with the last whole I/O: {} B is not a whole number of transfers; give \
+                 the limit in time or I/Os, or use the engine uring",
                 bytes.0
             ));
         }

@@ -17,7 +17,7 @@ use crate::prepared::Made;
 use crate::stall::unless_void;
 use crate::{Engine, OnTarget, Prepared, Refusal, Start, Stop};
 pub(crate) use expression::Expression;
-use expression::Ground;
+use expression::TargetFacts;
 use process::{Process, ending};
 use running::{Means, Running};
 use std::collections::BTreeSet;
@@ -160,8 +160,8 @@ impl Fio {
         &self.target.device().path
     }
 
-    fn ground(&self) -> Ground<'_> {
-        Ground {
+    fn facts(&self) -> TargetFacts<'_> {
+        TargetFacts {
             path: self.path(),
             length: self.target.length(),
             writable: self.target.is_writable(),
@@ -172,7 +172,7 @@ impl Fio {
     }
 
     fn express(&self, stimulus: &Stimulus) -> Result<Expression, Refusal> {
-        let expression = Expression::new(stimulus, &self.ground())?;
+        let expression = Expression::new(stimulus, &self.facts())?;
         refuse_memory(stimulus).map_or(Ok(expression), |why| Err(Refusal(why)))
     }
 
@@ -207,7 +207,7 @@ impl Fio {
         }
         Err(Halt::DeviceGone {
             device: self.path().to_owned(),
-            why: "I/Os of an earlier fio have not come back".to_owned(),
+            why: "I/Os of an earlier fio have not completed".to_owned(),
         })
     }
 
@@ -217,8 +217,8 @@ impl Fio {
             if self.quoted.len() >= QUOTES_LIMIT || !self.quoted.insert(line.clone()) {
                 continue;
             }
-            let text = format!("{}, said in {}: \"{line}\".", self.version, step.place);
-            let remedy = "Read the .txt files beside fio's job files.";
+            let text = format!("{} printed in {}: \"{line}\".", self.version, step.place);
+            let remedy = "Read the .txt files next to fio's job files.";
             self.caveats.push(Caveat::new(CaveatKind::Remark, caveats::FIO_SAID, text, remedy));
         }
     }
@@ -233,7 +233,7 @@ impl Fio {
             if step.continues {
                 self.stranded.extend(running.end(PATIENCE));
                 return Err(Halt::Refused(format!(
-                    "{}: the step continues a load that is not the one that runs",
+                    "{}: the step continues a load other than the running one",
                     step.place
                 )));
             }
@@ -282,7 +282,7 @@ impl Engine for Fio {
         }
         if !self.quoted.is_empty() {
             parts.push(format!(
-                "it said: {}",
+                "its output: {}",
                 self.quoted.iter().map(|line| format!("\"{line}\"")).collect::<Vec<_>>().join(", ")
             ));
         }
@@ -295,8 +295,8 @@ impl Engine for Fio {
             Load::Stimulus(stimulus) => Made::Fio(Box::new(self.express(stimulus)?)),
             Load::Script(script) => {
                 return Err(Refusal(format!(
-                    "script '{}': fio replays logs of its own kind, does not hold every I/O to its due \
-                     time and does not tell how late each was; use the engine uring",
+                    "script '{}': fio replays logs of its own kind, does not issue every I/O at \
+                     its due time and does not report how late each was; use the engine uring",
                     script.name
                 )));
             }
@@ -360,7 +360,7 @@ fn refuse_memory(stimulus: &Stimulus) -> Option<String> {
     let limit = transfer_memory_limit();
     (wanted > limit).then(|| {
         format!(
-            "demand {} with transfers of this size needs {} of memory; this host can give {}: \
+            "demand {} with transfers of this size needs {} of memory; this host can provide {}: \
              lower the threads, the queue depth or the transfer size",
             stimulus.demand,
             Bytes(wanted),
@@ -383,10 +383,10 @@ fn version(program: &Path) -> Result<String, String> {
     match parts {
         Some(found) if found.0 == OLDEST.0 && found >= OLDEST => Ok(name.to_owned()),
         Some(_) => Err(format!(
-            "{name} is not a version that is known here: {}.{} or a later 3.x is needed",
+            "{name} is not supported: install fio {}.{} or a later 3.x",
             OLDEST.0, OLDEST.1
         )),
-        None => Err(format!("'{}' is not fio: it calls itself '{name}'", program.display())),
+        None => Err(format!("'{}' is not fio: it reports '{name}'", program.display())),
     }
 }
 
@@ -396,7 +396,7 @@ fn ask(program: &Path, question: &str) -> Result<String, String> {
         .and_then(|mut command| command.arg(question).stdin(Stdio::null()).output())
         .map_err(|error| match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => format!(
-                "'{}' is not installed or may not be run; install the package fio",
+                "'{}' is not installed or cannot be executed; install the package fio",
                 program.display()
             ),
             _ => format!("'{}' cannot be run: {error}", program.display()),
@@ -407,7 +407,7 @@ fn ask(program: &Path, question: &str) -> Result<String, String> {
             "'{} {question}' {}: {}",
             program.display(),
             ending(output.status),
-            said.lines().next().unwrap_or("it said nothing")
+            said.lines().next().unwrap_or("it printed nothing")
         ));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())

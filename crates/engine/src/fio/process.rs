@@ -173,7 +173,7 @@ fn make_way(request: &Path) -> io::Result<()> {
         Ok(found) if found.is_file() && found.len() == 0 => fs::remove_file(request),
         Ok(_) => Err(io::Error::new(
             io::ErrorKind::AlreadyExists,
-            format!("{} is in the way, and fio would remove it; move it", request.display()),
+            format!("{} exists, and fio would remove it; move it", request.display()),
         )),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
@@ -257,7 +257,7 @@ mod tests {
         assert!(!request.exists());
         fs::write(&request, "mine").unwrap();
         let error = make_way(&request).unwrap_err().to_string();
-        assert!(error.contains("is in the way"), "{error}");
+        assert!(error.contains("fio would remove it"), "{error}");
         assert_eq!(fs::read_to_string(&request).unwrap(), "mine");
     }
 

@@ -167,7 +167,7 @@ impl Running {
             target,
             writable: means.target.is_writable(),
         })
-        .map_err(|error| Halt::Refused(format!("fio cannot be begun: {error}")))?;
+        .map_err(|error| Halt::Refused(format!("fio cannot be started: {error}")))?;
         self.process = Some(process);
         self.part = part;
         self.called = Instant::now();
@@ -291,7 +291,7 @@ impl Running {
         let status = process.ended(PATIENCE).map_err(|error| lost(&error))?;
         let Some(status) = status else {
             process.end(LOOK);
-            return Err(self.failed("closed its output and did not end", step, means));
+            return Err(self.failed("closed its output but did not exit", step, means));
         };
         let how = ending(status);
         if status.code().is_none() {
@@ -341,7 +341,7 @@ impl Running {
             return Ok(());
         }
         process.ask().map_err(|error| {
-            Halt::Ledger(format!("a request to fio cannot be made in its directory: {error}"))
+            Halt::Ledger(format!("a request to fio cannot be created in its directory: {error}"))
         })
     }
 
@@ -417,7 +417,8 @@ impl Running {
             return Ok(());
         }
         Err(Halt::Refused(format!(
-            "{}: fio did not end {} s after its time; the device hangs, or fio does (see {}.fio)",
+            "{}: fio did not exit within {} s after its end time; the device hangs, or fio does \
+             (see {}.fio)",
             step.place,
             PATIENCE.as_secs(),
             self.name
@@ -497,8 +498,8 @@ impl Running {
             return halt;
         }
         Halt::Refused(format!(
-            "{}: fio's answer ({}) is not as expected: {why}. Nothing of it was used; use the \
-             engine uring, or another version of fio",
+            "{}: fio's answer ({}) is unexpected: {why}. None of it was used; use the engine \
+             uring, or another version of fio",
             step.place,
             self.file("json", step, means).display()
         ))
@@ -510,7 +511,7 @@ impl Running {
             return halt;
         }
         let said = match self.text.first() {
-            Some(line) => format!("; it said '{}'", line.trim_start_matches("stderr: ")),
+            Some(line) => format!("; its output: '{}'", line.trim_start_matches("stderr: ")),
             None => String::new(),
         };
         let path: PathBuf = means.directory.join(format!("{}.fio", self.name));
@@ -523,7 +524,7 @@ impl Running {
         }
         let errno = self.latest.first_error;
         let why = match errno {
-            0 => "transfer that moved fewer bytes than asked".to_owned(),
+            0 => "transfer that moved fewer bytes than requested".to_owned(),
             errno => io::Error::from_raw_os_error(errno).to_string(),
         };
         if matches!(errno, libc::ENODEV | libc::ENXIO) || means.target.has_vanished() {
@@ -563,7 +564,7 @@ impl Meter {
 }
 
 fn lost(error: &io::Error) -> Halt {
-    Halt::Refused(format!("fio cannot be waited for: {error}"))
+    Halt::Refused(format!("waiting for fio failed: {error}"))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Halt> {

@@ -3,9 +3,9 @@
 
 use super::answer::{self, Answer};
 use super::counts::Counts;
-use super::expression::{Expression, Ground};
+use super::expression::{Expression, TargetFacts};
 use super::*;
-use crate::Progress;
+use crate::WorkDone;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
@@ -28,8 +28,8 @@ fn stimulus(pattern: &str, demand: &str, until: Until) -> Stimulus {
     Stimulus::new(streams, range, demand.parse::<Demand>().unwrap(), until).seed(1)
 }
 
-fn ground() -> Ground<'static> {
-    Ground {
+fn facts() -> TargetFacts<'static> {
+    TargetFacts {
         path: "/dev/x",
         length: Bytes(64 * MIB),
         writable: true,
@@ -192,8 +192,8 @@ fn what_does_not_add_up_is_an_error() {
     assert!(why(more).contains("in the bins"));
     let named = |v: &mut Value| v["jobs"][0]["read"]["lat_ns"]["bins"] = json!({"1us": 4468});
     assert!(why(named).contains("'1us'"));
-    assert!(answer::read(&MIXED[..1000], 2).unwrap_err().contains("no JSON"));
-    assert!(answer::read("", 2).unwrap_err().contains("no JSON"));
+    assert!(answer::read(&MIXED[..1000], 2).unwrap_err().contains("not JSON"));
+    assert!(answer::read("", 2).unwrap_err().contains("not JSON"));
     assert!(spoilt(|_| ()).is_ok());
 }
 
@@ -201,7 +201,7 @@ fn what_does_not_add_up_is_an_error() {
 fn a_step_is_a_job_file() {
     let mut load = stimulus("RND 4K RW65", "T4Q32", Until::time(Nanos::from_secs(60)));
     load.active_range = ActiveRange::new(Bytes(MIB), Bytes(32 * MIB));
-    let expression = Expression::new(&load, &ground()).unwrap();
+    let expression = Expression::new(&load, &facts()).unwrap();
     let part = expression.next_part(Nanos::ZERO, 0).unwrap();
     let job = expression.job_file(&part, "/proc/self/fd/7", "round 1, step 3\n${HOME} (RND)");
     let seed = steadfast_domain::step::mix64(1) >> 1 | 1;
@@ -222,8 +222,8 @@ fn a_step_is_a_job_file() {
 fn a_sequential_load_is_as_many_calls_as_it_begins_laps_in_the_middle() {
     let load = stimulus("SEQ 1M W", "T1Q4", Until::bytes(Bytes(100 * MIB)));
     let cursors = BTreeMap::from([("SEQ 1024K W".to_owned(), Bytes(60 * MIB))]);
-    let done = Progress { time: Nanos::ZERO, bytes: Bytes(30 * MIB), ios: 30 };
-    let expression = Expression::new(&load, &ground()).unwrap().going_on_from(&Start {
+    let done = WorkDone { time: Nanos::ZERO, bytes: Bytes(30 * MIB), ios: 30 };
+    let expression = Expression::new(&load, &facts()).unwrap().going_on_from(&Start {
         cursors,
         done,
         ..Start::default()
@@ -241,7 +241,7 @@ fn a_sequential_load_is_as_many_calls_as_it_begins_laps_in_the_middle() {
     for stray in [0, 64 * MIB, u64::MAX] {
         let cursors = BTreeMap::from([("SEQ 1024K W".to_owned(), Bytes(stray))]);
         let start = Start { cursors, ..Start::default() };
-        let expression = Expression::new(&load, &ground()).unwrap().going_on_from(&start);
+        let expression = Expression::new(&load, &facts()).unwrap().going_on_from(&start);
         assert_eq!(expression.next_part(Nanos::ZERO, 0).unwrap().offset, 0);
     }
 }
@@ -251,13 +251,13 @@ fn a_load_that_goes_on_after_a_gap_has_another_seed() {
     let load = stimulus("RND 4K W", "T1Q4", Until::time(Nanos::from_secs(60)));
     let seed = |done, resumed| {
         let start = Start { done, resumed, ..Start::default() };
-        let expression = Expression::new(&load, &ground()).unwrap().going_on_from(&start);
+        let expression = Expression::new(&load, &facts()).unwrap().going_on_from(&start);
         let part = expression.next_part(Nanos::ZERO, 0).unwrap();
         let job = expression.job_file(&part, "/dev/x", "x");
         assert_eq!(job.matches("randseed=").count(), 1);
         job.lines().find(|line| line.starts_with("randseed=")).unwrap().to_owned()
     };
-    let done = |ios| Progress { ios, ..Progress::default() };
+    let done = |ios| WorkDone { ios, ..WorkDone::default() };
     let own = seed(done(0), 0);
     assert_eq!(own, format!("randseed={}", steadfast_domain::step::mix64(1) >> 1 | 1));
     let seeds: BTreeSet<String> =
@@ -277,17 +277,17 @@ fn inexpressible() -> Vec<(Stimulus, &'static str)> {
     let own = Order::Sequential(Cursor::Own);
     let zone = |weight, from_ppm, to_ppm| Zone { weight, from_ppm, to_ppm };
     vec![
-        (stimulus("SEQ 128K RW90", "T1Q4", Until::time(Nanos::SECOND)), "begins both anew"),
-        (stimulus("SEQ 128K W", "T2Q4", Until::time(Nanos::SECOND)), "do not share a place"),
+        (stimulus("SEQ 128K RW90", "T1Q4", Until::time(Nanos::SECOND)), "restarts both"),
+        (stimulus("SEQ 128K W", "T2Q4", Until::time(Nanos::SECOND)), "share no position"),
         (stimulus("RND 4K W", "T2Q4", Until::ios(100)), "a limit of its own"),
-        (stimulus("RND 8K W", "T1Q4", Until::bytes(Bytes(12_288))), "no whole number"),
-        (change(&|s| s.streams.push(stream(Op::Trim, Order::Random, 4096))), "every trim"),
+        (stimulus("RND 8K W", "T1Q4", Until::bytes(Bytes(12_288))), "not a whole number"),
+        (change(&|s| s.streams.push(stream(Op::Trim, Order::Random, 4096))), "every discard"),
         (change(&|s| s.streams.push(stream(Op::Flush, Order::Random, 0))), "flushes"),
         (change(&|s| s.streams[1].fua = true), "through the cache"),
         (change(&|s| s.streams[0].order = own), "mix of random and sequential"),
         (change(&|s| s.streams[0].weight = 64), "whole percent"),
         (change(&|s| s.streams[0].pace = Some(Pace::Closed)), "pace of its own"),
-        (change(&|s| s.pace = Pace::Fixed { ios: 9, per: Nanos::SECOND }), "when it was due"),
+        (change(&|s| s.pace = Pace::Fixed { ios: 9, per: Nanos::SECOND }), "its due time"),
         (change(&|s| s.verify = true), "verification"),
         (change(&|s| s.zones = vec![zone(1, 0, 500_000)]), "LBA zones follow"),
         (change(&|s| s.zones = vec![zone(1, 0, 5_500), zone(1, 5_500, 1_000_000)]), "LBA zones"),
@@ -332,10 +332,10 @@ fn inexpressible() -> Vec<(Stimulus, &'static str)> {
 #[test]
 fn what_fio_cannot_express_is_refused_with_the_reason() {
     for (load, reason) in inexpressible() {
-        let why = Expression::new(&load, &ground()).err().unwrap_or_default();
+        let why = Expression::new(&load, &facts()).err().unwrap_or_default();
         assert!(why.contains(reason), "expected '{reason}', found '{why}'");
     }
-    let read_only = Ground { writable: false, ..ground() };
+    let read_only = TargetFacts { writable: false, ..facts() };
     let writes = stimulus("RND 4K W", "T1Q4", Until::ios(1));
     assert!(Expression::new(&writes, &read_only).unwrap_err().contains("reading only"));
 }

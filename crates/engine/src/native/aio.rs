@@ -19,7 +19,7 @@ const LONGEST_WAIT_NS: u64 = 100_000_000;
 /// `struct io_event` of `linux/aio_abi.h`.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
-struct IoEvent {
+struct AioEvent {
     tag: u64,
     control_block: u64,
     result: i64,
@@ -32,7 +32,7 @@ pub(super) struct AioQueue {
     fd: i32,
     control_blocks: Box<[libc::iocb]>,
     batch: Vec<*mut libc::iocb>,
-    events: Box<[IoEvent]>,
+    events: Box<[AioEvent]>,
     seen: usize,
     delivered: usize,
 }
@@ -48,7 +48,7 @@ impl AioQueue {
             fd: carrier.fd(),
             control_blocks: vec![blank; depth].into(),
             batch: Vec::with_capacity(depth),
-            events: vec![IoEvent::default(); depth].into(),
+            events: vec![AioEvent::default(); depth].into(),
             seen: 0,
             delivered: 0,
         })
@@ -84,7 +84,7 @@ impl AioQueue {
     fn fail_first(&mut self, begun: usize, error: i32) {
         // SAFETY: the pointer leads to a control block of this queue.
         let tag = unsafe { (*self.batch[begun]).aio_data };
-        self.events[self.seen] = IoEvent { tag, result: -i64::from(error), ..IoEvent::default() };
+        self.events[self.seen] = AioEvent { tag, result: -i64::from(error), ..AioEvent::default() };
         self.seen += 1;
     }
 

@@ -157,7 +157,7 @@ pub(super) fn spawn(
         match std::thread::Builder::new().name(format!("io-{lane}")).spawn(body) {
             Ok(thread) => threads.push(thread),
             Err(error) => {
-                let why = format!("thread {} of {count} cannot be made: {error}", lane + 1);
+                let why = format!("thread {} of {count} cannot be created: {error}", lane + 1);
                 shared.report_unready(why);
                 break;
             }
@@ -323,7 +323,7 @@ pub(super) fn make(
             let task = Task::Play(Mutex::new(Some(Play { player, passed })));
             Ok(Parts { task, plan: None, score: Some(score) })
         }
-        _ => Err(Halt::Refused("what was prepared is of another load".to_owned())),
+        _ => Err(Halt::Refused("a different load was prepared".to_owned())),
     }
 }
 

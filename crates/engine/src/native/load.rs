@@ -34,7 +34,7 @@ const WHOLE_NS: u64 = 950_000_000;
 const PATIENCE: Duration = Duration::from_millis(700);
 
 /// Everything that a load needs of its engine.
-pub(super) struct Ground<'e> {
+pub(super) struct LoadContext<'e> {
     pub file: OwnedFd,
     pub wake: OwnedFd,
     pub block_device: bool,
@@ -94,24 +94,25 @@ impl Running {
         load: &Load,
         provisions: Provisions,
         start: &Start,
-        ground: Ground<'_>,
+        context: LoadContext<'_>,
     ) -> Result<(Running, Vec<String>), Halt> {
         let Provisions { origin, content, backend, shape } = provisions;
-        let (file, wake) = (ground.file, ground.wake);
-        let carrier = Carrier { file, wake, block_device: ground.block_device, depth: shape.depth };
+        let (file, wake) = (context.file, context.wake);
+        let carrier =
+            Carrier { file, wake, block_device: context.block_device, depth: shape.depth };
         let counted = (shape.threads, shape.streams);
         let budget = load.stimulus().map_or(Budget::new(None, None, &[]), |s| budget(s, start));
-        let shared = Shared::new(ground.clock, carrier, budget, counted, ground.fault_limit);
+        let shared = Shared::new(context.clock, carrier, budget, counted, context.fault_limit);
         let shared = Arc::new(shared);
-        let Parts { task, plan, score } = make(load, origin, start, ground.written, ground.stop)?;
+        let Parts { task, plan, score } = make(load, origin, start, context.written, context.stop)?;
         let provision = Arc::new(Provision {
             task,
             shape,
             content,
-            key: ground.key,
-            sequence: ground.sequence,
+            key: context.key,
+            sequence: context.sequence,
             backend,
-            memory_alignment: ground.memory_alignment,
+            memory_alignment: context.memory_alignment,
         });
         let (threads, notes) = spawn(&shared, &provision, shape.threads)?;
         let stimulus = load.stimulus();
@@ -131,7 +132,7 @@ impl Running {
             time_left: limit.map(|time| time.saturating_sub(start.done.time)),
             unmeasured: Vec::new(),
             stalls: Vec::new(),
-            patience: Patience::new(ground.patience),
+            patience: Patience::new(context.patience),
             outstanding: 0,
         };
         match running.open(start.begins) {
@@ -157,7 +158,7 @@ impl Running {
         let at = begins.filter(|_| self.score.is_some()).map(|begins| begins.0);
         if let Some(late) = at.and_then(|at| now.checked_sub(at)) {
             return Err(Halt::Refused(format!(
-                "the script was to begin {} before everything was ready; give it more time",
+                "the script was due to begin {} before everything was ready; allow more time",
                 Nanos(late)
             )));
         }
@@ -263,8 +264,7 @@ impl Running {
         Err(Halt::DeviceGone {
             device: device.to_owned(),
             why: format!(
-                "none of its outstanding I/Os has come back for {} s; see the kernel's log \
-                 (dmesg)",
+                "none of its outstanding I/Os has completed for {} s; see the kernel log (dmesg)",
                 silent.as_secs()
             ),
         })
@@ -316,7 +316,7 @@ impl Running {
                 Err(Halt::Faults { place: step.place.to_string(), count, first })
             }
             Some(Failure::Broken(errno)) => Err(Halt::Refused(format!(
-                "{}: the kernel takes no more I/Os for {device}: {}",
+                "{}: the kernel accepts no more I/Os for {device}: {}",
                 step.place,
                 error(errno)
             ))),
@@ -529,21 +529,21 @@ fn describe(fault: &LocatedFault, device: &str) -> String {
     let op = match fault.op {
         Op::Read => "read",
         Op::Write => "write",
-        Op::Trim => "trim",
+        Op::Trim => "discard",
         Op::Flush => "flush",
     };
     let why = match fault.errno {
-        0 => "moved fewer bytes than asked".to_owned(),
+        0 => "moved fewer bytes than requested".to_owned(),
         errno => io::Error::from_raw_os_error(errno).to_string(),
     };
     let advice = match (fault.errno, fault.op) {
-        (libc::EOPNOTSUPP, Op::Trim) => "; the device cannot discard blocks: leave trims out",
-        (libc::EOPNOTSUPP, Op::Write) => "; the file system may not know FUA writes: leave FUA out",
+        (libc::EOPNOTSUPP, Op::Trim) => "; the device cannot discard blocks: omit discards",
+        (libc::EOPNOTSUPP, Op::Write) => "; the file system may not support FUA writes: omit FUA",
         (libc::EINVAL, _) => {
             "; use transfer sizes and alignments that are multiples of its sectors"
         }
         (libc::ENOSPC, _) => "; free some space, or use a smaller file",
-        (libc::EIO, _) => "; see the kernel's log (dmesg) for the device's own error",
+        (libc::EIO, _) => "; see the kernel log (dmesg) for the device's own error",
         // What the block layer makes of a medium error that a drive reports.
         (libc::ENODATA, _) => {
             "; the drive reports a medium error: see its own log (smartctl -x) and dmesg"

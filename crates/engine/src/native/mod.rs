@@ -33,7 +33,7 @@ use crate::{Engine, OnTarget, Prepared, Refusal, Start, Stop, kernel};
 use clock::Clock;
 pub(crate) use crew::Provisions;
 use crew::{Origin, Shape};
-use load::{Ground, Running, Stranded};
+use load::{LoadContext, Running, Stranded};
 use patience::Patience;
 use pattern::{Content, StampKey};
 use std::io;
@@ -183,7 +183,7 @@ impl Native {
         self.keep_account_of_sectors(load);
         self.loads += 1;
         let backend = provisions.backend;
-        let ground = Ground {
+        let context = LoadContext {
             file,
             wake,
             block_device: self.is_block_device(),
@@ -196,9 +196,9 @@ impl Native {
             clock: clock_of(load, self.clock),
             stop: &self.stop,
         };
-        let (running, mut notes) = Running::start(load, provisions, start, ground)?;
+        let (running, mut notes) = Running::start(load, provisions, start, context)?;
         if backend != self.backend {
-            notes.push(format!("{backend} for loads with trims"));
+            notes.push(format!("{backend} for loads with discards"));
         }
         if load.stimulus().is_none() {
             notes.push("CLOCK_MONOTONIC for scripts".to_owned());
@@ -271,8 +271,8 @@ impl Native {
         let (name, path, sector) = (&script.name, self.path(), self.sector());
         if script.reach > self.target.length() {
             return Some(format!(
-                "script '{name}' reaches to byte {} of {path}, which has {} bytes: map its \
-                 addresses to this target",
+                "script '{name}' reaches byte {} of {path}, which has {} bytes: map its addresses \
+                 to this target",
                 script.reach.0,
                 self.target.length().0
             ));
@@ -327,7 +327,7 @@ impl Native {
         }
         let alters = stimulus.alters() && !self.target.is_writable();
         alters.then(|| {
-            format!("{} is armed for reading only; this load writes or trims", self.path())
+            format!("{} is armed for reading only; this load writes or discards", self.path())
         })
     }
 
@@ -361,7 +361,7 @@ impl Native {
         let carried = backend == Backend::Threads && shape.depth > THREADS_LIMIT;
         if shape.threads > THREADS_LIMIT || shape.depth > DEPTH_LIMIT || carried {
             return Some(format!(
-                "demand {demand} is more than this engine carries with {backend}: at most \
+                "demand {demand} is more than this engine supports with {backend}: at most \
                  {THREADS_LIMIT} threads and {DEPTH_LIMIT} I/Os of each"
             ));
         }
@@ -369,8 +369,8 @@ impl Native {
         let limit = kernel::transfer_memory_limit();
         (wanted > limit).then(|| {
             format!(
-                "demand {demand} with transfers of this size needs {} of memory; this host can give \
-                 {}: lower the threads, the queue depth or the transfer size",
+                "demand {demand} with transfers of this size needs {} of memory; this host can \
+                 provide {}: lower the threads, the queue depth or the transfer size",
                 Bytes(wanted),
                 Bytes(limit)
             )
@@ -393,7 +393,7 @@ fn refuse_end(stimulus: &Stimulus, sector: u64) -> Option<String> {
     let until = stimulus.until;
     if let Some(bytes) = until.bytes {
         if !bytes.0.is_multiple_of(sector) {
-            return Some(format!("a limit of {} B is no multiple of {sector} B", bytes.0));
+            return Some(format!("a limit of {} B is not a multiple of {sector} B", bytes.0));
         }
         let moves = |s: &IoStream| s.op != Op::Flush && s.weight > 0;
         if until.time.is_none() && until.ios.is_none() && !stimulus.streams.iter().any(moves) {
@@ -413,8 +413,8 @@ fn refuse_manner(stimulus: &Stimulus) -> Option<String> {
         return Some(fault.to_owned());
     }
     (stimulus.verify && !leaves_stamps(stimulus)).then(|| {
-        "only sectors that were written random-unique can be verified, and no trim may be among \
-         the I/Os"
+        "only sectors that were written random-unique can be verified, and the I/Os must not \
+         include discards"
             .to_owned()
     })
 }
@@ -485,7 +485,7 @@ impl Native {
             if step.continues {
                 self.give_up(running);
                 return Err(Halt::Refused(format!(
-                    "{}: the step continues a load that is not the one that runs",
+                    "{}: the step continues a load other than the running one",
                     step.place
                 )));
             }
@@ -512,7 +512,7 @@ impl Native {
         }
         Err(Halt::DeviceGone {
             device: self.path().to_owned(),
-            why: "the kernel has taken its capacity away, as when a drive is pulled out".to_owned(),
+            why: "the kernel reports no capacity for it, as after a drive is removed".to_owned(),
         })
     }
 
@@ -539,7 +539,7 @@ impl Native {
         }
         Err(Halt::DeviceGone {
             device: self.path().to_owned(),
-            why: "I/Os of an earlier load have not come back".to_owned(),
+            why: "I/Os of an earlier load have not completed".to_owned(),
         })
     }
 }

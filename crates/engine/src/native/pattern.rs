@@ -197,7 +197,7 @@ fn read_pattern(path: &str) -> Result<Vec<u8>, String> {
         .map_err(unreadable)?;
     let facts = file.metadata().map_err(unreadable)?;
     if !facts.is_file() {
-        return Err("is no regular file; copy the content into one".to_owned());
+        return Err("is not a regular file; copy the content into one".to_owned());
     }
     let mut bytes = Vec::new();
     file.take(FILE_LIMIT + 1).read_to_end(&mut bytes).map_err(unreadable)?;
@@ -502,7 +502,7 @@ mod tests {
         assert_eq!(unsafe { libc::mkfifo(c_name.as_ptr(), 0o600) }, 0);
         let refusal = |name: &str| Content::new(&DataPattern::File(name.to_owned())).unwrap_err();
         for other in [name.as_str(), "/dev/zero", "/"] {
-            assert!(refusal(other).contains("no regular file"), "{}", refusal(other));
+            assert!(refusal(other).contains("not a regular file"), "{}", refusal(other));
         }
         let large = directory.path().join("large");
         std::fs::File::create(&large).unwrap().set_len(FILE_LIMIT + 1).unwrap();

@@ -7,7 +7,7 @@
 
 use super::clock::Clock;
 use super::queue::Carrier;
-use super::verify::Findings;
+use super::verify::ReadBackFindings;
 use crate::accounting::Account;
 use crate::stall::{LATE, Late, overlap};
 use std::cell::UnsafeCell;
@@ -31,7 +31,7 @@ pub(super) struct Shared {
     pub carrier: Carrier,
     pub budget: Budget,
     pub lanes: Box<[Lane]>,
-    pub findings: Findings,
+    pub findings: ReadBackFindings,
     /// Which of a lane's accounts is counted into, by its lowest bit.
     turn: AtomicU32,
     /// An I/O reaped at this tick or later is not counted, and none is issued.
@@ -338,7 +338,7 @@ impl Shared {
             carrier,
             budget,
             lanes: (0..threads).map(|_| Lane::new(streams)).collect(),
-            findings: Findings::default(),
+            findings: ReadBackFindings::default(),
             turn: AtomicU32::new(0),
             deadline: AtomicU64::new(u64::MAX),
             timed_out: AtomicBool::new(false),

@@ -45,14 +45,14 @@ impl WrittenSectors {
 
 /// What a load's threads found, added up.
 #[derive(Debug, Default)]
-pub(super) struct Findings {
+pub(super) struct ReadBackFindings {
     right: AtomicU64,
     unknown: AtomicU64,
     wrong: AtomicU64,
     first: Mutex<Vec<Bytes>>,
 }
 
-impl Findings {
+impl ReadBackFindings {
     /// Takes what was found since it was last taken.
     pub(super) fn take(&self) -> Verification {
         Verification {
@@ -116,7 +116,7 @@ impl Checker {
     pub(super) fn after_read(
         &self,
         carrier: &Carrier,
-        findings: &Findings,
+        findings: &ReadBackFindings,
         slot: u32,
         offset: u64,
         content: &mut [u8],
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn findings_are_taken_once() {
-        let findings = Findings::default();
+        let findings = ReadBackFindings::default();
         (0..40).for_each(|sector| findings.miscompare(sector));
         let taken = findings.take();
         assert_eq!((taken.miscompares, taken.first.len()), (40, 32));

@@ -29,7 +29,7 @@ impl Source {
         let closed = || ScriptError {
             name: load.name.clone(),
             ios_done: 0,
-            why: "only its description is here; open its source again".to_owned(),
+            why: "only its description is available; reopen its source".to_owned(),
         };
         let open = load.open.as_ref().ok_or_else(closed)?;
         let script = open()?;
@@ -74,7 +74,8 @@ impl Source {
         if told != batch.len() || told > BATCH {
             let got = batch.len();
             return Err(self.wrong(&format!(
-                "it says that it delivered {told} I/Os into a batch of {BATCH}, which has {got}"
+                "it reported {told} I/Os delivered into a batch of {BATCH}, but the batch has \
+                 {got}"
             )));
         }
         if let Some(why) = batch.iter().find_map(|io| self.fault(io)) {
@@ -118,8 +119,8 @@ impl Source {
     fn changed(&self) -> String {
         let OpCounts { reads, writes, trims, flushes } = self.load.counts;
         format!(
-            "it was to have {reads} reads, {writes} writes, {trims} discards and {flushes} flushes; \
-             its source has changed since it was looked through"
+            "it should have {reads} reads, {writes} writes, {trims} discards and {flushes} \
+             flushes; its source has changed since it was scanned"
         )
     }
 

@@ -75,7 +75,7 @@ impl Outstanding {
 }
 
 /// What a load runs on.
-pub(super) struct Ground<'a> {
+pub(super) struct SimContext<'a> {
     pub(super) drive: &'a mut Drive,
     pub(super) fates: &'a mut Fates,
     pub(super) stop: &'a Stop,
@@ -156,19 +156,24 @@ impl RunningLoad {
     }
 
     /// Runs up to `to`; what completes at `to` belongs to what comes then.
-    pub(super) fn advance(&mut self, to: u64, ground: &mut Ground, window: &mut Window) -> Pause {
+    pub(super) fn advance(
+        &mut self,
+        to: u64,
+        context: &mut SimContext,
+        window: &mut Window,
+    ) -> Pause {
         if to <= self.now {
             return Pause::Reached;
         }
         loop {
             if self.may_issue()
                 && !self.free.is_empty()
-                && let Some(pause) = self.issue_due(to, ground)
+                && let Some(pause) = self.issue_due(to, context)
             {
                 return pause;
             }
             let Some((done, slot)) = self.calendar.first() else {
-                return self.pass_idle_time(to, ground);
+                return self.pass_idle_time(to, context);
             };
             if done >= to {
                 self.now = to;
@@ -181,7 +186,7 @@ impl RunningLoad {
             let again = self.pacer.is_closed() && self.may_issue();
             if !again {
                 self.release(slot);
-            } else if let Some(pause) = self.issue(slot, done, done, ground) {
+            } else if let Some(pause) = self.issue(slot, done, done, context) {
                 return pause;
             }
         }
@@ -213,7 +218,7 @@ impl RunningLoad {
     }
 
     /// Issues what is due before the next completion, in free slots.
-    fn issue_due(&mut self, to: u64, ground: &mut Ground) -> Option<Pause> {
+    fn issue_due(&mut self, to: u64, context: &mut SimContext) -> Option<Pause> {
         while self.may_issue() {
             let due = self.pacer.due()?;
             let at = due.max(self.now);
@@ -222,13 +227,13 @@ impl RunningLoad {
                 return None;
             }
             if self.free.len() == self.slots.len() && at > self.now {
-                ground.drive.rest(self.idle_since, at);
+                context.drive.rest(self.idle_since, at);
             }
             let slot = self.free.pop()?;
             let since = if self.pacer.is_closed() { at } else { due };
             self.now = at;
             self.pacer.took();
-            if let Some(pause) = self.issue(slot, since, at, ground) {
+            if let Some(pause) = self.issue(slot, since, at, context) {
                 return Some(pause);
             }
         }
@@ -236,28 +241,34 @@ impl RunningLoad {
     }
 
     /// Nothing is outstanding: the load is over, or the next I/O is due later.
-    fn pass_idle_time(&mut self, to: u64, ground: &mut Ground) -> Pause {
+    fn pass_idle_time(&mut self, to: u64, context: &mut SimContext) -> Pause {
         if !self.may_issue() {
             return Pause::Complete;
         }
-        ground.drive.rest(self.idle_since, to);
+        context.drive.rest(self.idle_since, to);
         self.now = to;
         Pause::Reached
     }
 
     #[inline]
-    fn issue(&mut self, slot: usize, since: u64, now: u64, ground: &mut Ground) -> Option<Pause> {
-        if self.is_to_stop(ground.stop) {
+    fn issue(
+        &mut self,
+        slot: usize,
+        since: u64,
+        now: u64,
+        context: &mut SimContext,
+    ) -> Option<Pause> {
+        if self.is_to_stop(context.stop) {
             return Some(Pause::Stopped);
         }
-        let fate = ground.fates.of_next();
+        let fate = context.fates.of_next();
         if fate == Fate::Gone || fate == Fate::Hangs {
             return Some(if fate == Fate::Gone { Pause::Gone } else { Pause::Hangs });
         }
         let thread = slot / self.stimulus.demand.depth as usize;
         let mut io = self.drawers[thread].draw();
         let short = self.book(&mut io);
-        let done = ground.drive.submit(now, &io);
+        let done = context.drive.submit(now, &io);
         let Drawn { stream, op, offset, size, .. } = io;
         let fails = fate == Fate::Fails;
         self.slots[slot] = Outstanding { since, offset, size, short, stream, op, fails };

@@ -35,7 +35,7 @@ use crate::{Engine, Prepared, Refusal, Start, Stop};
 use calendar::MOST_SLOTS;
 use drive::{Drive, Written};
 use fault::{Fates, Throttling};
-use load::{Ground, Pause, Unmeasured, Window};
+use load::{Pause, SimContext, Unmeasured, Window};
 use pace::Pacer;
 pub(crate) use running::Provisions;
 use running::{Course, Running};
@@ -161,7 +161,7 @@ impl SimulatedSsd {
         self.end_load();
         if is_strange {
             return Err(Halt::Refused(format!(
-                "{}: the step continues a load that is not the one that runs",
+                "{}: the step continues a load other than the running one",
                 step.place
             )));
         }
@@ -195,9 +195,9 @@ impl SimulatedSsd {
         let began = self.clock;
         let wear = self.fates.wear(self.drive.host_bytes());
         self.drive.set_wear(wear);
-        let mut ground =
-            Ground { drive: &mut self.drive, fates: &mut self.fates, stop: &self.stop };
-        let pause = load.advance(to, &mut ground, window);
+        let mut context =
+            SimContext { drive: &mut self.drive, fates: &mut self.fates, stop: &self.stop };
+        let pause = load.advance(to, &mut context, window);
         self.clock = load.now();
         self.drive.warm(self.clock);
         self.fates.feel(self.drive.celsius(), self.clock - began);
@@ -216,7 +216,7 @@ impl SimulatedSsd {
     fn gone(&self) -> Halt {
         Halt::DeviceGone {
             device: self.device.path.clone(),
-            why: "the simulated drive does not answer any more".to_owned(),
+            why: "the simulated drive no longer answers".to_owned(),
         }
     }
 
@@ -356,8 +356,8 @@ impl SimulatedSsd {
         let unit = script.unit.0;
         if script.reach > capacity {
             return Some(format!(
-                "script '{name}' reaches to byte {} of {path}, which has {} bytes: map its \
-                 addresses to this target",
+                "script '{name}' reaches byte {} of {path}, which has {} bytes: map its addresses \
+                 to this target",
                 script.reach.0, capacity.0
             ));
         }
@@ -411,7 +411,8 @@ fn failed(step: &Step, load: &Running) -> Halt {
 
 fn refuse_demand(demand: Demand) -> String {
     format!(
-        "demand {demand} is more than a simulated drive takes: at most {MOST_SLOTS} outstanding I/Os"
+        "demand {demand} is more than a simulated drive supports: at most {MOST_SLOTS} \
+         outstanding I/Os"
     )
 }
 
@@ -445,7 +446,7 @@ fn faults(step: &Step, window: &Window) -> Halt {
         let op = match fault.op {
             Op::Read => "read",
             Op::Write => "write",
-            Op::Trim => "trim",
+            Op::Trim => "discard",
             Op::Flush => "flush",
         };
         format!("{op} of {} B at byte {}: simulated I/O error", fault.size.0, fault.offset.0)
@@ -486,7 +487,7 @@ fn refuse_manner(stimulus: &Stimulus) -> Option<String> {
     if let Some(bytes) = until.bytes
         && !bytes.0.is_multiple_of(SECTOR)
     {
-        return Some(format!("a limit of {} B is no multiple of {SECTOR} B", bytes.0));
+        return Some(format!("a limit of {} B is not a multiple of {SECTOR} B", bytes.0));
     }
     let moves = |s: &IoStream| s.op != Op::Flush && s.weight > 0;
     if until.time.is_none() && until.ios.is_none() && !stimulus.streams.iter().any(moves) {

@@ -1,6 +1,6 @@
 //! A load that runs, whatever it is.
 
-use super::load::{Ground, Pause, RunningLoad, Unmeasured, Window};
+use super::load::{Pause, RunningLoad, SimContext, Unmeasured, Window};
 use super::script::RunningScript;
 use crate::draw::DrawPlan;
 use crate::play::Source;
@@ -38,7 +38,9 @@ impl Running {
     ) -> Result<Running, Refusal> {
         if let Some(begins) = start.begins.filter(|begins| begins.0 < now) {
             let late = Nanos(now - begins.0);
-            return Err(Refusal(format!("the script was to begin {late} ago; give it more time")));
+            return Err(Refusal(format!(
+                "the script was due to begin {late} ago; allow more time"
+            )));
         }
         let course = match (provisions, load) {
             (Provisions::Drawn(plan), Load::Stimulus(stimulus)) => {
@@ -48,7 +50,7 @@ impl Running {
                 let running = RunningScript::begin(script, source, start, now);
                 Course::Script(Box::new(running.map_err(|error| Refusal(error.to_string()))?))
             }
-            _ => return Err(Refusal("what was prepared is of another load".to_owned())),
+            _ => return Err(Refusal("a different load was prepared".to_owned())),
         };
         Ok(Running { load: load.clone(), course })
     }
@@ -78,10 +80,15 @@ impl Running {
     }
 
     /// Runs up to `to`; what completes at `to` belongs to what comes then.
-    pub(super) fn advance(&mut self, to: u64, ground: &mut Ground, window: &mut Window) -> Pause {
+    pub(super) fn advance(
+        &mut self,
+        to: u64,
+        context: &mut SimContext,
+        window: &mut Window,
+    ) -> Pause {
         match &mut self.course {
-            Course::Drawn(load) => load.advance(to, ground, window),
-            Course::Script(script) => script.advance(to, ground, window),
+            Course::Drawn(load) => load.advance(to, context, window),
+            Course::Script(script) => script.advance(to, context, window),
         }
     }
 

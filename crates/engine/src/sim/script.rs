@@ -2,7 +2,7 @@
 
 use super::calendar::Calendar;
 use super::fault::Fate;
-use super::load::{Ground, Outstanding, Pause, STOP_EVERY, Unmeasured, Window};
+use super::load::{Outstanding, Pause, STOP_EVERY, SimContext, Unmeasured, Window};
 use crate::Start;
 use crate::accounting::PlayedIo;
 use crate::draw::Drawn;
@@ -105,14 +105,19 @@ impl RunningScript {
     }
 
     /// Runs up to `to`; what completes at `to` belongs to what comes then.
-    pub(super) fn advance(&mut self, to: u64, ground: &mut Ground, window: &mut Window) -> Pause {
+    pub(super) fn advance(
+        &mut self,
+        to: u64,
+        context: &mut SimContext,
+        window: &mut Window,
+    ) -> Pause {
         if to <= self.now {
             return Pause::Reached;
         }
         loop {
             let first = self.calendar.first();
             let next = match self.player.next(self.now) {
-                Next::HandOver(ready) => match self.hand_over(&ready, ground) {
+                Next::HandOver(ready) => match self.hand_over(&ready, context) {
                     None => continue,
                     Some(pause) => return pause,
                 },
@@ -127,7 +132,7 @@ impl RunningScript {
                 },
             };
             if first.is_none() {
-                ground.drive.rest(self.idle_since, next.min(to));
+                context.drive.rest(self.idle_since, next.min(to));
             }
             if next >= to {
                 self.now = to;
@@ -143,22 +148,22 @@ impl RunningScript {
         }
     }
 
-    fn hand_over(&mut self, ready: &Ready, ground: &mut Ground) -> Option<Pause> {
+    fn hand_over(&mut self, ready: &Ready, context: &mut SimContext) -> Option<Pause> {
         self.until_stop -= 1;
         if self.until_stop == 0 {
             self.until_stop = STOP_EVERY;
-            if ground.stop.is_requested() {
+            if context.stop.is_requested() {
                 return Some(Pause::Stopped);
             }
         }
-        let fate = ground.fates.of_next();
+        let fate = context.fates.of_next();
         if fate == Fate::Gone || fate == Fate::Hangs {
             return Some(if fate == Fate::Gone { Pause::Gone } else { Pause::Hangs });
         }
         let slot = self.free.pop()?;
         let DueIo { op, fua, offset, size, .. } = ready.io;
         let (offset, size) = (offset.0, size.0 as u32);
-        let done = ground.drive.submit(self.now, &Drawn { stream: 0, op, fua, offset, size });
+        let done = context.drive.submit(self.now, &Drawn { stream: 0, op, fua, offset, size });
         let fails = fate == Fate::Fails;
         let io = Outstanding { since: ready.due, offset, size, short: 0, stream: 0, op, fails };
         self.slots[slot as usize] = (io, self.now);

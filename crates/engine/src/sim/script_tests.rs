@@ -116,7 +116,7 @@ fn a_script_begins_when_it_is_told_to() {
     assert_eq!(replay(&done).lateness.max, Nanos::ZERO);
     assert!(ssd.now() >= Nanos::from_millis(5099), "{}", ssd.now());
     let late = ssd.perform(&step(listed(&ios, 8)), &start, &mut |_| {}).unwrap_err().to_string();
-    assert!(late.contains("give it more time"), "{late}");
+    assert!(late.contains("allow more time"), "{late}");
 }
 
 #[test]

@@ -82,7 +82,7 @@ pub fn drive(name: &str) -> Option<&'static DriveSpec> {
 
 const SMALL: DriveSpec = DriveSpec {
     name: "small",
-    summary: "1 GiB and slow, steady within minutes: for tests and first looks",
+    summary: "1 GiB and slow, steady within minutes: for tests and trials",
     model: "Steadfast Simulated Small",
     serial: "SIM-SMALL",
     logical_pages: 1 << 18,
@@ -167,7 +167,7 @@ static DRIVES: [DriveSpec; 6] = [
     },
     DriveSpec {
         name: "throttling",
-        summary: "like small, but half as fast in writing while it is hotter than it may be",
+        summary: "like small, but writes at half speed while above its temperature limit",
         model: "Steadfast Simulated Throttling",
         serial: "SIM-THROTTLING",
         fault: Some(SimFault::Throttles { above: 46, below: 42, slower_percent: 100 }),

@@ -178,14 +178,14 @@ fn a_resumed_load_does_the_rest() {
     let stimulus = load("SEQ 128K W", "T1Q32", &ssd.spec.clone(), Until::ios(1000), 1);
     let mut step = step_of(stimulus.clone());
     step.continues = true;
-    let done = crate::Progress { ios: 900, ..Default::default() };
+    let done = crate::WorkDone { ios: 900, ..Default::default() };
     let cursors = BTreeMap::from([("SEQ 128K W".to_owned(), Bytes(900 << 17))]);
     let rest =
         ssd.perform(&step, &Start { cursors, done, ..Start::default() }, &mut |_| {}).unwrap();
     assert_eq!((rest.total().ios, rest.complete), (100, true));
     assert_eq!(rest.cursors["SEQ 128K W"], Bytes(1000 << 17));
 
-    let all = crate::Progress { ios: 1000, ..Default::default() };
+    let all = crate::WorkDone { ios: 1000, ..Default::default() };
     let start = Start { done: all, ..Start::default() };
     let nothing = ssd.perform(&step, &start, &mut |_| {}).unwrap();
     assert_eq!((nothing.total().ios, nothing.complete, nothing.elapsed), (0, true, Nanos::ZERO));
@@ -196,7 +196,7 @@ fn a_resumed_load_does_the_rest() {
     let mut stranger = step_of(other);
     stranger.continues = true;
     let halt = ssd.perform(&stranger, &Start::default(), &mut |_| {});
-    assert!(halt.unwrap_err().to_string().contains("not the one that runs"));
+    assert!(halt.unwrap_err().to_string().contains("other than the running one"));
 }
 
 /// A gap ends the load, and what follows goes on: it must neither write where

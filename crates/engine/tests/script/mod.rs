@@ -412,7 +412,7 @@ fn a_script_that_is_not_as_announced_is_refused_or_ends_the_step() {
         ("at most 1 GiB", |s| s.largest = Bytes(2 << 30)),
         ("nothing outstanding", |s| s.demand = Demand::new(1, 0)),
         ("at most 4096 threads and 16384", |s| s.demand = Demand::new(2, 10_000)),
-        ("open its source again", |s| s.open = None),
+        ("reopen its source", |s| s.open = None),
     ];
     for (words, change) in refused {
         let mut script = load(ios.clone(), 4);

@@ -28,7 +28,7 @@ use crate::target::Target;
 use crate::tool::{HDPARM, Installed, NVME, Tools};
 use blank::Places;
 use discard::no_discard;
-use plan::{Plan, Way};
+use plan::{PurgePlan, Way};
 use std::path::Path;
 use std::time::Instant;
 use steadfast_domain::{Nanos, Purge, PurgeFailure, PurgeMethod};
@@ -43,7 +43,7 @@ pub fn foresee_purge(
     order: &PurgeOrder,
     roots: &Roots,
 ) -> Result<PurgeMethod, HostError> {
-    let plan = Plan::make(target, order, roots, &Installed)?;
+    let plan = PurgePlan::make(target, order, roots, &Installed)?;
     Ok(plan.method)
 }
 
@@ -72,7 +72,7 @@ fn purge_with(
     if !target.is_writable() {
         return Err(HostError::ReadingOnly { device: target.device().path.clone() });
     }
-    let plan = Plan::make(target, order, roots, tools)?;
+    let plan = PurgePlan::make(target, order, roots, tools)?;
     if plan.method == PurgeMethod::Nothing {
         return Ok(Purge::none(&plan.remark));
     }
@@ -102,7 +102,7 @@ fn goes_on(error: &HostError) -> bool {
 }
 
 fn verify(
-    plan: &Plan,
+    plan: &PurgePlan,
     done: Done,
     places: &Places,
     target: &Target,
@@ -139,7 +139,7 @@ fn verify(
     Ok(Purge { blank, read_back: Some(read), remark, ..Purge::new(plan.method, took) })
 }
 
-impl Plan {
+impl PurgePlan {
     /// Which program gave the command, where one did.
     fn commander(&self, tools: &dyn Tools) -> Option<String> {
         let tool = match &self.way {

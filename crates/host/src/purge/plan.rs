@@ -25,7 +25,7 @@ pub(super) enum Way {
 }
 
 /// What will be done, with all that it reaches held.
-pub(super) struct Plan {
+pub(super) struct PurgePlan {
     pub method: PurgeMethod,
     pub way: Way,
     pub remark: String,
@@ -35,18 +35,18 @@ pub(super) struct Plan {
 const FILE_REMARK: &str = "the drive below keeps its history; blocks not written since are \
                            answered by the file system alone";
 
-impl Plan {
+impl PurgePlan {
     /// Chooses by the order; nothing is written.
     pub fn make(
         target: &Target,
         order: &PurgeOrder,
         roots: &Roots,
         tools: &dyn Tools,
-    ) -> Result<Plan, HostError> {
+    ) -> Result<PurgePlan, HostError> {
         let sight = Sight::new(target, roots, tools);
         match order.choice {
             PurgeChoice::Auto => sight.best(order),
-            PurgeChoice::Method(PurgeMethod::Nothing) => Ok(Plan {
+            PurgeChoice::Method(PurgeMethod::Nothing) => Ok(PurgePlan {
                 method: PurgeMethod::Nothing,
                 way: Way::Nothing,
                 remark: "--purge none; the device keeps its history".into(),
@@ -76,7 +76,7 @@ impl<'a> Sight<'a> {
 
     /// The first that can be done, with why no better one. Overwriting wears
     /// the device and takes hours: it is done only when it was asked for.
-    fn best(self, order: &PurgeOrder) -> Result<Plan, HostError> {
+    fn best(self, order: &PurgeOrder) -> Result<PurgePlan, HostError> {
         let mut reasons: Vec<String> = Vec::new();
         let roots = self.roots;
         for Ability { method, unsure, way } in self.abilities {
@@ -91,7 +91,7 @@ impl<'a> Sight<'a> {
             match way {
                 Ok((others, way)) => {
                     let remark = lesser(method, &reasons);
-                    return Ok(Plan { method, way, remark, _others: others });
+                    return Ok(PurgePlan { method, way, remark, _others: others });
                 }
                 Err(reason) => reasons.push(format!("{}: {reason}", method.name())),
             }
@@ -101,10 +101,10 @@ impl<'a> Sight<'a> {
             several => several.join("; "),
         };
         let (method, way) = (PurgeMethod::Nothing, Way::Nothing);
-        Ok(Plan { method, way, remark, _others: Vec::new() })
+        Ok(PurgePlan { method, way, remark, _others: Vec::new() })
     }
 
-    fn asked_for(self, method: PurgeMethod, order: &PurgeOrder) -> Result<Plan, HostError> {
+    fn asked_for(self, method: PurgeMethod, order: &PurgeOrder) -> Result<PurgePlan, HostError> {
         let possible = self.possible();
         let device = self.target.device();
         let refused = |why: String| HostError::NoSuchPurge {
@@ -123,7 +123,7 @@ impl<'a> Sight<'a> {
         };
         let way = way.map_err(&refused)?;
         let others = reached(&way, order, self.roots).map_err(&refused)?;
-        Ok(Plan { method, way, remark: lesser(method, &[]), _others: others })
+        Ok(PurgePlan { method, way, remark: lesser(method, &[]), _others: others })
     }
 
     fn possible(&self) -> String {

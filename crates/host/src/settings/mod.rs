@@ -27,7 +27,7 @@ use crate::node::Node;
 use crate::roots::{Roots, entries, read_text};
 use crate::tool::Installed;
 use place::{Place, Whereabouts, change_of};
-use setting::{NO_PASSWORD, PASSWORD_SET, Setting};
+use setting::{HostSetting, NO_PASSWORD, PASSWORD_SET};
 use std::path::Path;
 use steadfast_domain::record::HostChange;
 
@@ -83,12 +83,12 @@ pub fn undo_change(change: &HostChange, roots: &Roots) -> Result<Undone, HostErr
 
 /// The change that sets a password on an ATA drive without one.
 pub(crate) fn password_change(whole: &Node, roots: &Roots) -> HostChange {
-    change_of(Setting::AtaPassword, whole, NO_PASSWORD, PASSWORD_SET, roots)
+    change_of(HostSetting::AtaPassword, whole, NO_PASSWORD, PASSWORD_SET, roots)
 }
 
 /// Whether a change set a password, which must not outlast a purge.
 pub fn is_password(change: &HostChange) -> bool {
-    Place::parse(&change.setting).is_some_and(|place| place.setting == Setting::AtaPassword)
+    Place::parse(&change.setting).is_some_and(|place| place.setting == HostSetting::AtaPassword)
 }
 
 /// Takes a drive's user password away, which a locked drive is unlocked with

@@ -1,6 +1,6 @@
 //! A setting of one device, in a journal and on the machine.
 
-use super::setting::Setting;
+use super::setting::HostSetting;
 use crate::error::HostError;
 use crate::identity::describe;
 use crate::node::Node;
@@ -12,7 +12,7 @@ use steadfast_domain::record::HostChange;
 /// eui.0025385b01234567`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
-    pub setting: Setting,
+    pub setting: HostSetting,
     pub name: String,
     pub identity: Option<String>,
 }
@@ -32,7 +32,7 @@ pub(super) enum Whereabouts {
 }
 
 impl Place {
-    fn of(setting: Setting, whole: &Node, roots: &Roots) -> Place {
+    fn of(setting: HostSetting, whole: &Node, roots: &Roots) -> Place {
         Place { setting, name: whole.name.clone(), identity: identity(whole, roots) }
     }
 
@@ -54,7 +54,7 @@ impl Place {
 
     pub fn parse(text: &str) -> Option<Place> {
         let (setting, place) = text.split_once(" of ")?;
-        let setting = Setting::ALL.into_iter().find(|known| known.name() == setting)?;
+        let setting = HostSetting::ALL.into_iter().find(|known| known.name() == setting)?;
         let (name, identity) = match place.split_once(", ") {
             Some((name, identity)) => (name, Some(identity.to_owned())),
             None => (place, None),
@@ -109,7 +109,7 @@ impl Place {
 
 /// A change of this device's setting, in this boot.
 pub(super) fn change_of(
-    setting: Setting,
+    setting: HostSetting,
     whole: &Node,
     before: &str,
     after: &str,
@@ -148,7 +148,7 @@ mod tests {
         for identity in
             [None, Some("eui.0025385b01234567".to_owned()), Some("t10.A B, C of D".into())]
         {
-            for setting in Setting::ALL {
+            for setting in HostSetting::ALL {
                 let place = Place { setting, name: "nvme0n1".into(), identity: identity.clone() };
                 assert_eq!(Place::parse(&place.to_string()), Some(place));
             }

@@ -20,7 +20,7 @@ pub(super) const PASSWORD_SET: &str = "set";
 
 /// A setting that is changed here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Setting {
+pub(super) enum HostSetting {
     Merges,
     Scheduler,
     RequestSize,
@@ -30,44 +30,44 @@ pub(super) enum Setting {
     AtaPassword,
 }
 
-impl Setting {
-    pub const ALL: [Setting; 7] = [
-        Setting::Merges,
-        Setting::Scheduler,
-        Setting::RequestSize,
-        Setting::ScsiWriteCache,
-        Setting::VirtioWriteCache,
-        Setting::NvmeWriteCache,
-        Setting::AtaPassword,
+impl HostSetting {
+    pub const ALL: [HostSetting; 7] = [
+        HostSetting::Merges,
+        HostSetting::Scheduler,
+        HostSetting::RequestSize,
+        HostSetting::ScsiWriteCache,
+        HostSetting::VirtioWriteCache,
+        HostSetting::NvmeWriteCache,
+        HostSetting::AtaPassword,
     ];
 
     pub const fn name(self) -> &'static str {
         match self {
-            Setting::Merges => "queue/nomerges",
-            Setting::Scheduler => "queue/scheduler",
-            Setting::RequestSize => "queue/max_sectors_kb",
-            Setting::ScsiWriteCache => "write cache (caching mode page)",
-            Setting::VirtioWriteCache => "write cache (virtio)",
-            Setting::NvmeWriteCache => "write cache (NVMe feature 06h)",
-            Setting::AtaPassword => ATA_PASSWORD,
+            HostSetting::Merges => "queue/nomerges",
+            HostSetting::Scheduler => "queue/scheduler",
+            HostSetting::RequestSize => "queue/max_sectors_kb",
+            HostSetting::ScsiWriteCache => "write cache (caching mode page)",
+            HostSetting::VirtioWriteCache => "write cache (virtio)",
+            HostSetting::NvmeWriteCache => "write cache (NVMe feature 06h)",
+            HostSetting::AtaPassword => ATA_PASSWORD,
         }
     }
 
     /// Whether only the kernel keeps the value, for as long as it has the disk; the
     /// others are the device's own.
     pub const fn is_kept_by_the_kernel(self) -> bool {
-        matches!(self, Setting::Merges | Setting::Scheduler | Setting::RequestSize)
+        matches!(self, HostSetting::Merges | HostSetting::Scheduler | HostSetting::RequestSize)
     }
 
     /// The attribute that shows and takes the value; `None` where a tool does.
     pub fn attribute(self, whole: &Node) -> Option<PathBuf> {
         match self {
-            Setting::NvmeWriteCache | Setting::AtaPassword => None,
-            Setting::ScsiWriteCache => entries(&whole.directory.join("device/scsi_disk"))
+            HostSetting::NvmeWriteCache | HostSetting::AtaPassword => None,
+            HostSetting::ScsiWriteCache => entries(&whole.directory.join("device/scsi_disk"))
                 .into_iter()
                 .map(|disk| disk.join("cache_type"))
                 .find(|attribute| attribute.is_file()),
-            Setting::VirtioWriteCache => Some(whole.directory.join("cache_type")),
+            HostSetting::VirtioWriteCache => Some(whole.directory.join("cache_type")),
             _ => Some(whole.directory.join(self.name())),
         }
     }
@@ -77,7 +77,7 @@ impl Setting {
         let text = fs::read_to_string(&attribute)
             .map_err(|e| HostError::io("read the setting", &attribute, e))?;
         Ok(match self {
-            Setting::Scheduler => in_force(&text).to_owned(),
+            HostSetting::Scheduler => in_force(&text).to_owned(),
             _ => text.trim().to_owned(),
         })
     }
@@ -90,7 +90,7 @@ impl Setting {
     }
 
     fn read_by_tool(self, whole: &Node, roots: &Roots) -> Result<String, HostError> {
-        if self != Setting::AtaPassword {
+        if self != HostSetting::AtaPassword {
             return nvme_feature(whole, roots, None);
         }
         let device = whole.path(roots);
@@ -102,10 +102,10 @@ impl Setting {
         let device = whole.path(roots);
         let device = device.to_string_lossy();
         match (self, value) {
-            (Setting::AtaPassword, NO_PASSWORD) => {
+            (HostSetting::AtaPassword, NO_PASSWORD) => {
                 ata_security::clear_password(&device, PASSWORD, &Installed).map(drop)
             }
-            (Setting::AtaPassword, _) => ata_security::set_password(&device, &Installed),
+            (HostSetting::AtaPassword, _) => ata_security::set_password(&device, &Installed),
             _ => nvme_feature(whole, roots, Some(value)).map(drop),
         }
     }

@@ -1,7 +1,7 @@
 //! The settings as they are, and what must change so that they are as wanted.
 
 use super::place::change_of;
-use super::setting::Setting;
+use super::setting::HostSetting;
 use crate::identity::{kernel_write_cache, parse_write_cache};
 use crate::node::Node;
 use crate::roots::Roots;
@@ -13,12 +13,12 @@ use steadfast_domain::{Conditions, Transport, WriteCache};
 const NO_MERGES: u8 = 2;
 
 /// Where the write cache of a device is set, if anywhere.
-fn write_cache_setting(whole: &Node, transport: &Transport) -> Option<Setting> {
+fn write_cache_setting(whole: &Node, transport: &Transport) -> Option<HostSetting> {
     match transport {
-        Transport::Nvme => Some(Setting::NvmeWriteCache),
+        Transport::Nvme => Some(HostSetting::NvmeWriteCache),
         // A virtual machine's disk is a SCSI disk (sd) or has an attribute of its own (vd).
         Transport::Sata | Transport::Sas | Transport::Usb | Transport::Virtio => {
-            [Setting::ScsiWriteCache, Setting::VirtioWriteCache]
+            [HostSetting::ScsiWriteCache, HostSetting::VirtioWriteCache]
                 .into_iter()
                 .find(|setting| setting.attribute(whole).is_some_and(|path| path.is_file()))
         }
@@ -60,7 +60,7 @@ fn queues(whole: &Node) -> Vec<Node> {
 fn merges(whole: &Node, roots: &Roots) -> Option<bool> {
     let levels: Vec<u8> = queues(whole)
         .iter()
-        .filter_map(|node| Setting::Merges.read(node, roots).ok()?.parse().ok())
+        .filter_map(|node| HostSetting::Merges.read(node, roots).ok()?.parse().ok())
         .collect();
     (!levels.is_empty()).then(|| levels.iter().any(|level| *level < NO_MERGES))
 }
@@ -80,7 +80,7 @@ pub fn conditions(target: &Target, roots: &Roots) -> Conditions {
     Conditions {
         write_cache: write_cache(&whole, transport, roots),
         merges: merges(&whole, roots),
-        scheduler: Setting::Scheduler.read(&whole, roots).ok(),
+        scheduler: HostSetting::Scheduler.read(&whole, roots).ok(),
         request_kib_max: whole.number("queue/max_sectors_kb"),
         unmet: Vec::new(),
     }
@@ -94,7 +94,7 @@ pub fn plan_changes(
     target: &Target,
     roots: &Roots,
 ) -> (Vec<HostChange>, Vec<String>) {
-    let mut plan = Plan { roots, changes: Vec::new(), unmet: Vec::new() };
+    let mut plan = ChangePlan { roots, changes: Vec::new(), unmet: Vec::new() };
     match node_of(target, roots) {
         None => plan.refuse_all(wanted, &target.device().name),
         Some(whole) => plan.all(wanted, &whole, &target.device().transport),
@@ -102,13 +102,13 @@ pub fn plan_changes(
     (plan.changes, plan.unmet)
 }
 
-struct Plan<'a> {
+struct ChangePlan<'a> {
     roots: &'a Roots,
     changes: Vec<HostChange>,
     unmet: Vec<String>,
 }
 
-impl Plan<'_> {
+impl ChangePlan<'_> {
     fn refuse_all(&mut self, wanted: &Conditions, name: &str) {
         let asked = [
             wanted.write_cache.map(|cache| format!("write cache {cache}")),
@@ -129,7 +129,7 @@ impl Plan<'_> {
             self.merges(on, whole);
         }
         if let Some(scheduler) = &wanted.scheduler {
-            self.change(Setting::Scheduler, whole, scheduler);
+            self.change(HostSetting::Scheduler, whole, scheduler);
         }
         if let Some(kib) = wanted.request_kib_max {
             self.request_size(kib, whole);
@@ -139,9 +139,9 @@ impl Plan<'_> {
     fn write_cache(&mut self, wanted: WriteCache, whole: &Node, transport: &Transport) {
         match write_cache_setting(whole, transport) {
             _ if write_cache(whole, transport, self.roots) == Some(wanted) => {}
-            Some(Setting::NvmeWriteCache) => {
+            Some(HostSetting::NvmeWriteCache) => {
                 let value = if wanted == WriteCache::Enabled { "1" } else { "0" };
-                self.change(Setting::NvmeWriteCache, whole, value);
+                self.change(HostSetting::NvmeWriteCache, whole, value);
             }
             Some(setting) => {
                 let enabled = wanted == WriteCache::Enabled;
@@ -159,7 +159,7 @@ impl Plan<'_> {
         let level = if on { 0 } else { NO_MERGES };
         let queues: Vec<Node> = queues(whole)
             .into_iter()
-            .filter(|node| Setting::Merges.attribute(node).is_some_and(|path| path.is_file()))
+            .filter(|node| HostSetting::Merges.attribute(node).is_some_and(|path| path.is_file()))
             .collect();
         if queues.is_empty() {
             let wish = if on { "on" } else { "off" };
@@ -169,7 +169,7 @@ impl Plan<'_> {
             // Any level below 2 merges; only a change of kind is worth one.
             let now = node.number::<u8>("queue/nomerges").map(|now| now < NO_MERGES);
             if now != Some(on) {
-                self.change(Setting::Merges, node, &level.to_string());
+                self.change(HostSetting::Merges, node, &level.to_string());
             }
         }
     }
@@ -180,12 +180,12 @@ impl Plan<'_> {
                 "requests of {kib} KiB: {} accepts at most {most} KiB in one request",
                 whole.name
             )),
-            _ => self.change(Setting::RequestSize, whole, &kib.to_string()),
+            _ => self.change(HostSetting::RequestSize, whole, &kib.to_string()),
         }
     }
 
     /// Plans one change, unless the setting has the value already.
-    fn change(&mut self, setting: Setting, whole: &Node, after: &str) {
+    fn change(&mut self, setting: HostSetting, whole: &Node, after: &str) {
         match setting.read(whole, self.roots) {
             Ok(before) if before == after => {}
             Ok(before) => {

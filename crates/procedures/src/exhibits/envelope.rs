@@ -20,8 +20,8 @@ pub(super) fn thinned(mut plot: Plot) -> Plot {
     }
     if widest > 1 {
         plot.caption = format!(
-            "{} Of every {widest} points the first, the lowest, the highest and the last are \
-             drawn.",
+            "{} For every {widest} points, the plot shows the first, the lowest, the highest and \
+             the last.",
             plot.caption
         );
     }

@@ -46,8 +46,8 @@ pub(crate) fn unfinished(record: &Record) -> Option<Caveat> {
         Caveat::new(
             CaveatKind::Invalidates,
             ids::UNFINISHED,
-            "The run is not finished; what follows is what was measured so far.",
-            "Go on with `steadfast resume RUN_DIR`.",
+            "The run is not finished; the report shows what was measured so far.",
+            "Continue with `steadfast resume RUN_DIR`.",
         )
     })
 }

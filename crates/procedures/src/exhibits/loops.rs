@@ -34,8 +34,8 @@ pub(crate) fn rounds_ending(record: &Record, results: &Results, rounds_max: u32)
 
 /// What to do about rounds without steady state that something else followed: it
 /// stands behind them in the journal.
-pub(crate) const NOT_STEADY_EARLIER: &str = "Repeat the run with a larger --max-rounds: what came after these rounds is in the journal, \
-     so they cannot be resumed.";
+pub(crate) const NOT_STEADY_EARLIER: &str = "Repeat the run with a larger --max-rounds. The \
+    journal already holds later steps, so these rounds cannot be resumed.";
 
 /// The caveat of rounds that ended without steady state. `of` names them where
 /// a test has several loops: ` of SEQ 128K`.
@@ -48,7 +48,7 @@ pub(crate) fn not_steady(of: &str, results: &Results) -> Option<Caveat> {
         CaveatKind::Invalidates,
         ids::STEADY_STATE_NOT_ACHIEVED,
         format!("STEADY STATE NOT ACHIEVED{of}: the values are those of {reported}."),
-        "Go on with `steadfast resume RUN_DIR --rounds N`.",
+        "Continue with `steadfast resume RUN_DIR --rounds N`.",
     ))
 }
 
@@ -121,7 +121,7 @@ pub(crate) fn measurement_window(verdict: &Verdict) -> Vec<Exhibit> {
         Axis::new("% of window average", Scale::LinearFitted),
     )
     .caption(
-        "Each tracking variable as percent of its average in the window; all must meet the \
+        "Each tracking variable as a percentage of its average in the window; all must meet the \
          criteria in the same window.",
     );
     plot.series = series;
@@ -306,9 +306,9 @@ pub(crate) fn steady_facts(mixed_loop: &MixedLoop, results: &Results) -> Facts {
 pub(crate) fn general_chapter(choices: &Choices<'_>) -> Page {
     let word = |word: &str, means: &str| Setting::method(word, word, means, Origin::Default);
     let definitions = Facts::new("Words").rows([
-        word("R/W mix", "percent of the I/Os that read / that write; 65/35 is also written RW65"),
+        word("R/W mix", "percent of the I/Os that are reads / writes; 65/35 is also written RW65"),
         word("Block size", "transfer size in KiB (1,024 bytes)"),
-        word("Tracking variable", "a value of each round that is judged for steady state"),
+        word("Tracking variable", "a value of each round that is checked for steady state"),
         word("Measurement window", "the five rounds in which every tracking variable is steady"),
         word(
             "Response time",

@@ -35,8 +35,8 @@ pub(crate) fn bins_caveat() -> Caveat {
     Caveat::new(
         CaveatKind::Unverified,
         ids::HISTOGRAM_BINS,
-        "Response-time histograms: the standard's bin width could not be checked; bins are the \
-         smallest power of two of nanoseconds that splits no count, and the plot says how wide.",
+        "Response-time histograms: the standard's bin width could not be checked. Bins are the \
+         smallest power of two, in nanoseconds, that splits no count; the plot states the width.",
         "",
     )
 }
@@ -171,8 +171,8 @@ fn caption(tally: &Tally, cut: Nanos, width: u64) -> String {
         None => "the longest response time (too few I/Os for 99.999 %)",
     };
     format!(
-        "{} I/Os in bins of {:.3} µs, and the percent of them that took no longer. Cut at \
-         {cut_at}; {} I/Os lie beyond.",
+        "{} I/Os in bins of {:.3} µs, and the percentage that took no longer. Cut at {cut_at}; {} \
+         I/Os lie beyond.",
         number(total as f64, 0),
         Nanos(width).as_micros_f64(),
         number(beyond as f64, 0)

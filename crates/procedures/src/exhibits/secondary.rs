@@ -160,16 +160,17 @@ pub(crate) fn chapter(mut exhibits: Vec<Exhibit>, record: &Record) -> Page {
     exhibits.insert(
         0,
         Exhibit::Text(
-            "Optional in PTS 2.0.x. Response times of reads and writes together; power is the \
-             mean during the steps, temperature the device's at their ends, processor time that \
-             of all the host's processors. A dash stands where the host or the device does not \
-             tell, and where fewer than ten I/Os lie beyond a percentile."
+            "Optional in PTS 2.0.x. Response times are of reads and writes together. Power is the \
+             mean during the steps, temperature is the device's at the end of the steps, and \
+             processor time covers all processors of the host. A dash means that the host or the \
+             device does not report the value, or that fewer than ten I/Os lie beyond the \
+             percentile."
                 .into(),
         ),
     );
     exhibits.push(match log_table(record) {
         Some(table) => Exhibit::Table(table),
-        None => Exhibit::Text("The device tells of no log counters.".into()),
+        None => Exhibit::Text("The device reports no log counters.".into()),
     });
     page("Secondary Metrics", exhibits)
 }
@@ -275,7 +276,7 @@ pub(crate) fn caveats(record: &Record, in_window: &dyn Fn(&Step) -> bool) -> Vec
                      % of a processor or more: the host, not the device, set the pace.",
                     CPU_BOUND * 100.0
                 ),
-                "Use a faster host, or more threads where the test leaves that to the operator.",
+                "Use a faster host, or more threads if the test allows it.",
             )
         }));
         let throttled = named(steps(), |m| m.sensed.log.as_ref().is_some_and(is_throttled));
@@ -284,8 +285,8 @@ pub(crate) fn caveats(record: &Record, in_window: &dyn Fn(&Step) -> bool) -> Vec
                 kind,
                 ids::DEVICE_THROTTLED,
                 format!(
-                    "DEVICE THROTTLED: in {count} {place} ({names}) the device's log tells of \
-                     throttling or of a temperature beyond its limit."
+                    "DEVICE THROTTLED: in {count} {place} ({names}) the device's log reports \
+                     throttling or a temperature above its limit."
                 ),
                 "Cool the device and repeat the run.",
             )
@@ -309,11 +310,11 @@ fn of_the_course(
             kind,
             ids::STALLED,
             format!(
-                "STOOD STILL: for more than 1 % of {count} {place} ({names}) nothing of this \
-                 program could run: it was stopped or frozen, or its machine was paused or \
-                 suspended."
+                "STALLED: for more than 1 % of {count} {place} ({names}) no thread of this \
+                 program could run. The program was stopped or frozen, or its machine was paused \
+                 or suspended."
             ),
-            "Let nothing stop the program or pause its machine, and repeat the run.",
+            "Repeat the run without stopping the program or pausing its machine.",
         )
     });
     let left = named(|m| m.outstanding > 0).map(|(count, names)| {
@@ -321,11 +322,11 @@ fn of_the_course(
             kind,
             ids::NOT_WAITED_FOR,
             format!(
-                "NOT WAITED FOR: after the end of {count} {place} ({names}) I/Os took so long that \
-                 they were no longer waited for. They are in no count, and the longest response \
-                 times are longer than shown."
+                "ABANDONED I/OS: after the end of {count} {place} ({names}), the program stopped \
+                 waiting for I/Os that took too long. No count includes them, and the longest \
+                 response times are longer than shown."
             ),
-            "Look at the device, or use a smaller demand.",
+            "Check the device, or use a smaller demand.",
         )
     });
     stalled.into_iter().chain(left)
@@ -365,7 +366,7 @@ fn of_the_logs(record: &Record) -> Vec<Caveat> {
             CaveatKind::Deviation,
             ids::MEDIA_ERRORS,
             format!("The device's log counted {errors} media errors during the run."),
-            "Look at the drive's error log; do not trust this drive with data.",
+            "Check the drive's error log; do not trust this drive with data.",
         ));
     }
     if warnings & !WARNS_OF_TEMPERATURE != 0 {
@@ -376,7 +377,7 @@ fn of_the_logs(record: &Record) -> Vec<Caveat> {
                 "The device raised critical warnings (bits {warnings:#04x}: 0x01 spare, 0x04 \
                  reliability, 0x08 read-only, 0x10 backup of volatile memory)."
             ),
-            "Look at the drive's SMART log.",
+            "Check the drive's SMART log.",
         ));
     }
     caveats

@@ -120,8 +120,8 @@ impl Scatter {
         let count = u64::from(self.segments);
         if count == 0 || !self.amount.0.is_multiple_of(count * unit) {
             return Err(Unsuitable(format!(
-                "an active range amount of {} cannot be in {} segments: each must be a whole \
-                 number of {}; choose others with --set ar-amount=... --set ar-segments=...",
+                "an active range amount of {} cannot be divided into {} segments: each must be a \
+                 multiple of {}; choose others with --set ar-amount=... --set ar-segments=...",
                 self.amount.binary(),
                 number(self.segments.into(), 0),
                 Bytes(unit).binary()

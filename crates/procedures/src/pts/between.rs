@@ -35,7 +35,7 @@ pub const BETWEEN_TIME: Parameter = Parameter {
     name: "between-time",
     default: "30min",
     quick: Some("4s"),
-    meaning: "time of the writes between two measured minutes; one step more is measured",
+    meaning: "length of the writes between two measured minutes; one more step is measured",
     source: "SNIA tutorial (30 min between 1-min rounds: a cycle of 31 minutes); some public \
              implementations have cycles of 30",
     unverified: true,
@@ -60,9 +60,9 @@ pub const LEAST_FILLS: Parameter = Parameter {
     name: "least-fills",
     default: "1",
     before_rules: Some("0"),
-    meaning: "how often the user capacity must have been written since the purge before a \
-              measured minute counts towards steady state; 0 for the plain rule",
-    source: "our rule: a drive that was not written once over is steady while still fresh",
+    meaning: "how many times the user capacity must be written after the purge before a measured \
+        minute counts toward steady state; 0 for the plain rule",
+    source: "our rule: a drive that was not fully written once can look steady while still fresh",
     ..Parameter::PLAIN
 };
 
@@ -132,13 +132,13 @@ impl Fill {
         let fills = (self.before.0 + written.0) as f64 / self.capacity.0 as f64;
         if fills < self.least {
             return verdict.refused(format!(
-                "the values are within the limits, but do not count: {fills:.2} of {} drive \
-                 fills were written when the window began",
+                "the values are within the limits, but do not count: {fills:.2} of {} drive fills \
+                 had been written when the window began",
                 self.least
             ));
         }
         let reservation = (fills < 1.0).then(|| {
-            format!("STILL FRESH: {fills:.2} drive fills were written when the window began")
+            format!("STILL FRESH: {fills:.2} drive fills had been written when the window began")
         });
         Verdict { reservation, ..verdict }
     }
@@ -346,8 +346,8 @@ impl<'a> Tracking<'a> {
 /// What a gap before a step of such a load did.
 pub fn gap_effect(step: &Step) -> &'static str {
     match (step.place.round, step.place.point) {
-        (1, 1) => "The load had not begun.",
-        _ => "The load went on after it, and the steady-state window begins anew.",
+        (1, 1) => "The load had not started.",
+        _ => "The load continued after it, and the steady-state window restarts.",
     }
 }
 
@@ -367,7 +367,7 @@ pub fn convergence_plot(
         Axis::new("IOPS", Scale::Linear),
     )
     .caption(format!(
-        "IOPS of the measured minutes; between two of them the load runs on for {}.",
+        "IOPS of the measured minutes. Between two of them the load continues for {}.",
         Nanos(between.minute.0 * u64::from(between.between))
     ))
     .with(Series::new(between.label.clone(), Stroke::Measured, points))
@@ -421,10 +421,10 @@ pub fn fresh_caveat(verdict: &Verdict) -> Option<Caveat> {
         CaveatKind::Deviation,
         ids::STEADY_WITHIN_FIRST_FILL,
         format!(
-            "Steady state was found in a drive that was not written once over ({reservation}); \
-             such a drive may be steady as it left the factory."
+            "Steady state was found in a drive that was not fully written once ({reservation}). \
+             Such a drive can look steady in its factory state."
         ),
-        "Leave --set least-fills out, or choose a longer between-time.",
+        "Omit --set least-fills, or choose a longer between-time.",
     ))
 }
 

@@ -71,7 +71,7 @@ pub fn of(profile: Profile, class: Class) -> Method {
                 Class::Enterprise => "Quick-E",
                 Class::Client => "Quick-C",
             };
-            method.lesser = Some("PROFILE QUICK: a short look, not a method of the PTS");
+            method.lesser = Some("PROFILE QUICK: a quick check, not a method of the PTS");
             method.rounds_max = QUICK_ROUNDS_MAX;
             method.step_time = QUICK_STEP_TIME;
         }

@@ -11,8 +11,8 @@ pub const RANGES: [u8; 2] = [100, 75];
 pub const AMOUNT: Parameter = Parameter {
     name: "ar-amount",
     default: "8GiB,16GiB",
-    meaning: "how much of the active range is touched, with commas between: the test is run for \
-              each",
+    meaning: "amounts of the active range to use, separated by commas; the test runs once for \
+        each",
     source: "a public implementation of PTS-C 1.1",
     unverified: true,
     ..Parameter::PLAIN
@@ -22,8 +22,8 @@ pub const AMOUNT: Parameter = Parameter {
 pub const SEGMENTS: Parameter = Parameter {
     name: "ar-segments",
     default: "2048",
-    meaning: "equal segments that the amount is in, scattered at random over the active range \
-              without touching; each a whole number of MiB",
+    meaning: "number of equal segments that make up the amount, scattered at random over the \
+        active range without touching; each is a whole number of MiB",
     source: "SNIA web pages on PTS terms",
     unverified: true,
     ..Parameter::PLAIN

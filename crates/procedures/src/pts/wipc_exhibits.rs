@@ -36,7 +36,7 @@ pub(crate) fn preconditioning_exhibits(
     let asked = amount(choices.geometry, pattern.size);
     let rate = rate.map(|r| format!("{} MB/s", number(r, 1)));
     let facts = Facts::new("Workload independent preconditioning").rows([
-        Setting::outcome("Written", format!("{bytes} bytes of {} asked for", asked.0)),
+        Setting::outcome("Written", format!("{bytes} bytes of {} requested", asked.0)),
         Setting::outcome("Took", Nanos(time).to_string()),
         Setting::outcome("Average throughput", rate),
     ]);

@@ -93,8 +93,8 @@ pub fn origin(settings: &Settings) -> Origin {
 pub const CURSOR: Parameter = Parameter {
     name: "cursor",
     default: "shared",
-    meaning: "shared: reads and writes of a mixed sequential workload go on from one position; \
-              own: from one each",
+    meaning: "shared: reads and writes of a mixed sequential workload share one position; own: \
+        each has its own position",
     source: "our choice; the tutorial names the mix only",
     applies: |settings| named_pattern(settings).is_some_and(|p| is_mixed_sequence(&p)),
     ..Parameter::PLAIN
@@ -270,7 +270,7 @@ impl Workload {
                 format!(
                     "Composite workload: R/W {read_percent}/{}, offsets on multiples of {} bytes \
                      for every transfer size, shares by count of I/Os, LBA zones 50/5, 30/15, \
-                     20/80; which mix and alignment the PTS wants could not be checked.",
+                     20/80; the mix and alignment that the PTS requires could not be checked.",
                     100 - read_percent,
                     alignment.0
                 ),
@@ -279,14 +279,14 @@ impl Workload {
                 order: Order::Sequential(cursor), read_percent, ..
             }) if (1..100).contains(&read_percent) => {
                 let how = match cursor {
-                    Cursor::Shared => "one position that they share",
+                    Cursor::Shared => "one shared position",
                     Cursor::Own => "one position each",
                 };
                 unverified(
                     ids::CURSOR,
                     format!(
-                        "Reads and writes of this sequential mix go on from {how}; the standard's \
-                         rule could not be checked."
+                        "Reads and writes of this sequential mix continue from {how}; the \
+                         standard's rule could not be checked."
                     ),
                 )
             }
@@ -348,7 +348,7 @@ fn with_cursor(pattern: AccessPattern, settings: &Settings) -> Result<AccessPatt
     if !is_mixed_sequence(&pattern) {
         if settings.parameters.contains_key(CURSOR.name) {
             return Err(Unsuitable(format!(
-                "parameter cursor belongs to mixed sequential workloads; '{pattern}' is none"
+                "parameter cursor belongs to mixed sequential workloads; '{pattern}' is not one"
             )));
         }
         return Ok(pattern);
@@ -372,7 +372,7 @@ fn unknown(name: &str) -> Unsuitable {
     let roles: Vec<String> =
         ROLES.iter().map(|(role, notation)| format!("{role} ({notation})")).collect();
     Unsuitable(format!(
-        "'{name}' is no workload; write it like \"RND 4K W\" or choose one of: {}, composite",
+        "'{name}' is not a workload; write it like \"RND 4K W\" or choose one of: {}, composite",
         roles.join(", ")
     ))
 }

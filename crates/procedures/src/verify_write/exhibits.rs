@@ -37,10 +37,13 @@ fn ending(results: &Results<'_>) -> String {
     match results.end {
         EndState::Unfinished => "The run is not finished.".to_owned(),
         EndState::Failed => {
-            format!("MISCOMPARES: {wrong} of {sectors} sectors did not hold what was written.")
+            format!(
+                "MISCOMPARES: {wrong} of {sectors} sectors did not contain the data that was \
+                written."
+            )
         }
         EndState::Complete => {
-            format!("0 miscompares: all {sectors} sectors hold what was written.")
+            format!("0 miscompares: all {sectors} sectors contain the data that was written.")
         }
         _ => format!("NOT VERIFIED: not all of the {sectors} sectors were compared."),
     }
@@ -75,7 +78,7 @@ fn caveats(test: &VerifyWrite, record: &Record, results: &Results<'_>) -> Vec<Ca
             CaveatKind::Invalidates,
             ids::NOT_COMPARED,
             "NOT VERIFIED: not every sector of the active range was read back and compared.",
-            "Run it again to its end.",
+            "Run it again to completion.",
         ));
     }
     caveats.extend(disclosure::caveats(&test.choices(record), record));
@@ -117,7 +120,7 @@ fn places(results: &Results<'_>) -> Option<Table> {
         Row::new((number + 1).to_string(), [Cell::count(at.0), Cell::count(at.0 / 512)])
     };
     (!first.is_empty()).then(|| {
-        Table::new("miscompares", "The first sectors that held something else", "Number")
+        Table::new("miscompares", "First miscompared sectors", "Number")
             .columns(["Byte", "Sector"])
             .rows(first.iter().enumerate().map(row))
     })

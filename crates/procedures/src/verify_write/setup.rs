@@ -33,7 +33,7 @@ pub struct VerifyWrite {
 impl VerifyWrite {
     /// What is asked for, where the device and the settings allow it.
     pub fn new(asked: &Asked<'_>) -> Result<Self, Unsuitable> {
-        check_no_rounds(asked.settings, "it ends when all was written and read; leave them out")?;
+        check_no_rounds(asked.settings, "it ends when everything is written and read; omit them")?;
         let settings = Settings { verify: true, ..asked.settings.clone() };
         let method = Method {
             document: "verify-write",
@@ -67,6 +67,6 @@ impl VerifyWrite {
 fn gap_effect(step: &Step) -> &'static str {
     match (step.place.phase.as_str(), step.place.point) {
         (FILL, 1) => "Nothing had been written yet.",
-        _ => "The test began anew with the writes; what was read before does not count.",
+        _ => "The test restarted with the writes; earlier reads do not count.",
     }
 }

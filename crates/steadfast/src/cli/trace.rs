@@ -290,7 +290,7 @@ pub enum WorkloadCommand {
         steadfast workload derive steps.txt --json\n  \
         steadfast workload derive monday.parquet --native --step 5min -o steps.toml\n  \
         steadfast measure --workload workload.toml --target /dev/nvme0n1 --yes-destroy SERIAL")]
-    Derive(DeriveArguments),
+    Derive(Box<DeriveArguments>),
     /// The reference workloads that this program has, by name
     #[command(after_help = "Example:\n  steadfast workload list")]
     List(ListArguments),

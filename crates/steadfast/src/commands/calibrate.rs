@@ -3,7 +3,7 @@
 
 use super::restore;
 use crate::cli::CalibrateArguments;
-use crate::exit::{Outcome, misuse};
+use crate::exit::{ExitState, misuse};
 use crate::target::{self, Course, Kept, Mover, Named};
 use crate::{remarks, table, terminal};
 use serde::Serialize;
@@ -29,7 +29,7 @@ struct Answer<'a> {
 }
 
 /// Compares, and prints the table and the verdict.
-pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<Outcome> {
+pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<ExitState> {
     let named = target::find(&arguments.target, arguments.size)?;
     let Named::Real(device) = &named else {
         return Err(misuse(format!(
@@ -53,8 +53,8 @@ pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<Outcome> {
     let calibrated = calibration.conduct(&mut bench)?;
     print(arguments, &device, &calibrated)?;
     Ok(match calibrate::agree(&calibrated.comparisons) {
-        true => Outcome::Done,
-        false => Outcome::OutsideLimits,
+        true => ExitState::Done,
+        false => ExitState::OutsideLimits,
     })
 }
 

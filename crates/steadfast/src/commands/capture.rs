@@ -2,23 +2,23 @@
 
 use crate::asked::SOFTWARE;
 use crate::cli::{CaptureArguments, CaptureFiles, CaptureSource};
-use crate::exit::{Outcome, misuse};
+use crate::exit::{ExitState, misuse};
 use crate::writing::Rule;
 use crate::{target, terminal};
 use steadfast_domain::Nanos;
 use steadfast_domain::io_event::ContentSample;
 use steadfast_recorder::{
-    CostPerIo, Event, FilesWay, Output, Progress, RecordError, Recorded, Recording, SourceName,
-    Written, record,
+    CostPerIo, Event, FilesWay, Output, RecordError, Recorded, Recording, RecordingProgress,
+    SourceName, Written, record,
 };
 
 /// Captures until the time is over or Ctrl-C.
-pub fn run(arguments: &CaptureArguments) -> anyhow::Result<Outcome> {
+pub fn run(arguments: &CaptureArguments) -> anyhow::Result<ExitState> {
     let recording = recording(arguments)?;
     let stop = target::stop_on_signals()?;
     let recorded = record(&recording, &|| stop.is_requested(), &mut Screen).map_err(said)?;
     ending(&recorded).iter().for_each(|line| terminal::tell(line));
-    Ok(Outcome::Done)
+    Ok(ExitState::Done)
 }
 
 /// What was asked for; that it makes no sense is a mistake on the command line.
@@ -63,7 +63,7 @@ fn recording(arguments: &CaptureArguments) -> anyhow::Result<Recording> {
 /// What a person sees of a capture.
 struct Screen;
 
-impl Progress for Screen {
+impl RecordingProgress for Screen {
     fn tell(&mut self, event: &Event<'_>) {
         match event {
             Event::Removed { instance } => terminal::complain(&format!(

@@ -1,7 +1,7 @@
 //! `steadfast check`: a run's numbers against a datasheet's.
 
 use crate::cli::CheckArguments;
-use crate::exit::Outcome;
+use crate::exit::ExitState;
 use crate::writing::{Rule, Shelf};
 use crate::{output, terminal};
 use anyhow::Context;
@@ -12,7 +12,7 @@ use steadfast_report::{Limits, Printed};
 use steadfast_runner::real::wall_clock_unix_ms;
 
 /// Judges every limit, prints the verdicts and writes the report with them.
-pub fn run(arguments: &CheckArguments) -> anyhow::Result<Outcome> {
+pub fn run(arguments: &CheckArguments) -> anyhow::Result<ExitState> {
     // A file of limits that makes no sense is refused before a long study.
     let limits = arguments.limits.as_deref().map(read).transpose()?;
     let shelf = shelf(arguments)?;
@@ -31,7 +31,7 @@ pub fn run(arguments: &CheckArguments) -> anyhow::Result<Outcome> {
     } else {
         terminal::print(&checked.text(terminal::width()))?;
     }
-    Ok(if checked.pass { Outcome::Done } else { Outcome::OutsideLimits })
+    Ok(if checked.pass { ExitState::Done } else { ExitState::OutsideLimits })
 }
 
 fn read(file: &Path) -> anyhow::Result<Limits> {
@@ -40,14 +40,14 @@ fn read(file: &Path) -> anyhow::Result<Limits> {
     Limits::parse(&text).with_context(|| format!("the limits {}", file.display()))
 }
 
-fn list(arguments: &CheckArguments, findings: &Findings) -> anyhow::Result<Outcome> {
+fn list(arguments: &CheckArguments, findings: &Findings) -> anyhow::Result<ExitState> {
     let names = steadfast_report::names(findings);
     if arguments.json {
         terminal::print_json(&serde_json::json!({ "tables": names }))?;
     } else {
         terminal::print(&steadfast_report::names_text(&names, terminal::width()))?;
     }
-    Ok(Outcome::Done)
+    Ok(ExitState::Done)
 }
 
 /// Where the report goes: nowhere, where it was not asked for and the run is a

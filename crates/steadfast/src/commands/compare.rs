@@ -1,7 +1,7 @@
 //! `steadfast compare`: several runs side by side.
 
 use crate::cli::CompareArguments;
-use crate::exit::Outcome;
+use crate::exit::ExitState;
 use crate::writing::{Rule, Shelf};
 use crate::{output, terminal};
 use anyhow::bail;
@@ -12,7 +12,7 @@ use steadfast_report::Printed;
 use steadfast_runner::real::wall_clock_unix_ms;
 
 /// Compares, and writes or prints what came out.
-pub fn run(arguments: &CompareArguments) -> anyhow::Result<Outcome> {
+pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
     let rule = Rule::of(&arguments.writing)?;
     let place = arguments.output.as_deref().map(|output| Place::of(output, rule)).transpose()?;
     let mut found = Vec::new();
@@ -33,7 +33,7 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<Outcome> {
     } else if arguments.output.is_none() {
         terminal::print(&steadfast_report::text(&comparison, terminal::width()))?;
     }
-    Ok(Outcome::Done)
+    Ok(ExitState::Done)
 }
 
 /// What each run is called: its model, with the directory's name where models

@@ -1,7 +1,7 @@
 //! `steadfast devices`: what is here.
 
 use crate::cli::DevicesArguments;
-use crate::exit::Outcome;
+use crate::exit::ExitState;
 use crate::{table, terminal};
 use steadfast_domain::Device;
 use steadfast_engine::Stop;
@@ -9,7 +9,7 @@ use steadfast_engine::sim::{SimulatedSsd, drives};
 use steadfast_host::Roots;
 
 /// Lists block devices and simulated drives.
-pub fn run(arguments: &DevicesArguments) -> anyhow::Result<Outcome> {
+pub fn run(arguments: &DevicesArguments) -> anyhow::Result<ExitState> {
     let mut devices = steadfast_host::devices(&Roots::real())?;
     devices.extend(
         drives().iter().map(|spec| SimulatedSsd::new(spec, 1, Stop::default()).device().clone()),
@@ -19,7 +19,7 @@ pub fn run(arguments: &DevicesArguments) -> anyhow::Result<Outcome> {
     } else {
         terminal::print(&table(&devices))?;
     }
-    Ok(Outcome::Done)
+    Ok(ExitState::Done)
 }
 
 fn table(devices: &[Device]) -> String {

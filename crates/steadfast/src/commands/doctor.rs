@@ -1,7 +1,7 @@
 //! `steadfast doctor`: what on this host or device would spoil a measurement.
 
 use crate::cli::DoctorArguments;
-use crate::exit::Outcome;
+use crate::exit::ExitState;
 use crate::target::{self, Named};
 use crate::terminal;
 use console::{StyledObject, style};
@@ -23,7 +23,7 @@ struct Answer<'a> {
 }
 
 /// Checks a device and its host. Nothing is written or changed.
-pub fn run(arguments: &DoctorArguments) -> anyhow::Result<Outcome> {
+pub fn run(arguments: &DoctorArguments) -> anyhow::Result<ExitState> {
     let (device, checks) = match target::existing(&arguments.device)? {
         Named::Simulated(spec) => {
             let ssd = SimulatedSsd::new(spec, 1, Stop::default());
@@ -40,7 +40,7 @@ pub fn run(arguments: &DoctorArguments) -> anyhow::Result<Outcome> {
     } else {
         terminal::print_coloured(&text(&device, &checks, terminal::width()))?;
     }
-    Ok(if state >= CheckState::Attention { Outcome::Unfit } else { Outcome::Done })
+    Ok(if state >= CheckState::Attention { ExitState::Unfit } else { ExitState::Done })
 }
 
 fn simulated() -> Check {

@@ -3,7 +3,7 @@
 use super::{restore, workloads};
 use crate::asked::check_engine;
 use crate::cli::{EngineName, MeasureArguments};
-use crate::exit::{Outcome, misuse};
+use crate::exit::{ExitState, misuse};
 use crate::target::{self, Course, Kept, Mover};
 use crate::{remarks, table, terminal};
 use anyhow::Context;
@@ -27,7 +27,7 @@ struct Answer<'a> {
 }
 
 /// Arms the target, applies the stimulus and prints what it gave.
-pub fn run(arguments: &MeasureArguments) -> anyhow::Result<Outcome> {
+pub fn run(arguments: &MeasureArguments) -> anyhow::Result<ExitState> {
     let asked = asked(arguments)?;
     let writes = asked.alters();
     let consent = match writes {
@@ -64,7 +64,7 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<Outcome> {
     } else {
         terminal::print(&text(arguments, &asked, &answer))?;
     }
-    Ok(Outcome::Done)
+    Ok(ExitState::Done)
 }
 
 /// What is to be applied: an access pattern, or the workload of a file.

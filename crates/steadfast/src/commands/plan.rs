@@ -2,7 +2,7 @@
 
 use crate::asked::settings;
 use crate::cli::PlanArguments;
-use crate::exit::Outcome;
+use crate::exit::ExitState;
 use crate::{target, terminal};
 use serde::Serialize;
 use steadfast_domain::settings::Geometry;
@@ -19,7 +19,7 @@ struct Answer {
 }
 
 /// Rehearses the procedure twice: steady at once, and never.
-pub fn run(arguments: &PlanArguments) -> anyhow::Result<Outcome> {
+pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitState> {
     let chosen = &arguments.procedure;
     let device = target::foresee(&chosen.target, chosen.size)?;
     let geometry = Geometry { capacity: device.capacity, logical_sector: device.logical_sector };
@@ -32,7 +32,7 @@ pub fn run(arguments: &PlanArguments) -> anyhow::Result<Outcome> {
     } else {
         terminal::print(&text(&answer))?;
     }
-    Ok(Outcome::Done)
+    Ok(ExitState::Done)
 }
 
 fn text(answer: &Answer) -> String {

@@ -4,7 +4,7 @@ use super::trace::Selected;
 use crate::asked::SOFTWARE;
 use crate::cli::replay::{ReplayCommand, ReplayCommandArguments, VerifyArguments};
 use crate::cli::trace::FilterArguments;
-use crate::exit::{Outcome, misuse};
+use crate::exit::{ExitState, misuse};
 use crate::writing::{Rule, Shelf};
 use crate::{output, terminal};
 use anyhow::Context;
@@ -17,13 +17,13 @@ use steadfast_trace::replay::{AddressMap, MapRule, ScriptOptions, Space, TraceSc
 const SECTOR: u32 = 512;
 
 /// Runs one of the commands.
-pub fn run(arguments: &ReplayCommandArguments) -> anyhow::Result<Outcome> {
+pub fn run(arguments: &ReplayCommandArguments) -> anyhow::Result<ExitState> {
     match &arguments.command {
         ReplayCommand::Verify(arguments) => verify(arguments),
     }
 }
 
-fn verify(arguments: &VerifyArguments) -> anyhow::Result<Outcome> {
+fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitState> {
     if !(arguments.faster.is_finite() && arguments.faster > 0.0) {
         return Err(misuse("--faster: give a number above 0, such as 2"));
     }
@@ -54,9 +54,9 @@ fn verify(arguments: &VerifyArguments) -> anyhow::Result<Outcome> {
         }
     }
     Ok(match [original.ending(), replayed.ending()] {
-        [Outcome::Done, Outcome::Done] if is_same(&found) => Outcome::Done,
-        [Outcome::Done, Outcome::Done] => Outcome::OutsideLimits,
-        _ => Outcome::Incomplete,
+        [ExitState::Done, ExitState::Done] if is_same(&found) => ExitState::Done,
+        [ExitState::Done, ExitState::Done] => ExitState::OutsideLimits,
+        _ => ExitState::Incomplete,
     })
 }
 

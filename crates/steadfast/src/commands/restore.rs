@@ -2,7 +2,7 @@
 //! before a process that died.
 
 use crate::cli::{RestoreArguments, UnlockArguments};
-use crate::exit::Outcome;
+use crate::exit::ExitState;
 use crate::terminal;
 use anyhow::{Context, bail};
 use serde::Serialize;
@@ -57,7 +57,7 @@ pub fn remind() {
 
 /// Puts back what the journal of a run, or of any process without a run
 /// directory, says was changed and not restored.
-pub fn run(arguments: &RestoreArguments) -> anyhow::Result<Outcome> {
+pub fn run(arguments: &RestoreArguments) -> anyhow::Result<ExitState> {
     let mut failures = Vec::new();
     let (answer, nothing) = match &arguments.run_dir {
         Some(run_dir) => (
@@ -72,18 +72,18 @@ pub fn run(arguments: &RestoreArguments) -> anyhow::Result<Outcome> {
     };
     tell(&answer, arguments.json, nothing)?;
     match failures.is_empty() {
-        true => Ok(Outcome::Done),
+        true => Ok(ExitState::Done),
         false => bail!("{}", failures.join("; ")),
     }
 }
 
 /// Removes the ATA password that a purge left on a drive.
-pub fn unlock(arguments: &UnlockArguments) -> anyhow::Result<Outcome> {
+pub fn unlock(arguments: &UnlockArguments) -> anyhow::Result<ExitState> {
     if let Some(run_dir) = &arguments.run_dir {
         let changes = put_back(run_dir, steadfast_host::is_password)?;
         let answer = Answer { changes, ..Answer::default() };
         tell(&answer, false, "Nothing to unlock: this run left no password on its drive.")?;
-        return Ok(Outcome::Done);
+        return Ok(ExitState::Done);
     }
     let Some(device) = &arguments.device else {
         bail!("give a run directory, or a drive with --device");
@@ -94,7 +94,7 @@ pub fn unlock(arguments: &UnlockArguments) -> anyhow::Result<Outcome> {
         true => format!("{shown}: password removed; the drive is unlocked"),
         false => format!("{shown}: no password is set; nothing changed"),
     })?;
-    Ok(Outcome::Done)
+    Ok(ExitState::Done)
 }
 
 fn left_behind() -> anyhow::Result<Vec<Leftover>> {

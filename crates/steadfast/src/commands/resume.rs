@@ -3,7 +3,7 @@
 use super::run::{Conduct, FIO_DIRECTORY, wishes};
 use super::workloads;
 use crate::cli::ResumeArguments;
-use crate::exit::Outcome;
+use crate::exit::ExitState;
 use crate::target::{self, Course, Mover, Named};
 use crate::terminal;
 use anyhow::{Context, bail};
@@ -18,7 +18,7 @@ use steadfast_runner::run::{amend, amendments};
 use steadfast_runner::{HostWishes, Ledger, Rig, RunSettings, recognition};
 
 /// Finds the run's device again and conducts the rest.
-pub fn run(arguments: &ResumeArguments) -> anyhow::Result<Outcome> {
+pub fn run(arguments: &ResumeArguments) -> anyhow::Result<ExitState> {
     let directory = &arguments.run_dir;
     let (mut ledger, mut contents) = Ledger::open(directory)?;
     if contents.torn > 0 {

@@ -2,7 +2,7 @@
 
 use crate::asked::{SOFTWARE, check_engine, settings};
 use crate::cli::{EngineName, Format, RunArguments};
-use crate::exit::{Outcome, misuse};
+use crate::exit::{ExitState, misuse};
 use crate::panel::Panel;
 use crate::target::{self, Course, Mover, Named};
 use crate::writing::Shelf;
@@ -20,7 +20,7 @@ use steadfast_runner::run::{self, Ending};
 use steadfast_runner::{HostWishes, Ledger, Rig, RunSettings};
 
 /// Begins a run and conducts it.
-pub fn run(arguments: &RunArguments) -> anyhow::Result<Outcome> {
+pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitState> {
     let chosen = &arguments.procedure;
     let foreseen = target::foresee(&chosen.target, chosen.size)?;
     let seed = chosen.seed.unwrap_or_else(|| default_seed(&foreseen));
@@ -109,7 +109,7 @@ impl Conduct<'_> {
         ledger: Ledger,
         lines: &[Line],
         stop: &Stop,
-    ) -> anyhow::Result<Outcome> {
+    ) -> anyhow::Result<ExitState> {
         let mut panel = Panel::new(self.procedure, rig.device(), stop.clone());
         let ending = run::conduct(self.procedure, rig, ledger, lines, SOFTWARE, &mut panel);
         panel.close();
@@ -122,7 +122,7 @@ impl Conduct<'_> {
                     "Every finished step is in {directory}. Resume with: steadfast resume \
                      {directory}"
                 ));
-                Ok(Outcome::Halted)
+                Ok(ExitState::Halted)
             }
             Ending::Lost(halt) => bail!(
                 "halted: {halt}. What this run measured is lost and cannot be resumed; start it \
@@ -131,7 +131,7 @@ impl Conduct<'_> {
         }
     }
 
-    fn report(&self) -> anyhow::Result<Outcome> {
+    fn report(&self) -> anyhow::Result<ExitState> {
         let findings = output::study(self.directory)?;
         let formats = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
         output::write(&Shelf::of_run(self.directory), &findings, &formats)?;
@@ -146,8 +146,8 @@ impl Conduct<'_> {
             ))?;
         }
         match findings.whole_end().good() {
-            Some(false) => Ok(Outcome::NotGood),
-            _ => Ok(Outcome::Done),
+            Some(false) => Ok(ExitState::NotGood),
+            _ => Ok(ExitState::Done),
         }
     }
 }

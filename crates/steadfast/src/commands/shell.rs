@@ -1,20 +1,20 @@
 //! `steadfast completions` and `steadfast man`.
 
 use crate::cli::{Cli, CompletionsArguments};
-use crate::exit::Outcome;
+use crate::exit::ExitState;
 use crate::terminal;
 use clap::CommandFactory;
 
 /// Prints a shell's completion script.
-pub fn completions(arguments: &CompletionsArguments) -> anyhow::Result<Outcome> {
+pub fn completions(arguments: &CompletionsArguments) -> anyhow::Result<ExitState> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut Cli::command(), "steadfast", &mut script);
     terminal::print(&String::from_utf8(script)?)?;
-    Ok(Outcome::Done)
+    Ok(ExitState::Done)
 }
 
 /// Prints one manual page with every command in it.
-pub fn man() -> anyhow::Result<Outcome> {
+pub fn man() -> anyhow::Result<ExitState> {
     let command = Cli::command();
     let mut page = Vec::new();
     clap_mangen::Man::new(command.clone()).render(&mut page)?;
@@ -26,5 +26,5 @@ pub fn man() -> anyhow::Result<Outcome> {
         man.render_extra_section(&mut page)?;
     }
     terminal::print(&String::from_utf8(page)?)?;
-    Ok(Outcome::Done)
+    Ok(ExitState::Done)
 }

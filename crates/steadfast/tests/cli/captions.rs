@@ -13,14 +13,14 @@ const CLAIMS: [(&str, Holds); 9] = [
     ("band", |plot| count(plot, Stroke::Limit) >= 2),
     ("line of best fit", |plot| count(plot, Stroke::Fit) == 1),
     ("Dashed", |plot| count(plot, Stroke::Limit) >= 1),
-    ("in grey", |plot| count(plot, Stroke::Context) >= 1),
+    ("gray", |plot| count(plot, Stroke::Context) >= 1),
     ("99.999 % and maximum response time", |plot| {
         ["ART", "99.999 %", "MRT"].iter().all(|name| plot.series.iter().any(|s| s.name == *name))
     }),
     ("the right one", |plot| plot.y_right.is_some() && plot.series.iter().any(|s| s.right)),
     ("I/Os in bins of", |plot| plot.kind == PlotKind::Histogram && plot.series[0].points.len() > 1),
     ("one series per", |plot| plot.series.len() > 1),
-    ("and the measured ones", |plot| {
+    ("and the measured minutes", |plot| {
         let named = |name: &str| plot.series.iter().find(|series| series.name == name);
         let (all, measured) = (named("every minute").unwrap(), named("measured").unwrap());
         measured.points.iter().all(|point| all.points.contains(point))

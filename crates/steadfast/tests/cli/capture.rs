@@ -373,14 +373,14 @@ fn reported_as_far_as_steps_tell(directory: &Path) {
     let report = ["trace", "report", "trace.parquet", "-o", "r", "--step", "100ms"];
     succeed(directory, &[&report[..], &["--format", "html,csv,json"]].concat());
     let html = std::fs::read_to_string(directory.join("r/report.html")).unwrap();
-    assert!(html.contains("IO Stream Map by frequency") && html.contains("no single I/O"));
+    assert!(html.contains("IO Stream Map by frequency") && html.contains("no single I/Os"));
     assert!(!html.contains("LBA range hit map of") && !html.contains("Process map by"));
     for command in ["hits", "processes"] {
-        let told = ["no single I/O", "report and workload derive read it"];
+        let told = ["no single I/Os", "and report, and workload derive"];
         refuse(directory, &["trace", command, "trace.parquet"], &told);
     }
     for (option, value, named) in
-        [("--step", "150ms", "multiple"), ("--window", "8", "leave out --window")]
+        [("--step", "150ms", "multiple"), ("--window", "8", "omit --window")]
     {
         refuse(directory, &["trace", "steps", "trace.parquet", option, value], &[named]);
     }

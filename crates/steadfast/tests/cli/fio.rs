@@ -120,7 +120,7 @@ fn what_fio_cannot_do_is_said_before_anything_is_done() {
     }
     let mut arguments = vec!["calibrate", "--target", "f.bin", "--size", "16MiB"];
     arguments.extend(["--points", "SEQ 4K RW50 T1Q1"]);
-    refuse(scratch.path(), &arguments, &["engine fio", "begins both anew"]);
+    refuse(scratch.path(), &arguments, &["engine fio", "restarts both"]);
     let mut arguments = vec!["run", "throughput", "--engine", "fio", "--target", "g.bin"];
     arguments.extend(["--size", "256MiB", "--profile", "pts-1.1", "--class", "client"]);
     arguments.extend(["--set", "ar-amount=32MiB", "--set", "ar-segments=16", "--out", "run"]);

@@ -170,7 +170,7 @@ fn a_scratch_file_that_somebody_wrote_to_is_asked_for() {
     let letters = precious(&file);
     let old = Command::new("touch").args(["--date=2001-01-01"]).arg(&file).status().unwrap();
     assert!(old.success());
-    refused(&run, &[], &["somebody has written to it"], &[(&file, &letters)]);
+    refused(&run, &[], &["the file was written to"], &[(&file, &letters)]);
 }
 
 /// A file without a mark, which the user confirmed by its name: it has its inode

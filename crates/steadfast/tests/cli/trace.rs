@@ -161,7 +161,7 @@ fn bad_traces_and_options_are_refused_in_one_line() {
     let here = directory.path();
     write(&here.join("t.parquet"));
     std::fs::write(here.join("text"), "not a trace").unwrap();
-    refuse(here, &["trace", "streams", "text"], &["text", "no trace"]);
+    refuse(here, &["trace", "streams", "text"], &["text", "not a trace"]);
     refuse(here, &["trace", "streams", "missing"], &["missing", "cannot be opened"]);
     refuse(here, &["trace", "streams", "t.parquet", "--event", "lunch"], &["lunch", "backup"]);
     refuse(here, &["trace", "streams", "t.parquet", "--device", "sdz"], &["sdz", "nvme0n1"]);
@@ -295,7 +295,7 @@ fn what_a_log_does_not_tell_stays_unknown() {
     let findings = std::fs::read_to_string(here.join("r/findings.json")).unwrap();
     let findings: serde_json::Value = serde_json::from_str(&findings).unwrap();
     assert_eq!(findings["run_unix_ms"], serde_json::json!([0, 0]));
-    assert!(!findings.to_string().contains("Disk utilisation"));
+    assert!(!findings.to_string().contains("Disk utilization"));
     assert!(!std::fs::read_to_string(here.join("r/report.html")).unwrap().contains("1970-01"));
 }
 
@@ -377,7 +377,7 @@ fn missed_completions_are_reported_and_do_not_count_as_outstanding() {
     assert_eq!(streams["account"]["depths_counted"], 9_990);
     assert_eq!(streams["conditions"]["in_part"]["unended"], 10);
     let text = succeed(here, &["trace", "report", "t.parquet", "--format", "text", "-o", "r"]);
-    for part in ["Completion not seen, no response time", "Issued before the capture", "of 10 I/Os"]
+    for part in ["Completion missing, no response time", "Issued before the capture", "of 10 I/Os"]
     {
         assert!(text.contains(part), "{part} in {text}");
     }
@@ -411,7 +411,7 @@ fn a_latency_log_of_rounded_times_tells_no_queue_depth() {
     let steps = steps["steps"].as_array().unwrap();
     assert!(steps.iter().all(|step| step["qd_mean"].is_null() && step["utilisation"].is_null()));
     let text = succeed(here, &["trace", "report", "t.parquet", "--format", "text", "-o", "r"]);
-    assert!(!text.contains("Disk utilisation"));
+    assert!(!text.contains("Disk utilization"));
 }
 
 /// More devices than are kept apart: every I/O is in the steps and in a report.

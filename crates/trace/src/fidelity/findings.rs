@@ -98,7 +98,7 @@ fn ending(found: &Fidelity) -> String {
     let ios = found.sides.each_ref().map(|side| side.streams.total().ios);
     let counts = format!("{} I/Os in the original, {} in the replay", ios[0], ios[1]);
     let Some(pairs) = &found.devices else {
-        return format!("{counts}; single I/Os were not kept by both.");
+        return format!("{counts}; at least one of the two did not keep single I/Os.");
     };
     match pairs.iter().find_map(|pair| pair.sequence.first.map(|first| (pair, first))) {
         None => format!("{counts}; operation, size and offset of each are equal, in order."),
@@ -134,7 +134,7 @@ fn header(found: &Fidelity) -> FormHeader {
         specification: "Capture and replay of a workload".into(),
         lesser: None,
         test: "Capture beside replay".into(),
-        subtitle: "How true a replay is".into(),
+        subtitle: "Replay fidelity".into(),
         revision: "after RWSW PTS 1.0.7".into(),
         vendor: None,
         model: replay.conditions.devices.first().and_then(|device| device.model.clone()),
@@ -200,8 +200,8 @@ pub fn caveats(found: &Fidelity) -> Vec<Caveat> {
     let text = format!("{unmapped} I/Os of the original are larger than the target and left out.");
     say(unmapped > 0, CaveatKind::Remark, ids::REPLAY_TOO_LARGE, text, "");
     let pairs = || found.devices.iter().flatten().filter_map(|pair| pair.gaps.as_ref());
-    let text = "There are too many I/Os for the exact Kolmogorov-Smirnov distance: it is bounded \
-                from histograms of 0.8 %.";
+    let text = "There are too many I/Os for the exact Kolmogorov-Smirnov distance. Its bounds are \
+        from histograms with buckets of 0.8 %.";
     let bounded = pairs().any(|gaps| !gaps.is_exact());
     say(bounded, CaveatKind::Remark, ids::KS_BOUNDED, text.into(), "");
     caveats

@@ -105,8 +105,8 @@ pub(super) fn gaps(number: usize, pair: &DevicePair) -> Option<Plot> {
     let caption = match gaps.is_exact() {
         true => format!("Kolmogorov-Smirnov distance {:.5}, from all I/Os.", gaps.ks),
         false => format!(
-            "Kolmogorov-Smirnov distance {:.5} to {:.5}: too many I/Os for the exact one, taken \
-             from histograms of 0.8 %.",
+            "Kolmogorov-Smirnov distance {:.5} to {:.5}: too many I/Os for the exact value; \
+             bounds are from histograms with buckets of 0.8 %.",
             gaps.ks, gaps.at_most
         ),
     };
@@ -130,8 +130,8 @@ pub(super) fn start_errors(number: usize, pair: &DevicePair) -> Option<Plot> {
         Axis::new("Early or late by (ms)", Scale::Log10),
         Axis::new("I/Os up to this (%)", Scale::Linear),
     );
-    let caption = "Each I/O beside that of the same number in the order of issue, counted from the \
-                   first I/O of each capture.";
+    let caption = "Each I/O is compared with the I/O of the same number in issue order. Times \
+        count from the first I/O of each capture.";
     Some(plot.caption(caption).with(Series::new("Replay", Stroke::Measured, shares(errors, 1e6))))
 }
 

@@ -52,7 +52,7 @@ pub(crate) fn footer<R: Read + Seek + Send + 'static>(
 ) -> Result<Footer, TraceError> {
     let not_ours = |why: &str| TraceError::NotATrace(why.to_owned());
     if source.length() == 0 {
-        return Err(not_ours("it is empty; a capture that was killed at once leaves such a file"));
+        return Err(not_ours("it is empty, as after a capture that was killed immediately"));
     }
     let begins = source.read(0, PARQUET.len())? == PARQUET;
     if !begins && !recovery::begins(source)? {
@@ -166,7 +166,7 @@ fn column<R: Read + Seek + Send + 'static, T: DataType>(
         let pages = Box::new(SerializedPageReader::new(Arc::new(held), column, rows, None)?);
         let reader = typed(get_column_reader(column.column_descr_ptr(), pages));
         let mut reader =
-            reader.ok_or_else(|| ParquetError::General("it is of another type".into()))?;
+            reader.ok_or_else(|| ParquetError::General("it has another type".into()))?;
         let (mut values, mut levels) = (Vec::new(), Vec::new());
         reader.read_records(rows, Some(&mut levels), None, &mut values)?;
         Ok(values)

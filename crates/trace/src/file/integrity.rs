@@ -60,11 +60,11 @@ impl Integrity {
     /// What is missing, one sentence each.
     pub fn missing(&self) -> Vec<String> {
         let mut told: Vec<String> =
-            self.damaged.iter().map(|damage| format!("Damaged and left out: {damage}.")).collect();
+            self.damaged.iter().map(|damage| format!("Damaged and omitted: {damage}.")).collect();
         if !self.missing_parts.is_empty() {
             let parts: Vec<String> = self.missing_parts.iter().map(ToString::to_string).collect();
             told.push(format!(
-                "Files of the capture that were not named: part {}.",
+                "Files of this capture that were not given: part {}.",
                 parts.join(", part ")
             ));
         }

@@ -124,5 +124,5 @@ impl<W: Write + Send> Output<W> {
 
 fn json<T: serde::Serialize>(value: &T) -> Result<String, TraceError> {
     serde_json::to_string(value)
-        .map_err(|error| TraceError::Unsuitable(format!("the conditions are no JSON: {error}")))
+        .map_err(|error| TraceError::Unsuitable(format!("the conditions are not JSON: {error}")))
 }

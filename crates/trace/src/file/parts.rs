@@ -32,8 +32,8 @@ pub(crate) fn in_order<P: Part>(mut parts: Vec<P>) -> Result<(Vec<P>, Vec<u32>),
     for pair in parts.windows(2) {
         let (one, next) = (pair[0].conditions(), pair[1].conditions());
         if !is_same_capture(one, next) {
-            let what = "the files are of different captures; steadfast trace compare puts them \
-                        side by side";
+            let what = "the files belong to different captures; compare them with: steadfast \
+                trace compare";
             return Err(TraceError::Unsuitable(what.into()));
         }
         let twice = match (&one.part, &next.part) {
@@ -96,7 +96,7 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
 
 /// No file was named.
 pub(crate) fn none_named() -> TraceError {
-    TraceError::Unsuitable("there is no trace; name a file".into())
+    TraceError::Unsuitable("no trace was given; name a file".into())
 }
 
 /// The conditions of two parts: those of the later one, of both's place.

@@ -432,7 +432,8 @@ impl OpenColumn {
                 Reader::Text(Box::new(get_typed_column_reader(reader)), Vec::new())
             }
             _ => {
-                let what = format!("it is a {}, not what a trace has", metadata.column_type());
+                let what =
+                    format!("its type is {}, which a trace does not have", metadata.column_type());
                 return Err(parquet::errors::ParquetError::General(what));
             }
         };

@@ -103,14 +103,14 @@ pub(crate) fn of_file<R: Read + Seek>(
     let damaged = |what: &str| TraceError::Footer(what.to_owned());
     let seal = seal.ok_or_else(|| damaged("its checksum is missing"))?;
     if footer_seal(source)?.as_deref() != Some(seal) {
-        return Err(damaged("its checksum is another"));
+        return Err(damaged("its checksum does not match"));
     }
     let sums: Option<Vec<GroupSum>> = sums.and_then(|text| serde_json::from_str(text).ok());
     let fit = |sums: &Vec<GroupSum>| {
         sums.len() == groups.len() && sums.iter().zip(groups).all(|(sum, group)| sum.holds(group))
     };
     let sums = sums.filter(fit);
-    sums.map(Some).ok_or_else(|| damaged("the checksums in it are not those of its row groups"))
+    sums.map(Some).ok_or_else(|| damaged("its checksums do not match its row groups"))
 }
 
 /// The checksum in the metadata of a recovery block.

@@ -25,12 +25,15 @@ pub(super) fn of(study: &Study) -> Vec<Caveat> {
     caveats.extend(lacks.into_iter().flatten());
     let conditions = &study.totals.conditions;
     let remark = |id, text| Caveat::new(CaveatKind::Remark, id, text, "");
-    caveats.extend(conditions.unseen.iter().map(|(what, count)| {
-        remark(ids::UNSEEN, format!("Not seen by the capture: {what}: {count}."))
-    }));
+    caveats.extend(
+        conditions
+            .unseen
+            .iter()
+            .map(|(what, count)| remark(ids::UNSEEN, format!("Not captured: {what}: {count}."))),
+    );
     caveats.extend(conditions.remarks.iter().map(|text| remark(ids::CAPTURE_REMARK, text.clone())));
-    let text = "RWSW PTS 1.0.7 gives no formula for sequentiality that could be checked; the rule used \
-                is stated.";
+    let text = "No formula for sequentiality in RWSW PTS 1.0.7 could be checked; the report \
+        states the rule used.";
     caveats.push(Caveat::new(CaveatKind::Unverified, ids::SEQUENTIALITY, text, ""));
     caveats
 }
@@ -48,10 +51,10 @@ fn lost(study: &Study) -> Option<Caveat> {
 /// What of the files is left out; that nothing tells whether something should be.
 fn damaged(study: &Study) -> Vec<Caveat> {
     let missing = study.integrity.missing().into_iter().map(|text| {
-        let remedy = "The counts here lack these I/Os; read the file from a backup.";
+        let remedy = "The counts do not include these I/Os. Restore the file from a backup.";
         Caveat::new(CaveatKind::Deviation, ids::FILE_DAMAGED, text, remedy)
     });
-    let text = "The file has no checksums: damage to it cannot be seen.";
+    let text = "The file has no checksums: damage to it cannot be detected.";
     let unchecked = (!study.integrity.checksums)
         .then(|| Caveat::new(CaveatKind::Remark, ids::NO_CHECKSUMS, text, ""));
     missing.chain(unchecked).collect()
@@ -78,27 +81,25 @@ fn no_single_ios(study: &Study) -> Option<Caveat> {
         false => "response-time percentiles and histogram",
     };
     let text = format!(
-        "The capture kept the I/O streams of every capture step of {} and no single I/O. Left out, \
-         because each needs single I/Os: {percentiles}, disk utilisation, process map, LBA range \
-         hit maps, working set and reuse.",
+        "The capture kept the I/O streams of every capture step of {}, but no single I/Os. These \
+         need single I/Os and are omitted: {percentiles}, disk utilization, process map, LBA \
+         range hit maps, working set and reuse.",
         Nanos(kept)
     );
-    let remedy = "Capture without --steps for these.";
+    let remedy = "Capture without --steps to include them.";
     Some(Caveat::new(CaveatKind::Remark, ids::STEPS_ONLY, text, remedy))
 }
 
 fn filtered(study: &Study) -> Option<Caveat> {
-    let text = format!(
-        "Not all I/Os of the trace are counted, only those: {}.",
-        study.totals.filter_told()?
-    );
+    let text =
+        format!("Only these I/Os of the trace are counted: {}.", study.totals.filter_told()?);
     Some(Caveat::new(CaveatKind::Remark, ids::FILTERED, text, ""))
 }
 
 fn layers_mixed(study: &Study) -> Option<Caveat> {
-    let text = "I/Os of the file-system layer and of the block layer are counted together: what \
-                programs asked, and what the device got of it.";
-    let remedy = "Leave out --layer both; the chapter on devices and layers has them side by side.";
+    let text = "I/Os of the file-system layer and of the block layer are counted together: the \
+        requests of programs, and the device I/Os that they caused.";
+    let remedy = "Omit --layer both; the chapter on devices and layers shows them side by side.";
     study
         .totals
         .mixes_layers()
@@ -108,8 +109,8 @@ fn layers_mixed(study: &Study) -> Option<Caveat> {
 fn out_of_order(study: &Study) -> Option<Caveat> {
     let late = study.totals.account.order.late;
     let text = format!(
-        "{late} I/Os could not be put in issue order; sequentiality and busy time are off by up to \
-         as many."
+        "{late} I/Os could not be put in issue order; sequentiality and busy time may be wrong by \
+         up to that many."
     );
     let remedy = "Let more events wait.";
     (late > 0).then(|| Caveat::new(CaveatKind::Deviation, ids::ORDER_OVERFLOW, text, remedy))
@@ -121,17 +122,16 @@ fn ends_missed(study: &Study) -> Option<Caveat> {
     let missed = study.totals.conditions.in_part.map_or(0, |part| part.unended);
     let depths = match (&study.single_ios, Depths::of(&study.totals.conditions)) {
         (Some(_), Depths::Counted) => {
-            "Queue depths were counted from issue and response times; these I/Os count as \
-             outstanding nowhere."
+            "Queue depths were counted from issue and response times; these I/Os are never \
+             counted as outstanding."
         }
         _ => {
-            "Each counted as outstanding for a while: queue depths are too high, by this many at \
-              most."
+            "Each was counted as outstanding for a while: queue depths are too high by at most \
+             this many."
         }
     };
-    let text = format!(
-        "The completion of {missed} I/Os was not seen. They have no response time. {depths}"
-    );
+    let text =
+        format!("The completion of {missed} I/Os is missing. They have no response time. {depths}");
     (missed > 0).then(|| Caveat::new(CaveatKind::Deviation, ids::ENDS_MISSED, text, ""))
 }
 
@@ -147,7 +147,7 @@ fn depths_counted(study: &Study) -> Option<Caveat> {
     }
     let counted = study.totals.account.depths_counted;
     let text = format!(
-        "The source tells no queue depth for {counted} I/Os; it was counted from issue and \
+        "The source reports no queue depth for {counted} I/Os; it was counted from issue and \
          response times."
     );
     (counted > 0).then(|| Caveat::new(CaveatKind::Remark, ids::DEPTH_COUNTED, text, ""))
@@ -156,8 +156,8 @@ fn depths_counted(study: &Study) -> Option<Caveat> {
 fn unlisted(study: &Study) -> Option<Caveat> {
     let ios = study.totals.streams.unlisted().ios;
     let text = format!(
-        "{ios} I/Os belong to streams beyond the {} that are kept apart, sizes of whole sectors and \
-         the smaller first; they count in totals only.",
+        "{ios} I/Os belong to streams beyond the {} that are listed separately (whole sectors and \
+         smaller sizes first); only the totals include them.",
         crate::streams::STREAMS_MAX
     );
     let remedy = "Filter by operation or process.";
@@ -173,16 +173,24 @@ fn devices_left_out(study: &Study) -> Option<Caveat> {
         return None;
     }
     let text = format!(
-        "Of {devices} devices, LBA range hit maps and working sets are of {mapped}; side by side \
-         stand {apart} of {sides}. Everything else covers all devices."
+        "The trace has {devices} devices. LBA range hit maps and working sets cover {mapped} of \
+         them; the tables side by side show {apart} of {sides} devices and layers. Everything \
+         else covers all devices."
     );
-    Some(Caveat::new(CaveatKind::Remark, ids::DEVICES_LEFT_OUT, text, "Name others with --device."))
+    Some(Caveat::new(
+        CaveatKind::Remark,
+        ids::DEVICES_LEFT_OUT,
+        text,
+        "Choose others with \
+        --device.",
+    ))
 }
 
 fn skipped(study: &Study) -> Option<Caveat> {
     let skipped = study.totals.conditions.skipped;
     let text = format!(
-        "The kernel did not let the capture look {skipped} times: as many I/Os at most are missing."
+        "The kernel skipped the capture's probes {skipped} times: at most that many I/Os are \
+         missing."
     );
     (skipped > 0).then(|| Caveat::new(CaveatKind::Deviation, ids::SKIPPED, text, ""))
 }

@@ -22,8 +22,8 @@ use steadfast_domain::{Bytes, CaptureConditions, Findings, Nanos};
 const DEVICES_NAMED: usize = 8;
 
 /// The method, in one line.
-const METHOD: &str = "Capture and analysis after RWSW PTS 1.0.7 as the SNIA tutorial describes it, \
-    as in docs/trace.md";
+const METHOD: &str = "Capture and analysis of RWSW PTS 1.0.7 as described in the SNIA tutorial \
+    and in docs/trace.md";
 
 /// A study as findings. `software` is the name and version of this program.
 pub fn findings(study: &Study, software: &str) -> Findings {
@@ -126,7 +126,7 @@ fn use_of_device(study: &Study) -> Page {
         return Page::new("Sequentiality and operations", over_time.to_vec());
     }
     let busy = Exhibit::Plot(plots::utilisation(study));
-    Page::new("Disk utilisation and sequentiality", [vec![busy], over_time.to_vec()].concat())
+    Page::new("Disk utilization and sequentiality", [vec![busy], over_time.to_vec()].concat())
 }
 
 fn sizes(study: &Study) -> Page {
@@ -327,12 +327,12 @@ fn contents(conditions: &CaptureConditions) -> [Setting; 3] {
 fn incomplete(conditions: &CaptureConditions) -> Vec<Setting> {
     let row = |label: &str, count: u64| Setting::outcome(label, count.to_string());
     let Some(part) = conditions.in_part else {
-        return vec![row("Incomplete I/Os, left out", conditions.unfinished)];
+        return vec![row("Incomplete I/Os, omitted", conditions.unfinished)];
     };
     vec![
-        row("Completion not seen, no response time", part.unended),
-        row("Issued before the capture, left out", part.begun_before),
-        row("Too many at once, left out", part.too_many),
+        row("Completion missing, no response time", part.unended),
+        row("Issued before the capture, omitted", part.begun_before),
+        row("Too many at once, omitted", part.too_many),
     ]
 }
 
@@ -340,7 +340,7 @@ fn incomplete(conditions: &CaptureConditions) -> Vec<Setting> {
 fn sampled(sample: &ContentSample) -> String {
     let bound = match sample.duplicate_share().and_then(Share::exact) {
         Some(_) => "",
-        None => "; a duplicate shows only where both blocks were read",
+        None => "; a duplicate is detected only if both blocks were read",
     };
     format!("{sample}; zstd level 1{bound}")
 }
@@ -359,8 +359,8 @@ fn reach_facts(study: &Study, (device, reach): &(u16, ReachFigures)) -> Facts {
         .with(row("Working set, 4 KiB blocks touched", size(reach.touched_bytes)))
         .with(row("Read", size(reach.read_bytes)))
         .with(row("Written", size(reach.written_bytes)))
-        .with(row("A touched block was touched, on average", times(reach.reuse)))
-        .with(row("A written block was written, on average", times(reach.rewrite)))
+        .with(row("Accesses per touched block, average", times(reach.reuse)))
+        .with(row("Writes per written block, average", times(reach.rewrite)))
         .with(row(&granules, Some(reach.granules_touched.to_string())))
         .rows(hottest)
 }
@@ -369,17 +369,17 @@ fn rules(study: &Study) -> String {
     let order = match study.single_ios {
         Some(_) => "",
         None => {
-            " This was judged during the capture, in the order in which its programs ran. \
+            " This was decided during the capture, in the order in which its programs ran. \
              Percentiles are upper edges of buckets of at most 25 %."
         }
     };
     format!(
         "An I/O belongs to the capture step ({}) in which it was issued. It is sequential when it \
-         begins where one of the last {} I/Os or sequential runs of the same operation on the same \
-         device ended.{order} \
-         Queue depth is the number of I/Os outstanding when an I/O was issued, itself included. \
-         Response time is from issue to completion. Shares are of exact counts. A server is \
-         throttled by its users and applications: a lab test of the same workload can be faster.",
+         begins where one of the last {} I/Os or sequential runs of the same operation on the \
+         same device ended.{order} Queue depth is the number of I/Os outstanding when an I/O was \
+         issued, itself included. Response time is from issue to completion. Shares are computed \
+         from exact counts. A server is throttled by its users and applications: a lab test of \
+         the same workload can be faster.",
         Nanos(study.totals.step_ns),
         study.totals.options.pass.window
     )

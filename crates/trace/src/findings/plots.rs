@@ -270,7 +270,7 @@ fn hit_map(study: &Study, device: u16, map: &HitMap, op: IoOp) -> Option<Plot> {
 /// Time with at least one I/O outstanding.
 pub(super) fn utilisation(study: &Study) -> Plot {
     let clock = Clock::of(study);
-    let title = "Disk utilisation";
+    let title = "Disk utilization";
     let plot = over_time(study, &clock, PlotKind::Lines, "utilisation", title, "Busy (%)")
         .caption("Time with at least one I/O outstanding; the rest is disk idle time.");
     let parts =

@@ -92,7 +92,7 @@ fn process_table(id: &str, singles: &SingleIos, most: usize) -> Table {
 
 /// Every capture step.
 pub(super) fn steps(study: &Study) -> Table {
-    let title = "Every capture step with an I/O or with one outstanding";
+    let title = "Capture steps with I/Os issued or outstanding";
     let rows = study.step_figures().map(|step| (step.begin(), step));
-    table(["steps", title, "Begins at s"], &StepFigures::OF_REPORT, rows)
+    table(["steps", title, "Begin s"], &StepFigures::OF_REPORT, rows)
 }

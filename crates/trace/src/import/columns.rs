@@ -205,7 +205,7 @@ impl ColumnPlan {
             "command" => self.command = Some(place(value)?),
             "separator" => self.separator = separator(value)?,
             "skip" => {
-                let lines = || format!("'{value}' is no number of lines to skip");
+                let lines = || format!("'{value}' is not a number of lines to skip");
                 self.skip = value.parse().map_err(|_| lines())?;
             }
             "header" => {
@@ -259,7 +259,7 @@ fn operation_column(text: &str) -> Result<(usize, Vec<(String, IoOp)>), String> 
 
 fn place(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(0) | Err(_) => Err(format!("'{text}' is no column; count from 1")),
+        Ok(0) | Err(_) => Err(format!("'{text}' is not a column number; columns count from 1")),
         Ok(number) => Ok(number),
     }
 }

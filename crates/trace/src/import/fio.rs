@@ -103,7 +103,10 @@ impl Iolog {
     fn finish(self) -> Imported {
         let times = match self.timed {
             true => "Issue times are whole microseconds.",
-            false => "The log has no times: I/Os follow one another at once, but for its waits.",
+            false => {
+                "The log has no times: I/Os follow one another immediately, except for its \
+                waits."
+            }
         };
         let conditions = CaptureConditions {
             source: format!("fio iolog version {}", if self.timed { 3 } else { 2 }),
@@ -145,8 +148,8 @@ pub(super) fn import_latency_log(
         rounded_times: true,
         lasted_ns: last_ns,
         remarks: vec![
-            "Completion times are whole milliseconds; an issue is its completion less its \
-             response time. Queue depths and busy time cannot be counted from them."
+            "Completion times are whole milliseconds; the issue time is the completion time minus \
+             the response time. Queue depths and busy time cannot be counted from them."
                 .to_owned(),
         ],
         ..CaptureConditions::default()

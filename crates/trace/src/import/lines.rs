@@ -40,7 +40,7 @@ impl<'r> Lines<'r> {
                 .read_until(b'\n', &mut self.line)
                 .map_err(|error| ImportError::Io { input: self.name.clone(), error })?;
             if length == 0 && !self.any && self.number > 0 {
-                let what = format!("there is nothing but {} blank lines", self.number);
+                let what = format!("it has only {} blank lines", self.number);
                 return Err(self.malformed(what, 0));
             }
             if length == 0 {

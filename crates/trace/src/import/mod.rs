@@ -101,7 +101,7 @@ pub fn import(
     sink: &mut Sink<'_>,
 ) -> Result<Imported, ImportError> {
     if inputs.is_empty() {
-        return Err(ImportError::Unsuitable("there is no input; name a file".into()));
+        return Err(ImportError::Unsuitable("no input was given; name a file".into()));
     }
     let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
     let imported = match format {
@@ -143,8 +143,7 @@ fn one(
     match (inputs.pop(), inputs.is_empty()) {
         (Some(input), true) => import(input),
         _ => Err(ImportError::Unsuitable(
-            "this format is read from one file; join the files first, or import each by itself"
-                .into(),
+            "this format takes one file; join the files first, or import each separately".into(),
         )),
     }
 }

@@ -19,8 +19,8 @@ pub enum ReplayError {
     },
     /// There is nothing to read or write.
     #[error(
-        "the {flushes} chosen I/Os are flushes: nothing is read or written, so there is nothing to \
-         replay; choose other I/Os with --from, --to, --op or --device"
+        "the {flushes} chosen I/Os are all flushes, so there is nothing to replay; choose other \
+         I/Os with --from, --to, --op or --device"
     )]
     OnlyFlushes {
         /// How many.
@@ -28,8 +28,8 @@ pub enum ReplayError {
     },
     /// Nothing is left to read or write.
     #[error(
-        "of the {ios} chosen I/Os none that reads, writes or discards is left: {reasons}; choose \
-         other I/Os, or leave out fewer"
+        "no read, write or discard remains of the {ios} chosen I/Os: {reasons}; choose other \
+         I/Os, or leave out fewer"
     )]
     AllLeftOut {
         /// How many were chosen.
@@ -39,26 +39,26 @@ pub enum ReplayError {
     },
     /// Sums have no single I/Os to play.
     #[error(
-        "the capture kept the I/O streams of every capture step of {0} and no single I/O, so there \
-         is no script of it; replay its steps instead, or capture without --steps"
+        "the capture kept the I/O streams of every capture step of {0}, but no single I/Os, so it \
+         cannot be replayed as a script; replay its steps instead, or capture without --steps"
     )]
     SingleIosNeeded(Nanos),
     /// A script plays the I/Os of one device.
     #[error(
-        "the chosen I/Os are of {} devices ({}); a script plays those of one: choose it with \
+        "the chosen I/Os belong to {} devices ({}), but a script replays one; choose it with \
          --device", .0.len(), .0.join(", ")
     )]
     SeveralDevices(Vec<String>),
     /// What programs asked and what the device got of it are the same I/Os twice.
     #[error(
-        "the chosen I/Os are of the file-system layer and of the block layer, the same data twice; \
-         choose one with --layer block or --layer filesystem"
+        "the chosen I/Os include the file-system layer and the block layer, which see the same \
+         data twice; choose one with --layer block or --layer filesystem"
     )]
     SeveralLayers,
     /// The target is too small to move granules.
     #[error(
-        "the target has {} and addresses are moved in granules of 1 MiB; choose a larger target, \
-         or --map same where the trace fits", .0.binary()
+        "the target has {}, but addresses are mapped in granules of 1 MiB; choose a larger \
+         target, or --map same if the trace fits", .0.binary()
     )]
     TargetTooSmall(Bytes),
     /// Addresses stay as they are and do not fit.
@@ -82,13 +82,13 @@ pub enum ReplayError {
     )]
     TooFarApart,
     /// `--issue-at queue` of a trace without such times.
-    #[error("the trace holds no queue times; leave out --issue-at, or say --issue-at issue")]
+    #[error("the trace has no queue times; omit --issue-at, or use --issue-at issue")]
     NoQueueTimes,
     /// A text that is no map.
-    #[error("'{0}' is no way to map addresses; choose same, wrap, pack or scale")]
+    #[error("'{0}' is not an address mapping; choose same, wrap, pack or scale")]
     NoSuchMap(String),
     /// A text that is no captured time.
-    #[error("'{0}' is no captured time; choose queue or issue")]
+    #[error("'{0}' is not a captured time; choose queue or issue")]
     NoSuchTime(String),
     /// Steps were wanted and there are none.
     #[error(

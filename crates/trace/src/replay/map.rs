@@ -200,7 +200,9 @@ impl AddressMap {
                 "Addresses are scaled: {captured} captured granules of 1 MiB onto the target's \
                  {target}{}.",
                 match target.cmp(captured) {
-                    std::cmp::Ordering::Less => ", of which several share one",
+                    std::cmp::Ordering::Less =>
+                        "; several captured granules share one target \
+                        granule",
                     std::cmp::Ordering::Equal => "",
                     std::cmp::Ordering::Greater => ", with gaps between them",
                 }

@@ -5,7 +5,7 @@ use super::options::{IssueAt, ScriptOptions};
 
 /// What is known of a script before it is played.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct ReplayPlan {
     pub(super) options: ScriptOptions,
     pub(super) issue_at: IssueAt,
     pub(super) map: AddressMap,

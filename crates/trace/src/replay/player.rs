@@ -5,7 +5,7 @@ use super::chosen::{Chosen, FIELDS, chosen};
 use super::due::DueOrder;
 use super::flight::Outstanding;
 use super::map::Landing;
-use super::plan::Plan;
+use super::plan::ReplayPlan;
 use super::think::Thinking;
 use crate::error::TraceError;
 use crate::file::Trace;
@@ -33,7 +33,7 @@ pub(super) struct Played {
 
 /// A script that is being played.
 pub(super) struct Player<R: 'static> {
-    plan: Arc<Plan>,
+    plan: Arc<ReplayPlan>,
     ios: Ios<'static, R>,
     order: DueOrder,
     thinking: Thinking,
@@ -44,7 +44,7 @@ pub(super) struct Player<R: 'static> {
 }
 
 impl<R: Read + Seek + Send + 'static> Player<R> {
-    pub(super) fn new(trace: &Arc<Trace<R>>, plan: &Arc<Plan>) -> Self {
+    pub(super) fn new(trace: &Arc<Trace<R>>, plan: &Arc<ReplayPlan>) -> Self {
         Player {
             ios: plan.options.pass.shared_ios(trace, FIELDS),
             order: DueOrder::new(plan.slack_ns),

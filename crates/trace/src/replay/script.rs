@@ -5,7 +5,7 @@ use super::ReplayError;
 use super::lacking::lacking;
 use super::map::{AddressMap, MapRule};
 use super::options::{IssueAt, LeftOut, ScriptOptions};
-use super::plan::Plan;
+use super::plan::ReplayPlan;
 use super::player::Player;
 use super::summary::Summary;
 use super::survey::Survey;
@@ -50,7 +50,7 @@ pub fn at_threshold<R: Read + Seek + Send + 'static>(
 /// A script made of a trace, and what is known of it before it is played.
 pub struct TraceScript<R> {
     trace: Arc<Trace<R>>,
-    plan: Arc<Plan>,
+    plan: Arc<ReplayPlan>,
     survey: Survey,
     summary: Summary,
 }
@@ -73,7 +73,7 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
         survey.left_out.too_large = landed.too_large;
         if summary.moving(options.leave_out) == 0 {
             let reasons = match survey.left_out.total() {
-                0 => "flushes and discards, as asked".to_owned(),
+                0 => "flushes and discards, as requested".to_owned(),
                 _ => survey.left_out.told(),
             };
             return Err(ReplayError::AllLeftOut { ios: survey.account.kept, reasons });
@@ -150,7 +150,8 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
     pub fn caveats(&self) -> Vec<Caveat> {
         let mut caveats = lacking(self.trace.conditions(), &self.trace.integrity().missing());
         if self.trace.recovery().is_some() {
-            let text = "The capture was killed; what it had not written is not replayed.";
+            let text = "The capture was killed; I/Os that it had not written to its file are not \
+                replayed.";
             caveats.push(Caveat::new(CaveatKind::Deviation, "capture-killed", text, ""));
         }
         caveats.extend(self.left_out_caveats());
@@ -236,13 +237,13 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
         };
         caveats.push(Caveat::new(CaveatKind::Remark, ids::REPLAY_ISSUE_AT, text, ""));
         let late = summary.landed.late;
-        let text = format!("{late} I/Os could not be put in order; each is due at once.");
+        let text = format!("{late} I/Os could not be put in order; each is due immediately.");
         if late > 0 {
             caveats.push(Caveat::new(CaveatKind::Deviation, ids::REPLAY_ORDER, text, ""));
         }
         let text = format!(
-            "{} I/Os touched bytes of another that was in flight in the capture, one of the two \
-             altering them: an estimate of what overlaps on the target.",
+            "{} I/Os overlapped another I/O in flight in the capture, and one of the two changed \
+             data. This estimates the overlaps on the target.",
             summary.overlapping
         );
         if summary.overlapping > 0 {
@@ -268,7 +269,7 @@ struct Playing<R: 'static> {
 
 fn playing<R: Read + Seek + Send + 'static>(
     trace: &Arc<Trace<R>>,
-    plan: &Arc<Plan>,
+    plan: &Arc<ReplayPlan>,
 ) -> Box<dyn Script> {
     let name = plan.options.name.clone();
     Box::new(Playing { name, player: Player::new(trace, plan), delivered: 0, failed: None })
@@ -304,7 +305,7 @@ impl<R: 'static> Playing<R> {
             name: self.name.clone(),
             ios_done: self.delivered,
             why: format!(
-                "{error}; copy what can be read of it: steadfast trace recover FILE -o WHOLE"
+                "{error}; copy the readable part with: steadfast trace recover FILE -o WHOLE"
             ),
         }
     }

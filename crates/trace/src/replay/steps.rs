@@ -227,7 +227,7 @@ impl NativeSteps {
         if ios > 0 {
             let text = format!(
                 "{ios} of {} I/Os ({bytes}) belong to streams that are not replayed; the chosen \
-                 ones stand for them, normalised from counts.",
+                 ones represent them, normalized from counts.",
                 self.workload.total_count
             );
             let caveat = Caveat::new(CaveatKind::Deviation, ids::REPLAY_STREAMS_LEFT_OUT, text, "");
@@ -246,7 +246,7 @@ impl NativeSteps {
         }
         let unknown = self.steps.iter().filter(|step| step.demand_mean.is_none()).count();
         let text = format!(
-            "How many I/Os were outstanding is not known of {unknown} of {} capture steps: they \
+            "The number of outstanding I/Os is unknown for {unknown} of {} capture steps: they \
              are paced by their rate.",
             self.steps.len()
         );
@@ -434,7 +434,7 @@ fn unlisted(text: &ReplayRepresentation) -> Option<Caveat> {
         bytes = bytes.saturating_add(step.amount.saturating_sub(listed.1));
     }
     let text = format!(
-        "The export lists no stream for {ios} of its I/Os ({}); which they were is not known.",
+        "The export lists no stream for {ios} of its I/Os ({}); their streams are unknown.",
         Bytes(bytes)
     );
     (ios > 0).then(|| Caveat::new(CaveatKind::Deviation, ids::REPLAY_STREAMS_UNLISTED, text, ""))
@@ -453,13 +453,13 @@ fn begins_inside(filter: &Filter, at_ns: u64) -> bool {
 /// Refuses to choose by what the source does not keep.
 fn only_streams_and_times(filter: &Filter, source: &str) -> Result<(), ReplayError> {
     let asked = [
-        (filter.process.is_some(), "processes: leave out --pid"),
-        (!filter.devices.is_empty(), "devices: leave out --device"),
-        (filter.layer.is_some(), "layers: leave out --layer"),
+        (filter.process.is_some(), "processes; omit --pid"),
+        (!filter.devices.is_empty(), "devices; omit --device"),
+        (filter.layer.is_some(), "layers; omit --layer"),
     ];
     match asked.into_iter().find(|(is, _)| *is) {
         Some((_, what)) => {
-            Err(TraceError::Unsuitable(format!("{source} does not tell {what}")).into())
+            Err(TraceError::Unsuitable(format!("{source} does not record {what}")).into())
         }
         None => Ok(()),
     }
@@ -510,7 +510,7 @@ mod tests {
         assert_eq!((second.pace(), second.demand()), (Pace::Closed, Demand::new(1, 3)));
         let weights: Vec<u32> =
             native.composite(first).unwrap().iter().map(|stream| stream.weight).collect();
-        assert_eq!(weights, [587, 60], "normalised from counts");
+        assert_eq!(weights, [587, 60], "normalized from counts");
         let said: Vec<&str> = native.caveats.iter().map(|caveat| caveat.id.as_str()).collect();
         assert_eq!(said, ["replay-streams-unlisted", "replay-streams-left-out", "replay-paced"]);
         assert!(native.caveats[0].text.contains("986 of its I/Os"), "{:?}", native.caveats[0]);

@@ -5,7 +5,7 @@ use super::chosen::{Chosen, FIELDS, chosen};
 use super::granules::Granules;
 use super::map::{AddressMap, MapRule, Reached};
 use super::options::{IssueAt, LeftOut, ScriptOptions};
-use super::plan::Plan;
+use super::plan::ReplayPlan;
 use crate::Rows;
 use crate::file::Trace;
 use crate::pass::PassAccount;
@@ -129,7 +129,7 @@ impl Survey {
         &mut self,
         conditions: &CaptureConditions,
         options: &ScriptOptions,
-    ) -> Result<Plan, ReplayError> {
+    ) -> Result<ReplayPlan, ReplayError> {
         let issue_at = match (options.issue_at, self.queued_max_ns > 0) {
             (Some(IssueAt::Queue), false) => return Err(ReplayError::NoQueueTimes),
             (Some(at), _) => at,
@@ -155,7 +155,7 @@ impl Survey {
         let capacity = conditions.devices.get(device).and_then(|device| device.capacity);
         let touched = std::mem::take(&mut self.touched).ranked();
         let reached = Reached { end: self.end, capacity, touched };
-        Ok(Plan {
+        Ok(ReplayPlan {
             map: AddressMap::new(rule, options.space, reached)?,
             options: options.clone(),
             issue_at,

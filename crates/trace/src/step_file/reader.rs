@@ -32,7 +32,7 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
         let Footer { groups, conditions, start, recovery, damaged } = found;
         let kept = conditions.and_then(|conditions| Some((conditions.step_ns?, conditions)));
         let Some((step_ns, conditions)) = kept else {
-            return Err(TraceError::NotATrace("it does not say how wide its steps are".into()));
+            return Err(TraceError::NotATrace("the width of its steps is missing".into()));
         };
         if !WIDTH_NS.contains(&step_ns) {
             let what = format!("a capture step of {step_ns} ns");
@@ -105,7 +105,7 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
         &self,
         mut show: impl FnMut(Vec<StreamInStep>, Vec<StreamResponses>) -> Result<(), TraceError>,
     ) -> Result<(), TraceError> {
-        let mut totals = Totals::default();
+        let mut totals = ColumnTotals::default();
         for (source, group) in self.groups() {
             let (mut streams, mut responses) = (Vec::new(), Vec::new());
             for (row, text) in row_group(source, group)? {
@@ -141,16 +141,16 @@ impl<R: Read + Seek + Send + 'static> Part for StepFile<R> {
 /// of the rows has. No capture comes near it, but a damaged file without
 /// checksums may.
 #[derive(Default)]
-struct Totals([u64; 7]);
+struct ColumnTotals([u64; 7]);
 
-impl Totals {
+impl ColumnTotals {
     fn see(
         &mut self,
         row: &StreamInStep,
         histogram: Option<&QuarterHistogram>,
         step_ns: u64,
     ) -> Result<(), TraceError> {
-        let too_large = || TraceError::damaged("in its rows", "counts that no capture can have");
+        let too_large = || TraceError::damaged("in its rows", "impossible counts");
         let bytes = row.ios.checked_mul(u64::from(row.bytes));
         let told = histogram.map_or(Some(0), |histogram| {
             histogram.buckets().try_fold(0u64, |sum, (_, _, count)| sum.checked_add(count))

@@ -357,7 +357,7 @@ fn sums_beyond_all_measure_are_an_error() {
     let bytes = writer.finish(&conditions).unwrap();
     let file = Captured::open(Cursor::new(bytes)).unwrap();
     let error = file.streams(&Pass::default()).unwrap_err().to_string();
-    assert!(error.contains("no capture"), "{error}");
+    assert!(error.contains("impossible"), "{error}");
     let late: Vec<IoEvent> =
         events(0, 3).into_iter().map(|e| IoEvent { response_ns: u64::MAX - 1, ..e }).collect();
     let bytes = trace(&self::conditions(None), &late);

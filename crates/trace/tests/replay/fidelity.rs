@@ -187,7 +187,7 @@ fn sums_are_compared_as_far_as_they_tell() {
         let sizes = table(&findings, "replay-sizes");
         assert!(sizes.rows.iter().all(|row| row.cells[0] == row.cells[1]), "{sizes:?}");
         assert!(findings.caveats.iter().any(|caveat| caveat.id == "steps-only"));
-        assert!(findings.ending.contains("single I/Os were not kept by both"));
+        assert!(findings.ending.contains("did not keep single I/Os"));
     }
     let narrow = FidelityOptions { step_ns: Some(SECOND / 2), ..options };
     let refusal = Fidelity::of(&sums, &original, &narrow).unwrap_err().to_string();

@@ -211,7 +211,7 @@ fn ios_are_due_when_they_entered_the_queue_where_the_trace_holds_that() {
     let ios = played(of_events(&queued(), &at_issue).unwrap().open());
     assert!(ios.iter().zip(0..).all(|(io, n)| io.due == Nanos(n * 10_000)));
     let at_queue = ScriptOptions { issue_at: Some(IssueAt::Queue), ..options(LARGE) };
-    assert!(refusal(&known(), &at_queue).contains("holds no queue times"));
+    assert!(refusal(&known(), &at_queue).contains("has no queue times"));
     assert!("queue".parse::<IssueAt>().is_ok() && "later".parse::<IssueAt>().is_err());
 }
 
@@ -264,7 +264,7 @@ fn flushes_discards_and_fua_are_kept_or_left_out_with_their_count() {
     assert!(said(&script, "replay-without-discards").starts_with("1 discards"));
     assert!(said(&script, "replay-without-fua").starts_with("1 writes"));
     let trims = [io(0, IoOp::Discard, 0, 4096), io(1, IoOp::Flush, 0, 0)];
-    assert!(refusal(&trims, &without).contains("flushes and discards, as asked"));
+    assert!(refusal(&trims, &without).contains("flushes and discards, as requested"));
 }
 
 #[test]
@@ -326,7 +326,7 @@ fn writes_under_way_to_the_same_bytes_are_counted() {
 #[test]
 fn what_cannot_be_played_is_refused_in_one_clear_line() {
     let all = options(LARGE);
-    assert!(refusal(&[], &all).contains("holds no I/O"));
+    assert!(refusal(&[], &all).contains("contains no I/O"));
     let process = Some(Process::Command("nobody".into()));
     let pass = Pass { filter: Filter { process, ..Filter::default() }, ..Pass::default() };
     let text = refusal(&known(), &ScriptOptions { pass, ..all.clone() });

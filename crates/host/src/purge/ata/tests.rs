@@ -1,4 +1,4 @@
-use super::super::plan::Plan;
+use super::super::plan::PurgePlan;
 use super::super::tests::{Beside, MEDIUM, armed, erase, order, purged};
 use super::*;
 use crate::ata_security::clear_password;
@@ -157,7 +157,7 @@ fn what_is_no_ata_drive_is_discarded() {
     let target = armed(&machine, "sda");
     let tools =
         Transcript::default().says(IDENTIFY, "\n/dev/sda:\nSG_IO: bad/missing sense data\n");
-    let plan = Plan::make(&target, &PurgeOrder::default(), &machine.roots, &tools).unwrap();
+    let plan = PurgePlan::make(&target, &PurgeOrder::default(), &machine.roots, &tools).unwrap();
     assert_eq!(plan.method, PurgeMethod::Discard);
     assert!(plan.remark.contains("not understood"), "{}", plan.remark);
 }

@@ -1,4 +1,4 @@
-use super::super::plan::Plan;
+use super::super::plan::PurgePlan;
 use super::super::tests::{Beside, armed, erase, order, purged};
 use super::*;
 use crate::machine::Machine;
@@ -133,7 +133,7 @@ fn without_the_tool_auto_discards_and_says_why() {
     let target = armed(&machine, "nvme0n1");
     let tools = Transcript::default().fails(ID_CTRL, 127, "");
     let wanted = PurgeOrder::default();
-    let plan = Plan::make(&target, &wanted, &machine.roots, &tools).unwrap();
+    let plan = PurgePlan::make(&target, &wanted, &machine.roots, &tools).unwrap();
     assert_eq!(plan.method, PurgeMethod::Discard);
     assert!(plan.remark.contains("nvme-format: 'nvme' is not installed"), "{}", plan.remark);
 }

@@ -1,5 +1,5 @@
 use super::super::PurgeOrder;
-use super::super::plan::Plan;
+use super::super::plan::PurgePlan;
 use super::super::tests::{Beside, MEDIUM, armed, erase, order, purged};
 use super::*;
 use crate::machine::Machine;
@@ -94,7 +94,7 @@ fn a_device_that_reports_nothing_is_discarded_by_auto() {
     let machine = machine();
     let target = armed(&machine, "sdb");
     let tools = Transcript::default().fails(OPCODES, 9, NOT_REPORTED);
-    let plan = Plan::make(&target, &PurgeOrder::default(), &machine.roots, &tools).unwrap();
+    let plan = PurgePlan::make(&target, &PurgeOrder::default(), &machine.roots, &tools).unwrap();
     assert_eq!(plan.method, PurgeMethod::Discard);
     assert!(
         plan.remark.contains("scsi-format: the device does not report whether it supports it"),
@@ -103,7 +103,7 @@ fn a_device_that_reports_nothing_is_discarded_by_auto() {
     );
     let empty = "  QEMU      QEMU HARDDISK     2.5+\n  Peripheral device type: disk\n";
     let tools = Transcript::default().says(OPCODES, empty);
-    let plan = Plan::make(&target, &PurgeOrder::default(), &machine.roots, &tools).unwrap();
+    let plan = PurgePlan::make(&target, &PurgeOrder::default(), &machine.roots, &tools).unwrap();
     assert_eq!(plan.method, PurgeMethod::Discard);
     let tools = Transcript::default().fails(OPCODES, 9, NOT_REPORTED);
     let wanted = order(PurgeMethod::ScsiSanitizeBlock);

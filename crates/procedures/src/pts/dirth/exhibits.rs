@@ -145,7 +145,7 @@ fn caveats(dirth: &Dirth, record: &Record, results: &Results<'_>) -> Vec<Caveat>
                 "STEADY STATE NOT ACHIEVED at {}: the demands are those of {reported}.",
                 dirth.matrix.highest()
             ),
-            "Run it again with more rounds (--max-rounds).",
+            "Repeat the run with more rounds (--max-rounds).",
         ));
     }
     if record.has_ended() && !results.preconditioned.steady {
@@ -157,7 +157,7 @@ fn caveats(dirth: &Dirth, record: &Record, results: &Results<'_>) -> Vec<Caveat>
                  never met the criteria.",
                 dirth.preconditioning.label, dirth.preconditioning.cycles_max
             ),
-            "Run it again with more rounds (--max-rounds).",
+            "Repeat the run with more rounds (--max-rounds).",
         ));
     }
     if let Some(selection) = &results.selection {
@@ -385,7 +385,8 @@ fn cpu_exhibits(dirth: &Dirth, results: &Results<'_>) -> Vec<Exhibit> {
     let share = |demand: Demand| cell(dirth, results, demand).and_then(|cell| cell.cpu_system);
     if !dirth.matrix.demands.iter().any(|demand| share(*demand).is_some()) {
         return vec![Exhibit::Text(
-            "Processor use is unknown: the host did not tell, or the drive is simulated.".into(),
+            "Processor use is unknown: the host did not report it, or the drive is simulated."
+                .into(),
         )];
     }
     let names = loops.iter().map(u32::to_string).collect();
@@ -468,7 +469,7 @@ fn total_plot(dirth: &Dirth, results: &Results<'_>) -> Plot {
         Axis::new("IOPS", Scale::Linear),
     )
     .caption(format!(
-        "Of demands with the same product the one with most IOPS, in {}; the matrix has all.",
+        "For each total, the demand with the highest IOPS, in {}; the matrix lists all demands.",
         reported_text(results)
     ))
     .with(Series::new("IOPS", Stroke::Measured, point(|c| c.iops)))

@@ -24,8 +24,8 @@ pub const DEMAND: &str = "demand";
 const WORKLOAD: Parameter = Parameter {
     name: "workload",
     default: "RND 8K RW65",
-    meaning: "what is applied: metadata, write-intensive, read-intensive, oltp, video, composite, \
-              or an access pattern like RND 8K RW65",
+    meaning: "the workload: metadata, write-intensive, read-intensive, oltp, video, composite, or \
+        an access pattern such as RND 8K RW65",
     source: "public implementation of PTS 2.0.x; the six synthetic workloads: SNIA tutorial",
     unverified: true,
     ..Parameter::PLAIN
@@ -36,8 +36,9 @@ pub(super) const LOOPS: Parameter = Parameter {
     name: "loops",
     default: "32,16,8,6,4,2,1",
     quick: Some("32,8,1"),
-    meaning: "thread counts of the outer and queue depths of the inner loop, from high to 1",
-    source: "two public implementations; a third leaves 6 out",
+    meaning: "thread counts of the outer loop and queue depths of the inner loop, in descending \
+        order to 1",
+    source: "two public implementations; a third omits 6",
     unverified: true,
     ..Parameter::PLAIN
 };
@@ -46,7 +47,7 @@ pub(super) const PRE_WRITE_TIME: Parameter = Parameter {
     name: "pre-write",
     default: "5min",
     quick: Some("2s"),
-    meaning: "time of the writes before each round's matrix",
+    meaning: "length of the writes before each round's matrix",
     source: "public implementation; another writes 10 minutes",
     unverified: true,
     ..Parameter::PLAIN
@@ -55,7 +56,7 @@ pub(super) const PRE_WRITE_TIME: Parameter = Parameter {
 const ART_CEILING: Parameter = Parameter {
     name: "art-ceiling",
     default: "5ms",
-    meaning: "a point is chosen only where its average response time stays below this",
+    meaning: "a point is chosen only if its average response time is below this",
     source: "public implementation of PTS 2.0.x",
     unverified: true,
     ..Parameter::PLAIN
@@ -65,7 +66,7 @@ const POINT_PRE_WRITE_TIME: Parameter = Parameter {
     name: "point-pre-write",
     default: "60min",
     quick: Some("5s"),
-    meaning: "time of the writes before each chosen point's histogram",
+    meaning: "length of the writes before each chosen point's histogram",
     source: "public implementation of PTS 2.0.x",
     unverified: true,
     ..Parameter::PLAIN
@@ -218,16 +219,16 @@ impl Dirth {
 fn check(settings: &Settings) -> Result<(), Unsuitable> {
     if settings.threads.is_some() || settings.depth.is_some() {
         return Err(Unsuitable(format!(
-            "{} goes through thread counts and queue depths of its own; leave --threads and \
-             --depth out, or change them with --set loops=32,16,8,6,4,2,1",
+            "{} sweeps its own thread counts and queue depths; omit --threads and --depth, or \
+             change the loops with --set loops=32,16,8,6,4,2,1",
             settings.procedure
         )));
     }
     match settings.steady_state {
         SteadyStateMethod::Rounds | SteadyStateMethod::Btw => Ok(()),
         other => Err(Unsuitable(format!(
-            "{} cannot end by --steady-state {other}: what follows steady state would see a \
-             drive that was written longer; choose rounds",
+            "{} cannot end by --steady-state {other}: the steps after steady state would measure \
+             a drive that was written for longer; choose rounds",
             settings.procedure
         ))),
     }
@@ -238,16 +239,14 @@ fn gap_effect(step: &Step) -> &'static str {
     let phase = step.place.phase.as_str();
     let is_first_minute = step.place.point == 1;
     match phase {
-        preconditioning::PHASE => "Preconditioning went on from its last checkpoint.",
+        preconditioning::PHASE => "Preconditioning continued from its last checkpoint.",
         PRECONDITIONING => between::gap_effect(step),
-        PRE_WRITE if is_first_minute => "The steady-state window begins anew with that round.",
-        PRE_WRITE | DEMAND => {
-            "That round is void, and the steady-state window begins anew after it."
-        }
+        PRE_WRITE if is_first_minute => "The steady-state window restarts with that round.",
+        PRE_WRITE | DEMAND => "That round is void, and the steady-state window restarts after it.",
         _ if Role::ALL.iter().any(|r| is_attempt_of(phase, &r.histogram_phase())) => {
-            "That histogram is void: it was done again with its hour of writes."
+            "That histogram is void. It was repeated with its hour of writes."
         }
-        _ if is_first_minute => "The writes before the histogram had not begun.",
-        _ => "The writes before the histogram, and the histogram, were done again.",
+        _ if is_first_minute => "The writes before the histogram had not started.",
+        _ => "The writes before the histogram, and the histogram, were repeated.",
     }
 }

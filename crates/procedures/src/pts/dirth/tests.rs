@@ -246,7 +246,7 @@ fn settings_without_a_meaning_are_refused() {
         ground(&settings, GEOMETRY, &[]).and_then(Dirth::on).unwrap_err().0
     };
     assert!(refuse(|s| s.threads = Some(4)).contains("--set loops"));
-    assert!(refuse(|s| s.steady_state = "fills:4".parse().unwrap()).contains("written longer"));
+    assert!(refuse(|s| s.steady_state = "fills:4".parse().unwrap()).contains("written for longer"));
     assert!(
         refuse(|s| {
             s.parameters.insert("loops".into(), "1,2,4".into());

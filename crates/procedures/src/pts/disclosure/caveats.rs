@@ -43,8 +43,8 @@ fn of_the_target(record: &Record) -> Vec<Caveat> {
         Transport::File => vec![Caveat::new(
             CaveatKind::Deviation,
             ids::FILE_TARGET,
-            "The target is a file: its file system, and whatever else is on that disk, is part \
-             of every number.",
+            "The target is a file: its file system and everything else on that disk affect every \
+             number.",
             "Test the block device itself.",
         )],
         Transport::Loop | Transport::Zram | Transport::Mapped | Transport::Virtio => {
@@ -52,7 +52,7 @@ fn of_the_target(record: &Record) -> Vec<Caveat> {
                 CaveatKind::Deviation,
                 ids::VIRTUAL_DEVICE,
                 format!(
-                    "{} is a {} device: its numbers are those of what lies beneath it.",
+                    "{} is a {} device: its numbers are those of the devices beneath it.",
                     device.path, device.transport
                 ),
                 "Test the physical device.",
@@ -70,7 +70,7 @@ fn of_the_method(choices: &Choices<'_>) -> Vec<Caveat> {
     let (settings, method) = (choices.settings, choices.method);
     if choices.step_time != method.step_time {
         let text = format!("Steps of {} instead of {}.", choices.step_time, method.step_time);
-        deviation(ids::STEP_TIME, text, "Leave --step-time out.");
+        deviation(ids::STEP_TIME, text, "Omit --step-time.");
     }
     let mut percents = choices.covered.iter().map(|covered| covered.percent);
     if let Some(percent) = percents.find(|percent| *percent != method.active_range_percent) {
@@ -78,24 +78,24 @@ fn of_the_method(choices: &Choices<'_>) -> Vec<Caveat> {
             "Active range {percent} % instead of the class's {} %.",
             method.active_range_percent
         );
-        deviation(ids::ACTIVE_RANGE, text, "Leave --active-range out.");
+        deviation(ids::ACTIVE_RANGE, text, "Omit --active-range.");
     }
     if !matches!(settings.data_pattern, DataPattern::RandomUnique | DataPattern::RandomOnce) {
         let text =
             format!("Data pattern {} instead of the required random data.", settings.data_pattern);
-        deviation(ids::DATA_PATTERN, text, "Leave --data-pattern out.");
+        deviation(ids::DATA_PATTERN, text, "Omit --data-pattern.");
     }
     if let Some(rounds) = choices.rounds_max.filter(|rounds| *rounds < method.rounds_max)
         && settings.profile != Profile::Quick
     {
         let text = format!("At most {rounds} rounds instead of {}.", method.rounds_max);
-        deviation(ids::ROUNDS_MAX, text, "Go on with `steadfast resume RUN_DIR --rounds 25`.");
+        deviation(ids::ROUNDS_MAX, text, "Continue with `steadfast resume RUN_DIR --rounds 25`.");
     }
     if !choices.block_sizes_left_out.is_empty() {
         let sizes: Vec<_> =
             choices.block_sizes_left_out.iter().map(|s| s.transfer_size()).collect();
         let text = format!(
-            "Block size {} left out: smaller than the logical sector of {} bytes.",
+            "Block size {} omitted: smaller than the logical sector of {} bytes.",
             sizes.join(", "),
             choices.geometry.logical_sector
         );
@@ -112,11 +112,11 @@ fn of_the_profile(choices: &Choices<'_>) -> Vec<Caveat> {
             CaveatKind::Invalidates,
             ids::QUICK,
             format!(
-                "NOT THE FULL METHOD: {} A drive's caches and its housekeeping do not show in \
-                 steps so short.",
+                "NOT THE FULL METHOD: {} Steps this short do not show a drive's caches and \
+                 housekeeping.",
                 choices.quick
             ),
-            "Run --profile pts-2.0.",
+            "Use --profile pts-2.0.",
         )),
         Profile::Tkperf if !choices.tkperf.is_empty() => {
             caveats.push(Caveat::new(CaveatKind::Deviation, ids::TKPERF_MENDED, choices.tkperf, ""))
@@ -165,8 +165,8 @@ fn of_one_purge(purge: &Purge) -> Vec<Caveat> {
         return vec![Caveat::new(
             CaveatKind::Deviation,
             ids::PURGE_FAILED,
-            format!("Purge: {} FAILED, and the run went on: {why}.", purge.method),
-            "The numbers are of a device that keeps its history; purge it and run again.",
+            format!("Purge: {} FAILED, and the run continued: {why}.", purge.method),
+            "The device kept its history. Purge it and run again.",
         )];
     }
     let mut caveats = Vec::new();
@@ -181,7 +181,7 @@ fn of_one_purge(purge: &Purge) -> Vec<Caveat> {
                 remark(&purge.remark)
             ),
             "Purge the drive with its own command (--purge; docs/purge.md lists them), or before \
-             the run with its maker's tool, and say so with --meta note=...",
+             the run with the vendor's tool, and record it with --meta note=...",
         ));
     }
     caveats.extend(of_the_read_back(purge));
@@ -226,8 +226,8 @@ fn of_the_conditions(record: &Record) -> Vec<Caveat> {
         caveats.push(Caveat::new(
             CaveatKind::Deviation,
             ids::WRITE_CACHE,
-            format!("The volatile write cache is {state}; the class asks for it otherwise."),
-            "Set it with the drive's own tool before the run.",
+            format!("The volatile write cache is {state}; the class requires the opposite."),
+            "Set it with the vendor's tool before the run.",
         ));
     }
     caveats
@@ -243,7 +243,7 @@ fn of_gaps(choices: &Choices<'_>, record: &Record) -> Vec<Caveat> {
                 CaveatKind::Deviation,
                 ids::GAP,
                 format!("Gap of {} before {}: {}. {effect}", gap.length(), step.place, gap.cause),
-                "The standard allows no gaps; repeat the run where the numbers matter.",
+                "The standard allows no gaps; repeat the run if the numbers matter.",
             ))
         })
         .collect()
@@ -273,14 +273,17 @@ fn of_faults(record: &Record) -> Vec<Caveat> {
             CaveatKind::Invalidates,
             ids::FAULTS,
             format!("{count} I/Os failed; {}.", first.unwrap_or_default()),
-            "Look at the kernel log and the drive's error log.",
+            "Check the kernel log and the drive's error log.",
         ));
     }
     if miscompares > 0 {
         caveats.push(Caveat::new(
             CaveatKind::Invalidates,
             ids::MISCOMPARES,
-            format!("{miscompares} sectors read back did not hold what this run had written."),
+            format!(
+                "{miscompares} sectors read back did not contain the data that this run \
+                wrote."
+            ),
             "Do not trust this drive with data.",
         ));
     }
@@ -291,7 +294,7 @@ fn operation(op: Op) -> &'static str {
     match op {
         Op::Read => "read",
         Op::Write => "write",
-        Op::Trim => "trim",
+        Op::Trim => "discard",
         Op::Flush => "flush",
     }
 }
@@ -314,7 +317,7 @@ fn of_kernel_counts(record: &Record) -> Vec<Caveat> {
         caveats.push(Caveat::new(
             CaveatKind::Deviation,
             ids::MERGES,
-            format!("In {merged} steps the kernel merged I/Os: the device saw other sizes."),
+            format!("In {merged} steps the kernel merged I/Os: the device saw different sizes."),
             "Set queue/nomerges to 2.",
         ));
     }
@@ -324,9 +327,9 @@ fn of_kernel_counts(record: &Record) -> Vec<Caveat> {
             ids::SPLIT,
             format!(
                 "In {split} steps the host split I/Os: the device saw smaller transfers than \
-                 were asked for."
+                 requested."
             ),
-            "Raise queue/max_sectors_kb where the hardware limit allows it.",
+            "Raise queue/max_sectors_kb if the hardware limit allows it.",
         ));
     }
     caveats
@@ -410,8 +413,8 @@ fn of_unverified_rules(choices: &Choices<'_>) -> Vec<Caveat> {
     if choices.settings.steady_state == SteadyStateMethod::Post25 {
         unverified(
             ids::POST_25_WINDOW,
-            "Of the windows found steady afterwards, the first is reported; the standard leaves \
-             the choice to inspection."
+            "Of all steady windows, the first is reported; the standard leaves the choice to \
+             inspection."
                 .into(),
         );
     }

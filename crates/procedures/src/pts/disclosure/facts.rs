@@ -81,7 +81,7 @@ fn load_rows(choices: &Choices<'_>) -> Rows {
 fn rounds_rows(choices: &Choices<'_>) -> Rows {
     let s = choices.settings;
     let most = choices.rounds_max.map(|n| n.to_string());
-    let most = Setting::new("rounds-max", "Rounds, at most", most, given(s.rounds_max.is_some()));
+    let most = Setting::new("rounds-max", "Maximum rounds", most, given(s.rounds_max.is_some()));
     let end = said(s, "--steady-state", s.steady_state == SteadyStateMethod::default());
     let criteria = choices.judged.then(|| criteria_text(&choices.method.criteria));
     vec![
@@ -109,7 +109,7 @@ fn covered_text(covered: &Covered) -> String {
     let (percent, range) = (covered.percent, covered.range);
     let of_these = range.segments.map(|segments| {
         format!(
-            ", of these {} in {} scattered segments of {} (layout seed {})",
+            ", with {} of it in {} scattered segments of {} (layout seed {})",
             segments.amount().binary(),
             number(segments.count.into(), 0),
             segments.size.binary(),
@@ -203,16 +203,16 @@ pub fn conditions_facts(record: &Record) -> Facts {
         None => (Conditions::default(), Conditions::default()),
     };
     let asked = |id: &str, label: &str, value: Option<String>| {
-        let value = value.unwrap_or_else(|| "as it is".into());
+        let value = value.unwrap_or_else(|| "unchanged".into());
         Setting::method(id, label, value, Origin::Profile)
     };
     let merges = |m: bool| if m { "allowed" } else { "off (nomerges=2)" }.to_owned();
     let cache = |conditions: &Conditions| conditions.write_cache.map(|c| c.to_string());
     let longest = got.request_kib_max.map(|kib| format!("{kib} KiB"));
     let facts = Facts::new("Conditions and purge").rows([
-        asked("write-cache-asked", "Write cache, asked for", cache(&wanted)),
+        asked("write-cache-asked", "Write cache, requested", cache(&wanted)),
         Setting::outcome("Write cache, read back", cache(&got)),
-        asked("merging-asked", "Request merging, asked for", wanted.merges.map(merges)),
+        asked("merging-asked", "Request merging, requested", wanted.merges.map(merges)),
         Setting::outcome("Request merging, read back", got.merges.map(merges)),
         Setting::identity("I/O scheduler", got.scheduler),
         Setting::identity("Longest request", longest),
@@ -233,10 +233,10 @@ fn purge_rows(purge: &Purge) -> Rows {
     let blank = purge.blank.map(|b| format!("{}{read}", if b { "yes" } else { "NO" }));
     let mut rows = vec![
         Setting::outcome("Purge", purge.method.to_string()),
-        Setting::outcome("Purge took", purge.took.to_string()),
+        Setting::outcome("Purge duration", purge.took.to_string()),
         Setting::outcome("Blank on read-back", blank),
     ];
     rows.extend(purge.failed.as_ref().map(|why| Setting::outcome("Purge FAILED", why)));
-    rows.push(Setting::outcome("Purge remark", &purge.remark));
+    rows.push(Setting::outcome("Purge note", &purge.remark));
     rows
 }

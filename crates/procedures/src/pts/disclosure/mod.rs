@@ -60,8 +60,8 @@ pub fn ending_text(method: SteadyStateMethod) -> String {
 /// What a gap does to a mixed loop and to the preconditioning before it.
 pub fn loop_gap_effect(step: &Step) -> &'static str {
     match (step.place.round, step.place.point) {
-        (0, _) => "Preconditioning went on from its last checkpoint.",
-        (_, 2..) => "That round is void, and the steady-state window begins anew after it.",
-        _ => "The steady-state window begins anew with that round.",
+        (0, _) => "Preconditioning continued from its last checkpoint.",
+        (_, 2..) => "That round is void, and the steady-state window restarts after it.",
+        _ => "The steady-state window restarts with that round.",
     }
 }

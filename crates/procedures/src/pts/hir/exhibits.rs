@@ -49,12 +49,12 @@ fn ending(hir: &Hir, record: &Record, results: &Results<'_>) -> String {
     match (results.verdict.steady, results.verdict.window) {
         (true, Some((first, last))) => format!(
             "Steady state in measured minutes {first} to {last} of the preconditioning{}; {done} \
-             wait states ran in one piece.",
+             wait states ran without interruption.",
             reservation_text(&results.verdict)
         ),
         _ => format!(
             "Steady state NOT achieved in the {} measured minutes of the preconditioning{}; \
-             {done} wait states ran in one piece.",
+             {done} wait states ran without interruption.",
             hir.preconditioning.cycles_max,
             reservation_text(&results.verdict)
         ),
@@ -72,7 +72,7 @@ fn caveats(hir: &Hir, record: &Record, results: &Results<'_>) -> Vec<Caveat> {
                  when the wait states began.",
                 reservation_text(&results.verdict)
             ),
-            "Run it again with more rounds (--max-rounds).",
+            "Repeat the run with more rounds (--max-rounds).",
         ));
     }
     caveats.extend(between::fresh_caveat(&results.verdict));
@@ -191,8 +191,8 @@ fn waits_plot(hir: &Hir, results: &Results<'_>) -> Plot {
         Axis::new("IOPS", Scale::Linear),
     )
     .caption(format!(
-        "IOPS of every access of {}, pauses not counted, at the wall time at which it began; the \
-         accesses without a pause after each wait state in grey.",
+        "IOPS of every access of {} without its pause, at the wall time when it began. The \
+         accesses without a pause after each wait state are gray.",
         hir.access_time
     ));
     for wait in &results.waits {

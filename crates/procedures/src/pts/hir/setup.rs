@@ -23,7 +23,7 @@ pub(super) const IDLE_TIMES: Parameter = Parameter {
     name: "idle-times",
     default: "5,10,15,25,50",
     quick: Some("1,2,3,5,10"),
-    meaning: "idle times between accesses, in seconds, in the order in which they are tried",
+    meaning: "idle times between accesses, in seconds, in test order",
     source: "three public implementations (the tutorial prints 0,5,10,15,15 & 50)",
     unverified: true,
     ..Parameter::PLAIN
@@ -33,7 +33,7 @@ pub(super) const ACCESS_TIME: Parameter = Parameter {
     name: "access-time",
     default: "5s",
     quick: Some("1s"),
-    meaning: "time of the writes between two idle times, and of one value of the baseline",
+    meaning: "length of the writes between two idle times, and of one value of the baseline",
     source: "three public implementations",
     unverified: true,
     ..Parameter::PLAIN
@@ -43,7 +43,7 @@ pub(super) const ACCESSES: Parameter = Parameter {
     name: "accesses",
     default: "360",
     quick: Some("4"),
-    meaning: "accesses of a wait state; as many follow without a pause, as its baseline",
+    meaning: "accesses per wait state; the same number follows without a pause as its baseline",
     source: "three public implementations",
     unverified: true,
     ..Parameter::PLAIN
@@ -180,6 +180,6 @@ fn check(settings: &Settings) -> Result<(), Unsuitable> {
 fn gap_effect(step: &Step) -> &'static str {
     match is_attempt_of(&step.place.phase, PRECONDITIONING) {
         true => between::gap_effect(step),
-        false => "The test began anew with the purge; what was measured before does not count.",
+        false => "The test restarted with the purge; earlier measurements do not count.",
     }
 }

@@ -262,7 +262,7 @@ fn response_time_chapter(iops: &Iops, results: &Results) -> Page {
     let mut exhibits = vec![Exhibit::Text(
         "Response times of reads and writes together in the measurement window. The average is \
          the mean of the rounds' averages; percentile and maximum are over all I/Os of the \
-         rounds. A dash stands where fewer than ten I/Os lie beyond the percentile."
+         rounds. A dash means that fewer than ten I/Os lie beyond the percentile."
             .into(),
     )];
     exhibits.extend(tables.map(|(id, title, value)| {

@@ -89,10 +89,10 @@ impl Ranged for Iops {
                  in steps of 60 s) and at most {} rounds.",
                 self.ground.minute, self.mixed_loop.rounds_max
             ),
-            tkperf: "Profile tkperf follows TKperf's matrix, order and single tracking variable, \
-                     but every step has its own random offsets, WIPC runs at T1Q32 and not \
-                     at the demand of the test, and writes twice the capacity once (not once per \
-                     thread), and a failed purge is reported.",
+            tkperf: "Profile tkperf follows TKperf's matrix, order and single tracking variable. \
+                Differences: every step has its own random offsets; WIPC runs at T1Q32 instead of \
+                the test's demand and writes twice the capacity once (not once per thread); a \
+                failed purge is reported.",
             ..self.ground.choices()
         }
     }

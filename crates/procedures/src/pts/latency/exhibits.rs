@@ -77,7 +77,7 @@ fn caveats(test: &Latency, record: &Record, results: &Results) -> Vec<Caveat> {
             CaveatKind::Deviation,
             ids::DEMAND,
             format!("Demand {} instead of the latency test's {DEMAND}.", test.demand),
-            "Leave --threads and --depth out.",
+            "Omit --threads and --depth.",
         ));
     }
     if test.histogram_time.is_some() {
@@ -243,7 +243,7 @@ fn histogram(record: &Record) -> Option<&Measurement> {
 fn histogram_exhibits(record: &Record) -> Vec<Exhibit> {
     let Some(measurement) = histogram(record) else {
         return vec![Exhibit::Text(
-            "The histogram run was not made: it follows steady state.".into(),
+            "The histogram run did not take place: it runs only after steady state.".into(),
         )];
     };
     let tally: Tally = measurement.total();

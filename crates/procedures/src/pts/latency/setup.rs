@@ -104,10 +104,11 @@ impl Ranged for Latency {
                 self.mixed_loop.rounds_max,
                 self.histogram_time.unwrap_or_default()
             ),
-            tkperf: "Profile tkperf follows TKperf's matrix and order, but every step has its own \
-                     random offsets, WIPC runs at T1Q32 and not at the demand of the test, and \
-                     writes twice the capacity once (not once per thread), the response times of a mix are those of its I/Os (not a mean weighted by the mix), and a \
-                     failed purge is reported.",
+            tkperf: "Profile tkperf follows TKperf's matrix and order. Differences: every step \
+                has its own random offsets; WIPC runs at T1Q32 instead of the test's demand and \
+                writes twice the capacity once (not once per thread); the response times of a mix \
+                are those of its I/Os (not a mean weighted by the mix); a failed purge is \
+                reported.",
             // No demand is recommended: another is a departure from the test, and
             // the exhibits say so.
             ..self.ground.choices()
@@ -130,7 +131,7 @@ fn has_histogram(profile: Profile) -> bool {
 
 fn gap_effect(step: &Step) -> &'static str {
     if step.place.phase == HISTOGRAM {
-        return "The histogram run began anew; the device had rested before it.";
+        return "The histogram run restarted; the device was idle before it.";
     }
     disclosure::loop_gap_effect(step)
 }

@@ -245,9 +245,9 @@ impl<T: Ranged + 'static> Scattered<T> {
             Exhibit::Text(
                 "The segments of a combination are the same in all its steps. Each begins at a \
                  whole MiB, and at least 1 MiB lies between two of them; every such layout is \
-                 equally likely, and the seed alone decides which. Random I/O is uniform over \
-                 all of them together; sequential I/O runs through one after the other in the \
-                 order of their addresses. Preconditioning writes the whole active range."
+                 equally likely, and the seed alone decides which. Random I/O is uniform over all \
+                 of them together; sequential I/O runs through them in address order. \
+                 Preconditioning writes the whole active range."
                     .into(),
             ),
         ];
@@ -325,7 +325,7 @@ fn deviations(settings: &Settings) -> Vec<Caveat> {
     let range = settings.active_range_percent.map(|percent| {
         let text =
             format!("Active range {percent} % instead of 100 % and 75 %, one after the other.");
-        deviation(ids::ACTIVE_RANGE, text, "Leave --active-range out.".to_owned())
+        deviation(ids::ACTIVE_RANGE, text, "Omit --active-range.".to_owned())
     });
     let standard = Settings { parameters: BTreeMap::new(), ..settings.clone() };
     let changed = [
@@ -334,7 +334,7 @@ fn deviations(settings: &Settings) -> Vec<Caveat> {
     ];
     let changed = changed.iter().filter(|(.., is_changed)| *is_changed).map(|(p, what, _)| {
         let text = format!("{what}: {} instead of {}.", p.value(settings), p.default);
-        let remedy = format!("Leave --set {}=... out where the drive is large enough.", p.name);
+        let remedy = format!("Omit --set {}=... if the drive is large enough.", p.name);
         deviation(p.name, text, remedy)
     });
     range.into_iter().chain(changed).collect()
@@ -342,7 +342,7 @@ fn deviations(settings: &Settings) -> Vec<Caveat> {
 
 /// The window of each part.
 fn windows(studied: &[Studied<'_>]) -> String {
-    let window = |part: &Studied<'_>| verdict(part).map_or("-".to_owned(), disclosure::window_text);
+    let window = |part: &Studied<'_>| verdict(part).map_or("–".to_owned(), disclosure::window_text);
     studied.iter().map(window).collect::<Vec<_>>().join(", ")
 }
 

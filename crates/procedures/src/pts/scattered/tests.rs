@@ -204,7 +204,7 @@ fn an_empty_and_an_unfinished_record_are_studied_without_invention() {
     let findings = made(&settings).study(&broken);
     assert_eq!(findings.parts.len(), 2);
     assert!(!findings.verdict.as_ref().unwrap().steady);
-    assert!(findings.ending.contains("not begun: ar75-8GiB, ar75-16GiB"), "{}", findings.ending);
+    assert!(findings.ending.contains("not started: ar75-8GiB, ar75-16GiB"), "{}", findings.ending);
     broken.entries.clear();
     let nothing = made(&settings).study(&broken);
     assert!(nothing.parts.is_empty() && nothing.caveats.iter().any(|c| c.id == "unfinished"));

@@ -139,8 +139,7 @@ fn of_the_sizes(test: &Throughput) -> Vec<Caveat> {
         (Profile::Pts11, Class::Client) => vec![Caveat::new(
             CaveatKind::Unverified,
             ids::TP_WIPC,
-            "WIPC writes at the block size under test, 1024K, as the public implementations have \
-             it.",
+            "WIPC writes at the block size under test, 1024K, as in the public implementations.",
             "",
         )],
         (Profile::Tkperf, _) => vec![Caveat::new(
@@ -154,7 +153,7 @@ fn of_the_sizes(test: &Throughput) -> Vec<Caveat> {
             CaveatKind::Unverified,
             ids::TP_ORDER,
             "The block sizes run in the order 1024K, 128K, each after its own purge and its own \
-             WIPC at that size, as the public implementations have it.",
+             WIPC at that size, as in the public implementations.",
             "",
         )],
     }
@@ -323,7 +322,8 @@ fn secondary_exhibits(cells: &[&Cell]) -> Vec<Exhibit> {
         Exhibit::Table(secondary::points_table("secondary", "Secondary metrics", &points)),
         Exhibit::Table(percentile_table(
             "percentiles",
-            "Response times, ms: over all I/Os of the rounds, the average too",
+            "Response times, ms: all values, including the average, are over all I/Os of the \
+             rounds",
             &columns,
         )),
     ]

@@ -90,11 +90,11 @@ impl Ranged for Throughput {
                 self.ground.minute,
                 cap.unwrap_or_default()
             ),
-            tkperf: "Profile tkperf follows TKperf's five block sizes, its order, its purge \
-                     before each, its demand, and has no workload independent preconditioning, \
-                     which is TKperf's own method and not the PTS's; but every block size is \
-                     judged by its own writes (TKperf judges all by those of 1024 KiB), \
-                     sequential I/O goes on from step to step, and a failed purge is reported.",
+            tkperf: "Profile tkperf follows TKperf's five block sizes, their order, its purge \
+                before each, and its demand. Like TKperf and unlike the PTS, it has no workload \
+                independent preconditioning. Differences: every block size is judged by its own \
+                writes (TKperf judges all by those of 1024 KiB); sequential I/O continues from \
+                step to step; a failed purge is reported.",
             ..self.ground.choices()
         }
     }

@@ -55,7 +55,7 @@ fn verdict<'a>(wsat: &Wsat, results: &'a Results<'_>) -> Option<&'a Verdict> {
 
 fn ending(wsat: &Wsat, results: &Results<'_>) -> String {
     let Some(last) = results.minutes.last() else {
-        return "The run is not finished: nothing was written yet.".into();
+        return "The run is not finished: nothing has been written yet.".into();
     };
     let so_far = format!(
         "{} minutes, {} GB written, {} drive fills",
@@ -72,7 +72,7 @@ fn ending(wsat: &Wsat, results: &Results<'_>) -> String {
                 "Steady state NOT achieved in the maximum number of rounds{}: {so_far}.",
                 reservation_text(verdict)
             ),
-            None => format!("Ended after the most steps: {so_far}."),
+            None => format!("Ended after the maximum number of steps: {so_far}."),
         },
         End::Steady => {
             let (first, last) = results.verdict.as_ref().and_then(|v| v.window).unwrap_or_default();
@@ -161,11 +161,11 @@ fn caveats(wsat: &Wsat, record: &Record, results: &Results<'_>) -> Vec<Caveat> {
             CaveatKind::Deviation,
             ids::PRECONDITION,
             format!(
-                "2 x user capacity was written ({WIPC_PATTERN}) before the saturation; WSAT has no \
-                 workload-independent preconditioning, so its beginning is not that of a fresh \
+                "2 x user capacity was written ({WIPC_PATTERN}) before the saturation; WSAT has \
+                 no workload-independent preconditioning, so this run did not begin with a fresh \
                  drive."
             ),
-            "Leave --set precondition out.",
+            "Omit --set precondition.",
         ));
     }
     if wsat.histogram_time.is_some() {
@@ -177,8 +177,8 @@ fn caveats(wsat: &Wsat, record: &Record, results: &Results<'_>) -> Vec<Caveat> {
         caveats.push(Caveat::new(
             CaveatKind::Deviation,
             ids::WORKLOAD,
-            format!("WSAT of {document} writes RND 4K W; here it is {}.", wsat.workload),
-            "Leave --workload out, or choose --profile pts-2.0.",
+            format!("WSAT of {document} writes RND 4K W; this run uses {}.", wsat.workload),
+            "Omit --workload, or choose --profile pts-2.0.",
         ));
     }
     caveats.extend(disclosure::caveats(&wsat.choices(record), record));
@@ -194,8 +194,8 @@ fn of_reads(wsat: &Wsat) -> Option<Caveat> {
         return Some(Caveat::new(
             CaveatKind::Deviation,
             ids::READS_UNWRITTEN,
-            "Every read was of a block that nothing was written to since the purge: a drive \
-             answers such reads without its flash.",
+            "Every read was of a block that was not written since the purge. A drive answers such \
+             reads without reading its flash.",
             "Write first with --set precondition=wipc, or --purge none.",
         ));
     }
@@ -204,8 +204,8 @@ fn of_reads(wsat: &Wsat) -> Option<Caveat> {
         Caveat::new(
             CaveatKind::Remark,
             ids::READS_UNWRITTEN,
-            "Until the drive is filled, reads also find blocks that nothing was written to since \
-             the purge; a drive answers these without its flash.",
+            "Until the drive is full, some reads are of blocks that were not written since the \
+             purge. A drive answers these without reading its flash.",
             "",
         )
     })
@@ -217,16 +217,16 @@ fn not_steady_caveat(wsat: &Wsat, verdict: &Verdict) -> Caveat {
             CaveatKind::Invalidates,
             ids::STEADY_STATE_NOT_ACHIEVED,
             format!(
-                "STEADY STATE NOT ACHIEVED{}: the values are those of the minutes that were run.",
+                "STEADY STATE NOT ACHIEVED{}: the values are those of the minutes that ran.",
                 reservation_text(verdict)
             ),
-            "Run it again with more rounds (--max-rounds).",
+            "Repeat the run with more rounds (--max-rounds).",
         ),
         false => Caveat::new(
             CaveatKind::Remark,
             ids::ENDED_BEFORE_STEADY_STATE,
-            "Its limit in time or bytes ended the saturation before five measured minutes met \
-             20/10; the method allows that end.",
+            "The time or byte limit ended the saturation before five measured minutes met 20/10. \
+             The method allows this.",
             "Choose --steady-state btw to run until they do.",
         ),
     }
@@ -423,7 +423,7 @@ fn form_pages(wsat: &Wsat, results: &Results<'_>) -> Vec<Page> {
 fn histogram_page(wsat: &Wsat, results: &Results<'_>) -> Page {
     const TITLE: &str = "WSAT Response Time Histogram - Confidence Level Plot";
     let Some(measurement) = results.histogram else {
-        let text = "The histogram run has not been made yet, or a gap voided it.";
+        let text = "The histogram run has not taken place yet, or a gap voided it.";
         return page(TITLE, vec![Exhibit::Text(text.into())]);
     };
     let tally = measurement.total();
@@ -506,7 +506,7 @@ fn amplification_plot(wsat: &Wsat, results: &Results<'_>) -> Plot {
         Axis::new("Drive fills (written / user capacity)", Scale::Linear),
         Axis::new("Flash bytes per host byte", Scale::Linear),
     )
-    .caption("As the device tells it, step by step.")
+    .caption("As the device reports it, step by step.")
     .with(Series::new(
         "write amplification",
         Stroke::Average,

@@ -37,8 +37,8 @@ const TKPERF_MINUTES: u32 = 1440;
 const WORKLOAD: Parameter = Parameter {
     name: "workload",
     default: "RND 4K W",
-    meaning: "what is applied: metadata, write-intensive, read-intensive, oltp, video, composite, \
-              or an access pattern like RND 8K RW65",
+    meaning: "the workload: metadata, write-intensive, read-intensive, oltp, video, composite, or \
+        an access pattern such as RND 8K RW65",
     source: "RND 4K W is WSAT's own; PTS 2.0.x adds the six synthetic workloads (SNIA tutorial)",
     ..Parameter::PLAIN
 };
@@ -209,9 +209,9 @@ impl Wsat {
                 self.ground.minute,
                 self.time_limit.map(|time| format!(", for {time} at most")).unwrap_or_default()
             ),
-            tkperf: "Profile tkperf runs TKperf's minutes without a check of steady state, but as \
-                     one load that runs on (TKperf begins fio anew every minute, with the same \
-                     offsets), and a failed purge is reported.",
+            tkperf: "Profile tkperf runs TKperf's minutes without a steady-state check. \
+                Differences: the minutes are one continuous load (TKperf restarts fio every \
+                minute, with the same offsets); a failed purge is reported.",
             ..self.ground.choices()
         }
     }
@@ -277,9 +277,9 @@ fn check_reads(
         return Ok(());
     }
     Err(Unsuitable(format!(
-        "{workload} after a purge reads blocks that nothing was written to, which a drive answers \
-         without its flash; write them first with --set precondition=wipc, or keep what is on the \
-         drive with --purge none"
+        "after a purge, {workload} reads blocks that were never written, and a drive answers such \
+         reads without reading its flash; write the blocks first with --set precondition=wipc, or \
+         keep the drive's data with --purge none"
     )))
 }
 
@@ -384,10 +384,10 @@ fn saturation(
 /// What a gap did.
 fn gap_effect(step: &Step) -> &'static str {
     if step.place.phase == preconditioning::PHASE {
-        return "Preconditioning went on from its last checkpoint.";
+        return "Preconditioning continued from its last checkpoint.";
     }
     match is_attempt_of(&step.place.phase, HISTOGRAM) {
-        true => "That histogram run is void: it was done again after it.",
+        true => "That histogram run is void. It was repeated after the gap.",
         false => between::gap_effect(step),
     }
 }

@@ -190,7 +190,7 @@ fn a_gap_before_the_histogram_repeats_it() {
     assert!(results.histogram.is_some());
     let findings = wsat.study(&record);
     let gap = findings.caveats.iter().find(|c| c.id == "gap").unwrap();
-    assert!(gap.text.contains("done again"), "{}", gap.text);
+    assert!(gap.text.contains("repeated"), "{}", gap.text);
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn ending(xsr: &Xsr, record: &Record, results: &Results<'_>) -> String {
         let begun = results.segments.iter().filter(|s| !s.minutes.is_empty()).count();
         return format!("The run is not finished: {begun} of 3 segments have begun.");
     }
-    format!("All three segments ran in one piece. {}", recovery_text(xsr, results))
+    format!("All three segments ran without interruption. {}", recovery_text(xsr, results))
 }
 
 fn recovery_text(xsr: &Xsr, results: &Results<'_>) -> String {

@@ -47,7 +47,7 @@ const MIDDLE_DEMAND: Parameter = Parameter {
     of_demand: true,
     name: "middle-demand",
     default: "T4Q32",
-    meaning: "demand of the middle segment (--threads and --depth change it too)",
+    meaning: "demand of the middle segment (--threads and --depth also change it)",
     source: "SNIA tutorial (T1Q32 / T4Q32 / T1Q32); public implementations have T1Q32 or T8Q32",
     unverified: true,
     ..Parameter::PLAIN
@@ -142,6 +142,6 @@ fn gap_effect(step: &Step) -> &'static str {
     let place = &step.place;
     match place.point {
         1 if is_attempt_of(&place.phase, SEGMENTS[0]) => "Nothing had been written yet.",
-        _ => "The test began anew with the purge; what was measured before does not count.",
+        _ => "The test restarted with the purge; earlier measurements do not count.",
     }
 }

@@ -4,7 +4,7 @@
 use super::columns::{aligned, texts};
 use super::{Layers, Selected, open};
 use crate::cli::trace::CompareArguments;
-use crate::exit::Outcome;
+use crate::exit::ExitState;
 use crate::terminal;
 use anyhow::Context;
 use serde::Serialize;
@@ -37,7 +37,7 @@ struct SideFigures {
 }
 
 /// Drives, layers or captures on one time axis.
-pub fn run(arguments: &CompareArguments) -> anyhow::Result<Outcome> {
+pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
     let all = captures(arguments)?;
     let first = all.first().context("name a trace")?;
     let step_ns = width(first, arguments)?;
@@ -62,7 +62,7 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<Outcome> {
         false => terminal::print(&side_by_side(&content.sides, step_ns))?,
     }
     let mut endings = all.iter().map(Selected::ending);
-    Ok(endings.find(|ending| *ending != Outcome::Done).unwrap_or(Outcome::Done))
+    Ok(endings.find(|ending| *ending != ExitState::Done).unwrap_or(ExitState::Done))
 }
 
 /// The captures, in the order in which they were named; files of one are put

@@ -5,7 +5,7 @@ use super::Selected;
 use super::columns::listed;
 use crate::cli::trace::{DeriveArguments, WorkloadArguments, WorkloadCommand};
 use crate::commands::workloads::{self, reference};
-use crate::exit::Outcome;
+use crate::exit::ExitState;
 use crate::terminal;
 use crate::writing::{Rule, Text};
 use anyhow::{Context, bail};
@@ -44,11 +44,11 @@ struct Derived {
     filter: Option<String>,
     /// What of the trace is left out, against the user's will.
     missing: Vec<String>,
-    ending: Outcome,
+    ending: ExitState,
 }
 
 /// Runs `workload`.
-pub fn run(arguments: &WorkloadArguments) -> anyhow::Result<Outcome> {
+pub fn run(arguments: &WorkloadArguments) -> anyhow::Result<ExitState> {
     match &arguments.command {
         WorkloadCommand::Derive(arguments) => derive(arguments),
         WorkloadCommand::List(arguments) => reference::list(arguments),
@@ -57,7 +57,7 @@ pub fn run(arguments: &WorkloadArguments) -> anyhow::Result<Outcome> {
 }
 
 /// Derives the workload, and prints or writes it.
-fn derive(arguments: &DeriveArguments) -> anyhow::Result<Outcome> {
+fn derive(arguments: &DeriveArguments) -> anyhow::Result<ExitState> {
     let path = arguments.selection.file();
     let name = path.display().to_string();
     let rule = Rule::of(&arguments.writing)?;
@@ -146,7 +146,7 @@ fn from_text(arguments: &DeriveArguments, output: Option<Text>) -> anyhow::Resul
         demand,
         filter: None,
         missing: Vec::new(),
-        ending: Outcome::Done,
+        ending: ExitState::Done,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::asked::SOFTWARE;
 use crate::cli::trace::{ImportArguments, ImportFormat};
-use crate::exit::{Outcome, misuse};
+use crate::exit::{ExitState, misuse};
 use crate::terminal;
 use crate::writing::Rule;
 use anyhow::{Context, bail};
@@ -18,7 +18,7 @@ use steadfast_trace::import::{self, ColumnPlan, Format, Imported, Input};
 const BEGINNING: usize = 4096;
 
 /// Reads every file and writes one trace.
-pub fn run(arguments: &ImportArguments) -> anyhow::Result<Outcome> {
+pub fn run(arguments: &ImportArguments) -> anyhow::Result<ExitState> {
     let output = Rule::of(&arguments.writing)?.begin(&arguments.output)?;
     let mut inputs = Vec::new();
     let mut found = None;
@@ -38,7 +38,7 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<Outcome> {
     let imported = write(&output, &format, inputs)?;
     output.place()?;
     tell(arguments, &imported)?;
-    Ok(Outcome::Done)
+    Ok(ExitState::Done)
 }
 
 fn format(arguments: &ImportArguments) -> anyhow::Result<Option<Format>> {

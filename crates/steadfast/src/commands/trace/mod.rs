@@ -12,7 +12,7 @@ mod self_test;
 mod streams;
 
 use crate::cli::trace::{FilterArguments, LayerChoice, Selection, TraceArguments, TraceCommand};
-use crate::exit::{Outcome, misuse};
+use crate::exit::{ExitState, misuse};
 use crate::terminal;
 use anyhow::Context;
 use serde::Serialize;
@@ -40,7 +40,7 @@ pub(super) struct Selected {
 }
 
 /// Runs one of the commands.
-pub fn run(arguments: &TraceArguments) -> anyhow::Result<Outcome> {
+pub fn run(arguments: &TraceArguments) -> anyhow::Result<ExitState> {
     match &arguments.command {
         TraceCommand::Streams(arguments) => streams::streams(arguments),
         TraceCommand::Processes(arguments) => streams::processes(arguments),
@@ -99,9 +99,9 @@ impl Selected {
     }
 
     /// How a command ends that showed what is in it.
-    pub(super) fn ending(&self) -> Outcome {
+    pub(super) fn ending(&self) -> ExitState {
         let is_whole = self.captured.integrity().is_whole();
-        if is_whole || self.accept_damage { Outcome::Done } else { Outcome::Incomplete }
+        if is_whole || self.accept_damage { ExitState::Done } else { ExitState::Incomplete }
     }
 
     /// Asks the capture something; says on standard error what could not be done as

@@ -3,7 +3,7 @@
 use super::Selected;
 use super::columns::{aligned, listed};
 use crate::cli::trace::{HitsArguments, MapArguments, StepsArguments};
-use crate::exit::Outcome;
+use crate::exit::ExitState;
 use crate::terminal;
 use anyhow::bail;
 use serde::Serialize;
@@ -38,7 +38,7 @@ impl StepsContent {
 }
 
 /// Every capture step with an I/O, or with one outstanding.
-pub fn steps(arguments: &StepsArguments) -> anyhow::Result<Outcome> {
+pub fn steps(arguments: &StepsArguments) -> anyhow::Result<ExitState> {
     let selected = Selected::open(&arguments.selection)?;
     let asked = arguments.step.map(|step| step.0);
     let Answer { found, account } =
@@ -67,7 +67,7 @@ struct MapStep {
 }
 
 /// Streams over time.
-pub fn map(arguments: &MapArguments) -> anyhow::Result<Outcome> {
+pub fn map(arguments: &MapArguments) -> anyhow::Result<ExitState> {
     let selected = Selected::open(&arguments.selection)?;
     let asked = arguments.step.map(|step| step.0);
     let choice = (arguments.by, arguments.threshold);
@@ -141,7 +141,7 @@ const HIT_STEPS_MAX: u64 = SIDE_MAX as u64 - 2;
 const HIT_CELLS_MAX: usize = 1 << 25;
 
 /// Hits by LBA range over time.
-pub fn hits(arguments: &HitsArguments) -> anyhow::Result<Outcome> {
+pub fn hits(arguments: &HitsArguments) -> anyhow::Result<ExitState> {
     let selected = Selected::open(&arguments.selection)?;
     let (steps, maps) = empty_maps(&selected, arguments)?;
     let Answer { found: maps, account } = selected.answer(|captured, pass| {

@@ -3,7 +3,7 @@
 
 use super::named;
 use crate::cli::trace::RecoverArguments;
-use crate::exit::Outcome;
+use crate::exit::ExitState;
 use crate::terminal;
 use crate::writing::Rule;
 use anyhow::Context;
@@ -14,7 +14,7 @@ use steadfast_domain::CaptureConditions;
 use steadfast_trace::Captured;
 
 /// Copies what is intact of a capture's files.
-pub fn run(arguments: &RecoverArguments) -> anyhow::Result<Outcome> {
+pub fn run(arguments: &RecoverArguments) -> anyhow::Result<ExitState> {
     let output = Rule::of(&arguments.writing)?.begin(&arguments.output)?;
     let (from, to) = (from(arguments), arguments.output.display());
     let captured = open(arguments, &from)?;
@@ -24,7 +24,7 @@ pub fn run(arguments: &RecoverArguments) -> anyhow::Result<Outcome> {
     sink.flush().with_context(|| format!("{to} cannot be written"))?;
     output.place()?;
     terminal::print(&format!("{to}: {told}"))?;
-    Ok(Outcome::Done)
+    Ok(ExitState::Done)
 }
 
 /// What the files are called together.

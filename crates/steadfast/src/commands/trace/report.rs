@@ -3,13 +3,13 @@
 use super::Selected;
 use crate::asked::SOFTWARE;
 use crate::cli::trace::ReportArguments;
-use crate::exit::Outcome;
+use crate::exit::ExitState;
 use crate::writing::{Rule, Shelf};
 use crate::{output, terminal};
 use steadfast_trace::{Study, findings};
 
 /// Writes the report.
-pub fn run(arguments: &ReportArguments) -> anyhow::Result<Outcome> {
+pub fn run(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
     let names = output::names(&arguments.format);
     let shelf = Shelf::named(&arguments.output, Rule::of(&arguments.writing)?, &names)?;
     let selected = Selected::open(&arguments.selection)?;

@@ -4,14 +4,14 @@
 use super::Selected;
 use crate::asked::SOFTWARE;
 use crate::cli::trace::SelfTestArguments;
-use crate::exit::Outcome;
+use crate::exit::ExitState;
 use crate::writing::{Rule, Shelf};
 use crate::{output, terminal};
 use steadfast_domain::Findings;
 use steadfast_trace::{Study, findings};
 
 /// Prints the four reports, or writes them.
-pub fn run(arguments: &SelfTestArguments) -> anyhow::Result<Outcome> {
+pub fn run(arguments: &SelfTestArguments) -> anyhow::Result<ExitState> {
     let names = output::names(&arguments.format);
     let rule = Rule::of(&arguments.writing)?;
     let shelf = arguments.output.as_ref().map(|path| Shelf::named(path, rule, &names));

@@ -3,7 +3,7 @@
 use super::Selected;
 use super::columns::listed;
 use crate::cli::trace::{ProcessesArguments, StreamsArguments};
-use crate::exit::Outcome;
+use crate::exit::ExitState;
 use crate::terminal;
 use serde::Serialize;
 use steadfast_domain::units::Bytes;
@@ -25,7 +25,7 @@ struct StreamsContent {
 }
 
 /// The I/O streams of a capture.
-pub fn streams(arguments: &StreamsArguments) -> anyhow::Result<Outcome> {
+pub fn streams(arguments: &StreamsArguments) -> anyhow::Result<ExitState> {
     let selected = Selected::open(&arguments.selection)?;
     let Answer { found, account } = selected.answer(|captured, pass| captured.streams(pass))?;
     let content = StreamsContent::of(&found, arguments);
@@ -76,7 +76,7 @@ struct ProcessesContent {
 }
 
 /// The processes of a capture.
-pub fn processes(arguments: &ProcessesArguments) -> anyhow::Result<Outcome> {
+pub fn processes(arguments: &ProcessesArguments) -> anyhow::Result<ExitState> {
     let selected = Selected::open(&arguments.selection)?;
     let Answer { found: mut table, account } = selected.answer(|captured, pass| {
         let mut found = ProcessTable::default();

@@ -1,7 +1,7 @@
 //! The reference workloads that this program ships, each a workload file.
 
 use crate::cli::trace::{ListArguments, ShowArguments};
-use crate::exit::{Outcome, misuse};
+use crate::exit::{ExitState, misuse};
 use crate::{table, terminal};
 use anyhow::Context;
 use serde::Serialize;
@@ -45,7 +45,7 @@ pub fn missing(name: &str) -> String {
 }
 
 /// Prints their names, and what each is.
-pub fn list(arguments: &ListArguments) -> anyhow::Result<Outcome> {
+pub fn list(arguments: &ListArguments) -> anyhow::Result<ExitState> {
     let listed: anyhow::Result<Vec<Listed>> = ALL.iter().map(listed).collect();
     let listed = listed?;
     if arguments.json {
@@ -54,7 +54,7 @@ pub fn list(arguments: &ListArguments) -> anyhow::Result<Outcome> {
             workloads: Vec<Listed>,
         }
         terminal::print_json(&Answer { workloads: listed })?;
-        return Ok(Outcome::Done);
+        return Ok(ExitState::Done);
     }
     let head = ["Name", "Streams", "I/Os", "Steps", "Demand", "What"].map(str::to_owned);
     let rows = listed.iter().map(|one| {
@@ -65,7 +65,7 @@ pub fn list(arguments: &ListArguments) -> anyhow::Result<Outcome> {
     });
     let rows: Vec<[String; 6]> = std::iter::once(head).chain(rows).collect();
     terminal::print(&table::with_left(&rows, |column| matches!(column, 0 | 5)))?;
-    Ok(Outcome::Done)
+    Ok(ExitState::Done)
 }
 
 fn listed((name, text): &(&'static str, &'static str)) -> anyhow::Result<Listed> {
@@ -81,10 +81,10 @@ fn listed((name, text): &(&'static str, &'static str)) -> anyhow::Result<Listed>
 }
 
 /// Prints the text of one.
-pub fn show(arguments: &ShowArguments) -> anyhow::Result<Outcome> {
+pub fn show(arguments: &ShowArguments) -> anyhow::Result<ExitState> {
     let text = find(&arguments.name).ok_or_else(|| misuse(missing(&arguments.name)))?;
     terminal::print_raw(text.as_bytes())?;
-    Ok(Outcome::Done)
+    Ok(ExitState::Done)
 }
 
 #[cfg(test)]

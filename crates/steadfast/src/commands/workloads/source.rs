@@ -201,7 +201,7 @@ fn beginning(path: &Path) -> anyhow::Result<Vec<u8>> {
 fn open(path: &Path) -> anyhow::Result<File> {
     match File::open(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            Err(misuse(format!("{}", reference::missing(&path.display().to_string()))))
+            Err(misuse(reference::missing(&path.display().to_string())))
         }
         opened => opened.with_context(|| format!("{} cannot be opened", path.display())),
     }
