@@ -46,7 +46,10 @@ fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitState> {
     let shown = findings(&found, SOFTWARE);
     match arguments.json {
         true => terminal::print_findings(&shown)?,
-        false => terminal::print(&steadfast_report::text(&shown, terminal::width()))?,
+        false => {
+            terminal::print(&steadfast_report::text(&shown, terminal::width()))?;
+            terminal::print(&format!("\n{}", shown.ending))?;
+        }
     }
     if let Some(shelf) = shelf {
         for file in output::write(&shelf, &shown, &arguments.format)? {
