@@ -9,7 +9,7 @@ mod table;
 
 pub use caveat::{Caveat, CaveatKind};
 pub use end::EndState;
-pub use plot::{Axis, Marker, Plot, PlotKind, Scale, Series, Stroke};
+pub use plot::{Axis, Marker, Plot, PlotKind, Scale, Series, Stroke, TimeUnit};
 pub use setting::{Facts, Known, Origin, Role, Setting};
 pub use table::{Cell, Column, Row, Table};
 

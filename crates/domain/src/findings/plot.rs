@@ -108,12 +108,56 @@ pub struct Axis {
     pub label: String,
     /// How values are spread along it.
     pub scale: Scale,
+    /// Its values are times in this unit: its ticks are those of a clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<TimeUnit>,
 }
 
 impl Axis {
     /// An axis.
     pub fn new(label: impl Into<String>, scale: Scale) -> Self {
-        Axis { label: label.into(), scale }
+        Axis { label: label.into(), scale, time: None }
+    }
+    /// An axis of time; its label ends with the unit in brackets.
+    pub fn time(name: &str, unit: TimeUnit) -> Self {
+        let label = format!("{name} ({})", unit.symbol());
+        Axis { label, scale: Scale::Linear, time: Some(unit) }
+    }
+    /// The label of an axis whose ticks name their own unit.
+    pub fn bare_label(&self) -> &str {
+        let unit = self.time.map(|unit| format!(" ({})", unit.symbol()));
+        unit.and_then(|unit| self.label.strip_suffix(&unit)).unwrap_or(&self.label)
+    }
+}
+
+/// A unit of time in which an axis counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TimeUnit {
+    /// Seconds.
+    Seconds,
+    /// Minutes.
+    Minutes,
+    /// Hours.
+    Hours,
+}
+
+impl TimeUnit {
+    /// Its length in seconds.
+    pub const fn seconds(self) -> f64 {
+        match self {
+            TimeUnit::Seconds => 1.0,
+            TimeUnit::Minutes => 60.0,
+            TimeUnit::Hours => 3600.0,
+        }
+    }
+    /// Its symbol.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            TimeUnit::Seconds => "s",
+            TimeUnit::Minutes => "min",
+            TimeUnit::Hours => "h",
+        }
     }
 }
 

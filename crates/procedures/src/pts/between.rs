@@ -19,7 +19,7 @@ use crate::words::{decimals, reservation_text};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Exhibit, Facts, Origin, Page, Plot, PlotKind, Row, Scale, Series,
-    Setting, Stroke, Table,
+    Setting, Stroke, Table, TimeUnit,
 };
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::steady_state::{Point, judge_every};
@@ -408,8 +408,8 @@ const DRAWN_IN_SECONDS: Nanos = Nanos::from_secs(10);
 /// The axis of time for steps of this length, and what a minute is on it.
 pub fn time_axis(name: &str, step: Nanos) -> (Axis, f64) {
     match step < DRAWN_IN_SECONDS {
-        true => (Axis::new(format!("{name} (s)"), Scale::Linear), 60.0),
-        false => (Axis::new(format!("{name} (min)"), Scale::Linear), 1.0),
+        true => (Axis::time(name, TimeUnit::Seconds), 60.0),
+        false => (Axis::time(name, TimeUnit::Minutes), 1.0),
     }
 }
 

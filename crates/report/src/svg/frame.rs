@@ -138,7 +138,7 @@ impl Frame {
         let rows = flags.iter().map(|f| f.row + 1).filter(|r| *r <= MARK_ROWS).max().unwrap_or(0);
         let (turned, deep) = names_below(&plot.x.scale, width);
         let title = |text: &str| shown(text, TITLE_MAX);
-        let across = if rulers.x.names_unit { without_unit(&plot.x.label) } else { &plot.x.label };
+        let across = if rulers.x.names_unit { plot.x.bare_label() } else { &plot.x.label };
         let across = title(across);
         let right_title = plot.y_right.as_ref().map(|axis| title(&axis.label)).unwrap_or_default();
         Frame {
@@ -372,14 +372,6 @@ fn raise(flags: &mut [Flag], width: f64) {
         // A mark without a label ends at the plot's edge: it is in nobody's way.
         let labelled = beneath.filter(|flag| flag.row < MARK_ROWS);
         flags[index].row = labelled.map(|flag| flag.row + 1).max().unwrap_or(0);
-    }
-}
-
-/// An axis label without the unit in brackets at its end: its ticks name their own.
-fn without_unit(label: &str) -> &str {
-    match label.rsplit_once(" (") {
-        Some((name, unit)) if unit.ends_with(')') => name,
-        _ => label,
     }
 }
 

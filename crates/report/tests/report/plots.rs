@@ -2,7 +2,7 @@
 //! likes.
 
 use super::golden;
-use steadfast_domain::findings::{Axis, Marker, Plot, PlotKind, Scale, Series, Stroke};
+use steadfast_domain::findings::{Axis, Marker, Plot, PlotKind, Scale, Series, Stroke, TimeUnit};
 use steadfast_report::svg;
 
 /// A repeatable number from 0 to 1 (a step of SplitMix64).
@@ -27,7 +27,7 @@ pub fn saturation(minutes: u32) -> Plot {
         PlotKind::Lines,
         "saturation",
         "WSAT",
-        Axis::new("Time (minutes)", Scale::Linear),
+        Axis::time("Time", TimeUnit::Minutes),
         Axis::new("IOPS", Scale::Linear),
     )
     .with(Series::new("RND 4K W", Stroke::Measured, iops.collect()))
@@ -120,7 +120,7 @@ pub fn cloud() -> Plot {
         PlotKind::Scatter,
         "cloud",
         "Every I/O",
-        Axis::new("Time (seconds)", Scale::Linear),
+        Axis::time("Time", TimeUnit::Seconds),
         Axis::new("Response time (ms)", Scale::Log10),
     )
     .with(Series::new("Writes", Stroke::Measured, points.collect()))
@@ -132,7 +132,7 @@ pub fn stacked(columns: u32, streams: u32) -> Plot {
         PlotKind::Stacked,
         "streams",
         "Streams",
-        Axis::new("Time (minutes)", Scale::Linear),
+        Axis::time("Time", TimeUnit::Minutes),
         Axis::new("Share of the I/Os (%)", Scale::Linear),
     );
     for stream in 0..streams {
@@ -165,7 +165,7 @@ fn stacked_names() -> Plot {
             "Workload",
             Scale::Categories((0..3).flat_map(|_| names.clone()).take(12).collect()),
         ),
-        Axis::new("Minutes", Scale::Linear),
+        Axis::time("Time", TimeUnit::Minutes),
     )
     .with(Series::new("Idle", Stroke::Measured, part(0)))
     .with(Series::new("Reads", Stroke::Measured, part(1)))
@@ -183,7 +183,7 @@ pub fn hits(columns: u32, rows: u32) -> Plot {
         PlotKind::HeatMap,
         "hits",
         "LBA hits",
-        Axis::new("Time (seconds)", Scale::Linear),
+        Axis::time("Time", TimeUnit::Seconds),
         Axis::new("I/Os in the cell", Scale::Log10),
     );
     plot.y_right = Some(Axis::new("LBA range", Scale::Linear));
@@ -293,7 +293,7 @@ fn odd_input_is_drawn_without_panic_or_nan() {
                     kind,
                     "odd",
                     "odd",
-                    Axis::new("Time (minutes)", x.clone()),
+                    Axis { scale: x.clone(), ..Axis::time("Time", TimeUnit::Minutes) },
                     Axis::new("y", y.clone()),
                 );
                 for points in odd_points() {

@@ -6,7 +6,7 @@ use super::pairs::DevicePair;
 use super::tables::devices;
 use crate::steps::CaptureStep;
 use std::collections::BTreeMap;
-use steadfast_domain::findings::{Axis, Plot, PlotKind, Scale, Series, Stroke};
+use steadfast_domain::findings::{Axis, Plot, PlotKind, Scale, Series, Stroke, TimeUnit};
 use steadfast_domain::{Bytes, FineHistogram, Nanos};
 
 type Steps = BTreeMap<u64, CaptureStep>;
@@ -56,7 +56,7 @@ pub(super) fn over_time(found: &Fidelity) -> Vec<Plot> {
 }
 
 fn drawn(found: &Fidelity, kind: &OverTime) -> Plot {
-    let x = Axis::new("Time since the first I/O (s)", Scale::Linear);
+    let x = Axis::time("Time since the first I/O", TimeUnit::Seconds);
     let y = Axis::new(kind.unit, kind.scale.clone());
     let caption = match found.faster {
         1.0 => String::new(),

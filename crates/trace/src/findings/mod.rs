@@ -127,6 +127,7 @@ fn use_of_device(study: &Study) -> Page {
     }
     let busy = Exhibit::Plot(plots::utilisation(study));
     Page::new("Disk utilization and sequentiality", [vec![busy], over_time.to_vec()].concat())
+        .named("Disk utilisation and sequentiality")
 }
 
 fn sizes(study: &Study) -> Page {
@@ -327,12 +328,17 @@ fn contents(conditions: &CaptureConditions) -> [Setting; 3] {
 fn incomplete(conditions: &CaptureConditions) -> Vec<Setting> {
     let row = |label: &str, count: u64| Setting::outcome(label, count.to_string());
     let Some(part) = conditions.in_part else {
-        return vec![row("Incomplete I/Os, omitted", conditions.unfinished)];
+        return vec![
+            row("Incomplete I/Os, omitted", conditions.unfinished)
+                .named("Incomplete I/Os, left out"),
+        ];
     };
     vec![
-        row("Completion missing, no response time", part.unended),
-        row("Issued before the capture, omitted", part.begun_before),
-        row("Too many at once, omitted", part.too_many),
+        row("Completion missing, no response time", part.unended)
+            .named("Completion not seen, no response time"),
+        row("Issued before the capture, omitted", part.begun_before)
+            .named("Issued before the capture, left out"),
+        row("Too many at once, omitted", part.too_many).named("Too many at once, left out"),
     ]
 }
 
@@ -359,8 +365,14 @@ fn reach_facts(study: &Study, (device, reach): &(u16, ReachFigures)) -> Facts {
         .with(row("Working set, 4 KiB blocks touched", size(reach.touched_bytes)))
         .with(row("Read", size(reach.read_bytes)))
         .with(row("Written", size(reach.written_bytes)))
-        .with(row("Accesses per touched block, average", times(reach.reuse)))
-        .with(row("Writes per written block, average", times(reach.rewrite)))
+        .with(
+            row("Accesses per touched block, average", times(reach.reuse))
+                .named("A touched block was touched, on average"),
+        )
+        .with(
+            row("Writes per written block, average", times(reach.rewrite))
+                .named("A written block was written, on average"),
+        )
         .with(row(&granules, Some(reach.granules_touched.to_string())))
         .rows(hottest)
 }

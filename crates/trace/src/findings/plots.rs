@@ -9,7 +9,9 @@ use crate::steps::CaptureStep;
 use crate::streams::By;
 use crate::study::{SingleIos, Study};
 use std::collections::BTreeMap;
-use steadfast_domain::findings::{Axis, Exhibit, Marker, Plot, PlotKind, Scale, Series, Stroke};
+use steadfast_domain::findings::{
+    Axis, Exhibit, Marker, Plot, PlotKind, Scale, Series, Stroke, TimeUnit,
+};
 use steadfast_domain::units::Bytes;
 use steadfast_domain::{Histogram, IoOp, Nanos};
 
@@ -40,13 +42,13 @@ impl Clock {
     }
     fn axis(&self) -> Axis {
         let label = match self.origin {
-            0 => "Time since the capture began (s)".to_owned(),
+            0 => "Time since the capture began".to_owned(),
             origin => {
                 let begin = Nanos((origin as f64 * self.seconds * 1e9) as u64);
-                format!("Time since {begin} into the capture (s)")
+                format!("Time since {begin} into the capture")
             }
         };
-        Axis::new(&label, Scale::Linear)
+        Axis::time(&label, TimeUnit::Seconds)
     }
     /// One point per step, those without an I/O included.
     fn points(&self, value: impl Fn(u64) -> Option<f64>) -> Vec<Point> {

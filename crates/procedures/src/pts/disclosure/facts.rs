@@ -233,10 +233,10 @@ fn purge_rows(purge: &Purge) -> Rows {
     let blank = purge.blank.map(|b| format!("{}{read}", if b { "yes" } else { "NO" }));
     let mut rows = vec![
         Setting::outcome("Purge", purge.method.to_string()),
-        Setting::outcome("Purge duration", purge.took.to_string()),
+        Setting::outcome("Purge duration", purge.took.to_string()).named("Purge took"),
         Setting::outcome("Blank on read-back", blank),
     ];
     rows.extend(purge.failed.as_ref().map(|why| Setting::outcome("Purge FAILED", why)));
-    rows.push(Setting::outcome("Purge note", &purge.remark));
+    rows.push(Setting::outcome("Purge note", &purge.remark).named("Purge remark"));
     rows
 }

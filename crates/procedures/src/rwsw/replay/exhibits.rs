@@ -17,7 +17,7 @@ use crate::rwsw::segments::{distribution, streams_table};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Exhibit, Facts, FormHeader, Origin, Page, Plot, PlotKind, Row, Scale,
-    Series, Setting, Stroke, Table,
+    Series, Setting, Stroke, Table, TimeUnit,
 };
 use steadfast_domain::script::ScriptLoad;
 use steadfast_domain::{
@@ -310,8 +310,8 @@ const DRAWN_IN_SECONDS: f64 = 600.0;
 fn time_axis(results: &Results<'_>) -> (Axis, f64) {
     let all = results.captured.iter().chain(&results.replayed);
     match all.map(|moment| moment.at).fold(0.0, f64::max) < DRAWN_IN_SECONDS {
-        true => (Axis::new("Time of the capture (s)", Scale::Linear), 1.0),
-        false => (Axis::new("Time of the capture (min)", Scale::Linear), 1.0 / 60.0),
+        true => (Axis::time("Time of the capture", TimeUnit::Seconds), 1.0),
+        false => (Axis::time("Time of the capture", TimeUnit::Minutes), 1.0 / 60.0),
     }
 }
 
