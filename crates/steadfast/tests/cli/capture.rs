@@ -672,7 +672,7 @@ fn written_blocks_are_sampled_by_their_content() {
 fn content_is_not_sampled_of_steps_or_files_alone() {
     for (more, why) in [
         (["--steps", "1s"], "cannot be used with"),
-        (["--layer", "filesystem"], "name --layer block too"),
+        (["--layer", "filesystem"], "add --layer block"),
     ] {
         let scratch = tempfile::tempdir().unwrap();
         let Some(device) = LoopDevice::new("content_is_not_sampled_of_steps_or_files_alone", 4)
