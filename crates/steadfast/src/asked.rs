@@ -1,8 +1,8 @@
 //! What the command line asks for, in the words of the procedures.
 
 use crate::cli::{EngineName, ProcedureArguments};
-use crate::commands::workloads;
 use crate::exit::misuse;
+use crate::workloads;
 use std::collections::BTreeMap;
 use std::path::Path;
 use steadfast_domain::{Device, Settings};

@@ -7,10 +7,12 @@ mod exit;
 mod output;
 mod panel;
 mod remarks;
+mod selected;
 mod signals;
 mod table;
 mod target;
 mod terminal;
+mod workloads;
 mod writing;
 
 use cli::Command;

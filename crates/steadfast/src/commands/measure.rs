@@ -1,10 +1,11 @@
 //! `steadfast measure`: one stimulus, one answer.
 
-use super::{restore, workloads};
+use super::restore;
 use crate::asked::check_engine;
 use crate::cli::{EngineName, MeasureArguments};
 use crate::exit::{ExitState, misuse};
 use crate::target::{self, Course, Kept, Mover};
+use crate::workloads;
 use crate::{remarks, table, terminal};
 use anyhow::Context;
 use serde::Serialize;

@@ -17,4 +17,3 @@ pub mod run;
 pub mod shell;
 pub mod study;
 pub mod trace;
-pub mod workloads;

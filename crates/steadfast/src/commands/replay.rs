@@ -1,10 +1,10 @@
 //! `steadfast replay verify`: how true a replay was.
 
-use super::trace::Selected;
 use crate::asked::SOFTWARE;
 use crate::cli::replay::{ReplayCommand, ReplayCommandArguments, VerifyArguments};
 use crate::cli::trace::FilterArguments;
 use crate::exit::{ExitState, misuse};
+use crate::selected::Selected;
 use crate::writing::{Rule, Shelf};
 use crate::{output, terminal};
 use anyhow::Context;

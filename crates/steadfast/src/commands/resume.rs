@@ -1,11 +1,11 @@
 //! `steadfast resume`: continues a run on the device that it started on.
 
 use super::run::{Conduct, FIO_DIRECTORY, wishes};
-use super::workloads;
 use crate::cli::ResumeArguments;
 use crate::exit::ExitState;
 use crate::target::{self, Course, Mover, Named};
 use crate::terminal;
+use crate::workloads;
 use anyhow::{Context, bail};
 use std::path::Path;
 use steadfast_domain::settings::Amendment;

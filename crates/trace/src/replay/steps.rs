@@ -371,7 +371,7 @@ fn chosen_streams(file: &WorkloadFile, choice: &StepChoice) -> Result<Workload, 
 /// What a workload file says of itself, and what was found when it was read.
 fn said(file: &WorkloadFile) -> Vec<Caveat> {
     let remark =
-        |text: &String| Caveat::new(CaveatKind::Remark, "workload-remark", text.clone(), "");
+        |text: &String| Caveat::new(CaveatKind::Remark, ids::WORKLOAD_REMARK, text.clone(), "");
     file.remarks.iter().chain(&file.doubts).map(remark).collect()
 }
 

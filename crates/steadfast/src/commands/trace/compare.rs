@@ -2,9 +2,9 @@
 //! files that hold every I/O or capture steps alone.
 
 use super::columns::{aligned, texts};
-use super::{Layers, Selected, open};
 use crate::cli::trace::CompareArguments;
 use crate::exit::ExitState;
+use crate::selected::{Layers, Selected, open};
 use crate::terminal;
 use anyhow::Context;
 use serde::Serialize;

@@ -1,12 +1,12 @@
 //! `workload derive`: the cumulative workload of a trace, as a table and as a
 //! file that a test applies.
 
-use super::Selected;
 use super::columns::listed;
 use crate::cli::trace::{DeriveArguments, WorkloadArguments, WorkloadCommand};
-use crate::commands::workloads::{self, reference};
 use crate::exit::ExitState;
+use crate::selected::Selected;
 use crate::terminal;
+use crate::workloads::{self, reference};
 use crate::writing::{Rule, Text};
 use anyhow::{Context, bail};
 use serde::Serialize;

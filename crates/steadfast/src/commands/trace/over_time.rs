@@ -1,9 +1,9 @@
 //! `trace steps`, `map` and `hits`: what happened when.
 
-use super::Selected;
 use super::columns::{aligned, listed};
 use crate::cli::trace::{HitsArguments, MapArguments, StepsArguments};
 use crate::exit::ExitState;
+use crate::selected::Selected;
 use crate::terminal;
 use anyhow::bail;
 use serde::Serialize;

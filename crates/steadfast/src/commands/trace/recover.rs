@@ -1,9 +1,9 @@
 //! `trace recover`: a finished file of what a killed capture left or damage spared,
 //! whether it holds every I/O or only capture steps.
 
-use super::named;
 use crate::cli::trace::RecoverArguments;
 use crate::exit::ExitState;
+use crate::selected::named;
 use crate::terminal;
 use crate::writing::Rule;
 use anyhow::Context;

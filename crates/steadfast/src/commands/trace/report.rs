@@ -1,9 +1,9 @@
 //! `trace report`.
 
-use super::Selected;
 use crate::asked::SOFTWARE;
 use crate::cli::trace::ReportArguments;
 use crate::exit::ExitState;
+use crate::selected::Selected;
 use crate::writing::{Rule, Shelf};
 use crate::{output, terminal};
 use steadfast_trace::{Study, findings};

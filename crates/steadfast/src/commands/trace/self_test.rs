@@ -1,10 +1,10 @@
 //! `trace self-test`: the Target Server Self-Test of RWSW PTS, a pseudo-test. What it
 //! reports was measured while the server worked; nothing is applied to a device.
 
-use super::Selected;
 use crate::asked::SOFTWARE;
 use crate::cli::trace::SelfTestArguments;
 use crate::exit::ExitState;
+use crate::selected::Selected;
 use crate::writing::{Rule, Shelf};
 use crate::{output, terminal};
 use steadfast_domain::Findings;

@@ -1,9 +1,9 @@
 //! `trace streams` and `trace processes`.
 
-use super::Selected;
 use super::columns::listed;
 use crate::cli::trace::{ProcessesArguments, StreamsArguments};
 use crate::exit::ExitState;
+use crate::selected::Selected;
 use crate::terminal;
 use serde::Serialize;
 use steadfast_domain::units::Bytes;

@@ -4,8 +4,8 @@
 
 use super::reference;
 use crate::cli::trace::FilterArguments;
-use crate::commands::trace::{Layers, Selected, filtered, named};
 use crate::exit::misuse;
+use crate::selected::{Layers, Selected, filtered, named};
 use crate::terminal;
 use anyhow::{Context, bail};
 use std::fs::File;

@@ -10,12 +10,12 @@ use steadfast_trace::WorkloadFile;
 
 /// Every one: its name and its text.
 const ALL: [(&str, &str); 6] = [
-    ("retail-web-portal", include_str!("../../../workloads/retail-web-portal.toml")),
-    ("retail-backup", include_str!("../../../workloads/retail-backup.toml")),
-    ("seven-steps", include_str!("../../../workloads/seven-steps.toml")),
-    ("two-minutes", include_str!("../../../workloads/two-minutes.toml")),
-    ("pgbench", include_str!("../../../workloads/pgbench.toml")),
-    ("sqlite", include_str!("../../../workloads/sqlite.toml")),
+    ("retail-web-portal", include_str!("../../workloads/retail-web-portal.toml")),
+    ("retail-backup", include_str!("../../workloads/retail-backup.toml")),
+    ("seven-steps", include_str!("../../workloads/seven-steps.toml")),
+    ("two-minutes", include_str!("../../workloads/two-minutes.toml")),
+    ("pgbench", include_str!("../../workloads/pgbench.toml")),
+    ("sqlite", include_str!("../../workloads/sqlite.toml")),
 ];
 
 /// One as it is listed.
