@@ -85,7 +85,7 @@ fn what_cannot_be_replayed_is_refused_in_one_line() {
     whole(&["--timing", "closed"], &["--exact"]);
     let flushes = of("flushes.parquet");
     plan(&flushes, &["flushes", "nothing to replay"]);
-    plan(&[&flushes[..], &["--exact"]].concat(), &["are flushes", "nothing to replay"]);
+    plan(&[&flushes[..], &["--exact"]].concat(), &["are all flushes", "nothing to replay"]);
     std::fs::write(here.join("text.csv"), "1,2,3\n").unwrap();
     plan(&of("text.csv"), &["neither a trace", "trace import"]);
     plan(&["--workload", "retail-backup", "--exact"], &["no single I/O", "leave out --exact"]);
