@@ -368,6 +368,6 @@ mod tests {
         assert_eq!(read.to_string(), said);
         (read.zero, read.constant, read.unchanged) = (40, 20, 4);
         assert!(!read.is_blank());
-        assert!(read.to_string().contains("20 one repeated byte, 4 as before"), "{read}");
+        assert!(read.to_string().contains("20 one repeated byte, 4 unchanged"), "{read}");
     }
 }

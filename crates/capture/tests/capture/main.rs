@@ -357,7 +357,7 @@ fn what_cannot_be_is_refused_with_the_remedy() {
         files: None,
     };
     let error = Capture::begin(&none).err().unwrap();
-    assert!(error.to_string().contains("name 1 to 16"), "{error}");
+    assert!(error.to_string().contains("give 1 to 16"), "{error}");
     let device = Listened {
         name: "none".into(),
         number: (1, 1),

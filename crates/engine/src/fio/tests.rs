@@ -181,7 +181,7 @@ fn what_does_not_add_up_is_an_error() {
     let why = |change: fn(&mut Value)| spoilt(change).unwrap_err();
     assert!(why(|v| v["fio version"] = json!("fio-4.0")).contains("fio-4.0"));
     assert!(why(|v| v["jobs"] = json!([])).contains("0 jobs"));
-    assert!(why(|v| v["jobs"][0]["trim"]["total_ios"] = json!(3)).contains("trims"));
+    assert!(why(|v| v["jobs"][0]["trim"]["total_ios"] = json!(3)).contains("discards"));
     assert!(why(|v| v["jobs"][1]["read"]["io_bytes"] = json!(18_276_351)).contains("18276351 B"));
     assert!(why(|v| v["jobs"][1]["read"]["total_ios"] = json!(4463)).contains("4463 I/Os"));
     assert!(why(|v| v["jobs"][0]["write"]["total_ios"] = json!(0)).contains("0 I/Os"));
@@ -400,7 +400,7 @@ impl Pretender {
 fn a_missing_an_old_and_a_foreign_fio_are_refused_in_one_line() {
     let refusal = |pretender: &Pretender| pretender.engine().err().unwrap().to_string();
     let old = refusal(&Pretender::new("fio-3.1", "libaio\\n", "true"));
-    assert!(old.contains("fio-3.1 is not a version") && old.contains("3.20"), "{old}");
+    assert!(old.contains("fio-3.1 is not supported") && old.contains("3.20"), "{old}");
     let ancient = refusal(&Pretender::new("fio-2.21", "libaio\\n", "true"));
     assert!(ancient.contains("fio-2.21"), "{ancient}");
     let foreign = refusal(&Pretender::new("vim", "libaio\\n", "true"));

@@ -261,7 +261,7 @@ fn a_source_delivers_from_anywhere_and_refuses_what_was_not_announced() {
         ("below byte 8192", |s| s.reach = Bytes(8192)),
         ("at most 512 B", |s| s.largest = Bytes(512)),
         ("multiples of 8192 B", |s| s.unit = Bytes(8192)),
-        ("was to have 0 reads, 3 writes", |s| s.counts.writes = 3),
+        ("should have 0 reads, 3 writes", |s| s.counts.writes = 3),
     ];
     for (words, change) in wrong {
         let error = source(change, &[&ios]).fill(&mut Source::batch()).unwrap_err().to_string();

@@ -431,7 +431,7 @@ fn what_cannot_be_done_is_refused() {
         ("outstanding", |s| s.demand = Demand::new(65_536, 2)),
         ("nothing can be verified", |s| s.verify = true),
         ("at least one I/O", |s| s.pace = Pace::Fixed { ios: 0, per: Nanos::SECOND }),
-        ("no multiple of 512 B", |s| s.until = Until::bytes(Bytes(1000))),
+        ("not a multiple of 512 B", |s| s.until = Until::bytes(Bytes(1000))),
         ("ramp", |s| (s.ramp, s.until) = (Nanos(1), Until::ios(1))),
     ];
     for (words, spoil) in cases {

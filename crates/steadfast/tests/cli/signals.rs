@@ -265,7 +265,7 @@ fn what_is_no_longer_ours_is_left() {
     merging.killed(state.path());
     fs::write(&merging.attribute, "1").unwrap();
     let (code, said) = restore(state.path(), &[]);
-    assert!(code == 0 && said.contains("left as it is: it is 1 now"), "{said}");
+    assert!(code == 0 && said.contains("not changed: it is 1 now"), "{said}");
     assert_eq!(merging.level(), "1");
     fs::write(&merging.attribute, "0").unwrap();
     merging.killed(state.path());

@@ -19,7 +19,7 @@ fn measuring(device: &LoopDevice) -> Child {
 fn is_void(output: &Output) {
     let said = stderr(output);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("steadfast could not run"), "{said}");
+    assert!(said.contains("no thread of this program could run"), "{said}");
 }
 
 #[test]
