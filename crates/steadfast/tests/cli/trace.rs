@@ -440,7 +440,10 @@ fn no_io_of_many_devices_is_left_out_of_the_steps() {
     let row: Vec<&str> = table.lines().nth(1).unwrap().split(',').collect();
     assert_eq!((row[3], row.last().unwrap().parse::<f64>()), ("40000", Ok(50.0)), "{table}");
     let findings = std::fs::read_to_string(here.join("r/findings.json")).unwrap();
-    assert!(findings.contains("The trace has 40 devices"), "what is not shown of every device is said");
+    assert!(
+        findings.contains("The trace has 40 devices"),
+        "what is not shown of every device is said"
+    );
 }
 
 /// Flips a bit in a file's last row group, which ends at its last recovery block.
