@@ -323,7 +323,7 @@ fn a_swap_device_is_refused() {
     assert_eq!(uses(arm_confirmed(&device.inspect(), &[])), ["swap"]);
     drop(swap);
     let refusal = arm_with(&device.inspect(), None).unwrap_err().to_string();
-    assert!(refusal.ends_with("lost would be: swap"), "{refusal}");
+    assert!(refusal.ends_with("it would destroy: swap"), "{refusal}");
 }
 
 #[test]

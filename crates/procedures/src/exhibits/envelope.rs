@@ -83,7 +83,7 @@ mod tests {
             assert!(kept.contains(&points[at]), "{at}");
         }
         assert!(kept.windows(2).all(|pair| pair[0].0 < pair[1].0));
-        assert!(drawn.caption.starts_with("Every step. Of every 41 points"), "{}", drawn.caption);
+        assert!(drawn.caption.starts_with("Every step. For every 41 points"), "{}", drawn.caption);
         let mut short = plot;
         short.series[0].points.truncate(DRAWN_POINTS);
         assert_eq!(thinned(short.clone()), short);

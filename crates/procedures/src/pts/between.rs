@@ -133,12 +133,12 @@ impl Fill {
         if fills < self.least {
             return verdict.refused(format!(
                 "the values are within the limits, but do not count: {fills:.2} of {} drive fills \
-                 had been written when the window began",
+                 were written when the window began",
                 self.least
             ));
         }
         let reservation = (fills < 1.0).then(|| {
-            format!("STILL FRESH: {fills:.2} drive fills had been written when the window began")
+            format!("STILL FRESH: {fills:.2} drive fills were written when the window began")
         });
         Verdict { reservation, ..verdict }
     }

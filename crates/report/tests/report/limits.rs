@@ -96,7 +96,7 @@ fn a_missing_number_fails_with_its_reason() {
     }
     let reason = |column: &str| check(&dashes, &one("", "iops", column)).limits[0].reason.clone();
     assert_eq!(reason("0/100").unwrap(), "not measured");
-    assert_eq!(reason("5/95").unwrap(), "the value is no number but 'n/a'");
+    assert_eq!(reason("5/95").unwrap(), "the value is not a number: 'n/a'");
     assert_eq!(reason("100/0").unwrap(), "not measured");
 }
 

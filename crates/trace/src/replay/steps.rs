@@ -402,7 +402,7 @@ fn of_representation(
             .collect(),
         ios: Some(step.count),
         bytes: Some(Bytes(step.amount)),
-        demand_mean: outstanding_told(step).or(step.qd_mean),
+        demand_mean: step.qd_mean.or_else(|| outstanding_told(step)),
         demand_max: step.qd_max,
         response_mean: step.response_mean_ms.map(milliseconds),
         response_max: step.response_max_ms.map(milliseconds),
@@ -411,8 +411,7 @@ fn of_representation(
     Ok(Found { steps, workload, caveats: unlisted(&chosen).into_iter().collect() })
 }
 
-/// The same from what an export tells. Its average queue depth is that at issue,
-/// whether or not it counts the I/O itself.
+/// The same by Little's law, where an export has no average queue depth.
 fn outstanding_told(step: &crate::replay_representation::ReplayStep) -> Option<f64> {
     let mean = step.response_mean_ms? * step.count as f64 / step.lasted_ms as f64;
     (step.lasted_ms > 0).then_some(mean)

@@ -264,7 +264,7 @@ fn the_report_has_every_exhibit_but_those_of_single_ios_and_says_so() {
     assert_eq!(left.difference(&all).count(), 0);
     assert_eq!(caveat(&every, "steps-only"), None);
     let said = &caveat(&alone, "steps-only").unwrap().text;
-    for left_out in ["percentiles", "utilisation", "process map", "hit maps", "working set"] {
+    for left_out in ["percentiles", "utilization", "process map", "hit maps", "working set"] {
         assert!(said.contains(left_out), "{left_out}: {said}");
     }
 }

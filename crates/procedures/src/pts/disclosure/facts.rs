@@ -33,17 +33,20 @@ pub fn settings_facts(choices: &Choices<'_>) -> Facts {
     let facts = facts
         .with(choices.pattern_row("Data pattern", s.data_pattern.to_string()))
         .with(Setting::identity("Run seed", s.seed.to_string()).by(seed))
-        .with(Setting::new(
-            "verify",
-            "Verification of data",
-            verified,
-            said(s, "--verify", !s.verify),
-        ))
+        .with(Setting::new("verify", "Verification of data", verified, verify_origin(s)))
         .with(Setting::identity("Record version", RECORD_VERSION.to_string()).by(Origin::Default));
     let gap = s.sim_gap.map(|gap| format!("before step {}, {}", gap.before, gap.lasts));
     let gap = gap.map(|gap| Setting::new("sim-gap", "Simulated gap", gap, Origin::Chosen));
     let told = |(key, value): (&String, &String)| Setting::identity(key, value).by(Origin::Chosen);
     facts.rows(gap).rows(s.meta.iter().map(told))
+}
+
+/// Who turned the comparison on: the user, or a procedure that is made for it.
+fn verify_origin(settings: &steadfast_domain::Settings) -> Origin {
+    match said(settings, "--verify", true) {
+        Origin::Default if settings.verify => Origin::Profile,
+        origin => origin,
+    }
 }
 
 fn method_rows(choices: &Choices<'_>) -> Rows {

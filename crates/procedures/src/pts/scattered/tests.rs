@@ -221,7 +221,7 @@ fn what_the_range_cannot_hold_is_refused_with_the_reason() {
     assert!(refused(least(16 * 1024 + 2046), whole).contains("cannot hold"));
     let fits = settings("iops", whole);
     assert!(crate::procedure(&fits, least(16 * 1024 + 2047), &[]).is_ok());
-    assert!(refused(DRIVE, set("ar-segments", "2047")).contains("a whole number of 1 MiB"));
+    assert!(refused(DRIVE, set("ar-segments", "2047")).contains("a multiple of 1 MiB"));
     for segments in ["0", "x", "4294967296"] {
         assert!(refused(DRIVE, set("ar-segments", segments)).contains("ar-segments"), "{segments}");
     }
