@@ -1,0 +1,240 @@
+//! A capture that the command line names: opened, what is wrong with it said, and
+//! which of its I/Os count.
+
+use crate::cli::trace::{FilterArguments, LayerChoice, Selection};
+use crate::exit::{ExitState, misuse};
+use crate::terminal;
+use anyhow::Context;
+use serde::Serialize;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use steadfast_domain::io_event::SeenInPart;
+use steadfast_domain::{CaptureConditions, Layer, Nanos};
+use steadfast_trace::captured::Answer;
+use steadfast_trace::file::{Integrity, Recovery};
+use steadfast_trace::filter::{Filter, Process};
+use steadfast_trace::pass::{Pass, PassAccount};
+use steadfast_trace::workload::Threshold;
+use steadfast_trace::{By, Captured, StudyOptions, TraceError};
+
+/// A capture in its files, and which of its I/Os count.
+pub struct Selected {
+    pub captured: Captured<File>,
+    pub pass: Pass,
+    pub name: String,
+    accept_damage: bool,
+    /// What was said to be missing.
+    said: RefCell<BTreeSet<String>>,
+}
+
+impl Selected {
+    pub fn open(selection: &Selection) -> anyhow::Result<Self> {
+        Self::files(&selection.files, &selection.filter)
+    }
+
+    /// The files of one capture, as a test applies it or a replay is compared: of a
+    /// trace of two layers the block layer counts unless another is asked for.
+    pub fn files(files: &[PathBuf], filter: &FilterArguments) -> anyhow::Result<Self> {
+        let parts = files.iter().map(|path| open(path)).collect::<anyhow::Result<Vec<_>>>()?;
+        let first = files.first().map_or(Path::new(""), PathBuf::as_path);
+        Self::of(first, parts, filter, Layers::One)
+    }
+
+    /// The files of one capture, called by the first of them.
+    pub fn of(
+        path: &Path,
+        parts: Vec<Captured<File>>,
+        filter: &FilterArguments,
+        layers: Layers,
+    ) -> anyhow::Result<Self> {
+        let name = named(path, parts.len());
+        let captured = Captured::together(parts).with_context(|| name.clone())?;
+        say_what_is_missing(&name, captured.recovery(), captured.conditions());
+        say_if_unchecked(&name, &captured.integrity());
+        let filtered = filtered(&name, filter, layers, captured.conditions())?;
+        let pass = Pass { filter: filtered, window: filter.window, ..Pass::default() };
+        let (accept_damage, said) = (filter.accept_damage, RefCell::default());
+        Ok(Selected { captured, pass, name, accept_damage, said })
+    }
+
+    pub fn conditions(&self) -> &CaptureConditions {
+        self.captured.conditions()
+    }
+
+    /// Says on standard error what was found damaged or missing, once.
+    pub fn say_damage(&self) {
+        for text in self.captured.integrity().missing() {
+            if self.said.borrow_mut().insert(text.clone()) {
+                terminal::complain(&format!("{}: {text}", self.name));
+            }
+        }
+    }
+
+    /// How a command ends that showed what is in it.
+    pub fn ending(&self) -> ExitState {
+        let is_whole = self.captured.integrity().is_whole();
+        if is_whole || self.accept_damage { ExitState::Done } else { ExitState::Incomplete }
+    }
+
+    /// Asks the capture something; says on standard error what could not be done as
+    /// it should.
+    pub fn ask<T>(
+        &self,
+        question: impl FnOnce(&Captured<File>, &Pass) -> Result<T, TraceError>,
+    ) -> anyhow::Result<T> {
+        let answer = question(&self.captured, &self.pass);
+        self.say_damage();
+        answer.with_context(|| self.name.clone())
+    }
+
+    /// The same, where the answer says what was read for it.
+    pub fn answer<T>(
+        &self,
+        question: impl FnOnce(&Captured<File>, &Pass) -> Result<Answer<T>, TraceError>,
+    ) -> anyhow::Result<Answer<T>> {
+        let answer = self.ask(question)?;
+        if answer.account.kept == 0 && self.pass.filter.process.is_some() {
+            self.ask(|captured, pass| captured.span_of(pass, &answer.account))?;
+        }
+        if answer.account.order.late > 0 {
+            terminal::complain(&format!(
+                "{}: {} I/Os could not be sorted into issue order",
+                self.name, answer.account.order.late
+            ));
+        }
+        Ok(answer)
+    }
+
+    /// How it is studied.
+    pub fn options(&self, by: By, threshold: Threshold, step: Option<Nanos>) -> StudyOptions {
+        let (pass, step_ns) = (self.pass.clone(), step.map(|step| step.0));
+        StudyOptions { pass, by, threshold, step_ns, ..StudyOptions::default() }
+    }
+
+    /// Prints what was found as JSON.
+    pub fn print<T: Serialize>(&self, account: PassAccount, content: T) -> anyhow::Result<()> {
+        terminal::print_json(&Document {
+            file: &self.name,
+            conditions: self.conditions(),
+            filter: self.pass.filter.told(self.conditions()),
+            window: self.pass.window,
+            account,
+            integrity: self.captured.integrity(),
+            content,
+        })
+    }
+}
+
+/// What the files of a capture are called together.
+pub fn named(path: &Path, files: usize) -> String {
+    match files.saturating_sub(1) {
+        0 => path.display().to_string(),
+        more => format!("{} and {more} more", path.display()),
+    }
+}
+
+/// One file of a capture, opened.
+pub fn open(path: &Path) -> anyhow::Result<Captured<File>> {
+    let file = File::open(path).with_context(|| format!("{} cannot be opened", path.display()))?;
+    Captured::open(file).with_context(|| path.display().to_string())
+}
+
+/// Says on standard error what a capture's file lacks.
+fn say_what_is_missing(name: &str, recovery: Option<&Recovery>, conditions: &CaptureConditions) {
+    if let Some(recovery) = recovery {
+        terminal::complain(&format!(
+            "{name}: the capture was killed; read up to the last complete row group, {} bytes after \
+             it are lost",
+            recovery.bytes_ignored
+        ));
+    }
+    if let Some(part) = conditions.in_part.filter(|part| *part != SeenInPart::default()) {
+        terminal::complain(&format!("{name}: incomplete I/Os: {part}"));
+    }
+    if conditions.lost > 0 {
+        terminal::complain(&format!(
+            "{name}: the capture lost {} events; counts are too low",
+            conditions.lost
+        ));
+    }
+}
+
+/// Says on standard error that damage could not be seen.
+fn say_if_unchecked(name: &str, integrity: &Integrity) {
+    if !integrity.checksums {
+        terminal::complain(&format!("{name}: no checksums; damage cannot be detected"));
+    }
+}
+
+/// What counts of a trace of both layers unless the user says it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Layers {
+    /// The block layer: what a program asked and what the device got of it are
+    /// not added up.
+    One,
+    /// Both, which stand beside each other.
+    Each,
+}
+
+/// The filter that was asked for; says on standard error where it chose a layer.
+pub fn filtered(
+    name: &str,
+    arguments: &FilterArguments,
+    layers: Layers,
+    conditions: &CaptureConditions,
+) -> anyhow::Result<Filter> {
+    let mut filter = filter(arguments, conditions).with_context(|| name.to_owned())?;
+    if layers == Layers::One && conditions.layers.len() > 1 && arguments.layer.is_none() {
+        filter.layer = Some(Layer::Block);
+        terminal::complain(&format!(
+            "{name}: the trace has two layers; only the block layer is counted (others: --layer \
+             filesystem, --layer both)"
+        ));
+    }
+    Ok(filter)
+}
+
+fn filter(arguments: &FilterArguments, conditions: &CaptureConditions) -> anyhow::Result<Filter> {
+    let mut filter = Filter {
+        process: arguments.pid.as_deref().map(Process::named),
+        ops: arguments.op.iter().map(|op| (*op).into()).collect(),
+        layer: match arguments.layer {
+            Some(LayerChoice::Block) => Some(Layer::Block),
+            Some(LayerChoice::Filesystem) => Some(Layer::FileSystem),
+            Some(LayerChoice::Both) | None => None,
+        },
+        streams: arguments.stream.clone(),
+        ..Filter::default()
+    };
+    if let (Some(from), Some(to)) = (arguments.from, arguments.to)
+        && from >= to
+    {
+        return Err(misuse(format!("--from {from} is not before --to {to}; swap them")));
+    }
+    if let Some(event) = &arguments.event {
+        filter = filter.during(event, conditions)?;
+    }
+    if arguments.from.is_some() || arguments.to.is_some() {
+        filter = filter.between(arguments.from.map(|t| t.0), arguments.to.map(|t| t.0));
+    }
+    for device in &arguments.device {
+        filter = filter.on(device, conditions)?;
+    }
+    Ok(filter)
+}
+
+/// What every JSON document of a capture begins with.
+#[derive(Serialize)]
+struct Document<'a, T: Serialize> {
+    file: &'a str,
+    conditions: &'a CaptureConditions,
+    /// Which I/Os count; `None` where all do.
+    filter: Option<String>,
+    window: usize,
+    account: PassAccount,
+    integrity: Integrity,
+    #[serde(flatten)]
+    content: T,
+}
