@@ -152,7 +152,7 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
         if self.trace.recovery().is_some() {
             let text = "The capture was killed; I/Os that it had not written to its file are not \
                 replayed.";
-            caveats.push(Caveat::new(CaveatKind::Deviation, "capture-killed", text, ""));
+            caveats.push(Caveat::new(CaveatKind::Deviation, ids::CAPTURE_KILLED, text, ""));
         }
         caveats.extend(self.left_out_caveats());
         caveats.extend(self.place_caveats());
