@@ -275,7 +275,7 @@ fn what_is_no_longer_ours_is_left() {
     let text = fs::read_to_string(&journal).unwrap();
     fs::write(&journal, text.replace("\"disk_sequence\":", "\"disk_sequence\":99999")).unwrap();
     let (code, said) = restore(state.path(), &[]);
-    assert!(code == 0 && said.contains("nothing to put back: the device is gone"), "{said}");
+    assert!(code == 0 && said.contains("nothing to restore: the device is gone"), "{said}");
     assert_eq!(merging.level(), "2");
     assert!(restore(state.path(), &[]).1.contains("Nothing to restore"));
 }
