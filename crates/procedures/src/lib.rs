@@ -99,7 +99,9 @@ mod tests {
 
     #[test]
     fn settings_of_one_name_have_one_origin_wherever_they_stand() {
-        for offer in PROCEDURES {
+        let alone = PROCEDURES.iter().filter(|offer| refused(offer.name, |_| ()).is_none());
+        assert!(alone.clone().count() > 10, "those of captured workloads need one");
+        for offer in alone {
             let settings = Settings::new(offer.name, 1);
             let rows = settings_of(&settings);
             assert!(rows.len() > 10, "{}", offer.name);

@@ -333,7 +333,7 @@ fn what_cannot_be_played_is_refused_in_one_clear_line() {
     assert!(text.contains("command nobody"), "{text}");
     let flushes: Vec<IoEvent> = (0..7).map(|n| io(n, IoOp::Flush, 0, 0)).collect();
     let text = refusal(&flushes, &all);
-    assert!(text.starts_with("the 7 chosen I/Os are flushes"), "{text}");
+    assert!(text.starts_with("the 7 chosen I/Os are all flushes"), "{text}");
     let text = refusal(&[io(0, IoOp::Other, 0, 512)], &all);
     assert!(text.contains("1 of an unknown operation"), "{text}");
     let large = [io(0, IoOp::Discard, 0, 1 << 31)];
