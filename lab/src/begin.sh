@@ -7,6 +7,9 @@ export PATH=/bin HOME=/tmp LC_ALL=C
 for place in out run tmp; do
     mount -t tmpfs none /$place
 done
+# The root is read-only; changes of host settings are journalled here.
+mkdir -m 700 /run/state
+export STATE_DIRECTORY=/run/state
 mount -t debugfs none /sys/kernel/debug
 cd /out
 
