@@ -13,6 +13,7 @@ use anyhow::Context;
 use source::{Opened, Source};
 use std::path::PathBuf;
 use steadfast_domain::{AppliedWorkload, Device};
+use steadfast_procedures::rwsw::NAMES;
 use steadfast_trace::replay::applied::{Provenance, cumulative, origin};
 use steadfast_trace::replay::{NativeSteps, ReplayError, StepChoice, StepSource};
 use steadfast_trace::workload::{Threshold, Workload};
@@ -21,10 +22,8 @@ use steadfast_trace::workload_file::WorkloadStep;
 pub use exact::reopen;
 pub use source::text_of;
 
-/// The procedures that apply a captured workload; the first plays its steps or I/Os
-/// in their order.
-const PROCEDURES: [&str; 4] = [NATIVE, "individual-streams", "multi-wsat", "rwsw-dirth"];
-const NATIVE: &str = "replay-native";
+/// The procedure that plays the steps or the single I/Os of a workload in their order.
+const NATIVE: &str = NAMES[0];
 
 /// The smallest share of a capture's streams that are applied, unless another is
 /// named: 2 %, as in the tutorial's example.
@@ -32,7 +31,7 @@ const THRESHOLD: Threshold = Threshold(20_000);
 
 /// Whether a procedure applies a captured workload.
 pub fn applies(procedure: &str) -> bool {
-    PROCEDURES.contains(&procedure)
+    NAMES.contains(&procedure)
 }
 
 /// The captured workload that the command line asks for, where the procedure applies
@@ -46,7 +45,7 @@ pub fn asked(
         return match replay.words().first() {
             Some(option) => Err(misuse(format!(
                 "{option}: {procedure} applies no captured workload; those that do are {}",
-                PROCEDURES.join(", ")
+                NAMES.join(", ")
             ))),
             None => Ok(None),
         };
@@ -58,7 +57,7 @@ pub fn asked(
         )));
     }
     if replay.exact && procedure != NATIVE {
-        return Err(misuse(format!("--exact is for {NATIVE}; leave it out with {procedure}")));
+        return Err(misuse(format!("--exact is for {NATIVE}; omit it with {procedure}")));
     }
     let files: Vec<PathBuf> = chosen.workload.iter().map(PathBuf::from).collect();
     let opened = Opened::of(&files, &replay.filter)?;
