@@ -10,10 +10,12 @@ mod compare;
 mod csv;
 mod date;
 mod html;
+mod layout;
 mod limits;
 mod number;
 mod parts;
 mod pdf;
+mod summary;
 mod svg;
 mod text;
 
@@ -22,7 +24,7 @@ pub use csv::{csv, tables};
 pub use date::date_stamp;
 pub use html::html;
 pub use limits::{Checked, Judged, Limit, Limits, LimitsError, Names, check, names, names_text};
-pub use pdf::pdf;
+pub use pdf::{pdf, pdf_form};
 pub use svg::svg;
 pub use text::text;
 

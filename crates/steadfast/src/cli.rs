@@ -329,6 +329,9 @@ pub struct PlanArguments {
     /// Sequential write rate per second, to estimate preconditioning time, such as 2GB
     #[arg(long, value_name = "BYTES", value_parser = more_than_nothing::<Bytes>)]
     pub assume: Option<Bytes>,
+    /// List every step; otherwise what repeats is summed up
+    #[arg(long)]
+    pub verbose: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -578,8 +581,10 @@ pub struct CheckArguments {
 pub enum Format {
     /// `report.html`, one self-contained page.
     Html,
-    /// `report.pdf`.
+    /// `report.pdf`, to read: a page that sums it up, then every plot and table once.
     Pdf,
+    /// `form.pdf`, the report form: page by page with its head, across.
+    Form,
     /// One file per table.
     Csv,
     /// `findings.json`.

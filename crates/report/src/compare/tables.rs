@@ -1,7 +1,7 @@
 //! Tables side by side: one line per value, one column per run, and the values
 //! in percent of the first run's.
 
-use super::{Side, common_title};
+use super::side::{Side, common_title};
 use std::collections::{HashMap, HashSet};
 use steadfast_domain::findings::{Cell, Column, Exhibit, Row, Table};
 

@@ -5,18 +5,29 @@ use super::axis::Ruler;
 use super::paint::{Anchor, Drawing, FAINT, GRID, INK};
 use steadfast_domain::findings::{Marker, Plot, Scale};
 
-/// Width of every drawing.
-const WIDTH: f64 = 860.0;
-/// Height of the rectangle that values are drawn in.
-const HEIGHT: f64 = 358.0;
+/// How large a drawing is.
+#[derive(Clone, Copy)]
+pub struct Size {
+    /// Width of the drawing.
+    pub width: f64,
+    /// Height of the rectangle that values are drawn in.
+    height: f64,
+    /// Room on the left, at least.
+    left: f64,
+    /// Entries of the legend that have room beside the plot; more of them stand below it.
+    legend_beside: usize,
+}
+
+/// A drawing as wide as a page.
+pub const FULL: Size = Size { width: 860.0, height: 358.0, left: 96.0, legend_beside: 22 };
+/// A drawing that stands beside another one.
+pub const SMALL: Size = Size { width: 430.0, height: 190.0, left: 60.0, legend_beside: 0 };
+
 const TOP: f64 = 14.0;
-const LEFT: f64 = 96.0;
 const BOTTOM: f64 = 58.0;
 /// Room for a legend's line and its gap.
 const LEGEND_MARK: f64 = 34.0;
 const LEGEND_SIZE: f64 = 13.0;
-/// Entries that have room beside the plot; more of them stand below it.
-const LEGEND_BESIDE: usize = 22;
 const LEGEND_STEP: f64 = 16.0;
 const LABEL_SIZE: f64 = 13.0;
 const TITLE_SIZE: f64 = 14.0;
@@ -99,6 +110,7 @@ struct Flag {
 
 /// Everything around the values.
 pub struct Frame {
+    size: Size,
     pub area: Area,
     pub rulers: Rulers,
     legend: Vec<Entry>,
@@ -112,27 +124,28 @@ pub struct Frame {
 
 impl Frame {
     /// A frame with a legend.
-    pub fn new(plot: &Plot, rulers: Rulers, legend: Vec<Entry>) -> Frame {
-        let beside = if legend.len() > LEGEND_BESIDE { 14.0 } else { beside(&legend) };
-        let mut frame = Frame::with_room(plot, rulers, beside);
+    pub fn new(plot: &Plot, size: Size, rulers: Rulers, legend: Vec<Entry>) -> Frame {
+        let beside = if legend.len() > size.legend_beside { 14.0 } else { beside(&legend) };
+        let mut frame = Frame::with_room(plot, size, rulers, beside);
         frame.legend = legend;
         frame
     }
 
     /// A frame with free room on its right.
-    pub fn with_room(plot: &Plot, rulers: Rulers, room: f64) -> Frame {
+    pub fn with_room(plot: &Plot, size: Size, rulers: Rulers, room: f64) -> Frame {
         let width_of = |ruler: &Ruler| {
             let longest = ruler.ticks.labelled.iter().map(|(_, l)| l.chars().count()).max();
             longest.unwrap_or(0) as f64 * LABEL_SIZE * LETTER
         };
-        let left = LEFT.max(40.0 + width_of(&rulers.y));
+        let left = size.left.max(40.0 + width_of(&rulers.y));
         let right = rulers.right.as_ref().map_or(0.0, |ruler| 34.0 + width_of(ruler));
         let mut flags = flags(&plot.markers, &rulers.x);
         let for_flags = flags
             .iter()
             .filter(|flag| flag.part > 0.0)
-            .map(|flag| (WIDTH - 6.0 - left - flag.width) / flag.part);
-        let width = for_flags.fold(WIDTH - left - right - room, f64::min).max(120.0);
+            .map(|flag| (size.width - 6.0 - left - flag.width) / flag.part);
+        let free = size.width - left - right - room;
+        let width = for_flags.fold(free, f64::min).max(120.0);
         raise(&mut flags, width);
         let unlabelled = flags.iter().filter(|flag| flag.row >= MARK_ROWS).count();
         let rows = flags.iter().map(|f| f.row + 1).filter(|r| *r <= MARK_ROWS).max().unwrap_or(0);
@@ -142,7 +155,8 @@ impl Frame {
         let across = title(across);
         let right_title = plot.y_right.as_ref().map(|axis| title(&axis.label)).unwrap_or_default();
         Frame {
-            area: Area { left, top: TOP + rows as f64 * MARK_STEP, width, height: HEIGHT },
+            size,
+            area: Area { left, top: TOP + rows as f64 * MARK_STEP, width, height: size.height },
             rulers,
             legend: Vec::new(),
             flags,
@@ -162,18 +176,22 @@ impl Frame {
 
     /// An empty sheet with the grid, of the height that everything needs.
     pub fn sheet(&self) -> Drawing {
-        let under = match self.legend.len() > LEGEND_BESIDE {
+        let under = match self.is_legend_below() {
             true => (self.legend.len().div_ceil(self.columns()) as f64 + 0.6) * LEGEND_STEP,
             false => 0.0,
         };
-        Drawing::new(WIDTH, self.area.top + HEIGHT + self.below + under)
+        Drawing::new(self.size.width, self.area.top + self.size.height + self.below + under)
+    }
+
+    fn is_legend_below(&self) -> bool {
+        self.legend.len() > self.size.legend_beside
     }
 
     /// Columns of a legend below the plot.
     fn columns(&self) -> usize {
         let longest = self.legend.iter().map(|e| name_length(&e.name)).max().unwrap_or(0);
         let width = LEGEND_MARK + 14.0 + longest as f64 * LEGEND_SIZE * LETTER;
-        ((WIDTH - 30.0) / width).floor().clamp(1.0, 6.0) as usize
+        ((self.size.width - 30.0) / width).floor().clamp(1.0, 6.0) as usize
     }
 
     /// The position of a value, against the axis on the right where that is there.
@@ -200,7 +218,7 @@ impl Frame {
     pub fn axes(&self, drawing: &mut Drawing) {
         let area = &self.area;
         drawing.frame(area.left, area.top, area.width, area.height);
-        for (part, label) in apart(&self.rulers.y) {
+        for (part, label) in apart(&self.rulers.y, area.height) {
             drawing.text((area.left - 8.0, area.y(part) + 4.5), LABEL_SIZE, Anchor::End, label);
         }
         self.names(drawing);
@@ -216,7 +234,7 @@ impl Frame {
         let area = &self.area;
         let edge = area.x(1.0);
         let mut widest = 0;
-        for (part, label) in apart(right) {
+        for (part, label) in apart(right, area.height) {
             widest = widest.max(label.chars().count());
             drawing.line((edge, area.y(part)), (edge + 5.0, area.y(part)), INK, 1.0);
             drawing.text((edge + 8.0, area.y(part) + 4.5), LABEL_SIZE, Anchor::Start, label);
@@ -268,11 +286,11 @@ impl Frame {
 
     /// The legend, beside the plot or, where it is long, below it.
     pub fn legend(&self, drawing: &mut Drawing) {
-        if self.legend.len() > LEGEND_BESIDE {
+        if self.is_legend_below() {
             return self.legend_below(drawing);
         }
-        let left = WIDTH - beside(&self.legend) + 16.0;
-        let step = (HEIGHT / self.legend.len().max(1) as f64).min(22.0);
+        let left = self.size.width - beside(&self.legend) + 16.0;
+        let step = (self.size.height / self.legend.len().max(1) as f64).min(22.0);
         for (index, entry) in self.legend.iter().enumerate() {
             draw_entry(drawing, (left, self.area.top + 10.0 + index as f64 * step), entry);
         }
@@ -281,7 +299,7 @@ impl Frame {
     fn legend_below(&self, drawing: &mut Drawing) {
         let columns = self.columns();
         let rows = self.legend.len().div_ceil(columns);
-        let width = (WIDTH - 30.0) / columns as f64;
+        let width = (self.size.width - 30.0) / columns as f64;
         let top = self.area.y(0.0) + self.below + 4.0;
         for (index, entry) in self.legend.iter().enumerate() {
             let (column, row) = (index / rows, index % rows);
@@ -336,10 +354,10 @@ fn names_below(scale: &Scale, width: f64) -> (bool, f64) {
 }
 
 /// The labels of a vertical axis that have room.
-fn apart(ruler: &Ruler) -> impl Iterator<Item = (f64, &str)> {
+fn apart(ruler: &Ruler, height: f64) -> impl Iterator<Item = (f64, &str)> {
     let mut last = f64::NEG_INFINITY;
     ruler.ticks.labelled.iter().filter_map(move |(part, label)| {
-        let room = (part - last) * HEIGHT >= LABEL_SIZE;
+        let room = (part - last) * height >= LABEL_SIZE;
         room.then(|| {
             last = *part;
             (*part, label.as_str())

@@ -30,12 +30,12 @@ pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitState> {
     if arguments.json {
         terminal::print_json(&answer)?;
     } else {
-        terminal::print(&text(&answer))?;
+        terminal::print(&text(&answer, arguments.verbose))?;
     }
     Ok(ExitState::Done)
 }
 
-fn text(answer: &Answer) -> String {
+fn text(answer: &Answer, verbose: bool) -> String {
     let Answer { device, outline } = answer;
     let mut lines = vec![format!(
         "{}: {}, {}, logical sector {} B. This would DESTROY everything on it.",
@@ -51,8 +51,13 @@ fn text(answer: &Answer) -> String {
     let mut rest = outline.stretches.as_slice();
     while let Some(first) = rest.first() {
         let alike = rest.iter().take_while(|s| s.round > 0 && s.phase == first.phase).count();
-        lines.extend(if alike == 0 { stretch_lines(first) } else { round_lines(first, outline) });
-        rest = &rest[alike.max(1)..];
+        let (period, times) = if verbose || alike > 0 { (1, 1) } else { repeated(rest) };
+        lines.extend(match (alike, times) {
+            (0, 1) => vec![stretch_line(first)],
+            (0, _) => repeated_lines(&rest[..period], times),
+            _ => round_lines(first, outline, verbose),
+        });
+        rest = &rest[alike.max(period * times)..];
     }
     lines.push(String::new());
     let unknown = match outline.unknown_time_bytes {
@@ -66,23 +71,54 @@ fn text(answer: &Answer) -> String {
     lines.join("\n")
 }
 
+/// Stretches that come again and again, at most so many of them in turn.
+const PERIOD: usize = 3;
+
+/// How many stretches at the beginning come again, and how often they are there: a load and
+/// the pause behind it, 360 times. What is there once is one stretch, once.
+fn repeated(stretches: &[Stretch]) -> (usize, usize) {
+    let times = |period: usize| {
+        let first = &stretches[..period];
+        stretches.chunks(period).take_while(|next| *next == first).count()
+    };
+    let periods = 1..=PERIOD.min(stretches.len());
+    let found = periods.map(|period| (period, times(period))).find(|(_, times)| *times > 1);
+    let outside = |stretch: &Stretch| stretch.round == 0;
+    found.filter(|(period, _)| stretches[..*period].iter().all(outside)).unwrap_or((1, 1))
+}
+
+/// Stretches that come again, once each.
+fn repeated_lines(stretches: &[Stretch], times: usize) -> Vec<String> {
+    let each = stretches.iter().map(|stretch| format!("  {}", stretch_line(stretch)));
+    std::iter::once(format!("{times} times:")).chain(each).collect()
+}
+
 /// A stretch outside rounds.
-fn stretch_lines(stretch: &Stretch) -> Vec<String> {
+fn stretch_line(stretch: &Stretch) -> String {
     let what = match stretch.steps.as_slice() {
         [only] => only.clone(),
         [first, ..] => format!("{} steps of {first}", stretch.steps.len()),
         [] => String::new(),
     };
-    let line = match (stretch.time_ns, stretch.bytes) {
+    match (stretch.time_ns, stretch.bytes) {
         (Some(time), _) => format!("{:<8} {what}: {time}", stretch.phase),
         (None, Some(bytes)) => format!("{:<8} {what}: {bytes} ({} bytes)", stretch.phase, bytes.0),
         (None, None) => format!("{:<8} time depends on the device", stretch.phase),
+    }
+}
+
+/// The steps of a round, those alike that follow one another counted.
+fn counted(steps: &[String]) -> Vec<String> {
+    let alike = steps.chunk_by(|a, b| a == b);
+    let named = |group: &[String]| match group {
+        [only] => only.clone(),
+        group => format!("{} x {}", group.len(), group[0]),
     };
-    vec![line]
+    alike.map(named).collect()
 }
 
 /// The rounds of a phase, all alike.
-fn round_lines(round: &Stretch, outline: &Outline) -> Vec<String> {
+fn round_lines(round: &Stretch, outline: &Outline, verbose: bool) -> Vec<String> {
     let (best, worst) = outline.rounds.get(&round.phase).copied().unwrap_or_default();
     let head = format!(
         "{:<8} {best} to {worst} rounds of {} steps, {} each:",
@@ -90,6 +126,39 @@ fn round_lines(round: &Stretch, outline: &Outline) -> Vec<String> {
         round.steps.len(),
         round.time_ns.unwrap_or_default()
     );
-    let rows = round.steps.chunks(8).map(|row| format!("           {}", row.join(", ")));
+    let steps = if verbose { round.steps.clone() } else { counted(&round.steps) };
+    let rows = steps.chunks(8).map(|row| format!("           {}", row.join(", ")));
     std::iter::once(head).chain(rows).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::Nanos;
+
+    fn stretch(phase: &str, round: u32, steps: &[&str]) -> Stretch {
+        Stretch {
+            phase: phase.to_owned(),
+            round,
+            steps: steps.iter().map(|step| (*step).to_owned()).collect(),
+            time_ns: Some(Nanos::from_secs(5)),
+            bytes: None,
+        }
+    }
+
+    #[test]
+    fn what_comes_again_is_told_once() {
+        let (wait, idle) = (stretch("wait", 0, &["W"]), stretch("idle", 0, &["idle"]));
+        let both = std::iter::repeat_n([wait.clone(), idle.clone()], 361);
+        let mut all: Vec<Stretch> = both.flatten().collect();
+        all.push(stretch("baseline", 0, &["W"]));
+        assert_eq!(repeated(&all), (2, 361));
+        assert_eq!(repeated(&all[722..]), (1, 1));
+        assert_eq!(repeated(&[wait.clone(), wait.clone(), idle.clone()]), (1, 2));
+        let round = stretch("rounds", 1, &["W"]);
+        assert_eq!(repeated(&[round.clone(), round]), (1, 1), "rounds have lines of their own");
+        let lines = repeated_lines(&[wait, idle], 361);
+        assert_eq!(lines, ["361 times:", "  wait     W: 5 s", "  idle     idle: 5 s"]);
+        assert_eq!(counted(&["A", "B", "B", "B", "A"].map(str::to_owned)), ["A", "3 x B", "A"]);
+    }
 }

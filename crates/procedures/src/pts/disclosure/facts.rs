@@ -128,7 +128,7 @@ fn covered_text(covered: &Covered) -> String {
 }
 
 /// `T4Q32`, or the first and the last of several.
-fn demands_text(demands: &[Demand]) -> String {
+pub(super) fn demands_text(demands: &[Demand]) -> String {
     match demands {
         [first, .., last] if demands.len() > 3 => format!("{first} ... {last}"),
         few => few.iter().map(Demand::to_string).collect::<Vec<_>>().join(", "),
