@@ -5,6 +5,7 @@
 //! settings by their ids and roles, endings by their states: nothing is known here by its words. The outcome is a `Findings` like any other, so that
 //! everything which prints a run prints a comparison.
 
+mod figures;
 mod plots;
 mod settings;
 mod side;
@@ -160,9 +161,15 @@ fn comparison(title: &str, sides: &[Side<'_>]) -> Findings {
         settings::devices(sides).into_iter().map(Exhibit::Table).collect();
     summary.extend(settings::difference_table(sides, &differences).map(Exhibit::Table));
     summary.push(Exhibit::Table(endings(sides)));
+    summary.extend(figures::table(sides).map(Exhibit::Table));
     let of_summary = |f: &Findings| f.summary.clone();
     summary.extend(compared(sides, of_summary, &mut printed, &mut findings.long_tables));
     findings.summary = summary;
+    if let Some(plot) = figures::plot(sides) {
+        findings.front.plots.push(figures::PLOT.to_owned());
+        let page = Page::new("Key figures", vec![Exhibit::Plot(plot)]);
+        findings.form_pages.push(page.named("key-figures"));
+    }
     findings.chapters = vec![settings::chapter(sides)];
     for (id, title) in pages(sides) {
         let of_page = |f: &Findings| exhibits_of(f, &id);

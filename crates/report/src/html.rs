@@ -1,13 +1,13 @@
 //! One self-contained web page: no reference to anything outside. A script of ours makes its
 //! drawings and tables answer to a pointer; without it everything stands there as well.
 
-use crate::layout::{Once, Shown, borrows, chapter_number, is_prose};
+use crate::layout::{Once, Shown, borrows, chapter_number, is_prose, known};
 use crate::parts::{KINDS, disclosures, parts, simulated};
 use crate::summary::{self, anchor};
 use crate::svg::{escape, svg_of_page, svg_small};
 use crate::{Printed, date, number};
 use std::fmt::Write;
-use steadfast_domain::findings::{Cell, Facts, FormHeader, Page, Plot, Setting, Table};
+use steadfast_domain::findings::{Cell, FormHeader, Page, Plot, Setting, Table};
 use steadfast_domain::{CaveatKind, Findings};
 
 const STYLE: &str = include_str!("report.css");
@@ -63,8 +63,14 @@ fn bodies<'a>(findings: &'a Findings, parts: &[&'a Findings], all: &mut Once<'a>
     let numbered = numbered.chain((1..).zip(parts.iter().copied()));
     let one = |(number, findings): (usize, &'a Findings)| {
         // Plots of several procedures may have one name: each has its own list.
-        let mut own = Once::default();
+        let mut own = all.of_part();
         let once = if number == 0 { &mut *all } else { &mut own };
+        // A plot that fills page one is there in full.
+        if let [only] = summary::own_plots(findings).as_slice()
+            && !(of_many && number > 0)
+        {
+            once.has(only);
+        }
         // What stands on page one or at the head of a part is not shown again.
         once.of(&findings.summary);
         let results = once.of_pages(&findings.form_pages);
@@ -177,9 +183,10 @@ fn badges(out: &mut String, findings: &Findings) {
 /// Figures, device, conditions and the evidence of the verdict.
 fn front(out: &mut String, findings: &Findings) {
     let front = &findings.front;
-    if !front.figures.is_empty() {
+    let figures = summary::figures(findings);
+    if !figures.is_empty() {
         out.push_str("<dl class=\"figures\">\n");
-        for figure in &front.figures {
+        for figure in figures {
             let _ = writeln!(
                 out,
                 "<div><dt>{}</dt><dd>{} <span>{}</span></dd></div>",
@@ -319,7 +326,7 @@ fn form_head(out: &mut String, body: &Body<'_>, printed: &Printed) {
     if header.blocks.is_empty() {
         return;
     }
-    let known = |value: &Option<String>| escape(value.as_deref().unwrap_or(number::DASH));
+    let text = |value: &Option<String>| escape(value.as_deref().unwrap_or(number::DASH));
     let _ = write!(
         out,
         "<section class=\"form\">\n<h2>Head of the report form{}</h2>\n<div class=\"scroll\">\
@@ -336,9 +343,9 @@ fn form_head(out: &mut String, body: &Body<'_>, printed: &Printed) {
         escape(&header.specification),
         escape(&header.subtitle),
         escape(&header.revision),
-        known(&header.vendor),
-        known(&header.model),
-        known(&header.sponsor),
+        text(&header.vendor),
+        text(&header.model),
+        text(&header.sponsor),
     );
     out.push_str("<div class=\"blocks\">\n");
     header.blocks.iter().for_each(|block| draw_rows(out, &block.title, &block.rows));
@@ -346,7 +353,7 @@ fn form_head(out: &mut String, body: &Body<'_>, printed: &Printed) {
 }
 
 /// Labeled values under a title.
-fn draw_rows(out: &mut String, title: &str, rows: &[Setting]) {
+fn draw_rows<'a>(out: &mut String, title: &str, rows: impl IntoIterator<Item = &'a Setting>) {
     let _ = writeln!(out, "<table class=\"facts\"><caption>{}</caption>", escape(title));
     for row in rows {
         let text = row.text();
@@ -372,9 +379,12 @@ fn exhibits(out: &mut String, shown: &[Shown<'_>]) {
                 draw_plot(out, plot);
                 Ok(())
             }
-            Shown::Facts(Facts { title, rows, .. }) => {
-                draw_rows(out, title, rows);
-                Ok(())
+            Shown::Facts(facts) => {
+                let (known, unknown) = known(facts);
+                draw_rows(out, &facts.title, known);
+                unknown.map_or(Ok(()), |line| {
+                    writeln!(out, "<p class=\"nothing\">{}</p>", escape(&line))
+                })
             }
             Shown::Text(text) => writeln!(out, "<p>{}</p>", escape(text)),
             Shown::Nothing(text) => writeln!(out, "<p class=\"nothing\">{}</p>", escape(text)),
@@ -429,7 +439,7 @@ fn draw_table(out: &mut String, table: &Table) {
         let _ = write!(out, "<th scope=\"col\"{class}>{}</th>", escape(&column.name));
     }
     out.push_str("</tr></thead>\n<tbody>\n");
-    for (row, texts) in table.rows.iter().zip(number::printed(&table.rows)) {
+    for (row, texts) in table.rows.iter().zip(number::printed(table)) {
         let class = if row.strong { " class=\"strong\"" } else { "" };
         let _ = write!(out, "<tr{class}><th scope=\"row\">{}</th>", escape(&row.head));
         for (at, (cell, text)) in row.cells.iter().zip(texts).enumerate() {

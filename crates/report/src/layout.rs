@@ -3,7 +3,7 @@
 
 use crate::number;
 use steadfast_domain::Findings;
-use steadfast_domain::findings::{Cell, Exhibit, Facts, Page, Plot, PlotKind, Row, Table};
+use steadfast_domain::findings::{Cell, Exhibit, Facts, Page, Plot, PlotKind, Row, Setting, Table};
 
 /// The number of a chapter: in a report of many parts with the part's before it; the report's
 /// own chapters have letters there.
@@ -51,6 +51,16 @@ pub(crate) struct Once<'a> {
 }
 
 impl<'a> Once<'a> {
+    /// For a part of a report: labeled values that the whole has shown hold for it as well.
+    pub fn of_part(&self) -> Once<'a> {
+        Once { facts: self.facts.clone(), ..Once::default() }
+    }
+
+    /// A plot stands somewhere else already.
+    pub fn has(&mut self, plot: &'a Plot) {
+        self.plots.push((plot.id.as_str(), plot.kind));
+    }
+
     /// What is to be shown of these exhibits, after all that were shown before.
     pub fn of(&mut self, exhibits: &'a [Exhibit]) -> Vec<Shown<'a>> {
         exhibits.iter().filter_map(|exhibit| self.shown(exhibit)).collect()
@@ -93,6 +103,24 @@ fn is_new<T: PartialEq>(seen: &mut Vec<T>, one: T) -> bool {
         seen.push(one);
     }
     is_new
+}
+
+/// Labeled values that are known, and the labels of the others in one line.
+pub(crate) fn known(facts: &Facts) -> (Vec<&Setting>, Option<String>) {
+    let (known, unknown): (Vec<&Setting>, Vec<&Setting>) =
+        facts.rows.iter().partition(|row| row.value.is_some());
+    let labels: Vec<&str> = unknown.iter().map(|row| row.label.as_str()).collect();
+    let line = (!labels.is_empty()).then(|| format!("Not known: {}.", labels.join(", ")));
+    (known, line)
+}
+
+/// Series beyond which a legend needs room beside its plot.
+const LEGEND_SMALL: usize = 9;
+
+/// Whether a plot says what it says in half the width of a page.
+pub(crate) fn suits_half(plot: &Plot) -> bool {
+    let kind = matches!(plot.kind, PlotKind::Lines | PlotKind::Histogram | PlotKind::Scatter);
+    kind && plot.series.len() <= LEGEND_SMALL && plot.markers.len() <= 3 && plot.y_right.is_none()
 }
 
 /// Whether page one has the summaries of the parts, as it has none of its own.

@@ -1,6 +1,6 @@
 //! Numbers as reports print them.
 
-use steadfast_domain::findings::{Cell, KeyFigure, Row};
+use steadfast_domain::findings::{Cell, KeyFigure, Table};
 
 /// What stands where nothing was measured.
 pub(crate) const DASH: &str = "–";
@@ -80,20 +80,27 @@ const OWN_DIGITS: i32 = 4;
 
 /// Every row's cells as they print. The numbers of a column have the same decimals, so that
 /// they stand one below another: as many as its smallest number needs for three digits, and
-/// never more than the cells have. Where the cells of a column ask for different decimals
-/// they are of different things, and each has four digits.
-pub(crate) fn printed(rows: &[Row]) -> Vec<Vec<String>> {
+/// never more than the cells have. Columns under a common heading are of one thing and have
+/// the same. Where the cells of a column ask for different decimals they are of different
+/// things, and each has four digits.
+pub(crate) fn printed(table: &Table) -> Vec<Vec<String>> {
+    let rows = &table.rows;
     let columns = rows.iter().map(|row| row.cells.len()).max().unwrap_or(0);
-    let common: Vec<Option<usize>> = (0..columns).map(|at| common_decimals(rows, at)).collect();
+    let of_all = table
+        .spanner
+        .as_ref()
+        .and_then(|_| common_decimals(rows.iter().flat_map(|row| &row.cells)));
+    let of_column = |at: usize| common_decimals(rows.iter().filter_map(|row| row.cells.get(at)));
+    let common: Vec<Option<usize>> =
+        (0..columns).map(|at| of_all.or_else(|| of_column(at))).collect();
     let text = |(at, of): (usize, &Cell)| cell(of, common[at].unwrap_or_else(|| own_decimals(of)));
     rows.iter().map(|row| row.cells.iter().enumerate().map(text).collect()).collect()
 }
 
-/// The decimals that all numbers of a column print with; `None` where they are of different
-/// things.
-fn common_decimals(rows: &[Row], column: usize) -> Option<usize> {
-    let numbers = rows.iter().filter_map(|row| match row.cells.get(column) {
-        Some(Cell::Number { value, decimals, .. }) if value.is_finite() => {
+/// The decimals that all these numbers print with; `None` where they are of different things.
+fn common_decimals<'a>(cells: impl Iterator<Item = &'a Cell> + Clone) -> Option<usize> {
+    let numbers = cells.filter_map(|cell| match cell {
+        Cell::Number { value, decimals, .. } if value.is_finite() => {
             Some((value.abs(), usize::from(*decimals)))
         }
         _ => None,
@@ -132,16 +139,19 @@ pub(crate) fn figure(figure: &KeyFigure) -> String {
         return DASH.to_owned();
     };
     let digits = i32::from(figure.digits.max(1));
-    let decimals = decimals_for(value.abs(), digits);
     let whole = value.abs().max(1.0).log10().floor() as i32 + 1;
+    if whole <= digits {
+        return grouped(value, decimals_for(value.abs(), digits));
+    }
     // Of a number with more digits before the point the last ones are zeros.
-    let unit = 10f64.powi((whole - digits).max(0));
-    grouped((value / unit).round_ties_even() * unit, decimals.min(usize::from(unit <= 1.0) * 12))
+    let unit = 10f64.powi(whole - digits);
+    grouped((value / unit).round_ties_even() * unit, 0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use steadfast_domain::findings::Row;
 
     #[test]
     fn thousands_are_separated() {
@@ -160,7 +170,7 @@ mod tests {
     fn column(values: &[(f64, u8)]) -> Vec<String> {
         let cells = values.iter().map(|(value, decimals)| Cell::number(Some(*value), *decimals));
         let rows: Vec<Row> = cells.map(|cell| Row::new("", [cell])).collect();
-        printed(&rows).concat()
+        printed(&Table::new("", "", "").rows(rows)).concat()
     }
 
     #[test]
@@ -173,7 +183,12 @@ mod tests {
         assert_eq!(column(&[(0.0001, 2), (20.0, 2)]), ["0.00", "20.0"], "what prints as zero");
         assert_eq!(column(&[(12_345.678, 1), (0.071_234, 4)]), ["12,346", "0.0712"], "unlike");
         let mixed = [Row::new("", [Cell::Missing]), Row::new("", [Cell::text("void")])];
-        assert_eq!(printed(&mixed).concat(), ["–", "void"]);
+        assert_eq!(printed(&Table::new("", "", "").rows(mixed)).concat(), ["–", "void"]);
+        let row = |values: [f64; 2]| Row::new("", values.map(|v| Cell::number(Some(v), 1)));
+        let matrix = Table::new("", "", "").rows([row([9_994.0, 2_346.1]), row([100.2, 11.5])]);
+        assert_eq!(printed(&matrix).concat(), ["9,994", "2,346.1", "100", "11.5"]);
+        let matrix = matrix.spanner("Mix");
+        assert_eq!(printed(&matrix).concat(), ["9,994.0", "2,346.1", "100.2", "11.5"]);
     }
 
     #[test]

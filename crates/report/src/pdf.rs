@@ -1,7 +1,7 @@
 //! The PDFs: templates of ours, the findings as a JSON file and the plots as SVG files beside
 //! it, typeset by typst with fonts that the program carries.
 
-use crate::layout::{Once, Shown, as_is, borrows, chapter_number, is_prose};
+use crate::layout::{Once, Shown, as_is, borrows, chapter_number, is_prose, known, suits_half};
 use crate::parts::{KINDS, disclosures, parts, simulated};
 use crate::summary::{self, anchor};
 use crate::svg::{svg, svg_small};
@@ -157,7 +157,7 @@ fn front(findings: &Findings) -> Value {
     let figure =
         |figure: &KeyFigure| (figure.label.clone(), number::figure(figure), figure.unit.clone());
     json!({
-        "figures": front.figures.iter().map(figure).collect::<Vec<_>>(),
+        "figures": summary::figures(findings).into_iter().map(figure).collect::<Vec<_>>(),
         "device": rows(&front.device),
         "conditions": rows(&front.conditions),
         "evidence": findings.verdict.as_ref().and_then(summary::evidence).as_ref().map(table_content),
@@ -177,23 +177,35 @@ fn sections(findings: &Findings, desk: &mut Desk) -> Vec<Value> {
     let borrows = borrows(findings);
     let own = std::iter::once((usize::from(!of_many), findings));
     let all = own.chain((1..).zip(parts));
-    all.map(|(number, part)| section(part, (number, of_many), borrows, desk)).collect()
+    let mut whole = Once::default();
+    all.map(|(number, part)| {
+        let mut own = whole.of_part();
+        let once = if number == 0 { &mut whole } else { &mut own };
+        section(part, (number, of_many), borrows, once, desk)
+    })
+    .collect()
 }
 
 /// One procedure of the report, or what the whole of it has of its own.
-fn section(
-    findings: &Findings,
+fn section<'a>(
+    findings: &'a Findings,
     (number, of_many): (usize, bool),
     borrows: bool,
+    once: &mut Once<'a>,
     desk: &mut Desk,
 ) -> Value {
-    let mut once = Once::default();
-    let summary = once.of(&findings.summary);
     let is_part = of_many && number > 0;
+    let keys = summary::own_plots(findings);
+    // A plot that fills page one is there in full.
+    if let ([only], false) = (keys.as_slice(), is_part) {
+        once.has(only);
+    }
+    let summary = once.of(&findings.summary);
     let summary = if is_part && !borrows { exhibits(&summary, desk) } else { Vec::new() };
-    let results = pages(once.of_pages(&findings.form_pages), desk, |_| String::new());
+    let keys: Vec<&str> = keys.iter().map(|plot| plot.id.as_str()).collect();
+    let results = pages(once.of_pages(&findings.form_pages), (&keys, desk), |_| String::new());
     let numbered = |index| format!("{}  ", chapter_number(number, index, of_many));
-    let chapters = pages(once.of_pages(&findings.chapters), desk, numbered);
+    let chapters = pages(once.of_pages(&findings.chapters), (&keys, desk), numbered);
     json!({
         "number": number,
         "is_part": is_part,
@@ -208,13 +220,13 @@ fn section(
 
 fn pages(
     pages: Vec<(usize, &Page, Vec<Shown<'_>>)>,
-    desk: &mut Desk,
+    (keys, desk): (&[&str], &mut Desk),
     number: impl Fn(usize) -> String,
 ) -> Vec<Value> {
     let page = |(index, page, shown): (usize, &Page, Vec<Shown<'_>>)| {
         json!({
             "title": format!("{}{}", number(index), page.title),
-            "exhibits": exhibits(&shown, desk),
+            "exhibits": exhibits_of(&shown, keys, desk),
         })
     };
     pages.into_iter().map(page).collect()
@@ -266,26 +278,47 @@ fn breakable(text: &str, letters: usize) -> String {
     out
 }
 
-fn rows(rows: &[Setting]) -> Vec<(String, Option<String>)> {
-    rows.iter()
+fn rows<'a>(rows: impl IntoIterator<Item = &'a Setting>) -> Vec<(String, Option<String>)> {
+    rows.into_iter()
         .map(|row| (row.label.clone(), row.text().map(|text| breakable(&text, 30))))
         .collect()
 }
 
-fn exhibits(shown: &[Shown<'_>], desk: &mut Desk) -> Vec<Value> {
+/// The plots that matter most, and those that need it, are as wide as the page.
+fn exhibits_of(shown: &[Shown<'_>], keys: &[&str], desk: &mut Desk) -> Vec<Value> {
     shown
         .iter()
         .map(|exhibit| match exhibit {
-            Shown::Table(table) => table_content(table),
-            Shown::Facts(facts) => {
-                json!({ "kind": "facts", "title": facts.title, "rows": rows(&facts.rows) })
+            Shown::Plot(plot) if suits_half(plot) && !keys.contains(&plot.id.as_str()) => {
+                let mut content = plot_content(plot, svg_small, desk);
+                content["kind"] = "half".into();
+                content
             }
-            Shown::Text(text) => json!({ "kind": "text", "text": text }),
-            Shown::Nothing(text) => json!({ "kind": "nothing", "text": text }),
-            Shown::Listing(text) => json!({ "kind": "listing", "text": text }),
-            Shown::Plot(plot) => plot_content(plot, svg, desk),
+            Shown::Facts(facts) => {
+                let (known, unknown) = known(facts);
+                let rows = rows(known);
+                json!({ "kind": "facts", "title": facts.title, "rows": rows, "unknown": unknown })
+            }
+            other => exhibit_content(other, desk),
         })
         .collect()
+}
+
+fn exhibits(shown: &[Shown<'_>], desk: &mut Desk) -> Vec<Value> {
+    shown.iter().map(|exhibit| exhibit_content(exhibit, desk)).collect()
+}
+
+fn exhibit_content(exhibit: &Shown<'_>, desk: &mut Desk) -> Value {
+    match exhibit {
+        Shown::Table(table) => table_content(table),
+        Shown::Facts(facts) => {
+            json!({ "kind": "facts", "title": facts.title, "rows": rows(&facts.rows) })
+        }
+        Shown::Text(text) => json!({ "kind": "text", "text": text }),
+        Shown::Nothing(text) => json!({ "kind": "nothing", "text": text }),
+        Shown::Listing(text) => json!({ "kind": "listing", "text": text }),
+        Shown::Plot(plot) => plot_content(plot, svg, desk),
+    }
 }
 
 fn plot_content(plot: &Plot, drawn: fn(&Plot) -> String, desk: &mut Desk) -> Value {
@@ -300,7 +333,7 @@ fn plot_content(plot: &Plot, drawn: fn(&Plot) -> String, desk: &mut Desk) -> Val
 
 fn table_content(table: &Table) -> Value {
     let narrow = if table.columns.len() > 6 { 10 } else { 16 };
-    let printed = number::printed(&table.rows);
+    let printed = number::printed(table);
     let rows = table.rows.iter().zip(&printed).map(|(row, texts)| {
         let cell = |(cell, text): (&Cell, &String)| {
             let word = matches!(cell, Cell::Text(_));

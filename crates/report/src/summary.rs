@@ -9,6 +9,9 @@ use steadfast_domain::{CaveatKind, EndState, Findings, Verdict};
 /// Figures of one part in the table of a run of several.
 const FIGURES_OF_A_PART: usize = 4;
 
+/// Plots of parts on page one.
+const PLOTS_OF_PARTS: usize = 2;
+
 /// How a badge is to be taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tone {
@@ -144,6 +147,11 @@ fn average_text(average: f64, unit: &str) -> String {
     format!("{} {unit}", number::figure(&figure)).trim_end().to_owned()
 }
 
+/// The key figures that the run has.
+pub(crate) fn figures(findings: &Findings) -> Vec<&KeyFigure> {
+    findings.front.figures.iter().filter(|figure| figure.value.is_some()).collect()
+}
+
 /// Every part with how it ended and its first figures; `None` for a run of one.
 pub(crate) fn tests(findings: &Findings) -> Option<Table> {
     let parts = parts(findings);
@@ -156,8 +164,8 @@ pub(crate) fn tests(findings: &Findings) -> Option<Table> {
 
 fn test_rows(part: &Findings) -> Vec<Row> {
     let end = end_badge(part.whole_end());
-    let measured = part.front.figures.iter().filter(|figure| figure.value.is_some());
-    let mut rows: Vec<Row> = measured
+    let mut rows: Vec<Row> = figures(part)
+        .into_iter()
         .take(FIGURES_OF_A_PART)
         .map(|figure| {
             let texts = [String::new(), figure.label.clone(), number::figure(figure)];
@@ -180,7 +188,9 @@ pub(crate) fn plots(findings: &Findings) -> Vec<&Plot> {
     if !own.is_empty() {
         return own;
     }
-    parts(findings).into_iter().filter_map(|part| own_plots(part).into_iter().next()).collect()
+    let of_parts = parts(findings);
+    let firsts = of_parts.into_iter().filter_map(|part| own_plots(part).into_iter().next());
+    firsts.take(PLOTS_OF_PARTS).collect()
 }
 
 /// The plots that matter most of one procedure.

@@ -6,6 +6,7 @@
 //! told apart in gray print, and the columns need a fixed projection.
 
 mod axis;
+mod bars;
 mod chart;
 mod columns;
 mod frame;
@@ -41,6 +42,7 @@ fn drawn(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
     match plot.kind {
         PlotKind::Columns3d => (columns::draw(plot), None),
         PlotKind::Lines | PlotKind::Scatter => lines::draw(plot, size),
+        PlotKind::Bars => bars::draw(plot, size),
         PlotKind::Histogram => histogram::draw(plot, size),
         PlotKind::Stacked => stacked::draw(plot, size),
         PlotKind::HeatMap => (heat_map::draw(plot, size), None),

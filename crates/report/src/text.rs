@@ -16,7 +16,7 @@ pub fn text(findings: &Findings, width: usize) -> String {
     let model = findings.header.model.as_deref().unwrap_or("no model name");
     lines.push(printable(&format!("{}  {model}", findings.title)).into_owned());
     lines.extend(conclusion(findings, width));
-    lines.extend(figure_lines(&findings.front.figures));
+    lines.extend(figure_lines(&summary::figures(findings)));
     if let Some(tests) = summary::tests(findings) {
         lines.push(String::new());
         lines.extend(table_lines(&tests, width));
@@ -28,7 +28,7 @@ pub fn text(findings: &Findings, width: usize) -> String {
     for part in parts(findings) {
         lines.extend([String::new(), format!("== {} ==", part.title)]);
         lines.extend(conclusion(part, width));
-        lines.extend(figure_lines(&part.front.figures));
+        lines.extend(figure_lines(&summary::figures(part)));
         lines.extend(summary_lines(part, width));
     }
     lines.push(String::new());
@@ -43,14 +43,14 @@ fn conclusion(findings: &Findings, width: usize) -> Vec<String> {
 }
 
 /// The key figures, their values one below another.
-fn figure_lines(figures: &[KeyFigure]) -> Vec<String> {
+fn figure_lines(figures: &[&KeyFigure]) -> Vec<String> {
     let texts: Vec<(String, String)> =
         figures.iter().map(|f| (printable(&f.label).into_owned(), number::figure(f))).collect();
     let longest = |of: fn(&(String, String)) -> &String| {
         texts.iter().map(|pair| of(pair).chars().count()).max().unwrap_or(0)
     };
     let (label, value) = (longest(|pair| &pair.0), longest(|pair| &pair.1));
-    let line = |((name, text), figure): (&(String, String), &KeyFigure)| {
+    let line = |((name, text), figure): (&(String, String), &&KeyFigure)| {
         format!("  {name:<label$}  {text:>value$} {}", figure.unit).trim_end().to_owned()
     };
     texts.iter().zip(figures).map(line).collect()
@@ -92,7 +92,7 @@ pub(crate) fn table_lines(table: &Table, width: usize) -> Vec<String> {
     let columns = table.columns.iter().map(|column| column.name.clone());
     let mut rows: Vec<Vec<String>> =
         vec![std::iter::once(table.corner.clone()).chain(columns).collect()];
-    let printed = table.rows.iter().zip(number::printed(&table.rows));
+    let printed = table.rows.iter().zip(number::printed(table));
     rows.extend(
         printed.map(|(row, cells)| std::iter::once(row.head.clone()).chain(cells).collect()),
     );

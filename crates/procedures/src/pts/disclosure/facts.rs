@@ -142,7 +142,7 @@ pub fn parameters_facts(choices: &Choices<'_>) -> Facts {
 
 fn criteria_text(criteria: &Criteria) -> String {
     format!(
-        "{} rounds; data excursion <= {:.0} %, slope excursion <= {:.0} % of the average",
+        "{} rounds; data excursion ≤ {:.0} %, slope excursion ≤ {:.0} % of the average",
         criteria.window,
         criteria.data_excursion * 100.0,
         criteria.slope_excursion * 100.0
