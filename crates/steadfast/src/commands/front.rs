@@ -3,10 +3,10 @@
 //!
 //! A command turns its file or its options into a [`Sequence`] and hands it to [`conduct`].
 
+use super::plan;
+use super::run::{Beginning, default_seed};
 use crate::asked::meta;
 use crate::cli::front::FrontArguments;
-use crate::commands::plan;
-use crate::commands::run::{Beginning, default_seed};
 use crate::exit::{ExitState, misuse};
 use crate::{output, target, terminal};
 use anyhow::{Context, anyhow, bail};
@@ -16,7 +16,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use steadfast_domain::sequence::SequenceSource;
-use steadfast_domain::{Findings, PurgeChoice, Sequence, Settings};
+use steadfast_domain::{Findings, PurgeChoice, PurgeMethod, Sequence, Settings};
 use steadfast_exchange::Misread;
 use steadfast_procedures::sequence::NAME;
 
@@ -26,8 +26,7 @@ const FILE_LIMIT: u64 = 16 << 20;
 /// Reads a file of another tool: a regular one of a reasonable size.
 pub fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
     let shown = path.display();
-    let metadata =
-        std::fs::metadata(path).with_context(|| format!("{shown} cannot be opened"))?;
+    let metadata = std::fs::metadata(path).with_context(|| format!("{shown} cannot be opened"))?;
     if !metadata.is_file() {
         bail!("{shown} is not a regular file");
     }
@@ -112,13 +111,9 @@ pub fn conduct(arguments: &FrontArguments, sequence: Sequence) -> anyhow::Result
     Ok(Conducted { state: ended.state, directory: Some(ended.directory) })
 }
 
-fn settings(
-    arguments: &FrontArguments,
-    sequence: Sequence,
-    seed: u64,
-) -> anyhow::Result<Settings> {
+fn settings(arguments: &FrontArguments, sequence: Sequence, seed: u64) -> anyhow::Result<Settings> {
     let mut settings = Settings::new(NAME, seed);
-    settings.purge = PurgeChoice::None;
+    settings.purge = PurgeChoice::Method(PurgeMethod::Nothing);
     settings.data_pattern = arguments.data_pattern.clone().unwrap_or_default();
     settings.hold_c_states = arguments.hold_c_states;
     settings.command = std::env::args().collect::<Vec<_>>().join(" ");
