@@ -17,18 +17,19 @@ pub enum Op {
     Read,
     /// Writes data.
     Write,
-    /// Deallocates blocks (discard, TRIM, UNMAP).
-    Trim,
+    /// Deallocates blocks (ATA TRIM, SCSI UNMAP, NVMe Deallocate). Records call it `trim`.
+    #[serde(rename = "trim", alias = "discard")]
+    Discard,
     /// Flushes the volatile write cache.
     Flush,
 }
 
 impl Op {
     /// Every operation, in the order in which tables list them.
-    pub const ALL: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
+    pub const ALL: [Op; 4] = [Op::Read, Op::Write, Op::Discard, Op::Flush];
     /// Whether it changes what the device holds.
     pub const fn alters(self) -> bool {
-        matches!(self, Op::Write | Op::Trim)
+        matches!(self, Op::Write | Op::Discard)
     }
 }
 

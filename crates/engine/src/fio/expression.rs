@@ -269,7 +269,7 @@ fn refuse_place(stimulus: &Stimulus, facts: &TargetFacts<'_>) -> Result<(), Stri
 
 fn refuse_stream(stream: &IoStream, sector: u64) -> Result<(), String> {
     let cannot = match stream.op {
-        Op::Trim => Some(
+        Op::Discard => Some(
             "fio waits for every discard to complete, so it does not keep the queue depth"
                 .to_owned(),
         ),

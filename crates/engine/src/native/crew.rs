@@ -42,7 +42,7 @@ pub(super) enum Origin {
     Script {
         source: Source,
         /// Whether the target can discard.
-        trims: bool,
+        discards: bool,
     },
 }
 
@@ -314,10 +314,10 @@ pub(super) fn make(
             };
             Ok(Parts { task, plan: Some(plan), score: None })
         }
-        (Origin::Script { source, trims }, Load::Script(script)) => {
+        (Origin::Script { source, discards }, Load::Script(script)) => {
             let ScriptPosition { ios, time: passed } = start.script;
             let ahead = Ahead::begin(source, ios, stop)?;
-            let player = Player::new(script, ahead, ios, trims);
+            let player = Player::new(script, ahead, ios, discards);
             let counts = player.counts();
             let score = Score { counts, began: 0, passed, position: ios };
             let task = Task::Play(Mutex::new(Some(Play { player, passed })));

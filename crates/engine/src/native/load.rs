@@ -529,7 +529,7 @@ fn describe(fault: &LocatedFault, device: &str) -> String {
     let op = match fault.op {
         Op::Read => "read",
         Op::Write => "write",
-        Op::Trim => "discard",
+        Op::Discard => "discard",
         Op::Flush => "flush",
     };
     let why = match fault.errno {
@@ -537,7 +537,7 @@ fn describe(fault: &LocatedFault, device: &str) -> String {
         errno => io::Error::from_raw_os_error(errno).to_string(),
     };
     let advice = match (fault.errno, fault.op) {
-        (libc::EOPNOTSUPP, Op::Trim) => "; the device cannot discard blocks: omit discards",
+        (libc::EOPNOTSUPP, Op::Discard) => "; the device cannot discard blocks: omit discards",
         (libc::EOPNOTSUPP, Op::Write) => "; the file system may not support FUA writes: omit FUA",
         (libc::EINVAL, _) => {
             "; use transfer sizes and alignments that are multiples of its sectors"

@@ -158,14 +158,14 @@ impl Native {
         self.target.device().transport != Transport::File
     }
 
-    /// The interface for a load: not every one can trim.
-    fn backend_for(&self, trims: bool) -> Backend {
+    /// The interface for a load: not every one can discard.
+    fn backend_for(&self, discards: bool) -> Backend {
         let able = match self.backend {
             Backend::Uring => !self.is_block_device() || ring::discards_blocks(),
             Backend::Aio => false,
             Backend::Threads => true,
         };
-        if trims && !able { Backend::Threads } else { self.backend }
+        if discards && !able { Backend::Threads } else { self.backend }
     }
 
     fn begin(
@@ -213,7 +213,7 @@ impl Native {
         let leaves_stamps = match load {
             Load::Stimulus(stimulus) => leaves_stamps(stimulus),
             Load::Script(script) => {
-                script.data_pattern == DataPattern::RandomUnique && !script.plays_trims()
+                script.data_pattern == DataPattern::RandomUnique && !script.plays_discards()
             }
         };
         if load.stimulus().is_some_and(|stimulus| stimulus.verify) {
@@ -225,7 +225,7 @@ impl Native {
     }
 
     fn provide(&mut self, stimulus: &Stimulus) -> Result<Provisions, Refusal> {
-        let backend = self.backend_for(stimulus.streams.iter().any(|s| s.op == Op::Trim));
+        let backend = self.backend_for(stimulus.streams.iter().any(|s| s.op == Op::Discard));
         let shape = Shape::of(stimulus, backend);
         let refusal = stimulus
             .fault()
@@ -244,8 +244,8 @@ impl Native {
 
     fn provide_script(&mut self, script: &ScriptLoad) -> Result<Provisions, Refusal> {
         // What the target cannot discard is left out, and counted.
-        let trims = !self.is_block_device() || self.target.device().discard;
-        let backend = self.backend_for(trims && script.plays_trims());
+        let discards = !self.is_block_device() || self.target.device().discard;
+        let backend = self.backend_for(discards && script.plays_discards());
         let shape = Shape::of_script(script);
         let refusal = script
             .fault()
@@ -256,7 +256,7 @@ impl Native {
         }
         let content = self.resolve(&script.data_pattern)?;
         let source = Source::open(script).map_err(|error| Refusal(error.to_string()))?;
-        Ok(Provisions { origin: Origin::Script { source, trims }, content, backend, shape })
+        Ok(Provisions { origin: Origin::Script { source, discards }, content, backend, shape })
     }
 
     fn provide_load(&mut self, load: &Load) -> Result<Provisions, Refusal> {
@@ -340,7 +340,7 @@ impl Native {
         if stream.op == Op::Flush {
             return None;
         }
-        if stream.op == Op::Trim && self.is_block_device() && !self.target.device().discard {
+        if stream.op == Op::Discard && self.is_block_device() && !self.target.device().discard {
             return Some(format!("{} cannot discard blocks, which '{stream}' needs", self.path()));
         }
         let sector = self.sector();
@@ -385,7 +385,7 @@ impl Native {
 /// Whether every sector that the load changes still carries a valid stamp.
 fn leaves_stamps(stimulus: &Stimulus) -> bool {
     stimulus.data_pattern == DataPattern::RandomUnique
-        && stimulus.streams.iter().all(|s| s.op != Op::Trim)
+        && stimulus.streams.iter().all(|s| s.op != Op::Discard)
 }
 
 /// Why the limits cannot be kept exactly.

@@ -446,7 +446,7 @@ fn faults(step: &Step, window: &Window) -> Halt {
         let op = match fault.op {
             Op::Read => "read",
             Op::Write => "write",
-            Op::Trim => "discard",
+            Op::Discard => "discard",
             Op::Flush => "flush",
         };
         format!("{op} of {} B at byte {}: simulated I/O error", fault.size.0, fault.offset.0)
