@@ -5,7 +5,7 @@
 //! seen in fio 3.33, by the offsets that it issues and not by its manual alone.
 
 use crate::draw::DrawPlan;
-use crate::{Start, WorkDone};
+use crate::start::{Start, WorkDone};
 use std::collections::BTreeMap;
 use steadfast_domain::step::mix64;
 use steadfast_domain::stimulus::{DataPattern, Pace, Zone};
@@ -51,7 +51,7 @@ pub(super) struct Part {
 
 /// A stimulus in fio's words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Expression {
+pub(super) struct Expression {
     /// The options that all parts share, in order.
     options: Vec<(&'static str, String)>,
     /// The directions that have I/Os.

@@ -18,7 +18,8 @@ use crate::accounting::{Account, Played, SCRIPT_STREAMS};
 use crate::draw::{DrawPlan, Drawer};
 use crate::kernel::Backend;
 use crate::play::{PlayCounts, Player, Source};
-use crate::{Start, Stop};
+use crate::start::Start;
+use crate::stop::Stop;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -28,7 +29,7 @@ use steadfast_domain::{Halt, Load, Nanos, Op, Replayed, ScriptLoad, Stimulus};
 
 /// What is made of a load before it begins.
 #[derive(Debug)]
-pub(crate) struct Provisions {
+pub(super) struct Provisions {
     pub(super) origin: Origin,
     pub(super) content: Arc<Content>,
     pub(super) backend: Backend,

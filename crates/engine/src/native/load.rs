@@ -9,8 +9,10 @@ use super::shared::{Budget, Failure, LocatedFault, Shared, ThreadCpu};
 use super::verify::WrittenSectors;
 use crate::accounting::Meter;
 use crate::draw::DrawPlan;
+use crate::handover::Runs;
 use crate::stall::Watchdog;
-use crate::{Start, Stop};
+use crate::start::Start;
+use crate::stop::Stop;
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -87,6 +89,12 @@ enum End {
     Overdue,
 }
 
+impl Runs for Running {
+    fn is_of(&self, load: &Load) -> bool {
+        self.load == *load
+    }
+}
+
 impl Running {
     /// Makes the threads and everything that they need, then lets them begin.
     /// Returns what could not be had, for the engine to say.
@@ -142,10 +150,6 @@ impl Running {
                 Err(halt)
             }
         }
-    }
-
-    pub(super) fn load(&self) -> &Load {
-        &self.load
     }
 
     /// Lets the threads begin. Fails where they should have begun before.
