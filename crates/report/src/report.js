@@ -1,3 +1,4 @@
+// Made of ui/src ff8204f09f341b98 by make ui.
 (function() {
   "use strict";
   function part(reach, value) {

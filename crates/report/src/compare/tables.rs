@@ -92,10 +92,8 @@ fn side_by_side(sides: &[Side<'_>], first: &Table, tables: &[Option<&Table>]) ->
         Some(spanner) => format!("{} · {spanner}", first.corner),
         None => first.corner.clone(),
     };
-    let names: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
     let title = common_title(tables.iter().flatten().map(|table| table.title.as_str()));
     Table::new(&first.id, title.unwrap_or_else(|| first.id.clone()), &corner)
-        .spanner(names.join("; "))
         .columns(letters.chain(percent))
         .rows(rows)
 }

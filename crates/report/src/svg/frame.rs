@@ -41,6 +41,10 @@ const MARK_SIZE: f64 = 12.0;
 /// Height of a row of labels over the plot, and how many there may be.
 const MARK_STEP: f64 = 15.0;
 const MARK_ROWS: usize = 8;
+/// From one turned label to the next, in heights of a letter; and how far one reaches across,
+/// in its lengths.
+const TURNED_STEP: f64 = 1.5;
+const TURNED_ACROSS: f64 = 0.82;
 /// Lines drawn for marks, at most.
 const MARKS: usize = 400;
 
@@ -146,17 +150,19 @@ impl Frame {
             .map(|flag| (size.width - 6.0 - left - flag.width) / flag.part);
         let free = size.width - left - right - room;
         let width = for_flags.fold(free, f64::min).max(120.0);
+        let (turned, deep) = names_below(&plot.x.scale, width);
+        let width =
+            if turned { width.min(beside_turned(&plot.x.scale, size.width - left)) } else { width };
         raise(&mut flags, width);
         let unlabelled = flags.iter().filter(|flag| flag.row >= MARK_ROWS).count();
         let rows = flags.iter().map(|f| f.row + 1).filter(|r| *r <= MARK_ROWS).max().unwrap_or(0);
-        let (turned, deep) = names_below(&plot.x.scale, width);
         let title = |text: &str| shown(text, TITLE_MAX);
         let across = if rulers.x.names_unit { plot.x.bare_label() } else { &plot.x.label };
         let across = title(across);
         let right_title = plot.y_right.as_ref().map(|axis| title(&axis.label)).unwrap_or_default();
         Frame {
             size,
-            area: Area { left, top: TOP + rows as f64 * MARK_STEP, width, height: size.height },
+            area: Area { left, top: TOP + above(rows, right), width, height: size.height },
             rulers,
             legend: Vec::new(),
             flags,
@@ -252,11 +258,13 @@ impl Frame {
             if self.turned {
                 if x >= free {
                     drawing.text_aslant((x + 4.0, y + 14.0), LABEL_SIZE, &shown(label, NAME_MAX));
-                    free = x + LABEL_SIZE;
+                    free = x + LABEL_SIZE * TURNED_STEP;
                 }
                 continue;
             }
             let half = label.chars().count() as f64 * LABEL_SIZE * LETTER / 2.0;
+            // The last label may be wider than what is beside it.
+            let x = x.min(self.size.width - 3.0 - half).max(half);
             if x - half >= free {
                 drawing.text((x, y + 19.0), LABEL_SIZE, Anchor::Middle, label);
                 free = x + half + 3.0;
@@ -270,7 +278,8 @@ impl Frame {
         for flag in self.flags.iter().take(MARKS) {
             let x = area.x(flag.part);
             let labelled = flag.row < MARK_ROWS && !flag.label.is_empty();
-            let head = if labelled { 4.0 + flag.row as f64 * MARK_STEP } else { 0.0 };
+            let foot = above(0, if self.rulers.right.is_some() { 1.0 } else { 0.0 });
+            let head = if labelled { 4.0 + foot + flag.row as f64 * MARK_STEP } else { 0.0 };
             let line = [(x, area.y(0.0)), (x, area.top - head - if labelled { 8.0 } else { 0.0 })];
             drawing.path(&line, "#555555", 0.9, Some("4 2"));
             if labelled {
@@ -341,6 +350,21 @@ fn draw_entry(drawing: &mut Drawing, at: (f64, f64), entry: &Entry) {
     }
     let name = shown(&entry.name, NAME_MAX);
     drawing.text((left + LEGEND_MARK, y + 4.5), LEGEND_SIZE, Anchor::Start, &name);
+}
+
+/// Room over the plot for so many rows of labels: over an axis on the right they begin higher,
+/// as they may reach over its labels.
+fn above(rows: usize, right: f64) -> f64 {
+    rows as f64 * MARK_STEP + if right > 0.0 { 7.0 } else { 0.0 }
+}
+
+/// How wide a plot may be whose last category's name hangs down to the right, where so much
+/// is left for both.
+fn beside_turned(scale: &Scale, room: f64) -> f64 {
+    let Scale::Categories(names) = scale else { return room };
+    let last = names.last().map_or(0, |name| name_length(name)) as f64 * LABEL_SIZE * LETTER;
+    let count = names.len().max(1) as f64;
+    ((room - 8.0 - last * TURNED_ACROSS) * count / (count - 0.5)).max(120.0)
 }
 
 /// Whether the names of categories must be turned, and how much deeper they

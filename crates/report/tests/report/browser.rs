@@ -21,7 +21,7 @@ addEventListener("load", () => {
     cover.dispatchEvent(new PointerEvent(name, { bubbles: true, pointerId: 1, pointerType: "mouse", ...at }));
   };
   cover.setPointerCapture = () => undefined;
-  fire("pointermove", 0.5);
+  fire("pointermove", 0.3);
   const told = tip.hidden ? "" : tip.textContent;
   const cursors = figures.filter((one) => [...one.querySelectorAll("svg > line")].some(
     (line) => line.getAttribute("stroke-dasharray") === "3 3" && line.style.display === "")).length;

@@ -85,7 +85,6 @@ impl Chance {
 }
 
 /// A text's corners: where it stands, as it is turned.
-#[derive(Debug, Clone)]
 struct Box {
     text: String,
     corners: [(f64, f64); 4],
@@ -167,8 +166,9 @@ fn no_two_texts_of_a_drawing_meet_and_none_leaves_it() {
                 "drawing {number} ({:?}): {one:?} leaves {width} x {height}",
                 plot.kind
             );
-            let met = all[index + 1..].iter().find(|other| meet(one, other));
-            assert!(met.is_none(), "drawing {number} ({:?}): {one:?} meets {met:?}", plot.kind);
+            if let Some(other) = all[index + 1..].iter().find(|other| meet(one, other)) {
+                panic!("drawing {number} ({kind:?}): '{text}' meets '{}'", other.text);
+            }
         }
     }
     assert!(texts > 5_000, "{texts}");
