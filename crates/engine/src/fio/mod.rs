@@ -252,6 +252,9 @@ impl Fio {
             Made::Fio(expression) => *expression,
             _ => self.express(stimulus).map_err(|refusal| refusal.of(step))?,
         };
+        if let Some(begins) = start.begins {
+            steadfast_host::wait_until(begins);
+        }
         Running::new(stimulus, expression.going_on_from(start), step, &mut self.means().0)
     }
 

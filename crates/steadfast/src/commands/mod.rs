@@ -1,9 +1,11 @@
 //! The commands, each its own file.
 
+mod begin;
 pub mod calibrate;
 pub mod capture;
 pub mod check;
 pub mod compare;
+mod conduct;
 pub mod devices;
 pub mod doctor;
 pub mod mark;
@@ -14,6 +16,7 @@ pub mod report;
 pub mod restore;
 pub mod resume;
 pub mod run;
+mod several;
 pub mod shell;
 pub mod study;
 pub mod trace;

@@ -18,21 +18,35 @@ struct Answer {
     outline: Outline,
 }
 
-/// Rehearses the procedure twice: steady at once, and never.
+/// The JSON output for several targets.
+#[derive(Debug, Serialize)]
+struct Answers {
+    targets: Vec<Answer>,
+}
+
+/// Rehearses the procedure twice on each target: steady at once, and never.
 pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitState> {
+    let each = arguments.procedure.target.iter().map(|target| plan(arguments, target));
+    let mut targets = each.collect::<anyhow::Result<Vec<_>>>()?;
+    match (arguments.json, targets.len()) {
+        (true, 1) => terminal::print_json(&targets.remove(0))?,
+        (true, _) => terminal::print_json(&Answers { targets })?,
+        (false, _) => {
+            let texts: Vec<String> = targets.iter().map(text).collect();
+            terminal::print(&texts.join("\n\n"))?;
+        }
+    }
+    Ok(ExitState::Done)
+}
+
+fn plan(arguments: &PlanArguments, target: &str) -> anyhow::Result<Answer> {
     let chosen = &arguments.procedure;
-    let device = target::foresee(&chosen.target, chosen.size)?;
+    let device = target::foresee(target, chosen.size)?;
     let geometry = Geometry { capacity: device.capacity, logical_sector: device.logical_sector };
     let procedure = steadfast_procedures::procedure(&settings(chosen, 1, &device)?, geometry, &[])?;
     let rate = arguments.assume.map(|bytes| bytes.0);
     let outline = Outline::of(procedure.as_ref(), rate)?;
-    let answer = Answer { device, outline };
-    if arguments.json {
-        terminal::print_json(&answer)?;
-    } else {
-        terminal::print(&text(&answer))?;
-    }
-    Ok(ExitState::Done)
+    Ok(Answer { device, outline })
 }
 
 fn text(answer: &Answer) -> String {
