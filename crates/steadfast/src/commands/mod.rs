@@ -1,13 +1,16 @@
 //! The commands, each its own file.
 
+pub mod atto;
 mod begin;
 pub mod calibrate;
 pub mod capture;
 pub mod check;
 pub mod compare;
 mod conduct;
+pub mod crystaldiskmark;
 pub mod devices;
 pub mod doctor;
+pub mod front;
 pub mod mark;
 pub mod measure;
 pub mod plan;

@@ -1,7 +1,6 @@
 //! The directory of several runs: `targets.json` names them, so that they can be taken up
 //! together.
 
-use crate::cli::TogetherName;
 use crate::output;
 use crate::writing::Rule;
 use anyhow::{Context, bail};
@@ -45,10 +44,10 @@ pub struct Member {
 
 impl Group {
     /// Runs that are about to begin.
-    pub fn new(place: &Path, members: Vec<Member>, together: TogetherName) -> Group {
-        let together = match together {
-            TogetherName::Steps => "steps",
-            TogetherName::Start => "start",
+    pub fn new(place: &Path, members: Vec<Member>, keeping: Keeping) -> Group {
+        let together = match keeping {
+            Keeping::Steps => "steps",
+            Keeping::Start => "start",
         };
         Group { version: VERSION, together: together.to_owned(), members, place: place.to_owned() }
     }

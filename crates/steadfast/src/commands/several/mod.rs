@@ -9,10 +9,10 @@ mod combined;
 mod group;
 mod threads;
 
-use super::begin::{Armed, Intent, default_directory, plain_name};
+use super::begin::{Armed, Beginning, Intent, default_directory, plain_name};
 use super::conduct::{state, unfinished, write_report};
 use super::resume::{self, Again};
-use crate::cli::{ResumeArguments, RunArguments};
+use crate::cli::ResumeArguments;
 use crate::exit::{ExitState, code_of, misuse, said};
 use crate::writing::Shelf;
 use crate::{output, table, target, terminal};
@@ -21,24 +21,38 @@ pub use group::Group;
 use group::Member;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use steadfast_domain::{Caveat, CaveatKind, Device, Findings, caveats};
+use steadfast_domain::{Caveat, CaveatKind, Device, Findings, Settings, caveats};
 use steadfast_engine::Stop;
-use steadfast_runner::Ledger;
+use steadfast_runner::{Keeping, Ledger};
 use threads::Run;
 
+/// Runs that are to be conducted at the same time.
+pub struct Several<'a> {
+    /// What each needs, and its settings. The first one says which directory and which
+    /// readers there are.
+    pub each: Vec<(Beginning<'a>, Settings)>,
+    /// The targets' devices, in the same order.
+    pub foreseen: &'a [Device],
+    /// Which loads begin together.
+    pub keeping: Keeping,
+}
+
 /// Begins a run on each target and conducts them together.
-pub fn run(arguments: &RunArguments, foreseen: &[Device], seed: u64) -> anyhow::Result<ExitState> {
-    let targets = &arguments.procedure.target;
-    refuse_same(targets, foreseen)?;
-    let intents = (0..targets.len()).map(|at| Intent::of(arguments, foreseen, at, seed));
+pub fn run(several: Several<'_>) -> anyhow::Result<ExitState> {
+    let Several { each, foreseen, keeping } = several;
+    let Some((first, settings)) = each.first() else { return Ok(ExitState::Done) };
+    let (first, seed) = (*first, settings.seed);
+    let usual = || default_directory(settings, &format!("{}-targets", each.len()));
+    let out = first.out.map_or_else(usual, Path::to_owned);
+    let targets: Vec<&str> = each.iter().map(|(beginning, _)| beginning.target).collect();
+    refuse_same(&targets, foreseen)?;
+    let group = Group::new(&out, members(&targets, foreseen), keeping);
+    let each = each.into_iter().enumerate();
+    let intents = each.map(|(at, (beginning, settings))| beginning.intent(settings, foreseen, at));
     let intents = intents.collect::<anyhow::Result<Vec<Intent<'_>>>>()?;
-    let procedure = &arguments.procedure.procedure;
-    let usual = || default_directory(procedure, &format!("{}-targets", targets.len()));
-    let out = arguments.out.clone().unwrap_or_else(usual);
     if out.exists() {
         bail!("{} already exists; choose another --out", out.display());
     }
-    let group = Group::new(&out, members(targets, foreseen), arguments.together);
     let stop = target::stop_on_signals()?;
     let mut armed = Vec::new();
     for (intent, member) in intents.into_iter().zip(&group.members) {
@@ -48,7 +62,7 @@ pub fn run(arguments: &RunArguments, foreseen: &[Device], seed: u64) -> anyhow::
             .push(intent.arm(&directory, std::slice::from_ref(&out), &stop).with_context(refused)?);
     }
     let ledgers = ledgers(&armed)?;
-    if let Err(error) = group.write(arguments.group.as_deref()) {
+    if let Err(error) = group.write(first.group) {
         ledgers.into_iter().for_each(Ledger::withdraw);
         return Err(error);
     }
@@ -61,7 +75,7 @@ pub fn run(arguments: &RunArguments, foreseen: &[Device], seed: u64) -> anyhow::
         settings: armed.run,
         lines: Vec::new(),
     });
-    finish(&group, together(runs.collect(), &group)?, &stop, arguments.json)
+    finish(&group, together(runs.collect(), &group)?, &stop, first.json)
 }
 
 /// Takes up all runs of a group that have not ended.
@@ -317,23 +331,23 @@ fn closing(came: &[Came<'_>]) -> String {
 }
 
 /// What each target is called, in the order of the command line.
-fn members(targets: &[String], devices: &[Device]) -> Vec<Member> {
+fn members(targets: &[&str], devices: &[Device]) -> Vec<Member> {
     let mut members: Vec<Member> = Vec::new();
     for (target, device) in targets.iter().zip(devices) {
         let name = plain_name(device);
         let alike = |members: &[Member], name: &str| members.iter().any(|m| m.directory == name);
         let numbered = (2..).map(|n| format!("{name}-{n}"));
         let free = std::iter::once(name.clone()).chain(numbered).find(|n| !alike(&members, n));
-        members.push(Member { target: target.clone(), directory: free.unwrap_or(name) });
+        members.push(Member { target: (*target).to_owned(), directory: free.unwrap_or(name) });
     }
     members
 }
 
 /// Refuses a device that is named twice, whatever its names are.
-fn refuse_same(targets: &[String], devices: &[Device]) -> anyhow::Result<()> {
+fn refuse_same(targets: &[&str], devices: &[Device]) -> anyhow::Result<()> {
     for later in 1..targets.len() {
         for earlier in 0..later {
-            let [a, b] = [earlier, later].map(|at| (&*targets[at], &devices[at]));
+            let [a, b] = [earlier, later].map(|at| (targets[at], &devices[at]));
             if group::is_same(a, b) {
                 return Err(misuse(format!(
                     "--target {} and --target {} are the same device; name each device once",
