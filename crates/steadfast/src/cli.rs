@@ -1,5 +1,6 @@
 //! The command line: names, help and examples. Nothing is done here.
 
+pub mod export;
 pub mod front;
 pub mod replay;
 pub mod trace;
@@ -139,6 +140,8 @@ pub enum Command {
     Atto(front::AttoArguments),
     /// How true a replay was: two captures side by side
     Replay(replay::ReplayCommandArguments),
+    /// Write runs in forms that other programs read
+    Export(export::ExportArguments),
     /// Print a shell's completion script
     #[command(
         after_help = "Example:\n  steadfast completions bash > /etc/bash_completion.d/steadfast"
@@ -384,6 +387,10 @@ pub struct RunArguments {
     /// root writes
     #[arg(long, value_name = "NAME")]
     pub group: Option<String>,
+    /// Keep metrics of the run in this file, for Prometheus' textfile collector; its name
+    /// ends in .prom (docs/formats.md)
+    #[arg(long, value_name = "FILE")]
+    pub prometheus: Option<PathBuf>,
     /// Print the findings as JSON when the run ends
     #[arg(long)]
     pub json: bool,
@@ -521,6 +528,10 @@ pub struct ResumeArguments {
     /// repeat for each other namespace that the purge erases
     #[arg(long, value_name = "SERIAL")]
     pub yes_destroy: Vec<String>,
+    /// Keep metrics of the run in this file, for Prometheus' textfile collector; its name
+    /// ends in .prom (docs/formats.md)
+    #[arg(long, value_name = "FILE")]
+    pub prometheus: Option<PathBuf>,
     /// Print the findings as JSON when the run ends
     #[arg(long)]
     pub json: bool,

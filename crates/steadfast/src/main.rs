@@ -6,6 +6,7 @@ mod commands;
 mod exit;
 mod output;
 mod panel;
+mod prometheus;
 mod remarks;
 mod selected;
 mod signals;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Command::Crystaldiskmark(arguments) => commands::crystaldiskmark::run(&arguments),
         Command::Atto(arguments) => commands::atto::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
+        Command::Export(arguments) => commands::export::run(&arguments),
         Command::Completions(arguments) => commands::shell::completions(&arguments),
         Command::Man => commands::shell::man(),
     };

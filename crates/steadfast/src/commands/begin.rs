@@ -5,6 +5,7 @@ use super::conduct::{Conduct, FIO_DIRECTORY, wishes};
 use crate::asked::{SOFTWARE, check_engine};
 use crate::cli::EngineName;
 use crate::exit::{ExitState, misuse};
+use crate::prometheus::Exporter;
 use crate::target::{self, Course, Mover, Named};
 use crate::terminal;
 use anyhow::bail;
@@ -66,12 +67,23 @@ pub struct Armed {
 impl<'a> Beginning<'a> {
     /// Begins the run of these settings and conducts it.
     pub fn conduct(&self, settings: Settings, foreseen: &Device) -> anyhow::Result<Ended> {
+        self.conduct_with(settings, foreseen, None)
+    }
+
+    /// The same with metrics in a file while it runs.
+    pub fn conduct_with(
+        &self,
+        settings: Settings,
+        foreseen: &Device,
+        prometheus: Option<&Path>,
+    ) -> anyhow::Result<Ended> {
         let default = || default_directory(&settings, &plain_name(foreseen));
         let out = self.out.map_or_else(default, Path::to_owned);
         let intent = self.intent(settings, std::slice::from_ref(foreseen), 0)?;
         if out.exists() {
             bail!(LedgerError::Exists(out));
         }
+        let metrics = prometheus.map(|path| Exporter::new(path, self.group)).transpose()?;
         let stop = target::stop_on_signals()?;
         let mut armed = intent.arm(&out, std::slice::from_ref(&out), &stop)?;
         let ledger = armed.ledger()?;
@@ -79,7 +91,13 @@ impl<'a> Beginning<'a> {
         let procedure = steadfast_procedures::procedure(&run.settings, run.geometry(), &[])?;
         let seed = run.settings.seed;
         terminal::tell(&format!("Run directory: {} (seed {seed})", out.display()));
-        let conduct = Conduct { procedure: procedure.as_ref(), directory: &out, json: self.json };
+        let conduct = Conduct {
+            procedure: procedure.as_ref(),
+            name: &run.settings.procedure,
+            directory: &out,
+            json: self.json,
+            metrics: metrics.as_ref(),
+        };
         let state = conduct.to_the_end(armed.rig.as_mut(), ledger, &[], &stop)?;
         Ok(Ended { state, directory: out })
     }

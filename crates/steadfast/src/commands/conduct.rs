@@ -3,6 +3,7 @@
 use crate::cli::Format;
 use crate::exit::ExitState;
 use crate::panel::Panel;
+use crate::prometheus::{Both, Exporter};
 use crate::writing::Shelf;
 use crate::{asked::SOFTWARE, output, terminal};
 use anyhow::bail;
@@ -28,10 +29,14 @@ pub fn wishes(settings: &Settings, directory: &Path) -> HostWishes {
 pub struct Conduct<'a> {
     /// The procedure.
     pub procedure: &'a dyn Procedure,
+    /// Its name.
+    pub name: &'a str,
     /// The run directory.
     pub directory: &'a Path,
     /// Whether the findings are printed as JSON.
     pub json: bool,
+    /// Where metrics go while it runs.
+    pub metrics: Option<&'a Exporter>,
 }
 
 impl Conduct<'_> {
@@ -44,7 +49,11 @@ impl Conduct<'_> {
         stop: &Stop,
     ) -> anyhow::Result<ExitState> {
         let mut panel = Panel::new(self.procedure, rig.device(), stop.clone());
-        let ending = run::conduct(self.procedure, rig, ledger, lines, SOFTWARE, &mut panel);
+        let about = (self.name, self.directory);
+        let gauge = self.metrics.map(|metrics| metrics.gauge(rig, self.procedure, about));
+        let mut both = Both(&mut panel, gauge);
+        let ending = run::conduct(self.procedure, rig, ledger, lines, SOFTWARE, &mut both);
+        drop(both);
         panel.close();
         if let Some(halted) = unfinished(&ending?, self.directory)? {
             return Ok(halted);

@@ -10,6 +10,7 @@ mod conduct;
 pub mod crystaldiskmark;
 pub mod devices;
 pub mod doctor;
+pub mod export;
 pub mod front;
 pub mod mark;
 pub mod measure;

@@ -5,6 +5,7 @@ use super::conduct::{Conduct, FIO_DIRECTORY, wishes};
 use super::several;
 use crate::cli::ResumeArguments;
 use crate::exit::ExitState;
+use crate::prometheus::Exporter;
 use crate::target::{self, Course, Mover, Named};
 use crate::terminal;
 use crate::workloads;
@@ -25,12 +26,20 @@ pub fn run(arguments: &ResumeArguments) -> anyhow::Result<ExitState> {
         return several::resume(arguments, &group);
     }
     let stop = target::stop_on_signals()?;
+    let prometheus = arguments.prometheus.as_deref();
+    let metrics = prometheus.map(|path| Exporter::new(path, None)).transpose()?;
     let mut again = Again::open(arguments, &stop)?;
     again.amend(arguments)?;
     let Again { mut rig, ledger, contents } = again;
     let procedure = procedure(&contents.settings, &contents.lines)?;
     let (directory, json) = (&arguments.run_dir, arguments.json);
-    let conduct = Conduct { procedure: procedure.as_ref(), directory, json };
+    let conduct = Conduct {
+        procedure: procedure.as_ref(),
+        name: &contents.settings.settings.procedure,
+        directory,
+        json,
+        metrics: metrics.as_ref(),
+    };
     conduct.to_the_end(rig.as_mut(), ledger, &contents.lines, &stop)
 }
 

@@ -31,8 +31,10 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitState> {
     let mut each = each.collect::<anyhow::Result<Vec<_>>>()?;
     if let [_] = each.as_slice() {
         let (beginning, settings) = each.remove(0);
-        return beginning.conduct(settings, &foreseen[0]).map(|ended| ended.state);
+        let prometheus = arguments.prometheus.as_deref();
+        let ended = beginning.conduct_with(settings, &foreseen[0], prometheus);
+        return ended.map(|ended| ended.state);
     }
-    let keeping = arguments.together.into();
-    several::run(Several { each, foreseen: &foreseen, keeping })
+    let (keeping, prometheus) = (arguments.together.into(), arguments.prometheus.as_deref());
+    several::run(Several { each, foreseen: &foreseen, keeping, prometheus })
 }

@@ -11,6 +11,7 @@ mod closed_loop;
 mod devices;
 mod doctor;
 mod exit_codes;
+mod export;
 mod fio;
 mod house;
 mod judged;

@@ -14,6 +14,7 @@ use super::conduct::{state, unfinished, write_report};
 use super::resume::{self, Again};
 use crate::cli::ResumeArguments;
 use crate::exit::{ExitState, code_of, misuse, said};
+use crate::prometheus::Exporter;
 use crate::writing::Shelf;
 use crate::{output, table, target, terminal};
 use anyhow::{Context, bail};
@@ -21,8 +22,8 @@ pub use group::Group;
 use group::Member;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use steadfast_domain::{Caveat, CaveatKind, Device, Findings, Settings, caveats};
-use steadfast_engine::Stop;
+use steadfast_domain::{Caveat, CaveatKind, Device, Findings, Halt, Settings, caveats};
+use steadfast_runner::run::Ending;
 use steadfast_runner::{Keeping, Ledger};
 use threads::Run;
 
@@ -35,11 +36,13 @@ pub struct Several<'a> {
     pub foreseen: &'a [Device],
     /// Which loads begin together.
     pub keeping: Keeping,
+    /// Where metrics go while they run.
+    pub prometheus: Option<&'a Path>,
 }
 
 /// Begins a run on each target and conducts them together.
 pub fn run(several: Several<'_>) -> anyhow::Result<ExitState> {
-    let Several { each, foreseen, keeping } = several;
+    let Several { each, foreseen, keeping, prometheus } = several;
     let Some((first, settings)) = each.first() else { return Ok(ExitState::Done) };
     let (first, seed) = (*first, settings.seed);
     let usual = || default_directory(settings, &format!("{}-targets", each.len()));
@@ -53,6 +56,7 @@ pub fn run(several: Several<'_>) -> anyhow::Result<ExitState> {
     if out.exists() {
         bail!("{} already exists; choose another --out", out.display());
     }
+    let metrics = prometheus.map(|path| Exporter::new(path, first.group)).transpose()?;
     let stop = target::stop_on_signals()?;
     let mut armed = Vec::new();
     for (intent, member) in intents.into_iter().zip(&group.members) {
@@ -74,12 +78,16 @@ pub fn run(several: Several<'_>) -> anyhow::Result<ExitState> {
         ledger,
         settings: armed.run,
         lines: Vec::new(),
+        directory: group.directory_of(member),
     });
-    finish(&group, together(runs.collect(), &group)?, &stop, first.json)
+    let runs = together(runs.collect(), &group)?;
+    finish(&group, threads::conduct(runs, metrics.as_ref(), &stop), first.json)
 }
 
 /// Takes up all runs of a group that have not ended.
 pub fn resume(arguments: &ResumeArguments, group: &Group) -> anyhow::Result<ExitState> {
+    let prometheus = arguments.prometheus.as_deref();
+    let metrics = prometheus.map(|path| Exporter::new(path, None)).transpose()?;
     let stop = target::stop_on_signals()?;
     let devices = group.devices()?;
     let mut all = Vec::new();
@@ -96,9 +104,17 @@ pub fn resume(arguments: &ResumeArguments, group: &Group) -> anyhow::Result<Exit
         again.amend(&own)?;
         let Again { rig, ledger, contents } = again;
         let (settings, lines) = (contents.settings, contents.lines);
-        runs.push(Run { name: member.directory.clone(), rig, ledger, settings, lines });
+        runs.push(Run {
+            name: member.directory.clone(),
+            directory: own.run_dir,
+            rig,
+            ledger,
+            settings,
+            lines,
+        });
     }
-    finish(group, together(runs, group)?, &stop, arguments.json)
+    let endings = threads::conduct(together(runs, group)?, metrics.as_ref(), &stop);
+    finish(group, endings, arguments.json)
 }
 
 /// What the user says of one run of a group.
@@ -118,6 +134,7 @@ fn arguments_of(
         rounds: arguments.rounds,
         stop: arguments.stop,
         yes_destroy: typed.cloned().collect(),
+        prometheus: None,
         json: false,
     }
 }
@@ -182,9 +199,12 @@ fn shared(others: &[&str], processors: Option<u32>) -> Caveat {
     )
 }
 
-/// Conducts the runs, and reports what came of all of the group.
-fn finish(group: &Group, runs: Vec<Run>, stop: &Stop, json: bool) -> anyhow::Result<ExitState> {
-    let endings = threads::conduct(runs, stop);
+/// Reports what came of all runs of the group.
+fn finish(
+    group: &Group,
+    endings: Vec<(String, Result<Ending, Halt>)>,
+    json: bool,
+) -> anyhow::Result<ExitState> {
     let mut came = Vec::new();
     for member in &group.members {
         let directory = group.directory_of(member);

@@ -3,7 +3,9 @@
 use super::super::resume;
 use crate::asked::SOFTWARE;
 use crate::panel::Panel;
+use crate::prometheus::{Both, Exporter};
 use indicatif::MultiProgress;
+use std::path::PathBuf;
 use steadfast_domain::{Caveat, Entry, Halt, Note};
 use steadfast_engine::Stop;
 use steadfast_runner::ledger::Line;
@@ -14,6 +16,8 @@ use steadfast_runner::{Ledger, Outline, Rig, RunSettings};
 pub struct Run {
     /// What it is called.
     pub name: String,
+    /// Its directory.
+    pub directory: PathBuf,
     /// What is driven.
     pub rig: Box<dyn Rig>,
     /// Where it is written down.
@@ -26,12 +30,16 @@ pub struct Run {
 
 /// Conducts every run in a thread of its own, to the end of the last. Returns how each
 /// ended, by its name.
-pub fn conduct(runs: Vec<Run>, stop: &Stop) -> Vec<(String, Result<Ending, Halt>)> {
+pub fn conduct(
+    runs: Vec<Run>,
+    metrics: Option<&Exporter>,
+    stop: &Stop,
+) -> Vec<(String, Result<Ending, Halt>)> {
     let bars = MultiProgress::new();
     std::thread::scope(|scope| {
         let begin = |run: Run| {
             let name = run.name.clone();
-            (name, scope.spawn(|| conduct_one(run, &bars, stop)))
+            (name, scope.spawn(|| conduct_one(run, &bars, metrics, stop)))
         };
         let threads: Vec<_> = runs.into_iter().map(begin).collect();
         let defect = "its thread ended unexpectedly; this is a defect, please report it";
@@ -44,15 +52,24 @@ pub fn conduct(runs: Vec<Run>, stop: &Stop) -> Vec<(String, Result<Ending, Halt>
 }
 
 /// One run. Its rig, and with that its seat among the others, is given up when it ends.
-fn conduct_one(run: Run, bars: &MultiProgress, stop: &Stop) -> Result<Ending, Halt> {
-    let Run { name, mut rig, ledger, settings, lines } = run;
+fn conduct_one(
+    run: Run,
+    bars: &MultiProgress,
+    metrics: Option<&Exporter>,
+    stop: &Stop,
+) -> Result<Ending, Halt> {
+    let Run { name, directory, mut rig, ledger, settings, lines } = run;
     let amendments = amendments(&lines);
     let procedure =
         steadfast_procedures::procedure(&settings.settings, settings.geometry(), &amendments)
             .map_err(|error| Halt::Refused(error.to_string()))?;
     let mut panel = Panel::among(bars, &name, procedure.as_ref(), rig.device(), stop.clone());
+    let about = (settings.settings.procedure.as_str(), directory.as_path());
+    let gauge = metrics.map(|metrics| metrics.gauge(rig.as_ref(), procedure.as_ref(), about));
+    let mut both = Both(&mut panel, gauge);
     let ending =
-        run::conduct(procedure.as_ref(), rig.as_mut(), ledger, &lines, SOFTWARE, &mut panel);
+        run::conduct(procedure.as_ref(), rig.as_mut(), ledger, &lines, SOFTWARE, &mut both);
+    drop(both);
     panel.close();
     ending
 }
