@@ -15,7 +15,6 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use steadfast_trace::table::{Kind, TableWriter, Value};
-use step_columns::{Second, Step};
 
 /// The version of the tables' columns. It rises with any change but an added column.
 const VERSION: u32 = 1;
