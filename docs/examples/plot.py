@@ -20,8 +20,8 @@ for row in parquet.read_table(table, columns=columns).to_pylist():
         lines.setdefault(name, []).append((row["round"], row["iops"]))
 
 figure, axes = plot.subplots(figsize=(11, 6), layout="constrained")
-for name, points in sorted(lines.items()):
-    axes.plot(*zip(*sorted(points)), marker="o", label=name)
+for number, (name, points) in enumerate(sorted(lines.items())):
+    axes.plot(*zip(*sorted(points)), "-:"[number // 10 % 2], marker="o", label=name)
 axes.set(xlabel="Round", ylabel="IOPS", title="IOPS by round", yscale="log")
 axes.grid(alpha=0.3)
 figure.legend(loc="outside right upper", fontsize="x-small")

@@ -149,7 +149,8 @@ impl Gauge<'_> {
         let mut state = self.exporter.state();
         let sample = &mut state.targets[self.at];
         change(sample);
-        (sample.left, sample.elapsed) = (left, self.began.elapsed());
+        // Nothing is left of a run that has ended, and nobody knows what of one that halted.
+        (sample.left, sample.elapsed) = (left.filter(|_| sample.running), self.began.elapsed());
         self.exporter.write(&mut state, at_once);
     }
 

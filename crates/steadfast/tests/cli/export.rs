@@ -80,7 +80,7 @@ fn duckdb_reads_all_steps_of_two_runs() {
     assert_eq!(second[0], seconds);
     assert!(second[1] <= ios && second[2] > 5, "{second:?}");
     let loads: Value = serde_json::from_str(lines[2]).unwrap();
-    assert!(loads.as_array().unwrap().iter().any(|load| load == "RND 4K W"), "{loads}");
+    assert!(loads.as_array().unwrap().iter().any(|load| load == "RND 4K RW65"), "{loads}");
     assert!(lines[3].starts_with("TIMESTAMP"), "{}", lines[3]);
 }
 

@@ -3,7 +3,8 @@
 use super::{Column, count, number, text};
 use std::sync::Arc;
 use steadfast_domain::measurement::{Interval, IntervalTally};
-use steadfast_domain::{Demand, Load, Measurement, Nanos, Op, Outcome, Tally};
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::{Demand, IoStream, Load, Measurement, Nanos, Op, Outcome, Tally};
 use steadfast_trace::table::{Kind, Value};
 
 /// A step of a run and what it did.
@@ -69,12 +70,29 @@ fn notation(step: &Step) -> String {
         Load::Script(script) => return format!("script {}", script.name),
         Load::Stimulus(stimulus) => stimulus,
     };
+    if let Some(mix) = mix(&stimulus.streams) {
+        return mix.to_string();
+    }
     let whole: u64 = stimulus.streams.iter().map(|stream| u64::from(stream.weight)).sum();
-    let one = |stream: &steadfast_domain::IoStream| match stimulus.streams.len() {
+    let one = |stream: &IoStream| match stimulus.streams.len() {
         1 => stream.to_string(),
         _ => format!("{stream} {:.2}%", f64::from(stream.weight) / whole.max(1) as f64 * 100.0),
     };
     stimulus.streams.iter().map(one).collect::<Vec<_>>().join(" + ")
+}
+
+/// Reads and writes of one pattern, in whole percents: `RND 4K RW65`.
+fn mix(streams: &[IoStream]) -> Option<AccessPattern> {
+    let [reads, writes] = streams else { return None };
+    let alike = (reads.order, reads.size) == (writes.order, writes.size);
+    if (reads.op, writes.op, writes.fua, alike) != (Op::Read, Op::Write, false, true) {
+        return None;
+    }
+    let all = u64::from(reads.weight) + u64::from(writes.weight);
+    let percent = u64::from(reads.weight) * 100;
+    let whole = all > 0 && percent.is_multiple_of(all);
+    let read_percent = u8::try_from(percent.checked_div(all)?).ok().filter(|_| whole)?;
+    Some(AccessPattern { order: reads.order, size: reads.size, read_percent })
 }
 
 fn micros(time: Option<Nanos>) -> Value {
