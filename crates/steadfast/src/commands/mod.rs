@@ -11,6 +11,8 @@ pub mod crystaldiskmark;
 pub mod devices;
 pub mod doctor;
 pub mod export;
+pub mod fio;
+pub mod fiosynth;
 pub mod front;
 pub mod mark;
 pub mod measure;

@@ -1,11 +1,13 @@
 //! `steadfast export`: runs in forms that other programs read.
 
+mod fio;
 mod run_columns;
 mod step_columns;
 
 use super::several::Group;
 use crate::asked::SOFTWARE;
-use crate::cli::export::{ExportArguments, ExportCommand, ParquetArguments};
+use crate::cli::export::ParquetArguments;
+use crate::cli::front::{ExportCommand, ExportCommandArguments};
 use crate::exit::ExitState;
 use crate::terminal;
 use crate::writing::Rule;
@@ -23,8 +25,9 @@ const VERSION: u32 = 1;
 pub type Column<R> = (&'static str, Kind, fn(&R) -> Value);
 
 /// Writes what is asked for.
-pub fn run(arguments: &ExportArguments) -> anyhow::Result<ExitState> {
+pub fn run(arguments: &ExportCommandArguments) -> anyhow::Result<ExitState> {
     match &arguments.command {
+        ExportCommand::Fio(arguments) => fio::fio(arguments),
         ExportCommand::Parquet(arguments) => parquet(arguments),
     }
 }
