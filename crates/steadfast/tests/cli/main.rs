@@ -12,6 +12,7 @@ mod devices;
 mod doctor;
 mod exit_codes;
 mod fio;
+mod front;
 mod house;
 mod judged;
 mod outputs;
