@@ -156,7 +156,11 @@ fn jobs(
     drive: Drive,
     templates: &mut dyn Templates,
 ) -> Result<Sequence, Vec<Misread>> {
-    let bytes = templates.template(&workload.template).map_err(|why| vec![Misread::whole(why)])?;
+    let mut bytes =
+        templates.template(&workload.template).map_err(|why| vec![Misread::whole(why)])?;
+    if !suite.device_in_global {
+        bytes.extend_from_slice(DEVICE_JOB);
+    }
     let factor = if suite.scaled { tb(drive) } else { drive.factor.unwrap_or(1.0) };
     let mut around = Variables { values: variables(workload, factor), templates };
     let file = JobFile::read(&bytes, &mut around)?;
