@@ -1,6 +1,7 @@
 //! The command line: names, help and examples. Nothing is done here.
 
 pub mod front;
+pub mod questions;
 pub mod replay;
 pub mod trace;
 
@@ -639,6 +640,12 @@ pub struct CaptureArguments {
     /// Put a mark with this name at the start
     #[arg(long, value_name = "NAME")]
     pub mark: Option<String>,
+    /// What the captured workload is called, kept in the file
+    #[arg(long, value_name = "NAME")]
+    pub workload: Option<String>,
+    /// A comment, kept in the file
+    #[arg(long, value_name = "TEXT")]
+    pub comment: Option<String>,
     /// Omit command names; process numbers are kept
     #[arg(long)]
     pub no_commands: bool,

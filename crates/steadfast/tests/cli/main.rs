@@ -17,6 +17,7 @@ mod house;
 mod judged;
 mod outputs;
 mod procedures;
+mod questions;
 mod real;
 mod recognize;
 mod recomputed;
