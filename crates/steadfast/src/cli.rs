@@ -1,6 +1,8 @@
 //! The command line: names, help and examples. Nothing is done here.
 
+pub mod export;
 pub mod front;
+pub mod questions;
 pub mod replay;
 pub mod trace;
 
@@ -65,6 +67,7 @@ pub enum Command {
         steadfast run iops --target /dev/nvme0n1 --yes-destroy S4EVNF0M123456\n  \
         steadfast run iops --target scratch.bin --size 4GiB --profile quick\n  \
         steadfast run iops --target sim:small --out trial\n  \
+        steadfast run iops --target /dev/sda --target /dev/sdb --yes-destroy A1 --yes-destroy B2\n  \
         steadfast run multi-wsat --workload retail-web-portal --target sim:small\n  \
         steadfast run replay-native --workload monday.parquet --exact --target T")]
     Run(RunArguments),
@@ -109,6 +112,7 @@ pub enum Command {
     /// Check a run's numbers against the limits of a datasheet
     #[command(after_help = "Examples:\n  \
         steadfast check RUN_DIR --limits datasheet.toml\n  \
+        steadfast check RUN_DIR          (a run of a FioSynth suite: its targets)\n  \
         steadfast check RUN_DIR --list   (the names that a limit can use)")]
     Check(CheckArguments),
     /// Record this machine's block I/O into a trace file
@@ -136,6 +140,18 @@ pub enum Command {
         steadfast atto --target scratch.bin --size 1GiB\n  \
         steadfast atto --target /dev/nvme0n1 --to 8MiB --plan")]
     Atto(front::AttoArguments),
+    /// A job file of fio, where all of it can be applied. WRITES where its jobs write
+    #[command(after_help = "Examples:\n  \
+        steadfast fio randread.fio --target /dev/nvme0n1 --plan\n  \
+        BS=4k steadfast fio job.fio --target scratch.bin --size 1GiB")]
+    Fio(front::FioArguments),
+    /// A suite of FioSynth; its targets become limits of `check`. WRITES to the target
+    #[command(after_help = "Examples:\n  \
+        steadfast fiosynth suite.json --target /dev/nvme0n1 --templates jobfiles --plan\n  \
+        steadfast check RUN_DIR   (the suite's targets)")]
+    Fiosynth(front::FioSynthArguments),
+    /// Write steps of a run as files of another tool
+    Export(front::ExportCommandArguments),
     /// How true a replay was: two captures side by side
     Replay(replay::ReplayCommandArguments),
     /// Print a shell's completion script
@@ -173,6 +189,8 @@ impl Command {
                 | Command::Capture(_)
                 | Command::Crystaldiskmark(_)
                 | Command::Atto(_)
+                | Command::Fio(_)
+                | Command::Fiosynth(_)
         )
     }
 }
@@ -239,9 +257,10 @@ pub struct ProcedureArguments {
     /// verify-write, or suite (several of them); of a captured workload: replay-native,
     /// individual-streams, multi-wsat, rwsw-dirth
     pub procedure: String,
-    /// A block device, a file, or sim:NAME (a simulated drive)
-    #[arg(long, value_name = "T")]
-    pub target: String,
+    /// A block device, a file, or sim:NAME (a simulated drive); repeat it to test several
+    /// at the same time, each in a run of its own (docs/targets.md)
+    #[arg(long, value_name = "T", required = true)]
+    pub target: Vec<String>,
     /// Create the target file with this size
     #[arg(long, value_parser = more_than_nothing::<Bytes>)]
     pub size: Option<Bytes>,
@@ -356,9 +375,14 @@ pub struct PlanArguments {
 pub struct RunArguments {
     #[command(flatten)]
     pub procedure: ProcedureArguments,
-    /// The run directory to create; it must not exist
+    /// The run directory to create; it must not exist. With several targets, the directory
+    /// of their run directories
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// With several targets, what begins at the same moment on all of them: every step
+    /// (steps), or only the first one (start)
+    #[arg(long, value_name = "WHAT", default_value = "steps")]
+    pub together: TogetherName,
     /// The serial number of the device that may be overwritten (its kernel
     /// name if it has none); repeat for each other namespace that the purge
     /// erases
@@ -380,9 +404,31 @@ pub struct RunArguments {
     /// root writes
     #[arg(long, value_name = "NAME")]
     pub group: Option<String>,
+    /// Keep metrics of the run in this file, for Prometheus' textfile collector; its name
+    /// ends in .prom (docs/formats.md)
+    #[arg(long, value_name = "FILE")]
+    pub prometheus: Option<PathBuf>,
     /// Print the findings as JSON when the run ends
     #[arg(long)]
     pub json: bool,
+}
+
+/// Which loads of several targets begin together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TogetherName {
+    /// Those of every step that all of them have.
+    Steps,
+    /// The first only.
+    Start,
+}
+
+impl From<TogetherName> for steadfast_runner::Keeping {
+    fn from(name: TogetherName) -> Self {
+        match name {
+            TogetherName::Steps => Self::Steps,
+            TogetherName::Start => Self::Start,
+        }
+    }
 }
 
 /// `measure`.
@@ -487,7 +533,7 @@ pub struct CalibrateArguments {
 /// `resume`.
 #[derive(Debug, Args)]
 pub struct ResumeArguments {
-    /// The run directory
+    /// The run directory, or the directory of several targets' runs
     pub run_dir: PathBuf,
     /// Raise the maximum number of rounds to this total
     #[arg(long, conflicts_with = "stop", value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -499,6 +545,10 @@ pub struct ResumeArguments {
     /// repeat for each other namespace that the purge erases
     #[arg(long, value_name = "SERIAL")]
     pub yes_destroy: Vec<String>,
+    /// Keep metrics of the run in this file, for Prometheus' textfile collector; its name
+    /// ends in .prom (docs/formats.md)
+    #[arg(long, value_name = "FILE")]
+    pub prometheus: Option<PathBuf>,
     /// Print the findings as JSON when the run ends
     #[arg(long)]
     pub json: bool,
@@ -571,8 +621,8 @@ pub struct CompareArguments {
 pub struct CheckArguments {
     /// A run directory or a findings.json file
     pub run: PathBuf,
-    /// The limits file; see docs/limits.md
-    #[arg(long, value_name = "FILE", required_unless_present = "list")]
+    /// The limits file; see docs/limits.md. Default: the targets of the suite that was run
+    #[arg(long, value_name = "FILE")]
     pub limits: Option<PathBuf>,
     /// Print the names of tables, rows and columns that a limit can use
     #[arg(long, conflicts_with = "limits")]
@@ -629,6 +679,12 @@ pub struct CaptureArguments {
     /// Put a mark with this name at the start
     #[arg(long, value_name = "NAME")]
     pub mark: Option<String>,
+    /// What the captured workload is called, kept in the file
+    #[arg(long, value_name = "NAME")]
+    pub workload: Option<String>,
+    /// A comment, kept in the file
+    #[arg(long, value_name = "TEXT")]
+    pub comment: Option<String>,
     /// Omit command names; process numbers are kept
     #[arg(long)]
     pub no_commands: bool,

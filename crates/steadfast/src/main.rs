@@ -6,6 +6,7 @@ mod commands;
 mod exit;
 mod output;
 mod panel;
+mod prometheus;
 mod remarks;
 mod selected;
 mod signals;
@@ -45,6 +46,9 @@ fn main() -> ExitCode {
         Command::Workload(arguments) => commands::trace::derive::run(&arguments),
         Command::Crystaldiskmark(arguments) => commands::crystaldiskmark::run(&arguments),
         Command::Atto(arguments) => commands::atto::run(&arguments),
+        Command::Fio(arguments) => commands::fio::run(&arguments),
+        Command::Fiosynth(arguments) => commands::fiosynth::run(&arguments),
+        Command::Export(arguments) => commands::export::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
         Command::Completions(arguments) => commands::shell::completions(&arguments),
         Command::Man => commands::shell::man(),

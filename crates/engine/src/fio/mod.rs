@@ -8,9 +8,12 @@
 
 mod answer;
 mod counts;
+mod export;
 mod expression;
 mod process;
 mod running;
+
+pub use export::job;
 
 use crate::engine::{Engine, OnTarget};
 use crate::handover::{Handover, goes_on, hand_over};
@@ -253,6 +256,9 @@ impl Fio {
             Some(expression) => expression,
             None => self.express(&step.load).map_err(|refusal| refusal.of(step))?,
         };
+        if let Some(begins) = start.begins {
+            steadfast_host::wait_until(begins);
+        }
         Running::new(expression.going_on_from(start), step, &mut self.means().0)
     }
 

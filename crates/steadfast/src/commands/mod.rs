@@ -1,13 +1,18 @@
 //! The commands, each its own file.
 
 pub mod atto;
+mod begin;
 pub mod calibrate;
 pub mod capture;
 pub mod check;
 pub mod compare;
+mod conduct;
 pub mod crystaldiskmark;
 pub mod devices;
 pub mod doctor;
+pub mod export;
+pub mod fio;
+pub mod fiosynth;
 pub mod front;
 pub mod mark;
 pub mod measure;
@@ -17,6 +22,7 @@ pub mod report;
 pub mod restore;
 pub mod resume;
 pub mod run;
+mod several;
 pub mod shell;
 pub mod study;
 pub mod trace;

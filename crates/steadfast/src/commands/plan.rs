@@ -1,6 +1,6 @@
 //! `steadfast plan`: what would run, in order, and how long.
 
-use super::run::geometry;
+use super::begin::geometry;
 use crate::asked::settings;
 use crate::cli::PlanArguments;
 use crate::exit::ExitState;
@@ -17,15 +17,6 @@ struct Answer {
     device: Device,
     #[serde(flatten)]
     outline: Outline,
-}
-
-/// Shows what would run.
-pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitState> {
-    let chosen = &arguments.procedure;
-    let device = target::foresee(&chosen.target, chosen.size)?;
-    let settings = settings(chosen, 1, &device)?;
-    let wanted = if arguments.verbose { Wanted::EveryStep } else { Wanted::of(arguments.json) };
-    show(&settings, device, arguments.assume, wanted)
 }
 
 /// How much of a plan is shown.
@@ -46,17 +37,56 @@ impl Wanted {
     }
 }
 
-/// Shows what a run of these settings would do to a device: rehearses the procedure
-/// twice, steady at once, and never.
+/// The JSON output for several targets.
+#[derive(Debug, Serialize)]
+struct Answers {
+    targets: Vec<Answer>,
+}
+
+/// Shows what would run on each target.
+pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitState> {
+    let chosen = &arguments.procedure;
+    let wanted = match (arguments.json, arguments.verbose) {
+        (true, _) => Wanted::Json,
+        (false, true) => Wanted::EveryStep,
+        (false, false) => Wanted::Summary,
+    };
+    let mut targets = Vec::new();
+    for target in &chosen.target {
+        let device = target::foresee(target, chosen.size)?;
+        let settings = settings(chosen, 1, &device)?;
+        if let [_] = chosen.target.as_slice() {
+            return show(&settings, device, arguments.assume, wanted);
+        }
+        targets.push(Answer::of(&settings, device, arguments.assume)?);
+    }
+    if arguments.json {
+        terminal::print_json(&Answers { targets })?;
+    } else {
+        let texts: Vec<String> =
+            targets.iter().map(|answer| text(answer, arguments.verbose)).collect();
+        terminal::print(&texts.join("\n\n"))?;
+    }
+    Ok(ExitState::Done)
+}
+
+impl Answer {
+    /// Rehearses a run twice, steady at once, and never.
+    fn of(settings: &Settings, device: Device, assume: Option<Bytes>) -> anyhow::Result<Answer> {
+        let procedure = steadfast_procedures::procedure(settings, geometry(&device), &[])?;
+        let outline = Outline::of(procedure.as_ref(), assume.map(|bytes| bytes.0))?;
+        Ok(Answer { device, outline })
+    }
+}
+
+/// Shows what a run of these settings would do to a device.
 pub fn show(
     settings: &Settings,
     device: Device,
     assume: Option<Bytes>,
     wanted: Wanted,
 ) -> anyhow::Result<ExitState> {
-    let procedure = steadfast_procedures::procedure(settings, geometry(&device), &[])?;
-    let outline = Outline::of(procedure.as_ref(), assume.map(|bytes| bytes.0))?;
-    let answer = Answer { device, outline };
+    let answer = Answer::of(settings, device, assume)?;
     match (wanted, settings.sequence.as_deref()) {
         (Wanted::Json, _) => terminal::print_json(&answer)?,
         (_, Some(sequence)) => terminal::print(&sequence_text(&answer, sequence))?,
