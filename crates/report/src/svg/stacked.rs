@@ -51,7 +51,7 @@ pub fn draw(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
     frame.legend(&mut drawing);
     if per_column > 1 {
         drawing.note(
-            (frame.area.left, frame.area.top - 3.0),
+            (frame.area.left + 5.0, frame.area.top + 14.0),
             &format!("each column is the mean of {per_column}"),
         );
     }

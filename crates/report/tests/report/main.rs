@@ -408,7 +408,7 @@ fn the_page_is_well_formed_self_contained_and_escaped() {
 #[test]
 fn every_table_becomes_a_file() {
     let names: Vec<String> = tables(&findings(false)).into_iter().map(|(name, _)| name).collect();
-    assert_eq!(names, ["iops.csv", "iops.csv", "steps.csv"]);
+    assert_eq!(names, ["iops.csv", "steps.csv"]);
 }
 
 /// The words of a PDF, with a form feed after each page.
