@@ -284,5 +284,5 @@ fn rounds_after_an_unsteady_preconditioning_are_not_steady() {
     assert!(findings.ending.starts_with("Steady state NOT achieved in the preconditioning"));
     assert!(findings.caveats.iter().any(|c| c.id == "histogram-bins"));
     let first = findings.header.blocks[2].rows.iter().find(|r| r.id == "wipc").unwrap();
-    assert!(first.value.as_ref().unwrap().contains("2 x User Capacity"), "{first:?}");
+    assert!(first.value.as_ref().unwrap().contains("2 × User Capacity"), "{first:?}");
 }

@@ -249,7 +249,7 @@ pub fn note_row(choices: &Choices<'_>) -> Setting {
     known("Note", Meta::Note.of(choices.settings), None)
 }
 
-/// What workload-independent preconditioning writes: `2 x User Capacity`.
+/// What workload-independent preconditioning writes: `2 × User Capacity`.
 pub fn preconditioning_amount(choices: &Choices<'_>) -> Option<String> {
     let pattern = choices.preconditioning.first()?;
     let amount = preconditioning::amount(choices.geometry, pattern.size);
