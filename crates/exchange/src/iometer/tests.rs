@@ -1,0 +1,8 @@
+//! Files by the grammar, and what is made of them.
+
+mod corpus;
+mod expansion;
+mod identity;
+mod mutations;
+mod reading;
+mod results;
