@@ -26,8 +26,7 @@ const FILE_LIMIT: u64 = 16 << 20;
 /// Reads a file of another tool: a regular one of a reasonable size.
 pub fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
     let shown = path.display();
-    let metadata =
-        std::fs::metadata(path).with_context(|| format!("{shown} cannot be opened"))?;
+    let metadata = std::fs::metadata(path).with_context(|| format!("{shown} cannot be opened"))?;
     if !metadata.is_file() {
         bail!("{shown} is not a regular file");
     }
@@ -112,11 +111,7 @@ pub fn conduct(arguments: &FrontArguments, sequence: Sequence) -> anyhow::Result
     Ok(Conducted { state: ended.state, directory: Some(ended.directory) })
 }
 
-fn settings(
-    arguments: &FrontArguments,
-    sequence: Sequence,
-    seed: u64,
-) -> anyhow::Result<Settings> {
+fn settings(arguments: &FrontArguments, sequence: Sequence, seed: u64) -> anyhow::Result<Settings> {
     let mut settings = Settings::new(NAME, seed);
     settings.purge = PurgeChoice::None;
     settings.data_pattern = arguments.data_pattern.clone().unwrap_or_default();

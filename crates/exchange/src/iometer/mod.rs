@@ -2,7 +2,7 @@
 //!
 //! Versions from 1998 to 1.1.0. [`read`] understands every section; what it does not
 //! understand it names with its line. [`tests_of`] says which tests Iometer would run for a
-//! configuration, in its order; [`results`] holds the rows that it would write about them.
+//! configuration, in its order, and [`plan`] makes loads of them; [`results`] holds the rows that it would write about them.
 
 mod config;
 mod encoding;
@@ -15,6 +15,7 @@ mod read_managers;
 mod read_setup;
 mod read_specs;
 pub mod results;
+mod sequence;
 #[cfg(test)]
 mod tests;
 mod version;
@@ -27,5 +28,6 @@ pub use config::{
 };
 pub use expansion::{Active, Test, tests_of};
 pub use read::{Reading, Remark, read};
+pub use sequence::{Circumstances, DIMENSIONS, Plan, plan};
 pub use version::{Dialect, Version};
 pub use write::write;

@@ -6,3 +6,4 @@ mod identity;
 mod mutations;
 mod reading;
 mod results;
+mod sequence;
