@@ -19,6 +19,7 @@ mod offer;
 mod origin;
 mod parameters;
 mod parts;
+pub mod presets;
 pub mod pts;
 pub mod rwsw;
 pub mod sequence;

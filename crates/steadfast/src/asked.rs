@@ -39,7 +39,7 @@ pub fn settings(
 
 /// A command of at least one word, its program by its full path: a run is resumed
 /// from any directory and finds no other program of that name there.
-pub fn power_command(text: &str) -> anyhow::Result<String> {
+fn power_command(text: &str) -> anyhow::Result<String> {
     let text = text.trim();
     let (program, arguments) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     if program.is_empty() {
@@ -94,7 +94,7 @@ fn parameters(chosen: &ProcedureArguments) -> anyhow::Result<BTreeMap<String, St
     Ok(all)
 }
 
-/// `key=value` pairs, and files of such lines; `#` begins a comment line.
+/// What the user knows: `key=value` pairs, and files of such lines; `#` begins a comment line.
 pub fn meta(given: &[String]) -> anyhow::Result<BTreeMap<String, String>> {
     let mut all = BTreeMap::new();
     for item in given {

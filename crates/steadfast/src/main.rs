@@ -4,7 +4,6 @@ mod asked;
 mod cli;
 mod commands;
 mod exit;
-mod front;
 mod output;
 mod panel;
 mod remarks;

@@ -5,7 +5,6 @@
 //! configuration, in its order, and [`plan`] makes loads of them; [`results`] holds the rows that it would write about them.
 
 mod config;
-mod encoding;
 mod expansion;
 mod keys;
 mod pairs;

@@ -1,13 +1,13 @@
 //! Reading a configuration.
 
 use super::config::Config;
-use super::encoding;
 use super::pairs::{Pairs, Value};
 use super::read_display::display;
 use super::read_managers::managers;
 use super::read_setup::setup;
 use super::read_specs::{old_specs, specs};
 use super::version::Version;
+use crate::encoding::decode;
 use crate::misread::Misread;
 
 /// Something in a file that was understood with a difference.
@@ -34,7 +34,7 @@ pub struct Reading {
 /// What cannot be understood, with its line: an unknown key, a value out of its
 /// range, an access specification whose shares do not add up to 100.
 pub fn read(bytes: &[u8]) -> Result<Reading, Misread> {
-    let text = encoding::text(bytes);
+    let text = decode(bytes);
     let mut pairs = Pairs::of(&text);
     let version = first_line(&mut pairs)?;
     let mut config = Config { version, setup: None, display: None, specs: None, managers: None };

@@ -2,8 +2,8 @@
 
 use super::columns::{WORDS, known};
 use super::model::{Ending, Part, Row, RowKind, Run, Table};
+use crate::encoding::decode;
 use crate::iometer::config::{AccessLine, AccessSpec, Assignment, Line, TestType};
-use crate::iometer::encoding;
 use crate::iometer::version::Version;
 use crate::misread::Misread;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// # Errors
 /// What cannot be understood, with its line.
 pub fn read(bytes: &[u8]) -> Result<Vec<Run>, Misread> {
-    let text = encoding::text(bytes);
+    let text = decode(bytes);
     let lines = (1..).zip(text.lines().map(str::trim)).filter(|(_, text)| !text.is_empty());
     let mut reader = Reader { lines: lines.collect(), at: 0, runs: Vec::new() };
     reader.runs()?;

@@ -3,10 +3,10 @@
 //!
 //! A command turns its file or its options into a [`Sequence`] and hands it to [`conduct`].
 
+use super::plan;
+use super::run::{Beginning, default_seed};
 use crate::asked::meta;
 use crate::cli::front::FrontArguments;
-use crate::commands::plan;
-use crate::commands::run::{Beginning, default_seed};
 use crate::exit::{ExitState, misuse};
 use crate::{output, target, terminal};
 use anyhow::{Context, anyhow, bail};
@@ -16,7 +16,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use steadfast_domain::sequence::SequenceSource;
-use steadfast_domain::{Findings, PurgeChoice, Sequence, Settings};
+use steadfast_domain::{Findings, PurgeChoice, PurgeMethod, Sequence, Settings};
 use steadfast_exchange::Misread;
 use steadfast_procedures::sequence::NAME;
 
@@ -113,7 +113,7 @@ pub fn conduct(arguments: &FrontArguments, sequence: Sequence) -> anyhow::Result
 
 fn settings(arguments: &FrontArguments, sequence: Sequence, seed: u64) -> anyhow::Result<Settings> {
     let mut settings = Settings::new(NAME, seed);
-    settings.purge = PurgeChoice::None;
+    settings.purge = PurgeChoice::Method(PurgeMethod::Nothing);
     settings.data_pattern = arguments.data_pattern.clone().unwrap_or_default();
     settings.hold_c_states = arguments.hold_c_states;
     settings.command = std::env::args().collect::<Vec<_>>().join(" ");
