@@ -105,6 +105,9 @@ pub struct SequenceStep {
     /// 1 are once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best_of: Option<u32>,
+    /// The device is purged before every attempt.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub purge: bool,
     /// The device is left alone for so long before every attempt.
     #[serde(default, skip_serializing_if = "is_no_time")]
     pub pause: Nanos,
@@ -128,6 +131,7 @@ impl SequenceStep {
             dimensions: Vec::new(),
             role: StepRole::Measure,
             best_of: None,
+            purge: false,
             pause: Nanos::ZERO,
             may_be_left_out: false,
             load,
@@ -373,7 +377,11 @@ impl SequenceLoad {
 impl Sequence {
     /// Whether anything in it changes what the device holds.
     pub fn alters(&self) -> bool {
-        self.steps.iter().any(|step| step.load.alters())
+        self.steps.iter().any(|step| step.purge || step.load.alters())
+    }
+    /// Whether the device is purged somewhere in it.
+    pub fn purges(&self) -> bool {
+        self.steps.iter().any(|step| step.purge)
     }
     /// The names of the dimensions that its steps have, each once, in order.
     pub fn dimensions(&self) -> Vec<&str> {

@@ -1,6 +1,7 @@
 //! The command line: names, help and examples. Nothing is done here.
 
 pub mod front;
+pub mod iometer;
 pub mod replay;
 pub mod trace;
 
@@ -136,6 +137,14 @@ pub enum Command {
         steadfast atto --target scratch.bin --size 1GiB\n  \
         steadfast atto --target /dev/nvme0n1 --to 8MiB --plan")]
     Atto(front::AttoArguments),
+    /// Iometer's configurations (.icf) and the Viking procedure; results in its CSV form.
+    /// WRITES to the target
+    #[command(after_help = "Examples:\n  \
+        steadfast iometer test.icf --target scratch.bin --size 2GiB -r results.csv\n  \
+        steadfast iometer test.icf --target /dev/nvme0n1 --time 30 --plan\n  \
+        steadfast iometer --preset viking --target /dev/nvme0n1 --yes-destroy SERIAL\n  \
+        steadfast iometer export iops --target /dev/nvme0n1 -o iops.icf")]
+    Iometer(Box<iometer::IometerArguments>),
     /// How true a replay was: two captures side by side
     Replay(replay::ReplayCommandArguments),
     /// Print a shell's completion script
@@ -173,6 +182,7 @@ impl Command {
                 | Command::Capture(_)
                 | Command::Crystaldiskmark(_)
                 | Command::Atto(_)
+                | Command::Iometer(_)
         )
     }
 }

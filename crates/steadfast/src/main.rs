@@ -45,6 +45,7 @@ fn main() -> ExitCode {
         Command::Workload(arguments) => commands::trace::derive::run(&arguments),
         Command::Crystaldiskmark(arguments) => commands::crystaldiskmark::run(&arguments),
         Command::Atto(arguments) => commands::atto::run(&arguments),
+        Command::Iometer(arguments) => commands::iometer::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
         Command::Completions(arguments) => commands::shell::completions(&arguments),
         Command::Man => commands::shell::man(),

@@ -6,6 +6,7 @@
 
 mod config;
 mod expansion;
+mod export;
 mod keys;
 mod pairs;
 mod read;
@@ -26,6 +27,7 @@ pub use config::{
     RunTime, Setup, Spawn, StepKind, Target, TestType, UpdateType, Worker, WorkerKind,
 };
 pub use expansion::{Active, Test, tests_of};
+pub use export::{Export, Heading, export};
 pub use read::{Reading, Remark, read};
 pub use sequence::{Circumstances, DIMENSIONS, Plan, plan};
 pub use version::{Dialect, Version};

@@ -2,6 +2,7 @@
 
 mod corpus;
 mod expansion;
+mod export;
 mod identity;
 mod mutations;
 mod reading;

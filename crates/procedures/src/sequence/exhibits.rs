@@ -122,11 +122,20 @@ fn common_range(sequenced: &Sequenced) -> String {
 
 fn caveats(sequenced: &Sequenced, record: &Record) -> Vec<Caveat> {
     let mut caveats: Vec<Caveat> = unfinished(record).into_iter().collect();
+    let not_steady = match sequenced.sequence.purges() {
+        true => {
+            "The drive is purged and preconditioned as the test has it, and no steady state is \
+             judged. The numbers are not those of a PTS test."
+        }
+        false => {
+            "No purge, no preconditioning to steady state: the numbers depend on what the drive \
+             did before and on how much of it holds data. They are not those of a PTS test."
+        }
+    };
     caveats.push(Caveat::new(
         CaveatKind::Deviation,
         ids::SEQUENCE_NOT_STEADY,
-        "No purge, no preconditioning to steady state: the numbers depend on what the drive did \
-         before and on how much of it holds data. They are not those of a PTS test.",
+        not_steady,
         "For steady-state numbers use a procedure of the PTS: steadfast run iops.",
     ));
     let remark = |id, text: String| Caveat::new(CaveatKind::Remark, id, text, "");

@@ -9,6 +9,7 @@ pub mod crystaldiskmark;
 pub mod devices;
 pub mod doctor;
 pub mod front;
+pub mod iometer;
 pub mod mark;
 pub mod measure;
 pub mod plan;

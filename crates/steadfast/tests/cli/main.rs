@@ -13,6 +13,7 @@ mod doctor;
 mod exit_codes;
 mod fio;
 mod house;
+mod iometer;
 mod judged;
 mod outputs;
 mod procedures;

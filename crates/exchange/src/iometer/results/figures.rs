@@ -85,6 +85,18 @@ impl Row {
     }
 }
 
+impl Row {
+    /// The row of a processor whose load was not observed by itself.
+    pub fn processor(name: &str) -> Self {
+        Row {
+            kind: RowKind::Processor,
+            name: name.to_owned(),
+            spec: String::new(),
+            values: BTreeMap::from([("Processor Speed".to_owned(), CLOCK_HZ)]),
+        }
+    }
+}
+
 struct Values {
     dialect: Dialect,
     values: BTreeMap<String, f64>,

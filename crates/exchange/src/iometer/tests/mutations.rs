@@ -29,12 +29,15 @@ fn damaged_configurations_do_no_harm() {
 #[test]
 fn damaged_results_do_no_harm() {
     let mut understood = 0;
-    for (version, numbers) in [("2006.07.27", 0..MUTATIONS / 2), ("1.1.0", MUTATIONS / 2..MUTATIONS)] {
+    for (version, numbers) in
+        [("2006.07.27", 0..MUTATIONS / 2), ("1.1.0", MUTATIONS / 2..MUTATIONS)]
+    {
         let mut run = sample(version);
         run.parts[0].tables.truncate(1);
         run.parts[0].tables[0].rows.truncate(2);
         let text = results::write(&run);
-        understood += mutated(text.as_bytes(), numbers).filter(|b| results::read(b).is_ok()).count();
+        understood +=
+            mutated(text.as_bytes(), numbers).filter(|b| results::read(b).is_ok()).count();
     }
     assert!(understood > 1_000, "{understood}");
 }
