@@ -105,7 +105,11 @@ fn step_line(number: usize, step: &SequenceStep) -> String {
         1 => String::new(),
         many => format!(", best of {many}"),
     };
-    let purpose = if step.role == StepRole::Prepare { " (prepares)" } else { "" };
+    let purpose = match (step.role, step.purge) {
+        (StepRole::Prepare, _) => " (prepares)",
+        (StepRole::Measure, true) => " (purged before)",
+        (StepRole::Measure, false) => "",
+    };
     format!(
         "{number:>4}. {}{purpose}: {} {}, from {} {length}, until {}{ramp}{times}",
         printable(&step.label),

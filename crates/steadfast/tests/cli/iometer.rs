@@ -114,7 +114,8 @@ fn a_run_writes_iometer_s_results_and_they_are_the_record_s() {
     let scratch = here();
     let path = scratch.path();
     let run = [
-        "iometer", "two.icf", "--target", "f.bin", "--size", "256MiB", "--out", "run", "-r", "r.csv",
+        "iometer", "two.icf", "--target", "f.bin", "--size", "256MiB", "--out", "run", "-r",
+        "r.csv",
     ];
     succeed(path, &run);
     let found: Value =
@@ -134,9 +135,13 @@ fn a_run_writes_iometer_s_results_and_they_are_the_record_s() {
         let rate = number("IOps") * 4096.0 / 1_048_576.0;
         assert!((number("MBps") - rate).abs() < 1e-3 * rate, "MBps are MiB");
         assert_eq!(cell(row, "Total Raw Run Time"), "");
-        assert_eq!((cell(row, "Starting Sector"), cell(row, "Maximum Size")), ("2048".into(), "131072".into()));
+        assert_eq!(
+            (cell(row, "Starting Sector"), cell(row, "Maximum Size")),
+            ("2048".into(), "131072".into())
+        );
     }
-    let kinds: Vec<&str> = rows.iter().map(|row| row[0].1.as_str()).filter(|k| *k != "PROCESSOR").collect();
+    let kinds: Vec<&str> =
+        rows.iter().map(|row| row[0].1.as_str()).filter(|k| *k != "PROCESSOR").collect();
     assert_eq!(kinds[..6], ["ALL", "MANAGER", "WORKER", "DISK", "WORKER", "DISK"]);
     let worker = rows.iter().find(|row| row[0].1 == "WORKER").unwrap();
     assert_eq!(cell(worker, "IOps"), "", "no worker is counted by itself");
@@ -177,7 +182,10 @@ fn steps_of_a_procedure_and_of_a_run_are_exported_and_run_again() {
     assert!(plan.contains("RND 4K"), "{plan}");
     let run = ["iometer", "two.icf", "--target", "sim:small", "--out", "run"];
     succeed(path, &run);
-    succeed(path, &["iometer", "export", "--run", "run", "--icf-version", "1.1.0", "-o", "again.icf"]);
+    succeed(
+        path,
+        &["iometer", "export", "--run", "run", "--icf-version", "1.1.0", "-o", "again.icf"],
+    );
     let again = std::fs::read_to_string(path.join("again.icf")).unwrap();
     assert!(again.starts_with("Version 1.1.0 \r\n") && again.contains("131072,2048,2"), "{again}");
     let plan = succeed(path, &["iometer", "again.icf", "--target", "sim:small", "--plan"]);
@@ -193,7 +201,8 @@ fn the_viking_procedure_compares_the_fresh_drive_with_the_preconditioned_one() {
     assert!(plan.contains("Preconditioning") && plan.contains("2 x the range"), "{plan}");
     succeed(path, &[&viking[..], &["--out", "run"]].concat());
     let table = std::fs::read_to_string(path.join("run/viking.csv"));
-    let table = table.or_else(|_| std::fs::read_to_string(path.join("run/tables/viking.csv"))).unwrap();
+    let table =
+        table.or_else(|_| std::fs::read_to_string(path.join("run/tables/viking.csv"))).unwrap();
     assert_eq!(table.lines().filter(|line| line.contains("k_")).count(), 4, "{table}");
     let found: Value =
         serde_json::from_slice(&std::fs::read(path.join("run/findings.json")).unwrap()).unwrap();
