@@ -54,23 +54,39 @@ impl IometerArguments {
 /// What else there is to do with Iometer's files.
 #[derive(Debug, Subcommand)]
 pub enum IometerCommand {
-    /// Write the steps of a run, or of a procedure, as an Iometer configuration
+    /// Write the steps of a procedure as an Iometer configuration
     #[command(after_help = "Examples:\n  \
-        steadfast iometer export --run RUN_DIR -o steps.icf\n  \
         steadfast iometer export iops --target /dev/nvme0n1 -o iops.icf\n  \
         steadfast iometer export replay-native --workload retail-web-portal --target \
         sim:small -o web.icf")]
     Export(Box<ExportArguments>),
+    /// Write the steps of a run as an Iometer configuration
+    #[command(after_help = "Example:\n  steadfast iometer export-run RUN_DIR -o steps.icf")]
+    ExportRun(ExportRunArguments),
 }
 
 /// `iometer export`.
 #[derive(Debug, Args)]
 pub struct ExportArguments {
-    /// A run directory whose steps are written
-    #[arg(long, value_name = "RUN_DIR", conflicts_with = "procedure")]
-    pub run: Option<PathBuf>,
     #[command(flatten)]
-    pub procedure: Option<ProcedureArguments>,
+    pub procedure: ProcedureArguments,
+    #[command(flatten)]
+    pub file: ConfigurationArguments,
+}
+
+/// `iometer export-run`.
+#[derive(Debug, Args)]
+pub struct ExportRunArguments {
+    /// The run directory
+    #[arg(value_name = "RUN_DIR")]
+    pub run: PathBuf,
+    #[command(flatten)]
+    pub file: ConfigurationArguments,
+}
+
+/// A configuration that is written.
+#[derive(Debug, Args)]
+pub struct ConfigurationArguments {
     /// The file to write; /dev/stdout prints it
     #[arg(long, short, value_name = "ICF")]
     pub output: PathBuf,

@@ -182,10 +182,7 @@ fn steps_of_a_procedure_and_of_a_run_are_exported_and_run_again() {
     assert!(plan.contains("RND 4K"), "{plan}");
     let run = ["iometer", "two.icf", "--target", "sim:small", "--out", "run"];
     succeed(path, &run);
-    succeed(
-        path,
-        &["iometer", "export", "--run", "run", "--icf-version", "1.1.0", "-o", "again.icf"],
-    );
+    succeed(path, &["iometer", "export-run", "run", "--icf-version", "1.1.0", "-o", "again.icf"]);
     let again = std::fs::read_to_string(path.join("again.icf")).unwrap();
     assert!(again.starts_with("Version 1.1.0 \r\n") && again.contains("131072,2048,2"), "{again}");
     let plan = succeed(path, &["iometer", "again.icf", "--target", "sim:small", "--plan"]);

@@ -2,9 +2,11 @@
 
 use crate::asked::settings;
 use crate::cli::ProcedureArguments;
-use crate::cli::iometer::{ExportArguments, IcfVersion};
+use crate::cli::iometer::{
+    ConfigurationArguments, ExportArguments, ExportRunArguments, IcfVersion,
+};
 use crate::commands::run::geometry;
-use crate::exit::{ExitState, misuse};
+use crate::exit::ExitState;
 use crate::writing::Rule;
 use crate::{target, terminal};
 use anyhow::bail;
@@ -22,13 +24,18 @@ struct Steps {
     steps: Vec<Step>,
 }
 
+/// Writes the steps of a procedure.
+pub fn procedure(arguments: &ExportArguments) -> anyhow::Result<ExitState> {
+    write(&of_procedure(&arguments.procedure)?, &arguments.file)
+}
+
+/// Writes the steps of a run.
+pub fn run(arguments: &ExportRunArguments) -> anyhow::Result<ExitState> {
+    write(&of_run(&arguments.run)?, &arguments.file)
+}
+
 /// Writes the configuration; says what it does not hold.
-pub fn run(arguments: &ExportArguments) -> anyhow::Result<ExitState> {
-    let steps = match (&arguments.run, &arguments.procedure) {
-        (Some(directory), _) => of_run(directory)?,
-        (None, Some(chosen)) => of_procedure(chosen)?,
-        (None, None) => return Err(misuse("name a procedure, or a run with --run RUN_DIR")),
-    };
+fn write(steps: &Steps, arguments: &ConfigurationArguments) -> anyhow::Result<ExitState> {
     let output = Rule::of(&arguments.writing)?.begin_text(&arguments.output)?;
     let heading = Heading {
         version: match arguments.icf_version {

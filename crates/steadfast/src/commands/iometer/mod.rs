@@ -18,7 +18,8 @@ use steadfast_runner::Ledger;
 /// Runs a configuration or a preset, or shows it.
 pub fn run(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
     match (&arguments.command, &arguments.file, arguments.preset) {
-        (Some(IometerCommand::Export(export)), ..) => export::run(export),
+        (Some(IometerCommand::Export(steps)), ..) => export::procedure(steps),
+        (Some(IometerCommand::ExportRun(steps)), ..) => export::run(steps),
         (None, None, Some(IometerPreset::Viking)) => viking(arguments),
         (None, Some(file), _) => match &arguments.from {
             Some(directory) => from_run(arguments, file, directory),
