@@ -27,16 +27,20 @@ pub struct Circumstances<'a> {
     pub time: Option<Nanos>,
     /// Only I/Os to this disk of the file.
     pub disk: Option<&'a str>,
+    /// Whether the target is a file that is made for this: it is filled first, as
+    /// Iometer prepares its test file.
+    pub prepare: bool,
     /// Whether the user says what is written.
     pub own_pattern: bool,
 }
 
-/// A configuration made ready: what is applied, and the test behind each of its steps.
+/// A configuration made ready: what is applied, and the test behind each step that
+/// measures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// The sequence; without a file's name.
     pub sequence: Sequence,
-    /// The test of each step, in their order.
+    /// The test of each step that measures, in their order.
     pub tests: Vec<Test>,
 }
 
@@ -49,9 +53,12 @@ pub fn plan(config: &Config, remarks: Vec<Remark>, on: Circumstances<'_>) -> Res
     let tests = tests_of(config, on.processors, on.disk, &mut remarks)?;
     let setup = config.setup.clone().unwrap_or_default();
     let (time, ramp) = times(&setup, on)?;
-    let mut steps = Vec::with_capacity(tests.len());
+    let mut steps = Vec::with_capacity(tests.len() + 1);
     for test in &tests {
         steps.push(step(config, test, (time, ramp), on)?);
+    }
+    if on.prepare {
+        steps.insert(0, preparation(&steps, on));
     }
     remarks.extend(differences(config, &tests, on));
     let title = setup.description.filter(|text| !text.is_empty());
@@ -64,6 +71,20 @@ pub fn plan(config: &Config, remarks: Vec<Remark>, on: Circumstances<'_>) -> Res
         ..Sequence::default()
     };
     Ok(Plan { sequence, tests })
+}
+
+/// Everything that the tests touch is written once.
+fn preparation(steps: &[SequenceStep], on: Circumstances<'_>) -> SequenceStep {
+    let stream = IoStream::new(Op::Write, Order::Sequential(Cursor::Own), Bytes::kib(128));
+    let mut load = SequenceLoad::new(vec![stream], Demand::new(1, 8), SequenceEnd::laps(1));
+    let first = steps.first().map(|step| step.load.extent).unwrap_or_default();
+    if steps.iter().all(|step| step.load.extent == first) {
+        load.extent = first;
+    }
+    if !on.own_pattern {
+        load.data_pattern = steps.first().and_then(|step| step.load.data_pattern.clone());
+    }
+    SequenceStep::new("Prepare the file", load).preparing()
 }
 
 fn each_once(remarks: Vec<Remark>) -> Vec<SequenceRemark> {
@@ -218,43 +239,37 @@ fn differences(config: &Config, tests: &[Test], on: Circumstances<'_>) -> Vec<Re
     let mut say = |line: u64, text: String| {
         remarks.push(Remark { line: (line > 0).then_some(line), text });
     };
-    let run: BTreeSet<&str> =
-        tests.iter().flat_map(|t| &t.active).map(|a| a.spec.as_str()).collect();
-    for spec in config.specs.iter().flatten().filter(|spec| run.contains(spec.name.as_str())) {
-        if let Some(row) = spec.lines.iter().find(|row| row.reply > 0) {
-            say(row.line.0, format!("'{}': replies are of networks and are ignored", spec.name));
-        }
-        let mixed = spec.lines.iter().find(|row| row.random > 0 && row.random < 100);
-        if let Some(row) = mixed {
-            say(
-                row.line.0,
-                format!(
-                    "'{}': sequential I/Os go on where the last sequential I/O ended; in Iometer where \
-                 the last I/O ended, random or not",
-                    spec.name
-                ),
-            );
-        }
-        let sequential = spec.lines.iter().any(|row| row.random < 100);
-        let together = tests.iter().any(|test| {
-            test.active.len() > 1 && test.active.iter().any(|active| active.spec == spec.name)
-        });
-        if sequential && together {
-            say(
-                spec.line.0,
-                format!(
-                    "'{}': the workers share one sequential position, so that no block is read or \
-                 written twice; in Iometer each begins at the same sector",
-                    spec.name
-                ),
-            );
-        }
-    }
+    of_access(config, tests, &mut say);
     of_workers(tests, &mut say);
     if !on.own_pattern {
         of_data(config, tests, &mut say);
     }
     remarks
+}
+
+fn of_access(config: &Config, tests: &[Test], say: &mut impl FnMut(u64, String)) {
+    let active = || tests.iter().flat_map(|test| &test.active);
+    let run: BTreeSet<&str> = active().map(|active| active.spec.as_str()).collect();
+    let specs = || config.specs.iter().flatten().filter(|spec| run.contains(spec.name.as_str()));
+    for spec in specs() {
+        if let Some(row) = spec.lines.iter().find(|row| row.reply > 0) {
+            say(row.line.0, format!("'{}': replies are of networks and are ignored", spec.name));
+        }
+    }
+    if specs().flat_map(|spec| &spec.lines).any(|row| row.random > 0 && row.random < 100) {
+        let text = "sequential I/Os of a mix continue where the last sequential I/O ended; in \
+            Iometer where the last I/O ended, random or not";
+        say(0, text.to_owned());
+    }
+    let is_sequential = |name: &str| {
+        config.spec(name).is_some_and(|spec| spec.lines.iter().any(|row| row.random < 100))
+    };
+    let together = tests.iter().filter(|test| test.active.len() > 1);
+    if together.flat_map(|test| &test.active).any(|active| is_sequential(&active.spec)) {
+        let text = "the workers share one sequential position, so that no block is read or \
+            written twice; in Iometer each begins at the same sector";
+        say(0, text.to_owned());
+    }
 }
 
 fn of_workers(tests: &[Test], say: &mut impl FnMut(u64, String)) {

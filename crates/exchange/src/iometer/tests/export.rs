@@ -9,8 +9,14 @@ use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::stimulus::{ActiveRange, DataPattern, Pace, Until};
 use steadfast_domain::{Bytes, Demand, Nanos, Stimulus};
 
-const HERE: Circumstances<'static> =
-    Circumstances { processors: 2, sector: 512, time: None, disk: None, own_pattern: false };
+const HERE: Circumstances<'static> = Circumstances {
+    processors: 2,
+    sector: 512,
+    time: None,
+    disk: None,
+    prepare: false,
+    own_pattern: false,
+};
 
 fn load(pattern: &str, demand: Demand) -> Stimulus {
     let pattern: AccessPattern = pattern.parse().unwrap();

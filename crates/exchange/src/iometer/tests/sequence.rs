@@ -7,8 +7,14 @@ use steadfast_domain::sequence::{Amount, SequenceEnd};
 use steadfast_domain::stimulus::{DataPattern, Pace};
 use steadfast_domain::{Bytes, Demand, Nanos};
 
-const HERE: Circumstances<'static> =
-    Circumstances { processors: 2, sector: 512, time: None, disk: None, own_pattern: false };
+const HERE: Circumstances<'static> = Circumstances {
+    processors: 2,
+    sector: 512,
+    time: None,
+    disk: None,
+    prepare: false,
+    own_pattern: false,
+};
 
 fn planned(text: &str, on: Circumstances<'_>) -> Result<Plan, String> {
     let reading = read(text.as_bytes()).unwrap();
@@ -83,6 +89,15 @@ fn options_take_the_place_of_what_the_file_says() {
     let forever = OF_1_1.replace("0          0          3", "0 0 0");
     assert!(planned(&forever, HERE).unwrap_err().contains("give --time"));
     assert!(planned(&forever, own).is_ok());
+}
+
+#[test]
+fn a_file_that_is_made_is_filled_first() {
+    let prepared = planned(&without_delay(), Circumstances { prepare: true, ..HERE }).unwrap();
+    assert_eq!((prepared.sequence.steps.len(), prepared.tests.len()), (3, 2));
+    let load = &prepared.sequence.steps[0].load;
+    assert_eq!((load.until.laps, load.extent), (Some(1), prepared.sequence.steps[1].load.extent));
+    assert_eq!(load.streams[0].to_string(), "SEQ 128K W");
 }
 
 #[test]

@@ -10,7 +10,8 @@ use crate::target;
 use crate::writing::{Rule, Text};
 use anyhow::bail;
 use std::path::Path;
-use steadfast_domain::Device;
+use steadfast_domain::sequence::StepRole;
+use steadfast_domain::{Device, Transport};
 use steadfast_exchange::iometer::{self, Circumstances, Config, Plan};
 use steadfast_procedures::presets::Viking;
 use steadfast_runner::Ledger;
@@ -36,7 +37,12 @@ struct Ready {
 }
 
 impl Ready {
-    fn of(arguments: &IometerArguments, file: &Path, sector: u64) -> anyhow::Result<Self> {
+    fn of(
+        arguments: &IometerArguments,
+        file: &Path,
+        sector: u64,
+        prepare: bool,
+    ) -> anyhow::Result<Self> {
         let bytes = front::read(file)?;
         let refused = |why| front::refused(file, &[why]);
         let reading = iometer::read(&bytes).map_err(refused)?;
@@ -46,6 +52,7 @@ impl Ready {
             sector,
             time: arguments.time,
             disk: arguments.disk.as_deref(),
+            prepare,
             own_pattern: arguments.front.data_pattern.is_some(),
         };
         let mut plan = iometer::plan(&reading.config, reading.remarks, on).map_err(refused)?;
@@ -56,7 +63,9 @@ impl Ready {
 
 fn configured(arguments: &IometerArguments, file: &Path) -> anyhow::Result<ExitState> {
     let device = foreseen(arguments)?;
-    let ready = Ready::of(arguments, file, u64::from(device.logical_sector))?;
+    // A file that is there may hold what a test of reads is about.
+    let is_new = device.transport == Transport::File && !Path::new(&device.path).exists();
+    let ready = Ready::of(arguments, file, u64::from(device.logical_sector), is_new)?;
     let result = result(arguments)?;
     let conducted = front::conduct(&arguments.front, ready.plan.sequence.clone())?;
     if let Some(result) = result {
@@ -94,8 +103,10 @@ fn from_run(
 ) -> anyhow::Result<ExitState> {
     let contents = Ledger::read(directory)?;
     let sector = u64::from(contents.settings.geometry().logical_sector);
-    let ready = Ready::of(arguments, file, sector)?;
     let record = contents.into_record();
+    let prepared = record.settings.sequence.as_deref().and_then(|sequence| sequence.steps.first());
+    let prepared = prepared.is_some_and(|first| first.role == StepRole::Prepare);
+    let ready = Ready::of(arguments, file, sector, prepared)?;
     let labels = |sequence: &steadfast_domain::Sequence| -> Vec<String> {
         sequence.steps.iter().map(|step| step.label.clone()).collect()
     };

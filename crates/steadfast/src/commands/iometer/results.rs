@@ -22,7 +22,9 @@ pub fn of(ready: &Ready, record: &Record) -> String {
     let dialect = version.dialect();
     let cpus = record.opening().and_then(|(_, host, ..)| host.cpus).unwrap_or(0);
     let mut parts: Vec<(usize, Part)> = Vec::new();
-    for (test, number) in ready.plan.tests.iter().zip(1..) {
+    // A file is filled before the first test.
+    let first = ready.plan.sequence.steps.len() - ready.plan.tests.len() + 1;
+    for (test, number) in ready.plan.tests.iter().zip(first..) {
         if parts.last().is_none_or(|(access, _)| *access != test.access) {
             parts.push((test.access, Part { specs: specs(ready, test), tables: Vec::new() }));
         }
