@@ -7,7 +7,7 @@
 use super::config::{
     Assignment, Config, Cycling, DepthCycling, IDLE, Spawn, StepKind, Target, TestType, Worker,
 };
-use super::read::Remark;
+use super::remark::Remark;
 use crate::misread::Misread;
 use std::collections::BTreeSet;
 

@@ -14,6 +14,7 @@ mod read_display;
 mod read_managers;
 mod read_setup;
 mod read_specs;
+mod remark;
 pub mod results;
 mod sequence;
 #[cfg(test)]
@@ -28,7 +29,8 @@ pub use config::{
 };
 pub use expansion::{Active, Test, tests_of};
 pub use export::{Export, Heading, export};
-pub use read::{Reading, Remark, read};
+pub use read::{Reading, read};
+pub use remark::Remark;
 pub use sequence::{Circumstances, DIMENSIONS, Plan, plan};
 pub use version::{Dialect, Version};
 pub use write::write;

@@ -6,18 +6,10 @@ use super::read_display::display;
 use super::read_managers::managers;
 use super::read_setup::setup;
 use super::read_specs::{old_specs, specs};
+use super::remark::Remark;
 use super::version::Version;
 use crate::encoding::decode;
 use crate::misread::Misread;
-
-/// Something in a file that was understood with a difference.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Remark {
-    /// The line, from 1; absent where it is about the whole file.
-    pub line: Option<u64>,
-    /// What the difference is.
-    pub text: String,
-}
 
 /// A configuration as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use super::config::{AccessLine, AccessSpec, Assignment, Line};
 use super::keys;
 use super::pairs::{Pairs, Value};
-use super::read::Remark;
+use super::remark::Remark;
 use crate::misread::Misread;
 
 const SECTION: &str = "ACCESS SPECIFICATIONS";

@@ -5,7 +5,7 @@
 
 use super::config::{AccessLine, AccessSpec, Config, Setup};
 use super::expansion::{Active, Test, tests_of};
-use super::read::Remark;
+use super::remark::Remark;
 use super::version::Dialect;
 use crate::misread::Misread;
 use std::collections::BTreeSet;

@@ -1,6 +1,7 @@
 //! `steadfast iometer`: its configurations run, its results written, ours exported.
 
 mod export;
+mod ready;
 mod results;
 
 use super::front::{self, Conducted};
@@ -9,10 +10,10 @@ use crate::exit::{ExitState, misuse};
 use crate::target;
 use crate::writing::{Rule, Text};
 use anyhow::bail;
+use ready::Ready;
 use std::path::Path;
 use steadfast_domain::sequence::StepRole;
 use steadfast_domain::{Device, Transport};
-use steadfast_exchange::iometer::{self, Circumstances, Config, Plan};
 use steadfast_procedures::presets::Viking;
 use steadfast_runner::Ledger;
 
@@ -27,37 +28,6 @@ pub fn run(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
             None => configured(arguments, file),
         },
         (None, None, None) => Err(misuse("name a configuration (.icf), or --preset viking")),
-    }
-}
-
-/// A configuration, made ready for a target.
-struct Ready {
-    config: Config,
-    plan: Plan,
-}
-
-impl Ready {
-    fn of(
-        arguments: &IometerArguments,
-        file: &Path,
-        sector: u64,
-        prepare: bool,
-    ) -> anyhow::Result<Self> {
-        let bytes = front::read(file)?;
-        let refused = |why| front::refused(file, &[why]);
-        let reading = iometer::read(&bytes).map_err(refused)?;
-        let processors = std::thread::available_parallelism().map_or(1, |count| count.get());
-        let on = Circumstances {
-            processors: u32::try_from(processors).unwrap_or(1),
-            sector,
-            time: arguments.time,
-            disk: arguments.disk.as_deref(),
-            prepare,
-            own_pattern: arguments.front.data_pattern.is_some(),
-        };
-        let mut plan = iometer::plan(&reading.config, reading.remarks, on).map_err(refused)?;
-        plan.sequence.source = Some(front::source(file, &bytes));
-        Ok(Ready { config: reading.config, plan })
     }
 }
 

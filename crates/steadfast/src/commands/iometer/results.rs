@@ -3,7 +3,7 @@
 //! One load is measured as a whole: what a single worker or disk of several did is not
 //! known, and its row has no such numbers.
 
-use super::Ready;
+use super::ready::Ready;
 use steadfast_domain::{Measurement, Nanos, Op, Record, Tally};
 use steadfast_exchange::iometer::results::{
     Ending, Figures, LATENCY_BINS, Part, Processors, Row, RowKind, Run, Side, Table, write,
