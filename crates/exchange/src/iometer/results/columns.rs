@@ -102,11 +102,6 @@ pub const LATENCY_BINS: [(&str, u64); 21] = [
     (">= 10 s", u64::MAX),
 ];
 
-/// The first time above each bin, in microseconds.
-pub fn bin_limits_us() -> impl Iterator<Item = u64> {
-    LATENCY_BINS.iter().map(|(_, limit)| *limit)
-}
-
 /// Name and form of every column that holds numbers, in the order of a version.
 pub(super) fn numbers(dialect: Dialect) -> Vec<(&'static str, Form)> {
     let mut columns = COUNTS.to_vec();
@@ -146,6 +141,6 @@ mod tests {
         assert_eq!(WORDS.len() + numbers(Dialect::V1_1).len(), 56 + 3 + 21);
         assert_eq!(known(" MBps (Binary)"), "MiBps (Binary)");
         assert_eq!(known("'read mbps"), "Read MBps");
-        assert!(bin_limits_us().is_sorted());
+        assert!(LATENCY_BINS.iter().map(|(_, limit)| limit).is_sorted());
     }
 }

@@ -10,7 +10,7 @@ mod model;
 mod read;
 mod write;
 
-pub use columns::{LATENCY_BINS, bin_limits_us};
+pub use columns::LATENCY_BINS;
 pub use figures::{Figures, Processors, Side};
 pub use model::{Ending, Part, Row, RowKind, Run, Table};
 pub use read::read;
