@@ -5,7 +5,7 @@ use crate::cli::ProcedureArguments;
 use crate::cli::iometer::{
     ConfigurationArguments, ExportArguments, ExportRunArguments, IcfVersion,
 };
-use crate::commands::run::geometry;
+use crate::commands::begin::geometry;
 use crate::exit::ExitState;
 use crate::writing::Rule;
 use crate::{target, terminal};
