@@ -6,7 +6,7 @@ use crate::cli::iometer::{
     ConfigurationArguments, ExportArguments, ExportRunArguments, IcfVersion,
 };
 use crate::commands::begin::geometry;
-use crate::exit::ExitState;
+use crate::exit::{ExitState, misuse};
 use crate::writing::Rule;
 use crate::{target, terminal};
 use anyhow::bail;
@@ -99,7 +99,10 @@ fn of_run(directory: &Path) -> anyhow::Result<Steps> {
 }
 
 fn of_procedure(chosen: &ProcedureArguments) -> anyhow::Result<Steps> {
-    let device = target::foresee(&chosen.target, chosen.size)?;
+    let [target] = chosen.target.as_slice() else {
+        return Err(misuse("a configuration is written for one target: give --target once"));
+    };
+    let device = target::foresee(target, chosen.size)?;
     let settings = settings(chosen, 1, &device)?;
     let procedure = steadfast_procedures::procedure(&settings, geometry(&device), &[])?;
     Ok(Steps {
