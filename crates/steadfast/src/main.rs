@@ -9,7 +9,6 @@ mod panel;
 mod remarks;
 mod selected;
 mod signals;
-mod table;
 mod target;
 mod terminal;
 mod workloads;
