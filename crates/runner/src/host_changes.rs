@@ -144,7 +144,10 @@ impl HostChanges {
     }
 
     fn unkept(&self, error: &io::Error) -> Halt {
-        let place = self.directory.as_ref().map_or("-".to_owned(), |d| d.display().to_string());
+        let place = match &self.directory {
+            Some(directory) => directory.display().to_string(),
+            None => "the journal of host changes".to_owned(),
+        };
         Halt::Ledger(format!(
             "{place}: {error}; changes of host settings must be journalled there first. Set \
              STATE_DIRECTORY to a writable directory"

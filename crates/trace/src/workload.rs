@@ -23,6 +23,10 @@ use steadfast_domain::{CaptureConditions, Demand, IoOp, IoStream, Op, Order};
 pub struct Threshold(pub u32);
 
 impl Threshold {
+    /// The smallest share of a stream that is told apart, unless another is named: that
+    /// of the example in SNIA's tutorial on real-world workloads.
+    pub const USUAL: Threshold = Threshold(20_000);
+
     /// Whether a part is at least this share of the whole; exact.
     pub fn admits(self, part: u64, whole: u64) -> bool {
         u128::from(part) * 1_000_000 >= u128::from(whole) * u128::from(self.0)

@@ -27,16 +27,16 @@ pub(crate) struct Blocks {
 }
 
 /// What is loaded depends on what the devices are and on what the kernel has.
-struct Choice {
+struct ProgramsNeeded {
     /// The kernel tells when a request starts (since 6.5).
     io_start: bool,
     requests: bool,
     bios: bool,
 }
 
-impl Choice {
+impl ProgramsNeeded {
     fn of(options: &Options, io_start: bool) -> Self {
-        Choice {
+        ProgramsNeeded {
             io_start,
             requests: options.devices.iter().any(|device| !device.bio_based),
             bios: options.devices.iter().any(|device| device.bio_based),
@@ -76,9 +76,9 @@ impl Choice {
 impl Blocks {
     pub(crate) fn open(options: &Options) -> Result<Self, CaptureError> {
         let io_start = kernel_knows("btf_trace_block_io_start")?;
-        let choice = Choice::of(options, io_start);
+        let needed = ProgramsNeeded::of(options, io_start);
         let sizes = Sizes::sharing(options.ring_bytes)?;
-        let programs = Programs::load(&PROGRAMS.0, &choice.programs(), |name, map| {
+        let programs = Programs::load(&PROGRAMS.0, &needed.programs(), |name, map| {
             sizes.prepare(name, map)?;
             if steps::TABLES.contains(&name) && options.step_ns.is_none() {
                 map.set_max_entries(1).map_err(load_error)?;
@@ -90,7 +90,7 @@ impl Blocks {
         })?;
         let rings = Rings::of(&programs, sizes)?;
         let turns = options.step_ns.map(|width| Turns::new(width, Layer::Block));
-        Ok(Blocks { rings, programs, began_ns: 0, description: choice.describe(), turns })
+        Ok(Blocks { rings, programs, began_ns: 0, description: needed.describe(), turns })
     }
 
     fn kernel_counters(&self) -> Result<KernelCounters, CaptureError> {

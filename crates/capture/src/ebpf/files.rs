@@ -2,12 +2,12 @@
 //! devices' file systems, by one of two ways: their own entry points, or the
 //! system calls.
 
+use super::file_programs::FilePrograms;
 use super::plain::{self, Plain};
 use super::programs::{Programs, load_error, missing, parameters};
 use super::rings::{Record, Rings, Sizes};
 use super::steps::{self, Turns};
 use super::wait::wait_until;
-use super::way::Way;
 use super::{calls, entries};
 use crate::error::CaptureError;
 use crate::options::{FilesWay, Options};
@@ -35,8 +35,8 @@ impl Files {
     /// Listens the way that was asked for, or the best that works here; then
     /// with the reason where it is not the entry points.
     pub(crate) fn open(options: &Options) -> Result<(Self, Option<String>), CaptureError> {
-        let by_entry_points = || Files::listen(options, entries::way(options)?);
-        let by_calls = || Files::listen(options, calls::way()?);
+        let by_entry_points = || Files::listen(options, entries::programs(options)?);
+        let by_calls = || Files::listen(options, calls::programs()?);
         match options.files {
             Some(FilesWay::EntryPoints) => Ok((by_entry_points()?, None)),
             Some(FilesWay::Calls) => Ok((by_calls()?, None)),
@@ -47,12 +47,12 @@ impl Files {
         }
     }
 
-    fn listen(options: &Options, way: Way) -> Result<Self, CaptureError> {
+    fn listen(options: &Options, set: FilePrograms) -> Result<Self, CaptureError> {
         let by_entry = parameters("btf_trace_io_uring_complete")? == Some(4);
         let settings = FilesSettings::of(options, by_entry)?;
         let sizes = Sizes::sharing(options.ring_bytes)?;
-        let wanted: Vec<&str> = way.programs.iter().map(String::as_str).collect();
-        let programs = Programs::load(way.file, &wanted, |name, map| {
+        let wanted: Vec<&str> = set.programs.iter().map(String::as_str).collect();
+        let programs = Programs::load(set.file, &wanted, |name, map| {
             sizes.prepare(name, map)?;
             if steps::TABLES.contains(&name) && options.step_ns.is_none() {
                 map.set_max_entries(1).map_err(load_error)?;
@@ -63,7 +63,7 @@ impl Files {
             Ok(())
         })?;
         let rings = Rings::of(&programs, sizes)?;
-        let Way { description, keeps_unended, .. } = way;
+        let FilePrograms { description, keeps_unended, .. } = set;
         let turns = options.step_ns.map(|width| Turns::new(width, Layer::FileSystem));
         Ok(Files { rings, programs, began_ns: 0, description, keeps_unended, unended: 0, turns })
     }

@@ -7,6 +7,7 @@
 mod block;
 mod calls;
 mod entries;
+mod file_programs;
 mod files;
 mod plain;
 mod programs;
@@ -14,7 +15,6 @@ mod record;
 mod rings;
 mod steps;
 mod wait;
-mod way;
 
 pub(crate) use block::Blocks;
 pub(crate) use files::Files;

@@ -13,8 +13,8 @@ use steadfast_engine::Stop;
 use steadfast_host::{Consent, Roots};
 use steadfast_report::text_table;
 use steadfast_runner::calibrate::{
-    self, Arena, Calibrated, Calibration, Comparison, Contender, Event, Judgement, Medians, Point,
-    Reading,
+    self, Arena, Calibrated, Calibration, CalibrationEvent, Comparison, Contender, Judgement,
+    Medians, Point, Reading,
 };
 use steadfast_runner::{HostChanges, Rig};
 
@@ -130,14 +130,16 @@ impl Arena for Bench {
         restore::journal()
     }
 
-    fn tell(&mut self, event: &Event<'_>) {
+    fn tell(&mut self, event: &CalibrationEvent<'_>) {
         match event {
-            Event::Filling(bytes) => terminal::tell(&format!("Filling the range once ({bytes})")),
-            Event::Read { point, repeat, engine, reading } => terminal::tell(&format!(
+            CalibrationEvent::Filling(bytes) => {
+                terminal::tell(&format!("Filling the range once ({bytes})"))
+            }
+            CalibrationEvent::Read { point, repeat, engine, reading } => terminal::tell(&format!(
                 "{point}, {repeat} of {}, {engine}: {:.0} IOPS",
                 self.repeats, reading.iops
             )),
-            Event::Beside { checks, caveats } => remarks::say(checks, caveats),
+            CalibrationEvent::Beside { checks, caveats } => remarks::say(checks, caveats),
         }
     }
 }

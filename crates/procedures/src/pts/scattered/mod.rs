@@ -382,12 +382,13 @@ fn side_by_side(combinations: &[Combination], studied: &[Studied<'_>]) -> Option
             Some(Row::new(of(&row.head), cells).named(of(&row.id)).strong(row.strong))
         })
     };
-    Some(Table {
-        id: "side-by-side".into(),
-        title: format!("{}: all combinations", first.title),
-        corner: format!("{}, combination", first.corner),
-        rows: first.rows.iter().flat_map(of_row).collect(),
-        ..first.clone()
+    let title = format!("{}: all combinations", first.title);
+    let table = Table::new("side-by-side", title, &format!("{}, combination", first.corner))
+        .columns(first.columns.iter().cloned())
+        .rows(first.rows.iter().flat_map(of_row));
+    Some(match &first.spanner {
+        Some(spanner) => table.spanner(spanner),
+        None => table,
     })
 }
 
