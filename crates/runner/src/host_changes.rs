@@ -145,8 +145,8 @@ impl HostChanges {
 
     fn unkept(&self, error: &io::Error) -> Halt {
         let place = match &self.directory {
-            Some(directory) => directory.display().to_string(),
-            None => "the journal of host changes".to_owned(),
+            Ok(directory) => directory.display().to_string(),
+            Err(_) => "the journal of host changes".to_owned(),
         };
         Halt::Ledger(format!(
             "{place}: {error}; changes of host settings must be journalled there first. Set \

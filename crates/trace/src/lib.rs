@@ -35,6 +35,7 @@ pub mod step_file;
 pub mod steps;
 pub mod streams;
 pub mod study;
+mod threshold;
 pub mod totals;
 pub mod untold;
 pub mod widths;

@@ -14,6 +14,7 @@ mod programs;
 mod record;
 mod rings;
 mod steps;
+mod tap;
 mod wait;
 
 pub(crate) use block::Blocks;

@@ -7,15 +7,15 @@
 //! preconditioning and a seed of its own. Preconditioning writes the whole active
 //! range; the test touches the segments only.
 
-use super::disclosure::{self, Form};
 use super::method;
-use super::ranges::{AMOUNT, RANGES, SEGMENTS, is_asked};
+use crate::exhibits::disclosure::{self, Form};
 use crate::exhibits::frame::{common_chapters, frame};
 use crate::exhibits::pages::page;
 use crate::ground::Ground;
 use crate::ground::asked::Asked;
 use crate::ground::choices::Choices;
 use crate::ground::method::{Covered, Method, Scatter};
+use crate::ground::ranges::{AMOUNT, RANGES, SEGMENTS, is_asked};
 use crate::offer::boxed;
 use crate::parts::{self, Part, Studied, part_amendments};
 use crate::unsuitable::Unsuitable;

@@ -16,7 +16,7 @@ use steadfast_domain::text::printable;
 use steadfast_trace::Captured;
 use steadfast_trace::captured::Answer;
 use steadfast_trace::columns::heads;
-use steadfast_trace::compare::{SIDES_MAX, Side, SidesFound};
+use steadfast_trace::compare::{self, SIDES_MAX, Side, SidesFound};
 use steadfast_trace::file::is_same_capture;
 use steadfast_trace::steps::{STEPS_MAX, StepFigures};
 
@@ -92,18 +92,13 @@ fn width(first: &Selected, arguments: &CompareArguments) -> anyhow::Result<u64> 
 
 /// How much later than the earliest of them each capture began, in nanoseconds.
 fn shifts(all: &[Selected]) -> Vec<u64> {
-    let began = all.iter().map(|capture| capture.conditions().began_unix_ns);
-    let began: Option<Vec<u64>> = began.collect();
-    let Some(began) = began.filter(|_| all.len() > 1) else {
-        if all.len() > 1 {
-            terminal::complain(
-                "One trace has no start time; all traces are shown from a common start.",
-            );
-        }
-        return vec![0; all.len()];
-    };
-    let earliest = began.iter().copied().min().unwrap_or(0);
-    began.into_iter().map(|began| began - earliest).collect()
+    let known = compare::shifts(all.iter().map(Selected::conditions));
+    if known.is_none() && all.len() > 1 {
+        terminal::complain(
+            "One trace has no start time; all traces are shown from a common start.",
+        );
+    }
+    known.unwrap_or_else(|| vec![0; all.len()])
 }
 
 fn missing(capture: &Selected) -> Vec<String> {
