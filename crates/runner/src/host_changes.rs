@@ -4,7 +4,7 @@
 //! A process makes its file with its first change, and every change is on disk
 //! (fsync) before it is made. The file is held by a lock (flock) for as long as
 //! the process lives, in whatever PID namespace that is, and removed once
-//! everything is put back. A file that nobody holds is what a dead process left:
+//! everything is put back. A file without a lock was left by a dead process:
 //! [`left_behind`] finds it, and `steadfast restore` undoes what it says. The
 //! format is documented in `docs/formats.md`.
 

@@ -1,6 +1,6 @@
 //! What a first pass over a capture finds, on which everything over time rests:
 //! I/O streams, the cumulative workload, the span. Then [`Derivation`]: the
-//! workload over time, of which an applied workload is made.
+//! workload over time. Applied workloads are made from it.
 
 use crate::captured::{Captured, steps_over};
 use crate::compare::{SideKey, SidesSeen};

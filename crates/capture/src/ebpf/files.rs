@@ -114,7 +114,7 @@ impl Tapped for Files {
 /// `struct record`: one call that has ended.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Wire {
+pub(super) struct Wire {
     lap: u8,
     op: u8,
     device: u8,

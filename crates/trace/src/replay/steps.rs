@@ -3,7 +3,7 @@
 //! other. It is the same list whether it comes from a capture of single I/Os or of
 //! steps alone, a workload file or a "Replay representation".
 //!
-//! A composite is normalised from counts: the chosen streams of a step stand for
+//! A composite is normalized from counts: the chosen streams of a step stand for
 //! all of its I/Os, each in proportion to its own. What was not chosen is kept as
 //! I/Os and bytes.
 
