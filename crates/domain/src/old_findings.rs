@@ -48,10 +48,12 @@ const GROUPS: [(&str, &str); 7] = [
 ];
 
 /// Labels that stand in several groups: group, label, id.
-const IN_GROUPS: [(&str, &str, &str); 9] = [
+const IN_GROUPS: [(&str, &str, &str); 11] = [
     ("Pre Condition 1", "TOIO - TC/QD", "wipc-demand"),
     ("Pre Condition 1", "Duration", "wipc-amount"),
     ("Inter-Round Pre W", "Duration", "parameter-pre-write"),
+    ("Test Stimulus 1", "AR", "range-loop"),
+    ("Test Stimulus 1", "Amount", "amount-loop"),
     ("Test Stimulus 1", "TC/QD, Duration", "demand-and-time-1"),
     ("Test Stimulus 2", "TC/QD, Duration", "demand-and-time-2"),
     ("Test Stimulus 3", "TC/QD, Duration", "demand-and-time-3"),
@@ -61,7 +63,7 @@ const IN_GROUPS: [(&str, &str, &str); 9] = [
 ];
 
 /// Every other label on which numbers depend, and its id. One that is not here is its own.
-const SETTINGS: [(&str, &str); 32] = [
+const SETTINGS: [(&str, &str); 33] = [
     ("AR", "active-range"),
     ("AR Segments", "active-range-segments"),
     ("Accesses of each", "parameter-accesses"),
@@ -93,6 +95,7 @@ const SETTINGS: [(&str, &str); 32] = [
     ("TC & QD Loops", "loop-order"),
     ("TC/QD", "parameter-loops"),
     ("TOIO - TC/QD", "demand"),
+    ("Threshold", "threshold"),
     ("Verification of data", "verify"),
 ];
 
@@ -273,7 +276,14 @@ fn all<A, B>(old: Vec<A>, lift: impl Fn(A) -> B) -> Vec<B> {
 }
 
 fn reworded(text: String) -> String {
-    REWORDED.iter().fold(text, |text, (old, new)| text.replace(old, new))
+    let text = REWORDED.iter().fold(text, |text, (old, new)| text.replace(old, new));
+    let mut pieces = text.split(", of these ");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    // Of an active range in segments.
+    pieces.fold(first, |text, piece| match piece.split_once(" in ") {
+        Some((amount, segments)) => format!("{text}, with {amount} of it in {segments}"),
+        None => format!("{text}, of these {piece}"),
+    })
 }
 
 fn header(old: Header1) -> FormHeader {
@@ -343,7 +353,9 @@ fn chosen((label, value): Pair) -> Setting {
     } else if let Some(id) = id_of(&METHODS, &label) {
         method(id, &label, value)
     } else {
-        setting(id_of(&SETTINGS, &label).unwrap_or(&label), &label, value)
+        let part = label.strip_prefix("Procedure ").map(|number| format!("procedure-{number}"));
+        let id = part.as_deref().or(id_of(&SETTINGS, &label)).unwrap_or(&label);
+        setting(id, &label, value)
     }
 }
 
