@@ -46,15 +46,6 @@ pub fn device_name(conditions: &CaptureConditions, device: u16) -> String {
     named.map_or_else(|| format!("device {device}"), |device| device.name.clone())
 }
 
-/// How much later than the earliest of them each capture began, in nanoseconds; `None`
-/// where one does not tell.
-pub fn shifts<'c>(captures: impl IntoIterator<Item = &'c CaptureConditions>) -> Option<Vec<u64>> {
-    let began = captures.into_iter().map(|conditions| conditions.began_unix_ns);
-    let began: Vec<u64> = began.collect::<Option<_>>()?;
-    let earliest = began.iter().copied().min()?;
-    Some(began.into_iter().map(|began| began - earliest).collect())
-}
-
 /// Capture steps of one device at one layer, by number.
 pub type Side = (SideKey, BTreeMap<u64, CaptureStep>);
 
