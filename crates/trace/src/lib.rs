@@ -44,6 +44,7 @@ pub mod step_file;
 pub mod steps;
 pub mod streams;
 pub mod study;
+pub mod table;
 mod threshold;
 pub mod totals;
 pub mod trust;
