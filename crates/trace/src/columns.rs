@@ -163,7 +163,7 @@ pub fn serialize<T, S: Serializer>(
     Fields { columns, row, within: 0 }.serialize(serializer)
 }
 
-/// Fields that stand side by side in an object of which the names of all begin with
+/// Fields that stand side by side in an object whose names all begin with
 /// so many bytes.
 struct Fields<'a, T: 'static> {
     columns: &'a [Column<T>],
