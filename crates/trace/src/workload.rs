@@ -18,7 +18,19 @@ use steadfast_domain::units::Bytes;
 use steadfast_domain::{CaptureConditions, Demand, IoOp, IoStream, Op, Order};
 
 /// The smallest share that a stream must have, in parts per million.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
 #[serde(transparent)]
 pub struct Threshold(pub u32);
 
@@ -52,7 +64,7 @@ impl FromStr for Threshold {
 }
 
 /// One stream of a workload, with exact counts.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct WorkloadStream {
     /// The standard's notation, for the reader; the next three fields count.
     #[serde(default)]
@@ -116,7 +128,7 @@ impl WorkloadStream {
 }
 
 /// The cumulative workload of a capture.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Workload {
     /// By what shares are taken.
     #[serde(default)]
