@@ -89,6 +89,9 @@ fn documents(place: &Path) -> Vec<(&'static str, String)> {
         ("trace-steps", ["trace", "steps"]),
         ("trace-map", ["trace", "map"]),
         ("trace-hits", ["trace", "hits"]),
+        ("trace-locality", ["trace", "locality"]),
+        ("trace-doctor", ["trace", "doctor"]),
+        ("trace-drives", ["trace", "drives"]),
     ] {
         all.push((name, any(&[&words[..], &["t.parquet", "--json"]].concat())));
     }
@@ -135,7 +138,15 @@ fn what_the_program_gives_is_as_its_schemas_say() {
     let count = String::from_utf8(output.stdout).unwrap();
     assert_eq!(count.trim(), judged.len().to_string());
     // Those need fio, a second capture, or are a part of others.
-    let not_judged = ["calibrate", "record", "trace-compare", "workload-derive"];
+    let not_judged = [
+        "calibrate",
+        "record",
+        "trace-compare",
+        "trace-deltas",
+        "trace-groups",
+        "trace-profile",
+        "workload-derive",
+    ];
     let left: Vec<String> = names(place)
         .into_iter()
         .filter(|name| !judged.contains(name.as_str()) && !not_judged.contains(&name.as_str()))

@@ -9,7 +9,7 @@ pub mod derive;
 pub mod doctor;
 pub mod groups;
 pub mod import;
-mod locality;
+pub mod locality;
 pub mod over_time;
 pub mod profile;
 mod recover;
