@@ -10,7 +10,7 @@ pub const AR_LAYOUT: &str = "ar-layout";
 pub const AR_SEGMENTS_LAYOUT: &str = "ar-segments-layout";
 /// DIRTH: no demand kept the response time below its ceiling.
 pub const ART_CEILING: &str = "art-ceiling";
-/// An interrupted test that allows no gap began anew with its purge.
+/// An interrupted test that allows no gap restarted with its purge.
 pub const BEGUN_ANEW: &str = "begun-anew";
 /// I/Os of a trace end beyond their device.
 pub const BEYOND_DEVICE: &str = "beyond-device";

@@ -415,7 +415,7 @@ pub struct ContentSample {
     pub bytes: u64,
     /// Their bytes, each block compressed by zstd, level 1, where that is shorter.
     pub compressed_bytes: u64,
-    /// Those of which an equal one had been read before.
+    /// Those equal to one that had been read before.
     pub duplicates: u64,
     /// Blocks that were not read, because too many waited.
     pub passed_over: u64,

@@ -117,7 +117,7 @@ pub struct Verification {
 }
 
 impl Verification {
-    /// Miscompares of which the place is kept.
+    /// Miscompares whose place is kept.
     pub const LOCATED: usize = 32;
 
     /// Adds what another step compared.

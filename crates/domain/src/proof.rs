@@ -38,7 +38,7 @@ pub struct Proof {
     /// (0: to the end).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<(u64, u64)>,
-    /// The nonce of a scratch file's mark, where nobody else wrote to the file.
+    /// The nonce of a scratch file's mark, where no other program wrote to the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mark: Option<String>,
     /// The disks that a mapped device is built from.

@@ -89,7 +89,7 @@ pub enum PurgeMethod {
     ScsiSanitizeOverwrite,
     /// Every block discarded: a lesser purge than the standard's.
     Discard,
-    /// The scratch file was made anew.
+    /// The scratch file was recreated.
     RecreateFile,
     /// The simulated drive's own.
     Simulated,
@@ -315,7 +315,7 @@ pub struct Purge {
 }
 
 impl Purge {
-    /// A purge of which no more is known.
+    /// A purge with no other details.
     pub const fn new(method: PurgeMethod, took: Nanos) -> Self {
         Purge { method, took, blank: None, read_back: None, failed: None, remark: String::new() }
     }

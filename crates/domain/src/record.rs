@@ -1,7 +1,7 @@
 //! A [`Record`]: what happened, in order, never edited.
 //!
 //! The ledger of `runner` stores it; `Procedure::study` reads it. Findings can
-//! be computed anew from it at any time.
+//! be computed from it again at any time.
 
 use crate::conditions::Conditions;
 use crate::device::{Device, Host};
@@ -80,7 +80,7 @@ pub struct Check {
     pub advice: String,
 }
 
-/// A host setting that was changed: journalled before the change.
+/// A host setting that was changed: journaled before the change.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HostChange {
     /// The setting: a path under `/sys`, or a device feature.

@@ -189,7 +189,7 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// A pause in virtual time in which nobody held the simulated device, as if the
+/// A pause in virtual time during which no run held the simulated device, as if the
 /// run had been broken off there and resumed. Written `120:1h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(try_from = "String", into = "String")]
@@ -233,11 +233,11 @@ impl From<SimGap> for String {
     }
 }
 
-/// A change to a run's settings after it began, journalled beside them.
+/// A change to a run's settings after it began, journaled beside them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Amendment {
-    /// The operator sets the most rounds anew: more of them to go on, as many
+    /// The user sets a new maximum of rounds: more of them to continue, as many
     /// as are finished to stop.
     RoundsMax(u32),
     /// The same for one loop of a procedure that has several: the loop whose

@@ -175,7 +175,7 @@ struct Fit {
     correlation: Option<f64>,
 }
 
-/// Ordinary least squares, centred on the means so that large values keep
+/// Ordinary least squares, centered on the means so that large values keep
 /// their digits.
 fn fit_line(points: &[(f64, f64)]) -> Fit {
     let n = points.len() as f64;

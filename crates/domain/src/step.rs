@@ -103,7 +103,7 @@ pub struct Step {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<Nanos>,
     /// The load is the one that the previous step left running: threads,
-    /// cursors and outstanding I/Os go on, only the accounting begins anew.
+    /// cursors and outstanding I/Os continue; only the accounting restarts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub continues: bool,
 }

@@ -85,7 +85,7 @@ impl Bytes {
     pub const fn round_down(self, unit: u64) -> Self {
         Bytes(self.0 - self.0 % unit)
     }
-    /// In the largest binary unit of which it is a whole number: `8 GiB`, `4 MiB`.
+    /// In the largest binary unit that divides it: `8 GiB`, `4 MiB`.
     pub fn binary(self) -> String {
         let units = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
         let fits = |(_, unit): &&(&str, u64)| self.0 > 0 && self.0.is_multiple_of(*unit);

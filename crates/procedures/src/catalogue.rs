@@ -2,10 +2,11 @@
 //! made of these.
 
 use crate::ground::asked::Asked;
+use crate::ground::ranges;
 use crate::offer::{Offer, boxed};
 use crate::parameters::{self, Parameter};
 use crate::pts::method::ground;
-use crate::pts::{dirth, hir, iops, latency, ranges, scattered, throughput, wsat, xsr};
+use crate::pts::{dirth, hir, iops, latency, scattered, throughput, wsat, xsr};
 use crate::rwsw::{self, method::ground as captured};
 use crate::sequence::Sequenced;
 use crate::unsuitable::Unsuitable;

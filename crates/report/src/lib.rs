@@ -16,6 +16,7 @@ mod parts;
 mod pdf;
 mod svg;
 mod text;
+pub mod text_table;
 
 pub use compare::{COMPARED_MAX, CompareError, compare};
 pub use csv::{csv, tables};

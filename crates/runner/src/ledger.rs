@@ -9,7 +9,7 @@
 //!
 //! Only a run that was confirmed is resumed: [`Ledger::open`] demands the
 //! journaled opening, whose chain covers the settings, and as root a directory
-//! that nobody else can write to, because settings name devices and commands.
+//! that no other user can write to, because settings name devices and commands.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};

@@ -16,6 +16,7 @@ use steadfast_domain::settings::{SimGap, SteadyStateMethod};
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::units::parse_percent;
 use steadfast_domain::{Bytes, Class, Demand, Nanos, Profile, PurgeChoice, PurgeFailure};
+use steadfast_procedures::{PROCEDURES, rwsw};
 use steadfast_runner::calibrate::Point;
 
 /// SSD performance tests by the SNIA method, from purge to report.
@@ -254,12 +255,19 @@ pub struct DoctorArguments {
     pub json: bool,
 }
 
+/// Every procedure on offer, those of captured workloads last.
+fn procedure_names() -> String {
+    let (captured, others): (Vec<&str>, Vec<&str>) =
+        PROCEDURES.iter().map(|offer| offer.name).partition(|name| rwsw::NAMES.contains(name));
+    let (others, captured) = (others.join(", "), captured.join(", "));
+    format!("{others} (several of the others); of a captured workload: {captured}")
+}
+
 /// What is tested, and how.
 #[derive(Debug, Args)]
 pub struct ProcedureArguments {
-    /// iops, throughput, latency, wsat, composite, dirth, composite-dirth, xsr, hir,
-    /// verify-write, or suite (several of them); of a captured workload: replay-native,
-    /// individual-streams, multi-wsat, rwsw-dirth
+    /// The procedure's name.
+    #[arg(help = procedure_names())]
     pub procedure: String,
     /// A block device, a file, or sim:NAME (a simulated drive); repeat it to test several
     /// at the same time, each in a run of its own (docs/targets.md)

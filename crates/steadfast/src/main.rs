@@ -10,7 +10,6 @@ mod prometheus;
 mod remarks;
 mod selected;
 mod signals;
-mod table;
 mod target;
 mod terminal;
 mod workloads;

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use steadfast_domain::Findings;
 use steadfast_domain::findings::FINDINGS_VERSION;
+use steadfast_domain::old_findings::Findings1;
 use steadfast_report::Printed;
 use steadfast_runner::ledger::{Contents, Ledger};
 use steadfast_runner::real::wall_clock_unix_ms;
@@ -39,16 +40,16 @@ pub fn findings_of(run: &Path) -> anyhow::Result<Findings> {
         .with_context(|| format!("{} cannot be read; give a run directory", run.display()))?;
     let holds_none = || format!("{} contains no findings", run.display());
     let shape: Shape = serde_json::from_str(&text).with_context(holds_none)?;
-    if shape.version != FINDINGS_VERSION {
-        bail!(
-            "{} has findings of version {}; this program reads version {FINDINGS_VERSION}: give \
-             its run directory instead, or recreate the file with `steadfast study RUN_DIR` (for \
-             a trace: `steadfast trace report`)",
+    match shape.version {
+        FINDINGS_VERSION => serde_json::from_str(&text).with_context(holds_none),
+        1 => Ok(Findings::from(serde_json::from_str::<Findings1>(&text).with_context(holds_none)?)),
+        other => bail!(
+            "{} has findings of version {other}; this program reads versions 1 to \
+             {FINDINGS_VERSION}: give its run directory instead, or recreate the file with \
+             `steadfast study RUN_DIR` (for a trace: `steadfast trace report`)",
             run.display(),
-            shape.version
-        );
+        ),
     }
-    serde_json::from_str(&text).with_context(holds_none)
 }
 
 /// What findings of every version have: the version of all else.

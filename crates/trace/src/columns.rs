@@ -199,7 +199,7 @@ fn insert(object: &mut Schema, path: &[&str], head: &str) {
     }
 }
 
-/// Fields that stand side by side in an object of which the names of all begin with
+/// Fields that stand side by side in an object whose names all begin with
 /// so many bytes.
 struct Fields<'a, T: 'static> {
     columns: &'a [Column<T>],

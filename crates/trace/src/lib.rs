@@ -45,6 +45,7 @@ pub mod steps;
 pub mod streams;
 pub mod study;
 pub mod table;
+mod threshold;
 pub mod totals;
 pub mod trust;
 pub mod untold;

@@ -110,7 +110,7 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// For a device of which nothing beyond `end` is touched.
+    /// For a device on which nothing beyond `end` is touched.
     pub fn new(device: u16, end: u64) -> Self {
         let granule = end.div_ceil(GRANULES_MAX).next_power_of_two().max(GRANULE_MIN);
         Reach {

@@ -7,6 +7,7 @@ use crate::file::{Field, Fields};
 use crate::firsts::{Firsts, Place};
 use crate::fold::{Fold, FoldSums, Rows, Sums};
 use crate::response::{ResponseFigures, Responses};
+use crate::threshold::Threshold;
 use crate::untold::Untold;
 use serde::{Deserialize, Serialize, Serializer};
 use std::cmp::Reverse;
@@ -347,6 +348,14 @@ impl StreamTable {
         let mut rows: Vec<StreamFigures> =
             self.iter().map(|(key, tally)| StreamFigures::of(key, tally, &total, by)).collect();
         rows.sort_by_key(|row| (Reverse(row.measure(by)), row.key));
+        rows
+    }
+
+    /// The streams of that list whose share of the whole is at least the threshold.
+    pub fn listing_from(&self, by: By, threshold: Threshold) -> Vec<StreamFigures> {
+        let whole = self.total_figures(by).row.measure(by);
+        let mut rows = self.listing(by);
+        rows.retain(|row| threshold.admits(row.measure(by), whole));
         rows
     }
 }

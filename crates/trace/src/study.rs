@@ -11,7 +11,7 @@ use crate::pass::Pass;
 use crate::processes::{ProcessKey, ProcessTable};
 use crate::quality::Quality;
 use crate::reach::{Reach, ReachFigures};
-use crate::series::{Choice, SeriesOverTime};
+use crate::series::{SeriesOf, SeriesOverTime};
 use crate::steps::{CaptureStep, StepFigures};
 use crate::totals::{StudyOptions, Totals};
 use crate::trust::Evidence;
@@ -169,7 +169,7 @@ impl Singles {
 
     fn pictures(&self, totals: &Totals) -> Pictures {
         let processes_shown = self.processes.most_active(PROCESSES_SHOWN);
-        let choice = Choice::Processes(processes_shown.clone());
+        let choice = SeriesOf::Processes(processes_shown.clone());
         let steps = HitSteps::over(totals.span_ns, HIT_STEPS);
         let map = |device: &u16| {
             let end = self.ends.of(*device, &self.conditions);

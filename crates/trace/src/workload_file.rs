@@ -1,6 +1,6 @@
 //! The workload file: a cumulative workload as TOML, to be read and edited by
 //! hand, and applied to a device. Counts are exact; shares are for the reader
-//! and are computed anew. The capture steps stand below it, for a replay.
+//! and are recomputed. The capture steps stand below it, for a replay.
 
 use crate::error::TraceError;
 use crate::streams::{By, StreamKey};

@@ -47,7 +47,7 @@ impl EndState {
         }
     }
     /// Whether it ended as it must; `None` where nothing is judged or it is not yet known.
-    /// The exit code and the colour of a report go by it.
+    /// The exit code and the color of a report go by it.
     pub fn good(self) -> Option<bool> {
         match self {
             EndState::Failed => Some(false),

@@ -16,11 +16,11 @@ pub use table::{Cell, Column, Row, Table};
 use crate::steady_state::Verdict;
 use serde::{Deserialize, Serialize};
 
-/// The version of the findings that this program writes. In version 1 labelled values were
+/// The version of the findings that this program writes. In version 1 labeled values were
 /// pairs of texts, columns were texts, and nothing but texts said how a run ended.
 pub const FINDINGS_VERSION: u32 = 2;
 
-/// The head of a report form: whose it is, and blocks of labelled values. Whoever makes the
+/// The head of a report form: whose it is, and blocks of labeled values. Whoever makes the
 /// findings fills it in: nothing that prints one knows a form by name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FormHeader {
@@ -107,7 +107,7 @@ pub struct Findings {
     /// On a simulated drive: every page says so.
     pub simulated: bool,
     /// Wall-clock beginning and end, in milliseconds since 1970 (UTC); 0 where
-    /// nobody knows.
+    /// unknown.
     pub run_unix_ms: (u64, u64),
     /// SHA-256 of the measured entries that this was computed from.
     pub digest: String,

@@ -2,12 +2,13 @@
 
 use crate::cli::DevicesArguments;
 use crate::exit::ExitState;
-use crate::{table, terminal};
+use crate::terminal;
 use serde::Serialize;
 use steadfast_domain::Device;
 use steadfast_engine::Stop;
 use steadfast_engine::sim::{SimulatedSsd, drives};
 use steadfast_host::Roots;
+use steadfast_report::text_table;
 
 /// The JSON output.
 #[derive(Serialize, schemars::JsonSchema)]
@@ -38,7 +39,7 @@ fn table(devices: &[Device]) -> String {
     let head = ["TARGET", "MODEL", "SERIAL", "FIRMWARE", "SIZE", "INTERFACE", "SECTOR", "IN USE"];
     let mut rows: Vec<Vec<String>> = vec![head.map(str::to_owned).to_vec()];
     rows.extend(devices.iter().map(cells));
-    table::with_left(&rows, |_| true)
+    text_table::with_left(&rows, |_| true)
 }
 
 fn cells(device: &Device) -> Vec<String> {

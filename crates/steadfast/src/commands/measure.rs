@@ -6,13 +6,14 @@ use crate::cli::{EngineName, MeasureArguments};
 use crate::exit::{ExitState, misuse};
 use crate::target::{self, Course, Kept, Mover};
 use crate::workloads;
-use crate::{remarks, table, terminal};
+use crate::{remarks, terminal};
 use anyhow::Context;
 use serde::Serialize;
 use std::path::Path;
 use steadfast_domain::measurement::Stalling;
 use steadfast_domain::{Demand, Device, IoStream, Measurement, Nanos, Op, Step, Tally};
 use steadfast_host::Consent;
+use steadfast_report::text_table;
 use steadfast_runner::{Single, once};
 use steadfast_trace::WorkloadFile;
 
@@ -153,7 +154,7 @@ fn numbers(measurement: &Measurement) -> String {
     let shown = directions.iter().filter(|(_, tally)| tally.ios > 0);
     let rows = shown.map(|(name, tally)| tally_row(name, tally, seconds));
     let rows: Vec<_> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
-    table::with_left(&rows, |_| false)
+    text_table::with_left(&rows, |_| false)
 }
 
 /// What was not as it should be beside the I/Os themselves.

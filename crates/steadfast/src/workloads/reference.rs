@@ -2,10 +2,11 @@
 
 use crate::cli::trace::{ListArguments, ShowArguments};
 use crate::exit::{ExitState, misuse};
-use crate::{table, terminal};
+use crate::terminal;
 use anyhow::Context;
 use serde::Serialize;
 use steadfast_domain::suggestion;
+use steadfast_report::text_table;
 use steadfast_trace::WorkloadFile;
 
 /// Every one: its name and its text.
@@ -71,7 +72,7 @@ pub fn list(arguments: &ListArguments) -> anyhow::Result<ExitState> {
         [one.name.to_owned(), streams, ios, steps, demand, one.title.clone()]
     });
     let rows: Vec<[String; 6]> = std::iter::once(head).chain(rows).collect();
-    terminal::print(&table::with_left(&rows, |column| matches!(column, 0 | 5)))?;
+    terminal::print(&text_table::with_left(&rows, |column| matches!(column, 0 | 5)))?;
     Ok(ExitState::Done)
 }
 

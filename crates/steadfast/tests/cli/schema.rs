@@ -62,7 +62,7 @@ fn documents(place: &Path) -> Vec<(&'static str, String)> {
     let import = ["trace", "import", "log.csv", "--columns", columns, "-o", "t.parquet", "--json"];
     let import = any(&import);
     let limits =
-        "[[limit]]\nname = \"4K\"\ntable = \"iops\"\nrow = \"4\"\ncolumn = \"0/100\"\nmin = 1\n";
+        "[[limit]]\ntitle = \"4K\"\ntable = \"iops\"\nrow = \"4\"\ncolumn = \"0/100\"\nmin = 1\n";
     std::fs::write(place.join("limits.toml"), limits).unwrap();
     let mut all = vec![
         ("findings", found),

@@ -259,7 +259,7 @@ fn capture_rows(conditions: &CaptureConditions) -> Vec<Setting> {
     rows
 }
 
-/// How it was studied. What has the program's own value counts as nobody's choice.
+/// How it was studied. The program's own value counts as a default.
 fn analysis_rows(study: &Study) -> Vec<Setting> {
     let totals = &study.totals;
     let (options, presets) = (&totals.options, StudyOptions::default());

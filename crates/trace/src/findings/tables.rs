@@ -23,7 +23,7 @@ fn named(listing: Vec<StreamFigures>) -> impl Iterator<Item = (String, StreamFig
     listing.into_iter().map(|stream| (stream.key.to_string(), stream))
 }
 
-/// The cumulative workload, normalised.
+/// The cumulative workload, normalized.
 pub(super) fn workload(study: &Study) -> Table {
     let Totals { options, workload, streams, .. } = &study.totals;
     let figures = streams.listing(options.by);

@@ -2,6 +2,7 @@
 //! (six in 1.1), and the chapters of a TKperf report.
 
 use super::setup::{Iops, TRACKED_4K};
+use crate::exhibits::disclosure::{self, Form};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
 use crate::exhibits::loops::{
     Convergence, convergence, general_chapter, measurement_window, not_steady, rounds_ending,
@@ -11,10 +12,9 @@ use crate::exhibits::pages::page;
 use crate::exhibits::response::FIVE_NINES;
 use crate::exhibits::secondary;
 use crate::exhibits::steps::every_step;
+use crate::ground::preconditioning;
+use crate::ground::preconditioning::WIPC_PATTERN;
 use crate::ground::results::{Cell, Results};
-use crate::pts::disclosure::{self, Form};
-use crate::pts::method::WIPC_PATTERN;
-use crate::pts::preconditioning;
 use crate::pts::scattered::Ranged;
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use crate::words::mix_name;

@@ -2,6 +2,7 @@
 //! which has neither 99.999 %, IOPS nor the histogram).
 
 use super::setup::{DEMAND, HISTOGRAM, HISTOGRAM_TIME, Latency, MIXES, TRACKED, average_response};
+use crate::exhibits::disclosure::{self, Form, SECOND_STIMULUS};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
 use crate::exhibits::loops::{
     Convergence, convergence, general_chapter, no_window, not_steady, rounds_ending, rounds_table,
@@ -14,11 +15,10 @@ use crate::exhibits::response::{
 };
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::steps::every_step;
+use crate::ground::preconditioning;
+use crate::ground::preconditioning::WIPC_PATTERN;
 use crate::ground::results::{Cell, Results};
 use crate::ground::rounds;
-use crate::pts::disclosure::{self, Form, SECOND_STIMULUS};
-use crate::pts::method::WIPC_PATTERN;
-use crate::pts::preconditioning;
 use crate::pts::scattered::Ranged;
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use crate::words::mix_name;

@@ -2,6 +2,7 @@
 //! block size.
 
 use super::setup::{SizeLoop, Throughput};
+use crate::exhibits::disclosure::{self, Form, SECOND_STIMULUS};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
 use crate::exhibits::loops::{
     Convergence, NOT_STEADY_EARLIER, convergence, general_chapter, no_window, not_steady,
@@ -12,7 +13,6 @@ use crate::exhibits::response::percentile_table;
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::steps::every_step;
 use crate::ground::results::{Cell, Results};
-use crate::pts::disclosure::{self, Form, SECOND_STIMULUS};
 use crate::pts::scattered::Ranged;
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use steadfast_domain::caveats as ids;

@@ -12,7 +12,7 @@ mod setup;
 
 pub use setup::Throughput;
 
-use super::preconditioning;
+use crate::ground::preconditioning;
 use crate::ground::results::Results;
 use setup::SizeLoop;
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};

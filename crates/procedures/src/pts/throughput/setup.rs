@@ -1,10 +1,11 @@
 //! The throughput test as it is set up: its block sizes, one loop each.
 
+use crate::exhibits::disclosure;
 use crate::ground::Ground;
 use crate::ground::choices::Choices;
+use crate::ground::preconditioning;
 use crate::ground::rounds::{self, MixedLoop};
 use crate::pts::scattered::Ranged;
-use crate::pts::{disclosure, preconditioning};
 use crate::unsuitable::Unsuitable;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, Class, Demand, Measurement, Profile, Settings};

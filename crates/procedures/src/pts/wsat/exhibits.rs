@@ -4,6 +4,7 @@
 
 use super::results::{End, Minute, Results};
 use super::setup::{HISTOGRAM_TIME, Wsat, reads_nothing_written};
+use crate::exhibits::disclosure::{self, Form, SECOND_STIMULUS, form_demand};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
 use crate::exhibits::loops::general_chapter;
 use crate::exhibits::pages::page;
@@ -12,9 +13,8 @@ use crate::exhibits::response::{
 };
 use crate::exhibits::secondary;
 use crate::exhibits::steps::every_step;
+use crate::ground::preconditioning::WIPC_PATTERN;
 use crate::pts::between::{self, BetweenRounds, check_page, evidence};
-use crate::pts::disclosure::{self, Form, SECOND_STIMULUS, form_demand};
-use crate::pts::method::WIPC_PATTERN;
 use crate::pts::workload;
 use crate::words::{number, reservation_text};
 use steadfast_domain::caveats as ids;

@@ -3,6 +3,7 @@
 //! against outstanding I/Os.
 
 use super::setup::{DEMAND, Dirth, HISTOGRAM, HISTOGRAM_TIME, best};
+use crate::exhibits::disclosure::{self, Form, form_demand};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
 use crate::exhibits::loops::general_chapter;
 use crate::exhibits::pages::page;
@@ -14,7 +15,6 @@ use crate::exhibits::steps::every_step;
 use crate::ground::applied::Applied;
 use crate::ground::attempts::last_attempt;
 use crate::pts::between::{check_exhibits, convergence_plot, evidence, minutes_plot, steps_of};
-use crate::pts::disclosure::{self, Form, form_demand};
 use crate::rwsw::disclosure as captured;
 use crate::rwsw::ladder::OUTSTANDING;
 use crate::rwsw::regime::STEADY;

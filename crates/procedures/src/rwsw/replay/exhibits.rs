@@ -3,6 +3,7 @@
 
 use super::results::{Moment, Results};
 use super::setup::{Course, LONGEST, PAUSES, Replay};
+use crate::exhibits::disclosure::{self, Form, form_demands};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
 use crate::exhibits::loops::general_chapter;
 use crate::exhibits::pages::page;
@@ -11,7 +12,6 @@ use crate::exhibits::secondary;
 use crate::exhibits::steps::every_step;
 use crate::ground::secondary::Secondary;
 use crate::pts::between::{check_exhibits, evidence, steps_of};
-use crate::pts::disclosure::{self, Form, form_demands};
 use crate::rwsw::disclosure as captured;
 use crate::rwsw::segments::{distribution, streams_table};
 use steadfast_domain::caveats as ids;

@@ -3,8 +3,9 @@
 use crate::ground::Ground;
 use crate::ground::applied::ALIGNMENT;
 use crate::ground::choices::Choices;
+use crate::ground::preconditioning;
 use crate::parameters::Parameter;
-use crate::pts::{between, preconditioning};
+use crate::pts::between;
 use crate::rwsw::composite::{Composite, OfStep};
 use crate::rwsw::ladder::OUTSTANDING;
 use crate::rwsw::method::{BETWEEN, CONTENT, FILLS, MEASURED, check_demand, check_ending};

@@ -16,13 +16,14 @@ use crate::cli::ResumeArguments;
 use crate::exit::{ExitState, code_of, misuse, said};
 use crate::prometheus::Exporter;
 use crate::writing::Shelf;
-use crate::{output, table, target, terminal};
+use crate::{output, target, terminal};
 use anyhow::{Context, bail};
 pub use group::Group;
 use group::Member;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Caveat, CaveatKind, Device, Findings, Halt, Settings, caveats};
+use steadfast_report::text_table;
 use steadfast_runner::run::Ending;
 use steadfast_runner::{Keeping, Ledger};
 use threads::Run;
@@ -352,7 +353,7 @@ fn closing(came: &[Came<'_>]) -> String {
         ]
     };
     let rows: Vec<_> = std::iter::once(head).chain(came.iter().map(row)).collect();
-    table::with_left(&rows, |column| column != 3)
+    text_table::with_left(&rows, |column| column != 3)
 }
 
 /// What each target is called, in the order of the command line.

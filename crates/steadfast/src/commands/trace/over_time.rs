@@ -247,25 +247,16 @@ fn device_hits(device: String, map: &HitMap) -> DeviceHits {
 fn drawn(name: &str, map: &HitMap) -> String {
     const SHADES: &[u8] = b" .:-=+*#%@";
     const ROWS: usize = 25;
-    let rows = map.ranges.min(ROWS);
-    let hits = |row: usize, step: usize| -> u64 {
-        let ranges = row * map.ranges / rows..(row + 1) * map.ranges / rows;
-        let both = |range| {
-            u64::from(map.hits(IoOp::Read, range, step))
-                + u64::from(map.hits(IoOp::Write, range, step))
-        };
-        ranges.map(both).sum()
-    };
-    let most = (0..rows).flat_map(|row| (0..map.steps).map(move |step| (row, step)));
-    let most = most.map(|(row, step)| hits(row, step)).max().unwrap_or(0).max(1);
+    let rows = map.rows(ROWS);
+    let most = rows.iter().flatten().copied().max().unwrap_or(0).max(1);
     let shade = |hits: u64| {
         let part = ((hits + 1) as f64).ln() / ((most + 1) as f64).ln();
         char::from(SHADES[((part * 9.0).ceil() as usize).min(SHADES.len() - 1)])
     };
     let mut text = format!("{name}: hits by LBA range (up) and time (across)\n");
-    for row in (0..rows).rev() {
-        let percent = row as f64 * 100.0 / rows as f64;
-        let cells: String = (0..map.steps).map(|step| shade(hits(row, step))).collect();
+    for (row, hits) in rows.iter().enumerate().rev() {
+        let percent = row as f64 * 100.0 / rows.len() as f64;
+        let cells: String = hits.iter().map(|hits| shade(*hits)).collect();
         text.push_str(&format!("{percent:>5.1}% |{}\n", cells.trim_end()));
     }
     let ranges = (Bytes(map.range_bytes), Nanos(map.width_ns));

@@ -43,19 +43,11 @@ pub fn streams(arguments: &StreamsArguments) -> anyhow::Result<ExitState> {
 
 impl StreamsContent {
     fn of(table: &StreamTable, arguments: &StreamsArguments) -> Self {
-        let total = table.total_figures(arguments.by);
-        let mut listing = table.listing(arguments.by);
-        let measure = |stream: &StreamFigures| match arguments.by {
-            By::Count => stream.count,
-            By::Bytes => stream.amount,
-        };
-        let whole = measure(&total.row);
-        listing.retain(|stream| arguments.threshold.admits(measure(stream), whole));
         StreamsContent {
             by: arguments.by,
             threshold_percent: f64::from(arguments.threshold.0) / 1e4,
-            total,
-            streams: listing,
+            total: table.total_figures(arguments.by),
+            streams: table.listing_from(arguments.by, arguments.threshold),
             streams_in_all: table.len(),
             unlisted_count: table.unlisted().ios,
         }

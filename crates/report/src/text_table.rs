@@ -1,8 +1,8 @@
 //! Rows of text with aligned columns, two blanks apart.
 
-use console::{Alignment, measure_text_width, pad_str};
 use std::borrow::Cow;
 use steadfast_domain::text::printable;
+use unicode_width::UnicodeWidthStr;
 
 /// Aligns columns: the first to the left, the others to the right.
 pub fn aligned<R: AsRef<[String]>>(rows: &[R]) -> String {
@@ -13,24 +13,33 @@ pub fn aligned<R: AsRef<[String]>>(rows: &[R]) -> String {
 pub fn with_left<R: AsRef<[String]>>(rows: &[R], is_left: impl Fn(usize) -> bool) -> String {
     let shown = |row| R::as_ref(row).iter().map(|cell| printable(cell)).collect();
     let rows: Vec<Vec<Cow<'_, str>>> = rows.iter().map(shown).collect();
-    let widths = widths(&rows);
-    let line = |row: &Vec<Cow<'_, str>>| {
+    lines(&rows, is_left).join("\n")
+}
+
+/// The aligned rows, whose cells hold nothing that a terminal obeys.
+pub(crate) fn lines<S: AsRef<str>>(
+    rows: &[Vec<S>],
+    is_left: impl Fn(usize) -> bool,
+) -> Vec<String> {
+    let widths = widths(rows);
+    let line = |row: &Vec<S>| {
         let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
-            let side = if is_left(column) { Alignment::Left } else { Alignment::Right };
-            pad_str(cell, *width, side, None)
+            let cell = cell.as_ref();
+            let blanks = " ".repeat(width - cell.width());
+            if is_left(column) { format!("{cell}{blanks}") } else { format!("{blanks}{cell}") }
         });
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
-    rows.iter().map(line).collect::<Vec<_>>().join("\n")
+    rows.iter().map(line).collect()
 }
 
 /// How wide each column is on a terminal.
-fn widths(rows: &[Vec<Cow<'_, str>>]) -> Vec<usize> {
+pub(crate) fn widths<S: AsRef<str>>(rows: &[Vec<S>]) -> Vec<usize> {
     let mut widths = Vec::new();
     for row in rows {
         widths.resize(row.len().max(widths.len()), 0);
         for (widest, cell) in widths.iter_mut().zip(row) {
-            *widest = measure_text_width(cell).max(*widest);
+            *widest = cell.as_ref().width().max(*widest);
         }
     }
     widths

@@ -4,11 +4,11 @@
 use super::{Rows, form_demand, form_demands};
 use crate::ground::choices::Choices;
 use crate::ground::method::Covered;
+use crate::ground::preconditioning::WIPC_DEMAND;
+use crate::ground::preconditioning::{self, PRECONDITION};
+use crate::ground::ranges::SEGMENTS;
 use crate::meta::Meta;
 use crate::origin;
-use crate::pts::method::WIPC_DEMAND;
-use crate::pts::preconditioning::{self, PRECONDITION};
-use crate::pts::ranges::SEGMENTS;
 use crate::words::{number, own};
 use steadfast_domain::findings::{FormBlock, FormHeader, Origin, Setting, Subject};
 use steadfast_domain::purge::PurgeChoice;

@@ -1,7 +1,7 @@
 //! What is loaded to see the file-system layer.
 
-/// One way to see it.
-pub(super) struct Way {
+/// One set of them.
+pub(super) struct FilePrograms {
     /// The object file.
     pub file: &'static [u8],
     /// Its programs, in the order in which they are attached: whoever sees an

@@ -2,8 +2,8 @@
 
 use crate::exhibits::checks;
 use crate::ground::choices::Choices;
+use crate::ground::preconditioning::WIPC_DEMAND;
 use crate::parameters;
-use crate::pts::method::WIPC_DEMAND;
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{

@@ -1,13 +1,21 @@
 //! Workload-independent preconditioning (WIPC): the whole active range written
 //! until twice the user capacity has been written.
 
-use super::method::{WIPC_CAPACITIES, WIPC_DEMAND, WIPC_PATTERN};
 use crate::ground::Ground;
 use crate::ground::stretch::Stretch;
 use crate::parameters::Parameter;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::Geometry;
-use steadfast_domain::{Bench, Bytes, Halt};
+use steadfast_domain::{Bench, Bytes, Demand, Halt};
+
+/// Workload-independent preconditioning: sequential 128 KiB writes at T1Q32
+/// (PTS 2.0.1 p. 17) ...
+pub const WIPC_PATTERN: AccessPattern = AccessPattern::sequential(Bytes::kib(128), 0);
+/// ... with one thread and 32 outstanding I/Os (the 2.0.2 pseudo-code can be
+/// read as the test's own demand instead; see docs/methods.md, WIPC demand) ...
+pub const WIPC_DEMAND: Demand = Demand::new(1, 32);
+/// ... of twice the user capacity.
+const WIPC_CAPACITIES: u64 = 2;
 
 /// The phase under which its steps are journalled.
 pub const PHASE: &str = "wipc";
