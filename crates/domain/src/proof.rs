@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// What proves, beside its identity and its size, that a device is the one that
 /// a user confirmed. Each part is absent where it does not apply or where the
 /// kernel does not report it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct Proof {
     /// The installed system: `/etc/machine-id`.
@@ -47,7 +47,7 @@ pub struct Proof {
 }
 
 /// Which file it is, whatever path leads to it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FileProof {
     /// The number of its file system's device: `8:1`.
     pub device: String,

@@ -164,6 +164,10 @@ pub enum Command {
     Export(front::ExportCommandArguments),
     /// How true a replay was: two captures side by side
     Replay(replay::ReplayCommandArguments),
+    /// Print the JSON Schema of a file or of a command's --json
+    #[command(after_help = "Examples:\n  steadfast schema   (all names)\n  \
+        steadfast schema findings > findings.schema.json")]
+    Schema(SchemaArguments),
     /// Print a shell's completion script
     #[command(
         after_help = "Example:\n  steadfast completions bash > /etc/bash_completion.d/steadfast"
@@ -753,6 +757,14 @@ pub enum CaptureFiles {
 pub struct MarkArguments {
     /// The name of the mark
     pub name: String,
+}
+
+/// `schema`.
+#[derive(Debug, Args)]
+pub struct SchemaArguments {
+    /// The document; without it, the names of all are printed
+    #[arg(value_name = "DOCUMENT")]
+    pub document: Option<String>,
 }
 
 /// `completions`.

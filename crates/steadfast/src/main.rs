@@ -48,6 +48,7 @@ fn main() -> ExitCode {
         Command::Iometer(arguments) => commands::iometer::run(&arguments),
         Command::Fio(arguments) => commands::fio::run(&arguments),
         Command::Fiosynth(arguments) => commands::fiosynth::run(&arguments),
+        Command::Schema(arguments) => commands::schema::run(&arguments),
         Command::Export(arguments) => commands::export::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
         Command::Completions(arguments) => commands::shell::completions(&arguments),

@@ -224,7 +224,7 @@ impl Fold for Reach {
 }
 
 /// Working set and reuse.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct ReachFigures {
     /// Different 4 KiB blocks read, in bytes (estimated).
     pub read_bytes: u64,

@@ -111,7 +111,7 @@ impl Responses {
 
 /// Response times in nanoseconds; a percentile only where at least ten I/Os lie
 /// beyond it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct ResponseFigures {
     /// I/Os whose completion was seen.
     pub count: u64,

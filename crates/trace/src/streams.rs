@@ -424,7 +424,9 @@ impl FoldSums for StreamTable {
 }
 
 /// By what a stream's share is taken.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {
     /// By frequency: I/Os.
@@ -510,6 +512,24 @@ impl StreamFigures {
 
     fn measure(&self, by: By) -> u64 {
         if by == By::Count { self.count } else { self.amount }
+    }
+}
+
+impl schemars::JsonSchema for StreamFigures {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "StreamFigures".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        columns::schema(&Self::ALL)
+    }
+}
+
+impl schemars::JsonSchema for Object<StreamFigures> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "StreamTotals".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        columns::schema(&StreamFigures::OF_TOTAL)
     }
 }
 

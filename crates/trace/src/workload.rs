@@ -17,7 +17,7 @@ use steadfast_domain::units::Bytes;
 use steadfast_domain::{CaptureConditions, Demand, IoOp, IoStream, Op, Order};
 
 /// One stream of a workload, with exact counts.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct WorkloadStream {
     /// The standard's notation, for the reader; the next three fields count.
     #[serde(default)]
@@ -81,7 +81,7 @@ impl WorkloadStream {
 }
 
 /// The cumulative workload of a capture.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Workload {
     /// By what shares are taken.
     #[serde(default)]

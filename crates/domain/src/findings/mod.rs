@@ -22,7 +22,7 @@ pub const FINDINGS_VERSION: u32 = 2;
 
 /// The head of a report form: whose it is, and blocks of labeled values. Whoever makes the
 /// findings fills it in: nothing that prints one knows a form by name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FormHeader {
     /// Whose form it is: `SNIA SSS TWG`.
     pub issuer: String,
@@ -56,7 +56,7 @@ impl FormHeader {
 }
 
 /// What a block of the form's head is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Subject {
     /// The machine and the programs on it.
@@ -68,7 +68,7 @@ pub enum Subject {
 }
 
 /// One block of the form's head.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FormBlock {
     /// Its title.
     pub title: String,
@@ -91,7 +91,7 @@ impl FormBlock {
 }
 
 /// What a measured procedure found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Findings {
     /// Version of this shape.
     pub version: u32,
@@ -180,7 +180,7 @@ impl Findings {
 }
 
 /// A page of the form, or a chapter.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Page {
     /// A short name, stable across versions, by which pages of several runs are put
     /// together.
@@ -204,7 +204,7 @@ impl Page {
 }
 
 /// A table, a plot or a text.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Exhibit {
     /// Rows and columns; also written as a CSV file.

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Where a labeled value comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
     /// The user said it.
@@ -18,7 +18,7 @@ pub enum Origin {
 }
 
 /// What a labeled value is to someone who compares runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// It says which method was followed; `Findings::method` says all of it in one line.
@@ -33,7 +33,7 @@ pub enum Role {
 }
 
 /// A labeled value.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Setting {
     /// A short name, stable across versions: `wipc-demand`. Values of one name say the
     /// same thing, wherever in the findings they stand.
@@ -133,7 +133,7 @@ impl<T: Known> Known for Option<T> {
 }
 
 /// Labelled values under a title.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Facts {
     /// Its title.
     pub title: String,

@@ -19,7 +19,7 @@ use steadfast_runner::calibrate::{
 use steadfast_runner::{HostChanges, Rig};
 
 /// Everything, as JSON.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 struct Answer<'a> {
     device: &'a Device,
     engines: &'a [String; 2],
@@ -27,6 +27,11 @@ struct Answer<'a> {
     within_percent: f64,
     comparisons: &'a [Comparison],
     verdict: String,
+}
+
+/// The schema of the JSON output.
+pub fn schema() -> schemars::Schema {
+    terminal::schema_of::<Answer<'_>>()
 }
 
 /// Compares, and prints the table and the verdict.

@@ -3,11 +3,23 @@
 use crate::cli::DevicesArguments;
 use crate::exit::ExitState;
 use crate::terminal;
+use serde::Serialize;
 use steadfast_domain::Device;
 use steadfast_engine::Stop;
 use steadfast_engine::sim::{SimulatedSsd, drives};
 use steadfast_host::Roots;
 use steadfast_report::text_table;
+
+/// The JSON output.
+#[derive(Serialize, schemars::JsonSchema)]
+struct Answer {
+    devices: Vec<Device>,
+}
+
+/// The schema of the JSON output.
+pub fn schema() -> schemars::Schema {
+    terminal::schema_of::<Answer>()
+}
 
 /// Lists block devices and simulated drives.
 pub fn run(arguments: &DevicesArguments) -> anyhow::Result<ExitState> {
@@ -16,7 +28,7 @@ pub fn run(arguments: &DevicesArguments) -> anyhow::Result<ExitState> {
         drives().iter().map(|spec| SimulatedSsd::new(spec, 1, Stop::default()).device().clone()),
     );
     if arguments.json {
-        terminal::print_json(&serde_json::json!({ "devices": devices }))?;
+        terminal::print_json(&Answer { devices })?;
     } else {
         terminal::print(&table(&devices))?;
     }

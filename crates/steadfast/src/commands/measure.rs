@@ -18,7 +18,7 @@ use steadfast_runner::{Single, once};
 use steadfast_trace::WorkloadFile;
 
 /// The JSON output.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 struct Answer<'a> {
     device: &'a Device,
     engine: String,
@@ -26,6 +26,11 @@ struct Answer<'a> {
     measurement: &'a Measurement,
     iops: Option<f64>,
     bytes_per_second: Option<f64>,
+}
+
+/// The schema of the JSON output.
+pub fn schema() -> schemars::Schema {
+    terminal::schema_of::<Answer<'_>>()
 }
 
 /// Arms the target, applies the stimulus and prints what it gave.

@@ -23,6 +23,7 @@ pub mod report;
 pub mod restore;
 pub mod resume;
 pub mod run;
+pub mod schema;
 mod several;
 pub mod shell;
 pub mod study;

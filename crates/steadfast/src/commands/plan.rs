@@ -12,7 +12,7 @@ use steadfast_domain::{Bytes, Device, Sequence, SequenceStep, Settings};
 use steadfast_runner::forecast::{Outline, Stretch};
 
 /// The JSON output.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 struct Answer {
     device: Device,
     #[serde(flatten)]
@@ -20,9 +20,19 @@ struct Answer {
 }
 
 /// The JSON output for several targets.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 struct Answers {
     targets: Vec<Answer>,
+}
+
+/// The schema of the JSON output.
+pub fn schema() -> schemars::Schema {
+    terminal::schema_of::<Answer>()
+}
+
+/// The schema of the JSON output for several targets.
+pub fn schema_of_several() -> schemars::Schema {
+    terminal::schema_of::<Answers>()
 }
 
 /// Shows what would run on each target.

@@ -20,7 +20,7 @@ const ALL: [(&str, &str); 6] = [
 ];
 
 /// One as it is listed.
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Listed {
     name: &'static str,
     streams: usize,
@@ -28,6 +28,17 @@ struct Listed {
     steps: usize,
     demand: Option<String>,
     title: String,
+}
+
+/// The JSON output.
+#[derive(Serialize, schemars::JsonSchema)]
+struct Answer {
+    workloads: Vec<Listed>,
+}
+
+/// The schema of the JSON output.
+pub fn schema() -> schemars::Schema {
+    terminal::schema_of::<Answer>()
 }
 
 /// The text of one.
@@ -50,10 +61,6 @@ pub fn list(arguments: &ListArguments) -> anyhow::Result<ExitState> {
     let listed: anyhow::Result<Vec<Listed>> = ALL.iter().map(listed).collect();
     let listed = listed?;
     if arguments.json {
-        #[derive(Serialize)]
-        struct Answer {
-            workloads: Vec<Listed>,
-        }
         terminal::print_json(&Answer { workloads: listed })?;
         return Ok(ExitState::Done);
     }

@@ -25,6 +25,7 @@ mod recognize;
 mod recomputed;
 mod replay;
 mod resume;
+mod schema;
 mod scratch;
 mod signals;
 mod simulated;

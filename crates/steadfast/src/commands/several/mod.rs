@@ -284,7 +284,7 @@ fn severity(state: ExitState) -> u8 {
 }
 
 /// One target of `--json`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 struct Answer<'a> {
     target: &'a str,
     directory: &'a Path,
@@ -294,10 +294,15 @@ struct Answer<'a> {
 }
 
 /// The JSON output.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 struct Answers<'a> {
     targets: Vec<Answer<'a>>,
     combined: Option<&'a Findings>,
+}
+
+/// The schema of the JSON output.
+pub fn schema() -> schemars::Schema {
+    terminal::schema_of::<Answers<'_>>()
 }
 
 /// Prints what came of every target, and writes the report over all that have ended.

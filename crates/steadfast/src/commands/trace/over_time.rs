@@ -4,7 +4,7 @@ use super::axis::Axis;
 use super::columns::{aligned, texts};
 use crate::cli::trace::{HitsArguments, MapArguments, StepsArguments};
 use crate::exit::ExitState;
-use crate::selected::Selected;
+use crate::selected::{self, Selected};
 use crate::terminal;
 use anyhow::bail;
 use serde::Serialize;
@@ -19,10 +19,15 @@ use steadfast_trace::series::Cell;
 use steadfast_trace::steps::StepFigures;
 use steadfast_trace::{By, Fold};
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct StepsContent {
     step_ns: u64,
     steps: Vec<StepFigures>,
+}
+
+/// The schema of the JSON output.
+pub fn schema() -> schemars::Schema {
+    selected::schema_of::<StepsContent>()
 }
 
 impl StepsContent {
@@ -63,7 +68,7 @@ pub fn steps(arguments: &StepsArguments) -> anyhow::Result<ExitState> {
     Ok(selected.ending())
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct MapContent {
     step_ns: u64,
     /// The last series holds all other streams.
@@ -71,11 +76,16 @@ struct MapContent {
     steps: Vec<MapStep>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct MapStep {
     begin_ns: u64,
     counts: Vec<u64>,
     amounts: Vec<u64>,
+}
+
+/// The schema of the JSON output.
+pub fn schema_of_map() -> schemars::Schema {
+    selected::schema_of::<MapContent>()
 }
 
 /// Streams over time.
@@ -128,13 +138,13 @@ impl MapContent {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct HitsContent {
     step_ns: u64,
     maps: Vec<DeviceHits>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct DeviceHits {
     device: String,
     ranges: usize,
@@ -144,7 +154,7 @@ struct DeviceHits {
     hits: Vec<Hit>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Hit {
     range: usize,
     begin_ns: u64,
@@ -156,6 +166,11 @@ struct Hit {
 const HIT_STEPS_MAX: u64 = SIDE_MAX as u64 - 2;
 /// Cells of all maps together, of 8 bytes each.
 const HIT_CELLS_MAX: usize = 1 << 25;
+
+/// The schema of the JSON output.
+pub fn schema_of_hits() -> schemars::Schema {
+    selected::schema_of::<HitsContent>()
+}
 
 /// Hits by LBA range over time.
 pub fn hits(arguments: &HitsArguments) -> anyhow::Result<ExitState> {
