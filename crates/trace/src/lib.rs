@@ -44,6 +44,7 @@ pub mod step_file;
 pub mod steps;
 pub mod streams;
 pub mod study;
+pub mod table;
 pub mod totals;
 pub mod trust;
 pub mod untold;
