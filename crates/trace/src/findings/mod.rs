@@ -82,7 +82,11 @@ fn chapters(study: &Study) -> Vec<Page> {
     let mut pages = vec![
         Page::new(
             "The capture",
-            vec![Exhibit::Facts(capture_facts(study)), Exhibit::Text(rules(study))],
+            vec![
+                Exhibit::Facts(capture_facts(study)),
+                Exhibit::Table(tables::drives(study)),
+                Exhibit::Text(rules(study)),
+            ],
         ),
         Page::new(
             "IO Stream Map",
@@ -110,6 +114,8 @@ fn processes(study: &Study, singles: &SingleIos) -> Page {
         vec![
             Exhibit::Plot(plots::process_map(study, singles)),
             Exhibit::Table(tables::processes(singles, 25)),
+            Exhibit::Table(tables::process_streams(study, singles)),
+            Exhibit::Table(tables::kinds(study, singles)),
         ],
     )
 }
@@ -137,7 +143,10 @@ fn sizes(study: &Study) -> Page {
     }
     let histogram = Exhibit::Plot(plots::response_histogram(study));
     let percentiles = Exhibit::Table(tables::response_times(study));
-    Page::new("Sizes and response times", vec![sizes, histogram, percentiles])
+    let mut exhibits = vec![sizes, histogram, percentiles];
+    let queue_times = study.single_ios.as_ref().map(|singles| tables::queue_times(study, singles));
+    exhibits.extend(queue_times.map(Exhibit::Table));
+    Page::new("Sizes and response times", exhibits)
 }
 
 fn working_sets(study: &Study, singles: &SingleIos) -> Option<Page> {

@@ -102,7 +102,9 @@ fn captures(arguments: &CompareArguments) -> anyhow::Result<Vec<Selected>> {
         }
     }
     let filter = &arguments.selection.filter;
-    let of = |(path, parts)| Selected::of(path, parts, filter, Layers::Each);
+    // What a program asked and what the device got of it are not added up.
+    let layers = if arguments.by.is_some() { Layers::One } else { Layers::Each };
+    let of = |(path, parts)| Selected::of(path, parts, filter, layers);
     named.into_iter().map(of).collect()
 }
 

@@ -97,10 +97,16 @@ fn lines(device: &DeviceLocality) -> String {
         printable(&device.name),
         figures.accesses,
         Bytes(figures.touched_bytes as u64),
-        listed(&CachePoint::TABLE, &figures.curve),
+        listed(&CachePoint::TABLE, shown(&figures.curve)),
         times(&figures.reuse),
         times(&figures.overwrite)
     )
+}
+
+/// Caches from 1 MiB on, where some are so large; JSON has all.
+fn shown(curve: &[CachePoint]) -> &[CachePoint] {
+    let first = curve.iter().position(|point| point.bytes >= 1 << 20).unwrap_or(0);
+    &curve[first..]
 }
 
 fn times(times: &ResponseFigures) -> String {
