@@ -120,6 +120,8 @@ pub const READS_UNWRITTEN: &str = "reads-unwritten";
 pub const REPLAY_ADDRESSES: &str = "replay-addresses";
 /// How many I/Os were outstanding in the capture is not known.
 pub const REPLAY_DEMAND_UNKNOWN: &str = "replay-demand-unknown";
+/// A script has discards that were divided.
+pub const REPLAY_DIVIDED: &str = "replay-divided";
 /// I/Os of files are replayed on a block device.
 pub const REPLAY_FILES: &str = "replay-files";
 /// Only chosen I/Os of a capture are replayed.

@@ -24,7 +24,7 @@ use std::sync::atomic::Ordering;
 use steadfast_domain::Op;
 
 /// A thread that waits for the next due time stops sleeping this long before.
-pub(super) const SPIN_NS: u64 = 60_000;
+const SPIN_NS: u64 = 60_000;
 
 /// A place for one outstanding I/O.
 #[derive(Debug, Clone, Copy)]
