@@ -1,7 +1,9 @@
 //! [`Settings`]: everything that a user chose for a run, before it begins.
 
 use crate::applied::AppliedWorkload;
+use crate::nearest::UnknownName;
 use crate::purge::{PurgeChoice, PurgeFailure};
+use crate::sequence::Sequence;
 use crate::stimulus::{DataPattern, Demand};
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -126,6 +128,10 @@ pub struct Settings {
     /// more; replay and the other tests of captured workloads have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<Box<AppliedWorkload>>,
+    /// What another tool's file or a preset asks for, whole, so that the run needs its
+    /// file no more; the procedure `sequence` has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sequence: Option<Box<Sequence>>,
     /// A gap in virtual time; only a simulated device can have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sim_gap: Option<SimGap>,
@@ -161,6 +167,7 @@ impl Settings {
             power_command: None,
             parameters: BTreeMap::new(),
             workload: None,
+            sequence: None,
             sim_gap: None,
             command: String::new(),
             meta: BTreeMap::new(),
@@ -246,21 +253,6 @@ pub struct Geometry {
     pub logical_sector: u32,
 }
 
-/// A name that is none of those on offer.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "unknown {kind} '{given}'{}; choose one of: {choices}",
-    crate::suggestion(given, choices.split(", "))
-)]
-pub struct UnknownName {
-    /// What was being named.
-    pub kind: &'static str,
-    /// What was given.
-    pub given: String,
-    /// What there is.
-    pub choices: &'static str,
-}
-
 macro_rules! names {
     ($type:ty, $kind:literal, $choices:expr, $($name:literal => $value:path),+) => {
         impl std::fmt::Display for $type {
@@ -269,11 +261,11 @@ macro_rules! names {
             }
         }
         impl std::str::FromStr for $type {
-            type Err = $crate::settings::UnknownName;
+            type Err = $crate::nearest::UnknownName;
             fn from_str(text: &str) -> Result<Self, Self::Err> {
                 match text {
                     $($name => Ok($value),)+
-                    _ => Err($crate::settings::UnknownName { kind: $kind, given: text.to_owned(), choices: $choices }),
+                    _ => Err($crate::nearest::UnknownName { kind: $kind, given: text.to_owned(), choices: $choices }),
                 }
             }
         }

@@ -6,6 +6,11 @@
 #![forbid(unsafe_code)]
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod crystaldiskmark;
+mod encoding;
 mod misread;
+#[cfg(test)]
+mod mutations;
 
+pub use encoding::decode;
 pub use misread::Misread;
