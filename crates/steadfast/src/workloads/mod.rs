@@ -155,5 +155,6 @@ fn provenance(opened: &Opened, choice: &StepChoice, workload: &Workload) -> Prov
         origin: facts,
         demand: opened.demand(workload),
         data_pattern: opened.data_pattern(),
+        placement: opened.placement(),
     }
 }

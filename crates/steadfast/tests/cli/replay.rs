@@ -189,6 +189,10 @@ fn what_cannot_be_replayed_is_refused_in_one_line() {
     write(&here.join("lossy.parquet"), Kind::Lossy);
     let told = run_in(here, &[&NATIVE[..], &of("lossy.parquet"), &["--exact"]].concat());
     assert!(stderr(&told).contains("lost 7 events"), "{}", stderr(&told));
+    let pipe = std::ffi::CString::new(here.join("pipe").as_os_str().as_encoded_bytes()).unwrap();
+    // SAFETY: the path is a string that ends.
+    assert_eq!(unsafe { libc::mkfifo(pipe.as_ptr(), 0o600) }, 0);
+    plan(&of("pipe"), &["not a regular file"]);
     let small = ["plan", "replay-native", "--target", "small.bin", "--size", "512KiB"];
     let wrapped = ["--workload", "t.parquet", "--exact", "--map", "wrap"];
     refuse(here, &[&small[..], &wrapped].concat(), &["granules of 1 MiB"]);
@@ -214,7 +218,7 @@ fn reference_workloads_are_listed_shown_and_applied() {
     let listed: Value =
         serde_json::from_str(&succeed(here, &["workload", "list", "--json"])).unwrap();
     let listed = listed["workloads"].as_array().unwrap();
-    assert_eq!(listed.len(), 6);
+    assert_eq!(listed.len(), 7);
     for one in listed {
         let name = one["name"].as_str().unwrap();
         let shown = WorkloadFile::read(&succeed(here, &["workload", "show", name])).unwrap();

@@ -87,7 +87,7 @@ impl<R: Read + Seek + Send + 'static> Player<R> {
     /// It, or its first part where it is too long a discard.
     fn divided(&mut self, played: Played) -> Played {
         let Played { io, captured } = played;
-        if io.op != Op::Trim || io.size.0 <= TRIM_MOST {
+        if io.op != Op::Discard || io.size.0 <= TRIM_MOST {
             return played;
         }
         self.landed.divided += 1;

@@ -288,7 +288,7 @@ fn a_discard_that_no_engine_takes_is_played_in_parts() {
             (2000, 0, 4096)
         ]
     );
-    assert_eq!(script.load(None).counts.trims, 3);
+    assert_eq!(script.load(None).counts.discards, 3);
     assert!(said(&script, "replay-divided").contains("divided 1 times"));
     let whole = of_events(&events[1..], &options(LARGE)).unwrap();
     assert_eq!(said(&whole, "replay-divided"), "");

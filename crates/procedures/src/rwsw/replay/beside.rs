@@ -86,7 +86,7 @@ fn of_script(script: &ScriptLoad, results: &Results<'_>) -> Vec<Beside> {
     let named = [
         (Op::Read, "Reads"),
         (Op::Write, "Writes"),
-        (Op::Trim, "Discards"),
+        (Op::Discard, "Discards"),
         (Op::Flush, "Flushes"),
     ];
     let of = |(op, name): (Op, &str)| {
