@@ -68,6 +68,8 @@ pub const HISTOGRAM_BINS: &str = "histogram-bins";
 pub const KS_BOUNDED: &str = "ks-bounded";
 /// I/Os of two layers are counted together.
 pub const LAYERS_MIXED: &str = "layers-mixed";
+/// The drive did not hold the rate by which a demand was chosen.
+pub const MAX_IOPS_NOT_HELD: &str = "max-iops-not-held";
 /// The device's log counted media errors.
 pub const MEDIA_ERRORS: &str = "media-errors";
 /// The kernel merged I/Os.
