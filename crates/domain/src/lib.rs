@@ -46,7 +46,7 @@ pub use device::{Device, Host, Transport};
 pub use direct_buffer::DirectBuffer;
 pub use findings::{Caveat, CaveatKind, EndState, Exhibit, Findings};
 pub use histogram::{CoarseHistogram, FineHistogram, Histogram, QuarterHistogram};
-pub use io_event::{CaptureConditions, IoEvent, IoOp, Layer};
+pub use io_event::{CaptureConditions, IoEvent, IoOp, Layer, Zone};
 pub use measurement::Measurement;
 pub use nearest::{nearest, suggestion};
 pub use outcome::{Gap, Outcome};
