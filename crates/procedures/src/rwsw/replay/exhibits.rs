@@ -313,10 +313,15 @@ fn outstanding_plot(results: &Results<'_>) -> Plot {
     .series(line("OIO, capture", Stroke::Fit, &results.captured, |m| m.outstanding))
 }
 
-/// Replay and capture over their whole time: rates are I/Os over the time of the steps.
+/// Replay and capture over their whole time: rates are I/Os over the time of the steps,
+/// or of the script.
 fn comparison(replay: &Replay, results: &Results<'_>, id: &str) -> Table {
     let steps = &replay.composite.workload.steps;
-    let seconds: f64 = steps.iter().map(|step| step.lasted.as_secs_f64()).sum();
+    let seconds = match &replay.course {
+        Course::Steps(_) => steps.iter().map(|step| step.lasted.as_secs_f64()).sum(),
+        // The time between steps is played too.
+        Course::Script(script, _) => script.span.as_secs_f64(),
+    };
     let rate = |sum: f64| (seconds > 0.0).then(|| sum / seconds);
     let counts: Vec<(usize, u64)> =
         steps.iter().flat_map(|step| replay.composite.counts_of(step)).collect();
@@ -351,7 +356,8 @@ fn comparison(replay: &Replay, results: &Results<'_>, id: &str) -> Table {
 
 fn replay_row(results: &Results<'_>) -> Row {
     let mut tally = Tally::default();
-    results.measurements().for_each(|m| tally.merge(&m.total()));
+    // Flushes too, as in the capture.
+    results.measurements().flat_map(|m| &m.streams).for_each(|s| tally.merge(&s.tally));
     let seconds: f64 = results.measurements().map(|m| m.elapsed.as_secs_f64()).sum();
     let rate = |sum: f64| (seconds > 0.0).then(|| sum / seconds);
     let cells = [
