@@ -23,7 +23,8 @@ struct Answer {
 pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitState> {
     let chosen = &arguments.procedure;
     let device = target::foresee(&chosen.target, chosen.size)?;
-    let settings = settings(chosen, 1, &device)?;
+    let mut settings = settings(chosen, 1, &device)?;
+    settings.purge = arguments.purge;
     show(&settings, device, arguments.assume, arguments.json)
 }
 

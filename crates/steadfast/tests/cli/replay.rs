@@ -401,5 +401,8 @@ fn a_reference_workload_is_planned_and_run_on_every_test_that_takes_one() {
         succeed(here, &plan);
     }
     let plan = ["plan", "replay-native", "--target", "sim:small", "--workload", "seven-steps"];
-    succeed(here, &plan);
+    let whole = succeed(here, &plan);
+    let without = succeed(here, &[&plan[..], &["--purge", "none"]].concat());
+    assert!(whole.to_lowercase().contains("purge"), "{whole}");
+    assert!(!without.to_lowercase().contains("purge"), "{without}");
 }
