@@ -28,6 +28,7 @@ pub mod group_figures;
 pub mod groups;
 pub mod hits;
 pub mod import;
+pub mod locality;
 pub mod order;
 pub mod pass;
 pub mod placement;
