@@ -78,6 +78,8 @@ pub const IOS_OMITTED: &str = "ios-omitted";
 pub const KS_BOUNDED: &str = "ks-bounded";
 /// I/Os of two layers are counted together.
 pub const LAYERS_MIXED: &str = "layers-mixed";
+/// The drive did not hold the rate by which a demand was chosen.
+pub const MAX_IOPS_NOT_HELD: &str = "max-iops-not-held";
 /// The device's log counted media errors.
 pub const MEDIA_ERRORS: &str = "media-errors";
 /// The kernel merged I/Os.
@@ -140,6 +142,8 @@ pub const READS_UNWRITTEN: &str = "reads-unwritten";
 pub const REPLAY_ADDRESSES: &str = "replay-addresses";
 /// How many I/Os were outstanding in the capture is not known.
 pub const REPLAY_DEMAND_UNKNOWN: &str = "replay-demand-unknown";
+/// A script has discards that were divided.
+pub const REPLAY_DIVIDED: &str = "replay-divided";
 /// I/Os of files are replayed on a block device.
 pub const REPLAY_FILES: &str = "replay-files";
 /// Only chosen I/Os of a capture are replayed.

@@ -384,6 +384,10 @@ pub struct PlanArguments {
     /// Sequential write rate per second, to estimate preconditioning time, such as 2GB
     #[arg(long, value_name = "BYTES", value_parser = more_than_nothing::<Bytes>)]
     pub assume: Option<Bytes>,
+    /// The purge that the run would be asked for: a method, auto or none
+    /// (docs/purge.md)
+    #[arg(long, default_value_t, value_name = "METHOD")]
+    pub purge: PurgeChoice,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

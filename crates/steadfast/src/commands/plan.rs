@@ -41,7 +41,8 @@ pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitState> {
     let mut targets = Vec::new();
     for target in &chosen.target {
         let device = target::foresee(target, chosen.size)?;
-        let settings = settings(chosen, 1, &device)?;
+        let mut settings = settings(chosen, 1, &device)?;
+        settings.purge = arguments.purge;
         if let [_] = chosen.target.as_slice() {
             return show(&settings, device, arguments.assume, arguments.json);
         }

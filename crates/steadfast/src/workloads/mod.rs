@@ -151,5 +151,6 @@ fn provenance(opened: &Opened, choice: &StepChoice, workload: &Workload) -> Prov
         origin: facts,
         demand: opened.demand(workload),
         data_pattern: opened.data_pattern(),
+        placement: opened.placement(),
     }
 }

@@ -10,11 +10,12 @@ use steadfast_report::text_table;
 use steadfast_trace::WorkloadFile;
 
 /// Every one: its name and its text.
-const ALL: [(&str, &str); 6] = [
+const ALL: [(&str, &str); 7] = [
     ("retail-web-portal", include_str!("../../workloads/retail-web-portal.toml")),
     ("retail-backup", include_str!("../../workloads/retail-backup.toml")),
     ("seven-steps", include_str!("../../workloads/seven-steps.toml")),
     ("two-minutes", include_str!("../../workloads/two-minutes.toml")),
+    ("jesd219", include_str!("../../workloads/jesd219.toml")),
     ("pgbench", include_str!("../../workloads/pgbench.toml")),
     ("sqlite", include_str!("../../workloads/sqlite.toml")),
 ];
@@ -98,6 +99,7 @@ pub fn show(arguments: &ShowArguments) -> anyhow::Result<ExitState> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use steadfast_domain::{Bytes, IoStream, Op};
 
     /// I/Os of the whole, I/Os of the streams, streams, steps.
     type Counts = (u64, u64, usize, usize);
@@ -122,6 +124,29 @@ mod tests {
         assert_eq!(counts("two-minutes"), (5_164, 4_882, 21, 1));
     }
 
+    /// Its mean transfer is the published one, its zones take the published shares, and
+    /// no offset is off 4 KiB, whatever the size.
+    #[test]
+    fn jesd219_has_its_mix_its_mean_size_its_zones_and_its_alignment() {
+        assert_eq!(counts("jesd219"), (10_000, 10_000, 24, 0));
+        let file = WorkloadFile::read(find("jesd219").unwrap()).unwrap();
+        let (streams, _) = file.io_streams().unwrap();
+        let sum = |of: &dyn Fn(&IoStream) -> u64| streams.iter().map(of).sum::<u64>();
+        let weight = |s: &IoStream| u64::from(s.weight);
+        let ios = sum(&weight);
+        let bytes = sum(&|s| weight(s) * s.size.0);
+        assert_eq!(format!("{:.3}", bytes as f64 / ios as f64 / 1024.0), "7.635");
+        let reads = sum(&|s| if s.op == Op::Read { weight(s) } else { 0 });
+        assert_eq!(reads * 100, ios * 40);
+        for stream in &streams {
+            let zones: Vec<_> =
+                stream.zones.iter().map(|z| (z.weight, z.from_ppm, z.to_ppm)).collect();
+            let published = [(50, 0, 50_000), (30, 50_000, 200_000), (20, 200_000, 1_000_000)];
+            assert_eq!(zones, published, "{stream}");
+            assert_eq!(stream.alignment(), Bytes::kib(4), "{stream}");
+        }
+    }
+
     #[test]
     fn captured_workloads_have_steps_that_add_up_to_their_streams() {
         for name in ["pgbench", "sqlite"] {
@@ -143,7 +168,7 @@ mod tests {
             for word in ["/dev/", "/home", "/tmp", "/work", "hostname"] {
                 assert!(!text.contains(word), "{name} has {word}");
             }
-            assert!(WorkloadFile::read(text).unwrap().workload.io_streams().is_ok(), "{name}");
+            assert!(WorkloadFile::read(text).unwrap().io_streams().is_ok(), "{name}");
         }
     }
 }

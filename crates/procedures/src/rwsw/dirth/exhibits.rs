@@ -163,6 +163,7 @@ fn caveats(dirth: &Dirth, record: &Record, results: &Results<'_>) -> Vec<Caveat>
         ));
     }
     caveats.extend(above_ceiling(dirth, results));
+    caveats.extend(not_held(results));
     caveats.push(captured::cadence(&dirth.ground.settings, &dirth.steady.cycle_time().to_string()));
     caveats.extend(captured::caveats(&dirth.composite, &dirth.ground, &dirth.regime));
     let choices = dirth.choices(record);
@@ -170,6 +171,28 @@ fn caveats(dirth: &Dirth, record: &Record, results: &Results<'_>) -> Vec<Caveat>
     caveats.push(bins_caveat());
     caveats.extend(secondary::caveats(record, &|step| choices.measures(step)));
     caveats
+}
+
+/// Rates of the same demand differ by more than this share. The PTS's own limit for the
+/// excursion of a steady variable.
+const HELD_WITHIN: f64 = 0.2;
+
+/// The histogram is of another rate than the one by which its demand was chosen.
+fn not_held(results: &Results<'_>) -> Option<Caveat> {
+    let chosen = results.chosen.and_then(|demand| results.at(demand.outstanding()))?.iops()?;
+    let held = results.histogram?.iops()?;
+    ((held - chosen).abs() > HELD_WITHIN * chosen).then(|| {
+        Caveat::new(
+            CaveatKind::Deviation,
+            ids::MAX_IOPS_NOT_HELD,
+            format!(
+                "The demand was chosen at {chosen:.0} IOPS; during its histogram the drive gave \
+                 {held:.0}. It was not as steady as it was found."
+            ),
+            "Run it again with longer rounds or more fills before it (profile pts-2.0, --set \
+             least-fills).",
+        )
+    })
 }
 
 fn above_ceiling(dirth: &Dirth, results: &Results<'_>) -> Option<Caveat> {

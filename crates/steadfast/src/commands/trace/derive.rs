@@ -97,7 +97,7 @@ fn derive(arguments: &DeriveArguments) -> anyhow::Result<ExitState> {
         workload: derived.workload,
         remarks,
         steps,
-        doubts: Vec::new(),
+        ..WorkloadFile::default()
     };
     if let Some(output) = output {
         output.hold(file.to_string().as_bytes())?;
