@@ -7,5 +7,6 @@
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod misread;
+pub mod tkperf;
 
 pub use misread::Misread;
