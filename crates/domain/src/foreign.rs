@@ -24,6 +24,8 @@ pub struct ForeignRun {
     pub command: Option<String>,
     /// What was measured.
     pub tests: Vec<ForeignTest>,
+    /// SHA-256 of the file, in hexadecimal.
+    pub digest: String,
     /// What the file lacks, and what in it was not understood.
     pub remarks: Vec<String>,
 }

@@ -1,6 +1,7 @@
 //! The command line: names, help and examples. Nothing is done here.
 
 pub mod replay;
+pub mod tkperf;
 pub mod trace;
 
 use crate::exit;
@@ -29,7 +30,13 @@ pub struct Cli {
 
 /// Reads the command line; a wrong one ends the process with code 2.
 pub fn parse() -> Cli {
-    Cli::try_parse().unwrap_or_else(|error| in_plain_words(error).exit())
+    let words = tkperf::double_dashed(std::env::args_os());
+    Cli::try_parse_from(words).unwrap_or_else(|error| in_plain_words(error).exit())
+}
+
+/// A command line of this program's own making.
+pub fn parse_words(words: &[String]) -> Result<Cli, clap::Error> {
+    Cli::try_parse_from(words)
 }
 
 /// clap takes a negative value for an option; say what is wrong instead.
@@ -126,6 +133,13 @@ pub enum Command {
     Workload(trace::WorkloadArguments),
     /// How true a replay was: two captures side by side
     Replay(replay::ReplayCommandArguments),
+    /// TKperf's own command line: its tests with correct I/O. DESTROYS everything on
+    /// the device
+    #[command(after_help = tkperf::EXAMPLES)]
+    Tkperf(Box<tkperf::TkperfArguments>),
+    /// TKperf's comparison: says what to type instead
+    #[command(name = "tkperf-cmp", hide = true)]
+    TkperfCmp(tkperf::AnyArguments),
     /// Print a shell's completion script
     #[command(
         after_help = "Example:\n  steadfast completions bash > /etc/bash_completion.d/steadfast"
@@ -159,6 +173,7 @@ impl Command {
                 | Command::Measure(_)
                 | Command::Calibrate(_)
                 | Command::Capture(_)
+                | Command::Tkperf(_)
         )
     }
 }
@@ -223,7 +238,8 @@ pub struct DoctorArguments {
 pub struct ProcedureArguments {
     /// iops, throughput, latency, wsat, composite, dirth, composite-dirth, xsr, hir,
     /// verify-write, or suite (several of them); of a captured workload: replay-native,
-    /// individual-streams, multi-wsat, rwsw-dirth
+    /// individual-streams, multi-wsat, rwsw-dirth; of TKperf: tkperf (its tests in one
+    /// run), hdd-iops, hdd-throughput
     pub procedure: String,
     /// A block device, a file, or sim:NAME (a simulated drive)
     #[arg(long, value_name = "T")]

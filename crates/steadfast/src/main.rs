@@ -44,6 +44,8 @@ fn main() -> ExitCode {
         Command::Trace(arguments) => commands::trace::run(&arguments),
         Command::Workload(arguments) => commands::trace::derive::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
+        Command::Tkperf(arguments) => commands::tkperf::run(&arguments),
+        Command::TkperfCmp(_) => commands::tkperf::cmp(),
         Command::Completions(arguments) => commands::shell::completions(&arguments),
         Command::Man => commands::shell::man(),
     };

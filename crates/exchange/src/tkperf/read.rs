@@ -4,6 +4,7 @@ use super::matrix::{self, Name};
 use crate::Misread;
 use roxmltree::{Document, Node, ParsingOptions};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use steadfast_domain::{ForeignRun, ForeignTest, StatedSteadiness};
 
 /// More elements than any log has: TKperf writes about 60.
@@ -26,7 +27,8 @@ pub fn read(bytes: &[u8]) -> Result<ForeignRun, Misread> {
         Misread::at(error.pos().row.into(), format!("this is no XML: {error}"))
     })?;
     let root = document.root_element();
-    let mut run = ForeignRun { name: name(root), ..ForeignRun::default() };
+    let mut run =
+        ForeignRun { name: name(root), digest: digest(bytes), ..ForeignRun::default() };
     for element in root.children().filter(Node::is_element) {
         take(&mut run, element)?;
     }
@@ -38,6 +40,10 @@ pub fn read(bytes: &[u8]) -> Result<ForeignRun, Misread> {
     }
     name_missing(&mut run);
     Ok(run)
+}
+
+fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn name(node: Node<'_, '_>) -> String {

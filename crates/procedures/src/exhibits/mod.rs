@@ -2,7 +2,8 @@
 //!
 //! [`pages`] has the pieces of which exhibits are made, [`loops`] what is shown of
 //! a loop of rounds, [`response`] and [`secondary`] response times and what was
-//! sensed, [`checks`] what was looked at before the run, [`steps`] every step.
+//! sensed, [`checks`] what was looked at before the run, [`steps`] every step;
+//! [`tkperf`] the sections of a TKperf report.
 
 pub(crate) mod checks;
 mod envelope;
@@ -12,3 +13,4 @@ pub(crate) mod pages;
 pub(crate) mod response;
 pub(crate) mod secondary;
 pub(crate) mod steps;
+pub(crate) mod tkperf;

@@ -16,4 +16,5 @@ pub mod resume;
 pub mod run;
 pub mod shell;
 pub mod study;
+pub mod tkperf;
 pub mod trace;
