@@ -2,22 +2,11 @@
 
 use crate::conditions::Conditions;
 use crate::findings::Findings;
-use crate::measurement::Measurement;
+use crate::outcome::Outcome;
 use crate::purge::Purge;
-use crate::record::{Gap, Note, Record};
+use crate::record::{Note, Record};
 use crate::step::Step;
 use crate::units::Nanos;
-use serde::{Deserialize, Serialize};
-
-/// What a step did, and whether the run had let go of the device before it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
-    /// The counts.
-    pub measurement: Measurement,
-    /// The gap before it, if there was one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gap_before: Option<Gap>,
-}
 
 /// Why a run stops where it is. All finished steps are on disk.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -18,7 +18,7 @@ pub enum IoOp {
     Read = 0,
     /// Wrote data.
     Write = 1,
-    /// Deallocated blocks (discard, TRIM, UNMAP, write zeroes with unmap).
+    /// Deallocated blocks (ATA TRIM, SCSI UNMAP, NVMe Deallocate, write zeroes with unmap).
     Discard = 2,
     /// Flushed the volatile write cache.
     Flush = 3,

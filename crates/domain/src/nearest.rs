@@ -17,6 +17,21 @@ pub fn suggestion<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> 
     nearest(given, names).map_or_else(String::new, |name| format!("; did you mean '{name}'?"))
 }
 
+/// A name that is none of those on offer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "unknown {kind} '{given}'{}; choose one of: {choices}",
+    suggestion(given, choices.split(", "))
+)]
+pub struct UnknownName {
+    /// What was being named.
+    pub kind: &'static str,
+    /// What was given.
+    pub given: String,
+    /// What there is.
+    pub choices: &'static str,
+}
+
 /// Characters to insert, remove, replace or exchange with their neighbor.
 fn distance(one: &str, other: &str) -> usize {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());

@@ -1,6 +1,6 @@
 //! Purge: what the user asks for, how it was done, and what was read back.
 
-use crate::settings::UnknownName;
+use crate::nearest::UnknownName;
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use std::fmt;

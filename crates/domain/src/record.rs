@@ -3,10 +3,10 @@
 //! The ledger of `runner` stores it; `Procedure::study` reads it. Findings can
 //! be computed anew from it at any time.
 
-use crate::bench::Outcome;
 use crate::conditions::Conditions;
 use crate::device::{Device, Host};
 use crate::findings::Caveat;
+use crate::outcome::Outcome;
 use crate::proof::Proof;
 use crate::purge::Purge;
 use crate::settings::{Amendment, Settings};
@@ -16,26 +16,8 @@ use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// The version of the record that this program writes. Version 1 had no
-/// [`Proof`], and a length for every [`Gap`].
+/// [`Proof`], and a length for every [`Gap`](crate::Gap).
 pub const RECORD_VERSION: u32 = 2;
-
-/// A time during which the run did not hold the device.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Gap {
-    /// Why: the process ended, was interrupted, the machine restarted.
-    pub cause: String,
-    /// From the last thing done to the device until the run was taken up
-    /// again; `None` where no clock can tell. It counts as the longest.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lasted: Option<Nanos>,
-}
-
-impl Gap {
-    /// Its length in print.
-    pub fn length(&self) -> String {
-        self.lasted.map_or("unknown length".to_owned(), |lasted| lasted.to_string())
-    }
-}
 
 /// Something that a procedure wants remembered and shown.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

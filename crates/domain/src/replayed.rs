@@ -6,7 +6,7 @@
 //! here stand those from the hand-over, and how late the hand-overs were.
 
 use crate::histogram::FineHistogram;
-use crate::measurement::{StreamTally, Unmeasured};
+use crate::tally::{StreamTally, Unmeasured};
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 

@@ -115,9 +115,9 @@ pub struct LeaveOut {
     /// Forced unit access: such writes are played as plain ones.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fua: bool,
-    /// Discards.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub trims: bool,
+    /// Discards; records call them `trims`.
+    #[serde(rename = "trims", default, skip_serializing_if = "std::ops::Not::not")]
+    pub discards: bool,
 }
 
 /// How many I/Os of each operation.
@@ -127,8 +127,9 @@ pub struct OpCounts {
     pub reads: u64,
     /// Writes.
     pub writes: u64,
-    /// Discards.
-    pub trims: u64,
+    /// Discards; records call them `trims`.
+    #[serde(rename = "trims")]
+    pub discards: u64,
     /// Flushes.
     pub flushes: u64,
 }
@@ -136,14 +137,14 @@ pub struct OpCounts {
 impl OpCounts {
     /// All of them.
     pub const fn total(self) -> u64 {
-        self.reads + self.writes + self.trims + self.flushes
+        self.reads + self.writes + self.discards + self.flushes
     }
     /// Those of one operation.
     pub const fn of(self, op: Op) -> u64 {
         match op {
             Op::Read => self.reads,
             Op::Write => self.writes,
-            Op::Trim => self.trims,
+            Op::Discard => self.discards,
             Op::Flush => self.flushes,
         }
     }
@@ -152,7 +153,7 @@ impl OpCounts {
         match op {
             Op::Read => self.reads += 1,
             Op::Write => self.writes += 1,
-            Op::Trim => self.trims += 1,
+            Op::Discard => self.discards += 1,
             Op::Flush => self.flushes += 1,
         }
     }
@@ -204,11 +205,11 @@ pub struct ScriptLoad {
 impl ScriptLoad {
     /// Whether it changes what the device holds.
     pub fn alters(&self) -> bool {
-        self.counts.writes > 0 || self.plays_trims()
+        self.counts.writes > 0 || self.plays_discards()
     }
     /// Whether it discards anything.
-    pub fn plays_trims(&self) -> bool {
-        self.counts.trims > 0 && !self.leave_out.trims
+    pub fn plays_discards(&self) -> bool {
+        self.counts.discards > 0 && !self.leave_out.discards
     }
     /// How long it plays; `None` where that is up to the device.
     pub fn lasts(&self) -> Option<Nanos> {
@@ -331,7 +332,7 @@ mod tests {
             name: "oltp.parquet".into(),
             digest: "ab".repeat(32),
             mapping: String::new(),
-            counts: OpCounts { reads: 7, writes: 3, trims: 0, flushes: 1 },
+            counts: OpCounts { reads: 7, writes: 3, discards: 0, flushes: 1 },
             bytes: Bytes(40_960),
             span: Nanos::from_secs(3),
             largest: Bytes(4096),

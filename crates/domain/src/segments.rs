@@ -1,12 +1,48 @@
-//! [`Segments`]: an active range of which only equal pieces at random places are
-//! touched (the active range amount and segments of PTS-C 1.x).
+//! [`ActiveRange`]: where a stimulus may go; with [`Segments`] only to equal pieces at
+//! random places (the active range amount and segments of PTS-C 1.x).
 
-use crate::step::mix64;
-use crate::stimulus::ActiveRange;
+use crate::mix::mix64;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
+
+/// The bytes of the device that a stimulus may touch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ActiveRange {
+    /// First byte.
+    pub start: Bytes,
+    /// Number of bytes.
+    pub length: Bytes,
+    /// Only these pieces of it; all of it where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segments: Option<Segments>,
+}
+
+impl ActiveRange {
+    /// `length` bytes from `start` on, in one piece.
+    pub const fn new(start: Bytes, length: Bytes) -> Self {
+        ActiveRange { start, length, segments: None }
+    }
+    /// The first `percent` of `capacity`, a whole number of `unit`s.
+    pub fn first(percent: u8, capacity: Bytes, unit: u64) -> Self {
+        let part = u128::from(capacity.0) * u128::from(percent) / 100;
+        let length = Bytes(u64::try_from(part).unwrap_or(u64::MAX)).round_down(unit);
+        ActiveRange::new(Bytes(0), length)
+    }
+    /// The same bytes without segments.
+    pub const fn in_one_piece(self) -> Self {
+        ActiveRange { segments: None, ..self }
+    }
+    /// How many bytes may be touched.
+    pub fn amount(self) -> Bytes {
+        self.segments.map_or(self.length, Segments::amount)
+    }
+    /// The byte after the last.
+    pub const fn end(self) -> Bytes {
+        Bytes(self.start.0 + self.length.0)
+    }
+}
 
 /// More segments than this are refused: their places are kept in memory.
 const COUNT_MAX: u32 = 1 << 20;

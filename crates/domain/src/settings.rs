@@ -1,6 +1,7 @@
 //! [`Settings`]: everything that a user chose for a run, before it begins.
 
 use crate::applied::AppliedWorkload;
+use crate::nearest::UnknownName;
 use crate::purge::{PurgeChoice, PurgeFailure};
 use crate::stimulus::{DataPattern, Demand};
 use crate::units::{Bytes, Nanos};
@@ -246,21 +247,6 @@ pub struct Geometry {
     pub logical_sector: u32,
 }
 
-/// A name that is none of those on offer.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "unknown {kind} '{given}'{}; choose one of: {choices}",
-    crate::suggestion(given, choices.split(", "))
-)]
-pub struct UnknownName {
-    /// What was being named.
-    pub kind: &'static str,
-    /// What was given.
-    pub given: String,
-    /// What there is.
-    pub choices: &'static str,
-}
-
 macro_rules! names {
     ($type:ty, $kind:literal, $choices:expr, $($name:literal => $value:path),+) => {
         impl std::fmt::Display for $type {
@@ -269,11 +255,11 @@ macro_rules! names {
             }
         }
         impl std::str::FromStr for $type {
-            type Err = $crate::settings::UnknownName;
+            type Err = $crate::nearest::UnknownName;
             fn from_str(text: &str) -> Result<Self, Self::Err> {
                 match text {
                     $($name => Ok($value),)+
-                    _ => Err($crate::settings::UnknownName { kind: $kind, given: text.to_owned(), choices: $choices }),
+                    _ => Err($crate::nearest::UnknownName { kind: $kind, given: text.to_owned(), choices: $choices }),
                 }
             }
         }

@@ -1,5 +1,6 @@
 //! A [`Step`]: a load and its place in a procedure.
 
+pub use crate::mix::mix64;
 use crate::script::ScriptLoad;
 use crate::stimulus::Stimulus;
 use crate::units::Nanos;
@@ -67,15 +68,6 @@ impl Place {
         let spot = u64::from(self.round) << 32 | u64::from(self.point);
         mix64(mix64(run_seed ^ phase).wrapping_add(spot))
     }
-}
-
-/// The finaliser of SplitMix64 (Steele, Lea and Flood 2014): a bijection that
-/// spreads every input bit over the output.
-pub const fn mix64(value: u64) -> u64 {
-    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 impl fmt::Display for Place {

@@ -3,7 +3,7 @@
 //! Every synthetic workload of the standards, a JESD219 composite and a
 //! captured database have this one form.
 
-use crate::segments::Segments;
+pub use crate::segments::ActiveRange;
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -17,18 +17,19 @@ pub enum Op {
     Read,
     /// Writes data.
     Write,
-    /// Deallocates blocks (discard, TRIM, UNMAP).
-    Trim,
+    /// Deallocates blocks (ATA TRIM, SCSI UNMAP, NVMe Deallocate). Records call it `trim`.
+    #[serde(rename = "trim", alias = "discard")]
+    Discard,
     /// Flushes the volatile write cache.
     Flush,
 }
 
 impl Op {
     /// Every operation, in the order in which tables list them.
-    pub const ALL: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
+    pub const ALL: [Op; 4] = [Op::Read, Op::Write, Op::Discard, Op::Flush];
     /// Whether it changes what the device holds.
     pub const fn alters(self) -> bool {
-        matches!(self, Op::Write | Op::Trim)
+        matches!(self, Op::Write | Op::Discard)
     }
 }
 
@@ -140,43 +141,6 @@ impl Demand {
     /// Total outstanding I/Os.
     pub const fn outstanding(self) -> u64 {
         self.threads as u64 * self.depth as u64
-    }
-}
-
-/// The bytes of the device that a stimulus may touch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct ActiveRange {
-    /// First byte.
-    pub start: Bytes,
-    /// Number of bytes.
-    pub length: Bytes,
-    /// Only these pieces of it; all of it where absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub segments: Option<Segments>,
-}
-
-impl ActiveRange {
-    /// `length` bytes from `start` on, in one piece.
-    pub const fn new(start: Bytes, length: Bytes) -> Self {
-        ActiveRange { start, length, segments: None }
-    }
-    /// The first `percent` of `capacity`, a whole number of `unit`s.
-    pub fn first(percent: u8, capacity: Bytes, unit: u64) -> Self {
-        let part = u128::from(capacity.0) * u128::from(percent) / 100;
-        let length = Bytes(u64::try_from(part).unwrap_or(u64::MAX)).round_down(unit);
-        ActiveRange::new(Bytes(0), length)
-    }
-    /// The same bytes without segments.
-    pub const fn in_one_piece(self) -> Self {
-        ActiveRange { segments: None, ..self }
-    }
-    /// How many bytes may be touched.
-    pub fn amount(self) -> Bytes {
-        self.segments.map_or(self.length, Segments::amount)
-    }
-    /// The byte after the last.
-    pub const fn end(self) -> Bytes {
-        Bytes(self.start.0 + self.length.0)
     }
 }
 
@@ -468,6 +432,7 @@ fn entropy(text: &str) -> Option<DataPattern> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::segments::Segments;
 
     fn scattered(stream: IoStream, zones: Vec<Zone>) -> Stimulus {
         let unit = Bytes::mib(1);

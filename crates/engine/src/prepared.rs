@@ -6,9 +6,9 @@
 //! script, the content of a data pattern, fio's options. What cannot be done is said at the
 //! same moment, as a [`Refusal`].
 
-use crate::{fio, native, sim};
+use std::any::Any;
 use std::fmt;
-use steadfast_domain::{Halt, Step};
+use steadfast_domain::{Halt, Load, Step};
 
 /// Why an engine cannot apply a step, in one sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,28 +39,29 @@ impl From<String> for Refusal {
 #[derive(Debug)]
 pub struct Prepared {
     step: Step,
-    made: Made,
-}
-
-/// What an engine made for a step.
-#[derive(Debug)]
-pub(crate) enum Made {
-    /// Nothing: the load that the step continues has all that it needs.
-    Nothing,
-    /// For the engine of that name.
-    Native(Box<native::Provisions>),
-    Sim(Box<sim::Provisions>),
-    Fio(Box<fio::Expression>),
+    /// What its engine made for it, of a type that only this engine knows. Nothing, where
+    /// the load that the step continues has all that it needs.
+    made: Option<Box<dyn Any + Send>>,
 }
 
 impl Prepared {
     /// A step for an engine that needs nothing made beforehand.
     pub fn plain(step: Step) -> Self {
-        Prepared { step, made: Made::Nothing }
+        Prepared { step, made: None }
     }
 
-    pub(crate) fn new(step: &Step, made: Made) -> Self {
-        Prepared { step: step.clone(), made }
+    /// A step with what its engine makes of its load, unless it `goes_on` with the load
+    /// that runs.
+    pub(crate) fn with<M: Any + Send>(
+        step: &Step,
+        goes_on: bool,
+        make: impl FnOnce(&Load) -> Result<M, Refusal>,
+    ) -> Result<Self, Refusal> {
+        let mut prepared = Prepared::plain(step.clone());
+        if !goes_on {
+            prepared.made = Some(Box::new(make(&step.load)?));
+        }
+        Ok(prepared)
     }
 
     /// The step.
@@ -68,7 +69,9 @@ impl Prepared {
         &self.step
     }
 
-    pub(crate) fn into_parts(self) -> (Step, Made) {
-        (self.step, self.made)
+    /// The step, and what this engine made for it.
+    pub(crate) fn into_parts<M: Any>(self) -> (Step, Option<M>) {
+        let made = self.made.and_then(|made| made.downcast::<M>().ok());
+        (self.step, made.map(|made| *made))
     }
 }

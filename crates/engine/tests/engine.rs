@@ -872,11 +872,11 @@ fn ios_allocate_nothing() {
 }
 
 #[test]
-fn trims_reach_files_and_devices() {
+fn discards_reach_files_and_devices() {
     let _turn = alone();
-    let trims = |length| {
+    let discards = |length| {
         let mut wanted = stimulus("SEQ 64K W", "T1Q4", length, Until::bytes(Bytes(length / 2)));
-        wanted.streams[0].op = Op::Trim;
+        wanted.streams[0].op = Op::Discard;
         wanted
     };
     let size = 4 << 20;
@@ -884,18 +884,18 @@ fn trims_reach_files_and_devices() {
         let scratch = Scratch::new(size);
         let mut engine = engine_on(scratch.target(), backend);
         apply(&mut engine, stimulus("SEQ 64K W", "T1Q4", size, Until::bytes(Bytes(size))));
-        let done = apply(&mut engine, trims(size));
-        assert_eq!(done.direction(Op::Trim).bytes.0, size / 2, "{backend}");
+        let done = apply(&mut engine, discards(size));
+        assert_eq!(done.direction(Op::Discard).bytes.0, size / 2, "{backend}");
         assert_eq!(written_blocks(&scratch.content(), 64 << 10), (32..64).collect(), "{backend}");
     }
-    let Some(device) = LoopDevice::new("trims", size) else { return };
+    let Some(device) = LoopDevice::new("discards", size) else { return };
     let mut engine = engine(device.target());
-    if let Err(refusal) = engine.prepare(&alone_step(trims(size))) {
-        skipped::<()>("trims", &refusal.0);
+    if let Err(refusal) = engine.prepare(&alone_step(discards(size))) {
+        skipped::<()>("discards", &refusal.0);
         return;
     }
     let before = device.counters();
-    apply(&mut engine, trims(size));
+    apply(&mut engine, discards(size));
     let since = device.counters_since(&before);
     assert_eq!((since[6], since[7] * 512), (size / 2 / (64 << 10), size / 2));
 }

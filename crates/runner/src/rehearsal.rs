@@ -269,7 +269,7 @@ fn imagined_replay(script: &ScriptLoad, leg: &Leg) -> Measurement {
     let ops = [
         (Op::Read, counts.reads),
         (Op::Write, counts.writes),
-        (Op::Trim, counts.trims),
+        (Op::Discard, counts.discards),
         (Op::Flush, counts.flushes),
     ];
     let stream = |(op, ios): (Op, u64)| {
@@ -352,7 +352,7 @@ mod tests {
             name: "list".into(),
             digest: String::new(),
             mapping: String::new(),
-            counts: OpCounts { reads: 1000, writes: 500, trims: 0, flushes: 0 },
+            counts: OpCounts { reads: 1000, writes: 500, discards: 0, flushes: 0 },
             bytes: Bytes(6_000_000),
             span: Nanos::from_secs(200),
             largest: Bytes(4096),

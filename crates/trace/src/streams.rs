@@ -56,7 +56,7 @@ impl fmt::Display for StreamKey {
         let op = match self.op {
             IoOp::Read => "R",
             IoOp::Write => "W",
-            IoOp::Discard => "TRIM",
+            IoOp::Discard => "DISCARD",
             IoOp::Flush if self.bytes == 0 => return f.write_str("FLUSH"),
             IoOp::Flush => "FLUSH",
             IoOp::Other => "OTHER",
@@ -94,7 +94,7 @@ fn parse_key(order: &str, size: &str, op: &str) -> Option<StreamKey> {
     let op = match op {
         "R" => IoOp::Read,
         "W" => IoOp::Write,
-        "TRIM" | "DISCARD" => IoOp::Discard,
+        "DISCARD" | "TRIM" => IoOp::Discard,
         "FLUSH" => IoOp::Flush,
         "OTHER" => IoOp::Other,
         _ => return None,

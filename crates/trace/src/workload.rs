@@ -267,7 +267,7 @@ pub(crate) fn stimulus_op(op: IoOp) -> Option<Op> {
     match op {
         IoOp::Read => Some(Op::Read),
         IoOp::Write => Some(Op::Write),
-        IoOp::Discard => Some(Op::Trim),
+        IoOp::Discard => Some(Op::Discard),
         IoOp::Flush => Some(Op::Flush),
         IoOp::Other => None,
     }

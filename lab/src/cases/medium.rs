@@ -2,6 +2,7 @@
 //! where they are many.
 
 use crate::answers::Answers;
+use crate::cases::asked::total;
 use crate::guest::{Case, Guest};
 use crate::machine::{Drive, Failing, Medium};
 use anyhow::{Context, ensure};
@@ -42,7 +43,7 @@ fn located(answers: &Answers, name: &str) -> anyhow::Result<()> {
     let measurement: Measurement = serde_json::from_value(answer["measurement"].clone())?;
     let offset = BAD_SECTOR * 512 / TRANSFER * TRANSFER;
     let (place, pass) = (offset / TRANSFER, (MIB << 20) / TRANSFER);
-    let done = super::total(&measurement, Op::Read).0;
+    let done = total(&measurement, Op::Read).0;
     let tried = done + measurement.fault_count;
     let expected = (tried + pass - 1 - place) / pass;
     ensure!(expected > 0, "only {tried} reads in the time");

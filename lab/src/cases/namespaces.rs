@@ -2,7 +2,7 @@
 //! (4Kn): each is named by itself, and testing one leaves the other alone.
 
 use crate::answers::Answers;
-use crate::cases::{checkup, refused};
+use crate::cases::asked::{checkup, refused};
 use crate::guest::{Case, Guest};
 use crate::machine::{Drive, Medium};
 use anyhow::ensure;

@@ -2,7 +2,7 @@
 //! the write cache around it.
 
 use crate::answers::Answers;
-use crate::cases::{cache_feature, checkup, refused, total};
+use crate::cases::asked::{cache_feature, checkup, marks, refused, total};
 use crate::guest::{Case, Guest, Skipped};
 use crate::machine::{Drive, Medium};
 use anyhow::{Context, ensure};
@@ -141,7 +141,7 @@ fn smart(answers: &Answers) -> anyhow::Result<()> {
         let before = smart_count(answers, "smart-before", field)?;
         Ok(smart_count(answers, "smart-after", field)? - before)
     };
-    let (marks, marked) = super::marks(&run);
+    let (marks, marked) = marks(&run);
     let bytes: u64 = run.steps().map(|(_, outcome)| total(&outcome.measurement, Op::Write).1).sum();
     let bytes = bytes + marked;
     let units = grown("data_units_written")?;

@@ -2,7 +2,7 @@
 //! kernel's scsi_debug; identity, refusals, the quick test, the write cache.
 
 use crate::answers::Answers;
-use crate::cases::refused;
+use crate::cases::asked::refused;
 use crate::guest::{Case, Guest};
 use crate::machine::{Drive, Medium};
 use anyhow::{Context, ensure};

@@ -2,7 +2,7 @@
 //! another drive for it.
 
 use crate::answers::Answers;
-use crate::cases::refused;
+use crate::cases::asked::refused;
 use crate::guest::{Case, Guest, Meanwhile};
 use crate::machine::{Drive, Medium};
 use anyhow::ensure;

@@ -75,9 +75,9 @@ pub(super) fn read(text: &str, sections: usize) -> Result<Answer, String> {
 }
 
 fn section(spot: &Spot<'_>) -> Result<Section, String> {
-    let trims = spot.at("trim")?.at("total_ios")?.count()?;
-    if trims > 0 {
-        return Err(format!("it reports {trims} discards that were not requested"));
+    let discards = spot.at("trim")?.at("total_ios")?.count()?;
+    if discards > 0 {
+        return Err(format!("it reports {discards} discards that were not requested"));
     }
     let [reads, writes] = DIRECTIONS.map(|(_, name)| spot.at(name));
     let (reads, writes) = (reads?, writes?);

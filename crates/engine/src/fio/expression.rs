@@ -5,7 +5,7 @@
 //! seen in fio 3.33, by the offsets that it issues and not by its manual alone.
 
 use crate::draw::DrawPlan;
-use crate::{Start, WorkDone};
+use crate::start::{Start, WorkDone};
 use std::collections::BTreeMap;
 use steadfast_domain::step::mix64;
 use steadfast_domain::stimulus::{DataPattern, Pace, Zone};
@@ -51,7 +51,7 @@ pub(super) struct Part {
 
 /// A stimulus in fio's words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Expression {
+pub(super) struct Expression {
     /// The options that all parts share, in order.
     options: Vec<(&'static str, String)>,
     /// The directions that have I/Os.
@@ -269,7 +269,7 @@ fn refuse_place(stimulus: &Stimulus, facts: &TargetFacts<'_>) -> Result<(), Stri
 
 fn refuse_stream(stream: &IoStream, sector: u64) -> Result<(), String> {
     let cannot = match stream.op {
-        Op::Trim => Some(
+        Op::Discard => Some(
             "fio waits for every discard to complete, so it does not keep the queue depth"
                 .to_owned(),
         ),

@@ -12,12 +12,14 @@ mod expression;
 mod process;
 mod running;
 
+use crate::engine::{Engine, OnTarget};
+use crate::handover::{Handover, goes_on, hand_over};
 use crate::kernel::{Backend, preferred, raise_locked_memory_limit, transfer_memory_limit};
-use crate::prepared::Made;
+use crate::prepared::{Prepared, Refusal};
 use crate::stall::unless_void;
-use crate::{Engine, OnTarget, Prepared, Refusal, Start, Stop};
-pub(crate) use expression::Expression;
-use expression::TargetFacts;
+use crate::start::Start;
+use crate::stop::Stop;
+use expression::{Expression, TargetFacts};
 use process::{Process, ending};
 use running::{Means, Running};
 use std::collections::BTreeSet;
@@ -171,15 +173,19 @@ impl Fio {
         }
     }
 
-    fn express(&self, stimulus: &Stimulus) -> Result<Expression, Refusal> {
+    fn express(&self, load: &Load) -> Result<Expression, Refusal> {
+        let stimulus = match load {
+            Load::Stimulus(stimulus) => stimulus,
+            Load::Script(script) => {
+                return Err(Refusal(format!(
+                    "script '{}': fio replays logs of its own kind, does not issue every I/O at \
+                     its due time and does not report how late each was; use the engine uring",
+                    script.name
+                )));
+            }
+        };
         let expression = Expression::new(stimulus, &self.facts())?;
         refuse_memory(stimulus).map_or(Ok(expression), |why| Err(Refusal(why)))
-    }
-
-    /// Whether a step only takes over the load that runs.
-    fn goes_on(&self, step: &Step) -> bool {
-        let same = |running: &Running| Some(running.stimulus()) == step.load.stimulus();
-        step.continues && self.running.as_ref().is_some_and(same)
     }
 
     /// Makes the directory, and numbers job files on from those in it.
@@ -224,35 +230,30 @@ impl Fio {
     }
 
     /// The load that the step goes on with, or a new one.
-    fn load_for(&mut self, step: &Step, made: Made, start: &Start) -> Result<Running, Halt> {
-        let goes_on = self.goes_on(step);
-        if let Some(running) = self.running.take() {
-            if goes_on {
-                return Ok(running);
-            }
-            if step.continues {
+    fn load_for(
+        &mut self,
+        step: &Step,
+        expression: Option<Expression>,
+        start: &Start,
+    ) -> Result<Running, Halt> {
+        match hand_over(&mut self.running, step) {
+            Handover::Same(running) => return Ok(running),
+            Handover::Other(running, halt) => {
                 self.stranded.extend(running.end(PATIENCE));
-                return Err(Halt::Refused(format!(
-                    "{}: the step continues a load other than the running one",
-                    step.place
-                )));
+                return Err(halt);
             }
-            self.running = Some(running);
+            Handover::New => self.end_load(),
         }
-        self.end_load();
         self.refuse_stranded()?;
         self.make_directory().map_err(|error| {
             Halt::Ledger(format!("{}: {error}", self.options.directory.display()))
         })?;
-        let Some(stimulus) = step.load.stimulus() else {
-            return Err(Halt::Refused(format!("{}: it was not prepared", step.place)));
-        };
         // What was to go on, and has been ended since, begins anew.
-        let expression = match made {
-            Made::Fio(expression) => *expression,
-            _ => self.express(stimulus).map_err(|refusal| refusal.of(step))?,
+        let expression = match expression {
+            Some(expression) => expression,
+            None => self.express(&step.load).map_err(|refusal| refusal.of(step))?,
         };
-        Running::new(stimulus, expression.going_on_from(start), step, &mut self.means().0)
+        Running::new(expression.going_on_from(start), step, &mut self.means().0)
     }
 
     /// What a load needs, and what it leaves.
@@ -290,18 +291,7 @@ impl Engine for Fio {
     }
 
     fn prepare(&mut self, step: &Step) -> Result<Prepared, Refusal> {
-        let made = match &step.load {
-            _ if self.goes_on(step) => Made::Nothing,
-            Load::Stimulus(stimulus) => Made::Fio(Box::new(self.express(stimulus)?)),
-            Load::Script(script) => {
-                return Err(Refusal(format!(
-                    "script '{}': fio replays logs of its own kind, does not issue every I/O at \
-                     its due time and does not report how late each was; use the engine uring",
-                    script.name
-                )));
-            }
-        };
-        Ok(Prepared::new(step, made))
+        Prepared::with(step, goes_on(&self.running, step), |load| self.express(load))
     }
 
     fn apply(
@@ -310,9 +300,9 @@ impl Engine for Fio {
         start: &Start,
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<Measurement, Halt> {
-        let (step, made) = prepared.into_parts();
+        let (step, expression) = prepared.into_parts();
         let step = &step;
-        let mut running = self.load_for(step, made, start)?;
+        let mut running = self.load_for(step, expression, start)?;
         let (mut means, stranded) = self.means();
         let result = running.measure(step, &mut means, watch);
         let result = result.and_then(|measurement| unless_void(measurement, step));

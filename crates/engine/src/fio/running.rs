@@ -9,13 +9,14 @@ use super::answer::{self, Answer, DIRECTIONS};
 use super::counts::Counts;
 use super::expression::{Expression, Part};
 use super::process::{Call, Heard, Process, Said, ending};
-use crate::Stop;
+use crate::handover::Runs;
 use crate::stall::{Late, Watchdog};
+use crate::stop::Stop;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use steadfast_domain::measurement::{CpuTime, Interval, Stall, StreamTally, Unmeasured};
-use steadfast_domain::{Bytes, Halt, Measurement, Nanos, Op, Step, Stimulus, Tally};
+use steadfast_domain::{Bytes, Halt, Load, Measurement, Nanos, Op, Step, Stimulus, Tally};
 use steadfast_host::{Existing, NewFile, Readers, Target};
 
 /// How often a waiting accountant looks whether it was asked to stop.
@@ -106,13 +107,21 @@ enum Turn {
     Counted,
 }
 
+impl Runs for Running {
+    fn is_of(&self, load: &Load) -> bool {
+        load.stimulus() == Some(&self.stimulus)
+    }
+}
+
 impl Running {
     pub(super) fn new(
-        stimulus: &Stimulus,
         expression: Expression,
         step: &Step,
         means: &mut Means<'_>,
     ) -> Result<Running, Halt> {
+        let Some(stimulus) = step.load.stimulus() else {
+            return Err(Halt::Refused(format!("{}: it was not prepared", step.place)));
+        };
         let mut sizes = [None, None];
         for (op, size) in expression.ops.iter().zip(&expression.sizes) {
             sizes[usize::from(*op == Op::Write)] = *size;
@@ -141,10 +150,6 @@ impl Running {
         };
         running.call_next(step, means)?;
         Ok(running)
-    }
-
-    pub(super) fn stimulus(&self) -> &Stimulus {
-        &self.stimulus
     }
 
     /// Begins the next call of fio; `false` where the load is complete.

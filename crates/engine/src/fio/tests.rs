@@ -281,7 +281,7 @@ fn inexpressible() -> Vec<(Stimulus, &'static str)> {
         (stimulus("SEQ 128K W", "T2Q4", Until::time(Nanos::SECOND)), "share no position"),
         (stimulus("RND 4K W", "T2Q4", Until::ios(100)), "a limit of its own"),
         (stimulus("RND 8K W", "T1Q4", Until::bytes(Bytes(12_288))), "not a whole number"),
-        (change(&|s| s.streams.push(stream(Op::Trim, Order::Random, 4096))), "every discard"),
+        (change(&|s| s.streams.push(stream(Op::Discard, Order::Random, 4096))), "every discard"),
         (change(&|s| s.streams.push(stream(Op::Flush, Order::Random, 0))), "flushes"),
         (change(&|s| s.streams[1].fua = true), "through the cache"),
         (change(&|s| s.streams[0].order = own), "mix of random and sequential"),

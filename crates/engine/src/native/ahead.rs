@@ -4,8 +4,8 @@
 //! again, so that a script of any length takes the same memory, and the thread
 //! that plays neither decodes nor allocates.
 
-use crate::Stop;
 use crate::play::{BATCH, Fed, Feed, Source};
+use crate::stop::Stop;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};

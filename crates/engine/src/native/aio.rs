@@ -133,8 +133,8 @@ impl Queue for AioQueue {
         block.aio_lio_opcode = match request.op {
             Op::Read => COMMAND_READ,
             Op::Write => COMMAND_WRITE,
-            // Trims never come here: a load that has some takes plain threads.
-            Op::Trim | Op::Flush => COMMAND_DATA_SYNC,
+            // Discards never come here: a load that has some takes plain threads.
+            Op::Discard | Op::Flush => COMMAND_DATA_SYNC,
         };
         if request.op != Op::Flush {
             block.aio_buf = request.buffer as u64;

@@ -18,7 +18,8 @@ use crate::accounting::{Account, Played, SCRIPT_STREAMS};
 use crate::draw::{DrawPlan, Drawer};
 use crate::kernel::Backend;
 use crate::play::{PlayCounts, Player, Source};
-use crate::{Start, Stop};
+use crate::start::Start;
+use crate::stop::Stop;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -28,7 +29,7 @@ use steadfast_domain::{Halt, Load, Nanos, Op, Replayed, ScriptLoad, Stimulus};
 
 /// What is made of a load before it begins.
 #[derive(Debug)]
-pub(crate) struct Provisions {
+pub(super) struct Provisions {
     pub(super) origin: Origin,
     pub(super) content: Arc<Content>,
     pub(super) backend: Backend,
@@ -42,7 +43,7 @@ pub(super) enum Origin {
     Script {
         source: Source,
         /// Whether the target can discard.
-        trims: bool,
+        discards: bool,
     },
 }
 
@@ -314,10 +315,10 @@ pub(super) fn make(
             };
             Ok(Parts { task, plan: Some(plan), score: None })
         }
-        (Origin::Script { source, trims }, Load::Script(script)) => {
+        (Origin::Script { source, discards }, Load::Script(script)) => {
             let ScriptPosition { ios, time: passed } = start.script;
             let ahead = Ahead::begin(source, ios, stop)?;
-            let player = Player::new(script, ahead, ios, trims);
+            let player = Player::new(script, ahead, ios, discards);
             let counts = player.counts();
             let score = Score { counts, began: 0, passed, position: ios };
             let task = Task::Play(Mutex::new(Some(Play { player, passed })));

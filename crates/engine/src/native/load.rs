@@ -9,8 +9,10 @@ use super::shared::{Budget, Failure, LocatedFault, Shared, ThreadCpu};
 use super::verify::WrittenSectors;
 use crate::accounting::Meter;
 use crate::draw::DrawPlan;
+use crate::handover::Runs;
 use crate::stall::Watchdog;
-use crate::{Start, Stop};
+use crate::start::Start;
+use crate::stop::Stop;
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -87,6 +89,12 @@ enum End {
     Overdue,
 }
 
+impl Runs for Running {
+    fn is_of(&self, load: &Load) -> bool {
+        self.load == *load
+    }
+}
+
 impl Running {
     /// Makes the threads and everything that they need, then lets them begin.
     /// Returns what could not be had, for the engine to say.
@@ -142,10 +150,6 @@ impl Running {
                 Err(halt)
             }
         }
-    }
-
-    pub(super) fn load(&self) -> &Load {
-        &self.load
     }
 
     /// Lets the threads begin. Fails where they should have begun before.
@@ -529,7 +533,7 @@ fn describe(fault: &LocatedFault, device: &str) -> String {
     let op = match fault.op {
         Op::Read => "read",
         Op::Write => "write",
-        Op::Trim => "discard",
+        Op::Discard => "discard",
         Op::Flush => "flush",
     };
     let why = match fault.errno {
@@ -537,7 +541,7 @@ fn describe(fault: &LocatedFault, device: &str) -> String {
         errno => io::Error::from_raw_os_error(errno).to_string(),
     };
     let advice = match (fault.errno, fault.op) {
-        (libc::EOPNOTSUPP, Op::Trim) => "; the device cannot discard blocks: omit discards",
+        (libc::EOPNOTSUPP, Op::Discard) => "; the device cannot discard blocks: omit discards",
         (libc::EOPNOTSUPP, Op::Write) => "; the file system may not support FUA writes: omit FUA",
         (libc::EINVAL, _) => {
             "; use transfer sizes and alignments that are multiples of its sectors"

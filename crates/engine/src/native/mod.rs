@@ -25,14 +25,17 @@ mod verify;
 mod worker;
 
 use crate::draw::DrawPlan;
+use crate::engine::{Engine, OnTarget};
+use crate::handover::{Handover, goes_on, hand_over};
+use crate::kernel;
 pub use crate::kernel::Backend;
 use crate::play::Source;
-use crate::prepared::Made;
+use crate::prepared::{Prepared, Refusal};
 use crate::stall::unless_void;
-use crate::{Engine, OnTarget, Prepared, Refusal, Start, Stop, kernel};
+use crate::start::Start;
+use crate::stop::Stop;
 use clock::Clock;
-pub(crate) use crew::Provisions;
-use crew::{Origin, Shape};
+use crew::{Origin, Provisions, Shape};
 use load::{LoadContext, Running, Stranded};
 use patience::Patience;
 use pattern::{Content, StampKey};
@@ -158,14 +161,14 @@ impl Native {
         self.target.device().transport != Transport::File
     }
 
-    /// The interface for a load: not every one can trim.
-    fn backend_for(&self, trims: bool) -> Backend {
+    /// The interface for a load: not every one can discard.
+    fn backend_for(&self, discards: bool) -> Backend {
         let able = match self.backend {
             Backend::Uring => !self.is_block_device() || ring::discards_blocks(),
             Backend::Aio => false,
             Backend::Threads => true,
         };
-        if trims && !able { Backend::Threads } else { self.backend }
+        if discards && !able { Backend::Threads } else { self.backend }
     }
 
     fn begin(
@@ -213,7 +216,7 @@ impl Native {
         let leaves_stamps = match load {
             Load::Stimulus(stimulus) => leaves_stamps(stimulus),
             Load::Script(script) => {
-                script.data_pattern == DataPattern::RandomUnique && !script.plays_trims()
+                script.data_pattern == DataPattern::RandomUnique && !script.plays_discards()
             }
         };
         if load.stimulus().is_some_and(|stimulus| stimulus.verify) {
@@ -225,7 +228,7 @@ impl Native {
     }
 
     fn provide(&mut self, stimulus: &Stimulus) -> Result<Provisions, Refusal> {
-        let backend = self.backend_for(stimulus.streams.iter().any(|s| s.op == Op::Trim));
+        let backend = self.backend_for(stimulus.streams.iter().any(|s| s.op == Op::Discard));
         let shape = Shape::of(stimulus, backend);
         let refusal = stimulus
             .fault()
@@ -244,8 +247,8 @@ impl Native {
 
     fn provide_script(&mut self, script: &ScriptLoad) -> Result<Provisions, Refusal> {
         // What the target cannot discard is left out, and counted.
-        let trims = !self.is_block_device() || self.target.device().discard;
-        let backend = self.backend_for(trims && script.plays_trims());
+        let discards = !self.is_block_device() || self.target.device().discard;
+        let backend = self.backend_for(discards && script.plays_discards());
         let shape = Shape::of_script(script);
         let refusal = script
             .fault()
@@ -256,7 +259,7 @@ impl Native {
         }
         let content = self.resolve(&script.data_pattern)?;
         let source = Source::open(script).map_err(|error| Refusal(error.to_string()))?;
-        Ok(Provisions { origin: Origin::Script { source, trims }, content, backend, shape })
+        Ok(Provisions { origin: Origin::Script { source, discards }, content, backend, shape })
     }
 
     fn provide_load(&mut self, load: &Load) -> Result<Provisions, Refusal> {
@@ -302,12 +305,6 @@ impl Native {
         Ok(content)
     }
 
-    /// Whether a step only takes over the load that runs.
-    fn goes_on(&self, step: &Step) -> bool {
-        let same = |running: &Running| *running.load() == step.load;
-        step.continues && self.running.as_ref().is_some_and(same)
-    }
-
     /// The smallest unit of a transfer.
     fn sector(&self) -> u64 {
         u64::from(self.target.offset_alignment()).max(pattern::SECTOR as u64)
@@ -340,7 +337,7 @@ impl Native {
         if stream.op == Op::Flush {
             return None;
         }
-        if stream.op == Op::Trim && self.is_block_device() && !self.target.device().discard {
+        if stream.op == Op::Discard && self.is_block_device() && !self.target.device().discard {
             return Some(format!("{} cannot discard blocks, which '{stream}' needs", self.path()));
         }
         let sector = self.sector();
@@ -385,7 +382,7 @@ impl Native {
 /// Whether every sector that the load changes still carries a valid stamp.
 fn leaves_stamps(stimulus: &Stimulus) -> bool {
     stimulus.data_pattern == DataPattern::RandomUnique
-        && stimulus.streams.iter().all(|s| s.op != Op::Trim)
+        && stimulus.streams.iter().all(|s| s.op != Op::Discard)
 }
 
 /// Why the limits cannot be kept exactly.
@@ -431,11 +428,7 @@ impl Engine for Native {
     }
 
     fn prepare(&mut self, step: &Step) -> Result<Prepared, Refusal> {
-        let made = match self.goes_on(step) {
-            true => Made::Nothing,
-            false => Made::Native(Box::new(self.provide_load(&step.load)?)),
-        };
-        Ok(Prepared::new(step, made))
+        Prepared::with(step, goes_on(&self.running, step), |load| self.provide_load(load))
     }
 
     fn apply(
@@ -444,8 +437,8 @@ impl Engine for Native {
         start: &Start,
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<Measurement, Halt> {
-        let (step, made) = prepared.into_parts();
-        let mut running = self.load_for(&step, made, start)?;
+        let (step, provisions) = prepared.into_parts();
+        let mut running = self.load_for(&step, provisions, start)?;
         let stop = self.stop.clone();
         let device = self.path().to_owned();
         let result = running.measure(&step, &device, &stop, watch);
@@ -476,27 +469,25 @@ impl Engine for Native {
 
 impl Native {
     /// The load that the step goes on with, or a new one.
-    fn load_for(&mut self, step: &Step, made: Made, start: &Start) -> Result<Running, Halt> {
-        let goes_on = self.goes_on(step);
-        if let Some(running) = self.running.take() {
-            if goes_on {
-                return Ok(running);
-            }
-            if step.continues {
+    fn load_for(
+        &mut self,
+        step: &Step,
+        provisions: Option<Provisions>,
+        start: &Start,
+    ) -> Result<Running, Halt> {
+        match hand_over(&mut self.running, step) {
+            Handover::Same(running) => return Ok(running),
+            Handover::Other(running, halt) => {
                 self.give_up(running);
-                return Err(Halt::Refused(format!(
-                    "{}: the step continues a load other than the running one",
-                    step.place
-                )));
+                return Err(halt);
             }
-            self.running = Some(running);
+            Handover::New => self.end_load(),
         }
-        self.end_load();
         self.refuse_stranded()?;
         // What was to go on, and has been ended since, begins anew.
-        let provisions = match made {
-            Made::Native(provisions) => *provisions,
-            _ => self.provide_load(&step.load).map_err(|refusal| refusal.of(step))?,
+        let provisions = match provisions {
+            Some(provisions) => provisions,
+            None => self.provide_load(&step.load).map_err(|refusal| refusal.of(step))?,
         };
         self.begin(&step.load, provisions, start)
     }

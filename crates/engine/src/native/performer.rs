@@ -297,7 +297,7 @@ mod tests {
     fn ten_thousand_and_seven_ios_are_handed_over_in_order_as_asked() {
         let ios: Vec<DueIo> = (0..10_007u64)
             .map(|n| {
-                let op = [Op::Write, Op::Read, Op::Read, Op::Trim, Op::Flush][(n % 5) as usize];
+                let op = [Op::Write, Op::Read, Op::Read, Op::Discard, Op::Flush][(n % 5) as usize];
                 let size = if op == Op::Flush { 0 } else { 512 << (n % 7) };
                 let offset = steadfast_domain::step::mix64(n) % 100_000 * 512;
                 let io = DueIo::new(Nanos(n * 3000), op, Bytes(offset), Bytes(size));

@@ -64,7 +64,7 @@ pub(super) struct Carrier {
     pub file: OwnedFd,
     /// Written to wake threads that wait for I/Os.
     pub wake: OwnedFd,
-    /// A block device is trimmed by a command of its own.
+    /// Blocks of a device are discarded by a command of their own.
     pub block_device: bool,
     /// I/Os outstanding per thread, at most.
     pub depth: u32,

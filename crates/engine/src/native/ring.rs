@@ -159,14 +159,14 @@ impl RingQueue<'_> {
         let file = Fd(self.file);
         let length = u64::from(request.size);
         match request.op {
-            Op::Trim if self.block_device => {
+            Op::Discard if self.block_device => {
                 // The length lies where the command's own bytes begin.
                 let mut command = [0; 16];
                 command[..8].copy_from_slice(&length.to_ne_bytes());
                 let discard = opcode::UringCmd16::new(file, DISCARD_COMMAND);
                 discard.addr(Some(request.offset)).cmd(command).build()
             }
-            Op::Trim => {
+            Op::Discard => {
                 let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
                 opcode::Fallocate::new(file, length).offset(request.offset).mode(mode).build()
             }
@@ -212,7 +212,7 @@ impl Queue for RingQueue<'_> {
     fn push(&mut self, request: Request) {
         let entry = match request.op {
             Op::Read | Op::Write => self.transfer(&request),
-            Op::Trim | Op::Flush => self.command(&request),
+            Op::Discard | Op::Flush => self.command(&request),
         };
         let entry = entry.flags(self.file_flags).user_data(u64::from(request.slot));
         self.enqueue(&entry);

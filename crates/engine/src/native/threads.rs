@@ -45,14 +45,14 @@ fn attempt(fd: RawFd, block_device: bool, request: &Request) -> i32 {
                 let flags = if request.fua { libc::RWF_DSYNC } else { 0 };
                 libc::pwritev2(fd, &raw const part, 1, offset, flags)
             }
-            Op::Trim => trim(fd, block_device, request.offset, request.size.into()) as isize,
+            Op::Discard => discard(fd, block_device, request.offset, request.size.into()) as isize,
             Op::Flush => libc::fdatasync(fd) as isize,
         }
     };
     if moved < 0 { -last_error() } else { moved as i32 }
 }
 
-fn trim(fd: RawFd, block_device: bool, offset: u64, size: u64) -> c_int {
+fn discard(fd: RawFd, block_device: bool, offset: u64, size: u64) -> c_int {
     if block_device {
         let range = [offset, size];
         // SAFETY: BLKDISCARD reads two 64-bit numbers.

@@ -157,7 +157,7 @@ mod tests {
         assert!(!flight.overlaps(&io(Op::Write, 8192, 4096)));
         assert!(!flight.overlaps(&io(Op::Read, 4096, 4096)));
         assert!(flight.overlaps(&io(Op::Write, 4608, 512)));
-        assert!(flight.overlaps(&io(Op::Trim, 0, 1 << 30)));
+        assert!(flight.overlaps(&io(Op::Discard, 0, 1 << 30)));
         assert!(!flight.overlaps(&io(Op::Flush, 0, 0)));
         flight.remove(0);
         assert!(!flight.overlaps(&io(Op::Write, 4608, 512)));

@@ -154,11 +154,12 @@ pub(crate) struct Player<F> {
 
 impl<F: Feed> Player<F> {
     /// Plays what `feed` hands out, from number `from` of the script on, once it is
-    /// told to [`begin`](Self::begin). The target cannot discard where `trims` is
+    /// told to [`begin`](Self::begin). The target cannot discard where `discards` is
     /// false.
-    pub(crate) fn new(load: &ScriptLoad, feed: F, from: u64, trims: bool) -> Self {
+    pub(crate) fn new(load: &ScriptLoad, feed: F, from: u64, discards: bool) -> Self {
         let outstanding = u32::try_from(load.demand.outstanding()).unwrap_or(u32::MAX);
-        let leave_out = LeaveOut { trims: load.leave_out.trims || !trims, ..load.leave_out };
+        let leave_out =
+            LeaveOut { discards: load.leave_out.discards || !discards, ..load.leave_out };
         let order = load.overlaps == Overlaps::Order;
         let counts = PlayCounts { position: AtomicU64::new(from), ..PlayCounts::default() };
         Player {
@@ -309,7 +310,7 @@ impl<F: Feed> Player<F> {
         let leave_out = self.manner.leave_out;
         let out = match io.op {
             Op::Flush => leave_out.flushes,
-            Op::Trim => leave_out.trims,
+            Op::Discard => leave_out.discards,
             Op::Read | Op::Write => false,
         };
         if out {

@@ -6,7 +6,7 @@ use steadfast_domain::script::OpCounts;
 use steadfast_domain::{DueIo, Nanos, Op, Script, ScriptError, ScriptLoad};
 
 /// A discard is of no more bytes.
-const TRIM_LIMIT: u64 = 1 << 31;
+const DISCARD_LIMIT: u64 = 1 << 31;
 
 /// Delivers the I/Os of a script in batches.
 pub(crate) struct Source {
@@ -103,7 +103,7 @@ impl Source {
         }
         let (offset, size) = (io.offset.0, io.size.0);
         let end = offset.checked_add(size);
-        let most = if io.op == Op::Trim { TRIM_LIMIT } else { load.largest.0 };
+        let most = if io.op == Op::Discard { DISCARD_LIMIT } else { load.largest.0 };
         let fits = end.is_some_and(|end| end <= load.reach.0) && (1..=most).contains(&size);
         let unit = load.unit.0;
         let whole = unit > 0 && offset.is_multiple_of(unit) && size.is_multiple_of(unit);
@@ -117,9 +117,9 @@ impl Source {
     }
 
     fn changed(&self) -> String {
-        let OpCounts { reads, writes, trims, flushes } = self.load.counts;
+        let OpCounts { reads, writes, discards, flushes } = self.load.counts;
         format!(
-            "it should have {reads} reads, {writes} writes, {trims} discards and {flushes} \
+            "it should have {reads} reads, {writes} writes, {discards} discards and {flushes} \
              flushes; its source has changed since it was scanned"
         )
     }

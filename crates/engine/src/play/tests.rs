@@ -205,11 +205,15 @@ fn in_order_no_two_conflicting_ios_are_ever_out_together_or_swapped() {
 
 #[test]
 fn what_is_left_out_is_counted_and_moves_nothing() {
-    let mut ios =
-        vec![io(0, Op::Write, 1), io(1, Op::Trim, 2), io(2, Op::Flush, 0), io(3, Op::Trim, 3)];
+    let mut ios = vec![
+        io(0, Op::Write, 1),
+        io(1, Op::Discard, 2),
+        io(2, Op::Flush, 0),
+        io(3, Op::Discard, 3),
+    ];
     ios[0].fua = true;
     let mut load = load(&ios, 4);
-    load.leave_out = LeaveOut { flushes: true, fua: true, trims: false };
+    load.leave_out = LeaveOut { flushes: true, fua: true, discards: false };
     let mut player = Player::new(&load, List(ios.into_iter()), 0, false);
     let counts = player.counts();
     let Next::HandOver(ready) = player.next(10) else { panic!() };
@@ -218,7 +222,7 @@ fn what_is_left_out_is_counted_and_moves_nothing() {
     assert!(matches!(player.next(10), Next::Over));
     let left_out = counts.take_left_out();
     let of = |op, ios, bytes| Unmeasured { op, ios, bytes: Bytes(bytes) };
-    assert_eq!(left_out, [of(Op::Trim, 2, 8192), of(Op::Flush, 1, 4096)]);
+    assert_eq!(left_out, [of(Op::Discard, 2, 8192), of(Op::Flush, 1, 4096)]);
     assert_eq!(counts.fua_left_out.load(Ordering::Relaxed), 1);
     assert_eq!(counts.position.load(Ordering::Relaxed), 4);
 }

@@ -11,8 +11,8 @@ const PAGE_BITS: u32 = PAGE.trailing_zeros();
 /// An idle drive waits this long before it collects garbage.
 const REST_AFTER_NS: u64 = 100_000_000;
 
-/// Controller time of each page that a trim takes off the map.
-const TRIM_PAGE_NS: u64 = 20;
+/// Controller time of each page that a discard takes off the map.
+const DISCARD_PAGE_NS: u64 = 20;
 
 /// Time of a purge beside its erases.
 const PURGE_NS: u64 = 1_000_000_000;
@@ -115,7 +115,7 @@ impl Drive {
         let done = match io.op {
             Op::Read => self.read(io),
             Op::Write => self.write(io),
-            Op::Trim => self.trim(io),
+            Op::Discard => self.discard(io),
             Op::Flush => self.flush(),
         };
         done + u64::from(self.spec.latency_ns)
@@ -183,14 +183,14 @@ impl Drive {
         self.spec.buffer_is_durable || (self.write_cache == WriteCache::Enabled && !fua)
     }
 
-    /// Pages that a trim covers in part stay mapped.
-    fn trim(&mut self, io: &Drawn) -> u64 {
+    /// Pages that a discard covers in part stay mapped.
+    fn discard(&mut self, io: &Drawn) -> u64 {
         let first = io.offset.div_ceil(PAGE) as u32;
         let end = ((io.offset + u64::from(io.size)) / PAGE) as u32;
         for logical in first..end {
-            self.mapping.trim(logical);
+            self.mapping.discard(logical);
         }
-        self.controller += u64::from(end.saturating_sub(first)) * TRIM_PAGE_NS;
+        self.controller += u64::from(end.saturating_sub(first)) * DISCARD_PAGE_NS;
         self.controller
     }
 

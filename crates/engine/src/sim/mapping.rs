@@ -153,7 +153,7 @@ impl Mapping {
 
     /// Takes a page off the map: what held it is garbage at once.
     #[inline]
-    pub(super) fn trim(&mut self, logical: u32) {
+    pub(super) fn discard(&mut self, logical: u32) {
         let old = std::mem::replace(&mut self.physical[logical as usize], UNMAPPED);
         self.invalidate(old);
     }
@@ -404,7 +404,7 @@ pub(super) mod tests {
                         naive[logical as usize] = true;
                     }
                     800..=989 => {
-                        mapping.trim(logical);
+                        mapping.discard(logical);
                         naive[logical as usize] = false;
                     }
                     990..=994 => mapping.finish_unit(&mut Silent),
@@ -434,7 +434,7 @@ pub(super) mod tests {
             }
             mapping.assert_sound();
         }
-        (0..spec.logical_pages).for_each(|l| mapping.trim(l));
+        (0..spec.logical_pages).for_each(|l| mapping.discard(l));
         mapping.assert_sound();
         (0..spec.logical_pages).for_each(|l| mapping.write(l, &mut Silent));
         mapping.assert_sound();

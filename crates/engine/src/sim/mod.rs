@@ -29,16 +29,18 @@ pub use fault::SimFault;
 pub use spec::{DriveSpec, drive, drives};
 
 use crate::draw::DrawPlan;
+use crate::engine::Engine;
+use crate::handover::{Handover, goes_on, hand_over};
 use crate::play::Source;
-use crate::prepared::Made;
-use crate::{Engine, Prepared, Refusal, Start, Stop};
+use crate::prepared::{Prepared, Refusal};
+use crate::start::Start;
+use crate::stop::Stop;
 use calendar::MOST_SLOTS;
 use drive::{Drive, Written};
 use fault::{Fates, Throttling};
 use load::{Pause, SimContext, Unmeasured, Window};
 use pace::Pacer;
-pub(crate) use running::Provisions;
-use running::{Course, Running};
+use running::{Course, Provisions, Running};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use steadfast_domain::measurement::{Interval, LogDelta, Sensed};
@@ -151,34 +153,25 @@ impl SimulatedSsd {
     }
 
     /// The load that a step continues, or its own.
-    fn take_load(&mut self, step: &Step, made: Made, start: &Start) -> Result<Running, Halt> {
-        if self.goes_on(step)
-            && let Some(running) = self.running.take()
-        {
-            return Ok(running);
-        }
-        let is_strange = step.continues && self.running.is_some();
-        self.end_load();
-        if is_strange {
-            return Err(Halt::Refused(format!(
-                "{}: the step continues a load other than the running one",
-                step.place
-            )));
+    fn load_for(
+        &mut self,
+        step: &Step,
+        provisions: Option<Provisions>,
+        start: &Start,
+    ) -> Result<Running, Halt> {
+        match hand_over(&mut self.running, step) {
+            Handover::Same(running) => return Ok(running),
+            Handover::Other(running, halt) => {
+                self.drain(running, &mut Unmeasured::default());
+                return Err(halt);
+            }
+            Handover::New => self.end_load(),
         }
         // What was to go on, and has been ended since, begins anew.
-        let provisions = match made {
-            Made::Sim(provisions) => Ok(*provisions),
-            _ => self.provide(&step.load),
-        };
         provisions
+            .map_or_else(|| self.provide(&step.load), Ok)
             .and_then(|provisions| Running::begin(&step.load, provisions, start, self.clock))
             .map_err(|refusal| refusal.of(step))
-    }
-
-    /// Whether a step only takes over the load that runs.
-    fn goes_on(&self, step: &Step) -> bool {
-        let same = |running: &Running| running.load == step.load;
-        step.continues && self.running.as_ref().is_some_and(same)
     }
 
     /// Runs a load up to a virtual time; `true` when it is complete.
@@ -446,7 +439,7 @@ fn faults(step: &Step, window: &Window) -> Halt {
         let op = match fault.op {
             Op::Read => "read",
             Op::Write => "write",
-            Op::Trim => "discard",
+            Op::Discard => "discard",
             Op::Flush => "flush",
         };
         format!("{op} of {} B at byte {}: simulated I/O error", fault.size.0, fault.offset.0)
@@ -508,11 +501,7 @@ impl Engine for SimulatedSsd {
     }
 
     fn prepare(&mut self, step: &Step) -> Result<Prepared, Refusal> {
-        let made = match self.goes_on(step) {
-            true => Made::Nothing,
-            false => Made::Sim(Box::new(self.provide(&step.load)?)),
-        };
-        Ok(Prepared::new(step, made))
+        Prepared::with(step, goes_on(&self.running, step), |load| self.provide(load))
     }
 
     /// Of an open interval that a halt ends, nothing is told.
@@ -522,9 +511,9 @@ impl Engine for SimulatedSsd {
         start: &Start,
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<Measurement, Halt> {
-        let (step, made) = prepared.into_parts();
+        let (step, provisions) = prepared.into_parts();
         let step = &step;
-        let mut load = self.take_load(step, made, start)?;
+        let mut load = self.load_for(step, provisions, start)?;
         let mut window = Window::new(&load.load, self.clock.max(load.measured_from()));
         let applied = self.pass_ramp(&mut load, &mut window, step).and_then(|()| {
             let before = Before { written: self.drive.written(), log: self.fates.throttling() };

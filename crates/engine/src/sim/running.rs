@@ -3,13 +3,15 @@
 use super::load::{Pause, RunningLoad, SimContext, Unmeasured, Window};
 use super::script::RunningScript;
 use crate::draw::DrawPlan;
+use crate::handover::Runs;
 use crate::play::Source;
-use crate::{Refusal, Start};
+use crate::prepared::Refusal;
+use crate::start::Start;
 use steadfast_domain::{Load, Nanos};
 
 /// What is made of a load before it begins.
 #[derive(Debug)]
-pub(crate) enum Provisions {
+pub(super) enum Provisions {
     Drawn(DrawPlan),
     Script(Source),
 }
@@ -26,6 +28,12 @@ pub(super) enum Course {
 pub(super) struct Running {
     pub(super) load: Load,
     pub(super) course: Course,
+}
+
+impl Runs for Running {
+    fn is_of(&self, load: &Load) -> bool {
+        self.load == *load
+    }
 }
 
 impl Running {

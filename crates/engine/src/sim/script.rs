@@ -3,10 +3,10 @@
 use super::calendar::Calendar;
 use super::fault::Fate;
 use super::load::{Outstanding, Pause, STOP_EVERY, SimContext, Unmeasured, Window};
-use crate::Start;
 use crate::accounting::PlayedIo;
 use crate::draw::Drawn;
 use crate::play::{Fed, Feed, Next, PlayCounts, Player, Ready, Source};
+use crate::start::Start;
 use std::sync::Arc;
 use steadfast_domain::replayed::ScriptPosition;
 use steadfast_domain::{DueIo, Nanos, Replayed, ScriptError, ScriptLoad};

@@ -330,18 +330,18 @@ fn steady_drives_behave_like_drives() {
 }
 
 #[test]
-fn unwritten_and_trimmed_pages_are_read_without_flash() {
+fn unwritten_and_discarded_pages_are_read_without_flash() {
     let mut ssd = ssd("small", 1);
     let unwritten = ssd.measures("RND 4K R", "T1Q1", 1);
     ssd.is_made_steady();
     let written = ssd.measures("RND 4K R", "T1Q1", 1);
     let spec = ssd.spec.clone();
-    let mut trim = load("SEQ 1024K W", "T1Q4", &spec, Until::bytes(spec.capacity()), 1);
-    trim.streams[0].op = Op::Trim;
-    assert_eq!(ssd.runs(trim).bytes(), spec.capacity());
-    let trimmed = ssd.measures("RND 4K R", "T1Q1", 1);
+    let mut discard = load("SEQ 1024K W", "T1Q4", &spec, Until::bytes(spec.capacity()), 1);
+    discard.streams[0].op = Op::Discard;
+    assert_eq!(ssd.runs(discard).bytes(), spec.capacity());
+    let discarded = ssd.measures("RND 4K R", "T1Q1", 1);
     assert!(mean_us(&written) > mean_us(&unwritten) + 50.0);
-    assert!((mean_us(&trimmed) / mean_us(&unwritten) - 1.0).abs() < 0.05);
+    assert!((mean_us(&discarded) / mean_us(&unwritten) - 1.0).abs() < 0.05);
     ssd.idle(Nanos::from_secs(10));
     let after = ssd.measures("RND 4K W", "T4Q32", 10);
     assert!(after.write_amplification.unwrap() < 1.01);

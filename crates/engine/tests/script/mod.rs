@@ -356,22 +356,22 @@ fn discards_are_played_or_left_out_and_counted() {
     let scratch = Scratch::new(8 * MIB);
     let ios: Vec<DueIo> = (0..64)
         .map(|n| {
-            let op = if n < 32 { Op::Write } else { Op::Trim };
+            let op = if n < 32 { Op::Write } else { Op::Discard };
             DueIo::new(Nanos(n * 1_000_000), op, Bytes(n % 32 * 65_536), Bytes(65_536))
         })
         .collect();
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
         let mut engine = engine_on(scratch.target(), backend);
         let mut script = load(ios.clone(), 4);
-        script.leave_out.trims = true;
+        script.leave_out.discards = true;
         let done = play(&mut engine, script);
-        assert_eq!(done.direction(Op::Trim).ios, 0);
+        assert_eq!(done.direction(Op::Discard).ios, 0);
         let left_out = &replay(&done).left_out[0];
-        assert_eq!((left_out.op, left_out.ios, left_out.bytes.0), (Op::Trim, 32, 2 * MIB));
+        assert_eq!((left_out.op, left_out.ios, left_out.bytes.0), (Op::Discard, 32, 2 * MIB));
         assert_eq!(written_blocks(&scratch.content(), 65_536).len(), 32, "{backend}");
         let done = play(&mut engine, load(ios.clone(), 4));
         check_replay(&done);
-        assert_eq!(done.direction(Op::Trim).ios, 32);
+        assert_eq!(done.direction(Op::Discard).ios, 32);
         assert!(replay(&done).left_out.is_empty());
         assert!(written_blocks(&scratch.content(), 65_536).is_empty(), "{backend}");
     }

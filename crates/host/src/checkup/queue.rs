@@ -12,7 +12,7 @@ const DEPTH: Topic = Topic("queue-depth", "Queue depth");
 const SCHEDULER: Topic = Topic("scheduler", "I/O scheduler");
 const SECTORS: Topic = Topic("sector-format", "Sector format");
 const ALIGNMENT: Topic = Topic("alignment", "Alignment");
-const TRIM: Topic = Topic("trim", "Discard");
+const DISCARD: Topic = Topic("trim", "Discard");
 
 /// What SATA's native command queuing holds, less the one that Linux keeps back
 /// for itself.
@@ -31,7 +31,7 @@ pub(super) fn checks(subject: &Subject<'_>, facts: Option<&NvmeFacts>) -> Vec<Ch
     checks.extend(scheduler(subject));
     checks.extend(sectors(subject, facts));
     checks.extend(alignment(subject));
-    checks.extend(trim(subject));
+    checks.extend(discard(subject));
     checks
 }
 
@@ -172,24 +172,24 @@ fn partition(subject: &Subject<'_>, start: u64) -> Check {
     }
 }
 
-fn trim(subject: &Subject<'_>) -> Option<Check> {
+fn discard(subject: &Subject<'_>) -> Option<Check> {
     subject.whole.as_ref()?;
     let most = subject.queue("discard_max_bytes");
     let possible = subject.queue("discard_max_hw_bytes");
     let grain = subject.queue("discard_granularity").unwrap_or(0);
     Some(match (most, possible) {
-        (Some(0), Some(possible)) if possible > 0 => TRIM.attention(
+        (Some(0), Some(possible)) if possible > 0 => DISCARD.attention(
             format!("off; the device accepts up to {}", Bytes(possible)),
             "Discards are turned off on this host (queue/discard_max_bytes); a purge by discard is refused.",
         ),
-        (Some(0), _) => TRIM.attention(
+        (Some(0), _) => DISCARD.attention(
             "not supported by the device",
             "Purge it with a format or an erase; discard is not possible.",
         ),
-        (Some(most), _) => TRIM.good(format!(
+        (Some(most), _) => DISCARD.good(format!(
             "up to {} in one discard, granularity {grain} B",
             Bytes(most)
         )),
-        (None, _) => TRIM.unknown("not reported by the kernel"),
+        (None, _) => DISCARD.unknown("not reported by the kernel"),
     })
 }

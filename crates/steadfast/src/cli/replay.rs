@@ -68,7 +68,7 @@ impl ReplayArguments {
         LeaveOut {
             flushes: self.leave_out.contains(&LeftOutName::Flush),
             fua: self.leave_out.contains(&LeftOutName::Fua),
-            trims: self.leave_out.contains(&LeftOutName::Discard),
+            discards: self.leave_out.contains(&LeftOutName::Discard),
         }
     }
 

@@ -130,7 +130,7 @@ pub enum OpName {
     /// Writes.
     #[value(alias = "w")]
     Write,
-    /// Discards (TRIM, UNMAP).
+    /// Discards (ATA TRIM, SCSI UNMAP, NVMe Deallocate).
     #[value(alias = "trim")]
     Discard,
     /// Cache flushes.

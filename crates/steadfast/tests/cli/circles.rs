@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use syn::visit::Visit;
 
-/// The crates that have no circle.
-const FREE: [&str; 5] = ["capture", "host", "procedures", "recorder", "runner"];
+/// The crates that have no circle, beside this one.
+const FREE: [&str; 9] =
+    ["capture", "domain", "engine", "host", "procedures", "recorder", "runner", "trace", "../lab"];
 
 /// A path in the code, segment by segment.
 type Words = Vec<String>;

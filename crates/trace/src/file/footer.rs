@@ -1,11 +1,11 @@
 //! What a file says of itself, in its footer or in its recovery blocks, and
 //! whole columns of it.
 
+use super::guard::guarded;
 use super::integrity::Damage;
-use super::reader::guarded;
 use super::recovery::{self, Recovery};
 use super::source::{Held, Source};
-use super::sums::{self, GroupSum};
+use super::sums::{self, FoundGroup};
 use crate::error::TraceError;
 use crate::schema::{KEY_FINAL, KEY_FORMAT, KEY_START};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
@@ -32,12 +32,6 @@ impl Footer {
     pub fn keeps_steps(&self) -> bool {
         self.conditions.as_ref().is_some_and(|conditions| conditions.step_ns.is_some())
     }
-}
-
-/// A row group and, where its writer kept one, its checksum.
-pub(crate) struct FoundGroup {
-    pub metadata: RowGroupMetaData,
-    pub sum: Option<GroupSum>,
 }
 
 /// What a Parquet file begins and ends with.

@@ -4,13 +4,13 @@
 
 mod block;
 mod footer;
+mod guard;
 mod integrity;
 mod names;
 mod output;
 pub(crate) mod parts;
 mod reader;
 mod recovery;
-
 mod source;
 mod sums;
 mod writer;
@@ -19,11 +19,12 @@ pub use crate::schema::{
     FORMAT_VERSION, Field, Fields, KEY_FINAL, KEY_FORMAT, KEY_SEAL, KEY_START, KEY_SUMS,
 };
 pub(crate) use footer::{Footer, footer, footer_or_blocks, text_column, wide_column};
+pub use guard::panics_are_caught;
 pub use integrity::{Damage, Integrity};
 pub(crate) use output::{About, Output};
 pub use parts::is_same_capture;
 pub(crate) use reader::Lent;
-pub use reader::{Batches, Trace, panics_are_caught};
+pub use reader::{Batches, Trace};
 pub use recovery::Recovery;
 pub(crate) use source::Source;
 pub use writer::{ROWS_PER_GROUP, Writer};

@@ -5,10 +5,12 @@
 //! the name of the row before, or that of a handful of processes: the values
 //! made for earlier rows are used again.
 
-use super::writer::ROWS_AT_ONCE;
 use parquet::column::writer::ColumnWriterImpl;
 use parquet::data_type::{ByteArray, ByteArrayType};
 use steadfast_domain::io_event::Command;
+
+/// Rows that are handed to the encoder at once where they must be copied.
+pub(super) const ROWS_AT_ONCE: usize = 1024;
 
 /// Names that are kept ready: more than that run on few servers at once.
 const KEPT: usize = 64;

@@ -1,10 +1,11 @@
 //! Reads a trace file: only the columns asked for, batch by batch.
 
-use super::footer::{Footer, FoundGroup, footer, footer_or_blocks};
+use super::footer::{Footer, footer, footer_or_blocks};
+use super::guard::guarded;
 use super::integrity::{Damage, Integrity};
 use super::recovery::Recovery;
 use super::source::{Held, Source};
-use super::sums::GroupSum;
+use super::sums::{FoundGroup, GroupSum};
 use crate::batch::Batch;
 use crate::error::TraceError;
 use crate::schema::{Field, Fields, WIDE};
@@ -17,11 +18,9 @@ use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::file::statistics::Statistics;
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use std::ops::Deref;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::Command;
@@ -284,32 +283,6 @@ enum Content {
     Damaged(Damage),
 }
 
-thread_local! {
-    static CAUGHT: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Whether a panic of this thread is caught and becomes an error, so that a hook
-/// for panics has nothing to tell.
-pub fn panics_are_caught() -> bool {
-    CAUGHT.get()
-}
-
-/// Calls into the Parquet library, which answers some damaged files with a
-/// panic: that is an error like any other here.
-pub(crate) fn guarded<T>(
-    place: &str,
-    call: impl FnOnce() -> parquet::errors::Result<T>,
-) -> Result<T, TraceError> {
-    let before = CAUGHT.replace(true);
-    let outcome = catch_unwind(AssertUnwindSafe(call));
-    CAUGHT.set(before);
-    match outcome {
-        Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(TraceError::damaged(place, error)),
-        Err(_) => Err(TraceError::damaged(place, "the Parquet library could not read it")),
-    }
-}
-
 /// The events of a trace in file order.
 pub struct Batches<'t, R> {
     trace: Lent<'t, R>,
@@ -514,20 +487,4 @@ fn command(name: &ByteArray) -> Command {
         *to = *from;
     }
     command
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_panic_of_the_library_is_an_error_and_known_to_be_caught() {
-        let mut caught = false;
-        let outcome: Result<(), TraceError> = guarded("here", || {
-            caught = panics_are_caught();
-            panic!("as some damaged files make it");
-        });
-        assert!(caught && !panics_are_caught());
-        assert!(outcome.unwrap_err().to_string().contains("here"));
-    }
 }

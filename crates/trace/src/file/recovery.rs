@@ -1,11 +1,10 @@
 //! Finds the row groups of a file that has no footer.
 
 use super::block::{self, Kind};
-use super::footer::FoundGroup;
+use super::guard::guarded;
 use super::integrity::Damage;
-use super::reader::guarded;
 use super::source::Source;
-use super::sums;
+use super::sums::{self, FoundGroup};
 use crate::error::TraceError;
 use crate::schema::KEY_FINAL;
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};

@@ -37,6 +37,12 @@ pub(crate) struct GroupSum {
     pub ios: u64,
 }
 
+/// A row group and, where its writer kept one, its checksum.
+pub(crate) struct FoundGroup {
+    pub metadata: RowGroupMetaData,
+    pub sum: Option<GroupSum>,
+}
+
 impl GroupSum {
     /// Whether these are its bytes.
     pub(crate) fn fits(&self, bytes: &[u8]) -> bool {

@@ -1,6 +1,6 @@
 //! Writes events as a trace file, row group by row group.
 
-use super::names::Names;
+use super::names::{Names, ROWS_AT_ONCE};
 use super::output::{About, Output};
 use crate::batch::{Batch, SortSpace};
 use crate::error::TraceError;
@@ -147,9 +147,6 @@ fn write_columns<W: Write + Send>(
     }
     Ok(())
 }
-
-/// Rows that are handed to the encoder at once where they must be copied.
-pub(super) const ROWS_AT_ONCE: usize = 1024;
 
 /// Writes a column; `absent` is what stands for a null where it may have any.
 fn write<T: DataType>(

@@ -13,7 +13,7 @@ use crate::totals::StudyOptions;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use steadfast_domain::findings::{
-    Exhibit, Facts, FormBlock, FormHeader, Marker, Origin, Page, Setting, Subject, Table,
+    Exhibit, Facts, FormBlock, FormHeader, Origin, Page, Setting, Subject, Table,
 };
 use steadfast_domain::io_event::{ContentSample, Share};
 use steadfast_domain::{Bytes, CaptureConditions, Findings, Nanos};
@@ -395,13 +395,4 @@ fn rules(study: &Study) -> String {
         Nanos(study.totals.step_ns),
         study.totals.options.pass.window
     )
-}
-
-/// The event marks inside the pictures.
-fn markers(study: &Study, origin_ns: u64) -> Vec<Marker> {
-    let inside = |at: &u64| *at >= origin_ns && *at <= study.totals.span_ns.1;
-    let marks = study.totals.conditions.marks.iter().filter(|mark| inside(&mark.at_ns));
-    marks
-        .map(|mark| Marker { x: (mark.at_ns - origin_ns) as f64 / 1e9, label: mark.name.clone() })
-        .collect()
 }

@@ -1,7 +1,6 @@
 //! The pictures of a study: those of the tutorial's second part and of the
 //! Target Server Self-Test.
 
-use super::markers;
 use crate::compare::device_name;
 use crate::hits::HitMap;
 use crate::series::{Cell, SeriesOverTime};
@@ -60,6 +59,15 @@ impl Clock {
     fn marks(&self, study: &Study) -> Vec<Marker> {
         markers(study, self.origin.saturating_mul(study.totals.step_ns))
     }
+}
+
+/// The event marks inside the pictures.
+fn markers(study: &Study, origin_ns: u64) -> Vec<Marker> {
+    let inside = |at: &u64| *at >= origin_ns && *at <= study.totals.span_ns.1;
+    let marks = study.totals.conditions.marks.iter().filter(|mark| inside(&mark.at_ns));
+    marks
+        .map(|mark| Marker { x: (mark.at_ns - origin_ns) as f64 / 1e9, label: mark.name.clone() })
+        .collect()
 }
 
 fn over_time(study: &Study, clock: &Clock, kind: PlotKind, id: &str, title: &str, y: &str) -> Plot {

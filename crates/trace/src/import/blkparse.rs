@@ -1,9 +1,9 @@
 //! blkparse's default text: `8,0  3  1  0.000000000  697  Q  W 223490 + 8 [kjournald]`.
 
-use super::blktrace::remarks;
+use super::devices::Devices;
+use super::input::{ImportError, Imported, Input, Sink};
 use super::lines::{Lines, shown};
-use super::pairs::{Action, Pairs, Step};
-use super::{Devices, ImportError, Imported, Input, Sink};
+use super::pairs::{Action, Pairs, Step, remarks};
 use steadfast_domain::io_event::{Command, flags};
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
 

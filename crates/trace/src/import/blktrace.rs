@@ -2,8 +2,9 @@
 //! bytes and a payload, in the byte order of the machine that wrote them. The
 //! files of several processors are merged by time.
 
-use super::pairs::{Action, Pairs, Step};
-use super::{Devices, ImportError, Imported, Input, Sink};
+use super::devices::Devices;
+use super::input::{ImportError, Imported, Input, Sink};
+use super::pairs::{Action, Pairs, Step, remarks};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::io::{BufReader, ErrorKind, Read};
@@ -322,25 +323,6 @@ impl Reading {
         };
         Ok(Imported { conditions, ..self.imported })
     }
-}
-
-/// What a reader of the trace should know of the matching.
-pub(super) fn remarks(pairs: &Pairs) -> Vec<String> {
-    let mut remarks =
-        vec!["Issue and completion are matched by device, operation and sector.".to_owned()];
-    if pairs.partial_completions > 0 {
-        remarks.push(format!(
-            "{} completions covered part of an I/O; the whole I/O is counted once.",
-            pairs.partial_completions
-        ));
-    }
-    if pairs.requeues > 0 {
-        remarks.push(format!(
-            "{} requeues; a requeued I/O counts from its first issue.",
-            pairs.requeues
-        ));
-    }
-    remarks
 }
 
 fn operation(categories: u32, bytes: u32) -> (IoOp, u16) {

@@ -1,8 +1,9 @@
 //! Traces as text in columns: any CSV by naming its columns and units, and the
 //! published ones by name.
 
+use super::devices::Devices;
+use super::input::{ImportError, Imported, Input, Sink};
 use super::lines::{Lines, shown};
-use super::{Devices, ImportError, Imported, Input, Sink};
 use std::ops::Range;
 use std::str::FromStr;
 use steadfast_domain::io_event::{Command, Layer, RESPONSE_UNKNOWN};

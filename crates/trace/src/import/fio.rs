@@ -1,8 +1,9 @@
 //! fio's own records of I/Os (fio documentation, "Trace file format" and "Log
 //! file formats"): iologs of version 2 and 3, and latency logs of single I/Os.
 
+use super::devices::Devices;
+use super::input::{ImportError, Imported, Input, Sink};
 use super::lines::{Lines, shown};
-use super::{Devices, ImportError, Imported, Input, Sink};
 use steadfast_domain::io_event::{Layer, RESPONSE_UNKNOWN};
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
 

@@ -1,7 +1,7 @@
 //! Lines of a text, of bounded length, so that no input, however broken, fills
 //! the memory.
 
-use super::{ImportError, Input};
+use super::input::{ImportError, Input};
 use std::io::{BufRead, BufReader, Read};
 
 /// No format has longer lines.

@@ -8,17 +8,14 @@
 mod blkparse;
 mod blktrace;
 mod columns;
+mod devices;
 mod fio;
+mod input;
 mod lines;
 mod pairs;
 
 pub use columns::{Column, ColumnPlan, Unit};
-
-use crate::error::TraceError;
-use std::collections::HashMap;
-use std::io::Read;
-use steadfast_domain::io_event::CapturedDevice;
-use steadfast_domain::{CaptureConditions, IoEvent};
+pub use input::{ImportError, Imported, Input, Sink};
 
 /// A trace format of another tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,61 +31,6 @@ pub enum Format {
     /// Text in columns.
     Columns(ColumnPlan),
 }
-
-/// What an importer makes of an input.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Imported {
-    /// What the input tells of itself.
-    pub conditions: CaptureConditions,
-    /// I/Os handed on.
-    pub events: u64,
-    /// Records or lines read.
-    pub records: u64,
-    /// Records that are none of an I/O's: comments, plugs, messages.
-    pub passed_over: u64,
-}
-
-/// Why an input could not be read to its end.
-#[derive(Debug, thiserror::Error)]
-pub enum ImportError {
-    /// Something in it is not as it should be.
-    #[error("{input}, {place}: {what} ({read} records were read before)")]
-    Malformed {
-        /// The input's name.
-        input: String,
-        /// Line or byte.
-        place: String,
-        /// What was expected and what was found.
-        what: String,
-        /// Records read before.
-        read: u64,
-    },
-    /// The medium failed.
-    #[error("{input} cannot be read: {error}")]
-    Io {
-        /// The input's name.
-        input: String,
-        /// What the system said.
-        error: std::io::Error,
-    },
-    /// What takes the events failed.
-    #[error(transparent)]
-    Sink(#[from] TraceError),
-    /// The inputs do not fit the format.
-    #[error("{0}")]
-    Unsuitable(String),
-}
-
-/// Something to import.
-pub struct Input<'r> {
-    /// Its name, for messages.
-    pub name: String,
-    /// Its content, already decompressed.
-    pub content: Box<dyn Read + 'r>,
-}
-
-/// Takes the events, in the order in which they complete.
-pub type Sink<'s> = dyn FnMut(&IoEvent) -> Result<(), TraceError> + 's;
 
 /// Reads all inputs and hands every I/O on.
 ///
@@ -145,31 +87,6 @@ fn one(
         _ => Err(ImportError::Unsuitable(
             "this format takes one file; join the files first, or import each separately".into(),
         )),
-    }
-}
-
-/// Devices of a trace, numbered as they are met.
-#[derive(Debug, Default)]
-struct Devices {
-    names: Vec<String>,
-    numbers: HashMap<String, u16>,
-}
-
-impl Devices {
-    /// The number of a device; `None` beyond 65,536 of them.
-    fn number(&mut self, name: &str) -> Option<u16> {
-        if let Some(number) = self.numbers.get(name) {
-            return Some(*number);
-        }
-        let number = u16::try_from(self.names.len()).ok()?;
-        self.names.push(name.to_owned());
-        self.numbers.insert(name.to_owned(), number);
-        Some(number)
-    }
-
-    fn captured(self) -> Vec<CapturedDevice> {
-        let device = |name| CapturedDevice { name, ..CapturedDevice::default() };
-        self.names.into_iter().map(device).collect()
     }
 }
 

@@ -270,3 +270,22 @@ fn without_end(event: IoEvent) -> IoEvent {
 fn place(key: Key) -> u64 {
     key.1.saturating_mul(SECTOR)
 }
+
+/// What a reader of the trace should know of the matching.
+pub(super) fn remarks(pairs: &Pairs) -> Vec<String> {
+    let mut remarks =
+        vec!["Issue and completion are matched by device, operation and sector.".to_owned()];
+    if pairs.partial_completions > 0 {
+        remarks.push(format!(
+            "{} completions covered part of an I/O; the whole I/O is counted once.",
+            pairs.partial_completions
+        ));
+    }
+    if pairs.requeues > 0 {
+        remarks.push(format!(
+            "{} requeues; a requeued I/O counts from its first issue.",
+            pairs.requeues
+        ));
+    }
+    remarks
+}

@@ -1,6 +1,6 @@
 use super::*;
-use std::io::Cursor;
-use steadfast_domain::IoOp;
+use std::io::{Cursor, Read};
+use steadfast_domain::{IoEvent, IoOp};
 use steadfast_domain::io_event::{RESPONSE_UNKNOWN, SeenInPart, flags};
 
 fn input(content: impl Into<Vec<u8>>) -> Input<'static> {

@@ -184,8 +184,8 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
         let text = format!("{} flushes are not played, as asked.", counts.flushes);
         let is = leave_out.flushes && counts.flushes > 0;
         say(is, CaveatKind::Deviation, ids::REPLAY_WITHOUT_FLUSHES, text);
-        let text = format!("{} discards are not played, as asked.", counts.trims);
-        let is = leave_out.trims && counts.trims > 0;
+        let text = format!("{} discards are not played, as asked.", counts.discards);
+        let is = leave_out.discards && counts.discards > 0;
         say(is, CaveatKind::Deviation, ids::REPLAY_WITHOUT_DISCARDS, text);
         let fua = self.summary.fua;
         let text =

@@ -87,8 +87,8 @@ impl Summary {
 
     /// Reads, writes and discards that are played.
     pub(super) fn moving(&self, leave_out: LeaveOut) -> u64 {
-        let trims = if leave_out.trims { 0 } else { self.counts.trims };
-        self.counts.reads + self.counts.writes + trims
+        let discards = if leave_out.discards { 0 } else { self.counts.discards };
+        self.counts.reads + self.counts.writes + discards
     }
 }
 
@@ -219,7 +219,7 @@ impl Sequence {
         let op = match op {
             Op::Read => IoOp::Read,
             Op::Write => IoOp::Write,
-            Op::Trim | Op::Flush => return,
+            Op::Discard | Op::Flush => return,
         };
         let bytes = u32::try_from(size).unwrap_or(u32::MAX);
         let response_ns = RESPONSE_UNKNOWN;

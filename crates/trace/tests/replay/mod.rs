@@ -242,7 +242,7 @@ fn flushes_discards_and_fua_are_kept_or_left_out_with_their_count() {
     let script = of_events(&events, &options(LARGE)).unwrap();
     let ios = played(script.open());
     let ops: Vec<Op> = ios[3..8].iter().map(|io| io.op).collect();
-    assert_eq!(ops, [Op::Write, Op::Write, Op::Flush, Op::Flush, Op::Trim]);
+    assert_eq!(ops, [Op::Write, Op::Write, Op::Flush, Op::Flush, Op::Discard]);
     assert_eq!((ios[3].fua, ios[4].fua, script.summary().fua), (true, false, 1));
     assert_eq!((ios[5].offset, ios[6].size, ios[7].size), (Bytes(0), Bytes(0), Bytes(MIB)));
     assert_eq!(
@@ -255,7 +255,7 @@ fn flushes_discards_and_fua_are_kept_or_left_out_with_their_count() {
     assert!(text.starts_with("2 of the 100 chosen I/Os are not replayed: 1 of an"), "{text}");
     assert_eq!(said(&script, "replay-without-flushes"), "");
 
-    let leave_out = LeaveOut { flushes: true, fua: true, trims: true };
+    let leave_out = LeaveOut { flushes: true, fua: true, discards: true };
     let without = ScriptOptions { leave_out, ..options(LARGE) };
     let script = of_events(&events, &without).unwrap();
     assert_eq!(script.load(None).leave_out, leave_out, "the engine leaves them out");
@@ -263,8 +263,8 @@ fn flushes_discards_and_fua_are_kept_or_left_out_with_their_count() {
     assert!(said(&script, "replay-without-flushes").starts_with("2 flushes"));
     assert!(said(&script, "replay-without-discards").starts_with("1 discards"));
     assert!(said(&script, "replay-without-fua").starts_with("1 writes"));
-    let trims = [io(0, IoOp::Discard, 0, 4096), io(1, IoOp::Flush, 0, 0)];
-    assert!(refusal(&trims, &without).contains("flushes and discards, as requested"));
+    let discards = [io(0, IoOp::Discard, 0, 4096), io(1, IoOp::Flush, 0, 0)];
+    assert!(refusal(&discards, &without).contains("flushes and discards, as requested"));
 }
 
 #[test]

@@ -294,7 +294,7 @@ fn operation(op: Op) -> &'static str {
     match op {
         Op::Read => "read",
         Op::Write => "write",
-        Op::Trim => "discard",
+        Op::Discard => "discard",
         Op::Flush => "flush",
     }
 }

@@ -111,7 +111,7 @@ fn script() -> ScriptLoad {
         name: "shop.parquet".into(),
         digest: "ab".repeat(32),
         mapping: String::new(),
-        counts: OpCounts { reads: 6000, writes: 4000, trims: 0, flushes: 7 },
+        counts: OpCounts { reads: 6000, writes: 4000, discards: 0, flushes: 7 },
         bytes: Bytes(40_960_000),
         span: Nanos::from_secs(150),
         largest: Bytes(4096),

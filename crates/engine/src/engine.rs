@@ -1,0 +1,59 @@
+//! What every engine does: it prepares a step, applies it, and ends a load.
+
+use crate::prepared::{Prepared, Refusal};
+use crate::start::Start;
+use steadfast_domain::measurement::Interval;
+use steadfast_domain::{Caveat, Halt, Measurement, Step};
+use steadfast_host::Target;
+
+/// Applies loads to a device.
+pub trait Engine {
+    /// Its name and what it could and could not use here, in one line.
+    fn describe(&self) -> String;
+
+    /// Makes what the step needs, or says why it cannot be applied, before
+    /// anything is touched. What was prepared is not refused afterwards.
+    fn prepare(&mut self, step: &Step) -> Result<Prepared, Refusal>;
+
+    /// Applies a step and returns what it did. `watch` is called about once a
+    /// second with each finished interval.
+    ///
+    /// A step with a `cut` leaves its load running when the cut comes first; a
+    /// step that `continues` takes over the running load, or, where none is
+    /// running (a resumed run), starts it from `start`.
+    fn apply(
+        &mut self,
+        prepared: Prepared,
+        start: &Start,
+        watch: &mut dyn FnMut(&Interval),
+    ) -> Result<Measurement, Halt>;
+
+    /// Prepares a step and applies it at once.
+    fn perform(
+        &mut self,
+        step: &Step,
+        start: &Start,
+        watch: &mut dyn FnMut(&Interval),
+    ) -> Result<Measurement, Halt> {
+        let prepared = self.prepare(step).map_err(|refusal| refusal.of(step))?;
+        self.apply(prepared, start, watch)
+    }
+
+    /// Ends a load that a cut left running, waiting for its outstanding I/Os.
+    fn end_load(&mut self);
+}
+
+/// An engine that holds an armed target.
+pub trait OnTarget: Engine {
+    /// What it drives.
+    fn target(&self) -> &Target;
+
+    /// What it drives, to be purged or set. Ends a load that still runs.
+    fn target_mut(&mut self) -> &mut Target;
+
+    /// What a reader of the numbers should know and that came up since this was
+    /// last asked.
+    fn take_caveats(&mut self) -> Vec<Caveat> {
+        Vec::new()
+    }
+}

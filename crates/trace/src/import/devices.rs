@@ -1,0 +1,29 @@
+//! Devices of a trace, numbered as they are met.
+
+use std::collections::HashMap;
+use steadfast_domain::io_event::CapturedDevice;
+
+/// Devices of a trace, numbered as they are met.
+#[derive(Debug, Default)]
+pub(super) struct Devices {
+    names: Vec<String>,
+    numbers: HashMap<String, u16>,
+}
+
+impl Devices {
+    /// The number of a device; `None` beyond 65,536 of them.
+    pub(super) fn number(&mut self, name: &str) -> Option<u16> {
+        if let Some(number) = self.numbers.get(name) {
+            return Some(*number);
+        }
+        let number = u16::try_from(self.names.len()).ok()?;
+        self.names.push(name.to_owned());
+        self.numbers.insert(name.to_owned(), number);
+        Some(number)
+    }
+
+    pub(super) fn captured(self) -> Vec<CapturedDevice> {
+        let device = |name| CapturedDevice { name, ..CapturedDevice::default() };
+        self.names.into_iter().map(device).collect()
+    }
+}

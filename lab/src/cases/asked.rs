@@ -1,0 +1,52 @@
+//! What cases of several guests ask of what was done in them.
+
+use crate::answers::{Answers, Run};
+use anyhow::{Context, ensure};
+use steadfast_domain::{Entry, Measurement, Op};
+
+/// That a command was refused, in words with `why` among them.
+pub(super) fn refused(answers: &Answers, name: &str, why: &str) -> anyhow::Result<()> {
+    let said = answers.ended(name, &[1])?;
+    ensure!(said.contains(why), "{name}: the refusal does not say '{why}': {said}");
+    Ok(())
+}
+
+/// The I/Os and bytes of one direction, measured or not.
+pub(super) fn total(measurement: &Measurement, op: Op) -> (u64, u64) {
+    let tally = measurement.direction(op);
+    let outside = measurement.unmeasured.iter().filter(|passed| passed.op == op);
+    outside.fold((tally.ios, tally.bytes.0), |(ios, bytes), passed| {
+        (ios + passed.ios, bytes + passed.bytes.0)
+    })
+}
+
+/// What a run wrote before its purge so that blank means something: writes and
+/// bytes.
+pub(super) fn marks(run: &Run) -> (u64, u64) {
+    let purges = run.entries().filter_map(|entry| match entry {
+        Entry::Purged(purge) => purge.read_back,
+        _ => None,
+    });
+    purges.fold((0, 0), |(writes, bytes), read| {
+        let marked = u64::from(read.marked);
+        (writes + marked, bytes + marked * read.unit.0)
+    })
+}
+
+/// The value of feature 06h, which nvme-cli prints in hexadecimal, a zero
+/// without its `0x`.
+pub(super) fn cache_feature(answers: &Answers, name: &str) -> anyhow::Result<u32> {
+    let said = answers.ended(name, &[0])?;
+    let (_, value) = said.split_once("value:").context("no value")?;
+    Ok(u32::from_str_radix(value.trim().trim_start_matches("0x"), 16)?)
+}
+
+/// One check of a doctor's answer: its state, and what was found.
+pub(super) fn checkup(answers: &Answers, name: &str, id: &str) -> anyhow::Result<(String, String)> {
+    let answer = answers.printed(name)?;
+    let checks = answer["checks"].as_array().context("no checks")?;
+    let check = checks.iter().find(|check| check["id"] == id);
+    let check = check.with_context(|| format!("{name} does not look at {id}"))?;
+    let text = |field: &str| check[field].as_str().unwrap_or_default().to_owned();
+    Ok((text("state"), text("found")))
+}
