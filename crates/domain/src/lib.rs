@@ -45,7 +45,9 @@ pub use conditions::{Conditions, WriteCache};
 pub use device::{Device, Host, Transport};
 pub use direct_buffer::DirectBuffer;
 pub use findings::{Caveat, CaveatKind, EndState, Exhibit, Findings};
-pub use foreign::{ForeignKind, ForeignMeasured, ForeignRun, ForeignTest, ForeignValue, StatedSteadiness};
+pub use foreign::{
+    ForeignKind, ForeignMeasured, ForeignRun, ForeignTest, ForeignValue, StatedSteadiness,
+};
 pub use histogram::{CoarseHistogram, FineHistogram, Histogram, QuarterHistogram};
 pub use io_event::{CaptureConditions, IoEvent, IoOp, Layer};
 pub use measurement::Measurement;

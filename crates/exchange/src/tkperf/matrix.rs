@@ -57,13 +57,16 @@ fn list<'a>(value: &'a Value, what: &str) -> Result<&'a [Value], String> {
     value.as_array().map(Vec::as_slice).ok_or_else(|| format!("{what} is not a list"))
 }
 
+/// More than any drive does in a second, in any unit.
+const VALUE_MAX: f64 = 1e15;
+
 /// A number that can have been measured; `None` where the list says null.
 fn number(value: &Value, what: &str) -> Result<Option<f64>, String> {
     match value {
         Value::Null => Ok(None),
-        other => match other.as_f64().filter(|n| n.is_finite() && *n >= 0.0) {
+        other => match other.as_f64().filter(|n| (0.0..=VALUE_MAX).contains(n)) {
             Some(number) => Ok(Some(number)),
-            None => Err(format!("{what} is {}, and not a number of 0 or more", short(other))),
+            None => Err(format!("{what} is {}, and not a number that can be", short(other))),
         },
     }
 }
@@ -214,8 +217,7 @@ fn saturation(lists: &[Value]) -> Values {
     let both = iops.iter().zip(responses).enumerate();
     let minute = |(round, (iops, times)): (usize, (&Value, &Value))| {
         let what = format!("round {}", ordinal(round));
-        let measured =
-            ForeignMeasured { iops: number(iops, &what)?, ..response(times, &what)? };
+        let measured = ForeignMeasured { iops: number(iops, &what)?, ..response(times, &what)? };
         Ok(ForeignValue { round: ordinal(round), pattern, measured })
     };
     let found: Result<Vec<ForeignValue>, String> = both.map(minute).collect();

@@ -10,6 +10,9 @@ use steadfast_domain::{ForeignRun, ForeignTest, StatedSteadiness};
 /// More elements than any log has: TKperf writes about 60.
 const ELEMENTS_MAX: u32 = 10_000;
 
+/// The longest step that is believed, in seconds.
+const YEAR: u64 = 365 * 86_400;
+
 /// A log of TKperf.
 ///
 /// # Errors
@@ -23,12 +26,10 @@ pub fn read(bytes: &[u8]) -> Result<ForeignRun, Misread> {
     })?;
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let options = ParsingOptions { nodes_limit: ELEMENTS_MAX, ..ParsingOptions::default() };
-    let document = Document::parse_with_options(text, options).map_err(|error| {
-        Misread::at(error.pos().row.into(), format!("this is no XML: {error}"))
-    })?;
+    let document = Document::parse_with_options(text, options)
+        .map_err(|error| Misread::at(error.pos().row.into(), format!("this is no XML: {error}")))?;
     let root = document.root_element();
-    let mut run =
-        ForeignRun { name: name(root), digest: digest(bytes), ..ForeignRun::default() };
+    let mut run = ForeignRun { name: name(root), digest: digest(bytes), ..ForeignRun::default() };
     for element in root.children().filter(Node::is_element) {
         take(&mut run, element)?;
     }
@@ -148,7 +149,7 @@ fn read_test(
         engine: engine.and_then(|v| v.as_str().map(|text| text.trim().to_owned())),
         jobs: fields.count("numjobs")?.and_then(|n| u32::try_from(n).ok()),
         depth: fields.count("iodepth")?.and_then(|n| u32::try_from(n).ok()),
-        step_seconds: fields.count("runtime")?,
+        step_seconds: fields.count("runtime")?.filter(|seconds| *seconds <= YEAR),
         values,
         stated: fields.stated()?,
     })

@@ -352,25 +352,45 @@ pub(crate) fn write_saturation(listing: String, minutes: &[SaturatedMinute]) -> 
 
 /// A point of a hard disk's test over its zones.
 pub(crate) struct ZoneCurve {
-    /// Its name in the legend.
-    pub name: String,
+    /// What was applied.
+    pub pattern: AccessPattern,
     /// Zone, from 1, and value.
     pub values: Vec<(u32, Option<f64>)>,
 }
 
-/// Values over the zones of a hard disk.
-pub(crate) fn zone_plot(
-    id: &str,
-    title: &str,
-    unit: &str,
-    curves: impl Iterator<Item = ZoneCurve>,
-) -> Plot {
-    let series = curves.map(|curve| {
-        let points = curve.values.iter().map(|(zone, value)| (f64::from(*zone), *value));
-        Series::new(curve.name, Stroke::Average, points.collect())
-    });
-    let x = Axis::new("Zone (from the first to the last byte)", Scale::Integers);
-    Plot::new(PlotKind::Lines, id, title, x, Axis::new(unit, Scale::Linear))
-        .caption("Each zone was measured once.")
-        .series(series)
+impl ZoneCurve {
+    /// The plot that it is in, by id and by name: that of its mix, or of sequential I/O that
+    /// of its block size.
+    fn group(&self) -> (String, String) {
+        match self.pattern.order {
+            Order::Random => {
+                let mix = self.pattern.read_percent;
+                (format!("mix-{mix}"), format!("{mix} % reads"))
+            }
+            Order::Sequential(_) => {
+                let size = self.pattern.size.transfer_size();
+                (format!("size-{}", size.to_lowercase()), size)
+            }
+        }
+    }
+}
+
+/// Values over the zones of a hard disk: a page for each mix or block size.
+pub(crate) fn zones((title, id): (&str, &str), unit: &str, curves: &[ZoneCurve]) -> Vec<Page> {
+    let groups = each_once(curves.iter().map(ZoneCurve::group));
+    let of_group = |group: (String, String)| {
+        let own = curves.iter().filter(|curve| curve.group() == group);
+        let series = own.map(|curve| {
+            let points = curve.values.iter().map(|(zone, value)| (f64::from(*zone), *value));
+            Series::new(curve.pattern.to_string(), Stroke::Average, points.collect())
+        });
+        let (id, title) =
+            (format!("{id}-{}", group.0), format!("{title} over the Zones: {}", group.1));
+        let x = Axis::new("Zone (from the first to the last byte)", Scale::Integers);
+        let plot = Plot::new(PlotKind::Lines, &id, &title, x, Axis::new(unit, Scale::Linear))
+            .caption("Each zone was measured once.")
+            .series(series);
+        page(&title, vec![Exhibit::Plot(plot)])
+    };
+    groups.into_iter().map(of_group).collect()
 }

@@ -81,7 +81,10 @@ fn tkperf_defect_01_no_two_steps_draw_the_same_offsets() {
     let mut saturation = steps.iter().filter(|step| step.place.phase == "wsat/saturation");
     assert!(!saturation.next().unwrap().continues);
     let later: Vec<_> = saturation.collect();
-    assert!(later.len() > 10 && later.iter().all(|step| step.continues), "one load, never begun anew");
+    assert!(
+        later.len() > 10 && later.iter().all(|step| step.continues),
+        "one load, never begun anew"
+    );
 }
 
 #[test]
@@ -94,9 +97,8 @@ fn tkperf_defect_02_throughput_is_preconditioned_and_each_size_judged_by_itself(
             phases.push(&step.place.phase);
         }
     }
-    let expected = ["1024K", "64K", "8K", "4K", "0.5K"].map(|size| {
-        [format!("throughput/wipc-{size}"), format!("throughput/rounds-{size}")]
-    });
+    let expected = ["1024K", "64K", "8K", "4K", "0.5K"]
+        .map(|size| [format!("throughput/wipc-{size}"), format!("throughput/rounds-{size}")]);
     assert_eq!(phases, expected.concat());
     for step in steps(&bench.entries) {
         for stream in &step.load.stimulus().unwrap().streams {
@@ -200,7 +202,11 @@ fn tkperf_defect_07_every_table_has_as_many_heads_as_cells() {
     let tables = tables(&findings);
     assert!(tables.len() > 15);
     for table in tables {
-        assert!(table.rows.iter().all(|row| row.cells.len() == table.columns.len()), "{}", table.id);
+        assert!(
+            table.rows.iter().all(|row| row.cells.len() == table.columns.len()),
+            "{}",
+            table.id
+        );
         assert!(table.columns.iter().all(|column| !column.name.contains(['"', '|'])));
     }
 }

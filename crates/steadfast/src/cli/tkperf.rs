@@ -17,8 +17,7 @@ pub const EXAMPLES: &str = "Examples:
 docs/coming-from.md says what differs from TKperf and what its numbers are worth.";
 
 /// TKperf's options of several letters, with one dash or two.
-const LONG: [&str; 10] =
-    ["nj", "iod", "rt", "rfb", "xml", "dsc", "fm", "ft", "ssdt", "hddt"];
+const LONG: [&str; 10] = ["nj", "iod", "rt", "rfb", "xml", "dsc", "fm", "ft", "ssdt", "hddt"];
 
 /// Gives TKperf's long options their second dash, so that the rest is as everywhere.
 pub fn double_dashed(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
@@ -112,8 +111,13 @@ pub struct TkperfArguments {
     #[arg(short = 's', long = "smtp", value_name = "HOST")]
     pub smtp: Option<String>,
     /// Ignored: report.pdf is always written
-    #[arg(short = 'g', long = "gen_report", alias = "gen-report", value_name = "COMMAND",
-          allow_hyphen_values = true)]
+    #[arg(
+        short = 'g',
+        long = "gen_report",
+        alias = "gen-report",
+        value_name = "COMMAND",
+        allow_hyphen_values = true
+    )]
     pub generator: Option<String>,
     /// Ignored: the run directory holds every step
     #[arg(short = 'd', long)]

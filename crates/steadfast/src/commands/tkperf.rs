@@ -42,6 +42,7 @@ pub fn run(arguments: &TkperfArguments) -> anyhow::Result<ExitState> {
         )));
     }
     check_tests(mode, arguments)?;
+    check_planned(device, &arguments.ours)?;
     if !arguments.quiet {
         remarks(arguments).iter().for_each(|line| terminal::tell(line));
     }
@@ -78,6 +79,17 @@ fn check_tests(mode: Mode, arguments: &TkperfArguments) -> anyhow::Result<()> {
         Mode::Ssd if arguments.ours.zones.is_some() => Err(misuse("--zones is for hdd mode")),
         _ => Ok(()),
     }
+}
+
+/// A plan of a device of another machine needs its size.
+fn check_planned(device: &str, ours: &OurArguments) -> anyhow::Result<()> {
+    let is_here = device.starts_with("sim:") || Path::new(device).exists();
+    if !ours.plan || ours.size.is_some() || is_here {
+        return Ok(());
+    }
+    Err(misuse(format!(
+        "{device} is not on this machine; to plan for it, give its size, such as --size 960GB"
+    )))
 }
 
 /// What options do not do here, a line each.
@@ -204,11 +216,7 @@ fn text_of(file: &Path) -> anyhow::Result<String> {
 }
 
 /// Reports a log that TKperf wrote.
-fn read(
-    log: &Path,
-    out: Option<&Path>,
-    arguments: &TkperfArguments,
-) -> anyhow::Result<ExitState> {
+fn read(log: &Path, out: Option<&Path>, arguments: &TkperfArguments) -> anyhow::Result<ExitState> {
     const FORMATS: [Format; 4] = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
     let rule = Rule::of(&arguments.writing)?;
     let names = output::names(&FORMATS);

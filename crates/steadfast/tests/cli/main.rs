@@ -25,5 +25,6 @@ mod scratch;
 mod signals;
 mod simulated;
 mod stalls;
+mod tkperf;
 mod trace;
 mod verify_write;

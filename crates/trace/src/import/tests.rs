@@ -1,7 +1,7 @@
 use super::*;
 use std::io::{Cursor, Read};
-use steadfast_domain::{IoEvent, IoOp};
 use steadfast_domain::io_event::{RESPONSE_UNKNOWN, SeenInPart, flags};
+use steadfast_domain::{IoEvent, IoOp};
 
 fn input(content: impl Into<Vec<u8>>) -> Input<'static> {
     Input { name: "trace".into(), content: Box::new(Cursor::new(content.into())) }

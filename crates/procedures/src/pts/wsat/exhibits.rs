@@ -458,8 +458,7 @@ fn chapters(wsat: &Wsat, record: &Record, results: &Results<'_>) -> Vec<Page> {
 
 /// The minutes as a TKperf report shows them.
 fn tkperf_minutes(results: &Results<'_>) -> Vec<tkperf::SaturatedMinute> {
-    let minute =
-        |m: &Minute| tkperf::SaturatedMinute { iops: m.iops, mean_ms: m.art, gap: m.gap };
+    let minute = |m: &Minute| tkperf::SaturatedMinute { iops: m.iops, mean_ms: m.art, gap: m.gap };
     results.minutes.iter().map(minute).collect()
 }
 

@@ -3,9 +3,7 @@
 use super::results::{Studied, tracked, unit, value};
 use crate::exhibits::loops::tracking_table;
 use crate::exhibits::pages::page;
-use crate::exhibits::tkperf::{
-    self, Content, SaturatedMinute, Shown, ZoneCurve, write_saturation, zone_plot,
-};
+use crate::exhibits::tkperf::{self, Content, SaturatedMinute, Shown, ZoneCurve, write_saturation};
 use crate::ground::secondary::mean;
 use crate::words::mix_name;
 use steadfast_domain::findings::{Cell, Exhibit, Page, Row, Table};
@@ -17,9 +15,7 @@ const LAST_MINUTES: usize = 5;
 /// The numbers that a terminal shows, under the names that our runs use.
 pub(super) fn summary(studied: &Studied<'_>) -> Vec<Exhibit> {
     let table = match studied.test.kind {
-        ForeignKind::Iops => {
-            matrix(studied, "iops-summary", "IOPS in the measurement window", 1)
-        }
+        ForeignKind::Iops => matrix(studied, "iops-summary", "IOPS in the measurement window", 1),
         ForeignKind::Latency => {
             let title = "Average response time, ms (mean of the rounds)";
             matrix(studied, "average-summary", title, 4)
@@ -163,11 +159,8 @@ fn saturation(studied: &Studied<'_>) -> Table {
 }
 
 fn minutes(studied: &Studied<'_>) -> Vec<SaturatedMinute> {
-    let minute = |m: &ForeignMeasured| SaturatedMinute {
-        iops: m.iops,
-        mean_ms: m.mean_ms,
-        gap: false,
-    };
+    let minute =
+        |m: &ForeignMeasured| SaturatedMinute { iops: m.iops, mean_ms: m.mean_ms, gap: false };
     studied.test.values.iter().map(|value| minute(&value.measured)).collect()
 }
 
@@ -191,31 +184,13 @@ fn zones(studied: &Studied<'_>, id: &str) -> Table {
 
 fn over_zones(studied: &Studied<'_>, title: &str, id: &str) -> Vec<Page> {
     let kind = studied.test.kind;
-    let curve = |point: &Shown| ZoneCurve {
-        name: point.pattern.to_string(),
-        values: of_zones(studied, point),
-    };
-    let (size, group): (usize, fn(&Shown) -> (String, String)) = match kind {
-        ForeignKind::ZoneIops => (3, |point| {
-            let mix = point.pattern.read_percent;
-            (format!("mix-{mix}"), format!("{mix} % reads"))
-        }),
-        _ => (2, |point| {
-            let size = point.pattern.size.transfer_size();
-            (format!("size-{}", size.to_lowercase()), size)
-        }),
-    };
-    let listing = page(
-        &format!("{title} - Test Loop"),
-        vec![Exhibit::Listing(listing(kind).into())],
-    );
-    let plots = studied.points.chunks(size).filter_map(|points| {
-        let (part, name) = group(points.first()?);
-        let title = format!("{title} over the Zones: {name}");
-        let plot = zone_plot(&format!("{id}-{part}"), &title, unit(kind), points.iter().map(curve));
-        Some(page(&title, vec![Exhibit::Plot(plot)]))
-    });
-    std::iter::once(listing).chain(plots).collect()
+    let curve =
+        |point: &Shown| ZoneCurve { pattern: point.pattern, values: of_zones(studied, point) };
+    let curves: Vec<ZoneCurve> = studied.points.iter().map(curve).collect();
+    let listing = Exhibit::Listing(listing(kind).into());
+    let mut pages = vec![page(&format!("{title} - Test Loop"), vec![listing])];
+    pages.extend(tkperf::zones((title, id), unit(kind), &curves));
+    pages
 }
 
 fn of_zones(studied: &Studied<'_>, point: &Shown) -> Vec<(u32, Option<f64>)> {

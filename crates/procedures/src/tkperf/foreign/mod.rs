@@ -16,7 +16,7 @@ use steadfast_domain::findings::{
     Exhibit, Facts, FormBlock, FormHeader, Origin, Page, Setting, Subject,
 };
 use steadfast_domain::{
-    Caveat, CaveatKind, Demand, Findings, ForeignKind, ForeignRun, ForeignTest,
+    Caveat, CaveatKind, Demand, Findings, ForeignKind, ForeignRun, ForeignTest, Nanos,
 };
 
 /// The method of every one of these runs, in one line.
@@ -85,19 +85,66 @@ fn headline(test: &ForeignTest) -> String {
     }
 }
 
-/// What a test was run with, under the names that our runs use.
+/// What a test was run with, under the names that our runs use, so that a comparison does
+/// not call unknown what TKperf always does.
 fn parameters(test: &ForeignTest) -> FormBlock {
     let both = test.jobs.zip(test.depth);
     let demand = both.map(|(jobs, depth)| form_demand(Demand::new(jobs, depth)));
-    let time = test.step_seconds.map(|s| steadfast_domain::Nanos::from_secs(s).to_string());
-    FormBlock::new(
-        "Test Parameters",
-        [
-            Setting::new("demand", "TOIO - TC/QD", demand, Origin::Found),
-            Setting::new("step-time", "Step", time, Origin::Found),
-            Setting::identity("Test SW Info", &test.engine),
-        ],
-    )
+    let time = test.step_seconds.map(|s| Nanos::from_secs(s).to_string());
+    let always = |id: &str, label: &str, value: &str| {
+        Setting::new(id, label, value, Origin::Profile)
+    };
+    let known = [
+        Setting::new("demand", "TOIO - TC/QD", demand.clone(), Origin::Found),
+        Setting::new("step-time", "Step", time, Origin::Found),
+        always("active-range", "AR", "100%"),
+        always("active-range-segments", "AR Segments", "1 (contiguous)"),
+        always("alignment", "Alignment of offsets", "the block size (BS)"),
+        always("data-pattern", "Data Pattern", "random buffers of fio"),
+        always("verify", "Verification of data", "off"),
+        Setting::identity("Test SW Info", &test.engine),
+    ];
+    let rows = known.into_iter().chain(of_kind(test.kind)).chain(preconditioning(test, demand));
+    FormBlock::new("Test Parameters", rows)
+}
+
+/// What each test always does.
+fn of_kind(kind: ForeignKind) -> Vec<Setting> {
+    let loops = |stimulus: &'static str| vec![("stimulus-1", stimulus), ("mixes", "Outer Loop")];
+    let (procedure, mut rows) = match kind {
+        ForeignKind::Iops => ("iops", loops("IOPS Loop")),
+        ForeignKind::Latency => ("latency", loops("LAT Loop")),
+        ForeignKind::Throughput => ("throughput", vec![("mixes", "100/0, 0/100")]),
+        ForeignKind::WriteSaturation => {
+            ("wsat", vec![("stimulus-1", "RND 4K W"), ("mixes", "0/100")])
+        }
+        ForeignKind::ZoneIops => ("hdd-iops", Vec::new()),
+        ForeignKind::ZoneThroughput => ("hdd-throughput", Vec::new()),
+    };
+    match kind {
+        ForeignKind::Iops => rows.extend([("wdpc", "IOPS Loop (WDPC)"), INNER]),
+        ForeignKind::Latency => rows.extend([("wdpc", "LAT Loop (WDPC)"), INNER]),
+        ForeignKind::WriteSaturation => rows.push(("wdpc", "RND 4K W (WDPC)")),
+        _ => {}
+    }
+    rows.push(("procedure", procedure));
+    rows.iter().map(|(id, value)| Setting::new(id, id, *value, Origin::Profile)).collect()
+}
+
+/// Block sizes are the inner loop.
+const INNER: (&str, &str) = ("block-sizes", "Inner Loop");
+
+/// What every job writes before the tests of IOPS and latency.
+fn preconditioning(test: &ForeignTest, demand: Option<String>) -> Vec<Setting> {
+    if !matches!(test.kind, ForeignKind::Iops | ForeignKind::Latency) {
+        return Vec::new();
+    }
+    let amount = test.jobs.map(|jobs| format!("{} x User Capacity", 2 * u64::from(jobs)));
+    vec![
+        Setting::new("wipc", "Pre Condition 1", "SEQ 128K W (WIPC)", Origin::Profile),
+        Setting::new("wipc-demand", "TOIO - TC/QD", demand, Origin::Found),
+        Setting::new("wipc-amount", "Duration", amount, Origin::Found),
+    ]
 }
 
 fn header(run: &ForeignRun, test: &str, blocks: Vec<FormBlock>) -> FormHeader {
@@ -136,7 +183,8 @@ fn header(run: &ForeignRun, test: &str, blocks: Vec<FormBlock>) -> FormHeader {
 /// A value of hdparm's listing, which TKperf takes over line by line.
 fn labeled(run: &ForeignRun, label: &str) -> Option<String> {
     let lines = run.device.as_deref().unwrap_or_default().lines();
-    let found = lines.filter_map(|line| line.split_once(':')).find(|(name, _)| name.trim() == label);
+    let found =
+        lines.filter_map(|line| line.split_once(':')).find(|(name, _)| name.trim() == label);
     found.map(|(_, value)| value.trim().to_owned()).filter(|value| !value.is_empty())
 }
 

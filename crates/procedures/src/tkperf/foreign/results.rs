@@ -134,11 +134,7 @@ fn track(test: &ForeignTest, pattern: &AccessPattern) -> Track {
         value: value(test.kind, &found.measured),
         after_gap: false,
     });
-    Track {
-        name: pattern.to_string(),
-        unit: unit(test.kind).to_owned(),
-        points: points.collect(),
-    }
+    Track { name: pattern.to_string(), unit: unit(test.kind).to_owned(), points: points.collect() }
 }
 
 /// The first steady window, as TKperf's loop found it; the last one where none is.
@@ -156,8 +152,7 @@ fn reported(test: &ForeignTest, verdict: Option<&Verdict>) -> Vec<u32> {
         return (first..=last).collect();
     }
     let last = test.values.iter().map(|value| value.round).max().unwrap_or(0);
-    let window = TWENTY_TEN.window as u32;
-    (last.saturating_sub(window) + 1..=last).collect()
+    (last.saturating_sub(TWENTY_TEN.window) + 1..=last).collect()
 }
 
 fn shown(test: &ForeignTest, pattern: &AccessPattern, reported: &[u32]) -> Shown {

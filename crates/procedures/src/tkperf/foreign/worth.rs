@@ -101,7 +101,7 @@ fn jobs(test: &ForeignTest) -> Option<Caveat> {
         ForeignKind::Iops | ForeignKind::Latency => format!(
             "The preconditioning was done by each of {jobs} jobs from the first byte on: {} times \
              the capacity was written.",
-            2 * jobs
+            2 * u64::from(jobs)
         ),
         ForeignKind::WriteSaturation | ForeignKind::ZoneIops => {
             format!("The {jobs} jobs drew their offsets separately, each the same in every round.")

@@ -7,7 +7,7 @@ use crate::exhibits::frame::{common_chapters, frame, unfinished};
 use crate::exhibits::pages::page;
 use crate::exhibits::secondary;
 use crate::exhibits::steps::every_step;
-use crate::exhibits::tkperf::{ZoneCurve, zone_plot};
+use crate::exhibits::tkperf::{ZoneCurve, zones};
 use crate::pts::disclosure::{self, Form};
 use steadfast_domain::findings::{Cell, Exhibit, FormHeader, Origin, Page, Row, Setting, Table};
 use steadfast_domain::{Caveat, Findings, Record};
@@ -97,40 +97,16 @@ fn loop_chapter(test: &Zones) -> Page {
 
 /// One plot for each mix of the IOPS test, for each block size of the throughput test.
 fn form_pages(test: &Zones, results: &Results) -> Vec<Page> {
-    let name = title(test.kind);
-    let plots = groups(test.kind, &results.points).into_iter().map(|(group, points)| {
-        let curves = points.iter().map(|point| ZoneCurve {
-            name: point.pattern.to_string(),
-            values: (1..).zip(point.values.iter().copied()).collect(),
-        });
-        let id = format!("{}-{}", test.ground.settings.procedure, group.0);
-        let title = format!("{name} over the Zones: {}", group.1);
-        page(&title, vec![Exhibit::Plot(zone_plot(&id, &title, unit(test.kind), curves))])
-    });
-    let mut pages: Vec<Page> = plots.collect();
-    let table = spread_table(test, results).named(&format!("{}-zones", table_id(test.kind)));
+    let (name, id) = (title(test.kind), table_id(test.kind));
+    let curve = |point: &Point| ZoneCurve {
+        pattern: point.pattern,
+        values: (1..).zip(point.values.iter().copied()).collect(),
+    };
+    let curves: Vec<ZoneCurve> = results.points.iter().map(curve).collect();
+    let mut pages = zones((name, id), unit(test.kind), &curves);
+    let table = spread_table(test, results).named(&format!("{id}-zones"));
     pages.push(page(&format!("{name} - Summary Table"), vec![Exhibit::Table(table)]));
     pages
-}
-
-/// Points that one plot holds, with the plot's id and name.
-fn groups(kind: Kind, points: &[Point]) -> Vec<((String, String), &[Point])> {
-    let size = match kind {
-        Kind::Iops => 3,
-        Kind::Throughput => 2,
-    };
-    let named = |points: &[Point]| match (kind, points.first()) {
-        (Kind::Iops, Some(first)) => {
-            let mix = first.pattern.read_percent;
-            (format!("mix-{mix}"), format!("{mix} % reads"))
-        }
-        (Kind::Throughput, Some(first)) => {
-            let size = first.pattern.size.transfer_size();
-            (format!("size-{}", size.to_lowercase()), size)
-        }
-        (_, None) => (String::new(), String::new()),
-    };
-    points.chunks(size).map(|points| (named(points), points)).collect()
 }
 
 fn table_id(kind: Kind) -> &'static str {

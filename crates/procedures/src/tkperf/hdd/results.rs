@@ -50,9 +50,8 @@ fn point(test: &Zones, record: &Record, pattern: AccessPattern, number: u32) -> 
     let phase = test.phase(pattern);
     let mut values = vec![None; test.zones.len()];
     let mut longest: Option<Nanos> = None;
-    let own = record.steps().filter(|(step, _)| {
-        step.place.phase == phase && step.place.point == number
-    });
+    let own =
+        record.steps().filter(|(step, _)| step.place.phase == phase && step.place.point == number);
     for (step, outcome) in own {
         let zone = (step.place.round as usize).wrapping_sub(1);
         if let Some(value) = values.get_mut(zone) {

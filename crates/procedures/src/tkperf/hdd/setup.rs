@@ -155,8 +155,7 @@ fn zones(range: ActiveRange, count: u32) -> Result<Vec<ActiveRange>, Unsuitable>
             count, range.length
         )));
     }
-    let zone = |number: u32| {
-        ActiveRange::new(Bytes(range.start.0 + u64::from(number) * length.0), length)
-    };
+    let zone =
+        |number: u32| ActiveRange::new(Bytes(range.start.0 + u64::from(number) * length.0), length);
     Ok((0..count).map(zone).collect())
 }

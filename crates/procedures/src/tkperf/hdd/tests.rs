@@ -53,7 +53,8 @@ fn throughput_passes_over_all_zones_once_for_each_block_size() {
     let mut bench = scripted(disk);
     crate::procedure(&asked, GEOMETRY, &[]).unwrap().conduct(&mut bench).unwrap();
     let all = steps(&bench.entries);
-    let of = |step: &&Step| format!("{} {} {}", step.place.phase, step.place.round, step.place.label);
+    let of =
+        |step: &&Step| format!("{} {} {}", step.place.phase, step.place.round, step.place.label);
     let first: Vec<String> = all.iter().map(of).collect();
     assert_eq!(
         first[..4],
@@ -70,11 +71,17 @@ fn throughput_passes_over_all_zones_once_for_each_block_size() {
 #[test]
 fn the_table_has_what_the_zones_have_in_common() {
     let findings = found(&settings("hdd-iops", "5"));
-    assert_eq!((findings.end, findings.ending.as_str()), (EndState::Complete, "5 of 5 zones measured."));
+    assert_eq!(
+        (findings.end, findings.ending.as_str()),
+        (EndState::Complete, "5 of 5 zones measured.")
+    );
     let Exhibit::Table(table) = &findings.summary[0] else { panic!() };
     let of = |column: &str| number(table, "RND 4K W", column);
     // 1999, 1998, 1997, 1996, 1995.
-    assert_eq!((of("Mean"), of("Minimum"), of("Median"), of("Maximum")), (1997.0, 1995.0, 1997.0, 1999.0));
+    assert_eq!(
+        (of("Mean"), of("Minimum"), of("Median"), of("Maximum")),
+        (1997.0, 1995.0, 1997.0, 1999.0)
+    );
     assert_eq!((of("Lower quartile"), of("Upper quartile")), (1996.0, 1998.0));
     assert_eq!((of("First zone"), of("Last zone")), (1999.0, 1995.0));
     assert_eq!(findings.form_pages.len(), 3 + 1, "one plot for each mix, and the table");
@@ -92,7 +99,14 @@ fn a_run_that_broke_off_shows_the_zones_that_it_has() {
     let findings = procedure.study(&broken);
     assert_eq!(findings.end, EndState::Unfinished);
     assert!(findings.ending.contains("2 of 5 zones"), "{}", findings.ending);
-    assert_eq!(crate::procedure(&asked, GEOMETRY, &[]).unwrap().study(&record(&asked, Vec::new())).parts.len(), 0);
+    assert_eq!(
+        crate::procedure(&asked, GEOMETRY, &[])
+            .unwrap()
+            .study(&record(&asked, Vec::new()))
+            .parts
+            .len(),
+        0
+    );
 }
 
 #[test]
