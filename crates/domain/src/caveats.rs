@@ -184,6 +184,12 @@ pub const RWSW_CADENCE: &str = "rwsw-cadence";
 pub const RWSW_RULES: &str = "rwsw-rules";
 /// How sequential I/O of a trace is told could not be checked.
 pub const SEQUENTIALITY: &str = "sequentiality";
+/// A step of a sequence is left out: the device's sectors cannot hold its transfers.
+pub const SEQUENCE_LEFT_OUT: &str = "sequence-left-out";
+/// Another tool's sequence is no test of steady state.
+pub const SEQUENCE_NOT_STEADY: &str = "sequence-not-steady";
+/// Something in another tool's file was understood with a difference.
+pub const SEQUENCE_REMARK: &str = "sequence-remark";
 /// Settings of compared runs differ.
 pub const SETTING_DIFFERS: &str = "setting-differs";
 /// The device exists in virtual time only.

@@ -3,6 +3,7 @@
 use crate::applied::AppliedWorkload;
 use crate::nearest::UnknownName;
 use crate::purge::{PurgeChoice, PurgeFailure};
+use crate::sequence::Sequence;
 use crate::stimulus::{DataPattern, Demand};
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -127,6 +128,10 @@ pub struct Settings {
     /// more; replay and the other tests of captured workloads have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<Box<AppliedWorkload>>,
+    /// What another tool's file or a preset asks for, whole, so that the run needs its
+    /// file no more; the procedure `sequence` has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sequence: Option<Box<Sequence>>,
     /// A gap in virtual time; only a simulated device can have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sim_gap: Option<SimGap>,
@@ -162,6 +167,7 @@ impl Settings {
             power_command: None,
             parameters: BTreeMap::new(),
             workload: None,
+            sequence: None,
             sim_gap: None,
             command: String::new(),
             meta: BTreeMap::new(),

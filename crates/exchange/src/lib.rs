@@ -6,7 +6,12 @@
 #![forbid(unsafe_code)]
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod crystaldiskmark;
+mod encoding;
 mod misread;
+#[cfg(test)]
+mod mutations;
 pub mod tkperf;
 
+pub use encoding::decode;
 pub use misread::Misread;

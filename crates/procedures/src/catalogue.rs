@@ -7,6 +7,7 @@ use crate::parameters::{self, Parameter};
 use crate::pts::method::ground;
 use crate::pts::{dirth, hir, iops, latency, ranges, scattered, throughput, wsat, xsr};
 use crate::rwsw::{self, method::ground as captured};
+use crate::sequence::Sequenced;
 use crate::tkperf::hdd;
 use crate::unsuitable::Unsuitable;
 use crate::verify_write::VerifyWrite;
@@ -111,6 +112,13 @@ pub(crate) const SINGLE: &[Offer] = &[
         parameters: rwsw::dirth::PARAMETERS,
         make: |asked| boxed(rwsw::dirth::Dirth::on(captured(asked)?)),
     },
+    Offer {
+        name: crate::sequence::NAME,
+        summary: "what another tool's file or preset asks for, load after load (crystaldiskmark, \
+                  atto, fio, fiosynth, iometer)",
+        parameters: &[],
+        make: |asked| boxed(Sequenced::new(asked)),
+    },
 ];
 
 /// The offer of a name among these.
@@ -168,7 +176,8 @@ pub(crate) const OF_TKPERF: [&str; 4] = ["iops", "throughput", "latency", "wsat"
 pub(crate) const OF_CLIENT_1: [&str; 3] = ["iops", "throughput", "latency"];
 
 /// The procedures with a method of their own: the same in every profile.
-pub(crate) const OF_NO_SPECIFICATION: [&str; 3] = ["verify-write", "hdd-iops", "hdd-throughput"];
+pub(crate) const OF_NO_SPECIFICATION: [&str; 4] =
+    ["verify-write", crate::sequence::NAME, "hdd-iops", "hdd-throughput"];
 
 /// Refuses a profile that does not have the procedure.
 fn check_combination(settings: &Settings) -> Result<(), Unsuitable> {

@@ -6,7 +6,8 @@
 //!
 //! [`ground`] is what every procedure stands on, `exhibits` what every report has;
 //! [`pts`] holds the procedures of the PTS and its numbers, [`rwsw`] those of a captured
-//! workload, [`tkperf`] those of TKperf, `catalogue` lists what is on offer.
+//! workload, [`tkperf`] those of TKperf, [`sequence`] what other tools' files ask for,
+//! `catalogue` lists what is on offer.
 #![forbid(unsafe_code)]
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -18,8 +19,10 @@ mod offer;
 mod origin;
 mod parameters;
 mod parts;
+pub mod presets;
 pub mod pts;
 pub mod rwsw;
+pub mod sequence;
 pub mod suite;
 pub mod tkperf;
 mod unsuitable;
@@ -83,6 +86,9 @@ mod tests {
         if rwsw::NAMES.contains(&name) {
             settings.workload = Some(Box::new(rwsw::sample::workload()));
         }
+        if name == sequence::NAME {
+            settings.sequence = Some(Box::new(sequence::sample::sequence()));
+        }
         change(&mut settings);
         procedure(&settings, GEOMETRY, &[]).err().map(|why| why.0)
     }
@@ -104,8 +110,9 @@ mod tests {
 
     #[test]
     fn settings_of_one_name_have_one_origin_wherever_they_stand() {
-        // Those of captured workloads cannot be made without one.
-        let alone = PROCEDURES.iter().filter(|offer| !rwsw::NAMES.contains(&offer.name));
+        // Those of captured workloads and sequences cannot be made without one.
+        let is_alone = |name: &str| !rwsw::NAMES.contains(&name) && name != sequence::NAME;
+        let alone = PROCEDURES.iter().filter(|offer| is_alone(offer.name));
         for offer in alone {
             let settings = Settings::new(offer.name, 1);
             let rows = settings_of(&settings);

@@ -12,11 +12,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use steadfast_domain::applied::{AppliedStep, AppliedWorkload};
 use steadfast_domain::measurement::StreamTally;
+use steadfast_domain::sequence::SequenceEnd;
 use steadfast_domain::settings::{Amendment, Geometry};
-use steadfast_domain::stimulus::{Op, Order, Pace};
+use steadfast_domain::stimulus::{Cursor, Op, Order, Pace};
 use steadfast_domain::{
     Bench, Bytes, Class, Conditions, Demand, Gap, Halt, IoStream, Measurement, Nanos, Note,
-    Outcome, Profile, Purge, PurgeMethod, Settings, Step, Tally,
+    Outcome, Profile, Purge, PurgeMethod, Sequence, SequenceLoad, SequenceStep, Settings, Step,
+    Tally,
 };
 use steadfast_procedures::{PROCEDURES, procedure};
 
@@ -150,6 +152,7 @@ fn of_every_procedure(out: &mut String) {
                 let mut settings = Settings::new(offer.name, 7);
                 (settings.profile, settings.class) = (profile, class);
                 settings.workload = workload();
+                settings.sequence = sequence();
                 let scatters = ["iops", "throughput", "latency", "suite"].contains(&offer.name);
                 if (profile, class) == (Profile::Pts11, Class::Client) && scatters {
                     set(&mut settings, "ar-amount=256MiB,1GiB");
@@ -192,6 +195,26 @@ fn workload() -> Option<Box<AppliedWorkload>> {
         ],
         ..AppliedWorkload::default()
     }))
+}
+
+/// What another tool's file asks for; only the procedure `sequence` takes notice of it.
+fn sequence() -> Option<Box<Sequence>> {
+    let load = |op, order, end| {
+        let stream = IoStream::new(op, order, Bytes::kib(128));
+        SequenceLoad::new(vec![stream], Demand::new(1, 8), end)
+    };
+    let sequential = Order::Sequential(Cursor::Own);
+    let fill = load(Op::Write, sequential, SequenceEnd::laps(2));
+    let short = load(Op::Read, Order::Random, SequenceEnd::time(Nanos::from_secs(5)));
+    let long = load(Op::Write, Order::Random, SequenceEnd::time(Nanos::from_secs(150)));
+    let best = SequenceStep {
+        best_of: Some(3),
+        pause: Nanos::from_secs(5),
+        ..SequenceStep::new("reads", short)
+    };
+    let steps =
+        vec![SequenceStep::new("fill", fill).preparing(), best, SequenceStep::new("writes", long)];
+    Some(Box::new(Sequence { tool: "fio".into(), steps, ..Sequence::default() }))
 }
 
 fn set(settings: &mut Settings, pair: &str) {

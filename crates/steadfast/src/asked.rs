@@ -94,8 +94,8 @@ fn parameters(chosen: &ProcedureArguments) -> anyhow::Result<BTreeMap<String, St
     Ok(all)
 }
 
-/// `key=value` pairs, and files of such lines; `#` begins a comment line.
-fn meta(given: &[String]) -> anyhow::Result<BTreeMap<String, String>> {
+/// What the user knows: `key=value` pairs, and files of such lines; `#` begins a comment line.
+pub fn meta(given: &[String]) -> anyhow::Result<BTreeMap<String, String>> {
     let mut all = BTreeMap::new();
     for item in given {
         let text = match item.contains('=') {

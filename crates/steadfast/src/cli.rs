@@ -1,5 +1,6 @@
 //! The command line: names, help and examples. Nothing is done here.
 
+pub mod front;
 pub mod replay;
 pub mod tkperf;
 pub mod trace;
@@ -131,6 +132,17 @@ pub enum Command {
     Trace(trace::TraceArguments),
     /// Derive a workload from a trace, or show the reference workloads
     Workload(trace::WorkloadArguments),
+    /// CrystalDiskMark's tests and table, or read its saved results. WRITES to the target
+    #[command(after_help = "Examples:\n  \
+        steadfast crystaldiskmark --target scratch.bin --size 2GiB -r result.txt\n  \
+        steadfast crystaldiskmark --target /dev/nvme0n1 --nvme --plan\n  \
+        steadfast crystaldiskmark --read old.txt -o old")]
+    Crystaldiskmark(front::CrystalDiskMarkArguments),
+    /// ATTO Disk Benchmark's transfer sizes and bars. WRITES to the target
+    #[command(after_help = "Examples:\n  \
+        steadfast atto --target scratch.bin --size 1GiB\n  \
+        steadfast atto --target /dev/nvme0n1 --to 8MiB --plan")]
+    Atto(front::AttoArguments),
     /// How true a replay was: two captures side by side
     Replay(replay::ReplayCommandArguments),
     /// TKperf's own command line: its tests with correct I/O. DESTROYS everything on
@@ -174,6 +186,8 @@ impl Command {
                 | Command::Calibrate(_)
                 | Command::Capture(_)
                 | Command::Tkperf(_)
+                | Command::Crystaldiskmark(_)
+                | Command::Atto(_)
         )
     }
 }

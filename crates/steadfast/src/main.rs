@@ -43,6 +43,8 @@ fn main() -> ExitCode {
         Command::Mark(arguments) => commands::mark::run(&arguments),
         Command::Trace(arguments) => commands::trace::run(&arguments),
         Command::Workload(arguments) => commands::trace::derive::run(&arguments),
+        Command::Crystaldiskmark(arguments) => commands::crystaldiskmark::run(&arguments),
+        Command::Atto(arguments) => commands::atto::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
         Command::Tkperf(arguments) => commands::tkperf::run(&arguments),
         Command::TkperfCmp(_) => commands::tkperf::cmp(),

@@ -1,11 +1,14 @@
 //! The commands, each its own file.
 
+pub mod atto;
 pub mod calibrate;
 pub mod capture;
 pub mod check;
 pub mod compare;
+pub mod crystaldiskmark;
 pub mod devices;
 pub mod doctor;
+pub mod front;
 pub mod mark;
 pub mod measure;
 pub mod plan;

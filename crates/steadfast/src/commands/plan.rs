@@ -1,13 +1,14 @@
 //! `steadfast plan`: what would run, in order, and how long.
 
+use super::run::geometry;
 use crate::asked::settings;
 use crate::cli::PlanArguments;
 use crate::exit::ExitState;
 use crate::{target, terminal};
 use serde::Serialize;
-use steadfast_domain::settings::Geometry;
+use steadfast_domain::sequence::{Amount, StepRole};
 use steadfast_domain::text::printable;
-use steadfast_domain::{Bytes, Device};
+use steadfast_domain::{Bytes, Device, Sequence, SequenceStep, Settings};
 use steadfast_runner::forecast::{Outline, Stretch};
 
 /// The JSON output.
@@ -18,32 +19,113 @@ struct Answer {
     outline: Outline,
 }
 
-/// Rehearses the procedure twice: steady at once, and never.
+/// Shows what would run.
 pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitState> {
     let chosen = &arguments.procedure;
     let device = target::foresee(&chosen.target, chosen.size)?;
-    let geometry = Geometry { capacity: device.capacity, logical_sector: device.logical_sector };
-    let procedure = steadfast_procedures::procedure(&settings(chosen, 1, &device)?, geometry, &[])?;
-    let rate = arguments.assume.map(|bytes| bytes.0);
-    let outline = Outline::of(procedure.as_ref(), rate)?;
+    let settings = settings(chosen, 1, &device)?;
+    show(&settings, device, arguments.assume, arguments.json)
+}
+
+/// Shows what a run of these settings would do to a device: rehearses the procedure
+/// twice, steady at once, and never.
+pub fn show(
+    settings: &Settings,
+    device: Device,
+    assume: Option<Bytes>,
+    json: bool,
+) -> anyhow::Result<ExitState> {
+    let procedure = steadfast_procedures::procedure(settings, geometry(&device), &[])?;
+    let outline = Outline::of(procedure.as_ref(), assume.map(|bytes| bytes.0))?;
     let answer = Answer { device, outline };
-    if arguments.json {
-        terminal::print_json(&answer)?;
-    } else {
-        terminal::print(&text(&answer))?;
+    match (json, settings.sequence.as_deref()) {
+        (true, _) => terminal::print_json(&answer)?,
+        (false, Some(sequence)) => terminal::print(&sequence_text(&answer, sequence))?,
+        (false, None) => terminal::print(&text(&answer))?,
     }
     Ok(ExitState::Done)
 }
 
-fn text(answer: &Answer) -> String {
-    let Answer { device, outline } = answer;
-    let mut lines = vec![format!(
-        "{}: {}, {}, logical sector {} B. This would DESTROY everything on it.",
+/// The device, and what would become of it.
+fn head(device: &Device, alters: bool) -> String {
+    let effect = match alters {
+        true => "This would DESTROY everything on it.",
+        false => "It would only be read.",
+    };
+    format!(
+        "{}: {}, {}, logical sector {} B. {effect}",
         device.path,
         printable(device.model.as_deref().unwrap_or("no model name")),
         device.capacity,
         device.logical_sector
-    )];
+    )
+}
+
+/// The steps of another tool's sequence, one line each, and what was understood with a
+/// difference.
+fn sequence_text(answer: &Answer, sequence: &Sequence) -> String {
+    let Answer { device, outline } = answer;
+    let mut lines = vec![head(device, sequence.alters())];
+    if sequence.alters() && !device.in_use.is_empty() {
+        lines.push(format!("A run would be refused now: {}.", device.in_use.join(", ")));
+    }
+    lines.push(format!("\n{}: {}", sequence.tool, sequence.title));
+    lines.extend((1..).zip(&sequence.steps).map(|(number, step)| step_line(number, step)));
+    lines.extend(sequence.remarks.iter().map(|remark| format!("Note: {remark}")));
+    let unknown = match outline.unknown_time_bytes {
+        Bytes(0) => String::new(),
+        bytes => format!(", and the time to move {bytes} (--assume RATE includes it)"),
+    };
+    lines.push(format!("\nTotal: {}{unknown}.", outline.best_time_ns));
+    lines.join("\n")
+}
+
+/// One step: what it is called, what it applies, and until when.
+fn step_line(number: usize, step: &SequenceStep) -> String {
+    let load = &step.load;
+    let all: u64 = load.streams.iter().map(|stream| u64::from(stream.weight)).sum();
+    let share = |weight: u32| f64::from(weight) * 100.0 / all.max(1) as f64;
+    let streams: Vec<String> = match load.streams.as_slice() {
+        [only] => vec![only.to_string()],
+        many => many.iter().map(|s| format!("{s} {:.0} %", share(s.weight))).collect(),
+    };
+    let until = load.until;
+    let ends: Vec<String> = [
+        until.time.map(|time| time.to_string()),
+        until.bytes.map(amount),
+        until.ios.map(|ios| format!("{ios} I/Os")),
+        until.laps.map(|laps| format!("{laps} x the range")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let length = load.extent.length.map_or("to the end".to_owned(), amount);
+    let ramp = if load.ramp.0 > 0 { format!(", {} unmeasured", load.ramp) } else { String::new() };
+    let times = match step.attempts() {
+        1 => String::new(),
+        many => format!(", best of {many}"),
+    };
+    let purpose = if step.role == StepRole::Prepare { " (prepares)" } else { "" };
+    format!(
+        "{number:>4}. {}{purpose}: {} {}, from {} {length}, until {}{ramp}{times}",
+        printable(&step.label),
+        streams.join(", "),
+        load.demand,
+        amount(load.extent.from),
+        ends.join(" or ")
+    )
+}
+
+fn amount(amount: Amount) -> String {
+    match amount {
+        Amount::Bytes(bytes) => bytes.binary(),
+        Amount::Ppm(ppm) => format!("{} %", f64::from(ppm) / 1e4),
+    }
+}
+
+fn text(answer: &Answer) -> String {
+    let Answer { device, outline } = answer;
+    let mut lines = vec![head(device, true)];
     if !device.in_use.is_empty() {
         lines.push(format!("A run would be refused now: {}.", device.in_use.join(", ")));
     }

@@ -1,6 +1,6 @@
 //! `steadfast resume`: continues a run on the device that it started on.
 
-use super::run::{Conduct, FIO_DIRECTORY, wishes};
+use super::run::{Conduct, FIO_DIRECTORY, reading, wishes};
 use crate::cli::ResumeArguments;
 use crate::exit::ExitState;
 use crate::target::{self, Course, Mover, Named};
@@ -61,7 +61,10 @@ fn arm(
 ) -> anyhow::Result<Box<dyn Rig>> {
     let (directory, settings) = (&arguments.run_dir, &contents.settings);
     let again = recognize(arguments, contents, named)?;
-    let consent = Consent::Destroy { confirmation: Some(confirmation(named)) };
+    let consent = match reading(&settings.settings) {
+        Some(_) => Consent::Read,
+        None => Consent::Destroy { confirmation: Some(confirmation(named)) },
+    };
     let keep = [directory.clone()];
     let mover = match settings.engine.as_str() {
         "fio" => Mover::Fio(directory.join(FIO_DIRECTORY)),

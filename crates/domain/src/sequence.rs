@@ -1,0 +1,470 @@
+//! A [`Sequence`]: what another tool's file, or a preset of such a tool, asks for.
+//!
+//! Loads one after the other, each with the part of a target that it touches. It knows
+//! no device: amounts may be shares of a capacity, and [`SequenceLoad::on`] makes a
+//! [`Stimulus`] of a load once the geometry is known. It stands in a run's settings as
+//! a whole: a run is resumed, and its report made, without the file.
+
+use crate::settings::Geometry;
+use crate::stimulus::{
+    ActiveRange, DataPattern, Demand, IoStream, Op, Pace, Stimulus, Until, Zone,
+};
+use crate::units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The whole of a device, in parts per million.
+const WHOLE_PPM: u32 = 1_000_000;
+
+/// What another tool's file, or a preset, asks for.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sequence {
+    /// The tool: `fio`, `iometer`, `crystaldiskmark`, `atto`, `fiosynth`.
+    pub tool: String,
+    /// The tool's version whose rules are followed, where it matters or is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// What it is called in reports.
+    pub title: String,
+    /// The file that it was read from; a preset has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<SequenceSource>,
+    /// What is applied, in order.
+    pub steps: Vec<SequenceStep>,
+    /// What was understood with a difference; each becomes a disclosed line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<SequenceRemark>,
+    /// What the tool's file demands of the results.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<SequenceLimit>,
+}
+
+/// Where a sequence was read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SequenceSource {
+    /// The file's name, without its directory.
+    pub name: String,
+    /// SHA-256 of its bytes, in hexadecimal digits.
+    pub sha256: String,
+}
+
+/// Something that was understood with a difference, or left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SequenceRemark {
+    /// Its line in the file, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    /// One sentence.
+    pub text: String,
+}
+
+impl SequenceRemark {
+    /// About a line of the file.
+    pub fn at(line: u64, text: impl Into<String>) -> Self {
+        SequenceRemark { line: Some(line), text: text.into() }
+    }
+    /// About the whole.
+    pub fn whole(text: impl Into<String>) -> Self {
+        SequenceRemark { line: None, text: text.into() }
+    }
+}
+
+impl fmt::Display for SequenceRemark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "line {line}: {}", self.text),
+            None => f.write_str(&self.text),
+        }
+    }
+}
+
+/// What a step is for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StepRole {
+    /// It brings the device into a state; its numbers are of no interest.
+    Prepare,
+    /// Its numbers are the result.
+    #[default]
+    Measure,
+}
+
+/// One step of a sequence.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SequenceStep {
+    /// What tables call it; no other step of the sequence has this name.
+    pub label: String,
+    /// What distinguishes it from the others, name and value: `Access specification`,
+    /// `Queue depth`. Tables have a column for each name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dimensions: Vec<(String, String)>,
+    /// What it is for.
+    #[serde(default)]
+    pub role: StepRole,
+    /// It is done so often, and the attempt with the most bytes per second counts; 0 and
+    /// 1 are once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best_of: Option<u32>,
+    /// The device is left alone for so long before every attempt.
+    #[serde(default, skip_serializing_if = "is_no_time")]
+    pub pause: Nanos,
+    /// Where the device's sectors cannot hold its transfers, it is left out with a line;
+    /// otherwise the whole sequence is refused.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_be_left_out: bool,
+    /// What is applied.
+    pub load: SequenceLoad,
+}
+
+fn is_no_time(time: &Nanos) -> bool {
+    time.0 == 0
+}
+
+impl SequenceStep {
+    /// A measured step without dimensions, applied once.
+    pub fn new(label: impl Into<String>, load: SequenceLoad) -> Self {
+        SequenceStep {
+            label: label.into(),
+            dimensions: Vec::new(),
+            role: StepRole::Measure,
+            best_of: None,
+            pause: Nanos::ZERO,
+            may_be_left_out: false,
+            load,
+        }
+    }
+    /// The same with one more dimension.
+    pub fn dimension(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.dimensions.push((name.to_owned(), value.into()));
+        self
+    }
+    /// The same to prepare with.
+    pub fn preparing(self) -> Self {
+        SequenceStep { role: StepRole::Prepare, ..self }
+    }
+    /// How often it is applied.
+    pub fn attempts(&self) -> u32 {
+        self.best_of.unwrap_or(1).max(1)
+    }
+}
+
+/// A load, and the part of a target that it touches.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SequenceLoad {
+    /// The composition; I/Os are drawn from it by weight.
+    pub streams: Vec<IoStream>,
+    /// LBA zones of the extent; all of it where empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub zones: Vec<Zone>,
+    /// Threads x queue depth.
+    pub demand: Demand,
+    /// The bytes that it may touch.
+    #[serde(default)]
+    pub extent: Extent,
+    /// What it writes; what the settings of the run say where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_pattern: Option<DataPattern>,
+    /// When I/Os are due.
+    #[serde(default)]
+    pub pace: Pace,
+    /// Time at the start that is not measured.
+    #[serde(default)]
+    pub ramp: Nanos,
+    /// When it is complete.
+    pub until: SequenceEnd,
+}
+
+/// The bytes of a target that a load touches.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Extent {
+    /// Where it begins.
+    #[serde(default)]
+    pub from: Amount,
+    /// How long it is; to the end of the target where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub length: Option<Amount>,
+    /// A length beyond the end of the target ends there, instead of being refused.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub clipped: bool,
+}
+
+/// Bytes, or a share of the target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Amount {
+    /// So many.
+    Bytes(Bytes),
+    /// Parts per million of the target's capacity.
+    Ppm(u32),
+}
+
+impl Default for Amount {
+    fn default() -> Self {
+        Amount::Bytes(Bytes(0))
+    }
+}
+
+impl Amount {
+    /// On a target of this capacity, in whole `unit`s.
+    pub fn of(self, capacity: Bytes, unit: u64) -> Bytes {
+        match self {
+            Amount::Bytes(bytes) => bytes,
+            Amount::Ppm(ppm) => {
+                let part = u128::from(capacity.0) * u128::from(ppm) / u128::from(WHOLE_PPM);
+                Bytes(u64::try_from(part).unwrap_or(u64::MAX)).round_down(unit.max(1))
+            }
+        }
+    }
+}
+
+/// When a load is complete: at the first of the limits that is given.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SequenceEnd {
+    /// After this much measured time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<Nanos>,
+    /// After this amount, of all threads together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<Amount>,
+    /// After this many I/Os, of all threads together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ios: Option<u64>,
+    /// When the extent was moved so many times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub laps: Option<u64>,
+}
+
+impl SequenceEnd {
+    /// For this long.
+    pub fn time(time: Nanos) -> Self {
+        SequenceEnd { time: Some(time), ..SequenceEnd::default() }
+    }
+    /// When the extent was moved so many times.
+    pub fn laps(laps: u64) -> Self {
+        SequenceEnd { laps: Some(laps), ..SequenceEnd::default() }
+    }
+}
+
+/// Why a load cannot be applied to a device.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    /// The device's sectors cannot hold its transfers.
+    #[error("{0}")]
+    Sector(String),
+    /// Anything else.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl SequenceLoad {
+    /// An unpaced load of the whole target.
+    pub fn new(streams: Vec<IoStream>, demand: Demand, until: SequenceEnd) -> Self {
+        SequenceLoad {
+            streams,
+            zones: Vec::new(),
+            demand,
+            extent: Extent::default(),
+            data_pattern: None,
+            pace: Pace::Closed,
+            ramp: Nanos::ZERO,
+            until,
+        }
+    }
+    /// The same within an extent.
+    pub fn within(self, extent: Extent) -> Self {
+        SequenceLoad { extent, ..self }
+    }
+    /// Whether any I/O of it changes what the device holds.
+    pub fn alters(&self) -> bool {
+        self.streams.iter().any(|stream| stream.op.alters())
+    }
+    /// The stimulus on a device of this geometry, with seed 0 and the default pattern
+    /// where it has none of its own.
+    ///
+    /// # Errors
+    /// One sentence that says why it cannot be applied to this device.
+    pub fn on(&self, geometry: Geometry) -> Result<Stimulus, Unfit> {
+        let sector = u64::from(geometry.logical_sector.max(1));
+        self.fits_sectors(sector)?;
+        let range = self.range(geometry.capacity, sector)?;
+        let until = Until {
+            time: self.until.time,
+            bytes: self.bytes(geometry.capacity, sector, range)?,
+            ios: self.until.ios,
+        };
+        let stimulus = Stimulus::new(self.streams.clone(), range, self.demand, until)
+            .zones(self.zones.clone())
+            .data_pattern(self.data_pattern.clone().unwrap_or_default())
+            .pace(self.pace)
+            .ramp(self.ramp);
+        match stimulus.fault() {
+            None => Ok(stimulus),
+            Some(fault) => Err(Unfit::Other(fault)),
+        }
+    }
+
+    fn fits_sectors(&self, sector: u64) -> Result<(), Unfit> {
+        let whole = |bytes: Bytes| bytes.0.is_multiple_of(sector);
+        let odd = self
+            .streams
+            .iter()
+            .filter(|stream| stream.op != Op::Flush)
+            .find(|stream| !whole(stream.size) || !whole(stream.alignment()));
+        odd.map_or(Ok(()), |stream| {
+            Err(Unfit::Sector(format!(
+                "'{stream}' has a transfer size or an alignment that is no whole number of sectors \
+                 of {sector} B"
+            )))
+        })
+    }
+
+    fn range(&self, capacity: Bytes, sector: u64) -> Result<ActiveRange, Unfit> {
+        let from = Bytes(self.extent.from.of(capacity, sector).0.next_multiple_of(sector));
+        if from >= capacity {
+            return Err(Unfit::Other(format!(
+                "it begins at byte {}, and the target has {} bytes",
+                from.0, capacity.0
+            )));
+        }
+        let left = capacity - from;
+        let length = match self.extent.length {
+            None => left,
+            Some(length) => match length.of(capacity, sector) {
+                length if length <= left => length,
+                _ if self.extent.clipped => left,
+                length => {
+                    return Err(Unfit::Other(format!(
+                        "it needs {} ({} bytes) from byte {}, and the target has {} bytes; choose a \
+                         smaller size or a larger target",
+                        length.binary(),
+                        length.0,
+                        from.0,
+                        capacity.0
+                    )));
+                }
+            },
+        };
+        Ok(ActiveRange::new(from, length.round_down(sector)))
+    }
+
+    /// The least of the limits in bytes.
+    fn bytes(
+        &self,
+        capacity: Bytes,
+        sector: u64,
+        range: ActiveRange,
+    ) -> Result<Option<Bytes>, Unfit> {
+        let amount = self.until.bytes.map(|amount| amount.of(capacity, sector));
+        let laps = self.until.laps.map(|laps| self.whole_transfers(range).0.saturating_mul(laps));
+        let least = amount.into_iter().chain(laps.map(Bytes)).min();
+        match least {
+            Some(Bytes(0)) => Err(Unfit::Other("it ends before its first I/O".into())),
+            least => Ok(least),
+        }
+    }
+
+    /// What of a range one pass of whole transfers moves.
+    fn whole_transfers(&self, range: ActiveRange) -> Bytes {
+        let size = self.streams.iter().map(|stream| stream.size.0).max().unwrap_or(1).max(1);
+        Bytes(range.length.0 / size * size)
+    }
+}
+
+impl Sequence {
+    /// Whether anything in it changes what the device holds.
+    pub fn alters(&self) -> bool {
+        self.steps.iter().any(|step| step.load.alters())
+    }
+    /// The names of the dimensions that its steps have, each once, in order.
+    pub fn dimensions(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for (name, _) in self.steps.iter().flat_map(|step| &step.dimensions) {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+        names
+    }
+    /// The same with every label once: a repeated one gets a number.
+    pub fn with_distinct_labels(mut self) -> Self {
+        let mut taken = std::collections::BTreeSet::new();
+        for step in &mut self.steps {
+            let base = step.label.clone();
+            let mut number = 1u32;
+            while !taken.insert(step.label.clone()) {
+                number += 1;
+                step.label = format!("{base} #{number}");
+            }
+        }
+        self
+    }
+}
+
+/// What a file demands of a result: a value of one of the tables of all steps.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SequenceLimit {
+    /// What the file calls it.
+    pub title: String,
+    /// The label of the step.
+    pub step: String,
+    /// The id of the table: `sequence`, `sequence-reads` or `sequence-writes`.
+    pub table: String,
+    /// The id of the column: `iops`, `p99-ms`.
+    pub column: String,
+    /// The least that the value may be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min: Option<f64>,
+    /// The most that the value may be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<f64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stimulus::{Cursor, Order};
+
+    const GEOMETRY: Geometry = Geometry { capacity: Bytes(10_007 * 4096), logical_sector: 4096 };
+
+    fn load(size: u64) -> SequenceLoad {
+        let stream = IoStream::new(Op::Write, Order::Sequential(Cursor::Own), Bytes(size));
+        SequenceLoad::new(vec![stream], Demand::new(1, 8), SequenceEnd::laps(2))
+    }
+
+    #[test]
+    fn an_extent_is_resolved_with_the_geometry() {
+        let stimulus = load(4096).on(GEOMETRY).unwrap();
+        assert_eq!(stimulus.active_range, ActiveRange::new(Bytes(0), GEOMETRY.capacity));
+        assert_eq!(stimulus.until.bytes, Some(Bytes(2 * 10_007 * 4096)));
+        let half = Extent { from: Amount::Ppm(500_000), ..Extent::default() };
+        let range = load(4096).within(half).on(GEOMETRY).unwrap().active_range;
+        assert_eq!((range.start, range.length), (Bytes(5003 * 4096), Bytes(5004 * 4096)));
+        let odd = load(8192).on(GEOMETRY).unwrap();
+        assert_eq!(odd.until.bytes, Some(Bytes(2 * 5003 * 8192)), "whole transfers");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_in_one_sentence() {
+        assert!(matches!(load(512).on(GEOMETRY), Err(Unfit::Sector(_))));
+        let large = Some(Amount::Bytes(Bytes::gib(1)));
+        let extent = Extent { length: large, ..Extent::default() };
+        let why = load(4096).within(extent).on(GEOMETRY).unwrap_err().to_string();
+        assert!(why.contains("1 GiB") && why.contains("larger target"), "{why}");
+        let clipped = Extent { clipped: true, ..extent };
+        assert!(load(4096).within(clipped).on(GEOMETRY).is_ok());
+        let behind = Extent { from: Amount::Ppm(WHOLE_PPM), ..Extent::default() };
+        assert!(load(4096).within(behind).on(GEOMETRY).is_err());
+    }
+
+    #[test]
+    fn labels_are_made_distinct_and_it_reads_back_as_it_was_kept() {
+        let step = |label: &str| SequenceStep::new(label, load(4096)).dimension("Depth", "8");
+        let steps = vec![step("a"), step("a"), step("a #2"), step("b").preparing()];
+        let sequence = Sequence { steps, ..Sequence::default() }.with_distinct_labels();
+        let labels: Vec<&str> = sequence.steps.iter().map(|s| s.label.as_str()).collect();
+        assert_eq!(labels, ["a", "a #2", "a #2 #2", "b"]);
+        assert_eq!(sequence.dimensions(), ["Depth"]);
+        let text = serde_json::to_string(&sequence).unwrap();
+        assert_eq!(serde_json::from_str::<Sequence>(&text).unwrap(), sequence);
+    }
+}

@@ -1,0 +1,118 @@
+//! A saved result as findings: the same tables as a run of the tests here has, so that old
+//! and new numbers stand side by side in a comparison.
+
+use super::saved::{Direction, Saved, Test};
+use steadfast_domain::caveats as ids;
+use steadfast_domain::findings::{
+    Cell, Exhibit, Facts, FormBlock, FormHeader, Origin, Page, Row, Setting, Subject, Table,
+};
+use steadfast_domain::sequence::SequenceSource;
+use steadfast_domain::{Caveat, CaveatKind, Findings};
+
+/// What a saved result says.
+pub fn findings(saved: &Saved, source: &SequenceSource, software: &str) -> Findings {
+    let tables = tables(saved);
+    let page = Page::new("CrystalDiskMark", tables.clone());
+    let chapter = Page::new("Saved Result", vec![Exhibit::Facts(facts(saved, source))]);
+    Findings {
+        id: "crystaldiskmark".into(),
+        method: "Read from a result that CrystalDiskMark saved; nothing was measured here".into(),
+        headline: saved.heading.clone(),
+        digest: source.sha256.clone(),
+        software: software.to_owned(),
+        ending: format!("Read from {}: {} tests.", source.name, saved.tests.len()),
+        caveats: vec![caveat()],
+        summary: tables.into_iter().take(1).collect(),
+        form_pages: vec![page],
+        chapters: vec![chapter],
+        ..Findings::new("CrystalDiskMark", header(saved, source))
+    }
+}
+
+fn caveat() -> Caveat {
+    Caveat::new(
+        CaveatKind::Deviation,
+        ids::SEQUENCE_NOT_STEADY,
+        "The best of several attempts of some seconds each, on a part of a file system, without \
+         purge and steady state: these numbers are what the drive does at best, not what it \
+         sustains.",
+        "Compare them only with other results of CrystalDiskMark's tests.",
+    )
+}
+
+fn header(saved: &Saved, source: &SequenceSource) -> FormHeader {
+    let of = |name: &str| {
+        let found = saved.facts.iter().find(|(label, _)| label.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.clone())
+    };
+    FormHeader {
+        issuer: "Steadfast".into(),
+        specification: "A saved result of CrystalDiskMark".into(),
+        lesser: Some("NOT MEASURED HERE: read from a saved result of CrystalDiskMark".into()),
+        test: "CrystalDiskMark".into(),
+        subtitle: of("Profile").map_or(String::new(), |profile| format!("Profile {profile}")),
+        revision: saved.version.clone().unwrap_or_else(|| "CrystalDiskMark".into()),
+        vendor: None,
+        model: None,
+        sponsor: None,
+        blocks: vec![
+            FormBlock::new("Test Platform", [Setting::identity("Operating System", of("OS"))])
+                .about(Subject::Platform),
+            FormBlock::new(
+                "Test Parameters",
+                [
+                    Setting::new("sequence-file", "File", &source.name, Origin::Chosen),
+                    Setting::new("sequence-range", "Test", of("Test"), Origin::Found),
+                ],
+            ),
+        ],
+    }
+}
+
+fn facts(saved: &Saved, source: &SequenceSource) -> Facts {
+    let fact = |(label, value): &(String, String)| Setting::identity(label, value.as_str());
+    Facts::new("Saved result")
+        .rows([
+            Setting::identity("File", source.name.as_str()),
+            Setting::identity("SHA-256 of the file", source.sha256.as_str()),
+            Setting::identity("Program", saved.heading.as_str()),
+        ])
+        .rows(saved.facts.iter().map(fact))
+}
+
+fn tables(saved: &Saved) -> Vec<Exhibit> {
+    let mb = |test: &Test| Cell::number(Some(test.mb), 3);
+    let iops = |test: &Test| Cell::number(test.iops, 1);
+    let micros = |test: &Test| Cell::number(test.micros, 2);
+    let of =
+        |id, title, value: &dyn Fn(&Test) -> Cell| Exhibit::Table(table(saved, (id, title), value));
+    vec![
+        of("crystaldiskmark", "MB/s (10^6 bytes), best attempt", &mb),
+        of("crystaldiskmark-iops", "IOPS of the best attempt", &iops),
+        of("crystaldiskmark-latency", "Mean response time in us of the best attempt", &micros),
+    ]
+}
+
+fn table(saved: &Saved, (id, title): (&str, &str), value: &dyn Fn(&Test) -> Cell) -> Table {
+    let has = |direction: &Direction| saved.tests.iter().any(|t| t.direction == *direction);
+    let directions: Vec<Direction> =
+        [Direction::Read, Direction::Write, Direction::Mix].into_iter().filter(has).collect();
+    let mut names: Vec<String> = Vec::new();
+    for test in &saved.tests {
+        let name = test.name();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let rows = names.into_iter().map(|name| {
+        let cell = |direction: &Direction| {
+            let found = saved.tests.iter().find(|t| t.direction == *direction && t.name() == name);
+            found.map_or(Cell::Missing, value)
+        };
+        let cells: Vec<Cell> = directions.iter().map(cell).collect();
+        Row::new(name, cells)
+    });
+    Table::new(id, title, "Test")
+        .rows(rows.collect::<Vec<_>>())
+        .columns(directions.iter().map(|direction| direction.name()))
+}

@@ -1,0 +1,152 @@
+//! A saved result, read line by line.
+
+use super::saved::{Direction, Saved, Test};
+use crate::encoding::decode;
+use crate::misread::Misread;
+use steadfast_domain::Bytes;
+
+/// What a program's line begins with.
+const PROGRAM: &str = "CrystalDiskMark";
+
+/// Reads a saved result. Lines that are none of its known ones are kept as such.
+///
+/// # Errors
+/// Where it is no such file, or has no test.
+pub fn read(bytes: &[u8]) -> Result<Saved, Misread> {
+    let text = decode(bytes);
+    let mut saved = Saved::default();
+    let mut section = None;
+    for (number, line) in (1..).zip(text.lines()) {
+        let line = line.trim();
+        if is_ornament(line) {
+            continue;
+        }
+        if saved.heading.is_empty() {
+            heading(&mut saved, number, line)?;
+        } else if let Some(of) = head(line) {
+            section = of.0;
+            saved.mix = of.1.or(saved.mix);
+        } else if !take(&mut saved, line, section) {
+            saved.not_understood.push((number, line.to_owned()));
+        }
+    }
+    match (saved.heading.is_empty(), saved.tests.is_empty()) {
+        (true, _) => {
+            Err(Misread::whole("it is empty; give a text file that CrystalDiskMark saved"))
+        }
+        (_, true) => Err(Misread::whole("no line of a test with a rate in MB/s")),
+        _ => Ok(saved),
+    }
+}
+
+/// Rulers, notes on units, the program's address.
+fn is_ornament(line: &str) -> bool {
+    line.is_empty()
+        || line.starts_with('*')
+        || line.chars().all(|c| c == '-' || c == '=')
+        || line.contains("://") && !line.contains("MB/s")
+}
+
+fn heading(saved: &mut Saved, number: u64, line: &str) -> Result<(), Misread> {
+    let Some(rest) = line.strip_prefix(PROGRAM) else {
+        return Err(Misread::at(number, "it does not begin with CrystalDiskMark's name"));
+    };
+    let word = rest.split_whitespace().next();
+    let is_version = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
+    saved.version = word.filter(is_version).map(str::to_owned);
+    saved.heading = line.to_owned();
+    Ok(())
+}
+
+/// `[Read]`, `[Write]`, `[Mix] Read 70%/Write 30%`, with the share of reads.
+fn head(line: &str) -> Option<(Option<Direction>, Option<u8>)> {
+    let (name, rest) = line.strip_prefix('[')?.split_once(']')?;
+    let direction = match name.trim().to_ascii_lowercase().as_str() {
+        "read" => Direction::Read,
+        "write" => Direction::Write,
+        "mix" => Direction::Mix,
+        _ => return None,
+    };
+    let share = rest.split('%').next().and_then(|part| part.split_whitespace().last());
+    let share = share.and_then(|number| number.parse().ok()).filter(|percent| *percent <= 100);
+    Some((Some(direction), share.filter(|_| direction == Direction::Mix)))
+}
+
+/// Takes a line of a test or of a fact; `false` where it is neither.
+fn take(saved: &mut Saved, line: &str, section: Option<Direction>) -> bool {
+    // A name has colons in no version; a date and a drive's letter have.
+    let Some((name, value)) = line.split_once(':') else { return false };
+    let (name, value) = (name.trim(), value.trim());
+    if !value.contains("MB/s") {
+        let is_name = !name.is_empty() && name.len() <= 32;
+        if is_name {
+            saved.facts.push((name.to_owned(), value.to_owned()));
+        }
+        return is_name;
+    }
+    match test(name, value, section) {
+        Some(test) => {
+            saved.tests.push(test);
+            true
+        }
+        None => false,
+    }
+}
+
+fn test(name: &str, value: &str, section: Option<Direction>) -> Option<Test> {
+    let lower = name.to_ascii_lowercase();
+    let random = match lower.as_str() {
+        name if name.starts_with("seq") => false,
+        name if name.starts_with("rnd") || name.starts_with("random") => true,
+        _ => return None,
+    };
+    let said = [("read", Direction::Read), ("write", Direction::Write), ("mix", Direction::Mix)];
+    let own = said.into_iter().find(|(word, _)| lower.split_whitespace().any(|w| w == *word));
+    let outer = lower.split('(').next().unwrap_or_default();
+    Some(Test {
+        direction: own.map(|(_, direction)| direction).or(section)?,
+        random,
+        size: outer.split_whitespace().find_map(size),
+        queues: parameter(&lower, &["qd=", "q="]),
+        threads: parameter(&lower, &["t="]),
+        mb: number(value.split("MB/s").next()?)?,
+        iops: between(value, '[', ']').and_then(number),
+        micros: between(value, '<', '>').and_then(number),
+    })
+}
+
+/// `1MiB`, `4KiB`, `512KB`: what old versions call KB is 1,024 bytes, too.
+fn size(word: &str) -> Option<Bytes> {
+    let digits = word.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let number: u64 = digits.parse().ok()?;
+    let unit = match word.get(digits.len()..)? {
+        "kib" | "kb" | "k" => 1 << 10,
+        "mib" | "mb" | "m" => 1 << 20,
+        _ => return None,
+    };
+    number.checked_mul(unit).filter(|bytes| *bytes > 0).map(Bytes)
+}
+
+/// The number after `Q=`, blanks between them allowed.
+fn parameter(name: &str, keys: &[&str]) -> Option<u32> {
+    let inside = &name[name.find('(')?..];
+    keys.iter().find_map(|key| {
+        let rest = inside.split_once(key)?.1.trim_start();
+        let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().ok()
+    })
+}
+
+fn between(text: &str, open: char, close: char) -> Option<&str> {
+    text.split_once(open)?.1.split_once(close).map(|(inside, _)| inside)
+}
+
+/// The first word as a number; a comma is a decimal point where there is no point.
+fn number(text: &str) -> Option<f64> {
+    let word = text.split_whitespace().next()?;
+    let word = match word.contains('.') {
+        true => word.replace(',', ""),
+        false => word.replace(',', "."),
+    };
+    word.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0)
+}

@@ -1,0 +1,70 @@
+//! Damaged files, for tests: nothing that a file holds makes a parser panic.
+
+use steadfast_domain::step::mix64;
+
+/// How many damaged copies of its fixtures every format is read from.
+pub const MUTATIONS: u64 = 100_000;
+
+/// Copies of a file with one to four pieces changed, removed, doubled or exchanged; the
+/// same for the same numbers.
+pub fn mutated(
+    original: &[u8],
+    numbers: std::ops::Range<u64>,
+) -> impl Iterator<Item = Vec<u8>> + '_ {
+    numbers.map(|number| {
+        let mut draw = Draw(mix64(number));
+        let mut bytes = original.to_vec();
+        for _ in 0..=draw.below(4) {
+            change(&mut bytes, &mut draw);
+        }
+        bytes
+    })
+}
+
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = mix64(self.0);
+        (self.0 % limit.max(1) as u64) as usize
+    }
+}
+
+/// Texts that numbers, names and structure are mistaken for.
+const ODD: [&[u8]; 16] = [
+    b"0",
+    b"-1",
+    b"18446744073709551616",
+    b"1e308",
+    b"NaN",
+    b"\0",
+    b"\xff\xfe",
+    b"${X}",
+    b"%",
+    b":",
+    b"=",
+    b"\n[",
+    b"/",
+    b",",
+    b"{",
+    b"\r\n",
+];
+
+fn change(bytes: &mut Vec<u8>, draw: &mut Draw) {
+    let at = draw.below(bytes.len());
+    let end = (at + 1 + draw.below(24)).min(bytes.len());
+    match draw.below(5) {
+        0 if !bytes.is_empty() => bytes[at] = draw.below(256) as u8,
+        1 => drop(bytes.drain(at..end)),
+        2 => {
+            let piece = bytes[at..end].to_vec();
+            let to = draw.below(bytes.len() + 1);
+            bytes.splice(to..to, piece);
+        }
+        3 => {
+            let odd = ODD[draw.below(ODD.len())];
+            bytes.splice(at..end, odd.iter().copied());
+        }
+        _ => bytes.truncate(end),
+    }
+}

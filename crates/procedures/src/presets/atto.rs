@@ -1,0 +1,97 @@
+//! ATTO Disk Benchmark 4: sequential writes and reads of every transfer size.
+//!
+//! 512 B to 64 MB, four outstanding I/Os ("overlapped") and a total length of 256 MB are
+//! the program's defaults; of every size the length is moved once.
+
+use steadfast_domain::sequence::{Amount, Extent, SequenceEnd, SequenceRemark};
+use steadfast_domain::stimulus::{Cursor, Op, Order};
+use steadfast_domain::{Bytes, Demand, IoStream, Sequence, SequenceLoad, SequenceStep};
+
+/// The program's transfer sizes: powers of two, and three between the largest of them.
+const BETWEEN: [Bytes; 3] = [Bytes::mib(12), Bytes::mib(24), Bytes::mib(48)];
+const SMALLEST: u64 = 512;
+const LARGEST: u64 = 64 << 20;
+
+/// The options of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Atto {
+    /// The smallest transfer.
+    pub from: Bytes,
+    /// The largest.
+    pub to: Bytes,
+    /// Bytes that are tested.
+    pub length: Bytes,
+    /// Outstanding I/Os.
+    pub depth: u32,
+}
+
+impl Atto {
+    /// The transfer sizes, ascending.
+    fn sizes(&self) -> Vec<Bytes> {
+        let doubled = std::iter::successors(Some(SMALLEST), |size| size.checked_mul(2));
+        let mut sizes: Vec<Bytes> =
+            doubled.take_while(|size| *size <= LARGEST).map(Bytes).chain(BETWEEN).collect();
+        sizes.sort_unstable();
+        sizes.retain(|size| (self.from..=self.to.min(self.length)).contains(size));
+        sizes
+    }
+
+    /// What is applied: of every size first the writes, then the reads.
+    pub fn sequence(&self) -> Sequence {
+        let directions = [("Write", Op::Write), ("Read", Op::Read)];
+        let steps = self
+            .sizes()
+            .into_iter()
+            .flat_map(|size| directions.map(|(name, op)| self.step(size, name, op)));
+        Sequence {
+            tool: "atto".into(),
+            version: Some("4".into()),
+            title: format!(
+                "ATTO Disk Benchmark, {} to {}, queue depth {}, length {}",
+                self.from.binary(),
+                self.to.binary(),
+                self.depth,
+                self.length.binary()
+            ),
+            steps: steps.collect(),
+            remarks: vec![SequenceRemark::whole(
+                "The length is moved once with every transfer size; the range is on the target \
+                 itself, which ATTO reaches through a file.",
+            )],
+            ..Sequence::default()
+        }
+    }
+
+    fn step(&self, size: Bytes, direction: &str, op: Op) -> SequenceStep {
+        let stream = IoStream::new(op, Order::Sequential(Cursor::Own), size);
+        let demand = Demand::new(1, self.depth);
+        let length = Some(Amount::Bytes(self.length));
+        let load = SequenceLoad::new(vec![stream], demand, SequenceEnd::laps(1))
+            .within(Extent { length, ..Extent::default() });
+        SequenceStep {
+            may_be_left_out: true,
+            ..SequenceStep::new(format!("{} {direction}", size.binary()), load)
+        }
+        .dimension("Transfer size", size.binary())
+        .dimension("Direction", direction)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_those_of_the_program_between_the_limits() {
+        let of = |from, to| Atto { from, to, length: Bytes::mib(256), depth: 4 };
+        let all = of(Bytes(512), Bytes::mib(64)).sequence();
+        assert_eq!(all.steps.len(), 2 * 21);
+        assert_eq!(all.steps[0].label, "512 B Write");
+        assert_eq!(all.steps[41].label, "64 MiB Read");
+        let some: Vec<u64> =
+            of(Bytes::mib(8), Bytes::mib(20)).sizes().iter().map(|s| s.0 >> 20).collect();
+        assert_eq!(some, [8, 12, 16]);
+        let short = Atto { length: Bytes::kib(2), ..of(Bytes(512), Bytes::mib(64)) };
+        assert_eq!(short.sizes().len(), 3, "none is longer than what is tested");
+    }
+}

@@ -1,0 +1,158 @@
+//! CrystalDiskMark 8: four tests, reads first, then writes, the best of several attempts.
+//!
+//! The tests are those of the program's profiles "Default" and "NVMe SSD"; 1 GiB, five
+//! attempts, 5 s measured and 5 s between them are its own defaults.
+
+use steadfast_domain::sequence::{Amount, Extent, SequenceEnd, SequenceRemark};
+use steadfast_domain::stimulus::{Cursor, Op, Order};
+use steadfast_domain::{
+    Bytes, Demand, IoStream, Nanos, Sequence, SequenceLoad, SequenceStep, notation::AccessPattern,
+};
+
+/// A test: is it random, its transfer size, queues and threads.
+type Test = (bool, Bytes, u32, u32);
+
+/// The tests of the profile "Default".
+const DEFAULT: [Test; 4] = [
+    (false, Bytes::mib(1), 8, 1),
+    (false, Bytes::mib(1), 1, 1),
+    (true, Bytes::kib(4), 32, 1),
+    (true, Bytes::kib(4), 1, 1),
+];
+
+/// The tests of the profile for NVMe drives.
+const NVME: [Test; 4] = [
+    (false, Bytes::mib(1), 8, 1),
+    (false, Bytes::kib(128), 32, 1),
+    (true, Bytes::kib(4), 32, 16),
+    (true, Bytes::kib(4), 1, 1),
+];
+
+/// What fills the test range before: the program writes its test file first.
+const FILL: Demand = Demand::new(1, 8);
+
+/// The options of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct CrystalDiskMark {
+    /// Bytes that are tested.
+    pub test_size: Bytes,
+    /// Attempts at every test.
+    pub loops: u32,
+    /// Measured time of an attempt.
+    pub measure: Nanos,
+    /// The pause before it.
+    pub interval: Nanos,
+    /// The tests of the profile for NVMe drives.
+    pub nvme: bool,
+    /// Mixed tests, too, with this percentage of reads.
+    pub mix: Option<u8>,
+}
+
+impl CrystalDiskMark {
+    /// The name of the profile, as the program's result file has it.
+    pub fn profile(&self) -> &'static str {
+        match (self.nvme, self.mix.is_some()) {
+            (false, false) => "Default",
+            (false, true) => "Default [+Mix]",
+            (true, false) => "NVMe SSD",
+            (true, true) => "NVMe SSD [+Mix]",
+        }
+    }
+
+    /// What is applied.
+    pub fn sequence(&self) -> Sequence {
+        let tests = if self.nvme { NVME } else { DEFAULT };
+        let directions =
+            [Some(("Read", 100)), Some(("Write", 0)), self.mix.map(|reads| ("Mix", reads))];
+        let mut steps = vec![self.fill()];
+        for direction in directions.into_iter().flatten() {
+            steps.extend(tests.iter().map(|test| self.step(*test, direction)));
+        }
+        Sequence {
+            tool: "crystaldiskmark".into(),
+            version: Some("8".into()),
+            title: format!(
+                "CrystalDiskMark {}, {} (x{})",
+                self.profile(),
+                self.test_size.binary(),
+                self.loops
+            ),
+            steps,
+            remarks: vec![SequenceRemark::whole(
+                "The range is on the target itself, which CrystalDiskMark reaches through a file \
+                 of NTFS: numbers of a file system are a little lower.",
+            )],
+            ..Sequence::default()
+        }
+    }
+
+    fn extent(&self) -> Extent {
+        Extent { length: Some(Amount::Bytes(self.test_size)), ..Extent::default() }
+    }
+
+    fn fill(&self) -> SequenceStep {
+        let stream = IoStream::new(Op::Write, Order::Sequential(Cursor::Own), Bytes::mib(1));
+        let load = SequenceLoad::new(vec![stream], FILL, SequenceEnd::laps(1));
+        SequenceStep::new("Test data", load.within(self.extent())).preparing()
+    }
+
+    fn step(&self, test: Test, (direction, reads): (&str, u8)) -> SequenceStep {
+        let (random, size, queues, threads) = test;
+        let pattern = match random {
+            true => AccessPattern::random(size, reads),
+            false => AccessPattern::sequential(size, reads),
+        };
+        let load = SequenceLoad::new(
+            pattern.streams(),
+            Demand::new(threads, queues),
+            SequenceEnd::time(self.measure),
+        );
+        let name = name(test);
+        SequenceStep {
+            best_of: Some(self.loops),
+            pause: self.interval,
+            ..SequenceStep::new(format!("{name} {direction}"), load.within(self.extent()))
+        }
+        .dimension("Test", name)
+        .dimension("Direction", direction)
+    }
+}
+
+/// `SEQ1M Q8T1`, as the program's buttons have it.
+fn name((random, size, queues, threads): Test) -> String {
+    let order = if random { "RND" } else { "SEQ" };
+    let size = size.binary().replace("iB", "").replace(' ', "");
+    format!("{order}{size} Q{queues}T{threads}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(nvme: bool, mix: Option<u8>) -> Vec<String> {
+        let (measure, interval) = (Nanos::from_secs(5), Nanos::ZERO);
+        let of =
+            CrystalDiskMark { test_size: Bytes::gib(1), loops: 5, measure, interval, nvme, mix };
+        of.sequence().steps.into_iter().map(|step| step.label).collect()
+    }
+
+    #[test]
+    fn the_tests_have_the_names_of_the_program() {
+        let default = [
+            "Test data",
+            "SEQ1M Q8T1 Read",
+            "SEQ1M Q1T1 Read",
+            "RND4K Q32T1 Read",
+            "RND4K Q1T1 Read",
+            "SEQ1M Q8T1 Write",
+            "SEQ1M Q1T1 Write",
+            "RND4K Q32T1 Write",
+            "RND4K Q1T1 Write",
+        ];
+        assert_eq!(labels(false, None), default);
+        let nvme = labels(true, Some(70));
+        assert_eq!(nvme.len(), 13);
+        assert_eq!(nvme[2..4], ["SEQ128K Q32T1 Read", "RND4K Q32T16 Read"]);
+        assert_eq!(nvme[9], "SEQ1M Q8T1 Mix");
+    }
+}

@@ -1,0 +1,73 @@
+//! ATTO's chart and table: transfer size against the rate of writes and reads.
+
+use super::results::{Figures, Measured, Results};
+use crate::words::each_once;
+use steadfast_domain::findings::{
+    Axis, Cell, Exhibit, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
+};
+
+/// The dimensions that the preset gives its steps.
+const SIZE: &str = "Transfer size";
+const DIRECTION: &str = "Direction";
+
+/// The table, then the bars of bytes and of I/Os.
+pub(super) fn figures(results: &Results<'_>) -> Figures {
+    let bytes =
+        bars(results, ("atto-bars", "Transfer rate", "MB/s"), |m| m.best()?.mb_per_second());
+    let ios = bars(results, ("atto-bars-iops", "I/O rate", "IOPS"), |m| m.best()?.iops());
+    let exhibits = vec![Exhibit::Table(table(results)), Exhibit::Plot(bytes), Exhibit::Plot(ios)];
+    ("ATTO Disk Benchmark", exhibits)
+}
+
+type Value = fn(&Measured<'_>) -> Option<f64>;
+
+fn value(results: &Results<'_>, (size, direction): (&str, &str), value: Value) -> Option<f64> {
+    let found = results
+        .measured
+        .iter()
+        .find(|m| m.dimension(SIZE) == Some(size) && m.dimension(DIRECTION) == Some(direction));
+    value(found?)
+}
+
+fn sizes(results: &Results<'_>) -> Vec<String> {
+    each_once(results.measured.iter().filter_map(|m| m.dimension(SIZE).map(str::to_owned)))
+}
+
+fn table(results: &Results<'_>) -> Table {
+    let mb: Value = |m| m.best()?.mb_per_second();
+    let iops: Value = |m| m.best()?.iops();
+    let rows = sizes(results).into_iter().map(|size| {
+        let cells = [("Write", mb, 2), ("Read", mb, 2), ("Write", iops, 1), ("Read", iops, 1)];
+        let cell = |(direction, of, decimals): (&str, Value, u8)| {
+            Cell::number(value(results, (&size, direction), of), decimals)
+        };
+        Row::new(size.clone(), cells.map(cell))
+    });
+    Table::new("atto", "MB/s (10^6 bytes) and IOPS by transfer size", "Transfer size")
+        .columns([
+            ("write-mb", "Write MB/s"),
+            ("read-mb", "Read MB/s"),
+            ("write-iops", "Write IOPS"),
+            ("read-iops", "Read IOPS"),
+        ])
+        .rows(rows)
+}
+
+fn bars(results: &Results<'_>, (id, title, unit): (&str, &str, &str), of: Value) -> Plot {
+    let sizes = sizes(results);
+    let series = ["Read", "Write"].map(|direction| {
+        let point =
+            |(at, size): (usize, &String)| (at as f64, value(results, (size, direction), of));
+        let points = sizes.iter().enumerate().map(point).collect();
+        Series::new(direction, Stroke::Measured, points)
+    });
+    Plot::new(
+        PlotKind::Columns3d,
+        id,
+        title,
+        Axis::new("Transfer size", Scale::Categories(sizes.clone())),
+        Axis::new(unit, Scale::Linear),
+    )
+    .caption("Writes in front, reads behind them.")
+    .series(series)
+}

@@ -1,0 +1,191 @@
+//! A sequence as it is set up on a device: which steps it has there, and their places.
+
+use crate::ground::Ground;
+use crate::ground::asked::Asked;
+use crate::ground::choices::Choices;
+use crate::ground::method::Method;
+use crate::ground::stretch::{CHECKPOINT, NO_END, Stretch};
+use crate::pts::method;
+use crate::unsuitable::Unsuitable;
+use steadfast_domain::sequence::{StepRole, Unfit};
+use steadfast_domain::stimulus::{DataPattern, Until};
+use steadfast_domain::{
+    Bench, Demand, Halt, Place, Profile, Sequence, SequenceStep, Settings, Step, Stimulus,
+};
+
+/// What every page says.
+const LESSER: &str = "ANOTHER TOOL'S TEST: no purge, no steady state; not a method of the PTS";
+
+/// A sequence, ready to be conducted on its ground.
+#[derive(Debug, Clone)]
+pub struct Sequenced {
+    pub(super) ground: Ground,
+    pub(super) sequence: Sequence,
+    pub(super) steps: Vec<Planned>,
+    /// Why steps are left out, one sentence each.
+    pub(super) left_out: Vec<String>,
+}
+
+/// A step on this device.
+#[derive(Debug, Clone)]
+pub(super) struct Planned {
+    /// Its place in the sequence, from 1.
+    number: usize,
+    /// What was asked for.
+    pub step: SequenceStep,
+    /// What is applied; every attempt has a seed of its own.
+    pub stimulus: Stimulus,
+}
+
+impl Planned {
+    /// The phase of an attempt, from 1: its name in the journal.
+    pub fn phase(&self, attempt: u32) -> String {
+        match self.step.attempts() {
+            0 | 1 => format!("step-{}", self.number),
+            _ => format!("step-{}-{attempt}", self.number),
+        }
+    }
+
+    fn label(&self, attempt: u32) -> String {
+        match self.step.attempts() {
+            0 | 1 => self.step.label.clone(),
+            all => format!("{}, {attempt} of {all}", self.step.label),
+        }
+    }
+}
+
+/// How reports name a tool.
+pub(super) fn tool_name(tool: &str) -> &'static str {
+    match tool {
+        "atto" => "ATTO Disk Benchmark",
+        "crystaldiskmark" => "CrystalDiskMark",
+        "fio" => "fio job file",
+        "fiosynth" => "FioSynth suite",
+        "iometer" => "Iometer",
+        _ => "Another tool's sequence",
+    }
+}
+
+impl Sequenced {
+    /// The sequence of the settings, where the device can hold it.
+    pub fn new(asked: &Asked<'_>) -> Result<Self, Unsuitable> {
+        let sequence = asked.settings.sequence.as_deref().cloned().ok_or_else(|| {
+            Unsuitable(
+                "sequence runs what another tool's file or preset asks for; use one of the \
+                 commands crystaldiskmark, atto, fio, fiosynth or iometer"
+                    .into(),
+            )
+        })?;
+        let own = common_pattern(&sequence);
+        let mut settings = asked.settings.clone();
+        if let Some(pattern) = own {
+            settings.data_pattern = pattern;
+        }
+        let ground = Ground::new(
+            &Asked { settings: &settings, ..asked.clone() },
+            method_of(&sequence, &settings),
+        )?;
+        let (steps, left_out) = planned(&ground, &sequence)?;
+        Ok(Sequenced { ground, sequence, steps, left_out })
+    }
+
+    /// Applies an attempt at a step: in one piece, or where it is long in parts.
+    pub(super) fn apply(
+        &self,
+        bench: &mut dyn Bench,
+        planned: &Planned,
+        attempt: u32,
+    ) -> Result<(), Halt> {
+        let place = Place::new(&planned.phase(attempt), 0, 1, planned.label(attempt));
+        let stimulus = planned.stimulus.clone().seed(place.seed(self.ground.settings.seed));
+        let time = stimulus.until.time;
+        if time.is_some_and(|time| time <= CHECKPOINT) {
+            return bench.apply(&Step::alone(place, stimulus)).map(|_| ());
+        }
+        // A limit at the very time of the last cut would race with it.
+        let until = Until { time: time.map(|_| NO_END), ..stimulus.until };
+        let stimulus = Stimulus { until, ..stimulus };
+        Stretch { place, stimulus, cut: CHECKPOINT, time }.conduct(bench).map(|_| ())
+    }
+
+    /// The demands of measured steps, each once, the smallest first.
+    fn demands(&self) -> Vec<Demand> {
+        let measured = self.steps.iter().filter(|p| p.step.role == StepRole::Measure);
+        let mut demands: Vec<Demand> = measured.map(|p| p.stimulus.demand).collect();
+        demands.sort_by_key(|demand| (demand.outstanding(), demand.threads));
+        demands.dedup();
+        demands
+    }
+
+    pub(super) fn choices(&self) -> Choices<'_> {
+        let measured = self.steps.iter().filter(|p| p.step.role == StepRole::Measure);
+        let phases = measured.flat_map(|p| (1..=p.step.attempts()).map(|n| p.phase(n)));
+        Choices {
+            covered: Vec::new(),
+            demands: self.demands(),
+            alignment: None,
+            ending: "when its last step is complete".into(),
+            measured_phases: phases.collect(),
+            gap_effect,
+            ..self.ground.choices()
+        }
+    }
+}
+
+/// What all loads that write write, where it is the same and not left to the user.
+fn common_pattern(sequence: &Sequence) -> Option<DataPattern> {
+    let mut patterns =
+        sequence.steps.iter().filter(|s| s.load.alters()).map(|s| s.load.data_pattern.clone());
+    let first = patterns.next()??;
+    patterns.all(|pattern| pattern.as_ref() == Some(&first)).then_some(first)
+}
+
+/// The write cache and everything else of the device stay as they are.
+fn method_of(sequence: &Sequence, settings: &Settings) -> Method {
+    let name = tool_name(&sequence.tool);
+    Method {
+        document: name,
+        revision: name,
+        lesser: Some(LESSER),
+        write_cache: None,
+        active_range_percent: 100,
+        ..method::of(Profile::Pts20, settings.class)
+    }
+}
+
+/// The steps that this device can hold, and why others are left out.
+fn planned(
+    ground: &Ground,
+    sequence: &Sequence,
+) -> Result<(Vec<Planned>, Vec<String>), Unsuitable> {
+    let (mut steps, mut left_out) = (Vec::new(), Vec::new());
+    for (step, number) in sequence.steps.iter().zip(1..) {
+        match step.load.on(ground.geometry) {
+            Ok(stimulus) => {
+                let own = step.load.data_pattern.clone();
+                let pattern = own.unwrap_or_else(|| ground.settings.data_pattern.clone());
+                let stimulus = stimulus.data_pattern(pattern).verify(ground.settings.verify);
+                steps.push(Planned { number, step: step.clone(), stimulus });
+            }
+            Err(Unfit::Sector(why)) if step.may_be_left_out => {
+                left_out.push(format!("{} is left out: {why}.", step.label));
+            }
+            Err(why) => return Err(Unsuitable(format!("{}: {why}", step.label))),
+        }
+    }
+    match steps.iter().any(|planned: &Planned| planned.step.role == StepRole::Measure) {
+        true => Ok((steps, left_out)),
+        false => Err(Unsuitable(format!(
+            "{} has no step that measures anything on this device",
+            tool_name(&sequence.tool)
+        ))),
+    }
+}
+
+/// What a gap did.
+fn gap_effect(step: &Step) -> &'static str {
+    match step.continues {
+        true => "The step went on from its last part; the drive had rested inside it.",
+        false => "The drive had rested before this step.",
+    }
+}

@@ -1,0 +1,166 @@
+//! The tables that every tool's sequence has: all steps, each direction, every attempt,
+//! what prepared.
+
+use super::results::{Attempt, Measured, Results};
+use super::setup::Sequenced;
+use steadfast_domain::findings::{Cell, Column, Row, Table};
+use steadfast_domain::{Nanos, Tally};
+
+/// The percentiles of the tables by direction, in percent, with the ids of their columns.
+const PERCENTILES: [(f64, &str); 8] = [
+    (50.0, "p50-ms"),
+    (90.0, "p90-ms"),
+    (95.0, "p95-ms"),
+    (99.0, "p99-ms"),
+    (99.9, "p99.9-ms"),
+    (99.99, "p99.99-ms"),
+    (99.999, "p99.999-ms"),
+    (99.9999, "p99.9999-ms"),
+];
+
+fn millis(time: Option<Nanos>) -> Cell {
+    Cell::number(time.map(Nanos::as_millis_f64), 4)
+}
+
+/// Every measured step: rates and response times of all its I/Os.
+pub(super) fn all_steps(sequenced: &Sequenced, results: &Results<'_>) -> Table {
+    let names = sequenced.sequence.dimensions();
+    let mut columns: Vec<Column> = names.iter().map(|name| Column::from(*name)).collect();
+    let values = [
+        ("iops", "IOPS"),
+        ("mb", "MB/s"),
+        ("mean-ms", "Mean ms"),
+        ("p99-ms", "99 % ms"),
+        ("p99.9-ms", "99.9 % ms"),
+        ("max-ms", "Max ms"),
+        ("errors", "Errors"),
+    ];
+    columns.extend(values.map(Column::from));
+    let rows = results.measured.iter().map(|measured| {
+        let of = |name: &&str| Cell::known(measured.dimension(name));
+        let mut cells: Vec<Cell> = names.iter().map(of).collect();
+        cells.extend(cells_of(measured.best()));
+        Row::new(measured.step.label.clone(), cells)
+    });
+    Table::new("sequence", "Every step", "Step").columns(columns).rows(rows)
+}
+
+fn cells_of(attempt: Option<&Attempt>) -> [Cell; 7] {
+    let Some(attempt) = attempt else { return [(); 7].map(|()| Cell::Missing) };
+    [
+        Cell::number(attempt.iops(), 1),
+        Cell::number(attempt.mb_per_second(), 2),
+        Cell::number(attempt.mean_ms(), 4),
+        millis(attempt.total.percentile(0.99)),
+        millis(attempt.total.percentile(0.999)),
+        millis(attempt.total.response_longest()),
+        Cell::count(attempt.faults),
+    ]
+}
+
+/// Reads or writes alone, of the steps that have any.
+pub(super) fn direction(
+    (id, title): (&str, &str),
+    results: &Results<'_>,
+    of: fn(&Attempt) -> &Tally,
+) -> Option<Table> {
+    let mut columns: Vec<Column> =
+        [("ios", "I/Os"), ("iops", "IOPS"), ("mb", "MB/s"), ("mean-ms", "Mean ms")]
+            .map(Column::from)
+            .into();
+    columns.extend(PERCENTILES.map(|(percent, id)| Column::new(id, format!("{percent} %"))));
+    columns.push(Column::from(("max-ms", "Max ms")));
+    let rows: Vec<Row> =
+        results.measured.iter().filter_map(|measured| direction_row(measured, of)).collect();
+    let table = Table::new(id, title, "Step").spanner("Response times in ms").columns(columns);
+    (!rows.is_empty()).then(|| table.rows(rows))
+}
+
+fn direction_row(measured: &Measured<'_>, of: fn(&Attempt) -> &Tally) -> Option<Row> {
+    let attempt = measured.best()?;
+    let tally = of(attempt);
+    if tally.ios == 0 {
+        return None;
+    }
+    let mut cells = vec![
+        Cell::count(tally.ios),
+        Cell::number(attempt.rate(tally.ios), 1),
+        Cell::number(attempt.rate(tally.bytes.0).map(|bytes| bytes / 1e6), 2),
+        millis(tally.response_mean()),
+    ];
+    cells.extend(PERCENTILES.map(|(percent, _)| millis(tally.percentile(percent / 100.0))));
+    cells.push(millis(tally.response_longest()));
+    Some(Row::new(measured.step.label.clone(), cells))
+}
+
+/// Every attempt, where steps are done more than once.
+pub(super) fn attempts(results: &Results<'_>) -> Option<Table> {
+    let most = results.measured.iter().map(|m| m.step.attempts()).max().unwrap_or(1);
+    let columns = (1..=most).map(|number| number.to_string());
+    let row = |measured: &Measured<'_>| {
+        let rate = |attempt: &Attempt| Cell::number(attempt.mb_per_second(), 2);
+        let mut cells: Vec<Cell> = measured.attempts.iter().map(rate).collect();
+        cells.resize(most as usize, Cell::Missing);
+        Row::new(measured.step.label.clone(), cells)
+    };
+    let table = Table::new("sequence-attempts", "MB/s of every attempt; the best counts", "Step");
+    let rows = results.measured.iter().map(row);
+    (most > 1).then(|| table.spanner("Attempt").columns(columns).rows(rows))
+}
+
+/// What prepared the device.
+pub(super) fn preparation(results: &Results<'_>) -> Option<Table> {
+    let row = |prepared: &Measured<'_>| {
+        let attempt = prepared.attempts.first();
+        let bytes = attempt.map(|attempt| attempt.total.bytes.0 as f64);
+        let seconds = attempt.map(|attempt| attempt.elapsed.as_secs_f64());
+        let rate = attempt.and_then(Attempt::mb_per_second);
+        let cells = [Cell::number(bytes, 0), Cell::number(seconds, 1), Cell::number(rate, 1)];
+        Row::new(prepared.step.label.clone(), cells)
+    };
+    let table = Table::new("sequence-preparation", "What prepared the device", "Step");
+    let rows: Vec<Row> = results.prepared.iter().map(row).collect();
+    let columns = [("bytes", "Bytes"), ("seconds", "Seconds"), ("mb", "MB/s")];
+    (!rows.is_empty()).then(|| table.columns(columns).rows(rows))
+}
+
+/// What was applied: load, place and end of every step.
+pub(super) fn loads(sequenced: &Sequenced) -> Table {
+    let row = |planned: &super::setup::Planned| {
+        let stimulus = &planned.stimulus;
+        let all: u64 = stimulus.streams.iter().map(|s| u64::from(s.weight)).sum();
+        let share = |weight: u32| format!("{:.1}", f64::from(weight) * 100.0 / all.max(1) as f64);
+        let streams: Vec<String> = match stimulus.streams.as_slice() {
+            [only] => vec![only.to_string()],
+            many => many.iter().map(|s| format!("{s} {} %", share(s.weight))).collect(),
+        };
+        let range = stimulus.active_range;
+        let cells = [
+            Cell::text(streams.join(", ")),
+            Cell::text(stimulus.demand.to_string()),
+            Cell::text(format!("{} from byte {}", range.length.binary(), range.start.0)),
+            Cell::text(end(planned)),
+        ];
+        Row::new(planned.step.label.clone(), cells)
+    };
+    Table::new("sequence-loads", "What was applied", "Step")
+        .columns(["I/O streams", "Demand", "Range", "Until"])
+        .rows(sequenced.steps.iter().map(row))
+}
+
+fn end(planned: &super::setup::Planned) -> String {
+    let until = planned.stimulus.until;
+    let parts = [
+        until.time.map(|time| time.to_string()),
+        until.bytes.map(|bytes| bytes.binary()),
+        until.ios.map(|ios| format!("{ios} I/Os")),
+    ];
+    let ramp = planned.stimulus.ramp;
+    let before = if ramp.0 > 0 { format!(" after {ramp} unmeasured") } else { String::new() };
+    let times = match planned.step.attempts() {
+        0 | 1 => String::new(),
+        many => format!(", best of {many}"),
+    };
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    format!("{}{before}{times}", parts.join(" or "))
+}

@@ -1,0 +1,129 @@
+//! `steadfast crystaldiskmark`: its tests and its table, its result file written and read.
+
+use super::front;
+use crate::asked::SOFTWARE;
+use crate::cli::Format;
+use crate::cli::front::CrystalDiskMarkArguments;
+use crate::exit::ExitState;
+use crate::writing::{Rule, Shelf};
+use crate::{output, terminal};
+use std::path::Path;
+use steadfast_domain::findings::{Cell, Exhibit, Table};
+use steadfast_domain::text::printable;
+use steadfast_domain::{Findings, Nanos};
+use steadfast_exchange::crystaldiskmark::{self, Direction, Saved, Test};
+use steadfast_procedures::presets::CrystalDiskMark;
+use steadfast_report::date_stamp;
+
+/// Runs the tests, shows them, or reports a saved result.
+pub fn run(arguments: &CrystalDiskMarkArguments) -> anyhow::Result<ExitState> {
+    if let Some(file) = &arguments.read {
+        return report(arguments, file);
+    }
+    let preset = CrystalDiskMark {
+        test_size: arguments.test_size,
+        loops: arguments.loops,
+        measure: arguments.measure,
+        interval: arguments.interval,
+        nvme: arguments.nvme,
+        mix: arguments.mix,
+    };
+    // A name that is taken is refused before the work.
+    let result = match (&arguments.result, arguments.front.plan) {
+        (Some(path), false) => Some(Rule::of(&arguments.writing())?.begin_text(path)?),
+        _ => None,
+    };
+    let conducted = front::conduct(&arguments.front, preset.sequence())?;
+    if let (Some(result), Some(findings)) = (result, conducted.findings()?) {
+        result.hold(crystaldiskmark::write(&saved(&preset, &findings)).as_bytes())?;
+    }
+    Ok(conducted.state)
+}
+
+/// Reports what the program saved; `--out` is the directory of the report.
+fn report(arguments: &CrystalDiskMarkArguments, file: &Path) -> anyhow::Result<ExitState> {
+    let formats = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
+    let shelf = match &arguments.front.out {
+        Some(path) => {
+            Some(Shelf::named(path, Rule::of(&arguments.writing())?, &output::names(&formats))?)
+        }
+        None => None,
+    };
+    let bytes = front::read(file)?;
+    let saved = crystaldiskmark::read(&bytes).map_err(|why| front::refused(file, &[why]))?;
+    for (line, text) in &saved.not_understood {
+        terminal::complain(&format!(
+            "{}: line {line} is not understood: {}",
+            file.display(),
+            printable(text)
+        ));
+    }
+    let findings = crystaldiskmark::findings(&saved, &front::source(file, &bytes), SOFTWARE);
+    match arguments.front.json {
+        true => terminal::print_findings(&findings)?,
+        false => terminal::print(&steadfast_report::text(&findings, terminal::width()))?,
+    }
+    if let Some(shelf) = shelf {
+        for path in output::write(&shelf, &findings, &formats)? {
+            terminal::tell(&path.display().to_string());
+        }
+    }
+    Ok(ExitState::Done)
+}
+
+/// What a run found, as the program saves it.
+fn saved(preset: &CrystalDiskMark, findings: &Findings) -> Saved {
+    let mut tests = Vec::new();
+    for (direction, column) in
+        [(Direction::Read, "Read"), (Direction::Write, "Write"), (Direction::Mix, "Mix")]
+    {
+        for row in table(findings, "crystaldiskmark").iter().flat_map(|table| &table.rows) {
+            let of = |id| value(table(findings, id)?, &row.id, column);
+            let Some(mb) = of("crystaldiskmark") else { continue };
+            let iops = of("crystaldiskmark-iops");
+            tests.extend(Test::named(&row.id, direction, mb).map(|test| Test {
+                iops,
+                micros: of("crystaldiskmark-latency"),
+                ..test
+            }));
+        }
+    }
+    let seconds = |time: Nanos| format!("{}", time.as_secs_f64());
+    let facts = [
+        ("Profile", preset.profile().to_owned()),
+        ("Test", format!("{} (x{})", preset.test_size.binary(), preset.loops)),
+        (
+            "Time",
+            format!(
+                "Measure {} sec / Interval {} sec",
+                seconds(preset.measure),
+                seconds(preset.interval)
+            ),
+        ),
+        ("Date", date_stamp(findings.run_unix_ms.1)),
+        ("Comment", format!("{SOFTWARE}, the tests of CrystalDiskMark 8 on Linux")),
+    ];
+    Saved {
+        heading: format!("CrystalDiskMark 8 tests by {SOFTWARE}"),
+        version: None,
+        mix: preset.mix,
+        tests,
+        facts: facts.map(|(name, value)| (name.to_owned(), value)).into(),
+        not_understood: Vec::new(),
+    }
+}
+
+fn table<'f>(findings: &'f Findings, id: &str) -> Option<&'f Table> {
+    findings.pages().flat_map(|page| &page.exhibits).find_map(|exhibit| match exhibit {
+        Exhibit::Table(table) if table.id == id => Some(table),
+        _ => None,
+    })
+}
+
+fn value(table: &Table, row: &str, column: &str) -> Option<f64> {
+    let at = table.columns.iter().position(|of| of.id == column)?;
+    match table.rows.iter().find(|of| of.id == row)?.cells.get(at)? {
+        Cell::Number { value, .. } => Some(*value),
+        _ => None,
+    }
+}
