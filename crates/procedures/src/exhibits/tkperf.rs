@@ -382,7 +382,7 @@ pub(crate) fn zones((title, id): (&str, &str), unit: &str, curves: &[ZoneCurve])
         let own = curves.iter().filter(|curve| curve.group() == group);
         let series = own.map(|curve| {
             let points = curve.values.iter().map(|(zone, value)| (f64::from(*zone), *value));
-            Series::new(curve.pattern.to_string(), Stroke::Average, points.collect())
+            Series::new(curve.pattern.to_string(), Stroke::Measured, points.collect())
         });
         let (id, title) =
             (format!("{id}-{}", group.0), format!("{title} over the Zones: {}", group.1));

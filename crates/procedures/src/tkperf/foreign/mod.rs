@@ -9,12 +9,14 @@ mod tests;
 mod worth;
 
 use crate::exhibits::pages::page;
-use crate::pts::disclosure::form_demand;
+use crate::pts::disclosure::{self, ending_text, form_demand};
+use crate::pts::method::TWENTY_TEN;
 use results::Studied;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Exhibit, Facts, FormBlock, FormHeader, Origin, Page, Setting, Subject,
 };
+use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::{
     Caveat, CaveatKind, Demand, Findings, ForeignKind, ForeignRun, ForeignTest, Nanos,
 };
@@ -91,9 +93,8 @@ fn parameters(test: &ForeignTest) -> FormBlock {
     let both = test.jobs.zip(test.depth);
     let demand = both.map(|(jobs, depth)| form_demand(Demand::new(jobs, depth)));
     let time = test.step_seconds.map(|s| Nanos::from_secs(s).to_string());
-    let always = |id: &str, label: &str, value: &str| {
-        Setting::new(id, label, value, Origin::Profile)
-    };
+    let always =
+        |id: &str, label: &str, value: &str| Setting::new(id, label, value, Origin::Profile);
     let known = [
         Setting::new("demand", "TOIO - TC/QD", demand.clone(), Origin::Found),
         Setting::new("step-time", "Step", time, Origin::Found),
@@ -104,35 +105,85 @@ fn parameters(test: &ForeignTest) -> FormBlock {
         always("verify", "Verification of data", "off"),
         Setting::identity("Test SW Info", &test.engine),
     ];
-    let rows = known.into_iter().chain(of_kind(test.kind)).chain(preconditioning(test, demand));
+    let rows = known.into_iter().chain(of_kind(test)).chain(preconditioning(test, demand));
     FormBlock::new("Test Parameters", rows)
 }
 
-/// What each test always does.
-fn of_kind(kind: ForeignKind) -> Vec<Setting> {
-    let loops = |stimulus: &'static str| vec![("stimulus-1", stimulus), ("mixes", "Outer Loop")];
-    let (procedure, mut rows) = match kind {
-        ForeignKind::Iops => ("iops", loops("IOPS Loop")),
-        ForeignKind::Latency => ("latency", loops("LAT Loop")),
-        ForeignKind::Throughput => ("throughput", vec![("mixes", "100/0, 0/100")]),
-        ForeignKind::WriteSaturation => {
-            ("wsat", vec![("stimulus-1", "RND 4K W"), ("mixes", "0/100")])
-        }
-        ForeignKind::ZoneIops => ("hdd-iops", Vec::new()),
-        ForeignKind::ZoneThroughput => ("hdd-throughput", Vec::new()),
+/// What each test always does, by the ids of our settings.
+fn of_kind(test: &ForeignTest) -> Vec<Setting> {
+    let mut rows: Vec<(&str, String)> = Vec::new();
+    let mut add = |pairs: &[(&'static str, &str)]| {
+        rows.extend(pairs.iter().map(|(id, value)| (*id, (*value).to_owned())));
     };
-    match kind {
-        ForeignKind::Iops => rows.extend([("wdpc", "IOPS Loop (WDPC)"), INNER]),
-        ForeignKind::Latency => rows.extend([("wdpc", "LAT Loop (WDPC)"), INNER]),
-        ForeignKind::WriteSaturation => rows.push(("wdpc", "RND 4K W (WDPC)")),
-        _ => {}
+    match test.kind {
+        ForeignKind::Iops => add(&[
+            ("procedure", "iops"),
+            ("parameter-alignment", "auto"),
+            ("stimulus-1", "IOPS Loop"),
+            ("wdpc", "IOPS Loop (WDPC)"),
+            ("mixes", "Outer Loop"),
+            ("block-sizes", "Inner Loop"),
+        ]),
+        ForeignKind::Latency => add(&[
+            ("procedure", "latency"),
+            ("parameter-alignment", "auto"),
+            ("stimulus-1", "LAT Loop"),
+            ("wdpc", "LAT Loop (WDPC)"),
+            ("mixes", "Outer Loop"),
+            ("block-sizes", "Inner Loop"),
+            ("parameter-histogram-time", UNUSED),
+        ]),
+        ForeignKind::Throughput => {
+            let sizes = sequences(test);
+            add(&[
+                ("procedure", "throughput"),
+                ("stimulus-1", &sizes),
+                ("wdpc", &format!("{sizes} (WDPC)")),
+                ("mixes", "100/0, 0/100"),
+                ("block-sizes", "Outer Loop"),
+                ("parameter-precondition", "no"),
+            ]);
+        }
+        ForeignKind::WriteSaturation => add(&[
+            ("procedure", "wsat"),
+            ("stimulus-1", "RND 4K W"),
+            ("wdpc", "RND 4K W (WDPC)"),
+            ("mixes", "0/100"),
+            ("parameter-alignment", "auto"),
+            ("parameter-workload", "RND 4K W"),
+            ("parameter-precondition", "no"),
+            ("parameter-mix", UNUSED),
+            ("parameter-cursor", UNUSED),
+            ("parameter-between-time", UNUSED),
+            ("parameter-measured-minute", UNUSED),
+            ("parameter-least-fills", UNUSED),
+        ]),
+        ForeignKind::ZoneIops => add(&[("procedure", "hdd-iops"), ("zone-count", "128")]),
+        ForeignKind::ZoneThroughput => {
+            add(&[("procedure", "hdd-throughput"), ("zone-count", "128")]);
+        }
     }
-    rows.push(("procedure", procedure));
-    rows.iter().map(|(id, value)| Setting::new(id, id, *value, Origin::Profile)).collect()
+    if results::tracked(test.kind).is_some() {
+        add(&[
+            ("rounds-max", "25"),
+            ("end-of-rounds", &ending_text(SteadyStateMethod::Rounds)),
+            ("criteria", &disclosure::criteria_text(&TWENTY_TEN)),
+        ]);
+    }
+    rows.iter().map(|(id, value)| Setting::new(id, id, value, Origin::Profile)).collect()
 }
 
-/// Block sizes are the inner loop.
-const INNER: (&str, &str) = ("block-sizes", "Inner Loop");
+/// How our reports write a parameter that a run makes no use of.
+const UNUSED: &str = "not used in this run";
+
+/// `SEQ 1024K, SEQ 64K, ...`: the block sizes of a throughput test.
+fn sequences(test: &ForeignTest) -> String {
+    let reads = test.values.iter().filter(|value| value.round == 1);
+    let reads = reads.filter(|value| value.pattern.read_percent == 100);
+    let names: Vec<String> =
+        reads.map(|value| format!("SEQ {}", value.pattern.size.transfer_size())).collect();
+    names.join(", ")
+}
 
 /// What every job writes before the tests of IOPS and latency.
 fn preconditioning(test: &ForeignTest, demand: Option<String>) -> Vec<Setting> {

@@ -210,3 +210,34 @@ fn tables_rows_columns_and_plots_have_the_names_of_a_new_run() {
         }
     }
 }
+
+/// What TKperf always does is not called unknown beside a new run.
+#[test]
+fn settings_that_tkperf_always_has_are_those_of_a_new_run() {
+    let mut settings = Settings::new(crate::tkperf::NAME, 7);
+    (settings.threads, settings.depth) = (Some(2), Some(16));
+    let procedure = crate::procedure(&settings, GEOMETRY, &[]).unwrap();
+    let mut bench = scripted(|_| 1000.0);
+    procedure.conduct(&mut bench).unwrap();
+    let new = procedure.study(&record(&settings, bench.entries));
+    let old = run(vec![iops(), throughput(|_| 7.0), saturation()]);
+    for part in &old.parts {
+        let of_new = new.parts.iter().find(|other| other.id == part.id).unwrap();
+        let chapters = of_new.chapters.iter().flat_map(|page| &page.exhibits);
+        let facts = chapters.filter_map(|exhibit| match exhibit {
+            Exhibit::Facts(facts) => Some(&facts.rows),
+            _ => None,
+        });
+        let head = of_new.header.blocks.iter().map(|block| &block.rows);
+        let rows: Vec<_> = head.chain(facts).flatten().collect();
+        let of_old = part.header.blocks.iter().flat_map(|block| &block.rows);
+        for row in of_old.filter(|row| row.role == steadfast_domain::findings::Role::Setting) {
+            let same = rows.iter().find(|other| other.id == row.id);
+            let same = same.unwrap_or_else(|| panic!("{} has no {}", part.id, row.id));
+            let differs = ["data-pattern", "parameter-precondition", "wipc-amount", "wipc-demand"];
+            if !differs.contains(&row.id.as_str()) {
+                assert_eq!(same.value, row.value, "{} {}", part.id, row.id);
+            }
+        }
+    }
+}
