@@ -12,8 +12,12 @@ pub const AR_SEGMENTS_LAYOUT: &str = "ar-segments-layout";
 pub const ART_CEILING: &str = "art-ceiling";
 /// An interrupted test that allows no gap began anew with its purge.
 pub const BEGUN_ANEW: &str = "begun-anew";
+/// I/Os of a trace end beyond their device.
+pub const BEYOND_DEVICE: &str = "beyond-device";
 /// A block size is smaller than the device's sector.
 pub const BLOCK_SIZE_LEFT_OUT: &str = "block-size-left-out";
+/// A capture took so much processor time that it may have changed what it saw.
+pub const CAPTURE_COST: &str = "capture-cost";
 /// The capture was killed: its file was read up to its last complete row group.
 pub const CAPTURE_KILLED: &str = "capture-killed";
 /// A remark that the capture itself made.
@@ -44,6 +48,8 @@ pub const DEVICES_UNPAIRED: &str = "devices-unpaired";
 pub const DEVICE_THROTTLED: &str = "device-throttled";
 /// Some exhibits of a trace do not show every device.
 pub const DEVICES_LEFT_OUT: &str = "devices-left-out";
+/// The share of duplicates in a capture is a lower bound.
+pub const DUPLICATES_BOUND: &str = "duplicates-bound";
 /// Time or bytes ended a saturation before it was steady, as its method allows.
 pub const ENDED_BEFORE_STEADY_STATE: &str = "ended-before-steady-state";
 /// Completions of I/Os were not seen by the capture.
@@ -80,6 +86,10 @@ pub const FOREIGN_ZONES: &str = "foreign-zones";
 pub const GAP: &str = "gap";
 /// The bins of a histogram are ours.
 pub const HISTOGRAM_BINS: &str = "histogram-bins";
+/// I/Os of a capture failed.
+pub const IOS_FAILED: &str = "ios-failed";
+/// I/Os that a capture saw in part are not in its file.
+pub const IOS_OMITTED: &str = "ios-omitted";
 /// A Kolmogorov-Smirnov distance is known within bounds only.
 pub const KS_BOUNDED: &str = "ks-bounded";
 /// I/Os of two layers are counted together.
@@ -96,10 +106,20 @@ pub const NO_CAPTURED_VALUES: &str = "no-captured-values";
 pub const NO_CHECKSUMS: &str = "no-checksums";
 /// Not every sector that was written was read back and compared.
 pub const NOT_COMPARED: &str = "not-compared";
+/// A trace does not tell when it began.
+pub const NO_CLOCK: &str = "no-clock";
+/// I/Os of a trace have no process.
+pub const NO_PROCESSES: &str = "no-processes";
+/// I/Os of a trace have no time in the queue.
+pub const NO_QUEUE_TIMES: &str = "no-queue-times";
+/// I/Os of a trace have no response time.
+pub const NO_RESPONSE_TIMES: &str = "no-response-times";
 /// Nothing preconditions independently of the workload.
 pub const NO_WIPC: &str = "no-wipc";
 /// I/Os that did not come back were no longer waited for.
 pub const NOT_WAITED_FOR: &str = "not-waited-for";
+/// A capture kept the I/Os of one process.
+pub const ONE_PROCESS: &str = "one-process";
 /// I/Os of a trace could not be put in issue order.
 pub const ORDER_OVERFLOW: &str = "order-overflow";
 /// A number is outside its limits, or cannot be judged.
@@ -194,6 +214,8 @@ pub const SEQUENCE_REMARK: &str = "sequence-remark";
 pub const SETTING_DIFFERS: &str = "setting-differs";
 /// The device exists in virtual time only.
 pub const SIMULATED: &str = "simulated";
+/// A trace does not tell the size of its devices.
+pub const SIZES_UNKNOWN: &str = "sizes-unknown";
 /// The kernel kept the capture from looking.
 pub const SKIPPED: &str = "skipped";
 /// The host split I/Os.
@@ -216,12 +238,16 @@ pub const STREAMS_LEFT_OUT: &str = "streams-left-out";
 pub const STREAMS_UNLISTED: &str = "streams-unlisted";
 /// A suite's procedures began on a warm device.
 pub const SUITE_ORDER: &str = "suite-order";
+/// The times of a trace are rounded.
+pub const TIMES_ROUNDED: &str = "times-rounded";
 /// Profile tkperf does otherwise than TKperf.
 pub const TKPERF_MENDED: &str = "tkperf-mended";
 /// The order of the throughput test's block sizes could not be checked.
 pub const TP_ORDER: &str = "tp-order";
 /// How the throughput test preconditions could not be checked.
 pub const TP_WIPC: &str = "tp-wipc";
+/// A trace has I/Os of two layers.
+pub const TWO_LAYERS: &str = "two-layers";
 /// The run has not come to its end.
 pub const UNFINISHED: &str = "unfinished";
 /// What the capture cannot see.
@@ -238,6 +264,8 @@ pub const WORKLOAD: &str = "workload";
 pub const WORKLOAD_REMARK: &str = "workload-remark";
 /// The volatile write cache is not as asked for.
 pub const WRITE_CACHE: &str = "write-cache";
+/// A trace does not tell the zone of its host's clock.
+pub const ZONE_UNKNOWN: &str = "zone-unknown";
 
 /// Those that say of a run that its steady state was not achieved.
 pub const NOT_STEADY: [&str; 2] = [STEADY_STATE_NOT_ACHIEVED, PART_NOT_STEADY];

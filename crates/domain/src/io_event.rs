@@ -2,9 +2,10 @@
 //! make them, traces keep them, analyses fold them.
 
 use crate::histogram::QuarterHistogram;
-use crate::units::Bytes;
+use crate::units::{Bytes, UnitError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::str::FromStr;
 
 /// What a captured I/O did.
 #[derive(
@@ -261,6 +262,62 @@ pub struct CapturedDevice {
     pub logical_sector: Option<u32>,
 }
 
+/// The zone of a host's clock when a capture began.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Zone {
+    /// How far its clock is ahead of UTC, in seconds.
+    pub offset_s: i32,
+    /// What the host calls it: `CET`.
+    pub name: Option<String>,
+}
+
+impl FromStr for Zone {
+    type Err = UnitError;
+    /// `UTC`, `+01:00`, `-0330`, `+9`.
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let wrong = || UnitError {
+            text: text.to_owned(),
+            wanted: "a zone",
+            example: "UTC, +01:00 or -03:30",
+        };
+        if ["UTC", "Z"].iter().any(|name| text.eq_ignore_ascii_case(name)) {
+            return Ok(Zone { offset_s: 0, name: Some("UTC".into()) });
+        }
+        let sign = match text.as_bytes().first() {
+            Some(b'+') => 1,
+            Some(b'-') => -1,
+            _ => return Err(wrong()),
+        };
+        let digits = text[1..].replace(':', "");
+        let (hours, minutes) = match digits.len() {
+            1 | 2 => (digits.as_str(), "0"),
+            4 => digits.split_at(2),
+            _ => return Err(wrong()),
+        };
+        let part = |text: &str, below: i32| {
+            let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+            text.parse::<i32>().ok().filter(|number| is_number && *number < below)
+        };
+        let (hours, minutes) = part(hours, 15).zip(part(minutes, 60)).ok_or_else(wrong)?;
+        Ok(Zone { offset_s: sign * (hours * 3600 + minutes * 60), name: None })
+    }
+}
+
+/// `CET (UTC+01:00)`, `UTC-03:30`.
+impl fmt::Display for Zone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (sign, minutes) =
+            (if self.offset_s < 0 { '-' } else { '+' }, self.offset_s.unsigned_abs() / 60);
+        let offset = format!("UTC{sign}{:02}:{:02}", minutes / 60, minutes % 60);
+        match self.name.as_deref() {
+            Some("UTC") if minutes == 0 => f.write_str("UTC"),
+            Some(name) => write!(f, "{name} ({offset})"),
+            None => f.write_str(&offset),
+        }
+    }
+}
+
 /// A named moment of a capture.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
@@ -436,6 +493,16 @@ pub struct CaptureConditions {
     /// Wall-clock beginning, in nanoseconds since 1970 (UTC); `None` where the
     /// source has only relative times.
     pub began_unix_ns: Option<u64>,
+    /// The zone of the host's clock at the beginning; `None` where the source does not
+    /// tell. Summer time that begins or ends during the capture is not followed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zone: Option<Zone>,
+    /// What the user called the captured workload.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workload: Option<String>,
+    /// What the user said about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
     /// Times are coarser than what lies between two I/Os: neither queue depth
     /// nor busy time can be counted from them.
     pub rounded_times: bool,
@@ -529,6 +596,24 @@ mod tests {
             "12 incomplete (3 omitted: issued before the capture, 9 without a response time: \
              completion missing)"
         );
+    }
+
+    #[test]
+    fn zones_are_read_and_printed() {
+        for (text, offset_s, printed) in [
+            ("UTC", 0, "UTC"),
+            ("+01:00", 3600, "UTC+01:00"),
+            ("-0330", -12_600, "UTC-03:30"),
+            ("+9", 32_400, "UTC+09:00"),
+        ] {
+            let zone: Zone = text.parse().unwrap();
+            assert_eq!((zone.offset_s, zone.to_string()), (offset_s, printed.to_owned()));
+        }
+        for text in ["", "CET", "+", "+15:00", "+01:60", "01:00", "+1:0:0", "+é"] {
+            assert!(text.parse::<Zone>().is_err(), "{text}");
+        }
+        let named = Zone { offset_s: 3600, name: Some("CET".into()) };
+        assert_eq!(named.to_string(), "CET (UTC+01:00)");
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub use foreign::{
     ForeignKind, ForeignMeasured, ForeignRun, ForeignTest, ForeignValue, StatedSteadiness,
 };
 pub use histogram::{CoarseHistogram, FineHistogram, Histogram, QuarterHistogram};
-pub use io_event::{CaptureConditions, IoEvent, IoOp, Layer};
+pub use io_event::{CaptureConditions, IoEvent, IoOp, Layer, Zone};
 pub use measurement::Measurement;
 pub use nearest::{nearest, suggestion};
 pub use outcome::{Gap, Outcome};

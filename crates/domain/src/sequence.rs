@@ -5,7 +5,6 @@
 //! [`Stimulus`] of a load once the geometry is known. It stands in a run's settings as
 //! a whole: a run is resumed, and its report made, without the file.
 
-use crate::settings::Geometry;
 use crate::stimulus::{
     ActiveRange, DataPattern, Demand, IoStream, Op, Pace, Stimulus, Until, Zone,
 };
@@ -278,18 +277,18 @@ impl SequenceLoad {
     pub fn alters(&self) -> bool {
         self.streams.iter().any(|stream| stream.op.alters())
     }
-    /// The stimulus on a device of this geometry, with seed 0 and the default pattern
-    /// where it has none of its own.
+    /// The stimulus on a device of this capacity and logical sector, with seed 0 and the
+    /// default pattern where it has none of its own.
     ///
     /// # Errors
     /// One sentence that says why it cannot be applied to this device.
-    pub fn on(&self, geometry: Geometry) -> Result<Stimulus, Unfit> {
-        let sector = u64::from(geometry.logical_sector.max(1));
+    pub fn on(&self, capacity: Bytes, logical_sector: u32) -> Result<Stimulus, Unfit> {
+        let sector = u64::from(logical_sector.max(1));
         self.fits_sectors(sector)?;
-        let range = self.range(geometry.capacity, sector)?;
+        let range = self.range(capacity, sector)?;
         let until = Until {
             time: self.until.time,
-            bytes: self.bytes(geometry.capacity, sector, range)?,
+            bytes: self.bytes(capacity, sector, range)?,
             ios: self.until.ios,
         };
         let stimulus = Stimulus::new(self.streams.clone(), range, self.demand, until)
@@ -424,7 +423,11 @@ mod tests {
     use super::*;
     use crate::stimulus::{Cursor, Order};
 
-    const GEOMETRY: Geometry = Geometry { capacity: Bytes(10_007 * 4096), logical_sector: 4096 };
+    const CAPACITY: Bytes = Bytes(10_007 * 4096);
+
+    fn on(load: SequenceLoad) -> Result<Stimulus, Unfit> {
+        load.on(CAPACITY, 4096)
+    }
 
     fn load(size: u64) -> SequenceLoad {
         let stream = IoStream::new(Op::Write, Order::Sequential(Cursor::Own), Bytes(size));
@@ -433,27 +436,27 @@ mod tests {
 
     #[test]
     fn an_extent_is_resolved_with_the_geometry() {
-        let stimulus = load(4096).on(GEOMETRY).unwrap();
-        assert_eq!(stimulus.active_range, ActiveRange::new(Bytes(0), GEOMETRY.capacity));
+        let stimulus = on(load(4096)).unwrap();
+        assert_eq!(stimulus.active_range, ActiveRange::new(Bytes(0), CAPACITY));
         assert_eq!(stimulus.until.bytes, Some(Bytes(2 * 10_007 * 4096)));
         let half = Extent { from: Amount::Ppm(500_000), ..Extent::default() };
-        let range = load(4096).within(half).on(GEOMETRY).unwrap().active_range;
+        let range = on(load(4096).within(half)).unwrap().active_range;
         assert_eq!((range.start, range.length), (Bytes(5003 * 4096), Bytes(5004 * 4096)));
-        let odd = load(8192).on(GEOMETRY).unwrap();
+        let odd = on(load(8192)).unwrap();
         assert_eq!(odd.until.bytes, Some(Bytes(2 * 5003 * 8192)), "whole transfers");
     }
 
     #[test]
     fn what_does_not_fit_is_refused_in_one_sentence() {
-        assert!(matches!(load(512).on(GEOMETRY), Err(Unfit::Sector(_))));
+        assert!(matches!(on(load(512)), Err(Unfit::Sector(_))));
         let large = Some(Amount::Bytes(Bytes::gib(1)));
         let extent = Extent { length: large, ..Extent::default() };
-        let why = load(4096).within(extent).on(GEOMETRY).unwrap_err().to_string();
+        let why = on(load(4096).within(extent)).unwrap_err().to_string();
         assert!(why.contains("1 GiB") && why.contains("larger target"), "{why}");
         let clipped = Extent { clipped: true, ..extent };
-        assert!(load(4096).within(clipped).on(GEOMETRY).is_ok());
+        assert!(on(load(4096).within(clipped)).is_ok());
         let behind = Extent { from: Amount::Ppm(WHOLE_PPM), ..Extent::default() };
-        assert!(load(4096).within(behind).on(GEOMETRY).is_err());
+        assert!(on(load(4096).within(behind)).is_err());
     }
 
     #[test]

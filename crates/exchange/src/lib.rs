@@ -8,6 +8,8 @@
 
 pub mod crystaldiskmark;
 mod encoding;
+pub mod fio;
+pub mod fiosynth;
 mod misread;
 #[cfg(test)]
 mod mutations;

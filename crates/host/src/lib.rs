@@ -39,6 +39,7 @@ mod target;
 mod tool;
 #[cfg(test)]
 mod transcript;
+mod zone;
 
 pub use again::find_again;
 pub use arming::{Consent, arm};
@@ -67,3 +68,4 @@ pub use settings::{
 };
 pub use target::Target;
 pub use tool::{command, find_program};
+pub use zone::zone;

@@ -28,6 +28,10 @@ pub struct Recording {
     pub commands: bool,
     /// A name for the beginning.
     pub mark: Option<String>,
+    /// What the user calls the captured workload.
+    pub workload: Option<String>,
+    /// What the user says about it.
+    pub comment: Option<String>,
     /// Measure the content of one written block in so many.
     pub content_sample: Option<u64>,
     /// Memory between kernel and reader; `None` takes the usual amount.
@@ -128,6 +132,8 @@ impl Recording {
             step_ns: self.step.map(|width| width.0),
             layers: self.layers_in_order(),
             process: self.process,
+            workload: self.workload.clone(),
+            comment: self.comment.clone(),
             host: host.name,
             operating_system: host.operating_system,
             kernel: host.kernel,
@@ -241,6 +247,8 @@ mod tests {
             process: None,
             commands: true,
             mark: None,
+            workload: None,
+            comment: None,
             content_sample: None,
             buffer: None,
             source: None,

@@ -80,7 +80,9 @@ impl<'a> Session<'a> {
         progress: &'a mut dyn RecordingProgress,
     ) -> Result<Self, RecordError> {
         conditions.source = capture.describe();
-        let now_unix_ns = wall_clock_unix_ms() * 1_000_000;
+        let now_unix_ms = wall_clock_unix_ms();
+        let now_unix_ns = now_unix_ms * 1_000_000;
+        conditions.zone = steadfast_host::zone(now_unix_ms);
         conditions.began_unix_ns = Some(now_unix_ns.saturating_sub(capture.lasted_ns()));
         conditions.part = Some(CapturePart { capture: new_name(), first: 1, last: 1 });
         conditions.remarks.extend_from_slice(capture.remarks());

@@ -1,6 +1,7 @@
 //! The command line: names, help and examples. Nothing is done here.
 
 pub mod front;
+pub mod questions;
 pub mod replay;
 pub mod tkperf;
 pub mod trace;
@@ -116,6 +117,7 @@ pub enum Command {
     /// Check a run's numbers against the limits of a datasheet
     #[command(after_help = "Examples:\n  \
         steadfast check RUN_DIR --limits datasheet.toml\n  \
+        steadfast check RUN_DIR          (a run of a FioSynth suite: its targets)\n  \
         steadfast check RUN_DIR --list   (the names that a limit can use)")]
     Check(CheckArguments),
     /// Record this machine's block I/O into a trace file
@@ -143,6 +145,18 @@ pub enum Command {
         steadfast atto --target scratch.bin --size 1GiB\n  \
         steadfast atto --target /dev/nvme0n1 --to 8MiB --plan")]
     Atto(front::AttoArguments),
+    /// A job file of fio, where all of it can be applied. WRITES where its jobs write
+    #[command(after_help = "Examples:\n  \
+        steadfast fio randread.fio --target /dev/nvme0n1 --plan\n  \
+        BS=4k steadfast fio job.fio --target scratch.bin --size 1GiB")]
+    Fio(front::FioArguments),
+    /// A suite of FioSynth; its targets become limits of `check`. WRITES to the target
+    #[command(after_help = "Examples:\n  \
+        steadfast fiosynth suite.json --target /dev/nvme0n1 --templates jobfiles --plan\n  \
+        steadfast check RUN_DIR   (the suite's targets)")]
+    Fiosynth(front::FioSynthArguments),
+    /// Write steps of a run as files of another tool
+    Export(front::ExportCommandArguments),
     /// How true a replay was: two captures side by side
     Replay(replay::ReplayCommandArguments),
     /// TKperf's own command line: its tests with correct I/O. DESTROYS everything on
@@ -188,6 +202,8 @@ impl Command {
                 | Command::Tkperf(_)
                 | Command::Crystaldiskmark(_)
                 | Command::Atto(_)
+                | Command::Fio(_)
+                | Command::Fiosynth(_)
         )
     }
 }
@@ -584,8 +600,8 @@ pub struct CompareArguments {
 pub struct CheckArguments {
     /// A run directory or a findings.json file
     pub run: PathBuf,
-    /// The limits file; see docs/limits.md
-    #[arg(long, value_name = "FILE", required_unless_present = "list")]
+    /// The limits file; see docs/limits.md. Default: the targets of the suite that was run
+    #[arg(long, value_name = "FILE")]
     pub limits: Option<PathBuf>,
     /// Print the names of tables, rows and columns that a limit can use
     #[arg(long, conflicts_with = "limits")]
@@ -640,6 +656,12 @@ pub struct CaptureArguments {
     /// Put a mark with this name at the start
     #[arg(long, value_name = "NAME")]
     pub mark: Option<String>,
+    /// What the captured workload is called, kept in the file
+    #[arg(long, value_name = "NAME")]
+    pub workload: Option<String>,
+    /// A comment, kept in the file
+    #[arg(long, value_name = "TEXT")]
+    pub comment: Option<String>,
     /// Omit command names; process numbers are kept
     #[arg(long)]
     pub no_commands: bool,

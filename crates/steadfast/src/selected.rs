@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use steadfast_domain::io_event::SeenInPart;
 use steadfast_domain::{CaptureConditions, Layer, Nanos};
 use steadfast_trace::captured::Answer;
+use steadfast_trace::clock::{Calendar, Moment};
 use steadfast_trace::file::{Integrity, Recovery};
 use steadfast_trace::filter::{Filter, Process};
 use steadfast_trace::pass::{Pass, PassAccount};
@@ -53,7 +54,8 @@ impl Selected {
         let captured = Captured::together(parts).with_context(|| name.clone())?;
         say_what_is_missing(&name, captured.recovery(), captured.conditions());
         say_if_unchecked(&name, &captured.integrity());
-        let filtered = filtered(&name, filter, layers, captured.conditions())?;
+        let end_ns = end_of(&captured, filter).with_context(|| name.clone())?;
+        let filtered = filtered(&name, filter, layers, (captured.conditions(), end_ns))?;
         let pass = Pass { filter: filtered, window: filter.window, ..Pass::default() };
         let (accept_damage, said) = (filter.accept_damage, RefCell::default());
         Ok(Selected { captured, pass, name, accept_damage, said })
@@ -61,6 +63,21 @@ impl Selected {
 
     pub fn conditions(&self) -> &CaptureConditions {
         self.captured.conditions()
+    }
+
+    /// The moment of an event mark, perhaps with an offset (`backup+5min`).
+    pub fn mark(&self, mark: &str) -> anyhow::Result<u64> {
+        let calendar = Calendar::of(self.conditions(), None, u64::MAX);
+        let found = calendar.moment(&Moment::Mark(mark.to_owned()), 0);
+        found.with_context(|| self.name.clone())
+    }
+
+    /// Keeps what was issued from an event mark on.
+    pub fn begin_at_mark(&mut self, mark: &str) -> anyhow::Result<()> {
+        let from = self.mark(mark)?;
+        let filter = std::mem::take(&mut self.pass.filter);
+        self.pass.filter = filter.within(&[(from, u64::MAX)]);
+        Ok(())
     }
 
     /// Says on standard error what was found damaged or missing, once.
@@ -183,9 +200,10 @@ pub fn filtered(
     name: &str,
     arguments: &FilterArguments,
     layers: Layers,
-    conditions: &CaptureConditions,
+    (conditions, end_ns): (&CaptureConditions, u64),
 ) -> anyhow::Result<Filter> {
-    let mut filter = filter(arguments, conditions).with_context(|| name.to_owned())?;
+    let calendar = Calendar::of(conditions, arguments.zone.as_ref(), end_ns);
+    let mut filter = filter(arguments, conditions, calendar).with_context(|| name.to_owned())?;
     if layers == Layers::One && conditions.layers.len() > 1 && arguments.layer.is_none() {
         filter.layer = Some(Layer::Block);
         terminal::complain(&format!(
@@ -196,7 +214,20 @@ pub fn filtered(
     Ok(filter)
 }
 
-fn filter(arguments: &FilterArguments, conditions: &CaptureConditions) -> anyhow::Result<Filter> {
+/// The end of a capture, where a filter of time asks for it.
+fn end_of(captured: &Captured<File>, filter: &FilterArguments) -> Result<u64, TraceError> {
+    match captured.conditions().lasted_ns {
+        _ if filter.from.is_none() && filter.to.is_none() => Ok(0),
+        0 => Ok(captured.span_ns(&Pass::default())?.1),
+        lasted_ns => Ok(lasted_ns),
+    }
+}
+
+fn filter(
+    arguments: &FilterArguments,
+    conditions: &CaptureConditions,
+    calendar: Calendar<'_>,
+) -> anyhow::Result<Filter> {
     let mut filter = Filter {
         process: arguments.pid.as_deref().map(Process::named),
         ops: arguments.op.iter().map(|op| (*op).into()).collect(),
@@ -208,8 +239,9 @@ fn filter(arguments: &FilterArguments, conditions: &CaptureConditions) -> anyhow
         streams: arguments.stream.clone(),
         ..Filter::default()
     };
-    if let (Some(from), Some(to)) = (arguments.from, arguments.to)
-        && from >= to
+    if let (Some(from @ Moment::After(first)), Some(to @ Moment::After(second))) =
+        (&arguments.from, &arguments.to)
+        && first >= second
     {
         return Err(misuse(format!("--from {from} is not before --to {to}; swap them")));
     }
@@ -217,7 +249,7 @@ fn filter(arguments: &FilterArguments, conditions: &CaptureConditions) -> anyhow
         filter = filter.during(event, conditions)?;
     }
     if arguments.from.is_some() || arguments.to.is_some() {
-        filter = filter.between(arguments.from.map(|t| t.0), arguments.to.map(|t| t.0));
+        filter = filter.within(&calendar.spans(arguments.from.as_ref(), arguments.to.as_ref())?);
     }
     for device in &arguments.device {
         filter = filter.on(device, conditions)?;

@@ -3,6 +3,7 @@
 //! turns a sequential I/O into a random one.
 
 use crate::batch::Batch;
+use crate::clock::Clock;
 use crate::compare::device_name;
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
@@ -71,6 +72,38 @@ impl Filter {
         self
     }
 
+    /// Narrows the spans to what lies in one of these.
+    pub fn within(mut self, spans_ns: &[(u64, u64)]) -> Self {
+        if self.spans_ns.is_empty() {
+            self.spans_ns.push((0, u64::MAX));
+        }
+        let both = |ours: &(u64, u64)| {
+            let ours = *ours;
+            spans_ns.iter().map(move |span| (span.0.max(ours.0), span.1.min(ours.1)))
+        };
+        let spans: Vec<(u64, u64)> = self.spans_ns.iter().flat_map(both).collect();
+        self.spans_ns = spans.iter().copied().filter(|(from, to)| from < to).collect();
+        if self.spans_ns.is_empty() {
+            // Without a span everything would pass.
+            self.spans_ns.push((0, 0));
+        }
+        self
+    }
+
+    /// The time in which something can pass, of a capture that lasted so long.
+    pub fn observed_ns(&self, lasted_ns: u64) -> u64 {
+        self.spans_until(lasted_ns).iter().map(|(from, to)| to - from).sum()
+    }
+
+    /// The spans in which something can pass, up to the end of a capture.
+    pub fn spans_until(&self, end_ns: u64) -> Vec<(u64, u64)> {
+        if self.spans_ns.is_empty() {
+            return vec![(0, end_ns)];
+        }
+        let spans = self.spans_ns.iter().map(|(from, to)| (*from, *to.min(&end_ns)));
+        spans.filter(|(from, to)| from < to).collect()
+    }
+
     /// Keeps what was issued from each mark of this name to the next mark.
     ///
     /// # Errors
@@ -119,7 +152,7 @@ impl Filter {
             Process::Command(name) => format!("command {name}"),
         });
         let parts = [
-            either("issued ", self.spans_ns.iter().map(span_told)),
+            either("issued ", self.spans_ns.iter().map(|span| span_told(span, conditions))),
             process,
             either("operation ", self.ops.iter().map(ToString::to_string)),
             either("on ", self.devices.iter().map(device)),
@@ -206,13 +239,17 @@ fn either(what: &str, names: impl Iterator<Item = String>) -> Option<String> {
     (!names.is_empty()).then(|| format!("{what}{}", names.join(" or ")))
 }
 
-/// `from 10 s to 25.5 s`.
-fn span_told((from, to): &(u64, u64)) -> String {
-    let seconds = |ns: u64| ns as f64 / 1e9;
+/// `from 10 s to 25.5 s`; with the time on the host's clock where it is known.
+fn span_told((from, to): &(u64, u64), conditions: &CaptureConditions) -> String {
+    let clock = Clock::of(conditions, None).filter(|_| conditions.zone.is_some());
+    let told = |ns: u64| match clock {
+        Some(clock) => format!("{} s ({})", ns as f64 / 1e9, clock.date_time(ns)),
+        None => format!("{} s", ns as f64 / 1e9),
+    };
     match (*from, *to) {
-        (from, u64::MAX) => format!("from {} s on", seconds(from)),
-        (0, to) => format!("before {} s", seconds(to)),
-        (from, to) => format!("from {} s to {} s", seconds(from), seconds(to)),
+        (from, u64::MAX) => format!("from {} on", told(from)),
+        (0, to) => format!("before {}", told(to)),
+        (from, to) => format!("from {} to {}", told(from), told(to)),
     }
 }
 

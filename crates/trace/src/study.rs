@@ -5,15 +5,16 @@
 use crate::captured::{Captured, until};
 use crate::compare::{Side, Sides};
 use crate::error::TraceError;
-use crate::file::{Integrity, Recovery};
 use crate::fold::Fold;
 use crate::hits::{Ends, HitMap, HitSteps};
 use crate::pass::Pass;
 use crate::processes::{ProcessKey, ProcessTable};
+use crate::quality::Quality;
 use crate::reach::{Reach, ReachFigures};
 use crate::series::{Choice, SeriesOverTime};
 use crate::steps::{CaptureStep, StepFigures};
 use crate::totals::{StudyOptions, Totals};
+use crate::trust::Evidence;
 use crate::untold::Untold;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
@@ -30,10 +31,8 @@ const HIT_STEPS: usize = 300;
 pub struct Study {
     /// What the capture adds up to.
     pub totals: Totals,
-    /// Whether its writer was killed.
-    pub recovery: Option<Recovery>,
-    /// What of its files is damaged or missing.
-    pub integrity: Integrity,
+    /// What limits the trust in it.
+    pub evidence: Evidence,
     /// Capture steps of everything.
     pub steps: BTreeMap<u64, CaptureStep>,
     /// Whether the steps' busy time is known, and of all I/Os of the devices.
@@ -71,7 +70,9 @@ impl Study {
         options: &StudyOptions,
     ) -> Result<Self, TraceError> {
         let mut singles = Singles::of(captured, options);
-        let more = singles.as_mut().map(Singles::in_first_pass).unwrap_or_default();
+        let mut quality = Quality::of(captured.conditions());
+        let mut more = singles.as_mut().map(Singles::in_first_pass).unwrap_or_default();
+        more.push(&mut quality);
         let totals = Totals::of(captured, options, more)?;
         let mut pictures = singles.as_ref().map(|singles| singles.pictures(&totals));
         let (mut steps, mut series) = (totals.steps(), totals.series());
@@ -89,8 +90,7 @@ impl Study {
         let steps = steps.finish()?;
         let single_ios = singles.zip(pictures).map(|(singles, pictures)| singles.told(pictures));
         Ok(Study {
-            recovery: captured.recovery().cloned(),
-            integrity: captured.integrity(),
+            evidence: Evidence::seen(captured, totals.account, quality),
             tells_busy_time: captured.tells_busy_time(pass, &steps),
             steps,
             sides: sides.finish()?.sides,

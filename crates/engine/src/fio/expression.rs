@@ -212,7 +212,12 @@ impl Expression {
 
     /// The job file of a part. `title` is a comment.
     pub(super) fn job_file(&self, part: &Part, filename: &str, title: &str) -> String {
-        let mut text = format!("; {}\n[load]\nfilename={filename}\n", printable(title));
+        format!("; {}\n[load]\nfilename={filename}\n{}", printable(title), self.body(part))
+    }
+
+    /// The options of a part, one line each, without the target.
+    pub(super) fn body(&self, part: &Part) -> String {
+        let mut text = String::new();
         for (name, value) in &self.options {
             text += &format!("{name}={value}\n");
         }

@@ -8,9 +8,12 @@
 
 mod answer;
 mod counts;
+mod export;
 mod expression;
 mod process;
 mod running;
+
+pub use export::job;
 
 use crate::engine::{Engine, OnTarget};
 use crate::handover::{Handover, goes_on, hand_over};

@@ -160,7 +160,8 @@ fn planned(
 ) -> Result<(Vec<Planned>, Vec<String>), Unsuitable> {
     let (mut steps, mut left_out) = (Vec::new(), Vec::new());
     for (step, number) in sequence.steps.iter().zip(1..) {
-        match step.load.on(ground.geometry) {
+        let (capacity, sector) = (ground.geometry.capacity, ground.geometry.logical_sector);
+        match step.load.on(capacity, sector) {
             Ok(stimulus) => {
                 let own = step.load.data_pattern.clone();
                 let pattern = own.unwrap_or_else(|| ground.settings.data_pattern.clone());

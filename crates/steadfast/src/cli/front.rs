@@ -2,7 +2,7 @@
 //! own.
 
 use super::{EngineName, WritingArguments, more_than_nothing};
-use clap::Args;
+use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{Bytes, Nanos};
@@ -114,4 +114,78 @@ pub struct AttoArguments {
     /// Outstanding I/Os
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=256))]
     pub queue_depth: u32,
+}
+
+/// `fio`.
+#[derive(Debug, Args)]
+pub struct FioArguments {
+    /// The job file
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub front: FrontArguments,
+    /// The engine of jobs that name none, as on fio's own command line; it decides whether
+    /// iodepth has an effect. fio's default is psync
+    #[arg(long, value_name = "NAME")]
+    pub ioengine: Option<String>,
+}
+
+/// `fiosynth`.
+#[derive(Debug, Args)]
+pub struct FioSynthArguments {
+    /// The suite
+    #[arg(value_name = "SUITE.json")]
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub front: FrontArguments,
+    /// Directory of the suite's templates; default: beside the suite, jobfiles in it, or
+    /// ../jobfiles
+    #[arg(long, value_name = "DIR")]
+    pub templates: Option<PathBuf>,
+    /// Capacity in TB by which rates are scaled; default: the target's
+    #[arg(long, value_name = "TB", value_parser = positive)]
+    pub capacity: Option<f64>,
+}
+
+/// A number above 0.
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
+        _ => Err("give a number above 0, such as 3.8".to_owned()),
+    }
+}
+
+/// `export`.
+#[derive(Debug, Args)]
+pub struct ExportCommandArguments {
+    /// What to write
+    #[command(subcommand)]
+    pub command: ExportCommand,
+}
+
+/// What can be written.
+#[derive(Debug, Subcommand)]
+pub enum ExportCommand {
+    /// The loads of a run's steps as a job file of fio
+    #[command(after_help = "Examples:\n  steadfast export fio RUN_DIR --step 7 -o step7.fio\n  \
+        steadfast export fio RUN_DIR --filename /dev/nvme1n1")]
+    Fio(ExportFioArguments),
+}
+
+/// `export fio`.
+#[derive(Debug, Args)]
+pub struct ExportFioArguments {
+    /// The run directory
+    pub run_dir: PathBuf,
+    /// Only this step, by its number in the order of the run (from 1); default: all, one
+    /// after the other
+    #[arg(long, value_name = "N")]
+    pub step: Option<usize>,
+    /// The file or device that the job file names; default: the run's target
+    #[arg(long, value_name = "T")]
+    pub filename: Option<String>,
+    /// The job file to write; default: standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub writing: WritingArguments,
 }

@@ -5,8 +5,9 @@ use super::trace::{FilterArguments, LayerChoice};
 use super::{Format, WritingArguments};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
-use steadfast_domain::Nanos;
 use steadfast_domain::script::{LeaveOut, Overlaps, Timing};
+use steadfast_domain::{Nanos, Zone};
+use steadfast_trace::clock::Moment;
 use steadfast_trace::replay::{IssueAt, MapRule};
 use steadfast_trace::streams::{By, StreamKey};
 use steadfast_trace::workload::Threshold;
@@ -105,6 +106,11 @@ fn name_of<T: ValueEnum>(value: &T) -> String {
     value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
+/// A zone as it reads back.
+fn offset(zone: &Zone) -> String {
+    Zone { offset_s: zone.offset_s, name: None }.to_string().replace("UTC", "")
+}
+
 /// A command line that is being put together.
 #[derive(Default)]
 struct Words(Vec<String>);
@@ -128,8 +134,9 @@ impl Words {
     }
 
     fn filter(&mut self, filter: &FilterArguments) {
-        self.time("--from", filter.from);
-        self.time("--to", filter.to);
+        self.some("--from", filter.from.as_ref().map(Moment::written));
+        self.some("--to", filter.to.as_ref().map(Moment::written));
+        self.some("--zone", filter.zone.as_ref().map(offset));
         self.some("--event", filter.event.as_ref());
         self.some("--pid", filter.pid.as_ref());
         self.each("--op", filter.op.iter().map(name_of));

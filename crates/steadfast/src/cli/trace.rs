@@ -1,9 +1,15 @@
 //! The command line of `steadfast trace`.
 
+use super::questions::{
+    DoctorArguments, DrivesArguments, GroupsArguments, ProfileArguments, RankName, TimeAxis,
+};
 use super::{Format, WritingArguments};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
-use steadfast_domain::{Demand, IoOp, Layer, Nanos};
+use steadfast_domain::{Demand, IoOp, Layer, Nanos, Zone};
+use steadfast_trace::clock::Moment;
+use steadfast_trace::delta::Align;
+use steadfast_trace::groups::Facet;
 use steadfast_trace::streams::{By, StreamKey};
 use steadfast_trace::workload::Threshold;
 
@@ -33,11 +39,30 @@ pub enum TraceCommand {
     #[command(after_help = "Example:\n  \
         steadfast trace processes monday.parquet --from 2h --to 3h --by-command")]
     Processes(ProcessesArguments),
+    /// I/Os by what you choose: process, command, stream, device, op, cpu, or several together
+    #[command(after_help = "Examples:\n  \
+        steadfast trace groups monday.parquet --by process,stream\n  \
+        steadfast trace groups monday.parquet --by stream --show times\n  \
+        steadfast trace groups monday.parquet --by command --show kinds --from 02:00 --to 02:30")]
+    Groups(GroupsArguments),
+    /// The drives: model, processes, read, written
+    #[command(after_help = "Example:\n  steadfast trace drives monday.parquet")]
+    Drives(DrivesArguments),
+    /// The day of a capture: what is done at which time of day
+    #[command(after_help = "Example:\n  steadfast trace profile week.parquet --step 30min")]
+    Profile(ProfileArguments),
+    /// What limits the trust in a capture, and what to do about it
+    #[command(after_help = "Example:\n  steadfast trace doctor monday.parquet")]
+    Doctor(DoctorArguments),
     /// Hits by LBA range over time
     #[command(after_help = "Example:\n  steadfast trace hits monday.parquet --op write")]
     Hits(HitsArguments),
-    /// Drives or layers side by side on one time axis
-    #[command(after_help = "Examples:\n  steadfast trace compare monday.parquet --step 1min\n  \
+    /// Before and after: what changed from one capture to another (--by); drives or layers side
+    /// by side on one time axis
+    #[command(after_help = "Examples:\n  \
+        steadfast trace compare before.parquet after.parquet --by stream\n  \
+        steadfast trace compare monday.parquet tuesday.parquet --by process --align mark:backup\n  \
+        steadfast trace compare monday.parquet --step 1min\n  \
         steadfast trace compare drive0.parquet drive1.parquet")]
     Compare(CompareArguments),
     /// Write the report: streams, maps, response times, Target Server Self-Test
@@ -81,12 +106,17 @@ impl Selection {
 /// Which I/Os count.
 #[derive(Debug, Args)]
 pub struct FilterArguments {
-    /// I/Os issued at or after this time from the start of the capture, such as 90min
-    #[arg(long, value_name = "TIME")]
-    pub from: Option<Nanos>,
-    /// I/Os issued before this time from the start of the capture
-    #[arg(long, value_name = "TIME")]
-    pub to: Option<Nanos>,
+    /// I/Os issued at or after this moment: a time from the start of the capture (90min,
+    /// 2h5min), a time of day (02:00), "2026-11-21 06:16:17", or a mark (backup+5min);
+    /// --from 02:00 --to 02:30 takes that time of every day
+    #[arg(long, value_name = "MOMENT")]
+    pub from: Option<Moment>,
+    /// I/Os issued before this moment
+    #[arg(long, value_name = "MOMENT")]
+    pub to: Option<Moment>,
+    /// The zone of clock times, such as UTC or +01:00; default: the captured host's
+    #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
+    pub zone: Option<Zone>,
     /// I/Os from this event mark to the next
     #[arg(long, value_name = "MARK")]
     pub event: Option<String>,
@@ -204,6 +234,9 @@ pub struct StepsArguments {
     /// Width of a capture step, 100us to 1h or whole hours; default: chosen from the capture's length
     #[arg(long, value_parser = super::capture_step)]
     pub step: Option<Nanos>,
+    /// Time as the clock showed it, or relative to the start
+    #[arg(long, value_enum, default_value_t)]
+    pub time: TimeAxis,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -223,6 +256,9 @@ pub struct MapArguments {
     /// Width of a capture step, 100us to 1h or whole hours; default: chosen from the capture's length
     #[arg(long, value_parser = super::capture_step)]
     pub step: Option<Nanos>,
+    /// Time as the clock showed it, or relative to the start
+    #[arg(long, value_enum, default_value_t)]
+    pub time: TimeAxis,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -260,10 +296,33 @@ pub struct HitsArguments {
 /// `trace compare`.
 #[derive(Debug, Args)]
 pub struct CompareArguments {
-    /// The traces, placed on one time axis by their wall-clock start; the files of a
-    /// rotated capture count as one
+    /// The traces; the files of a rotated capture count as one
     #[command(flatten)]
     pub selection: Selection,
+    /// Lay captures beside each other from their start, by the clock, or from a mark
+    /// (mark:NAME); default: clock if they overlap in time, otherwise start
+    #[arg(long, value_name = "start|clock|mark:NAME")]
+    pub align: Option<Align>,
+    /// What changed from the first capture to the second, by stream, process, device, op or cpu
+    #[arg(long, value_name = "FACET")]
+    pub by: Option<Facet>,
+    /// With --by: what the largest change is
+    #[arg(long, value_enum, default_value_t, requires = "by")]
+    pub rank: RankName,
+    /// With --by: print at most this many rows
+    #[arg(long, default_value_t = 40, requires = "by")]
+    pub top: usize,
+    /// With --by: write a report into this directory; created if missing
+    #[arg(long, short, value_name = "DIR", requires = "by")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub writing: WritingArguments,
+    /// Formats of the report: html, pdf, csv, json
+    #[arg(long, value_delimiter = ',', default_value = "html,pdf,csv,json", requires = "output")]
+    pub format: Vec<Format>,
+    /// Time as the clock showed it, or relative to the start
+    #[arg(long, value_enum, default_value_t)]
+    pub time: TimeAxis,
     /// Width of a capture step, 100us to 1h or whole hours; default: chosen from the capture's length
     #[arg(long, value_parser = super::capture_step)]
     pub step: Option<Nanos>,

@@ -39,6 +39,8 @@ fn recording(arguments: &CaptureArguments) -> anyhow::Result<Recording> {
         process: arguments.pid,
         commands: !arguments.no_commands,
         mark: arguments.mark.clone(),
+        workload: arguments.workload.clone(),
+        comment: arguments.comment.clone(),
         content_sample: arguments.content_sample,
         buffer: arguments.buffer,
         source: arguments.source.map(|source| match source {

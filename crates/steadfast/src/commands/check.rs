@@ -1,20 +1,25 @@
 //! `steadfast check`: a run's numbers against a datasheet's.
 
 use crate::cli::CheckArguments;
-use crate::exit::ExitState;
+use crate::exit::{ExitState, misuse};
 use crate::writing::{Rule, Shelf};
 use crate::{output, terminal};
 use anyhow::Context;
 use std::fs;
 use std::path::{Path, PathBuf};
 use steadfast_domain::Findings;
-use steadfast_report::{Limits, Printed};
+use steadfast_report::{Limit, Limits, Printed};
+use steadfast_runner::Ledger;
 use steadfast_runner::real::wall_clock_unix_ms;
 
 /// Judges every limit, prints the verdicts and writes the report with them.
 pub fn run(arguments: &CheckArguments) -> anyhow::Result<ExitState> {
     // A file of limits that makes no sense is refused before a long study.
-    let limits = arguments.limits.as_deref().map(read).transpose()?;
+    let limits = match (&arguments.limits, arguments.list) {
+        (Some(file), _) => Some(read(file)?),
+        (None, true) => None,
+        (None, false) => Some(own(&arguments.run)?),
+    };
     let shelf = shelf(arguments)?;
     let findings = output::findings_of(&arguments.run)?;
     let Some(limits) = limits else {
@@ -40,6 +45,32 @@ fn read(file: &Path) -> anyhow::Result<Limits> {
     Limits::parse(&text).with_context(|| format!("the limits {}", file.display()))
 }
 
+/// The targets of the suite that was run.
+fn own(run: &Path) -> anyhow::Result<Limits> {
+    let sequence = match run.is_dir() {
+        true => Ledger::read(run)?.settings.settings.sequence,
+        false => None,
+    };
+    let sequence = sequence.filter(|sequence| !sequence.limits.is_empty()).ok_or_else(|| {
+        misuse(format!(
+            "{}: name the limits with --limits FILE; only runs of a FioSynth suite with targets have \
+             limits of their own (--list prints what a limit can name)",
+            run.display()
+        ))
+    })?;
+    let limits = sequence.limits.iter().map(|limit| Limit {
+        title: limit.title.clone(),
+        part: None,
+        table: limit.table.clone(),
+        row: limit.step.clone(),
+        column: limit.column.clone(),
+        scale: 1.0,
+        unit: String::new(),
+        range: (limit.min, limit.max),
+    });
+    Ok(Limits { title: Some(sequence.title.clone()), limits: limits.collect() })
+}
+
 fn list(arguments: &CheckArguments, findings: &Findings) -> anyhow::Result<ExitState> {
     let names = steadfast_report::names(findings);
     if arguments.json {
@@ -53,7 +84,7 @@ fn list(arguments: &CheckArguments, findings: &Findings) -> anyhow::Result<ExitS
 /// Where the report goes: nowhere, where it was not asked for and the run is a
 /// single file.
 fn shelf(arguments: &CheckArguments) -> anyhow::Result<Option<Shelf>> {
-    if arguments.no_report || arguments.limits.is_none() {
+    if arguments.no_report || arguments.list {
         return Ok(None);
     }
     if let Some(output) = &arguments.output {

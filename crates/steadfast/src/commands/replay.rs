@@ -10,6 +10,7 @@ use crate::{output, terminal};
 use anyhow::Context;
 use std::slice;
 use steadfast_trace::By;
+use steadfast_trace::clock::Moment;
 use steadfast_trace::fidelity::{Fidelity, FidelityOptions, findings};
 use steadfast_trace::replay::{AddressMap, MapRule, ScriptOptions, Space, TraceScript};
 
@@ -84,8 +85,9 @@ fn is_same(found: &Fidelity) -> bool {
 fn of_replayed(arguments: &VerifyArguments) -> FilterArguments {
     let filter = &arguments.filter;
     FilterArguments {
-        from: arguments.replayed_from,
-        to: arguments.replayed_to,
+        from: arguments.replayed_from.map(Moment::After),
+        to: arguments.replayed_to.map(Moment::After),
+        zone: None,
         event: None,
         pid: arguments.replayed_pid.clone(),
         op: filter.op.clone(),

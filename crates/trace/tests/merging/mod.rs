@@ -5,9 +5,14 @@
 use proptest::prelude::*;
 use steadfast_domain::io_event::{Command, StreamInStep, StreamResponses};
 use steadfast_domain::{IoEvent, IoOp, Layer, QuarterHistogram};
+use steadfast_trace::clock::Clock;
 use steadfast_trace::compare::{Sides, SidesSeen};
+use steadfast_trace::day_profile::DayProfile;
+use steadfast_trace::drives::Drives;
+use steadfast_trace::groups::{Facet, Groups};
 use steadfast_trace::hits::{Ends, HitMap, HitSteps};
 use steadfast_trace::processes::ProcessTable;
+use steadfast_trace::quality::Quality;
 use steadfast_trace::reach::Reach;
 use steadfast_trace::sequence::Sequencer;
 use steadfast_trace::series::{Choice, SeriesOverTime};
@@ -41,7 +46,9 @@ fn any_io() -> impl Strategy<Value = IoEvent> {
         pid,
         command: Command::new(["a", "b"][pid as usize % 2]),
         layer: if place == 7 { Layer::FileSystem } else { Layer::Block },
-        flags: (place % 2) as u16 * 64,
+        flags: (place % 2) as u16 * 64 + (place % 5) as u16,
+        queued_ns: response % 7 * 1000,
+        cpu: (pid % 3) as u16,
         ..IoEvent::default()
     })
 }
@@ -178,6 +185,33 @@ proptest! {
     fn processes(parts in any_parts(), most in 0usize..9) {
         merges!(parts, ProcessTable::keeping(most), |table| table);
         merges!(parts, ProcessTable::keeping(most), |table: ProcessTable| table.by_command().listing());
+    }
+
+    #[test]
+    fn groups(parts in any_parts(), most in 0usize..40, chosen in 0usize..6) {
+        let facets = [Facet::ALL[chosen], Facet::ALL[(chosen + 1) % 6]];
+        merges!(parts, Groups::keeping(most, &facets), |groups| groups);
+    }
+
+    #[test]
+    fn drives_and_quality(parts in any_parts(), most in 0usize..20) {
+        let conditions = steadfast_domain::CaptureConditions {
+            devices: vec![Default::default(); 2],
+            ..Default::default()
+        };
+        merges!(parts, Drives::keeping(most), |drives: Drives| drives.listing(&conditions));
+        merges!(parts, Quality::of(&conditions), |quality| quality);
+    }
+
+    #[test]
+    fn days(parts in any_parts()) {
+        let conditions = steadfast_domain::CaptureConditions {
+            began_unix_ns: Some(86_399_999_000_000),
+            ..Default::default()
+        };
+        let clock = Clock::of(&conditions, None).unwrap();
+        let new = || DayProfile::new(clock, STEP_NS * 5).unwrap();
+        merges!(parts, new(), |days| days);
     }
 
     #[test]

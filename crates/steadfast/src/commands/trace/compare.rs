@@ -1,9 +1,12 @@
 //! `trace compare`: drives, layers or captures side by side on one time axis, of
 //! files that hold every I/O or capture steps alone.
 
+use super::axis::Axis;
 use super::columns::{aligned, texts};
+use super::deltas;
+use crate::cli::questions::TimeAxis;
 use crate::cli::trace::CompareArguments;
-use crate::exit::ExitState;
+use crate::exit::{ExitState, misuse};
 use crate::selected::{Layers, Selected, open};
 use crate::terminal;
 use anyhow::Context;
@@ -13,12 +16,13 @@ use std::fs::File;
 use std::path::Path;
 use steadfast_domain::Layer;
 use steadfast_domain::text::printable;
-use steadfast_trace::Captured;
 use steadfast_trace::captured::Answer;
 use steadfast_trace::columns::heads;
 use steadfast_trace::compare::{SIDES_MAX, Side, SidesFound};
+use steadfast_trace::delta::{self, Align};
 use steadfast_trace::file::is_same_capture;
 use steadfast_trace::steps::{STEPS_MAX, StepFigures};
+use steadfast_trace::{Captured, Pass};
 
 #[derive(Serialize)]
 struct CompareContent {
@@ -38,12 +42,25 @@ struct SideFigures {
 
 /// Drives, layers or captures on one time axis.
 pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
-    let all = captures(arguments)?;
+    let mut all = captures(arguments)?;
+    if let (Some(Align::Mark(mark)), None) = (&arguments.align, arguments.by) {
+        all.iter_mut().try_for_each(|capture| capture.begin_at_mark(mark))?;
+    }
+    if let Some(by) = arguments.by {
+        let both: Result<[Selected; 2], _> = all.try_into();
+        return match both {
+            Ok(both) => deltas::run(arguments, by, both),
+            Err(all) => Err(misuse(format!(
+                "--by compares two captures, and {} were given; name one before and one after",
+                all.len()
+            ))),
+        };
+    }
     let first = all.first().context("name a trace")?;
     let step_ns = width(first, arguments)?;
     let mut account = None;
     let mut sides: Vec<SideFigures> = Vec::new();
-    for (capture, shift) in all.iter().zip(shifts(&all)) {
+    for (capture, shift) in all.iter().zip(shifts(arguments, &all)?) {
         let answer = capture.answer(|captured, pass| captured.sides(pass, step_ns))?;
         say_unlisted(capture, &answer);
         account.get_or_insert(answer.account);
@@ -59,7 +76,7 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
     let content = CompareContent { step_ns, sides, missing };
     match arguments.json {
         true => first.print(account.unwrap_or_default(), content)?,
-        false => terminal::print(&side_by_side(&content.sides, step_ns))?,
+        false => terminal::print(&side_by_side(&content.sides, &axis(arguments, &all, step_ns)))?,
     }
     let mut endings = all.iter().map(Selected::ending);
     Ok(endings.find(|ending| *ending != ExitState::Done).unwrap_or(ExitState::Done))
@@ -90,20 +107,61 @@ fn width(first: &Selected, arguments: &CompareArguments) -> anyhow::Result<u64> 
     first.ask(|captured, pass| captured.width(asked, captured.span_ns(pass)?, STEPS_MAX as u64))
 }
 
-/// How much later than the earliest of them each capture began, in nanoseconds.
-fn shifts(all: &[Selected]) -> Vec<u64> {
-    let began = all.iter().map(|capture| capture.conditions().began_unix_ns);
-    let began: Option<Vec<u64>> = began.collect();
-    let Some(began) = began.filter(|_| all.len() > 1) else {
-        if all.len() > 1 {
+/// From each capture's own time to that of the table, in nanoseconds.
+fn shifts(arguments: &CompareArguments, all: &[Selected]) -> anyhow::Result<Vec<i64>> {
+    match &arguments.align {
+        _ if all.len() < 2 => Ok(vec![0; all.len()]),
+        Some(Align::Start) => Ok(vec![0; all.len()]),
+        Some(Align::Mark(mark)) => all
+            .iter()
+            .map(|capture| Ok(0i64.saturating_sub_unsigned(capture.mark(mark)?)))
+            .collect(),
+        Some(Align::Clock) => by_clock(all).ok_or_else(|| {
+            misuse("one trace has no start time; use --align start, or --align mark:NAME")
+        }),
+        None if overlap(all) => by_clock(all).context("the captures overlap"),
+        None => {
             terminal::complain(
-                "One trace has no start time; all traces are shown from a common start.",
+                "The captures do not overlap in time, or one has no start time; all are shown \
+                 from a common start (by the clock: --align clock).",
             );
+            Ok(vec![0; all.len()])
         }
-        return vec![0; all.len()];
-    };
+    }
+}
+
+/// How much later than the earliest of them each capture began.
+fn by_clock(all: &[Selected]) -> Option<Vec<i64>> {
+    let began = all.iter().map(|capture| capture.conditions().began_unix_ns);
+    let began: Vec<u64> = began.collect::<Option<_>>()?;
     let earliest = began.iter().copied().min().unwrap_or(0);
-    began.into_iter().map(|began| began - earliest).collect()
+    began.into_iter().map(|began| i64::try_from(began - earliest).ok()).collect()
+}
+
+/// Whether every capture shares some time with another.
+fn overlap(all: &[Selected]) -> bool {
+    let time = |capture: &Selected| {
+        let (conditions, account) =
+            (capture.conditions(), capture.captured.span_ns(&Pass::default()));
+        (conditions.clone(), conditions.lasted_ns.max(account.map_or(0, |(_, last)| last)))
+    };
+    let times: Vec<_> = all.iter().map(time).collect();
+    let meets = |a: usize, b: usize| {
+        a != b && delta::overlap([a, b].map(|at| (&times[at].0, times[at].1))).is_some()
+    };
+    (0..times.len()).all(|a| (0..times.len()).any(|b| meets(a, b)))
+}
+
+/// The axis of the table: the clock's where captures are shown by it.
+fn axis(arguments: &CompareArguments, all: &[Selected], step_ns: u64) -> Axis {
+    let is_by_clock = all.len() < 2
+        || arguments.align == Some(Align::Clock)
+        || arguments.align.is_none() && overlap(all);
+    let time = if is_by_clock { arguments.time } else { TimeAxis::Relative };
+    let earliest = all.iter().min_by_key(|capture| capture.conditions().began_unix_ns);
+    let conditions = earliest.map(|capture| capture.conditions().clone()).unwrap_or_default();
+    let end = all.iter().map(|capture| capture.conditions().lasted_ns).max().unwrap_or(0);
+    Axis::of(&conditions, &arguments.selection.filter, time, (step_ns, (0, end)))
 }
 
 fn missing(capture: &Selected) -> Vec<String> {
@@ -122,12 +180,12 @@ fn say_unlisted(capture: &Selected, answer: &Answer<SidesFound>) {
 }
 
 impl SideFigures {
-    fn of(capture: &Selected, (key, steps): &Side, width: u64, shift: u64) -> SideFigures {
+    fn of(capture: &Selected, (key, steps): &Side, width: u64, shift: i64) -> SideFigures {
         // Busy parts are shares of one device's time: the side's.
         let devices = capture.captured.tells_busy_time(&capture.pass, steps).then_some(1);
         let figures = steps.iter().map(|(at, step)| {
             let mut figures = StepFigures::of(*at, step, width, devices);
-            figures.begin_ns = figures.begin_ns.saturating_add(shift);
+            figures.begin_ns = figures.begin_ns.saturating_add_signed(shift);
             figures
         });
         SideFigures {
@@ -139,7 +197,8 @@ impl SideFigures {
     }
 }
 
-fn side_by_side(sides: &[SideFigures], width: u64) -> String {
+fn side_by_side(sides: &[SideFigures], axis: &Axis) -> String {
+    let width = axis.step_ns();
     let columns = StepFigures::SIDE_BY_SIDE;
     let mut rows: BTreeMap<u64, Vec<String>> = BTreeMap::new();
     for (at, side) in sides.iter().enumerate() {
@@ -151,13 +210,13 @@ fn side_by_side(sides: &[SideFigures], width: u64) -> String {
             cells.splice(place, texts(&columns, step));
         }
     }
-    let mut head = vec!["Start s".to_owned()];
+    let mut head = vec![axis.head()];
     for (letter, _) in ('A'..='Z').zip(sides) {
         head.extend(heads(&columns).map(|name| format!("{letter} {name}")));
     }
     let mut lines = vec![head];
     lines.extend(rows.into_iter().map(|(slot, cells)| {
-        let begin = format!("{:.4}", slot.saturating_mul(width) as f64 / 1e9);
+        let begin = axis.text(slot.saturating_mul(width));
         std::iter::once(begin).chain(cells).collect::<Vec<_>>()
     }));
     let names = ('A'..='Z')

@@ -1,11 +1,16 @@
 //! `steadfast trace`: what a capture left, as tables, as JSON and as a report. No
 //! command knows whether that is every I/O or capture steps alone.
 
+mod axis;
 mod columns;
 mod compare;
+mod deltas;
 pub mod derive;
+mod doctor;
+mod groups;
 mod import;
 mod over_time;
+mod profile;
 mod recover;
 mod report;
 mod self_test;
@@ -21,6 +26,10 @@ pub fn run(arguments: &TraceArguments) -> anyhow::Result<ExitState> {
         TraceCommand::Processes(arguments) => streams::processes(arguments),
         TraceCommand::Steps(arguments) => over_time::steps(arguments),
         TraceCommand::Map(arguments) => over_time::map(arguments),
+        TraceCommand::Groups(arguments) => groups::groups(arguments),
+        TraceCommand::Drives(arguments) => groups::drives(arguments),
+        TraceCommand::Profile(arguments) => profile::run(arguments),
+        TraceCommand::Doctor(arguments) => doctor::run(arguments),
         TraceCommand::Hits(arguments) => over_time::hits(arguments),
         TraceCommand::Compare(arguments) => compare::run(arguments),
         TraceCommand::Report(arguments) => report::run(arguments),

@@ -1,6 +1,7 @@
 //! `trace steps`, `map` and `hits`: what happened when.
 
-use super::columns::{aligned, listed};
+use super::axis::Axis;
+use super::columns::{aligned, texts};
 use crate::cli::trace::{HitsArguments, MapArguments, StepsArguments};
 use crate::exit::ExitState;
 use crate::selected::Selected;
@@ -11,6 +12,7 @@ use steadfast_domain::text::printable;
 use steadfast_domain::units::Bytes;
 use steadfast_domain::{IoOp, Nanos};
 use steadfast_trace::captured::{Answer, MapFound, StepsFound};
+use steadfast_trace::columns::heads;
 use steadfast_trace::compare::device_name;
 use steadfast_trace::hits::{Ends, HitMap, HitSteps, SIDE_MAX};
 use steadfast_trace::series::Cell;
@@ -31,9 +33,14 @@ impl StepsContent {
         StepsContent { step_ns: *width_ns, steps: figures.collect() }
     }
 
-    fn lines(&self) -> String {
-        let table = listed(&StepFigures::TABLE, &self.steps);
-        format!("{table}\nsteps of {}", Nanos(self.step_ns))
+    fn lines(&self, axis: &Axis) -> String {
+        let columns = &StepFigures::TABLE[1..];
+        let head = std::iter::once(axis.head()).chain(heads(columns).map(str::to_owned));
+        let mut rows = vec![head.collect::<Vec<_>>()];
+        rows.extend(self.steps.iter().map(|step| {
+            std::iter::once(axis.text(step.begin_ns)).chain(texts(columns, step)).collect()
+        }));
+        format!("{}\nsteps of {}", aligned(&rows), Nanos(self.step_ns))
     }
 }
 
@@ -46,7 +53,12 @@ pub fn steps(arguments: &StepsArguments) -> anyhow::Result<ExitState> {
     let content = StepsContent::of(&found);
     match arguments.json {
         true => selected.print(account, content)?,
-        false => terminal::print(&content.lines())?,
+        false => {
+            let over = (content.step_ns, account.span_ns.unwrap_or_default());
+            let filter = &arguments.selection.filter;
+            let axis = Axis::of(selected.conditions(), filter, arguments.time, over);
+            terminal::print(&content.lines(&axis))?;
+        }
     }
     Ok(selected.ending())
 }
@@ -76,7 +88,12 @@ pub fn map(arguments: &MapArguments) -> anyhow::Result<ExitState> {
     let content = MapContent::of(&found);
     match arguments.json {
         true => selected.print(account, content)?,
-        false => terminal::print(&content.lines(arguments.by))?,
+        false => {
+            let over = (content.step_ns, account.span_ns.unwrap_or_default());
+            let filter = &arguments.selection.filter;
+            let axis = Axis::of(selected.conditions(), filter, arguments.time, over);
+            terminal::print(&content.lines(arguments.by, &axis))?;
+        }
     }
     Ok(selected.ending())
 }
@@ -93,11 +110,11 @@ impl MapContent {
         MapContent { step_ns: *width_ns, series: names.collect(), steps }
     }
 
-    fn lines(&self, by: By) -> String {
-        let head = std::iter::once("Start s".to_owned()).chain(self.series.iter().cloned());
+    fn lines(&self, by: By, axis: &Axis) -> String {
+        let head = std::iter::once(axis.head()).chain(self.series.iter().cloned());
         let mut rows = vec![head.collect::<Vec<_>>()];
         rows.extend(self.steps.iter().map(|step| {
-            let begin = format!("{:.4}", step.begin_ns as f64 / 1e9);
+            let begin = axis.text(step.begin_ns);
             let cells: Vec<String> = match by {
                 By::Count => step.counts.iter().map(ToString::to_string).collect(),
                 By::Bytes => {

@@ -1,0 +1,106 @@
+//! A stimulus as a job that anybody's fio runs: the same load, without this program.
+
+use super::expression::{Expression, TargetFacts};
+use std::fmt::Write;
+use steadfast_domain::stimulus::Pace;
+use steadfast_domain::{Bytes, Nanos, Op, Stimulus};
+
+/// The engine that every fio on Linux has.
+const IO_ENGINE: &str = "libaio";
+
+/// What a message of this program's own engine ends with.
+const OTHER_ENGINE: &str = "; use the engine uring";
+
+/// A section of a job file that gives the load of a stimulus on `filename`, a target of
+/// this capacity and sector. It waits for the section before it.
+///
+/// # Errors
+/// Why fio cannot give the same load.
+pub fn job(
+    stimulus: &Stimulus,
+    name: &str,
+    filename: &str,
+    (capacity, sector): (Bytes, u64),
+) -> Result<String, String> {
+    job_of(stimulus, name, filename, (capacity, sector))
+        .map_err(|why| why.replace(OTHER_ENGINE, ""))
+}
+
+fn job_of(
+    stimulus: &Stimulus,
+    name: &str,
+    filename: &str,
+    (capacity, sector): (Bytes, u64),
+) -> Result<String, String> {
+    if filename.contains(['\n', '$', ';', '#']) {
+        return Err(format!("fio cannot be told the file name {filename:?}"));
+    }
+    let facts = TargetFacts {
+        path: filename,
+        length: capacity,
+        writable: true,
+        sector: sector.max(512),
+        direct: true,
+        io_engine: IO_ENGINE,
+    };
+    let pace = paced(stimulus)?;
+    let plain = Stimulus { pace: Pace::Closed, verify: false, ..stimulus.clone() };
+    let plain = Stimulus {
+        streams: plain
+            .streams
+            .into_iter()
+            .map(|stream| steadfast_domain::IoStream { pace: None, ..stream })
+            .collect(),
+        ..plain
+    };
+    let expression = Expression::new(&plain, &facts)?;
+    let mut part = expression.next_part(Nanos::ZERO, 0).ok_or("it has nothing to do".to_owned())?;
+    part.time = part.time.map(|time| time.saturating_sub(plain.ramp));
+    let mut text = format!("[{name}]\nstonewall\nfilename={filename}\n");
+    text.push_str(&expression.body(&part));
+    text.push_str(&pace);
+    if plain.ramp > Nanos::ZERO {
+        let _ = writeln!(text, "ramp_time={}us", plain.ramp.0.div_ceil(1000));
+    }
+    Ok(text)
+}
+
+/// The options of a pace; fio gives every job a pace of its own.
+fn paced(stimulus: &Stimulus) -> Result<String, String> {
+    let threads = u64::from(stimulus.demand.threads);
+    if stimulus.streams.iter().any(|stream| stream.pace.is_some()) {
+        return Err("fio has no pace of one I/O stream beside another".into());
+    }
+    match stimulus.pace {
+        Pace::Closed => Ok(String::new()),
+        Pace::Fixed { ios, per } => rate(stimulus, ios, per),
+        Pace::Poisson { ios, per } => {
+            rate(stimulus, ios, per).map(|rate| rate + "rate_process=poisson\n")
+        }
+        Pace::Burst { ios, delay } if ios % threads == 0 && delay.0 % 1000 == 0 => {
+            let (blocks, pause) = (ios / threads, delay.0 / 1000);
+            Ok(format!("thinktime={pause}us\nthinktime_blocks={blocks}\n"))
+        }
+        Pace::Burst { .. } => {
+            Err("fio pauses after whole I/Os of each thread, for whole microseconds".into())
+        }
+    }
+}
+
+/// I/Os per second of every job, by direction.
+fn rate(stimulus: &Stimulus, ios: u64, per: Nanos) -> Result<String, String> {
+    let all: u128 = stimulus.streams.iter().map(|s| u128::from(s.weight)).sum();
+    let of = |op: Op| -> Result<u128, String> {
+        let weight: u128 =
+            stimulus.streams.iter().filter(|s| s.op == op).map(|s| u128::from(s.weight)).sum();
+        let above = u128::from(ios) * 1_000_000_000 * weight;
+        let below = u128::from(per.0.max(1)) * u128::from(stimulus.demand.threads) * all.max(1);
+        match above % below {
+            0 => Ok(above / below),
+            _ => Err("fio's rates are whole I/Os per second of every thread and direction".into()),
+        }
+    };
+    let (reads, writes) = (of(Op::Read)?, of(Op::Write)?);
+    let one = |rate: u128| if rate > 0 { rate.to_string() } else { String::new() };
+    Ok(format!("rate_iops={},{}\n", one(reads), one(writes)))
+}

@@ -1,0 +1,18 @@
+//! fio's job files, read and written.
+//!
+//! [`JobFile`] is the text: sections with their options, globals and includes resolved,
+//! every option with its line. [`sequence`] is what of it can be applied here: each option
+//! is understood, is of no consequence, or is refused by name. Where anything is refused
+//! nothing is applied. The rules are those of fio 3.
+
+mod jobs;
+mod known;
+mod load;
+mod options;
+mod sizes;
+#[cfg(test)]
+mod tests;
+mod text;
+
+pub use jobs::{Assumed, sequence};
+pub use text::{JobFile, JobOption, Section, Surroundings};

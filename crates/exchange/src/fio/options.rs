@@ -1,0 +1,151 @@
+//! The options of one section, asked for by name; what is wrong with them is gathered.
+
+use super::known::{Fate, canonical, fate, resembling};
+use super::sizes::{amount, bytes, flag, time};
+use super::text::{JobOption, Section};
+use crate::misread::Misread;
+use std::collections::BTreeMap;
+use steadfast_domain::Nanos;
+use steadfast_domain::sequence::{Amount, SequenceRemark};
+
+/// The options of a section by their canonical names; of a repeated one the last.
+pub(super) struct Options<'s> {
+    section: &'s Section,
+    of: BTreeMap<&'s str, &'s JobOption>,
+    kb_base: u64,
+    pub misread: Vec<Misread>,
+    pub remarks: Vec<SequenceRemark>,
+}
+
+impl<'s> Options<'s> {
+    /// Those of a section, each of them understood, idle, remarked or refused.
+    pub fn of(section: &'s Section) -> Self {
+        let of: BTreeMap<&str, &JobOption> =
+            section.options.iter().map(|option| (canonical(&option.name), option)).collect();
+        let mut options =
+            Options { section, of, kb_base: 1024, misread: Vec::new(), remarks: Vec::new() };
+        if let Some(base) = options.number("kb_base").filter(|base| [1000, 1024].contains(base)) {
+            options.kb_base = base;
+        }
+        options.judge();
+        options
+    }
+
+    fn judge(&mut self) {
+        let all: Vec<(&str, &JobOption)> = self.of.iter().map(|(n, o)| (*n, *o)).collect();
+        for (name, option) in all {
+            let off = matches!(option.value.as_deref().map(str::trim), Some("0" | "none"));
+            match fate(name) {
+                Some(Fate::Understood | Fate::Idle) => {}
+                Some(Fate::OffOnly(_)) if off => {}
+                Some(Fate::Remarked(_)) if off => {}
+                Some(Fate::Remarked(why)) => self.remark_at(option.line, name, why),
+                Some(Fate::OffOnly(why) | Fate::Refused(why)) => self.refuse(name, why),
+                None => {
+                    let hint = resembling(name);
+                    self.refuse(name, &format!("this option is not known{hint}"));
+                }
+            }
+        }
+    }
+
+    /// Says something of the load that differs, about an option's line.
+    fn remark_at(&mut self, line: u64, name: &str, why: &str) {
+        self.remarks.push(SequenceRemark::at(line, format!("[{}] {name}: {why}", self.name())));
+    }
+
+    /// Says something of the load that differs, about the section.
+    pub fn remark(&mut self, text: &str) {
+        let line = self.section.line;
+        self.remarks.push(SequenceRemark::at(line, format!("[{}] {text}", self.name())));
+    }
+
+    /// Refuses an option, or the section for want of one.
+    pub fn refuse(&mut self, name: &str, why: &str) {
+        let line = self.of.get(name).map_or(self.section.line, |option| option.line);
+        let value = self.of.get(name).and_then(|option| option.value.as_deref());
+        let shown = value.map_or(name.to_owned(), |value| format!("{name}={value}"));
+        self.misread.push(Misread::at(line, format!("[{}] {shown}: {why}", self.name())));
+    }
+
+    /// The section's name.
+    pub fn name(&self) -> &'s str {
+        &self.section.name
+    }
+
+    /// Where the section begins.
+    pub fn line(&self) -> u64 {
+        self.section.line
+    }
+
+    /// Where an option stands.
+    pub fn line_of(&self, name: &str) -> Option<u64> {
+        self.of.get(name).map(|option| option.line)
+    }
+
+    /// The value of an option, trimmed; empty for a name alone.
+    pub fn text(&self, name: &str) -> Option<&'s str> {
+        let value = self.of.get(name)?.value.as_deref();
+        Some(value.unwrap_or_default().trim().trim_matches('"'))
+    }
+
+    fn parsed<T>(
+        &mut self,
+        name: &str,
+        what: &str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<T> {
+        let text = self.text(name)?;
+        let parsed = parse(text);
+        if parsed.is_none() {
+            self.refuse(name, &format!("this is not {what}"));
+        }
+        parsed
+    }
+
+    /// A count.
+    pub fn number(&mut self, name: &str) -> Option<u64> {
+        self.parsed(name, "a number", |text| text.parse().ok())
+    }
+
+    /// A count of at least one that fits.
+    pub fn count(&mut self, name: &str, most: u32) -> Option<u32> {
+        let fits = move |text: &str| text.parse().ok().filter(|count| (1..=most).contains(count));
+        self.parsed(name, &format!("a number from 1 to {most}"), fits)
+    }
+
+    /// A percentage.
+    pub fn percent(&mut self, name: &str) -> Option<u32> {
+        let percent =
+            |text: &str| text.trim_end_matches('%').parse().ok().filter(|percent| *percent <= 100);
+        self.parsed(name, "a percentage", percent)
+    }
+
+    /// A switch; off where it is not there.
+    pub fn flag(&mut self, name: &str) -> bool {
+        let Some(option) = self.of.get(name) else { return false };
+        match flag(option.value.as_deref()) {
+            Some(on) => on,
+            None => {
+                self.refuse(name, "this is neither 0 nor 1");
+                false
+            }
+        }
+    }
+
+    /// Bytes, or a percentage of the target.
+    pub fn amount(&mut self, name: &str) -> Option<Amount> {
+        let base = self.kb_base;
+        self.parsed(name, "a size", |text| amount(text, base))
+    }
+
+    /// A time; `preset` is what its number counts without a unit, in nanoseconds.
+    pub fn time(&mut self, name: &str, preset: u64) -> Option<Nanos> {
+        self.parsed(name, "a time", |text| time(text, preset))
+    }
+
+    /// Bytes in a text of this section.
+    pub fn bytes_in(&self, text: &str) -> Option<u64> {
+        bytes(text, self.kb_base)
+    }
+}

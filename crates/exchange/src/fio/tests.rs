@@ -1,0 +1,217 @@
+//! Job files of our own: what is understood, what is refused, and that no damage panics.
+
+use super::*;
+use crate::misread::Misread;
+use crate::mutations::{MUTATIONS, mutated};
+use proptest::prelude::*;
+use steadfast_domain::sequence::{Amount, SequenceStep};
+use steadfast_domain::stimulus::{DataPattern, Op, Order, Pace};
+use steadfast_domain::{Bytes, Nanos, Sequence};
+
+struct Around;
+
+impl Surroundings for Around {
+    fn include(&mut self, name: &str) -> Result<Vec<u8>, String> {
+        match name {
+            "more.inc" => Ok(b"iodepth=7\n[included]\nrw=randread\n".into()),
+            "itself.inc" => Ok(b"include itself.inc\n".into()),
+            _ => Err("no such file".into()),
+        }
+    }
+    fn variable(&self, name: &str) -> Option<String> {
+        (name == "BS").then(|| "16k".to_owned())
+    }
+}
+
+fn read(text: &str) -> Result<Sequence, Vec<Misread>> {
+    sequence(&JobFile::read(text.as_bytes(), &mut Around)?, &Assumed::default())
+}
+
+/// One job of the engine libaio, direct and without a random map.
+fn one(options: &str) -> Result<SequenceStep, String> {
+    let text = format!("[job]\nioengine=libaio\ndirect=1\nnorandommap\n{options}\n");
+    match read(&text) {
+        Ok(sequence) => Ok(sequence.steps.into_iter().next().unwrap()),
+        Err(wrong) => Err(wrong.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")),
+    }
+}
+
+#[test]
+fn sections_globals_includes_variables_and_comments_are_read() {
+    let text = "\u{feff}; a job file\r\n[global]\r\nioengine=libaio ; the engine\r\nDirect = 1\r\n\
+        bs=${BS}\r\n[first]\r\nrw=randread\r\nruntime=10\r\ntime_based\r\n# none\r\n\
+        [global]\r\niodepth=3\r\n[second]\r\nstonewall\r\nrw=write\r\ninclude more.inc\r\n";
+    let file = JobFile::read(text.as_bytes(), &mut Around).unwrap();
+    let names: Vec<&str> = file.sections.iter().map(|s| s.name.as_str()).collect();
+    assert_eq!(names, ["first", "second", "included"]);
+    assert!(file.sections[0].option("iodepth").is_none());
+    let second = &file.sections[1];
+    assert_eq!(second.option("iodepth").unwrap().value.as_deref(), Some("7"));
+    assert_eq!(second.option("bs").unwrap().value.as_deref(), Some("16k"));
+    let wrong = read("[a]\ninclude itself.inc\n").unwrap_err();
+    assert!(wrong[0].to_string().contains("too deeply"), "{wrong:?}");
+    let wrong = read("[a]\nbs=${NONE}\n").unwrap_err();
+    assert_eq!(wrong[0].line, Some(2));
+}
+
+#[test]
+fn a_job_is_a_step_with_its_load() {
+    let step =
+        one("rw=randrw\nrwmixread=70\nbs=4k,8k\niodepth=8\nnumjobs=3\noffset=1m\nsize=10m\n\
+                    runtime=107\ntime_based\nramp_time=5")
+        .unwrap();
+    let load = &step.load;
+    assert_eq!((load.demand.threads, load.demand.depth), (3, 8));
+    let streams: Vec<(Op, u64, u32)> =
+        load.streams.iter().map(|s| (s.op, s.size.0, s.weight)).collect();
+    assert_eq!(streams, [(Op::Read, 4096, 70), (Op::Write, 8192, 30)]);
+    assert_eq!(load.extent.from, Amount::Bytes(Bytes::mib(1)));
+    assert_eq!(load.extent.length, Some(Amount::Bytes(Bytes::mib(10))));
+    assert_eq!((load.until.time, load.until.laps), (Some(Nanos::from_secs(107)), None));
+    assert_eq!(load.ramp, Nanos::from_secs(5));
+    let step = one("rw=write\nbs=128k\nloops=2\nsize=50%").unwrap();
+    assert_eq!(step.load.until.laps, Some(2));
+    assert_eq!(step.load.extent.length, Some(Amount::Ppm(500_000)));
+}
+
+#[test]
+fn splits_zones_rates_and_pauses_are_those_of_fio() {
+    let step = one("rw=randread\nbssplit=4k/30:8k/:16k/").unwrap();
+    let shares: Vec<(u64, u32, u64)> = step
+        .load
+        .streams
+        .iter()
+        .map(|s| (s.size.0 >> 10, s.weight / 100, s.alignment().0))
+        .collect();
+    assert_eq!(shares, [(4, 60, 4096), (8, 70, 4096), (16, 70, 4096)]);
+    let step = one("rw=randwrite\nrandom_distribution=zoned:60/10:30/20:10/70").unwrap();
+    let zones: Vec<(u32, u32)> =
+        step.load.streams[0].zones.iter().map(|z| (z.weight, z.to_ppm)).collect();
+    assert_eq!(zones, [(60, 100_000), (30, 300_000), (10, 1_000_000)]);
+    let pace = |options: &str| one(options).unwrap().load.pace;
+    let second = Nanos::from_secs(1);
+    assert_eq!(pace("rate_iops=107\nnumjobs=3"), Pace::Fixed { ios: 321, per: second });
+    assert_eq!(pace("rate=1m\nbs=4k"), Pace::Fixed { ios: 256, per: second });
+    assert_eq!(
+        pace("rate_iops=107\nrate_process=poisson"),
+        Pace::Poisson { ios: 107, per: second }
+    );
+    assert_eq!(
+        pace("thinktime=5ms\nthinktime_blocks=3"),
+        Pace::Burst { ios: 3, delay: Nanos::from_millis(5) }
+    );
+    let both = one("rw=randrw\nrate_iops=100,7").unwrap().load.streams;
+    assert_eq!(both[1].pace, Some(Pace::Fixed { ios: 7, per: second }));
+}
+
+#[test]
+fn contents_are_those_of_fio() {
+    let pattern = |options: &str| one(&format!("rw=write\n{options}")).unwrap().load.data_pattern;
+    assert_eq!(pattern("refill_buffers"), Some(DataPattern::RandomUnique));
+    assert_eq!(pattern("scramble_buffers=0"), Some(DataPattern::RandomOnce));
+    assert_eq!(pattern("zero_buffers"), Some(DataPattern::Zero));
+    assert_eq!(pattern("buffer_pattern=0xdead"), Some(DataPattern::Repeating(vec![0xde, 0xad])));
+    assert_eq!(
+        pattern("buffer_compress_percentage=30\ndedupe_percentage=20"),
+        Some(DataPattern::Entropy { random_percent: 70, duplicate_percent: 20 })
+    );
+    assert_eq!(one("rw=read").unwrap().load.data_pattern, None);
+}
+
+#[test]
+fn an_engine_that_waits_has_a_depth_of_one_and_a_line_says_so() {
+    let sequence = read("[j]\ndirect=1\nrw=read\niodepth=32\n").unwrap();
+    assert_eq!(sequence.steps[0].load.demand.depth, 1);
+    assert!(sequence.remarks.iter().any(|r| r.text.contains("psync")), "{:?}", sequence.remarks);
+    let file = JobFile::read(b"[j]\ndirect=1\nrw=read\niodepth=32\n", &mut Around).unwrap();
+    let assumed = super::sequence(&file, &Assumed { ioengine: Some("libaio") }).unwrap();
+    assert_eq!((assumed.steps[0].load.demand.depth, assumed.remarks.len()), (32, 0));
+}
+
+#[test]
+fn jobs_at_the_same_time_are_one_load_or_are_refused() {
+    let alike =
+        read("[global]\nioengine=libaio\ndirect=1\nrw=read\n[a]\n[b]\nnumjobs=2\n").unwrap();
+    assert_eq!(alike.steps.len(), 1);
+    assert_eq!((alike.steps[0].label.as_str(), alike.steps[0].load.demand.threads), ("a + b", 3));
+    let wrong = read("[a]\nrw=read\n[b]\nrw=write\n").unwrap_err();
+    assert!(wrong[0].to_string().contains("[a] and [b] run at the same time"), "{wrong:?}");
+    let apart = read("[a]\nrw=read\n[b]\nstonewall\nrw=write\n").unwrap();
+    assert_eq!(apart.steps.len(), 2);
+}
+
+#[test]
+fn what_is_not_understood_is_named_with_its_line_and_nothing_runs() {
+    let cases = [
+        ("bsrange=1k-4k", "bssplit"),
+        ("verify=crc32c", "verification"),
+        ("zonemode=strided", "zones"),
+        ("random_distribution=zipf:1.2", "zipf"),
+        ("rw=randread:8", "colon"),
+        ("rw=randrw\npercentage_random=50", "some follow"),
+        ("iodepht=4", "did you mean 'iodepth'"),
+        ("bs=4q", "not a size"),
+        ("time_based", "never end"),
+        ("ioengine=null", "engine"),
+        ("rate=1m\nthinktime=1", "together"),
+        ("bssplit=4k/50:8k/40", "100 %"),
+        ("runtime=soon", "not a time"),
+        ("numjobs=0", "from 1 to"),
+    ];
+    for (options, word) in cases {
+        let why = one(&format!("rw=randread\n{options}")).unwrap_err();
+        assert!(why.contains(word) && why.contains("line "), "{options}: {why}");
+    }
+    let all = one("bsrange=1k-4k\nverify=crc32c").unwrap_err();
+    assert_eq!(all.lines().count(), 2, "each by itself: {all}");
+}
+
+fn word() -> impl Strategy<Value = String> {
+    "[a-z_]{1,12}".prop_filter("no include", |word| word != "include")
+}
+
+fn value() -> impl Strategy<Value = Option<String>> {
+    proptest::option::of("[a-zA-Z0-9:/%.,=-]{1,16}".prop_filter("no blank", |v| !v.is_empty()))
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_reads_back(
+        sections in proptest::collection::vec(
+            (word(), proptest::collection::vec((word(), value()), 0..6)), 1..5)
+    ) {
+        let section = |(name, options): (String, Vec<(String, Option<String>)>)| Section {
+            name: format!("job {name}"),
+            line: 0,
+            options: options
+                .into_iter()
+                .map(|(name, value)| JobOption { name, value, line: 0 })
+                .collect(),
+        };
+        let file = JobFile { sections: sections.into_iter().map(section).collect() };
+        let mut again = JobFile::read(file.write().as_bytes(), &mut Around).unwrap();
+        for section in &mut again.sections {
+            section.line = 0;
+            section.options.iter_mut().for_each(|option| option.line = 0);
+        }
+        prop_assert_eq!(again, file);
+    }
+}
+
+#[test]
+fn no_mutation_makes_it_panic() {
+    let text = "[global]\nioengine=libaio\ndirect=1\nbssplit=4k/30:8k/70,16k/100\nrate=1m,2m\n\
+        [a]\nrw=randrw\nrwmixread=70\nrandom_distribution=zoned:60/10:40/90\nruntime=1:30\n\
+        buffer_pattern=0xdead\nthinktime=5ms\nnumjobs=4\nsize=90%\n[b]\nstonewall\n\
+        include more.inc\nbs=${BS}\nloops=2\nio_size=10m\noffset=1m\nkb_base=1000\n";
+    for bytes in mutated(text.as_bytes(), 0..MUTATIONS) {
+        if let Ok(file) = JobFile::read(&bytes, &mut Around) {
+            if let Ok(sequence) = sequence(&file, &Assumed::default()) {
+                for step in &sequence.steps {
+                    let _ = step.load.on(Bytes(10_007 * 4096), 512);
+                }
+            }
+        }
+    }
+    assert_eq!(one("rw=randread").unwrap().load.streams[0].order, Order::Random);
+}

@@ -1,0 +1,213 @@
+//! The text of a job file: sections, globals, includes, variables.
+
+use crate::encoding::decode;
+use crate::misread::Misread;
+use std::fmt::Write as _;
+
+/// More files within files than anybody has.
+const DEPTH_MAX: usize = 8;
+
+/// More lines than a job file has, all its includes together.
+const LINES_MAX: usize = 100_000;
+
+/// What a job file takes from around it.
+pub trait Surroundings {
+    /// The bytes of an included file, named as the including file names it.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    fn include(&mut self, name: &str) -> Result<Vec<u8>, String>;
+    /// The value of an environment variable.
+    fn variable(&self, name: &str) -> Option<String>;
+}
+
+/// A job file: its sections, in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct JobFile {
+    /// What each section asks for.
+    pub sections: Vec<Section>,
+}
+
+/// A section, the global options above it included.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Section {
+    /// Its name, without brackets.
+    pub name: String,
+    /// Where it begins.
+    pub line: u64,
+    /// Its options in order; of an option that is repeated, the last counts.
+    pub options: Vec<JobOption>,
+}
+
+/// `name=value`, or a name alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobOption {
+    /// Its name, in small letters.
+    pub name: String,
+    /// Its value; a name alone has none.
+    pub value: Option<String>,
+    /// Its line in the job file; of an included file, the line that includes it.
+    pub line: u64,
+}
+
+impl Section {
+    /// The last option of a name.
+    pub fn option(&self, name: &str) -> Option<&JobOption> {
+        self.options.iter().rev().find(|option| option.name == name)
+    }
+}
+
+/// What has been read so far.
+#[derive(Default)]
+struct Reading {
+    globals: Vec<JobOption>,
+    in_global: bool,
+    file: JobFile,
+    misread: Vec<Misread>,
+    lines: usize,
+}
+
+impl JobFile {
+    /// Reads a job file with the files that it includes.
+    ///
+    /// # Errors
+    /// Everything that is not of its grammar, line by line.
+    pub fn read(bytes: &[u8], around: &mut dyn Surroundings) -> Result<JobFile, Vec<Misread>> {
+        let mut reading = Reading::default();
+        reading.take(&decode(bytes), None, 0, around);
+        if reading.file.sections.is_empty() && reading.misread.is_empty() {
+            reading.misread.push(Misread::whole("it has no job: no section but [global]"));
+        }
+        match reading.misread.is_empty() {
+            true => Ok(reading.file),
+            false => Err(reading.misread),
+        }
+    }
+
+    /// The job file as text: every section with all its options.
+    pub fn write(&self) -> String {
+        let mut text = String::new();
+        for section in &self.sections {
+            let _ = writeln!(text, "[{}]", section.name);
+            for option in &section.options {
+                let _ = match &option.value {
+                    Some(value) => writeln!(text, "{}={value}", option.name),
+                    None => writeln!(text, "{}", option.name),
+                };
+            }
+        }
+        text
+    }
+}
+
+impl Reading {
+    fn take(
+        &mut self,
+        text: &str,
+        included: Option<u64>,
+        depth: usize,
+        around: &mut dyn Surroundings,
+    ) {
+        for (own, line) in (1..).zip(text.lines()) {
+            self.lines += 1;
+            if self.lines > LINES_MAX {
+                self.misread.push(Misread::whole("it has more than 100,000 lines"));
+                return;
+            }
+            let number = included.unwrap_or(own);
+            let line = without_comment(line);
+            if line.is_empty() {
+                continue;
+            }
+            if let Some(name) = include_name(line) {
+                self.include(name, number, depth, around);
+            } else if let Some(rest) = line.strip_prefix('[') {
+                self.section(rest, number);
+            } else {
+                self.option(line, number, around);
+            }
+        }
+    }
+
+    fn include(&mut self, name: &str, number: u64, depth: usize, around: &mut dyn Surroundings) {
+        if depth >= DEPTH_MAX {
+            let what = format!("include {name}: files include one another too deeply");
+            return self.misread.push(Misread::at(number, what));
+        }
+        match around.include(name) {
+            Ok(bytes) => self.take(&decode(&bytes), Some(number), depth + 1, around),
+            Err(why) => self.misread.push(Misread::at(number, format!("include {name}: {why}"))),
+        }
+    }
+
+    fn section(&mut self, rest: &str, number: u64) {
+        let Some((name, _)) = rest.rsplit_once(']') else {
+            return self.misread.push(Misread::at(number, "a section's name lacks its ']'"));
+        };
+        // fio looks at the first letters alone.
+        self.in_global = name.starts_with("global");
+        if !self.in_global {
+            let options = self.globals.clone();
+            self.file.sections.push(Section { name: name.to_owned(), line: number, options });
+        }
+    }
+
+    fn option(&mut self, line: &str, number: u64, around: &dyn Surroundings) {
+        let line = match substituted(line, around) {
+            Ok(line) => line,
+            Err(what) => return self.misread.push(Misread::at(number, what)),
+        };
+        let (name, value) = match line.split_once('=') {
+            Some((name, value)) => (name, Some(value.trim().to_owned())),
+            None => (line.as_str(), None),
+        };
+        let name = name.trim().to_ascii_lowercase();
+        let option = JobOption { name, value, line: number };
+        match (self.in_global, self.file.sections.last_mut()) {
+            (true, _) => self.globals.push(option),
+            (false, Some(section)) => section.options.push(option),
+            (false, None) => self.misread.push(Misread::at(
+                number,
+                format!("'{}' stands before the first section", option.name),
+            )),
+        }
+    }
+}
+
+/// fio cuts a line at the first `;` or `#`.
+fn without_comment(line: &str) -> &str {
+    line.split([';', '#']).next().unwrap_or_default().trim()
+}
+
+fn include_name(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("include")?;
+    rest.starts_with(char::is_whitespace).then(|| rest.trim()).filter(|name| !name.is_empty())
+}
+
+/// The line with the values of its variables.
+fn substituted(line: &str, around: &dyn Surroundings) -> Result<String, String> {
+    let mut done = String::new();
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once("${") {
+        done.push_str(before);
+        let (name, behind) =
+            after.split_once('}').ok_or_else(|| "a variable lacks its '}'".to_owned())?;
+        match around.variable(name) {
+            Some(value) => done.push_str(&value),
+            None => {
+                return Err(format!(
+                    "the variable {name} is not set; set it in the environment: {name}=... \
+                     steadfast fio ..."
+                ));
+            }
+        }
+        rest = behind;
+    }
+    done.push_str(rest);
+    for word in ["$pagesize", "$mb_memory", "$ncpus"] {
+        if done.contains(word) {
+            return Err(format!("{word} differs from host to host; write the number itself"));
+        }
+    }
+    Ok(done)
+}

@@ -1,0 +1,157 @@
+//! A suite as its file has it.
+
+use super::targets::{Target, targets};
+use crate::encoding::decode;
+use crate::misread::Misread;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// More cycles than a suite has.
+const CYCLES_MAX: u64 = 100;
+
+/// A suite.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Suite {
+    /// What preconditions.
+    pub pre: Vec<Workload>,
+    /// What is measured.
+    pub def: Vec<Workload>,
+    /// How often the whole is run.
+    pub run_cycles: u64,
+    /// How often preconditioning is done in a cycle.
+    pub precondition_cycles: u64,
+    /// Preconditioning is done in the first cycle only.
+    pub first_cycle_only: bool,
+    /// Rates are multiplied, and think times divided, by the capacity in TB.
+    pub scaled: bool,
+    /// Names of the file that were not understood.
+    pub unknown: Vec<String>,
+}
+
+/// One workload: a template and the values of its variables.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Workload {
+    /// What results call it.
+    pub alias: String,
+    /// The file of the template.
+    pub template: String,
+    /// Variables and their values.
+    pub values: BTreeMap<String, String>,
+    /// What its results must be.
+    pub targets: Vec<Target>,
+}
+
+impl Suite {
+    /// Reads a suite.
+    ///
+    /// # Errors
+    /// Where it is no JSON, or everything that is not of a suite's shape.
+    pub fn read(bytes: &[u8]) -> Result<Suite, Vec<Misread>> {
+        let value: Value = serde_json::from_str(&decode(bytes)).map_err(|error| {
+            vec![Misread::at(error.line() as u64, format!("this is no JSON: {error}"))]
+        })?;
+        let Value::Object(all) = value else {
+            return Err(vec![Misread::whole("it is no JSON object")]);
+        };
+        let mut wrong = Vec::new();
+        let suite = Suite {
+            pre: workloads(&all, "pre", &mut wrong),
+            def: workloads(&all, "def", &mut wrong),
+            run_cycles: cycles(&all, "run_cycles", &mut wrong),
+            precondition_cycles: cycles(&all, "precondition_cycles", &mut wrong),
+            first_cycle_only: answer(&all, "precondition_first_cycle_only", false, &mut wrong),
+            scaled: answer(&all, "scale_by_capacity", true, &mut wrong),
+            unknown: unknown(&all),
+        };
+        if suite.def.is_empty() && wrong.is_empty() {
+            wrong.push(Misread::whole("'def' names no workload"));
+        }
+        if wrong.is_empty() { Ok(suite) } else { Err(wrong) }
+    }
+}
+
+const KNOWN: [&str; 7] = [
+    "pre",
+    "def",
+    "run_cycles",
+    "precondition_cycles",
+    "precondition_first_cycle_only",
+    "devices_in_global",
+    "scale_by_capacity",
+];
+
+fn unknown(all: &Map<String, Value>) -> Vec<String> {
+    all.keys().filter(|name| !KNOWN.contains(&name.as_str())).cloned().collect()
+}
+
+fn cycles(all: &Map<String, Value>, name: &str, wrong: &mut Vec<Misread>) -> u64 {
+    let Some(value) = all.get(name) else { return 1 };
+    let number = scalar(value).and_then(|text| text.parse().ok());
+    match number.filter(|number| *number <= CYCLES_MAX) {
+        Some(number) => number,
+        None => {
+            wrong.push(Misread::whole(format!("'{name}' is not a number up to {CYCLES_MAX}")));
+            1
+        }
+    }
+}
+
+fn answer(all: &Map<String, Value>, name: &str, preset: bool, wrong: &mut Vec<Misread>) -> bool {
+    let Some(value) = all.get(name) else { return preset };
+    match scalar(value).as_deref() {
+        Some("Y" | "y" | "true") => true,
+        Some("N" | "n" | "false") => false,
+        _ => {
+            wrong.push(Misread::whole(format!("'{name}' is neither \"Y\" nor \"N\"")));
+            preset
+        }
+    }
+}
+
+/// A text, a number or a switch as text.
+pub(super) fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.trim().to_owned()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(is) => Some(is.to_string()),
+        _ => None,
+    }
+}
+
+fn workloads(all: &Map<String, Value>, name: &str, wrong: &mut Vec<Misread>) -> Vec<Workload> {
+    let list = match all.get(name) {
+        None | Some(Value::Null) => return Vec::new(),
+        Some(Value::Array(list)) => list,
+        Some(_) => {
+            wrong.push(Misread::whole(format!("'{name}' is no list")));
+            return Vec::new();
+        }
+    };
+    let mut workloads = Vec::new();
+    for (number, item) in (1..).zip(list) {
+        match workload(item) {
+            Ok(workload) => workloads.push(workload),
+            Err(why) => wrong.push(Misread::whole(format!("workload {number} of '{name}': {why}"))),
+        }
+    }
+    workloads
+}
+
+fn workload(item: &Value) -> Result<Workload, String> {
+    let text = |name: &str| item.get(name).and_then(scalar).filter(|text| !text.is_empty());
+    let template = text("template").ok_or("it names no template")?;
+    let alias = text("alias").unwrap_or_else(|| template.trim_end_matches(".fio").to_owned());
+    let mut values = BTreeMap::new();
+    match item.get("values") {
+        None | Some(Value::Null) => {}
+        Some(Value::Object(all)) => {
+            for (name, value) in all {
+                let text = scalar(value).ok_or_else(|| format!("the value {name} is no text"))?;
+                values.insert(name.clone(), text);
+            }
+        }
+        Some(_) => return Err("'values' is no JSON object".into()),
+    }
+    let targets = item.get("targets").map(targets).transpose()?.unwrap_or_default();
+    Ok(Workload { alias, template, values, targets })
+}

@@ -1,0 +1,125 @@
+//! What a suite demands of a workload's results.
+
+use serde_json::Value;
+use steadfast_domain::sequence::SequenceLimit;
+
+/// One demand.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Target {
+    /// What the suite calls it: `latency read P99`.
+    pub title: String,
+    /// Reads or writes; `None` for what no table has (discards).
+    direction: Option<&'static str>,
+    metric: Metric,
+    value: f64,
+    /// It is per TB of capacity.
+    per_tb: bool,
+}
+
+/// What is demanded.
+#[derive(Debug, Clone, PartialEq)]
+enum Metric {
+    /// At least so many MiB/s.
+    Throughput,
+    /// At least so many I/Os per second.
+    Iops,
+    /// At most so many microseconds, in this column.
+    Latency(String),
+}
+
+/// The demands of a workload.
+pub(super) fn targets(value: &Value) -> Result<Vec<Target>, String> {
+    let Value::Object(all) = value else { return Err("'targets' is no JSON object".into()) };
+    let mut found = Vec::new();
+    for (kind, of_kind) in all {
+        let Value::Object(directions) = of_kind else {
+            return Err(format!("targets of {kind} are no JSON object"));
+        };
+        let per_tb = directions.get("scale_by_TB").is_some_and(is_on);
+        for (direction, values) in directions.iter().filter(|(name, _)| *name != "scale_by_TB") {
+            let Value::Object(values) = values else {
+                return Err(format!("targets of {kind} {direction} are no JSON object"));
+            };
+            for (name, value) in values {
+                let title = format!("{kind} {direction} {name}");
+                let value = value.as_f64().filter(|value| value.is_finite() && *value >= 0.0);
+                let value = value.ok_or_else(|| format!("the target {title} is no number"))?;
+                let metric = metric(kind, name)
+                    .ok_or_else(|| format!("the target {title} is not understood"))?;
+                let direction = match direction.to_ascii_lowercase().as_str() {
+                    "read" => Some("sequence-reads"),
+                    "write" => Some("sequence-writes"),
+                    "trim" => None,
+                    _ => return Err(format!("the target {title} is not understood")),
+                };
+                found.push(Target { title, direction, metric, value, per_tb });
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn is_on(value: &Value) -> bool {
+    match value {
+        Value::Bool(is) => *is,
+        Value::Object(inside) => inside.get("value").is_some_and(is_on),
+        Value::String(text) => matches!(text.as_str(), "Y" | "y" | "true"),
+        _ => false,
+    }
+}
+
+fn metric(kind: &str, name: &str) -> Option<Metric> {
+    let upper = name.to_ascii_uppercase();
+    match (kind.to_ascii_lowercase().as_str(), upper.as_str()) {
+        ("throughput", "MIN") => Some(Metric::Throughput),
+        ("iops", "MIN") => Some(Metric::Iops),
+        ("latency", "MAX") => Some(Metric::Latency("max-ms".into())),
+        ("latency", "MEAN") => Some(Metric::Latency("mean-ms".into())),
+        ("latency", percentile) => {
+            let percent: f64 = percentile.strip_prefix('P')?.parse().ok()?;
+            let is_one = percent > 0.0 && percent < 100.0;
+            is_one.then(|| Metric::Latency(format!("p{percent}-ms")))
+        }
+        _ => None,
+    }
+}
+
+/// The columns of percentiles that the tables have.
+const COLUMNS: [&str; 10] = [
+    "max-ms",
+    "mean-ms",
+    "p50-ms",
+    "p90-ms",
+    "p95-ms",
+    "p99-ms",
+    "p99.9-ms",
+    "p99.99-ms",
+    "p99.999-ms",
+    "p99.9999-ms",
+];
+
+impl Target {
+    /// The limit of a step on a drive of so many TB; what no table has, in words.
+    pub(super) fn limit(&self, step: &str, tb: f64) -> Result<SequenceLimit, String> {
+        let times = if self.per_tb { tb } else { 1.0 };
+        let title = format!("{step}: {}", self.title);
+        let cannot = |why: &str| Err(format!("{title} is not checked: {why}"));
+        let Some(table) = self.direction else {
+            return cannot("no table has discards alone");
+        };
+        let (column, min, max) = match &self.metric {
+            // Ours are MB of 10^6 bytes.
+            Metric::Throughput => ("mb", Some(self.value * times * 1.048_576), None),
+            Metric::Iops => ("iops", Some(self.value * times), None),
+            Metric::Latency(column) => (column.as_str(), None, Some(self.value / 1000.0)),
+        };
+        if self.direction.is_some()
+            && matches!(self.metric, Metric::Latency(_))
+            && !COLUMNS.contains(&column)
+        {
+            return cannot("this percentile is beyond what is reported");
+        }
+        let (step, table, column) = (step.to_owned(), table.to_owned(), column.to_owned());
+        Ok(SequenceLimit { title, step, table, column, min, max })
+    }
+}

@@ -1,0 +1,102 @@
+//! Suites of our own, with the templates that they name.
+
+use super::*;
+use crate::mutations::{MUTATIONS, mutated};
+use steadfast_domain::sequence::StepRole;
+use steadfast_domain::stimulus::Pace;
+use steadfast_domain::{Bytes, Nanos};
+
+const SUITE: &str = r#"{
+ "pre": [{"template": "fill.fio", "alias": "fill", "values": {"DEPTH": 4}}],
+ "def": [{"template": "mix.fio", "alias": "mix",
+          "values": {"TIME": "107", "BLKSIZE": "4k", "DEPTH": 8, "W1THINK": 1000},
+          "targets": {"throughput": {"read": {"MIN": 10}, "trim": {"MIN": 1},
+                                     "scale_by_TB": {"value": true}},
+                      "iops": {"write": {"MIN": 1007}},
+                      "latency": {"read": {"P99": 1500, "P99.99999": 5000, "MAX": 10007}}}}],
+ "run_cycles": 2, "precondition_cycles": "2", "precondition_first_cycle_only": "Y",
+ "devices_in_global": "Y", "scale_by_capacity": "Y"
+}"#;
+
+struct Files;
+
+impl Templates for Files {
+    fn template(&mut self, name: &str) -> Result<Vec<u8>, String> {
+        let text = match name {
+            "fill.fio" => {
+                "[fill]\nrw=write\nbs=128k\niodepth=${DEPTH}\ndirect=1\nfilename=${DEV}\n"
+            }
+            "mix.fio" => {
+                "[global]\nioengine=${IOENGINE}\ndirect=1\nnorandommap\n[job]\nrw=randrw\n\
+                 rwmixread=70\nbs=${BLKSIZE}\niodepth=${DEPTH}\ntime_based\nruntime=${TIME}\n\
+                 thinktime=${W1THINK}\n"
+            }
+            _ => return Err("no such template".into()),
+        };
+        Ok(text.into())
+    }
+}
+
+fn drive(tb: u64) -> Drive {
+    Drive { capacity: Bytes(tb * 1_000_000_000_000), factor: None }
+}
+
+#[test]
+fn a_suite_is_its_preconditioning_and_its_workloads_cycle_by_cycle() {
+    let suite = Suite::read(SUITE.as_bytes()).unwrap();
+    let sequence = sequence(&suite, drive(2), &mut Files).unwrap();
+    let steps: Vec<(&str, StepRole)> =
+        sequence.steps.iter().map(|step| (step.label.as_str(), step.role)).collect();
+    let expected = [
+        ("fill run 1", StepRole::Prepare),
+        ("fill run 1 #2", StepRole::Prepare),
+        ("mix run 1", StepRole::Measure),
+        ("mix run 2", StepRole::Measure),
+    ];
+    assert_eq!(steps, expected);
+    assert_eq!(sequence.steps[0].load.demand.depth, 8, "a depth of 4 on 2 TB");
+    let mix = &sequence.steps[2].load;
+    assert_eq!(mix.pace, Pace::Burst { ios: 1, delay: Nanos(500_000) }, "half on 2 TB");
+    assert_eq!(mix.until.time, Some(Nanos::from_secs(107)));
+}
+
+#[test]
+fn targets_are_limits_of_the_measured_steps() {
+    let suite = Suite::read(SUITE.as_bytes()).unwrap();
+    let sequence = sequence(&suite, drive(2), &mut Files).unwrap();
+    let limit = |title: &str| sequence.limits.iter().find(|l| l.title.ends_with(title)).unwrap();
+    let throughput = limit("throughput read MIN");
+    assert_eq!((throughput.table.as_str(), throughput.column.as_str()), ("sequence-reads", "mb"));
+    assert_eq!(throughput.min, Some(20.0 * 1.048_576), "MiB/s per TB");
+    assert_eq!(limit("iops write MIN").min, Some(1007.0));
+    assert_eq!(limit("latency read MAX").max, Some(10.007));
+    assert_eq!(limit("latency read P99").column, "p99-ms");
+    assert_eq!(sequence.limits.len(), 2 * 4);
+    let said = |word: &str| sequence.remarks.iter().any(|remark| remark.text.contains(word));
+    assert!(said("P99.99999 is not checked") && said("discards"), "{:?}", sequence.remarks);
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let wrong = |text: &str| Suite::read(text.as_bytes()).unwrap_err()[0].to_string();
+    assert!(wrong("{").contains("no JSON"));
+    assert!(wrong("[]").contains("object"));
+    assert!(wrong(r#"{"def": []}"#).contains("names no workload"));
+    assert!(wrong(r#"{"def": [{"alias": "x"}]}"#).contains("workload 1 of 'def'"));
+    let one = |template: &str| {
+        let text = format!(r#"{{"def": [{{"template": "{template}"}}]}}"#);
+        let suite = Suite::read(text.as_bytes()).unwrap();
+        sequence(&suite, drive(1), &mut Files).unwrap_err()[0].to_string()
+    };
+    assert!(one("other.fio").contains("other.fio: no such template"));
+    assert!(one("mix.fio").contains("mix.fio: line"), "{}", one("mix.fio"));
+}
+
+#[test]
+fn no_mutation_makes_it_panic() {
+    for bytes in mutated(SUITE.as_bytes(), 0..MUTATIONS) {
+        if let Ok(suite) = Suite::read(&bytes) {
+            let _ = sequence(&suite, drive(1), &mut Files);
+        }
+    }
+}

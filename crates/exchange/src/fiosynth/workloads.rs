@@ -1,0 +1,198 @@
+//! A suite as a sequence: its templates with their variables set, cycle by cycle.
+
+use super::suite::{Suite, Workload};
+use crate::fio::{Assumed, JobFile, Surroundings, sequence as job_sequence};
+use crate::misread::Misread;
+use std::collections::BTreeMap;
+use steadfast_domain::sequence::{SequenceRemark, StepRole};
+use steadfast_domain::{Bytes, Sequence};
+
+/// What scales a suite.
+#[derive(Debug, Clone, Copy)]
+pub struct Drive {
+    /// Its capacity.
+    pub capacity: Bytes,
+    /// A capacity in TB that the user names instead (FioSynth's `-c`).
+    pub factor: Option<f64>,
+}
+
+/// Where templates are read.
+pub trait Templates {
+    /// The bytes of a template.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    fn template(&mut self, name: &str) -> Result<Vec<u8>, String>;
+}
+
+/// Variables that FioSynth multiplies by the capacity in TB, and those that it divides.
+const SCALED_UP: [&str; 2] = ["RRATE", "DEPTH"];
+const SCALED_DOWN: [&str; 5] = ["W1THINK", "W2THINK", "W3THINK", "W4THINK", "W5THINK"];
+
+/// The engine that FioSynth takes.
+const ENGINE: &str = "io_uring";
+
+/// More steps than a suite has.
+const STEPS_MAX: usize = 10_000;
+
+/// What is applied of a suite. File and title are left to be filled in.
+///
+/// # Errors
+/// Everything of it, and of its templates, that cannot be applied.
+pub fn sequence(
+    suite: &Suite,
+    drive: Drive,
+    templates: &mut dyn Templates,
+) -> Result<Sequence, Vec<Misread>> {
+    let mut all = Gathered::default();
+    for name in &suite.unknown {
+        all.remark(format!("'{name}' is not known and is left out"));
+    }
+    for cycle in 1..=suite.run_cycles {
+        let name = |alias: &str| match suite.run_cycles {
+            1 => alias.to_owned(),
+            _ => format!("{alias} run {cycle}"),
+        };
+        if cycle == 1 || !suite.first_cycle_only {
+            for _ in 0..suite.precondition_cycles {
+                let role = StepRole::Prepare;
+                suite
+                    .pre
+                    .iter()
+                    .for_each(|w| all.take(w, &name(&w.alias), role, (suite, drive), templates));
+            }
+        }
+        let role = StepRole::Measure;
+        suite
+            .def
+            .iter()
+            .for_each(|w| all.take(w, &name(&w.alias), role, (suite, drive), templates));
+    }
+    if all.sequence.steps.len() > STEPS_MAX {
+        all.wrong.push(Misread::whole("it has more than 10,000 steps"));
+    }
+    if !all.wrong.is_empty() {
+        all.wrong.dedup();
+        return Err(all.wrong);
+    }
+    all.sequence.tool = "fiosynth".into();
+    Ok(all.sequence)
+}
+
+#[derive(Default)]
+struct Gathered {
+    sequence: Sequence,
+    wrong: Vec<Misread>,
+    /// Templates that were found wrong, so that each is said once.
+    refused: Vec<String>,
+}
+
+impl Gathered {
+    fn remark(&mut self, text: String) {
+        let remark = SequenceRemark::whole(text);
+        if !self.sequence.remarks.contains(&remark) {
+            self.sequence.remarks.push(remark);
+        }
+    }
+
+    fn take(
+        &mut self,
+        workload: &Workload,
+        name: &str,
+        role: StepRole,
+        (suite, drive): (&Suite, Drive),
+        templates: &mut dyn Templates,
+    ) {
+        if self.refused.contains(&workload.template) || self.sequence.steps.len() > STEPS_MAX {
+            return;
+        }
+        let jobs = match jobs(workload, suite, drive, templates) {
+            Ok(jobs) => jobs,
+            Err(wrong) => {
+                self.refused.push(workload.template.clone());
+                let named = |m: Misread| Misread::whole(format!("{}: {m}", workload.template));
+                return self.wrong.extend(wrong.into_iter().map(named));
+            }
+        };
+        for remark in &jobs.remarks {
+            self.remark(format!("{}: {remark}", workload.template));
+        }
+        let several = jobs.steps.len() > 1;
+        for mut step in jobs.steps {
+            let own = step.label;
+            step.label = if several { format!("{name} {own}") } else { name.to_owned() };
+            // A preconditioning that is repeated is a step of its own.
+            let taken = |label: &str| self.sequence.steps.iter().any(|s| s.label == label);
+            let base = step.label.clone();
+            let mut number = 1;
+            while taken(&step.label) {
+                number += 1;
+                step.label = format!("{base} #{number}");
+            }
+            step.role = role;
+            if role == StepRole::Measure {
+                self.limits(workload, &step.label, tb(drive));
+            }
+            self.sequence.steps.push(step);
+        }
+    }
+
+    fn limits(&mut self, workload: &Workload, label: &str, tb: f64) {
+        for target in &workload.targets {
+            match target.limit(label, tb) {
+                Ok(limit) => self.sequence.limits.push(limit),
+                Err(why) => self.remark(why),
+            }
+        }
+    }
+}
+
+fn jobs(
+    workload: &Workload,
+    suite: &Suite,
+    drive: Drive,
+    templates: &mut dyn Templates,
+) -> Result<Sequence, Vec<Misread>> {
+    let bytes = templates.template(&workload.template).map_err(|why| vec![Misread::whole(why)])?;
+    let factor = if suite.scaled { tb(drive) } else { drive.factor.unwrap_or(1.0) };
+    let mut around = Variables { values: variables(workload, factor), templates };
+    let file = JobFile::read(&bytes, &mut around)?;
+    job_sequence(&file, &Assumed { ioengine: Some(ENGINE) })
+}
+
+/// The capacity in TB, to one decimal and at least 0.1.
+fn tb(drive: Drive) -> f64 {
+    let own = (drive.capacity.0 as f64 / 1e12 * 10.0).round() / 10.0;
+    drive.factor.unwrap_or(own).max(0.1)
+}
+
+fn variables(workload: &Workload, factor: f64) -> BTreeMap<String, String> {
+    let mut values = workload.values.clone();
+    let mut scale = |name: &str, times: f64| {
+        if let Some(number) = values.get(name).and_then(|text| text.parse::<f64>().ok()) {
+            let scaled = (number * times).trunc().max(1.0);
+            values.insert(name.to_owned(), format!("{scaled:.0}"));
+        }
+    };
+    SCALED_UP.iter().for_each(|name| scale(name, factor));
+    SCALED_DOWN.iter().for_each(|name| scale(name, 1.0 / factor));
+    for (name, value) in [("DEV", "target"), ("JOBS", "1"), ("IOENGINE", ENGINE)] {
+        values.entry(name.to_owned()).or_insert_with(|| value.to_owned());
+    }
+    values
+}
+
+/// The variables of one workload.
+struct Variables<'t> {
+    values: BTreeMap<String, String>,
+    templates: &'t mut dyn Templates,
+}
+
+impl Surroundings for Variables<'_> {
+    fn include(&mut self, name: &str) -> Result<Vec<u8>, String> {
+        self.templates.template(name)
+    }
+    fn variable(&self, name: &str) -> Option<String> {
+        self.values.get(name).cloned()
+    }
+}

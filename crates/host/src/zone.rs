@@ -1,0 +1,52 @@
+//! The zone of this host's clock.
+
+use std::ffi::CStr;
+use std::mem::MaybeUninit;
+use steadfast_domain::Zone;
+
+unsafe extern "C" {
+    /// Reads the zone that `TZ` or /etc/localtime names; `localtime_r` need not.
+    fn tzset();
+}
+
+/// How far the host's clock is ahead of UTC at a time, and what the zone is called;
+/// `None` where the C library cannot tell.
+pub fn zone(unix_ms: u64) -> Option<Zone> {
+    let seconds = libc::time_t::try_from(unix_ms / 1000).ok()?;
+    let mut time = MaybeUninit::<libc::tm>::zeroed();
+    // SAFETY: `tzset` takes nothing; it reads the environment, which nothing in this
+    // process writes.
+    unsafe { tzset() };
+    // SAFETY: both pointers are valid for the call.
+    if unsafe { libc::localtime_r(&raw const seconds, time.as_mut_ptr()) }.is_null() {
+        return None;
+    }
+    // SAFETY: all zeros is a valid `tm`, and the call filled it in.
+    let time = unsafe { time.assume_init() };
+    let offset_s = i32::try_from(time.tm_gmtoff).ok()?;
+    let name = (!time.tm_zone.is_null()).then(|| {
+        // SAFETY: the C library keeps zone names for the life of the process.
+        unsafe { CStr::from_ptr(time.tm_zone) }.to_string_lossy().into_owned()
+    });
+    Some(Zone { offset_s, name })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// Beside `date`, which asks the same library by another way.
+    #[test]
+    fn the_zone_is_that_of_date() {
+        let (winter, summer) = (1_767_225_600, 1_782_864_000);
+        for at in [winter, summer] {
+            let told = Command::new("date").args(["-d", &format!("@{at}"), "+%z %Z"]).output();
+            let told = String::from_utf8(told.unwrap().stdout).unwrap();
+            let (offset, name) = told.trim().split_once(' ').unwrap();
+            let found = zone(at * 1000).unwrap();
+            assert_eq!(found.offset_s, offset.parse::<Zone>().unwrap().offset_s);
+            assert_eq!(found.name.as_deref(), Some(name));
+        }
+    }
+}

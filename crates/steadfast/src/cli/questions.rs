@@ -1,0 +1,124 @@
+//! The command line of what an administrator asks of a capture: who did what, which
+//! drives, at which time of day, and how far it can be trusted.
+
+use super::trace::Selection;
+use clap::{Args, ValueEnum};
+use steadfast_domain::Nanos;
+use steadfast_trace::delta::Rank;
+use steadfast_trace::group_figures::Show;
+use steadfast_trace::groups::Facet;
+use steadfast_trace::streams::By;
+
+/// `trace groups`.
+#[derive(Debug, Args)]
+pub struct GroupsArguments {
+    #[command(flatten)]
+    pub selection: Selection,
+    /// What a group's I/Os have in common: device, process, command, stream, op, cpu; several
+    /// separated by commas
+    #[arg(long, value_delimiter = ',', default_value = "process,stream", value_name = "FACETS")]
+    pub by: Vec<Facet>,
+    /// What to show of each: counts, times (queue time beside response time), kinds (shares
+    /// of synchronous, FUA, metadata, read-ahead and writeback I/Os)
+    #[arg(long, value_enum, default_value_t)]
+    pub show: ShowName,
+    /// Largest first by I/Os (count) or by bytes
+    #[arg(long, default_value_t)]
+    pub rank: By,
+    /// Print at most this many rows; JSON has all
+    #[arg(long, default_value_t = 40)]
+    pub top: usize,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What to show of a group.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum ShowName {
+    /// Counts, amounts, response times.
+    #[default]
+    Counts,
+    /// Queue time beside response time.
+    Times,
+    /// Shares of kinds of I/Os.
+    Kinds,
+}
+
+impl From<ShowName> for Show {
+    fn from(name: ShowName) -> Show {
+        match name {
+            ShowName::Counts => Show::Counts,
+            ShowName::Times => Show::Times,
+            ShowName::Kinds => Show::Kinds,
+        }
+    }
+}
+
+/// What the largest change is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum RankName {
+    /// I/Os per second.
+    #[default]
+    Iops,
+    /// Bytes per second.
+    Bytes,
+    /// Share of all I/Os.
+    Share,
+    /// Average response time.
+    Response,
+}
+
+impl From<RankName> for Rank {
+    fn from(name: RankName) -> Rank {
+        match name {
+            RankName::Iops => Rank::Iops,
+            RankName::Bytes => Rank::Bytes,
+            RankName::Share => Rank::Share,
+            RankName::Response => Rank::Response,
+        }
+    }
+}
+
+/// How moments are printed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum TimeAxis {
+    /// As the clock showed them, where the trace tells when it began.
+    #[default]
+    Clock,
+    /// In seconds from the start.
+    Relative,
+}
+
+/// `trace drives`.
+#[derive(Debug, Args)]
+pub struct DrivesArguments {
+    #[command(flatten)]
+    pub selection: Selection,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `trace profile`.
+#[derive(Debug, Args)]
+pub struct ProfileArguments {
+    #[command(flatten)]
+    pub selection: Selection,
+    /// Width of an interval; must divide a day
+    #[arg(long, default_value = "1h")]
+    pub step: Nanos,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `trace doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArguments {
+    #[command(flatten)]
+    pub selection: Selection,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,82 @@
+//! `steadfast export`: steps of a run as files of another tool.
+
+use crate::asked::SOFTWARE;
+use crate::cli::front::{ExportCommand, ExportCommandArguments, ExportFioArguments};
+use crate::exit::{ExitState, misuse};
+use crate::terminal;
+use crate::writing::Rule;
+use anyhow::{anyhow, bail};
+use std::path::Path;
+use steadfast_domain::{Entry, Load, Step};
+use steadfast_engine::fio::job;
+use steadfast_runner::Ledger;
+use steadfast_runner::ledger::Contents;
+
+/// Runs one of the commands.
+pub fn run(arguments: &ExportCommandArguments) -> anyhow::Result<ExitState> {
+    match &arguments.command {
+        ExportCommand::Fio(arguments) => fio(arguments),
+    }
+}
+
+fn fio(arguments: &ExportFioArguments) -> anyhow::Result<ExitState> {
+    let text = match &arguments.output {
+        Some(path) => Some(Rule::of(&arguments.writing)?.begin_text(path)?),
+        None => None,
+    };
+    let contents = Ledger::read(&arguments.run_dir)?;
+    let steps = chosen(&contents, arguments)?;
+    let filename =
+        arguments.filename.clone().unwrap_or_else(|| contents.settings.device.path.clone());
+    let mut jobs = format!("; Steps of {} by {SOFTWARE}\n", contents.settings.settings.procedure);
+    for (number, step) in steps {
+        let Load::Stimulus(stimulus) = &step.load else {
+            bail!("{}: single I/Os of a trace are no load of a job file", step.place);
+        };
+        let device = &contents.settings.device;
+        let facts = (device.capacity, u64::from(device.logical_sector));
+        let section = job(stimulus, &format!("step-{number}"), &filename, facts)
+            .map_err(|why| anyhow!("step {number}, {}: {why}", step.place))?;
+        jobs.push_str(&format!("\n; {}\n{section}", single_line(&step.place.to_string())));
+    }
+    match text {
+        Some(text) => text.hold(jobs.as_bytes())?,
+        None => terminal::print_raw(jobs.as_bytes())?,
+    }
+    Ok(ExitState::Done)
+}
+
+/// fio reads `${...}` in job files as variables of the environment.
+fn single_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() || c == '$' { ' ' } else { c }).collect()
+}
+
+/// The steps that were asked for, with their numbers in the run; a load that was cut into
+/// parts once.
+fn chosen<'c>(
+    contents: &'c Contents,
+    arguments: &ExportFioArguments,
+) -> anyhow::Result<Vec<(usize, &'c Step)>> {
+    let applied = contents.lines.iter().filter_map(|line| match &line.entry {
+        Entry::Applied { step, .. } => Some(&**step),
+        _ => None,
+    });
+    let mut steps: Vec<(usize, &Step)> = (1..).zip(applied).collect();
+    let run = shown(&arguments.run_dir);
+    if steps.is_empty() {
+        bail!("{run} has no finished step");
+    }
+    let last = steps.len();
+    match arguments.step {
+        None => steps.retain(|(_, step)| !step.continues),
+        Some(wanted) => steps.retain(|(number, _)| *number == wanted),
+    }
+    match (steps.is_empty(), arguments.step) {
+        (true, Some(wanted)) => Err(misuse(format!("{run} has steps 1 to {last}, not {wanted}"))),
+        _ => Ok(steps),
+    }
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}

@@ -1,0 +1,63 @@
+//! `steadfast fiosynth`: a suite of FioSynth with its templates.
+
+use super::front;
+use crate::cli::front::FioSynthArguments;
+use crate::exit::ExitState;
+use crate::target;
+use std::path::{Component, Path, PathBuf};
+use steadfast_exchange::fiosynth::{Drive, Suite, Templates, sequence};
+
+/// Runs, or shows, every workload of the suite.
+pub fn run(arguments: &FioSynthArguments) -> anyhow::Result<ExitState> {
+    let path = &arguments.file;
+    let bytes = front::read(path)?;
+    let refused = |misread: Vec<_>| front::refused(path, &misread);
+    let suite = Suite::read(&bytes).map_err(refused)?;
+    let device = target::foresee(front::target(&arguments.front)?, arguments.front.size)?;
+    let drive = Drive { capacity: device.capacity, factor: arguments.capacity };
+    let mut shelf = Shelf { directories: directories(arguments) };
+    let mut sequence = sequence(&suite, drive, &mut shelf).map_err(refused)?;
+    let source = front::source(path, &bytes);
+    sequence.title.clone_from(&source.name);
+    sequence.source = Some(source);
+    front::conduct(&arguments.front, sequence).map(|conducted| conducted.state)
+}
+
+/// Where templates are looked for: where the user says, or beside the suite, and where
+/// FioSynth keeps them from there.
+fn directories(arguments: &FioSynthArguments) -> Vec<PathBuf> {
+    if let Some(directory) = &arguments.templates {
+        return vec![directory.clone()];
+    }
+    let beside = arguments.file.parent().unwrap_or(Path::new(""));
+    vec![beside.to_owned(), beside.join("jobfiles"), beside.join("../jobfiles")]
+}
+
+struct Shelf {
+    directories: Vec<PathBuf>,
+}
+
+impl Templates for Shelf {
+    fn template(&mut self, name: &str) -> Result<Vec<u8>, String> {
+        let mut parts = Path::new(name).components();
+        if !matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) {
+            return Err(format!("{name}: give a template's file name, without a directory"));
+        }
+        let found = self.directories.iter().map(|d| d.join(name)).find(|path| path.exists());
+        match found {
+            Some(path) => front::read(&path).map_err(|why| format!("{why:#}")),
+            None => Err(format!(
+                "no such template in {}; name their directory with --templates",
+                self.directories
+                    .iter()
+                    .map(|d| if d.as_os_str().is_empty() {
+                        ".".into()
+                    } else {
+                        d.display().to_string()
+                    })
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            )),
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! `trace doctor`: what limits the trust in a capture, each with its remedy.
+
+use crate::cli::questions::DoctorArguments;
+use crate::exit::ExitState;
+use crate::selected::Selected;
+use crate::terminal;
+use serde::Serialize;
+use steadfast_domain::text::printable;
+use steadfast_domain::{Caveat, CaveatKind};
+use steadfast_trace::quality::Quality;
+use steadfast_trace::trust::Evidence;
+
+#[derive(Serialize)]
+struct DoctorContent {
+    /// What limits the trust, what is missing first.
+    limits: Vec<Caveat>,
+    /// What is not known of the I/Os.
+    quality: Quality,
+}
+
+/// Prints what limits the trust.
+pub fn run(arguments: &DoctorArguments) -> anyhow::Result<ExitState> {
+    let selected = Selected::open(&arguments.selection)?;
+    let evidence = selected.ask(Evidence::of)?;
+    let content = DoctorContent { limits: evidence.limits(), quality: evidence.quality };
+    match arguments.json {
+        true => selected.print(evidence.account, content)?,
+        false => terminal::print(&lines(&selected.name, &content))?,
+    }
+    Ok(selected.ending())
+}
+
+fn lines(name: &str, content: &DoctorContent) -> String {
+    let is_departure = |caveat: &&Caveat| caveat.kind != CaveatKind::Remark;
+    let wrong: Vec<&Caveat> = content.limits.iter().filter(is_departure).collect();
+    let known: Vec<&Caveat> = content.limits.iter().filter(|one| !is_departure(one)).collect();
+    let ios = content.quality.ios;
+    let verdict = match wrong.len() {
+        0 => format!("{name}: {ios} I/Os; nothing found that makes its numbers wrong."),
+        1 => format!("{name}: {ios} I/Os; 1 thing makes numbers wrong."),
+        more => format!("{name}: {ios} I/Os; {more} things make numbers wrong."),
+    };
+    let mut text = printable(&verdict).into_owned();
+    for (head, caveats) in [("Numbers are wrong", wrong), ("To know", known)] {
+        if !caveats.is_empty() {
+            text.push_str(&format!("\n\n{head}"));
+        }
+        for Caveat { id, text: what, remedy, .. } in caveats {
+            text.push_str(&format!("\n  {id}: {}", printable(what)));
+            if !remedy.is_empty() {
+                text.push_str(&format!("\n      {}", printable(remedy)));
+            }
+        }
+    }
+    text
+}

@@ -1,0 +1,104 @@
+//! `trace groups` and `trace drives`: who did what, and on which drive.
+
+use super::columns::listed;
+use crate::cli::questions::{DrivesArguments, GroupsArguments};
+use crate::exit::ExitState;
+use crate::selected::Selected;
+use crate::terminal;
+use serde::Serialize;
+use steadfast_domain::units::Bytes;
+use steadfast_trace::captured::Answer;
+use steadfast_trace::drives::{DriveFigures, Drives};
+use steadfast_trace::group_figures::GroupFigures;
+use steadfast_trace::groups::{Facet, Groups};
+
+#[derive(Serialize)]
+struct GroupsContent {
+    /// What a group's I/Os have in common.
+    by: Vec<String>,
+    total: GroupFigures,
+    groups: Vec<GroupFigures>,
+    unlisted_count: u64,
+}
+
+/// I/Os by what was chosen.
+pub fn groups(arguments: &GroupsArguments) -> anyhow::Result<ExitState> {
+    let selected = Selected::open(&arguments.selection)?;
+    let mut facets: Vec<Facet> = arguments.by.clone();
+    facets.sort_unstable();
+    facets.dedup();
+    let Answer { found, account } = selected.answer(|captured, pass| {
+        let mut found = Groups::by(&facets);
+        let account = captured.run(pass, &mut [&mut found])?;
+        Ok(Answer { found, account })
+    })?;
+    let content = GroupsContent {
+        by: facets.iter().map(ToString::to_string).collect(),
+        total: found.total_figures(selected.conditions()),
+        groups: found.listing(arguments.rank, selected.conditions()),
+        unlisted_count: found.unlisted().total(),
+    };
+    match arguments.json {
+        true => selected.print(account, content)?,
+        false => terminal::print(&content.lines(&facets, arguments))?,
+    }
+    Ok(selected.ending())
+}
+
+impl GroupsContent {
+    fn lines(&self, facets: &[Facet], arguments: &GroupsArguments) -> String {
+        let columns = GroupFigures::table(facets, arguments.show.into());
+        let shown = self.groups.iter().take(arguments.top);
+        let mut text = format!(
+            "{}\n{} groups by {}, {} I/Os, {} moved",
+            listed(&columns, shown),
+            self.groups.len(),
+            self.by.join(" and "),
+            self.total.count,
+            Bytes(self.total.amount)
+        );
+        let more = self.groups.len().saturating_sub(arguments.top);
+        if more > 0 {
+            text.push_str(&format!("; {more} more groups with --top {}", self.groups.len()));
+        }
+        if self.unlisted_count > 0 {
+            text.push_str(&format!(
+                "\n{} I/Os belong to groups beyond those kept apart; filter by process or device",
+                self.unlisted_count
+            ));
+        }
+        text
+    }
+}
+
+#[derive(Serialize)]
+struct DrivesContent {
+    /// The last row holds all drives together.
+    drives: Vec<DriveFigures>,
+}
+
+/// The drives of a capture.
+pub fn drives(arguments: &DrivesArguments) -> anyhow::Result<ExitState> {
+    let selected = Selected::open(&arguments.selection)?;
+    let Answer { found, account } = selected.answer(|captured, pass| {
+        let mut found = Drives::default();
+        let account = captured.run(pass, &mut [&mut found])?;
+        Ok(Answer { found, account })
+    })?;
+    let conditions = selected.conditions();
+    let content = DrivesContent { drives: found.listing(conditions) };
+    if arguments.json {
+        selected.print(account, content)?;
+        return Ok(selected.ending());
+    }
+    let said = [("Workload", &conditions.workload), ("Comment", &conditions.comment)];
+    let said = said.into_iter().filter_map(|(label, text)| {
+        text.as_ref().map(|text| format!("{label}: {}\n", steadfast_domain::text::printable(text)))
+    });
+    terminal::print(&format!(
+        "{}{}",
+        said.collect::<String>(),
+        listed(&DriveFigures::TABLE, &content.drives)
+    ))?;
+    Ok(selected.ending())
+}

@@ -1,0 +1,52 @@
+//! `trace profile`: the day of a capture, over as many days as it lasted.
+
+use super::columns::listed;
+use crate::cli::questions::ProfileArguments;
+use crate::exit::ExitState;
+use crate::selected::Selected;
+use crate::terminal;
+use anyhow::Context;
+use serde::Serialize;
+use steadfast_domain::Nanos;
+use steadfast_trace::captured::Answer;
+use steadfast_trace::clock::Clock;
+use steadfast_trace::day_profile::{DayProfile, ProfileFigures};
+
+#[derive(Serialize)]
+struct ProfileContent {
+    step_ns: u64,
+    intervals: Vec<ProfileFigures>,
+}
+
+/// What is done at which time of day.
+pub fn run(arguments: &ProfileArguments) -> anyhow::Result<ExitState> {
+    let selected = Selected::open(&arguments.selection)?;
+    let zone = arguments.selection.filter.zone.as_ref();
+    let clock = Clock::of(selected.conditions(), zone).with_context(|| {
+        format!(
+            "{} does not tell when it began, so it has no times of day; see: steadfast trace steps",
+            selected.name
+        )
+    })?;
+    let step_ns = arguments.step.0;
+    let Answer { found, account } = selected.answer(|captured, pass| {
+        let mut found = DayProfile::new(clock, step_ns)?;
+        let account = captured.run(pass, &mut [&mut found])?;
+        captured.span_of(pass, &account)?;
+        Ok(Answer { found, account })
+    })?;
+    // The capture listened until its end, and before its first I/O.
+    let last = account.span_ns.map_or(0, |(_, last)| last);
+    let end_ns = selected.conditions().lasted_ns.max(last.saturating_add(1));
+    let filter = &selected.pass.filter;
+    let content = ProfileContent { step_ns, intervals: found.listing(&filter.spans_until(end_ns)) };
+    match arguments.json {
+        true => selected.print(account, content)?,
+        false => terminal::print(&format!(
+            "{}\nintervals of {}",
+            listed(&ProfileFigures::TABLE, &content.intervals),
+            Nanos(step_ns)
+        ))?,
+    }
+    Ok(selected.ending())
+}

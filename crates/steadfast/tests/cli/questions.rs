@@ -1,0 +1,335 @@
+//! What an administrator asks of a capture, on a trace whose I/Os are counted again
+//! here, one by one, by the rules of docs/trace.md.
+
+use super::scratch::{refuse, succeed};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::path::Path;
+use steadfast_domain::io_event::{
+    CapturedDevice, Command, Mark, RESPONSE_UNKNOWN, SeenInPart, flags,
+};
+use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, Zone};
+use steadfast_trace::Writer;
+
+const SECOND: u64 = 1_000_000_000;
+const HOUR: u64 = 3600 * SECOND;
+/// 2026-11-20 22:00 UTC, 23:00 on the host's clock.
+const BEGAN: u64 = 1_795_212_000 * SECOND;
+
+fn conditions() -> CaptureConditions {
+    let device = |name: &str, model: &str| CapturedDevice {
+        name: name.into(),
+        model: Some(model.into()),
+        capacity: Some(Bytes::gib(64)),
+        ..CapturedDevice::default()
+    };
+    CaptureConditions {
+        software: "test".into(),
+        layers: vec![Layer::Block],
+        devices: vec![device("nvme0n1", "FAST"), device("sda", "SLOW")],
+        began_unix_ns: Some(BEGAN),
+        zone: Some(Zone { offset_s: 3600, name: Some("CET".into()) }),
+        lasted_ns: 50 * HOUR,
+        marks: vec![Mark { at_ns: 3 * HOUR, name: "backup".into() }],
+        workload: Some("shop".into()),
+        comment: Some("a quiet weekend".into()),
+        ..CaptureConditions::default()
+    }
+}
+
+/// 10,007 I/Os over 50 hours, none of them sequential, of few kinds.
+fn ios() -> Vec<IoEvent> {
+    let mut state = 11u64;
+    let mut draw = |below: u64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let mut one = |n: u64| {
+        let kind = draw(7);
+        let (pid, name) =
+            [(100, "mysqld"), (101, "mysqld"), (200, "backup"), (0, "")][draw(4) as usize];
+        IoEvent {
+            issued_ns: n * 17_987 * 1_000_000,
+            response_ns: if draw(97) == 0 { RESPONSE_UNKNOWN } else { 50_000 + draw(900_000) },
+            queued_ns: draw(3) * 40_000,
+            offset: 8192 * (n % 3 * 1_000_003 + n * 2),
+            bytes: [4096, 8192, 65_536][kind as usize % 3],
+            depth: 1 + draw(9) as u32,
+            pid,
+            cpu: draw(4) as u16,
+            flags: [0, flags::SYNC, flags::SYNC | flags::FUA, flags::META][draw(4) as usize],
+            device: u16::from(kind == 5),
+            op: if kind < 4 { IoOp::Read } else { IoOp::Write },
+            command: Command::new(name),
+            ..IoEvent::default()
+        }
+    };
+    (0..10_007).map(&mut one).collect()
+}
+
+fn write(path: &Path, conditions: CaptureConditions, ios: &[IoEvent]) {
+    let mut writer = Writer::new(File::create(path).unwrap(), &conditions).unwrap();
+    writer.write(ios).unwrap();
+    writer.finish(conditions).unwrap();
+}
+
+fn json(here: &Path, arguments: &[&str]) -> serde_json::Value {
+    serde_json::from_str(&succeed(here, &[arguments, &["--json"]].concat())).unwrap()
+}
+
+fn rows(found: &serde_json::Value) -> Vec<serde_json::Value> {
+    found.as_array().unwrap().clone()
+}
+
+/// A capture in a directory of its own.
+fn captured() -> (tempfile::TempDir, Vec<IoEvent>) {
+    let directory = tempfile::tempdir().unwrap();
+    let ios = ios();
+    write(&directory.path().join("t.parquet"), conditions(), &ios);
+    (directory, ios)
+}
+
+#[test]
+fn processes_and_streams_together_are_counted_exactly() {
+    let (directory, ios) = captured();
+    let by = ["trace", "groups", "t.parquet", "--by", "process,stream"];
+    let found = json(directory.path(), &by);
+    let mut expected: BTreeMap<(u64, String), Vec<&IoEvent>> = BTreeMap::new();
+    for io in &ios {
+        let op = if io.op == IoOp::Read { "R" } else { "W" };
+        let stream = format!("RND {}K {op}", io.bytes / 1024);
+        expected.entry((u64::from(io.pid), stream)).or_default().push(io);
+    }
+    let groups = rows(&found["groups"]);
+    assert_eq!(groups.len(), expected.len());
+    assert_eq!(found["total"]["count"], 10_007);
+    for group in &groups {
+        let key =
+            (group["pid"].as_u64().unwrap_or(0), group["stream"].as_str().unwrap().to_owned());
+        let ios = &expected[&key];
+        let answered: Vec<u64> =
+            ios.iter().map(|io| io.response_ns).filter(|ns| *ns != RESPONSE_UNKNOWN).collect();
+        let queued: Vec<u64> = ios.iter().map(|io| io.queued_ns).filter(|ns| *ns > 0).collect();
+        let both = ios.iter().filter(|io| io.queued_ns > 0 && io.response_ns != RESPONSE_UNKNOWN);
+        let (wait, serve) = both
+            .fold((0u64, 0u64), |(wait, serve), io| (wait + io.queued_ns, serve + io.response_ns));
+        let share = |bit: u16| {
+            ios.iter().filter(|io| io.flags & bit != 0).count() as f64 / ios.len() as f64
+        };
+        assert_eq!(group["count"], ios.len());
+        assert_eq!(group["amount"], ios.iter().map(|io| u64::from(io.bytes)).sum::<u64>());
+        assert_eq!(group["qd_max"], ios.iter().map(|io| io.depth).max().unwrap());
+        assert_eq!(group["response"]["count"], answered.len());
+        let mean = answered.iter().sum::<u64>() / answered.len() as u64;
+        assert_eq!(group["response"]["mean_ns"], mean);
+        assert_eq!(group["response"]["max_ns"], *answered.iter().max().unwrap());
+        assert_eq!(group["queued"]["count"], queued.len());
+        assert_eq!(group["queued"]["mean_ns"], queued.iter().sum::<u64>() / queued.len() as u64);
+        assert_eq!(group["queue_share"], wait as f64 / (wait + serve) as f64);
+        assert_eq!(group["flags"]["sync"], share(flags::SYNC));
+        assert_eq!(group["flags"]["fua"], share(flags::FUA));
+        assert_eq!(group["flags"]["metadata"], share(flags::META));
+        assert_eq!(group["flags"]["read_ahead"], 0.0);
+    }
+    let text = succeed(directory.path(), &[&by[..], &["--show", "kinds", "--top", "3"]].concat());
+    assert!(text.contains("metadata %") && text.contains("more groups with --top"), "{text}");
+    let command = json(directory.path(), &["trace", "groups", "t.parquet", "--by", "command"]);
+    let mysqld = ios.iter().filter(|io| io.command == Command::new("mysqld")).count();
+    let found = rows(&command["groups"]);
+    assert!(found.iter().any(|g| g["command"] == "mysqld" && g["count"] == mysqld), "{found:?}");
+    refuse(directory.path(), &["trace", "groups", "t.parquet", "--by", "color"], &["color"]);
+}
+
+#[test]
+fn drives_have_their_processes_and_bytes() {
+    let (directory, ios) = captured();
+    let found = rows(&json(directory.path(), &["trace", "drives", "t.parquet"])["drives"]);
+    let of = |device: Option<u16>, op: Option<IoOp>| {
+        let chosen = ios.iter().filter(move |io| device.is_none_or(|device| device == io.device));
+        chosen.filter(move |io| op.is_none_or(|op| op == io.op))
+    };
+    let bytes = |device, op| of(device, Some(op)).map(|io| u64::from(io.bytes)).sum::<u64>();
+    for (row, device) in found.iter().zip([Some(0), Some(1), None]) {
+        let pids: BTreeSet<u32> =
+            of(device, None).map(|io| io.pid).filter(|pid| *pid > 0).collect();
+        assert_eq!(row["count"], of(device, None).count());
+        assert_eq!(row["processes"], pids.len());
+        assert_eq!(row["read"], bytes(device, IoOp::Read));
+        assert_eq!(row["written"], bytes(device, IoOp::Write));
+    }
+    assert_eq!((&found[0]["model"], &found[1]["model"]), (&"FAST".into(), &"SLOW".into()));
+    let text = succeed(directory.path(), &["trace", "drives", "t.parquet"]);
+    assert!(text.contains("Workload: shop") && text.contains("Comment: a quiet weekend"), "{text}");
+}
+
+#[test]
+fn times_are_given_by_the_clock_and_by_marks() {
+    let (directory, ios) = captured();
+    let kept = |arguments: &[&str]| {
+        let all = [&["trace", "streams", "t.parquet"], arguments].concat();
+        json(directory.path(), &all)["account"]["kept"].as_u64().unwrap()
+    };
+    let inside = |spans: &[(u64, u64)]| {
+        let is_inside =
+            |io: &&IoEvent| spans.iter().any(|(from, to)| (*from..*to).contains(&io.issued_ns));
+        ios.iter().filter(is_inside).count() as u64
+    };
+    let night = (3 * HOUR, 3 * HOUR + HOUR / 2);
+    let day = 24 * HOUR;
+    let nights = inside(&[night, (night.0 + day, night.1 + day)]);
+    assert_eq!(kept(&["--from", "02:00", "--to", "02:30"]), nights);
+    // The same on a clock an hour behind it.
+    assert_eq!(kept(&["--from", "01:00", "--to", "01:30", "--zone", "UTC"]), nights);
+    let on_the_22nd = inside(&[(night.0 + day, night.1 + day)]);
+    assert_eq!(kept(&["--from", "2026-11-22 02:00", "--to", "2026-11-22T02:30:00"]), on_the_22nd);
+    assert_eq!(
+        kept(&["--from", "backup+5min", "--to", "4h30min"]),
+        inside(&[(3 * HOUR + HOUR / 12, 4 * HOUR + HOUR / 2)])
+    );
+    refuse(
+        directory.path(),
+        &["trace", "streams", "t.parquet", "--from", "2027-01-01"],
+        &["2026-11-20 23:00:00 to 2026-11-23 01:00:00"],
+    );
+    refuse(
+        directory.path(),
+        &["trace", "streams", "t.parquet", "--from", "2h", "--to", "1h"],
+        &["--from 2 h is not before --to 1 h"],
+    );
+    let steps = ["trace", "steps", "t.parquet", "--step", "1h"];
+    let text = succeed(directory.path(), &steps);
+    assert!(text.contains("2026-11-21 02:00:00"), "{text}");
+    let text = succeed(directory.path(), &[&steps[..], &["--time", "relative"]].concat());
+    assert!(text.contains("Start s") && text.contains("10800.0000"), "{text}");
+}
+
+#[test]
+fn a_profile_of_the_day_adds_the_days_up() {
+    let (directory, ios) = captured();
+    let found = json(directory.path(), &["trace", "profile", "t.parquet", "--step", "30min"]);
+    let intervals = rows(&found["intervals"]);
+    assert_eq!(intervals.len(), 48);
+    let sum: u64 = intervals.iter().map(|one| one["count"].as_u64().unwrap()).sum();
+    assert_eq!(sum, 10_007);
+    let local = |io: &IoEvent| (BEGAN + HOUR + io.issued_ns) % (24 * HOUR);
+    for (number, interval) in intervals.iter().enumerate() {
+        let begin = number as u64 * HOUR / 2;
+        let inside = |io: &&IoEvent| (begin..begin + HOUR / 2).contains(&local(io));
+        let ios: Vec<&IoEvent> = ios.iter().filter(inside).collect();
+        // From Friday 23:00 to Sunday 01:00: two days and the hours 23 and 0 thrice.
+        let days = if !(2..46).contains(&number) { 3 } else { 2 };
+        assert_eq!((&interval["days"], &interval["count"]), (&days.into(), &ios.len().into()));
+        let iops = interval["iops"].as_f64().unwrap();
+        assert!((iops - ios.len() as f64 / (days * 1800) as f64).abs() < 1e-9, "{interval}");
+    }
+    refuse(directory.path(), &["trace", "profile", "t.parquet", "--step", "7h"], &["divide a day"]);
+}
+
+#[test]
+fn what_changed_most_comes_first() {
+    let (directory, ios) = captured();
+    let here = directory.path();
+    // A week later, for half as long: backup's writes have doubled their rate.
+    let half: Vec<IoEvent> = ios.iter().filter(|io| io.issued_ns < 25 * HOUR).copied().collect();
+    let is_backup = |io: &&IoEvent| io.pid == 200 && io.op == IoOp::Write;
+    let more = half.iter().filter(is_backup);
+    let more = more.map(|io| IoEvent { issued_ns: io.issued_ns + 1, pid: 300, ..*io });
+    let mut after: Vec<IoEvent> = half.iter().copied().chain(more).collect();
+    after.sort_by_key(|io| io.issued_ns);
+    let later = CaptureConditions {
+        began_unix_ns: Some(BEGAN + 7 * 24 * HOUR),
+        lasted_ns: 25 * HOUR,
+        ..conditions()
+    };
+    write(&here.join("after.parquet"), later, &after);
+    let found = json(here, &["trace", "compare", "t.parquet", "after.parquet", "--by", "process"]);
+    assert_eq!((&found["align"], &found["by"]), (&"start".into(), &"process".into()));
+    let first = &rows(&found["deltas"])[0];
+    assert_eq!(first["name"], "backup");
+    let count = |ios: &[IoEvent]| {
+        ios.iter().filter(|io| io.command == Command::new("backup")).count() as f64
+    };
+    let rates = [count(&ios) / 180_000.0, count(&after) / 90_000.0];
+    assert!((first["a"]["iops"].as_f64().unwrap() - rates[0]).abs() < 1e-12);
+    assert!((first["b"]["iops"].as_f64().unwrap() - rates[1]).abs() < 1e-12);
+    let change = first["change"]["iops"].as_f64().unwrap();
+    assert!((change - (rates[1] / rates[0] - 1.0)).abs() < 1e-12);
+    // From the mark on in both; by the clock there is nothing to compare.
+    let marked = ["--by", "stream", "--align", "mark:backup"];
+    let found =
+        json(here, &[&["trace", "compare", "t.parquet", "after.parquet"], &marked[..]].concat());
+    let from_mark = |ios: &[IoEvent]| ios.iter().filter(|io| io.issued_ns >= 3 * HOUR).count();
+    assert_eq!(found["total"]["a"]["count"], from_mark(&ios));
+    assert_eq!(found["total"]["b"]["count"], from_mark(&after));
+    assert_eq!(found["observed_ns"][0], 47 * HOUR);
+    let clock = ["trace", "compare", "t.parquet", "after.parquet", "--by", "device", "--align"];
+    refuse(here, &[&clock[..], &["clock"]].concat(), &["do not overlap"]);
+    refuse(here, &["trace", "compare", "t.parquet", "--by", "device"], &["two captures"]);
+    // Side by side they begin together: no thousands of empty lines.
+    let text = succeed(here, &["trace", "compare", "t.parquet", "after.parquet", "--step", "1h"]);
+    assert!(text.lines().count() < 60, "{text}");
+    let report = ["--by", "stream", "-o", "r", "--format", "html,csv,json"];
+    succeed(here, &[&["trace", "compare", "t.parquet", "after.parquet"], &report[..]].concat());
+    for name in ["report.html", "findings.json", "changes.csv"] {
+        assert!(here.join("r").join(name).exists(), "{name}");
+    }
+}
+
+#[test]
+fn a_doctor_lists_what_limits_the_trust() {
+    let (directory, ios) = captured();
+    let here = directory.path();
+    let found = json(here, &["trace", "doctor", "t.parquet"]);
+    let unknown = |is: fn(&IoEvent) -> bool| ios.iter().filter(|io| is(io)).count();
+    let quality = &found["quality"];
+    assert_eq!(quality["no_response"], unknown(|io| io.response_ns == RESPONSE_UNKNOWN));
+    assert_eq!(quality["no_process"], unknown(|io| io.pid == 0));
+    assert_eq!(quality["no_queue_time"], unknown(|io| io.queued_ns == 0));
+    assert_eq!(quality["beyond_device"], 0);
+    let ids = |found: &serde_json::Value| -> BTreeSet<String> {
+        rows(&found["limits"]).iter().map(|one| one["id"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(
+        ids(&found),
+        ["no-processes", "no-queue-times", "no-response-times"].map(String::from).into()
+    );
+    let poor = CaptureConditions {
+        lost: 3,
+        in_part: Some(SeenInPart { begun_before: 2, unended: 5, too_many: 1 }),
+        began_unix_ns: None,
+        zone: None,
+        layers: vec![Layer::Block, Layer::FileSystem],
+        process: Some(100),
+        devices: vec![CapturedDevice { name: "vda".into(), ..CapturedDevice::default() }],
+        cost_ns: Some((3 * HOUR, 2 * HOUR)),
+        ..conditions()
+    };
+    write(&here.join("poor.parquet"), poor, &ios[..1009]);
+    let found = json(here, &["trace", "doctor", "poor.parquet"]);
+    let expected = [
+        "events-lost",
+        "ios-omitted",
+        "ends-missed",
+        "no-clock",
+        "two-layers",
+        "one-process",
+        "sizes-unknown",
+        "capture-cost",
+    ];
+    let missing: Vec<&str> = expected.into_iter().filter(|id| !ids(&found).contains(*id)).collect();
+    assert_eq!(missing, [""; 0], "{:?}", ids(&found));
+    for limit in rows(&found["limits"]).iter().filter(|one| one["id"] == "events-lost") {
+        assert!(limit["remedy"].as_str().unwrap().contains("larger buffer"), "{limit}");
+    }
+    let text = succeed(here, &["trace", "doctor", "poor.parquet"]);
+    assert!(text.contains("Numbers are wrong") && text.contains("larger buffer"), "{text}");
+    // The same list stands in the report.
+    succeed(here, &["trace", "report", "poor.parquet", "-o", "r", "--format", "json"]);
+    let report = std::fs::read_to_string(here.join("r/findings.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let caveats = rows(&report["caveats"]);
+    for limit in rows(&found["limits"]) {
+        assert!(caveats.contains(&limit), "{limit}");
+    }
+}

@@ -1,0 +1,269 @@
+//! The day of a capture: what is done at which time of day, over as many days as it
+//! lasted.
+
+use crate::clock::{Clock, DAY_NS, hour_and_minute};
+use crate::columns::{self, Column, Print};
+use crate::error::TraceError;
+use crate::file::{Field, Fields};
+use crate::fold::{Fold, FoldSums, Rows, Sums};
+use crate::untold::Untold;
+use crate::widths::wide_enough;
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+use steadfast_domain::{IoOp, Nanos};
+
+/// Intervals of all days together, at most.
+const INTERVALS_MAX: usize = 1 << 20;
+
+/// What was done in one interval of one day.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Interval {
+    ios: u64,
+    reads: u64,
+    writes: u64,
+    bytes: u64,
+    responses: u64,
+    response_sum_ns: u64,
+    response_max_ns: u64,
+}
+
+/// The days of a capture in intervals.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DayProfile {
+    clock: Clock,
+    width_ns: u64,
+    /// By day and number of the interval in it.
+    intervals: BTreeMap<(u64, u64), Interval>,
+}
+
+impl DayProfile {
+    /// In intervals of a width, by a clock.
+    ///
+    /// # Errors
+    /// A width that does not divide a day.
+    pub fn new(clock: Clock, width_ns: u64) -> Result<Self, TraceError> {
+        if width_ns == 0 || !DAY_NS.is_multiple_of(width_ns) {
+            let what = format!(
+                "intervals of {} do not divide a day; choose 1h, 30min, 15min or 5min",
+                Nanos(width_ns)
+            );
+            return Err(TraceError::TooFine(what));
+        }
+        Ok(DayProfile { clock, width_ns, intervals: BTreeMap::new() })
+    }
+
+    fn at(&mut self, at_ns: u64) -> Result<&mut Interval, TraceError> {
+        let day = self.clock.day(at_ns);
+        let number = self.clock.time_of_day_ns(at_ns) / self.width_ns;
+        if self.intervals.len() >= INTERVALS_MAX && !self.intervals.contains_key(&(day, number)) {
+            let what = format!("more than {INTERVALS_MAX} intervals; choose wider ones");
+            return Err(TraceError::TooFine(what));
+        }
+        Ok(self.intervals.entry((day, number)).or_default())
+    }
+
+    /// The intervals of a day, over the times of the capture that were looked at: those
+    /// in which nothing was are left out.
+    pub fn listing(&self, spans_ns: &[(u64, u64)]) -> Vec<ProfileFigures> {
+        let numbers = 0..DAY_NS / self.width_ns;
+        numbers.filter_map(|number| self.figures(number, spans_ns)).collect()
+    }
+
+    /// For how long an interval of a day was looked at.
+    fn observed_ns(&self, day: u64, begin: u64, spans_ns: &[(u64, u64)]) -> u64 {
+        let moment = |time: u64| self.clock.moment_of(day, time).unwrap_or(0);
+        let (from, to) = (moment(begin), moment(begin + self.width_ns));
+        let inside = spans_ns.iter().map(|span| (span.0.max(from), span.1.min(to)));
+        inside.map(|(from, to)| to.saturating_sub(from)).sum()
+    }
+
+    fn figures(&self, number: u64, spans_ns: &[(u64, u64)]) -> Option<ProfileFigures> {
+        let begin = number * self.width_ns;
+        let (first, last) = (spans_ns.first()?.0, spans_ns.last()?.1);
+        let (mut all, mut observed_ns, mut days, mut rates) =
+            (Interval::default(), 0u64, 0, Vec::new());
+        for day in self.clock.day(first)..=self.clock.day(last) {
+            let looked_at = self.observed_ns(day, begin, spans_ns);
+            if looked_at == 0 {
+                continue;
+            }
+            let found = self.intervals.get(&(day, number)).copied().unwrap_or_default();
+            days += 1;
+            observed_ns = observed_ns.saturating_add(looked_at);
+            rates.push(found.ios as f64 * 1e9 / looked_at as f64);
+            all.merge(&found);
+        }
+        let seconds = observed_ns as f64 / 1e9;
+        (days > 0).then(|| ProfileFigures {
+            begin_ns: begin,
+            days,
+            observed_ns,
+            count: all.ios,
+            iops: all.ios as f64 / seconds,
+            iops_least: rates.iter().copied().fold(f64::INFINITY, f64::min),
+            iops_most: rates.iter().copied().fold(0.0, f64::max),
+            bytes_per_second: all.bytes as f64 / seconds,
+            read_share: (all.reads + all.writes > 0)
+                .then(|| all.reads as f64 / (all.reads + all.writes) as f64),
+            response_mean_ns: all.response_sum_ns.checked_div(all.responses),
+            response_max_ns: (all.responses > 0).then_some(all.response_max_ns),
+        })
+    }
+}
+
+impl Interval {
+    fn merge(&mut self, other: &Interval) {
+        self.ios = self.ios.saturating_add(other.ios);
+        self.reads = self.reads.saturating_add(other.reads);
+        self.writes = self.writes.saturating_add(other.writes);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.responses = self.responses.saturating_add(other.responses);
+        self.response_sum_ns = self.response_sum_ns.saturating_add(other.response_sum_ns);
+        self.response_max_ns = self.response_max_ns.max(other.response_max_ns);
+    }
+
+    fn of(op: IoOp, ios: u64, bytes: u64) -> Interval {
+        let moves = matches!(op, IoOp::Read | IoOp::Write);
+        Interval {
+            ios,
+            reads: if op == IoOp::Read { ios } else { 0 },
+            writes: if op == IoOp::Write { ios } else { 0 },
+            bytes: if moves { bytes } else { 0 },
+            ..Interval::default()
+        }
+    }
+}
+
+impl Fold for DayProfile {
+    fn fields(&self) -> Fields {
+        Fields::of(&[Field::Issued, Field::Op, Field::Bytes, Field::Response])
+    }
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        for row in rows.iter() {
+            let mut one = Interval::of(rows.batch.op(row), 1, u64::from(rows.batch.bytes(row)));
+            if let Some(response) = rows.response_ns(row) {
+                (one.responses, one.response_sum_ns, one.response_max_ns) = (1, response, response);
+            }
+            self.at(rows.batch.issued_ns(row))?.merge(&one);
+        }
+        Ok(())
+    }
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
+        Ok(self)
+    }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        for ((day, number), found) in other.intervals {
+            if self.intervals.len() >= INTERVALS_MAX {
+                let what = format!("more than {INTERVALS_MAX} intervals; choose wider ones");
+                return Err(TraceError::TooFine(what));
+            }
+            self.intervals.entry((day, number)).or_default().merge(&found);
+        }
+        Ok(())
+    }
+}
+
+impl FoldSums for DayProfile {
+    /// A capture step belongs to the interval in which it begins.
+    fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError> {
+        wide_enough(self.width_ns, sums)?;
+        for row in sums.streams {
+            let bytes = row.ios.saturating_mul(u64::from(row.bytes));
+            let one = Interval {
+                responses: row.responses,
+                response_sum_ns: row.response_sum_ns,
+                response_max_ns: row.response_max_ns,
+                ..Interval::of(row.op, row.ios, bytes)
+            };
+            self.at(sums.begin_of(row))?.merge(&one);
+        }
+        Ok(())
+    }
+}
+
+/// One interval of the day.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProfileFigures {
+    /// When it begins, in nanoseconds from midnight.
+    pub begin_ns: u64,
+    /// Days on which it was looked at, in full or in part.
+    pub days: u64,
+    /// For how long, in nanoseconds.
+    pub observed_ns: u64,
+    /// I/Os of all days.
+    pub count: u64,
+    /// I/Os per second.
+    pub iops: f64,
+    /// The same on the quietest day.
+    pub iops_least: f64,
+    /// The same on the busiest day.
+    pub iops_most: f64,
+    /// Bytes read and written per second.
+    pub bytes_per_second: f64,
+    /// Reads among reads and writes.
+    pub read_share: Option<f64>,
+    /// Average response time.
+    pub response_mean_ns: Option<u64>,
+    /// Longest response time.
+    pub response_max_ns: Option<u64>,
+}
+
+impl Serialize for ProfileFigures {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        columns::serialize(&Self::ALL, self, serializer)
+    }
+}
+
+type Of = Column<ProfileFigures>;
+
+impl ProfileFigures {
+    const BEGIN: Of =
+        Column::new("time", "Time", Print::Plain(0), |p| hour_and_minute(p.begin_ns).into());
+    const BEGIN_NS: Of = Column::new("begin_ns", "ns", Print::Plain(0), |p| p.begin_ns.into());
+    const OBSERVED: Of =
+        Column::new("observed_ns", "seconds", Print::Seconds, |p| p.observed_ns.into());
+    const DAYS: Of = Column::new("days", "days", Print::Plain(0), |p| p.days.into());
+    const COUNT: Of = Column::new("count", "I/Os", Print::Plain(0), |p| p.count.into());
+    const IOPS: Of = Column::new("iops", "IOPS", Print::Plain(1), |p| p.iops.into());
+    const LEAST: Of = Column::new("iops_least", "least", Print::Plain(1), |p| p.iops_least.into());
+    const MOST: Of = Column::new("iops_most", "most", Print::Plain(1), |p| p.iops_most.into());
+    const MBS: Of =
+        Column::new("bytes_per_second", "MB/s", Print::Megabytes(3), |p| p.bytes_per_second.into());
+    const READS: Of =
+        Column::new("read_share", "reads %", Print::Percent(1), |p| p.read_share.into());
+    const ART: Of = Column::new("response_mean_ns", "ART ms", Print::Milliseconds, |p| {
+        p.response_mean_ns.into()
+    });
+    const MRT: Of =
+        Column::new("response_max_ns", "MRT ms", Print::Milliseconds, |p| p.response_max_ns.into());
+
+    /// Everything, as JSON has it.
+    const ALL: [Of; 12] = [
+        Self::BEGIN,
+        Self::BEGIN_NS,
+        Self::DAYS,
+        Self::OBSERVED,
+        Self::COUNT,
+        Self::IOPS,
+        Self::LEAST,
+        Self::MOST,
+        Self::MBS,
+        Self::READS,
+        Self::ART,
+        Self::MRT,
+    ];
+
+    /// A terminal's table.
+    pub const TABLE: [Of; 10] = [
+        Self::BEGIN,
+        Self::DAYS,
+        Self::COUNT,
+        Self::IOPS,
+        Self::LEAST,
+        Self::MOST,
+        Self::MBS,
+        Self::READS,
+        Self::ART,
+        Self::MRT,
+    ];
+}

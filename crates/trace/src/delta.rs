@@ -1,0 +1,315 @@
+//! Before and after: two captures side by side, by stream, by process or by device,
+//! what changed most first. Rates are per second of the time that was looked at, so
+//! that captures of different lengths can be compared.
+
+use crate::columns::{self, Column, Print};
+use crate::error::TraceError;
+use crate::group_figures::GroupFigures;
+use crate::groups::{Facet, Groups};
+use crate::streams::By;
+use serde::{Serialize, Serializer};
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+use steadfast_domain::CaptureConditions;
+
+/// How two captures are laid beside each other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Align {
+    /// Each from its beginning.
+    Start,
+    /// Each from its event mark of this name, perhaps with an offset.
+    Mark(String),
+    /// By the clock: the time that both cover.
+    Clock,
+}
+
+impl FromStr for Align {
+    type Err = TraceError;
+    fn from_str(text: &str) -> Result<Self, TraceError> {
+        match (text, text.strip_prefix("mark:")) {
+            ("start", _) => Ok(Align::Start),
+            ("clock", _) => Ok(Align::Clock),
+            (_, Some(name)) if !name.is_empty() => Ok(Align::Mark(name.to_owned())),
+            _ => {
+                let what = format!("'{text}' is none of: start, clock, mark:NAME");
+                Err(TraceError::Unsuitable(what))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Align {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Align::Start => f.write_str("start"),
+            Align::Mark(name) => write!(f, "mark:{name}"),
+            Align::Clock => f.write_str("clock"),
+        }
+    }
+}
+
+/// The part of its own time that each of two captures shares with the other on the
+/// clock; `None` where they do not overlap, or one does not tell when it began.
+pub fn overlap(captures: [(&CaptureConditions, u64); 2]) -> Option<[(u64, u64); 2]> {
+    let [a, b] = captures.map(|(conditions, lasted)| {
+        let began = conditions.began_unix_ns?;
+        Some((began, began.saturating_add(lasted)))
+    });
+    let (a, b) = a.zip(b)?;
+    let (from, to) = (a.0.max(b.0), a.1.min(b.1));
+    (from < to).then(|| [a, b].map(|one| (from - one.0, to - one.0)))
+}
+
+/// By what the largest changes are found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Rank {
+    /// I/Os per second.
+    #[default]
+    Iops,
+    /// Bytes per second.
+    Bytes,
+    /// Share of the I/Os.
+    Share,
+    /// Average response time.
+    Response,
+}
+
+/// One capture's part of a comparison.
+#[derive(Debug, Clone)]
+pub struct DeltaSide {
+    /// Its groups, by name.
+    groups: BTreeMap<String, GroupFigures>,
+    total: GroupFigures,
+    /// The time that was looked at, in seconds.
+    seconds: f64,
+}
+
+impl DeltaSide {
+    /// What was folded of a capture under a filter, of which so much time lies in it.
+    pub fn of(groups: &Groups, conditions: &CaptureConditions, observed_ns: u64) -> Self {
+        let listing = groups.listing(By::Count, conditions);
+        // A device has its number from its capture; a name is the same in both.
+        DeltaSide {
+            groups: listing.into_iter().map(|group| (group.name(), group)).collect(),
+            total: groups.total_figures(conditions),
+            seconds: observed_ns as f64 / 1e9,
+        }
+    }
+}
+
+/// By what two captures can be compared: process numbers differ from one capture to
+/// the next, so processes are told by their command names.
+pub fn facets(by: Facet) -> [Facet; 1] {
+    [if by == Facet::Process { Facet::Command } else { by }]
+}
+
+/// Figures of one side.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct SideOfDelta {
+    /// I/Os; 0 where the group is not there.
+    pub count: u64,
+    /// I/Os per second.
+    pub iops: Option<f64>,
+    /// Bytes per second.
+    pub bytes_per_second: Option<f64>,
+    /// Share of all I/Os.
+    pub share: f64,
+    /// Average size.
+    pub size_mean: Option<f64>,
+    /// Average queue depth.
+    pub qd_mean: Option<f64>,
+    /// Average time in the queue.
+    pub queue_mean_ns: Option<u64>,
+    /// Average response time.
+    pub response_mean_ns: Option<u64>,
+    /// 99 % of the response times.
+    pub response_p99_ns: Option<u64>,
+    /// Longest response time.
+    pub response_max_ns: Option<u64>,
+}
+
+/// One group of both captures.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Delta {
+    /// The group's name.
+    pub name: String,
+    /// Before.
+    pub a: SideOfDelta,
+    /// After.
+    pub b: SideOfDelta,
+}
+
+impl SideOfDelta {
+    fn of(side: &DeltaSide, group: Option<&GroupFigures>) -> SideOfDelta {
+        let rate = |amount: u64| (side.seconds > 0.0).then(|| amount as f64 / side.seconds);
+        let Some(group) = group else {
+            return SideOfDelta { iops: rate(0), bytes_per_second: rate(0), ..Default::default() };
+        };
+        SideOfDelta {
+            count: group.count,
+            iops: rate(group.count),
+            bytes_per_second: rate(group.amount),
+            share: group.share_of_count,
+            size_mean: group.size_mean(),
+            qd_mean: group.qd_mean(),
+            queue_mean_ns: group.queued.mean_ns,
+            response_mean_ns: group.response.mean_ns,
+            response_p99_ns: group.response.p99_ns,
+            response_max_ns: group.response.max_ns,
+        }
+    }
+
+    fn ranked(&self, rank: Rank) -> f64 {
+        match rank {
+            Rank::Iops => self.iops.unwrap_or(0.0),
+            Rank::Bytes => self.bytes_per_second.unwrap_or(0.0),
+            Rank::Share => self.share,
+            Rank::Response => self.response_mean_ns.unwrap_or(0) as f64,
+        }
+    }
+}
+
+/// Every group of either capture, what changed most first.
+pub fn deltas(sides: &[DeltaSide; 2], rank: Rank) -> Vec<Delta> {
+    let [a, b] = sides;
+    let mut names: Vec<&String> = a.groups.keys().chain(b.groups.keys()).collect();
+    names.sort();
+    names.dedup();
+    let delta = |name: &String| Delta {
+        name: name.clone(),
+        a: SideOfDelta::of(a, a.groups.get(name)),
+        b: SideOfDelta::of(b, b.groups.get(name)),
+    };
+    let mut deltas: Vec<Delta> = names.into_iter().map(delta).collect();
+    let change = |delta: &Delta| {
+        // A response time that one side lacks is no change of it.
+        let both = delta.a.count > 0 && delta.b.count > 0;
+        let known = rank != Rank::Response || both;
+        if known { (delta.b.ranked(rank) - delta.a.ranked(rank)).abs() } else { -1.0 }
+    };
+    deltas.sort_by(|one, other| change(other).partial_cmp(&change(one)).unwrap_or(Ordering::Equal));
+    deltas
+}
+
+/// Everything of both captures.
+pub fn total(sides: &[DeltaSide; 2]) -> Delta {
+    let [a, b] = sides.each_ref().map(|side| SideOfDelta::of(side, Some(&side.total)));
+    Delta { name: "all".into(), a, b }
+}
+
+/// From one value to another as a part of the first; `None` where there was none.
+fn change(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    let (a, b) = a.zip(b)?;
+    (a > 0.0).then(|| b / a - 1.0)
+}
+
+impl Serialize for Delta {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        columns::serialize(&Self::ALL, self, serializer)
+    }
+}
+
+type Of = Column<Delta>;
+
+/// A column of one side.
+macro_rules! side {
+    ($side:ident, $field:ident, $head:literal, $print:expr) => {
+        Column::new(
+            concat!(stringify!($side), ".", stringify!($field)),
+            $head,
+            $print,
+            |delta: &Delta| delta.$side.$field.into(),
+        )
+    };
+}
+
+/// What is told of a group of two captures.
+impl Delta {
+    const NAME: Of = Column::new("name", "", Print::Plain(0), |d| d.name.clone().into());
+    const IOPS_CHANGE: Of = Column::new("change.iops", "IOPS %", Print::Percent(1), |d| {
+        change(d.a.iops, d.b.iops).into()
+    });
+    const BYTES_CHANGE: Of =
+        Column::new("change.bytes_per_second", "MB/s %", Print::Percent(1), |d| {
+            change(d.a.bytes_per_second, d.b.bytes_per_second).into()
+        });
+    const SHARE_CHANGE: Of = Column::new("change.share", "% points", Print::Percent(2), |d| {
+        (d.b.share - d.a.share).into()
+    });
+    const ART_CHANGE: Of =
+        Column::new("change.response_mean_ns", "ART %", Print::Percent(1), |d| {
+            let time = |side: &SideOfDelta| side.response_mean_ns.map(|ns| ns as f64);
+            change(time(&d.a), time(&d.b)).into()
+        });
+
+    /// Everything, as JSON has it.
+    const ALL: [Of; 25] = [
+        Self::NAME,
+        side!(a, count, "A I/Os", Print::Plain(0)),
+        side!(a, iops, "A IOPS", Print::Plain(1)),
+        side!(a, bytes_per_second, "A MB/s", Print::Megabytes(2)),
+        side!(a, share, "A %", Print::Percent(2)),
+        side!(a, size_mean, "A bytes", Print::Plain(0)),
+        side!(a, qd_mean, "A QD", Print::Plain(2)),
+        side!(a, queue_mean_ns, "A queue ms", Print::Milliseconds),
+        side!(a, response_mean_ns, "A ART ms", Print::Milliseconds),
+        side!(a, response_p99_ns, "A 99% ms", Print::Milliseconds),
+        side!(a, response_max_ns, "A MRT ms", Print::Milliseconds),
+        side!(b, count, "B I/Os", Print::Plain(0)),
+        side!(b, iops, "B IOPS", Print::Plain(1)),
+        side!(b, bytes_per_second, "B MB/s", Print::Megabytes(2)),
+        side!(b, share, "B %", Print::Percent(2)),
+        side!(b, size_mean, "B bytes", Print::Plain(0)),
+        side!(b, qd_mean, "B QD", Print::Plain(2)),
+        side!(b, queue_mean_ns, "B queue ms", Print::Milliseconds),
+        side!(b, response_mean_ns, "B ART ms", Print::Milliseconds),
+        side!(b, response_p99_ns, "B 99% ms", Print::Milliseconds),
+        side!(b, response_max_ns, "B MRT ms", Print::Milliseconds),
+        Self::IOPS_CHANGE,
+        Self::BYTES_CHANGE,
+        Self::SHARE_CHANGE,
+        Self::ART_CHANGE,
+    ];
+
+    /// A report's table, beside the groups' names.
+    pub const OF_REPORT: [Of; 18] = [
+        Self::ALL[1],
+        Self::ALL[11],
+        Self::ALL[2],
+        Self::ALL[12],
+        Self::IOPS_CHANGE,
+        Self::ALL[4],
+        Self::ALL[14],
+        Self::SHARE_CHANGE,
+        Self::ALL[5],
+        Self::ALL[15],
+        Self::ALL[6],
+        Self::ALL[16],
+        Self::ALL[8],
+        Self::ALL[18],
+        Self::ART_CHANGE,
+        Self::ALL[9],
+        Self::ALL[19],
+        Self::ALL[20],
+    ];
+
+    /// A terminal's table.
+    pub const TABLE: [Of; 14] = [
+        Self::NAME,
+        Self::ALL[1],
+        Self::ALL[11],
+        Self::ALL[2],
+        Self::ALL[12],
+        Self::IOPS_CHANGE,
+        Self::SHARE_CHANGE,
+        Self::ALL[6],
+        Self::ALL[16],
+        Self::ALL[8],
+        Self::ALL[18],
+        Self::ART_CHANGE,
+        Self::ALL[9],
+        Self::ALL[19],
+    ];
+}

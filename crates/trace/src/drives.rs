@@ -1,0 +1,261 @@
+//! The drives of a capture: what each is, how many processes used it, and how much
+//! was read from it and written to it.
+
+use crate::columns::{self, Column, Print};
+use crate::compare::SideKey;
+use crate::error::TraceError;
+use crate::file::{Field, Fields};
+use crate::fold::{Fold, FoldSums, Rows, Sums};
+use crate::untold::Untold;
+use serde::{Serialize, Serializer};
+use std::collections::{BTreeMap, BTreeSet};
+use steadfast_domain::{CaptureConditions, IoOp};
+
+/// Pairs of drive and process kept apart at most: beyond it the number of processes
+/// is not known.
+const PAIRS_MAX: usize = 1 << 17;
+
+/// What was done on a drive.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Used {
+    ios: u64,
+    read: u64,
+    written: u64,
+}
+
+/// The drives with I/Os.
+#[derive(Debug, Clone)]
+pub struct Drives {
+    drives: BTreeMap<SideKey, Used>,
+    pairs: BTreeSet<(SideKey, u32)>,
+    last: Option<(SideKey, u32)>,
+    most: usize,
+    /// More pairs than were kept, or sums without processes.
+    processes_unknown: bool,
+}
+
+impl Default for Drives {
+    fn default() -> Self {
+        Self::keeping(PAIRS_MAX)
+    }
+}
+
+impl Drives {
+    /// Drives of which at most so many pairs of drive and process are kept.
+    pub fn keeping(most: usize) -> Self {
+        Drives {
+            drives: BTreeMap::new(),
+            pairs: BTreeSet::new(),
+            last: None,
+            most,
+            processes_unknown: false,
+        }
+    }
+
+    /// A row for each drive, and one for all of them at the end.
+    pub fn listing(&self, conditions: &CaptureConditions) -> Vec<DriveFigures> {
+        let mut rows: Vec<DriveFigures> = self
+            .drives
+            .iter()
+            .map(|(side, used)| {
+                let device = conditions.devices.get(usize::from(side.device));
+                let processes = self.pairs.iter().filter(|(of, pid)| of == side && *pid > 0);
+                DriveFigures {
+                    name: side.name(conditions),
+                    model: device.and_then(|device| device.model.clone()),
+                    serial: device.and_then(|device| device.serial.clone()),
+                    capacity: device.and_then(|device| device.capacity).map(|size| size.0),
+                    processes: self.known(processes.count()),
+                    used: *used,
+                }
+            })
+            .collect();
+        rows.push(self.all(&rows));
+        rows
+    }
+
+    fn all(&self, rows: &[DriveFigures]) -> DriveFigures {
+        let used = self.drives.values().fold(Used::default(), |sum, one| Used {
+            ios: sum.ios.saturating_add(one.ios),
+            read: sum.read.saturating_add(one.read),
+            written: sum.written.saturating_add(one.written),
+        });
+        let pids: BTreeSet<u32> =
+            self.pairs.iter().map(|(_, pid)| *pid).filter(|pid| *pid > 0).collect();
+        // A drive seen at two layers has its size once.
+        let devices: BTreeSet<u16> = self.drives.keys().map(|side| side.device).collect();
+        let sizes: Option<Vec<u64>> = devices
+            .iter()
+            .map(|device| rows_of(rows, &self.drives, *device).and_then(|row| row.capacity))
+            .collect();
+        DriveFigures {
+            name: format!("Total for {} drives with I/Os", devices.len()),
+            model: None,
+            serial: None,
+            capacity: sizes.map(|sizes| sizes.iter().fold(0u64, |sum, n| sum.saturating_add(*n))),
+            processes: self.known(pids.len()),
+            used,
+        }
+    }
+
+    fn known(&self, count: usize) -> Option<u64> {
+        // A source that names no process at all does not say that there was none.
+        let named = self.pairs.iter().any(|(_, pid)| *pid > 0);
+        (named && !self.processes_unknown).then_some(count as u64)
+    }
+
+    fn see(&mut self, pair: (SideKey, u32)) {
+        if self.processes_unknown || self.last == Some(pair) {
+            return;
+        }
+        self.last = Some(pair);
+        self.pairs.insert(pair);
+        self.forget_if_too_many();
+    }
+
+    fn forget_if_too_many(&mut self) {
+        if self.pairs.len() > self.most {
+            self.processes_unknown = true;
+        }
+        if self.processes_unknown {
+            self.pairs.clear();
+        }
+    }
+}
+
+fn rows_of<'r>(
+    rows: &'r [DriveFigures],
+    drives: &BTreeMap<SideKey, Used>,
+    device: u16,
+) -> Option<&'r DriveFigures> {
+    let at = drives.keys().position(|side| side.device == device)?;
+    rows.get(at)
+}
+
+impl PartialEq for Drives {
+    fn eq(&self, other: &Self) -> bool {
+        self.drives == other.drives
+            && self.pairs == other.pairs
+            && self.processes_unknown == other.processes_unknown
+    }
+}
+
+impl Fold for Drives {
+    fn fields(&self) -> Fields {
+        Fields::of(&[Field::Device, Field::Layer, Field::Pid, Field::Op, Field::Bytes])
+    }
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        for row in rows.iter() {
+            let (batch, bytes) = (rows.batch, u64::from(rows.batch.bytes(row)));
+            let side = SideKey { device: batch.device(row), layer: batch.layer(row) };
+            self.drives.entry(side).or_default().add(batch.op(row), 1, bytes);
+            self.see((side, batch.pid(row)));
+        }
+        Ok(())
+    }
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
+        Ok(self)
+    }
+    fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
+        for (side, used) in other.drives {
+            self.drives.entry(side).or_default().merge(&used);
+        }
+        self.processes_unknown |= other.processes_unknown;
+        self.pairs.append(&mut other.pairs);
+        self.forget_if_too_many();
+        Ok(())
+    }
+}
+
+impl FoldSums for Drives {
+    fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError> {
+        for row in sums.streams {
+            let side = SideKey { device: row.device, layer: row.layer };
+            let bytes = row.ios.saturating_mul(u64::from(row.bytes));
+            self.drives.entry(side).or_default().add(row.op, row.ios, bytes);
+        }
+        self.processes_unknown |= !sums.streams.is_empty();
+        self.forget_if_too_many();
+        Ok(())
+    }
+}
+
+impl Used {
+    fn add(&mut self, op: IoOp, ios: u64, bytes: u64) {
+        let (read, written) = match op {
+            IoOp::Read => (bytes, 0),
+            IoOp::Write => (0, bytes),
+            _ => (0, 0),
+        };
+        self.merge(&Used { ios, read, written });
+    }
+    fn merge(&mut self, other: &Used) {
+        self.ios = self.ios.saturating_add(other.ios);
+        self.read = self.read.saturating_add(other.read);
+        self.written = self.written.saturating_add(other.written);
+    }
+}
+
+/// One drive of a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DriveFigures {
+    /// Its name and layer.
+    pub name: String,
+    /// Model number.
+    pub model: Option<String>,
+    /// Serial number.
+    pub serial: Option<String>,
+    /// Size in bytes.
+    pub capacity: Option<u64>,
+    /// Processes with I/Os on it; `None` where they are not known.
+    pub processes: Option<u64>,
+    used: Used,
+}
+
+impl DriveFigures {
+    /// I/Os of all operations.
+    pub fn count(&self) -> u64 {
+        self.used.ios
+    }
+    /// Bytes read and bytes written.
+    pub fn bytes(&self) -> (u64, u64) {
+        (self.used.read, self.used.written)
+    }
+}
+
+impl Serialize for DriveFigures {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        columns::serialize(&Self::TABLE, self, serializer)
+    }
+}
+
+type Of = Column<DriveFigures>;
+
+/// What is told of a drive.
+impl DriveFigures {
+    /// Everything, in a terminal as in JSON.
+    pub const TABLE: [Of; 9] = [
+        Column::new("drive", "Drive", Print::Plain(0), |d| d.name.clone().into()),
+        Column::new("model", "Model", Print::Plain(0), |d| d.model.clone().into()),
+        Column::new("serial", "Serial", Print::Plain(0), |d| d.serial.clone().into()),
+        Column::new("capacity", "Capacity MB", Print::Megabytes(0), |d| d.capacity.into()),
+        Column::new("count", "I/Os", Print::Plain(0), |d| d.used.ios.into()),
+        Column::new("processes", "Processes", Print::Plain(0), |d| d.processes.into()),
+        Column::new("read", "MB read", Print::Megabytes(1), |d| d.used.read.into()),
+        Column::new("written", "MB written", Print::Megabytes(1), |d| d.used.written.into()),
+        Column::new("total", "MB", Print::Megabytes(1), |d| {
+            d.used.read.saturating_add(d.used.written).into()
+        }),
+    ];
+
+    /// A report's table, beside the drives' names.
+    pub const OF_REPORT: [Of; 7] = [
+        Self::TABLE[1],
+        Self::TABLE[3],
+        Self::TABLE[4],
+        Self::TABLE[5],
+        Self::TABLE[6],
+        Self::TABLE[7],
+        Self::TABLE[8],
+    ];
+}

@@ -1,0 +1,353 @@
+//! The groups of a capture as a listing: one row each, the largest first.
+
+use crate::columns::{self, Column, Print};
+use crate::groups::{Facet, GroupKey, GroupTally, Groups};
+use crate::response::ResponseFigures;
+use crate::streams::By;
+use serde::{Serialize, Serializer};
+use std::cmp::Reverse;
+use steadfast_domain::io_event::flags;
+use steadfast_domain::{CaptureConditions, IoOp};
+
+/// One group of a listing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GroupFigures {
+    /// What its I/Os have in common; of all groups together nothing.
+    pub key: GroupKey,
+    /// The device's name.
+    pub device: Option<String>,
+    /// The process, for people.
+    pub process: Option<String>,
+    /// I/Os.
+    pub count: u64,
+    /// Share of all I/Os, 0 to 1.
+    pub share_of_count: f64,
+    /// Bytes moved.
+    pub amount: u64,
+    /// Share of all bytes, 0 to 1.
+    pub share_of_bytes: f64,
+    /// What it adds up to.
+    pub tally: GroupTally,
+    /// Response times.
+    pub response: ResponseFigures,
+    /// Times in the queue before.
+    pub queued: ResponseFigures,
+    /// Whether the source told flags at all.
+    pub tells_flags: bool,
+}
+
+impl Groups {
+    /// The groups as a report lists them: the largest share first.
+    pub fn listing(&self, by: By, conditions: &CaptureConditions) -> Vec<GroupFigures> {
+        let total = self.total();
+        let figures = |(key, tally): (&GroupKey, &GroupTally)| {
+            GroupFigures::of(*key, tally, &total, conditions)
+        };
+        let mut rows: Vec<GroupFigures> = self.iter().map(figures).collect();
+        rows.sort_by_key(|row| (Reverse(row.measure(by)), row.key));
+        rows
+    }
+
+    /// Everything together.
+    pub fn total_figures(&self, conditions: &CaptureConditions) -> GroupFigures {
+        let total = self.total();
+        GroupFigures::of(GroupKey::default(), &total, &total, conditions)
+    }
+}
+
+impl GroupFigures {
+    fn of(
+        key: GroupKey,
+        tally: &GroupTally,
+        total: &GroupTally,
+        conditions: &CaptureConditions,
+    ) -> Self {
+        let share =
+            |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
+        GroupFigures {
+            key,
+            device: key.device.map(|side| side.name(conditions)),
+            process: key.process.map(|process| process.to_string()),
+            count: tally.total(),
+            share_of_count: share(tally.total(), total.total()),
+            amount: tally.amount(),
+            share_of_bytes: share(tally.amount(), total.amount()),
+            response: tally.responses.figures(),
+            queued: tally.queued.figures(),
+            // A source that notes nothing of any I/O does not know these.
+            tells_flags: total.flagged > 0 && total.flags.iter().any(|count| *count > 0),
+            tally: tally.clone(),
+        }
+    }
+
+    fn measure(&self, by: By) -> u64 {
+        if by == By::Count { self.count } else { self.amount }
+    }
+
+    /// What the group is called: its facets, in the order of tables.
+    pub fn name(&self) -> String {
+        let stream = self.key.stream.map(|stream| stream.to_string());
+        let op = self.key.op.map(|op| op.to_string());
+        let cpu = self.key.cpu.map(|cpu| format!("CPU {cpu}"));
+        let parts = [self.device.clone(), self.process.clone(), stream, op, cpu];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        if parts.is_empty() { "all".to_owned() } else { parts.join(", ") }
+    }
+
+    /// Average queue depth at issue.
+    pub fn qd_mean(&self) -> Option<f64> {
+        (self.tally.depths > 0).then(|| self.tally.depth_sum as f64 / self.tally.depths as f64)
+    }
+    /// Deepest queue at issue.
+    pub fn qd_max(&self) -> Option<u32> {
+        (self.tally.depths > 0).then_some(self.tally.depth_max)
+    }
+    /// Average size.
+    pub fn size_mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.amount as f64 / self.count as f64)
+    }
+    /// Share of the time from entering the queue to completion that was spent in the
+    /// queue, over the I/Os of which both are known.
+    pub fn queue_share(&self) -> Option<f64> {
+        let (queued, response) = (self.tally.both_queued_ns, self.tally.both_response_ns);
+        let whole = queued.saturating_add(response);
+        (whole > 0).then(|| queued as f64 / whole as f64)
+    }
+    /// Share of the I/Os that have a flag; `None` where the source tells none.
+    pub fn flag_share(&self, bit: u16) -> Option<f64> {
+        let told = self.tells_flags && self.tally.flagged > 0;
+        told.then(|| self.tally.flag(bit) as f64 / self.tally.flagged as f64)
+    }
+    fn ios_of(&self, op: IoOp) -> u64 {
+        self.tally.ios[op as usize]
+    }
+    fn bytes_of(&self, op: IoOp) -> u64 {
+        self.tally.bytes[op as usize]
+    }
+}
+
+impl Serialize for GroupFigures {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        columns::serialize(&Self::ALL, self, serializer)
+    }
+}
+
+type Of = Column<GroupFigures>;
+
+/// A column of times, of the response or in the queue.
+macro_rules! time {
+    ($of:ident, $field:ident, $head:literal) => {
+        Column::new(
+            concat!(stringify!($of), ".", stringify!($field)),
+            $head,
+            Print::Milliseconds,
+            |group: &GroupFigures| group.$of.$field.into(),
+        )
+    };
+}
+
+/// A column of the share of I/Os with a flag.
+macro_rules! flag {
+    ($field:literal, $head:literal, $flag:ident) => {
+        Column::new(concat!("flags.", $field), $head, Print::Percent(1), |group: &GroupFigures| {
+            group.flag_share(flags::$flag).into()
+        })
+    };
+}
+
+/// What is told of a group.
+impl GroupFigures {
+    const DEVICE: Of =
+        Column::new("device", "Device", Print::Plain(0), |g| g.device.clone().into());
+    const PROCESS: Of =
+        Column::new("process", "Process", Print::Plain(0), |g| g.process.clone().into());
+    const PID: Of = Column::new("pid", "PID", Print::Plain(0), |g| {
+        g.key.process.map(|process| process.pid).filter(|pid| *pid > 0).into()
+    });
+    const COMMAND: Of = Column::new("command", "Command", Print::Plain(0), |g| {
+        let command = g.key.process.map(|process| process.command);
+        command.filter(|command| !command.is_empty()).map(|command| command.to_string()).into()
+    });
+    const STREAM: Of = Column::new("stream", "I/O stream", Print::Plain(0), |g| {
+        g.key.stream.map(|stream| stream.to_string()).into()
+    });
+    const OP: Of =
+        Column::new("op", "Op", Print::Plain(0), |g| g.key.op.map(|op| op.to_string()).into());
+    const CPU: Of = Column::new("cpu", "CPU", Print::Plain(0), |g| g.key.cpu.map(u32::from).into());
+    const COUNT: Of = Column::new("count", "I/Os", Print::Plain(0), |g| g.count.into());
+    const SHARE: Of =
+        Column::new("share_of_count", "%", Print::Percent(2), |g| g.share_of_count.into());
+    const AMOUNT: Of = Column::new("amount", "MB", Print::Megabytes(1), |g| g.amount.into());
+    const SHARE_OF_BYTES: Of =
+        Column::new("share_of_bytes", "% of MB", Print::Percent(2), |g| g.share_of_bytes.into());
+    const READS: Of =
+        Column::new("reads", "reads", Print::Plain(0), |g| g.ios_of(IoOp::Read).into());
+    const WRITES: Of =
+        Column::new("writes", "writes", Print::Plain(0), |g| g.ios_of(IoOp::Write).into());
+    const READ_BYTES: Of = Column::new("read_bytes", "MB read", Print::Megabytes(1), |g| {
+        g.bytes_of(IoOp::Read).into()
+    });
+    const WRITTEN_BYTES: Of =
+        Column::new("written_bytes", "MB written", Print::Megabytes(1), |g| {
+            g.bytes_of(IoOp::Write).into()
+        });
+    const SEQUENTIAL: Of =
+        Column::new("sequential", "SEQ", Print::Plain(0), |g| g.tally.sequential.into());
+    const SIZE: Of =
+        Column::new("size_mean", "bytes avg", Print::Plain(0), |g| g.size_mean().into());
+    const QD_MEAN: Of = Column::new("qd_mean", "QD avg", Print::Plain(2), |g| g.qd_mean().into());
+    const QD_MAX: Of = Column::new("qd_max", "QD max", Print::Plain(0), |g| g.qd_max().into());
+    const ANSWERED: Of =
+        Column::new("response.count", "responses", Print::Plain(0), |g| g.response.count.into());
+    const ART: Of = time!(response, mean_ns, "ART ms");
+    const P50: Of = time!(response, p50_ns, "50% ms");
+    const P99: Of = time!(response, p99_ns, "99% ms");
+    const P99_9: Of = time!(response, p99_9_ns, "99.9% ms");
+    const P99_999: Of = time!(response, p99_999_ns, "99.999% ms");
+    const MRT: Of = time!(response, max_ns, "MRT ms");
+    const WAITED: Of =
+        Column::new("queued.count", "queued", Print::Plain(0), |g| g.queued.count.into());
+    const QUEUE_MEAN: Of = time!(queued, mean_ns, "queue ms");
+    const QUEUE_P50: Of = time!(queued, p50_ns, "queue 50%");
+    const QUEUE_P99: Of = time!(queued, p99_ns, "queue 99%");
+    const QUEUE_P99_9: Of = time!(queued, p99_9_ns, "queue 99.9%");
+    const QUEUE_MAX: Of = time!(queued, max_ns, "queue max");
+    const QUEUE_SHARE: Of =
+        Column::new("queue_share", "queue %", Print::Percent(1), |g| g.queue_share().into());
+    const SYNC: Of = flag!("sync", "sync %", SYNC);
+    const FUA: Of = flag!("fua", "FUA %", FUA);
+    const PREFLUSH: Of = flag!("preflush", "preflush %", PREFLUSH);
+    const META: Of = flag!("metadata", "metadata %", META);
+    const READ_AHEAD: Of = flag!("read_ahead", "read-ahead %", READ_AHEAD);
+    const WRITEBACK: Of = flag!("writeback", "writeback %", WRITEBACK);
+    const DIRECT: Of = flag!("direct", "direct %", DIRECT);
+    const REQUEUED: Of = Column::new("requeued", "requeued", Print::Plain(0), |g| {
+        g.tells_flags.then(|| g.tally.flag(flags::REQUEUED)).into()
+    });
+    const FAILED: Of =
+        Column::new("failed", "failed", Print::Plain(0), |g| g.tally.flag(flags::FAILED).into());
+
+    /// Everything, as JSON has it.
+    const ALL: [Of; 42] = [
+        Self::DEVICE,
+        Self::PROCESS,
+        Self::PID,
+        Self::COMMAND,
+        Self::STREAM,
+        Self::OP,
+        Self::CPU,
+        Self::COUNT,
+        Self::SHARE,
+        Self::AMOUNT,
+        Self::SHARE_OF_BYTES,
+        Self::READS,
+        Self::WRITES,
+        Self::READ_BYTES,
+        Self::WRITTEN_BYTES,
+        Self::SEQUENTIAL,
+        Self::SIZE,
+        Self::QD_MEAN,
+        Self::QD_MAX,
+        Self::ANSWERED,
+        Self::ART,
+        Self::P50,
+        Self::P99,
+        Self::P99_9,
+        Self::P99_999,
+        Self::MRT,
+        Self::WAITED,
+        Self::QUEUE_MEAN,
+        Self::QUEUE_P50,
+        Self::QUEUE_P99,
+        Self::QUEUE_P99_9,
+        Self::QUEUE_MAX,
+        Self::QUEUE_SHARE,
+        Self::SYNC,
+        Self::FUA,
+        Self::PREFLUSH,
+        Self::META,
+        Self::READ_AHEAD,
+        Self::WRITEBACK,
+        Self::DIRECT,
+        Self::REQUEUED,
+        Self::FAILED,
+    ];
+
+    /// Counts, amounts and response times.
+    const COUNTS: [Of; 12] = [
+        Self::COUNT,
+        Self::SHARE,
+        Self::READS,
+        Self::WRITES,
+        Self::SEQUENTIAL,
+        Self::READ_BYTES,
+        Self::WRITTEN_BYTES,
+        Self::SHARE_OF_BYTES,
+        Self::QD_MEAN,
+        Self::QD_MAX,
+        Self::ART,
+        Self::MRT,
+    ];
+    /// Response times, and the time in the queue before.
+    const TIMES: [Of; 11] = [
+        Self::COUNT,
+        Self::SHARE,
+        Self::QD_MEAN,
+        Self::QUEUE_MEAN,
+        Self::QUEUE_P99,
+        Self::QUEUE_MAX,
+        Self::ART,
+        Self::P99,
+        Self::P99_999,
+        Self::MRT,
+        Self::QUEUE_SHARE,
+    ];
+    /// What the kernel noted of the I/Os.
+    const KINDS: [Of; 11] = [
+        Self::COUNT,
+        Self::SHARE,
+        Self::SYNC,
+        Self::FUA,
+        Self::PREFLUSH,
+        Self::META,
+        Self::READ_AHEAD,
+        Self::WRITEBACK,
+        Self::DIRECT,
+        Self::REQUEUED,
+        Self::FAILED,
+    ];
+
+    /// The columns of a table: the facets, then what was chosen.
+    pub fn table(facets: &[Facet], show: Show) -> Vec<Of> {
+        let facets = facets.iter().map(|facet| match facet {
+            Facet::Device => Self::DEVICE,
+            Facet::Process | Facet::Command => Self::PROCESS,
+            Facet::Stream => Self::STREAM,
+            Facet::Op => Self::OP,
+            Facet::Cpu => Self::CPU,
+        });
+        let told: &[Of] = match show {
+            Show::Counts => &Self::COUNTS,
+            Show::Times => &Self::TIMES,
+            Show::Kinds => &Self::KINDS,
+        };
+        facets.chain(told.iter().copied()).collect()
+    }
+
+    /// The columns of a table beside the groups' names.
+    pub fn beside_names(show: Show) -> Vec<Of> {
+        Self::table(&[], show)
+    }
+}
+
+/// What a table of groups tells of each.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Show {
+    /// Counts, amounts, average and longest response times.
+    #[default]
+    Counts,
+    /// Response times beside the time in the queue.
+    Times,
+    /// Shares of synchronous, FUA, metadata, read-ahead and writeback I/Os.
+    Kinds,
+}

@@ -1,0 +1,375 @@
+//! I/Os by what the asker chooses: device, process, command, stream, operation or
+//! processor, or several of these together (which process did which streams). Of
+//! each group counts, bytes, response times, the time in the queue beside them, and
+//! what the kernel noted of the I/Os.
+
+use crate::compare::SideKey;
+use crate::error::TraceError;
+use crate::file::{Field, Fields};
+use crate::firsts::{Firsts, Place};
+use crate::fold::{Fold, FoldSums, Rows, Sums};
+use crate::processes::ProcessKey;
+use crate::response::Responses;
+use crate::streams::StreamKey;
+use crate::untold::Untold;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt;
+use std::str::FromStr;
+use steadfast_domain::IoOp;
+use steadfast_domain::io_event::flags;
+
+/// Groups kept apart, the first in order of their keys; I/Os of further ones are
+/// counted together.
+pub const GROUPS_MAX: usize = 1 << 13;
+
+/// Bits of `io_event::flags` that are counted.
+pub const FLAGS: usize = 9;
+
+/// By what I/Os are grouped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Facet {
+    /// The device, at its layer.
+    Device,
+    /// The process, by number and command name.
+    Process,
+    /// All processes of a command name; those without a name stay apart.
+    Command,
+    /// The I/O stream.
+    Stream,
+    /// The operation.
+    Op,
+    /// The processor that issued it.
+    Cpu,
+}
+
+impl Facet {
+    /// Every one, in the order in which tables have them.
+    pub const ALL: [Facet; 6] =
+        [Facet::Device, Facet::Process, Facet::Command, Facet::Stream, Facet::Op, Facet::Cpu];
+}
+
+impl fmt::Display for Facet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Facet::Device => "device",
+            Facet::Process => "process",
+            Facet::Command => "command",
+            Facet::Stream => "stream",
+            Facet::Op => "op",
+            Facet::Cpu => "cpu",
+        })
+    }
+}
+
+impl FromStr for Facet {
+    type Err = TraceError;
+    fn from_str(text: &str) -> Result<Self, TraceError> {
+        let found = Facet::ALL.into_iter().find(|facet| facet.to_string() == text);
+        found.ok_or_else(|| {
+            let names = Facet::ALL.map(|facet| facet.to_string()).join(", ");
+            TraceError::Unsuitable(format!("'{text}' is not one of: {names}"))
+        })
+    }
+}
+
+/// One group: what its I/Os have in common. `None` is what was not asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupKey {
+    /// The device, at its layer.
+    pub device: Option<SideKey>,
+    /// The process; without a number where processes of a command are together.
+    pub process: Option<ProcessKey>,
+    /// The I/O stream.
+    pub stream: Option<StreamKey>,
+    /// The operation.
+    pub op: Option<IoOp>,
+    /// The processor.
+    pub cpu: Option<u16>,
+}
+
+/// What a group's I/Os add up to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GroupTally {
+    /// I/Os by operation, in the order of `IoOp::ALL`.
+    pub ios: [u64; 5],
+    /// Bytes by operation.
+    pub bytes: [u64; 5],
+    /// Sequential I/Os.
+    pub sequential: u64,
+    /// Response times.
+    pub responses: Responses,
+    /// Times in the queue, of the I/Os where it is known.
+    pub queued: Responses,
+    /// Times in the queue of I/Os whose response time is known too, in nanoseconds.
+    pub both_queued_ns: u64,
+    /// Response times of the same I/Os, in nanoseconds.
+    pub both_response_ns: u64,
+    /// Queue depths at issue added up, over [`Self::depths`] I/Os.
+    pub depth_sum: u64,
+    /// I/Os whose depth is known.
+    pub depths: u64,
+    /// Deepest queue at issue.
+    pub depth_max: u32,
+    /// I/Os by bit of `io_event::flags`.
+    pub flags: [u64; FLAGS],
+    /// I/Os whose flags could be read.
+    pub flagged: u64,
+}
+
+impl GroupTally {
+    /// I/Os of all operations.
+    pub fn total(&self) -> u64 {
+        self.ios.iter().sum()
+    }
+    /// Bytes of all operations.
+    pub fn amount(&self) -> u64 {
+        self.bytes.iter().fold(0, |sum, bytes| sum.saturating_add(*bytes))
+    }
+    /// I/Os that have a flag.
+    pub fn flag(&self, bit: u16) -> u64 {
+        self.flags.get(bit.trailing_zeros() as usize).copied().unwrap_or(0)
+    }
+    /// Adds another part.
+    pub fn merge(&mut self, other: &GroupTally) {
+        for op in 0..self.ios.len() {
+            self.ios[op] = self.ios[op].saturating_add(other.ios[op]);
+            self.bytes[op] = self.bytes[op].saturating_add(other.bytes[op]);
+        }
+        self.sequential = self.sequential.saturating_add(other.sequential);
+        self.responses.merge(&other.responses);
+        self.queued.merge(&other.queued);
+        self.both_queued_ns = self.both_queued_ns.saturating_add(other.both_queued_ns);
+        self.both_response_ns = self.both_response_ns.saturating_add(other.both_response_ns);
+        self.depth_sum = self.depth_sum.saturating_add(other.depth_sum);
+        self.depths = self.depths.saturating_add(other.depths);
+        self.depth_max = self.depth_max.max(other.depth_max);
+        for (ours, theirs) in self.flags.iter_mut().zip(&other.flags) {
+            *ours = ours.saturating_add(*theirs);
+        }
+        self.flagged = self.flagged.saturating_add(other.flagged);
+    }
+
+    fn add(&mut self, rows: &Rows<'_>, row: usize) {
+        let (batch, op) = (rows.batch, rows.batch.op(row) as usize);
+        self.ios[op] += 1;
+        self.bytes[op] = self.bytes[op].saturating_add(u64::from(batch.bytes(row)));
+        self.sequential += u64::from(rows.sequential[row]);
+        let queued = Some(batch.queued_ns(row)).filter(|queued| *queued > 0);
+        if let Some(response) = rows.response_ns(row) {
+            self.responses.add(response);
+            if let Some(queued) = queued {
+                self.both_queued_ns = self.both_queued_ns.saturating_add(queued);
+                self.both_response_ns = self.both_response_ns.saturating_add(response);
+            }
+        }
+        if let Some(queued) = queued {
+            self.queued.add(queued);
+        }
+        let depth = rows.depth[row];
+        self.depth_sum = self.depth_sum.saturating_add(u64::from(depth));
+        self.depths += u64::from(depth > 0);
+        self.depth_max = self.depth_max.max(depth);
+        self.flagged += 1;
+        let bits = batch.flags(row);
+        for (bit, count) in self.flags.iter_mut().enumerate() {
+            *count += u64::from(bits >> bit & 1);
+        }
+    }
+
+    fn add_sum(&mut self, sum: &steadfast_domain::io_event::StreamInStep) {
+        let op = sum.op as usize;
+        self.ios[op] = self.ios[op].saturating_add(sum.ios);
+        let bytes = sum.ios.saturating_mul(u64::from(sum.bytes));
+        self.bytes[op] = self.bytes[op].saturating_add(bytes);
+        let sequential = if sum.sequential { sum.ios } else { 0 };
+        self.sequential = self.sequential.saturating_add(sequential);
+        self.responses.take_sum(sum.responses, sum.response_sum_ns, sum.response_max_ns);
+        self.depth_sum = self.depth_sum.saturating_add(sum.depth_sum);
+        self.depths = self.depths.saturating_add(sum.ios);
+        self.depth_max = self.depth_max.max(sum.depth_max);
+        let failed = &mut self.flags[flags::FAILED.trailing_zeros() as usize];
+        *failed = failed.saturating_add(sum.failed);
+    }
+}
+
+/// The groups of a capture.
+#[derive(Debug, Clone)]
+pub struct Groups {
+    by: Vec<Facet>,
+    groups: HashMap<GroupKey, GroupTally>,
+    firsts: Firsts<GroupKey>,
+    unlisted: GroupTally,
+}
+
+impl PartialEq for Groups {
+    fn eq(&self, other: &Self) -> bool {
+        self.groups == other.groups && self.unlisted == other.unlisted
+    }
+}
+
+impl Groups {
+    /// By these facets together.
+    pub fn by(facets: &[Facet]) -> Self {
+        Self::keeping(GROUPS_MAX, facets)
+    }
+
+    /// The same with at most so many groups kept apart.
+    pub fn keeping(most: usize, facets: &[Facet]) -> Self {
+        Groups {
+            by: facets.to_vec(),
+            groups: HashMap::new(),
+            firsts: Firsts::new(most),
+            unlisted: GroupTally::default(),
+        }
+    }
+
+    /// The groups, in no particular order.
+    pub fn iter(&self) -> impl Iterator<Item = (&GroupKey, &GroupTally)> {
+        self.groups.iter()
+    }
+    /// I/Os beyond [`GROUPS_MAX`] groups, all together.
+    pub fn unlisted(&self) -> &GroupTally {
+        &self.unlisted
+    }
+    /// By what the I/Os are grouped.
+    pub fn facets(&self) -> &[Facet] {
+        &self.by
+    }
+    /// Everything together.
+    pub fn total(&self) -> GroupTally {
+        let mut total = self.unlisted.clone();
+        self.groups.values().for_each(|tally| total.merge(tally));
+        total
+    }
+
+    fn has(&self, facet: Facet) -> bool {
+        self.by.contains(&facet)
+    }
+
+    fn key(&self, rows: &Rows<'_>, row: usize) -> GroupKey {
+        let batch = rows.batch;
+        let (op, bytes) = (batch.op(row), batch.bytes(row));
+        let process = || ProcessKey { pid: batch.pid(row), command: batch.command(row) };
+        let of_command = |process: ProcessKey| match process.command.is_empty() {
+            true => process,
+            false => ProcessKey { pid: 0, ..process },
+        };
+        GroupKey {
+            device: self
+                .has(Facet::Device)
+                .then(|| SideKey { device: batch.device(row), layer: batch.layer(row) }),
+            process: match self.has(Facet::Process) {
+                true => Some(process()),
+                false => self.has(Facet::Command).then(|| of_command(process())),
+            },
+            stream: self.has(Facet::Stream).then(|| StreamKey {
+                op,
+                sequential: rows.sequential[row],
+                bytes,
+            }),
+            op: self.has(Facet::Op).then_some(op),
+            cpu: self.has(Facet::Cpu).then(|| batch.cpu(row)),
+        }
+    }
+
+    /// The key of what was added up before: it has neither processes nor processors.
+    fn key_of_sum(&self, side: SideKey, stream: StreamKey) -> GroupKey {
+        GroupKey {
+            device: self.has(Facet::Device).then_some(side),
+            stream: self.has(Facet::Stream).then_some(stream),
+            op: self.has(Facet::Op).then_some(stream.op),
+            ..GroupKey::default()
+        }
+    }
+
+    fn tally(&mut self, key: GroupKey) -> &mut GroupTally {
+        if self.firsts.is_full() && !self.groups.contains_key(&key) {
+            return self.make_room(key);
+        }
+        match self.groups.entry(key) {
+            Entry::Occupied(found) => found.into_mut(),
+            Entry::Vacant(place) => {
+                self.firsts.admit(key);
+                place.insert(GroupTally::default())
+            }
+        }
+    }
+
+    #[cold]
+    fn make_room(&mut self, key: GroupKey) -> &mut GroupTally {
+        match self.firsts.admit(key) {
+            Place::None => return &mut self.unlisted,
+            Place::Free => {}
+            Place::Of(last) => {
+                let gone = self.groups.remove(&last).unwrap_or_default();
+                self.unlisted.merge(&gone);
+            }
+        }
+        self.groups.entry(key).or_default()
+    }
+}
+
+impl Fold for Groups {
+    fn fields(&self) -> Fields {
+        let always = Fields::of(&[
+            Field::Op,
+            Field::Bytes,
+            Field::Response,
+            Field::Queued,
+            Field::Depth,
+            Field::Flags,
+        ]);
+        self.by.iter().fold(always, |fields, facet| {
+            fields.and(match facet {
+                Facet::Device => Fields::of(&[Field::Device, Field::Layer]),
+                Facet::Process | Facet::Command => Fields::of(&[Field::Pid, Field::Command]),
+                Facet::Cpu => Fields::of(&[Field::Cpu]),
+                Facet::Stream | Facet::Op => Fields::NONE,
+            })
+        })
+    }
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        for row in rows.iter() {
+            let key = self.key(rows, row);
+            self.tally(key).add(rows, row);
+        }
+        Ok(())
+    }
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
+        match self
+            .by
+            .iter()
+            .find(|facet| matches!(facet, Facet::Process | Facet::Command | Facet::Cpu))
+        {
+            Some(Facet::Cpu) => Err(Untold::SingleIos),
+            Some(_) => Err(Untold::Processes),
+            None => Ok(self),
+        }
+    }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        self.unlisted.merge(&other.unlisted);
+        for (key, tally) in &other.groups {
+            self.tally(*key).merge(tally);
+        }
+        Ok(())
+    }
+}
+
+impl FoldSums for Groups {
+    fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError> {
+        for row in sums.streams {
+            let side = SideKey { device: row.device, layer: row.layer };
+            let stream = StreamKey { op: row.op, sequential: row.sequential, bytes: row.bytes };
+            let key = self.key_of_sum(side, stream);
+            self.tally(key).add_sum(row);
+        }
+        for part in sums.responses {
+            let side = SideKey { device: part.device, layer: part.layer };
+            let stream = StreamKey { op: part.op, sequential: part.sequential, bytes: part.bytes };
+            let key = self.key_of_sum(side, stream);
+            self.tally(key).responses.take_histogram(&part.histogram);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,117 @@
+//! What is known of a capture's I/Os and what is not: how many have no response time,
+//! no process, no queue time, or lie beyond their device.
+
+use crate::error::TraceError;
+use crate::file::{Field, Fields};
+use crate::fold::{Fold, FoldSums, Rows, Sums};
+use crate::untold::Untold;
+use serde::Serialize;
+use steadfast_domain::CaptureConditions;
+use steadfast_domain::Layer;
+use steadfast_domain::io_event::flags;
+
+/// I/Os by what is not known of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Quality {
+    /// All I/Os.
+    pub ios: u64,
+    /// Of the block layer.
+    pub at_block_layer: u64,
+    /// Without a response time.
+    pub no_response: u64,
+    /// Without process number and command name; `None` where only sums were kept.
+    pub no_process: Option<u64>,
+    /// Of the block layer without a time in the queue; `None` where only sums were kept.
+    pub no_queue_time: Option<u64>,
+    /// Without a queue depth.
+    pub no_depth: u64,
+    /// That failed.
+    pub failed: u64,
+    /// That end beyond their device's size; `None` where only sums were kept.
+    pub beyond_device: Option<u64>,
+    #[serde(skip)]
+    sizes: Vec<Option<u64>>,
+}
+
+impl Quality {
+    /// Of a capture with these devices.
+    pub fn of(conditions: &CaptureConditions) -> Self {
+        let sizes = conditions.devices.iter().map(|device| device.capacity.map(|size| size.0));
+        Quality { sizes: sizes.collect(), ..Quality::default() }
+    }
+
+    fn is_beyond(&self, rows: &Rows<'_>, row: usize) -> bool {
+        let batch = rows.batch;
+        let size = self.sizes.get(usize::from(batch.device(row))).copied().flatten();
+        let end = batch.offset(row).saturating_add(u64::from(batch.bytes(row)));
+        batch.layer(row) == Layer::Block && size.is_some_and(|size| end > size)
+    }
+}
+
+impl Fold for Quality {
+    fn fields(&self) -> Fields {
+        Fields::of(&[
+            Field::Response,
+            Field::Queued,
+            Field::Depth,
+            Field::Pid,
+            Field::Command,
+            Field::Flags,
+            Field::Device,
+            Field::Layer,
+            Field::Offset,
+            Field::Bytes,
+        ])
+    }
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        let (mut no_process, mut no_queue_time, mut beyond) = (0, 0, 0);
+        for row in rows.iter() {
+            let batch = rows.batch;
+            let is_block = batch.layer(row) == Layer::Block;
+            self.ios += 1;
+            self.at_block_layer += u64::from(is_block);
+            self.no_response += u64::from(rows.response_ns(row).is_none());
+            self.no_depth += u64::from(rows.depth(row).is_none());
+            self.failed += u64::from(batch.flags(row) & flags::FAILED != 0);
+            no_process += u64::from(batch.pid(row) == 0 && batch.command(row).is_empty());
+            no_queue_time += u64::from(is_block && batch.queued_ns(row) == 0);
+            beyond += u64::from(self.is_beyond(rows, row));
+        }
+        *self.no_process.get_or_insert(0) += no_process;
+        *self.no_queue_time.get_or_insert(0) += no_queue_time;
+        *self.beyond_device.get_or_insert(0) += beyond;
+        Ok(())
+    }
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
+        Ok(self)
+    }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        let both = |a: Option<u64>, b: Option<u64>| match (a, b) {
+            (Some(a), Some(b)) => Some(a.saturating_add(b)),
+            (a, b) => a.or(b),
+        };
+        self.ios = self.ios.saturating_add(other.ios);
+        self.at_block_layer = self.at_block_layer.saturating_add(other.at_block_layer);
+        self.no_response = self.no_response.saturating_add(other.no_response);
+        self.no_process = both(self.no_process, other.no_process);
+        self.no_queue_time = both(self.no_queue_time, other.no_queue_time);
+        self.no_depth = self.no_depth.saturating_add(other.no_depth);
+        self.failed = self.failed.saturating_add(other.failed);
+        self.beyond_device = both(self.beyond_device, other.beyond_device);
+        Ok(())
+    }
+}
+
+impl FoldSums for Quality {
+    fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError> {
+        for row in sums.streams {
+            let is_block = row.layer == Layer::Block;
+            self.ios = self.ios.saturating_add(row.ios);
+            self.at_block_layer += if is_block { row.ios } else { 0 };
+            self.no_response += row.ios.saturating_sub(row.responses);
+            self.no_depth += if row.depth_sum == 0 { row.ios } else { 0 };
+            self.failed = self.failed.saturating_add(row.failed);
+        }
+        Ok(())
+    }
+}

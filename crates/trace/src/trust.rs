@@ -1,0 +1,329 @@
+//! What limits the trust in a capture, each with its remedy: what was lost or seen in
+//! part, what its source does not tell, what its files lack. `trace doctor` prints the
+//! list, and every report begins with it.
+
+use crate::captured::Captured;
+use crate::error::TraceError;
+use crate::file::{Integrity, Recovery};
+use crate::pass::{Pass, PassAccount};
+use crate::quality::Quality;
+use crate::sequence::Depths;
+use crate::untold::Untold;
+use std::io::{Read, Seek};
+use steadfast_domain::caveats as ids;
+use steadfast_domain::io_event::Share;
+use steadfast_domain::{CaptureConditions, Caveat, CaveatKind, Nanos};
+
+/// What was found out about a capture.
+#[derive(Debug, Clone)]
+pub struct Evidence {
+    /// How it came about.
+    pub conditions: CaptureConditions,
+    /// Whether its writer was killed.
+    pub recovery: Option<Recovery>,
+    /// What of its files is damaged or missing.
+    pub integrity: Integrity,
+    /// Whether every I/O was kept.
+    pub keeps_single_ios: bool,
+    /// What the pass saw.
+    pub account: PassAccount,
+    /// What is known of its I/Os.
+    pub quality: Quality,
+}
+
+impl Evidence {
+    /// Goes over a capture once.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn of<R: Read + Seek + Send + 'static>(
+        captured: &Captured<R>,
+        pass: &Pass,
+    ) -> Result<Self, TraceError> {
+        let mut quality = Quality::of(captured.conditions());
+        let account = captured.run(pass, &mut [&mut quality])?;
+        Ok(Self::seen(captured, account, quality))
+    }
+
+    /// What a pass has found out already.
+    pub fn seen<R: Read + Seek + Send + 'static>(
+        captured: &Captured<R>,
+        account: PassAccount,
+        quality: Quality,
+    ) -> Self {
+        Evidence {
+            conditions: captured.conditions().clone(),
+            recovery: captured.recovery().cloned(),
+            integrity: captured.integrity(),
+            keeps_single_ios: captured.tells(Untold::SingleIos).is_ok(),
+            account,
+            quality,
+        }
+    }
+
+    /// What limits the trust in it, what is missing first.
+    pub fn limits(&self) -> Vec<Caveat> {
+        let mut limits = self.damage();
+        let found = [
+            self.lost(),
+            self.killed(),
+            self.skipped(),
+            self.omitted(),
+            self.order(),
+            self.ends_missed(),
+            self.no_responses(),
+            self.failed(),
+            self.beyond_device(),
+            self.depths_counted(),
+            self.depths_unknown(),
+            self.rounded_times(),
+            self.no_clock(),
+            self.sizes_unknown(),
+            self.no_processes(),
+            self.one_process(),
+            self.two_layers(),
+            self.no_queue_times(),
+            self.duplicates(),
+            self.cost(),
+        ];
+        limits.extend(found.into_iter().flatten());
+        limits.extend(self.unseen());
+        limits
+    }
+
+    /// What of the files is left out; that nothing tells whether something should be.
+    fn damage(&self) -> Vec<Caveat> {
+        let missing = self.integrity.missing().into_iter().map(|text| {
+            let remedy = "The counts do not include these I/Os. Restore the file from a backup.";
+            Caveat::new(CaveatKind::Deviation, ids::FILE_DAMAGED, text, remedy)
+        });
+        let text = "The file has no checksums: damage to it cannot be detected.";
+        let unchecked = (!self.integrity.checksums)
+            .then(|| Caveat::new(CaveatKind::Remark, ids::NO_CHECKSUMS, text, ""));
+        missing.chain(unchecked).collect()
+    }
+
+    fn lost(&self) -> Option<Caveat> {
+        let lost = self.conditions.lost;
+        let text = format!("The capture lost {lost} events; every count here is too low.");
+        let remedy = match self.keeps_single_ios {
+            true => "Capture again with a larger buffer.",
+            false => "Capture again with wider steps, or fewer devices.",
+        };
+        deviation(lost > 0, ids::EVENTS_LOST, text, remedy)
+    }
+
+    fn killed(&self) -> Option<Caveat> {
+        let text = format!(
+            "The capture was killed. Its file was read up to its last complete row group; {} bytes \
+             after it are lost.",
+            self.recovery.as_ref()?.bytes_ignored
+        );
+        deviation(true, ids::CAPTURE_KILLED, text, "End a capture with Ctrl-C.")
+    }
+
+    fn skipped(&self) -> Option<Caveat> {
+        let skipped = self.conditions.skipped;
+        let text = format!(
+            "The kernel skipped the capture's probes {skipped} times: at most that many I/Os are \
+             missing."
+        );
+        deviation(skipped > 0, ids::SKIPPED, text, "")
+    }
+
+    /// I/Os that were seen in part and are not in the file.
+    fn omitted(&self) -> Option<Caveat> {
+        let part = self.conditions.in_part?;
+        let (before, many) = (part.begun_before, part.too_many);
+        let text = format!(
+            "{} I/Os are omitted: {before} were issued before the capture began, {many} when too \
+             many were outstanding to follow.",
+            part.missing()
+        );
+        let remedy = match many {
+            0 => "None is needed: these I/Os belong to the time before the capture.",
+            _ => "Capture fewer devices at once.",
+        };
+        let kind = if many > 0 { CaveatKind::Deviation } else { CaveatKind::Remark };
+        (part.missing() > 0).then(|| Caveat::new(kind, ids::IOS_OMITTED, text, remedy))
+    }
+
+    fn order(&self) -> Option<Caveat> {
+        let late = self.account.order.late;
+        let text = format!(
+            "{late} I/Os could not be put in issue order; sequentiality and busy time may be wrong \
+             by up to that many."
+        );
+        deviation(late > 0, ids::ORDER_OVERFLOW, text, "Let more events wait.")
+    }
+
+    /// An I/O whose completion was missed is outstanding for ever in what the source
+    /// counted.
+    fn ends_missed(&self) -> Option<Caveat> {
+        let missed = self.conditions.in_part.map_or(0, |part| part.unended);
+        let depths = match (self.keeps_single_ios, Depths::of(&self.conditions)) {
+            (true, Depths::Counted) => {
+                "Queue depths were counted from issue and response times; these I/Os are never \
+                 counted as outstanding."
+            }
+            _ => {
+                "Each was counted as outstanding for a while: queue depths are too high by at most \
+                 this many."
+            }
+        };
+        let text = format!(
+            "The completion of {missed} I/Os is missing. They have no response time. {depths}"
+        );
+        deviation(missed > 0, ids::ENDS_MISSED, text, "")
+    }
+
+    fn no_responses(&self) -> Option<Caveat> {
+        let Quality { ios, no_response, .. } = self.quality;
+        // Completions that the capture missed have a caveat of their own.
+        let missed = self.conditions.in_part.map_or(0, |part| part.unended);
+        let text = match no_response == ios {
+            true => "The source has no response times.".to_owned(),
+            false => format!("{no_response} of {ios} I/Os have no response time."),
+        };
+        let remedy = "Response times are those of the other I/Os.";
+        let remedy = if no_response == ios { "Capture with steadfast capture." } else { remedy };
+        remark(no_response > missed, ids::NO_RESPONSE_TIMES, text, remedy)
+    }
+
+    fn failed(&self) -> Option<Caveat> {
+        let text = format!(
+            "{} I/Os failed. They are counted, with their response times.",
+            self.quality.failed
+        );
+        let remedy = "Look for errors of the device in the kernel log: dmesg.";
+        deviation(self.quality.failed > 0, ids::IOS_FAILED, text, remedy)
+    }
+
+    fn beyond_device(&self) -> Option<Caveat> {
+        let beyond = self.quality.beyond_device.unwrap_or(0);
+        let text = format!("{beyond} I/Os end beyond the size that the trace gives their device.");
+        let remedy = "Check the units of offset and size with which the trace was imported.";
+        deviation(beyond > 0, ids::BEYOND_DEVICE, text, remedy)
+    }
+
+    fn depths_counted(&self) -> Option<Caveat> {
+        let counted = self.account.depths_counted;
+        let text = format!(
+            "The source reports no queue depth for {counted} I/Os; it was counted from issue and \
+             response times."
+        );
+        let is_recorded = Depths::of(&self.conditions) == Depths::Recorded;
+        remark(is_recorded && counted > 0, ids::DEPTH_COUNTED, text, "")
+    }
+
+    fn depths_unknown(&self) -> Option<Caveat> {
+        let text = "The source's times are rounded: queue depth and busy time are unknown.";
+        let unknown = Depths::of(&self.conditions) == Depths::Unknown;
+        remark(unknown, ids::DEPTH_UNKNOWN, text.to_owned(), "")
+    }
+
+    fn rounded_times(&self) -> Option<Caveat> {
+        let text = "Issue times are rounded to a millisecond or more: capture steps narrower than \
+            that show steps of the clock, not of the load.";
+        let remedy = "Use wider steps, or capture again with steadfast capture.";
+        remark(self.conditions.rounded_times, ids::TIMES_ROUNDED, text.to_owned(), remedy)
+    }
+
+    fn no_clock(&self) -> Option<Caveat> {
+        if self.conditions.began_unix_ns.is_none() {
+            let text = "The trace does not tell when it began: there are no clock times.";
+            let remedy = "Give times from the beginning of the trace (--from 90min).";
+            return remark(true, ids::NO_CLOCK, text.to_owned(), remedy);
+        }
+        let text = "The trace does not tell the zone of its host's clock; clock times are in UTC.";
+        let remedy = "Give the zone: --zone +01:00.";
+        remark(self.conditions.zone.is_none(), ids::ZONE_UNKNOWN, text.to_owned(), remedy)
+    }
+
+    fn sizes_unknown(&self) -> Option<Caveat> {
+        let devices = &self.conditions.devices;
+        let unknown = devices.iter().filter(|device| device.capacity.is_none());
+        let names: Vec<&str> = unknown.map(|device| device.name.as_str()).take(8).collect();
+        let text = format!(
+            "The size of these devices is unknown: {}. LBA ranges divide what the I/Os touched.",
+            names.join(", ")
+        );
+        remark(!names.is_empty(), ids::SIZES_UNKNOWN, text, "")
+    }
+
+    fn no_processes(&self) -> Option<Caveat> {
+        let (ios, unknown) = (self.quality.ios, self.quality.no_process?);
+        let text = match unknown == ios {
+            true => "The source names no processes.".to_owned(),
+            false => format!("{unknown} of {ios} I/Os have no process."),
+        };
+        remark(unknown > 0, ids::NO_PROCESSES, text, "")
+    }
+
+    fn one_process(&self) -> Option<Caveat> {
+        let text = format!(
+            "Only I/Os of process {} were captured; the device had others too if it was shared. \
+             I/Os that the kernel wrote back for the process are missing.",
+            self.conditions.process?
+        );
+        remark(true, ids::ONE_PROCESS, text, "Capture without --pid to see all I/Os.")
+    }
+
+    fn two_layers(&self) -> Option<Caveat> {
+        let text = "The trace has two layers: the requests of programs, and the device I/Os that \
+            they caused. Together they count most bytes twice.";
+        let remedy = "The block layer is counted unless --layer is given.";
+        remark(self.conditions.layers.len() > 1, ids::TWO_LAYERS, text.to_owned(), remedy)
+    }
+
+    fn no_queue_times(&self) -> Option<Caveat> {
+        let (ios, unknown) = (self.quality.at_block_layer, self.quality.no_queue_time?);
+        let text = match unknown == ios {
+            true => "The source has no times in the queue.".to_owned(),
+            false => format!("{unknown} of {ios} I/Os have no time in the queue."),
+        };
+        remark(unknown > 0, ids::NO_QUEUE_TIMES, text, "")
+    }
+
+    fn duplicates(&self) -> Option<Caveat> {
+        let share = self.conditions.duplicates().filter(|share| matches!(share, Share::AtLeast(_)));
+        let text = format!("The share of duplicate blocks is a lower bound ({}).", share?);
+        let remedy = "Capture again with --content-sample 1 to compare every block.";
+        remark(true, ids::DUPLICATES_BOUND, text, remedy)
+    }
+
+    fn cost(&self) -> Option<Caveat> {
+        let (kernel, user) = self.conditions.cost_ns?;
+        let lasted = self.conditions.lasted_ns;
+        let spent = kernel.saturating_add(user);
+        let share = spent as f64 / lasted.max(1) as f64;
+        let text = format!(
+            "The capture itself took {} of processor time in {} ({:.1} % of one processor).",
+            Nanos(spent),
+            Nanos(lasted),
+            share * 100.0
+        );
+        let remedy = "Capture step sums instead of every I/O: --steps.";
+        remark(lasted > 0 && share > COSTLY, ids::CAPTURE_COST, text, remedy)
+    }
+
+    fn unseen(&self) -> Vec<Caveat> {
+        let remark = |id, text| Caveat::new(CaveatKind::Remark, id, text, "");
+        let unseen = self.conditions.unseen.iter();
+        let unseen = unseen
+            .map(|(what, count)| remark(ids::UNSEEN, format!("Not captured: {what}: {count}.")));
+        let remarks = self.conditions.remarks.iter();
+        unseen.chain(remarks.map(|text| remark(ids::CAPTURE_REMARK, text.clone()))).collect()
+    }
+}
+
+/// Share of one processor from which on a capture may have changed what it saw.
+const COSTLY: f64 = 0.05;
+
+fn deviation(is: bool, id: &str, text: String, remedy: &str) -> Option<Caveat> {
+    is.then(|| Caveat::new(CaveatKind::Deviation, id, text, remedy))
+}
+
+fn remark(is: bool, id: &str, text: String, remedy: &str) -> Option<Caveat> {
+    is.then(|| Caveat::new(CaveatKind::Remark, id, text, remedy))
+}
