@@ -212,6 +212,8 @@ pub const SEQUENCE_NOT_STEADY: &str = "sequence-not-steady";
 pub const SEQUENCE_REMARK: &str = "sequence-remark";
 /// Settings of compared runs differ.
 pub const SETTING_DIFFERS: &str = "setting-differs";
+/// Other targets of the same host were tested at the same time. The bench's own note.
+pub const SHARED_HOST: &str = "shared-host";
 /// The device exists in virtual time only.
 pub const SIMULATED: &str = "simulated";
 /// A trace does not tell the size of its devices.
@@ -272,7 +274,7 @@ pub const NOT_STEADY: [&str; 2] = [STEADY_STATE_NOT_ACHIEVED, PART_NOT_STEADY];
 
 /// Those that the bench makes itself: a procedure that is conducted again does not make
 /// them.
-pub const OF_THE_BENCH: [&str; 2] = [CONDITIONS_CHANGED, FIO_SAID];
+pub const OF_THE_BENCH: [&str; 3] = [CONDITIONS_CHANGED, FIO_SAID, SHARED_HOST];
 
 /// The default of a procedure's own parameter could not be checked.
 pub fn parameter(name: &str) -> String {

@@ -203,6 +203,21 @@ pub struct Sensed {
     pub log: Option<LogDelta>,
 }
 
+/// How a load began that several targets of one host began together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommonStart {
+    /// The moment that was agreed on, by the host's `CLOCK_MONOTONIC`: the same in the
+    /// records of all that began together.
+    pub agreed: Nanos,
+    /// How long after it this load began; `None` where the engine cannot tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late: Option<Nanos>,
+    /// How long this target waited for the last of the others.
+    pub waited: Nanos,
+    /// Targets that began together.
+    pub targets: u32,
+}
+
 /// What a step did.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
@@ -258,6 +273,9 @@ pub struct Measurement {
     /// Flash bytes written per host byte written, where the device tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_amplification: Option<f64>,
+    /// How its load began, where several targets began together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub common_start: Option<CommonStart>,
     /// Temperature, power, processors, device logs.
     #[serde(default)]
     pub sensed: Sensed,

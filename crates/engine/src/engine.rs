@@ -7,7 +7,7 @@ use steadfast_domain::{Caveat, Halt, Measurement, Step};
 use steadfast_host::Target;
 
 /// Applies loads to a device.
-pub trait Engine {
+pub trait Engine: Send {
     /// Its name and what it could and could not use here, in one line.
     fn describe(&self) -> String;
 

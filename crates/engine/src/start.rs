@@ -21,9 +21,10 @@ pub struct Start {
     /// Where a script goes on: its beginning, or where the steps that this one
     /// continues have left it.
     pub script: ScriptPosition,
-    /// When a script is to begin, or to go on, so that several can do so
+    /// When a load is to begin, or a script to go on, so that several can do so
     /// together: a time of `CLOCK_MONOTONIC`, on a simulated drive virtual time.
-    /// At once where it is absent.
+    /// At once where it is absent. A script that cannot keep to it is refused; any
+    /// other load begins as soon as it can, and the measurement says how late.
     pub begins: Option<Nanos>,
 }
 

@@ -52,7 +52,7 @@ pub use identity::{devices, inspect};
 pub use inhibit::{IdleStateHold, SleepInhibition, hold_idle_states, inhibit_sleep};
 pub use mark::{ScratchMark, scratch_mark};
 pub use processes::process_exists;
-pub use proof::{proof, since_boot, wall_clock_unix_ms};
+pub use proof::{monotonic, proof, since_boot, wait_until, wall_clock_unix_ms};
 pub use purge::{PurgeOrder, PurgeProgress, PurgeWatch, foresee_purge, purge};
 pub use queue::{BlockQueue, FileSystem, Partition, block_queue, file_systems_on};
 pub use refusal::Refusal;

@@ -145,6 +145,25 @@ pub fn since_boot() -> Option<Nanos> {
     Some(Nanos(seconds.checked_mul(1_000_000_000)? + u64::try_from(time.tv_nsec).ok()?))
 }
 
+/// Now by `CLOCK_MONOTONIC`, which every thread of the host reads alike.
+pub fn monotonic() -> Nanos {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` lives through the call; this clock always exists.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
+/// Sleeps until then by that clock; returns how late it has become.
+pub fn wait_until(then: Nanos) -> Nanos {
+    loop {
+        let now = monotonic();
+        if now >= then {
+            return now.saturating_sub(then);
+        }
+        std::thread::sleep(then.saturating_sub(now).to_duration());
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -35,9 +35,14 @@ pub(crate) fn all_tables(findings: &Findings) -> impl Iterator<Item = &Table> {
 /// Every table as a file: name and content. The tables of a part have the
 /// part's title before their name: `iops-steady-state.csv`.
 pub fn tables(findings: &Findings) -> Vec<(String, String)> {
-    let own = all_tables(findings);
-    let mut files: Vec<(String, String)> =
-        own.map(|table| (format!("{}.csv", file_stem(&table.id)), csv(table))).collect();
+    let mut files: Vec<(String, String)> = Vec::new();
+    for table in all_tables(findings) {
+        let file = (format!("{}.csv", file_stem(&table.id)), csv(table));
+        // A table of the summary stands on a page, too.
+        if !files.contains(&file) {
+            files.push(file);
+        }
+    }
     let mut taken: Vec<String> = Vec::new();
     for part in parts(findings) {
         let title = file_stem(&part.title.to_lowercase());

@@ -24,6 +24,7 @@ pub mod run;
 mod settled;
 pub mod simulated;
 mod surroundings;
+pub mod together;
 
 pub use forecast::{Forecast, Outline, TimeLeft};
 pub use host_changes::HostChanges;
@@ -34,3 +35,4 @@ pub use progress::{Event, Progress};
 pub use rehearsal::{Outlook, Plan, Planned, refusal, rehearse};
 pub use rig::Rig;
 pub use surroundings::HostWishes;
+pub use together::{Keeping, Seat, meeting};

@@ -4,8 +4,9 @@
 use crate::ledger::Moment;
 use crate::rig::{Journal, Rig, Tell, Watch};
 use crate::surroundings::{HostWishes, Surroundings};
+use crate::together::Seat;
 use std::time::{Duration, Instant};
-use steadfast_domain::measurement::KernelCounters;
+use steadfast_domain::measurement::{CommonStart, KernelCounters};
 use steadfast_domain::record::{Check, HostChange};
 use steadfast_domain::{
     Caveat, Conditions, Device, Halt, Host, Measurement, Nanos, Op, Proof, Purge, PurgeMethod,
@@ -29,6 +30,8 @@ pub struct RealRig {
     roots: Roots,
     stop: Stop,
     surroundings: Surroundings,
+    seat: Option<Seat>,
+    caveats: Vec<Caveat>,
 }
 
 impl RealRig {
@@ -37,7 +40,28 @@ impl RealRig {
         let device = engine.target().device();
         let host = steadfast_host::host_facts(&roots, device);
         let surroundings = Surroundings::new(device, &roots);
-        RealRig { engine: Box::new(engine), host, roots, stop, surroundings }
+        RealRig {
+            engine: Box::new(engine),
+            host,
+            roots,
+            stop,
+            surroundings,
+            seat: None,
+            caveats: Vec::new(),
+        }
+    }
+
+    /// Where a load begins: together with those of the other devices, if there are any.
+    fn meet(&mut self, step: &Step, start: &Start) -> Result<(Start, Option<CommonStart>), Halt> {
+        let met = match (&mut self.seat, step.continues) {
+            (Some(seat), false) => seat.meet(step, &self.stop)?,
+            _ => None,
+        };
+        let mut start = start.clone();
+        if let Some(met) = &met {
+            start.begins = Some(met.agreed);
+        }
+        Ok((start, met))
     }
 
     /// What the kernel counted during a step. It counts an I/O's bytes, and then
@@ -125,6 +149,10 @@ impl Rig for RealRig {
     fn wish(&mut self, wishes: &HostWishes) {
         self.surroundings.wish(wishes);
     }
+    fn join(&mut self, seat: Seat, caveat: Option<Caveat>) {
+        self.seat = Some(seat);
+        self.caveats.extend(caveat);
+    }
     fn examine(&mut self) -> Vec<Check> {
         self.surroundings.examine()
     }
@@ -187,9 +215,17 @@ impl Rig for RealRig {
     ) -> Result<Measurement, Halt> {
         let step = &prepared.step().clone();
         let device = self.engine.target().device().clone();
-        let surroundings = self.surroundings.before(step);
+        let mut surroundings = self.surroundings.before(step);
+        let (start, met) = self.meet(step, start)?;
+        if met.is_some() {
+            self.surroundings.waited(&mut surroundings);
+        }
         let before = steadfast_host::kernel_counters(&device, &self.roots);
-        let mut measurement = self.engine.apply(prepared, start, watch)?;
+        let mut measurement = self.engine.apply(prepared, &start, watch)?;
+        measurement.common_start = met.map(|met| {
+            let late = measurement.common_start.and_then(|start| start.late);
+            CommonStart { late, ..met }
+        });
         // A file has no counters of its own, and a load that runs on has I/Os
         // in both steps.
         let alone = !step.continues && measurement.complete && device.transport != Transport::File;
@@ -203,7 +239,9 @@ impl Rig for RealRig {
         self.engine.end_load();
     }
     fn take_caveats(&mut self) -> Vec<Caveat> {
-        self.engine.take_caveats()
+        let mut caveats = std::mem::take(&mut self.caveats);
+        caveats.extend(self.engine.take_caveats());
+        caveats
     }
 
     fn idle(&mut self, time: Nanos) -> Result<(), Halt> {

@@ -2,6 +2,7 @@
 
 use crate::ledger::Moment;
 use crate::surroundings::HostWishes;
+use crate::together::Seat;
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::record::{Check, HostChange};
 use steadfast_domain::{
@@ -21,7 +22,7 @@ pub type Watch<'a> = &'a mut dyn FnMut(&Interval);
 pub type Tell<'a> = &'a mut dyn FnMut(&PurgeProgress<'_>);
 
 /// What the live bench drives: `settle, purge, apply, idle, now`.
-pub trait Rig {
+pub trait Rig: Send {
     /// The device, as found.
     fn device(&self) -> &Device;
     /// The machine, as found.
@@ -45,6 +46,12 @@ pub trait Rig {
     /// Takes note of what the user wants of the purge, and of the host during the
     /// run. A device in virtual time has no host.
     fn wish(&mut self, wishes: &HostWishes);
+    /// From now on, loads begin together with those of other devices of this host;
+    /// `caveat` discloses that they are tested at the same time. A drive in virtual
+    /// time shares nothing with anybody, and takes no seat.
+    fn join(&mut self, seat: Seat, caveat: Option<Caveat>) {
+        drop((seat, caveat));
+    }
     /// Looks device and host over before anything is touched, and begins what
     /// lasts for the run. Empty where there is nothing to look at.
     fn examine(&mut self) -> Vec<Check> {

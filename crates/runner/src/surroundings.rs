@@ -177,6 +177,15 @@ impl Surroundings {
         Before { log, processors: steadfast_host::processor_times(&self.roots) }
     }
 
+    /// The rig has waited since it read what is to be compared: what the processors do
+    /// and the power are of the step alone.
+    pub(crate) fn waited(&mut self, before: &mut Before) {
+        if let Some(power) = &self.power {
+            power.begin();
+        }
+        before.processors = steadfast_host::processor_times(&self.roots);
+    }
+
     /// Fills in what was sensed during a step. What the engine has sensed stays.
     pub(crate) fn after(&mut self, before: Before, step: &Step, measurement: &mut Measurement) {
         let processors = steadfast_host::processor_times(&self.roots);

@@ -1,5 +1,6 @@
 //! The command line: names, help and examples. Nothing is done here.
 
+pub mod export;
 pub mod front;
 pub mod questions;
 pub mod replay;
@@ -73,6 +74,7 @@ pub enum Command {
         steadfast run iops --target /dev/nvme0n1 --yes-destroy S4EVNF0M123456\n  \
         steadfast run iops --target scratch.bin --size 4GiB --profile quick\n  \
         steadfast run iops --target sim:small --out trial\n  \
+        steadfast run iops --target /dev/sda --target /dev/sdb --yes-destroy A1 --yes-destroy B2\n  \
         steadfast run multi-wsat --workload retail-web-portal --target sim:small\n  \
         steadfast run replay-native --workload monday.parquet --exact --target T")]
     Run(RunArguments),
@@ -271,9 +273,10 @@ pub struct ProcedureArguments {
     /// individual-streams, multi-wsat, rwsw-dirth; of TKperf: tkperf (its tests in one
     /// run), hdd-iops, hdd-throughput
     pub procedure: String,
-    /// A block device, a file, or sim:NAME (a simulated drive)
-    #[arg(long, value_name = "T")]
-    pub target: String,
+    /// A block device, a file, or sim:NAME (a simulated drive); repeat it to test several
+    /// at the same time, each in a run of its own (docs/targets.md)
+    #[arg(long, value_name = "T", required = true)]
+    pub target: Vec<String>,
     /// Create the target file with this size
     #[arg(long, value_parser = more_than_nothing::<Bytes>)]
     pub size: Option<Bytes>,
@@ -385,9 +388,14 @@ pub struct PlanArguments {
 pub struct RunArguments {
     #[command(flatten)]
     pub procedure: ProcedureArguments,
-    /// The run directory to create; it must not exist
+    /// The run directory to create; it must not exist. With several targets, the directory
+    /// of their run directories
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// With several targets, what begins at the same moment on all of them: every step
+    /// (steps), or only the first one (start)
+    #[arg(long, value_name = "WHAT", default_value = "steps")]
+    pub together: TogetherName,
     /// The serial number of the device that may be overwritten (its kernel
     /// name if it has none); repeat for each other namespace that the purge
     /// erases
@@ -409,9 +417,31 @@ pub struct RunArguments {
     /// root writes
     #[arg(long, value_name = "NAME")]
     pub group: Option<String>,
+    /// Keep metrics of the run in this file, for Prometheus' textfile collector; its name
+    /// ends in .prom (docs/formats.md)
+    #[arg(long, value_name = "FILE")]
+    pub prometheus: Option<PathBuf>,
     /// Print the findings as JSON when the run ends
     #[arg(long)]
     pub json: bool,
+}
+
+/// Which loads of several targets begin together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TogetherName {
+    /// Those of every step that all of them have.
+    Steps,
+    /// The first only.
+    Start,
+}
+
+impl From<TogetherName> for steadfast_runner::Keeping {
+    fn from(name: TogetherName) -> Self {
+        match name {
+            TogetherName::Steps => Self::Steps,
+            TogetherName::Start => Self::Start,
+        }
+    }
 }
 
 /// `measure`.
@@ -516,7 +546,7 @@ pub struct CalibrateArguments {
 /// `resume`.
 #[derive(Debug, Args)]
 pub struct ResumeArguments {
-    /// The run directory
+    /// The run directory, or the directory of several targets' runs
     pub run_dir: PathBuf,
     /// Raise the maximum number of rounds to this total
     #[arg(long, conflicts_with = "stop", value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -528,6 +558,10 @@ pub struct ResumeArguments {
     /// repeat for each other namespace that the purge erases
     #[arg(long, value_name = "SERIAL")]
     pub yes_destroy: Vec<String>,
+    /// Keep metrics of the run in this file, for Prometheus' textfile collector; its name
+    /// ends in .prom (docs/formats.md)
+    #[arg(long, value_name = "FILE")]
+    pub prometheus: Option<PathBuf>,
     /// Print the findings as JSON when the run ends
     #[arg(long)]
     pub json: bool,

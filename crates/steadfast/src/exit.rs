@@ -23,6 +23,8 @@ pub enum ExitState {
     OutsideLimits,
     /// Something on this host or device would spoil the numbers.
     Unfit,
+    /// It failed, and the error was said: one of several targets.
+    Failed,
 }
 
 /// The list of codes that `--help` prints.
@@ -60,15 +62,22 @@ pub fn misuse(text: impl fmt::Display) -> anyhow::Error {
     Misuse(text.to_string()).into()
 }
 
+/// The exit code of a command that ended so.
+pub fn code_of(state: ExitState) -> u8 {
+    match state {
+        ExitState::Done => 0,
+        ExitState::Incomplete | ExitState::Failed => 1,
+        ExitState::NotGood => 3,
+        ExitState::Halted => 4,
+        ExitState::OutsideLimits => 5,
+        ExitState::Unfit => 6,
+    }
+}
+
 /// The process's exit code; prints the error, if there is one.
 pub fn code(outcome: anyhow::Result<ExitState>) -> ExitCode {
     match outcome {
-        Ok(ExitState::Done) => ExitCode::SUCCESS,
-        Ok(ExitState::Incomplete) => ExitCode::FAILURE,
-        Ok(ExitState::NotGood) => ExitCode::from(3),
-        Ok(ExitState::Halted) => ExitCode::from(4),
-        Ok(ExitState::OutsideLimits) => ExitCode::from(5),
-        Ok(ExitState::Unfit) => ExitCode::from(6),
+        Ok(state) => ExitCode::from(code_of(state)),
         Err(error) => {
             terminal::complain(&format!("steadfast: {}", said(&error)));
             if is_misuse(&error) { ExitCode::from(2) } else { ExitCode::FAILURE }
@@ -81,7 +90,7 @@ fn is_misuse(error: &anyhow::Error) -> bool {
 }
 
 /// An error with its causes, each said once: some print their cause themselves.
-fn said(error: &anyhow::Error) -> String {
+pub fn said(error: &anyhow::Error) -> String {
     error.chain().fold(String::new(), |text, cause| {
         let cause = cause.to_string();
         match text.as_str() {

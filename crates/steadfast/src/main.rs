@@ -6,6 +6,7 @@ mod commands;
 mod exit;
 mod output;
 mod panel;
+mod prometheus;
 mod remarks;
 mod selected;
 mod signals;

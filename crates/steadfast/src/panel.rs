@@ -22,6 +22,8 @@ const PURGE_LINE: Duration = Duration::from_secs(30);
 /// The live display of a run.
 pub struct Panel {
     view: View,
+    /// What its lines begin with, where several targets are tested.
+    name: Option<String>,
     forecast: Forecast,
     verdict: Option<Verdict>,
     place: Option<Place>,
@@ -34,6 +36,16 @@ pub struct Panel {
 enum View {
     Lines,
     Live(Live),
+    /// One line among those of other targets.
+    Line(OneLine),
+}
+
+/// The line of one target.
+struct OneLine {
+    bars: MultiProgress,
+    bar: ProgressBar,
+    rate: String,
+    drawn: Option<Instant>,
 }
 
 struct Live {
@@ -48,14 +60,7 @@ struct Live {
 impl Live {
     fn new() -> Self {
         let bars = MultiProgress::new();
-        let line = || {
-            let bar = bars.add(ProgressBar::new_spinner());
-            bar.set_style(
-                ProgressStyle::with_template("{msg}")
-                    .unwrap_or_else(|_| ProgressStyle::default_spinner()),
-            );
-            bar
-        };
+        let line = || bars.add(line_of("{msg}"));
         let (phase, rate, steady, left) = (line(), line(), line(), line());
         Live { bars, phase, rate, steady, left, drawn: None }
     }
@@ -68,12 +73,66 @@ impl Live {
     }
 }
 
+/// A line that shows a message and nothing else.
+fn line_of(template: &str) -> ProgressBar {
+    let bar = ProgressBar::new_spinner();
+    bar.set_style(
+        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner()),
+    );
+    bar
+}
+
+impl OneLine {
+    /// Shows what is under way, at most every tenth of a second.
+    fn show(&mut self, name: &str, doing: &str, left: Option<&str>) {
+        if self.drawn.is_some_and(|at| at.elapsed() < REDRAW) {
+            return;
+        }
+        self.drawn = Some(Instant::now());
+        let parts = [Some(name), Some(doing), Some(self.rate.as_str()), left];
+        let shown: Vec<&str> =
+            parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
+        self.bar.set_message(printable(&shown.join("  ")).into_owned());
+    }
+}
+
 impl Panel {
     /// A display for a procedure that is about to be conducted.
     pub fn new(procedure: &dyn Procedure, device: &Device, stop: Stop) -> Self {
         let view = if terminal::is_watched() { View::Live(Live::new()) } else { View::Lines };
+        Panel::with(view, None, procedure, device, stop)
+    }
+
+    /// A display of one target among others, which share `bars`.
+    pub fn among(
+        bars: &MultiProgress,
+        name: &str,
+        procedure: &dyn Procedure,
+        device: &Device,
+        stop: Stop,
+    ) -> Self {
+        let view = match terminal::is_watched() {
+            true => View::Line(OneLine {
+                bars: bars.clone(),
+                bar: bars.add(line_of("{wide_msg}")),
+                rate: String::new(),
+                drawn: None,
+            }),
+            false => View::Lines,
+        };
+        Panel::with(view, Some(name.to_owned()), procedure, device, stop)
+    }
+
+    fn with(
+        view: View,
+        name: Option<String>,
+        procedure: &dyn Procedure,
+        device: &Device,
+        stop: Stop,
+    ) -> Self {
         let panel = Panel {
             view,
+            name,
             forecast: Forecast::of(procedure),
             verdict: None,
             place: None,
@@ -95,11 +154,21 @@ impl Panel {
             }
             let _ = live.bars.clear();
         }
+        if let View::Line(line) = &self.view {
+            line.bar.finish_and_clear();
+        }
     }
 
     /// A line that stays.
     fn say(&self, text: &str) {
+        let text = &match &self.name {
+            Some(name) => format!("{name}: {text}"),
+            None => text.to_owned(),
+        };
         match &self.view {
+            View::Line(line) => {
+                let _ = line.bars.println(printable(text));
+            }
             View::Lines => terminal::tell(text),
             View::Live(live) => {
                 let _ = live.bars.println(printable(text));
@@ -117,6 +186,7 @@ impl Panel {
                     live.phase.set_message(printable(&text).into_owned());
                 }
             }
+            View::Line(line) => line.show(self.name.as_deref().unwrap_or_default(), &text, None),
             View::Lines if progress.since >= self.purge_told + PURGE_LINE => {
                 self.purge_told = progress.since;
                 self.say(&text);
@@ -137,6 +207,7 @@ impl Panel {
     fn begins(&mut self, step: &Step) {
         self.place = Some(step.place.clone());
         self.forecast.begin(step);
+        self.show_line();
         if let View::Live(live) = &mut self.view
             && live.is_due()
         {
@@ -152,6 +223,10 @@ impl Panel {
                 "Stopping after the operation in progress; press Ctrl-C again to end at once.",
             );
         }
+        if let View::Line(line) = &mut self.view {
+            line.rate = interval_line(interval).trim().to_owned();
+        }
+        self.show_line();
         let Some(place) = &self.place else { return };
         if let View::Live(live) = &mut self.view
             && live.is_due()
@@ -160,6 +235,14 @@ impl Panel {
             live.rate.set_message(interval_line(interval));
             live.left.set_message(left_line(self.forecast.left()));
         }
+    }
+
+    /// The line of one target among others.
+    fn show_line(&mut self) {
+        let (View::Line(line), Some(place)) = (&mut self.view, &self.place) else { return };
+        let left = left_line(self.forecast.left());
+        let name = self.name.as_deref().unwrap_or_default();
+        line.show(name, &phase_line(place, &self.forecast), Some(&left));
     }
 
     fn finished(&mut self, step: &Step, outcome: &Outcome, replayed: bool) {
@@ -178,6 +261,7 @@ impl Panel {
                 let text = verdict_text(verdict);
                 match &self.view {
                     View::Lines => text.lines().for_each(|line| self.say(line)),
+                    View::Line(_) => {}
                     View::Live(live) => {
                         live.steady.set_message(printable_lines(&text).into_owned());
                     }

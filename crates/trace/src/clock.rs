@@ -373,8 +373,8 @@ impl<'c> Calendar<'c> {
 
     fn clock(&self) -> Result<Clock, TraceError> {
         self.clock.ok_or_else(|| {
-            let what = "the trace does not tell when it began, so clock times cannot be found in \
-                it; give times from its beginning, such as 90min";
+            let what = "the trace has no start time, so clock times are unavailable; give times \
+                from its start, such as 90min";
             TraceError::Unsuitable(what.into())
         })
     }

@@ -141,7 +141,7 @@ impl Evidence {
             part.missing()
         );
         let remedy = match many {
-            0 => "None is needed: these I/Os belong to the time before the capture.",
+            0 => "Nothing needs to be done: these I/Os belong to the time before the capture.",
             _ => "Capture fewer devices at once.",
         };
         let kind = if many > 0 { CaveatKind::Deviation } else { CaveatKind::Remark };
@@ -182,7 +182,7 @@ impl Evidence {
         // Completions that the capture missed have a caveat of their own.
         let missed = self.conditions.in_part.map_or(0, |part| part.unended);
         let text = match no_response == ios {
-            true => "The source has no response times.".to_owned(),
+            true => "The source reports no response times.".to_owned(),
             false => format!("{no_response} of {ios} I/Os have no response time."),
         };
         let remedy = "Response times are those of the other I/Os.";
@@ -224,18 +224,18 @@ impl Evidence {
 
     fn rounded_times(&self) -> Option<Caveat> {
         let text = "Issue times are rounded to a millisecond or more: capture steps narrower than \
-            that show steps of the clock, not of the load.";
+            that are not meaningful.";
         let remedy = "Use wider steps, or capture again with steadfast capture.";
         remark(self.conditions.rounded_times, ids::TIMES_ROUNDED, text.to_owned(), remedy)
     }
 
     fn no_clock(&self) -> Option<Caveat> {
         if self.conditions.began_unix_ns.is_none() {
-            let text = "The trace does not tell when it began: there are no clock times.";
+            let text = "The trace has no start time: clock times are unavailable.";
             let remedy = "Give times from the beginning of the trace (--from 90min).";
             return remark(true, ids::NO_CLOCK, text.to_owned(), remedy);
         }
-        let text = "The trace does not tell the zone of its host's clock; clock times are in UTC.";
+        let text = "The trace has no time zone: clock times are in UTC.";
         let remedy = "Give the zone: --zone +01:00.";
         remark(self.conditions.zone.is_none(), ids::ZONE_UNKNOWN, text.to_owned(), remedy)
     }
@@ -254,7 +254,7 @@ impl Evidence {
     fn no_processes(&self) -> Option<Caveat> {
         let (ios, unknown) = (self.quality.ios, self.quality.no_process?);
         let text = match unknown == ios {
-            true => "The source names no processes.".to_owned(),
+            true => "The source reports no processes.".to_owned(),
             false => format!("{unknown} of {ios} I/Os have no process."),
         };
         remark(unknown > 0, ids::NO_PROCESSES, text, "")
@@ -279,8 +279,8 @@ impl Evidence {
     fn no_queue_times(&self) -> Option<Caveat> {
         let (ios, unknown) = (self.quality.at_block_layer, self.quality.no_queue_time?);
         let text = match unknown == ios {
-            true => "The source has no times in the queue.".to_owned(),
-            false => format!("{unknown} of {ios} I/Os have no time in the queue."),
+            true => "The source reports no queue times.".to_owned(),
+            false => format!("{unknown} of {ios} I/Os have no queue time."),
         };
         remark(unknown > 0, ids::NO_QUEUE_TIMES, text, "")
     }

@@ -51,6 +51,17 @@ impl EndState {
             EndState::NotSteady | EndState::Void => Some(false),
         }
     }
+    /// Its name in files, stable across versions.
+    pub const fn id(self) -> &'static str {
+        match self {
+            EndState::Complete => "complete",
+            EndState::Steady => "steady",
+            EndState::NotSteady => "not-steady",
+            EndState::Void => "void",
+            EndState::Failed => "failed",
+            EndState::Unfinished => "unfinished",
+        }
+    }
     /// Whether it came to its end.
     pub fn is_final(self) -> bool {
         self != EndState::Unfinished

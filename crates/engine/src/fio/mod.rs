@@ -256,6 +256,9 @@ impl Fio {
             Some(expression) => expression,
             None => self.express(&step.load).map_err(|refusal| refusal.of(step))?,
         };
+        if let Some(begins) = start.begins {
+            steadfast_host::wait_until(begins);
+        }
         Running::new(expression.going_on_from(start), step, &mut self.means().0)
     }
 

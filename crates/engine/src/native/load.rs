@@ -19,7 +19,9 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use steadfast_domain::measurement::{CpuTime, Fault, Interval, Stall, StreamTally, Unmeasured};
+use steadfast_domain::measurement::{
+    CommonStart, CpuTime, Fault, Interval, Stall, StreamTally, Unmeasured,
+};
 use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{Bytes, Halt, Load, Measurement, Nanos, Op, Step, Stimulus};
 
@@ -62,6 +64,8 @@ pub(super) struct Running {
     seed: Option<u64>,
     /// What is played, where it is a script.
     score: Option<Score>,
+    /// When it was to begin, and how late it did, until a step has told.
+    common_start: Option<CommonStart>,
     /// Ticks at which the current step's measurement begins.
     begin: u64,
     /// The wall clock, in milliseconds since 1970, at these ticks.
@@ -133,6 +137,7 @@ impl Running {
             plan,
             seed: stimulus.and_then(|stimulus| start.other_seed(stimulus.seed)),
             score,
+            common_start: None,
             begin: 0,
             wall: (0, 0),
             turned: 0,
@@ -155,10 +160,16 @@ impl Running {
     /// Lets the threads begin. Fails where they should have begun before.
     fn open(&mut self, begins: Option<Nanos>) -> Result<(), Halt> {
         let clock = self.shared.clock;
+        if let Some(agreed) = begins {
+            let waits = self.score.is_none();
+            let late = if waits { steadfast_host::wait_until(agreed) } else { Nanos::ZERO };
+            self.common_start =
+                Some(CommonStart { agreed, late: Some(late), ..CommonStart::default() });
+        }
         let measured_at_once = self.ramp == Nanos::ZERO;
         let limit = self.time_left.filter(|_| measured_at_once).map(|t| clock.ticks_in(t.0));
         let now = clock.ticks();
-        // Only a script is given a time, and its clock counts nanoseconds.
+        // The threads of a script wait for it themselves: its clock counts nanoseconds.
         let at = begins.filter(|_| self.score.is_some()).map(|begins| begins.0);
         if let Some(late) = at.and_then(|at| now.checked_sub(at)) {
             return Err(Halt::Refused(format!(
@@ -445,6 +456,7 @@ impl Running {
                 .filter(|stimulus| stimulus.verify)
                 .map(|_| self.shared.findings.take()),
             replay,
+            common_start: self.common_start.take(),
             ..Measurement::default()
         };
         measurement.sensed.busiest_thread = busiest(&used, elapsed);

@@ -84,7 +84,7 @@ pub(super) fn flag(value: Option<&str>) -> Option<bool> {
 
 /// Values of reads and writes: `4k` for both, or `4k,8k`; what stands for trims comes
 /// third. A missing one is that before it.
-pub(super) fn by_direction<'t>(text: &'t str) -> [&'t str; 3] {
+pub(super) fn by_direction(text: &str) -> [&str; 3] {
     let mut parts = text.split(',').map(str::trim);
     let first = parts.next().unwrap_or_default();
     let second = parts.next().unwrap_or(first);

@@ -205,12 +205,10 @@ fn no_mutation_makes_it_panic() {
         buffer_pattern=0xdead\nthinktime=5ms\nnumjobs=4\nsize=90%\n[b]\nstonewall\n\
         include more.inc\nbs=${BS}\nloops=2\nio_size=10m\noffset=1m\nkb_base=1000\n";
     for bytes in mutated(text.as_bytes(), 0..MUTATIONS) {
-        if let Ok(file) = JobFile::read(&bytes, &mut Around) {
-            if let Ok(sequence) = sequence(&file, &Assumed::default()) {
-                for step in &sequence.steps {
-                    let _ = step.load.on(Bytes(10_007 * 4096), 512);
-                }
-            }
+        let read =
+            JobFile::read(&bytes, &mut Around).and_then(|f| sequence(&f, &Assumed::default()));
+        for step in read.iter().flat_map(|sequence| &sequence.steps) {
+            let _ = step.load.on(Bytes(10_007 * 4096), 512);
         }
     }
     assert_eq!(one("rw=randread").unwrap().load.streams[0].order, Order::Random);

@@ -24,6 +24,8 @@ pub struct Suite {
     pub first_cycle_only: bool,
     /// Rates are multiplied, and think times divided, by the capacity in TB.
     pub scaled: bool,
+    /// Templates name the device themselves; otherwise each has a job for it at its end.
+    pub device_in_global: bool,
     /// Names of the file that were not understood.
     pub unknown: Vec<String>,
 }
@@ -61,6 +63,7 @@ impl Suite {
             precondition_cycles: cycles(&all, "precondition_cycles", &mut wrong),
             first_cycle_only: answer(&all, "precondition_first_cycle_only", false, &mut wrong),
             scaled: answer(&all, "scale_by_capacity", true, &mut wrong),
+            device_in_global: answer(&all, "devices_in_global", true, &mut wrong),
             unknown: unknown(&all),
         };
         if suite.def.is_empty() && wrong.is_empty() {

@@ -32,6 +32,9 @@ const SCALED_DOWN: [&str; 5] = ["W1THINK", "W2THINK", "W3THINK", "W4THINK", "W5T
 /// The engine that FioSynth takes.
 const ENGINE: &str = "io_uring";
 
+/// The job that FioSynth adds to a template for each device, where the template has none.
+const DEVICE_JOB: &[u8] = b"\n[device]\n";
+
 /// More steps than a suite has.
 const STEPS_MAX: usize = 10_000;
 
@@ -153,7 +156,11 @@ fn jobs(
     drive: Drive,
     templates: &mut dyn Templates,
 ) -> Result<Sequence, Vec<Misread>> {
-    let bytes = templates.template(&workload.template).map_err(|why| vec![Misread::whole(why)])?;
+    let mut bytes =
+        templates.template(&workload.template).map_err(|why| vec![Misread::whole(why)])?;
+    if !suite.device_in_global {
+        bytes.extend_from_slice(DEVICE_JOB);
+    }
     let factor = if suite.scaled { tb(drive) } else { drive.factor.unwrap_or(1.0) };
     let mut around = Variables { values: variables(workload, factor), templates };
     let file = JobFile::read(&bytes, &mut around)?;

@@ -68,6 +68,6 @@ fn bars(results: &Results<'_>, (id, title, unit): (&str, &str, &str), of: Value)
         Axis::new("Transfer size", Scale::Categories(sizes.clone())),
         Axis::new(unit, Scale::Linear),
     )
-    .caption("Writes in front, reads behind them.")
+    .caption("Writes and reads by transfer size; the row with the lower columns stands in front.")
     .series(series)
 }

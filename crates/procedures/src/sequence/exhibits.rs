@@ -21,11 +21,13 @@ pub(super) fn findings(sequenced: &Sequenced, record: &Record) -> Findings {
     let (sequence, name) = (&sequenced.sequence, tool_name(&sequenced.sequence.tool));
     let all = Exhibit::Table(all_steps(sequenced, &results));
     let (mut summary, mut form_pages) = (Vec::new(), Vec::new());
-    if let Some((title, exhibits)) = figures::of(sequence, &results) {
-        summary.extend(exhibits.first().cloned());
-        form_pages.push(page(title, exhibits));
+    match figures::of(sequence, &results) {
+        Some((title, exhibits)) => {
+            summary.extend(exhibits.first().cloned());
+            form_pages.push(page(title, exhibits));
+        }
+        None => summary.push(all.clone()),
     }
-    summary.push(all.clone());
     form_pages.push(page("All Steps", vec![all]));
     let mut chapters = common_chapters(&choices, record);
     chapters.push(what_was_asked(sequenced));

@@ -169,6 +169,12 @@ pub enum ExportCommand {
     #[command(after_help = "Examples:\n  steadfast export fio RUN_DIR --step 7 -o step7.fio\n  \
         steadfast export fio RUN_DIR --filename /dev/nvme1n1")]
     Fio(ExportFioArguments),
+    /// The steps of many runs as one Parquet table, for DuckDB, pandas or Spark
+    #[command(after_help = "Examples:\n  \
+        steadfast export parquet RUN_DIR RUN_DIR -o steps.parquet\n  \
+        steadfast export parquet RUN_DIR --intervals -o seconds.parquet\n  \
+        duckdb -c \"select device_model, round, avg(iops) from 'steps.parquet' group by all\"")]
+    Parquet(super::export::ParquetArguments),
 }
 
 /// `export fio`.

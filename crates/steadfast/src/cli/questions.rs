@@ -122,3 +122,13 @@ pub struct DoctorArguments {
     #[arg(long)]
     pub json: bool,
 }
+
+/// `trace locality`.
+#[derive(Debug, Args)]
+pub struct LocalityArguments {
+    #[command(flatten)]
+    pub selection: Selection,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,7 +1,8 @@
 //! The command line of `steadfast trace`.
 
 use super::questions::{
-    DoctorArguments, DrivesArguments, GroupsArguments, ProfileArguments, RankName, TimeAxis,
+    DoctorArguments, DrivesArguments, GroupsArguments, LocalityArguments, ProfileArguments,
+    RankName, TimeAxis,
 };
 use super::{Format, WritingArguments};
 use clap::{Args, Subcommand, ValueEnum};
@@ -51,6 +52,9 @@ pub enum TraceCommand {
     /// The day of a capture: what is done at which time of day
     #[command(after_help = "Example:\n  steadfast trace profile week.parquet --step 30min")]
     Profile(ProfileArguments),
+    /// What a cache would bring, when blocks are used again and how soon overwritten
+    #[command(after_help = "Example:\n  steadfast trace locality monday.parquet --device nvme0n1")]
+    Locality(LocalityArguments),
     /// What limits the trust in a capture, and what to do about it
     #[command(after_help = "Example:\n  steadfast trace doctor monday.parquet")]
     Doctor(DoctorArguments),

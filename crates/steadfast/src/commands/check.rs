@@ -65,10 +65,19 @@ fn own(run: &Path) -> anyhow::Result<Limits> {
         row: limit.step.clone(),
         column: limit.column.clone(),
         scale: 1.0,
-        unit: String::new(),
+        unit: unit(&limit.column).to_owned(),
         range: (limit.min, limit.max),
     });
     Ok(Limits { title: Some(sequence.title.clone()), limits: limits.collect() })
+}
+
+/// The unit of a column of a sequence's tables.
+fn unit(column: &str) -> &'static str {
+    match column {
+        "mb" => "MB/s",
+        "iops" => "IOPS",
+        _ => "ms",
+    }
 }
 
 fn list(arguments: &CheckArguments, findings: &Findings) -> anyhow::Result<ExitState> {

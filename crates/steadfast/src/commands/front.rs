@@ -3,8 +3,8 @@
 //!
 //! A command turns its file or its options into a [`Sequence`] and hands it to [`conduct`].
 
+use super::begin::{Beginning, default_seed};
 use super::plan;
-use super::run::{Beginning, default_seed};
 use crate::asked::meta;
 use crate::cli::front::FrontArguments;
 use crate::exit::{ExitState, misuse};
@@ -51,11 +51,12 @@ pub fn source(path: &Path, bytes: &[u8]) -> SequenceSource {
     SequenceSource { name: name.to_string_lossy().into_owned(), sha256: digits }
 }
 
-/// Everything that cannot be understood of a file, one line each; nothing of it runs.
+/// Says everything that cannot be understood of a file, one line each; nothing of it runs.
 pub fn refused(path: &Path, misread: &[Misread]) -> anyhow::Error {
-    let lines: Vec<String> =
-        misread.iter().map(|what| format!("{}: {what}", path.display())).collect();
-    anyhow!("{}\nNothing was run.", lines.join("\n"))
+    let shown = path.display();
+    misread.iter().for_each(|what| terminal::complain(&format!("{shown}: {what}")));
+    let many = if misread.len() == 1 { "thing" } else { "things" };
+    anyhow!("{shown}: nothing was run; {} {many} in it cannot be applied", misread.len())
 }
 
 /// A sequence that was shown or run.

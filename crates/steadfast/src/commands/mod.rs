@@ -1,10 +1,12 @@
 //! The commands, each its own file.
 
 pub mod atto;
+mod begin;
 pub mod calibrate;
 pub mod capture;
 pub mod check;
 pub mod compare;
+mod conduct;
 pub mod crystaldiskmark;
 pub mod devices;
 pub mod doctor;
@@ -20,6 +22,7 @@ pub mod report;
 pub mod restore;
 pub mod resume;
 pub mod run;
+mod several;
 pub mod shell;
 pub mod study;
 pub mod tkperf;

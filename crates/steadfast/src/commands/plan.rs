@@ -1,6 +1,6 @@
 //! `steadfast plan`: what would run, in order, and how long.
 
-use super::run::geometry;
+use super::begin::geometry;
 use crate::asked::settings;
 use crate::cli::PlanArguments;
 use crate::exit::ExitState;
@@ -19,25 +19,50 @@ struct Answer {
     outline: Outline,
 }
 
-/// Shows what would run.
-pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitState> {
-    let chosen = &arguments.procedure;
-    let device = target::foresee(&chosen.target, chosen.size)?;
-    let settings = settings(chosen, 1, &device)?;
-    show(&settings, device, arguments.assume, arguments.json)
+/// The JSON output for several targets.
+#[derive(Debug, Serialize)]
+struct Answers {
+    targets: Vec<Answer>,
 }
 
-/// Shows what a run of these settings would do to a device: rehearses the procedure
-/// twice, steady at once, and never.
+/// Shows what would run on each target.
+pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitState> {
+    let chosen = &arguments.procedure;
+    let mut targets = Vec::new();
+    for target in &chosen.target {
+        let device = target::foresee(target, chosen.size)?;
+        let settings = settings(chosen, 1, &device)?;
+        if let [_] = chosen.target.as_slice() {
+            return show(&settings, device, arguments.assume, arguments.json);
+        }
+        targets.push(Answer::of(&settings, device, arguments.assume)?);
+    }
+    if arguments.json {
+        terminal::print_json(&Answers { targets })?;
+    } else {
+        let texts: Vec<String> = targets.iter().map(text).collect();
+        terminal::print(&texts.join("\n\n"))?;
+    }
+    Ok(ExitState::Done)
+}
+
+impl Answer {
+    /// Rehearses a run twice, steady at once, and never.
+    fn of(settings: &Settings, device: Device, assume: Option<Bytes>) -> anyhow::Result<Answer> {
+        let procedure = steadfast_procedures::procedure(settings, geometry(&device), &[])?;
+        let outline = Outline::of(procedure.as_ref(), assume.map(|bytes| bytes.0))?;
+        Ok(Answer { device, outline })
+    }
+}
+
+/// Shows what a run of these settings would do to a device.
 pub fn show(
     settings: &Settings,
     device: Device,
     assume: Option<Bytes>,
     json: bool,
 ) -> anyhow::Result<ExitState> {
-    let procedure = steadfast_procedures::procedure(settings, geometry(&device), &[])?;
-    let outline = Outline::of(procedure.as_ref(), assume.map(|bytes| bytes.0))?;
-    let answer = Answer { device, outline };
+    let answer = Answer::of(settings, device, assume)?;
     match (json, settings.sequence.as_deref()) {
         (true, _) => terminal::print_json(&answer)?,
         (false, Some(sequence)) => terminal::print(&sequence_text(&answer, sequence))?,

@@ -1,55 +1,91 @@
 //! `steadfast resume`: continues a run on the device that it started on.
 
-use super::run::{Conduct, FIO_DIRECTORY, reading, wishes};
+use super::begin::reading;
+use super::conduct::{Conduct, FIO_DIRECTORY, wishes};
+use super::several;
 use crate::cli::ResumeArguments;
 use crate::exit::ExitState;
+use crate::prometheus::Exporter;
 use crate::target::{self, Course, Mover, Named};
 use crate::terminal;
 use crate::workloads;
 use anyhow::{Context, bail};
 use std::path::Path;
 use steadfast_domain::settings::Amendment;
-use steadfast_domain::{Device, Proof, Transport};
+use steadfast_domain::{Device, Procedure, Proof, Transport};
 use steadfast_engine::Stop;
 use steadfast_host::{Consent, Roots};
-use steadfast_runner::ledger::Contents;
+use steadfast_runner::ledger::{Contents, Line};
 use steadfast_runner::real::wall_clock_unix_ms;
 use steadfast_runner::run::{amend, amendments};
 use steadfast_runner::{HostWishes, Ledger, Rig, RunSettings, recognition};
 
 /// Finds the run's device again and conducts the rest.
 pub fn run(arguments: &ResumeArguments) -> anyhow::Result<ExitState> {
-    let directory = &arguments.run_dir;
-    let (mut ledger, mut contents) = Ledger::open(directory)?;
-    if contents.torn > 0 {
-        terminal::complain(&format!(
-            "The journal ended in an incomplete line of {} bytes, which was removed; it held no \
-             finished step.",
-            contents.torn
-        ));
+    if let Some(group) = several::Group::find(&arguments.run_dir)? {
+        return several::resume(arguments, &group);
     }
-    // What the run replays is sought before anything is done to its device.
-    workloads::reopen(&mut contents.settings)?;
-    let named = find_again(&contents.settings)?;
-    let amendment = amendment(arguments, &contents)?;
     let stop = target::stop_on_signals()?;
-    let mut rig = arm(arguments, &contents, &named, &stop)?;
-    // Amended last: nothing is where nothing can be resumed.
-    if let Some(amendment) = amendment {
-        amend(&mut ledger, &mut contents, amendment, wall_clock_unix_ms())?;
+    let prometheus = arguments.prometheus.as_deref();
+    let metrics = prometheus.map(|path| Exporter::new(path, None)).transpose()?;
+    let mut again = Again::open(arguments, &stop)?;
+    again.amend(arguments)?;
+    let Again { mut rig, ledger, contents } = again;
+    let procedure = procedure(&contents.settings, &contents.lines)?;
+    let (directory, json) = (&arguments.run_dir, arguments.json);
+    let conduct = Conduct {
+        procedure: procedure.as_ref(),
+        name: &contents.settings.settings.procedure,
+        directory,
+        json,
+        metrics: metrics.as_ref(),
+    };
+    conduct.to_the_end(rig.as_mut(), ledger, &contents.lines, &stop)
+}
+
+/// A run that is taken up again: its device is armed. Nothing of it was changed but an
+/// incomplete last line.
+pub struct Again {
+    /// What is driven.
+    pub rig: Box<dyn Rig>,
+    /// Where it is written down.
+    pub ledger: Ledger,
+    /// What is written down already.
+    pub contents: Contents,
+}
+
+impl Again {
+    /// Finds the run's device again and arms it.
+    pub fn open(arguments: &ResumeArguments, stop: &Stop) -> anyhow::Result<Again> {
+        let (ledger, mut contents) = Ledger::open(&arguments.run_dir)?;
+        if contents.torn > 0 {
+            terminal::complain(&format!(
+                "The journal ended in an incomplete line of {} bytes, which was removed; it held \
+                 no finished step.",
+                contents.torn
+            ));
+        }
+        // What the run replays is sought before anything is done to its device.
+        workloads::reopen(&mut contents.settings)?;
+        let named = find_again(&contents.settings)?;
+        // What cannot be amended is said before the device is armed.
+        amendment(arguments, &contents)?;
+        let rig = arm(arguments, &contents, &named, stop)?;
+        Ok(Again { rig, ledger, contents })
     }
-    let Contents { settings, lines, .. } = contents;
-    let procedure = steadfast_procedures::procedure(
-        &settings.settings,
-        settings.geometry(),
-        &amendments(&lines),
-    )?;
-    Conduct { procedure: procedure.as_ref(), directory, json: arguments.json }.to_the_end(
-        rig.as_mut(),
-        ledger,
-        &lines,
-        &stop,
-    )
+
+    /// Amends what the user wants otherwise. Last of all: nothing is amended where nothing
+    /// can be resumed.
+    pub fn amend(&mut self, arguments: &ResumeArguments) -> anyhow::Result<()> {
+        let Some(amendment) = amendment(arguments, &self.contents)? else { return Ok(()) };
+        Ok(amend(&mut self.ledger, &mut self.contents, amendment, wall_clock_unix_ms())?)
+    }
+}
+
+/// The procedure of a run, with its amendments.
+pub fn procedure(settings: &RunSettings, lines: &[Line]) -> anyhow::Result<Box<dyn Procedure>> {
+    let amendments = amendments(lines);
+    Ok(steadfast_procedures::procedure(&settings.settings, settings.geometry(), &amendments)?)
 }
 
 /// A rig on the run's device, once it is proven or confirmed to be that one.
@@ -157,7 +193,7 @@ fn is_armed(rig: &dyn Rig, recognized: &Proof) -> anyhow::Result<()> {
 }
 
 /// Whether a user names this device by a text.
-fn names(typed: &str, device: &Device) -> bool {
+pub fn names(typed: &str, device: &Device) -> bool {
     let typed = typed.trim();
     typed == device.confirmation() || typed == what_to_type(device)
 }

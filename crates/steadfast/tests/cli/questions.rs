@@ -323,7 +323,7 @@ fn a_doctor_lists_what_limits_the_trust() {
         assert!(limit["remedy"].as_str().unwrap().contains("larger buffer"), "{limit}");
     }
     let text = succeed(here, &["trace", "doctor", "poor.parquet"]);
-    assert!(text.contains("Numbers are wrong") && text.contains("larger buffer"), "{text}");
+    assert!(text.contains("Problems") && text.contains("larger buffer"), "{text}");
     // The same list stands in the report.
     succeed(here, &["trace", "report", "poor.parquet", "-o", "r", "--format", "json"]);
     let report = std::fs::read_to_string(here.join("r/findings.json")).unwrap();
@@ -332,4 +332,29 @@ fn a_doctor_lists_what_limits_the_trust() {
     for limit in rows(&found["limits"]) {
         assert!(caveats.contains(&limit), "{limit}");
     }
+}
+
+#[test]
+fn a_cache_that_holds_everything_misses_what_is_new() {
+    let (directory, ios) = captured();
+    let found = json(directory.path(), &["trace", "locality", "t.parquet"]);
+    let devices = rows(&found["devices"]);
+    assert_eq!(devices.len(), 2);
+    for (number, device) in devices.iter().enumerate() {
+        let ios = ios.iter().filter(|io| usize::from(io.device) == number);
+        let blocks = |io: &IoEvent| {
+            let first = io.offset / 4096;
+            first..first + u64::from(io.bytes) / 4096
+        };
+        let accesses: Vec<u64> = ios.flat_map(blocks).collect();
+        let touched: BTreeSet<u64> = accesses.iter().copied().collect();
+        assert_eq!(device["accesses"], accesses.len());
+        assert_eq!(device["touched_bytes"], touched.len() as f64 * 4096.0);
+        assert_eq!(device["reuse"]["count"], accesses.len() - touched.len());
+        let largest = rows(&device["curve"]).last().cloned().unwrap();
+        let new = touched.len() as f64 / accesses.len() as f64;
+        assert!((largest["misses"].as_f64().unwrap() - new).abs() < 1e-12, "{largest}");
+    }
+    let text = succeed(directory.path(), &["trace", "locality", "t.parquet", "--device", "sda"]);
+    assert!(text.contains("exact") && text.contains("Cache MB"), "{text}");
 }

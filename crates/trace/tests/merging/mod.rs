@@ -11,6 +11,7 @@ use steadfast_trace::day_profile::DayProfile;
 use steadfast_trace::drives::Drives;
 use steadfast_trace::groups::{Facet, Groups};
 use steadfast_trace::hits::{Ends, HitMap, HitSteps};
+use steadfast_trace::locality::Locality;
 use steadfast_trace::processes::ProcessTable;
 use steadfast_trace::quality::Quality;
 use steadfast_trace::reach::Reach;
@@ -201,6 +202,11 @@ proptest! {
         };
         merges!(parts, Drives::keeping(most), |drives: Drives| drives.listing(&conditions));
         merges!(parts, Quality::of(&conditions), |quality| quality);
+    }
+
+    #[test]
+    fn locality(parts in any_parts(), words in 0usize..1500) {
+        merges!(parts, Locality::keeping(words, 1), |locality: Locality| locality.figures());
     }
 
     #[test]

@@ -36,12 +36,12 @@ fn lines(name: &str, content: &DoctorContent) -> String {
     let known: Vec<&Caveat> = content.limits.iter().filter(|one| !is_departure(one)).collect();
     let ios = content.quality.ios;
     let verdict = match wrong.len() {
-        0 => format!("{name}: {ios} I/Os; nothing found that makes its numbers wrong."),
-        1 => format!("{name}: {ios} I/Os; 1 thing makes numbers wrong."),
-        more => format!("{name}: {ios} I/Os; {more} things make numbers wrong."),
+        0 => format!("{name}: {ios} I/Os; no problems found."),
+        1 => format!("{name}: {ios} I/Os; 1 problem."),
+        more => format!("{name}: {ios} I/Os; {more} problems."),
     };
     let mut text = printable(&verdict).into_owned();
-    for (head, caveats) in [("Numbers are wrong", wrong), ("To know", known)] {
+    for (head, caveats) in [("Problems", wrong), ("Notes", known)] {
         if !caveats.is_empty() {
             text.push_str(&format!("\n\n{head}"));
         }

@@ -9,6 +9,7 @@ pub mod derive;
 mod doctor;
 mod groups;
 mod import;
+mod locality;
 mod over_time;
 mod profile;
 mod recover;
@@ -29,6 +30,7 @@ pub fn run(arguments: &TraceArguments) -> anyhow::Result<ExitState> {
         TraceCommand::Groups(arguments) => groups::groups(arguments),
         TraceCommand::Drives(arguments) => groups::drives(arguments),
         TraceCommand::Profile(arguments) => profile::run(arguments),
+        TraceCommand::Locality(arguments) => locality::run(arguments),
         TraceCommand::Doctor(arguments) => doctor::run(arguments),
         TraceCommand::Hits(arguments) => over_time::hits(arguments),
         TraceCommand::Compare(arguments) => compare::run(arguments),

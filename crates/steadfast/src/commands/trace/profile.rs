@@ -24,7 +24,7 @@ pub fn run(arguments: &ProfileArguments) -> anyhow::Result<ExitState> {
     let zone = arguments.selection.filter.zone.as_ref();
     let clock = Clock::of(selected.conditions(), zone).with_context(|| {
         format!(
-            "{} does not tell when it began, so it has no times of day; see: steadfast trace steps",
+            "{} has no start time, so times of day are unavailable; use: steadfast trace steps",
             selected.name
         )
     })?;

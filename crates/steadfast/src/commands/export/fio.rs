@@ -1,25 +1,19 @@
-//! `steadfast export`: steps of a run as files of another tool.
+//! `steadfast export fio`: steps of a run as job files of fio.
 
 use crate::asked::SOFTWARE;
-use crate::cli::front::{ExportCommand, ExportCommandArguments, ExportFioArguments};
+use crate::cli::front::ExportFioArguments;
 use crate::exit::{ExitState, misuse};
 use crate::terminal;
 use crate::writing::Rule;
-use anyhow::{anyhow, bail};
+use anyhow::bail;
 use std::path::Path;
-use steadfast_domain::{Entry, Load, Step};
+use steadfast_domain::{Device, Entry, Load, Step};
 use steadfast_engine::fio::job;
 use steadfast_runner::Ledger;
 use steadfast_runner::ledger::Contents;
 
-/// Runs one of the commands.
-pub fn run(arguments: &ExportCommandArguments) -> anyhow::Result<ExitState> {
-    match &arguments.command {
-        ExportCommand::Fio(arguments) => fio(arguments),
-    }
-}
-
-fn fio(arguments: &ExportFioArguments) -> anyhow::Result<ExitState> {
+/// Writes the steps that were asked for.
+pub fn fio(arguments: &ExportFioArguments) -> anyhow::Result<ExitState> {
     let text = match &arguments.output {
         Some(path) => Some(Rule::of(&arguments.writing)?.begin_text(path)?),
         None => None,
@@ -29,21 +23,44 @@ fn fio(arguments: &ExportFioArguments) -> anyhow::Result<ExitState> {
     let filename =
         arguments.filename.clone().unwrap_or_else(|| contents.settings.device.path.clone());
     let mut jobs = format!("; Steps of {} by {SOFTWARE}\n", contents.settings.settings.procedure);
+    let (mut written, mut refused) = (0, 0);
     for (number, step) in steps {
-        let Load::Stimulus(stimulus) = &step.load else {
-            bail!("{}: single I/Os of a trace are no load of a job file", step.place);
-        };
-        let device = &contents.settings.device;
-        let facts = (device.capacity, u64::from(device.logical_sector));
-        let section = job(stimulus, &format!("step-{number}"), &filename, facts)
-            .map_err(|why| anyhow!("step {number}, {}: {why}", step.place))?;
-        jobs.push_str(&format!("\n; {}\n{section}", single_line(&step.place.to_string())));
+        let head = format!("\n; {}\n", single_line(&step.place.to_string()));
+        match section(step, number, &filename, &contents.settings.device) {
+            Ok(section) => {
+                jobs.push_str(&(head + &section));
+                written += 1;
+            }
+            Err(why) => {
+                terminal::complain(&format!("step {number}, {}: {why}", step.place));
+                jobs.push_str(&format!(
+                    "{head}; step {number} is left out: {}\n",
+                    single_line(&why)
+                ));
+                refused += 1;
+            }
+        }
+    }
+    if written == 0 {
+        bail!(
+            "{}: fio can give none of these loads; no file was written",
+            shown(&arguments.run_dir)
+        );
     }
     match text {
         Some(text) => text.hold(jobs.as_bytes())?,
         None => terminal::print_raw(jobs.as_bytes())?,
     }
-    Ok(ExitState::Done)
+    Ok(if refused == 0 { ExitState::Done } else { ExitState::Incomplete })
+}
+
+/// One step as a section, or why fio cannot give its load.
+fn section(step: &Step, number: usize, filename: &str, device: &Device) -> Result<String, String> {
+    let Load::Stimulus(stimulus) = &step.load else {
+        return Err("single I/Os of a trace are no load of a job file".into());
+    };
+    let facts = (device.capacity, u64::from(device.logical_sector));
+    job(stimulus, &format!("step-{number}"), filename, facts)
 }
 
 /// fio reads `${...}` in job files as variables of the environment.

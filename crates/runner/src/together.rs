@@ -1,0 +1,289 @@
+//! Several devices of one host, each in a run of its own: where their loads begin
+//! together.
+//!
+//! Every run has a [`Seat`]. Before a load begins, its run waits at the load's place until
+//! every other run waits too, or has left. Those that wait at the same place are let go
+//! together and agree on a moment that lies a little ahead, so that each can make its
+//! threads and begin then. Runs need not do the same steps: where they wait at different
+//! places, the one that is behind goes on alone, and the others wait for it to come to
+//! theirs. A run that ends, halts or fails leaves, and the others go on.
+//!
+//! A load that runs on from step to step waits only before its first step.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use steadfast_domain::measurement::CommonStart;
+use steadfast_domain::{Halt, Load, Nanos, Place, Step};
+use steadfast_engine::Stop;
+
+/// How far ahead the agreed moment lies: what an engine needs to make threads and memory.
+const LEAD: Nanos = Nanos::from_millis(100);
+
+/// The same for a script, which cannot begin late, and whose first I/Os are decoded first.
+const LEAD_OF_SCRIPTS: Nanos = Nanos::from_secs(3);
+
+/// How often a waiting run looks whether it should stop.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Which loads begin together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keeping {
+    /// Those of every step that all runs have.
+    Steps,
+    /// The first only.
+    Start,
+}
+
+/// One run's place in the meeting. Dropping it leaves the meeting.
+#[derive(Debug)]
+pub struct Seat {
+    meeting: Arc<Meeting>,
+    number: usize,
+    keeping: Keeping,
+}
+
+/// What the runs share.
+#[derive(Debug)]
+struct Meeting {
+    table: Mutex<Table>,
+    changed: Condvar,
+}
+
+/// Who waits where.
+#[derive(Debug)]
+struct Table {
+    runs: Vec<Standing>,
+    /// Phases in the order in which they come: a run in an earlier one is behind.
+    phases: Vec<String>,
+}
+
+/// Where a run stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Standing {
+    /// It does something.
+    Away,
+    /// It waits to begin a load.
+    Waits { place: Place, lead: Nanos },
+    /// It may go: when the loads begin, and how many.
+    Released(Option<(Nanos, u32)>),
+    /// It has ended.
+    Left,
+}
+
+/// Seats for so many runs. `phases` are those of the procedure in their order, as far as
+/// they are known.
+pub fn meeting(runs: usize, phases: Vec<String>, keeping: Keeping) -> Vec<Seat> {
+    let table = Mutex::new(Table { runs: vec![Standing::Away; runs], phases });
+    let meeting = Arc::new(Meeting { table, changed: Condvar::new() });
+    let seat = |number| Seat { meeting: Arc::clone(&meeting), number, keeping };
+    (0..runs).map(seat).collect()
+}
+
+impl Seat {
+    /// Waits until this step's load may begin. `None` where nobody begins with it.
+    ///
+    /// # Errors
+    /// Where the user asks for an end meanwhile.
+    pub fn meet(&mut self, step: &Step, stop: &Stop) -> Result<Option<CommonStart>, Halt> {
+        let since = steadfast_host::monotonic();
+        let lead = match step.load {
+            Load::Stimulus(_) => LEAD,
+            Load::Script(_) => LEAD_OF_SCRIPTS,
+        };
+        let mut table = self.meeting.table();
+        if table.runs[self.number] == Standing::Left {
+            return Ok(None);
+        }
+        table.runs[self.number] = Standing::Waits { place: step.place.clone(), lead };
+        table.release();
+        self.meeting.changed.notify_all();
+        let agreed = loop {
+            if let Standing::Released(agreed) = table.runs[self.number] {
+                table.runs[self.number] = Standing::Away;
+                break agreed;
+            }
+            if stop.is_requested() {
+                table.runs[self.number] = Standing::Away;
+                return Err(Halt::Stopped);
+            }
+            let waited = self.meeting.changed.wait_timeout(table, LOOK);
+            table = waited.unwrap_or_else(PoisonError::into_inner).0;
+        };
+        drop(table);
+        if agreed.is_some() && self.keeping == Keeping::Start {
+            self.leave();
+        }
+        Ok(agreed.map(|(agreed, targets)| CommonStart {
+            agreed,
+            late: None,
+            waited: agreed.saturating_sub(lead).saturating_sub(since),
+            targets,
+        }))
+    }
+
+    fn leave(&self) {
+        let mut table = self.meeting.table();
+        table.runs[self.number] = Standing::Left;
+        table.release();
+        self.meeting.changed.notify_all();
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+impl Meeting {
+    /// A run that panics leaves no half-made change here.
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Table {
+    /// Lets go those who wait at the earliest place, once everybody waits.
+    fn release(&mut self) {
+        let busy = |run: &Standing| matches!(run, Standing::Away | Standing::Released(_));
+        if self.runs.iter().any(busy) {
+            return;
+        }
+        let waiting = self.runs.iter().filter_map(|run| match run {
+            Standing::Waits { place, lead } => Some((place.clone(), *lead)),
+            _ => None,
+        });
+        let waiting: Vec<(Place, Nanos)> = waiting.collect();
+        let keys: Vec<_> = waiting.iter().map(|(place, _)| self.key(place)).collect();
+        let Some(first) = keys.iter().min().copied() else { return };
+        let together = keys.iter().filter(|key| **key == first).count();
+        let leads = waiting.iter().zip(&keys).filter(|(_, key)| **key == first);
+        let lead = leads.map(|((_, lead), _)| *lead).max().unwrap_or(LEAD);
+        let agreed = (together > 1)
+            .then(|| (steadfast_host::monotonic() + lead, u32::try_from(together).unwrap_or(0)));
+        let mut keys = keys.into_iter();
+        for run in &mut self.runs {
+            if matches!(run, Standing::Waits { .. }) && keys.next() == Some(first) {
+                *run = Standing::Released(agreed);
+            }
+        }
+    }
+
+    /// How early a place comes.
+    fn key(&mut self, place: &Place) -> (usize, u32, u32) {
+        let known = self.phases.iter().position(|phase| *phase == place.phase);
+        let phase = known.unwrap_or_else(|| {
+            self.phases.push(place.phase.clone());
+            self.phases.len() - 1
+        });
+        (phase, place.round, place.point)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::{Receiver, channel};
+    use std::thread::JoinHandle;
+    use steadfast_domain::stimulus::{ActiveRange, Until};
+    use steadfast_domain::{Bytes, Demand, Stimulus};
+
+    type Met = (String, Option<CommonStart>);
+
+    fn step(place: (&str, u32, u32)) -> Step {
+        let range = ActiveRange::new(Bytes(0), Bytes(0));
+        let stimulus = Stimulus::new(Vec::new(), range, Demand::new(1, 1), Until::ios(1));
+        Step::alone(Place::new(place.0, place.1, place.2, ""), stimulus)
+    }
+
+    /// A run that does these steps one after another, and leaves.
+    fn run(mut seat: Seat, steps: Vec<(&'static str, u32, u32)>) -> JoinHandle<Vec<Met>> {
+        std::thread::spawn(move || {
+            let each = steps.into_iter().map(|place| {
+                let met = seat.meet(&step(place), &Stop::default()).unwrap();
+                (format!("{} {} {}", place.0, place.1, place.2), met)
+            });
+            each.collect()
+        })
+    }
+
+    fn seats(runs: usize) -> Vec<Seat> {
+        meeting(runs, vec!["wipc".into(), "rounds".into(), "end".into()], Keeping::Steps)
+    }
+
+    #[test]
+    fn what_all_have_begins_at_one_moment() {
+        let places = vec![("wipc", 0, 1), ("rounds", 1, 1), ("rounds", 1, 2)];
+        let runs: Vec<_> = seats(3).into_iter().map(|seat| run(seat, places.clone())).collect();
+        let met: Vec<Vec<Met>> = runs.into_iter().map(|run| run.join().unwrap()).collect();
+        for at in 0..3 {
+            let starts: Vec<CommonStart> = met.iter().map(|all| all[at].1.unwrap()).collect();
+            assert!(starts.iter().all(|s| (s.agreed, s.targets) == (starts[0].agreed, 3)));
+        }
+        assert!(met[0][0].1.unwrap().agreed < met[0][1].1.unwrap().agreed);
+    }
+
+    #[test]
+    fn who_is_behind_goes_on_alone_and_the_others_wait_for_it() {
+        let mut seats = seats(2).into_iter();
+        let quick = run(seats.next().unwrap(), vec![("rounds", 1, 1), ("end", 0, 1)]);
+        let slow = vec![("rounds", 1, 1), ("rounds", 2, 1), ("rounds", 3, 1), ("end", 0, 1)];
+        let slow = run(seats.next().unwrap(), slow).join().unwrap();
+        let quick = quick.join().unwrap();
+        let common: Vec<bool> = slow.iter().map(|(_, met)| met.is_some()).collect();
+        assert_eq!(common, [true, false, false, true]);
+        assert_eq!(quick[1].1.unwrap().agreed, slow[3].1.unwrap().agreed);
+    }
+
+    #[test]
+    fn who_ends_or_fails_keeps_nobody_waiting() {
+        let mut seats = seats(3).into_iter();
+        let short = run(seats.next().unwrap(), vec![("rounds", 1, 1)]);
+        let failing = seats.next().unwrap();
+        let failed = std::thread::spawn(move || {
+            let _seat = failing;
+            std::panic::resume_unwind(Box::new("failed"));
+        });
+        let long = run(seats.next().unwrap(), vec![("rounds", 1, 1), ("rounds", 1, 2)]);
+        assert!(failed.join().is_err());
+        assert_eq!(short.join().unwrap().len(), 1);
+        let long = long.join().unwrap();
+        assert!(long[1].1.is_none(), "{long:?}");
+    }
+
+    #[test]
+    fn a_wait_ends_where_the_user_asks_for_it() {
+        let mut seats = seats(2);
+        let stop = Stop::default();
+        stop.request();
+        assert_eq!(seats[0].meet(&step(("rounds", 1, 1)), &stop), Err(Halt::Stopped));
+    }
+
+    #[test]
+    fn only_the_first_load_where_no_more_is_wanted() {
+        let places = vec![("rounds", 1, 1), ("rounds", 1, 2)];
+        let seats = meeting(2, Vec::new(), Keeping::Start);
+        let runs: Vec<_> = seats.into_iter().map(|seat| run(seat, places.clone())).collect();
+        for run in runs {
+            let met = run.join().unwrap();
+            assert!(met[0].1.is_some() && met[1].1.is_none(), "{met:?}");
+        }
+    }
+
+    #[test]
+    fn nobody_goes_before_the_last_has_come() {
+        let mut seats = seats(2).into_iter();
+        let (first, mut last) = (seats.next().unwrap(), seats.next().unwrap());
+        let (tell, told): (_, Receiver<()>) = channel();
+        let waiting = std::thread::spawn(move || {
+            let met = run(first, vec![("rounds", 1, 1)]).join().unwrap();
+            tell.send(()).unwrap();
+            met
+        });
+        assert!(told.recv_timeout(LOOK * 3).is_err(), "it went alone");
+        let own = last.meet(&step(("rounds", 1, 1)), &Stop::default()).unwrap().unwrap();
+        let first = waiting.join().unwrap()[0].1.unwrap();
+        assert_eq!(own.agreed, first.agreed);
+        assert!(first.waited >= Nanos::from_millis(200) && own.waited < first.waited);
+    }
+}

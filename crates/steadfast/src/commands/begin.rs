@@ -1,0 +1,249 @@
+//! The beginning of a run on one target, in the order in which it can be refused: what
+//! was asked for, the target, the run directory.
+
+use super::conduct::{Conduct, FIO_DIRECTORY, wishes};
+use crate::asked::{SOFTWARE, check_engine};
+use crate::cli::EngineName;
+use crate::exit::{ExitState, misuse};
+use crate::prometheus::Exporter;
+use crate::target::{self, Course, Mover, Named};
+use crate::terminal;
+use anyhow::bail;
+use std::path::{Path, PathBuf};
+use steadfast_domain::record::RECORD_VERSION;
+use steadfast_domain::settings::Geometry;
+use steadfast_domain::{Bytes, Device, Sequence, Settings, Step, Transport};
+use steadfast_engine::Stop;
+use steadfast_host::{Consent, Readers};
+use steadfast_runner::real::wall_clock_unix_ms;
+use steadfast_runner::{Ledger, LedgerError, Rig, RunSettings};
+
+/// What a run needs beside its settings.
+#[derive(Clone, Copy)]
+pub struct Beginning<'a> {
+    /// What is tested, as the user named it.
+    pub target: &'a str,
+    /// The size of a file that is to be made.
+    pub size: Option<Bytes>,
+    /// What moves the data.
+    pub engine: Option<EngineName>,
+    /// The run directory; by default named after procedure, device and time.
+    pub out: Option<&'a Path>,
+    /// What may be overwritten.
+    pub yes_destroy: &'a [String],
+    /// Who may read the run directory.
+    pub group: Option<&'a str>,
+    /// Whether the findings are printed as JSON.
+    pub json: bool,
+}
+
+/// A run that came to an end, or halted.
+pub struct Ended {
+    /// How.
+    pub state: ExitState,
+    /// Its directory.
+    pub directory: PathBuf,
+}
+
+/// A run that nothing on the command line stands against. Nothing was touched.
+pub struct Intent<'a> {
+    beginning: Beginning<'a>,
+    /// Whether it is the only target.
+    alone: bool,
+    settings: Settings,
+    readers: Readers,
+}
+
+/// A run whose target is armed. No file was made but a scratch file.
+pub struct Armed {
+    /// What is driven.
+    pub rig: Box<dyn Rig>,
+    /// What was decided.
+    pub run: RunSettings,
+    out: PathBuf,
+    readers: Readers,
+}
+
+impl<'a> Beginning<'a> {
+    /// Begins the run of these settings and conducts it.
+    pub fn conduct(&self, settings: Settings, foreseen: &Device) -> anyhow::Result<Ended> {
+        self.conduct_with(settings, foreseen, None)
+    }
+
+    /// The same with metrics in a file while it runs.
+    pub fn conduct_with(
+        &self,
+        settings: Settings,
+        foreseen: &Device,
+        prometheus: Option<&Path>,
+    ) -> anyhow::Result<Ended> {
+        let default = || default_directory(&settings, &plain_name(foreseen));
+        let out = self.out.map_or_else(default, Path::to_owned);
+        let intent = self.intent(settings, std::slice::from_ref(foreseen), 0)?;
+        if out.exists() {
+            bail!(LedgerError::Exists(out));
+        }
+        let metrics = prometheus.map(|path| Exporter::new(path, self.group)).transpose()?;
+        let stop = target::stop_on_signals()?;
+        let mut armed = intent.arm(&out, std::slice::from_ref(&out), &stop)?;
+        let ledger = armed.ledger()?;
+        let run = &armed.run;
+        let procedure = steadfast_procedures::procedure(&run.settings, run.geometry(), &[])?;
+        let seed = run.settings.seed;
+        terminal::tell(&format!("Run directory: {} (seed {seed})", out.display()));
+        let conduct = Conduct {
+            procedure: procedure.as_ref(),
+            name: &run.settings.procedure,
+            directory: &out,
+            json: self.json,
+            metrics: metrics.as_ref(),
+        };
+        let state = conduct.to_the_end(armed.rig.as_mut(), ledger, &[], &stop)?;
+        Ok(Ended { state, directory: out })
+    }
+
+    /// A run of these settings on the target `at` among those that are to be tested.
+    pub fn intent(
+        &self,
+        mut settings: Settings,
+        foreseen: &[Device],
+        at: usize,
+    ) -> anyhow::Result<Intent<'a>> {
+        let is_target = |name: &String| foreseen.iter().any(|device| name == device.confirmation());
+        let others = self.yes_destroy.iter().filter(|name| !is_target(name));
+        settings.also_destroyed = others.cloned().collect();
+        // Everything that can be refused is refused before a file is made.
+        steadfast_procedures::procedure(&settings, geometry(&foreseen[at]), &[])?;
+        self.refuse(&settings, &foreseen[at])?;
+        let readers = self.group.map(Readers::of_group).transpose()?.unwrap_or_default();
+        Ok(Intent { beginning: *self, alone: foreseen.len() == 1, settings, readers })
+    }
+
+    /// Refuses what does not go together.
+    fn refuse(&self, settings: &Settings, foreseen: &Device) -> anyhow::Result<()> {
+        check_engine(self.engine, foreseen)?;
+        if settings.sim_gap.is_some() && !foreseen.is_simulated() {
+            return Err(misuse(format!("{}: --sim-gap is for simulated drives only", self.target)));
+        }
+        if foreseen.transport == Transport::File && !settings.purge.suits_a_file() {
+            return Err(misuse(format!(
+                "{}: for a file, use --purge auto, discard or none",
+                self.target
+            )));
+        }
+        Ok(())
+    }
+}
+
+impl Intent<'_> {
+    /// Arms the target for a run in the directory `out`. The disks of `keep` are never
+    /// written to.
+    pub fn arm(self, out: &Path, keep: &[PathBuf], stop: &Stop) -> anyhow::Result<Armed> {
+        let (named, consent) = self.found()?;
+        let mover = mover(self.beginning.engine, out);
+        let course = Course::from(&self.settings);
+        let mut rig = target::rig(&mover, &named, &consent, keep, course, stop)?;
+        rig.wish(&wishes(&self.settings, out));
+        if consent != Consent::Read {
+            rig.foresee_purge()?;
+        }
+        let run = RunSettings {
+            version: RECORD_VERSION,
+            software: SOFTWARE.to_owned(),
+            began_unix_ms: rig.now_unix_ms(),
+            engine: engine_name(&named, &mover).to_owned(),
+            device: rig.device().clone(),
+            settings: self.settings,
+        };
+        let procedure = steadfast_procedures::procedure(&run.settings, run.geometry(), &[])?;
+        let mut prepare = |step: &Step| rig.prepare(step);
+        if let Some(why) = steadfast_runner::refusal(procedure.as_ref(), &mut prepare) {
+            bail!("{}: {why}", self.beginning.target);
+        }
+        Ok(Armed { rig, run, out: out.to_owned(), readers: self.readers })
+    }
+
+    /// The target, and what may be done to it.
+    fn found(&self) -> anyhow::Result<(Named, Consent)> {
+        let Beginning { target, size, .. } = self.beginning;
+        if let Some(sequence) = reading(&self.settings) {
+            let named = target::find_to_read(target, size, &sequence.title)?;
+            return Ok((named, Consent::Read));
+        }
+        let named = target::find(target, size)?;
+        let confirmation = self.confirmation(&named);
+        Ok((named, Consent::Destroy { confirmation }))
+    }
+
+    /// What the user said of this device, among all that they named.
+    fn confirmation(&self, named: &Named) -> Option<String> {
+        let given = self.beginning.yes_destroy;
+        let fits = |text: &&String| match named {
+            Named::Simulated(_) => true,
+            Named::Real(device) => names(text, device),
+        };
+        // What was said of another target is no mistake about this one.
+        given.iter().find(fits).or(given.first().filter(|_| self.alone)).cloned()
+    }
+}
+
+impl Armed {
+    /// Makes the run directory.
+    pub fn ledger(&self) -> anyhow::Result<Ledger> {
+        Ok(Ledger::create_for(self.readers, &self.out, &self.run)?)
+    }
+}
+
+/// The sequence that is run, where nothing in it writes: such a run needs nobody's consent
+/// to a loss, and the target may be in use.
+pub fn reading(settings: &Settings) -> Option<&Sequence> {
+    settings.sequence.as_deref().filter(|sequence| !sequence.alters())
+}
+
+/// Whether a user names this device by a text.
+fn names(typed: &str, device: &Device) -> bool {
+    let typed = typed.trim();
+    let is_file_name = || {
+        let name = Path::new(device.confirmation()).file_name();
+        device.transport == Transport::File && name.is_some_and(|name| name == typed)
+    };
+    typed == device.confirmation() || is_file_name()
+}
+
+/// `iops-<of>-<UTC time>`.
+pub fn default_directory(settings: &Settings, of: &str) -> PathBuf {
+    let stamp = steadfast_report::date_stamp(wall_clock_unix_ms());
+    let what = settings.sequence.as_ref().map_or(&settings.procedure, |sequence| &sequence.tool);
+    PathBuf::from(format!("{what}-{of}-{stamp}"))
+}
+
+/// A device's name as the name of a file.
+pub fn plain_name(device: &Device) -> String {
+    let name = device.name.rsplit('/').next().unwrap_or_default();
+    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
+}
+
+/// A simulated run repeats itself; a real one draws a new seed each time.
+pub fn default_seed(device: &Device) -> u64 {
+    if device.is_simulated() { 1 } else { wall_clock_unix_ms() }
+}
+
+/// What of a device decides what a procedure does.
+pub fn geometry(device: &Device) -> Geometry {
+    Geometry { capacity: device.capacity, logical_sector: device.logical_sector }
+}
+
+fn engine_name(named: &Named, mover: &Mover) -> &'static str {
+    match named {
+        Named::Simulated(_) => "sim",
+        Named::Real(_) => mover.name(),
+    }
+}
+
+/// What moves the data of a run: fio keeps its files in the run directory.
+fn mover(engine: Option<EngineName>, run_directory: &Path) -> Mover {
+    match engine {
+        Some(EngineName::Fio) => Mover::Fio(run_directory.join(FIO_DIRECTORY)),
+        _ => Mover::Uring,
+    }
+}

@@ -1,0 +1,110 @@
+//! A procedure on its way to a report, in a run that is new or taken up again.
+
+use crate::cli::Format;
+use crate::exit::ExitState;
+use crate::panel::Panel;
+use crate::prometheus::{Both, Exporter};
+use crate::writing::Shelf;
+use crate::{asked::SOFTWARE, output, terminal};
+use anyhow::bail;
+use std::path::Path;
+use steadfast_domain::{Findings, Procedure, Settings};
+use steadfast_engine::Stop;
+use steadfast_runner::ledger::Line;
+use steadfast_runner::run::{self, Ending};
+use steadfast_runner::{HostWishes, Ledger, Rig};
+
+/// Where a run directory keeps fio's job files and answers.
+pub const FIO_DIRECTORY: &str = "fio";
+
+/// What a run's settings want of purge and host; the disk of the run directory
+/// lives.
+pub fn wishes(settings: &Settings, directory: &Path) -> HostWishes {
+    let mut wishes = HostWishes::of(settings);
+    wishes.purge.keep = vec![directory.to_owned()];
+    wishes
+}
+
+/// A procedure on its way to a report.
+pub struct Conduct<'a> {
+    /// The procedure.
+    pub procedure: &'a dyn Procedure,
+    /// Its name.
+    pub name: &'a str,
+    /// The run directory.
+    pub directory: &'a Path,
+    /// Whether the findings are printed as JSON.
+    pub json: bool,
+    /// Where metrics go while it runs.
+    pub metrics: Option<&'a Exporter>,
+}
+
+impl Conduct<'_> {
+    /// Conducts, studies and reports.
+    pub fn to_the_end(
+        &self,
+        rig: &mut dyn Rig,
+        ledger: Ledger,
+        lines: &[Line],
+        stop: &Stop,
+    ) -> anyhow::Result<ExitState> {
+        let mut panel = Panel::new(self.procedure, rig.device(), stop.clone());
+        let about = (self.name, self.directory);
+        let gauge = self.metrics.map(|metrics| metrics.gauge(rig, self.procedure, about));
+        let mut both = Both(&mut panel, gauge);
+        let ending = run::conduct(self.procedure, rig, ledger, lines, SOFTWARE, &mut both);
+        drop(both);
+        panel.close();
+        if let Some(halted) = unfinished(&ending?, self.directory)? {
+            return Ok(halted);
+        }
+        let findings = write_report(self.directory)?;
+        if self.json {
+            terminal::print_findings(&findings)?;
+        } else {
+            terminal::print(&steadfast_report::text(&findings, terminal::width()))?;
+            terminal::print(&format!(
+                "\nReport: {0}/report.pdf, {0}/report.html; tables as CSV and findings.json in \
+                 the same directory.",
+                self.directory.display()
+            ))?;
+        }
+        Ok(state(&findings))
+    }
+}
+
+/// Says how a run ended that did not come to its end; `None` where it did.
+pub fn unfinished(ending: &Ending, directory: &Path) -> anyhow::Result<Option<ExitState>> {
+    match ending {
+        Ending::Complete => Ok(None),
+        Ending::Halted(halt) => {
+            let directory = directory.display();
+            terminal::complain(&format!("steadfast: halted: {halt}"));
+            terminal::complain(&format!(
+                "Every finished step is in {directory}. Resume with: steadfast resume \
+                 {directory}"
+            ));
+            Ok(Some(ExitState::Halted))
+        }
+        Ending::Lost(halt) => bail!(
+            "halted: {halt}. What this run measured is lost and cannot be resumed; start it \
+             again, in another directory"
+        ),
+    }
+}
+
+/// Studies a run that has ended, and puts its report into its directory.
+pub fn write_report(directory: &Path) -> anyhow::Result<Findings> {
+    let findings = output::study(directory)?;
+    let formats = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
+    output::write(&Shelf::of_run(directory), &findings, &formats)?;
+    Ok(findings)
+}
+
+/// How the command ends after a run with these findings.
+pub fn state(findings: &Findings) -> ExitState {
+    match findings.whole_end().good() {
+        Some(false) => ExitState::NotGood,
+        _ => ExitState::Done,
+    }
+}

@@ -1,0 +1,109 @@
+//! `steadfast export`: runs in forms that other programs read.
+
+mod fio;
+mod run_columns;
+mod step_columns;
+
+use super::several::Group;
+use crate::asked::SOFTWARE;
+use crate::cli::export::ParquetArguments;
+use crate::cli::front::{ExportCommand, ExportCommandArguments};
+use crate::exit::ExitState;
+use crate::terminal;
+use crate::writing::Rule;
+use anyhow::Context;
+use run_columns::Run;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use steadfast_trace::table::{Kind, TableWriter, Value};
+
+/// The version of the tables' columns. It rises with any change but an added column.
+const VERSION: u32 = 1;
+
+/// A column: its name with the unit, what it holds, and its value in a row.
+pub type Column<R> = (&'static str, Kind, fn(&R) -> Value);
+
+/// Writes what is asked for.
+pub fn run(arguments: &ExportCommandArguments) -> anyhow::Result<ExitState> {
+    match &arguments.command {
+        ExportCommand::Fio(arguments) => fio::fio(arguments),
+        ExportCommand::Parquet(arguments) => parquet(arguments),
+    }
+}
+
+fn parquet(arguments: &ParquetArguments) -> anyhow::Result<ExitState> {
+    // What makes the file impossible is said before the work.
+    let file = Rule::of(&arguments.writing)?.begin(&arguments.output)?;
+    let mut directories = Vec::new();
+    for run in &arguments.runs {
+        directories.extend(runs_in(run)?);
+    }
+    let handle = BufWriter::new(file.handle()?);
+    let (rows, sink) = match arguments.intervals {
+        true => table(handle, &directories, &step_columns::of_seconds(), Run::seconds)?,
+        false => table(handle, &directories, &step_columns::of_steps(), Run::steps)?,
+    };
+    sink.into_inner().map_err(std::io::IntoInnerError::into_error)?.flush()?;
+    file.place()?;
+    let what = if arguments.intervals { "seconds" } else { "steps" };
+    terminal::tell(&format!(
+        "Written: {} ({rows} {what} of {} runs)",
+        arguments.output.display(),
+        directories.len()
+    ));
+    Ok(ExitState::Done)
+}
+
+/// A run directory, or those in a directory of several runs.
+fn runs_in(place: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let group = Group::find(place)?;
+    Ok(match group {
+        Some(group) => group.members.iter().map(|member| group.directory_of(member)).collect(),
+        None => vec![place.to_owned()],
+    })
+}
+
+/// Writes a table of runs, one row group for each.
+fn table<R>(
+    sink: BufWriter<File>,
+    directories: &[PathBuf],
+    columns: &[Column<R>],
+    rows_of: impl for<'r> Fn(&'r Run) -> Vec<R>,
+) -> anyhow::Result<(u64, BufWriter<File>)> {
+    let names: Vec<(&str, Kind)> = run_columns::columns()
+        .iter()
+        .map(|(name, kind, _)| (*name, *kind))
+        .chain(columns.iter().map(|(name, kind, _)| (*name, *kind)))
+        .collect();
+    let about =
+        [("steadfast.software", SOFTWARE.to_owned()), ("steadfast.table", VERSION.to_string())];
+    let mut table = TableWriter::new(sink, &names, &about)?;
+    for directory in directories {
+        let run = Run::read(directory)?;
+        let of_run: Vec<Value> =
+            run_columns::columns().iter().map(|(.., value)| value(&run)).collect();
+        let row = |row: R| -> Vec<Value> {
+            of_run.iter().cloned().chain(columns.iter().map(|(.., value)| value(&row))).collect()
+        };
+        let rows: Vec<Vec<Value>> = rows_of(&run).into_iter().map(row).collect();
+        table.add(&rows).with_context(|| directory.display().to_string())?;
+    }
+    let rows = table.rows();
+    Ok((rows, table.finish()?))
+}
+
+/// A text, where there is one.
+fn text(text: Option<impl Into<String>>) -> Value {
+    text.map_or(Value::Missing, |text| Value::Text(text.into()))
+}
+
+/// A count, where there is one.
+fn count(count: Option<u64>) -> Value {
+    count.and_then(|count| i64::try_from(count).ok()).map_or(Value::Missing, Value::Integer)
+}
+
+/// A number, where there is one.
+fn number(number: Option<f64>) -> Value {
+    number.filter(|number| number.is_finite()).map_or(Value::Missing, Value::Number)
+}

@@ -1,0 +1,122 @@
+//! The columns that every row has: which run it is of.
+
+use super::step_columns::{Second, Step};
+use super::{Column, count, text};
+use crate::output;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use steadfast_domain::{Device, Entry, Findings, Host};
+use steadfast_runner::ledger::Contents;
+use steadfast_runner::{Ledger, RunSettings};
+use steadfast_trace::table::{Kind, Value};
+
+/// A run as it was read.
+pub struct Run {
+    directory: String,
+    settings: RunSettings,
+    device: Device,
+    host: Host,
+    end: &'static str,
+    caveats: String,
+    steps: Vec<Step>,
+}
+
+impl Run {
+    /// Reads a run directory, and studies it for its caveats.
+    pub fn read(directory: &Path) -> anyhow::Result<Run> {
+        let contents = Ledger::read(directory)?;
+        let settings = contents.settings.clone();
+        let (device, host) = opened(&contents);
+        let steps = steps(&contents);
+        let findings = output::findings(contents)?;
+        let caveats: Vec<String> = caveats(&findings).into_iter().collect();
+        Ok(Run {
+            directory: directory.display().to_string(),
+            device: device.unwrap_or_else(|| settings.device.clone()),
+            host: host.unwrap_or_default(),
+            end: findings.whole_end().id(),
+            caveats: caveats.join(" "),
+            settings,
+            steps,
+        })
+    }
+
+    /// Its steps.
+    pub fn steps(&self) -> Vec<Step> {
+        self.steps.clone()
+    }
+
+    /// The seconds of its steps.
+    pub fn seconds(&self) -> Vec<Second> {
+        self.steps.iter().flat_map(Step::seconds).collect()
+    }
+}
+
+/// Device and host as they were found last.
+fn opened(contents: &Contents) -> (Option<Device>, Option<Host>) {
+    match contents.opening().map(|line| &line.entry) {
+        Some(Entry::Opened { device, host, .. }) => {
+            (Some(device.as_ref().clone()), Some(host.as_ref().clone()))
+        }
+        _ => (None, None),
+    }
+}
+
+fn steps(contents: &Contents) -> Vec<Step> {
+    let mut steps = Vec::new();
+    for line in &contents.lines {
+        if let Entry::Applied { step, outcome } = &line.entry {
+            let number = steps.len() as u64 + 1;
+            steps.push(Step {
+                number,
+                step: Arc::new((**step).clone()),
+                outcome: Arc::new((**outcome).clone()),
+            });
+        }
+    }
+    steps
+}
+
+/// The ids of the caveats of findings and their parts.
+fn caveats(findings: &Findings) -> BTreeSet<String> {
+    let own = findings.caveats.iter().map(|caveat| caveat.id.clone());
+    own.chain(findings.parts.iter().flat_map(caveats)).collect()
+}
+
+/// Its columns.
+pub fn columns() -> [Column<Run>; 25] {
+    use Kind::{Integer, Moment, Text};
+    [
+        ("run", Text, |run| text(Some(&run.directory))),
+        ("run_began", Moment, |run| count(Some(run.settings.began_unix_ms))),
+        ("software", Text, |run| text(Some(&run.settings.software))),
+        ("end", Text, |run| text(Some(run.end))),
+        ("caveats", Text, |run| text(Some(&run.caveats))),
+        ("host", Text, |run| text(run.host.name.as_ref())),
+        ("host_cpu_model", Text, |run| text(run.host.cpu.as_ref())),
+        ("host_kernel", Text, |run| text(run.host.kernel.as_ref())),
+        ("device_path", Text, |run| text(Some(&run.device.path))),
+        ("device_name", Text, |run| text(Some(&run.device.name))),
+        ("device_transport", Text, |run| text(Some(run.device.transport.to_string()))),
+        ("device_model", Text, |run| text(run.device.model.as_ref())),
+        ("device_serial", Text, |run| text(run.device.serial.as_ref())),
+        ("device_firmware", Text, |run| text(run.device.firmware.as_ref())),
+        ("device_wwid", Text, |run| text(run.device.wwid.as_ref())),
+        ("device_capacity_bytes", Integer, |run| count(Some(run.device.capacity.0))),
+        ("device_sector_bytes", Integer, |run| count(Some(run.device.logical_sector.into()))),
+        ("engine", Text, |run| text(Some(&run.settings.engine))),
+        ("procedure", Text, |run| text(Some(&run.settings.settings.procedure))),
+        ("profile", Text, |run| text(Some(run.settings.settings.profile.to_string()))),
+        ("class", Text, |run| text(Some(run.settings.settings.class.to_string()))),
+        ("data_pattern", Text, |run| text(Some(run.settings.settings.data_pattern.to_string()))),
+        ("run_seed", Integer, |run| count(Some(run.settings.settings.seed))),
+        ("parameters", Text, |run| pairs(&run.settings.settings.parameters)),
+        ("meta", Text, |run| pairs(&run.settings.settings.meta)),
+    ]
+}
+
+/// Names and values as JSON; missing where there are none.
+fn pairs(pairs: &std::collections::BTreeMap<String, String>) -> Value {
+    text(serde_json::to_string(pairs).ok().filter(|_| !pairs.is_empty()))
+}

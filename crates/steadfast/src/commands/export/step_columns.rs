@@ -1,0 +1,245 @@
+//! The columns of a step, and of a second of it.
+
+use super::{Column, count, number, text};
+use std::sync::Arc;
+use steadfast_domain::measurement::{Interval, IntervalTally};
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::{Demand, IoStream, Load, Measurement, Nanos, Op, Outcome, Tally};
+use steadfast_trace::table::{Kind, Value};
+
+/// A step of a run and what it did.
+#[derive(Clone)]
+pub struct Step {
+    /// Its number among the run's steps, from 1.
+    pub number: u64,
+    /// What was applied.
+    pub step: Arc<steadfast_domain::Step>,
+    /// What it did.
+    pub outcome: Arc<Outcome>,
+}
+
+/// A second of a step.
+pub struct Second {
+    of: Step,
+    at: usize,
+}
+
+impl Step {
+    fn measurement(&self) -> &Measurement {
+        &self.outcome.measurement
+    }
+
+    fn demand(&self) -> Demand {
+        match &self.step.load {
+            Load::Stimulus(stimulus) => stimulus.demand,
+            Load::Script(script) => script.demand,
+        }
+    }
+
+    /// Its seconds.
+    pub fn seconds(&self) -> Vec<Second> {
+        let all = 0..self.measurement().intervals.len();
+        all.map(|at| Second { of: self.clone(), at }).collect()
+    }
+}
+
+impl Second {
+    fn interval(&self) -> &Interval {
+        &self.of.measurement().intervals[self.at]
+    }
+
+    fn added<T: Into<u64>>(&self, op: Option<Op>, value: impl Fn(&IntervalTally) -> T) -> u64 {
+        let wanted = |tally: &&IntervalTally| op.is_none_or(|op| op == tally.op);
+        self.interval().tallies.iter().filter(wanted).map(|tally| value(tally).into()).sum()
+    }
+
+    fn longest(&self, op: Option<Op>) -> Option<Nanos> {
+        let wanted = |tally: &&IntervalTally| op.is_none_or(|op| op == tally.op) && tally.ios > 0;
+        self.interval().tallies.iter().filter(wanted).map(|tally| tally.response_max).max()
+    }
+
+    fn mean_us(&self, op: Option<Op>) -> Option<f64> {
+        let ios = self.added(op, |tally| tally.ios);
+        (ios > 0).then(|| self.added(op, |tally| tally.response_sum.0) as f64 / ios as f64 / 1e3)
+    }
+}
+
+/// The load in the standard's notation: every stream, its share where there are several.
+fn notation(step: &Step) -> String {
+    let stimulus = match &step.step.load {
+        Load::Script(script) => return format!("script {}", script.name),
+        Load::Stimulus(stimulus) => stimulus,
+    };
+    if let Some(mix) = mix(&stimulus.streams) {
+        return mix.to_string();
+    }
+    let whole: u64 = stimulus.streams.iter().map(|stream| u64::from(stream.weight)).sum();
+    let one = |stream: &IoStream| match stimulus.streams.len() {
+        1 => stream.to_string(),
+        _ => format!("{stream} {:.2}%", f64::from(stream.weight) / whole.max(1) as f64 * 100.0),
+    };
+    stimulus.streams.iter().map(one).collect::<Vec<_>>().join(" + ")
+}
+
+/// Reads and writes of one pattern, in whole percents: `RND 4K RW65`.
+fn mix(streams: &[IoStream]) -> Option<AccessPattern> {
+    let [reads, writes] = streams else { return None };
+    let alike = (reads.order, reads.size) == (writes.order, writes.size);
+    if (reads.op, writes.op, writes.fua, alike) != (Op::Read, Op::Write, false, true) {
+        return None;
+    }
+    let all = u64::from(reads.weight) + u64::from(writes.weight);
+    let percent = u64::from(reads.weight) * 100;
+    let whole = all > 0 && percent.is_multiple_of(all);
+    let read_percent = u8::try_from(percent.checked_div(all)?).ok().filter(|_| whole)?;
+    Some(AccessPattern { order: reads.order, size: reads.size, read_percent })
+}
+
+fn micros(time: Option<Nanos>) -> Value {
+    number(time.map(|time| time.0 as f64 / 1e3))
+}
+
+fn seconds(time: Nanos) -> f64 {
+    time.0 as f64 / 1e9
+}
+
+/// A count per second of the measured time.
+fn rate(step: &Step, count: u64) -> Option<f64> {
+    let time = seconds(step.measurement().elapsed);
+    (time > 0.0).then(|| count as f64 / time)
+}
+
+fn percentile(step: &Step, of: fn(&Measurement) -> Tally, fraction: f64) -> Value {
+    micros(of(step.measurement()).percentile(fraction))
+}
+
+fn all(measurement: &Measurement) -> Tally {
+    measurement.total()
+}
+
+fn reads(measurement: &Measurement) -> Tally {
+    measurement.direction(Op::Read)
+}
+
+fn writes(measurement: &Measurement) -> Tally {
+    measurement.direction(Op::Write)
+}
+
+/// The columns of a table of steps.
+pub fn of_steps() -> Vec<Column<Step>> {
+    let mut columns = where_it_stands();
+    columns.extend(counts());
+    columns.extend(response_times());
+    columns.extend(surroundings());
+    columns
+}
+
+fn where_it_stands() -> Vec<Column<Step>> {
+    use Kind::{Flag, Integer, Moment, Number, Text};
+    vec![
+        ("step", Integer, |s| count(Some(s.number))),
+        ("phase", Text, |s| text(Some(&s.step.place.phase))),
+        ("round", Integer, |s| count(Some(s.step.place.round.into()))),
+        ("point", Integer, |s| count(Some(s.step.place.point.into()))),
+        ("label", Text, |s| text(Some(&s.step.place.label))),
+        ("load", Text, |s| text(Some(notation(s)))),
+        ("demand", Text, |s| text(Some(s.demand().to_string()))),
+        ("threads", Integer, |s| count(Some(s.demand().threads.into()))),
+        ("queue_depth", Integer, |s| count(Some(s.demand().depth.into()))),
+        ("outstanding", Integer, |s| count(Some(s.demand().outstanding()))),
+        ("began", Moment, |s| count(Some(s.measurement().began_unix_ms))),
+        ("elapsed_s", Number, |s| number(Some(seconds(s.measurement().elapsed)))),
+        ("complete", Flag, |s| Value::Flag(s.measurement().complete)),
+        ("continues", Flag, |s| Value::Flag(s.step.continues)),
+        ("after_gap", Flag, |s| Value::Flag(s.outcome.gap_before.is_some())),
+    ]
+}
+
+fn counts() -> Vec<Column<Step>> {
+    use Kind::{Integer, Number};
+    vec![
+        ("ios", Integer, |s| count(Some(all(s.measurement()).ios))),
+        ("read_ios", Integer, |s| count(Some(reads(s.measurement()).ios))),
+        ("write_ios", Integer, |s| count(Some(writes(s.measurement()).ios))),
+        ("bytes", Integer, |s| count(Some(s.measurement().bytes().0))),
+        ("read_bytes", Integer, |s| count(Some(reads(s.measurement()).bytes.0))),
+        ("written_bytes", Integer, |s| count(Some(writes(s.measurement()).bytes.0))),
+        ("iops", Number, |s| number(s.measurement().iops())),
+        ("read_iops", Number, |s| number(rate(s, reads(s.measurement()).ios))),
+        ("write_iops", Number, |s| number(rate(s, writes(s.measurement()).ios))),
+        ("mb_per_s", Number, |s| number(s.measurement().mb_per_second())),
+        ("failed_ios", Integer, |s| count(Some(s.measurement().fault_count))),
+        ("not_waited_for_ios", Integer, |s| count(Some(s.measurement().outstanding))),
+    ]
+}
+
+fn response_times() -> Vec<Column<Step>> {
+    use Kind::Number;
+    vec![
+        ("response_mean_us", Number, |s| micros(all(s.measurement()).response_mean())),
+        ("response_p50_us", Number, |s| percentile(s, all, 0.5)),
+        ("response_p90_us", Number, |s| percentile(s, all, 0.9)),
+        ("response_p99_us", Number, |s| percentile(s, all, 0.99)),
+        ("response_p99_9_us", Number, |s| percentile(s, all, 0.999)),
+        ("response_p99_99_us", Number, |s| percentile(s, all, 0.9999)),
+        ("response_p99_999_us", Number, |s| percentile(s, all, 0.99999)),
+        ("response_max_us", Number, |s| micros(all(s.measurement()).response_longest())),
+        ("read_response_mean_us", Number, |s| micros(reads(s.measurement()).response_mean())),
+        ("read_response_p99_us", Number, |s| percentile(s, reads, 0.99)),
+        ("read_response_p99_999_us", Number, |s| percentile(s, reads, 0.99999)),
+        ("read_response_max_us", Number, |s| micros(reads(s.measurement()).response_longest())),
+        ("write_response_mean_us", Number, |s| micros(writes(s.measurement()).response_mean())),
+        ("write_response_p99_us", Number, |s| percentile(s, writes, 0.99)),
+        ("write_response_p99_999_us", Number, |s| percentile(s, writes, 0.99999)),
+        ("write_response_max_us", Number, |s| micros(writes(s.measurement()).response_longest())),
+    ]
+}
+
+fn surroundings() -> Vec<Column<Step>> {
+    use Kind::Number;
+    vec![
+        ("cpu_user_ns_per_io", Number, |s| number(s.measurement().cpu_ns_per_io().map(|c| c.0))),
+        ("cpu_system_ns_per_io", Number, |s| number(s.measurement().cpu_ns_per_io().map(|c| c.1))),
+        ("stalled_s", Number, |s| number(Some(seconds(s.measurement().stalled())))),
+        ("temperature_celsius", Number, |s| number(s.measurement().sensed.temperature_celsius)),
+        ("power_w", Number, |s| {
+            number(s.measurement().sensed.power_milliwatts.map(|power| power / 1e3))
+        }),
+        ("write_amplification", Number, |s| number(s.measurement().write_amplification)),
+        ("start_waited_s", Number, |s| {
+            number(s.measurement().common_start.map(|start| seconds(start.waited)))
+        }),
+        ("start_late_us", Number, |s| {
+            micros(s.measurement().common_start.and_then(|start| start.late))
+        }),
+    ]
+}
+
+/// The columns of a table of seconds.
+pub fn of_seconds() -> Vec<Column<Second>> {
+    use Kind::{Flag, Integer, Number, Text};
+    vec![
+        ("step", Integer, |s| count(Some(s.of.number))),
+        ("phase", Text, |s| text(Some(&s.of.step.place.phase))),
+        ("round", Integer, |s| count(Some(s.of.step.place.round.into()))),
+        ("point", Integer, |s| count(Some(s.of.step.place.point.into()))),
+        ("label", Text, |s| text(Some(&s.of.step.place.label))),
+        ("load", Text, |s| text(Some(notation(&s.of)))),
+        ("demand", Text, |s| text(Some(s.of.demand().to_string()))),
+        ("begin_s", Number, |s| number(Some(seconds(s.interval().begin)))),
+        ("end_s", Number, |s| number(Some(seconds(s.interval().end)))),
+        ("partial", Flag, |s| Value::Flag(s.interval().partial)),
+        ("ios", Integer, |s| count(Some(s.added(None, |tally| tally.ios)))),
+        ("read_ios", Integer, |s| count(Some(s.added(Some(Op::Read), |tally| tally.ios)))),
+        ("write_ios", Integer, |s| count(Some(s.added(Some(Op::Write), |tally| tally.ios)))),
+        ("bytes", Integer, |s| count(Some(s.added(None, |tally| tally.bytes.0)))),
+        ("iops", Number, |s| number(s.interval().iops())),
+        ("mb_per_s", Number, |s| number(s.interval().bytes_per_second().map(|rate| rate / 1e6))),
+        ("response_mean_us", Number, |s| number(s.mean_us(None))),
+        ("response_max_us", Number, |s| micros(s.longest(None))),
+        ("read_response_mean_us", Number, |s| number(s.mean_us(Some(Op::Read)))),
+        ("read_response_max_us", Number, |s| micros(s.longest(Some(Op::Read)))),
+        ("write_response_mean_us", Number, |s| number(s.mean_us(Some(Op::Write)))),
+        ("write_response_max_us", Number, |s| micros(s.longest(Some(Op::Write)))),
+    ]
+}

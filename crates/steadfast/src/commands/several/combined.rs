@@ -1,0 +1,173 @@
+//! The findings over several targets: the comparison of their runs, what each target came
+//! to, and how exactly their loads began together.
+
+use crate::cli::Format;
+use std::collections::BTreeMap;
+use std::path::Path;
+use steadfast_domain::findings::{Cell, Facts, Origin, Page, Row, Setting, Table};
+use steadfast_domain::measurement::CommonStart;
+use steadfast_domain::{EndState, Entry, Exhibit, Findings, Nanos, caveats};
+use steadfast_report::COMPARED_MAX;
+use steadfast_runner::Ledger;
+
+/// The forms of the report over all targets.
+pub const FORMATS: [Format; 4] = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
+
+/// One target that has come to its end.
+pub struct Side<'a> {
+    /// What it is called.
+    pub name: &'a str,
+    /// Its run directory.
+    pub directory: &'a Path,
+    /// What its run means.
+    pub findings: &'a Findings,
+}
+
+/// The findings over all of them.
+pub fn findings(sides: &[Side<'_>]) -> anyhow::Result<Findings> {
+    let named = sides.iter().take(COMPARED_MAX);
+    let compared: Vec<(String, Findings)> =
+        named.map(|side| (side.name.to_owned(), side.findings.clone())).collect();
+    let mut whole = steadfast_report::compare(&compared)?;
+    let title = sides.first().map_or("", |side| side.findings.title.as_str());
+    whole.title = format!("{title}: {} targets together", sides.len());
+    whole.end = sides.iter().map(|side| side.findings.whole_end()).max().unwrap_or(whole.end);
+    let shared = sides.iter().flat_map(|side| all(side.findings)).flat_map(|f| &f.caveats);
+    let shared = shared.filter(|caveat| caveat.id == caveats::SHARED_HOST);
+    whole.caveats.extend(shared.take(1).cloned());
+    let starts = sides.iter().map(starts).collect::<anyhow::Result<Vec<_>>>()?;
+    whole.summary.insert(0, Exhibit::Table(targets(sides)));
+    let page = vec![Exhibit::Table(table_of_starts(sides, &starts)), Exhibit::Facts(skew(&starts))];
+    whole.chapters.insert(0, Page::new("Beginning together", page).named("beginning-together"));
+    Ok(whole)
+}
+
+/// Findings and those of their parts.
+fn all(findings: &Findings) -> impl Iterator<Item = &Findings> {
+    std::iter::once(findings).chain(&findings.parts)
+}
+
+/// The model that findings name, their own or a part's.
+pub fn model(findings: &Findings) -> Option<&str> {
+    all(findings).find_map(|findings| findings.header.model.as_deref())
+}
+
+/// How a run ended, for a reader.
+pub fn ended(end: EndState) -> &'static str {
+    match end {
+        EndState::Complete => "complete",
+        EndState::Steady => "steady state achieved",
+        EndState::NotSteady => "steady state NOT achieved",
+        EndState::Void => "VOID: nothing to judge",
+        EndState::Failed => "FAILED",
+        EndState::Unfinished => "UNFINISHED",
+    }
+}
+
+/// What each target came to.
+fn targets(sides: &[Side<'_>]) -> Table {
+    let row = |side: &Side<'_>| {
+        let (began, end) = side.findings.run_unix_ms;
+        let hours = end.saturating_sub(began) as f64 / 3.6e6;
+        Row::new(
+            side.name,
+            [
+                Cell::known(model(side.findings)),
+                Cell::text(ended(side.findings.whole_end())),
+                Cell::number(Some(hours), 2),
+                Cell::count(all(side.findings).map(|f| f.caveats.len() as u64).sum()),
+            ],
+        )
+    };
+    Table::new("targets", "Targets", "Target")
+        .columns([
+            ("model", "Model"),
+            ("result", "Result"),
+            ("hours", "Hours"),
+            ("caveats", "Caveats"),
+        ])
+        .rows(sides.iter().map(row))
+}
+
+/// Every step of a run that began together with others.
+fn starts(side: &Side<'_>) -> anyhow::Result<Vec<CommonStart>> {
+    let lines = Ledger::read(side.directory)?.lines;
+    let starts = lines.iter().filter_map(|line| match &line.entry {
+        Entry::Applied { outcome, .. } => outcome.measurement.common_start,
+        _ => None,
+    });
+    Ok(starts.collect())
+}
+
+/// How each target began with the others.
+fn table_of_starts(sides: &[Side<'_>], starts: &[Vec<CommonStart>]) -> Table {
+    let seconds = |time: Nanos| time.0 as f64 / 1e9;
+    let row = |(side, starts): (&Side<'_>, &Vec<CommonStart>)| {
+        let waited: u64 = starts.iter().map(|start| start.waited.0).sum();
+        let some = |value: Option<Nanos>, unit: f64, decimals| {
+            Cell::number(value.map(|time| time.0 as f64 / unit), decimals)
+        };
+        Row::new(
+            side.name,
+            [
+                Cell::count(starts.len() as u64),
+                Cell::number((!starts.is_empty()).then(|| seconds(Nanos(waited))), 1),
+                some(starts.iter().map(|start| start.waited).max(), 1e9, 1),
+                some(starts.iter().filter_map(|start| start.late).max(), 1e6, 3),
+            ],
+        )
+    };
+    Table::new("common-starts", "Loads that began together", "Target")
+        .columns([
+            ("loads", "Loads"),
+            ("waited", "Waited, s"),
+            ("waited-longest", "Longest wait, s"),
+            ("late-most", "Latest after the agreed moment, ms"),
+        ])
+        .rows(sides.iter().zip(starts).map(row))
+}
+
+/// How far apart the loads of one moment began.
+fn skew(starts: &[Vec<CommonStart>]) -> Facts {
+    let mut moments: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    for start in starts.iter().flatten() {
+        let late = start.late.map(|late| late.0);
+        moments.entry(start.agreed.0).or_default().extend(late);
+    }
+    let apart = |late: &Vec<u64>| Some(late.iter().max()? - late.iter().min()?);
+    let several = moments.values().filter(|late| late.len() > 1);
+    let mut skews: Vec<u64> = several.filter_map(apart).collect();
+    skews.sort_unstable();
+    let shown = |nanos: Option<&u64>| {
+        nanos.map_or_else(String::new, |nanos| format!("{:.3} ms", *nanos as f64 / 1e6))
+    };
+    let fact = |id: &str, label: &str, value: String| {
+        Setting::outcome(label, value).named(id).by(Origin::Found)
+    };
+    Facts::new("How far apart they began").rows([
+        fact("start-moments", "Moments agreed on", moments.len().to_string()),
+        fact("start-skew-median", "Median distance", shown(skews.get(skews.len() / 2))),
+        fact("start-skew-most", "Largest distance", shown(skews.last())),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_skew_is_between_loads_of_one_moment() {
+        let start = |agreed, late| CommonStart {
+            agreed: Nanos(agreed),
+            late: Some(Nanos(late)),
+            waited: Nanos(0),
+            targets: 2,
+        };
+        let facts = skew(&[
+            vec![start(1, 1_000_000), start(2, 0)],
+            vec![start(1, 3_500_000), start(2, 100_000), start(3, 9_000_000)],
+        ]);
+        let values: Vec<_> = facts.rows.iter().map(|row| row.value.clone().unwrap()).collect();
+        assert_eq!(values, ["3", "2.500 ms", "2.500 ms"]);
+    }
+}

@@ -1,0 +1,182 @@
+//! The directory of several runs: `targets.json` names them, so that they can be taken up
+//! together.
+
+use crate::output;
+use crate::writing::Rule;
+use anyhow::{Context, bail};
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File, Metadata};
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Component, Path, PathBuf};
+use steadfast_domain::{Device, Transport};
+use steadfast_host::{Existing, NewFile, Readers};
+use steadfast_runner::{Keeping, Ledger};
+
+/// The file that tells a directory of several runs from any other.
+const FILE: &str = "targets.json";
+
+/// The version of that file.
+const VERSION: u32 = 1;
+
+/// Several runs in one directory.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Group {
+    version: u32,
+    /// Which loads begin together: `steps` or `start`.
+    together: String,
+    /// The runs.
+    #[serde(rename = "targets")]
+    pub members: Vec<Member>,
+    /// The directory.
+    #[serde(skip)]
+    pub place: PathBuf,
+}
+
+/// One run of several.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Member {
+    /// What the user named.
+    pub target: String,
+    /// The name of its run directory.
+    pub directory: String,
+}
+
+impl Group {
+    /// Runs that are about to begin.
+    pub fn new(place: &Path, members: Vec<Member>, keeping: Keeping) -> Group {
+        let together = match keeping {
+            Keeping::Steps => "steps",
+            Keeping::Start => "start",
+        };
+        Group { version: VERSION, together: together.to_owned(), members, place: place.to_owned() }
+    }
+
+    /// The runs in a directory, where it is one of several runs.
+    pub fn find(place: &Path) -> anyhow::Result<Option<Group>> {
+        let path = place.join(FILE);
+        let mut file = match File::open(&path) {
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
+                return Ok(None);
+            }
+            opened => opened.with_context(|| path.display().to_string())?,
+        };
+        let at = || path.display().to_string();
+        refuse_foreign(&file.metadata().with_context(at)?, &path)?;
+        refuse_foreign(&fs::metadata(place).with_context(at)?, place)?;
+        let mut text = String::new();
+        file.read_to_string(&mut text).with_context(at)?;
+        let group: Group = serde_json::from_str(&text).with_context(at)?;
+        if group.version != VERSION {
+            bail!("{} has version {}; this program reads {VERSION}", at(), group.version);
+        }
+        if let Some(odd) = group.members.iter().find(|member| !is_plain(&member.directory)) {
+            bail!("{}: '{}' is not the name of a run directory in it", at(), odd.directory);
+        }
+        Ok(Some(Group { place: place.to_owned(), ..group }))
+    }
+
+    /// Writes `targets.json`, for this group of users.
+    pub fn write(&self, readers: Option<&str>) -> anyhow::Result<()> {
+        let readers = readers.map(Readers::of_group).transpose()?.unwrap_or_default();
+        let text = serde_json::to_vec_pretty(self)?;
+        NewFile::create(&self.place.join(FILE), Existing::Keep, readers)?.hold(&text)?;
+        Ok(())
+    }
+
+    /// Reports over all runs may be read by who may read the list of them.
+    pub fn rule(&self) -> Rule {
+        let list = fs::symlink_metadata(self.place.join(FILE));
+        let readers = list.map_or(Readers::Usual, |list| Readers::like(&list));
+        Rule { existing: Existing::Overwrite, readers }
+    }
+
+    /// The run directory of a member.
+    pub fn directory_of(&self, member: &Member) -> PathBuf {
+        self.place.join(&member.directory)
+    }
+
+    /// Which loads begin together.
+    pub fn keeping(&self) -> Keeping {
+        if self.together == "start" { Keeping::Start } else { Keeping::Steps }
+    }
+
+    /// Each member's device, as its run found it.
+    pub fn devices(&self) -> anyhow::Result<Vec<Device>> {
+        let device = |member| Ok(Ledger::read(&self.directory_of(member))?.settings.device);
+        self.members.iter().map(device).collect()
+    }
+
+    /// Whether a member's run has come to its end.
+    pub fn has_ended(&self, member: &Member) -> anyhow::Result<bool> {
+        Ok(output::study(&self.directory_of(member))?.end.is_final())
+    }
+}
+
+/// Whether a name leads nowhere but into the directory that it is looked up in.
+fn is_plain(name: &str) -> bool {
+    let mut parts = Path::new(name).components();
+    matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))
+}
+
+/// Refuses what somebody else could have written, where root is to obey it.
+fn refuse_foreign(found: &Metadata, path: &Path) -> anyhow::Result<()> {
+    // SAFETY: geteuid has no preconditions and cannot fail.
+    let is_root = unsafe { libc::geteuid() } == 0;
+    if is_root && (found.uid() != 0 || found.mode() & 0o022 != 0) {
+        bail!(
+            "{}: users other than root can write to it, so another user may have chosen these \
+             targets; resume each run by its own directory",
+            path.display()
+        );
+    }
+    Ok(())
+}
+
+/// Whether two targets are one device: by identity, by what the kernel calls it, or by the
+/// file that a path leads to.
+pub fn is_same(a: (&str, &Device), b: (&str, &Device)) -> bool {
+    let ((a_path, a), (b_path, b)) = (a, b);
+    if a.is_simulated() || b.is_simulated() {
+        return a.is_simulated() && b.is_simulated() && a.name == b.name;
+    }
+    if a.transport != Transport::File && a.has_identity() && a.is_same(b) {
+        return true;
+    }
+    match (fs::metadata(a_path), fs::metadata(b_path)) {
+        (Ok(a), Ok(b)) => number(&a) == number(&b),
+        (Err(_), Err(_)) => future(a_path).is_some_and(|a| Some(a) == future(b_path)),
+        _ => false,
+    }
+}
+
+/// What the kernel tells a device or a file by.
+fn number(found: &Metadata) -> (bool, u64, u64) {
+    match found.file_type().is_block_device() {
+        true => (true, found.rdev(), 0),
+        false => (false, found.dev(), found.ino()),
+    }
+}
+
+/// Where a file will be that is not there yet.
+fn future(path: &str) -> Option<PathBuf> {
+    let path = Path::new(path);
+    let above = path.parent().filter(|above| !above.as_os_str().is_empty());
+    let above = fs::canonicalize(above.unwrap_or(Path::new("."))).ok()?;
+    Some(above.join(path.file_name()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_directory_is_a_name_and_no_path() {
+        assert!(is_plain("loop0") && is_plain("a.b"));
+        for odd in ["", ".", "..", "a/b", "/a", "../a"] {
+            assert!(!is_plain(odd), "{odd:?}");
+        }
+    }
+}

@@ -1,0 +1,380 @@
+//! A procedure on several targets at the same time: each in a run of its own, all in one
+//! process, with one report over all of them.
+//!
+//! Everything that can be refused is refused for all before a directory is made, and every
+//! target is armed before anything is written to one. Then each run has a thread, and the
+//! seats of a meeting see to it that their loads begin together. docs/targets.md is its page.
+
+mod combined;
+mod group;
+mod threads;
+
+use super::begin::{Armed, Beginning, Intent, default_directory, plain_name};
+use super::conduct::{state, unfinished, write_report};
+use super::resume::{self, Again};
+use crate::cli::ResumeArguments;
+use crate::exit::{ExitState, code_of, misuse, said};
+use crate::prometheus::Exporter;
+use crate::writing::Shelf;
+use crate::{output, table, target, terminal};
+use anyhow::{Context, bail};
+pub use group::Group;
+use group::Member;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use steadfast_domain::{Caveat, CaveatKind, Device, Findings, Halt, Settings, caveats};
+use steadfast_runner::run::Ending;
+use steadfast_runner::{Keeping, Ledger};
+use threads::Run;
+
+/// Runs that are to be conducted at the same time.
+pub struct Several<'a> {
+    /// What each needs, and its settings. The first one says which directory and which
+    /// readers there are.
+    pub each: Vec<(Beginning<'a>, Settings)>,
+    /// The targets' devices, in the same order.
+    pub foreseen: &'a [Device],
+    /// Which loads begin together.
+    pub keeping: Keeping,
+    /// Where metrics go while they run.
+    pub prometheus: Option<&'a Path>,
+}
+
+/// Begins a run on each target and conducts them together.
+pub fn run(several: Several<'_>) -> anyhow::Result<ExitState> {
+    let Several { each, foreseen, keeping, prometheus } = several;
+    let Some((first, settings)) = each.first() else { return Ok(ExitState::Done) };
+    let (first, seed) = (*first, settings.seed);
+    let usual = || default_directory(settings, &format!("{}-targets", each.len()));
+    let out = first.out.map_or_else(usual, Path::to_owned);
+    let targets: Vec<&str> = each.iter().map(|(beginning, _)| beginning.target).collect();
+    refuse_same(&targets, foreseen)?;
+    let group = Group::new(&out, members(&targets, foreseen), keeping);
+    let each = each.into_iter().enumerate();
+    let intents = each.map(|(at, (beginning, settings))| beginning.intent(settings, foreseen, at));
+    let intents = intents.collect::<anyhow::Result<Vec<Intent<'_>>>>()?;
+    if out.exists() {
+        bail!("{} already exists; choose another --out", out.display());
+    }
+    let metrics = prometheus.map(|path| Exporter::new(path, first.group)).transpose()?;
+    let stop = target::stop_on_signals()?;
+    let mut armed = Vec::new();
+    for (intent, member) in intents.into_iter().zip(&group.members) {
+        let directory = group.directory_of(member);
+        let refused = || format!("{}; no target was written to", member.target);
+        armed
+            .push(intent.arm(&directory, std::slice::from_ref(&out), &stop).with_context(refused)?);
+    }
+    let ledgers = ledgers(&armed)?;
+    if let Err(error) = group.write(first.group) {
+        ledgers.into_iter().for_each(Ledger::withdraw);
+        return Err(error);
+    }
+    terminal::tell(&format!("Directory of {} runs: {} (seed {seed})", armed.len(), out.display()));
+    let begun = armed.into_iter().zip(ledgers).zip(&group.members);
+    let runs = begun.map(|((armed, ledger), member)| Run {
+        name: member.directory.clone(),
+        rig: armed.rig,
+        ledger,
+        settings: armed.run,
+        lines: Vec::new(),
+        directory: group.directory_of(member),
+    });
+    let runs = together(runs.collect(), &group)?;
+    finish(&group, threads::conduct(runs, metrics.as_ref(), &stop), first.json)
+}
+
+/// Takes up all runs of a group that have not ended.
+pub fn resume(arguments: &ResumeArguments, group: &Group) -> anyhow::Result<ExitState> {
+    let prometheus = arguments.prometheus.as_deref();
+    let metrics = prometheus.map(|path| Exporter::new(path, None)).transpose()?;
+    let stop = target::stop_on_signals()?;
+    let devices = group.devices()?;
+    let mut all = Vec::new();
+    for (at, member) in group.members.iter().enumerate() {
+        let own = arguments_of(arguments, group, at, &devices);
+        if arguments.rounds.is_none() && group.has_ended(member)? {
+            continue;
+        }
+        let refused = || format!("{}; no run was resumed", member.target);
+        all.push((member, Again::open(&own, &stop).with_context(refused)?, own));
+    }
+    let mut runs = Vec::new();
+    for (member, mut again, own) in all {
+        again.amend(&own)?;
+        let Again { rig, ledger, contents } = again;
+        let (settings, lines) = (contents.settings, contents.lines);
+        runs.push(Run {
+            name: member.directory.clone(),
+            directory: own.run_dir,
+            rig,
+            ledger,
+            settings,
+            lines,
+        });
+    }
+    let endings = threads::conduct(together(runs, group)?, metrics.as_ref(), &stop);
+    finish(group, endings, arguments.json)
+}
+
+/// What the user says of one run of a group.
+fn arguments_of(
+    arguments: &ResumeArguments,
+    group: &Group,
+    at: usize,
+    devices: &[Device],
+) -> ResumeArguments {
+    let is_of_another = |typed: &String| {
+        !resume::names(typed, &devices[at])
+            && devices.iter().any(|device| resume::names(typed, device))
+    };
+    let typed = arguments.yes_destroy.iter().filter(|typed| !is_of_another(typed));
+    ResumeArguments {
+        run_dir: group.directory_of(&group.members[at]),
+        rounds: arguments.rounds,
+        stop: arguments.stop,
+        yes_destroy: typed.cloned().collect(),
+        prometheus: None,
+        json: false,
+    }
+}
+
+/// Makes every run directory, or none.
+fn ledgers(armed: &[Armed]) -> anyhow::Result<Vec<Ledger>> {
+    let mut ledgers = Vec::new();
+    for one in armed {
+        match one.ledger() {
+            Ok(ledger) => ledgers.push(ledger),
+            Err(error) => {
+                ledgers.into_iter().for_each(Ledger::withdraw);
+                return Err(error);
+            }
+        }
+    }
+    Ok(ledgers)
+}
+
+/// Gives every run a seat and a caveat that says what it shares.
+fn together(mut runs: Vec<Run>, group: &Group) -> anyhow::Result<Vec<Run>> {
+    let Some(first) = runs.first() else { return Ok(runs) };
+    let phases = threads::phases(first)?;
+    let seated = runs.iter_mut().filter(|run| !run.rig.device().is_simulated());
+    let seated: Vec<&mut Run> = seated.collect();
+    if seated.len() < 2 {
+        return Ok(runs);
+    }
+    let paths: Vec<String> = seated.iter().map(|run| run.rig.device().path.clone()).collect();
+    let seats = steadfast_runner::meeting(seated.len(), phases, group.keeping());
+    for (at, (run, seat)) in seated.into_iter().zip(seats).enumerate() {
+        let others = paths.iter().enumerate().filter(|(other, _)| *other != at);
+        let others: Vec<&str> = others.map(|(_, path)| path.as_str()).collect();
+        let caveat = shared(&others, run.rig.host().cpus);
+        let is_told = threads::has_told(&run.lines, &caveat);
+        run.rig.join(seat, Some(caveat).filter(|_| !is_told));
+    }
+    Ok(runs)
+}
+
+/// What targets of one host share.
+fn shared(others: &[&str], processors: Option<u32>) -> Caveat {
+    let targets = others.len() + 1;
+    let scarce = processors.filter(|processors| (*processors as usize) < 2 * targets);
+    let processors = match (processors, scarce) {
+        (_, Some(few)) => format!(
+            "its processors (only {few} for {targets} targets, so that the host and not the device \
+             may set the pace)"
+        ),
+        (Some(processors), None) => format!("its {processors} processors"),
+        (None, None) => "its processors".to_owned(),
+    };
+    Caveat::new(
+        CaveatKind::Deviation,
+        caveats::SHARED_HOST,
+        format!(
+            "Tested at the same time as {}: they share {processors}, its memory, PCIe lanes, host \
+             bus adapters and caches. A number can be lower than that of this device alone.",
+            others.join(", ")
+        ),
+        "Where a difference matters, test one target at a time.",
+    )
+}
+
+/// Reports what came of all runs of the group.
+fn finish(
+    group: &Group,
+    endings: Vec<(String, Result<Ending, Halt>)>,
+    json: bool,
+) -> anyhow::Result<ExitState> {
+    let mut came = Vec::new();
+    for member in &group.members {
+        let directory = group.directory_of(member);
+        let ending = endings.iter().find(|(name, _)| *name == member.directory);
+        let outcome = match ending {
+            Some((_, Err(error))) => Err(anyhow::anyhow!("{error}")),
+            Some((_, Ok(ending))) => unfinished(ending, &directory),
+            None => Ok(None),
+        };
+        came.push(Came::of(member, directory, outcome));
+    }
+    report(group, &came, json)?;
+    Ok(came
+        .iter()
+        .map(|one| one.state)
+        .max_by_key(|state| severity(*state))
+        .unwrap_or(ExitState::Done))
+}
+
+/// What came of one target.
+struct Came<'a> {
+    member: &'a Member,
+    directory: PathBuf,
+    state: ExitState,
+    error: Option<String>,
+    findings: Option<Findings>,
+}
+
+impl<'a> Came<'a> {
+    fn of(
+        member: &'a Member,
+        directory: PathBuf,
+        outcome: anyhow::Result<Option<ExitState>>,
+    ) -> Self {
+        let whole = outcome.and_then(|halted| match halted {
+            Some(halted) => Ok((halted, None)),
+            None => write_report(&directory).map(|found| (state(&found), Some(found))),
+        });
+        let (state, findings, error) = match whole {
+            Ok((state, findings)) => (state, findings, None),
+            Err(error) => (ExitState::Failed, None, Some(said(&error))),
+        };
+        if let Some(error) = &error {
+            terminal::complain(&format!("steadfast: {}: {error}", member.target));
+        }
+        Came { member, directory, state, error, findings }
+    }
+
+    fn result(&self) -> String {
+        match (&self.findings, self.state) {
+            (Some(findings), _) => combined::ended(findings.whole_end()).to_owned(),
+            (None, ExitState::Halted) => "HALTED".to_owned(),
+            (None, _) => "FAILED".to_owned(),
+        }
+    }
+
+    fn answer(&self) -> Answer<'_> {
+        Answer {
+            target: &self.member.target,
+            directory: &self.directory,
+            exit_code: code_of(self.state),
+            error: self.error.as_deref(),
+            findings: self.findings.as_ref(),
+        }
+    }
+}
+
+/// How bad an ending is: a failure is worse than a halt, which can be resumed.
+fn severity(state: ExitState) -> u8 {
+    match state {
+        ExitState::Failed => 4,
+        ExitState::Halted => 3,
+        ExitState::Done => 0,
+        _ => 2,
+    }
+}
+
+/// One target of `--json`.
+#[derive(Debug, Serialize)]
+struct Answer<'a> {
+    target: &'a str,
+    directory: &'a Path,
+    exit_code: u8,
+    error: Option<&'a str>,
+    findings: Option<&'a Findings>,
+}
+
+/// The JSON output.
+#[derive(Debug, Serialize)]
+struct Answers<'a> {
+    targets: Vec<Answer<'a>>,
+    combined: Option<&'a Findings>,
+}
+
+/// Prints what came of every target, and writes the report over all that have ended.
+fn report(group: &Group, came: &[Came<'_>], json: bool) -> anyhow::Result<()> {
+    let found = came.iter().filter_map(|one| Some((one, one.findings.as_ref()?)));
+    let sides: Vec<combined::Side<'_>> = found
+        .map(|(one, findings)| combined::Side {
+            name: &one.member.directory,
+            directory: &one.directory,
+            findings,
+        })
+        .collect();
+    let combined = match sides.len() == came.len() {
+        true => Some(combined::findings(&sides)?),
+        false => None,
+    };
+    if let Some(combined) = &combined {
+        let shelf = Shelf::named(&group.place, group.rule(), &[])?;
+        output::write(&shelf, combined, &combined::FORMATS)?;
+    }
+    if json {
+        let targets = came.iter().map(Came::answer).collect();
+        return terminal::print_json(&Answers { targets, combined: combined.as_ref() });
+    }
+    terminal::print(&closing(came))?;
+    if let Some(combined) = &combined {
+        let text = steadfast_report::text(combined, terminal::width());
+        let place = group.place.display();
+        terminal::print(&format!(
+            "\n{text}\n\nReport over all targets: {place}/report.pdf, {place}/report.html; each \
+             target's own in its run directory."
+        ))?;
+    }
+    Ok(())
+}
+
+/// One row for each target.
+fn closing(came: &[Came<'_>]) -> String {
+    let head = ["Target", "Model", "Result", "Exit code", "Run directory"].map(str::to_owned);
+    let row = |one: &Came<'_>| {
+        let model = one.findings.as_ref().and_then(combined::model);
+        [
+            one.member.target.clone(),
+            model.unwrap_or("–").to_owned(),
+            one.result(),
+            code_of(one.state).to_string(),
+            one.directory.display().to_string(),
+        ]
+    };
+    let rows: Vec<_> = std::iter::once(head).chain(came.iter().map(row)).collect();
+    table::with_left(&rows, |column| column != 3)
+}
+
+/// What each target is called, in the order of the command line.
+fn members(targets: &[&str], devices: &[Device]) -> Vec<Member> {
+    let mut members: Vec<Member> = Vec::new();
+    for (target, device) in targets.iter().zip(devices) {
+        let name = plain_name(device);
+        let alike = |members: &[Member], name: &str| members.iter().any(|m| m.directory == name);
+        let numbered = (2..).map(|n| format!("{name}-{n}"));
+        let free = std::iter::once(name.clone()).chain(numbered).find(|n| !alike(&members, n));
+        members.push(Member { target: (*target).to_owned(), directory: free.unwrap_or(name) });
+    }
+    members
+}
+
+/// Refuses a device that is named twice, whatever its names are.
+fn refuse_same(targets: &[&str], devices: &[Device]) -> anyhow::Result<()> {
+    for later in 1..targets.len() {
+        for earlier in 0..later {
+            let [a, b] = [earlier, later].map(|at| (targets[at], &devices[at]));
+            if group::is_same(a, b) {
+                return Err(misuse(format!(
+                    "--target {} and --target {} are the same device; name each device once",
+                    a.0, b.0
+                )));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,95 @@
+//! One thread for each run.
+
+use super::super::resume;
+use crate::asked::SOFTWARE;
+use crate::panel::Panel;
+use crate::prometheus::{Both, Exporter};
+use indicatif::MultiProgress;
+use std::path::PathBuf;
+use steadfast_domain::{Caveat, Entry, Halt, Note};
+use steadfast_engine::Stop;
+use steadfast_runner::ledger::Line;
+use steadfast_runner::run::{self, Ending, amendments};
+use steadfast_runner::{Ledger, Outline, Rig, RunSettings};
+
+/// A run that can begin.
+pub struct Run {
+    /// What it is called.
+    pub name: String,
+    /// Its directory.
+    pub directory: PathBuf,
+    /// What is driven.
+    pub rig: Box<dyn Rig>,
+    /// Where it is written down.
+    pub ledger: Ledger,
+    /// What was decided.
+    pub settings: RunSettings,
+    /// What is written down already.
+    pub lines: Vec<Line>,
+}
+
+/// Conducts every run in a thread of its own, to the end of the last. Returns how each
+/// ended, by its name.
+pub fn conduct(
+    runs: Vec<Run>,
+    metrics: Option<&Exporter>,
+    stop: &Stop,
+) -> Vec<(String, Result<Ending, Halt>)> {
+    let bars = MultiProgress::new();
+    std::thread::scope(|scope| {
+        let begin = |run: Run| {
+            let name = run.name.clone();
+            (name, scope.spawn(|| conduct_one(run, &bars, metrics, stop)))
+        };
+        let threads: Vec<_> = runs.into_iter().map(begin).collect();
+        let defect = "its thread ended unexpectedly; this is a defect, please report it";
+        let ended = threads.into_iter().map(|(name, thread)| {
+            let ending = thread.join();
+            (name, ending.unwrap_or_else(|_| Err(Halt::Refused(defect.to_owned()))))
+        });
+        ended.collect()
+    })
+}
+
+/// One run. Its rig, and with that its seat among the others, is given up when it ends.
+fn conduct_one(
+    run: Run,
+    bars: &MultiProgress,
+    metrics: Option<&Exporter>,
+    stop: &Stop,
+) -> Result<Ending, Halt> {
+    let Run { name, directory, mut rig, ledger, settings, lines } = run;
+    let amendments = amendments(&lines);
+    let procedure =
+        steadfast_procedures::procedure(&settings.settings, settings.geometry(), &amendments)
+            .map_err(|error| Halt::Refused(error.to_string()))?;
+    let mut panel = Panel::among(bars, &name, procedure.as_ref(), rig.device(), stop.clone());
+    let about = (settings.settings.procedure.as_str(), directory.as_path());
+    let gauge = metrics.map(|metrics| metrics.gauge(rig.as_ref(), procedure.as_ref(), about));
+    let mut both = Both(&mut panel, gauge);
+    let ending =
+        run::conduct(procedure.as_ref(), rig.as_mut(), ledger, &lines, SOFTWARE, &mut both);
+    drop(both);
+    panel.close();
+    ending
+}
+
+/// The phases of a run's procedure in their order.
+pub fn phases(run: &Run) -> anyhow::Result<Vec<String>> {
+    let procedure = resume::procedure(&run.settings, &run.lines)?;
+    let mut phases: Vec<String> = Vec::new();
+    for stretch in Outline::of(procedure.as_ref(), None)?.stretches {
+        if !phases.contains(&stretch.phase) {
+            phases.push(stretch.phase);
+        }
+    }
+    Ok(phases)
+}
+
+/// Whether a run has a caveat in its journal.
+pub fn has_told(lines: &[Line], caveat: &Caveat) -> bool {
+    lines.iter().any(|line| match &line.entry {
+        Entry::Noted(note) => matches!(&**note, Note::Caveat(told) if told == caveat),
+        _ => false,
+    })
+}

@@ -1,0 +1,110 @@
+//! `trace locality`: what a cache would bring, and how soon blocks are used again.
+
+use super::columns::listed;
+use crate::cli::questions::LocalityArguments;
+use crate::exit::ExitState;
+use crate::selected::Selected;
+use crate::terminal;
+use serde::Serialize;
+use steadfast_domain::text::printable;
+use steadfast_domain::units::Bytes;
+use steadfast_domain::{Layer, Nanos};
+use steadfast_trace::Fold;
+use steadfast_trace::captured::Answer;
+use steadfast_trace::compare::{SidesSeen, device_name};
+use steadfast_trace::locality::{CachePoint, Locality, LocalityFigures};
+use steadfast_trace::response::ResponseFigures;
+
+/// Devices that are looked at together: 64 MB each.
+const DEVICES_MAX: usize = 4;
+
+#[derive(Serialize)]
+struct LocalityContent {
+    devices: Vec<DeviceLocality>,
+}
+
+#[derive(Serialize)]
+struct DeviceLocality {
+    name: String,
+    #[serde(flatten)]
+    figures: LocalityFigures,
+}
+
+/// The locality of every device with reads or writes.
+pub fn run(arguments: &LocalityArguments) -> anyhow::Result<ExitState> {
+    let selected = Selected::open(&arguments.selection)?;
+    let devices = devices(&selected)?;
+    let Answer { found, account } = selected.answer(|captured, pass| {
+        let mut found: Vec<Locality> = devices.iter().map(|one| Locality::new(*one)).collect();
+        let mut folds: Vec<&mut dyn Fold> = Vec::new();
+        folds.extend(found.iter_mut().map(|one| one as &mut dyn Fold));
+        let account = captured.run(pass, &mut folds)?;
+        Ok(Answer { found, account })
+    })?;
+    let conditions = selected.conditions();
+    let told = found.iter().map(Locality::figures).filter(|figures| figures.accesses > 0);
+    let told = told
+        .map(|figures| DeviceLocality { name: device_name(conditions, figures.device), figures });
+    let content = LocalityContent { devices: told.collect() };
+    if arguments.json {
+        selected.print(account, content)?;
+        return Ok(selected.ending());
+    }
+    for device in &content.devices {
+        terminal::print(&lines(device))?;
+    }
+    if content.devices.is_empty() {
+        terminal::complain(&format!("{}: no reads or writes of a block device", selected.name));
+    }
+    Ok(selected.ending())
+}
+
+/// The block devices that pass; the first ones where they are many, which is said.
+fn devices(selected: &Selected) -> anyhow::Result<Vec<u16>> {
+    let mut sides = SidesSeen::default();
+    selected.ask(|captured, pass| captured.run(pass, &mut [&mut sides]))?;
+    let block = sides.iter().filter(|side| side.layer == Layer::Block);
+    let mut devices: Vec<u16> = block.map(|side| side.device).collect();
+    if devices.len() > DEVICES_MAX {
+        terminal::complain(&format!(
+            "{}: only the first {DEVICES_MAX} of {} devices are shown; choose others with --device",
+            selected.name,
+            devices.len()
+        ));
+        devices.truncate(DEVICES_MAX);
+    }
+    Ok(devices)
+}
+
+fn lines(device: &DeviceLocality) -> String {
+    let figures = &device.figures;
+    let exact = match figures.followed_share {
+        1.0 => "exact".to_owned(),
+        share => format!("estimated from {:.3} % of the blocks", share * 100.0),
+    };
+    let overwritten = match figures.overwritten {
+        Some(share) => format!("{:.1} % of the written blocks were written before", share * 100.0),
+        None => "nothing was written".to_owned(),
+    };
+    format!(
+        "{}: {} accesses to blocks of 4 KiB, {} touched, {exact}\n{}\n\
+         reuse after: {}\noverwritten after: {}; {overwritten}\n",
+        printable(&device.name),
+        figures.accesses,
+        Bytes(figures.touched_bytes as u64),
+        listed(&CachePoint::TABLE, &figures.curve),
+        times(&figures.reuse),
+        times(&figures.overwrite)
+    )
+}
+
+fn times(times: &ResponseFigures) -> String {
+    let told = |ns: Option<u64>| ns.map_or("–".to_owned(), |ns| Nanos(ns).to_string());
+    format!(
+        "average {}, 50 % within {}, 99 % within {}, at most {}",
+        told(times.mean_ns),
+        told(times.p50_ns),
+        told(times.p99_ns),
+        told(times.max_ns)
+    )
+}

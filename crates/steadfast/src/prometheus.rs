@@ -1,0 +1,395 @@
+//! A live run for Prometheus: a file for the textfile collector of node_exporter, written
+//! anew, whole, at most once a second. docs/formats.md has the list of metrics.
+
+use crate::exit::misuse;
+use crate::terminal;
+use crate::writing::Rule;
+use anyhow::bail;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use steadfast_domain::measurement::{Interval, IntervalTally};
+use steadfast_domain::{Measurement, Nanos, Op, Place, Procedure, Step};
+use steadfast_host::{Existing, Readers};
+use steadfast_runner::{Event, Forecast, Progress, Rig};
+
+/// How often the file is written at most.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// What a file of ours begins with.
+const BEGINNING: &str = "# HELP steadfast_";
+
+/// The file, and what is known of every target.
+pub struct Exporter {
+    path: PathBuf,
+    rule: Rule,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    targets: Vec<Sample>,
+    written: Option<Instant>,
+    failed: bool,
+}
+
+/// What is known of one target.
+#[derive(Default)]
+struct Sample {
+    /// The labels of every metric: `run="...",device="..."`.
+    labels: String,
+    /// The further labels of the metric that says what runs.
+    about: String,
+    phase: String,
+    place: Option<Place>,
+    running: bool,
+    finished: u64,
+    ios: u64,
+    bytes: u64,
+    failed_ios: u64,
+    interval: Option<Interval>,
+    temperature: Option<f64>,
+    elapsed: Duration,
+    left: Option<(Duration, Duration)>,
+}
+
+impl Exporter {
+    /// A file that is to be written, where that can be done. A file that is there must be
+    /// of an earlier run.
+    pub fn new(path: &Path, group: Option<&str>) -> anyhow::Result<Exporter> {
+        let shown = path.display();
+        if path.extension().is_none_or(|ending| ending != "prom") {
+            return Err(misuse(format!(
+                "--prometheus {shown}: node_exporter reads files whose names end in .prom only"
+            )));
+        }
+        if fs::read_to_string(path).is_ok_and(|text| !text.starts_with(BEGINNING)) {
+            bail!("{shown} exists and contains no metrics of steadfast; give another name");
+        }
+        let readers = group.map(Readers::of_group).transpose()?.unwrap_or_default();
+        let exporter = Exporter {
+            path: path.to_owned(),
+            rule: Rule { existing: Existing::Overwrite, readers },
+            state: Mutex::default(),
+        };
+        // What makes it impossible is said before the run.
+        exporter.rule.begin(path)?;
+        Ok(exporter)
+    }
+
+    /// Who tells of one target.
+    pub fn gauge(
+        &self,
+        rig: &dyn Rig,
+        procedure: &dyn Procedure,
+        (name, directory): (&str, &Path),
+    ) -> Gauge<'_> {
+        let device = rig.device();
+        let known = |text: &Option<String>| escaped(text.as_deref().unwrap_or_default());
+        let mut state = self.state();
+        state.targets.push(Sample {
+            labels: format!(
+                "run=\"{}\",device=\"{}\"",
+                escaped(&directory.display().to_string()),
+                escaped(&device.name)
+            ),
+            about: format!(
+                "model=\"{}\",serial=\"{}\",firmware=\"{}\",procedure=\"{}\",software=\"{}\"",
+                known(&device.model),
+                known(&device.serial),
+                known(&device.firmware),
+                escaped(name),
+                escaped(crate::asked::SOFTWARE)
+            ),
+            running: true,
+            ..Sample::default()
+        });
+        Gauge {
+            exporter: self,
+            at: state.targets.len() - 1,
+            forecast: Forecast::of(procedure),
+            began: Instant::now(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes the file where it is time to. A run goes on without it.
+    fn write(&self, state: &mut State, at_once: bool) {
+        let due = state.written.is_none_or(|at| at.elapsed() >= EVERY);
+        if !due && !at_once {
+            return;
+        }
+        state.written = Some(Instant::now());
+        let text = text(&state.targets);
+        let written = self.rule.begin(&self.path).and_then(|file| file.hold(text.as_bytes()));
+        if let Err(error) = written
+            && !std::mem::replace(&mut state.failed, true)
+        {
+            terminal::complain(&format!("steadfast: {error}; the run goes on without this file"));
+        }
+    }
+}
+
+/// Tells of one target.
+pub struct Gauge<'e> {
+    exporter: &'e Exporter,
+    at: usize,
+    forecast: Forecast,
+    began: Instant,
+}
+
+impl Gauge<'_> {
+    fn update(&mut self, at_once: bool, change: impl FnOnce(&mut Sample)) {
+        let left = self.forecast.left().map(|left| (left.best, left.worst));
+        let mut state = self.exporter.state();
+        let sample = &mut state.targets[self.at];
+        change(sample);
+        // Nothing is left of a run that has ended, and nobody knows what of one that halted.
+        (sample.left, sample.elapsed) = (left.filter(|_| sample.running), self.began.elapsed());
+        self.exporter.write(&mut state, at_once);
+    }
+
+    fn begins(&mut self, step: &Step) {
+        self.forecast.begin(step);
+        self.update(false, |sample| {
+            sample.phase.clone_from(&step.place.phase);
+            sample.place = Some(step.place.clone());
+        });
+    }
+
+    fn finished(&mut self, measurement: &Measurement) {
+        self.forecast.finish(measurement);
+        self.update(false, |sample| {
+            sample.finished += 1;
+            sample.ios += measurement.total().ios;
+            sample.bytes += measurement.bytes().0;
+            sample.failed_ios += measurement.fault_count;
+            sample.temperature = measurement.sensed.temperature_celsius;
+        });
+    }
+}
+
+impl Progress for Gauge<'_> {
+    fn tell(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Begins(step) => self.begins(step),
+            Event::Interval(interval) => {
+                self.forecast.count(interval);
+                let interval = (*interval).clone();
+                self.update(false, |sample| sample.interval = Some(interval));
+            }
+            Event::Finished { outcome, .. } => self.finished(&outcome.measurement),
+            Event::Purging => self.update(true, |sample| "purge".clone_into(&mut sample.phase)),
+            _ => {}
+        }
+    }
+}
+
+impl Drop for Gauge<'_> {
+    fn drop(&mut self) {
+        self.update(true, |sample| {
+            sample.running = false;
+            sample.interval = None;
+        });
+    }
+}
+
+/// Two who want to be told.
+pub struct Both<'p, 'e>(pub &'p mut dyn Progress, pub Option<Gauge<'e>>);
+
+impl Progress for Both<'_, '_> {
+    fn tell(&mut self, event: &Event<'_>) {
+        self.0.tell(event);
+        if let Some(gauge) = &mut self.1 {
+            gauge.tell(event);
+        }
+    }
+}
+
+/// A label's value as the format has it.
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+/// A metric: its name, type and help, and its values of one target with further labels.
+struct Family {
+    name: &'static str,
+    kind: &'static str,
+    help: &'static str,
+    values: fn(&Sample) -> Vec<(String, f64)>,
+}
+
+fn one(value: Option<f64>) -> Vec<(String, f64)> {
+    value.into_iter().map(|value| (String::new(), value)).collect()
+}
+
+/// A value of the last second for each direction that completed an I/O.
+fn each(sample: &Sample, value: fn(&IntervalTally, f64) -> f64) -> Vec<(String, f64)> {
+    let Some(interval) = &sample.interval else { return Vec::new() };
+    let seconds = interval.end.saturating_sub(interval.begin).as_secs_f64();
+    let told = interval.tallies.iter().filter(|tally| tally.ios > 0 && seconds > 0.0);
+    told.map(|tally| (format!("op=\"{}\"", op(tally.op)), value(tally, seconds))).collect()
+}
+
+fn op(op: Op) -> &'static str {
+    match op {
+        Op::Read => "read",
+        Op::Write => "write",
+        Op::Discard => "discard",
+        Op::Flush => "flush",
+    }
+}
+
+fn seconds(time: Nanos) -> f64 {
+    time.0 as f64 / 1e9
+}
+
+/// Every metric, in the order of the file.
+const FAMILIES: [Family; 17] = [
+    Family {
+        name: "run_info",
+        kind: "gauge",
+        help: "What is tested, and by what.",
+        values: |s| vec![(s.about.clone(), 1.0)],
+    },
+    Family {
+        name: "run_running",
+        kind: "gauge",
+        help: "1 while the run goes on, 0 after it.",
+        values: |s| one(Some(f64::from(u8::from(s.running)))),
+    },
+    Family {
+        name: "run_phase_info",
+        kind: "gauge",
+        help: "The phase, and the step that is applied.",
+        values: |s| {
+            let label = s.place.as_ref().map_or("", |place| place.label.as_str());
+            vec![(format!("phase=\"{}\",label=\"{}\"", escaped(&s.phase), escaped(label)), 1.0)]
+        },
+    },
+    Family {
+        name: "run_round",
+        kind: "gauge",
+        help: "The round; 0 outside rounds.",
+        values: |s| one(s.place.as_ref().map(|place| place.round.into())),
+    },
+    Family {
+        name: "run_point",
+        kind: "gauge",
+        help: "The step inside its round or phase.",
+        values: |s| one(s.place.as_ref().map(|place| place.point.into())),
+    },
+    Family {
+        name: "run_steps_finished_total",
+        kind: "counter",
+        help: "Steps in the journal.",
+        values: |s| one(Some(s.finished as f64)),
+    },
+    Family {
+        name: "run_elapsed_seconds",
+        kind: "gauge",
+        help: "Since this process began.",
+        values: |s| one(Some(s.elapsed.as_secs_f64())),
+    },
+    Family {
+        name: "run_left_seconds",
+        kind: "gauge",
+        help: "Time left if steady at the first chance (best), and at most (worst).",
+        values: |s| match s.left {
+            Some((best, worst)) => vec![
+                ("bound=\"best\"".to_owned(), best.as_secs_f64()),
+                ("bound=\"worst\"".to_owned(), worst.as_secs_f64()),
+            ],
+            None => Vec::new(),
+        },
+    },
+    Family {
+        name: "run_progress_ratio",
+        kind: "gauge",
+        help: "Elapsed time by elapsed and longest time left.",
+        values: |s| {
+            one(s.left.map(|(_, worst)| {
+                let done = s.elapsed.as_secs_f64();
+                done / (done + worst.as_secs_f64()).max(1e-9)
+            }))
+        },
+    },
+    Family {
+        name: "iops",
+        kind: "gauge",
+        help: "I/Os per second in the last second.",
+        values: |s| each(s, |tally, time| tally.ios as f64 / time),
+    },
+    Family {
+        name: "bytes_per_second",
+        kind: "gauge",
+        help: "Bytes per second in the last second.",
+        values: |s| each(s, |tally, time| tally.bytes.0 as f64 / time),
+    },
+    Family {
+        name: "response_mean_seconds",
+        kind: "gauge",
+        help: "Mean response time in the last second.",
+        values: |s| each(s, |tally, _| seconds(tally.response_sum) / tally.ios as f64),
+    },
+    Family {
+        name: "response_max_seconds",
+        kind: "gauge",
+        help: "Longest response time in the last second.",
+        values: |s| each(s, |tally, _| seconds(tally.response_max)),
+    },
+    Family {
+        name: "ios_total",
+        kind: "counter",
+        help: "I/Os of all finished steps.",
+        values: |s| one(Some(s.ios as f64)),
+    },
+    Family {
+        name: "bytes_total",
+        kind: "counter",
+        help: "Bytes moved by all finished steps.",
+        values: |s| one(Some(s.bytes as f64)),
+    },
+    Family {
+        name: "failed_ios_total",
+        kind: "counter",
+        help: "I/Os that failed in finished steps.",
+        values: |s| one(Some(s.failed_ios as f64)),
+    },
+    Family {
+        name: "temperature_celsius",
+        kind: "gauge",
+        help: "Temperature of the device at the end of the last step.",
+        values: |s| one(s.temperature),
+    },
+];
+
+/// The file.
+fn text(targets: &[Sample]) -> String {
+    let mut text = String::new();
+    for Family { name, kind, help, values } in &FAMILIES {
+        let lines = targets.iter().flat_map(|target| {
+            let labels = |more: &str| match more {
+                "" => target.labels.clone(),
+                more => format!("{},{more}", target.labels),
+            };
+            values(target).into_iter().map(move |(more, value)| (labels(&more), value))
+        });
+        let lines: Vec<(String, f64)> = lines.collect();
+        if lines.is_empty() {
+            continue;
+        }
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "# HELP steadfast_{name} {help}");
+        let _ = writeln!(text, "# TYPE steadfast_{name} {kind}");
+        for (labels, value) in lines {
+            let _ = writeln!(text, "steadfast_{name}{{{labels}}} {value}");
+        }
+    }
+    text
+}

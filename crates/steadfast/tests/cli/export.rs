@@ -1,0 +1,193 @@
+//! Runs in forms that other programs read: what a program of others reads in them is what
+//! the journal says.
+
+use super::scratch::{code, refuse, run_in, skip, stderr, succeed};
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output};
+use steadfast_domain::Entry;
+use steadfast_runner::Ledger;
+
+/// Two short simulated runs, `a` and `b`.
+fn two_runs(place: &Path) {
+    for (name, drive) in [("a", "sim:small"), ("b", "sim:client")] {
+        let run = ["run", "iops", "--profile", "quick", "--target", drive, "--out", name];
+        let output = run_in(place, &run);
+        assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+    }
+}
+
+/// Runs a Python script where its modules are there.
+fn python(test: &str, modules: &[&str], arguments: &[&str], place: &Path) -> Option<Output> {
+    for module in modules {
+        let tried = Command::new("python3").args(["-c", &format!("import {module}")]).output();
+        if !tried.is_ok_and(|output| output.status.success()) {
+            skip(test, &format!("Python has no module {module}"));
+            return None;
+        }
+    }
+    let output = Command::new("python3").args(arguments).current_dir(place).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    Some(output)
+}
+
+/// What the journals of both runs say: steps, I/Os, bytes, seconds, percentiles known.
+fn journalled(place: &Path) -> [u64; 5] {
+    let mut sums = [0; 5];
+    for run in ["a", "b"] {
+        for line in Ledger::read(&place.join(run)).unwrap().lines {
+            let Entry::Applied { outcome, .. } = line.entry else { continue };
+            let done = &outcome.measurement;
+            let known = done.total().percentile(0.999).is_some();
+            let parts =
+                [1, done.total().ios, done.bytes().0, done.intervals.len() as u64, known.into()];
+            sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
+        }
+    }
+    sums
+}
+
+#[test]
+fn duckdb_reads_all_steps_of_two_runs() {
+    let scratch = tempfile::tempdir().unwrap();
+    let place = scratch.path();
+    two_runs(place);
+    succeed(place, &["export", "parquet", "a", "b", "-o", "steps.parquet"]);
+    succeed(place, &["export", "parquet", "a", "b", "--intervals", "-o", "seconds.parquet"]);
+    refuse(place, &["export", "parquet", "a", "-o", "steps.parquet"], &["exists", "--force"]);
+    refuse(place, &["export", "parquet", "nowhere", "-o", "x.parquet"], &["nowhere"]);
+    assert!(!place.join("x.parquet").exists());
+    let script = "import duckdb, json\n\
+        one = lambda text: [int(v) for v in duckdb.sql(text).fetchall()[0]]\n\
+        print(json.dumps(one(\"\"\"select count(*), sum(ios), sum(bytes), \
+        count(response_p99_9_us), count(distinct run), count(distinct device_serial), \
+        sum((caveats like '%simulated%')::int), sum((abs(iops * elapsed_s - ios) > 0.5)::int), \
+        sum((response_p50_us > response_max_us)::int) from 'steps.parquet'\"\"\")))\n\
+        print(json.dumps(one(\"\"\"select count(*), sum(ios), count(distinct load) \
+        from 'seconds.parquet'\"\"\")))\n\
+        print(json.dumps([r[0] for r in duckdb.sql(\"select distinct load from 'steps.parquet' \
+        order by 1\").fetchall()]))\n\
+        print(duckdb.sql(\"select typeof(began) from 'steps.parquet' limit 1\").fetchall()[0][0])";
+    let test = "duckdb_reads_all_steps_of_two_runs";
+    let Some(output) = python(test, &["duckdb"], &["-c", script], place) else { return };
+    let said = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<&str> = said.lines().collect();
+    let [steps, ios, bytes, seconds, known] = journalled(place);
+    assert!(steps > 100 && known > 0 && known <= steps, "{steps} steps, {known} three nines");
+    let first: Vec<u64> = serde_json::from_str(lines[0]).unwrap();
+    assert_eq!(first, [steps, ios, bytes, known, 2, 2, steps, 0, 0]);
+    let second: Vec<u64> = serde_json::from_str(lines[1]).unwrap();
+    assert_eq!(second[0], seconds);
+    assert!(second[1] <= ios && second[2] > 5, "{second:?}");
+    let loads: Value = serde_json::from_str(lines[2]).unwrap();
+    assert!(loads.as_array().unwrap().iter().any(|load| load == "RND 4K RW65"), "{loads}");
+    assert!(lines[3].starts_with("TIMESTAMP"), "{}", lines[3]);
+}
+
+/// The example of the documentation, as it stands there.
+#[test]
+fn the_example_draws_iops_by_round() {
+    let scratch = tempfile::tempdir().unwrap();
+    let place = scratch.path();
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/plot.py");
+    let text = std::fs::read_to_string(&example).unwrap();
+    assert!(text.lines().count() <= 32, "{} lines", text.lines().count());
+    two_runs(place);
+    succeed(place, &["export", "parquet", "a", "b", "-o", "steps.parquet"]);
+    let test = "the_example_draws_iops_by_round";
+    let words = [example.to_str().unwrap(), "steps.parquet", "iops.png"];
+    let Some(output) = python(test, &["pyarrow", "matplotlib"], &words, place) else { return };
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("iops.png") && !said.starts_with("0 lines"), "{said}");
+    let picture = std::fs::read(place.join("iops.png")).unwrap();
+    assert!(picture.starts_with(b"\x89PNG") && picture.len() > 10_007, "{} bytes", picture.len());
+}
+
+/// A file for the textfile collector: by the grammar of the text format, as promtool checks it.
+#[test]
+fn metrics_of_a_run_are_as_the_text_format_has_them() {
+    let scratch = tempfile::tempdir().unwrap();
+    let place = scratch.path();
+    let odd = "a \"b\\c\nd";
+    std::fs::create_dir(place.join(odd)).unwrap();
+    let out = format!("{odd}/run");
+    let quick = ["run", "iops", "--profile", "quick", "--prometheus", "run.prom"];
+    let one = [&quick[..], &["--target", "sim:small", "--out", &out]].concat();
+    let output = run_in(place, &one);
+    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+    let text = std::fs::read_to_string(place.join("run.prom")).unwrap();
+    let samples = checked(&text);
+    let running = samples.iter().find(|(name, _)| name == "steadfast_run_running").unwrap();
+    assert!(running.1.contains("run=\"a \\\"b\\\\c\\nd/run\""), "{}", running.1);
+    let steps = Ledger::read(&place.join(&out)).unwrap().lines;
+    let steps = steps.iter().filter(|line| matches!(line.entry, Entry::Applied { .. })).count();
+    assert!(text.contains(&format!("}} {steps}\n")), "{steps} steps: {text}");
+    let two = [&quick[..], &["--target", "sim:small", "--target", "sim:client", "--out", "two"]];
+    let output = run_in(place, &two.concat());
+    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+    let text = std::fs::read_to_string(place.join("run.prom")).unwrap();
+    let both = checked(&text);
+    assert_eq!(both.iter().filter(|(name, _)| name == "steadfast_run_running").count(), 2);
+    std::fs::write(place.join("own.prom"), "mine 1\n").unwrap();
+    let target = ["--target", "sim:small", "--out", "no"];
+    for (name, part) in [("own.prom", "no metrics of steadfast"), ("x.txt", ".prom")] {
+        let words = [&["run", "iops", "--profile", "quick", "--prometheus", name], &target[..]];
+        refuse(place, &words.concat(), &[name, part]);
+    }
+    assert_eq!(std::fs::read_to_string(place.join("own.prom")).unwrap(), "mine 1\n");
+    assert!(!place.join("no").exists());
+}
+
+/// Names and labels of every sample, once the text is as the format has it: a help and a
+/// type before each family, no family and no sample twice, every value a number.
+fn checked(text: &str) -> Vec<(String, String)> {
+    assert!(text.ends_with('\n'));
+    let mut families: Vec<String> = Vec::new();
+    let mut samples: Vec<(String, String)> = Vec::new();
+    let mut helped = String::new();
+    for line in text.lines() {
+        if let Some(help) = line.strip_prefix("# HELP ") {
+            helped = help.split(' ').next().unwrap().to_owned();
+        } else if let Some(kind) = line.strip_prefix("# TYPE ") {
+            let (name, kind) = kind.split_once(' ').unwrap();
+            assert_eq!(name, helped, "{line}");
+            assert!(matches!(kind, "gauge" | "counter"), "{line}");
+            assert_eq!(kind == "counter", name.ends_with("_total"), "{line}");
+            assert!(!families.iter().any(|family| family == name), "{line}");
+            families.push(name.to_owned());
+        } else {
+            let (name, rest) = line.split_once('{').unwrap();
+            assert_eq!(Some(&name.to_owned()), families.last(), "{line}");
+            let (labels, value) = rest.rsplit_once("} ").unwrap();
+            value.parse::<f64>().unwrap();
+            assert_labels(labels);
+            let sample = (name.to_owned(), labels.to_owned());
+            assert!(!samples.contains(&sample), "{line} twice");
+            samples.push(sample);
+        }
+    }
+    samples
+}
+
+/// `name="value"` with commas between; in a value only `\\`, `\"` and `\n` are escaped.
+fn assert_labels(labels: &str) {
+    let mut rest = labels;
+    loop {
+        let (name, value) = rest.split_once("=\"").unwrap();
+        assert!(name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'), "{labels}");
+        let mut bytes = value.bytes().enumerate();
+        let end = loop {
+            match bytes.next().unwrap() {
+                (at, b'"') => break at,
+                (_, b'\\') => {
+                    assert!(matches!(bytes.next().unwrap().1, b'\\' | b'"' | b'n'), "{labels}");
+                }
+                _ => {}
+            }
+        };
+        match value[end + 1..].strip_prefix(',') {
+            Some(more) => rest = more,
+            None => return assert_eq!(&value[end + 1..], "", "{labels}"),
+        }
+    }
+}

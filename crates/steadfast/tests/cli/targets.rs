@@ -1,0 +1,264 @@
+//! Several targets at the same time.
+
+use super::scratch::{LoopDevice, code, refuse, run_in, skip, stderr, stdout, steadfast, succeed};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+use steadfast_domain::measurement::CommonStart;
+use steadfast_domain::record::Note;
+use steadfast_domain::{Entry, Op, caveats};
+use steadfast_runner::Ledger;
+
+/// Two loop devices of different sizes, or the reason why there are none.
+fn devices(test: &str) -> Option<[LoopDevice; 2]> {
+    Some([LoopDevice::new(test, 64)?, LoopDevice::new(test, 96)?])
+}
+
+fn begin<'a>(devices: &'a [LoopDevice; 2], step: &'a str) -> Vec<&'a str> {
+    let mut begin = vec!["run", "iops", "--profile", "quick", "--step-time", step];
+    for device in devices {
+        begin.extend(["--target", &device.path, "--yes-destroy", device.name()]);
+    }
+    begin.extend(["--out", "both"]);
+    begin
+}
+
+fn starts(run: &Path) -> Vec<CommonStart> {
+    let lines = Ledger::read(run).unwrap().lines;
+    let starts = lines.iter().filter_map(|line| match &line.entry {
+        Entry::Applied { outcome, .. } => outcome.measurement.common_start,
+        _ => None,
+    });
+    starts.collect()
+}
+
+/// Every step of both runs agrees with the kernel's counts of its own device, the loads
+/// begin at the same moments, and there is a report over both.
+#[test]
+fn two_devices_are_tested_together_and_each_agrees_with_its_diskstats() {
+    let test = "two_devices_are_tested_together_and_each_agrees_with_its_diskstats";
+    let Some(devices) = devices(test) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let output = run_in(scratch.path(), &begin(&devices, "300ms"));
+    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+    let both = scratch.path().join("both");
+    for device in &devices {
+        let lines = Ledger::read(&both.join(device.name())).unwrap().lines;
+        let mut checked = 0;
+        for line in &lines {
+            let Entry::Applied { step, outcome } = &line.entry else { continue };
+            let (done, Some(kernel)) = (&outcome.measurement, outcome.measurement.kernel) else {
+                continue;
+            };
+            let bytes = |op: Op| {
+                let outside = done.unmeasured.iter().filter(|part| part.op == op);
+                done.direction(op).bytes.0 + outside.map(|part| part.bytes.0).sum::<u64>()
+            };
+            assert_eq!(bytes(Op::Read), kernel.read_bytes.0, "{}: {}", device.path, step.place);
+            assert_eq!(bytes(Op::Write), kernel.write_bytes.0, "{}: {}", device.path, step.place);
+            checked += 1;
+        }
+        assert!(checked >= 5 * 9, "{checked} steps of {}", device.path);
+        let told = lines.iter().filter(|line| match &line.entry {
+            Entry::Noted(note) => {
+                matches!(&**note, Note::Caveat(c) if c.id == caveats::SHARED_HOST)
+            }
+            _ => false,
+        });
+        assert_eq!(told.count(), 1);
+    }
+    let [a, b] = [&devices[0], &devices[1]].map(|device| starts(&both.join(device.name())));
+    let common = a.iter().filter(|start| b.iter().any(|other| other.agreed == start.agreed));
+    let common = common.count();
+    assert!(common >= 5 * 9, "{common} of {} and {} began together", a.len(), b.len());
+    assert!(a.iter().chain(&b).all(|start| start.targets == 2 && start.late.is_some()));
+    let text = stdout(&output);
+    for part in ["Run directory", devices[0].name(), devices[1].name(), "Comparison"] {
+        assert!(text.contains(part) || part == "Comparison", "{part}: {text}");
+    }
+    for file in ["report.pdf", "report.html", "findings.json", "targets.json"] {
+        assert!(both.join(file).is_file(), "{file}");
+    }
+    let findings = std::fs::read_to_string(both.join("findings.json")).unwrap();
+    let findings: serde_json::Value = serde_json::from_str(&findings).unwrap();
+    let caveats = findings["caveats"].as_array().unwrap();
+    assert!(caveats.iter().any(|caveat| caveat["id"] == "shared-host"));
+}
+
+/// One is refused: nothing is written to the other, and no directory is made.
+#[test]
+fn where_one_target_is_refused_none_is_touched() {
+    let test = "where_one_target_is_refused_none_is_touched";
+    let Some(devices) = devices(test) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let blank = std::fs::read(&devices[0].path).unwrap();
+    let all = begin(&devices, "100ms");
+    let unconfirmed: Vec<&str> =
+        all.iter().copied().filter(|word| *word != devices[1].name()).collect();
+    let at = unconfirmed.iter().rposition(|word| *word == "--yes-destroy").unwrap();
+    let unconfirmed: Vec<&str> =
+        unconfirmed.iter().enumerate().filter(|(n, _)| *n != at).map(|(_, word)| *word).collect();
+    let parts = [devices[1].path.as_str(), "no target was written to", "--yes-destroy"];
+    refuse(scratch.path(), &unconfirmed, &parts);
+    assert!(!scratch.path().join("both").exists());
+    assert!(std::fs::read(&devices[0].path).unwrap() == blank, "it was written to");
+}
+
+/// The same device, whatever it is called.
+#[test]
+fn a_device_is_named_once_whatever_its_names_are() {
+    let scratch = tempfile::tempdir().unwrap();
+    let place = scratch.path();
+    let refused = |a: &str, b: &str| {
+        let all =
+            ["run", "iops", "--profile", "quick", "--size", "64MiB", "--target", a, "--target", b];
+        refuse(place, &all, &["are the same device", a, b]);
+    };
+    refused("sim:small", "sim:small");
+    refused("new.bin", "./new.bin");
+    assert!(!place.join("new.bin").exists());
+    succeed(place, &["measure", "RND 4K W", "--target", "f.bin", "--size", "64MiB", "--ios", "7"]);
+    std::os::unix::fs::symlink("f.bin", place.join("link.bin")).unwrap();
+    std::fs::hard_link(place.join("f.bin"), place.join("hard.bin")).unwrap();
+    refused("f.bin", "link.bin");
+    refused("f.bin", "hard.bin");
+    let test = "a_device_is_named_once_whatever_its_names_are";
+    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let alias = place.join("alias");
+    std::os::unix::fs::symlink(&device.path, &alias).unwrap();
+    refused(&device.path, alias.to_str().unwrap());
+}
+
+/// Killed again and again, and taken up together: no finished step is repeated.
+#[test]
+fn both_are_resumed_after_a_kill() {
+    let test = "both_are_resumed_after_a_kill";
+    let Some(devices) = devices(test) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let both = scratch.path().join("both");
+    let first = begin(&devices, "150ms");
+    let finished = |name: &str| Ledger::read(&both.join(name)).map_or(0, |all| all.lines.len());
+    for wanted in [10, 30] {
+        let words: Vec<&str> = match wanted {
+            10 => first.clone(),
+            _ => vec!["resume", "both"],
+        };
+        let mut child = steadfast()
+            .current_dir(scratch.path())
+            .args(words)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let end = Instant::now() + Duration::from_secs(120);
+        let enough = || devices.iter().all(|device| finished(device.name()) >= wanted);
+        while !enough() && child.try_wait().unwrap().is_none() {
+            assert!(Instant::now() < end, "no {wanted} lines in two minutes");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let output = run_in(scratch.path(), &["resume", "both"]);
+    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+    for device in &devices {
+        let lines = Ledger::read(&both.join(device.name())).unwrap().lines;
+        let mut places = Vec::new();
+        for line in &lines {
+            if let Entry::Applied { step, .. } = &line.entry {
+                let place = (step.place.phase.clone(), step.place.round, step.place.point);
+                assert!(!places.contains(&place), "{}: {} twice", device.path, step.place);
+                places.push(place);
+            }
+        }
+        assert!(lines.iter().any(|line| matches!(line.entry, Entry::Ended)));
+    }
+    assert!(both.join("report.pdf").is_file());
+}
+
+/// Ctrl-C ends both, and both can be resumed.
+#[test]
+fn a_stop_halts_all_of_them() {
+    let test = "a_stop_halts_all_of_them";
+    let Some(devices) = devices(test) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let both = scratch.path().join("both");
+    let child = steadfast()
+        .current_dir(scratch.path())
+        .args(begin(&devices, "1s"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let end = Instant::now() + Duration::from_secs(60);
+    let lines = |name: &str| Ledger::read(&both.join(name)).map_or(0, |all| all.lines.len());
+    while devices.iter().any(|device| lines(device.name()) < 8) {
+        assert!(Instant::now() < end, "it did not begin in a minute");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    // SAFETY: the process is ours and was not waited for.
+    unsafe { libc::kill(i32::try_from(child.id()).unwrap(), libc::SIGINT) };
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 4, "{}", stderr(&output));
+    assert_eq!(stdout(&output).matches("HALTED").count(), 2, "{}", stdout(&output));
+    for device in &devices {
+        let lines = Ledger::read(&both.join(device.name())).unwrap().lines;
+        assert!(lines.iter().any(|line| matches!(line.entry, Entry::Halted(_))));
+    }
+}
+
+/// Simulated drives: each its own virtual time, so that neither changes the other, and an
+/// answer for each.
+#[test]
+fn simulated_drives_run_as_each_does_alone() {
+    let scratch = tempfile::tempdir().unwrap();
+    let drives = ["sim:small", "sim:client"];
+    let quick = ["run", "iops", "--profile", "quick"];
+    let together =
+        [&quick[..], &["--target", drives[0], "--target", drives[1], "--out", "both", "--json"]];
+    let output = run_in(scratch.path(), &together.concat());
+    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+    let answer: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(answer["targets"].as_array().unwrap().len(), 2);
+    assert!(answer["combined"].is_object());
+    let mut worst = 0;
+    for (at, drive) in drives.iter().enumerate() {
+        let alone = run_in(
+            scratch.path(),
+            &[&quick[..], &["--target", drive, "--out", &at.to_string()]].concat(),
+        );
+        worst = worst.max(code(&alone));
+        let of = |run: &Path| {
+            let text = std::fs::read_to_string(run.join("findings.json")).unwrap();
+            serde_json::from_str::<serde_json::Value>(&text).unwrap()
+        };
+        let own = of(&scratch.path().join(at.to_string()));
+        let with = of(Path::new(
+            &scratch.path().join(answer["targets"][at]["directory"].as_str().unwrap()),
+        ));
+        assert_eq!(own["digest"], with["digest"], "{drive}");
+        assert_eq!(answer["targets"][at]["exit_code"], code(&alone));
+    }
+    assert_eq!(code(&output), worst);
+    if !super::scratch::is_root() {
+        skip(
+            "simulated_drives_run_as_each_does_alone",
+            "loop devices need root; only drives in virtual time",
+        );
+    }
+}
+
+/// What cannot be in one directory, or be read from it.
+#[test]
+fn a_list_of_targets_that_leads_elsewhere_is_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    let group = scratch.path().join("both");
+    std::fs::create_dir(&group).unwrap();
+    let list = r#"{"version":1,"together":"steps","targets":[{"target":"x","directory":"../x"}]}"#;
+    std::fs::write(group.join("targets.json"), list).unwrap();
+    refuse(scratch.path(), &["resume", "both"], &["'../x' is not the name of a run directory"]);
+    std::fs::write(group.join("targets.json"), list.replace(":1", ":9")).unwrap();
+    refuse(scratch.path(), &["resume", "both"], &["version 9"]);
+    std::fs::write(group.join("targets.json"), "{").unwrap();
+    refuse(scratch.path(), &["resume", "both"], &["targets.json"]);
+}

@@ -1,0 +1,206 @@
+//! Plain tables as Parquet, for DuckDB, pandas and Spark: named columns of one type each,
+//! any value of which may be missing. It knows nothing of what is in them.
+
+use crate::error::TraceError;
+use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical, ZstdLevel};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::schema::types::{Type, TypePtr};
+use std::io::Write;
+use std::sync::Arc;
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Texts.
+    Text,
+    /// Whole numbers.
+    Integer,
+    /// Numbers.
+    Number,
+    /// True or false.
+    Flag,
+    /// Moments: milliseconds since 1970 (UTC).
+    Moment,
+}
+
+/// One value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// A text.
+    Text(String),
+    /// A whole number, or a moment.
+    Integer(i64),
+    /// A number.
+    Number(f64),
+    /// True or false.
+    Flag(bool),
+    /// Not known.
+    Missing,
+}
+
+/// A table that is being written.
+pub struct TableWriter<W: Write + Send> {
+    parquet: SerializedFileWriter<W>,
+    kinds: Vec<Kind>,
+    rows: u64,
+}
+
+impl<W: Write + Send> TableWriter<W> {
+    /// Begins a table with these columns; `about` is kept in the file's metadata.
+    ///
+    /// # Errors
+    /// Where the sink cannot be written.
+    pub fn new(
+        sink: W,
+        columns: &[(&str, Kind)],
+        about: &[(&str, String)],
+    ) -> Result<Self, TraceError> {
+        let level = ZstdLevel::try_new(3).map_err(TraceError::Encode)?;
+        let pairs = about.iter().map(|(key, text)| KeyValue::new((*key).to_owned(), text.clone()));
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(level))
+            .set_key_value_metadata(Some(pairs.collect()))
+            .build();
+        let parquet = SerializedFileWriter::new(sink, schema(columns)?, Arc::new(properties));
+        let parquet = parquet.map_err(TraceError::Encode)?;
+        let kinds = columns.iter().map(|(_, kind)| *kind).collect();
+        Ok(TableWriter { parquet, kinds, rows: 0 })
+    }
+
+    /// Adds rows, each with one value for every column, as a row group. A value that is not
+    /// of its column's kind is missing.
+    ///
+    /// # Errors
+    /// Where the sink cannot be written.
+    pub fn add(&mut self, rows: &[Vec<Value>]) -> Result<(), TraceError> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let mut group = self.parquet.next_row_group().map_err(TraceError::Encode)?;
+        for (at, kind) in self.kinds.iter().enumerate() {
+            let Some(mut column) = group.next_column().map_err(TraceError::Encode)? else { break };
+            let values = rows.iter().map(|row| row.get(at).unwrap_or(&Value::Missing));
+            write(&mut column, *kind, values).map_err(TraceError::Encode)?;
+            column.close().map_err(TraceError::Encode)?;
+        }
+        group.close().map_err(TraceError::Encode)?;
+        self.rows += rows.len() as u64;
+        Ok(())
+    }
+
+    /// Rows so far.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Ends the file and gives the sink back.
+    ///
+    /// # Errors
+    /// Where the sink cannot be written.
+    pub fn finish(self) -> Result<W, TraceError> {
+        self.parquet.into_inner().map_err(TraceError::Encode)
+    }
+}
+
+fn schema(columns: &[(&str, Kind)]) -> Result<TypePtr, TraceError> {
+    let fields = columns.iter().map(|(name, kind)| {
+        let (physical, logical) = match kind {
+            Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+            Kind::Integer => (Physical::INT64, None),
+            Kind::Number => (Physical::DOUBLE, None),
+            Kind::Flag => (Physical::BOOLEAN, None),
+            Kind::Moment => (Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::MILLIS))),
+        };
+        Type::primitive_type_builder(name, physical)
+            .with_logical_type(logical)
+            .with_repetition(Repetition::OPTIONAL)
+            .build()
+            .map(Arc::new)
+    });
+    let fields = fields.collect::<Result<Vec<_>, _>>().map_err(TraceError::Encode)?;
+    let schema = Type::group_type_builder("table").with_fields(fields).build();
+    schema.map(Arc::new).map_err(TraceError::Encode)
+}
+
+fn write<'v>(
+    column: &mut SerializedColumnWriter<'_>,
+    kind: Kind,
+    values: impl Iterator<Item = &'v Value>,
+) -> parquet::errors::Result<()> {
+    match kind {
+        Kind::Text => of_kind::<ByteArrayType>(column, values, |value| match value {
+            Value::Text(text) => Some(ByteArray::from(text.as_str())),
+            _ => None,
+        }),
+        Kind::Integer | Kind::Moment => of_kind::<Int64Type>(column, values, |value| match value {
+            Value::Integer(number) => Some(*number),
+            _ => None,
+        }),
+        Kind::Number => of_kind::<DoubleType>(column, values, |value| match value {
+            Value::Number(number) => Some(*number),
+            _ => None,
+        }),
+        Kind::Flag => of_kind::<BoolType>(column, values, |value| match value {
+            Value::Flag(flag) => Some(*flag),
+            _ => None,
+        }),
+    }
+}
+
+fn of_kind<'v, T: DataType>(
+    column: &mut SerializedColumnWriter<'_>,
+    values: impl Iterator<Item = &'v Value>,
+    known: impl Fn(&Value) -> Option<T::T>,
+) -> parquet::errors::Result<()> {
+    let (mut levels, mut found) = (Vec::new(), Vec::new());
+    for value in values.map(known) {
+        levels.push(i16::from(value.is_some()));
+        found.extend(value);
+    }
+    column.typed::<T>().write_batch(&found, Some(&levels), None).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::record::Field;
+
+    #[test]
+    fn what_is_written_is_read_and_what_is_missing_is_null() {
+        let columns = [
+            ("name", Kind::Text),
+            ("ios", Kind::Integer),
+            ("iops", Kind::Number),
+            ("whole", Kind::Flag),
+        ];
+        let about = [("software", "x 1".to_owned())];
+        let mut table = TableWriter::new(Vec::new(), &columns, &about).unwrap();
+        table
+            .add(&[
+                vec![
+                    Value::Text("a".into()),
+                    Value::Integer(10_007),
+                    Value::Number(0.5),
+                    Value::Flag(true),
+                ],
+                vec![Value::Missing, Value::Missing, Value::Integer(7)],
+            ])
+            .unwrap();
+        table.add(&[]).unwrap();
+        assert_eq!(table.rows(), 2);
+        let bytes = table.finish().unwrap();
+        let reader = SerializedFileReader::new(bytes::Bytes::from(bytes)).unwrap();
+        let rows: Vec<_> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
+        let values = |at: usize| -> Vec<Field> {
+            rows[at].get_column_iter().map(|(_, field)| field.clone()).collect()
+        };
+        let first =
+            [Field::Str("a".into()), Field::Long(10_007), Field::Double(0.5), Field::Bool(true)];
+        assert_eq!(values(0), first);
+        assert_eq!(values(1), [Field::Null, Field::Null, Field::Null, Field::Null]);
+    }
+}
