@@ -66,6 +66,22 @@ pub const FILE_TARGET: &str = "file-target";
 pub const FILTERED: &str = "filtered";
 /// What fio said beside its results. The engine's own note.
 pub const FIO_SAID: &str = "fio-said";
+/// Another tool's preconditioning or sequential I/O by several jobs.
+pub const FOREIGN_JOBS: &str = "foreign-jobs";
+/// What another tool's log lacks, or what in it was not understood.
+pub const FOREIGN_LOG: &str = "foreign-log";
+/// Another tool averaged the response times of a mix otherwise.
+pub const FOREIGN_MIX: &str = "foreign-mix";
+/// Another tool judged several tests by one window.
+pub const FOREIGN_ONE_WINDOW: &str = "foreign-one-window";
+/// Another tool's log does not say whether the device was purged.
+pub const FOREIGN_PURGE: &str = "foreign-purge";
+/// Another tool drew the same offsets in every step.
+pub const FOREIGN_SAME_OFFSETS: &str = "foreign-same-offsets";
+/// Another tool's units have other names.
+pub const FOREIGN_UNITS: &str = "foreign-units";
+/// Another tool's zones may lie elsewhere.
+pub const FOREIGN_ZONES: &str = "foreign-zones";
 /// Nobody held the device for a time.
 pub const GAP: &str = "gap";
 /// The bins of a histogram are ours.

@@ -14,6 +14,7 @@ pub mod iometer;
 mod misread;
 #[cfg(test)]
 mod mutations;
+pub mod tkperf;
 
 pub use encoding::decode;
 pub use misread::Misread;

@@ -5,6 +5,7 @@ pub mod front;
 pub mod iometer;
 pub mod questions;
 pub mod replay;
+pub mod tkperf;
 pub mod trace;
 
 use crate::exit;
@@ -34,7 +35,13 @@ pub struct Cli {
 
 /// Reads the command line; a wrong one ends the process with code 2.
 pub fn parse() -> Cli {
-    Cli::try_parse().unwrap_or_else(|error| in_plain_words(error).exit())
+    let words = tkperf::double_dashed(std::env::args_os());
+    Cli::try_parse_from(words).unwrap_or_else(|error| in_plain_words(error).exit())
+}
+
+/// A command line of this program's own making.
+pub fn parse_words(words: &[String]) -> Result<Cli, clap::Error> {
+    Cli::try_parse_from(words)
 }
 
 /// clap takes a negative value for an option; say what is wrong instead.
@@ -168,6 +175,13 @@ pub enum Command {
     #[command(after_help = "Examples:\n  steadfast schema   (all names)\n  \
         steadfast schema findings > findings.schema.json")]
     Schema(SchemaArguments),
+    /// TKperf's own command line: its tests with correct I/O. DESTROYS everything on
+    /// the device
+    #[command(after_help = tkperf::EXAMPLES)]
+    Tkperf(Box<tkperf::TkperfArguments>),
+    /// TKperf's comparison: says what to type instead
+    #[command(name = "tkperf-cmp", hide = true)]
+    TkperfCmp(tkperf::AnyArguments),
     /// Print a shell's completion script
     #[command(
         after_help = "Example:\n  steadfast completions bash > /etc/bash_completion.d/steadfast"
@@ -201,6 +215,7 @@ impl Command {
                 | Command::Measure(_)
                 | Command::Calibrate(_)
                 | Command::Capture(_)
+                | Command::Tkperf(_)
                 | Command::Crystaldiskmark(_)
                 | Command::Atto(_)
                 | Command::Iometer(_)

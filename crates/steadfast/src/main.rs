@@ -51,6 +51,8 @@ fn main() -> ExitCode {
         Command::Schema(arguments) => commands::schema::run(&arguments),
         Command::Export(arguments) => commands::export::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
+        Command::Tkperf(arguments) => commands::tkperf::run(&arguments),
+        Command::TkperfCmp(_) => commands::tkperf::cmp(),
         Command::Completions(arguments) => commands::shell::completions(&arguments),
         Command::Man => commands::shell::man(),
     };

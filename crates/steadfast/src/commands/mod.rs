@@ -27,4 +27,5 @@ pub mod schema;
 mod several;
 pub mod shell;
 pub mod study;
+pub mod tkperf;
 pub mod trace;

@@ -31,5 +31,6 @@ mod signals;
 mod simulated;
 mod stalls;
 mod targets;
+mod tkperf;
 mod trace;
 mod verify_write;

@@ -140,7 +140,8 @@ pub fn parameters_facts(choices: &Choices<'_>) -> Facts {
     parameters::facts(choices.parameters, choices.settings)
 }
 
-fn criteria_text(criteria: &Criteria) -> String {
+/// The rule of steady state in one line.
+pub fn criteria_text(criteria: &Criteria) -> String {
     format!(
         "{} rounds; data excursion <= {:.0} %, slope excursion <= {:.0} % of the average",
         criteria.window,

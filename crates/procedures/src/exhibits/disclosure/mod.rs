@@ -7,7 +7,9 @@ mod facts;
 mod form;
 
 pub use caveats::caveats;
-pub use facts::{conditions_facts, device_facts, host_facts, parameters_facts, settings_facts};
+pub use facts::{
+    conditions_facts, criteria_text, device_facts, host_facts, parameters_facts, settings_facts,
+};
 pub use form::{
     Form, SECOND_STIMULUS, common_set_up_rows, common_test_rows, form_header, headline,
     loop_set_up_rows, loop_test_rows, note_row, preconditioning_amount, preconditioning_rows,

@@ -12,6 +12,7 @@ use crate::exhibits::pages::page;
 use crate::exhibits::response::FIVE_NINES;
 use crate::exhibits::secondary;
 use crate::exhibits::steps::every_step;
+use crate::exhibits::tkperf;
 use crate::ground::preconditioning;
 use crate::ground::preconditioning::WIPC_PATTERN;
 use crate::ground::results::{Cell, Results};
@@ -23,7 +24,7 @@ use steadfast_domain::findings::{
     Table,
 };
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::{Bytes, Caveat, Findings, Nanos, Record};
+use steadfast_domain::{Bytes, Caveat, Findings, Nanos, Profile, Record};
 
 /// Everything that is reported of a run.
 pub fn findings(iops: &Iops, record: &Record, results: &Results) -> Findings {
@@ -190,7 +191,11 @@ fn matrix_plot(iops: &Iops, results: &Results, kind: PlotKind) -> Plot {
 fn chapters(iops: &Iops, record: &Record, results: &Results) -> Vec<Page> {
     let choices = iops.choices();
     let wipc = preconditioning_exhibits(&choices, record, preconditioning::PHASE, WIPC_PATTERN);
-    let mut chapters = common_chapters(&choices, record);
+    let mut chapters = match iops.ground.settings.profile {
+        Profile::Tkperf => tkperf::iops(&tkperf_content(iops, results)),
+        _ => Vec::new(),
+    };
+    chapters.extend(common_chapters(&choices, record));
     chapters.extend([
         general_chapter(&choices),
         iops_chapter(iops, results),
@@ -199,6 +204,19 @@ fn chapters(iops: &Iops, record: &Record, results: &Results) -> Vec<Page> {
         page("Preconditioning", wipc),
     ]);
     chapters
+}
+
+/// The test as a TKperf report shows it.
+fn tkperf_content(iops: &Iops, results: &Results) -> tkperf::Content {
+    tkperf::Content {
+        title: "IOPS",
+        id: "iops",
+        unit: "IOPS",
+        listing: listing(iops),
+        dependent: "4k block size, random write".into(),
+        points: tkperf::shown(&iops.mixed_loop, results),
+        verdicts: vec![results.verdict.clone()],
+    }
 }
 
 fn iops_chapter(iops: &Iops, results: &Results) -> Page {

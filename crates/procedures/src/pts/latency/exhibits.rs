@@ -15,6 +15,7 @@ use crate::exhibits::response::{
 };
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::steps::every_step;
+use crate::exhibits::tkperf;
 use crate::ground::preconditioning;
 use crate::ground::preconditioning::WIPC_PATTERN;
 use crate::ground::results::{Cell, Results};
@@ -255,7 +256,11 @@ fn histogram_exhibits(record: &Record) -> Vec<Exhibit> {
 fn chapters(test: &Latency, record: &Record, results: &Results) -> Vec<Page> {
     let choices = test.choices();
     let wipc = preconditioning_exhibits(&choices, record, preconditioning::PHASE, WIPC_PATTERN);
-    let mut chapters = common_chapters(&choices, record);
+    let mut chapters = match test.ground.settings.profile {
+        Profile::Tkperf => tkperf::latency(&tkperf_content(test, results)),
+        _ => Vec::new(),
+    };
+    chapters.extend(common_chapters(&choices, record));
     chapters.extend([
         general_chapter(&choices),
         latency_chapter(test, record, results),
@@ -263,6 +268,19 @@ fn chapters(test: &Latency, record: &Record, results: &Results) -> Vec<Page> {
         page("Preconditioning", wipc),
     ]);
     chapters
+}
+
+/// The test as a TKperf report shows it.
+fn tkperf_content(test: &Latency, results: &Results) -> tkperf::Content {
+    tkperf::Content {
+        title: "Latency",
+        id: "latency",
+        unit: "ms",
+        listing: listing(test),
+        dependent: "4k block size, random write mean latency".into(),
+        points: tkperf::shown(&test.mixed_loop, results),
+        verdicts: vec![results.verdict.clone()],
+    }
 }
 
 fn latency_chapter(test: &Latency, record: &Record, results: &Results) -> Page {
