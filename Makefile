@@ -8,18 +8,21 @@ OPTIMISED = $(or $(CARGO_TARGET_DIR),target)/release
 # Captures through BPF programs; without them a capture uses tracefs alone.
 FEATURES ?= steadfast/ebpf
 
-.PHONY: build demo test check bench lab clean tools
+.PHONY: build demo ui test check bench lab clean tools
 
 build: tools
 	cargo build --release --locked -p steadfast --features $(FEATURES)
 
-# The quick IOPS test on a scratch file with real O_DIRECT I/O, to its report.
+# Three reports: a scratch file, what the kernel saw of that load, and a simulated drive.
 demo: build
-	@rm -rf demo && mkdir -p demo
-	target/release/steadfast run iops --profile quick --target $(SCRATCH) --size 1GiB \
-	    --out $(RUN) || test $$? -eq 3
-	@rm -f $(SCRATCH)
-	@ls -l $(RUN)
+	@scripts/demo $(OPTIMISED)/steadfast $(SCRATCH) $(RUN)
+
+# The script of report pages, made of ui/. What comes of it is kept in the report crate, so that
+# nothing else needs Node.js; a test tells when it is older than its sources.
+ui:
+	@scripts/tools ui
+	cd ui && npm ci && npm run build
+	cp ui/dist/report.js crates/report/src/report.js
 
 test: tools check
 	FEATURES=$(FEATURES) scripts/test

@@ -5,10 +5,13 @@
 //! settings by their ids and roles, endings by their states: nothing is known here by its words. The outcome is a `Findings` like any other, so that
 //! everything which prints a run prints a comparison.
 
+mod figures;
 mod plots;
 mod settings;
+mod side;
 mod tables;
 
+use self::side::Side;
 use crate::parts;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, Exhibit, FormHeader, Page, Row, Table};
@@ -26,15 +29,6 @@ pub enum CompareError {
     /// No procedure is in more than one run.
     #[error("the runs have no procedure in common: {0}; compare runs of one procedure")]
     NothingInCommon(String),
-}
-
-/// One run in a comparison of a procedure; without findings where it has none of
-/// that procedure.
-struct Side<'a> {
-    letter: char,
-    /// As it is called in legends: letter and name.
-    name: String,
-    findings: Option<&'a Findings>,
 }
 
 /// Puts runs side by side, each called by its name; percentages are of the first.
@@ -167,9 +161,15 @@ fn comparison(title: &str, sides: &[Side<'_>]) -> Findings {
         settings::devices(sides).into_iter().map(Exhibit::Table).collect();
     summary.extend(settings::difference_table(sides, &differences).map(Exhibit::Table));
     summary.push(Exhibit::Table(endings(sides)));
+    summary.extend(figures::table(sides).map(Exhibit::Table));
     let of_summary = |f: &Findings| f.summary.clone();
     summary.extend(compared(sides, of_summary, &mut printed, &mut findings.long_tables));
     findings.summary = summary;
+    if let Some(plot) = figures::plot(sides) {
+        findings.front.plots.push(figures::PLOT.to_owned());
+        let page = Page::new("Key figures", vec![Exhibit::Plot(plot)]);
+        findings.form_pages.push(page.named("key-figures"));
+    }
     findings.chapters = vec![settings::chapter(sides)];
     for (id, title) in pages(sides) {
         let of_page = |f: &Findings| exhibits_of(f, &id);
@@ -274,22 +274,6 @@ fn lesser(sides: &[Side<'_>]) -> Option<String> {
     });
     let pieces: Vec<String> = pieces.collect();
     (!pieces.is_empty()).then(|| pieces.join("; "))
-}
-
-/// What the titles of several runs have in common: without the rounds, numbers
-/// and names that are of one run alone.
-fn common_title<'a>(titles: impl Iterator<Item = &'a str>) -> Option<String> {
-    let pieces = |title: &'a str| -> Vec<&'a str> {
-        let ends = [": ", " - ", ", "].iter().flat_map(|s| title.match_indices(*s)).map(|m| m.0);
-        let mut ends: Vec<usize> = ends.collect();
-        ends.sort_unstable();
-        ends.into_iter().chain([title.len()]).map(|end| &title[..end]).collect()
-    };
-    let common = titles.map(pieces).reduce(|mut common, other| {
-        common.retain(|piece| other.contains(piece));
-        common
-    });
-    common?.pop().map(str::to_owned)
 }
 
 fn ending(sides: &[Side<'_>], differences: &[settings::Difference]) -> String {

@@ -1,16 +1,18 @@
-//! One self-contained web page: no script, no reference to anything outside.
+//! One self-contained web page: no reference to anything outside. A script of ours makes its
+//! drawings and tables answer to a pointer; without it everything stands there as well.
 
-use crate::parts::{disclosures, parts, simulated};
-use crate::pdf::is_prose;
-use crate::svg::{escape, svg};
+use crate::layout::{Once, Shown, borrows, chapter_number, is_prose, known};
+use crate::parts::{KINDS, disclosures, parts, simulated};
+use crate::summary::{self, anchor};
+use crate::svg::{escape, svg_of_page, svg_small};
 use crate::{Printed, date, number};
 use std::fmt::Write;
-use steadfast_domain::findings::{
-    Cell, Exhibit, Facts, FormBlock, FormHeader, Page, Plot, Setting, Table,
-};
+use steadfast_domain::findings::{Cell, FormHeader, Page, Plot, Setting, Table};
 use steadfast_domain::{CaveatKind, Findings};
 
 const STYLE: &str = include_str!("report.css");
+/// Made of `ui/` (see its README); kept here so that a build needs no Node.js.
+const SCRIPT: &str = include_str!("report.js");
 
 /// The findings as a web page.
 pub fn html(findings: &Findings, printed: &Printed) -> String {
@@ -24,63 +26,105 @@ pub fn html(findings: &Findings, printed: &Printed) -> String {
         out,
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta \
          name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{}</title>\n\
-         <style>\n{STYLE}</style>\n</head>\n<body{}>\n<main>\n",
+         <style>\n{STYLE}</style>\n</head>\n<body{}>\n<a class=\"skip\" href=\"#contents\">Skip to \
+         the contents</a>\n<a class=\"skip\" href=\"#disclosures\">Skip to the disclosures</a>\n\
+         <main>\n",
         escape(&title),
         if simulated(findings) { " class=\"simulated\"" } else { "" }
     );
     let parts = parts(findings);
-    cover(&mut out, findings, &parts, printed);
-    match parts.is_empty() {
-        true => body(&mut out, findings, printed, 1, false),
-        false => {
-            body(&mut out, findings, printed, 0, false);
-            for (number, part) in (1..).zip(&parts) {
-                // Where the cover has no summary of its own, it has the parts'.
-                part_cover(&mut out, part, number, !findings.summary.is_empty());
-                body(&mut out, part, printed, number, true);
-            }
-        }
-    }
+    let mut once = Once::default();
+    cover(&mut out, findings, printed);
+    let bodies = bodies(findings, &parts, &mut once);
+    contents(&mut out, &bodies);
+    summaries(&mut out, findings, &parts);
+    let with_summary = !borrows(findings);
+    bodies.iter().for_each(|body| body.draw(&mut out, with_summary, printed));
     disclosed(&mut out, findings);
     footer(&mut out, findings);
-    out.push_str("</main>\n</body>\n</html>\n");
+    let _ = write!(out, "</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n");
     out
 }
 
-/// Form pages and chapters; `number` is that of the part.
-fn body(out: &mut String, findings: &Findings, printed: &Printed, number: usize, of_many: bool) {
-    for (index, page) in findings.form_pages.iter().enumerate() {
-        form_page(out, findings, printed, (number, index), page);
+/// A procedure of the report, or what the whole of it has of its own.
+struct Body<'a> {
+    /// Its number; 0 for the whole of a report of many.
+    number: usize,
+    of_many: bool,
+    findings: &'a Findings,
+    results: Vec<(usize, &'a Page, Vec<Shown<'a>>)>,
+    chapters: Vec<(usize, &'a Page, Vec<Shown<'a>>)>,
+}
+
+/// What is shown of the whole and of every part, each table and plot once.
+fn bodies<'a>(findings: &'a Findings, parts: &[&'a Findings], all: &mut Once<'a>) -> Vec<Body<'a>> {
+    let of_many = !parts.is_empty();
+    let numbered = std::iter::once((usize::from(!of_many), findings));
+    let numbered = numbered.chain((1..).zip(parts.iter().copied()));
+    let one = |(number, findings): (usize, &'a Findings)| {
+        // Plots of several procedures may have one name: each has its own list.
+        let mut own = all.of_part();
+        let once = if number == 0 { &mut *all } else { &mut own };
+        // A plot that fills page one is there in full.
+        if let [only] = summary::own_plots(findings).as_slice()
+            && !(of_many && number > 0)
+        {
+            once.has(only);
+        }
+        // What stands on page one or at the head of a part is not shown again.
+        once.of(&findings.summary);
+        let results = once.of_pages(&findings.form_pages);
+        let chapters = once.of_pages(&findings.chapters);
+        Body { number, of_many, findings, results, chapters }
+    };
+    numbered.map(one).collect()
+}
+
+impl Body<'_> {
+    fn title(&self) -> String {
+        match self.number {
+            0 => "The whole run".to_owned(),
+            number if self.of_many => format!("{number}\u{2002}{}", self.findings.title),
+            _ => "Results".to_owned(),
+        }
     }
-    for (index, chapter) in findings.chapters.iter().enumerate() {
-        let heading = chapter_number(number, index, of_many);
-        let _ = writeln!(
-            out,
-            "<section class=\"chapter\" id=\"{}\">\n<h2>{heading}&ensp;{}</h2>",
-            anchor(number, "chapter", index),
-            escape(&chapter.title)
-        );
-        lesser(out, findings);
-        exhibits(out, &chapter.exhibits);
-        out.push_str("</section>\n");
+
+    fn draw(&self, out: &mut String, with_summary: bool, printed: &Printed) {
+        if self.number > 0 && self.of_many {
+            part_cover(out, self.findings, self.number, with_summary);
+        }
+        for (index, page, shown) in &self.results {
+            let _ = writeln!(
+                out,
+                "<section class=\"result\" id=\"{}\">\n<h2>{}</h2>",
+                page_anchor(self.number, "page", *index),
+                escape(&page.title)
+            );
+            lesser(out, self.findings);
+            exhibits(out, shown);
+            out.push_str("</section>\n");
+        }
+        for (index, page, shown) in &self.chapters {
+            let _ = writeln!(
+                out,
+                "<section class=\"chapter\" id=\"{}\">\n<h2>{}&ensp;{}</h2>",
+                page_anchor(self.number, "chapter", *index),
+                chapter_number(self.number, *index, self.of_many),
+                escape(&page.title)
+            );
+            lesser(out, self.findings);
+            exhibits(out, shown);
+            out.push_str("</section>\n");
+        }
+        form_head(out, self, printed);
     }
 }
 
-/// The number of a chapter: in a report of many parts with the part's before it;
-/// the report's own chapters have letters there.
-pub(crate) fn chapter_number(part: usize, index: usize, of_many: bool) -> String {
-    match (part, of_many) {
-        (0, _) => ('A'..='Z').nth(index).map_or_else(|| (index + 1).to_string(), String::from),
-        (_, true) => format!("{part}.{}", index + 1),
-        (_, false) => (index + 1).to_string(),
-    }
-}
-
-fn anchor(part: usize, kind: &str, index: usize) -> String {
+fn page_anchor(part: usize, kind: &str, index: usize) -> String {
     format!("part-{part}-{kind}-{}", index + 1)
 }
 
-fn cover(out: &mut String, findings: &Findings, parts: &[&Findings], printed: &Printed) {
+fn cover(out: &mut String, findings: &Findings, printed: &Printed) {
     let header = &findings.header;
     let model = header.model.as_deref().unwrap_or("no model name");
     let vendor = header.vendor.as_deref().map(|v| format!("{v} ")).unwrap_or_default();
@@ -92,6 +136,7 @@ fn cover(out: &mut String, findings: &Findings, parts: &[&Findings], printed: &P
         escape(&vendor),
         escape(model),
     );
+    badges(out, findings);
     conclusion(out, findings);
     let all = disclosures(findings);
     for caveat in all.iter().filter(|c| c.kind == CaveatKind::Invalidates) {
@@ -102,60 +147,143 @@ fn cover(out: &mut String, findings: &Findings, parts: &[&Findings], printed: &P
             escape(caveat.remedy)
         );
     }
+    front(out, findings);
+    if let Some(tests) = summary::tests(findings) {
+        draw_table(out, &tests);
+    }
+    small_plots(out, &summary::plots(findings));
     let _ = writeln!(
         out,
-        "<p class=\"dates\">Run {} to {}. Report made {}. {} disclosure{}: see the last section.</p>",
+        "<p class=\"dates\">Run {} to {}. Report made {}. {} disclosure{}: see the last \
+         section.</p>\n</section>",
         date::date_time(findings.run_unix_ms.0),
         date::date_time(findings.run_unix_ms.1),
         date::date_time(printed.report_unix_ms),
         all.len(),
         if all.len() == 1 { "" } else { "s" }
     );
-    if !parts.is_empty() {
-        contents(out, findings, parts);
-    }
-    exhibits(out, &findings.summary);
-    if findings.summary.is_empty() {
-        for part in parts {
-            let _ = writeln!(out, "<h2>{}</h2>", escape(&part.title));
-            exhibits(out, &part.summary);
-        }
-    }
-    out.push_str("</section>\n");
 }
 
-/// The parts with how each ended and, of more than one, links to every page.
-fn contents(out: &mut String, findings: &Findings, parts: &[&Findings]) {
-    let list = |out: &mut String, number: usize, part: &Findings| {
-        let pages = part.form_pages.iter().enumerate().map(|(n, p)| ("page", n, p));
-        let chapters = part.chapters.iter().enumerate().map(|(n, p)| ("chapter", n, p));
-        out.push_str("<ul>");
-        for (kind, index, page) in pages.chain(chapters) {
-            let (to, title) = (anchor(number, kind, index), escape(&page.title));
-            let _ = write!(out, "<li><a href=\"#{to}\">{title}</a></li>");
-        }
-        out.push_str("</ul>\n");
-    };
-    out.push_str("<nav class=\"contents\">\n");
-    let own = findings.form_pages.len() + findings.chapters.len();
-    if own > 0 {
-        list(out, 0, findings);
+fn badges(out: &mut String, findings: &Findings) {
+    out.push_str("<ul class=\"badges\">");
+    for badge in summary::badges(findings) {
+        let text = escape(&badge.text);
+        let _ = match badge.kind {
+            Some(kind) => {
+                let to = anchor(kind);
+                let tone = badge.tone.word();
+                write!(out, "<li class=\"{tone}\"><a href=\"#{to}\">{text}</a></li>")
+            }
+            None => write!(out, "<li class=\"{}\">{text}</li>", badge.tone.word()),
+        };
     }
-    for (number, part) in (1..).zip(parts) {
-        let (title, ending) = (escape(&part.title), escape(&part.ending));
-        let _ = writeln!(
-            out,
-            "<details{}><summary><a href=\"#part-{number}\">{number}&ensp;{title}</a> <span>{ending}\
-             </span></summary>",
-            if parts.len() == 1 { " open" } else { "" }
-        );
-        list(out, number, part);
-        out.push_str("</details>\n");
-    }
-    out.push_str("</nav>\n");
+    out.push_str("</ul>\n");
 }
 
-/// The first page of a part.
+/// Figures, device, conditions and the evidence of the verdict.
+fn front(out: &mut String, findings: &Findings) {
+    let front = &findings.front;
+    let figures = summary::figures(findings);
+    if !figures.is_empty() {
+        out.push_str("<dl class=\"figures\">\n");
+        for figure in figures {
+            let _ = writeln!(
+                out,
+                "<div><dt>{}</dt><dd>{} <span>{}</span></dd></div>",
+                escape(&figure.label),
+                escape(&number::figure(figure)),
+                escape(&figure.unit)
+            );
+        }
+        out.push_str("</dl>\n");
+    }
+    if !front.device.is_empty() || !front.conditions.is_empty() {
+        out.push_str("<div class=\"sides\">\n");
+        for (title, settings) in [("Device", &front.device), ("Conditions", &front.conditions)] {
+            if !settings.is_empty() {
+                draw_rows(out, title, settings);
+            }
+        }
+        out.push_str("</div>\n");
+    }
+    if let Some(table) = findings.verdict.as_ref().and_then(summary::evidence) {
+        draw_table(out, &table);
+    }
+}
+
+/// One plot is as wide as the page, several stand side by side.
+fn small_plots(out: &mut String, plots: &[&Plot]) {
+    match plots {
+        [] => {}
+        [only] => draw_plot(out, only),
+        several => {
+            out.push_str("<div class=\"sides plots\">\n");
+            for plot in several {
+                let _ = writeln!(
+                    out,
+                    "<figure>\n{}<figcaption>{}</figcaption>\n</figure>",
+                    svg_small(plot),
+                    escape(&plot.title)
+                );
+            }
+            out.push_str("</div>\n");
+        }
+    }
+}
+
+/// Every page of the report, by parts.
+fn contents(out: &mut String, bodies: &[Body<'_>]) {
+    out.push_str(
+        "<nav class=\"contents\" id=\"contents\" aria-label=\"Contents\">\n<h2>Contents</h2>\n",
+    );
+    for body in bodies {
+        let pages = body.results.iter().map(|(index, page, _)| ("page", *index, *page));
+        let chapters = body.chapters.iter().map(|(index, page, _)| ("chapter", *index, *page));
+        let links: Vec<String> = pages
+            .chain(chapters)
+            .map(|(kind, index, page)| {
+                let to = page_anchor(body.number, kind, index);
+                format!("<li><a href=\"#{to}\">{}</a></li>", escape(&page.title))
+            })
+            .collect();
+        if links.is_empty() && (body.number == 0 || !body.of_many) {
+            continue;
+        }
+        let title = escape(&body.title());
+        if body.number > 0 && body.of_many {
+            let _ = writeln!(
+                out,
+                "<details><summary><a href=\"#part-{}\">{title}</a> <span>{}</span></summary>",
+                body.number,
+                escape(&body.findings.ending)
+            );
+        } else {
+            let _ = writeln!(out, "<details open><summary>{title}</summary>");
+        }
+        let _ = writeln!(out, "<ul>{}</ul>\n</details>", links.concat());
+    }
+    out.push_str("<p><a href=\"#disclosures\">Disclosures</a></p>\n</nav>\n");
+}
+
+/// The tables that sum it up: the report's own, or where it has none its parts'.
+fn summaries(out: &mut String, findings: &Findings, parts: &[&Findings]) {
+    let own = Once::default().of(&findings.summary);
+    if !own.is_empty() {
+        out.push_str("<section class=\"result\">\n<h2>Summary</h2>\n");
+        exhibits(out, &own);
+        out.push_str("</section>\n");
+    }
+    if borrows(findings) {
+        for part in parts.iter().filter(|part| !part.summary.is_empty()) {
+            let title = escape(&part.title);
+            let _ = writeln!(out, "<section class=\"result\">\n<h2>Summary: {title}</h2>");
+            exhibits(out, &Once::default().of(&part.summary));
+            out.push_str("</section>\n");
+        }
+    }
+}
+
+/// The head of a part.
 fn part_cover(out: &mut String, part: &Findings, number: usize, with_summary: bool) {
     let _ = writeln!(
         out,
@@ -163,47 +291,25 @@ fn part_cover(out: &mut String, part: &Findings, number: usize, with_summary: bo
         escape(&part.title)
     );
     conclusion(out, part);
+    front(out, part);
     if with_summary {
-        exhibits(out, &part.summary);
+        exhibits(out, &Once::default().of(&part.summary));
     }
     out.push_str("</section>\n");
 }
 
 /// How it was tested and how it ended.
 fn conclusion(out: &mut String, findings: &Findings) {
-    if !findings.headline.is_empty() {
-        let _ = writeln!(out, "<p class=\"headline\">{}</p>", escape(&findings.headline));
-    }
     let class = match findings.whole_end().good() {
         Some(true) => "steady",
         Some(false) => "not-steady",
         None => "plain",
     };
-    let _ = write!(
-        out,
-        "<p>{}</p>\n<p class=\"verdict {class}\">{}</p>\n",
-        escape(&findings.method),
-        escape(&findings.ending)
-    );
-}
-
-fn form_page(
-    out: &mut String,
-    findings: &Findings,
-    printed: &Printed,
-    (number, index): (usize, usize),
-    page: &Page,
-) {
-    let _ = writeln!(out, "<section class=\"form\" id=\"{}\">", anchor(number, "page", index));
-    form_head(out, findings, printed, index);
-    let _ = writeln!(out, "<h2>{}</h2>", escape(&page.title));
-    exhibits(out, &page.exhibits);
-    let _ = writeln!(
-        out,
-        "<p class=\"foot\">Plot {number}.{} - {}</p>\n</section>",
-        index + 1,
-        escape(&page.title)
-    );
+    let _ = writeln!(out, "<p class=\"verdict {class}\">{}</p>", escape(&findings.ending));
+    let _ = writeln!(out, "<p>{}</p>", escape(&findings.method));
+    if !findings.headline.is_empty() {
+        let _ = writeln!(out, "<p class=\"headline\">{}</p>", escape(&findings.headline));
+    }
 }
 
 /// What every page says where less than the full method was done.
@@ -213,17 +319,23 @@ fn lesser(out: &mut String, findings: &Findings) {
     }
 }
 
-fn form_head(out: &mut String, findings: &Findings, printed: &Printed, index: usize) {
+/// The head of the report form, once.
+fn form_head(out: &mut String, body: &Body<'_>, printed: &Printed) {
+    let findings = body.findings;
     let header: &FormHeader = &findings.header;
-    let known = |value: &Option<String>| escape(value.as_deref().unwrap_or(number::DASH));
-    lesser(out, findings);
+    if header.blocks.is_empty() {
+        return;
+    }
+    let text = |value: &Option<String>| escape(value.as_deref().unwrap_or(number::DASH));
     let _ = write!(
         out,
-        "<table class=\"formhead\"><tr><th>Test Run Date:</th><td>{}</td><th>Report Run Date:</th>\
-         <td>{}</td></tr>\n<tr><td colspan=\"4\" class=\"testname\">{} - Report Page</td></tr>\n\
-         <tr><th>{}</th><td>{}</td><td>{}\
-         </td><td>Rev. {}<br>Page {} of {}</td></tr>\n<tr><th>Vendor: {}</th><td>SSD Model: {}</td>\
-         <td colspan=\"2\">TEST SPONSOR: {}</td></tr></table>\n",
+        "<section class=\"form\">\n<h2>Head of the report form{}</h2>\n<div class=\"scroll\">\
+         <table class=\"formhead\"><tr><th scope=\"row\">Test Run Date:</th><td>{}</td><th \
+         scope=\"row\">Report Run Date:</th><td>{}</td></tr>\n<tr><td colspan=\"4\" \
+         class=\"testname\">{} - Report Page</td></tr>\n<tr><th scope=\"row\">{}</th><td>{}</td>\
+         <td>{}</td><td>Rev. {}</td></tr>\n<tr><th scope=\"row\">Vendor: {}</th><td>SSD Model: {}\
+         </td><td colspan=\"2\">TEST SPONSOR: {}</td></tr></table></div>\n",
+        if body.of_many { format!(": {}", escape(&findings.title)) } else { String::new() },
         date::date_time(findings.run_unix_ms.0),
         date::date_time(printed.report_unix_ms),
         escape(&header.test),
@@ -231,93 +343,109 @@ fn form_head(out: &mut String, findings: &Findings, printed: &Printed, index: us
         escape(&header.specification),
         escape(&header.subtitle),
         escape(&header.revision),
-        index + 1,
-        findings.form_pages.len(),
-        known(&header.vendor),
-        known(&header.model),
-        known(&header.sponsor),
+        text(&header.vendor),
+        text(&header.model),
+        text(&header.sponsor),
     );
     out.push_str("<div class=\"blocks\">\n");
-    header.blocks.iter().for_each(|block| form_block(out, block));
-    out.push_str("</div>\n");
+    header.blocks.iter().for_each(|block| draw_rows(out, &block.title, &block.rows));
+    out.push_str("</div>\n</section>\n");
 }
 
-fn form_block(out: &mut String, block: &FormBlock) {
-    let _ = writeln!(out, "<table><caption>{}</caption>", escape(&block.title));
-    rows(out, &block.rows);
-    out.push_str("</table>\n");
-}
-
-fn rows(out: &mut String, rows: &[Setting]) {
+/// Labeled values under a title.
+fn draw_rows<'a>(out: &mut String, title: &str, rows: impl IntoIterator<Item = &'a Setting>) {
+    let _ = writeln!(out, "<table class=\"facts\"><caption>{}</caption>", escape(title));
     for row in rows {
         let text = row.text();
         let text = text.as_deref().unwrap_or(number::DASH);
-        let _ = writeln!(out, "<tr><th>{}</th><td>{}</td></tr>", escape(&row.label), escape(text));
+        let _ = writeln!(
+            out,
+            "<tr><th scope=\"row\">{}</th><td>{}</td></tr>",
+            escape(&row.label),
+            escape(text)
+        );
+    }
+    out.push_str("</table>\n");
+}
+
+fn exhibits(out: &mut String, shown: &[Shown<'_>]) {
+    for exhibit in shown {
+        let _ = match exhibit {
+            Shown::Table(table) => {
+                draw_table(out, table);
+                Ok(())
+            }
+            Shown::Plot(plot) => {
+                draw_plot(out, plot);
+                Ok(())
+            }
+            Shown::Facts(facts) => {
+                let (known, unknown) = known(facts);
+                draw_rows(out, &facts.title, known);
+                unknown.map_or(Ok(()), |line| {
+                    writeln!(out, "<p class=\"nothing\">{}</p>", escape(&line))
+                })
+            }
+            Shown::Text(text) => writeln!(out, "<p>{}</p>", escape(text)),
+            Shown::Nothing(text) => writeln!(out, "<p class=\"nothing\">{}</p>", escape(text)),
+            Shown::Listing(text) => writeln!(out, "<pre>{}</pre>", escape(text)),
+        };
     }
 }
 
-fn exhibits(out: &mut String, exhibits: &[Exhibit]) {
-    for exhibit in exhibits {
-        match exhibit {
-            Exhibit::Table(table) => draw_table(out, table),
-            Exhibit::Plot(plot) => draw_plot(out, plot),
-            Exhibit::Facts(facts) => draw_facts(out, facts),
-            Exhibit::Text(text) => {
-                let _ = writeln!(out, "<p>{}</p>", escape(text));
-            }
-            Exhibit::Listing(text) => {
-                let _ = writeln!(out, "<pre>{}</pre>", escape(text));
-            }
-        }
-    }
-}
-
+/// A drawing with its values for the script.
 fn draw_plot(out: &mut String, plot: &Plot) {
+    let (drawing, chart) = svg_of_page(plot);
+    let data = chart.and_then(|chart| serde_json::to_string(&chart).ok());
+    // Nothing in a script element ends it but its end.
+    let data = data.map(|data| {
+        format!("<script type=\"application/json\">{}</script>\n", data.replace('<', "\\u003c"))
+    });
+    let caption = match plot.caption.as_str() {
+        "" => String::new(),
+        caption => format!(" {}", escape(caption)),
+    };
     let _ = writeln!(
         out,
-        "<figure>\n{}<figcaption><b>{}.</b> {}</figcaption>\n</figure>",
-        svg(plot),
+        "<figure class=\"chart\">\n<div class=\"scroll\" tabindex=\"0\" role=\"group\" \
+         aria-label=\"{0}\">\n{drawing}</div>\n<figcaption><b>{0}.</b>{caption}</figcaption>\n{1}\
+         </figure>",
         escape(&plot.title),
-        escape(&plot.caption)
+        data.unwrap_or_default(),
     );
-}
-
-fn draw_facts(out: &mut String, facts: &Facts) {
-    let _ = writeln!(out, "<table class=\"facts\"><caption>{}</caption>", escape(&facts.title));
-    rows(out, &facts.rows);
-    out.push_str("</table>\n");
 }
 
 fn draw_table(out: &mut String, table: &Table) {
     let _ = writeln!(
         out,
-        "<div class=\"scroll\"><table class=\"values\"><caption>{}</caption><thead>",
+        "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"{0}\"><table \
+         class=\"values\"><caption>{0}</caption><thead>",
         escape(&table.title)
     );
     if let Some(spanner) = &table.spanner {
         let _ = writeln!(
             out,
-            "<tr><td></td><th colspan=\"{}\" class=\"spanner\">{}</th></tr>",
+            "<tr><td></td><th colspan=\"{}\" scope=\"colgroup\" class=\"spanner\">{}</th></tr>",
             table.columns.len(),
             escape(spanner)
         );
     }
     let prose: Vec<bool> = (0..table.columns.len()).map(|at| is_prose(table, at)).collect();
-    let _ = write!(out, "<tr><th>{}</th>", escape(&table.corner));
+    let _ = write!(out, "<tr><th scope=\"col\">{}</th>", escape(&table.corner));
     for (at, column) in table.columns.iter().enumerate() {
         let mut cells = table.rows.iter().filter_map(|row| row.cells.get(at));
         let words = cells.any(|cell| matches!(cell, Cell::Text(_)));
         let class = side(words, prose[at]);
-        let _ = write!(out, "<th{class}>{}</th>", escape(&column.name));
+        let _ = write!(out, "<th scope=\"col\"{class}>{}</th>", escape(&column.name));
     }
     out.push_str("</tr></thead>\n<tbody>\n");
-    for row in &table.rows {
+    for (row, texts) in table.rows.iter().zip(number::printed(table)) {
         let class = if row.strong { " class=\"strong\"" } else { "" };
-        let _ = write!(out, "<tr{class}><th>{}</th>", escape(&row.head));
-        for (at, cell) in row.cells.iter().enumerate() {
+        let _ = write!(out, "<tr{class}><th scope=\"row\">{}</th>", escape(&row.head));
+        for (at, (cell, text)) in row.cells.iter().zip(texts).enumerate() {
             let is_prose = prose.get(at).copied().unwrap_or(false);
             let class = side(matches!(cell, Cell::Text(_)), is_prose);
-            let _ = write!(out, "<td{class}>{}</td>", escape(&number::cell(cell)));
+            let _ = write!(out, "<td{class}>{}</td>", escape(&text));
         }
         out.push_str("</tr>\n");
     }
@@ -335,15 +463,27 @@ fn side(word: bool, prose: bool) -> &'static str {
 }
 
 fn disclosed(out: &mut String, findings: &Findings) {
-    out.push_str("<section class=\"chapter\">\n<h2>Disclosures</h2>\n<table class=\"caveats\">\n");
-    for caveat in disclosures(findings) {
-        let _ = writeln!(
-            out,
-            "<tr><th>{}</th><td>{}</td><td>{}</td></tr>",
-            caveat.name,
-            escape(&caveat.text),
-            escape(caveat.remedy)
-        );
+    out.push_str(
+        "<section class=\"chapter\" id=\"disclosures\">\n<h2>Disclosures</h2>\n<table \
+         class=\"caveats\">\n<thead><tr><th scope=\"col\">Kind</th><th scope=\"col\">What is so\
+         </th><th scope=\"col\">What to do</th></tr></thead>\n",
+    );
+    let all = disclosures(findings);
+    for (kind, name) in KINDS {
+        let of_kind: Vec<_> = all.iter().filter(|disclosure| disclosure.kind == kind).collect();
+        if of_kind.is_empty() {
+            continue;
+        }
+        let _ = writeln!(out, "<tbody id=\"{}\">", anchor(kind));
+        for caveat in of_kind {
+            let _ = writeln!(
+                out,
+                "<tr><th scope=\"row\">{name}</th><td>{}</td><td>{}</td></tr>",
+                escape(&caveat.text),
+                escape(caveat.remedy)
+            );
+        }
+        out.push_str("</tbody>\n");
     }
     out.push_str("</table>\n</section>\n");
 }

@@ -1,6 +1,6 @@
 //! Numbers as reports print them.
 
-use steadfast_domain::findings::Cell;
+use steadfast_domain::findings::{Cell, KeyFigure, Table};
 
 /// What stands where nothing was measured.
 pub(crate) const DASH: &str = "–";
@@ -11,7 +11,7 @@ pub(crate) fn grouped(value: f64, decimals: usize) -> String {
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
     let mut out = String::new();
     if value < 0.0 {
-        out.push('-');
+        out.push('−');
     }
     for (index, digit) in whole.chars().enumerate() {
         if index > 0 && (whole.len() - index).is_multiple_of(3) {
@@ -62,32 +62,148 @@ fn trimmed(text: String) -> String {
     }
 }
 
-/// A cell as it prints.
-pub(crate) fn cell(cell: &Cell) -> String {
+/// A cell as it prints, with at most so many decimals.
+fn cell(cell: &Cell, most: usize) -> String {
     match cell {
         Cell::Number { value, decimals, .. } if value.is_finite() => {
-            grouped(*value, usize::from(*decimals))
+            grouped(*value, usize::from(*decimals).min(most))
         }
         Cell::Text(text) => text.clone(),
         Cell::Number { .. } | Cell::Missing => DASH.to_owned(),
     }
 }
 
+/// Digits that the smallest number of a column has at least, where its cells have as many.
+const LEAST_DIGITS: i32 = 3;
+/// Digits of a number in a column of unlike values.
+const OWN_DIGITS: i32 = 4;
+
+/// Every row's cells as they print. The numbers of a column have the same decimals, so that
+/// they stand one below another: as many as its smallest number needs for three digits, and
+/// never more than the cells have. Columns under a common heading are of one thing and have
+/// the same. Where the cells of a column ask for different decimals they are of different
+/// things, and each has four digits.
+pub(crate) fn printed(table: &Table) -> Vec<Vec<String>> {
+    let rows = &table.rows;
+    let columns = rows.iter().map(|row| row.cells.len()).max().unwrap_or(0);
+    let of_all = table
+        .spanner
+        .as_ref()
+        .and_then(|_| common_decimals(rows.iter().flat_map(|row| &row.cells)));
+    let of_column = |at: usize| common_decimals(rows.iter().filter_map(|row| row.cells.get(at)));
+    let common: Vec<Option<usize>> =
+        (0..columns).map(|at| of_all.or_else(|| of_column(at))).collect();
+    let text = |(at, of): (usize, &Cell)| cell(of, common[at].unwrap_or_else(|| own_decimals(of)));
+    rows.iter().map(|row| row.cells.iter().enumerate().map(text).collect()).collect()
+}
+
+/// The decimals that all these numbers print with; `None` where they are of different things.
+fn common_decimals<'a>(cells: impl Iterator<Item = &'a Cell> + Clone) -> Option<usize> {
+    let numbers = cells.filter_map(|cell| match cell {
+        Cell::Number { value, decimals, .. } if value.is_finite() => {
+            Some((value.abs(), usize::from(*decimals)))
+        }
+        _ => None,
+    });
+    let most = numbers.clone().map(|(_, decimals)| decimals).max().unwrap_or(0);
+    if numbers.clone().any(|(_, decimals)| decimals != most) {
+        return None;
+    }
+    // What prints as zero anyway asks for no digits.
+    let seen = 0.5 / 10f64.powi(most as i32);
+    let least = numbers.map(|(value, _)| value).filter(|v| *v >= seen).fold(f64::MAX, f64::min);
+    Some(decimals_for(least, LEAST_DIGITS).min(most))
+}
+
+fn own_decimals(of: &Cell) -> usize {
+    match of {
+        Cell::Number { value, .. } => decimals_for(value.abs(), OWN_DIGITS),
+        Cell::Text(_) | Cell::Missing => 0,
+    }
+}
+
+/// Decimals with which a number has so many significant digits.
+fn decimals_for(size: f64, digits: i32) -> usize {
+    if !(1e-12..1e15).contains(&size) {
+        return 0;
+    }
+    // A number that rounds up to the next power of ten has a digit more.
+    let rounded = 10f64.powi(digits - 1 - size.log10().floor() as i32);
+    let power = ((size * rounded).round() / rounded).log10().floor() as i32;
+    (digits - 1 - power).max(0) as usize
+}
+
+/// A key figure's value: so many significant digits and no more.
+pub(crate) fn figure(figure: &KeyFigure) -> String {
+    let Some(value) = figure.value.filter(|value| value.is_finite()) else {
+        return DASH.to_owned();
+    };
+    let digits = i32::from(figure.digits.max(1));
+    let whole = value.abs().max(1.0).log10().floor() as i32 + 1;
+    if whole <= digits {
+        return grouped(value, decimals_for(value.abs(), digits));
+    }
+    // Of a number with more digits before the point the last ones are zeros.
+    let unit = 10f64.powi(whole - digits);
+    grouped((value / unit).round_ties_even() * unit, 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use steadfast_domain::findings::Row;
 
     #[test]
     fn thousands_are_separated() {
         assert_eq!(grouped(1234567.891, 1), "1,234,567.9");
-        assert_eq!(grouped(-999.0, 0), "-999");
+        assert_eq!(grouped(-999.0, 0), "−999");
         assert_eq!(short(0.5), "0.5");
         assert_eq!(short(1024.0), "1,024");
         assert_eq!(short(0.00005), "0.00005");
         assert_eq!(short(2e15), "2e15");
-        assert_eq!(cell(&Cell::Missing), "–");
+        assert_eq!(cell(&Cell::Missing, 3), "–");
         assert_eq!(stepped(1.25, 0.05), "1.25");
         assert_eq!(stepped(12_345.0, 5.0), "12,345");
         assert_eq!(stepped(-1e-17, 0.2), "0");
+    }
+
+    fn column(values: &[(f64, u8)]) -> Vec<String> {
+        let cells = values.iter().map(|(value, decimals)| Cell::number(Some(*value), *decimals));
+        let rows: Vec<Row> = cells.map(|cell| Row::new("", [cell])).collect();
+        printed(&Table::new("", "", "").rows(rows)).concat()
+    }
+
+    #[test]
+    fn a_column_has_the_decimals_that_its_smallest_number_needs() {
+        assert_eq!(column(&[(499_097.2, 1), (248.6, 1)]), ["499,097", "249"]);
+        assert_eq!(column(&[(12.34, 3), (0.0524, 3), (0.0, 3)]), ["12.340", "0.052", "0.000"]);
+        assert_eq!(column(&[(98.76, 1), (101.23, 1)]), ["98.8", "101.2"]);
+        assert_eq!(column(&[(1.0e6, 0), (3.0, 0)]), ["1,000,000", "3"]);
+        assert_eq!(column(&[(-2.5, 2), (7.25, 2)]), ["−2.50", "7.25"]);
+        assert_eq!(column(&[(0.0001, 2), (20.0, 2)]), ["0.00", "20.0"], "what prints as zero");
+        assert_eq!(column(&[(12_345.678, 1), (0.071_234, 4)]), ["12,346", "0.0712"], "unlike");
+        let mixed = [Row::new("", [Cell::Missing]), Row::new("", [Cell::text("void")])];
+        assert_eq!(printed(&Table::new("", "", "").rows(mixed)).concat(), ["–", "void"]);
+        let row = |values: [f64; 2]| Row::new("", values.map(|v| Cell::number(Some(v), 1)));
+        let matrix = Table::new("", "", "").rows([row([9_994.0, 2_346.1]), row([100.2, 11.5])]);
+        assert_eq!(printed(&matrix).concat(), ["9,994", "2,346.1", "100", "11.5"]);
+        let matrix = matrix.spanner("Mix");
+        assert_eq!(printed(&matrix).concat(), ["9,994.0", "2,346.1", "100.2", "11.5"]);
+    }
+
+    #[test]
+    fn a_key_figure_has_its_digits_and_no_more() {
+        let text = |value: f64, digits: u8| {
+            figure(&KeyFigure { digits, ..KeyFigure::new("x", "x", Some(value), "x") })
+        };
+        assert_eq!(text(407_395.3, 4), "407,400");
+        assert_eq!(text(61_969.4, 4), "61,970");
+        assert_eq!(text(0.078_149, 3), "0.0781");
+        assert_eq!(text(9.999_6, 4), "10.00");
+        assert_eq!(text(99.96, 3), "100");
+        assert_eq!(text(12.3456, 4), "12.35");
+        assert_eq!(text(0.0, 4), "0");
+        assert_eq!(text(-1234.5, 3), "−1,230");
+        assert_eq!(figure(&KeyFigure::new("x", "x", None, "x")), "–");
     }
 }

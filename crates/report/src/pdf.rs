@@ -1,14 +1,16 @@
-//! The PDF: a template of ours, the findings as a JSON file and the plots as SVG
-//! files beside it, typeset by typst with fonts that the program carries.
+//! The PDFs: templates of ours, the findings as a JSON file and the plots as SVG files beside
+//! it, typeset by typst with fonts that the program carries.
 
-use crate::parts::{disclosures, parts, simulated};
-use crate::svg::svg;
-use crate::{Printed, ReportError, date, html, number};
+use crate::layout::{Once, Shown, as_is, borrows, chapter_number, is_prose, known, suits_half};
+use crate::parts::{KINDS, disclosures, parts, simulated};
+use crate::summary::{self, anchor};
+use crate::svg::{svg, svg_small};
+use crate::{Printed, ReportError, date, number};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::OnceLock;
-use steadfast_domain::findings::{Cell, Column, Exhibit, FormBlock, Page, Setting, Table};
+use steadfast_domain::findings::{Cell, Column, FormBlock, KeyFigure, Page, Plot, Setting, Table};
 use steadfast_domain::text::printable_lines;
 use steadfast_domain::{CaveatKind, Findings};
 use typst::diag::{FileError, FileResult};
@@ -19,12 +21,42 @@ use typst::utils::LazyHash;
 use typst::{Library, LibraryExt, World};
 use typst_pdf::PdfOptions;
 
-const TEMPLATE: &str = include_str!("report.typ");
+/// The report to read: each number once.
+const REPORT: &str = include_str!("report.typ");
+/// The report form, page by page.
+const FORM: &str = include_str!("form.typ");
+/// What both have in common.
+const COMMON: &str = include_str!("common.typ");
 
-/// The findings as a PDF, A4.
+/// The findings as a PDF to read, A4: page one sums it up, then every plot and table once.
 pub fn pdf(findings: &Findings, printed: &Printed) -> Result<Vec<u8>, ReportError> {
-    let mut desk = Desk::new()?;
-    let mut content = content(findings, printed, &mut desk);
+    let mut desk = Desk::new(REPORT)?;
+    let mut content = head(findings, printed);
+    content["cover"] = cover(findings, &mut desk);
+    content["sections"] = sections(findings, &mut desk).into();
+    typeset(desk, content, findings)
+}
+
+/// The findings as the report form, A4 across: every page of the form with its head, each as
+/// the form has it.
+pub fn pdf_form(findings: &Findings, printed: &Printed) -> Result<Vec<u8>, ReportError> {
+    let mut desk = Desk::new(FORM)?;
+    let mut content = head(findings, printed);
+    let parts = parts(findings);
+    let own = (usize::from(parts.is_empty()), findings);
+    let all = std::iter::once(own).chain((1..).zip(parts));
+    let forms = all.filter(|(_, part)| !part.form_pages.is_empty());
+    let forms: Vec<Value> =
+        forms.map(|(number, part)| form(part, number, printed, &mut desk)).collect();
+    content["forms"] = forms.into();
+    typeset(desk, content, findings)
+}
+
+fn typeset(
+    mut desk: Desk,
+    mut content: Value,
+    findings: &Findings,
+) -> Result<Vec<u8>, ReportError> {
     spell_out(&mut content);
     let text =
         serde_json::to_vec(&content).map_err(|error| ReportError::Encode(error.to_string()))?;
@@ -54,52 +86,162 @@ fn said<E: IntoIterator<Item = typst::diag::SourceDiagnostic>>(errors: E) -> Rep
     ReportError::Typeset(messages.join("; "))
 }
 
-/// Everything that the template prints, as it prints.
-fn content(findings: &Findings, printed: &Printed, desk: &mut Desk) -> Value {
+/// What every document says of the whole run.
+fn head(findings: &Findings, printed: &Printed) -> Value {
     let (year, month, day, hour, minute, second) = date::civil(printed.report_unix_ms);
-    let parts = parts(findings);
-    let of_many = !parts.is_empty();
-    let mut sections = vec![section(findings, usize::from(!of_many), false, desk)];
-    for (number, part) in (1..).zip(&parts) {
-        sections.push(section(part, number, of_many, desk));
-    }
-    // Where the cover has no summary of its own, it has the parts'.
-    let borrowed = findings.summary.is_empty();
-    if borrowed {
-        sections.iter_mut().skip(1).for_each(|part| part["cover_summary"] = Value::Bool(true));
-    }
-    let caveats = disclosures(findings);
-    let attention = caveats.iter().filter(|c| c.kind == CaveatKind::Invalidates);
+    let header = &findings.header;
+    let all = disclosures(findings);
+    let of_kind = |(kind, name): (CaveatKind, &str)| {
+        let rows = all.iter().filter(|c| c.kind == kind).map(|c| (&c.text, c.remedy));
+        json!({ "anchor": anchor(kind), "name": name, "rows": rows.collect::<Vec<_>>() })
+    };
     json!({
         "simulated": simulated(findings),
-        "attention": attention.map(|c| format!("{} {}", c.text, c.remedy)).collect::<Vec<_>>(),
+        "title": findings.title,
+        "vendor": header.vendor,
+        "model": header.model,
+        "lesser": header.lesser,
         "report_date": date::date_time(printed.report_unix_ms),
         "document_date": (year, month, day, hour, minute, second),
         "software": findings.software,
         "digest": findings.digest,
         "dash": number::DASH,
-        "sections": sections,
-        "caveats": caveats
-            .iter()
-            .map(|c| json!({ "kind": c.name, "text": c.text, "remedy": c.remedy }))
-            .collect::<Vec<_>>(),
+        "caveats": KINDS.map(of_kind),
     })
 }
 
-/// One procedure of the report, or the whole of it.
-fn section(findings: &Findings, number: usize, of_many: bool, desk: &mut Desk) -> Value {
-    let header = &findings.header;
-    let chapters: Vec<Value> = pages(&findings.chapters, desk)
-        .into_iter()
-        .enumerate()
-        .map(|(index, mut page)| {
-            page["number"] = html::chapter_number(number, index, of_many).into();
-            page
-        })
-        .collect();
+/// Page one.
+fn cover(findings: &Findings, desk: &mut Desk) -> Value {
+    let all = disclosures(findings);
+    let attention = all.iter().filter(|c| c.kind == CaveatKind::Invalidates);
+    let badges = summary::badges(findings).into_iter().map(|badge| {
+        json!({ "text": badge.text, "tone": badge.tone.word(), "anchor": badge.kind.map(anchor) })
+    });
+    let mut once = Once::default();
+    let mut summaries = exhibits(&once.of(&findings.summary), desk);
+    if borrows(findings) {
+        for part in parts(findings) {
+            let mut once = Once::default();
+            let of_part = exhibits(&once.of(&part.summary), desk);
+            if !of_part.is_empty() {
+                summaries.push(json!({ "kind": "heading", "text": part.title }));
+                summaries.extend(of_part);
+            }
+        }
+    }
+    json!({
+        "badges": badges.collect::<Vec<_>>(),
+        "attention": attention.map(|c| format!("{} {}", c.text, c.remedy)).collect::<Vec<_>>(),
+        "conclusion": conclusion(findings),
+        "front": front(findings),
+        "tests": summary::tests(findings).as_ref().map(table_content),
+        "plots": small_plots(&summary::plots(findings), desk),
+        "summary": summaries,
+        "run_from": date::date_time(findings.run_unix_ms.0),
+        "run_to": date::date_time(findings.run_unix_ms.1),
+        "disclosed": all.len(),
+    })
+}
+
+fn conclusion(findings: &Findings) -> Value {
+    json!({
+        "method": findings.method,
+        "headline": findings.headline,
+        "good": findings.whole_end().good(),
+        "ending": findings.ending,
+    })
+}
+
+fn front(findings: &Findings) -> Value {
+    let front = &findings.front;
+    let figure =
+        |figure: &KeyFigure| (figure.label.clone(), number::figure(figure), figure.unit.clone());
+    json!({
+        "figures": summary::figures(findings).into_iter().map(figure).collect::<Vec<_>>(),
+        "device": rows(&front.device),
+        "conditions": rows(&front.conditions),
+        "evidence": findings.verdict.as_ref().and_then(summary::evidence).as_ref().map(table_content),
+    })
+}
+
+/// One plot is as wide as the page, of several each has half of it.
+fn small_plots(plots: &[&Plot], desk: &mut Desk) -> Vec<Value> {
+    let drawn: fn(&Plot) -> String = if plots.len() == 1 { svg } else { svg_small };
+    plots.iter().map(|plot| plot_content(plot, drawn, desk)).collect()
+}
+
+/// The whole, where it has pages of its own, and every part.
+fn sections(findings: &Findings, desk: &mut Desk) -> Vec<Value> {
+    let parts = parts(findings);
+    let of_many = !parts.is_empty();
+    let borrows = borrows(findings);
+    let own = std::iter::once((usize::from(!of_many), findings));
+    let all = own.chain((1..).zip(parts));
+    let mut whole = Once::default();
+    all.map(|(number, part)| {
+        let mut own = whole.of_part();
+        let once = if number == 0 { &mut whole } else { &mut own };
+        section(part, (number, of_many), borrows, once, desk)
+    })
+    .collect()
+}
+
+/// One procedure of the report, or what the whole of it has of its own.
+fn section<'a>(
+    findings: &'a Findings,
+    (number, of_many): (usize, bool),
+    borrows: bool,
+    once: &mut Once<'a>,
+    desk: &mut Desk,
+) -> Value {
+    let is_part = of_many && number > 0;
+    let keys = summary::own_plots(findings);
+    // A plot that fills page one is there in full.
+    if let ([only], false) = (keys.as_slice(), is_part) {
+        once.has(only);
+    }
+    let summary = once.of(&findings.summary);
+    let summary = if is_part && !borrows { exhibits(&summary, desk) } else { Vec::new() };
+    let keys: Vec<&str> = keys.iter().map(|plot| plot.id.as_str()).collect();
+    let results = pages(once.of_pages(&findings.form_pages), (&keys, desk), |_| String::new());
+    let numbered = |index| format!("{}  ", chapter_number(number, index, of_many));
+    let chapters = pages(once.of_pages(&findings.chapters), (&keys, desk), numbered);
     json!({
         "number": number,
+        "is_part": is_part,
         "title": findings.title,
+        "conclusion": conclusion(findings),
+        "front": front(findings),
+        "summary": summary,
+        "results": results,
+        "chapters": chapters,
+    })
+}
+
+fn pages(
+    pages: Vec<(usize, &Page, Vec<Shown<'_>>)>,
+    (keys, desk): (&[&str], &mut Desk),
+    number: impl Fn(usize) -> String,
+) -> Vec<Value> {
+    let page = |(index, page, shown): (usize, &Page, Vec<Shown<'_>>)| {
+        json!({
+            "title": format!("{}{}", number(index), page.title),
+            "exhibits": exhibits_of(&shown, keys, desk),
+        })
+    };
+    pages.into_iter().map(page).collect()
+}
+
+/// The form of one procedure: every page as the form has it.
+fn form(findings: &Findings, number: usize, printed: &Printed, desk: &mut Desk) -> Value {
+    let header = &findings.header;
+    let page = |page: &Page| {
+        let shown: Vec<Shown<'_>> = page.exhibits.iter().map(as_is).collect();
+        json!({ "title": page.title, "exhibits": exhibits(&shown, desk) })
+    };
+    json!({
+        "number": number,
+        "pages": findings.form_pages.iter().map(page).collect::<Vec<_>>(),
         "vendor": header.vendor,
         "model": header.model,
         "sponsor": header.sponsor,
@@ -109,23 +251,15 @@ fn section(findings: &Findings, number: usize, of_many: bool, desk: &mut Desk) -
         "test": header.test,
         "subtitle": header.subtitle,
         "revision": header.revision,
-        "method": findings.method,
-        "headline": findings.headline,
-        "good": findings.whole_end().good(),
-        "ending": findings.ending,
         "run_from": date::date_time(findings.run_unix_ms.0),
-        "run_to": date::date_time(findings.run_unix_ms.1),
+        "report_date": date::date_time(printed.report_unix_ms),
         "blocks": header.blocks.iter().map(block_content).collect::<Vec<_>>(),
-        "summary": exhibits(&findings.summary, desk),
-        "cover_summary": false,
-        "form_pages": pages(&findings.form_pages, desk),
-        "chapters": chapters,
     })
 }
 
 /// A block of the form's head; its columns are narrow.
 fn block_content(block: &FormBlock) -> Value {
-    let row = |row: &Setting| (row.label.clone(), row.text().map(|text| breakable(&text, 16)));
+    let row = |row: &Setting| (row.label.clone(), row.text().map(|text| breakable(&text, 20)));
     json!({ "title": block.title, "rows": block.rows.iter().map(row).collect::<Vec<_>>() })
 }
 
@@ -144,42 +278,68 @@ fn breakable(text: &str, letters: usize) -> String {
     out
 }
 
-fn pages(pages: &[Page], desk: &mut Desk) -> Vec<Value> {
-    let page = |page: &Page, desk: &mut Desk| json!({ "title": page.title, "exhibits": exhibits(&page.exhibits, desk) });
-    pages.iter().map(|p| page(p, desk)).collect()
+fn rows<'a>(rows: impl IntoIterator<Item = &'a Setting>) -> Vec<(String, Option<String>)> {
+    rows.into_iter()
+        .map(|row| (row.label.clone(), row.text().map(|text| breakable(&text, 30))))
+        .collect()
 }
 
-fn exhibits(exhibits: &[Exhibit], desk: &mut Desk) -> Vec<Value> {
-    exhibits
+/// The plots that matter most, and those that need it, are as wide as the page.
+fn exhibits_of(shown: &[Shown<'_>], keys: &[&str], desk: &mut Desk) -> Vec<Value> {
+    shown
         .iter()
         .map(|exhibit| match exhibit {
-            Exhibit::Table(table) => table_content(table),
-            Exhibit::Facts(facts) => {
-                let row = |row: &Setting| (row.label.clone(), row.text());
-                let rows: Vec<(String, Option<String>)> = facts.rows.iter().map(row).collect();
-                json!({ "kind": "facts", "title": facts.title, "rows": rows })
+            Shown::Plot(plot) if suits_half(plot) && !keys.contains(&plot.id.as_str()) => {
+                let mut content = plot_content(plot, svg_small, desk);
+                content["kind"] = "half".into();
+                content
             }
-            Exhibit::Text(text) => json!({ "kind": "text", "text": text }),
-            Exhibit::Listing(text) => json!({ "kind": "listing", "text": text }),
-            Exhibit::Plot(plot) => json!({
-                "kind": "plot",
-                "file": desk.put_plot(svg(plot)),
-                "title": plot.title,
-                "caption": plot.caption,
-            }),
+            Shown::Facts(facts) => {
+                let (known, unknown) = known(facts);
+                let rows = rows(known);
+                json!({ "kind": "facts", "title": facts.title, "rows": rows, "unknown": unknown })
+            }
+            other => exhibit_content(other, desk),
         })
         .collect()
 }
 
+fn exhibits(shown: &[Shown<'_>], desk: &mut Desk) -> Vec<Value> {
+    shown.iter().map(|exhibit| exhibit_content(exhibit, desk)).collect()
+}
+
+fn exhibit_content(exhibit: &Shown<'_>, desk: &mut Desk) -> Value {
+    match exhibit {
+        Shown::Table(table) => table_content(table),
+        Shown::Facts(facts) => {
+            json!({ "kind": "facts", "title": facts.title, "rows": rows(&facts.rows) })
+        }
+        Shown::Text(text) => json!({ "kind": "text", "text": text }),
+        Shown::Nothing(text) => json!({ "kind": "nothing", "text": text }),
+        Shown::Listing(text) => json!({ "kind": "listing", "text": text }),
+        Shown::Plot(plot) => plot_content(plot, svg, desk),
+    }
+}
+
+fn plot_content(plot: &Plot, drawn: fn(&Plot) -> String, desk: &mut Desk) -> Value {
+    json!({
+        "kind": "plot",
+        "file": desk.put_plot(drawn(plot)),
+        "title": plot.title,
+        "caption": plot.caption,
+        "alt": format!("{}. {}", plot.title, plot.caption),
+    })
+}
+
 fn table_content(table: &Table) -> Value {
     let narrow = if table.columns.len() > 6 { 10 } else { 16 };
-    let rows = table.rows.iter().map(|row| {
-        let cell = |cell: &Cell| {
+    let printed = number::printed(table);
+    let rows = table.rows.iter().zip(&printed).map(|(row, texts)| {
+        let cell = |(cell, text): (&Cell, &String)| {
             let word = matches!(cell, Cell::Text(_));
-            let text = number::cell(cell);
-            json!({ "text": if word { breakable(&text, narrow) } else { text }, "word": word })
+            json!({ "text": if word { breakable(text, narrow) } else { text.clone() }, "word": word })
         };
-        let cells: Vec<Value> = row.cells.iter().map(cell).collect();
+        let cells: Vec<Value> = row.cells.iter().zip(texts).map(cell).collect();
         json!({ "head": row.head, "cells": cells, "strong": row.strong })
     });
     json!({
@@ -188,8 +348,8 @@ fn table_content(table: &Table) -> Value {
         "corner": table.corner,
         "spanner": table.spanner,
         "columns": table.columns.iter().map(|column| &column.name).collect::<Vec<_>>(),
-        "widths": widths(table, 40),
-        "letters": widths(table, 0).iter().map(|letters| letters + 2).sum::<usize>() - 2,
+        "widths": widths(table, &printed, 40),
+        "letters": widths(table, &printed, 0).iter().map(|letters| letters + 2).sum::<usize>() - 2,
         "words": (0..table.columns.len()).map(|at| of_words(table, at)).collect::<Vec<_>>(),
         "prose": (0..table.columns.len()).map(|at| is_prose(table, at)).collect::<Vec<_>>(),
         "rows": rows.collect::<Vec<_>>(),
@@ -203,33 +363,25 @@ fn of_words(table: &Table, column: usize) -> bool {
         && !cells.any(|cell| matches!(cell, Cell::Number { .. }))
 }
 
-/// Letters of a text that is read as a sentence, not as a value.
-const SENTENCE: usize = 24;
-
-/// Whether a column holds sentences: they begin at its left edge, and do not
-/// stand in its middle.
-pub(crate) fn is_prose(table: &Table, column: usize) -> bool {
-    let mut cells = table.rows.iter().filter_map(|row| row.cells.get(column));
-    cells.any(|cell| matches!(cell, Cell::Text(text) if text.chars().count() > SENTENCE))
-}
-
 /// Letters that each column needs, the first column's first: numbers are never
 /// broken, long words are. A sentence has up to so many letters of a line.
-fn widths(table: &Table, sentence: usize) -> Vec<usize> {
+fn widths(table: &Table, printed: &[Vec<String>], sentence: usize) -> Vec<usize> {
     let word_max = if table.columns.len() > 6 { 10 } else { 16 };
     let longest_word =
         |text: &str| text.split_whitespace().map(|w| w.chars().count()).max().unwrap_or(0);
-    let of_cell = |cell: &Cell| match cell {
-        Cell::Text(text) => longest_word(text)
+    let of_cell = |(cell, text): (&Cell, &String)| match cell {
+        Cell::Text(_) => longest_word(text)
             .clamp(4, word_max)
             .max(text.chars().count().div_ceil(2).min(sentence)),
-        number => number::cell(number).chars().count() + 1,
+        _ => text.chars().count() + 1,
     };
     let heads = table.rows.iter().map(|row| row.head.chars().count().min(30));
     let first = heads.chain([longest_word(&table.corner)]).max().unwrap_or(1);
     let column = |(at, column): (usize, &Column)| {
         let name = &column.name;
-        let cells = table.rows.iter().filter_map(|row| row.cells.get(at)).map(of_cell);
+        let rows = table.rows.iter().zip(printed);
+        let cells =
+            rows.filter_map(|(row, texts)| row.cells.get(at).zip(texts.get(at))).map(of_cell);
         cells.chain([longest_word(name), name.chars().count().min(7)]).max().unwrap_or(1).max(3)
     };
     std::iter::once(first).chain(table.columns.iter().enumerate().map(column)).collect()
@@ -239,7 +391,8 @@ fn widths(table: &Table, sentence: usize) -> Vec<usize> {
 struct Desk {
     library: LazyHash<Library>,
     main: FileId,
-    source: Source,
+    common: FileId,
+    sources: [Source; 2],
     files: HashMap<FileId, Bytes>,
     plots: usize,
 }
@@ -251,12 +404,17 @@ fn file_id(name: &str) -> Result<FileId, ReportError> {
 }
 
 impl Desk {
-    fn new() -> Result<Self, ReportError> {
-        let main = file_id("report.typ")?;
+    /// With a template on it.
+    fn new(template: &str) -> Result<Self, ReportError> {
+        let (main, common) = (file_id("main.typ")?, file_id("common.typ")?);
         Ok(Desk {
             library: LazyHash::new(Library::default()),
             main,
-            source: Source::new(main, TEMPLATE.to_owned()),
+            common,
+            sources: [
+                Source::new(main, template.to_owned()),
+                Source::new(common, COMMON.to_owned()),
+            ],
             files: HashMap::new(),
             plots: 0,
         })
@@ -303,7 +461,11 @@ impl World for Desk {
         self.main
     }
     fn source(&self, id: FileId) -> FileResult<Source> {
-        if id == self.main { Ok(self.source.clone()) } else { Err(missing()) }
+        match id {
+            id if id == self.main => Ok(self.sources[0].clone()),
+            id if id == self.common => Ok(self.sources[1].clone()),
+            _ => Err(missing()),
+        }
     }
     fn file(&self, id: FileId) -> FileResult<Bytes> {
         self.files.get(&id).cloned().ok_or_else(missing)

@@ -6,6 +6,8 @@
 //! told apart in gray print, and the columns need a fixed projection.
 
 mod axis;
+mod bars;
+mod chart;
 mod columns;
 mod frame;
 mod heat_map;
@@ -14,16 +16,35 @@ mod lines;
 mod paint;
 mod stacked;
 
+use chart::Chart;
+use frame::Size;
+use paint::Drawing;
 pub(crate) use paint::escape;
 use steadfast_domain::findings::{Plot, PlotKind};
 
-/// A plot as a complete SVG document.
+/// A plot as a complete SVG document, as wide as a page.
 pub fn svg(plot: &Plot) -> String {
+    drawn(plot, frame::FULL).0.finish(&plot.title)
+}
+
+/// The same in half the width.
+pub(crate) fn svg_small(plot: &Plot) -> String {
+    drawn(plot, frame::SMALL).0.finish(&plot.title)
+}
+
+/// A plot for a page: its SVG and, where a script can do more with it, its values.
+pub(crate) fn svg_of_page(plot: &Plot) -> (String, Option<Chart>) {
+    let (drawing, chart) = drawn(plot, frame::FULL);
+    (drawing.finish(&plot.title), chart)
+}
+
+fn drawn(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
     match plot.kind {
-        PlotKind::Columns3d => columns::draw(plot),
-        PlotKind::Lines | PlotKind::Scatter => lines::draw(plot),
-        PlotKind::Histogram => histogram::draw(plot),
-        PlotKind::Stacked => stacked::draw(plot),
-        PlotKind::HeatMap => heat_map::draw(plot),
+        PlotKind::Columns3d => (columns::draw(plot), None),
+        PlotKind::Lines | PlotKind::Scatter => lines::draw(plot, size),
+        PlotKind::Bars => bars::draw(plot, size),
+        PlotKind::Histogram => histogram::draw(plot, size),
+        PlotKind::Stacked => stacked::draw(plot, size),
+        PlotKind::HeatMap => (heat_map::draw(plot, size), None),
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::number;
 use crate::parts::{Disclosure, disclosures, parts, simulated};
+use crate::summary;
 use crate::text_table;
 use steadfast_domain::Findings;
-use steadfast_domain::findings::{Exhibit, Facts, Table};
+use steadfast_domain::findings::{Exhibit, Facts, KeyFigure, Table};
 use steadfast_domain::text::{printable, wrapped};
 
 /// The findings as plain text, `width` columns wide where tables allow it.
@@ -16,14 +17,20 @@ pub fn text(findings: &Findings, width: usize) -> String {
     let model = findings.header.model.as_deref().unwrap_or("no model name");
     lines.push(printable(&format!("{}  {model}", findings.title)).into_owned());
     lines.extend(conclusion(findings, width));
+    lines.extend(figure_lines(&summary::figures(findings)));
+    if let Some(tests) = summary::tests(findings) {
+        lines.push(String::new());
+        lines.extend(table_lines(&tests, width));
+    }
     for disclosure in disclosures(findings) {
         lines.extend(caveat_lines(&disclosure, width));
     }
-    lines.extend(summary(findings, width));
+    lines.extend(summary_lines(findings, width));
     for part in parts(findings) {
         lines.extend([String::new(), format!("== {} ==", part.title)]);
         lines.extend(conclusion(part, width));
-        lines.extend(summary(part, width));
+        lines.extend(figure_lines(&summary::figures(part)));
+        lines.extend(summary_lines(part, width));
     }
     lines.push(String::new());
     lines.join("\n")
@@ -36,7 +43,21 @@ fn conclusion(findings: &Findings, width: usize) -> Vec<String> {
     headline.into_iter().chain(said.flat_map(|text| wrapped(text, width, ""))).collect()
 }
 
-fn summary(findings: &Findings, width: usize) -> Vec<String> {
+/// The key figures, their values one below another.
+fn figure_lines(figures: &[&KeyFigure]) -> Vec<String> {
+    let texts: Vec<(String, String)> =
+        figures.iter().map(|f| (printable(&f.label).into_owned(), number::figure(f))).collect();
+    let longest = |of: fn(&(String, String)) -> &String| {
+        texts.iter().map(|pair| of(pair).chars().count()).max().unwrap_or(0)
+    };
+    let (label, value) = (longest(|pair| &pair.0), longest(|pair| &pair.1));
+    let line = |((name, text), figure): (&(String, String), &&KeyFigure)| {
+        format!("  {name:<label$}  {text:>value$} {}", figure.unit).trim_end().to_owned()
+    };
+    texts.iter().zip(figures).map(line).collect()
+}
+
+fn summary_lines(findings: &Findings, width: usize) -> Vec<String> {
     let of = |exhibit| std::iter::once(String::new()).chain(exhibit_lines(exhibit, width));
     findings.summary.iter().flat_map(of).collect()
 }
@@ -72,9 +93,10 @@ pub(crate) fn table_lines(table: &Table, width: usize) -> Vec<String> {
     let columns = table.columns.iter().map(|column| column.name.clone());
     let mut rows: Vec<Vec<String>> =
         vec![std::iter::once(table.corner.clone()).chain(columns).collect()];
-    rows.extend(table.rows.iter().map(|row| {
-        std::iter::once(row.head.clone()).chain(row.cells.iter().map(number::cell)).collect()
-    }));
+    let printed = table.rows.iter().zip(number::printed(table));
+    rows.extend(
+        printed.map(|(row, cells)| std::iter::once(row.head.clone()).chain(cells).collect()),
+    );
     rows.iter_mut().flatten().for_each(|cell| *cell = printable(cell).into_owned());
     let widths = text_table::widths(&rows);
     let head = widths.first().copied().unwrap_or(0);

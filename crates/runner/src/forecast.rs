@@ -237,6 +237,13 @@ impl Forecast {
         }
     }
 
+    /// How much of the step under way is done, of 1; `None` where its end is not known.
+    pub fn share_of_step(&self) -> Option<f64> {
+        let planned = self.worst.step().and_then(|step| step.time).filter(|time| time.0 > 0);
+        let by_time = planned.map(|all| self.under_way.1.0.min(all.0) as f64 / all.0 as f64);
+        self.share_written().or(by_time)
+    }
+
     /// The least and the most rounds of a phase.
     pub fn rounds(&self, phase: &str) -> (u32, u32) {
         (self.best.rounds_of(phase), self.worst.rounds_of(phase))

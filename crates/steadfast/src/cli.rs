@@ -403,6 +403,9 @@ pub struct PlanArguments {
     /// (docs/purge.md)
     #[arg(long, default_value_t, value_name = "METHOD")]
     pub purge: PurgeChoice,
+    /// List every step; otherwise what repeats is summed up
+    #[arg(long)]
+    pub verbose: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -683,8 +686,10 @@ pub struct CheckArguments {
 pub enum Format {
     /// `report.html`, one self-contained page.
     Html,
-    /// `report.pdf`.
+    /// `report.pdf`, to read: a page that sums it up, then every plot and table once.
     Pdf,
+    /// `form.pdf`, the report form: page by page with its head, across.
+    Form,
     /// One file per table.
     Csv,
     /// `findings.json`.

@@ -99,6 +99,10 @@ pub fn write(
                 let document = steadfast_report::pdf(findings, &printed)?;
                 files.push(("report.pdf".into(), document));
             }
+            Format::Form => {
+                let document = steadfast_report::pdf_form(findings, &printed)?;
+                files.push(("form.pdf".into(), document));
+            }
             Format::Csv => files.extend(tables(findings)),
             Format::Json => {
                 let text = serde_json::to_vec_pretty(findings)?;
@@ -117,6 +121,7 @@ pub fn names(formats: &[Format]) -> Vec<&'static str> {
     let name = |format: &Format| match format {
         Format::Html => Some("report.html"),
         Format::Pdf => Some("report.pdf"),
+        Format::Form => Some("form.pdf"),
         Format::Json => Some("findings.json"),
         Format::Csv | Format::Text => None,
     };

@@ -5,12 +5,13 @@ use crate::{remarks, terminal};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::time::{Duration, Instant};
 use steadfast_domain::measurement::Interval;
-use steadfast_domain::text::{printable, printable_lines};
+use steadfast_domain::text::printable;
 use steadfast_domain::{
     Device, Measurement, Nanos, Note, Outcome, Place, Procedure, Purge, Step, Verdict,
 };
 use steadfast_engine::Stop;
 use steadfast_host::PurgeProgress;
+use steadfast_runner::real::wall_clock_unix_ms;
 use steadfast_runner::{Event, Forecast, Progress, TimeLeft};
 
 /// How often the panel of a simulated run is redrawn at most: its seconds are short.
@@ -30,6 +31,10 @@ pub struct Panel {
     stop: Stop,
     told_stop: bool,
     purge_told: Duration,
+    /// Time of all finished steps, and of the one under way.
+    measured: (Duration, Duration),
+    /// Since when it runs, where its time is that of the clock on the wall.
+    began: Option<Instant>,
 }
 
 /// Where it is drawn.
@@ -50,19 +55,37 @@ struct OneLine {
 
 struct Live {
     bars: MultiProgress,
-    phase: ProgressBar,
+    run: ProgressBar,
+    step: ProgressBar,
+    place: ProgressBar,
     rate: ProgressBar,
     steady: ProgressBar,
-    left: ProgressBar,
     drawn: Option<Instant>,
 }
+
+/// Lengths of a whole bar: it moves by thousandths.
+const WHOLE: u64 = 1000;
 
 impl Live {
     fn new() -> Self {
         let bars = MultiProgress::new();
-        let line = || bars.add(line_of("{msg}"));
-        let (phase, rate, steady, left) = (line(), line(), line(), line());
-        Live { bars, phase, rate, steady, left, drawn: None }
+        // Colors only where the terminal has them and NO_COLOR is not set: `console` decides.
+        let of = |template: &str| {
+            let bar = bars.add(ProgressBar::new(WHOLE));
+            let style = ProgressStyle::with_template(template);
+            bar.set_style(
+                style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "),
+            );
+            bar
+        };
+        let (run, step) =
+            (of("run      [{bar:24.cyan}] {msg}"), of("step     [{bar:24.cyan}] {msg}"));
+        let (place, rate, steady) = (of("{msg}"), of("{msg}"), of("{msg}"));
+        Live { bars, run, step, place, rate, steady, drawn: None }
+    }
+    /// Every line, from the top.
+    fn lines(&self) -> [&ProgressBar; 5] {
+        [&self.run, &self.step, &self.place, &self.rate, &self.steady]
     }
     fn is_due(&mut self) -> bool {
         let due = self.drawn.is_none_or(|at| at.elapsed() >= REDRAW);
@@ -141,6 +164,8 @@ impl Panel {
             stop,
             told_stop: false,
             purge_told: Duration::ZERO,
+            measured: (Duration::ZERO, Duration::ZERO),
+            began: (!device.is_simulated()).then(Instant::now),
         };
         let model = device.model.as_deref().unwrap_or("no model name");
         let simulated = if device.is_simulated() { "  SIMULATED" } else { "" };
@@ -151,9 +176,7 @@ impl Panel {
     /// Takes the live lines away.
     pub fn close(&mut self) {
         if let View::Live(live) = &self.view {
-            for bar in [&live.phase, &live.rate, &live.steady, &live.left] {
-                bar.finish_and_clear();
-            }
+            live.lines().into_iter().for_each(ProgressBar::finish_and_clear);
             let _ = live.bars.clear();
         }
         if let View::Line(line) = &self.view {
@@ -185,7 +208,7 @@ impl Panel {
         match &mut self.view {
             View::Live(live) => {
                 if live.is_due() {
-                    live.phase.set_message(printable(&text).into_owned());
+                    live.place.set_message(fitted(&text, PREFIX));
                 }
             }
             View::Line(line) => line.show(self.name.as_deref().unwrap_or_default(), &text, None),
@@ -208,13 +231,31 @@ impl Panel {
 
     fn begins(&mut self, step: &Step) {
         self.place = Some(step.place.clone());
+        self.measured.1 = Duration::ZERO;
         self.forecast.begin(step);
         self.show_line();
-        if let View::Live(live) = &mut self.view
-            && live.is_due()
-        {
-            live.phase.set_message(phase_line(&step.place, &self.forecast));
-            live.left.set_message(left_line(self.forecast.left()));
+        self.redraw(None);
+    }
+
+    /// Draws the live lines again, where it is time for that.
+    fn redraw(&mut self, interval: Option<&Interval>) {
+        let measured = self.measured.0 + self.measured.1;
+        let elapsed = self.began.map_or(measured, |began| began.elapsed());
+        let (Some(place), View::Live(live)) = (&self.place, &mut self.view) else { return };
+        if !live.is_due() {
+            return;
+        }
+        let left = self.forecast.left();
+        let share = left.map(|left| share_done(measured, left.best));
+        live.run.set_position(thousandths(share));
+        let clock = self.began.map(|_| wall_clock_unix_ms());
+        live.run.set_message(fitted(&run_line(share, elapsed, left, clock), BAR));
+        let of_step = self.forecast.share_of_step();
+        live.step.set_position(thousandths(of_step));
+        live.step.set_message(fitted(&step_line(of_step, place, &self.forecast), BAR));
+        live.place.set_message(fitted(&phase_line(place, &self.forecast), PREFIX));
+        if let Some(interval) = interval {
+            live.rate.set_message(fitted(&interval_line(interval), PREFIX));
         }
     }
 
@@ -229,14 +270,8 @@ impl Panel {
             line.rate = interval_line(interval).trim().to_owned();
         }
         self.show_line();
-        let Some(place) = &self.place else { return };
-        if let View::Live(live) = &mut self.view
-            && live.is_due()
-        {
-            live.phase.set_message(phase_line(place, &self.forecast));
-            live.rate.set_message(interval_line(interval));
-            live.left.set_message(left_line(self.forecast.left()));
-        }
+        self.measured.1 = interval.end.to_duration();
+        self.redraw(Some(interval));
     }
 
     /// The line of one target among others.
@@ -251,12 +286,12 @@ impl Panel {
 
     fn finished(&mut self, step: &Step, outcome: &Outcome, replayed: bool) {
         self.forecast.finish(&outcome.measurement);
-        if replayed {
+        self.measured.0 += outcome.measurement.elapsed.to_duration();
+        self.measured.1 = Duration::ZERO;
+        if replayed || !matches!(self.view, View::Lines) {
             return;
         }
-        if matches!(self.view, View::Lines) {
-            self.say(&finished_line(step, &outcome.measurement));
-        }
+        self.say(&finished_line(step, &outcome.measurement));
     }
 
     fn noted(&mut self, note: &Note) {
@@ -267,7 +302,9 @@ impl Panel {
                     View::Lines => text.lines().for_each(|line| self.say(line)),
                     View::Line(_) => {}
                     View::Live(live) => {
-                        live.steady.set_message(printable_lines(&text).into_owned());
+                        let lines: Vec<String> =
+                            text.lines().map(|line| fitted(line, PREFIX)).collect();
+                        live.steady.set_message(lines.join("\n"));
                     }
                 }
                 self.verdict = Some(verdict.clone());
@@ -308,31 +345,99 @@ impl Progress for Panel {
     }
 }
 
-fn phase_line(place: &Place, forecast: &Forecast) -> String {
-    if place.round == 0 {
-        let share =
-            forecast.share_written().map(|share| format!("  {:.1} % written", share * 100.0));
-        return format!("{:<8} {}{}", place.phase, place.label, share.unwrap_or_default());
+/// Columns that stand before the message of a line without a bar, and of one with a bar.
+const PREFIX: usize = 0;
+const BAR: usize = 36;
+
+/// As much of a line as the terminal has room for: whole words, none broken.
+fn fitted(text: &str, before: usize) -> String {
+    let room = terminal::error_width().saturating_sub(before + 1).max(20);
+    cut(&printable(text), room)
+}
+
+fn cut(text: &str, room: usize) -> String {
+    if text.chars().count() <= room {
+        return text.to_owned();
     }
-    let (least, most) = forecast.rounds(&place.phase);
+    let head: String = text.chars().take(room.saturating_sub(1)).collect();
+    // A lone word that is longer than the line is cut all the same.
+    let whole = head.rfind(' ').filter(|at| *at > 0).map_or(head.as_str(), |at| &head[..at]);
+    format!("{}…", whole.trim_end())
+}
+
+fn share_done(done: Duration, left: Duration) -> f64 {
+    let all = (done + left).as_secs_f64();
+    if all > 0.0 { done.as_secs_f64() / all } else { 0.0 }
+}
+
+fn thousandths(share: Option<f64>) -> u64 {
+    (share.unwrap_or(0.0).clamp(0.0, 1.0) * WHOLE as f64) as u64
+}
+
+fn percent_text(share: Option<f64>) -> String {
+    share.map_or(" – %".to_owned(), |share| format!("{:>2.0} %", share * 100.0))
+}
+
+/// How far the run is if it is steady at once, how long it has taken, and when it ends.
+fn run_line(
+    share: Option<f64>,
+    elapsed: Duration,
+    left: Option<TimeLeft>,
+    clock_unix_ms: Option<u64>,
+) -> String {
+    let ends = left.zip(clock_unix_ms).map(|(left, now)| {
+        let at = |after: Duration| clock_text(now, after);
+        format!(", ends {} to {} UTC", at(left.best), at(left.worst))
+    });
     format!(
-        "{:<8} round {} ({least} at least, {most} at most), step {} of {}: {}",
-        place.phase,
-        place.round,
-        place.point,
-        forecast.points(&place.phase, place.round),
-        place.label
+        "{}  {} elapsed, {}{}",
+        percent_text(share),
+        whole_seconds(elapsed),
+        left_text(left),
+        ends.unwrap_or_default()
     )
 }
 
-fn left_line(left: Option<TimeLeft>) -> String {
+/// `17:05`, with the days between where there are any.
+fn clock_text(now_unix_ms: u64, after: Duration) -> String {
+    const DAY: u64 = 86_400;
+    let now = now_unix_ms / 1000;
+    let then = now.saturating_add(after.as_secs());
+    let days = then / DAY - now / DAY;
+    let (hours, minutes) = (then % DAY / 3600, then % 3600 / 60);
+    let later = if days > 0 { format!(" (+{days} d)") } else { String::new() };
+    format!("{hours:02}:{minutes:02}{later}")
+}
+
+fn step_line(share: Option<f64>, place: &Place, forecast: &Forecast) -> String {
+    let points = forecast.points(&place.phase, place.round);
+    let of = match points {
+        0 | 1 => String::new(),
+        points => format!("step {} of {points}: ", place.point.min(points as u32)),
+    };
+    format!("{}  {of}{}", percent_text(share), place.label)
+}
+
+fn phase_line(place: &Place, forecast: &Forecast) -> String {
+    if place.round == 0 {
+        let share = forecast.share_written().map(|share| format!("{:.1} % written", share * 100.0));
+        return format!("{:<8} {}", place.phase, share.unwrap_or_default());
+    }
+    let (least, most) = forecast.rounds(&place.phase);
+    format!("{:<8} round {} ({least} at least, {most} at most)", place.phase, place.round)
+}
+
+fn left_text(left: Option<TimeLeft>) -> String {
     match left {
+        Some(TimeLeft { best, worst }) if best == worst => {
+            format!("{} left", whole_seconds(best))
+        }
         Some(TimeLeft { best, worst }) => format!(
-            "left     {} if steady at once, {} at most",
+            "left: {} if steady at once, {} at most",
             whole_seconds(best),
             whole_seconds(worst)
         ),
-        None => "left     unknown".to_owned(),
+        None => "time left unknown".to_owned(),
     }
 }
 
@@ -401,6 +506,29 @@ fn whole_seconds(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_is_cut_between_words() {
+        assert_eq!(cut("one two three", 13), "one two three");
+        assert_eq!(cut("one two three", 12), "one two…");
+        assert_eq!(cut("onetwothree", 6), "onetw…");
+    }
+
+    #[test]
+    fn a_run_says_how_far_it_is_and_when_it_ends() {
+        let left = TimeLeft { best: Duration::from_secs(1800), worst: Duration::from_secs(90_000) };
+        let done = Duration::from_secs(600);
+        let share = Some(share_done(done, left.best));
+        let now = Some(23 * 3_600_000 + 40 * 60_000);
+        assert_eq!(
+            run_line(share, done, Some(left), now),
+            "25 %  10 min elapsed, left: 30 min if steady at once, 25 h at most, ends 00:10 (+1 d) \
+             to 00:40 (+2 d) UTC"
+        );
+        let unknown = run_line(None, Duration::ZERO, None, None);
+        assert_eq!(unknown, " – %  less than 1 s elapsed, time left unknown");
+        assert_eq!((thousandths(share), thousandths(None)), (250, 0));
+    }
 
     #[test]
     fn less_than_a_second_is_said_so() {

@@ -152,6 +152,12 @@ pub fn width() -> usize {
     usize::from(columns).clamp(60, 160)
 }
 
+/// Columns of the terminal that shows how a run goes; 100 where there is none.
+pub fn error_width() -> usize {
+    let columns = console::Term::stderr().size_checked().map_or(100, |(_, columns)| columns);
+    usize::from(columns).max(20)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,12 +3,14 @@
 
 mod caveat;
 mod end;
+mod front;
 mod plot;
 mod setting;
 mod table;
 
 pub use caveat::{Caveat, CaveatKind};
 pub use end::EndState;
+pub use front::{Front, KeyFigure};
 pub use plot::{Axis, Marker, Plot, PlotKind, Scale, Series, Stroke, TimeUnit};
 pub use setting::{Facts, Known, Origin, Role, Setting};
 pub use table::{Cell, Column, Row, Table};
@@ -123,6 +125,9 @@ pub struct Findings {
     pub verdict: Option<Verdict>,
     /// Every disclosure.
     pub caveats: Vec<Caveat>,
+    /// What stands on page one.
+    #[serde(default, skip_serializing_if = "Front::is_empty")]
+    pub front: Front,
     /// The numbers that a terminal shows.
     pub summary: Vec<Exhibit>,
     /// The pages of the report form, in order.
@@ -156,6 +161,7 @@ impl Findings {
             header,
             verdict: None,
             caveats: Vec::new(),
+            front: Front::default(),
             summary: Vec::new(),
             form_pages: Vec::new(),
             chapters: Vec::new(),
@@ -167,6 +173,16 @@ impl Findings {
     pub fn judged(self, verdict: Option<Verdict>) -> Self {
         let end = EndState::of(self.end.is_final(), verdict.as_ref());
         Findings { end, verdict, ..self }
+    }
+    /// With these numbers and plots on page one; the plots by their ids.
+    pub fn fronted(
+        mut self,
+        figures: impl IntoIterator<Item = KeyFigure>,
+        plots: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        self.front.figures.extend(figures);
+        self.front.plots.extend(plots.into_iter().map(Into::into));
+        self
     }
     /// How the run and its parts ended: as the worst of them. The exit code, page one and
     /// comparisons go by it.

@@ -86,6 +86,8 @@ pub enum PlotKind {
     /// Columns in perspective: one row of columns per series, one column per
     /// category of the x axis.
     Columns3d,
+    /// Bars side by side: one group per category of the x axis, one bar per series.
+    Bars,
     /// Points alone.
     Scatter,
     /// Filled steps: a count over each bin, which reaches from its x to the

@@ -25,6 +25,7 @@ pub(crate) fn frame(
         digest: record.digest.clone(),
         software: record.opening().map(|(.., software)| software.to_owned()).unwrap_or_default(),
         end,
+        front: disclosure::front(choices, record),
         ..Findings::new(title, header)
     }
 }

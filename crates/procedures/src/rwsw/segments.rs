@@ -9,7 +9,7 @@ use crate::ground::applied::Applied;
 use crate::ground::secondary::{Secondary, mean};
 use crate::pts::between;
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
+    Axis, Cell as TableCell, KeyFigure, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
 };
 use steadfast_domain::stimulus::Op;
 use steadfast_domain::{IoStream, Measurement, Nanos, Outcome, Step, Tally};
@@ -61,6 +61,17 @@ impl Segment {
     fn longest(&self) -> Option<f64> {
         self.tally.response_longest().map(Nanos::as_millis_f64)
     }
+}
+
+/// Rate and response times of one segment, for page one.
+pub fn key_figures(segment: &Segment) -> [KeyFigure; 4] {
+    let of = |what: &str| format!("{}, {what}", segment.name);
+    [
+        KeyFigure::new("iops", of("rate"), segment.iops, "IOPS"),
+        KeyFigure::new("rate", of("throughput"), segment.mb_per_second, "MB/s"),
+        KeyFigure::new("mean", of("mean"), segment.art, "ms"),
+        KeyFigure::new("five-nines", of("99.999 %"), segment.five_nines(), "ms").of_buckets(),
+    ]
 }
 
 impl<'a> From<&'a Segment> for SecondaryPoint<'a> {

@@ -10,7 +10,9 @@ use crate::exhibits::secondary;
 use crate::exhibits::steps::every_step;
 use crate::words::number;
 use steadfast_domain::caveats as ids;
-use steadfast_domain::findings::{Cell, Exhibit, FormHeader, Origin, Row, Setting, Table};
+use steadfast_domain::findings::{
+    Cell, Exhibit, FormHeader, KeyFigure, Origin, Row, Setting, Table,
+};
 use steadfast_domain::{Bytes, Caveat, CaveatKind, EndState, Findings, Measurement, Nanos, Record};
 
 /// Everything that is reported of a run.
@@ -28,6 +30,7 @@ pub fn findings(test: &VerifyWrite, record: &Record, results: &Results<'_>) -> F
         chapters: common_chapters(&choices, record),
         long_tables: vec![every_step(&choices, record)],
         ..frame("Verify-write", &choices, record, header(test, record))
+            .fronted(figures(results), [] as [&str; 0])
     }
 }
 
@@ -87,6 +90,23 @@ fn caveats(test: &VerifyWrite, record: &Record, results: &Results<'_>) -> Vec<Ca
     caveats
 }
 
+fn figures(results: &Results<'_>) -> Vec<KeyFigure> {
+    let count = |value: Option<u64>| value.map(|value| value as f64);
+    vec![
+        KeyFigure::new("sectors", "Sectors compared", count(Some(results.sectors)), "sectors"),
+        KeyFigure::new("miscompares", "Miscompares", count(results.miscompares()), "sectors"),
+        KeyFigure::new("write-rate", "Written", rate(&results.fill), "MB/s"),
+        KeyFigure::new("read-rate", "Read back", rate(&results.read), "MB/s"),
+    ]
+}
+
+/// MB/s of a pass.
+fn rate(pieces: &[&Measurement]) -> Option<f64> {
+    let bytes = Bytes(pieces.iter().map(|m| m.bytes().0).sum());
+    let time = Nanos(pieces.iter().map(|m| m.elapsed.0).sum());
+    (time.0 > 0).then(|| bytes.as_mb() / time.as_secs_f64())
+}
+
 fn compared_table(results: &Results<'_>) -> Table {
     let of = |count: Option<u64>| [count.map_or(Cell::Missing, Cell::count)];
     let compared = results.compared.as_ref();
@@ -104,9 +124,8 @@ fn passes(results: &Results<'_>) -> Table {
     let row = |name: &str, pieces: &[&Measurement]| {
         let bytes = Bytes(pieces.iter().map(|m| m.bytes().0).sum());
         let time = Nanos(pieces.iter().map(|m| m.elapsed.0).sum());
-        let rate = (time.0 > 0).then(|| bytes.as_mb() / time.as_secs_f64());
         let seconds = Cell::number(Some(time.as_secs_f64()), 1);
-        Row::new(name, [Cell::count(bytes.0), seconds, Cell::number(rate, 1)])
+        Row::new(name, [Cell::count(bytes.0), seconds, Cell::number(rate(pieces), 1)])
     };
     Table::new("passes", "The two passes over the active range", "Pass")
         .columns(["Bytes", "Seconds", "MB/s"])

@@ -1,7 +1,7 @@
 //! Plots one over another: a drawing for every series, a line in it for every
 //! run.
 
-use super::{Side, common_title};
+use super::side::{Side, common_title};
 use steadfast_domain::Findings;
 use steadfast_domain::findings::{Axis, Exhibit, Plot, PlotKind, Series, Stroke};
 

@@ -1,7 +1,7 @@
 //! What the runs were made on and with, and where that differs: by what each value is to
 //! the numbers ([`Role`]) and by its name, whatever it is called in print.
 
-use super::Side;
+use super::side::Side;
 use steadfast_domain::Findings;
 use steadfast_domain::findings::{
     Cell, Exhibit, Facts, FormBlock, Page, Role, Row, Setting, Subject, Table,

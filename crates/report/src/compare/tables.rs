@@ -1,7 +1,7 @@
 //! Tables side by side: one line per value, one column per run, and the values
 //! in percent of the first run's.
 
-use super::{Side, common_title};
+use super::side::{Side, common_title};
 use std::collections::{HashMap, HashSet};
 use steadfast_domain::findings::{Cell, Column, Exhibit, Row, Table};
 
@@ -92,10 +92,8 @@ fn side_by_side(sides: &[Side<'_>], first: &Table, tables: &[Option<&Table>]) ->
         Some(spanner) => format!("{} · {spanner}", first.corner),
         None => first.corner.clone(),
     };
-    let names: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
     let title = common_title(tables.iter().flatten().map(|table| table.title.as_str()));
     Table::new(&first.id, title.unwrap_or_else(|| first.id.clone()), &corner)
-        .spanner(names.join("; "))
         .columns(letters.chain(percent))
         .rows(rows)
 }

@@ -66,6 +66,11 @@ impl Ruler {
         }
     }
 
+    /// Where it begins and ends, and whether by powers.
+    pub fn span(&self) -> (f64, f64, bool) {
+        (self.low, self.high, self.logarithmic)
+    }
+
     /// The position of a value from 0 to 1; `None` where the scale has none.
     pub fn place(&self, value: f64) -> Option<f64> {
         is_shown(value, self.logarithmic).then(|| self.part(value))

@@ -30,7 +30,7 @@ fn project(across: f64, back: f64, up: f64) -> (f64, f64) {
     (ORIGIN.0 + across * ACROSS + back * BACK.0, ORIGIN.1 - back * BACK.1 - up * RISE)
 }
 
-pub fn draw(plot: &Plot) -> String {
+pub fn draw(plot: &Plot) -> Drawing {
     let names: &[String] = match &plot.x.scale {
         Scale::Categories(names) => names,
         _ => &[],
@@ -58,7 +58,7 @@ pub fn draw(plot: &Plot) -> String {
         }
     }
     labels(&mut drawing, names, &rows, plot);
-    drawing.finish()
+    drawing
 }
 
 /// The series from front to back, with the index of their color: lowest sum first.

@@ -5,18 +5,29 @@ use super::axis::Ruler;
 use super::paint::{Anchor, Drawing, FAINT, GRID, INK};
 use steadfast_domain::findings::{Marker, Plot, Scale};
 
-/// Width of every drawing.
-const WIDTH: f64 = 860.0;
-/// Height of the rectangle that values are drawn in.
-const HEIGHT: f64 = 358.0;
+/// How large a drawing is.
+#[derive(Clone, Copy)]
+pub struct Size {
+    /// Width of the drawing.
+    pub width: f64,
+    /// Height of the rectangle that values are drawn in.
+    height: f64,
+    /// Room on the left, at least.
+    left: f64,
+    /// Entries of the legend that have room beside the plot; more of them stand below it.
+    legend_beside: usize,
+}
+
+/// A drawing as wide as a page.
+pub const FULL: Size = Size { width: 860.0, height: 358.0, left: 96.0, legend_beside: 22 };
+/// A drawing that stands beside another one.
+pub const SMALL: Size = Size { width: 430.0, height: 190.0, left: 60.0, legend_beside: 0 };
+
 const TOP: f64 = 14.0;
-const LEFT: f64 = 96.0;
 const BOTTOM: f64 = 58.0;
 /// Room for a legend's line and its gap.
 const LEGEND_MARK: f64 = 34.0;
 const LEGEND_SIZE: f64 = 13.0;
-/// Entries that have room beside the plot; more of them stand below it.
-const LEGEND_BESIDE: usize = 22;
 const LEGEND_STEP: f64 = 16.0;
 const LABEL_SIZE: f64 = 13.0;
 const TITLE_SIZE: f64 = 14.0;
@@ -30,6 +41,10 @@ const MARK_SIZE: f64 = 12.0;
 /// Height of a row of labels over the plot, and how many there may be.
 const MARK_STEP: f64 = 15.0;
 const MARK_ROWS: usize = 8;
+/// From one turned label to the next, in heights of a letter; and how far one reaches across,
+/// in its lengths.
+const TURNED_STEP: f64 = 1.5;
+const TURNED_ACROSS: f64 = 0.82;
 /// Lines drawn for marks, at most.
 const MARKS: usize = 400;
 
@@ -99,6 +114,7 @@ struct Flag {
 
 /// Everything around the values.
 pub struct Frame {
+    size: Size,
     pub area: Area,
     pub rulers: Rulers,
     legend: Vec<Entry>,
@@ -112,37 +128,41 @@ pub struct Frame {
 
 impl Frame {
     /// A frame with a legend.
-    pub fn new(plot: &Plot, rulers: Rulers, legend: Vec<Entry>) -> Frame {
-        let beside = if legend.len() > LEGEND_BESIDE { 14.0 } else { beside(&legend) };
-        let mut frame = Frame::with_room(plot, rulers, beside);
+    pub fn new(plot: &Plot, size: Size, rulers: Rulers, legend: Vec<Entry>) -> Frame {
+        let beside = if legend.len() > size.legend_beside { 14.0 } else { beside(&legend) };
+        let mut frame = Frame::with_room(plot, size, rulers, beside);
         frame.legend = legend;
         frame
     }
 
     /// A frame with free room on its right.
-    pub fn with_room(plot: &Plot, rulers: Rulers, room: f64) -> Frame {
+    pub fn with_room(plot: &Plot, size: Size, rulers: Rulers, room: f64) -> Frame {
         let width_of = |ruler: &Ruler| {
             let longest = ruler.ticks.labelled.iter().map(|(_, l)| l.chars().count()).max();
             longest.unwrap_or(0) as f64 * LABEL_SIZE * LETTER
         };
-        let left = LEFT.max(40.0 + width_of(&rulers.y));
+        let left = size.left.max(40.0 + width_of(&rulers.y));
         let right = rulers.right.as_ref().map_or(0.0, |ruler| 34.0 + width_of(ruler));
         let mut flags = flags(&plot.markers, &rulers.x);
         let for_flags = flags
             .iter()
             .filter(|flag| flag.part > 0.0)
-            .map(|flag| (WIDTH - 6.0 - left - flag.width) / flag.part);
-        let width = for_flags.fold(WIDTH - left - right - room, f64::min).max(120.0);
+            .map(|flag| (size.width - 6.0 - left - flag.width) / flag.part);
+        let free = size.width - left - right - room;
+        let width = for_flags.fold(free, f64::min).max(120.0);
+        let (turned, deep) = names_below(&plot.x.scale, width);
+        let width =
+            if turned { width.min(beside_turned(&plot.x.scale, size.width - left)) } else { width };
         raise(&mut flags, width);
         let unlabelled = flags.iter().filter(|flag| flag.row >= MARK_ROWS).count();
         let rows = flags.iter().map(|f| f.row + 1).filter(|r| *r <= MARK_ROWS).max().unwrap_or(0);
-        let (turned, deep) = names_below(&plot.x.scale, width);
         let title = |text: &str| shown(text, TITLE_MAX);
         let across = if rulers.x.names_unit { plot.x.bare_label() } else { &plot.x.label };
         let across = title(across);
         let right_title = plot.y_right.as_ref().map(|axis| title(&axis.label)).unwrap_or_default();
         Frame {
-            area: Area { left, top: TOP + rows as f64 * MARK_STEP, width, height: HEIGHT },
+            size,
+            area: Area { left, top: TOP + above(rows, right), width, height: size.height },
             rulers,
             legend: Vec::new(),
             flags,
@@ -162,18 +182,22 @@ impl Frame {
 
     /// An empty sheet with the grid, of the height that everything needs.
     pub fn sheet(&self) -> Drawing {
-        let under = match self.legend.len() > LEGEND_BESIDE {
+        let under = match self.is_legend_below() {
             true => (self.legend.len().div_ceil(self.columns()) as f64 + 0.6) * LEGEND_STEP,
             false => 0.0,
         };
-        Drawing::new(WIDTH, self.area.top + HEIGHT + self.below + under)
+        Drawing::new(self.size.width, self.area.top + self.size.height + self.below + under)
+    }
+
+    fn is_legend_below(&self) -> bool {
+        self.legend.len() > self.size.legend_beside
     }
 
     /// Columns of a legend below the plot.
     fn columns(&self) -> usize {
         let longest = self.legend.iter().map(|e| name_length(&e.name)).max().unwrap_or(0);
         let width = LEGEND_MARK + 14.0 + longest as f64 * LEGEND_SIZE * LETTER;
-        ((WIDTH - 30.0) / width).floor().clamp(1.0, 6.0) as usize
+        ((self.size.width - 30.0) / width).floor().clamp(1.0, 6.0) as usize
     }
 
     /// The position of a value, against the axis on the right where that is there.
@@ -200,7 +224,7 @@ impl Frame {
     pub fn axes(&self, drawing: &mut Drawing) {
         let area = &self.area;
         drawing.frame(area.left, area.top, area.width, area.height);
-        for (part, label) in apart(&self.rulers.y) {
+        for (part, label) in apart(&self.rulers.y, area.height) {
             drawing.text((area.left - 8.0, area.y(part) + 4.5), LABEL_SIZE, Anchor::End, label);
         }
         self.names(drawing);
@@ -216,7 +240,7 @@ impl Frame {
         let area = &self.area;
         let edge = area.x(1.0);
         let mut widest = 0;
-        for (part, label) in apart(right) {
+        for (part, label) in apart(right, area.height) {
             widest = widest.max(label.chars().count());
             drawing.line((edge, area.y(part)), (edge + 5.0, area.y(part)), INK, 1.0);
             drawing.text((edge + 8.0, area.y(part) + 4.5), LABEL_SIZE, Anchor::Start, label);
@@ -234,11 +258,13 @@ impl Frame {
             if self.turned {
                 if x >= free {
                     drawing.text_aslant((x + 4.0, y + 14.0), LABEL_SIZE, &shown(label, NAME_MAX));
-                    free = x + LABEL_SIZE;
+                    free = x + LABEL_SIZE * TURNED_STEP;
                 }
                 continue;
             }
             let half = label.chars().count() as f64 * LABEL_SIZE * LETTER / 2.0;
+            // The last label may be wider than what is beside it.
+            let x = x.min(self.size.width - 3.0 - half).max(half);
             if x - half >= free {
                 drawing.text((x, y + 19.0), LABEL_SIZE, Anchor::Middle, label);
                 free = x + half + 3.0;
@@ -252,7 +278,8 @@ impl Frame {
         for flag in self.flags.iter().take(MARKS) {
             let x = area.x(flag.part);
             let labelled = flag.row < MARK_ROWS && !flag.label.is_empty();
-            let head = if labelled { 4.0 + flag.row as f64 * MARK_STEP } else { 0.0 };
+            let foot = above(0, if self.rulers.right.is_some() { 1.0 } else { 0.0 });
+            let head = if labelled { 4.0 + foot + flag.row as f64 * MARK_STEP } else { 0.0 };
             let line = [(x, area.y(0.0)), (x, area.top - head - if labelled { 8.0 } else { 0.0 })];
             drawing.path(&line, "#555555", 0.9, Some("4 2"));
             if labelled {
@@ -268,11 +295,11 @@ impl Frame {
 
     /// The legend, beside the plot or, where it is long, below it.
     pub fn legend(&self, drawing: &mut Drawing) {
-        if self.legend.len() > LEGEND_BESIDE {
+        if self.is_legend_below() {
             return self.legend_below(drawing);
         }
-        let left = WIDTH - beside(&self.legend) + 16.0;
-        let step = (HEIGHT / self.legend.len().max(1) as f64).min(22.0);
+        let left = self.size.width - beside(&self.legend) + 16.0;
+        let step = (self.size.height / self.legend.len().max(1) as f64).min(22.0);
         for (index, entry) in self.legend.iter().enumerate() {
             draw_entry(drawing, (left, self.area.top + 10.0 + index as f64 * step), entry);
         }
@@ -281,7 +308,7 @@ impl Frame {
     fn legend_below(&self, drawing: &mut Drawing) {
         let columns = self.columns();
         let rows = self.legend.len().div_ceil(columns);
-        let width = (WIDTH - 30.0) / columns as f64;
+        let width = (self.size.width - 30.0) / columns as f64;
         let top = self.area.y(0.0) + self.below + 4.0;
         for (index, entry) in self.legend.iter().enumerate() {
             let (column, row) = (index / rows, index % rows);
@@ -325,6 +352,21 @@ fn draw_entry(drawing: &mut Drawing, at: (f64, f64), entry: &Entry) {
     drawing.text((left + LEGEND_MARK, y + 4.5), LEGEND_SIZE, Anchor::Start, &name);
 }
 
+/// Room over the plot for so many rows of labels: over an axis on the right they begin higher,
+/// as they may reach over its labels.
+fn above(rows: usize, right: f64) -> f64 {
+    rows as f64 * MARK_STEP + if right > 0.0 { 7.0 } else { 0.0 }
+}
+
+/// How wide a plot may be whose last category's name hangs down to the right, where so much
+/// is left for both.
+fn beside_turned(scale: &Scale, room: f64) -> f64 {
+    let Scale::Categories(names) = scale else { return room };
+    let last = names.last().map_or(0, |name| name_length(name)) as f64 * LABEL_SIZE * LETTER;
+    let count = names.len().max(1) as f64;
+    ((room - 8.0 - last * TURNED_ACROSS) * count / (count - 0.5)).max(120.0)
+}
+
 /// Whether the names of categories must be turned, and how much deeper they
 /// then hang than numbers.
 fn names_below(scale: &Scale, width: f64) -> (bool, f64) {
@@ -336,10 +378,10 @@ fn names_below(scale: &Scale, width: f64) -> (bool, f64) {
 }
 
 /// The labels of a vertical axis that have room.
-fn apart(ruler: &Ruler) -> impl Iterator<Item = (f64, &str)> {
+fn apart(ruler: &Ruler, height: f64) -> impl Iterator<Item = (f64, &str)> {
     let mut last = f64::NEG_INFINITY;
     ruler.ticks.labelled.iter().filter_map(move |(part, label)| {
-        let room = (part - last) * HEIGHT >= LABEL_SIZE;
+        let room = (part - last) * height >= LABEL_SIZE;
         room.then(|| {
             last = *part;
             (*part, label.as_str())

@@ -3,7 +3,7 @@
 //! the rows are.
 
 use super::axis::Ruler;
-use super::frame::{Frame, Rulers};
+use super::frame::{Frame, Rulers, Size};
 use super::paint::{Anchor, Drawing, INK};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -33,7 +33,7 @@ struct Cells {
     range: (f64, f64),
 }
 
-pub fn draw(plot: &Plot) -> String {
+pub fn draw(plot: &Plot, size: Size) -> Drawing {
     let cells = Cells::of(plot);
     let values: Vec<f64> = cells.values.iter().flatten().flatten().copied().collect();
     let scale = shade_ruler(plot, &values);
@@ -44,7 +44,7 @@ pub fn draw(plot: &Plot) -> String {
     };
     let rulers = Rulers { x, y: Ruler::new(&rows_axis(&cells.names).scale, &[]), right: None };
     let rows = plot.y_right.as_ref().map(|axis| axis.label.as_str()).unwrap_or_default();
-    let frame = Frame::with_room(plot, rulers, ROOM).entitled(rows, "");
+    let frame = Frame::with_room(plot, size, rulers, ROOM).entitled(rows, "");
     let mut drawing = frame.sheet();
     let area = &frame.area;
     if values.iter().any(|value| shade(*value).is_some()) {
@@ -58,7 +58,7 @@ pub fn draw(plot: &Plot) -> String {
     }
     frame.axes(&mut drawing);
     frame.marks(&mut drawing);
-    drawing.finish()
+    drawing
 }
 
 /// The axis of the shades, exactly over the values.

@@ -1,6 +1,7 @@
 //! Filled steps over bins; series against the axis on the right are lines.
 
-use super::frame::{Entry, Frame, Look, Rulers};
+use super::chart::Chart;
+use super::frame::{Entry, Frame, Look, Rulers, Size};
 use super::lines;
 use super::paint::{Drawing, colour, plain_dash};
 use steadfast_domain::findings::{Plot, Scale, Series};
@@ -8,7 +9,7 @@ use steadfast_domain::findings::{Plot, Scale, Series};
 /// A bin from one x to another and the count over it.
 type Bin = (f64, f64, f64);
 
-pub fn draw(plot: &Plot) -> String {
+pub fn draw(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
     let filled: Vec<&Series> = plot.series.iter().filter(|s| !is_line(plot, s)).collect();
     let logarithmic = matches!(plot.x.scale, Scale::Log10 | Scale::Log2);
     let bins: Vec<Vec<Vec<Bin>>> = filled.iter().map(|s| runs(&s.points, logarithmic)).collect();
@@ -19,7 +20,7 @@ pub fn draw(plot: &Plot) -> String {
     let looks = looks(plot);
     let legend: Vec<Entry> =
         plot.series.iter().zip(&looks).map(|(s, look)| lines::entry(plot, s, look)).collect();
-    let frame = Frame::new(plot, Rulers::new(plot, &xs, &counts), legend);
+    let frame = Frame::new(plot, size, Rulers::new(plot, &xs, &counts), legend);
     let mut drawing = frame.sheet();
     frame.grid(&mut drawing);
     let mut anything = false;
@@ -38,7 +39,8 @@ pub fn draw(plot: &Plot) -> String {
     frame.axes(&mut drawing);
     frame.marks(&mut drawing);
     frame.legend(&mut drawing);
-    drawing.finish()
+    let chart = Chart::of(plot, &frame, &looks, false);
+    (drawing, Some(chart))
 }
 
 fn is_line(plot: &Plot, series: &Series) -> bool {

@@ -1,6 +1,7 @@
 //! Points joined by lines, and points alone, with the legend beside the plot.
 
-use super::frame::{Entry, Frame, Look, Rulers};
+use super::chart::Chart;
+use super::frame::{Entry, Frame, Look, Rulers, Size};
 use super::paint::{Drawing, colour, dash, plain_dash};
 use steadfast_domain::findings::{Plot, PlotKind, Series, Stroke};
 
@@ -15,7 +16,7 @@ const MARKED_CLOUD: usize = 400;
 /// A drawn point and the next closer than this are one.
 const SAME: f64 = 0.5;
 
-pub fn draw(plot: &Plot) -> String {
+pub fn draw(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
     let values = |right: bool| {
         let beside = plot.y_right.is_some();
         let chosen = plot.series.iter().filter(move |s| (s.right && beside) == right);
@@ -24,17 +25,19 @@ pub fn draw(plot: &Plot) -> String {
     let xs: Vec<f64> = plot.series.iter().flat_map(|s| &s.points).map(|(x, _)| *x).collect();
     let looks = looks(plot);
     let legend = plot.series.iter().zip(&looks).map(|(s, look)| entry(plot, s, look)).collect();
-    let frame = Frame::new(plot, Rulers::new(plot, &xs, &values(false)), legend);
+    let frame = Frame::new(plot, size, Rulers::new(plot, &xs, &values(false)), legend);
     let mut drawing = frame.sheet();
     frame.grid(&mut drawing);
     let mut anything = false;
     let crowd = plot.series.iter().filter(|s| s.stroke == Stroke::Measured).count();
     for (position, (series, look)) in plot.series.iter().zip(&looks).enumerate() {
+        drawing.begin(position);
         let alone = plot.kind == PlotKind::Scatter && is_cloud(series.stroke);
         anything |= match alone {
             true => draw_cloud(&mut drawing, &frame, series, look),
             false => draw_series(&mut drawing, &frame, series, look, (position, crowd)),
         };
+        drawing.end();
     }
     if !anything {
         frame.no_values(&mut drawing);
@@ -42,7 +45,8 @@ pub fn draw(plot: &Plot) -> String {
     frame.axes(&mut drawing);
     frame.marks(&mut drawing);
     frame.legend(&mut drawing);
-    drawing.finish()
+    let chart = Chart::of(plot, &frame, &looks, true);
+    (drawing, Some(chart))
 }
 
 /// Limits and fits are lines in a cloud of points, too.
@@ -192,6 +196,7 @@ fn draw_cloud(drawing: &mut Drawing, frame: &Frame, series: &Series, look: &Look
 
 #[cfg(test)]
 mod tests {
+    use super::super::frame::FULL;
     use super::*;
     use steadfast_domain::findings::{Axis, Scale};
 
@@ -206,7 +211,7 @@ mod tests {
             let plot = Plot::new(PlotKind::Lines, "p", "p", axis("s"), axis("IOPS"))
                 .with(Series::new("one", Stroke::Measured, steps(&|_| true)))
                 .with(Series::new("two", Stroke::Measured, steps(alone)));
-            draw(&plot).matches(colour(1)).count()
+            draw(&plot, FULL).0.finish("").matches(colour(1)).count()
         };
         // The legend has that color too.
         let legend = marks(&|_| false);

@@ -123,6 +123,15 @@ impl Drawing {
         self.body.push('\n');
     }
 
+    /// What is drawn until [`Drawing::end`] belongs to a series: a page's script finds it.
+    pub fn begin(&mut self, series: usize) {
+        self.add(format_args!(r#"<g data-series="{series}">"#));
+    }
+
+    pub fn end(&mut self) {
+        self.add(format_args!("</g>"));
+    }
+
     pub fn line(&mut self, from: (f64, f64), to: (f64, f64), stroke: &str, width: f64) {
         self.add(format_args!(
             r#"<line x1="{:.2}" y1="{:.2}" x2="{:.2}" y2="{:.2}" stroke="{stroke}" stroke-width="{width}"/>"#,
@@ -237,11 +246,15 @@ impl Drawing {
         self.polygon(&corners, fill, colour);
     }
 
-    pub fn finish(self) -> String {
+    /// The drawing with what it is called.
+    pub fn finish(self, title: &str) -> String {
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" \
-             height=\"{1}\" font-family=\"{FONT}\">\n{2}</svg>\n",
-            self.width, self.height, self.body
+             height=\"{1}\" font-family=\"{FONT}\" role=\"img\" aria-label=\"{3}\">\n{2}</svg>\n",
+            self.width,
+            self.height,
+            self.body,
+            escape(title)
         )
     }
 }

@@ -1,7 +1,8 @@
 //! Columns on top of one another; series against the axis on the right are
 //! lines.
 
-use super::frame::{Entry, Frame, Look, Rulers};
+use super::chart::Chart;
+use super::frame::{Entry, Frame, Look, Rulers, Size};
 use super::histogram::level;
 use super::lines;
 use super::paint::{Drawing, colour, lighten};
@@ -21,7 +22,7 @@ struct Layer {
     heights: Vec<f64>,
 }
 
-pub fn draw(plot: &Plot) -> String {
+pub fn draw(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
     let on_left: Vec<&Series> = plot.series.iter().filter(|s| !is_line(plot, s)).collect();
     let (columns, per_column) = columns(&on_left);
     let layers = layers(&on_left, &columns);
@@ -33,13 +34,14 @@ pub fn draw(plot: &Plot) -> String {
     let xs: Vec<f64> = edges.chain(on_lines.map(|(x, _)| *x)).collect();
     let y = Axis::new(&plot.y.label, Scale::Linear);
     let plain = Plot { y, ..plot.clone() };
-    let frame = Frame::new(plot, Rulers::new(&plain, &xs, &tops), legend(plot, &layers));
+    let frame = Frame::new(plot, size, Rulers::new(&plain, &xs, &tops), legend(plot, &layers));
     let mut drawing = frame.sheet();
     frame.grid(&mut drawing);
     let mut anything = draw_layers(&mut drawing, &frame, &layers, &columns, step);
-    for (index, series) in plot.series.iter().filter(|s| is_line(plot, s)).enumerate() {
-        let look = line_look(index, series);
-        anything |= lines::draw_series(&mut drawing, &frame, series, &look, (0, 1));
+    let on_top = plot.series.iter().filter(|s| is_line(plot, s)).enumerate();
+    let on_top: Vec<(&Series, Look)> = on_top.map(|(at, s)| (s, line_look(at, s))).collect();
+    for (series, look) in &on_top {
+        anything |= lines::draw_series(&mut drawing, &frame, series, look, (0, 1));
     }
     if !anything {
         frame.no_values(&mut drawing);
@@ -53,7 +55,12 @@ pub fn draw(plot: &Plot) -> String {
             &format!("each column is the mean of {per_column}"),
         );
     }
-    drawing.finish()
+    let xs: Vec<f64> = columns.iter().map(|column| column.0).collect();
+    let named = layers
+        .iter()
+        .map(|layer| (layer.name.as_str(), layer.look.colour.as_str(), layer.heights.as_slice()));
+    let chart = Chart::of_layers(plot, &frame, &xs, named, &on_top);
+    (drawing, Some(chart))
 }
 
 fn is_line(plot: &Plot, series: &Series) -> bool {

@@ -2,18 +2,20 @@
 //! (drive A, "R84-9014") and the steady-state window of a TKperf report.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, clippy::too_many_lines)]
 
+mod browser;
 mod comparison;
+mod labels;
 mod limits;
 mod plots;
 mod renamed;
 
 use std::path::Path;
 use steadfast_domain::findings::{
-    Axis, Cell, Exhibit, Facts, FormBlock, FormHeader, Origin, Page, Plot, PlotKind, Row, Scale,
-    Series, Setting, Stroke, Table,
+    Axis, Cell, Exhibit, Facts, FormBlock, FormHeader, Front, KeyFigure, Origin, Page, Plot,
+    PlotKind, Row, Scale, Series, Setting, Stroke, Table,
 };
 use steadfast_domain::{Caveat, CaveatKind, Findings};
-use steadfast_report::{Printed, csv, html, pdf, svg, tables, text};
+use steadfast_report::{Printed, csv, html, pdf, pdf_form, svg, tables, text};
 
 const PRINTED: Printed = Printed { report_unix_ms: 1_478_517_420_000 };
 
@@ -146,6 +148,15 @@ fn findings(simulated: bool) -> Findings {
             Caveat::new(CaveatKind::Deviation, "purge", "Purge: discard.", "Use the drive's own."),
             Caveat::new(CaveatKind::Invalidates, "quick", "NOT THE FULL METHOD: <quick>.", ""),
         ],
+        front: Front {
+            device: vec![Setting::identity("Serial number", "SN-10007")],
+            conditions: vec![Setting::outcome("Purge", "NVMe Format")],
+            figures: vec![
+                KeyFigure::new("read", "RND 4K read", Some(IOPS[1][6]), "IOPS"),
+                KeyFigure::new("tail", "99.999 %", Some(0.078_149), "ms").of_buckets(),
+            ],
+            plots: vec!["matrix".into(), "convergence".into()],
+        },
         summary: vec![Exhibit::Table(table())],
         form_pages: vec![
             page("IOPS SS Convergence", vec![Exhibit::Plot(convergence())]),
@@ -269,8 +280,13 @@ fn a_disclosure_names_the_largest_parts_that_it_holds_for() {
 fn a_suite_has_its_parts_one_after_another() {
     let page = html(&suite(), &PRINTED);
     assert_balanced(&page);
-    let order =
-        ["<h1>Suite</h1>", "class=\"contents\"", "id=\"part-1\"", "id=\"part-2\"", ">Disclosures<"];
+    let order = [
+        "<h1>Suite</h1>",
+        "class=\"contents\"",
+        "id=\"part-1\"",
+        "id=\"part-2\"",
+        "id=\"disclosures\"",
+    ];
     let places: Vec<usize> = order.iter().map(|part| page.find(part).expect(part)).collect();
     assert!(places.is_sorted(), "{places:?}");
     for link in page.split("href=\"#").skip(1) {
@@ -278,7 +294,7 @@ fn a_suite_has_its_parts_one_after_another() {
         assert_eq!(page.matches(&format!("id=\"{to}\"")).count(), 1, "{to}");
     }
     // One part is simulated: every page says so, and says which part.
-    assert!(page.contains("class=\"simulated\"") && page.contains("Plot 3.2 - LBA Hits"));
+    assert!(page.contains("class=\"simulated\"") && page.contains("<h2>LBA Hits</h2>"));
     assert!(page.contains("<h2>2.1&ensp;General Information</h2>"));
     assert_eq!(page.matches("NOT THE FULL METHOD").count(), 2, "on the cover and in the list");
     assert!(page.contains("WSAT: Four fills.") && page.contains(">Purge: discard."));
@@ -288,18 +304,29 @@ fn a_suite_has_its_parts_one_after_another() {
 }
 
 #[test]
-fn the_pdf_of_a_suite_has_bookmarks_and_its_pages_run_on() {
-    let document = pdf(&suite(), &PRINTED).unwrap();
+fn the_form_of_a_suite_has_bookmarks_and_its_pages_run_on() {
+    let document = pdf_form(&suite(), &PRINTED).unwrap();
     let Some(words) = words(&document) else { return };
     let last = words.trim_end_matches('\x0c').rsplit('\x0c').next().unwrap();
     let pages = words.matches('\x0c').count();
     assert!(last.contains(&format!("{pages} / {pages}")), "{last}");
-    assert!(words.contains("Contents") && words.contains("Page 3 of 3"));
+    assert!(words.contains("Plot 3.2 - LBA Hits") && words.contains("page 3 of 3"));
     // The stamp is aslant: its letters are read one or two at a time.
     let scrap = |word: &&str| word.len() < 4 && word.chars().all(|c| "SIMULATED".contains(c));
     let stamped = |page: &str| page.split_whitespace().filter(scrap).count() >= 4;
     assert!(words.split('\x0c').take(pages).all(stamped));
     assert!(document.windows(9).filter(|bytes| bytes == b"/Outlines").count() > 0);
+}
+
+#[test]
+fn page_one_of_a_suite_has_every_test_and_the_contents_follow() {
+    let document = pdf(&suite(), &PRINTED).unwrap();
+    let Some(words) = words(&document) else { return };
+    let pages: Vec<&str> = words.split('\x0c').collect();
+    for part in ["All tests", "IOPS", "Latency", "WSAT", "407,400"] {
+        assert!(pages[0].contains(part), "'{part}' is missing: {}", pages[0]);
+    }
+    assert!(pages[1].contains("Contents") && words.contains("LBA Hits"));
 }
 
 #[test]
@@ -309,6 +336,8 @@ fn every_kind_of_drawing_is_typeset() {
     let exhibits = plots::all().into_iter().map(Exhibit::Plot).collect();
     odd.chapters = vec![Page::new("", exhibits)];
     pdf(&odd, &PRINTED).unwrap();
+    odd.form_pages = std::mem::take(&mut odd.chapters);
+    pdf_form(&odd, &PRINTED).unwrap();
 }
 
 #[test]
@@ -326,11 +355,19 @@ fn a_plot_without_values_says_so_and_never_prints_nan() {
     }
 }
 
+fn without_scripts(page: &str) -> String {
+    let mut pieces = page.split("<script");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |out, piece| out + piece.split_once("</script>").unwrap().1)
+}
+
 /// Opened and closed tags match, outside what is escaped.
 fn assert_balanced(page: &str) {
     const VOID: [&str; 3] = ["meta", "br", "!DOCTYPE"];
     let mut open: Vec<&str> = Vec::new();
-    let mut rest = page;
+    // A script is no markup.
+    let page = without_scripts(page);
+    let mut rest = page.as_str();
     while let Some(start) = rest.find('<') {
         let end = start + rest[start..].find('>').expect("a tag without its end");
         let tag = &rest[start + 1..end];
@@ -350,8 +387,18 @@ fn assert_balanced(page: &str) {
 fn the_page_is_well_formed_self_contained_and_escaped() {
     let page = html(&findings(true), &PRINTED);
     assert_balanced(&page);
-    assert!(page.contains("SIMULATED") && page.contains("Page 5 of 5"));
-    assert!(page.contains("Mfg A &amp; &lt;Sons&gt;") && !page.contains("<script"));
+    assert!(page.contains("SIMULATED") && page.contains("Head of the report form"));
+    assert!(page.contains("Mfg A &amp; &lt;Sons&gt;"));
+    // Only ours: the values of a drawing, and what reads them.
+    let scripts: Vec<&str> = page.split("<script").skip(1).collect();
+    let (values, own): (Vec<&str>, Vec<&str>) =
+        scripts.iter().partition(|text| text.starts_with(" type=\"application/json\">"));
+    assert_eq!(own.len(), 1);
+    for text in values {
+        let json = text.split_once('>').unwrap().1.split_once("</script>").unwrap().0;
+        let chart: serde_json::Value = serde_json::from_str(json).unwrap();
+        assert!(chart["series"].as_array().is_some_and(|series| !series.is_empty()));
+    }
     assert!(page.contains("2016-11-07 11:17 UTC"));
     let outside = page.replace("http://www.w3.org/2000/svg", "");
     assert!(!outside.contains("http") && !outside.contains("url("), "nothing from outside");
@@ -379,23 +426,39 @@ fn words(document: &[u8]) -> Option<String> {
 }
 
 #[test]
-fn the_pdf_has_its_pages_its_words_and_the_same_bytes_every_time() {
-    let document = pdf(&findings(true), &PRINTED).unwrap();
+fn the_form_has_its_pages_its_words_and_the_same_bytes_every_time() {
+    let document = pdf_form(&findings(true), &PRINTED).unwrap();
     assert!(document.starts_with(b"%PDF"));
-    assert_eq!(document, pdf(&findings(true), &PRINTED).unwrap(), "deterministic");
+    assert_eq!(document, pdf_form(&findings(true), &PRINTED).unwrap(), "deterministic");
     let Some(words) = words(&document) else { return };
     let pages = words.matches('\x0c').count();
-    assert_eq!(pages, 1 + 5 + 1, "{words}");
-    for part in [
-        "Mfg A & <Sons>",
-        "61,969.4",
-        "Page 3 of 5",
-        "#set page[*] $x$ <script>",
-        "NOT THE FULL",
-        "SIMULATED",
-    ] {
+    assert_eq!(pages, 5 + 1, "{words}");
+    for part in
+        ["Mfg A & <Sons>", "61,969", "page 3 of 5", "#set page[*]", "NOT THE FULL", "SIMULATED"]
+    {
         assert!(words.contains(part), "'{part}' is missing: {words}");
     }
+}
+
+#[test]
+fn page_one_sums_it_up_and_every_number_has_one_place() {
+    let mut steady = findings(false);
+    let void = Table::new("void", "Nothing was sensed", "").column("x");
+    let void = void.row(Row::new("a", [Cell::Missing]));
+    steady.chapters[0].exhibits.push(Exhibit::Table(void));
+    let document = pdf(&steady, &PRINTED).unwrap();
+    assert_eq!(document, pdf(&steady, &PRINTED).unwrap(), "deterministic");
+    let Some(words) = words(&document) else { return };
+    let pages: Vec<&str> = words.split('\x0c').collect();
+    for part in ["Mfg A & <Sons>", "407,400 IOPS", "0.0781 ms", "SN-10007", "1 deviation"] {
+        assert!(pages[0].contains(part), "'{part}' is missing: {}", pages[0]);
+    }
+    assert_eq!(words.matches("IOPS - ALL RW Mix & BS - Tabular Data").count(), 1);
+    assert!(words.contains("Nothing was sensed: no values."));
+    assert!(pages.len() <= 7, "{} pages", pages.len());
+    let page = html(&steady, &PRINTED);
+    assert!(page.contains("<dd>407,400 <span>IOPS</span></dd>"));
+    assert!(page.contains("href=\"#disclosed-deviations\"") && page.contains("scope=\"row\""));
 }
 
 /// Quick and TKperf are no PTS reports, whichever page is looked at.
@@ -408,7 +471,8 @@ fn every_page_of_a_lesser_profile_says_so_and_none_names_the_pts() {
     lesser.header.test = "IOPS Test".into();
     lesser.header.revision = "Quick-E".into();
     let page = html(&lesser, &PRINTED);
-    let pages = lesser.form_pages.len() + lesser.chapters.len();
+    // Of the form's five pages the one of the table says what the summary says.
+    let pages = lesser.form_pages.len() - 1 + lesser.chapters.len();
     assert_eq!(page.matches("<p class=\"lesser\">PROFILE QUICK: a look</p>").count(), pages);
     assert!(!page.contains("SNIA SSS TWG") && !page.contains("Solid State Storage"));
     let full = html(&findings(false), &PRINTED);

@@ -93,7 +93,8 @@ pub fn conduct(arguments: &FrontArguments, sequence: Sequence) -> anyhow::Result
     let seed = arguments.seed.unwrap_or_else(|| default_seed(&foreseen));
     let settings = settings(arguments, sequence, seed)?;
     if arguments.plan {
-        let state = plan::show(&settings, foreseen, arguments.assume, arguments.json)?;
+        let state =
+            plan::show(&settings, foreseen, arguments.assume, plan::Wanted::of(arguments.json))?;
         return Ok(Conducted { state, directory: None });
     }
     for remark in settings.sequence.iter().flat_map(|sequence| &sequence.remarks) {

@@ -19,6 +19,24 @@ struct Answer {
     outline: Outline,
 }
 
+/// How much of a plan is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// What repeats is summed up.
+    Summary,
+    /// A line for every stretch.
+    EveryStep,
+    /// All of it as JSON.
+    Json,
+}
+
+impl Wanted {
+    /// JSON, or what a person reads.
+    pub fn of(json: bool) -> Self {
+        if json { Wanted::Json } else { Wanted::Summary }
+    }
+}
+
 /// The JSON output for several targets.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 struct Answers {
@@ -38,20 +56,26 @@ pub fn schema_of_several() -> schemars::Schema {
 /// Shows what would run on each target.
 pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitState> {
     let chosen = &arguments.procedure;
+    let wanted = match (arguments.json, arguments.verbose) {
+        (true, _) => Wanted::Json,
+        (false, true) => Wanted::EveryStep,
+        (false, false) => Wanted::Summary,
+    };
     let mut targets = Vec::new();
     for target in &chosen.target {
         let device = target::foresee(target, chosen.size)?;
         let mut settings = settings(chosen, 1, &device)?;
         settings.purge = arguments.purge;
         if let [_] = chosen.target.as_slice() {
-            return show(&settings, device, arguments.assume, arguments.json);
+            return show(&settings, device, arguments.assume, wanted);
         }
         targets.push(Answer::of(&settings, device, arguments.assume)?);
     }
     if arguments.json {
         terminal::print_json(&Answers { targets })?;
     } else {
-        let texts: Vec<String> = targets.iter().map(text).collect();
+        let texts: Vec<String> =
+            targets.iter().map(|answer| text(answer, arguments.verbose)).collect();
         terminal::print(&texts.join("\n\n"))?;
     }
     Ok(ExitState::Done)
@@ -71,13 +95,13 @@ pub fn show(
     settings: &Settings,
     device: Device,
     assume: Option<Bytes>,
-    json: bool,
+    wanted: Wanted,
 ) -> anyhow::Result<ExitState> {
     let answer = Answer::of(settings, device, assume)?;
-    match (json, settings.sequence.as_deref()) {
-        (true, _) => terminal::print_json(&answer)?,
-        (false, Some(sequence)) => terminal::print(&sequence_text(&answer, sequence))?,
-        (false, None) => terminal::print(&text(&answer))?,
+    match (wanted, settings.sequence.as_deref()) {
+        (Wanted::Json, _) => terminal::print_json(&answer)?,
+        (_, Some(sequence)) => terminal::print(&sequence_text(&answer, sequence))?,
+        (_, None) => terminal::print(&text(&answer, wanted == Wanted::EveryStep))?,
     }
     Ok(ExitState::Done)
 }
@@ -163,7 +187,7 @@ fn amount(amount: Amount) -> String {
     }
 }
 
-fn text(answer: &Answer) -> String {
+fn text(answer: &Answer, verbose: bool) -> String {
     let Answer { device, outline } = answer;
     let mut lines = vec![head(device, true)];
     if !device.in_use.is_empty() {
@@ -173,8 +197,13 @@ fn text(answer: &Answer) -> String {
     let mut rest = outline.stretches.as_slice();
     while let Some(first) = rest.first() {
         let alike = rest.iter().take_while(|s| s.round > 0 && s.phase == first.phase).count();
-        lines.extend(if alike == 0 { stretch_lines(first) } else { round_lines(first, outline) });
-        rest = &rest[alike.max(1)..];
+        let (period, times) = if verbose || alike > 0 { (1, 1) } else { repeated(rest) };
+        lines.extend(match (alike, times) {
+            (0, 1) => vec![stretch_line(first)],
+            (0, _) => repeated_lines(&rest[..period], times),
+            _ => round_lines(first, outline, verbose),
+        });
+        rest = &rest[alike.max(period * times)..];
     }
     lines.push(String::new());
     let unknown = match outline.unknown_time_bytes {
@@ -188,23 +217,54 @@ fn text(answer: &Answer) -> String {
     lines.join("\n")
 }
 
+/// Stretches that come again and again, at most so many of them in turn.
+const PERIOD: usize = 3;
+
+/// How many stretches at the beginning come again, and how often they are there: a load and
+/// the pause behind it, 360 times. What is there once is one stretch, once.
+fn repeated(stretches: &[Stretch]) -> (usize, usize) {
+    let times = |period: usize| {
+        let first = &stretches[..period];
+        stretches.chunks(period).take_while(|next| *next == first).count()
+    };
+    let periods = 1..=PERIOD.min(stretches.len());
+    let found = periods.map(|period| (period, times(period))).find(|(_, times)| *times > 1);
+    let outside = |stretch: &Stretch| stretch.round == 0;
+    found.filter(|(period, _)| stretches[..*period].iter().all(outside)).unwrap_or((1, 1))
+}
+
+/// Stretches that come again, once each.
+fn repeated_lines(stretches: &[Stretch], times: usize) -> Vec<String> {
+    let each = stretches.iter().map(|stretch| format!("  {}", stretch_line(stretch)));
+    std::iter::once(format!("{times} times:")).chain(each).collect()
+}
+
 /// A stretch outside rounds.
-fn stretch_lines(stretch: &Stretch) -> Vec<String> {
+fn stretch_line(stretch: &Stretch) -> String {
     let what = match stretch.steps.as_slice() {
         [only] => only.clone(),
         [first, ..] => format!("{} steps of {first}", stretch.steps.len()),
         [] => String::new(),
     };
-    let line = match (stretch.time_ns, stretch.bytes) {
+    match (stretch.time_ns, stretch.bytes) {
         (Some(time), _) => format!("{:<8} {what}: {time}", stretch.phase),
         (None, Some(bytes)) => format!("{:<8} {what}: {bytes} ({} bytes)", stretch.phase, bytes.0),
         (None, None) => format!("{:<8} time depends on the device", stretch.phase),
+    }
+}
+
+/// The steps of a round, those alike that follow one another counted.
+fn counted(steps: &[String]) -> Vec<String> {
+    let alike = steps.chunk_by(|a, b| a == b);
+    let named = |group: &[String]| match group {
+        [only] => only.clone(),
+        group => format!("{} x {}", group.len(), group[0]),
     };
-    vec![line]
+    alike.map(named).collect()
 }
 
 /// The rounds of a phase, all alike.
-fn round_lines(round: &Stretch, outline: &Outline) -> Vec<String> {
+fn round_lines(round: &Stretch, outline: &Outline, verbose: bool) -> Vec<String> {
     let (best, worst) = outline.rounds.get(&round.phase).copied().unwrap_or_default();
     let head = format!(
         "{:<8} {best} to {worst} rounds of {} steps, {} each:",
@@ -212,6 +272,39 @@ fn round_lines(round: &Stretch, outline: &Outline) -> Vec<String> {
         round.steps.len(),
         round.time_ns.unwrap_or_default()
     );
-    let rows = round.steps.chunks(8).map(|row| format!("           {}", row.join(", ")));
+    let steps = if verbose { round.steps.clone() } else { counted(&round.steps) };
+    let rows = steps.chunks(8).map(|row| format!("           {}", row.join(", ")));
     std::iter::once(head).chain(rows).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::Nanos;
+
+    fn stretch(phase: &str, round: u32, steps: &[&str]) -> Stretch {
+        Stretch {
+            phase: phase.to_owned(),
+            round,
+            steps: steps.iter().map(|step| (*step).to_owned()).collect(),
+            time_ns: Some(Nanos::from_secs(5)),
+            bytes: None,
+        }
+    }
+
+    #[test]
+    fn what_comes_again_is_told_once() {
+        let (wait, idle) = (stretch("wait", 0, &["W"]), stretch("idle", 0, &["idle"]));
+        let both = std::iter::repeat_n([wait.clone(), idle.clone()], 361);
+        let mut all: Vec<Stretch> = both.flatten().collect();
+        all.push(stretch("baseline", 0, &["W"]));
+        assert_eq!(repeated(&all), (2, 361));
+        assert_eq!(repeated(&all[722..]), (1, 1));
+        assert_eq!(repeated(&[wait.clone(), wait.clone(), idle.clone()]), (1, 2));
+        let round = stretch("rounds", 1, &["W"]);
+        assert_eq!(repeated(&[round.clone(), round]), (1, 1), "rounds have lines of their own");
+        let lines = repeated_lines(&[wait, idle], 361);
+        assert_eq!(lines, ["361 times:", "  wait     W: 5 s", "  idle     idle: 5 s"]);
+        assert_eq!(counted(&["A", "B", "B", "B", "A"].map(str::to_owned)), ["A", "3 x B", "A"]);
+    }
 }

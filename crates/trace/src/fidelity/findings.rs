@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Caveat, CaveatKind, Exhibit, FormBlock, FormHeader, Page, Setting,
+    Caveat, CaveatKind, Exhibit, FormBlock, FormHeader, KeyFigure, Page, Setting,
 };
 use steadfast_domain::{Findings, Nanos};
 
@@ -37,6 +37,7 @@ pub fn findings(found: &Fidelity, software: &str) -> Findings {
         chapters: chapters(found),
         long_tables: vec![tables::streams(found, true)],
         ..Findings::new("Capture beside replay", header(found))
+            .fronted([] as [KeyFigure; 0], ["replay-iops", "replay-response"])
     }
 }
 

@@ -13,7 +13,7 @@ use crate::totals::StudyOptions;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use steadfast_domain::findings::{
-    Exhibit, Facts, FormBlock, FormHeader, Origin, Page, Setting, Subject, Table,
+    Exhibit, Facts, FormBlock, FormHeader, KeyFigure, Origin, Page, Setting, Subject, Table,
 };
 use steadfast_domain::io_event::{ContentSample, Share};
 use steadfast_domain::{Bytes, CaptureConditions, Findings, Nanos};
@@ -41,8 +41,36 @@ pub fn findings(study: &Study, software: &str) -> Findings {
         form_pages: form_pages(study),
         chapters: chapters(study),
         long_tables: long_tables(study),
-        ..Findings::new("Target Server Self-Test", header(study))
+        ..Findings::new("Target Server Self-Test", header(study)).fronted(figures(study), plots())
     }
+}
+
+/// The IO Stream Map with its response times says most of a capture.
+fn plots() -> [&'static str; 1] {
+    ["stream-map-frequency"]
+}
+
+/// Rates and response times of the whole capture.
+fn figures(study: &Study) -> Vec<KeyFigure> {
+    let total = study.totals.streams.total();
+    let lasted = study.totals.span_ns.1.saturating_sub(study.totals.span_ns.0);
+    let seconds = Nanos(lasted).as_secs_f64();
+    let rate = |sum: f64| (seconds > 0.0).then(|| sum / seconds);
+    let responses = total.responses.figures();
+    let ms = |ns: Option<u64>| ns.map(|ns| Nanos(ns).as_millis_f64());
+    let megabytes = Bytes(total.amount()).as_mb();
+    let mut figures = vec![
+        KeyFigure::new("iops", "Mean rate", rate(total.ios as f64), "IOPS"),
+        KeyFigure::new("rate", "Mean throughput", rate(megabytes), "MB/s"),
+        KeyFigure::new("mean", "Mean response time", ms(responses.mean_ns), "ms"),
+    ];
+    if study.tells_percentiles() {
+        let tail = ms(responses.p99_999_ns);
+        let tail = KeyFigure::new("five-nines", "99.999 % response time", tail, "ms");
+        figures.push(tail.of_buckets());
+    }
+    figures.push(KeyFigure::new("depth", "Mean queue depth", total.depth_mean(), ""));
+    figures
 }
 
 fn summary(study: &Study) -> Vec<Exhibit> {

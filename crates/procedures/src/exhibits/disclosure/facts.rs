@@ -128,7 +128,7 @@ fn covered_text(covered: &Covered) -> String {
 }
 
 /// `T4Q32`, or the first and the last of several.
-fn demands_text(demands: &[Demand]) -> String {
+pub(super) fn demands_text(demands: &[Demand]) -> String {
     match demands {
         [first, .., last] if demands.len() > 3 => format!("{first} ... {last}"),
         few => few.iter().map(Demand::to_string).collect::<Vec<_>>().join(", "),
@@ -143,7 +143,7 @@ pub fn parameters_facts(choices: &Choices<'_>) -> Facts {
 /// The rule of steady state in one line.
 pub fn criteria_text(criteria: &Criteria) -> String {
     format!(
-        "{} rounds; data excursion <= {:.0} %, slope excursion <= {:.0} % of the average",
+        "{} rounds; data excursion ≤ {:.0} %, slope excursion ≤ {:.0} % of the average",
         criteria.window,
         criteria.data_excursion * 100.0,
         criteria.slope_excursion * 100.0

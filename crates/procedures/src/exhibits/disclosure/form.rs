@@ -256,7 +256,7 @@ pub fn preconditioning_amount(choices: &Choices<'_>) -> Option<String> {
     let times = amount.0 as f64 / choices.geometry.capacity.0 as f64;
     // A whole number of transfers may be a little more.
     let times = (times * 10.0).round() / 10.0;
-    Some(format!("{times} x User Capacity"))
+    Some(format!("{times} × User Capacity"))
 }
 
 /// The rows of workload-independent preconditioning; dashes where there is none.

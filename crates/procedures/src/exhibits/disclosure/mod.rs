@@ -5,6 +5,7 @@
 mod caveats;
 mod facts;
 mod form;
+mod front;
 
 pub use caveats::caveats;
 pub use facts::{
@@ -14,6 +15,7 @@ pub use form::{
     Form, SECOND_STIMULUS, common_set_up_rows, common_test_rows, form_header, headline,
     loop_set_up_rows, loop_test_rows, note_row, preconditioning_amount, preconditioning_rows,
 };
+pub use front::front;
 
 use crate::words::reservation_text;
 use steadfast_domain::findings::Setting;

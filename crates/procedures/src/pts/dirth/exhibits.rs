@@ -23,8 +23,8 @@ use crate::pts::workload;
 use crate::words::{mix_name, number};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, Exhibit, FormHeader, Origin, Page, Plot, PlotKind, Row, Scale, Series,
-    Setting, Stroke, Table,
+    Axis, Cell as TableCell, Exhibit, FormHeader, KeyFigure, Origin, Page, Plot, PlotKind, Row,
+    Scale, Series, Setting, Stroke, Table,
 };
 use steadfast_domain::{
     Caveat, CaveatKind, Demand, Findings, Nanos, Outcome, Record, Step, Tally, Verdict,
@@ -46,6 +46,7 @@ pub fn findings(dirth: &Dirth, record: &Record, results: &Results<'_>) -> Findin
         long_tables: vec![rounds_matrix(dirth, results), every_step(&choices, record)],
         ..frame(&title, &choices, record, header(dirth, record, results))
             .judged(Some(whole_verdict(results)))
+            .fronted(figures(results), ["demand-intensity", "total-oio"])
     }
 }
 
@@ -169,6 +170,28 @@ fn caveats(dirth: &Dirth, record: &Record, results: &Results<'_>) -> Vec<Caveat>
     let measured = dirth.choices(record).measured_phases;
     caveats.extend(secondary::caveats(record, &|step| measured.contains(&step.place.phase)));
     caveats
+}
+
+/// What the chosen points gave in their histograms.
+fn figures(results: &Results<'_>) -> Vec<KeyFigure> {
+    let of_point = |histogram: &Histogram<'_>| {
+        let (role, demand) = (histogram.chosen.role.name(), histogram.chosen.demand);
+        let id = role.to_lowercase();
+        let tally = histogram.measurement.map(|m| m.total());
+        let tail = tally.as_ref().and_then(|tally| tally.percentile(FIVE_NINES));
+        let iops = histogram.measurement.and_then(|m| m.iops());
+        [
+            KeyFigure::new(&format!("{id}-iops"), format!("{role} at {demand}"), iops, "IOPS"),
+            KeyFigure::new(
+                &format!("{id}-five-nines"),
+                format!("{role}, 99.999 %"),
+                tail.map(Nanos::as_millis_f64),
+                "ms",
+            )
+            .of_buckets(),
+        ]
+    };
+    results.histograms.iter().flat_map(of_point).collect()
 }
 
 /// The chosen points: where they come from and what their histograms say.

@@ -14,8 +14,8 @@ use crate::pts::between::{self, check_page, evidence};
 use crate::words::reservation_text;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, Exhibit, FormHeader, Origin, Page, Plot, PlotKind, Row, Scale, Series,
-    Setting, Stroke, Table,
+    Axis, Cell as TableCell, Exhibit, FormHeader, KeyFigure, Origin, Page, Plot, PlotKind, Row,
+    Scale, Series, Setting, Stroke, Table,
 };
 use steadfast_domain::{Caveat, CaveatKind, Findings, Nanos, Record, Tally};
 
@@ -31,6 +31,7 @@ pub fn findings(hir: &Hir, record: &Record, results: &Results<'_>) -> Findings {
         long_tables: vec![accesses_table(results), every_step(&choices, record)],
         ..frame("HIR", &choices, record, header(hir, record, results))
             .judged(Some(results.verdict.clone()))
+            .fronted(figures(results), ["wait-states", "pc-minutes"])
     }
 }
 
@@ -129,6 +130,20 @@ fn baseline_time(hir: &Hir) -> steadfast_domain::Nanos {
 }
 
 /// What every idle time gave.
+/// Saturated, and after the shortest and the longest idle time.
+fn figures(results: &Results<'_>) -> Vec<KeyFigure> {
+    let mut figures =
+        vec![KeyFigure::new("saturated-iops", "Saturated", results.saturated(), "IOPS")];
+    let ends = [results.waits.first(), results.waits.last()];
+    for wait in ends.into_iter().flatten() {
+        let id = format!("idle-{}-iops", wait.idle.as_secs_f64());
+        let label = format!("With {} idle between accesses", wait.idle);
+        figures.push(KeyFigure::new(&id, label, wait.accesses.iops(), "IOPS"));
+    }
+    figures.dedup_by(|a, b| a.id == b.id);
+    figures
+}
+
 fn waits_table(hir: &Hir, results: &Results<'_>, id: &str) -> Table {
     let rows = results.waits.iter().map(|wait| wait_row(wait, results.saturated()));
     let columns = [

@@ -20,8 +20,8 @@ use crate::pts::scattered::Ranged;
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use crate::words::mix_name;
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, Exhibit, FormHeader, Page, Plot, PlotKind, Row, Scale, Series, Stroke,
-    Table,
+    Axis, Cell as TableCell, Exhibit, FormHeader, KeyFigure, Page, Plot, PlotKind, Row, Scale,
+    Series, Stroke, Table,
 };
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, Caveat, Findings, Nanos, Profile, Record};
@@ -38,6 +38,7 @@ pub fn findings(iops: &Iops, record: &Record, results: &Results) -> Findings {
         long_tables: vec![every_step(&choices, record)],
         ..frame("IOPS", &choices, record, header(iops, record, results))
             .judged(Some(results.verdict.clone()))
+            .fronted(figures(results), ["matrix-2d", "convergence"])
     }
 }
 
@@ -59,6 +60,26 @@ fn caveats(iops: &Iops, record: &Record, results: &Results) -> Vec<Caveat> {
     caveats.extend(disclosure::caveats(&iops.choices(), record));
     caveats.extend(secondary::caveats(record, &|step| results.reports(&iops.mixed_loop, step)));
     caveats
+}
+
+/// The numbers that a data sheet has: random 4 KiB, and large blocks of the matrix.
+fn figures(results: &Results) -> Vec<KeyFigure> {
+    let cell = |kib: u64, mix: u8| results.cell(&AccessPattern::random(Bytes::kib(kib), mix));
+    let iops = |id: &str, label: &str, mix: u8| {
+        KeyFigure::new(id, label, cell(4, mix).and_then(|c| c.iops), "IOPS")
+    };
+    let rate = |id: &str, label: &str, mix: u8| {
+        KeyFigure::new(id, label, cell(128, mix).and_then(|c| c.mb_per_second), "MB/s")
+    };
+    let mut figures = vec![
+        iops("rnd-4k-read-iops", "RND 4K read", 100),
+        iops("rnd-4k-write-iops", "RND 4K write", 0),
+        iops("rnd-4k-mixed-iops", "RND 4K 65/35", 65),
+        rate("rnd-128k-read-rate", "RND 128K read", 100),
+        rate("rnd-128k-write-rate", "RND 128K write", 0),
+    ];
+    figures.retain(|figure| figure.value.is_some());
+    figures
 }
 
 fn summary(iops: &Iops, results: &Results) -> Vec<Exhibit> {

@@ -25,8 +25,8 @@ use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use crate::words::mix_name;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, Exhibit, FormHeader, Page, Plot, PlotKind, Row, Scale, Series, Stroke,
-    Table,
+    Axis, Cell as TableCell, Exhibit, FormHeader, KeyFigure, Page, Plot, PlotKind, Row, Scale,
+    Series, Stroke, Table,
 };
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{
@@ -48,6 +48,7 @@ pub fn findings(test: &Latency, record: &Record, results: &Results) -> Findings 
         long_tables: vec![every_step(&choices, record)],
         ..frame("Latency", &choices, record, header(test, record, results))
             .judged(Some(results.verdict.clone()))
+            .fronted(figures(test, record, results), ["confidence", "convergence-average"])
     }
 }
 
@@ -88,6 +89,27 @@ fn caveats(test: &Latency, record: &Record, results: &Results) -> Vec<Caveat> {
         results.reports(&test.mixed_loop, step) || step.place.phase == HISTOGRAM
     }));
     caveats
+}
+
+/// Mean response times of random 4 KiB, and the tail of the histogram run.
+fn figures(test: &Latency, record: &Record, results: &Results) -> Vec<KeyFigure> {
+    let mean =
+        |mix: u8| results.cell(&AccessPattern::random(TRACKED.size, mix)).and_then(|cell| cell.art);
+    let mut figures = vec![
+        KeyFigure::new("rnd-4k-read-mean", "RND 4K read, mean", mean(100), "ms"),
+        KeyFigure::new("rnd-4k-write-mean", "RND 4K write, mean", mean(0), "ms"),
+    ];
+    let tally = histogram(record).map(|measurement| measurement.total());
+    let of = |part: f64| tally.as_ref().and_then(|tally| millis(tally.percentile(part)));
+    if test.histogram_time.is_some() {
+        let tail = |id: &str, name: &str, part: f64| {
+            let label = format!("{TRACKED}, {name}");
+            KeyFigure::new(id, label, of(part), "ms").of_buckets()
+        };
+        figures.push(tail("four-nines", "99.99 %", 0.9999));
+        figures.push(tail("five-nines", "99.999 %", FIVE_NINES));
+    }
+    figures
 }
 
 /// One number of each cell of the matrix.

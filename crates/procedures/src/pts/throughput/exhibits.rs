@@ -18,8 +18,8 @@ use crate::pts::scattered::Ranged;
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, Exhibit, FormHeader, Origin, Page, Plot, PlotKind, Row, Scale, Series,
-    Setting, Stroke, Table,
+    Axis, Cell as TableCell, Exhibit, FormHeader, KeyFigure, Origin, Page, Plot, PlotKind, Row,
+    Scale, Series, Setting, Stroke, Table,
 };
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{
@@ -42,6 +42,7 @@ pub fn findings(test: &Throughput, record: &Record, results: &[Results]) -> Find
         long_tables: vec![every_step(&choices, record)],
         ..frame("Throughput", &choices, record, header(test, record, &sizes))
             .judged(Some(together(&sizes, &test.ground.method.criteria)))
+            .fronted(figures(&sizes), plots(&sizes))
     }
 }
 
@@ -159,6 +160,27 @@ fn of_the_sizes(test: &Throughput) -> Vec<Caveat> {
             "",
         )],
     }
+}
+
+/// MB/s of every block size, reads and writes.
+fn figures(sizes: &[Measured<'_>]) -> Vec<KeyFigure> {
+    let of_size = |(size, results): &Measured<'_>| {
+        let name = size.size.transfer_size();
+        let id = name.to_lowercase();
+        let rate = |pattern| results.cell(&pattern).and_then(|cell| cell.mb_per_second);
+        [
+            (format!("seq-{id}-read-rate"), format!("SEQ {name} read"), rate(size.reads())),
+            (format!("seq-{id}-write-rate"), format!("SEQ {name} write"), rate(size.writes())),
+        ]
+    };
+    let all = sizes.iter().flat_map(of_size);
+    all.map(|(id, label, value)| KeyFigure::new(&id, label, value, "MB/s")).collect()
+}
+
+/// How the writes of every block size became steady.
+fn plots(sizes: &[Measured<'_>]) -> Vec<String> {
+    let name = |size: &SizeLoop| size.size.transfer_size().to_lowercase();
+    sizes.iter().map(|(size, _)| format!("convergence-write-{}", name(size))).collect()
 }
 
 fn summary(sizes: &[Measured<'_>]) -> Vec<Exhibit> {

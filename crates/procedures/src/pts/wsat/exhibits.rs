@@ -20,8 +20,8 @@ use crate::pts::workload;
 use crate::words::{number, reservation_text};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, Exhibit, Facts, FormHeader, Page, Plot, PlotKind, Row, Scale, Series,
-    Setting, Stroke, Table,
+    Axis, Cell as TableCell, Exhibit, Facts, FormHeader, KeyFigure, Page, Plot, PlotKind, Row,
+    Scale, Series, Setting, Stroke, Table,
 };
 use steadfast_domain::{Caveat, CaveatKind, Findings, Profile, Record, Verdict};
 
@@ -41,6 +41,7 @@ pub fn findings(wsat: &Wsat, record: &Record, results: &Results<'_>) -> Findings
         long_tables: vec![minutes_table(results), every_step(&choices, record)],
         ..frame(&title(wsat), &choices, record, header(wsat, record, results))
             .judged(verdict(wsat, results).cloned())
+            .fronted(figures(wsat, results), ["iops-time", "response-time"])
     }
 }
 
@@ -231,6 +232,26 @@ fn not_steady_caveat(wsat: &Wsat, verdict: &Verdict) -> Caveat {
             "Choose --steady-state btw to run until they do.",
         ),
     }
+}
+
+/// Fresh, sustained, and what the one is of the other.
+fn figures(wsat: &Wsat, results: &Results<'_>) -> Vec<KeyFigure> {
+    let fresh = results.minutes.first().and_then(|minute| minute.iops);
+    let track = results.verdict.as_ref().and_then(|verdict| verdict.tracks.first());
+    let several = results.minutes.len() > LAST_MINUTES;
+    let sustained = track.map(|track| track.average);
+    let sustained = sustained.or_else(|| results.last_minutes(LAST_MINUTES).filter(|_| several));
+    let share = sustained.zip(fresh.filter(|fresh| *fresh > 0.0)).map(|(s, f)| s / f * 100.0);
+    let last = results.minutes.last();
+    let name = &wsat.workload;
+    vec![
+        KeyFigure::new("fresh-iops", format!("{name}, first step"), fresh, "IOPS"),
+        KeyFigure::new("sustained-iops", format!("{name}, sustained"), sustained, "IOPS"),
+        KeyFigure::new("sustained-share", "Sustained share of fresh", share, "%"),
+        KeyFigure::new("sustained-mean", "Mean, last step", last.and_then(|m| m.art), "ms"),
+        KeyFigure::new("five-nines", "99.999 %, last step", last.and_then(|m| m.five_nines), "ms")
+            .of_buckets(),
+    ]
 }
 
 /// The numbers that a terminal shows.

@@ -13,8 +13,8 @@ use crate::ground::choices::Choices;
 use crate::pts::between::time_axis;
 use crate::words::number;
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, Exhibit, FormHeader, Marker, Origin, Page, Plot, PlotKind, Row, Scale,
-    Series, Setting, Stroke, Table,
+    Axis, Cell as TableCell, Exhibit, FormHeader, KeyFigure, Marker, Origin, Page, Plot, PlotKind,
+    Row, Scale, Series, Setting, Stroke, Table,
 };
 use steadfast_domain::{Caveat, Findings, Profile, Record, Tally};
 
@@ -37,6 +37,7 @@ pub fn findings(xsr: &Xsr, record: &Record, results: &Results<'_>) -> Findings {
         chapters: chapters(xsr, record, results),
         long_tables: vec![minutes_table(results), every_step(&choices, record)],
         ..frame("XSR", &choices, record, header(xsr, record))
+            .fronted(figures(results), ["tp-all", "tp-art-mrt"])
     }
 }
 
@@ -102,6 +103,20 @@ fn segment_origin(choices: &Choices<'_>, number: usize) -> Origin {
 }
 
 /// End-of-segment throughput, peaks and recovery.
+fn figures(results: &Results<'_>) -> Vec<KeyFigure> {
+    let rate = |(number, segment): (usize, &SegmentResult<'_>)| {
+        let id = format!("segment-{}-rate", number + 1);
+        KeyFigure::new(&id, name(segment), segment.average(), "MB/s")
+    };
+    let mut figures: Vec<KeyFigure> = results.segments.iter().enumerate().map(rate).collect();
+    let minutes = match results.recovery {
+        Recovery::After(minutes) => Some(minutes),
+        Recovery::NotYet | Recovery::NotMeasured => None,
+    };
+    figures.push(KeyFigure::new("recovery", "Bandwidth recovery", minutes, "min"));
+    figures
+}
+
 fn segments_table(results: &Results<'_>, id: &str) -> Table {
     let rows = results.segments.iter().enumerate().map(|(index, segment)| {
         Row::new(

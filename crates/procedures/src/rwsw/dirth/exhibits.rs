@@ -18,10 +18,13 @@ use crate::pts::between::{check_exhibits, convergence_plot, evidence, minutes_pl
 use crate::rwsw::disclosure as captured;
 use crate::rwsw::ladder::OUTSTANDING;
 use crate::rwsw::regime::STEADY;
-use crate::rwsw::segments::{Segment, distribution, segments_table, stream_counts, streams_table};
+use crate::rwsw::segments::{
+    Segment, distribution, key_figures, segments_table, stream_counts, streams_table,
+};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Axis, Exhibit, FormHeader, Origin, Page, Plot, PlotKind, Scale, Series, Setting, Stroke,
+    Axis, Exhibit, FormHeader, KeyFigure, Origin, Page, Plot, PlotKind, Scale, Series, Setting,
+    Stroke,
 };
 use steadfast_domain::{
     Caveat, CaveatKind, Demand, Findings, Measurement, Nanos, Outcome, Record, Step, Tally, Verdict,
@@ -99,7 +102,16 @@ pub fn findings(dirth: &Dirth, record: &Record) -> Findings {
         long_tables: vec![every_step(&choices, record)],
         ..frame(&title(dirth), &choices, record, header(dirth, record, &results))
             .judged(Some(results.verdict.clone()))
+            .fronted(figures(&results), ["outstanding"])
     }
+}
+
+/// What the chosen demand gave in the sweep.
+fn figures(results: &Results<'_>) -> Vec<KeyFigure> {
+    let chosen =
+        results.chosen.and_then(|demand| Some((demand, results.at(demand.outstanding())?)));
+    let segment = chosen.map(|(demand, m)| Segment::of(format!("MaxIOPS at {demand}"), &[m]));
+    segment.iter().flat_map(key_figures).collect()
 }
 
 fn title(dirth: &Dirth) -> String {

@@ -8,7 +8,7 @@ use crate::exhibits::disclosure::{self, Form, form_demands};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
 use crate::exhibits::loops::general_chapter;
 use crate::exhibits::pages::page;
-use crate::exhibits::response::percentile_table;
+use crate::exhibits::response::{FIVE_NINES, percentile_table};
 use crate::exhibits::secondary;
 use crate::exhibits::steps::every_step;
 use crate::ground::secondary::Secondary;
@@ -17,8 +17,8 @@ use crate::rwsw::disclosure as captured;
 use crate::rwsw::segments::{distribution, streams_table};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, Exhibit, Facts, FormHeader, Origin, Page, Plot, PlotKind, Row, Scale,
-    Series, Setting, Stroke, Table, TimeUnit,
+    Axis, Cell as TableCell, Exhibit, Facts, FormHeader, KeyFigure, Origin, Page, Plot, PlotKind,
+    Row, Scale, Series, Setting, Stroke, Table, TimeUnit,
 };
 use steadfast_domain::script::ScriptLoad;
 use steadfast_domain::{Caveat, CaveatKind, Findings, Measurement, Nanos, Op, Record, Tally};
@@ -35,6 +35,7 @@ pub fn findings(replay: &Replay, record: &Record) -> Findings {
         chapters: chapters(replay, record, &results),
         long_tables: vec![moments_table(&results), every_step(&choices, record)],
         ..frame(&title(replay), &choices, record, header(replay, record))
+            .fronted(figures(&results), ["iops-throughput-time", "response-time"])
     }
 }
 
@@ -354,12 +355,29 @@ fn comparison(replay: &Replay, results: &Results<'_>, id: &str) -> Table {
     Table::new(id, "Replay and capture", "").columns(columns).rows(rows)
 }
 
-fn replay_row(results: &Results<'_>) -> Row {
+/// All I/Os of the replay, and per second of its steps.
+fn played_whole(results: &Results<'_>) -> (Tally, impl Fn(f64) -> Option<f64>) {
     let mut tally = Tally::default();
     // Flushes too, as in the capture.
     results.measurements().flat_map(|m| &m.streams).for_each(|s| tally.merge(&s.tally));
     let seconds: f64 = results.measurements().map(|m| m.elapsed.as_secs_f64()).sum();
-    let rate = |sum: f64| (seconds > 0.0).then(|| sum / seconds);
+    (tally, move |sum: f64| (seconds > 0.0).then(|| sum / seconds))
+}
+
+fn figures(results: &Results<'_>) -> [KeyFigure; 4] {
+    let (tally, rate) = played_whole(results);
+    let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
+    let tail = ms(tally.percentile(FIVE_NINES));
+    [
+        KeyFigure::new("iops", "Replayed", rate(tally.ios as f64), "IOPS"),
+        KeyFigure::new("rate", "Throughput", rate(tally.bytes.as_mb()), "MB/s"),
+        KeyFigure::new("mean", "Mean response time", ms(tally.response_mean()), "ms"),
+        KeyFigure::new("five-nines", "99.999 % response time", tail, "ms").of_buckets(),
+    ]
+}
+
+fn replay_row(results: &Results<'_>) -> Row {
+    let (tally, rate) = played_whole(results);
     let cells = [
         TableCell::number(Some(tally.ios as f64), 0),
         TableCell::number(Some(tally.bytes.0 as f64), 0),

@@ -13,12 +13,12 @@ use crate::pts::between::{self, BetweenRounds, check_exhibits, evidence, steps_o
 use crate::rwsw::composite::Composite;
 use crate::rwsw::disclosure as captured;
 use crate::rwsw::segments::{
-    Segment, distribution, iops_over_time, iops_response, segments_table, stream_counts,
-    streams_table, throughput_power,
+    Segment, distribution, iops_over_time, iops_response, key_figures, segments_table,
+    stream_counts, streams_table, throughput_power,
 };
 use crate::words::reservation_text;
 use steadfast_domain::caveats as ids;
-use steadfast_domain::findings::{Exhibit, FormHeader, Origin, Page, Setting};
+use steadfast_domain::findings::{Exhibit, FormHeader, KeyFigure, Origin, Page, Setting};
 use steadfast_domain::{Caveat, CaveatKind, Findings, Measurement, Outcome, Record, Step, Verdict};
 
 /// A run with its steps and its verdict.
@@ -60,6 +60,7 @@ pub fn findings(test: &SteadyStreams, record: &Record) -> Findings {
         long_tables: vec![every_step(&choices, record)],
         ..frame(&title(test), &choices, record, header(test, record, &judged))
             .judged(whole_verdict(&judged))
+            .fronted(figures(test, &judged, &segments), ["iops-time", "segments-iops-response"])
     }
 }
 
@@ -84,6 +85,22 @@ fn title(test: &SteadyStreams) -> String {
 fn whole_verdict(judged: &[Judged<'_>]) -> Option<Verdict> {
     let worst = judged.iter().find(|run| !run.verdict.steady).or(judged.last());
     worst.map(|run| run.verdict.clone())
+}
+
+/// The rate of each of the first streams; of all of them together what the window gave.
+fn figures(test: &SteadyStreams, judged: &[Judged<'_>], segments: &[Segment]) -> Vec<KeyFigure> {
+    const STREAMS: usize = 6;
+    match test.kind {
+        Kind::Individual => segments
+            .iter()
+            .take(STREAMS)
+            .map(|s| KeyFigure::new(&crate::words::slug(&s.name), &s.name, s.iops, "IOPS"))
+            .collect(),
+        Kind::Multi => judged
+            .iter()
+            .flat_map(|run| key_figures(&Segment::of("Window", &run.reported())))
+            .collect(),
+    }
 }
 
 /// What a segment is called.

@@ -1,0 +1,56 @@
+//! Device and conditions for page one: the few that a reader asks for first. The chapter of
+//! settings has all of them.
+
+use super::facts::demands_text;
+use super::form::preconditioning_amount;
+use crate::ground::choices::Choices;
+use crate::words::number;
+use steadfast_domain::findings::{Front, Origin, Setting};
+use steadfast_domain::{Device, Record};
+
+/// Device and conditions of a run; its figures and plots are the procedure's to add.
+pub fn front(choices: &Choices<'_>, record: &Record) -> Front {
+    let device = record.opening().map(|(device, ..)| device_rows(device));
+    Front {
+        device: device.unwrap_or_default(),
+        conditions: condition_rows(choices, record),
+        ..Front::default()
+    }
+}
+
+fn device_rows(device: &Device) -> Vec<Setting> {
+    let capacity = format!("{} ({} bytes)", device.capacity, number(device.capacity.0 as f64, 0));
+    let sectors =
+        format!("{} B logical, {} B physical", device.logical_sector, device.physical_sector);
+    let link = device.link.as_ref().map(|link| format!(", {link}")).unwrap_or_default();
+    vec![
+        Setting::identity("Model", &device.model),
+        Setting::identity("Serial number", &device.serial),
+        Setting::identity("Firmware", &device.firmware),
+        Setting::identity("Capacity", capacity),
+        Setting::identity("Sector format", sectors),
+        Setting::identity("Interface", format!("{}{link}", device.transport)),
+    ]
+}
+
+fn condition_rows(choices: &Choices<'_>, record: &Record) -> Vec<Setting> {
+    let settings = choices.settings;
+    let cache = record.conditions_last().and_then(|(got, _)| got.write_cache);
+    let purge = record.purge().map(|purge| match purge.failed {
+        Some(_) => format!("{}, FAILED", purge.method),
+        None => purge.method.to_string(),
+    });
+    let patterns: Vec<String> = choices.preconditioning.iter().map(|p| p.to_string()).collect();
+    let preconditioning =
+        preconditioning_amount(choices).map(|amount| format!("{} {amount}", patterns.join(", ")));
+    let range = choices.of_covered(", ", |covered| format!("{} %", covered.percent));
+    let class = format!("{}, profile {}", settings.class, settings.profile);
+    vec![
+        Setting::method("class", "Class", class, Origin::Profile),
+        Setting::outcome("Purge", purge),
+        Setting::outcome("Preconditioning", preconditioning),
+        choices.demand_row("Demand", demands_text(&choices.demands)),
+        choices.range_row("Active range", range),
+        Setting::outcome("Write cache, read back", cache.map(|c| c.to_string())),
+    ]
+}

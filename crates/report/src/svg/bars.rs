@@ -1,0 +1,86 @@
+//! Bars side by side: one group per category, one bar in it per series.
+
+use super::chart::Chart;
+use super::frame::{Entry, Frame, Look, Rulers, Size};
+use super::paint::{Drawing, colour, lighten};
+use steadfast_domain::findings::{Plot, Scale};
+
+/// Part of a category's room that its bars fill.
+const FILL: f64 = 0.8;
+
+pub fn draw(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
+    let bars = plot.series.iter().flat_map(|series| &series.points);
+    let values: Vec<f64> = bars.filter_map(|(_, y)| *y).collect();
+    let looks: Vec<Look> = (0..plot.series.len()).map(look).collect();
+    let named = plot.series.iter().zip(&looks);
+    let legend =
+        named.map(|(s, look)| Entry { name: s.name.clone(), look: look.clone() }).collect();
+    let frame = Frame::new(plot, size, Rulers::new(plot, &[], &values), legend);
+    let mut drawing = frame.sheet();
+    frame.grid(&mut drawing);
+    let groups = match &plot.x.scale {
+        Scale::Categories(names) => names.len().max(1),
+        _ => 1,
+    };
+    let width = FILL / groups as f64 / plot.series.len().max(1) as f64;
+    let floor = frame.place(false, 0.0, Some(0.0)).map_or(frame.area.y(0.0), |at| at.1);
+    let mut anything = false;
+    for (index, (series, look)) in plot.series.iter().zip(&looks).enumerate() {
+        drawing.begin(index);
+        for (x, y) in &series.points {
+            let Some(value) = y.filter(|_| (0.0..groups as f64).contains(x)) else { continue };
+            let Some(top) = frame.rulers.y.place(value).map(|part| frame.area.y(part)) else {
+                continue;
+            };
+            let left = (x + (1.0 - FILL) / 2.0) / groups as f64 + index as f64 * width;
+            // A hair of air between neighbors.
+            let (left, right) = (frame.area.x(left), frame.area.x(left + width * 0.94));
+            let corners = [(left, floor), (left, top), (right, top), (right, floor)];
+            drawing.polygon(&corners, &look.colour, "#222222");
+            anything = true;
+        }
+        drawing.end();
+    }
+    if !anything {
+        frame.no_values(&mut drawing);
+    }
+    frame.axes(&mut drawing);
+    frame.marks(&mut drawing);
+    frame.legend(&mut drawing);
+    let chart = Chart::of(plot, &frame, &looks, false);
+    (drawing, Some(chart))
+}
+
+/// Bars of alternating lightness, so that neighbors differ in gray print.
+fn look(index: usize) -> Look {
+    let part = if index.is_multiple_of(2) { 0.0 } else { 0.45 };
+    Look {
+        colour: lighten(colour(index), part),
+        width: 0.0,
+        dash: None,
+        marker: None,
+        fill: Some(1.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::frame::FULL;
+    use super::*;
+    use steadfast_domain::findings::{Axis, PlotKind, Series, Stroke};
+
+    #[test]
+    fn every_value_has_a_bar_and_a_missing_one_leaves_its_place() {
+        let names = ["read", "write"].map(str::to_owned).to_vec();
+        let axis = Axis::new("", Scale::Categories(names));
+        let series = |name: &str, second| {
+            Series::new(name, Stroke::Measured, vec![(0.0, Some(100.0)), (1.0, second)])
+        };
+        let plot = Plot::new(PlotKind::Bars, "b", "b", axis, Axis::new("%", Scale::Linear))
+            .with(series("A", Some(100.0)))
+            .with(series("B", None));
+        let drawn = draw(&plot, FULL).0.finish("b");
+        let bars = drawn.matches("stroke=\"#222222\" stroke-width=\"0.6\"").count();
+        assert_eq!(bars, 3, "{drawn}");
+    }
+}

@@ -1,0 +1,175 @@
+//! No two texts of a drawing meet, and none leaves it: over many drawings that nobody chose.
+
+use steadfast_domain::findings::{Axis, Marker, Plot, PlotKind, Scale, Series, Stroke, TimeUnit};
+use steadfast_report::svg;
+
+/// Mean width of a letter of the report's font, relative to its size.
+const LETTER: f64 = 0.5;
+
+/// A repeatable stream of numbers (SplitMix64).
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % end
+    }
+    fn name(&mut self) -> String {
+        const WORDS: [&str; 8] =
+            ["RND", "SEQ", "4K", "1024K", "RW65", "average", "steady state", "99.999 %"];
+        let count = self.below(4) + 1;
+        let words: Vec<&str> = (0..count).map(|_| WORDS[self.below(8) as usize]).collect();
+        words.join(" ")
+    }
+    fn value(&mut self) -> f64 {
+        let size = 10f64.powi(self.below(9) as i32 - 3);
+        size * (1.0 + self.below(9_000) as f64 / 1000.0)
+    }
+    fn scale(&mut self) -> Scale {
+        match self.below(5) {
+            0 => Scale::Linear,
+            1 => Scale::LinearFitted,
+            2 => Scale::Log10,
+            3 => Scale::Log2,
+            _ => Scale::Linear,
+        }
+    }
+    fn x(&mut self) -> Axis {
+        match self.below(4) {
+            0 => Axis::time("Time", [TimeUnit::Seconds, TimeUnit::Minutes][self.below(2) as usize]),
+            1 => Axis::new("Round", Scale::Integers),
+            2 => {
+                let count = self.below(12) + 1;
+                Axis::new("", Scale::Categories((0..count).map(|_| self.name()).collect()))
+            }
+            _ => Axis::new("Block size (KiB)", self.scale()),
+        }
+    }
+    fn plot(&mut self) -> Plot {
+        const KINDS: [PlotKind; 5] = [
+            PlotKind::Lines,
+            PlotKind::Scatter,
+            PlotKind::Histogram,
+            PlotKind::Stacked,
+            PlotKind::Bars,
+        ];
+        let kind = KINDS[self.below(5) as usize];
+        let (x, y) = (self.x(), Axis::new("Response time (ms)", self.scale()));
+        let categories = matches!(x.scale, Scale::Categories(_));
+        let mut plot = Plot::new(kind, "p", "p", x, y);
+        let points = self.below(40) + 1;
+        for _ in 0..self.below(30) + 1 {
+            let mut at = 0.0;
+            let points = (0..points).map(|n| {
+                at += self.value();
+                let x = if categories { n as f64 } else { at };
+                (x, (self.below(9) > 0).then(|| self.value()))
+            });
+            let points = points.collect();
+            let series = Series::new(self.name(), Stroke::Measured, points);
+            plot.series.push(series);
+        }
+        if self.below(3) == 0 {
+            plot.y_right = Some(Axis::new("MB/s", self.scale()));
+            plot.series.last_mut().unwrap().right = true;
+        }
+        for _ in 0..self.below(7) {
+            let x = plot.series[0].points[self.below(points) as usize].0;
+            plot.markers.push(Marker { x, label: self.name() });
+        }
+        plot
+    }
+}
+
+/// A text's corners: where it stands, as it is turned.
+struct Box {
+    text: String,
+    corners: [(f64, f64); 4],
+}
+
+fn attribute(tag: &str, name: &str) -> Option<String> {
+    let from = tag.find(&format!(" {name}=\""))? + name.len() + 3;
+    Some(tag[from..].split('"').next().unwrap().to_owned())
+}
+
+fn boxes(drawing: &str) -> Vec<Box> {
+    drawing
+        .split("<text")
+        .skip(1)
+        .map(|piece| {
+            let (tag, rest) = piece.split_once('>').unwrap();
+            let text = rest.split("</text>").next().unwrap().replace("&lt;", "<");
+            let number = |name: &str| attribute(tag, name).unwrap().parse::<f64>().unwrap();
+            let (x, y, size) = (number("x"), number("y"), number("font-size"));
+            let width = text.chars().count() as f64 * size * LETTER;
+            let left = match attribute(tag, "text-anchor").unwrap().as_str() {
+                "start" => x,
+                "middle" => x - width / 2.0,
+                _ => x - width,
+            };
+            let (top, foot) = (y - size * 0.68, y + size * 0.12);
+            let turn = attribute(tag, "transform").map_or(0.0, |text| {
+                text.trim_start_matches("rotate(").split(' ').next().unwrap().parse().unwrap()
+            });
+            let (sin, cos) = f64::to_radians(turn).sin_cos();
+            let turned = |(px, py): (f64, f64)| {
+                let (dx, dy) = (px - x, py - y);
+                (x + dx * cos - dy * sin, y + dx * sin + dy * cos)
+            };
+            let corners = [(left, top), (left + width, top), (left + width, foot), (left, foot)];
+            Box { text, corners: corners.map(turned) }
+        })
+        .collect()
+}
+
+/// Whether two boxes meet: no line between them (the separating axis theorem).
+fn meet(a: &Box, b: &Box) -> bool {
+    let apart = |one: &Box, other: &Box| {
+        (0..4).any(|n| {
+            let (p, q) = (one.corners[n], one.corners[(n + 1) % 4]);
+            let normal = (p.1 - q.1, q.0 - p.0);
+            let along = |c: &(f64, f64)| c.0 * normal.0 + c.1 * normal.1;
+            let span = |all: &[(f64, f64); 4]| {
+                let values = all.each_ref().map(along);
+                (
+                    values.into_iter().fold(f64::MAX, f64::min),
+                    values.into_iter().fold(f64::MIN, f64::max),
+                )
+            };
+            let (x, y) = (span(&one.corners), span(&other.corners));
+            x.1 <= y.0 || y.1 <= x.0
+        })
+    };
+    !apart(a, b) && !apart(b, a)
+}
+
+#[test]
+fn no_two_texts_of_a_drawing_meet_and_none_leaves_it() {
+    let mut chance = Chance(10_007);
+    let mut texts = 0;
+    for number in 0..500 {
+        let plot = chance.plot();
+        let drawing = svg(&plot);
+        let size = |name: &str| attribute(&drawing, name).unwrap().parse::<f64>().unwrap();
+        let (width, height) = (size("width"), size("height"));
+        let all = boxes(&drawing);
+        texts += all.len();
+        for (index, one) in all.iter().enumerate() {
+            let inside = one.corners.iter().all(|(x, y)| {
+                (-0.5..=width + 0.5).contains(x) && (-0.5..=height + 0.5).contains(y)
+            });
+            assert!(
+                inside,
+                "drawing {number} ({:?}): {one:?} leaves {width} x {height}",
+                plot.kind
+            );
+            if let Some(other) = all[index + 1..].iter().find(|other| meet(one, other)) {
+                panic!("drawing {number} ({kind:?}): '{text}' meets '{}'", other.text);
+            }
+        }
+    }
+    assert!(texts > 5_000, "{texts}");
+}
