@@ -36,6 +36,7 @@ check: tools
 bench: tools
 	@scripts/tools bench || true
 	cargo bench --locked -p steadfast-engine --bench against_fio
+	cargo bench --locked -p steadfast-engine --bench replay
 	cargo bench --locked -p steadfast --bench time_between_steps
 	cargo bench --locked -p steadfast-trace --bench streams
 	cargo bench --locked -p steadfast-trace --bench import

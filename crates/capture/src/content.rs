@@ -230,7 +230,7 @@ mod tests {
         sampler.end()
     }
 
-    /// Blocks of which no two are alike, half of each random.
+    /// Blocks that all differ, half of each random.
     fn half_random(blocks: usize) -> Vec<u8> {
         let mut content = vec![0; blocks * BLOCK];
         for (number, word) in (0..).zip(content.chunks_mut(8)) {

@@ -11,7 +11,7 @@ use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
 /// The streams of a captured workload that are applied.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AppliedWorkload {
     /// What it is called in reports.
     pub name: String,
@@ -52,7 +52,7 @@ pub struct AppliedWorkload {
 }
 
 /// One capture step: what is applied in it, and how the captured storage did.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AppliedStep {
     /// From the beginning of the first.
     pub began: Nanos,

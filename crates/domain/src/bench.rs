@@ -76,7 +76,7 @@ pub trait Bench {
 pub trait Procedure {
     /// The specification's own loop.
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt>;
-    /// What a record means. Pure: every verdict is computed anew, by the
+    /// What a record means. Pure: every verdict is computed again, by the
     /// functions that `conduct` used.
     fn study(&self, record: &Record) -> Findings;
 }

@@ -10,7 +10,7 @@ pub const AR_LAYOUT: &str = "ar-layout";
 pub const AR_SEGMENTS_LAYOUT: &str = "ar-segments-layout";
 /// DIRTH: no demand kept the response time below its ceiling.
 pub const ART_CEILING: &str = "art-ceiling";
-/// An interrupted test that allows no gap began anew with its purge.
+/// An interrupted test that allows no gap restarted with its purge.
 pub const BEGUN_ANEW: &str = "begun-anew";
 /// I/Os of a trace end beyond their device.
 pub const BEYOND_DEVICE: &str = "beyond-device";
@@ -66,6 +66,22 @@ pub const FILE_TARGET: &str = "file-target";
 pub const FILTERED: &str = "filtered";
 /// What fio said beside its results. The engine's own note.
 pub const FIO_SAID: &str = "fio-said";
+/// Another tool's preconditioning or sequential I/O by several jobs.
+pub const FOREIGN_JOBS: &str = "foreign-jobs";
+/// What another tool's log lacks, or what in it was not understood.
+pub const FOREIGN_LOG: &str = "foreign-log";
+/// Another tool averaged the response times of a mix otherwise.
+pub const FOREIGN_MIX: &str = "foreign-mix";
+/// Another tool judged several tests by one window.
+pub const FOREIGN_ONE_WINDOW: &str = "foreign-one-window";
+/// Another tool's log does not say whether the device was purged.
+pub const FOREIGN_PURGE: &str = "foreign-purge";
+/// Another tool drew the same offsets in every step.
+pub const FOREIGN_SAME_OFFSETS: &str = "foreign-same-offsets";
+/// Another tool's units have other names.
+pub const FOREIGN_UNITS: &str = "foreign-units";
+/// Another tool's zones may lie elsewhere.
+pub const FOREIGN_ZONES: &str = "foreign-zones";
 /// Nobody held the device for a time.
 pub const GAP: &str = "gap";
 /// The bins of a histogram are ours.
@@ -78,6 +94,8 @@ pub const IOS_OMITTED: &str = "ios-omitted";
 pub const KS_BOUNDED: &str = "ks-bounded";
 /// I/Os of two layers are counted together.
 pub const LAYERS_MIXED: &str = "layers-mixed";
+/// The drive did not hold the rate by which a demand was chosen.
+pub const MAX_IOPS_NOT_HELD: &str = "max-iops-not-held";
 /// The device's log counted media errors.
 pub const MEDIA_ERRORS: &str = "media-errors";
 /// The kernel merged I/Os.
@@ -140,6 +158,8 @@ pub const READS_UNWRITTEN: &str = "reads-unwritten";
 pub const REPLAY_ADDRESSES: &str = "replay-addresses";
 /// How many I/Os were outstanding in the capture is not known.
 pub const REPLAY_DEMAND_UNKNOWN: &str = "replay-demand-unknown";
+/// A script has discards that were divided.
+pub const REPLAY_DIVIDED: &str = "replay-divided";
 /// I/Os of files are replayed on a block device.
 pub const REPLAY_FILES: &str = "replay-files";
 /// Only chosen I/Os of a capture are replayed.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// State of a device's volatile write cache.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WriteCache {
     /// WCE: writes may be acknowledged before they are durable.
@@ -24,7 +24,7 @@ impl fmt::Display for WriteCache {
 
 /// Settings of host and device that a procedure asks for, or that were read
 /// back. `None` asks for nothing, or could not be read.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Conditions {
     /// The volatile write cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What carries the commands.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {
     /// PCIe, NVMe command set.
@@ -53,7 +53,7 @@ impl fmt::Display for Transport {
 }
 
 /// A device, a scratch file or a simulated drive, as found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Device {
     /// What the user named: `/dev/nvme0n1`, a path, `sim:NAME`.
     pub path: String,
@@ -116,7 +116,7 @@ impl Device {
 }
 
 /// The machine that a run runs on; `None` where it does not tell.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Host {
     /// Host name.
     pub name: Option<String>,

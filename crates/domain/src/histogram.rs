@@ -187,6 +187,18 @@ impl<const BITS: u32> Serialize for Histogram<BITS> {
     }
 }
 
+impl<const BITS: u32> schemars::JsonSchema for Histogram<BITS> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        format!("Histogram{BITS}").into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "string",
+            "description": "A histogram: see docs/formats.md.",
+        })
+    }
+}
+
 impl<'de, const BITS: u32> Deserialize<'de> for Histogram<BITS> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;

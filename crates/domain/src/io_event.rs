@@ -9,7 +9,18 @@ use std::str::FromStr;
 
 /// What a captured I/O did.
 #[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 #[repr(u8)]
@@ -82,7 +93,18 @@ pub mod flags {
 
 /// Where in the storage stack a capture listened.
 #[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 #[repr(u8)]
@@ -247,7 +269,7 @@ pub struct StreamResponses {
 }
 
 /// A device that was listened to.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct CapturedDevice {
     /// The kernel's name: `nvme0n1`; for imported traces, as the source names it.
@@ -263,7 +285,7 @@ pub struct CapturedDevice {
 }
 
 /// The zone of a host's clock when a capture began.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct Zone {
     /// How far its clock is ahead of UTC, in seconds.
@@ -319,7 +341,7 @@ impl fmt::Display for Zone {
 }
 
 /// A named moment of a capture.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Mark {
     /// Counted from the capture's beginning, in nanoseconds.
     pub at_ns: u64,
@@ -328,7 +350,7 @@ pub struct Mark {
 }
 
 /// Which files of a capture a file is: a capture that was rotated has several.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct CapturePart {
     /// What tells the capture from every other.
@@ -340,7 +362,9 @@ pub struct CapturePart {
 }
 
 /// I/Os that a capture saw only in part, by the reason.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(default)]
 pub struct SeenInPart {
     /// Issued before the capture began: only their completion was seen.
@@ -378,7 +402,9 @@ impl fmt::Display for SeenInPart {
 }
 
 /// What was measured of written blocks of 4 KiB, a few for all.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(default)]
 pub struct ContentSample {
     /// One block in so many was asked for.
@@ -389,7 +415,7 @@ pub struct ContentSample {
     pub bytes: u64,
     /// Their bytes, each block compressed by zstd, level 1, where that is shorter.
     pub compressed_bytes: u64,
-    /// Those of which an equal one had been read before.
+    /// Those equal to one that had been read before.
     pub duplicates: u64,
     /// Blocks that were not read, because too many waited.
     pub passed_over: u64,
@@ -466,7 +492,7 @@ impl fmt::Display for ContentSample {
 }
 
 /// How a trace came about: kept in the file with the events.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct CaptureConditions {
     /// Name and version of the program that wrote the trace.

@@ -17,12 +17,14 @@ pub mod conditions;
 pub mod device;
 pub mod direct_buffer;
 pub mod findings;
+pub mod foreign;
 pub mod histogram;
 pub mod io_event;
 pub mod measurement;
 pub mod mix;
 pub mod nearest;
 pub mod notation;
+pub mod old_findings;
 pub mod outcome;
 pub mod proof;
 pub mod purge;
@@ -45,6 +47,9 @@ pub use conditions::{Conditions, WriteCache};
 pub use device::{Device, Host, Transport};
 pub use direct_buffer::DirectBuffer;
 pub use findings::{Caveat, CaveatKind, EndState, Exhibit, Findings};
+pub use foreign::{
+    ForeignKind, ForeignMeasured, ForeignRun, ForeignTest, ForeignValue, StatedSteadiness,
+};
 pub use histogram::{CoarseHistogram, FineHistogram, Histogram, QuarterHistogram};
 pub use io_event::{CaptureConditions, IoEvent, IoOp, Layer, Zone};
 pub use measurement::Measurement;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// One direction's part of one interval.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct IntervalTally {
     /// What the I/Os did.
     pub op: Op,
@@ -26,7 +26,7 @@ pub struct IntervalTally {
 }
 
 /// About one second of accounting.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Interval {
     /// Beginning, counted from the measurement's beginning.
     pub begin: Nanos,
@@ -59,7 +59,7 @@ impl Interval {
 }
 
 /// Processor time of the threads that moved the data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CpuTime {
     /// In user space.
     pub user: Nanos,
@@ -69,7 +69,7 @@ pub struct CpuTime {
 
 /// A time in which no thread of the program could run: it was stopped or
 /// frozen, the machine was suspended, or the virtual machine had no processor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Stall {
     /// Its beginning, counted from the measurement's beginning.
     pub at: Nanos,
@@ -89,7 +89,7 @@ pub enum Stalling {
 }
 
 /// An I/O that failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Fault {
     /// What it should have done.
     pub op: Op,
@@ -104,7 +104,7 @@ pub struct Fault {
 }
 
 /// Sectors read back and compared with what this run wrote.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Verification {
     /// Sectors whose stamp was checked and right.
     pub sectors_right: u64,
@@ -117,7 +117,7 @@ pub struct Verification {
 }
 
 impl Verification {
-    /// Miscompares of which the place is kept.
+    /// Miscompares whose place is kept.
     pub const LOCATED: usize = 32;
 
     /// Adds what another step compared.
@@ -131,7 +131,9 @@ impl Verification {
 }
 
 /// What the kernel counted on the device during the step (`/proc/diskstats`).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 pub struct KernelCounters {
     /// Reads completed.
     pub reads: u64,
@@ -149,7 +151,7 @@ pub struct KernelCounters {
 
 /// What the processors of the whole host did during the step: shares of their
 /// time, 0 to 1, all processors together.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HostCpu {
     /// In user space.
     pub user: f64,
@@ -163,7 +165,9 @@ pub struct HostCpu {
 
 /// What the device's own logs counted during the step (NVMe SMART and OCP
 /// logs, ATA and SCSI statistics). `None` where the device does not tell.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(default)]
 pub struct LogDelta {
     /// Bytes that the device says the host wrote.
@@ -182,7 +186,7 @@ pub struct LogDelta {
 
 /// What was sensed around a step: the optional secondary metrics and the
 /// evidence for limits that are not the device's.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct Sensed {
     /// Device temperature at the end, in degrees Celsius.
@@ -204,7 +208,9 @@ pub struct Sensed {
 }
 
 /// How a load began that several targets of one host began together.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 pub struct CommonStart {
     /// The moment that was agreed on, by the host's `CLOCK_MONOTONIC`: the same in the
     /// records of all that began together.
@@ -219,7 +225,7 @@ pub struct CommonStart {
 }
 
 /// What a step did.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Measurement {
     /// Wall-clock time at its beginning, in milliseconds since 1970 (UTC);
     /// virtual on a simulated device.

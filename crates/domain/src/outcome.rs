@@ -5,7 +5,7 @@ use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// A time during which the run did not hold the device.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Gap {
     /// Why: the process ended, was interrupted, the machine restarted.
     pub cause: String,
@@ -23,7 +23,7 @@ impl Gap {
 }
 
 /// What a step did, and whether the run had let go of the device before it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Outcome {
     /// The counts.
     pub measurement: Measurement,

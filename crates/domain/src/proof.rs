@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// What proves, beside its identity and its size, that a device is the one that
 /// a user confirmed. Each part is absent where it does not apply or where the
 /// kernel does not report it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct Proof {
     /// The installed system: `/etc/machine-id`.
@@ -38,7 +38,7 @@ pub struct Proof {
     /// (0: to the end).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<(u64, u64)>,
-    /// The nonce of a scratch file's mark, where nobody else wrote to the file.
+    /// The nonce of a scratch file's mark, where no other program wrote to the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mark: Option<String>,
     /// The disks that a mapped device is built from.
@@ -47,7 +47,7 @@ pub struct Proof {
 }
 
 /// Which file it is, whatever path leads to it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FileProof {
     /// The number of its file system's device: `8:1`.
     pub device: String,

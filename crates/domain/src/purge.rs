@@ -7,7 +7,9 @@ use std::fmt;
 use std::str::FromStr;
 
 /// What a user asks for: `--purge`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(try_from = "String", into = "String")]
 pub enum PurgeChoice {
     /// The best that the device says it can do.
@@ -31,7 +33,9 @@ impl PurgeChoice {
 }
 
 /// What becomes of a run whose purge failed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum PurgeFailure {
     /// It halts.
@@ -50,7 +54,7 @@ impl PurgeFailure {
 }
 
 /// How a device was brought to the state of never having been written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PurgeMethod {
     /// NVMe Format, user data erase.
@@ -85,7 +89,7 @@ pub enum PurgeMethod {
     ScsiSanitizeOverwrite,
     /// Every block discarded: a lesser purge than the standard's.
     Discard,
-    /// The scratch file was made anew.
+    /// The scratch file was recreated.
     RecreateFile,
     /// The simulated drive's own.
     Simulated,
@@ -248,7 +252,9 @@ impl FromStr for PurgeFailure {
 }
 
 /// What stood at places all over the device after a purge, and before.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 pub struct ReadBack {
     /// Places that were looked at.
     pub places: u32,
@@ -288,7 +294,7 @@ impl fmt::Display for ReadBack {
 }
 
 /// A purge as it was done.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Purge {
     /// How.
     pub method: PurgeMethod,
@@ -309,7 +315,7 @@ pub struct Purge {
 }
 
 impl Purge {
-    /// A purge of which no more is known.
+    /// A purge with no other details.
     pub const fn new(method: PurgeMethod, took: Nanos) -> Self {
         Purge { method, took, blank: None, read_back: None, failed: None, remark: String::new() }
     }

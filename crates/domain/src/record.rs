@@ -1,7 +1,7 @@
 //! A [`Record`]: what happened, in order, never edited.
 //!
 //! The ledger of `runner` stores it; `Procedure::study` reads it. Findings can
-//! be computed anew from it at any time.
+//! be computed from it again at any time.
 
 use crate::conditions::Conditions;
 use crate::device::{Device, Host};
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 pub const RECORD_VERSION: u32 = 2;
 
 /// Something that a procedure wants remembered and shown.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Note {
     /// Where the tracking variables stand.
@@ -39,7 +39,19 @@ pub enum Note {
 }
 
 /// How a thing stands that can spoil a measurement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckState {
     /// As it should be.
@@ -53,7 +65,7 @@ pub enum CheckState {
 }
 
 /// One thing that was looked at before a run: link, governor, timers, wear, ...
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Check {
     /// A short name, stable across versions: `pcie-link`.
     pub id: String,
@@ -68,8 +80,8 @@ pub struct Check {
     pub advice: String,
 }
 
-/// A host setting that was changed: journalled before the change.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// A host setting that was changed: journaled before the change.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HostChange {
     /// The setting: a path under `/sys`, or a device feature.
     pub setting: String,
@@ -88,7 +100,7 @@ pub struct HostChange {
 }
 
 /// When the bench reads conditions again that a procedure had settled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadAgain {
     /// After a purge, which can reset a drive: they were set again.
@@ -110,7 +122,7 @@ impl std::fmt::Display for ReadAgain {
 }
 
 /// One line of the journal.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Entry {
     /// A process took up the run: software version and the device as it saw it.
@@ -171,7 +183,7 @@ pub enum Entry {
 }
 
 /// What happened in a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Record {
     /// Version of this shape.
     pub version: u32,

@@ -11,7 +11,7 @@ use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// How late I/Os were handed over.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Lateness {
     /// I/Os that have completed.
     pub ios: u64,
@@ -24,7 +24,9 @@ pub struct Lateness {
 }
 
 /// How late the I/Os of one interval were handed over.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 pub struct IntervalLateness {
     /// I/Os that completed in it.
     pub ios: u64,
@@ -42,7 +44,9 @@ impl IntervalLateness {
 }
 
 /// How far a script was played.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 pub struct ScriptPosition {
     /// I/Os from its beginning that were handed over or left out; those that had
     /// not come back are in no count of this step, but in the next one's.
@@ -52,7 +56,7 @@ pub struct ScriptPosition {
 }
 
 /// What a step played of a script.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Replayed {
     /// Response times from the hand-over, one tally per operation, as the
     /// measurement's own, which are from the due time.

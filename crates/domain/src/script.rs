@@ -63,7 +63,9 @@ pub trait Script: Send {
 pub type OpenScript = Arc<dyn Fn() -> Result<Box<dyn Script>, ScriptError> + Send + Sync>;
 
 /// When the I/Os of a script are handed over.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Timing {
     /// At their due times.
@@ -96,7 +98,9 @@ impl Timing {
 
 /// What becomes of an I/O that overlaps one that is outstanding, where at least
 /// one of the two changes what the device holds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Overlaps {
     /// It is handed over when it is due.
@@ -107,7 +111,9 @@ pub enum Overlaps {
 }
 
 /// What is not played, though a script has it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
 pub struct LeaveOut {
     /// Flushes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -121,7 +127,9 @@ pub struct LeaveOut {
 }
 
 /// How many I/Os of each operation.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
 pub struct OpCounts {
     /// Reads.
     pub reads: u64,
@@ -160,7 +168,7 @@ impl OpCounts {
 }
 
 /// A script as a load: what it holds, how it is played, and how it is opened.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ScriptLoad {
     /// What it is called in reports: its source.
     pub name: String,

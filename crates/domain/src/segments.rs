@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 /// The bytes of the device that a stimulus may touch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ActiveRange {
     /// First byte.
     pub start: Bytes,
@@ -49,7 +49,7 @@ const COUNT_MAX: u32 = 1 << 20;
 
 /// Equal contiguous segments, spread at random over an active range, no two of
 /// them touching. The same seed gives the same places.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Segments {
     /// How many.
     pub count: u32,

@@ -16,7 +16,7 @@ use std::fmt;
 const WHOLE_PPM: u32 = 1_000_000;
 
 /// What another tool's file, or a preset, asks for.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Sequence {
     /// The tool: `fio`, `iometer`, `crystaldiskmark`, `atto`, `fiosynth`.
     pub tool: String,
@@ -39,7 +39,7 @@ pub struct Sequence {
 }
 
 /// Where a sequence was read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SequenceSource {
     /// The file's name, without its directory.
     pub name: String,
@@ -48,7 +48,7 @@ pub struct SequenceSource {
 }
 
 /// Something that was understood with a difference, or left out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SequenceRemark {
     /// Its line in the file, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -78,7 +78,9 @@ impl fmt::Display for SequenceRemark {
 }
 
 /// What a step is for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum StepRole {
     /// It brings the device into a state; its numbers are of no interest.
@@ -89,7 +91,7 @@ pub enum StepRole {
 }
 
 /// One step of a sequence.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SequenceStep {
     /// What tables call it; no other step of the sequence has this name.
     pub label: String,
@@ -104,6 +106,9 @@ pub struct SequenceStep {
     /// 1 are once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best_of: Option<u32>,
+    /// The device is purged before every attempt.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub purge: bool,
     /// The device is left alone for so long before every attempt.
     #[serde(default, skip_serializing_if = "is_no_time")]
     pub pause: Nanos,
@@ -127,6 +132,7 @@ impl SequenceStep {
             dimensions: Vec::new(),
             role: StepRole::Measure,
             best_of: None,
+            purge: false,
             pause: Nanos::ZERO,
             may_be_left_out: false,
             load,
@@ -148,7 +154,7 @@ impl SequenceStep {
 }
 
 /// A load, and the part of a target that it touches.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SequenceLoad {
     /// The composition; I/Os are drawn from it by weight.
     pub streams: Vec<IoStream>,
@@ -174,7 +180,9 @@ pub struct SequenceLoad {
 }
 
 /// The bytes of a target that a load touches.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 pub struct Extent {
     /// Where it begins.
     #[serde(default)]
@@ -188,7 +196,7 @@ pub struct Extent {
 }
 
 /// Bytes, or a share of the target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Amount {
     /// So many.
@@ -217,7 +225,9 @@ impl Amount {
 }
 
 /// When a load is complete: at the first of the limits that is given.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 pub struct SequenceEnd {
     /// After this much measured time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -372,7 +382,11 @@ impl SequenceLoad {
 impl Sequence {
     /// Whether anything in it changes what the device holds.
     pub fn alters(&self) -> bool {
-        self.steps.iter().any(|step| step.load.alters())
+        self.steps.iter().any(|step| step.purge || step.load.alters())
+    }
+    /// Whether the device is purged somewhere in it.
+    pub fn purges(&self) -> bool {
+        self.steps.iter().any(|step| step.purge)
     }
     /// The names of the dimensions that its steps have, each once, in order.
     pub fn dimensions(&self) -> Vec<&str> {
@@ -400,7 +414,7 @@ impl Sequence {
 }
 
 /// What a file demands of a result: a value of one of the tables of all steps.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SequenceLimit {
     /// What the file calls it.
     pub title: String,

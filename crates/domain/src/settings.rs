@@ -12,7 +12,9 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The class that a device is tested as.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
     /// PTS-E.
@@ -23,7 +25,9 @@ pub enum Class {
 }
 
 /// Which document's method is followed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
 pub enum Profile {
     /// SNIA PTS 2.0.x.
     #[default]
@@ -42,7 +46,9 @@ pub enum Profile {
 
 /// How the rounds, or a saturation, end. Written `rounds`, `post-25`, `btw`,
 /// `time:6h`, `bytes:8TB`, `fills:4`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(try_from = "String", into = "String")]
 pub enum SteadyStateMethod {
     /// Stop at the first window that meets the criteria.
@@ -69,7 +75,7 @@ pub enum SteadyStateMethod {
 pub const RULES: u32 = 1;
 
 /// What a user chose. `None` takes the profile's and class's value.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Settings {
     /// The procedure's name: `iops`.
     pub procedure: String,
@@ -183,9 +189,9 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// A pause in virtual time in which nobody held the simulated device, as if the
+/// A pause in virtual time during which no run held the simulated device, as if the
 /// run had been broken off there and resumed. Written `120:1h`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct SimGap {
     /// Before this step of the run, from 1.
@@ -227,11 +233,11 @@ impl From<SimGap> for String {
     }
 }
 
-/// A change to a run's settings after it began, journalled beside them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A change to a run's settings after it began, journaled beside them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Amendment {
-    /// The operator sets the most rounds anew: more of them to go on, as many
+    /// The user sets a new maximum of rounds: more of them to continue, as many
     /// as are finished to stop.
     RoundsMax(u32),
     /// The same for one loop of a procedure that has several: the loop whose

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 /// One round's value of a tracking variable.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Point {
     /// The round, as the report numbers it.
     pub round: u32,
@@ -18,7 +18,7 @@ pub struct Point {
 }
 
 /// A tracking variable: its values, round by round.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Track {
     /// Its name: `RND 4K W`.
     pub name: String,
@@ -29,7 +29,7 @@ pub struct Track {
 }
 
 /// When a window counts as steady. Both limits are inclusive.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Criteria {
     /// Rounds in the window.
     pub window: u32,
@@ -40,7 +40,7 @@ pub struct Criteria {
 }
 
 /// One variable in one window.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TrackVerdict {
     /// The variable's name.
     pub name: String,
@@ -69,7 +69,7 @@ pub struct TrackVerdict {
 }
 
 /// Whether, where and by how much the criteria are met.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Verdict {
     /// Every variable is steady in this window.
     pub steady: bool,
@@ -175,7 +175,7 @@ struct Fit {
     correlation: Option<f64>,
 }
 
-/// Ordinary least squares, centred on the means so that large values keep
+/// Ordinary least squares, centered on the means so that large values keep
 /// their digits.
 fn fit_line(points: &[(f64, f64)]) -> Fit {
     let n = points.len() as f64;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What to do to a device.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Load {
     /// I/Os drawn at random from weighted streams.
@@ -41,7 +41,9 @@ impl From<Stimulus> for Load {
 }
 
 /// Where in its procedure a step stands.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 pub struct Place {
     /// The phase: `wipc`, `rounds`, `pre-writes`, ...
     pub phase: String,
@@ -90,7 +92,7 @@ pub const fn is_whole(elapsed: Nanos, asked: Nanos) -> bool {
 }
 
 /// One thing that a bench applies and measures.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Step {
     /// Where it stands.
     pub place: Place,
@@ -101,7 +103,7 @@ pub struct Step {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<Nanos>,
     /// The load is the one that the previous step left running: threads,
-    /// cursors and outstanding I/Os go on, only the accounting begins anew.
+    /// cursors and outstanding I/Os continue; only the accounting restarts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub continues: bool,
 }

@@ -10,7 +10,19 @@ use std::fmt;
 use std::str::FromStr;
 
 /// What an I/O does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Op {
     /// Reads data.
@@ -34,7 +46,7 @@ impl Op {
 }
 
 /// Where a stream's next I/O lands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
     /// Uniform over the whole range, or over all its segments: every aligned
@@ -46,7 +58,7 @@ pub enum Order {
 }
 
 /// Which position a sequential stream continues from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cursor {
     /// The stream's own, one for all its threads.
@@ -56,7 +68,7 @@ pub enum Cursor {
 }
 
 /// A distinct combination of operation, order and transfer size.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct IoStream {
     /// What its I/Os do.
     pub op: Op,
@@ -114,7 +126,7 @@ impl IoStream {
 }
 
 /// A part of the active range and its share of the I/Os.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Zone {
     /// Share of the I/Os, as a count against the other zones' counts.
     pub weight: u32,
@@ -125,7 +137,7 @@ pub struct Zone {
 }
 
 /// Demand intensity: threads x outstanding I/Os of each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Demand {
     /// Thread count (T, TC).
     pub threads: u32,
@@ -145,7 +157,9 @@ impl Demand {
 }
 
 /// What written sectors hold.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum DataPattern {
     /// Random and different in every 512-byte sector ever written.
@@ -169,7 +183,9 @@ pub enum DataPattern {
 }
 
 /// When the next I/O is due.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pace {
     /// As soon as an outstanding one completes.
@@ -199,7 +215,9 @@ pub enum Pace {
 }
 
 /// When a load is complete: at the first of the limits that is given.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
 pub struct Until {
     /// After this much measured time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -228,7 +246,7 @@ impl Until {
 }
 
 /// What to do to a device: streams, where, how hard, how long.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Stimulus {
     /// The composition; I/Os are drawn from it by weight.
     pub streams: Vec<IoStream>,

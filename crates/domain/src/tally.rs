@@ -6,7 +6,7 @@ use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
 /// Counts and response times of a set of I/Os.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Tally {
     /// I/Os completed.
     pub ios: u64,
@@ -45,7 +45,7 @@ impl Tally {
 }
 
 /// One I/O stream's part of a measurement.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct StreamTally {
     /// What the stream's I/Os did.
     pub op: Op,
@@ -54,7 +54,7 @@ pub struct StreamTally {
 }
 
 /// One direction's I/Os outside the measured time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Unmeasured {
     /// What they did.
     pub op: Op,

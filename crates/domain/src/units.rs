@@ -10,14 +10,36 @@ use std::str::FromStr;
 
 /// A count of bytes: a capacity, an offset or a transfer size.
 #[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
 )]
 #[serde(transparent)]
 pub struct Bytes(pub u64);
 
 /// A span of time in nanoseconds.
 #[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
 )]
 #[serde(transparent)]
 pub struct Nanos(pub u64);
@@ -63,7 +85,7 @@ impl Bytes {
     pub const fn round_down(self, unit: u64) -> Self {
         Bytes(self.0 - self.0 % unit)
     }
-    /// In the largest binary unit of which it is a whole number: `8 GiB`, `4 MiB`.
+    /// In the largest binary unit that divides it: `8 GiB`, `4 MiB`.
     pub fn binary(self) -> String {
         let units = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
         let fits = |(_, unit): &&(&str, u64)| self.0 > 0 && self.0.is_multiple_of(*unit);

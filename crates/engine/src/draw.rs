@@ -264,7 +264,7 @@ fn whole_range(stimulus: &Stimulus) -> (u64, u64) {
 }
 
 /// A zone in bytes. Its edges are rounded down to the stream's alignment, so
-/// that neighbouring zones leave no position out.
+/// that neighboring zones leave no position out.
 fn zone_range(stimulus: &Stimulus, stream: &IoStream, zone: &Zone) -> (u64, u64) {
     let (start, end) = whole_range(stimulus);
     let alignment = stream.alignment().0;

@@ -63,7 +63,7 @@ const SETUPS: [Setup; 5] = [
 ];
 
 /// A ring for `depth` I/Os and how it was set up; the kernel's error where there
-/// is none to be had at all.
+/// is none at all.
 pub(crate) fn ring(depth: u32) -> io::Result<(IoUring, &'static str)> {
     let entries = (depth + 1).next_power_of_two();
     let mut refusal = io::Error::from_raw_os_error(libc::EINVAL);

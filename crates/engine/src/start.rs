@@ -12,11 +12,11 @@ pub struct Start {
     /// not in it starts at the beginning of its range.
     pub cursors: BTreeMap<String, Bytes>,
     /// What the load has done in the steps that this one continues. Counts
-    /// against the load's `until`; all zero for a step that begins anew.
+    /// against the load's `until`; all zero for a step that begins a load.
     pub done: WorkDone,
     /// How often the run had been taken up again, for the first load that
     /// begins after that: the step that was broken off before may have drawn
-    /// I/Os of which nothing is recorded. 0 for every other load.
+    /// I/Os that are not recorded. 0 for every other load.
     pub resumed: u64,
     /// Where a script goes on: its beginning, or where the steps that this one
     /// continues have left it.
@@ -29,7 +29,7 @@ pub struct Start {
 }
 
 impl Start {
-    /// The seed that a load draws its I/Os with: its own where it begins anew,
+    /// The seed that a load draws its I/Os with: its own where it starts from the beginning,
     /// and another one wherever it goes on after a gap. With its own it would
     /// draw again, from the first on, what it has drawn before the gap; a drive
     /// that is written to for hours would be written to in the same places.

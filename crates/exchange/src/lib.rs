@@ -10,9 +10,11 @@ pub mod crystaldiskmark;
 mod encoding;
 pub mod fio;
 pub mod fiosynth;
+pub mod iometer;
 mod misread;
 #[cfg(test)]
 mod mutations;
+pub mod tkperf;
 
 pub use encoding::decode;
 pub use misread::Misread;

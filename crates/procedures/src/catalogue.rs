@@ -2,12 +2,14 @@
 //! made of these.
 
 use crate::ground::asked::Asked;
+use crate::ground::ranges;
 use crate::offer::{Offer, boxed};
 use crate::parameters::{self, Parameter};
 use crate::pts::method::ground;
-use crate::pts::{dirth, hir, iops, latency, ranges, scattered, throughput, wsat, xsr};
+use crate::pts::{dirth, hir, iops, latency, scattered, throughput, wsat, xsr};
 use crate::rwsw::{self, method::ground as captured};
 use crate::sequence::Sequenced;
+use crate::tkperf::hdd;
 use crate::unsuitable::Unsuitable;
 use crate::verify_write::VerifyWrite;
 use steadfast_domain::settings::{Amendment, Geometry};
@@ -74,6 +76,18 @@ pub(crate) const SINGLE: &[Offer] = &[
         summary: "every sector of the active range written, read back and compared",
         parameters: &[],
         make: |asked| boxed(VerifyWrite::new(asked)),
+    },
+    Offer {
+        name: "hdd-iops",
+        summary: "IOPS of 3 mixes x 3 block sizes in each of 128 zones (TKperf's hdd mode)",
+        parameters: hdd::PARAMETERS,
+        make: |asked| boxed(hdd::Zones::iops(asked)),
+    },
+    Offer {
+        name: "hdd-throughput",
+        summary: "MB/s of sequential reads and writes in each of 128 zones (TKperf's hdd mode)",
+        parameters: hdd::PARAMETERS,
+        make: |asked| boxed(hdd::Zones::throughput(asked)),
     },
     Offer {
         name: "replay-native",
@@ -144,10 +158,14 @@ pub(crate) fn made(
 }
 
 /// The parameters that a procedure has in these settings: its own, and those of
-/// scattered active ranges where profile and class ask for them.
+/// scattered active ranges where profile and class ask for them, or of the profile.
 pub(crate) fn parameters_of(offer: &Offer, settings: &Settings) -> Vec<Parameter> {
     let scattered = ranges::is_asked(settings) && OF_CLIENT_1.contains(&offer.name);
-    let more = if scattered { ranges::PARAMETERS } else { &[] };
+    let more = match offer.name {
+        _ if scattered => ranges::PARAMETERS,
+        "throughput" if settings.profile == Profile::Tkperf => throughput::PARAMETERS_TKPERF,
+        _ => &[],
+    };
     offer.parameters.iter().chain(more).copied().collect()
 }
 
@@ -158,8 +176,9 @@ pub(crate) const OF_TKPERF: [&str; 4] = ["iops", "throughput", "latency", "wsat"
 /// to client drives with 2.0 (SNIA tutorial, PTS 2.0.1).
 pub(crate) const OF_CLIENT_1: [&str; 3] = ["iops", "throughput", "latency"];
 
-/// The procedures that are our own: the same in every profile.
-pub(crate) const OF_NO_SPECIFICATION: [&str; 2] = ["verify-write", crate::sequence::NAME];
+/// The procedures with a method of their own: the same in every profile.
+pub(crate) const OF_NO_SPECIFICATION: [&str; 4] =
+    ["verify-write", crate::sequence::NAME, "hdd-iops", "hdd-throughput"];
 
 /// Refuses a profile that does not have the procedure.
 fn check_combination(settings: &Settings) -> Result<(), Unsuitable> {

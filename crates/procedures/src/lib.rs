@@ -6,8 +6,8 @@
 //!
 //! [`ground`] is what every procedure stands on, `exhibits` what every report has;
 //! [`pts`] holds the procedures of the PTS and its numbers, [`rwsw`] those of a captured
-//! workload, [`sequence`] what other tools' files ask for, `catalogue` lists what is on
-//! offer.
+//! workload, [`tkperf`] those of TKperf, [`sequence`] what other tools' files ask for,
+//! `catalogue` lists what is on offer.
 #![forbid(unsafe_code)]
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -24,6 +24,7 @@ pub mod pts;
 pub mod rwsw;
 pub mod sequence;
 pub mod suite;
+pub mod tkperf;
 mod unsuitable;
 mod verify_write;
 mod words;
@@ -37,14 +38,18 @@ pub use unsuitable::Unsuitable;
 use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::{Procedure, Settings};
 
+/// The procedures that are made of others.
+const OF_SEVERAL: [Offer; 2] = [tkperf::OFFER, suite::OFFER];
+
 /// Every procedure on offer.
 pub const PROCEDURES: &[Offer] = &{
-    let mut all = [suite::OFFER; catalogue::SINGLE.len() + 1];
+    let mut all = [suite::OFFER; catalogue::SINGLE.len() + OF_SEVERAL.len()];
     let mut at = 0;
     while at < catalogue::SINGLE.len() {
         all[at] = catalogue::SINGLE[at];
         at += 1;
     }
+    all[at] = OF_SEVERAL[0];
     all
 };
 
@@ -61,8 +66,8 @@ pub fn procedure(
     amendments: &[Amendment],
 ) -> Result<Box<dyn Procedure>, Unsuitable> {
     let offer = catalogue::find(PROCEDURES, &settings.procedure)?;
-    if offer.name == suite::NAME {
-        // A suite knows which of its parts a parameter is for.
+    if OF_SEVERAL.iter().any(|several| several.name == offer.name) {
+        // It knows which of its parts a parameter is for.
         return (offer.make)(&catalogue::asked(offer, settings, geometry, amendments));
     }
     catalogue::made(settings, geometry, amendments)
@@ -158,7 +163,8 @@ mod tests {
     }
 
     fn has_profiles(name: &str) -> bool {
-        name != suite::NAME && !OF_NO_SPECIFICATION.contains(&name)
+        !OF_SEVERAL.iter().any(|several| several.name == name)
+            && !OF_NO_SPECIFICATION.contains(&name)
     }
 
     #[test]

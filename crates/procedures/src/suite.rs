@@ -6,16 +6,17 @@
 //! its own.
 
 use crate::catalogue::{SINGLE, find, made, parameters_of};
+use crate::exhibits::disclosure::{self, Form};
 use crate::exhibits::frame::{common_chapters, frame};
 use crate::exhibits::pages::page;
 use crate::ground::Ground;
 use crate::ground::asked::Asked;
 use crate::ground::choices::Choices;
+use crate::ground::ranges;
 use crate::offer::{Offer, boxed};
 use crate::parameters::Parameter;
 use crate::parts::{self, Part, Studied, part_amendments};
-use crate::pts::disclosure::{self, Form};
-use crate::pts::{method, ranges};
+use crate::pts::method;
 use crate::unsuitable::Unsuitable;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Exhibit, FormHeader, Origin, Page, Setting};

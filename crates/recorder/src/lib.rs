@@ -18,7 +18,7 @@ mod sink;
 
 pub use error::{MarkError, RecordError};
 pub use marks::{Marked, mark};
-pub use progress::{Event, RecordingProgress, UnderWay};
+pub use progress::{RecordingEvent, RecordingProgress, UnderWay};
 pub use recorded::{CostPerIo, Recorded, Written};
 pub use recording::{Output, Recording};
 pub use session::record;

@@ -5,7 +5,7 @@ use steadfast_domain::Nanos;
 
 /// Something that happened.
 #[derive(Debug)]
-pub enum Event<'a> {
+pub enum RecordingEvent<'a> {
     /// The trace instance of a killed capture was removed.
     Removed {
         /// Its name.
@@ -38,9 +38,9 @@ pub struct UnderWay {
 /// Somebody who wants to be told.
 pub trait RecordingProgress {
     /// Tells it.
-    fn tell(&mut self, event: &Event<'_>);
+    fn tell(&mut self, event: &RecordingEvent<'_>);
 
-    /// Whether to tell [`Event::UnderWay`], for which the kernel's counters are
+    /// Whether to tell [`RecordingEvent::UnderWay`], for which the kernel's counters are
     /// read each time.
     fn is_watched(&self) -> bool {
         false

@@ -4,7 +4,7 @@
 use crate::error::RecordError;
 use crate::marks::MarkFile;
 use crate::open_file::OpenFile;
-use crate::progress::{Event, RecordingProgress, UnderWay};
+use crate::progress::{RecordingEvent, RecordingProgress, UnderWay};
 use crate::recorded::Recorded;
 use crate::recording::{self, Recording};
 use std::ops::RangeInclusive;
@@ -35,7 +35,7 @@ pub fn record(
     let options = recording.options(&devices);
     recording.check(&options)?;
     for instance in steadfast_capture::remove_left_behind() {
-        progress.tell(&Event::Removed { instance: &instance });
+        progress.tell(&RecordingEvent::Removed { instance: &instance });
     }
     let conditions = recording.conditions(&devices);
     let capture = Capture::begin(&options)?;
@@ -87,7 +87,7 @@ impl<'a> Session<'a> {
         conditions.part = Some(CapturePart { capture: new_name(), first: 1, last: 1 });
         conditions.remarks.extend_from_slice(capture.remarks());
         for remark in &conditions.remarks {
-            progress.tell(&Event::Remark(remark));
+            progress.tell(&RecordingEvent::Remark(remark));
         }
         let begun = recording.mark.clone().map(|name| Mark { at_ns: 0, name });
         conditions.marks.extend(begun);
@@ -107,7 +107,7 @@ impl<'a> Session<'a> {
 
     fn run(mut self, is_stopped: &dyn Fn() -> bool) -> Result<Recorded, RecordError> {
         let mut file = self.open()?;
-        self.progress.tell(&Event::Begun { source: &self.conditions.source });
+        self.progress.tell(&RecordingEvent::Begun { source: &self.conditions.source });
         let end = self.recording.duration.map(|time| Instant::now() + time.to_duration());
         let mut wait = *LOOK.start();
         while !is_stopped() && end.is_none_or(|end| Instant::now() < end) {
@@ -197,7 +197,7 @@ impl<'a> Session<'a> {
     fn finish(&mut self, file: OpenFile) -> Result<Counters, RecordError> {
         let counters = self.count()?;
         let written = file.finish(&mut self.capture, &self.conditions)?;
-        self.progress.tell(&Event::Written(&written));
+        self.progress.tell(&RecordingEvent::Written(&written));
         Ok(counters)
     }
 
@@ -207,7 +207,7 @@ impl<'a> Session<'a> {
             let lost = self.count()?.lost;
             let lasted = Nanos(self.conditions.lasted_ns);
             let under_way = UnderWay { lasted, ios: self.total, lost };
-            self.progress.tell(&Event::UnderWay(under_way));
+            self.progress.tell(&RecordingEvent::UnderWay(under_way));
         }
         Ok(())
     }

@@ -18,6 +18,7 @@ mod pdf;
 mod summary;
 mod svg;
 mod text;
+pub mod text_table;
 
 pub use compare::{COMPARED_MAX, CompareError, compare};
 pub use csv::{csv, tables};

@@ -186,7 +186,7 @@ impl Amount {
 }
 
 /// One number, judged.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Judged {
     /// What the reader calls it.
     pub title: String,
@@ -210,7 +210,7 @@ pub struct Judged {
 }
 
 /// A run's numbers, judged.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Checked {
     /// What the limits are from.
     pub title: Option<String>,
@@ -452,7 +452,7 @@ impl Judged {
 }
 
 /// The names that a limit can use: every table with its rows and columns.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Names {
     /// The procedure's id, in a run of several.
     pub part: Option<String>,

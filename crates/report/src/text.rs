@@ -3,6 +3,7 @@
 use crate::number;
 use crate::parts::{Disclosure, disclosures, parts, simulated};
 use crate::summary;
+use crate::text_table;
 use steadfast_domain::Findings;
 use steadfast_domain::findings::{Exhibit, Facts, KeyFigure, Table};
 use steadfast_domain::text::{printable, wrapped};
@@ -97,12 +98,7 @@ pub(crate) fn table_lines(table: &Table, width: usize) -> Vec<String> {
         printed.map(|(row, cells)| std::iter::once(row.head.clone()).chain(cells).collect()),
     );
     rows.iter_mut().flatten().for_each(|cell| *cell = printable(cell).into_owned());
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns)
-        .map(|column| {
-            rows.iter().filter_map(|r| r.get(column)).map(|c| c.chars().count()).max().unwrap_or(0)
-        })
-        .collect();
+    let widths = text_table::widths(&rows);
     let head = widths.first().copied().unwrap_or(0);
     let mut lines = vec![table.title.clone()];
     if let Some(spanner) = &table.spanner {
@@ -117,8 +113,8 @@ pub(crate) fn table_lines(table: &Table, width: usize) -> Vec<String> {
             let others = all.get(from..to.min(all.len())).unwrap_or_default();
             all.first().into_iter().chain(others).cloned().collect()
         };
-        let widths: Vec<usize> = std::iter::once(head).chain(widths[from..to].to_vec()).collect();
-        lines.extend(rows.iter().map(|row| aligned(&chosen(row), &widths)));
+        let chosen: Vec<Vec<String>> = rows.iter().map(|row| chosen(row)).collect();
+        lines.extend(text_table::lines(&chosen, |column| column == 0));
     }
     lines
 }
@@ -136,19 +132,6 @@ fn folds(widths: &[usize], width: usize) -> Vec<(usize, usize)> {
     }
     folds.push((from.min(widths.len()), widths.len()));
     folds
-}
-
-fn aligned(row: &[String], widths: &[usize]) -> String {
-    let cells: Vec<String> = row
-        .iter()
-        .zip(widths)
-        .enumerate()
-        .map(|(index, (cell, width))| match index {
-            0 => format!("{cell:<width$}"),
-            _ => format!("{cell:>width$}"),
-        })
-        .collect();
-    cells.join("  ").trim_end().to_owned()
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use steadfast_domain::measurement::Interval;
 use steadfast_domain::{Bytes, Halt, Measurement, Nanos, Place, Procedure, Step};
 
 /// A stretch of a plan: consecutive steps of one phase and round.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Stretch {
     /// The phase.
     pub phase: String,
@@ -26,7 +26,7 @@ pub struct Stretch {
 }
 
 /// What would run, in order, and how long.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Outline {
     /// Rounds where it is steady at the first chance.
     pub best_rounds: u32,

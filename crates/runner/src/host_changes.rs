@@ -4,7 +4,7 @@
 //! A process makes its file with its first change, and every change is on disk
 //! (fsync) before it is made. The file is held by a lock (flock) for as long as
 //! the process lives, in whatever PID namespace that is, and removed once
-//! everything is put back. A file that nobody holds is what a dead process left:
+//! everything is put back. A file without a lock was left by a dead process:
 //! [`left_behind`] finds it, and `steadfast restore` undoes what it says. The
 //! format is documented in `docs/formats.md`.
 
@@ -144,7 +144,10 @@ impl HostChanges {
     }
 
     fn unkept(&self, error: &io::Error) -> Halt {
-        let place = self.directory.as_ref().map_or("-".to_owned(), |d| d.display().to_string());
+        let place = match &self.directory {
+            Ok(directory) => directory.display().to_string(),
+            Err(_) => "the journal of host changes".to_owned(),
+        };
         Halt::Ledger(format!(
             "{place}: {error}; changes of host settings must be journalled there first. Set \
              STATE_DIRECTORY to a writable directory"

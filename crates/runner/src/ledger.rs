@@ -9,7 +9,7 @@
 //!
 //! Only a run that was confirmed is resumed: [`Ledger::open`] demands the
 //! journaled opening, whose chain covers the settings, and as root a directory
-//! that nobody else can write to, because settings name devices and commands.
+//! that no other user can write to, because settings name devices and commands.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -33,7 +33,7 @@ const LINE_HEAD: &str = "{\"chain\":\"";
 const DIGEST_LENGTH: usize = 64;
 
 /// Everything that was decided before a run began. Never edited.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RunSettings {
     /// Version of the ledger's format.
     pub version: u32,
@@ -57,7 +57,7 @@ impl RunSettings {
 }
 
 /// One line of the journal, without its digest.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Line {
     /// Its number, from 1.
     pub n: u64,

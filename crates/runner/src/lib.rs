@@ -32,7 +32,7 @@ pub use ledger::{Ledger, LedgerError, Moment, RunSettings};
 pub use live::LiveBench;
 pub use once::{Once, Single, once};
 pub use progress::{Event, Progress};
-pub use rehearsal::{Outlook, Plan, Planned, refusal, rehearse};
+pub use rehearsal::{Outlook, Plan, Planned, refusal, rehearse, steps_of};
 pub use rig::Rig;
 pub use surroundings::HostWishes;
 pub use together::{Keeping, Seat, meeting};

@@ -1,4 +1,4 @@
-//! How long nobody held the device before a run was taken up again.
+//! How long no run held the device before this one resumed.
 //!
 //! It counts from the last thing that was done to the device, whatever was
 //! journaled since: a run that was taken up and died again, or whose host

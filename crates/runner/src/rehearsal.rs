@@ -127,6 +127,51 @@ pub fn refusal(
     bench.refused
 }
 
+/// The steps of a procedure that is steady at once, in order; of rounds that repeat, the
+/// steps of the first.
+///
+/// # Errors
+/// What halts it whatever its steps give.
+pub fn steps_of(procedure: &dyn Procedure) -> Result<Vec<Step>, Halt> {
+    let rehearsal = Rehearsal {
+        outlook: Outlook::Best,
+        bytes_per_second: None,
+        running: Nanos::ZERO,
+        plan: Plan::default(),
+    };
+    let mut bench = Collection { rehearsal, seen: HashSet::new(), steps: Vec::new() };
+    procedure.conduct(&mut bench)?;
+    Ok(bench.steps)
+}
+
+/// A rehearsal that keeps every new step.
+struct Collection {
+    rehearsal: Rehearsal,
+    /// Phase, point and label.
+    seen: HashSet<(String, u32, String)>,
+    steps: Vec<Step>,
+}
+
+impl Bench for Collection {
+    fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
+        self.rehearsal.settle(wanted)
+    }
+    fn purge(&mut self) -> Result<Purge, Halt> {
+        self.rehearsal.purge()
+    }
+    fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
+        let Place { phase, point, label, .. } = step.place.clone();
+        if self.seen.insert((phase, point, label)) {
+            self.steps.push(step.clone());
+        }
+        self.rehearsal.apply(step)
+    }
+    fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
+        self.rehearsal.idle(time)
+    }
+    fn note(&mut self, _: &Note) {}
+}
+
 /// A rehearsal that asks of every new step whether it can be done.
 struct Inquiry<'a> {
     rehearsal: Rehearsal,

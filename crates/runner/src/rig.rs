@@ -90,7 +90,7 @@ pub trait Rig: Send {
     fn take_caveats(&mut self) -> Vec<Caveat> {
         Vec::new()
     }
-    /// Whether nobody held the device just before this step: a simulated rig can
+    /// Whether no run held the device just before this step: a simulated rig can
     /// be told to have such a gap. A load that ran on is ended by it.
     fn gap_before(&mut self) -> Option<Gap> {
         None

@@ -2,8 +2,10 @@
 
 pub mod export;
 pub mod front;
+pub mod iometer;
 pub mod questions;
 pub mod replay;
+pub mod tkperf;
 pub mod trace;
 
 use crate::exit;
@@ -16,6 +18,7 @@ use steadfast_domain::settings::{SimGap, SteadyStateMethod};
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::units::parse_percent;
 use steadfast_domain::{Bytes, Class, Demand, Nanos, Profile, PurgeChoice, PurgeFailure};
+use steadfast_procedures::{PROCEDURES, rwsw};
 use steadfast_runner::calibrate::Point;
 
 /// SSD performance tests by the SNIA method, from purge to report.
@@ -32,7 +35,13 @@ pub struct Cli {
 
 /// Reads the command line; a wrong one ends the process with code 2.
 pub fn parse() -> Cli {
-    Cli::try_parse().unwrap_or_else(|error| in_plain_words(error).exit())
+    let words = tkperf::double_dashed(std::env::args_os());
+    Cli::try_parse_from(words).unwrap_or_else(|error| in_plain_words(error).exit())
+}
+
+/// A command line of this program's own making.
+pub fn parse_words(words: &[String]) -> Result<Cli, clap::Error> {
+    Cli::try_parse_from(words)
 }
 
 /// clap takes a negative value for an option; say what is wrong instead.
@@ -140,6 +149,14 @@ pub enum Command {
         steadfast atto --target scratch.bin --size 1GiB\n  \
         steadfast atto --target /dev/nvme0n1 --to 8MiB --plan")]
     Atto(front::AttoArguments),
+    /// Iometer's configurations (.icf) and the Viking procedure; results in its CSV form.
+    /// WRITES to the target
+    #[command(after_help = "Examples:\n  \
+        steadfast iometer test.icf --target scratch.bin --size 2GiB -r results.csv\n  \
+        steadfast iometer test.icf --target /dev/nvme0n1 --time 30 --plan\n  \
+        steadfast iometer --preset viking --target /dev/nvme0n1 --yes-destroy SERIAL\n  \
+        steadfast iometer export iops --target /dev/nvme0n1 -o iops.icf")]
+    Iometer(Box<iometer::IometerArguments>),
     /// A job file of fio, where all of it can be applied. WRITES where its jobs write
     #[command(after_help = "Examples:\n  \
         steadfast fio randread.fio --target /dev/nvme0n1 --plan\n  \
@@ -154,6 +171,17 @@ pub enum Command {
     Export(front::ExportCommandArguments),
     /// How true a replay was: two captures side by side
     Replay(replay::ReplayCommandArguments),
+    /// Print the JSON Schema of a file or of a command's --json
+    #[command(after_help = "Examples:\n  steadfast schema   (all names)\n  \
+        steadfast schema findings > findings.schema.json")]
+    Schema(SchemaArguments),
+    /// TKperf's own command line: its tests with correct I/O. DESTROYS everything on
+    /// the device
+    #[command(after_help = tkperf::EXAMPLES)]
+    Tkperf(Box<tkperf::TkperfArguments>),
+    /// TKperf's comparison: says what to type instead
+    #[command(name = "tkperf-cmp", hide = true)]
+    TkperfCmp(tkperf::AnyArguments),
     /// Print a shell's completion script
     #[command(
         after_help = "Example:\n  steadfast completions bash > /etc/bash_completion.d/steadfast"
@@ -187,8 +215,10 @@ impl Command {
                 | Command::Measure(_)
                 | Command::Calibrate(_)
                 | Command::Capture(_)
+                | Command::Tkperf(_)
                 | Command::Crystaldiskmark(_)
                 | Command::Atto(_)
+                | Command::Iometer(_)
                 | Command::Fio(_)
                 | Command::Fiosynth(_)
         )
@@ -250,12 +280,19 @@ pub struct DoctorArguments {
     pub json: bool,
 }
 
+/// Every procedure on offer, those of captured workloads last.
+fn procedure_names() -> String {
+    let (captured, others): (Vec<&str>, Vec<&str>) =
+        PROCEDURES.iter().map(|offer| offer.name).partition(|name| rwsw::NAMES.contains(name));
+    let (others, captured) = (others.join(", "), captured.join(", "));
+    format!("{others} (several of the others); of a captured workload: {captured}")
+}
+
 /// What is tested, and how.
 #[derive(Debug, Args)]
 pub struct ProcedureArguments {
-    /// iops, throughput, latency, wsat, composite, dirth, composite-dirth, xsr, hir,
-    /// verify-write, or suite (several of them); of a captured workload: replay-native,
-    /// individual-streams, multi-wsat, rwsw-dirth
+    /// The procedure's name.
+    #[arg(help = procedure_names())]
     pub procedure: String,
     /// A block device, a file, or sim:NAME (a simulated drive); repeat it to test several
     /// at the same time, each in a run of its own (docs/targets.md)
@@ -362,6 +399,10 @@ pub struct PlanArguments {
     /// Sequential write rate per second, to estimate preconditioning time, such as 2GB
     #[arg(long, value_name = "BYTES", value_parser = more_than_nothing::<Bytes>)]
     pub assume: Option<Bytes>,
+    /// The purge that the run would be asked for: a method, auto or none
+    /// (docs/purge.md)
+    #[arg(long, default_value_t, value_name = "METHOD")]
+    pub purge: PurgeChoice,
     /// List every step; otherwise what repeats is summed up
     #[arg(long)]
     pub verbose: bool,
@@ -740,6 +781,14 @@ pub enum CaptureFiles {
 pub struct MarkArguments {
     /// The name of the mark
     pub name: String,
+}
+
+/// `schema`.
+#[derive(Debug, Args)]
+pub struct SchemaArguments {
+    /// The document; without it, the names of all are printed
+    #[arg(value_name = "DOCUMENT")]
+    pub document: Option<String>,
 }
 
 /// `completions`.

@@ -10,7 +10,6 @@ mod prometheus;
 mod remarks;
 mod selected;
 mod signals;
-mod table;
 mod target;
 mod terminal;
 mod workloads;
@@ -46,10 +45,14 @@ fn main() -> ExitCode {
         Command::Workload(arguments) => commands::trace::derive::run(&arguments),
         Command::Crystaldiskmark(arguments) => commands::crystaldiskmark::run(&arguments),
         Command::Atto(arguments) => commands::atto::run(&arguments),
+        Command::Iometer(arguments) => commands::iometer::run(&arguments),
         Command::Fio(arguments) => commands::fio::run(&arguments),
         Command::Fiosynth(arguments) => commands::fiosynth::run(&arguments),
+        Command::Schema(arguments) => commands::schema::run(&arguments),
         Command::Export(arguments) => commands::export::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
+        Command::Tkperf(arguments) => commands::tkperf::run(&arguments),
+        Command::TkperfCmp(_) => commands::tkperf::cmp(),
         Command::Completions(arguments) => commands::shell::completions(&arguments),
         Command::Man => commands::shell::man(),
     };

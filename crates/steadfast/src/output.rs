@@ -1,13 +1,16 @@
 //! What lies in a run directory when a run ends.
 
+use crate::asked::SOFTWARE;
 use crate::cli::Format;
 use crate::terminal;
 use crate::writing::Shelf;
 use anyhow::{Context, bail};
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use steadfast_domain::Findings;
 use steadfast_domain::findings::FINDINGS_VERSION;
+use steadfast_domain::old_findings::Findings1;
 use steadfast_report::Printed;
 use steadfast_runner::ledger::{Contents, Ledger};
 use steadfast_runner::real::wall_clock_unix_ms;
@@ -29,26 +32,47 @@ pub fn findings(contents: Contents) -> anyhow::Result<Findings> {
     Ok(procedure.study(&contents.into_record()))
 }
 
-/// Findings of a run directory (recomputed) or of a file of findings (as
-/// stored).
+/// Findings of a run directory (recomputed), of a file of findings (as stored) or
+/// of a log of TKperf.
 pub fn findings_of(run: &Path) -> anyhow::Result<Findings> {
     if run.is_dir() {
         return study(run);
+    }
+    if run.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("xml")) {
+        return of_tkperf(run);
     }
     let text = fs::read_to_string(run)
         .with_context(|| format!("{} cannot be read; give a run directory", run.display()))?;
     let holds_none = || format!("{} contains no findings", run.display());
     let shape: Shape = serde_json::from_str(&text).with_context(holds_none)?;
-    if shape.version != FINDINGS_VERSION {
-        bail!(
-            "{} has findings of version {}; this program reads version {FINDINGS_VERSION}: give \
-             its run directory instead, or recreate the file with `steadfast study RUN_DIR` (for \
-             a trace: `steadfast trace report`)",
+    match shape.version {
+        FINDINGS_VERSION => serde_json::from_str(&text).with_context(holds_none),
+        1 => Ok(Findings::from(serde_json::from_str::<Findings1>(&text).with_context(holds_none)?)),
+        other => bail!(
+            "{} has findings of version {other}; this program reads versions 1 to \
+             {FINDINGS_VERSION}: give its run directory instead, or recreate the file with \
+             `steadfast study RUN_DIR` (for a trace: `steadfast trace report`)",
             run.display(),
-            shape.version
-        );
+        ),
     }
-    serde_json::from_str(&text).with_context(holds_none)
+}
+
+/// The longest log of TKperf that is read: a day of write saturation has less than 1 MiB.
+const TKPERF_LOG_MAX: u64 = 256 << 20;
+
+/// Findings of a log of TKperf.
+pub fn of_tkperf(log: &Path) -> anyhow::Result<Findings> {
+    let place = || log.display().to_string();
+    let mut bytes = Vec::new();
+    let file = fs::File::open(log).with_context(|| format!("{} cannot be opened", place()))?;
+    file.take(TKPERF_LOG_MAX + 1)
+        .read_to_end(&mut bytes)
+        .with_context(|| format!("{} cannot be read", place()))?;
+    if bytes.len() as u64 > TKPERF_LOG_MAX {
+        bail!("{}: larger than 256 MiB; this is no log of TKperf", place());
+    }
+    let run = steadfast_exchange::tkperf::read(&bytes).with_context(place)?;
+    Ok(steadfast_procedures::tkperf::foreign::findings(&run, SOFTWARE))
 }
 
 /// What findings of every version have: the version of all else.

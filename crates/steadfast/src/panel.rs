@@ -112,10 +112,12 @@ impl OneLine {
             return;
         }
         self.drawn = Some(Instant::now());
-        let parts = [Some(name), Some(doing), Some(self.rate.as_str()), left];
-        let shown: Vec<&str> =
-            parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
-        self.bar.set_message(printable(&shown.join("  ")).into_owned());
+        // What is cut off where the terminal is narrow stands last.
+        let parts = [Some(name), Some(self.rate.as_str()), left, Some(doing)];
+        let words = |part: &str| part.split_whitespace().collect::<Vec<_>>().join(" ");
+        let shown: Vec<String> = parts.into_iter().flatten().map(words).collect();
+        let shown = shown.iter().filter(|part| !part.is_empty()).map(String::as_str);
+        self.bar.set_message(printable(&shown.collect::<Vec<_>>().join("  ")).into_owned());
     }
 }
 
@@ -275,9 +277,11 @@ impl Panel {
     /// The line of one target among others.
     fn show_line(&mut self) {
         let (View::Line(line), Some(place)) = (&mut self.view, &self.place) else { return };
-        let left = left_text(self.forecast.left());
+        let left = self.forecast.left().map(|TimeLeft { best, worst }| {
+            format!("left {} to {}", whole_seconds(best), whole_seconds(worst))
+        });
         let name = self.name.as_deref().unwrap_or_default();
-        line.show(name, &phase_line(place, &self.forecast), Some(&left));
+        line.show(name, &phase_line(place, &self.forecast), left.as_deref());
     }
 
     fn finished(&mut self, step: &Step, outcome: &Outcome, replayed: bool) {

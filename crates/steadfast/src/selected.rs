@@ -5,6 +5,7 @@ use crate::cli::trace::{FilterArguments, LayerChoice, Selection};
 use crate::exit::{ExitState, misuse};
 use crate::terminal;
 use anyhow::Context;
+use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -131,7 +132,11 @@ impl Selected {
     }
 
     /// Prints what was found as JSON.
-    pub fn print<T: Serialize>(&self, account: PassAccount, content: T) -> anyhow::Result<()> {
+    pub fn print<T: Serialize + JsonSchema>(
+        &self,
+        account: PassAccount,
+        content: T,
+    ) -> anyhow::Result<()> {
         terminal::print_json(&Document {
             file: &self.name,
             conditions: self.conditions(),
@@ -257,8 +262,13 @@ fn filter(
     Ok(filter)
 }
 
+/// The schema of a JSON document of a capture with this content.
+pub fn schema_of<T: Serialize + JsonSchema>() -> Schema {
+    terminal::schema_of::<Document<'_, T>>()
+}
+
 /// What every JSON document of a capture begins with.
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Document<'a, T: Serialize> {
     file: &'a str,
     conditions: &'a CaptureConditions,

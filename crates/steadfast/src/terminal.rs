@@ -2,6 +2,8 @@
 //! every text is spelled out here, whoever wrote what is in it.
 
 use anyhow::Context;
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::fs::File;
@@ -59,15 +61,34 @@ fn is_nobody_there(error: &io::Error) -> bool {
         || error.raw_os_error() == Some(libc::EIO) && is_terminal()
 }
 
-/// Prints a value as JSON, with the version of the document.
-pub fn print_json<T: Serialize>(content: &T) -> anyhow::Result<()> {
-    #[derive(Serialize)]
-    struct Document<'a, T> {
-        version: u32,
-        #[serde(flatten)]
-        content: &'a T,
-    }
-    print(&escaped(&serde_json::to_string_pretty(&Document { version: JSON_VERSION, content })?))
+/// A document on standard output.
+#[derive(Serialize, JsonSchema)]
+struct Document<T> {
+    version: u32,
+    #[serde(flatten)]
+    content: T,
+}
+
+/// Prints a value as JSON, with the version of the document. What has no schema is not
+/// printed.
+pub fn print_json<T: Serialize + JsonSchema>(content: &T) -> anyhow::Result<()> {
+    let document = Document { version: JSON_VERSION, content };
+    print(&escaped(&serde_json::to_string_pretty(&document)?))
+}
+
+/// The schema of a value that is printed so.
+pub fn schema_of<T: JsonSchema>() -> Schema {
+    schema_of_plain::<Document<T>>()
+}
+
+/// The schema of a value as it is written.
+pub fn schema_of_plain<T: JsonSchema>() -> Schema {
+    SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
+}
+
+/// Prints a schema.
+pub fn print_schema(schema: &Schema) -> anyhow::Result<()> {
+    print(&escaped(&serde_json::to_string_pretty(schema)?))
 }
 
 /// Prints findings as JSON; they have a version of their own.

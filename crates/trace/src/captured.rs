@@ -11,7 +11,7 @@ use crate::file::{
 use crate::filter::Filter;
 use crate::fold::Fold;
 use crate::pass::{Ios, Pass, PassAccount};
-use crate::series::{Choice, SeriesOverTime};
+use crate::series::{SeriesOf, SeriesOverTime};
 use crate::step_file::{StepFile, StepWriter};
 use crate::steps::{CaptureStep, STEPS_MAX, Steps};
 use crate::streams::{By, StreamKey, StreamTable};
@@ -297,7 +297,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         let span_ns = self.span_of(pass, &account)?;
         let width_ns = self.width(asked, span_ns, STEPS_MAX as u64)?;
         let keys = Workload::of(&table, by, threshold).keys();
-        let mut series = SeriesOverTime::new(width_ns, &Choice::Streams(keys.clone()));
+        let mut series = SeriesOverTime::new(width_ns, &SeriesOf::Streams(keys.clone()));
         self.run(pass, &mut [&mut series])?;
         Ok(Answer { found: MapFound { width_ns, keys, series }, account })
     }

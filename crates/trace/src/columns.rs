@@ -1,6 +1,7 @@
 //! Typed columns: what a listing tells of each of its rows, described once. A
 //! terminal's table, a report's table and JSON are selections of them.
 
+use schemars::{Schema, json_schema};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use steadfast_domain::findings::{Cell, Row};
 
@@ -163,7 +164,42 @@ pub fn serialize<T, S: Serializer>(
     Fields { columns, row, within: 0 }.serialize(serializer)
 }
 
-/// Fields that stand side by side in an object of which the names of all begin with
+/// The schema of such a row: every column is there, what is not known is null.
+pub fn schema<T>(columns: &[Column<T>]) -> Schema {
+    let mut schema = json_schema!({ "type": "object" });
+    for column in columns {
+        let parts: Vec<&str> = column.field.split('.').collect();
+        insert(&mut schema, &parts, column.head);
+    }
+    schema
+}
+
+/// Adds a field to the schema of an object, and the objects that it stands in.
+fn insert(object: &mut Schema, path: &[&str], head: &str) {
+    let [name, rest @ ..] = path else { return };
+    let mut field = match object.pointer(&format!("/properties/{name}")) {
+        Some(there) => Schema::try_from(there.clone()).unwrap_or_default(),
+        None if rest.is_empty() => json_schema!({
+            "type": ["number", "string", "array", "null"],
+            "description": head,
+        }),
+        None => json_schema!({ "type": "object" }),
+    };
+    insert(&mut field, rest, head);
+    let whole = object.ensure_object();
+    let required = whole.entry("required").or_insert_with(|| Vec::<String>::new().into());
+    if let Some(required) = required.as_array_mut()
+        && !required.iter().any(|there| there == name)
+    {
+        required.push((*name).into());
+    }
+    let properties = whole.entry("properties").or_insert_with(|| serde_json::Map::new().into());
+    if let Some(properties) = properties.as_object_mut() {
+        properties.insert((*name).to_owned(), field.to_value());
+    }
+}
+
+/// Fields that stand side by side in an object whose names all begin with
 /// so many bytes.
 struct Fields<'a, T: 'static> {
     columns: &'a [Column<T>],

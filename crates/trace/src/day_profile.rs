@@ -208,6 +208,15 @@ pub struct ProfileFigures {
     pub response_max_ns: Option<u64>,
 }
 
+impl schemars::JsonSchema for ProfileFigures {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "ProfileFigures".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        columns::schema(&Self::ALL)
+    }
+}
+
 impl Serialize for ProfileFigures {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         columns::serialize(&Self::ALL, self, serializer)

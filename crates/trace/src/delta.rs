@@ -205,6 +205,15 @@ fn change(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     (a > 0.0).then(|| b / a - 1.0)
 }
 
+impl schemars::JsonSchema for Delta {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Delta".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        columns::schema(&Self::ALL)
+    }
+}
+
 impl Serialize for Delta {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         columns::serialize(&Self::ALL, self, serializer)

@@ -223,6 +223,15 @@ impl DriveFigures {
     }
 }
 
+impl schemars::JsonSchema for DriveFigures {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "DriveFigures".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        columns::schema(&Self::TABLE)
+    }
+}
+
 impl Serialize for DriveFigures {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         columns::serialize(&Self::TABLE, self, serializer)

@@ -12,7 +12,7 @@ use crate::sequence::Busy;
 use crate::untold::Untold;
 use steadfast_domain::io_event::{RESPONSE_UNKNOWN, StreamInStep, StreamResponses};
 
-/// Some single I/Os with what their neighbours tell about them.
+/// Some single I/Os with what their neighbors tell about them.
 pub struct Rows<'a> {
     /// The events.
     pub batch: &'a Batch,

@@ -126,6 +126,15 @@ impl GroupFigures {
     }
 }
 
+impl schemars::JsonSchema for GroupFigures {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "GroupFigures".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        columns::schema(&Self::ALL)
+    }
+}
+
 impl Serialize for GroupFigures {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         columns::serialize(&Self::ALL, self, serializer)

@@ -243,6 +243,23 @@ impl Groups {
         total
     }
 
+    /// The same I/Os by some of the facets alone.
+    pub fn regrouped(&self, facets: &[Facet]) -> Groups {
+        let mut merged = Groups { unlisted: self.unlisted.clone(), ..Groups::by(facets) };
+        for (key, tally) in &self.groups {
+            let has = |facet| facets.contains(&facet);
+            let key = GroupKey {
+                device: key.device.filter(|_| has(Facet::Device)),
+                process: key.process.filter(|_| has(Facet::Process) || has(Facet::Command)),
+                stream: key.stream.filter(|_| has(Facet::Stream)),
+                op: key.op.filter(|_| has(Facet::Op)),
+                cpu: key.cpu.filter(|_| has(Facet::Cpu)),
+            };
+            merged.tally(key).merge(tally);
+        }
+        merged
+    }
+
     fn has(&self, facet: Facet) -> bool {
         self.by.contains(&facet)
     }

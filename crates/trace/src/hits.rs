@@ -97,6 +97,22 @@ impl HitMap {
         }
     }
 
+    /// Reads and writes of every step, in so many rows of ranges alike, the lowest LBA
+    /// first.
+    pub fn rows(&self, rows: usize) -> Vec<Vec<u64>> {
+        let rows = rows.clamp(1, self.ranges);
+        let hits = |range, step| {
+            u64::from(self.hits(IoOp::Read, range, step))
+                + u64::from(self.hits(IoOp::Write, range, step))
+        };
+        let row = |row: usize| {
+            let ranges = row * self.ranges / rows..(row + 1) * self.ranges / rows;
+            let of_step = |step| ranges.clone().map(|range| hits(range, step)).sum();
+            (0..self.steps).map(of_step).collect()
+        };
+        (0..rows).map(row).collect()
+    }
+
     fn hit(&mut self, op: IoOp, time: u64, from: u64, bytes: u32) {
         let step = time.checked_sub(self.begin_ns).map(|t| t / self.width_ns);
         let step = step.and_then(|step| usize::try_from(step).ok()).filter(|s| *s < self.steps);

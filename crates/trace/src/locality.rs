@@ -289,7 +289,7 @@ impl Counts {
 }
 
 /// What is found of a device's locality.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct LocalityFigures {
     /// Index into the conditions' devices.
     #[serde(skip)]
@@ -321,6 +321,15 @@ pub struct CachePoint {
     pub misses: f64,
     /// Share of the blocks read that it misses.
     pub read_misses: Option<f64>,
+}
+
+impl schemars::JsonSchema for CachePoint {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "CachePoint".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        columns::schema(&Self::TABLE)
+    }
 }
 
 impl Serialize for CachePoint {

@@ -18,7 +18,7 @@ pub const WAITING_MAX: usize = 1 << 19;
 const STRIDE: usize = 1 << 17;
 
 /// How well the order could be kept.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct OrderAccount {
     /// Events given out before it was certain that no earlier one would come.
     pub overflowed: u64,

@@ -33,7 +33,7 @@ impl Default for Pass {
 }
 
 /// What a pass saw.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct PassAccount {
     /// I/Os read, or told of by the sums that were read.
     pub events: u64,

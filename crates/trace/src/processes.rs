@@ -263,6 +263,15 @@ impl ProcessFigures {
     }
 }
 
+impl schemars::JsonSchema for ProcessFigures {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "ProcessFigures".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        columns::schema(&Self::ALL)
+    }
+}
+
 impl Serialize for ProcessFigures {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         columns::serialize(&Self::ALL, self, serializer)

@@ -11,7 +11,7 @@ use steadfast_domain::Layer;
 use steadfast_domain::io_event::flags;
 
 /// I/Os by what is not known of them.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Quality {
     /// All I/Os.
     pub ios: u64,

@@ -110,7 +110,7 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// For a device of which nothing beyond `end` is touched.
+    /// For a device on which nothing beyond `end` is touched.
     pub fn new(device: u16, end: u64) -> Self {
         let granule = end.div_ceil(GRANULES_MAX).next_power_of_two().max(GRANULE_MIN);
         Reach {
@@ -224,7 +224,7 @@ impl Fold for Reach {
 }
 
 /// Working set and reuse.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct ReachFigures {
     /// Different 4 KiB blocks read, in bytes (estimated).
     pub read_bytes: u64,

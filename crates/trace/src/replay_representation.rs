@@ -3,7 +3,7 @@
 //!
 //! No description of the format is public; what is known is one example of
 //! seven steps in SNIA's tutorial. It contradicts itself in places, so counts
-//! and bytes are trusted, percentages are computed anew, columns outrank the
+//! and bytes are trusted, percentages are recomputed, columns outrank the
 //! display name, and every contradiction is a warning with its line.
 
 use crate::error::TraceError;

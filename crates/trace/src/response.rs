@@ -7,7 +7,7 @@ use steadfast_domain::{FineHistogram, QuarterHistogram};
 /// Buckets of one octave of the domain's histogram.
 const OCTAVE: usize = 128;
 const OCTAVES: usize = FineHistogram::LEN / OCTAVE;
-/// Share of the I/Os of which a histogram must tell, for percentiles.
+/// Share of the I/Os that a histogram must hold for percentiles to print.
 const TOLD_LEAST: f64 = 0.99;
 
 /// Gathered response times. Merging two gives those of both.
@@ -111,7 +111,7 @@ impl Responses {
 
 /// Response times in nanoseconds; a percentile only where at least ten I/Os lie
 /// beyond it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct ResponseFigures {
     /// I/Os whose completion was seen.
     pub count: u64,

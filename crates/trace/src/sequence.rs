@@ -1,4 +1,4 @@
-//! What an event's neighbours tell about it: whether it is sequential, how many
+//! What an event's neighbors tell about it: whether it is sequential, how many
 //! I/Os were outstanding, and how long it kept an otherwise idle device busy.
 //!
 //! These need the events in issue order and some memory of those before, so
@@ -66,7 +66,7 @@ impl Depths {
     }
 }
 
-/// Follows a trace and fills what the neighbours tell.
+/// Follows a trace and fills what the neighbors tell.
 pub struct Sequencer {
     window: usize,
     depths: Depths,

@@ -32,7 +32,7 @@ impl Cell {
 
 /// What the series are.
 #[derive(Debug, Clone)]
-pub enum Choice {
+pub enum SeriesOf {
     /// These I/O streams; what belongs to none goes into a last series.
     Streams(Vec<StreamKey>),
     /// These processes; what belongs to none goes into a last series.
@@ -52,14 +52,14 @@ pub struct SeriesOverTime {
 
 impl SeriesOverTime {
     /// Series of a choice over steps of a width in nanoseconds.
-    pub fn new(width_ns: u64, choice: &Choice) -> Self {
+    pub fn new(width_ns: u64, choice: &SeriesOf) -> Self {
         let (streams, processes) = match choice {
-            Choice::Streams(keys) => (keys.iter().copied().zip(0..).collect(), HashMap::new()),
-            Choice::Processes(keys) => (HashMap::new(), keys.iter().copied().zip(0..).collect()),
+            SeriesOf::Streams(keys) => (keys.iter().copied().zip(0..).collect(), HashMap::new()),
+            SeriesOf::Processes(keys) => (HashMap::new(), keys.iter().copied().zip(0..).collect()),
         };
         SeriesOverTime {
             width_ns: width_ns.max(1),
-            by_process: matches!(choice, Choice::Processes(_)),
+            by_process: matches!(choice, SeriesOf::Processes(_)),
             series: streams.len().max(processes.len()) + 1,
             streams,
             processes,

@@ -372,6 +372,15 @@ impl StepFigures {
     }
 }
 
+impl schemars::JsonSchema for StepFigures {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "StepFigures".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        columns::schema(&Self::ALL)
+    }
+}
+
 impl Serialize for StepFigures {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         columns::serialize(&Self::ALL, self, serializer)

@@ -7,6 +7,7 @@ use crate::file::{Field, Fields};
 use crate::firsts::{Firsts, Place};
 use crate::fold::{Fold, FoldSums, Rows, Sums};
 use crate::response::{ResponseFigures, Responses};
+use crate::threshold::Threshold;
 use crate::untold::Untold;
 use serde::{Deserialize, Serialize, Serializer};
 use std::cmp::Reverse;
@@ -349,6 +350,14 @@ impl StreamTable {
         rows.sort_by_key(|row| (Reverse(row.measure(by)), row.key));
         rows
     }
+
+    /// The streams of that list whose share of the whole is at least the threshold.
+    pub fn listing_from(&self, by: By, threshold: Threshold) -> Vec<StreamFigures> {
+        let whole = self.total_figures(by).row.measure(by);
+        let mut rows = self.listing(by);
+        rows.retain(|row| threshold.admits(row.measure(by), whole));
+        rows
+    }
 }
 
 /// Sizes of whole sectors first, the smaller before the larger.
@@ -415,7 +424,9 @@ impl FoldSums for StreamTable {
 }
 
 /// By what a stream's share is taken.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {
     /// By frequency: I/Os.
@@ -501,6 +512,24 @@ impl StreamFigures {
 
     fn measure(&self, by: By) -> u64 {
         if by == By::Count { self.count } else { self.amount }
+    }
+}
+
+impl schemars::JsonSchema for StreamFigures {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "StreamFigures".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        columns::schema(&Self::ALL)
+    }
+}
+
+impl schemars::JsonSchema for Object<StreamFigures> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "StreamTotals".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        columns::schema(&StreamFigures::OF_TOTAL)
     }
 }
 

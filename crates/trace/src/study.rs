@@ -4,14 +4,16 @@
 
 use crate::captured::{Captured, until};
 use crate::compare::{Side, Sides};
+use crate::drives::Drives;
 use crate::error::TraceError;
 use crate::fold::Fold;
+use crate::groups::{Facet, Groups};
 use crate::hits::{Ends, HitMap, HitSteps};
 use crate::pass::Pass;
 use crate::processes::{ProcessKey, ProcessTable};
 use crate::quality::Quality;
 use crate::reach::{Reach, ReachFigures};
-use crate::series::{Choice, SeriesOverTime};
+use crate::series::{SeriesOf, SeriesOverTime};
 use crate::steps::{CaptureStep, StepFigures};
 use crate::totals::{StudyOptions, Totals};
 use crate::trust::Evidence;
@@ -33,6 +35,8 @@ pub struct Study {
     pub totals: Totals,
     /// What limits the trust in it.
     pub evidence: Evidence,
+    /// What was done on each drive.
+    pub drives: Drives,
     /// Capture steps of everything.
     pub steps: BTreeMap<u64, CaptureStep>,
     /// Whether the steps' busy time is known, and of all I/Os of the devices.
@@ -50,6 +54,8 @@ pub struct Study {
 pub struct SingleIos {
     /// Every process.
     pub processes: ProcessTable,
+    /// Which process did which streams.
+    pub process_streams: Groups,
     /// The processes with the most I/Os.
     pub processes_shown: Vec<ProcessKey>,
     /// The processes shown over time.
@@ -72,7 +78,9 @@ impl Study {
         let mut singles = Singles::of(captured, options);
         let mut quality = Quality::of(captured.conditions());
         let mut more = singles.as_mut().map(Singles::in_first_pass).unwrap_or_default();
+        let mut drives = Drives::default();
         more.push(&mut quality);
+        more.push(&mut drives);
         let totals = Totals::of(captured, options, more)?;
         let mut pictures = singles.as_ref().map(|singles| singles.pictures(&totals));
         let (mut steps, mut series) = (totals.steps(), totals.series());
@@ -90,6 +98,7 @@ impl Study {
         let steps = steps.finish()?;
         let single_ios = singles.zip(pictures).map(|(singles, pictures)| singles.told(pictures));
         Ok(Study {
+            drives,
             evidence: Evidence::seen(captured, totals.account, quality),
             tells_busy_time: captured.tells_busy_time(pass, &steps),
             steps,
@@ -131,6 +140,7 @@ struct Singles {
     conditions: CaptureConditions,
     devices: Vec<u16>,
     processes: ProcessTable,
+    process_streams: Groups,
     ends: Ends,
     reaches: Vec<Reach>,
 }
@@ -157,19 +167,21 @@ impl Singles {
             reaches: devices.iter().map(reach).collect(),
             devices,
             processes: ProcessTable::default(),
+            process_streams: Groups::by(&[Facet::Process, Facet::Stream]),
             ends: Ends::default(),
         })
     }
 
     fn in_first_pass(&mut self) -> Vec<&mut dyn Fold> {
         let mut folds: Vec<&mut dyn Fold> = vec![&mut self.processes, &mut self.ends];
+        folds.push(&mut self.process_streams);
         folds.extend(self.reaches.iter_mut().map(|reach| reach as &mut dyn Fold));
         folds
     }
 
     fn pictures(&self, totals: &Totals) -> Pictures {
         let processes_shown = self.processes.most_active(PROCESSES_SHOWN);
-        let choice = Choice::Processes(processes_shown.clone());
+        let choice = SeriesOf::Processes(processes_shown.clone());
         let steps = HitSteps::over(totals.span_ns, HIT_STEPS);
         let map = |device: &u16| {
             let end = self.ends.of(*device, &self.conditions);
@@ -188,6 +200,7 @@ impl Singles {
             reach: devices().zip(self.reaches.iter().map(Reach::figures)).collect(),
             hits: devices().zip(pictures.hits).collect(),
             processes: self.processes,
+            process_streams: self.process_streams,
             processes_shown: pictures.processes_shown,
             processes_over_time: pictures.processes,
         }

@@ -1,6 +1,6 @@
 //! What a first pass over a capture finds, on which everything over time rests:
 //! I/O streams, the cumulative workload, the span. Then [`Derivation`]: the
-//! workload over time, of which an applied workload is made.
+//! workload over time. Applied workloads are made from it.
 
 use crate::captured::{Captured, steps_over};
 use crate::compare::{SideKey, SidesSeen};
@@ -8,7 +8,7 @@ use crate::error::TraceError;
 use crate::fold::Fold;
 use crate::pass::{Pass, PassAccount};
 use crate::replay_representation::{ReplayRepresentation, ReplayStep};
-use crate::series::{Choice, SeriesOverTime};
+use crate::series::{SeriesOf, SeriesOverTime};
 use crate::steps::{CaptureStep, Steps};
 use crate::streams::{By, StreamTable};
 use crate::workload::{Threshold, Workload};
@@ -41,7 +41,7 @@ impl Default for StudyOptions {
         StudyOptions {
             pass: Pass::default(),
             by: By::Count,
-            threshold: Threshold(20_000),
+            threshold: Threshold::USUAL,
             step_ns: None,
             ranges: 200,
         }
@@ -113,7 +113,7 @@ impl Totals {
 
     /// The workload's streams over capture steps, not yet filled.
     pub fn series(&self) -> SeriesOverTime {
-        SeriesOverTime::new(self.step_ns, &Choice::Streams(self.workload.keys()))
+        SeriesOverTime::new(self.step_ns, &SeriesOf::Streams(self.workload.keys()))
     }
 
     /// The capture steps, not yet filled.

@@ -36,8 +36,8 @@ impl Untold {
     /// The refusal: what is not there, and what to do about it.
     pub(crate) fn refusal(self) -> String {
         let kept = "its capture kept the I/O streams of every capture step, but no single I/Os";
-        let read = "it can be used with trace streams, steps, map, compare and report, and \
-            workload derive";
+        let read = "it can be used with trace streams, steps, map, drives, profile, doctor, \
+            compare and report, and workload derive";
         match self {
             Untold::OtherWindow => {
                 format!("{kept}; RND and SEQ were decided during the capture: omit --window")

@@ -30,7 +30,7 @@ fn made_of(width_ns: u64, kept_ns: u64) -> Result<(), TraceError> {
     )))
 }
 
-/// The widths that are chosen from where nobody asks for one, ascending.
+/// The widths to choose from where none is requested, ascending.
 fn usual_widths() -> impl Iterator<Item = u64> {
     let short = (0..8).flat_map(|power| [1, 2, 5].map(|n| n * 10u64.pow(power) * 100_000));
     let long = [60u64, 120, 300, 600, 1800, 3600].map(|seconds| seconds * 1_000_000_000);

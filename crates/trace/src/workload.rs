@@ -8,51 +8,16 @@
 use crate::columns::{Column, Print};
 use crate::error::TraceError;
 use crate::streams::{By, StreamKey, StreamTable};
+pub use crate::threshold::Threshold;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
-use std::fmt;
-use std::str::FromStr;
 use steadfast_domain::io_event::Share;
 use steadfast_domain::stimulus::{Cursor, DataPattern};
 use steadfast_domain::units::Bytes;
 use steadfast_domain::{CaptureConditions, Demand, IoOp, IoStream, Op, Order};
 
-/// The smallest share that a stream must have, in parts per million.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Threshold(pub u32);
-
-impl Threshold {
-    /// Whether a part is at least this share of the whole; exact.
-    pub fn admits(self, part: u64, whole: u64) -> bool {
-        u128::from(part) * 1_000_000 >= u128::from(whole) * u128::from(self.0)
-    }
-}
-
-impl fmt::Display for Threshold {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}%", f64::from(self.0) / 1e4)
-    }
-}
-
-impl FromStr for Threshold {
-    type Err = TraceError;
-    /// `2%`, `0.5%` or `2`: percent.
-    fn from_str(text: &str) -> Result<Self, TraceError> {
-        let number = text.trim().trim_end_matches('%').trim_end().parse::<f64>();
-        match number {
-            Ok(percent) if (0.0..=100.0).contains(&percent) => {
-                Ok(Threshold((percent * 1e4).round() as u32))
-            }
-            _ => Err(TraceError::Unsuitable(format!(
-                "'{text}' is not a threshold; write a percentage like 2% or 0.5%"
-            ))),
-        }
-    }
-}
-
 /// One stream of a workload, with exact counts.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct WorkloadStream {
     /// The standard's notation, for the reader; the next three fields count.
     #[serde(default)]
@@ -116,7 +81,7 @@ impl WorkloadStream {
 }
 
 /// The cumulative workload of a capture.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Workload {
     /// By what shares are taken.
     #[serde(default)]

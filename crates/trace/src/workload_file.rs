@@ -1,16 +1,17 @@
 //! The workload file: a cumulative workload as TOML, to be read and edited by
 //! hand, and applied to a device. Counts are exact; shares are for the reader
-//! and are computed anew. The capture steps stand below it, for a replay.
+//! and are recomputed. The capture steps stand below it, for a replay.
 
 use crate::error::TraceError;
+use crate::placement::Placement;
 use crate::streams::{By, StreamKey};
 use crate::workload::{Threshold, Workload, WorkloadStream};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::RangeInclusive;
-use steadfast_domain::stimulus::DataPattern;
-use steadfast_domain::{Bytes, Demand, Nanos};
+use steadfast_domain::stimulus::{DataPattern, Zone};
+use steadfast_domain::{Bytes, Demand, IoStream, Nanos};
 use twox_hash::XxHash3_64;
 
 /// Mean queue depths that can be.
@@ -30,6 +31,8 @@ pub struct WorkloadFile {
     pub demand: Option<Demand>,
     /// What is written.
     pub data_pattern: DataPattern,
+    /// Where the random streams go.
+    pub placement: Placement,
     /// What a reader must know of it, one sentence each.
     pub remarks: Vec<String>,
     /// The capture steps, in order; those without an I/O are left out.
@@ -89,7 +92,9 @@ struct Body<'a>(&'a WorkloadFile);
 
 impl fmt::Display for Body<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let WorkloadFile { name, workload, demand, data_pattern, remarks, steps, .. } = self.0;
+        let WorkloadFile {
+            name, workload, demand, data_pattern, placement, remarks, steps, ..
+        } = self.0;
         writeln!(f, "format = {FORMAT:?}\nname = {}", quoted(name))?;
         if let Some(demand) = demand {
             writeln!(f, "demand = \"{demand}\"")?;
@@ -97,13 +102,22 @@ impl fmt::Display for Body<'_> {
         writeln!(f, "data_pattern = {}", quoted(&data_pattern.to_string()))?;
         let remarks: Vec<String> = remarks.iter().map(|remark| quoted(remark)).collect();
         writeln!(f, "remarks = [{}]", remarks.join(", "))?;
+        if let Some(alignment) = placement.alignment {
+            writeln!(f, "alignment = {}", alignment.0)?;
+        }
         writeln!(f, "\n[captured] # everything, what is not applied included")?;
         writeln!(f, "by = \"{}\"\nthreshold = \"{}\"", workload.by, workload.threshold)?;
         writeln!(f, "streams = {}", workload.total_streams)?;
         writeln!(f, "ios = {}\nbytes = {}", workload.total_count, workload.total_amount)?;
+        placement.zones.iter().try_for_each(|zone| write_zone(f, zone))?;
         workload.streams.iter().try_for_each(|stream| write_stream(f, stream))?;
         steps.iter().try_for_each(|step| write_step(f, step))
     }
+}
+
+fn write_zone(f: &mut fmt::Formatter<'_>, zone: &Zone) -> fmt::Result {
+    let (from, to) = (Threshold(zone.from_ppm), Threshold(zone.to_ppm));
+    writeln!(f, "\n[[zone]]\nshare = {}\nfrom = \"{from}\"\nto = \"{to}\"", zone.weight)
 }
 
 fn write_stream(f: &mut fmt::Formatter<'_>, stream: &WorkloadStream) -> fmt::Result {
@@ -159,7 +173,11 @@ struct Content {
     data_pattern: Option<String>,
     #[serde(default)]
     remarks: Vec<String>,
+    /// Bytes.
+    alignment: Option<u64>,
     captured: Option<Captured>,
+    #[serde(default)]
+    zone: Vec<ZoneContent>,
     #[serde(default)]
     stream: Vec<StreamContent>,
     #[serde(default)]
@@ -174,6 +192,15 @@ struct Captured {
     streams: usize,
     ios: u64,
     bytes: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ZoneContent {
+    share: u32,
+    /// Percent of the active range.
+    from: String,
+    to: String,
 }
 
 #[derive(Deserialize)]
@@ -225,6 +252,7 @@ impl WorkloadFile {
             workload: workload(&content)?,
             demand,
             data_pattern: pattern.transpose()?.unwrap_or_default(),
+            placement: placement(&content)?,
             steps: steps?,
             doubts: doubts(&content),
             name: content.name,
@@ -235,6 +263,16 @@ impl WorkloadFile {
             file.doubts.push("It was edited after it was derived.".into());
         }
         Ok(file)
+    }
+
+    /// The applied test workload: see [`Workload::io_streams`]; placed as the file says.
+    ///
+    /// # Errors
+    /// Where no stream can be applied to a device.
+    pub fn io_streams(&self) -> Result<(Vec<IoStream>, Vec<String>), TraceError> {
+        let (mut streams, remarks) = self.workload.io_streams()?;
+        self.placement.place(&mut streams);
+        Ok((streams, remarks))
     }
 
     /// Of everything in it, however it is laid out.
@@ -295,6 +333,34 @@ fn workload(content: &Content) -> Result<Workload, TraceError> {
     workload.threshold = captured.threshold.parse()?;
     workload.total_streams = captured.streams.max(workload.streams.len());
     Ok(workload)
+}
+
+fn placement(content: &Content) -> Result<Placement, TraceError> {
+    let zones: Result<Vec<Zone>, TraceError> = content.zone.iter().map(ZoneContent::zone).collect();
+    let zones = zones?;
+    if !zones.is_empty() && zones.iter().all(|zone| zone.weight == 0) {
+        return Err(TraceError::Unsuitable("no zone has a share above 0".into()));
+    }
+    if let Some(bytes) = content.alignment.filter(|bytes| !bytes.is_power_of_two()) {
+        let what = format!("an alignment of {bytes} is not a power of two");
+        return Err(TraceError::Unsuitable(what));
+    }
+    Ok(Placement { zones, alignment: content.alignment.map(Bytes) })
+}
+
+impl ZoneContent {
+    fn zone(&self) -> Result<Zone, TraceError> {
+        let at = |text: &str| text.parse::<Threshold>().map(|share| share.0);
+        let zone = Zone { weight: self.share, from_ppm: at(&self.from)?, to_ppm: at(&self.to)? };
+        if zone.from_ppm >= zone.to_ppm {
+            return Err(TraceError::Unsuitable(format!(
+                "the zone from {} to {} is empty; give percentages of the active range, such as \
+                 from = \"0%\" and to = \"5%\"",
+                self.from, self.to
+            )));
+        }
+        Ok(zone)
+    }
 }
 
 impl StreamContent {
@@ -382,6 +448,13 @@ mod tests {
             workload,
             demand: Some(Demand::new(1, 4)),
             data_pattern: DataPattern::Entropy { random_percent: 20, duplicate_percent: 28 },
+            placement: Placement {
+                zones: vec![
+                    Zone { weight: 50, from_ppm: 0, to_ppm: 50_000 },
+                    Zone { weight: 20, from_ppm: 200_001, to_ppm: 1_000_000 },
+                ],
+                alignment: Some(Bytes::kib(4)),
+            },
             remarks: vec!["One.".into()],
             steps: vec![WorkloadStep {
                 at: Nanos::from_secs(120),
@@ -432,6 +505,9 @@ mod tests {
             ("qd_mean = 3.25", "qd_mean = -1.0"),
             ("qd_mean = 3.25", "qd_mean = nan"),
             ("ios = 503", &format!("ios = {most}")),
+            ("from = \"0%\"", "from = \"5%\""),
+            ("to = \"5%\"", "to = \"105%\""),
+            ("alignment = 4096\n\n[captured]", "alignment = 3\n\n[captured]"),
         ] {
             assert!(WorkloadFile::read(&right.replace(from, to)).is_err(), "{to}");
         }

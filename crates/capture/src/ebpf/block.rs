@@ -1,15 +1,14 @@
 //! The block layer: one record per request or bio that a device completes.
 
 use super::plain;
-use super::programs::{Aligned, Programs, kernel_knows, load_error, missing};
+use super::programs::{Aligned, kernel_knows};
 use super::record::{BlockSettings, Bucket, KernelCounters, Wire};
-use super::rings::{Rings, Sizes};
-use super::steps::{self, Turns};
+use super::tap::{Tap, Tapped};
 use super::wait::wait_until;
 use crate::error::CaptureError;
 use crate::options::Options;
 use crate::source::{Counters, Source};
-use steadfast_domain::io_event::{SeenInPart, StreamInStep, StreamResponses};
+use steadfast_domain::io_event::SeenInPart;
 use steadfast_domain::{IoEvent, Layer};
 
 /// The compiled programs; an ELF file is read in words.
@@ -18,25 +17,21 @@ static PROGRAMS: &Aligned<[u8]> =
 
 /// The block layer, listened to.
 pub(crate) struct Blocks {
-    rings: Rings,
-    programs: Programs,
-    began_ns: u64,
+    tap: Tap,
     description: String,
-    /// Where only capture steps are wanted.
-    turns: Option<Turns>,
 }
 
 /// What is loaded depends on what the devices are and on what the kernel has.
-struct Choice {
+struct ProgramsNeeded {
     /// The kernel tells when a request starts (since 6.5).
     io_start: bool,
     requests: bool,
     bios: bool,
 }
 
-impl Choice {
+impl ProgramsNeeded {
     fn of(options: &Options, io_start: bool) -> Self {
-        Choice {
+        ProgramsNeeded {
             io_start,
             requests: options.devices.iter().any(|device| !device.bio_based),
             bios: options.devices.iter().any(|device| device.bio_based),
@@ -76,96 +71,57 @@ impl Choice {
 impl Blocks {
     pub(crate) fn open(options: &Options) -> Result<Self, CaptureError> {
         let io_start = kernel_knows("btf_trace_block_io_start")?;
-        let choice = Choice::of(options, io_start);
-        let sizes = Sizes::sharing(options.ring_bytes)?;
-        let programs = Programs::load(&PROGRAMS.0, &choice.programs(), |name, map| {
-            sizes.prepare(name, map)?;
-            if steps::TABLES.contains(&name) && options.step_ns.is_none() {
-                map.set_max_entries(1).map_err(load_error)?;
-            } else if name.ends_with(".rodata") {
-                let value = map.initial_value_mut().ok_or_else(|| missing(".rodata"))?;
-                plain::write(&BlockSettings::of(options, !io_start), value);
-            }
-            Ok(())
-        })?;
-        let rings = Rings::of(&programs, sizes)?;
-        let turns = options.step_ns.map(|width| Turns::new(width, Layer::Block));
-        Ok(Blocks { rings, programs, began_ns: 0, description: choice.describe(), turns })
-    }
-
-    fn kernel_counters(&self) -> Result<KernelCounters, CaptureError> {
-        plain::read(&self.programs.variables()?).ok_or_else(|| missing("counters"))
+        let needed = ProgramsNeeded::of(options, io_start);
+        let settings = BlockSettings::of(options, !io_start);
+        let layer = (options, Layer::Block);
+        let tap = Tap::load(&PROGRAMS.0, &needed.programs(), &settings, layer)?;
+        Ok(Blocks { tap, description: needed.describe() })
     }
 }
 
-impl Source for Blocks {
-    fn describe(&self) -> String {
+impl Tapped for Blocks {
+    type Record = Wire;
+
+    fn tap(&self) -> &Tap {
+        &self.tap
+    }
+
+    fn tap_mut(&mut self) -> &mut Tap {
+        &mut self.tap
+    }
+
+    fn description(&self) -> String {
         self.description.clone()
     }
 
-    fn begin(&mut self, at_ns: u64) -> Result<(), CaptureError> {
-        self.began_ns = at_ns;
-        self.programs.open(at_ns)
-    }
-
-    fn take(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
-        let began_ns = self.began_ns;
-        self.rings.read(|wire: &Wire| into.push(wire.event(began_ns)));
-        Ok(())
-    }
-
-    fn fullness(&self) -> Option<f64> {
-        Some(self.rings.fullness())
-    }
-
-    fn close(&mut self) -> Result<(), CaptureError> {
-        self.programs.close(self.began_ns)
-    }
-
-    fn end(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
-        let all_ended = || self.kernel_counters().is_ok_and(|counters| counters.under_way() == 0);
-        let nothing_left = wait_until(all_ended);
+    fn finish(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
+        let counters = || self.tap.counters::<KernelCounters>();
+        let nothing_left = wait_until(|| counters().is_ok_and(|c| c.under_way() == 0));
         self.take(into)?;
         if nothing_left {
             return Ok(());
         }
-        let (began_ns, turns) = (self.began_ns, &mut self.turns);
-        self.programs.each("buckets", |value| {
+        self.tap.each_unended("buckets", into, |value, began_ns, hand_out| {
             let Some(bucket) = plain::read::<Bucket>(value) else { return };
             for journey in bucket.journeys() {
                 let Some(event) = journey.unended(began_ns) else { continue };
-                match turns {
-                    Some(turns) => turns.add(&event, journey.sequential()),
-                    None => into.push(event),
-                }
+                hand_out(event, journey.sequential());
             }
         })
     }
 
-    fn take_steps(&mut self, into: &mut Vec<StreamInStep>) -> Result<(), CaptureError> {
-        self.turns.as_mut().map_or(Ok(()), |turns| turns.take(&self.programs, into))
-    }
-
-    fn take_responses(&mut self, into: &mut Vec<StreamResponses>) {
-        self.turns.iter_mut().for_each(|turns| turns.take_responses(into));
-    }
-
-    fn counters(&mut self) -> Result<Counters, CaptureError> {
-        let kernel = self.kernel_counters()?;
-        let cost = self.programs.cost();
+    fn counted(&self) -> Result<Counters, CaptureError> {
+        let kernel: KernelCounters = self.tap.counters()?;
         Ok(Counters {
             lost: kernel.lost,
-            skipped: cost.skipped,
             in_part: SeenInPart {
                 begun_before: kernel.begun_before,
                 unended: kernel.under_way() + kernel.unended,
                 too_many: kernel.unfollowed,
             },
-            unseen: Vec::new(),
             partial_completions: kernel.partial_completions,
             requeues: kernel.requeues,
-            kernel_ns: (cost.runs > 0).then_some(cost.nanos),
-            kernel_runs: cost.runs,
+            ..Counters::default()
         })
     }
 }

@@ -1,15 +1,15 @@
 //! The file-system layer at the system calls and at io_uring: any file system,
 //! what programs ask.
 
+use super::file_programs::FilePrograms;
 use super::programs::{Aligned, kernel_knows};
-use super::way::Way;
 use crate::error::CaptureError;
 
 /// The compiled programs; an ELF file is read in words.
 static PROGRAMS: &Aligned<[u8]> =
     &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/calls.bpf.o")));
 
-pub(super) fn way() -> Result<Way, CaptureError> {
+pub(super) fn programs() -> Result<FilePrograms, CaptureError> {
     let mut programs = vec!["on_call_end", "on_call"];
     let uring = kernel_knows("btf_trace_io_uring_complete")?;
     if uring {
@@ -18,7 +18,7 @@ pub(super) fn way() -> Result<Way, CaptureError> {
         programs.extend(["on_request_end", submit]);
     }
     let what = if uring { "system calls and io_uring" } else { "system calls" };
-    Ok(Way {
+    Ok(FilePrograms {
         file: &PROGRAMS.0,
         programs: programs.into_iter().map(str::to_owned).collect(),
         description: format!("{what} on files"),

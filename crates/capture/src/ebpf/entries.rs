@@ -1,8 +1,8 @@
 //! The file-system layer at the file systems' own functions (fentry, fexit):
 //! whoever asks, of those file systems whose functions are known here.
 
+use super::file_programs::FilePrograms;
 use super::programs::{Aligned, Functions, kernel_knows};
-use super::way::Way;
 use crate::error::CaptureError;
 use crate::options::Options;
 use std::collections::BTreeSet;
@@ -47,7 +47,7 @@ const SHARED: [(&str, &str); 6] = [
     ("on_whole_sync", "sync_filesystem"),
 ];
 
-pub(super) fn way(options: &Options) -> Result<Way, CaptureError> {
+pub(super) fn programs(options: &Options) -> Result<FilePrograms, CaptureError> {
     let mut known = Vec::new();
     let mut programs = shared()?;
     for kind in &KINDS {
@@ -58,7 +58,7 @@ pub(super) fn way(options: &Options) -> Result<Way, CaptureError> {
         }
     }
     check(&mounted(options), &known)?;
-    Ok(Way {
+    Ok(FilePrograms {
         file: &PROGRAMS.0,
         programs,
         description: format!("entry points of {}", known.join(", ")),

@@ -2,17 +2,17 @@
 //! devices' file systems, by one of two ways: their own entry points, or the
 //! system calls.
 
+use super::file_programs::FilePrograms;
 use super::plain::{self, Plain};
-use super::programs::{Programs, load_error, missing, parameters};
-use super::rings::{Record, Rings, Sizes};
-use super::steps::{self, Turns};
+use super::programs::parameters;
+use super::rings::Record;
+use super::tap::{Tap, Tapped};
 use super::wait::wait_until;
-use super::way::Way;
 use super::{calls, entries};
 use crate::error::CaptureError;
 use crate::options::{FilesWay, Options};
 use crate::source::{Counters, Source};
-use steadfast_domain::io_event::{Command, Layer, SeenInPart, StreamInStep, StreamResponses};
+use steadfast_domain::io_event::{Command, Layer, SeenInPart};
 use steadfast_domain::{IoEvent, IoOp};
 
 /// File systems that are told apart at most.
@@ -20,23 +20,19 @@ const FILE_SYSTEMS_MAX: usize = 64;
 
 /// The file-system layer, listened to.
 pub(crate) struct Files {
-    rings: Rings,
-    programs: Programs,
-    began_ns: u64,
+    tap: Tap,
     description: String,
     /// What has not ended is recorded without a response time.
     keeps_unended: bool,
     unended: u64,
-    /// Where only capture steps are wanted.
-    turns: Option<Turns>,
 }
 
 impl Files {
     /// Listens the way that was asked for, or the best that works here; then
     /// with the reason where it is not the entry points.
     pub(crate) fn open(options: &Options) -> Result<(Self, Option<String>), CaptureError> {
-        let by_entry_points = || Files::listen(options, entries::way(options)?);
-        let by_calls = || Files::listen(options, calls::way()?);
+        let by_entry_points = || Files::listen(options, entries::programs(options)?);
+        let by_calls = || Files::listen(options, calls::programs()?);
         match options.files {
             Some(FilesWay::EntryPoints) => Ok((by_entry_points()?, None)),
             Some(FilesWay::Calls) => Ok((by_calls()?, None)),
@@ -47,42 +43,23 @@ impl Files {
         }
     }
 
-    fn listen(options: &Options, way: Way) -> Result<Self, CaptureError> {
+    fn listen(options: &Options, set: FilePrograms) -> Result<Self, CaptureError> {
         let by_entry = parameters("btf_trace_io_uring_complete")? == Some(4);
         let settings = FilesSettings::of(options, by_entry)?;
-        let sizes = Sizes::sharing(options.ring_bytes)?;
-        let wanted: Vec<&str> = way.programs.iter().map(String::as_str).collect();
-        let programs = Programs::load(way.file, &wanted, |name, map| {
-            sizes.prepare(name, map)?;
-            if steps::TABLES.contains(&name) && options.step_ns.is_none() {
-                map.set_max_entries(1).map_err(load_error)?;
-            } else if name.ends_with(".rodata") {
-                let value = map.initial_value_mut().ok_or_else(|| missing(".rodata"))?;
-                plain::write(&settings, value);
-            }
-            Ok(())
-        })?;
-        let rings = Rings::of(&programs, sizes)?;
-        let Way { description, keeps_unended, .. } = way;
-        let turns = options.step_ns.map(|width| Turns::new(width, Layer::FileSystem));
-        Ok(Files { rings, programs, began_ns: 0, description, keeps_unended, unended: 0, turns })
-    }
-
-    fn kernel_counters(&self) -> Result<KernelCounters, CaptureError> {
-        plain::read(&self.programs.variables()?).ok_or_else(|| missing("counters"))
+        let wanted: Vec<&str> = set.programs.iter().map(String::as_str).collect();
+        let tap = Tap::load(set.file, &wanted, &settings, (options, Layer::FileSystem))?;
+        let FilePrograms { description, keeps_unended, .. } = set;
+        Ok(Files { tap, description, keeps_unended, unended: 0 })
     }
 
     /// Hands out the calls that are still under way.
     fn take_unended(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
-        let (began_ns, unended, turns) = (self.began_ns, &mut self.unended, &mut self.turns);
-        self.programs.each("calls", |bytes| {
+        let Files { tap, unended, .. } = self;
+        tap.each_unended("calls", into, |bytes, began_ns, hand_out| {
             let Some(call) = plain::read::<Call>(bytes) else { return };
             let Some(event) = call.unended(began_ns) else { return };
             *unended += 1;
-            match turns {
-                Some(turns) => turns.add(&event, call.judged & 1 == 1),
-                None => into.push(event),
-            }
+            hand_out(event, call.judged & 1 == 1);
         })
     }
 }
@@ -94,32 +71,24 @@ fn fallen_back(why: &CaptureError) -> String {
     )
 }
 
-impl Source for Files {
-    fn describe(&self) -> String {
+impl Tapped for Files {
+    type Record = Wire;
+
+    fn tap(&self) -> &Tap {
+        &self.tap
+    }
+
+    fn tap_mut(&mut self) -> &mut Tap {
+        &mut self.tap
+    }
+
+    fn description(&self) -> String {
         format!("eBPF, {}", self.description)
     }
 
-    fn begin(&mut self, at_ns: u64) -> Result<(), CaptureError> {
-        self.began_ns = at_ns;
-        self.programs.open(at_ns)
-    }
-
-    fn take(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
-        let began_ns = self.began_ns;
-        self.rings.read(|wire: &Wire| into.push(wire.event(began_ns)));
-        Ok(())
-    }
-
-    fn fullness(&self) -> Option<f64> {
-        Some(self.rings.fullness())
-    }
-
-    fn close(&mut self) -> Result<(), CaptureError> {
-        self.programs.close(self.began_ns)
-    }
-
-    fn end(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
-        wait_until(|| self.kernel_counters().is_ok_and(|c| c.calls <= 0 && c.requests <= 0));
+    fn finish(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
+        let counters = || self.tap.counters::<KernelCounters>();
+        wait_until(|| counters().is_ok_and(|c| c.calls <= 0 && c.requests <= 0));
         self.take(into)?;
         if self.keeps_unended {
             self.take_unended(into)?;
@@ -127,28 +96,16 @@ impl Source for Files {
         Ok(())
     }
 
-    fn take_steps(&mut self, into: &mut Vec<StreamInStep>) -> Result<(), CaptureError> {
-        self.turns.as_mut().map_or(Ok(()), |turns| turns.take(&self.programs, into))
-    }
-
-    fn take_responses(&mut self, into: &mut Vec<StreamResponses>) {
-        self.turns.iter_mut().for_each(|turns| turns.take_responses(into));
-    }
-
-    fn counters(&mut self) -> Result<Counters, CaptureError> {
-        let kernel = self.kernel_counters()?;
-        let cost = self.programs.cost();
+    fn counted(&self) -> Result<Counters, CaptureError> {
+        let kernel: KernelCounters = self.tap.counters()?;
         Ok(Counters {
             lost: kernel.lost,
-            skipped: cost.skipped,
             in_part: SeenInPart {
                 begun_before: kernel.begun_before,
                 unended: kernel.unended + self.unended,
                 too_many: kernel.unfollowed,
             },
             unseen: kernel.unseen(self.keeps_unended),
-            kernel_ns: (cost.runs > 0).then_some(cost.nanos),
-            kernel_runs: cost.runs,
             ..Counters::default()
         })
     }
@@ -157,7 +114,7 @@ impl Source for Files {
 /// `struct record`: one call that has ended.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Wire {
+pub(super) struct Wire {
     lap: u8,
     op: u8,
     device: u8,
@@ -176,11 +133,8 @@ struct Wire {
 // SAFETY: integers, no padding.
 unsafe impl Plain for Wire {}
 
-impl Record for Wire {}
-
-impl Wire {
-    /// The event, with times counted from the capture's beginning. How many
-    /// calls were under way is not told; a trace's reader counts them.
+impl Record for Wire {
+    /// How many calls were under way is not told; a trace's reader counts them.
     fn event(&self, began_ns: u64) -> IoEvent {
         IoEvent {
             issued_ns: self.issued_ns.saturating_sub(began_ns),

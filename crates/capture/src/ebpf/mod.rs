@@ -7,14 +7,15 @@
 mod block;
 mod calls;
 mod entries;
+mod file_programs;
 mod files;
 mod plain;
 mod programs;
 mod record;
 mod rings;
 mod steps;
+mod tap;
 mod wait;
-mod way;
 
 pub(crate) use block::Blocks;
 pub(crate) use files::Files;

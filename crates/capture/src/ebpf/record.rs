@@ -33,12 +33,9 @@ pub(super) struct Wire {
 // SAFETY: integers, no padding.
 unsafe impl Plain for Wire {}
 
-impl Record for Wire {}
-
-impl Wire {
-    /// The event, with times counted from the capture's beginning.
+impl Record for Wire {
     #[inline]
-    pub(super) fn event(&self, began_ns: u64) -> IoEvent {
+    fn event(&self, began_ns: u64) -> IoEvent {
         let number = (self.depth_op & 0xff) as u8;
         IoEvent {
             issued_ns: self.issued_ns.saturating_sub(began_ns),

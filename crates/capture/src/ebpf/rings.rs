@@ -13,9 +13,13 @@ use std::mem::size_of;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
+use steadfast_domain::IoEvent;
 
 /// A `struct record` of the programs: a cache line that begins with its head.
-pub(super) trait Record: Plain {}
+pub(super) trait Record: Plain {
+    /// The event, with times counted from the capture's beginning.
+    fn event(&self, began_ns: u64) -> IoEvent;
+}
 
 const RECORD: usize = 64;
 

@@ -3,7 +3,19 @@
 use serde::{Deserialize, Serialize};
 
 /// What kind of disclosure a caveat is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum CaveatKind {
     /// The numbers are not what the title says: not the full method, no steady state.
@@ -17,7 +29,7 @@ pub enum CaveatKind {
 }
 
 /// A disclosure with its remedy, kept with the numbers.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Caveat {
     /// A short name, stable across versions: one of `domain::caveats`.
     pub id: String,

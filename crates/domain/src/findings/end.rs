@@ -4,7 +4,19 @@ use crate::steady_state::Verdict;
 use serde::{Deserialize, Serialize};
 
 /// How a run, or a part of one, ended; from the best to the worst.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum EndState {
     /// It came to its end, and nothing in it is judged for steady state.
@@ -35,7 +47,7 @@ impl EndState {
         }
     }
     /// Whether it ended as it must; `None` where nothing is judged or it is not yet known.
-    /// The exit code and the colour of a report go by it.
+    /// The exit code and the color of a report go by it.
     pub fn good(self) -> Option<bool> {
         match self {
             EndState::Failed => Some(false),

@@ -18,13 +18,13 @@ pub use table::{Cell, Column, Row, Table};
 use crate::steady_state::Verdict;
 use serde::{Deserialize, Serialize};
 
-/// The version of the findings that this program writes. In version 1 labelled values were
+/// The version of the findings that this program writes. In version 1 labeled values were
 /// pairs of texts, columns were texts, and nothing but texts said how a run ended.
 pub const FINDINGS_VERSION: u32 = 2;
 
-/// The head of a report form: whose it is, and blocks of labelled values. Whoever makes the
+/// The head of a report form: whose it is, and blocks of labeled values. Whoever makes the
 /// findings fills it in: nothing that prints one knows a form by name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FormHeader {
     /// Whose form it is: `SNIA SSS TWG`.
     pub issuer: String,
@@ -58,7 +58,7 @@ impl FormHeader {
 }
 
 /// What a block of the form's head is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Subject {
     /// The machine and the programs on it.
@@ -70,7 +70,7 @@ pub enum Subject {
 }
 
 /// One block of the form's head.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FormBlock {
     /// Its title.
     pub title: String,
@@ -93,7 +93,7 @@ impl FormBlock {
 }
 
 /// What a measured procedure found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Findings {
     /// Version of this shape.
     pub version: u32,
@@ -109,7 +109,7 @@ pub struct Findings {
     /// On a simulated drive: every page says so.
     pub simulated: bool,
     /// Wall-clock beginning and end, in milliseconds since 1970 (UTC); 0 where
-    /// nobody knows.
+    /// unknown.
     pub run_unix_ms: (u64, u64),
     /// SHA-256 of the measured entries that this was computed from.
     pub digest: String,
@@ -196,7 +196,7 @@ impl Findings {
 }
 
 /// A page of the form, or a chapter.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Page {
     /// A short name, stable across versions, by which pages of several runs are put
     /// together.
@@ -220,7 +220,7 @@ impl Page {
 }
 
 /// A table, a plot or a text.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Exhibit {
     /// Rows and columns; also written as a CSV file.

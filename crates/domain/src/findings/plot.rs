@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// A drawing.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Plot {
     /// A short name, stable across versions, unique in the findings.
     pub id: String,
@@ -69,7 +69,7 @@ impl Plot {
 }
 
 /// A vertical line at a value of the x axis: a percentile, an event.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Marker {
     /// Where.
     pub x: f64,
@@ -78,7 +78,7 @@ pub struct Marker {
 }
 
 /// Kinds of drawing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlotKind {
     /// Points joined by lines.
@@ -104,7 +104,7 @@ pub enum PlotKind {
 }
 
 /// An axis.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Axis {
     /// What it shows, with the unit.
     pub label: String,
@@ -133,7 +133,7 @@ impl Axis {
 }
 
 /// A unit of time in which an axis counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimeUnit {
     /// Seconds.
@@ -164,7 +164,7 @@ impl TimeUnit {
 }
 
 /// How values are spread along an axis.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
     /// Evenly, from zero.
@@ -182,7 +182,7 @@ pub enum Scale {
 }
 
 /// How a series is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stroke {
     /// A solid line with a marker at each point: measured values.
@@ -198,7 +198,7 @@ pub enum Stroke {
 }
 
 /// A named row of points.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Series {
     /// A short name, stable across versions, by which series of several runs are put
     /// together.

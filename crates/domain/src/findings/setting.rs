@@ -1,10 +1,10 @@
-//! [`Setting`]: a labelled value that says what it is to a reader who compares
-//! runs, and where it comes from; so that nobody has to understand its words.
+//! [`Setting`]: a labeled value that says what it is to a reader who compares
+//! runs, and where it comes from; so that programs need not read its text.
 
 use serde::{Deserialize, Serialize};
 
-/// Where a labelled value comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// Where a labeled value comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
     /// The user said it.
@@ -17,8 +17,8 @@ pub enum Origin {
     Found,
 }
 
-/// What a labelled value is to someone who compares runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// What a labeled value is to someone who compares runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// It says which method was followed; `Findings::method` says all of it in one line.
@@ -32,8 +32,8 @@ pub enum Role {
     Outcome,
 }
 
-/// A labelled value.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A labeled value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Setting {
     /// A short name, stable across versions: `wipc-demand`. Values of one name say the
     /// same thing, wherever in the findings they stand.
@@ -95,7 +95,7 @@ impl Setting {
     }
 }
 
-/// What may be a labelled value: a text, or one that is not known. An empty text is not
+/// What may be a labeled value: a text, or one that is not known. An empty text is not
 /// known.
 pub trait Known {
     /// The text, where there is one.
@@ -133,7 +133,7 @@ impl<T: Known> Known for Option<T> {
 }
 
 /// Labelled values under a title.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Facts {
     /// Its title.
     pub title: String,

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Rows and columns.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Table {
     /// A short name, stable across versions; file name of its CSV, without the ending.
     pub id: String,
@@ -72,7 +72,7 @@ impl Table {
 }
 
 /// A column of a table.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Column {
     /// A short name, stable across versions, by which comparisons and limits find it.
     pub id: String,
@@ -106,7 +106,7 @@ impl From<(&str, &str)> for Column {
 }
 
 /// One row of a table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Row {
     /// A short name, stable across versions, by which comparisons and limits find it.
     pub id: String,
@@ -136,7 +136,7 @@ impl Row {
 }
 
 /// One cell of a table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cell {
     /// A number and how many decimals print.

@@ -13,7 +13,7 @@ use super::ring::Ring;
 use super::shared::{Failure, Shared};
 use super::threads::BlockingQueue;
 use super::verify::{Checker, WrittenSectors};
-use super::worker::{Transfers, Worker};
+use super::worker::{Transfers, Worker, take_precedence};
 use crate::accounting::{Account, Played, SCRIPT_STREAMS};
 use crate::draw::{DrawPlan, Drawer};
 use crate::kernel::Backend;
@@ -25,6 +25,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use steadfast_domain::measurement::{Interval, StreamTally};
 use steadfast_domain::replayed::ScriptPosition;
+use steadfast_domain::script::Timing;
 use steadfast_domain::{Halt, Load, Nanos, Op, Replayed, ScriptLoad, Stimulus};
 
 /// What is made of a load before it begins.
@@ -127,6 +128,8 @@ pub(super) struct Play {
     player: Player<Ahead>,
     /// Playing time that has passed already.
     passed: Nanos,
+    /// Whether due times count.
+    timed: bool,
 }
 
 /// A script that runs, as its accountant sees it.
@@ -280,7 +283,8 @@ fn work<Q: Queue>(
         }
         Task::Play(play) => {
             let play = play.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let Some(Play { mut player, passed }) = play else { return };
+            let Some(Play { mut player, passed, timed }) = play else { return };
+            notes.extend(timed.then(|| take_precedence().to_owned()));
             shared.report_ready(notes);
             let Some(start) = shared.await_start() else { return };
             player.begin(start, passed);
@@ -321,7 +325,8 @@ pub(super) fn make(
             let player = Player::new(script, ahead, ios, discards);
             let counts = player.counts();
             let score = Score { counts, began: 0, passed, position: ios };
-            let task = Task::Play(Mutex::new(Some(Play { player, passed })));
+            let timed = script.timing != Timing::Closed;
+            let task = Task::Play(Mutex::new(Some(Play { player, passed, timed })));
             Ok(Parts { task, plan: None, score: Some(score) })
         }
         _ => Err(Halt::Refused("a different load was prepared".to_owned())),

@@ -25,6 +25,10 @@ use steadfast_domain::measurement::{
 use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{Bytes, Halt, Load, Measurement, Nanos, Op, Step, Stimulus};
 
+/// A script begins so long after everything is ready: by then the thread that
+/// plays is awake, and its first I/O is not late.
+const HEADWAY_NS: u64 = 2_000_000;
+
 /// How often a waiting accountant looks whether it was asked to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -170,7 +174,8 @@ impl Running {
         let limit = self.time_left.filter(|_| measured_at_once).map(|t| clock.ticks_in(t.0));
         let now = clock.ticks();
         // The threads of a script wait for it themselves: its clock counts nanoseconds.
-        let at = begins.filter(|_| self.score.is_some()).map(|begins| begins.0);
+        let soon = Nanos(now.saturating_add(HEADWAY_NS));
+        let at = self.score.is_some().then(|| begins.unwrap_or(soon).0);
         if let Some(late) = at.and_then(|at| now.checked_sub(at)) {
             return Err(Halt::Refused(format!(
                 "the script was due to begin {} before everything was ready; allow more time",

@@ -22,6 +22,7 @@ mod ring;
 mod shared;
 mod threads;
 mod verify;
+mod waking;
 mod worker;
 
 use crate::draw::DrawPlan;

@@ -4,8 +4,8 @@
 //! One thread hands over all of them, so that they leave in the script's order
 //! and an overlap is seen; the kernel interface carries as many at once as the
 //! step asks for. It sleeps until shortly before an I/O is due and looks at the
-//! clock from then on, so that a processor is busy only where I/Os follow
-//! closely.
+//! clock from then on (`waking`), so that a processor is busy only where I/Os
+//! follow closely.
 //!
 //! The clock is `CLOCK_MONOTONIC`, whose nanoseconds are the ticks here: due
 //! times keep to it for days, and two targets can begin at one moment of it.
@@ -16,14 +16,12 @@ use super::ahead::Ahead;
 use super::clock::Clock;
 use super::queue::{Completion, Queue, Request, Wait};
 use super::shared::{Failure, Lane, LocatedFault, Shared};
-use super::worker::{SPIN_NS, Transfers, note_fault, sharpen_timer};
+use super::waking::Waking;
+use super::worker::{Transfers, note_fault, sharpen_timer};
 use crate::accounting::{Account, PlayedIo};
 use crate::play::{Next, Player, Ready};
 use std::sync::atomic::Ordering;
 use steadfast_domain::Op;
-
-/// The longest sleep, so that an end is noticed.
-const NAP_NS: u64 = 40_000_000;
 
 /// Between two looks at a reader that has nothing decoded.
 const STARVING_NS: u64 = 100_000;
@@ -49,6 +47,7 @@ pub(super) struct Performer<'s, Q: Queue> {
     clock: Clock,
     queue: Q,
     player: Player<Ahead>,
+    waking: Waking,
     transfers: Transfers,
     slots: Box<[Slot]>,
     /// Slots whose I/O goes with the next call.
@@ -74,6 +73,7 @@ impl<'s, Q: Queue> Performer<'s, Q> {
             clock: shared.clock,
             queue,
             player,
+            waking: Waking::default(),
             transfers,
             slots: vec![VACANT; depth as usize].into(),
             batch: Vec::with_capacity(depth as usize),
@@ -101,6 +101,7 @@ impl<'s, Q: Queue> Performer<'s, Q> {
     fn play(&mut self) -> Result<(), i32> {
         loop {
             let now = self.clock.ticks();
+            self.waking.awake(now);
             let wait = self.gather(now);
             if self.outstanding == 0 && wait.is_none() {
                 return Ok(());
@@ -121,7 +122,7 @@ impl<'s, Q: Queue> Performer<'s, Q> {
             }
             match self.player.next(now) {
                 Next::HandOver(ready) => self.issue(&ready, now),
-                Next::At(due) => return Some(until(due, now)),
+                Next::At(due) => return Some(self.waking.until(due, now)),
                 Next::Completion => return Some(Wait::Completion),
                 Next::Starved => return Some(Wait::AtMost(STARVING_NS)),
                 Next::Over => self.closing = true,
@@ -151,6 +152,7 @@ impl<'s, Q: Queue> Performer<'s, Q> {
         self.batch.push(slot);
         self.outstanding += 1;
         self.player.handed_over(slot, ready, now);
+        self.waking.handed_over();
     }
 
     #[inline(always)]
@@ -208,15 +210,6 @@ impl<'s, Q: Queue> Performer<'s, Q> {
         }
         self.vacant.push(completion.slot);
         self.player.completed(completion.slot, now);
-    }
-}
-
-/// How long to sleep before an I/O is due.
-#[inline(always)]
-fn until(due: u64, now: u64) -> Wait {
-    match due.saturating_sub(now) {
-        nanos if nanos > SPIN_NS => Wait::AtMost((nanos - SPIN_NS).min(NAP_NS)),
-        _ => Wait::Not,
     }
 }
 

@@ -25,7 +25,7 @@ const PATIENCE: u32 = 3;
 
 /// The way to a device's logs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Way {
+enum LogAccess {
     /// `nvme` on the controller; whether the OCP log is worth asking for.
     Nvme { path: String, ocp: bool },
     /// `smartctl` on the whole device.
@@ -35,7 +35,7 @@ enum Way {
 /// A device's logs, to be read as often as wanted.
 #[derive(Debug, Clone)]
 pub struct DeviceLogs {
-    way: Option<Way>,
+    way: Option<LogAccess>,
     answered: bool,
     failures: u32,
     given_up: Option<String>,
@@ -63,8 +63,8 @@ impl DeviceLogs {
     /// refuses at first, or keeps refusing, is not asked again.
     pub fn read(&mut self) -> Option<LogReading> {
         let read = match self.way.as_mut()? {
-            Way::Nvme { path, ocp } => nvme::counters(path, ocp),
-            Way::Smart { path, transport } => smart::counters(path, transport),
+            LogAccess::Nvme { path, ocp } => nvme::counters(path, ocp),
+            LogAccess::Smart { path, transport } => smart::counters(path, transport),
         };
         match read {
             Ok(reading) if !reading.is_empty() => {
@@ -86,17 +86,17 @@ impl DeviceLogs {
     }
 }
 
-fn way(device: &Device, roots: &Roots) -> Option<Way> {
+fn way(device: &Device, roots: &Roots) -> Option<LogAccess> {
     let whole = Node::named(&device.name, roots)?.whole();
     let path = |name: &str| roots.dev.join(name).to_string_lossy().into_owned();
     match device.transport {
         Transport::Nvme => {
             // The logs are the controller's, and some drives refuse them by namespace.
             let controller = controllers(&whole).first().map(|directory| file_name(directory));
-            Some(Way::Nvme { path: path(&controller.unwrap_or(whole.name)), ocp: true })
+            Some(LogAccess::Nvme { path: path(&controller.unwrap_or(whole.name)), ocp: true })
         }
         Transport::Sata | Transport::Sas | Transport::Usb => {
-            Some(Way::Smart { path: path(&whole.name), transport: device.transport.clone() })
+            Some(LogAccess::Smart { path: path(&whole.name), transport: device.transport.clone() })
         }
         _ => None,
     }
@@ -114,12 +114,12 @@ pub(crate) struct Health {
 /// Asks a device for everything; `None` where it is of a kind that has no logs.
 pub(crate) fn health(device: &Device, roots: &Roots) -> Option<Result<Health, HostError>> {
     Some(match way(device, roots)? {
-        Way::Nvme { path, mut ocp } => nvme::counters(&path, &mut ocp).map(|mut log| {
+        LogAccess::Nvme { path, mut ocp } => nvme::counters(&path, &mut ocp).map(|mut log| {
             log.self_test = nvme::self_test(&path);
             let namespace = Node::named(&device.name, roots).map(|node| node.whole().path(roots));
             Health { log, nvme: nvme::facts(&path, namespace.as_deref()) }
         }),
-        Way::Smart { path, transport } => smart::everything(&path, &transport)
+        LogAccess::Smart { path, transport } => smart::everything(&path, &transport)
             .map(|log| Health { log, nvme: NvmeFacts::default() }),
     })
 }

@@ -28,7 +28,7 @@ use crate::target::Target;
 use crate::tool::{HDPARM, Installed, NVME, Tools};
 use blank::Places;
 use discard::no_discard;
-use plan::{PurgePlan, Way};
+use plan::{PurgePlan, PurgeWay};
 use std::path::Path;
 use std::time::Instant;
 use steadfast_domain::{Nanos, Purge, PurgeFailure, PurgeMethod};
@@ -143,10 +143,10 @@ impl PurgePlan {
     /// Which program gave the command, where one did.
     fn commander(&self, tools: &dyn Tools) -> Option<String> {
         let tool = match &self.way {
-            Way::Nothing | Way::File | Way::Discard => return None,
-            Way::Nvme(_) => NVME,
-            Way::Ata(_) => HDPARM,
-            Way::Scsi(command) => command.tool(),
+            PurgeWay::Nothing | PurgeWay::File | PurgeWay::Discard => return None,
+            PurgeWay::Nvme(_) => NVME,
+            PurgeWay::Ata(_) => HDPARM,
+            PurgeWay::Scsi(command) => command.tool(),
         };
         tools.path_of(tool).map(|path| format!("commanded by {}", path.display()))
     }
@@ -155,12 +155,12 @@ impl PurgePlan {
         let device = work.target.device().path.clone();
         let method = self.method.to_string();
         let done = match &self.way {
-            Way::Nothing => Ok(Done::Purged),
-            Way::File => anew(work.target).map(|()| Done::Purged),
-            Way::Discard => discard::discard(work),
-            Way::Nvme(command) => command.carry_out(work).map(|()| Done::Purged),
-            Way::Ata(command) => command.carry_out(work).map(|()| Done::Purged),
-            Way::Scsi(command) => command.carry_out(work).map(|()| Done::Purged),
+            PurgeWay::Nothing => Ok(Done::Purged),
+            PurgeWay::File => anew(work.target).map(|()| Done::Purged),
+            PurgeWay::Discard => discard::discard(work),
+            PurgeWay::Nvme(command) => command.carry_out(work).map(|()| Done::Purged),
+            PurgeWay::Ata(command) => command.carry_out(work).map(|()| Done::Purged),
+            PurgeWay::Scsi(command) => command.carry_out(work).map(|()| Done::Purged),
         };
         done.map_err(|error| match error {
             HostError::ToolFailed { .. } | HostError::Io { .. } => {

@@ -15,7 +15,7 @@ use steadfast_domain::{PurgeChoice, PurgeMethod, Transport};
 
 /// How a purge is done.
 #[derive(Debug)]
-pub(super) enum Way {
+pub(super) enum PurgeWay {
     Nothing,
     File,
     Discard,
@@ -27,7 +27,7 @@ pub(super) enum Way {
 /// What will be done, with all that it reaches held.
 pub(super) struct PurgePlan {
     pub method: PurgeMethod,
-    pub way: Way,
+    pub way: PurgeWay,
     pub remark: String,
     _others: Vec<Target>,
 }
@@ -43,35 +43,35 @@ impl PurgePlan {
         roots: &Roots,
         tools: &dyn Tools,
     ) -> Result<PurgePlan, HostError> {
-        let sight = Sight::new(target, roots, tools);
+        let candidates = Candidates::new(target, roots, tools);
         match order.choice {
-            PurgeChoice::Auto => sight.best(order),
+            PurgeChoice::Auto => candidates.best(order),
             PurgeChoice::Method(PurgeMethod::Nothing) => Ok(PurgePlan {
                 method: PurgeMethod::Nothing,
-                way: Way::Nothing,
+                way: PurgeWay::Nothing,
                 remark: "--purge none; the device keeps its history".into(),
                 _others: Vec::new(),
             }),
-            PurgeChoice::Method(method) => sight.asked_for(method, order),
+            PurgeChoice::Method(method) => candidates.asked_for(method, order),
         }
     }
 }
 
 /// A target, and what can be done to it.
-struct Sight<'a> {
+struct Candidates<'a> {
     target: &'a Target,
     roots: &'a Roots,
-    abilities: Vec<Ability<Way>>,
+    abilities: Vec<Ability<PurgeWay>>,
 }
 
-impl<'a> Sight<'a> {
+impl<'a> Candidates<'a> {
     fn new(target: &'a Target, roots: &'a Roots, tools: &dyn Tools) -> Self {
         let mut abilities = commands(target, roots, tools);
         abilities.push(match target.is_file() {
-            true => Ability::sure(PurgeMethod::RecreateFile, Ok(Way::File)),
+            true => Ability::sure(PurgeMethod::RecreateFile, Ok(PurgeWay::File)),
             false => discard_ability(target),
         });
-        Sight { target, roots, abilities }
+        Candidates { target, roots, abilities }
     }
 
     /// The first that can be done, with why no better one. Overwriting wears
@@ -100,7 +100,7 @@ impl<'a> Sight<'a> {
             [only] => only.trim_start_matches("discard: ").to_owned(),
             several => several.join("; "),
         };
-        let (method, way) = (PurgeMethod::Nothing, Way::Nothing);
+        let (method, way) = (PurgeMethod::Nothing, PurgeWay::Nothing);
         Ok(PurgePlan { method, way, remark, _others: Vec::new() })
     }
 
@@ -163,7 +163,7 @@ fn lesser(method: PurgeMethod, reasons: &[String]) -> String {
 }
 
 /// The commands of the device, the best first.
-fn commands(target: &Target, roots: &Roots, tools: &dyn Tools) -> Vec<Ability<Way>> {
+fn commands(target: &Target, roots: &Roots, tools: &dyn Tools) -> Vec<Ability<PurgeWay>> {
     let device = target.device();
     if target.is_file() {
         return Vec::new();
@@ -188,14 +188,14 @@ fn ways(
     transport: &Transport,
     roots: &Roots,
     tools: &dyn Tools,
-) -> Vec<Ability<Way>> {
-    fn all<W>(abilities: Vec<Ability<W>>, way: fn(W) -> Way) -> Vec<Ability<Way>> {
+) -> Vec<Ability<PurgeWay>> {
+    fn all<W>(abilities: Vec<Ability<W>>, way: fn(W) -> PurgeWay) -> Vec<Ability<PurgeWay>> {
         abilities.into_iter().map(|ability| ability.map(way)).collect()
     }
-    let scsi = || all(scsi::abilities(whole, roots, tools), Way::Scsi);
+    let scsi = || all(scsi::abilities(whole, roots, tools), PurgeWay::Scsi);
     match transport {
-        Transport::Nvme => all(nvme::abilities(whole, roots, tools), Way::Nvme),
-        Transport::Sata => all(ata::abilities(whole, roots, tools), Way::Ata),
+        Transport::Nvme => all(nvme::abilities(whole, roots, tools), PurgeWay::Nvme),
+        Transport::Sata => all(ata::abilities(whole, roots, tools), PurgeWay::Ata),
         // A disk that a virtual machine's controller announces takes SCSI, too.
         Transport::Sas => scsi(),
         Transport::Virtio if whole.name.starts_with("sd") => scsi(),
@@ -203,15 +203,15 @@ fn ways(
     }
 }
 
-fn discard_ability(target: &Target) -> Ability<Way> {
+fn discard_ability(target: &Target) -> Ability<PurgeWay> {
     let device = target.device();
-    let way = if device.discard { Ok(Way::Discard) } else { Err(no_discard(&device.name)) };
+    let way = if device.discard { Ok(PurgeWay::Discard) } else { Err(no_discard(&device.name)) };
     Ability::sure(PurgeMethod::Discard, way)
 }
 
 /// What a command reaches beyond the target: armed like it, and held.
-fn reached(way: &Way, order: &PurgeOrder, roots: &Roots) -> Result<Vec<Target>, String> {
-    let Way::Nvme(command) = way else { return Ok(Vec::new()) };
+fn reached(way: &PurgeWay, order: &PurgeOrder, roots: &Roots) -> Result<Vec<Target>, String> {
+    let PurgeWay::Nvme(command) = way else { return Ok(Vec::new()) };
     command.siblings.iter().map(|sibling| arm_sibling(sibling, order, roots)).collect()
 }
 

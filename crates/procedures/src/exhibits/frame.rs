@@ -2,8 +2,8 @@
 
 use super::checks;
 use super::pages::page;
+use crate::exhibits::disclosure;
 use crate::ground::choices::Choices;
-use crate::pts::disclosure;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Exhibit, FormHeader, Page};
 use steadfast_domain::{Caveat, CaveatKind, EndState, Findings, Record};

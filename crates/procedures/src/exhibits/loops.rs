@@ -2,10 +2,10 @@
 //! variables, how it ended.
 
 use super::pages::{page, rounds_axis};
+use crate::exhibits::disclosure;
 use crate::ground::choices::Choices;
 use crate::ground::results::Results;
 use crate::ground::rounds::{MixedLoop, RoundValues};
-use crate::pts::disclosure;
 use crate::words::{decimals, number, rounds_text, slug};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{

@@ -2,9 +2,12 @@
 //!
 //! [`pages`] has the pieces of which exhibits are made, [`loops`] what is shown of
 //! a loop of rounds, [`response`] and [`secondary`] response times and what was
-//! sensed, [`checks`] what was looked at before the run, [`steps`] every step.
+//! sensed, [`checks`] what was looked at before the run, [`steps`] every step,
+//! [`disclosure`] the head of the form, the settings and the caveats;
+//! [`tkperf`] the sections of a TKperf report.
 
 pub(crate) mod checks;
+pub mod disclosure;
 mod envelope;
 pub(crate) mod frame;
 pub(crate) mod loops;
@@ -12,3 +15,4 @@ pub(crate) mod pages;
 pub(crate) mod response;
 pub(crate) mod secondary;
 pub(crate) mod steps;
+pub(crate) mod tkperf;

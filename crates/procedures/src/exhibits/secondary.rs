@@ -8,9 +8,9 @@
 
 use super::pages::page;
 use super::response::FIVE_NINES;
+use crate::exhibits::disclosure::Rows;
 use crate::ground::results::Cell;
 use crate::ground::secondary::Secondary;
-use crate::pts::disclosure::Rows;
 use crate::words::number;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell as TableCell, Exhibit, Page, Row, Setting, Table};

@@ -11,6 +11,8 @@ pub mod asked;
 pub mod attempts;
 pub mod choices;
 pub mod method;
+pub mod preconditioning;
+pub mod ranges;
 pub mod results;
 pub mod rounds;
 #[cfg(test)]

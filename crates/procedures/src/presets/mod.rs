@@ -3,6 +3,8 @@
 
 mod atto;
 mod crystaldiskmark;
+pub(crate) mod viking;
 
 pub use atto::Atto;
 pub use crystaldiskmark::CrystalDiskMark;
+pub use viking::Viking;

@@ -7,7 +7,7 @@
 //! minute of the cycle is measured is a parameter. A gap begins the window anew;
 //! a minute right after a gap has no value, because the device rested.
 
-use super::disclosure::window_text;
+use crate::exhibits::disclosure::window_text;
 use crate::exhibits::loops::{tracking_table, window_exhibits};
 use crate::exhibits::pages::page;
 use crate::ground::Ground;

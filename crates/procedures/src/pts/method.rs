@@ -4,8 +4,7 @@ use crate::ground::Ground;
 use crate::ground::asked::Asked;
 use crate::ground::method::Method;
 use crate::unsuitable::Unsuitable;
-use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::{Bytes, Class, Criteria, Demand, Nanos, Profile, WriteCache};
+use steadfast_domain::{Class, Criteria, Demand, Nanos, Profile, WriteCache};
 
 /// The PTS by its full name.
 const SPECIFICATION: &str = "Solid State Storage Performance Test Spec (PTS)";
@@ -27,15 +26,6 @@ pub const STEP_TIME: Nanos = Nanos::from_secs(60);
 
 /// One step of profile `quick`: our choice.
 const QUICK_STEP_TIME: Nanos = Nanos::from_secs(1);
-
-/// Workload-independent preconditioning: sequential 128 KiB writes at T1Q32
-/// (PTS 2.0.1 p. 17) ...
-pub const WIPC_PATTERN: AccessPattern = AccessPattern::sequential(Bytes::kib(128), 0);
-/// ... with one thread and 32 outstanding I/Os (the 2.0.2 pseudo-code can be
-/// read as the test's own demand instead; see docs/methods.md, WIPC demand) ...
-pub const WIPC_DEMAND: Demand = Demand::new(1, 32);
-/// ... of twice the user capacity.
-pub const WIPC_CAPACITIES: u64 = 2;
 
 /// The ground of a test by the method of its profile and class.
 pub fn ground(asked: &Asked<'_>) -> Result<Ground, Unsuitable> {

@@ -1,7 +1,7 @@
 //! What workload-independent preconditioning did.
 
-use super::preconditioning::amount;
 use crate::ground::choices::Choices;
+use crate::ground::preconditioning::amount;
 use crate::words::number;
 use steadfast_domain::findings::{
     Axis, Exhibit, Facts, Plot, PlotKind, Scale, Series, Setting, Stroke,

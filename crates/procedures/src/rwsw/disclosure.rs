@@ -4,11 +4,11 @@
 use super::composite::Composite;
 use super::regime::Regime;
 use super::segments::streams_table;
+use crate::exhibits::disclosure::{self, Rows};
 use crate::exhibits::pages::page;
 use crate::ground::Ground;
 use crate::ground::applied::Applied;
 use crate::ground::choices::Choices;
-use crate::pts::disclosure::{self, Rows};
 use crate::words::number;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Exhibit, Facts, Origin, Page, Setting};

@@ -4,11 +4,11 @@ use super::figures;
 use super::results::{Attempt, Measured, Results};
 use super::setup::{Sequenced, tool_name};
 use super::tables::{all_steps, attempts, direction, loads, preparation};
+use crate::exhibits::disclosure::{self, Form};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
 use crate::exhibits::pages::page;
 use crate::exhibits::secondary;
 use crate::exhibits::steps::every_step;
-use crate::pts::disclosure::{self, Form};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Exhibit, Facts, FormHeader, KeyFigure, Origin, Page, Setting};
 use steadfast_domain::stimulus::ActiveRange;
@@ -135,11 +135,20 @@ fn common_range(sequenced: &Sequenced) -> String {
 
 fn caveats(sequenced: &Sequenced, record: &Record) -> Vec<Caveat> {
     let mut caveats: Vec<Caveat> = unfinished(record).into_iter().collect();
+    let not_steady = match sequenced.sequence.purges() {
+        true => {
+            "The drive is purged and preconditioned as the test has it, and no steady state is \
+             judged. The numbers are not those of a PTS test."
+        }
+        false => {
+            "No purge, no preconditioning to steady state: the numbers depend on what the drive \
+             did before and on how much of it holds data. They are not those of a PTS test."
+        }
+    };
     caveats.push(Caveat::new(
         CaveatKind::Deviation,
         ids::SEQUENCE_NOT_STEADY,
-        "No purge, no preconditioning to steady state: the numbers depend on what the drive did \
-         before and on how much of it holds data. They are not those of a PTS test.",
+        not_steady,
         "For steady-state numbers use a procedure of the PTS: steadfast run iops.",
     ));
     let remark = |id, text: String| Caveat::new(CaveatKind::Remark, id, text, "");

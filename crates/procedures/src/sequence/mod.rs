@@ -1,8 +1,8 @@
 //! Sequence: what another tool's file or a preset asks for, load after load, as that tool
 //! would have it.
 //!
-//! `Settings::sequence` holds it whole. There is no purge, no preconditioning that the
-//! sequence does not have itself, and no steady state. A load that lasts longer than a
+//! `Settings::sequence` holds it whole. There is no purge and no preconditioning that
+//! the sequence does not have itself, and no steady state. A load that lasts longer than a
 //! checkpoint is cut into parts, so that a run that dies loses no more; a gap inside it is
 //! reported, and it goes on from its last part.
 //!
@@ -14,6 +14,7 @@ mod atto;
 mod crystaldiskmark;
 mod exhibits;
 mod figures;
+mod iometer;
 mod results;
 #[cfg(test)]
 pub(crate) mod sample;
@@ -21,6 +22,7 @@ mod setup;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod viking;
 
 pub use setup::Sequenced;
 
@@ -34,6 +36,9 @@ impl Procedure for Sequenced {
         bench.settle(&self.ground.conditions())?;
         for planned in &self.steps {
             for attempt in 1..=planned.step.attempts() {
+                if planned.step.purge {
+                    bench.purge()?;
+                }
                 if planned.step.pause.0 > 0 {
                     bench.idle(planned.step.pause)?;
                 }

@@ -15,6 +15,8 @@ use steadfast_domain::{
 
 /// What every page says.
 const LESSER: &str = "ANOTHER TOOL'S TEST: no purge, no steady state; not a method of the PTS";
+/// The same of a sequence that purges.
+const LESSER_PURGED: &str = "ANOTHER TOOL'S TEST: no steady state; not a method of the PTS";
 
 /// A sequence, ready to be conducted on its ground.
 #[derive(Debug, Clone)]
@@ -62,6 +64,7 @@ pub(super) fn tool_name(tool: &str) -> &'static str {
         "fio" => "fio job file",
         "fiosynth" => "FioSynth suite",
         "iometer" => "Iometer",
+        "viking" => "Viking SSD benchmarking",
         _ => "Another tool's sequence",
     }
 }
@@ -146,7 +149,7 @@ fn method_of(sequence: &Sequence, settings: &Settings) -> Method {
     Method {
         document: name,
         revision: name,
-        lesser: Some(LESSER),
+        lesser: Some(if sequence.purges() { LESSER_PURGED } else { LESSER }),
         write_cache: None,
         active_range_percent: 100,
         ..method::of(Profile::Pts20, settings.class)

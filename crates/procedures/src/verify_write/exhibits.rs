@@ -3,11 +3,11 @@
 
 use super::results::Results;
 use super::setup::{READS, VerifyWrite, WRITES};
+use crate::exhibits::disclosure::{self, Form};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
 use crate::exhibits::pages::page;
 use crate::exhibits::secondary;
 use crate::exhibits::steps::every_step;
-use crate::pts::disclosure::{self, Form};
 use crate::words::number;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{

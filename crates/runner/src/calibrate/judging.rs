@@ -13,7 +13,7 @@ const BUSY: f64 = 0.95;
 const SPREAD: f64 = 4.0;
 
 /// What one run of one point gave.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
 pub struct Reading {
     /// I/Os per second.
     pub iops: f64,
@@ -83,7 +83,7 @@ impl Medians {
 }
 
 /// A point's runs, and what they say.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 pub struct Comparison {
     /// The point.
     pub point: String,
@@ -98,7 +98,7 @@ pub struct Comparison {
 }
 
 /// What a point says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Judgement {
     /// The median ratio is within the bound.

@@ -96,7 +96,7 @@ pub enum CalibrateError {
 
 /// Something that happened.
 #[derive(Debug)]
-pub enum Event<'a> {
+pub enum CalibrationEvent<'a> {
     /// The range is being written, so that reads find something on the medium.
     Filling(Bytes),
     /// One run is over.
@@ -134,7 +134,7 @@ pub trait Arena {
     fn journal(&mut self) -> HostChanges;
 
     /// Tells what happened.
-    fn tell(&mut self, event: &Event<'_>);
+    fn tell(&mut self, event: &CalibrationEvent<'_>);
 }
 
 impl Calibration {
@@ -181,7 +181,7 @@ impl Calibration {
 
     /// Writes the range once.
     fn fill<A: Arena>(&self, arena: &mut A) -> Result<(), A::Error> {
-        arena.tell(&Event::Filling(self.range.length));
+        arena.tell(&CalibrationEvent::Filling(self.range.length));
         let until = Until::bytes(self.range.length);
         let step = self.step_until(&Point::filling(), 0, 0, until, Nanos::ZERO);
         self.apply(Contender::Uring, &step, arena).map(drop)
@@ -204,7 +204,7 @@ impl Calibration {
                 let measurement = self.apply(engine, &self.step(point, repeat, number), arena)?;
                 let nothing = || CalibrateError::Nothing { point: point.clone(), engine };
                 let reading = Reading::of(&measurement).ok_or_else(nothing)?;
-                arena.tell(&Event::Read { point, repeat, engine, reading: &reading });
+                arena.tell(&CalibrationEvent::Read { point, repeat, engine, reading: &reading });
                 match engine {
                     Contender::Uring => uring.push(reading),
                     Contender::Fio => fio.push(reading),
@@ -223,7 +223,7 @@ impl Calibration {
         let mut rig = arena.rig(engine)?;
         let prepared = rig.prepare(step).map_err(|why| CalibrateError::Halted(why.of(step)))?;
         let once = once(rig.as_mut(), prepared, self.may_write, &mut arena.journal());
-        arena.tell(&Event::Beside { checks: &once.checks, caveats: &once.caveats });
+        arena.tell(&CalibrationEvent::Beside { checks: &once.checks, caveats: &once.caveats });
         Ok(once.result.map_err(CalibrateError::Halted)?)
     }
 

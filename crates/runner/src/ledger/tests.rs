@@ -214,7 +214,7 @@ fn root_keeps_a_ledger_to_itself_and_obeys_no_other() {
     assert_eq!(fs::metadata(shared.join(JOURNAL)).unwrap().gid(), 65534);
 }
 
-/// A ledger that an earlier version wrote is read, and gone on with.
+/// A ledger that an earlier version wrote is read and resumed.
 #[test]
 fn a_ledger_of_version_1_is_read() {
     let scratch = tempfile::tempdir().unwrap();

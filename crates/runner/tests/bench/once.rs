@@ -7,7 +7,7 @@ use steadfast_domain::{Bytes, Caveat, CaveatKind, Demand, Halt, Nanos};
 use steadfast_engine::Stop;
 use steadfast_engine::sim::{SimulatedSsd, drives};
 use steadfast_runner::calibrate::{
-    Arena, CalibrateError, Calibration, Contender, Event, Judgement, Point, agree,
+    Arena, CalibrateError, Calibration, CalibrationEvent, Contender, Judgement, Point, agree,
 };
 use steadfast_runner::host_changes::left_behind;
 use steadfast_runner::simulated::SimulatedRig;
@@ -110,13 +110,13 @@ impl Arena for Simulated {
     fn journal(&mut self) -> HostChanges {
         journal(&self.directory)
     }
-    fn tell(&mut self, event: &Event<'_>) {
+    fn tell(&mut self, event: &CalibrationEvent<'_>) {
         match event {
-            Event::Filling(bytes) => self.told.push(format!("filling {}", bytes.0)),
-            Event::Read { point, repeat, engine, .. } => {
+            CalibrationEvent::Filling(bytes) => self.told.push(format!("filling {}", bytes.0)),
+            CalibrationEvent::Read { point, repeat, engine, .. } => {
                 self.told.push(format!("{point} {repeat} {engine}"));
             }
-            Event::Beside { .. } => {}
+            CalibrationEvent::Beside { .. } => {}
         }
     }
 }

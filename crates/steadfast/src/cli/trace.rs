@@ -252,7 +252,7 @@ pub struct MapArguments {
     #[command(flatten)]
     pub selection: Selection,
     /// Group streams with a smaller share as "others"
-    #[arg(long, default_value = "2%")]
+    #[arg(long, default_value_t = Threshold::USUAL)]
     pub threshold: Threshold,
     /// Compute shares by I/Os (count) or by bytes
     #[arg(long, default_value_t)]
@@ -384,7 +384,7 @@ pub struct DeriveArguments {
     #[command(flatten)]
     pub selection: Selection,
     /// Smallest share of a stream to keep
-    #[arg(long, default_value = "2%")]
+    #[arg(long, default_value_t = Threshold::USUAL)]
     pub threshold: Threshold,
     /// Compute shares by I/Os (count) or by bytes
     #[arg(long, default_value_t)]
@@ -417,7 +417,7 @@ pub struct ReportArguments {
     #[command(flatten)]
     pub selection: Selection,
     /// Smallest share of a stream to list separately
-    #[arg(long, default_value = "2%")]
+    #[arg(long, default_value_t = Threshold::USUAL)]
     pub threshold: Threshold,
     /// Compute shares by I/Os (count) or by bytes
     #[arg(long, default_value_t)]
@@ -441,7 +441,7 @@ pub struct SelfTestArguments {
     #[command(flatten)]
     pub selection: Selection,
     /// The smallest share of a stream that is told apart
-    #[arg(long, default_value = "2%")]
+    #[arg(long, default_value_t = Threshold::USUAL)]
     pub threshold: Threshold,
     /// Shares of I/Os (count) or of bytes
     #[arg(long, default_value_t)]

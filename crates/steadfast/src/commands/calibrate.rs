@@ -5,20 +5,21 @@ use super::restore;
 use crate::cli::CalibrateArguments;
 use crate::exit::{ExitState, misuse};
 use crate::target::{self, Course, Kept, Mover, Named};
-use crate::{remarks, table, terminal};
+use crate::{remarks, terminal};
 use serde::Serialize;
 use std::path::PathBuf;
 use steadfast_domain::Device;
 use steadfast_engine::Stop;
 use steadfast_host::{Consent, Roots};
+use steadfast_report::text_table;
 use steadfast_runner::calibrate::{
-    self, Arena, Calibrated, Calibration, Comparison, Contender, Event, Judgement, Medians, Point,
-    Reading,
+    self, Arena, Calibrated, Calibration, CalibrationEvent, Comparison, Contender, Judgement,
+    Medians, Point, Reading,
 };
 use steadfast_runner::{HostChanges, Rig};
 
 /// Everything, as JSON.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 struct Answer<'a> {
     device: &'a Device,
     engines: &'a [String; 2],
@@ -26,6 +27,11 @@ struct Answer<'a> {
     within_percent: f64,
     comparisons: &'a [Comparison],
     verdict: String,
+}
+
+/// The schema of the JSON output.
+pub fn schema() -> schemars::Schema {
+    terminal::schema_of::<Answer<'_>>()
 }
 
 /// Compares, and prints the table and the verdict.
@@ -129,14 +135,16 @@ impl Arena for Bench {
         restore::journal()
     }
 
-    fn tell(&mut self, event: &Event<'_>) {
+    fn tell(&mut self, event: &CalibrationEvent<'_>) {
         match event {
-            Event::Filling(bytes) => terminal::tell(&format!("Filling the range once ({bytes})")),
-            Event::Read { point, repeat, engine, reading } => terminal::tell(&format!(
+            CalibrationEvent::Filling(bytes) => {
+                terminal::tell(&format!("Filling the range once ({bytes})"))
+            }
+            CalibrationEvent::Read { point, repeat, engine, reading } => terminal::tell(&format!(
                 "{point}, {repeat} of {}, {engine}: {:.0} IOPS",
                 self.repeats, reading.iops
             )),
-            Event::Beside { checks, caveats } => remarks::say(checks, caveats),
+            CalibrationEvent::Beside { checks, caveats } => remarks::say(checks, caveats),
         }
     }
 }
@@ -173,7 +181,7 @@ fn numbers(comparisons: &[Comparison]) -> String {
         ["", "", "IOPS", "MB/s", "ART ms", "99 % ms", "99.99 %", "ns CPU/IO", "CPU", "ratio"];
     let rows = comparisons.iter().flat_map(rows);
     let rows: Vec<_> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
-    table::with_left(&rows, |column| column < 2 || column == head.len() - 1)
+    text_table::with_left(&rows, |column| column < 2 || column == head.len() - 1)
 }
 
 fn rows(comparison: &Comparison) -> [[String; 10]; 2] {

@@ -8,8 +8,8 @@ use crate::{target, terminal};
 use steadfast_domain::Nanos;
 use steadfast_domain::io_event::ContentSample;
 use steadfast_recorder::{
-    CostPerIo, Event, FilesWay, Output, RecordError, Recorded, Recording, RecordingProgress,
-    SourceName, Written, record,
+    CostPerIo, FilesWay, Output, RecordError, Recorded, Recording, RecordingEvent,
+    RecordingProgress, SourceName, Written, record,
 };
 
 /// Captures until the time is over or Ctrl-C.
@@ -66,20 +66,20 @@ fn recording(arguments: &CaptureArguments) -> anyhow::Result<Recording> {
 struct Screen;
 
 impl RecordingProgress for Screen {
-    fn tell(&mut self, event: &Event<'_>) {
+    fn tell(&mut self, event: &RecordingEvent<'_>) {
         match event {
-            Event::Removed { instance } => terminal::complain(&format!(
+            RecordingEvent::Removed { instance } => terminal::complain(&format!(
                 "Removed {instance}, which a killed capture left behind."
             )),
-            Event::Remark(remark) => terminal::complain(&format!("Caveat: {remark}")),
-            Event::Begun { source } => {
+            RecordingEvent::Remark(remark) => terminal::complain(&format!("Caveat: {remark}")),
+            RecordingEvent::Begun { source } => {
                 terminal::tell(&format!("Capturing with {source}. Ctrl-C ends it."));
             }
-            Event::UnderWay(now) => {
+            RecordingEvent::UnderWay(now) => {
                 let time = Nanos(now.lasted.0 / 1_000_000_000 * 1_000_000_000);
                 terminal::tell_over(&format!("{time}: {} I/Os, {} lost", now.ios, now.lost));
             }
-            Event::Written(file) => terminal::tell(&contents(file)),
+            RecordingEvent::Written(file) => terminal::tell(&contents(file)),
         }
     }
 

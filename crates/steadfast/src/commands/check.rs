@@ -5,10 +5,11 @@ use crate::exit::{ExitState, misuse};
 use crate::writing::{Rule, Shelf};
 use crate::{output, terminal};
 use anyhow::Context;
+use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
 use steadfast_domain::Findings;
-use steadfast_report::{Limit, Limits, Printed};
+use steadfast_report::{Checked, Limit, Limits, Names, Printed};
 use steadfast_runner::Ledger;
 use steadfast_runner::real::wall_clock_unix_ms;
 
@@ -71,6 +72,22 @@ fn own(run: &Path) -> anyhow::Result<Limits> {
     Ok(Limits { title: Some(sequence.title.clone()), limits: limits.collect() })
 }
 
+/// The schema of the JSON output.
+pub fn schema() -> schemars::Schema {
+    terminal::schema_of::<Checked>()
+}
+
+/// The JSON output of `--list`.
+#[derive(Serialize, schemars::JsonSchema)]
+struct Listed {
+    tables: Vec<Names>,
+}
+
+/// The schema of the JSON output.
+pub fn schema_of_list() -> schemars::Schema {
+    terminal::schema_of::<Listed>()
+}
+
 /// The unit of a column of a sequence's tables.
 fn unit(column: &str) -> &'static str {
     match column {
@@ -83,7 +100,7 @@ fn unit(column: &str) -> &'static str {
 fn list(arguments: &CheckArguments, findings: &Findings) -> anyhow::Result<ExitState> {
     let names = steadfast_report::names(findings);
     if arguments.json {
-        terminal::print_json(&serde_json::json!({ "tables": names }))?;
+        terminal::print_json(&Listed { tables: names })?;
     } else {
         terminal::print(&steadfast_report::names_text(&names, terminal::width()))?;
     }

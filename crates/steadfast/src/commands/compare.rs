@@ -29,7 +29,7 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
         }
     }
     if arguments.json {
-        terminal::print_json(&comparison)?;
+        terminal::print_findings(&comparison)?;
     } else if arguments.output.is_none() {
         terminal::print(&steadfast_report::text(&comparison, terminal::width()))?;
     }

@@ -100,7 +100,7 @@ fn saved(preset: &CrystalDiskMark, findings: &Findings) -> Saved {
                 seconds(preset.interval)
             ),
         ),
-        ("Date", date_stamp(findings.run_unix_ms.1)),
+        ("Date", date(findings.run_unix_ms.1)),
         ("Comment", format!("{SOFTWARE}, the tests of CrystalDiskMark 8 on Linux")),
     ];
     Saved {
@@ -111,6 +111,21 @@ fn saved(preset: &CrystalDiskMark, findings: &Findings) -> Saved {
         facts: facts.map(|(name, value)| (name.to_owned(), value)).into(),
         not_understood: Vec::new(),
     }
+}
+
+/// `2026/11/22 16:12:55`, as the program has it, in UTC.
+fn date(unix_ms: u64) -> String {
+    let stamp = date_stamp(unix_ms);
+    let part = |from: usize, to: usize| stamp.get(from..to).unwrap_or_default();
+    format!(
+        "{}/{}/{} {}:{}:{}",
+        part(0, 4),
+        part(4, 6),
+        part(6, 8),
+        part(9, 11),
+        part(11, 13),
+        part(13, 15)
+    )
 }
 
 fn table<'f>(findings: &'f Findings, id: &str) -> Option<&'f Table> {

@@ -2,11 +2,24 @@
 
 use crate::cli::DevicesArguments;
 use crate::exit::ExitState;
-use crate::{table, terminal};
+use crate::terminal;
+use serde::Serialize;
 use steadfast_domain::Device;
 use steadfast_engine::Stop;
 use steadfast_engine::sim::{SimulatedSsd, drives};
 use steadfast_host::Roots;
+use steadfast_report::text_table;
+
+/// The JSON output.
+#[derive(Serialize, schemars::JsonSchema)]
+struct Answer {
+    devices: Vec<Device>,
+}
+
+/// The schema of the JSON output.
+pub fn schema() -> schemars::Schema {
+    terminal::schema_of::<Answer>()
+}
 
 /// Lists block devices and simulated drives.
 pub fn run(arguments: &DevicesArguments) -> anyhow::Result<ExitState> {
@@ -15,7 +28,7 @@ pub fn run(arguments: &DevicesArguments) -> anyhow::Result<ExitState> {
         drives().iter().map(|spec| SimulatedSsd::new(spec, 1, Stop::default()).device().clone()),
     );
     if arguments.json {
-        terminal::print_json(&serde_json::json!({ "devices": devices }))?;
+        terminal::print_json(&Answer { devices })?;
     } else {
         terminal::print(&table(&devices))?;
     }
@@ -26,7 +39,7 @@ fn table(devices: &[Device]) -> String {
     let head = ["TARGET", "MODEL", "SERIAL", "FIRMWARE", "SIZE", "INTERFACE", "SECTOR", "IN USE"];
     let mut rows: Vec<Vec<String>> = vec![head.map(str::to_owned).to_vec()];
     rows.extend(devices.iter().map(cells));
-    table::with_left(&rows, |_| true)
+    text_table::with_left(&rows, |_| true)
 }
 
 fn cells(device: &Device) -> Vec<String> {

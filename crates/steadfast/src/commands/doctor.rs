@@ -14,12 +14,17 @@ use steadfast_engine::sim::SimulatedSsd;
 use steadfast_host::{Roots, WATCH};
 
 /// The JSON output.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 struct Answer<'a> {
     device: &'a Device,
     /// The worst state of any check.
     state: CheckState,
     checks: &'a [Check],
+}
+
+/// The schema of the JSON output.
+pub fn schema() -> schemars::Schema {
+    terminal::schema_of::<Answer<'_>>()
 }
 
 /// Checks a device and its host. Nothing is written or changed.

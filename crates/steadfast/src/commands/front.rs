@@ -115,7 +115,9 @@ pub fn conduct(arguments: &FrontArguments, sequence: Sequence) -> anyhow::Result
 
 fn settings(arguments: &FrontArguments, sequence: Sequence, seed: u64) -> anyhow::Result<Settings> {
     let mut settings = Settings::new(NAME, seed);
-    settings.purge = PurgeChoice::Method(PurgeMethod::Nothing);
+    if !sequence.purges() {
+        settings.purge = PurgeChoice::Method(PurgeMethod::Nothing);
+    }
     settings.data_pattern = arguments.data_pattern.clone().unwrap_or_default();
     settings.hold_c_states = arguments.hold_c_states;
     settings.command = std::env::args().collect::<Vec<_>>().join(" ");

@@ -6,18 +6,19 @@ use crate::cli::{EngineName, MeasureArguments};
 use crate::exit::{ExitState, misuse};
 use crate::target::{self, Course, Kept, Mover};
 use crate::workloads;
-use crate::{remarks, table, terminal};
+use crate::{remarks, terminal};
 use anyhow::Context;
 use serde::Serialize;
 use std::path::Path;
 use steadfast_domain::measurement::Stalling;
 use steadfast_domain::{Demand, Device, IoStream, Measurement, Nanos, Op, Step, Tally};
 use steadfast_host::Consent;
+use steadfast_report::text_table;
 use steadfast_runner::{Single, once};
 use steadfast_trace::WorkloadFile;
 
 /// The JSON output.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 struct Answer<'a> {
     device: &'a Device,
     engine: String,
@@ -25,6 +26,11 @@ struct Answer<'a> {
     measurement: &'a Measurement,
     iops: Option<f64>,
     bytes_per_second: Option<f64>,
+}
+
+/// The schema of the JSON output.
+pub fn schema() -> schemars::Schema {
+    terminal::schema_of::<Answer<'_>>()
 }
 
 /// Arms the target, applies the stimulus and prints what it gave.
@@ -101,7 +107,7 @@ fn asked(arguments: &MeasureArguments) -> anyhow::Result<Single> {
 fn read(path: &Path) -> anyhow::Result<(WorkloadFile, Vec<IoStream>)> {
     let place = || path.display().to_string();
     let file = WorkloadFile::read(&workloads::text_of(path)?).with_context(place)?;
-    let (streams, remarks) = file.workload.io_streams().with_context(place)?;
+    let (streams, remarks) = file.io_streams().with_context(place)?;
     for remark in file.doubts.iter().chain(&remarks) {
         terminal::complain(&format!("{}: {remark}", place()));
     }
@@ -148,7 +154,7 @@ fn numbers(measurement: &Measurement) -> String {
     let shown = directions.iter().filter(|(_, tally)| tally.ios > 0);
     let rows = shown.map(|(name, tally)| tally_row(name, tally, seconds));
     let rows: Vec<_> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
-    table::with_left(&rows, |_| false)
+    text_table::with_left(&rows, |_| false)
 }
 
 /// What was not as it should be beside the I/Os themselves.

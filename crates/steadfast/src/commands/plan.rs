@@ -12,7 +12,7 @@ use steadfast_domain::{Bytes, Device, Sequence, SequenceStep, Settings};
 use steadfast_runner::forecast::{Outline, Stretch};
 
 /// The JSON output.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 struct Answer {
     device: Device,
     #[serde(flatten)]
@@ -38,9 +38,19 @@ impl Wanted {
 }
 
 /// The JSON output for several targets.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 struct Answers {
     targets: Vec<Answer>,
+}
+
+/// The schema of the JSON output.
+pub fn schema() -> schemars::Schema {
+    terminal::schema_of::<Answer>()
+}
+
+/// The schema of the JSON output for several targets.
+pub fn schema_of_several() -> schemars::Schema {
+    terminal::schema_of::<Answers>()
 }
 
 /// Shows what would run on each target.
@@ -54,7 +64,8 @@ pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitState> {
     let mut targets = Vec::new();
     for target in &chosen.target {
         let device = target::foresee(target, chosen.size)?;
-        let settings = settings(chosen, 1, &device)?;
+        let mut settings = settings(chosen, 1, &device)?;
+        settings.purge = arguments.purge;
         if let [_] = chosen.target.as_slice() {
             return show(&settings, device, arguments.assume, wanted);
         }
@@ -154,7 +165,11 @@ fn step_line(number: usize, step: &SequenceStep) -> String {
         1 => String::new(),
         many => format!(", best of {many}"),
     };
-    let purpose = if step.role == StepRole::Prepare { " (prepares)" } else { "" };
+    let purpose = match (step.role, step.purge) {
+        (StepRole::Prepare, _) => " (prepares)",
+        (StepRole::Measure, true) => " (purged before)",
+        (StepRole::Measure, false) => "",
+    };
     format!(
         "{number:>4}. {}{purpose}: {} {}, from {} {length}, until {}{ramp}{times}",
         printable(&step.label),

@@ -15,7 +15,7 @@ use steadfast_runner::real::wall_clock_unix_ms;
 use steadfast_runner::run;
 
 /// A change, and what became of it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 struct Restored {
     #[serde(flatten)]
     change: HostChange,
@@ -25,11 +25,16 @@ struct Restored {
 }
 
 /// The JSON output.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, schemars::JsonSchema)]
 struct Answer {
     changes: Vec<Restored>,
     /// Trace instances of killed captures.
     instances_removed: Vec<String>,
+}
+
+/// The schema of the JSON output.
+pub fn schema() -> schemars::Schema {
+    terminal::schema_of::<Answer>()
 }
 
 /// The journal of the host changes of this process, which has no run directory.

@@ -25,10 +25,6 @@ pub use source::text_of;
 /// The procedure that plays the steps or the single I/Os of a workload in their order.
 const NATIVE: &str = NAMES[0];
 
-/// The smallest share of a capture's streams that are applied, unless another is
-/// named: 2 %, as in the tutorial's example.
-const THRESHOLD: Threshold = Threshold(20_000);
-
 /// Whether a procedure applies a captured workload.
 pub fn applies(procedure: &str) -> bool {
     NAMES.contains(&procedure)
@@ -122,7 +118,7 @@ fn choice(opened: &Opened, replay: &ReplayArguments) -> StepChoice {
         // What it leaves out was decided when it was made.
         Source::Workload(_) => Threshold(0),
         _ if replay.exact => Threshold(0),
-        _ => THRESHOLD,
+        _ => Threshold::USUAL,
     };
     StepChoice {
         pass: opened.pass.clone(),
@@ -155,5 +151,6 @@ fn provenance(opened: &Opened, choice: &StepChoice, workload: &Workload) -> Prov
         origin: facts,
         demand: opened.demand(workload),
         data_pattern: opened.data_pattern(),
+        placement: opened.placement(),
     }
 }

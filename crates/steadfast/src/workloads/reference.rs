@@ -2,24 +2,26 @@
 
 use crate::cli::trace::{ListArguments, ShowArguments};
 use crate::exit::{ExitState, misuse};
-use crate::{table, terminal};
+use crate::terminal;
 use anyhow::Context;
 use serde::Serialize;
 use steadfast_domain::suggestion;
+use steadfast_report::text_table;
 use steadfast_trace::WorkloadFile;
 
 /// Every one: its name and its text.
-const ALL: [(&str, &str); 6] = [
+const ALL: [(&str, &str); 7] = [
     ("retail-web-portal", include_str!("../../workloads/retail-web-portal.toml")),
     ("retail-backup", include_str!("../../workloads/retail-backup.toml")),
     ("seven-steps", include_str!("../../workloads/seven-steps.toml")),
     ("two-minutes", include_str!("../../workloads/two-minutes.toml")),
+    ("jesd219", include_str!("../../workloads/jesd219.toml")),
     ("pgbench", include_str!("../../workloads/pgbench.toml")),
     ("sqlite", include_str!("../../workloads/sqlite.toml")),
 ];
 
 /// One as it is listed.
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Listed {
     name: &'static str,
     streams: usize,
@@ -27,6 +29,17 @@ struct Listed {
     steps: usize,
     demand: Option<String>,
     title: String,
+}
+
+/// The JSON output.
+#[derive(Serialize, schemars::JsonSchema)]
+struct Answer {
+    workloads: Vec<Listed>,
+}
+
+/// The schema of the JSON output.
+pub fn schema() -> schemars::Schema {
+    terminal::schema_of::<Answer>()
 }
 
 /// The text of one.
@@ -49,10 +62,6 @@ pub fn list(arguments: &ListArguments) -> anyhow::Result<ExitState> {
     let listed: anyhow::Result<Vec<Listed>> = ALL.iter().map(listed).collect();
     let listed = listed?;
     if arguments.json {
-        #[derive(Serialize)]
-        struct Answer {
-            workloads: Vec<Listed>,
-        }
         terminal::print_json(&Answer { workloads: listed })?;
         return Ok(ExitState::Done);
     }
@@ -64,7 +73,7 @@ pub fn list(arguments: &ListArguments) -> anyhow::Result<ExitState> {
         [one.name.to_owned(), streams, ios, steps, demand, one.title.clone()]
     });
     let rows: Vec<[String; 6]> = std::iter::once(head).chain(rows).collect();
-    terminal::print(&table::with_left(&rows, |column| matches!(column, 0 | 5)))?;
+    terminal::print(&text_table::with_left(&rows, |column| matches!(column, 0 | 5)))?;
     Ok(ExitState::Done)
 }
 
@@ -90,6 +99,7 @@ pub fn show(arguments: &ShowArguments) -> anyhow::Result<ExitState> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use steadfast_domain::{Bytes, IoStream, Op};
 
     /// I/Os of the whole, I/Os of the streams, streams, steps.
     type Counts = (u64, u64, usize, usize);
@@ -114,6 +124,29 @@ mod tests {
         assert_eq!(counts("two-minutes"), (5_164, 4_882, 21, 1));
     }
 
+    /// Its mean transfer is the published one, its zones take the published shares, and
+    /// no offset is off 4 KiB, whatever the size.
+    #[test]
+    fn jesd219_has_its_mix_its_mean_size_its_zones_and_its_alignment() {
+        assert_eq!(counts("jesd219"), (10_000, 10_000, 24, 0));
+        let file = WorkloadFile::read(find("jesd219").unwrap()).unwrap();
+        let (streams, _) = file.io_streams().unwrap();
+        let sum = |of: &dyn Fn(&IoStream) -> u64| streams.iter().map(of).sum::<u64>();
+        let weight = |s: &IoStream| u64::from(s.weight);
+        let ios = sum(&weight);
+        let bytes = sum(&|s| weight(s) * s.size.0);
+        assert_eq!(format!("{:.3}", bytes as f64 / ios as f64 / 1024.0), "7.635");
+        let reads = sum(&|s| if s.op == Op::Read { weight(s) } else { 0 });
+        assert_eq!(reads * 100, ios * 40);
+        for stream in &streams {
+            let zones: Vec<_> =
+                stream.zones.iter().map(|z| (z.weight, z.from_ppm, z.to_ppm)).collect();
+            let published = [(50, 0, 50_000), (30, 50_000, 200_000), (20, 200_000, 1_000_000)];
+            assert_eq!(zones, published, "{stream}");
+            assert_eq!(stream.alignment(), Bytes::kib(4), "{stream}");
+        }
+    }
+
     #[test]
     fn captured_workloads_have_steps_that_add_up_to_their_streams() {
         for name in ["pgbench", "sqlite"] {
@@ -135,7 +168,7 @@ mod tests {
             for word in ["/dev/", "/home", "/tmp", "/work", "hostname"] {
                 assert!(!text.contains(word), "{name} has {word}");
             }
-            assert!(WorkloadFile::read(text).unwrap().workload.io_streams().is_ok(), "{name}");
+            assert!(WorkloadFile::read(text).unwrap().io_streams().is_ok(), "{name}");
         }
     }
 }

@@ -17,7 +17,7 @@ use steadfast_trace::pass::Pass;
 use steadfast_trace::replay_representation::{HEADER, ReplayRepresentation};
 use steadfast_trace::workload::{Workload, data_pattern_seen};
 use steadfast_trace::workload_file::FORMAT;
-use steadfast_trace::{Captured, WorkloadFile};
+use steadfast_trace::{Captured, Placement, WorkloadFile};
 
 /// What a Parquet file begins with.
 const PARQUET: &[u8] = b"PAR1";
@@ -161,6 +161,14 @@ impl Opened {
             _ => data_pattern_seen(&self.conditions),
         }
     }
+
+    /// Where the random streams go.
+    pub(super) fn placement(&self) -> Placement {
+        match &self.source {
+            Source::Workload(file) => file.placement.clone(),
+            _ => Placement::default(),
+        }
+    }
 }
 
 /// The text of a workload file, or of a reference workload of that name.
@@ -199,6 +207,13 @@ fn beginning(path: &Path) -> anyhow::Result<Vec<u8>> {
 }
 
 fn open(path: &Path) -> anyhow::Result<File> {
+    // A pipe without a writer would be waited for for ever, and none can be read twice.
+    if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Err(misuse(format!(
+            "{} is not a regular file; save the workload to a file first",
+            path.display()
+        )));
+    }
     match File::open(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             Err(misuse(reference::missing(&path.display().to_string())))

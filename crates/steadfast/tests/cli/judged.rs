@@ -24,8 +24,21 @@ fn runs_are_compared_and_judged() {
     }
     succeed(here, &["compare", "one", "one", "-o", "same.html"]);
     assert!(here.join("same.html").is_file() && !here.join("same").exists());
+    of_version_1(here);
     judged(here);
     refused(here);
+}
+
+/// A suite as an earlier version wrote it, whose IOPS test had the settings of `one`.
+fn of_version_1(here: &Path) {
+    let old = "../domain/src/old_findings/suite.json";
+    let old = Path::new(env!("CARGO_MANIFEST_DIR")).join(old);
+    let old = old.to_str().unwrap();
+    let listed = succeed(here, &["check", old, "--list"]);
+    assert!(listed.contains("part = \"IOPS\"") && listed.contains("\"ART ms\""), "{listed}");
+    let compared = |other: &str| succeed(here, &["compare", old, other, "--json"]);
+    let settings_differ = |text: &str| text.contains("\"differences\"") && text.contains("TC 2");
+    assert!(!settings_differ(&compared("one")) && settings_differ(&compared("two")));
 }
 
 fn judged(here: &Path) {
@@ -84,10 +97,12 @@ fn refused(here: &Path) {
     refuse(here, &["compare", "one"], &["2 values"]);
     refuse(here, &["compare", "one", "nowhere"], &["nowhere", "run directory"]);
     refuse(here, &["compare", "one", "bad.toml"], &["bad.toml contains no findings"]);
-    std::fs::write(here.join("old.json"), "{\"version\": 1, \"title\": \"IOPS\"}").unwrap();
-    let said = ["old.json has findings of version 1", "steadfast study"];
-    refuse(here, &["compare", "one", "old.json"], &said);
-    refuse(here, &["check", "old.json", "--list"], &said);
+    std::fs::write(here.join("new.json"), "{\"version\": 3, \"title\": \"IOPS\"}").unwrap();
+    let said = ["new.json has findings of version 3", "steadfast study"];
+    refuse(here, &["compare", "one", "new.json"], &said);
+    refuse(here, &["check", "new.json", "--list"], &said);
+    std::fs::write(here.join("cut.json"), "{\"version\": 1, \"title\": \"IOPS\"}").unwrap();
+    refuse(here, &["compare", "one", "cut.json"], &["cut.json contains no findings"]);
     refuse(here, &["compare", "one", "two", "-o", "x.csv"], &[".html, .pdf or .json"]);
     refuse(here, &["check", "one"], &["--limits"]);
     refuse(here, &["check", "one", "--limits", "bad.toml"], &["bad.toml", "line 2"]);

@@ -324,13 +324,17 @@ fn a_doctor_lists_what_limits_the_trust() {
     }
     let text = succeed(here, &["trace", "doctor", "poor.parquet"]);
     assert!(text.contains("Problems") && text.contains("larger buffer"), "{text}");
-    // The same list stands in the report.
+    // The same list, and the same groups, stand in the report.
     succeed(here, &["trace", "report", "poor.parquet", "-o", "r", "--format", "json"]);
     let report = std::fs::read_to_string(here.join("r/findings.json")).unwrap();
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
     let caveats = rows(&report["caveats"]);
     for limit in rows(&found["limits"]) {
         assert!(caveats.contains(&limit), "{limit}");
+    }
+    let chapters = report["chapters"].to_string();
+    for table in ["drives", "process-streams", "queue-times", "kinds"] {
+        assert!(chapters.contains(&format!("\"id\":\"{table}\"")), "{table}");
     }
 }
 

@@ -7,9 +7,12 @@ use serde_json::Value;
 use std::fs::File;
 use std::path::Path;
 use std::process::Stdio;
-use steadfast_domain::io_event::{CapturedDevice, Command};
-use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer};
-use steadfast_trace::{WorkloadFile, Writer};
+use std::time::Duration;
+use steadfast_domain::io_event::{CapturedDevice, Command, StreamInStep};
+use steadfast_domain::{Bytes, CaptureConditions, Entry, IoEvent, IoOp, Layer};
+use steadfast_runner::Ledger;
+use steadfast_runner::ledger::Line;
+use steadfast_trace::{StepWriter, WorkloadFile, Writer};
 
 /// A trace of 1,009 reads of 4 KiB, one a millisecond, with a flush after every tenth.
 fn write(path: &Path, kind: Kind) {
@@ -24,7 +27,7 @@ fn write(path: &Path, kind: Kind) {
         layers: vec![Layer::Block],
         devices: vec![device],
         began_unix_ns: Some(1_700_000_000_000_000_000),
-        lasted_ns: 2_000_000_000,
+        lasted_ns: if kind == Kind::Long { 11_000_000_000 } else { 2_000_000_000 },
         lost: if kind == Kind::Lossy { 7 } else { 0 },
         ..CaptureConditions::default()
     };
@@ -41,19 +44,38 @@ fn write(path: &Path, kind: Kind) {
         ..IoEvent::default()
     };
     let mut events = Vec::new();
+    // A hundred a second.
+    let apart = if kind == Kind::Long { 10 } else { 1 };
     for n in 0..1009u64 {
         // 7 and 131072 have no common divisor: no place comes twice.
         let offset =
             n * 7 % 131_072 * 4096 + if kind == Kind::Moved && n == 503 { 4096 } else { 0 };
         if kind != Kind::Flushes {
-            events.push(event(n, IoOp::Read, offset, 4096));
+            events.push(event(n * apart, IoOp::Read, offset, 4096));
         }
         if n % 10 == 9 {
-            events.push(event(n, IoOp::Flush, 0, 0));
+            events.push(event(n * apart, IoOp::Flush, 0, 0));
         }
     }
     writer.write(&events).unwrap();
     writer.finish(conditions).unwrap();
+}
+
+/// A step file of a thousand reads of 4 KiB in one second.
+fn write_sums(path: &Path) {
+    let step_ns = Some(1_000_000_000);
+    let conditions = CaptureConditions { step_ns, ..CaptureConditions::default() };
+    let mut writer = StepWriter::new(File::create(path).unwrap(), &conditions).unwrap();
+    writer.add(&[StreamInStep {
+        op: IoOp::Read,
+        bytes: 4096,
+        ios: 1000,
+        responses: 1000,
+        response_sum_ns: 1_000_000,
+        response_max_ns: 1000,
+        ..StreamInStep::default()
+    }]);
+    writer.finish(&conditions).unwrap();
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -62,6 +84,78 @@ enum Kind {
     Flushes,
     Lossy,
     Moved,
+    /// Ten seconds instead of one.
+    Long,
+}
+
+/// The parts of a replay that stand in a run's journal: how far the script was at
+/// the end of each, how many I/Os it counted, and whether a gap was before it.
+fn parts(run: &Path) -> Vec<(u64, u64, bool)> {
+    let lines = Ledger::read(run).map(|contents| contents.lines).unwrap_or_default();
+    let of = |line: &Line| match &line.entry {
+        Entry::Applied { step, outcome } if step.place.phase == "replay" => {
+            let measurement = &outcome.measurement;
+            let position = measurement.replay.as_ref()?.position.ios;
+            let counted = measurement.streams.iter().map(|s| s.tally.ios).sum();
+            Some((position, counted, outcome.gap_before.is_some()))
+        }
+        _ => None,
+    };
+    lines.iter().filter_map(of).collect()
+}
+
+/// A replay that is killed with -9 goes on from its last cut: what was played after
+/// that is played again, and what was outstanding at the cut is in no count.
+#[test]
+fn a_killed_replay_goes_on_from_its_last_cut_and_says_what_it_left_out() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    write(&here.join("t.parquet"), Kind::Long);
+    let run = ["run", "replay-native", "--target", "scratch.bin", "--size", "512MiB", "--exact"];
+    let how = ["--purge", "none", "--set", "preconditioning=none", "--set", "cut=2s"];
+    let what = ["--workload", "t.parquet", "--out", "run"];
+    let mut child = steadfast()
+        .current_dir(here)
+        .args([&run[..], &how, &what].concat())
+        .stdout(Stdio::null())
+        .stderr(File::create(here.join("errors.txt")).unwrap())
+        .spawn()
+        .unwrap();
+    let ledger = here.join("run");
+    let said = || std::fs::read_to_string(here.join("errors.txt")).unwrap();
+    while parts(&ledger).len() < 2 {
+        assert!(child.try_wait().unwrap().is_none(), "{}", said());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    // In the midst of the third part.
+    std::thread::sleep(Duration::from_millis(700));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let before = parts(&ledger);
+    assert_eq!(before.len(), 2, "it is killed before it is through");
+    let resumed = run_in(here, &["resume", "run"]);
+    assert!(matches!(code(&resumed), 0 | 3), "{}", stderr(&resumed));
+    let all = parts(&ledger);
+    assert_eq!(all[..2], before);
+    let gaps: Vec<bool> = all.iter().map(|part| part.2).collect();
+    assert!(gaps[2] && gaps.iter().filter(|gap| **gap).count() == 1, "{gaps:?}");
+    // Whole, but for what was outstanding at the cut; at most as many as the capture had.
+    let counted: u64 = all.iter().map(|part| part.1).sum();
+    let missing = (1009 + 100) - counted;
+    assert_eq!(all.last().unwrap().0, 1009 + 100);
+    assert!(missing <= 4, "{missing} are missing: {all:?}");
+    let findings = std::fs::read_to_string(here.join("run/findings.json")).unwrap();
+    let findings: Value = serde_json::from_str(&findings).unwrap();
+    let caveats = findings["caveats"].as_array().unwrap();
+    let text = |id: &str| {
+        let found = caveats.iter().find(|caveat| caveat["id"] == id);
+        found.and_then(|caveat| caveat["text"].as_str()).unwrap_or_default().to_owned()
+    };
+    assert!(text("gap").contains("went on from the last cut"), "{}", text("gap"));
+    match missing {
+        0 => assert_eq!(text("replay-left-out"), ""),
+        _ => assert!(text("replay-left-out").contains(&format!("{missing} are in no count"))),
+    }
 }
 
 const NATIVE: [&str; 4] = ["plan", "replay-native", "--target", "sim:small"];
@@ -89,6 +183,16 @@ fn what_cannot_be_replayed_is_refused_in_one_line() {
     std::fs::write(here.join("text.csv"), "1,2,3\n").unwrap();
     plan(&of("text.csv"), &["neither a trace", "trace import"]);
     plan(&["--workload", "retail-backup", "--exact"], &["no single I/O", "leave out --exact"]);
+    write_sums(&here.join("steps.parquet"));
+    let sums = of("steps.parquet");
+    plan(&[&sums[..], &["--exact"]].concat(), &["step file", "leave out --exact"]);
+    write(&here.join("lossy.parquet"), Kind::Lossy);
+    let told = run_in(here, &[&NATIVE[..], &of("lossy.parquet"), &["--exact"]].concat());
+    assert!(stderr(&told).contains("lost 7 events"), "{}", stderr(&told));
+    let pipe = std::ffi::CString::new(here.join("pipe").as_os_str().as_encoded_bytes()).unwrap();
+    // SAFETY: the path is a string that ends.
+    assert_eq!(unsafe { libc::mkfifo(pipe.as_ptr(), 0o600) }, 0);
+    plan(&of("pipe"), &["not a regular file"]);
     let small = ["plan", "replay-native", "--target", "small.bin", "--size", "512KiB"];
     let wrapped = ["--workload", "t.parquet", "--exact", "--map", "wrap"];
     refuse(here, &[&small[..], &wrapped].concat(), &["granules of 1 MiB"]);
@@ -114,7 +218,7 @@ fn reference_workloads_are_listed_shown_and_applied() {
     let listed: Value =
         serde_json::from_str(&succeed(here, &["workload", "list", "--json"])).unwrap();
     let listed = listed["workloads"].as_array().unwrap();
-    assert_eq!(listed.len(), 6);
+    assert_eq!(listed.len(), 7);
     for one in listed {
         let name = one["name"].as_str().unwrap();
         let shown = WorkloadFile::read(&succeed(here, &["workload", "show", name])).unwrap();
@@ -297,5 +401,8 @@ fn a_reference_workload_is_planned_and_run_on_every_test_that_takes_one() {
         succeed(here, &plan);
     }
     let plan = ["plan", "replay-native", "--target", "sim:small", "--workload", "seven-steps"];
-    succeed(here, &plan);
+    let whole = succeed(here, &plan);
+    let without = succeed(here, &[&plan[..], &["--purge", "none"]].concat());
+    assert!(whole.to_lowercase().contains("purge"), "{whole}");
+    assert!(!without.to_lowercase().contains("purge"), "{without}");
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use std::fmt;
 
 /// Bytes that are not as they were written; the I/Os in them are left out.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 pub struct Damage {
     /// Which of the files, in the capture's order, from 1.
     pub file: usize,
@@ -41,7 +41,7 @@ impl fmt::Display for Damage {
 }
 
 /// What is known of the files' state.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, schemars::JsonSchema)]
 pub struct Integrity {
     /// Whether every file has checksums; without them most damage cannot be seen.
     pub checksums: bool,

@@ -110,7 +110,11 @@ fn chapters(study: &Study) -> Vec<Page> {
     let mut pages = vec![
         Page::new(
             "The capture",
-            vec![Exhibit::Facts(capture_facts(study)), Exhibit::Text(rules(study))],
+            vec![
+                Exhibit::Facts(capture_facts(study)),
+                Exhibit::Table(tables::drives(study)),
+                Exhibit::Text(rules(study)),
+            ],
         ),
         Page::new(
             "IO Stream Map",
@@ -138,6 +142,8 @@ fn processes(study: &Study, singles: &SingleIos) -> Page {
         vec![
             Exhibit::Plot(plots::process_map(study, singles)),
             Exhibit::Table(tables::processes(singles, 25)),
+            Exhibit::Table(tables::process_streams(study, singles)),
+            Exhibit::Table(tables::kinds(study, singles)),
         ],
     )
 }
@@ -165,7 +171,10 @@ fn sizes(study: &Study) -> Page {
     }
     let histogram = Exhibit::Plot(plots::response_histogram(study));
     let percentiles = Exhibit::Table(tables::response_times(study));
-    Page::new("Sizes and response times", vec![sizes, histogram, percentiles])
+    let mut exhibits = vec![sizes, histogram, percentiles];
+    let queue_times = study.single_ios.as_ref().map(|singles| tables::queue_times(study, singles));
+    exhibits.extend(queue_times.map(Exhibit::Table));
+    Page::new("Sizes and response times", exhibits)
 }
 
 fn working_sets(study: &Study, singles: &SingleIos) -> Option<Page> {
@@ -287,7 +296,7 @@ fn capture_rows(conditions: &CaptureConditions) -> Vec<Setting> {
     rows
 }
 
-/// How it was studied. What has the program's own value counts as nobody's choice.
+/// How it was studied. The program's own value counts as a default.
 fn analysis_rows(study: &Study) -> Vec<Setting> {
     let totals = &study.totals;
     let (options, presets) = (&totals.options, StudyOptions::default());

@@ -1,6 +1,9 @@
 //! The tables of a study.
 
 use crate::columns::{Column, cells, heads, table_row};
+use crate::drives::DriveFigures;
+use crate::group_figures::{GroupFigures, Show};
+use crate::groups::{Facet, Groups};
 use crate::processes::ProcessFigures;
 use crate::steps::StepFigures;
 use crate::streams::{By, StreamFigures};
@@ -8,6 +11,9 @@ use crate::study::{SingleIos, Study};
 use crate::totals::Totals;
 use crate::workload::WorkloadStream;
 use steadfast_domain::findings::{Cell, Row, Table};
+
+/// Groups of a report's table.
+const GROUPS_SHOWN: usize = 25;
 
 /// A table of rows that all have the same columns.
 fn table<T>(
@@ -23,7 +29,7 @@ fn named(listing: Vec<StreamFigures>) -> impl Iterator<Item = (String, StreamFig
     listing.into_iter().map(|stream| (stream.key.to_string(), stream))
 }
 
-/// The cumulative workload, normalised.
+/// The cumulative workload, normalized.
 pub(super) fn workload(study: &Study) -> Table {
     let Totals { options, workload, streams, .. } = &study.totals;
     let figures = streams.listing(options.by);
@@ -72,6 +78,49 @@ pub(super) fn response_times(study: &Study) -> Table {
     listing.retain(|stream| keys.contains(&stream.key));
     let names = ["response-times", "Response times by I/O stream, ms", "I/O stream"];
     table(names, &StreamFigures::RESPONSE_TIMES, named(listing))
+}
+
+/// What each drive is and what was done on it.
+pub(super) fn drives(study: &Study) -> Table {
+    let mut drives = study.drives.listing(&study.totals.conditions);
+    let total = drives.pop();
+    let row = |drive: &DriveFigures| table_row(&drive.name, &DriveFigures::OF_REPORT, drive);
+    let table = Table::new("drives", "Drives", "Drive").columns(heads(&DriveFigures::OF_REPORT));
+    let table = table.rows(drives.iter().map(row));
+    match total.as_ref().map(row) {
+        Some(total) => table.row(total.named("total").strong(true)),
+        None => table,
+    }
+}
+
+/// Which process did which streams.
+pub(super) fn process_streams(study: &Study, singles: &SingleIos) -> Table {
+    let names = ["process-streams", "Which process did which I/O streams", "Process, I/O stream"];
+    groups(names, &singles.process_streams, study, Show::Counts)
+}
+
+/// Response times of streams beside their times in the queue.
+pub(super) fn queue_times(study: &Study, singles: &SingleIos) -> Table {
+    let names = ["queue-times", "Queue time beside response time, ms", "I/O stream"];
+    groups(names, &by_stream(singles), study, Show::Times)
+}
+
+/// What the kernel noted of the I/Os of streams.
+pub(super) fn kinds(study: &Study, singles: &SingleIos) -> Table {
+    let names = ["kinds", "Kinds of I/Os by I/O stream", "I/O stream"];
+    groups(names, &by_stream(singles), study, Show::Kinds)
+}
+
+/// The same by stream alone.
+fn by_stream(singles: &SingleIos) -> Groups {
+    singles.process_streams.regrouped(&[Facet::Stream])
+}
+
+/// The largest groups.
+fn groups(names: [&str; 3], groups: &Groups, study: &Study, show: Show) -> Table {
+    let listing = groups.listing(study.totals.options.by, &study.totals.conditions);
+    let rows = listing.into_iter().take(GROUPS_SHOWN).map(|group| (group.name(), group));
+    table(names, &GroupFigures::beside_names(show), rows)
 }
 
 /// The processes with the most I/Os.

@@ -3,6 +3,7 @@
 
 use super::ReplayError;
 use super::steps::{NativeSteps, StepChoice, StepToReplay, of_cumulative};
+use crate::placement::Placement;
 use crate::streams::StreamKey;
 use crate::workload::{Workload, io_stream, stimulus_op};
 use crate::workload_file::{WorkloadFile, WorkloadStep};
@@ -26,6 +27,8 @@ pub struct Provenance {
     pub demand: Option<Demand>,
     /// What is written.
     pub data_pattern: DataPattern,
+    /// Where the random streams go.
+    pub placement: Placement,
 }
 
 /// Facts of a capture that a report discloses: tool, layer, host, devices, length.
@@ -101,10 +104,11 @@ fn applied(
     caveats: &[Caveat],
     provenance: Provenance,
 ) -> AppliedWorkload {
-    let (streams, rounding) = weighed(workload);
+    let (mut streams, rounding) = weighed(workload);
+    provenance.placement.place(&mut streams);
     let places: HashMap<StreamKey, usize> =
         workload.streams.iter().enumerate().map(|(place, stream)| (stream.key(), place)).collect();
-    let Provenance { name, source, origin, demand, data_pattern } = provenance;
+    let Provenance { name, source, origin, demand, data_pattern, .. } = provenance;
     AppliedWorkload {
         name,
         source,

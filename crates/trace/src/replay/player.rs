@@ -14,6 +14,9 @@ use std::io::{Read, Seek};
 use std::sync::Arc;
 use steadfast_domain::{Bytes, DueIo, Nanos, Op};
 
+/// A discard of more bytes is played in parts: no engine takes a longer one.
+const TRIM_MOST: u64 = 1 << 31;
+
 /// What became of the I/Os that were played.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Landed {
@@ -21,11 +24,14 @@ pub(super) struct Landed {
     pub(super) wrapped: u64,
     pub(super) moved: u64,
     pub(super) too_large: u64,
+    /// Times that a discard was divided.
+    pub(super) divided: u64,
     /// I/Os due before one that was given out, and therefore due at once.
     pub(super) late: u64,
 }
 
 /// One I/O that was played.
+#[derive(Clone, Copy)]
 pub(super) struct Played {
     pub(super) io: DueIo,
     pub(super) captured: Chosen,
@@ -36,6 +42,8 @@ pub(super) struct Player<R: 'static> {
     plan: Arc<ReplayPlan>,
     ios: Ios<'static, R>,
     order: DueOrder,
+    /// What is left of a discard of which a part was played.
+    rest: Option<Played>,
     thinking: Thinking,
     outstanding: Outstanding,
     last_due_ns: u64,
@@ -48,6 +56,7 @@ impl<R: Read + Seek + Send + 'static> Player<R> {
         Player {
             ios: plan.options.pass.shared_ios(trace, FIELDS),
             order: DueOrder::new(plan.slack_ns),
+            rest: None,
             last_due_ns: plan.origin_ns,
             plan: Arc::clone(plan),
             thinking: Thinking::default(),
@@ -59,10 +68,13 @@ impl<R: Read + Seek + Send + 'static> Player<R> {
 
     /// The next I/O; `None` when there are no more.
     pub(super) fn next(&mut self) -> Result<Option<Played>, TraceError> {
+        if let Some(rest) = self.rest.take() {
+            return Ok(Some(self.divided(rest)));
+        }
         loop {
             if let Some(io) = self.order.next() {
                 if let Some(played) = self.land(io) {
-                    return Ok(Some(played));
+                    return Ok(Some(self.divided(played)));
                 }
             } else if self.ended {
                 return Ok(None);
@@ -70,6 +82,19 @@ impl<R: Read + Seek + Send + 'static> Player<R> {
                 self.read()?;
             }
         }
+    }
+
+    /// It, or its first part where it is too long a discard.
+    fn divided(&mut self, played: Played) -> Played {
+        let Played { io, captured } = played;
+        if io.op != Op::Discard || io.size.0 <= TRIM_MOST {
+            return played;
+        }
+        self.landed.divided += 1;
+        let place = (Bytes(io.offset.0 + TRIM_MOST), Bytes(io.size.0 - TRIM_MOST));
+        let rest = DueIo { offset: place.0, size: place.1, think: Nanos::ZERO, ..io };
+        self.rest = Some(Played { io: rest, captured });
+        Played { io: DueIo { size: Bytes(TRIM_MOST), ..io }, captured }
     }
 
     /// What became of those played so far.

@@ -187,6 +187,9 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
         let text = format!("{} discards are not played, as asked.", counts.discards);
         let is = leave_out.discards && counts.discards > 0;
         say(is, CaveatKind::Deviation, ids::REPLAY_WITHOUT_DISCARDS, text);
+        let divided = self.summary.landed.divided;
+        let text = format!("Discards of more than 2 GiB were divided {divided} times.");
+        say(divided > 0, CaveatKind::Deviation, ids::REPLAY_DIVIDED, text);
         let fua = self.summary.fua;
         let text =
             format!("{fua} writes had forced unit access; they are played without, as asked.");

@@ -3,7 +3,7 @@
 //! other. It is the same list whether it comes from a capture of single I/Os or of
 //! steps alone, a workload file or a "Replay representation".
 //!
-//! A composite is normalised from counts: the chosen streams of a step stand for
+//! A composite is normalized from counts: the chosen streams of a step stand for
 //! all of its I/Os, each in proportion to its own. What was not chosen is kept as
 //! I/Os and bytes.
 
@@ -12,7 +12,7 @@ use super::lacking::lacking;
 use crate::captured::{Answer, steps_over};
 use crate::error::TraceError;
 use crate::replay_representation::ReplayRepresentation;
-use crate::series::{Choice, SeriesOverTime};
+use crate::series::{SeriesOf, SeriesOverTime};
 use crate::steps::{CaptureStep, STEPS_MAX};
 use crate::streams::{By, StreamKey};
 use crate::workload::{Threshold, Workload, WorkloadStream, stimulus_op};
@@ -275,7 +275,7 @@ fn of_capture<R: Read + Seek + Send + 'static>(
     let workload = Workload::of(&table, choice.by, choice.threshold);
     let keys = workload.keys();
     let mut steps = steps_over(span_ns, width_ns);
-    let mut series = SeriesOverTime::new(width_ns, &Choice::Streams(keys.clone()));
+    let mut series = SeriesOverTime::new(width_ns, &SeriesOf::Streams(keys.clone()));
     captured.run(pass, &mut [&mut steps, &mut series])?;
     let steps = joined(&steps.finish()?, &series, &keys, width_ns);
     Ok(Found { steps, workload, caveats: lacking(conditions, &captured.integrity().missing()) })

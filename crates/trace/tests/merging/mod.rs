@@ -16,7 +16,7 @@ use steadfast_trace::processes::ProcessTable;
 use steadfast_trace::quality::Quality;
 use steadfast_trace::reach::Reach;
 use steadfast_trace::sequence::Sequencer;
-use steadfast_trace::series::{Choice, SeriesOverTime};
+use steadfast_trace::series::{SeriesOf, SeriesOverTime};
 use steadfast_trace::steps::Steps;
 use steadfast_trace::{Batch, Fold, Rows, StreamTable, Sums};
 
@@ -233,11 +233,11 @@ proptest! {
 
     #[test]
     fn series(parts in any_parts(), width in 1u64..4) {
-        let choice = Choice::Streams(vec![key("RND 4K R"), key("SEQ 8K W")]);
+        let choice = SeriesOf::Streams(vec![key("RND 4K R"), key("SEQ 8K W")]);
         merges!(parts, SeriesOverTime::new(width * STEP_NS, &choice), |series| series);
         let process = ProcessTable::keeping(1);
         let (found, _) = parts.both(|| process.clone());
-        let choice = Choice::Processes(found.most_active(1));
+        let choice = SeriesOf::Processes(found.most_active(1));
         merges!(parts, SeriesOverTime::new(width * STEP_NS, &choice), |series| series);
     }
 

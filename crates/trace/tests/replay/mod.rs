@@ -268,6 +268,33 @@ fn flushes_discards_and_fua_are_kept_or_left_out_with_their_count() {
 }
 
 #[test]
+fn a_discard_that_no_engine_takes_is_played_in_parts() {
+    const GIB: u64 = 1 << 30;
+    let most = u32::MAX - 511;
+    let events = [
+        io(1000, IoOp::Discard, 512 * 7, most),
+        io(2000, IoOp::Discard, 0, 1 << 31),
+        io(3000, IoOp::Read, 0, 4096),
+    ];
+    let script = of_events(&events, &options(LARGE)).unwrap();
+    let ios = played(script.open());
+    let told: Vec<_> = ios.iter().map(|io| (io.due.0, io.offset.0, io.size.0)).collect();
+    assert_eq!(
+        told,
+        [
+            (0, 3584, 2 * GIB),
+            (0, 3584 + 2 * GIB, 2 * GIB - 512),
+            (1000, 0, 2 * GIB),
+            (2000, 0, 4096)
+        ]
+    );
+    assert_eq!(script.load(None).counts.discards, 3);
+    assert!(said(&script, "replay-divided").contains("divided 1 times"));
+    let whole = of_events(&events[1..], &options(LARGE)).unwrap();
+    assert_eq!(said(&whole, "replay-divided"), "");
+}
+
+#[test]
 fn what_does_not_fit_wraps_unless_told_otherwise() {
     let small = Space { size: Bytes::gib(1), logical_sector: 512 };
     let script = of_events(&known(), &options(small)).unwrap();

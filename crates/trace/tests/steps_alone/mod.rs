@@ -12,7 +12,7 @@ use steadfast_trace::compare::SideKey;
 use steadfast_trace::hits::{HitMap, HitSteps};
 use steadfast_trace::processes::ProcessTable;
 use steadfast_trace::reach::Reach;
-use steadfast_trace::series::{Choice, SeriesOverTime};
+use steadfast_trace::series::{SeriesOf, SeriesOverTime};
 use steadfast_trace::steps::CaptureStep;
 use steadfast_trace::{
     Captured, Derivation, Fields, Filter, Fold, FoldSums, Pass, Rows, StepWriter, Study,
@@ -154,7 +154,7 @@ fn what_only_single_ios_tell_is_refused_by_its_name() {
     assert_eq!(refused(&mut ProcessTable::default()), Some(Untold::Processes));
     assert_eq!(refused(&mut device()), Some(Untold::HitMaps));
     assert_eq!(refused(&mut Reach::new(0, 1 << 30)), Some(Untold::WorkingSets));
-    let of_processes = Choice::Processes(Vec::new());
+    let of_processes = SeriesOf::Processes(Vec::new());
     assert_eq!(refused(&mut SeriesOverTime::new(SECOND, &of_processes)), Some(Untold::Processes));
     for what in Untold::ALL {
         let text = alone.tells(what).unwrap_err().to_string();
@@ -254,8 +254,11 @@ fn the_report_has_every_exhibit_but_those_of_single_ios_and_says_so() {
             "hits-0-read",
             "hits-0-write",
             "hits-1-write",
+            "kinds",
             "process-map",
+            "process-streams",
             "processes",
+            "queue-times",
             "response-histogram",
             "response-times",
             "utilisation",

@@ -20,8 +20,8 @@ mod setup;
 
 pub use setup::{COMPOSITE_PARAMETERS, Dirth, PARAMETERS};
 
-use super::preconditioning::precondition;
 use crate::ground::attempts::attempt_phase;
+use crate::ground::preconditioning::precondition;
 use points::Chosen;
 use results::Results;
 use setup::PRE_WRITE;

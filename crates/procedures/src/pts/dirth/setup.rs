@@ -2,14 +2,15 @@
 
 use super::matrix::{self, Matrix};
 use super::points::{Chosen, Role};
+use crate::exhibits::disclosure;
 use crate::ground::Ground;
 use crate::ground::attempts::{attempt_phase, is_attempt_of, phases_of};
 use crate::ground::choices::Choices;
+use crate::ground::preconditioning;
+use crate::ground::preconditioning::WIPC_PATTERN;
 use crate::parameters::Parameter;
 use crate::pts::between::{self, BETWEEN_TIME, BetweenRounds, Cycle, MEASURED_FIRST};
-use crate::pts::method::WIPC_PATTERN;
 use crate::pts::workload::{ALIGNMENT, CURSOR, MIX_JESD219, Workload};
-use crate::pts::{disclosure, preconditioning};
 use crate::unsuitable::Unsuitable;
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::{Bytes, Demand, Nanos, Place, Record, Settings, Step};

@@ -3,6 +3,7 @@
 
 use super::results::{Results, Wait};
 use super::setup::{ACCESS_TIME, ACCESSES, Hir, IDLE_TIMES};
+use crate::exhibits::disclosure::{self, Form, form_demand};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
 use crate::exhibits::loops::general_chapter;
 use crate::exhibits::pages::page;
@@ -10,7 +11,6 @@ use crate::exhibits::response::percentile_table;
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::steps::every_step;
 use crate::pts::between::{self, check_page, evidence};
-use crate::pts::disclosure::{self, Form, form_demand};
 use crate::words::reservation_text;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{

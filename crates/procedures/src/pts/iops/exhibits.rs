@@ -2,6 +2,7 @@
 //! (six in 1.1), and the chapters of a TKperf report.
 
 use super::setup::{Iops, TRACKED_4K};
+use crate::exhibits::disclosure::{self, Form};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
 use crate::exhibits::loops::{
     Convergence, convergence, general_chapter, measurement_window, not_steady, rounds_ending,
@@ -11,10 +12,10 @@ use crate::exhibits::pages::page;
 use crate::exhibits::response::FIVE_NINES;
 use crate::exhibits::secondary;
 use crate::exhibits::steps::every_step;
+use crate::exhibits::tkperf;
+use crate::ground::preconditioning;
+use crate::ground::preconditioning::WIPC_PATTERN;
 use crate::ground::results::{Cell, Results};
-use crate::pts::disclosure::{self, Form};
-use crate::pts::method::WIPC_PATTERN;
-use crate::pts::preconditioning;
 use crate::pts::scattered::Ranged;
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use crate::words::mix_name;
@@ -23,7 +24,7 @@ use steadfast_domain::findings::{
     Series, Stroke, Table,
 };
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::{Bytes, Caveat, Findings, Nanos, Record};
+use steadfast_domain::{Bytes, Caveat, Findings, Nanos, Profile, Record};
 
 /// Everything that is reported of a run.
 pub fn findings(iops: &Iops, record: &Record, results: &Results) -> Findings {
@@ -211,7 +212,11 @@ fn matrix_plot(iops: &Iops, results: &Results, kind: PlotKind) -> Plot {
 fn chapters(iops: &Iops, record: &Record, results: &Results) -> Vec<Page> {
     let choices = iops.choices();
     let wipc = preconditioning_exhibits(&choices, record, preconditioning::PHASE, WIPC_PATTERN);
-    let mut chapters = common_chapters(&choices, record);
+    let mut chapters = match iops.ground.settings.profile {
+        Profile::Tkperf => tkperf::iops(&tkperf_content(iops, results)),
+        _ => Vec::new(),
+    };
+    chapters.extend(common_chapters(&choices, record));
     chapters.extend([
         general_chapter(&choices),
         iops_chapter(iops, results),
@@ -220,6 +225,19 @@ fn chapters(iops: &Iops, record: &Record, results: &Results) -> Vec<Page> {
         page("Preconditioning", wipc),
     ]);
     chapters
+}
+
+/// The test as a TKperf report shows it.
+fn tkperf_content(iops: &Iops, results: &Results) -> tkperf::Content {
+    tkperf::Content {
+        title: "IOPS",
+        id: "iops",
+        unit: "IOPS",
+        listing: listing(iops),
+        dependent: "4k block size, random write".into(),
+        points: tkperf::shown(&iops.mixed_loop, results),
+        verdicts: vec![results.verdict.clone()],
+    }
 }
 
 fn iops_chapter(iops: &Iops, results: &Results) -> Page {

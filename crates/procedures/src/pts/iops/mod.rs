@@ -12,7 +12,7 @@ mod setup;
 
 pub use setup::{Iops, PARAMETERS};
 
-use super::preconditioning::precondition;
+use crate::ground::preconditioning::precondition;
 use crate::ground::results::Results;
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
 

@@ -1,11 +1,11 @@
 //! The IOPS test as it is set up: its matrix, its tracking variables.
 
+use crate::exhibits::disclosure;
 use crate::ground::Ground;
 use crate::ground::choices::Choices;
+use crate::ground::preconditioning::WIPC_PATTERN;
 use crate::ground::rounds::{self, MixedLoop};
 use crate::parameters::Parameter;
-use crate::pts::disclosure;
-use crate::pts::method::WIPC_PATTERN;
 use crate::pts::scattered::Ranged;
 use crate::pts::workload::ALIGNMENT;
 use crate::unsuitable::Unsuitable;

@@ -2,6 +2,7 @@
 //! which has neither 99.999 %, IOPS nor the histogram).
 
 use super::setup::{DEMAND, HISTOGRAM, HISTOGRAM_TIME, Latency, MIXES, TRACKED, average_response};
+use crate::exhibits::disclosure::{self, Form, SECOND_STIMULUS};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
 use crate::exhibits::loops::{
     Convergence, convergence, general_chapter, no_window, not_steady, rounds_ending, rounds_table,
@@ -14,11 +15,11 @@ use crate::exhibits::response::{
 };
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::steps::every_step;
+use crate::exhibits::tkperf;
+use crate::ground::preconditioning;
+use crate::ground::preconditioning::WIPC_PATTERN;
 use crate::ground::results::{Cell, Results};
 use crate::ground::rounds;
-use crate::pts::disclosure::{self, Form, SECOND_STIMULUS};
-use crate::pts::method::WIPC_PATTERN;
-use crate::pts::preconditioning;
 use crate::pts::scattered::Ranged;
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use crate::words::mix_name;
@@ -277,7 +278,11 @@ fn histogram_exhibits(record: &Record) -> Vec<Exhibit> {
 fn chapters(test: &Latency, record: &Record, results: &Results) -> Vec<Page> {
     let choices = test.choices();
     let wipc = preconditioning_exhibits(&choices, record, preconditioning::PHASE, WIPC_PATTERN);
-    let mut chapters = common_chapters(&choices, record);
+    let mut chapters = match test.ground.settings.profile {
+        Profile::Tkperf => tkperf::latency(&tkperf_content(test, results)),
+        _ => Vec::new(),
+    };
+    chapters.extend(common_chapters(&choices, record));
     chapters.extend([
         general_chapter(&choices),
         latency_chapter(test, record, results),
@@ -285,6 +290,19 @@ fn chapters(test: &Latency, record: &Record, results: &Results) -> Vec<Page> {
         page("Preconditioning", wipc),
     ]);
     chapters
+}
+
+/// The test as a TKperf report shows it.
+fn tkperf_content(test: &Latency, results: &Results) -> tkperf::Content {
+    tkperf::Content {
+        title: "Latency",
+        id: "latency",
+        unit: "ms",
+        listing: listing(test),
+        dependent: "4k block size, random write mean latency".into(),
+        points: tkperf::shown(&test.mixed_loop, results),
+        verdicts: vec![results.verdict.clone()],
+    }
 }
 
 fn latency_chapter(test: &Latency, record: &Record, results: &Results) -> Page {

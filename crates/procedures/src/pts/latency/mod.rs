@@ -11,7 +11,7 @@ mod setup;
 
 pub use setup::{Latency, PARAMETERS};
 
-use super::preconditioning::precondition;
+use crate::ground::preconditioning::precondition;
 use crate::ground::results::Results;
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
 

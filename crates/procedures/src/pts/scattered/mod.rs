@@ -7,15 +7,15 @@
 //! preconditioning and a seed of its own. Preconditioning writes the whole active
 //! range; the test touches the segments only.
 
-use super::disclosure::{self, Form};
 use super::method;
-use super::ranges::{AMOUNT, RANGES, SEGMENTS, is_asked};
+use crate::exhibits::disclosure::{self, Form};
 use crate::exhibits::frame::{common_chapters, frame};
 use crate::exhibits::pages::page;
 use crate::ground::Ground;
 use crate::ground::asked::Asked;
 use crate::ground::choices::Choices;
 use crate::ground::method::{Covered, Method, Scatter};
+use crate::ground::ranges::{AMOUNT, RANGES, SEGMENTS, is_asked};
 use crate::offer::boxed;
 use crate::parts::{self, Part, Studied, part_amendments};
 use crate::unsuitable::Unsuitable;
@@ -382,12 +382,13 @@ fn side_by_side(combinations: &[Combination], studied: &[Studied<'_>]) -> Option
             Some(Row::new(of(&row.head), cells).named(of(&row.id)).strong(row.strong))
         })
     };
-    Some(Table {
-        id: "side-by-side".into(),
-        title: format!("{}: all combinations", first.title),
-        corner: format!("{}, combination", first.corner),
-        rows: first.rows.iter().flat_map(of_row).collect(),
-        ..first.clone()
+    let title = format!("{}: all combinations", first.title);
+    let table = Table::new("side-by-side", title, &format!("{}, combination", first.corner))
+        .columns(first.columns.iter().cloned())
+        .rows(first.rows.iter().flat_map(of_row));
+    Some(match &first.spanner {
+        Some(spanner) => table.spanner(spanner),
+        None => table,
     })
 }
 

@@ -2,6 +2,7 @@
 //! block size.
 
 use super::setup::{SizeLoop, Throughput};
+use crate::exhibits::disclosure::{self, Form, SECOND_STIMULUS};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
 use crate::exhibits::loops::{
     Convergence, NOT_STEADY_EARLIER, convergence, general_chapter, no_window, not_steady,
@@ -11,8 +12,8 @@ use crate::exhibits::pages::page;
 use crate::exhibits::response::percentile_table;
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::steps::every_step;
+use crate::exhibits::tkperf;
 use crate::ground::results::{Cell, Results};
-use crate::pts::disclosure::{self, Form, SECOND_STIMULUS};
 use crate::pts::scattered::Ranged;
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use steadfast_domain::caveats as ids;
@@ -143,6 +144,7 @@ fn of_the_sizes(test: &Throughput) -> Vec<Caveat> {
             "WIPC writes at the block size under test, 1024K, as in the public implementations.",
             "",
         )],
+        (Profile::Tkperf, _) if test.preconditions() => Vec::new(),
         (Profile::Tkperf, _) => vec![Caveat::new(
             CaveatKind::Deviation,
             ids::NO_WIPC,
@@ -302,18 +304,36 @@ fn rates_plot(id: &str, title: &str, sizes: &[Measured<'_>]) -> Plot {
 
 fn chapters(test: &Throughput, record: &Record, sizes: &[Measured<'_>]) -> Vec<Page> {
     let choices = test.choices();
-    let mut chapters = common_chapters(&choices, record);
+    let mut chapters = match test.ground.settings.profile {
+        Profile::Tkperf => tkperf::throughput(&tkperf_content(test, sizes)),
+        _ => Vec::new(),
+    };
+    chapters.extend(common_chapters(&choices, record));
     chapters.push(general_chapter(&choices));
     chapters.push(throughput_chapter(test, sizes));
     let cells: Vec<&Cell> = sizes.iter().flat_map(|(_, results)| &results.cells).collect();
     chapters.push(secondary::chapter(secondary_exhibits(&cells), record));
     if test.preconditions() {
         let exhibits = test.loops.iter().flat_map(|size| {
-            preconditioning_exhibits(&choices, record, &size.wipc_phase, size.writes())
+            preconditioning_exhibits(&choices, record, &size.wipc_phase, test.wipc_pattern(size))
         });
         chapters.push(page("Preconditioning", exhibits.collect()));
     }
     chapters
+}
+
+/// The test as a TKperf report shows it.
+fn tkperf_content(test: &Throughput, sizes: &[Measured<'_>]) -> tkperf::Content {
+    let points = |(size, results): &Measured<'_>| tkperf::shown(&size.mixed_loop, results);
+    tkperf::Content {
+        title: "Throughput",
+        id: "throughput",
+        unit: "MB/s",
+        listing: listing(test),
+        dependent: "sequential write of each block size".into(),
+        points: sizes.iter().flat_map(points).collect(),
+        verdicts: sizes.iter().map(|(_, results)| results.verdict.clone()).collect(),
+    }
 }
 
 fn throughput_chapter(test: &Throughput, sizes: &[Measured<'_>]) -> Page {
@@ -354,6 +374,9 @@ fn secondary_exhibits(cells: &[&Cell]) -> Vec<Exhibit> {
 fn listing(test: &Throughput) -> String {
     let sizes: Vec<String> = test.loops.iter().map(|size| size.size.transfer_size()).collect();
     let wipc = match test.preconditions() {
+        true if test.ground.settings.profile == Profile::Tkperf => {
+            "  Workload independent preconditioning: SEQ 128K W, T1Q32, 2 x user capacity\n"
+        }
         true => {
             "  Workload independent preconditioning: SEQ writes of this block size, T1Q32, 2 x \
                  user capacity\n"

@@ -10,9 +10,9 @@
 mod exhibits;
 mod setup;
 
-pub use setup::Throughput;
+pub use setup::{PARAMETERS_TKPERF, PRECONDITION, Throughput};
 
-use super::preconditioning;
+use crate::ground::preconditioning;
 use crate::ground::results::Results;
 use setup::SizeLoop;
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
@@ -21,7 +21,8 @@ impl Throughput {
     fn conduct_size(&self, size: &SizeLoop, bench: &mut dyn Bench) -> Result<(), Halt> {
         bench.purge()?;
         if self.preconditions() {
-            preconditioning::load(&self.ground, &size.wipc_phase, size.writes()).conduct(bench)?;
+            let pattern = self.wipc_pattern(size);
+            preconditioning::load(&self.ground, &size.wipc_phase, pattern).conduct(bench)?;
         }
         size.mixed_loop.conduct(bench, &self.ground)?;
         Ok(())

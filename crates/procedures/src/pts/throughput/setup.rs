@@ -1,10 +1,13 @@
 //! The throughput test as it is set up: its block sizes, one loop each.
 
+use crate::exhibits::disclosure;
 use crate::ground::Ground;
 use crate::ground::choices::Choices;
+use crate::ground::preconditioning;
 use crate::ground::rounds::{self, MixedLoop};
+use crate::parameters::Parameter;
+use crate::pts::method::WIPC_PATTERN;
 use crate::pts::scattered::Ranged;
-use crate::pts::{disclosure, preconditioning};
 use crate::unsuitable::Unsuitable;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, Class, Demand, Measurement, Profile, Settings};
@@ -28,6 +31,19 @@ const DEMAND: Demand = Demand::new(1, 32);
 
 /// TKperf's default.
 const DEMAND_TKPERF: Demand = Demand::new(1, 1);
+
+/// Whether profile `tkperf` writes the drive before each block size.
+pub const PRECONDITION: Parameter = Parameter {
+    name: "precondition",
+    default: "no",
+    meaning: "what is written after each purge: no (nothing), or wipc (2 x user capacity, \
+        SEQ 128K W)",
+    source: "TKperf 2.x preconditions nothing before its throughput test",
+    ..Parameter::PLAIN
+};
+
+/// The parameters of the throughput test in profile `tkperf`; others have none.
+pub const PARAMETERS_TKPERF: &[Parameter] = &[PRECONDITION];
 
 /// One block size: its preconditioning and its loop.
 #[derive(Debug, Clone)]
@@ -53,6 +69,7 @@ pub struct Throughput {
     pub(super) ground: Ground,
     pub(super) demand: Demand,
     left_out: Vec<Bytes>,
+    preconditions: bool,
     pub(super) loops: Vec<SizeLoop>,
 }
 
@@ -61,12 +78,13 @@ impl Ranged for Throughput {
         rounds::check_ending(&ground.settings)?;
         let (sizes, left_out) = ground.sizes(sizes(&ground.settings));
         let demand = ground.settings.demand_or(recommended(ground.settings.profile));
+        let preconditions = preconditions(&ground.settings)?;
         let last = sizes.last();
         let loops = sizes
             .iter()
             .map(|size| size_loop(&ground, *size, Some(size) == last, demand))
             .collect();
-        Ok(Throughput { demand, left_out, loops, ground })
+        Ok(Throughput { demand, left_out, preconditions, loops, ground })
     }
 
     fn choices(&self) -> Choices<'_> {
@@ -79,7 +97,7 @@ impl Ranged for Throughput {
             ending: disclosure::ending_text(self.ground.settings.steady_state),
             judged: true,
             preconditioning: match self.preconditions() {
-                true => self.loops.iter().map(SizeLoop::writes).collect(),
+                true => self.loops.iter().map(|size| self.wipc_pattern(size)).collect(),
                 false => Vec::new(),
             },
             measured_phases: self.loops.iter().map(|l| l.mixed_loop.phase.clone()).collect(),
@@ -90,21 +108,57 @@ impl Ranged for Throughput {
                 self.ground.minute,
                 cap.unwrap_or_default()
             ),
-            tkperf: "Profile tkperf follows TKperf's five block sizes, their order, its purge \
-                before each, and its demand. Like TKperf and unlike the PTS, it has no workload \
-                independent preconditioning. Differences: every block size is judged by its own \
-                writes (TKperf judges all by those of 1024 KiB); sequential I/O continues from \
-                step to step; a failed purge is reported.",
+            tkperf: tkperf_text(self.preconditions),
             ..self.ground.choices()
         }
     }
 }
 
 impl Throughput {
-    /// TKperf has no workload-independent preconditioning before its throughput
-    /// test; all others have it.
+    /// Whether the drive is written after each purge.
     pub(super) fn preconditions(&self) -> bool {
-        self.ground.settings.profile != Profile::Tkperf
+        self.preconditions
+    }
+    /// What is written then: of the size under test; in profile tkperf, whose smallest size
+    /// would take days, always of the standard's.
+    pub(super) fn wipc_pattern(&self, size: &SizeLoop) -> AccessPattern {
+        match self.ground.settings.profile {
+            Profile::Tkperf => WIPC_PATTERN,
+            _ => size.writes(),
+        }
+    }
+}
+
+/// TKperf has no workload-independent preconditioning before its throughput test unless it
+/// is asked for; all others have it.
+fn preconditions(settings: &Settings) -> Result<bool, Unsuitable> {
+    if settings.profile != Profile::Tkperf {
+        return Ok(true);
+    }
+    PRECONDITION.parse(settings, |text| match text {
+        "no" => Some(false),
+        "wipc" => Some(true),
+        _ => None,
+    })
+}
+
+/// What profile tkperf does otherwise than TKperf.
+fn tkperf_text(preconditions: bool) -> &'static str {
+    match preconditions {
+        true => {
+            "Profile tkperf follows TKperf's five block sizes, their order, its purge before \
+             each, and its demand. Differences: after each purge, twice the user capacity is \
+             written (TKperf writes nothing); every block size is judged by its own writes \
+             (TKperf judges all by those of 1024 KiB); sequential I/O continues from step to \
+             step, and threads share one position; a failed purge is reported."
+        }
+        false => {
+            "Profile tkperf follows TKperf's five block sizes, their order, its purge \
+                before each, and its demand. Like TKperf and unlike the PTS, it has no workload \
+                independent preconditioning. Differences: every block size is judged by its own \
+                writes (TKperf judges all by those of 1024 KiB); sequential I/O continues from \
+                step to step; a failed purge is reported."
+        }
     }
 }
 

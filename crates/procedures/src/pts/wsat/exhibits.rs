@@ -4,6 +4,7 @@
 
 use super::results::{End, Minute, Results};
 use super::setup::{HISTOGRAM_TIME, Wsat, reads_nothing_written};
+use crate::exhibits::disclosure::{self, Form, SECOND_STIMULUS, form_demand};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
 use crate::exhibits::loops::general_chapter;
 use crate::exhibits::pages::page;
@@ -12,9 +13,9 @@ use crate::exhibits::response::{
 };
 use crate::exhibits::secondary;
 use crate::exhibits::steps::every_step;
+use crate::exhibits::tkperf;
+use crate::ground::preconditioning::WIPC_PATTERN;
 use crate::pts::between::{self, BetweenRounds, check_page, evidence};
-use crate::pts::disclosure::{self, Form, SECOND_STIMULUS, form_demand};
-use crate::pts::method::WIPC_PATTERN;
 use crate::pts::workload;
 use crate::words::{number, reservation_text};
 use steadfast_domain::caveats as ids;
@@ -456,7 +457,11 @@ fn histogram_page(wsat: &Wsat, results: &Results<'_>) -> Page {
 
 fn chapters(wsat: &Wsat, record: &Record, results: &Results<'_>) -> Vec<Page> {
     let choices = wsat.choices(record);
-    let mut chapters = common_chapters(&choices, record);
+    let mut chapters = match wsat.ground.settings.profile {
+        Profile::Tkperf => tkperf::write_saturation(listing(wsat), &tkperf_minutes(results)),
+        _ => Vec::new(),
+    };
+    chapters.extend(common_chapters(&choices, record));
     chapters.push(general_chapter(&choices));
     chapters.push(saturation_chapter(wsat, results));
     if let (Some(between), Some(verdict)) = (wsat.between(), &results.verdict) {
@@ -470,6 +475,12 @@ fn chapters(wsat: &Wsat, record: &Record, results: &Results<'_>) -> Vec<Page> {
     let facts = Facts::new("Over the whole saturation").rows(rows);
     chapters.push(secondary::chapter(vec![Exhibit::Facts(facts)], record));
     chapters
+}
+
+/// The minutes as a TKperf report shows them.
+fn tkperf_minutes(results: &Results<'_>) -> Vec<tkperf::SaturatedMinute> {
+    let minute = |m: &Minute| tkperf::SaturatedMinute { iops: m.iops, mean_ms: m.art, gap: m.gap };
+    results.minutes.iter().map(minute).collect()
 }
 
 fn measured_chapter(between: &BetweenRounds, results: &Results<'_>) -> Page {

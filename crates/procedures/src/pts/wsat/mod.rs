@@ -18,7 +18,7 @@ mod setup;
 
 pub use setup::{COMPOSITE_PARAMETERS, PARAMETERS, Wsat};
 
-use super::preconditioning::precondition;
+use crate::ground::preconditioning::precondition;
 use results::Results;
 use setup::Saturation;
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};

@@ -3,13 +3,13 @@
 use crate::ground::Ground;
 use crate::ground::attempts::{attempt_phase, is_attempt_of, phases_of};
 use crate::ground::choices::Choices;
+use crate::ground::preconditioning::WIPC_PATTERN;
+use crate::ground::preconditioning::{self, PRECONDITION};
 use crate::ground::stretch::{NO_END, Stretch};
 use crate::parameters::Parameter;
 use crate::pts::between::{
     self, BETWEEN_TIME, BetweenRounds, Cycle, Fill, LEAST_FILLS, MEASURED_LAST,
 };
-use crate::pts::method::WIPC_PATTERN;
-use crate::pts::preconditioning::{self, PRECONDITION};
 use crate::pts::workload::{ALIGNMENT, CURSOR, MIX_WRITES, Workload};
 use crate::unsuitable::Unsuitable;
 use steadfast_domain::purge::{PurgeChoice, PurgeMethod};

@@ -3,6 +3,7 @@
 
 use super::results::{Minute, Recovery, Results, SegmentResult};
 use super::setup::{FIRST_TIME, LAST_TIME, MIDDLE_TIME, Xsr};
+use crate::exhibits::disclosure::{self, Form, form_demand};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
 use crate::exhibits::pages::page;
 use crate::exhibits::response::percentile_table;
@@ -10,7 +11,6 @@ use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::steps::every_step;
 use crate::ground::choices::Choices;
 use crate::pts::between::time_axis;
-use crate::pts::disclosure::{self, Form, form_demand};
 use crate::words::number;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Exhibit, FormHeader, KeyFigure, Marker, Origin, Page, Plot, PlotKind,

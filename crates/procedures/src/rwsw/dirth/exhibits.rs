@@ -3,6 +3,7 @@
 //! against outstanding I/Os.
 
 use super::setup::{DEMAND, Dirth, HISTOGRAM, HISTOGRAM_TIME, best};
+use crate::exhibits::disclosure::{self, Form, form_demand};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
 use crate::exhibits::loops::general_chapter;
 use crate::exhibits::pages::page;
@@ -14,7 +15,6 @@ use crate::exhibits::steps::every_step;
 use crate::ground::applied::Applied;
 use crate::ground::attempts::last_attempt;
 use crate::pts::between::{check_exhibits, convergence_plot, evidence, minutes_plot, steps_of};
-use crate::pts::disclosure::{self, Form, form_demand};
 use crate::rwsw::disclosure as captured;
 use crate::rwsw::ladder::OUTSTANDING;
 use crate::rwsw::regime::STEADY;
@@ -175,6 +175,7 @@ fn caveats(dirth: &Dirth, record: &Record, results: &Results<'_>) -> Vec<Caveat>
         ));
     }
     caveats.extend(above_ceiling(dirth, results));
+    caveats.extend(not_held(results));
     caveats.push(captured::cadence(&dirth.ground.settings, &dirth.steady.cycle_time().to_string()));
     caveats.extend(captured::caveats(&dirth.composite, &dirth.ground, &dirth.regime));
     let choices = dirth.choices(record);
@@ -182,6 +183,28 @@ fn caveats(dirth: &Dirth, record: &Record, results: &Results<'_>) -> Vec<Caveat>
     caveats.push(bins_caveat());
     caveats.extend(secondary::caveats(record, &|step| choices.measures(step)));
     caveats
+}
+
+/// Rates of the same demand differ by more than this share. The PTS's own limit for the
+/// excursion of a steady variable.
+const HELD_WITHIN: f64 = 0.2;
+
+/// The histogram is of another rate than the one by which its demand was chosen.
+fn not_held(results: &Results<'_>) -> Option<Caveat> {
+    let chosen = results.chosen.and_then(|demand| results.at(demand.outstanding()))?.iops()?;
+    let held = results.histogram?.iops()?;
+    ((held - chosen).abs() > HELD_WITHIN * chosen).then(|| {
+        Caveat::new(
+            CaveatKind::Deviation,
+            ids::MAX_IOPS_NOT_HELD,
+            format!(
+                "The demand was chosen at {chosen:.0} IOPS; during its histogram the drive gave \
+                 {held:.0}. It was not as steady as it was found."
+            ),
+            "Run it again with longer rounds or more fills before it (profile pts-2.0, --set \
+             least-fills).",
+        )
+    })
 }
 
 fn above_ceiling(dirth: &Dirth, results: &Results<'_>) -> Option<Caveat> {

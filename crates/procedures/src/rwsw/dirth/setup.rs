@@ -1,12 +1,13 @@
 //! RWSW DIRTH as it is set up.
 
+use crate::exhibits::disclosure;
 use crate::ground::Ground;
 use crate::ground::applied::ALIGNMENT;
 use crate::ground::attempts::{attempt_phase, is_attempt_of, phases_of};
 use crate::ground::choices::Choices;
+use crate::ground::preconditioning;
 use crate::parameters::Parameter;
 use crate::pts::between::{self, BetweenRounds};
-use crate::pts::{disclosure, preconditioning};
 use crate::rwsw::composite::Composite;
 use crate::rwsw::ladder::{Ladder, OUTSTANDING};
 use crate::rwsw::method::{BETWEEN, CONTENT, FILLS, MEASURED, check_demand, check_ending};

@@ -2,7 +2,9 @@
 //! times and outstanding I/Os over time, the capture beside the replay.
 
 use super::results::{Moment, Results};
-use super::setup::{Course, LONGEST, PAUSES, Replay};
+use super::setup::{CUT, Course, LONGEST, PAUSES, Replay};
+use super::{beside, single_ios};
+use crate::exhibits::disclosure::{self, Form, form_demands};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
 use crate::exhibits::loops::general_chapter;
 use crate::exhibits::pages::page;
@@ -11,7 +13,6 @@ use crate::exhibits::secondary;
 use crate::exhibits::steps::every_step;
 use crate::ground::secondary::Secondary;
 use crate::pts::between::{check_exhibits, evidence, steps_of};
-use crate::pts::disclosure::{self, Form, form_demands};
 use crate::rwsw::disclosure as captured;
 use crate::rwsw::segments::{distribution, streams_table};
 use steadfast_domain::caveats as ids;
@@ -20,13 +21,7 @@ use steadfast_domain::findings::{
     Row, Scale, Series, Setting, Stroke, Table, TimeUnit,
 };
 use steadfast_domain::script::ScriptLoad;
-use steadfast_domain::{
-    Caveat, CaveatKind, Findings, Measurement, Nanos, Op, Record, Replayed, Tally,
-};
-
-/// I/Os that are so late on average were not played when they were due. Ours: the longest
-/// of the response times that a quick drive has.
-const LATE: Nanos = Nanos::from_millis(1);
+use steadfast_domain::{Caveat, CaveatKind, Findings, Measurement, Nanos, Op, Record, Tally};
 
 /// Everything that is reported of a run.
 pub fn findings(replay: &Replay, record: &Record) -> Findings {
@@ -35,13 +30,21 @@ pub fn findings(replay: &Replay, record: &Record) -> Findings {
     Findings {
         ending: ending(replay, record, &results),
         caveats: caveats(replay, record, &results),
-        summary: vec![Exhibit::Table(comparison(replay, &results, "replay-summary"))],
+        summary: summary(replay, &results),
         form_pages: form_pages(replay, &results),
         chapters: chapters(replay, record, &results),
         long_tables: vec![moments_table(&results), every_step(&choices, record)],
         ..frame(&title(replay), &choices, record, header(replay, record))
             .fronted(figures(&results), ["iops-throughput-time", "response-time"])
     }
+}
+
+fn summary(replay: &Replay, results: &Results<'_>) -> Vec<Exhibit> {
+    let mut summary = vec![Exhibit::Table(comparison(replay, results, "replay-summary"))];
+    if let Course::Script(script, _) = &replay.course {
+        summary.extend(single_ios::punctuality(script, results).map(Exhibit::Facts));
+    }
+    summary
 }
 
 fn title(replay: &Replay) -> String {
@@ -52,19 +55,14 @@ fn ending(replay: &Replay, record: &Record, results: &Results<'_>) -> String {
     let done = results.steps.len();
     let what = match &replay.course {
         Course::Steps(steps) => format!("{done} of {} capture steps were played", steps.len()),
-        Course::Script(script) => {
-            format!("{} of {} I/Os were played", played(results), script.counts.total())
+        Course::Script(script, _) => {
+            format!("{} of {} I/Os were played", results.played(), script.counts.total())
         }
     };
     match record.has_ended() {
         true => format!("Replay complete: {what}."),
         false => format!("The run is not finished: {what}."),
     }
-}
-
-/// I/Os of every kind that are counted.
-fn played(results: &Results<'_>) -> u64 {
-    results.measurements().flat_map(|m| &m.streams).map(|stream| stream.tally.ios).sum()
 }
 
 fn header(replay: &Replay, record: &Record) -> FormHeader {
@@ -80,10 +78,11 @@ fn header(replay: &Replay, record: &Record) -> FormHeader {
             LONGEST.row(settings, "Longest step", LONGEST.value(settings)),
             PAUSES.row(settings, "Pauses", PAUSES.value(settings)),
         ]),
-        Course::Script(script) => test_parameters.extend([
+        Course::Script(script, _) => test_parameters.extend([
             own("timing", "Timing", script.timing.to_string()),
             own("mapping", "Addresses", mapping_text(script)),
             own("overlaps", "Overlaps", script.overlaps.to_string()),
+            CUT.row(settings, "Cut", CUT.value(settings)),
         ]),
     }
     let form = Form {
@@ -98,7 +97,7 @@ fn header(replay: &Replay, record: &Record) -> FormHeader {
 fn what_text(replay: &Replay) -> String {
     match &replay.course {
         Course::Steps(steps) => format!("{} capture steps", steps.len()),
-        Course::Script(script) => format!("{} single I/Os", script.counts.total()),
+        Course::Script(script, _) => format!("{} single I/Os", script.counts.total()),
     }
 }
 
@@ -114,7 +113,7 @@ fn caveats(replay: &Replay, record: &Record, results: &Results<'_>) -> Vec<Cavea
     caveats.extend(of_preconditioning(replay, record));
     match &replay.course {
         Course::Steps(_) => caveats.extend(of_the_steps(replay)),
-        Course::Script(script) => caveats.extend(of_the_script(script, record, results)),
+        Course::Script(script, _) => caveats.extend(single_ios::caveats(script, record, results)),
     }
     if !results.is_compared() {
         caveats.push(Caveat::new(
@@ -182,95 +181,15 @@ fn of_the_steps(replay: &Replay) -> Vec<Caveat> {
     caveats
 }
 
-/// What was played of a script, all its parts together.
-#[derive(Default)]
-struct Sum {
-    left_out: u64,
-    fua_left_out: u64,
-    late_ios: u64,
-    late: u64,
-    latest: Nanos,
-    starved: u64,
-    starved_for: Nanos,
-    overlaps: u64,
-}
-
-impl Sum {
-    fn of(results: &Results<'_>) -> Self {
-        let mut sum = Sum::default();
-        let parts = results.measurements().filter_map(|m: &Measurement| m.replay.as_deref());
-        parts.for_each(|part| sum.add(part));
-        sum
-    }
-
-    fn add(&mut self, part: &Replayed) {
-        self.left_out += part.left_out.iter().map(|left| left.ios).sum::<u64>();
-        self.fua_left_out += part.fua_left_out;
-        self.late_ios += part.lateness.ios;
-        self.late += part.lateness.sum.0;
-        self.latest = self.latest.max(part.lateness.max);
-        self.starved += part.starved;
-        self.starved_for += part.starved_for;
-        self.overlaps += part.overlaps;
-    }
-
-    fn mean(&self) -> Option<Nanos> {
-        self.late.checked_div(self.late_ios).map(Nanos)
-    }
-}
-
-fn of_the_script(script: &ScriptLoad, record: &Record, results: &Results<'_>) -> Vec<Caveat> {
-    let sum = Sum::of(results);
-    let mut caveats = Vec::new();
-    let uncounted = script.counts.total().saturating_sub(played(results) + sum.left_out);
-    if record.has_ended() && sum.left_out + sum.fua_left_out + uncounted > 0 {
-        caveats.push(Caveat::new(
-            CaveatKind::Deviation,
-            ids::REPLAY_LEFT_OUT,
-            format!(
-                "Of {} I/Os {} were left out by choice and {uncounted} are in no count (outstanding \
-                 where the run was cut by a gap, or failed); {} writes were played without forced \
-                 unit access.",
-                script.counts.total(),
-                sum.left_out,
-                sum.fua_left_out
-            ),
-            "",
-        ));
-    }
-    if let Some(mean) = sum.mean().filter(|mean| *mean >= LATE) {
-        caveats.push(Caveat::new(
-            CaveatKind::Deviation,
-            ids::REPLAY_LATE,
-            format!(
-                "I/Os were handed over {:.3} ms late on average, {:.3} ms at most: the target, or \
-                 this host, is slower than the trace.",
-                mean.as_millis_f64(),
-                sum.latest.as_millis_f64()
-            ),
-            "Allow more outstanding I/Os (--outstanding), or a faster host.",
-        ));
-    }
-    if sum.starved > 0 {
-        caveats.push(Caveat::new(
-            CaveatKind::Deviation,
-            ids::REPLAY_STARVED,
-            format!(
-                "{} times, for {} together, the next I/O was not decoded yet when it was looked \
-                 for.",
-                sum.starved, sum.starved_for
-            ),
-            "Keep the trace on a disk that is not under test.",
-        ));
-    }
-    caveats
-}
-
 /// The pages of the form.
 fn form_pages(replay: &Replay, results: &Results<'_>) -> Vec<Page> {
     let plots = [rates_plot(results), response_plot(results), outstanding_plot(results)];
     let mut pages = vec![distribution_page(replay)];
     pages.extend(plots.map(|plot| page(&plot.title.clone(), vec![Exhibit::Plot(plot)])));
+    if let Course::Script(script, _) = &replay.course {
+        let plot = single_ios::lateness_plot(script, results);
+        pages.extend(plot.map(|plot| page(&plot.title.clone(), vec![Exhibit::Plot(plot)])));
+    }
     pages
 }
 
@@ -395,10 +314,15 @@ fn outstanding_plot(results: &Results<'_>) -> Plot {
     .series(line("OIO, capture", Stroke::Fit, &results.captured, |m| m.outstanding))
 }
 
-/// Replay and capture over their whole time: rates are I/Os over the time of the steps.
+/// Replay and capture over their whole time: rates are I/Os over the time of the steps,
+/// or of the script.
 fn comparison(replay: &Replay, results: &Results<'_>, id: &str) -> Table {
     let steps = &replay.composite.workload.steps;
-    let seconds: f64 = steps.iter().map(|step| step.lasted.as_secs_f64()).sum();
+    let seconds = match &replay.course {
+        Course::Steps(_) => steps.iter().map(|step| step.lasted.as_secs_f64()).sum(),
+        // The time between steps is played too.
+        Course::Script(script, _) => script.span.as_secs_f64(),
+    };
     let rate = |sum: f64| (seconds > 0.0).then(|| sum / seconds);
     let counts: Vec<(usize, u64)> =
         steps.iter().flat_map(|step| replay.composite.counts_of(step)).collect();
@@ -434,7 +358,8 @@ fn comparison(replay: &Replay, results: &Results<'_>, id: &str) -> Table {
 /// All I/Os of the replay, and per second of its steps.
 fn played_whole(results: &Results<'_>) -> (Tally, impl Fn(f64) -> Option<f64>) {
     let mut tally = Tally::default();
-    results.measurements().for_each(|m| tally.merge(&m.total()));
+    // Flushes too, as in the capture.
+    results.measurements().flat_map(|m| &m.streams).for_each(|s| tally.merge(&s.tally));
     let seconds: f64 = results.measurements().map(|m| m.elapsed.as_secs_f64()).sum();
     (tally, move |sum: f64| (seconds > 0.0).then(|| sum / seconds))
 }
@@ -482,9 +407,10 @@ fn chapters(replay: &Replay, record: &Record, results: &Results<'_>) -> Vec<Page
     let mut done = vec![
         Exhibit::Listing(listing(replay)),
         Exhibit::Table(comparison(replay, results, "replay-comparison")),
+        Exhibit::Table(beside::streams(replay, results)),
     ];
-    if let Course::Script(script) = &replay.course {
-        done.push(Exhibit::Facts(script_facts(script, results)));
+    if let Course::Script(script, _) = &replay.course {
+        done.push(Exhibit::Facts(single_ios::facts(script, results)));
     }
     chapters.push(page("What Was Done", done));
     if let Some(steady) = &replay.regime.steady {
@@ -519,23 +445,6 @@ fn response_chapter(results: &Results<'_>) -> Page {
     page("Response Times", vec![Exhibit::Table(table)])
 }
 
-fn script_facts(script: &ScriptLoad, results: &Results<'_>) -> Facts {
-    let sum = Sum::of(results);
-    let late = sum.mean().map(|mean| format!("{:.3} ms", mean.as_millis_f64()));
-    Facts::new("Single I/Os").rows([
-        Setting::identity("SHA-256 of the I/Os", &script.digest),
-        Setting::outcome("I/Os in the script", script.counts.total().to_string()),
-        Setting::outcome("I/Os played", played(results).to_string()),
-        Setting::outcome("I/Os left out", sum.left_out.to_string()),
-        Setting::outcome("I/Os that overlapped", sum.overlaps.to_string()),
-        Setting::outcome("Handed over late, on average", late),
-        Setting::outcome(
-            "Handed over late, at most",
-            format!("{:.3} ms", sum.latest.as_millis_f64()),
-        ),
-    ])
-}
-
 fn listing(replay: &Replay) -> String {
     let regime = replay.regime.text(&replay.ground.settings);
     let (paced, all) = replay.paced();
@@ -547,7 +456,7 @@ fn listing(replay: &Replay) -> String {
             PAUSES.value(&replay.ground.settings),
             LONGEST.value(&replay.ground.settings)
         ),
-        Course::Script(script) => format!(
+        Course::Script(script, _) => format!(
             "{regime}\n{} single I/Os in their order; timing {}; addresses {}; overlaps {}",
             script.counts.total(),
             script.timing,

@@ -41,7 +41,7 @@ impl<'a> Results<'a> {
         let steps = steps_of(record, PHASE);
         let replayed = match &replay.course {
             Course::Steps(planned) => of_steps(replay, planned, &steps),
-            Course::Script(script) => of_parts(&steps, &|at| unplayed(script.timing, at)),
+            Course::Script(script, _) => of_parts(&steps, &|at| unplayed(script.timing, at)),
         };
         let captured = &replay.composite.workload.steps;
         let began = captured.first().map_or(Nanos::ZERO, |step| step.began);
@@ -58,6 +58,11 @@ impl<'a> Results<'a> {
         self.steps.iter().map(|(_, outcome)| &outcome.measurement)
     }
 
+    /// I/Os of every kind that are counted.
+    pub fn played(&self) -> u64 {
+        self.measurements().flat_map(|m| &m.streams).map(|stream| stream.tally.ios).sum()
+    }
+
     /// Whether the capture tells how its storage did.
     pub fn is_compared(&self) -> bool {
         self.captured.iter().any(|moment| moment.art.is_some() || moment.outstanding.is_some())
@@ -65,7 +70,7 @@ impl<'a> Results<'a> {
 }
 
 /// When in the capture's time something of the script is played.
-fn unplayed(timing: steadfast_domain::script::Timing, at: f64) -> f64 {
+pub(super) fn unplayed(timing: steadfast_domain::script::Timing, at: f64) -> f64 {
     use steadfast_domain::script::Timing;
     match timing {
         Timing::Faster { thousandths } => at * thousandths as f64 / 1000.0,

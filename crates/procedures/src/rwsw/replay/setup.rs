@@ -3,8 +3,9 @@
 use crate::ground::Ground;
 use crate::ground::applied::ALIGNMENT;
 use crate::ground::choices::Choices;
+use crate::ground::preconditioning;
 use crate::parameters::Parameter;
-use crate::pts::{between, preconditioning};
+use crate::pts::between;
 use crate::rwsw::composite::{Composite, OfStep};
 use crate::rwsw::ladder::OUTSTANDING;
 use crate::rwsw::method::{BETWEEN, CONTENT, FILLS, MEASURED, check_demand, check_ending};
@@ -18,8 +19,8 @@ use steadfast_domain::{Demand, Load, Nanos, Place, Settings, Step};
 /// The phase of what is played.
 pub const PHASE: &str = "replay";
 
-/// Single I/Os are cut so often: a run that dies loses no more. Ours.
-const CUT: Nanos = Nanos::from_secs(60);
+/// Single I/Os are not cut more often. Ours.
+const CUT_MIN: Nanos = Nanos::SECOND;
 
 /// A shorter capture step is no load of its own. Ours.
 const STEP_MIN: Nanos = Nanos::from_millis(10);
@@ -48,6 +49,17 @@ pub(super) const PAUSES: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
+/// The parameter `cut`.
+pub(super) const CUT: Parameter = Parameter {
+    name: "cut",
+    default: "60s",
+    meaning: "how often the progress of single I/Os is journaled, in 1s or more: a run that was \
+              broken off goes on from there",
+    source: "ours: a run that dies repeats no more than that",
+    applies: |settings| !plays_steps(settings),
+    ..Parameter::PLAIN
+};
+
 /// The demands that a replay can be preceded by.
 const BEFORE: Parameter = Parameter {
     applies: |settings| BEFORE_REPLAY.value(settings) == "rwsw-dirth",
@@ -57,7 +69,7 @@ const BEFORE: Parameter = Parameter {
 
 /// The parameters of `replay-native`.
 pub const PARAMETERS: &[Parameter] =
-    &[BEFORE_REPLAY, CONTENT, ALIGNMENT, LONGEST, PAUSES, BETWEEN, MEASURED, FILLS, BEFORE];
+    &[BEFORE_REPLAY, CONTENT, ALIGNMENT, LONGEST, PAUSES, CUT, BETWEEN, MEASURED, FILLS, BEFORE];
 
 fn plays_steps(settings: &Settings) -> bool {
     settings.workload.as_ref().is_some_and(|workload| workload.script.is_none())
@@ -68,8 +80,8 @@ fn plays_steps(settings: &Settings) -> bool {
 pub(super) enum Course {
     /// Capture steps, in order.
     Steps(Vec<Planned>),
-    /// Single I/Os.
-    Script(Box<ScriptLoad>),
+    /// Single I/Os, cut so often.
+    Script(Box<ScriptLoad>, Nanos),
 }
 
 /// A capture step as it is played.
@@ -103,11 +115,14 @@ impl Replay {
         let demand = composite.demand(&ground);
         let regime = Regime::before_replay(&ground, &composite, demand)?;
         let course = match &composite.workload.script {
-            Some(script) => Course::Script(Box::new(script.clone())),
+            Some(script) => {
+                let often = |text: &str| text.parse().ok().filter(|time: &Nanos| *time >= CUT_MIN);
+                Course::Script(Box::new(script.clone()), CUT.parse(settings, often)?)
+            }
             None => Course::Steps(planned(&ground, &composite)?),
         };
         let mut demands = match &course {
-            Course::Script(script) => vec![script.demand],
+            Course::Script(script, _) => vec![script.demand],
             Course::Steps(steps) => steps.iter().filter_map(demand_of).collect(),
         };
         demands.sort_by_key(|demand| (demand.outstanding(), demand.threads));
@@ -149,9 +164,9 @@ fn demand_of(planned: &Planned) -> Option<Demand> {
 }
 
 /// A part of single I/Os.
-pub(super) fn part(script: &ScriptLoad, point: u32) -> Step {
+pub(super) fn part(script: &ScriptLoad, cut: Nanos, point: u32) -> Step {
     let place = Place::new(PHASE, 0, point, script.name.clone());
-    Step::part(place, Load::Script(script.clone()), CUT, point > 1)
+    Step::part(place, Load::Script(script.clone()), cut, point > 1)
 }
 
 /// The capture steps with I/Os that can be applied.

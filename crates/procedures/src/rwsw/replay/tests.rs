@@ -1,11 +1,14 @@
 use super::*;
 use crate::ground::scripted::{GEOMETRY, record, scripted, steps};
 use crate::rwsw::sample::{settings, workload};
+use steadfast_domain::findings::Exhibit;
+use steadfast_domain::measurement::{Interval, StreamTally};
+use steadfast_domain::replayed::IntervalLateness;
 use steadfast_domain::script::{LeaveOut, OpCounts, Overlaps, Timing};
 use steadfast_domain::stimulus::{DataPattern, Pace};
 use steadfast_domain::{
-    Bytes, Conditions, Demand, Entry, Load, Measurement, Nanos, Note, Outcome, Purge, PurgeMethod,
-    Settings, Step,
+    Bytes, Conditions, Demand, Entry, FineHistogram, Load, Measurement, Nanos, Note, Op, Outcome,
+    Purge, PurgeMethod, Replayed, Settings, Step, Tally,
 };
 
 fn made(settings: &Settings) -> Box<dyn Procedure> {
@@ -163,4 +166,77 @@ fn single_ios_are_one_load_that_is_cut_every_minute() {
     assert_eq!(findings.ending, "Replay complete: 0 of 10007 I/Os were played.");
     let left = findings.caveats.iter().find(|c| c.id == "replay-left-out").unwrap();
     assert!(left.text.contains("10007 are in no count"), "{}", left.text);
+}
+
+/// A part that played 1,009 I/Os a second, each so many microseconds late, with all that
+/// were left out.
+fn replayed(point: u32, late_us: u64) -> Entry {
+    let step = setup::part(&script(), Nanos::from_secs(7), point);
+    let second = |at: u64| {
+        let mut counts = vec![0u64; FineHistogram::LEN];
+        counts[FineHistogram::index(late_us * 1000)] = 1009;
+        let late = IntervalLateness {
+            ios: 1009,
+            sum: Nanos(1009 * late_us * 1000),
+            max: Nanos(late_us * 1000),
+        };
+        let interval = Interval {
+            begin: Nanos::from_secs(at),
+            end: Nanos::from_secs(at + 1),
+            partial: false,
+            tallies: Vec::new(),
+        };
+        (FineHistogram::from_dense(&counts), late, interval)
+    };
+    let mut part = Replayed::default();
+    let mut measurement =
+        Measurement { complete: true, elapsed: Nanos::from_secs(7), ..Measurement::default() };
+    for at in 0..7 {
+        let (histogram, late, interval) = second(at);
+        part.lateness.ios += late.ios;
+        part.lateness.sum += late.sum;
+        part.lateness.max = part.lateness.max.max(late.max);
+        part.lateness.histogram.merge(&histogram);
+        part.intervals.push(late);
+        measurement.intervals.push(interval);
+    }
+    let tally = Tally { ios: 7063, bytes: Bytes(7063 * 4096), ..Tally::default() };
+    measurement.streams.push(StreamTally { op: Op::Read, tally });
+    measurement.replay = Some(Box::new(part));
+    let outcome = Outcome { measurement, gap_before: None };
+    Entry::Applied { step: Box::new(step), outcome: Box::new(outcome) }
+}
+
+#[test]
+fn single_ios_are_reported_with_their_start_errors_drift_and_verdict() {
+    let mut settings = plain("cut", "7s");
+    settings.workload.as_mut().unwrap().script = Some(script());
+    let test = made(&settings);
+    let found = |late: [u64; 2]| {
+        let entries = vec![replayed(1, late[0]), replayed(2, late[1])];
+        let findings = test.study(&record(&settings, entries));
+        let Exhibit::Facts(facts) = &findings.summary[1] else { panic!("no facts") };
+        let told = |id: &str| {
+            let row = facts.rows.iter().find(|row| row.label == id).unwrap();
+            row.value.clone().unwrap_or_default()
+        };
+        let of = ["Start error p50", "Start error, at most", "Drift, last seconds against first"];
+        (of.map(told), told("Verdict"), findings)
+    };
+    let (numbers, verdict, findings) = found([10, 10]);
+    assert_eq!((numbers[1].as_str(), numbers[2].as_str()), ("10.0 us", "0.0 us"));
+    let median: f64 = numbers[0].trim_end_matches(" us").parse().unwrap();
+    assert!((median / 10.0 - 1.0).abs() < 0.01, "{median}");
+    assert_eq!(verdict, "the target kept up with the trace");
+    let plot = findings.form_pages.last().unwrap();
+    assert_eq!(plot.title, "Replay Native Start Error v Time");
+    let done = findings.chapters.iter().flat_map(|page| &page.exhibits).find_map(|e| match e {
+        Exhibit::Table(table) if table.id == "streams-beside" => Some(table),
+        _ => None,
+    });
+    let heads: Vec<&str> = done.unwrap().rows.iter().map(|row| row.head.as_str()).collect();
+    assert_eq!(heads, ["Reads", "Writes", "Flushes", "Together"]);
+    let (numbers, verdict, _) = found([10, 5010]);
+    assert_eq!(numbers[2], "5000.0 us");
+    assert_eq!(verdict, "the target is slower than the trace");
 }

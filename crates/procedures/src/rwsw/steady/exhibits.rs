@@ -2,6 +2,7 @@
 //! steady state, IOPS and response times by segment, MB/s and power by segment.
 
 use super::setup::{Kind, SteadyStreams};
+use crate::exhibits::disclosure::{self, Form, form_demands};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
 use crate::exhibits::loops::general_chapter;
 use crate::exhibits::pages::page;
@@ -9,7 +10,6 @@ use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::steps::every_step;
 use crate::ground::applied::Applied;
 use crate::pts::between::{self, BetweenRounds, check_exhibits, evidence, steps_of};
-use crate::pts::disclosure::{self, Form, form_demands};
 use crate::rwsw::composite::Composite;
 use crate::rwsw::disclosure as captured;
 use crate::rwsw::segments::{

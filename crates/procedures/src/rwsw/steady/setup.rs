@@ -1,12 +1,13 @@
 //! The runs to steady state as they are set up.
 
+use crate::exhibits::disclosure;
 use crate::ground::Ground;
 use crate::ground::applied::ALIGNMENT;
 use crate::ground::choices::Choices;
+use crate::ground::preconditioning;
 use crate::parameters::Parameter;
 use crate::pts::between::{self, BetweenRounds};
 use crate::pts::workload::SEQUENTIAL_DEMAND;
-use crate::pts::{disclosure, preconditioning};
 use crate::rwsw::composite::{Alone, Composite};
 use crate::rwsw::method::{BETWEEN, CONTENT, FILLS, MEASURED, check_ending};
 use crate::rwsw::regime::{PRECONDITIONING, Regime, cycle, steady_composite};

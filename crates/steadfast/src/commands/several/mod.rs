@@ -16,13 +16,14 @@ use crate::cli::ResumeArguments;
 use crate::exit::{ExitState, code_of, misuse, said};
 use crate::prometheus::Exporter;
 use crate::writing::Shelf;
-use crate::{output, table, target, terminal};
+use crate::{output, target, terminal};
 use anyhow::{Context, bail};
 pub use group::Group;
 use group::Member;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Caveat, CaveatKind, Device, Findings, Halt, Settings, caveats};
+use steadfast_report::text_table;
 use steadfast_runner::run::Ending;
 use steadfast_runner::{Keeping, Ledger};
 use threads::Run;
@@ -283,7 +284,7 @@ fn severity(state: ExitState) -> u8 {
 }
 
 /// One target of `--json`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 struct Answer<'a> {
     target: &'a str,
     directory: &'a Path,
@@ -293,10 +294,15 @@ struct Answer<'a> {
 }
 
 /// The JSON output.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 struct Answers<'a> {
     targets: Vec<Answer<'a>>,
     combined: Option<&'a Findings>,
+}
+
+/// The schema of the JSON output.
+pub fn schema() -> schemars::Schema {
+    terminal::schema_of::<Answers<'_>>()
 }
 
 /// Prints what came of every target, and writes the report over all that have ended.
@@ -347,7 +353,7 @@ fn closing(came: &[Came<'_>]) -> String {
         ]
     };
     let rows: Vec<_> = std::iter::once(head).chain(came.iter().map(row)).collect();
-    table::with_left(&rows, |column| column != 3)
+    text_table::with_left(&rows, |column| column != 3)
 }
 
 /// What each target is called, in the order of the command line.

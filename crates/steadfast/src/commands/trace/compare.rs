@@ -7,7 +7,7 @@ use super::deltas;
 use crate::cli::questions::TimeAxis;
 use crate::cli::trace::CompareArguments;
 use crate::exit::{ExitState, misuse};
-use crate::selected::{Layers, Selected, open};
+use crate::selected::{self, Layers, Selected, open};
 use crate::terminal;
 use anyhow::Context;
 use serde::Serialize;
@@ -24,7 +24,7 @@ use steadfast_trace::file::is_same_capture;
 use steadfast_trace::steps::{STEPS_MAX, StepFigures};
 use steadfast_trace::{Captured, Pass};
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct CompareContent {
     step_ns: u64,
     sides: Vec<SideFigures>,
@@ -32,12 +32,17 @@ struct CompareContent {
     missing: Vec<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct SideFigures {
     name: String,
     device: String,
     layer: Layer,
     steps: Vec<StepFigures>,
+}
+
+/// The schema of the JSON output.
+pub fn schema() -> schemars::Schema {
+    selected::schema_of::<CompareContent>()
 }
 
 /// Drives, layers or captures on one time axis.
@@ -97,7 +102,9 @@ fn captures(arguments: &CompareArguments) -> anyhow::Result<Vec<Selected>> {
         }
     }
     let filter = &arguments.selection.filter;
-    let of = |(path, parts)| Selected::of(path, parts, filter, Layers::Each);
+    // What a program asked and what the device got of it are not added up.
+    let layers = if arguments.by.is_some() { Layers::One } else { Layers::Each };
+    let of = |(path, parts)| Selected::of(path, parts, filter, layers);
     named.into_iter().map(of).collect()
 }
 

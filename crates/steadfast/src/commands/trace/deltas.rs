@@ -4,7 +4,7 @@ use super::columns::listed;
 use crate::asked::SOFTWARE;
 use crate::cli::trace::CompareArguments;
 use crate::exit::{ExitState, misuse};
-use crate::selected::Selected;
+use crate::selected::{self, Selected};
 use crate::writing::{Rule, Shelf};
 use crate::{output, terminal};
 use anyhow::Context;
@@ -18,7 +18,7 @@ use steadfast_trace::groups::{Facet, Groups};
 use steadfast_trace::quality::Quality;
 use steadfast_trace::trust::Evidence;
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct DeltasContent<'a> {
     by: String,
     align: String,
@@ -94,6 +94,11 @@ fn show(
         limits: &compared.caveats,
     };
     first.print(account, content)
+}
+
+/// The schema of the JSON output.
+pub fn schema() -> schemars::Schema {
+    selected::schema_of::<DeltasContent<'_>>()
 }
 
 fn lines(arguments: &CompareArguments, compared: &Compared<'_>) -> String {

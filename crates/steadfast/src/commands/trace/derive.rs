@@ -22,7 +22,7 @@ use steadfast_trace::workload::{Workload, WorkloadStream, data_pattern_seen};
 use steadfast_trace::workload_file::WorkloadStep;
 use steadfast_trace::{Derivation, Totals, WorkloadFile};
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Content<'a> {
     file: String,
     conditions: &'a CaptureConditions,
@@ -32,6 +32,11 @@ struct Content<'a> {
     /// What an engine applies: every stream's weight is its count.
     io_streams: &'a [IoStream],
     remarks: &'a [String],
+}
+
+/// The schema of the JSON output.
+pub fn schema() -> schemars::Schema {
+    terminal::schema_of::<Content<'_>>()
 }
 
 /// A workload and where it comes from.
@@ -92,7 +97,7 @@ fn derive(arguments: &DeriveArguments) -> anyhow::Result<ExitState> {
         workload: derived.workload,
         remarks,
         steps,
-        doubts: Vec::new(),
+        ..WorkloadFile::default()
     };
     if let Some(output) = output {
         output.hold(file.to_string().as_bytes())?;

@@ -2,7 +2,7 @@
 
 use crate::cli::questions::DoctorArguments;
 use crate::exit::ExitState;
-use crate::selected::Selected;
+use crate::selected::{self, Selected};
 use crate::terminal;
 use serde::Serialize;
 use steadfast_domain::text::printable;
@@ -10,12 +10,17 @@ use steadfast_domain::{Caveat, CaveatKind};
 use steadfast_trace::quality::Quality;
 use steadfast_trace::trust::Evidence;
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct DoctorContent {
     /// What limits the trust, what is missing first.
     limits: Vec<Caveat>,
     /// What is not known of the I/Os.
     quality: Quality,
+}
+
+/// The schema of the JSON output.
+pub fn schema() -> schemars::Schema {
+    selected::schema_of::<DoctorContent>()
 }
 
 /// Prints what limits the trust.

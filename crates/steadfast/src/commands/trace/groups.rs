@@ -3,7 +3,7 @@
 use super::columns::listed;
 use crate::cli::questions::{DrivesArguments, GroupsArguments};
 use crate::exit::ExitState;
-use crate::selected::Selected;
+use crate::selected::{self, Selected};
 use crate::terminal;
 use serde::Serialize;
 use steadfast_domain::units::Bytes;
@@ -12,13 +12,18 @@ use steadfast_trace::drives::{DriveFigures, Drives};
 use steadfast_trace::group_figures::GroupFigures;
 use steadfast_trace::groups::{Facet, Groups};
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct GroupsContent {
     /// What a group's I/Os have in common.
     by: Vec<String>,
     total: GroupFigures,
     groups: Vec<GroupFigures>,
     unlisted_count: u64,
+}
+
+/// The schema of the JSON output.
+pub fn schema() -> schemars::Schema {
+    selected::schema_of::<GroupsContent>()
 }
 
 /// I/Os by what was chosen.
@@ -71,10 +76,15 @@ impl GroupsContent {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct DrivesContent {
     /// The last row holds all drives together.
     drives: Vec<DriveFigures>,
+}
+
+/// The schema of the JSON output.
+pub fn schema_of_drives() -> schemars::Schema {
+    selected::schema_of::<DrivesContent>()
 }
 
 /// The drives of a capture.

@@ -6,10 +6,12 @@ use crate::exit::{ExitState, misuse};
 use crate::terminal;
 use crate::writing::Rule;
 use anyhow::{Context, bail};
+use serde::Serialize;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Chain, Cursor, Read, Write};
 use std::path::Path;
 use steadfast_domain::CaptureConditions;
+use steadfast_domain::io_event::SeenInPart;
 use steadfast_host::NewFile;
 use steadfast_trace::Writer;
 use steadfast_trace::import::{self, ColumnPlan, Format, Imported, Input};
@@ -103,18 +105,37 @@ fn write(output: &NewFile, format: &Format, inputs: Vec<Input<'_>>) -> anyhow::R
     Ok(imported)
 }
 
+/// The JSON output.
+#[derive(Serialize, schemars::JsonSchema)]
+struct Answer<'a> {
+    file: &'a Path,
+    source: &'a str,
+    records: u64,
+    passed_over: u64,
+    events: u64,
+    unfinished: u64,
+    in_part: Option<SeenInPart>,
+    remarks: &'a [String],
+}
+
+/// The schema of the JSON output.
+pub fn schema() -> schemars::Schema {
+    terminal::schema_of::<Answer<'_>>()
+}
+
 fn tell(arguments: &ImportArguments, imported: &Imported) -> anyhow::Result<()> {
     if arguments.json {
-        return terminal::print_json(&serde_json::json!({
-            "file": arguments.output,
-            "source": imported.conditions.source,
-            "records": imported.records,
-            "passed_over": imported.passed_over,
-            "events": imported.events,
-            "unfinished": imported.conditions.unfinished,
-            "in_part": imported.conditions.in_part,
-            "remarks": imported.conditions.remarks,
-        }));
+        let conditions = &imported.conditions;
+        return terminal::print_json(&Answer {
+            file: &arguments.output,
+            source: &conditions.source,
+            records: imported.records,
+            passed_over: imported.passed_over,
+            events: imported.events,
+            unfinished: conditions.unfinished,
+            in_part: conditions.in_part,
+            remarks: &conditions.remarks,
+        });
     }
     let mut lines = vec![format!(
         "{}: {} I/Os from {} records ({}); {} records skipped; {}.",

@@ -3,7 +3,7 @@
 use super::columns::listed;
 use crate::cli::questions::LocalityArguments;
 use crate::exit::ExitState;
-use crate::selected::Selected;
+use crate::selected::{self, Selected};
 use crate::terminal;
 use serde::Serialize;
 use steadfast_domain::text::printable;
@@ -18,16 +18,21 @@ use steadfast_trace::response::ResponseFigures;
 /// Devices that are looked at together: 64 MB each.
 const DEVICES_MAX: usize = 4;
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct LocalityContent {
     devices: Vec<DeviceLocality>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct DeviceLocality {
     name: String,
     #[serde(flatten)]
     figures: LocalityFigures,
+}
+
+/// The schema of the JSON output.
+pub fn schema() -> schemars::Schema {
+    selected::schema_of::<LocalityContent>()
 }
 
 /// The locality of every device with reads or writes.
@@ -92,10 +97,16 @@ fn lines(device: &DeviceLocality) -> String {
         printable(&device.name),
         figures.accesses,
         Bytes(figures.touched_bytes as u64),
-        listed(&CachePoint::TABLE, &figures.curve),
+        listed(&CachePoint::TABLE, shown(&figures.curve)),
         times(&figures.reuse),
         times(&figures.overwrite)
     )
+}
+
+/// Caches from 1 MiB on, where some are so large; JSON has all.
+fn shown(curve: &[CachePoint]) -> &[CachePoint] {
+    let first = curve.iter().position(|point| point.bytes >= 1 << 20).unwrap_or(0);
+    &curve[first..]
 }
 
 fn times(times: &ResponseFigures) -> String {

@@ -3,19 +3,19 @@
 
 mod axis;
 mod columns;
-mod compare;
-mod deltas;
+pub mod compare;
+pub mod deltas;
 pub mod derive;
-mod doctor;
-mod groups;
-mod import;
-mod locality;
-mod over_time;
-mod profile;
+pub mod doctor;
+pub mod groups;
+pub mod import;
+pub mod locality;
+pub mod over_time;
+pub mod profile;
 mod recover;
 mod report;
 mod self_test;
-mod streams;
+pub mod streams;
 
 use crate::cli::trace::{TraceArguments, TraceCommand};
 use crate::exit::ExitState;

@@ -4,7 +4,7 @@ use super::axis::Axis;
 use super::columns::{aligned, texts};
 use crate::cli::trace::{HitsArguments, MapArguments, StepsArguments};
 use crate::exit::ExitState;
-use crate::selected::Selected;
+use crate::selected::{self, Selected};
 use crate::terminal;
 use anyhow::bail;
 use serde::Serialize;
@@ -19,10 +19,15 @@ use steadfast_trace::series::Cell;
 use steadfast_trace::steps::StepFigures;
 use steadfast_trace::{By, Fold};
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct StepsContent {
     step_ns: u64,
     steps: Vec<StepFigures>,
+}
+
+/// The schema of the JSON output.
+pub fn schema() -> schemars::Schema {
+    selected::schema_of::<StepsContent>()
 }
 
 impl StepsContent {
@@ -63,7 +68,7 @@ pub fn steps(arguments: &StepsArguments) -> anyhow::Result<ExitState> {
     Ok(selected.ending())
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct MapContent {
     step_ns: u64,
     /// The last series holds all other streams.
@@ -71,11 +76,16 @@ struct MapContent {
     steps: Vec<MapStep>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct MapStep {
     begin_ns: u64,
     counts: Vec<u64>,
     amounts: Vec<u64>,
+}
+
+/// The schema of the JSON output.
+pub fn schema_of_map() -> schemars::Schema {
+    selected::schema_of::<MapContent>()
 }
 
 /// Streams over time.
@@ -128,13 +138,13 @@ impl MapContent {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct HitsContent {
     step_ns: u64,
     maps: Vec<DeviceHits>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct DeviceHits {
     device: String,
     ranges: usize,
@@ -144,7 +154,7 @@ struct DeviceHits {
     hits: Vec<Hit>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Hit {
     range: usize,
     begin_ns: u64,
@@ -156,6 +166,11 @@ struct Hit {
 const HIT_STEPS_MAX: u64 = SIDE_MAX as u64 - 2;
 /// Cells of all maps together, of 8 bytes each.
 const HIT_CELLS_MAX: usize = 1 << 25;
+
+/// The schema of the JSON output.
+pub fn schema_of_hits() -> schemars::Schema {
+    selected::schema_of::<HitsContent>()
+}
 
 /// Hits by LBA range over time.
 pub fn hits(arguments: &HitsArguments) -> anyhow::Result<ExitState> {
@@ -232,25 +247,16 @@ fn device_hits(device: String, map: &HitMap) -> DeviceHits {
 fn drawn(name: &str, map: &HitMap) -> String {
     const SHADES: &[u8] = b" .:-=+*#%@";
     const ROWS: usize = 25;
-    let rows = map.ranges.min(ROWS);
-    let hits = |row: usize, step: usize| -> u64 {
-        let ranges = row * map.ranges / rows..(row + 1) * map.ranges / rows;
-        let both = |range| {
-            u64::from(map.hits(IoOp::Read, range, step))
-                + u64::from(map.hits(IoOp::Write, range, step))
-        };
-        ranges.map(both).sum()
-    };
-    let most = (0..rows).flat_map(|row| (0..map.steps).map(move |step| (row, step)));
-    let most = most.map(|(row, step)| hits(row, step)).max().unwrap_or(0).max(1);
+    let rows = map.rows(ROWS);
+    let most = rows.iter().flatten().copied().max().unwrap_or(0).max(1);
     let shade = |hits: u64| {
         let part = ((hits + 1) as f64).ln() / ((most + 1) as f64).ln();
         char::from(SHADES[((part * 9.0).ceil() as usize).min(SHADES.len() - 1)])
     };
     let mut text = format!("{name}: hits by LBA range (up) and time (across)\n");
-    for row in (0..rows).rev() {
-        let percent = row as f64 * 100.0 / rows as f64;
-        let cells: String = (0..map.steps).map(|step| shade(hits(row, step))).collect();
+    for (row, hits) in rows.iter().enumerate().rev() {
+        let percent = row as f64 * 100.0 / rows.len() as f64;
+        let cells: String = hits.iter().map(|hits| shade(*hits)).collect();
         text.push_str(&format!("{percent:>5.1}% |{}\n", cells.trim_end()));
     }
     let ranges = (Bytes(map.range_bytes), Nanos(map.width_ns));

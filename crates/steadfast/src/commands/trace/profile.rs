@@ -3,7 +3,7 @@
 use super::columns::listed;
 use crate::cli::questions::ProfileArguments;
 use crate::exit::ExitState;
-use crate::selected::Selected;
+use crate::selected::{self, Selected};
 use crate::terminal;
 use anyhow::Context;
 use serde::Serialize;
@@ -12,10 +12,15 @@ use steadfast_trace::captured::Answer;
 use steadfast_trace::clock::Clock;
 use steadfast_trace::day_profile::{DayProfile, ProfileFigures};
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct ProfileContent {
     step_ns: u64,
     intervals: Vec<ProfileFigures>,
+}
+
+/// The schema of the JSON output.
+pub fn schema() -> schemars::Schema {
+    selected::schema_of::<ProfileContent>()
 }
 
 /// What is done at which time of day.

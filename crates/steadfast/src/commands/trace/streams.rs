@@ -3,7 +3,7 @@
 use super::columns::listed;
 use crate::cli::trace::{ProcessesArguments, StreamsArguments};
 use crate::exit::ExitState;
-use crate::selected::Selected;
+use crate::selected::{self, Selected};
 use crate::terminal;
 use serde::Serialize;
 use steadfast_domain::units::Bytes;
@@ -13,7 +13,7 @@ use steadfast_trace::columns::Object;
 use steadfast_trace::processes::{ProcessFigures, ProcessTable};
 use steadfast_trace::streams::{By, StreamFigures};
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct StreamsContent {
     by: By,
     threshold_percent: f64,
@@ -22,6 +22,11 @@ struct StreamsContent {
     streams: Vec<StreamFigures>,
     streams_in_all: usize,
     unlisted_count: u64,
+}
+
+/// The schema of the JSON output.
+pub fn schema() -> schemars::Schema {
+    selected::schema_of::<StreamsContent>()
 }
 
 /// The I/O streams of a capture.
@@ -38,19 +43,11 @@ pub fn streams(arguments: &StreamsArguments) -> anyhow::Result<ExitState> {
 
 impl StreamsContent {
     fn of(table: &StreamTable, arguments: &StreamsArguments) -> Self {
-        let total = table.total_figures(arguments.by);
-        let mut listing = table.listing(arguments.by);
-        let measure = |stream: &StreamFigures| match arguments.by {
-            By::Count => stream.count,
-            By::Bytes => stream.amount,
-        };
-        let whole = measure(&total.row);
-        listing.retain(|stream| arguments.threshold.admits(measure(stream), whole));
         StreamsContent {
             by: arguments.by,
             threshold_percent: f64::from(arguments.threshold.0) / 1e4,
-            total,
-            streams: listing,
+            total: table.total_figures(arguments.by),
+            streams: table.listing_from(arguments.by, arguments.threshold),
             streams_in_all: table.len(),
             unlisted_count: table.unlisted().ios,
         }
@@ -69,10 +66,15 @@ impl StreamsContent {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct ProcessesContent {
     processes: Vec<ProcessFigures>,
     unlisted_count: u64,
+}
+
+/// The schema of the JSON output.
+pub fn schema_of_processes() -> schemars::Schema {
+    selected::schema_of::<ProcessesContent>()
 }
 
 /// The processes of a capture.

@@ -1,0 +1,131 @@
+//! Programs that listen, the rings that they write to, and the source that both make
+//! at either layer.
+
+use super::plain::{self, Plain};
+use super::programs::{Programs, load_error, missing};
+use super::rings::{Record, Rings, Sizes};
+use super::steps::{self, Turns};
+use crate::error::CaptureError;
+use crate::options::Options;
+use crate::source::{Counters, Source};
+use steadfast_domain::io_event::{StreamInStep, StreamResponses};
+use steadfast_domain::{IoEvent, Layer};
+
+/// Loaded programs and their rings.
+pub(super) struct Tap {
+    rings: Rings,
+    pub programs: Programs,
+    pub began_ns: u64,
+    /// Where only capture steps are wanted.
+    pub turns: Option<Turns>,
+}
+
+impl Tap {
+    /// Loads those programs of an object file that are wanted, with these settings.
+    pub(super) fn load<S: Plain>(
+        object: &[u8],
+        wanted: &[&str],
+        settings: &S,
+        (options, layer): (&Options, Layer),
+    ) -> Result<Tap, CaptureError> {
+        let sizes = Sizes::sharing(options.ring_bytes)?;
+        let programs = Programs::load(object, wanted, |name, map| {
+            sizes.prepare(name, map)?;
+            if steps::TABLES.contains(&name) && options.step_ns.is_none() {
+                map.set_max_entries(1).map_err(load_error)?;
+            } else if name.ends_with(".rodata") {
+                let value = map.initial_value_mut().ok_or_else(|| missing(".rodata"))?;
+                plain::write(settings, value);
+            }
+            Ok(())
+        })?;
+        let rings = Rings::of(&programs, sizes)?;
+        let turns = options.step_ns.map(|width| Turns::new(width, layer));
+        Ok(Tap { rings, programs, began_ns: 0, turns })
+    }
+
+    /// The programs' counters.
+    pub(super) fn counters<C: Plain>(&self) -> Result<C, CaptureError> {
+        plain::read(&self.programs.variables()?).ok_or_else(|| missing("counters"))
+    }
+
+    /// Hands out what was issued and has not ended.
+    pub(super) fn each_unended(
+        &mut self,
+        map: &str,
+        into: &mut Vec<IoEvent>,
+        mut unended: impl FnMut(&[u8], u64, &mut dyn FnMut(IoEvent, bool)),
+    ) -> Result<(), CaptureError> {
+        let (began_ns, turns) = (self.began_ns, &mut self.turns);
+        let mut hand_out = |event: IoEvent, sequential: bool| match turns {
+            Some(turns) => turns.add(&event, sequential),
+            None => into.push(event),
+        };
+        self.programs.each(map, |value| unended(value, began_ns, &mut hand_out))
+    }
+}
+
+/// A layer that is listened to: what is not the same at both.
+pub(super) trait Tapped {
+    /// What its programs write for every I/O that has ended.
+    type Record: Record;
+
+    fn tap(&self) -> &Tap;
+    fn tap_mut(&mut self) -> &mut Tap;
+    fn description(&self) -> String;
+    /// Waits for what is under way, calls `take`, and hands out the rest.
+    fn finish(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError>;
+    /// What the programs counted, the cost of their runs aside.
+    fn counted(&self) -> Result<Counters, CaptureError>;
+}
+
+impl<T: Tapped> Source for T {
+    fn describe(&self) -> String {
+        self.description()
+    }
+
+    fn begin(&mut self, at_ns: u64) -> Result<(), CaptureError> {
+        let tap = self.tap_mut();
+        tap.began_ns = at_ns;
+        tap.programs.open(at_ns)
+    }
+
+    fn take(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
+        let tap = self.tap_mut();
+        let began_ns = tap.began_ns;
+        tap.rings.read(|record: &T::Record| into.push(record.event(began_ns)));
+        Ok(())
+    }
+
+    fn fullness(&self) -> Option<f64> {
+        Some(self.tap().rings.fullness())
+    }
+
+    fn close(&mut self) -> Result<(), CaptureError> {
+        let tap = self.tap();
+        tap.programs.close(tap.began_ns)
+    }
+
+    fn end(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
+        self.finish(into)
+    }
+
+    fn take_steps(&mut self, into: &mut Vec<StreamInStep>) -> Result<(), CaptureError> {
+        let Tap { programs, turns, .. } = self.tap_mut();
+        turns.as_mut().map_or(Ok(()), |turns| turns.take(programs, into))
+    }
+
+    fn take_responses(&mut self, into: &mut Vec<StreamResponses>) {
+        self.tap_mut().turns.iter_mut().for_each(|turns| turns.take_responses(into));
+    }
+
+    fn counters(&mut self) -> Result<Counters, CaptureError> {
+        let cost = self.tap().programs.cost();
+        Ok(Counters {
+            skipped: cost.skipped,
+            kernel_ns: (cost.runs > 0).then_some(cost.nanos),
+            kernel_runs: cost.runs,
+            ..self.counted()?
+        })
+    }
+}

@@ -1,0 +1,37 @@
+//! A trace played by the engine.
+
+use crate::shared::{Fallible, new_engine};
+use crate::trace::Trace;
+use std::path::Path;
+use steadfast_domain::script::Timing;
+use steadfast_domain::{Load, Measurement, Nanos, Place, Replayed, Step};
+use steadfast_engine::{Engine, Start};
+
+/// What the engine says of its own playing.
+pub struct Played {
+    pub done: Measurement,
+    pub replay: Box<Replayed>,
+}
+
+impl Played {
+    /// The lateness that this share of the I/Os did not exceed.
+    pub fn late(&self, share: f64) -> Nanos {
+        self.replay.lateness.histogram.quantile(share).unwrap_or(Nanos::ZERO)
+    }
+    pub fn latest(&self) -> Nanos {
+        self.replay.lateness.max
+    }
+    /// How late the last second was on average.
+    pub fn late_at_the_end(&self) -> Nanos {
+        let seconds = self.replay.intervals.iter().rev();
+        seconds.filter_map(|second| second.mean()).next().unwrap_or(Nanos::ZERO)
+    }
+}
+
+pub fn play(path: &Path, trace: Trace, timing: Timing, outstanding: u32) -> Fallible<Played> {
+    let load = Load::Script(trace.load(timing, outstanding));
+    let step = Step::alone(Place::new("bench", 0, 1, "replay"), load);
+    let mut done = new_engine(path, None)?.perform(&step, &Start::default(), &mut |_| {})?;
+    let replay = done.replay.take().ok_or("the engine played nothing")?;
+    Ok(Played { done, replay })
+}

@@ -1,0 +1,128 @@
+//! Traces made up on the spot: 4 KiB, seven reads to three writes, anywhere.
+
+use crate::shared::SIZE;
+use std::sync::Arc;
+use steadfast_domain::script::{LeaveOut, OpCounts, Overlaps, Timing};
+use steadfast_domain::step::mix64;
+use steadfast_domain::stimulus::DataPattern;
+use steadfast_domain::{Bytes, Demand, DueIo, Nanos, Op, Script, ScriptError, ScriptLoad};
+
+const BLOCK: u64 = 4096;
+
+/// I/Os of a burst, and from one to the next.
+const BURST: u64 = 32;
+const BETWEEN_BURSTS_NS: f64 = 1e7;
+
+/// When I/Os are due.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Rhythm {
+    /// Exponential gaps, so many I/Os a second.
+    Poisson(f64),
+    Bursts,
+}
+
+/// A trace that is made while it is played.
+#[derive(Debug, Clone, Copy)]
+pub struct Trace {
+    pub rhythm: Rhythm,
+    pub ios: u64,
+    pub reads_only: bool,
+}
+
+impl Trace {
+    /// A trace of about this many seconds.
+    pub fn lasting(rhythm: Rhythm, seconds: u64) -> Trace {
+        let rate = match rhythm {
+            Rhythm::Poisson(rate) => rate,
+            Rhythm::Bursts => BURST as f64 * 1e9 / BETWEEN_BURSTS_NS,
+        };
+        Trace { rhythm, ios: (rate * seconds as f64) as u64, reads_only: false }
+    }
+
+    pub fn name(&self) -> String {
+        match self.rhythm {
+            Rhythm::Poisson(rate) => format!("Poisson, {} kIOPS", rate / 1e3),
+            Rhythm::Bursts => format!("bursts of {BURST} every 10 ms"),
+        }
+    }
+
+    pub fn player(self) -> Playing {
+        Playing { trace: self, number: 0, due: 0.0 }
+    }
+
+    /// All I/Os.
+    pub fn all(self) -> Vec<DueIo> {
+        let mut player = self.player();
+        std::iter::from_fn(|| player.next()).collect()
+    }
+
+    /// How the engine is told of it.
+    pub fn load(self, timing: Timing, outstanding: u32) -> ScriptLoad {
+        let (mut counts, mut span) = (OpCounts::default(), Nanos::ZERO);
+        let mut player = self.player();
+        while let Some(io) = player.next() {
+            counts.count(io.op);
+            span = io.due;
+        }
+        ScriptLoad {
+            name: self.name(),
+            digest: String::new(),
+            mapping: String::new(),
+            counts,
+            bytes: Bytes((counts.reads + counts.writes) * BLOCK),
+            span,
+            largest: Bytes(BLOCK),
+            unit: Bytes(BLOCK),
+            reach: SIZE,
+            demand: Demand::new(1, outstanding),
+            timing,
+            overlaps: Overlaps::Keep,
+            leave_out: LeaveOut::default(),
+            data_pattern: DataPattern::default(),
+            open: Some(Arc::new(move || Ok(Box::new(self.player())))),
+        }
+    }
+}
+
+/// A trace at some I/O.
+#[derive(Debug)]
+pub struct Playing {
+    trace: Trace,
+    number: u64,
+    due: f64,
+}
+
+impl Playing {
+    fn next(&mut self) -> Option<DueIo> {
+        let number = self.number;
+        if number == self.trace.ios {
+            return None;
+        }
+        let random = mix64(number);
+        match self.trace.rhythm {
+            _ if number == 0 => {}
+            Rhythm::Poisson(rate) => {
+                let fraction = ((mix64(!number) >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
+                self.due -= fraction.ln() * 1e9 / rate;
+            }
+            Rhythm::Bursts if number.is_multiple_of(BURST) => self.due += BETWEEN_BURSTS_NS,
+            Rhythm::Bursts => {}
+        }
+        self.number += 1;
+        let writes = !self.trace.reads_only && random % 10 >= 7;
+        let op = if writes { Op::Write } else { Op::Read };
+        let offset = (random >> 20) % (SIZE.0 / BLOCK) * BLOCK;
+        Some(DueIo::new(Nanos(self.due as u64), op, Bytes(offset), Bytes(BLOCK)))
+    }
+}
+
+impl Script for Playing {
+    fn fill(&mut self, batch: &mut Vec<DueIo>) -> Result<usize, ScriptError> {
+        let before = batch.len();
+        while batch.len() < batch.capacity() {
+            let Some(io) = self.next() else { break };
+            batch.push(io);
+        }
+        Ok(batch.len() - before)
+    }
+}

@@ -1,0 +1,396 @@
+//! Which tests Iometer runs for a configuration, in its order.
+//!
+//! For the first access specification of every worker all tests of the test type are
+//! run, then for the second one, and so on. A worker without targets, or whose list of
+//! access specifications is over, is idle.
+
+use super::config::{
+    Assignment, Config, Cycling, DepthCycling, IDLE, Spawn, StepKind, Target, TestType, Worker,
+};
+use super::remark::Remark;
+use crate::misread::Misread;
+use std::collections::BTreeSet;
+
+/// The most tests of one configuration.
+const TESTS_MAX: usize = 10_000;
+
+/// One test: who is active in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Test {
+    /// The place of the access specification in the workers' lists, from 0.
+    pub access: usize,
+    /// The active workers, in order.
+    pub active: Vec<Active>,
+}
+
+/// A worker as it takes part in a test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Active {
+    /// Its manager's place in the list, from 0.
+    pub manager: usize,
+    /// The manager's name.
+    pub manager_name: String,
+    /// Its own name.
+    pub worker: String,
+    /// Where it was read.
+    pub line: u64,
+    /// The name of its access specification.
+    pub spec: String,
+    /// The targets that it uses.
+    pub targets: Vec<String>,
+    /// Outstanding I/Os of each of them.
+    pub depth: u32,
+    /// The sectors that it uses (0 for all), and the first of them.
+    pub area: (u64, u64),
+    /// 1.1.0: the data pattern.
+    pub pattern: Option<u8>,
+    /// Whether targets are to be opened and closed while they are tested.
+    pub connection_rate: bool,
+}
+
+/// A disk worker with everything that the file leaves to defaults.
+struct Seat {
+    specs: Vec<String>,
+    targets: Vec<String>,
+    taking_part: Active,
+}
+
+/// Which part of a configuration is run, and on what.
+#[derive(Debug, Clone, Copy)]
+struct Circumstances<'a> {
+    processors: u32,
+    disk: Option<&'a str>,
+}
+
+/// The tests of a configuration, on a host with so many processors; with `disk`, only
+/// those I/Os that go to the disk of this name in the file.
+///
+/// # Errors
+/// Where there is nothing to run, or an access specification is not there.
+pub fn tests_of(
+    config: &Config,
+    processors: u32,
+    disk: Option<&str>,
+    remarks: &mut Vec<Remark>,
+) -> Result<Vec<Test>, Misread> {
+    let seats = seats(config, Circumstances { processors, disk }, remarks)?;
+    let accesses = seats.iter().map(|seat| seat.specs.len()).max().unwrap_or(0);
+    let mut tests = Vec::new();
+    for access in 0..accesses {
+        let can: Vec<&Seat> = seats
+            .iter()
+            .filter(|seat| !seat.targets.is_empty())
+            .filter(|seat| seat.specs.get(access).is_some_and(|name| name != IDLE))
+            .collect();
+        if !can.is_empty() {
+            for active in cycled(config, &can)? {
+                tests.push(Test { access, active: at_access(active, &can, access) });
+            }
+        }
+        if tests.len() > TESTS_MAX {
+            let what = format!("the cycling makes more than {TESTS_MAX} tests");
+            return Err(Misread::whole(what));
+        }
+    }
+    if tests.is_empty() {
+        return Err(Misread::whole(
+            "there is nothing to run: no disk worker has both an access specification and a \
+             target; assign them in Iometer and save the file again",
+        ));
+    }
+    Ok(tests)
+}
+
+/// How many targets of which seat, and how deep.
+type Choice = Vec<(usize, usize, Option<u32>)>;
+
+fn at_access(choice: Choice, can: &[&Seat], access: usize) -> Vec<Active> {
+    let take = |(place, targets, depth): (usize, usize, Option<u32>)| {
+        let seat = can[place];
+        Active {
+            spec: seat.specs[access].clone(),
+            targets: seat.targets[..targets].to_vec(),
+            depth: depth.unwrap_or(seat.taking_part.depth),
+            ..seat.taking_part.clone()
+        }
+    };
+    choice.into_iter().filter(|(_, targets, _)| *targets > 0).map(take).collect()
+}
+
+fn cycled(config: &Config, can: &[&Seat]) -> Result<Vec<Choice>, Misread> {
+    let setup = config.setup.clone().unwrap_or_default();
+    let one = Cycling { start: 1, step: 1, kind: StepKind::Linear };
+    let workers = counts(setup.worker_cycling.unwrap_or(one));
+    let disks = counts(setup.disk_cycling.unwrap_or(one));
+    let all = |place: usize, depth| (place, can[place].targets.len(), depth);
+    let everybody = |depth| (0..can.len()).map(|place| all(place, depth)).collect::<Choice>();
+    let each = |count: u32, depth| -> Choice {
+        let capped = |place: usize| can[place].targets.len().min(count as usize);
+        (0..can.len()).map(|place| (place, capped(place), depth)).collect()
+    };
+    Ok(match setup.test_type.unwrap_or(TestType::Normal) {
+        TestType::Normal => vec![everybody(None)],
+        TestType::Targets => while_growing(disks, |count| each(count, None)),
+        TestType::Workers => while_growing(workers, |count| {
+            first_of_each_manager(can, count).into_iter().map(|place| all(place, None)).collect()
+        }),
+        TestType::TargetsParallel => while_growing(disks, |count| handed_out(can, count, true)),
+        TestType::TargetsSerial => while_growing(disks, |count| handed_out(can, count, false)),
+        TestType::WorkersAndTargets => workers_and_targets(can, workers, &disks),
+        TestType::Depth => depths(setup.depth_cycling)?.into_iter().map(everybody).collect(),
+        TestType::DepthAndTargets => {
+            let depths = depths(setup.depth_cycling)?;
+            let targets = while_growing(disks, |count| each(count, None));
+            let deep = |choice: &Choice, depth| {
+                choice.iter().map(|(place, count, _)| (*place, *count, depth)).collect()
+            };
+            let pairs = targets.iter().flat_map(|choice| depths.iter().map(move |d| (choice, d)));
+            pairs.take(TESTS_MAX + 1).map(|(choice, depth)| deep(choice, *depth)).collect()
+        }
+    })
+}
+
+/// The numbers that a cycling goes through, the largest that can be counted last.
+fn counts(cycling: Cycling) -> Vec<u32> {
+    let grow = |count: &u32| match cycling.kind {
+        // Multiplying with 1 would never end; Iometer adds it, too.
+        StepKind::Exponential if cycling.step > 1 => count.checked_mul(cycling.step),
+        _ => count.checked_add(cycling.step),
+    };
+    std::iter::successors(Some(cycling.start), grow).take(TESTS_MAX + 1).collect()
+}
+
+fn depths(cycling: Option<DepthCycling>) -> Result<Vec<Option<u32>>, Misread> {
+    let cycling = cycling.ok_or_else(|| {
+        Misread::whole(
+            "the test type cycles outstanding I/Os, and the file has no queue depth cycling",
+        )
+    })?;
+    let within = counts(cycling.cycling).into_iter().take_while(|depth| *depth <= cycling.end);
+    let depths: Vec<Option<u32>> = within.map(Some).collect();
+    if depths.is_empty() {
+        let (start, end) = (cycling.cycling.start, cycling.end);
+        return Err(Misread::whole(format!(
+            "the queue depth cycling begins at {start} and ends at {end}: it has no test"
+        )));
+    }
+    Ok(depths)
+}
+
+/// One choice for each count, as long as each uses more targets than the one before.
+fn while_growing(counts: Vec<u32>, choose: impl Fn(u32) -> Choice) -> Vec<Choice> {
+    let mut chosen = Vec::new();
+    let mut before = 0;
+    for count in counts {
+        let choice = choose(count);
+        let targets: usize = choice.iter().map(|(_, targets, _)| targets).sum();
+        if targets <= before {
+            break;
+        }
+        before = targets;
+        chosen.push(choice);
+    }
+    chosen
+}
+
+fn first_of_each_manager(can: &[&Seat], count: u32) -> Vec<usize> {
+    let manager = |place: usize| can[place].taking_part.manager;
+    let rank = |place: usize| (0..place).filter(|o| manager(*o) == manager(place)).count();
+    (0..can.len()).filter(|place| rank(*place) < count as usize).collect()
+}
+
+/// So many targets, taken worker by worker: of each manager, or of all together.
+fn handed_out(can: &[&Seat], count: u32, of_each_manager: bool) -> Choice {
+    let mut left = count as usize;
+    let mut manager = None;
+    let mut choice = Choice::new();
+    for (place, seat) in can.iter().enumerate() {
+        if of_each_manager
+            && manager.replace(seat.taking_part.manager) != Some(seat.taking_part.manager)
+        {
+            left = count as usize;
+        }
+        let targets = seat.targets.len().min(left);
+        left -= targets;
+        choice.push((place, targets, None));
+    }
+    choice
+}
+
+fn workers_and_targets(can: &[&Seat], workers: Vec<u32>, disks: &[u32]) -> Vec<Choice> {
+    let mut tests = Vec::new();
+    let mut before = 0;
+    for count in workers {
+        let chosen = first_of_each_manager(can, count);
+        if chosen.len() <= before {
+            break;
+        }
+        before = chosen.len();
+        tests.extend(while_growing(disks.to_vec(), |targets| {
+            let capped = |place: usize| can[place].targets.len().min(targets as usize);
+            chosen.iter().map(|place| (*place, capped(*place), None)).collect()
+        }));
+        if tests.len() > TESTS_MAX {
+            break;
+        }
+    }
+    tests
+}
+
+fn seats(
+    config: &Config,
+    on: Circumstances<'_>,
+    remarks: &mut Vec<Remark>,
+) -> Result<Vec<Seat>, Misread> {
+    let managers = config.managers.as_deref().unwrap_or_default();
+    let mut seats = Vec::new();
+    for (place, manager) in managers.iter().enumerate() {
+        for worker in &manager.workers {
+            if worker.kind.is_disk() {
+                let specs = specs_of(config, worker, remarks)?;
+                seats.push(seat((place, &manager.name), worker, specs));
+            } else {
+                let text = format!("network worker '{}' is left out", worker.name);
+                remarks.push(Remark { line: Some(worker.line.0), text });
+            }
+        }
+    }
+    if managers.is_empty() {
+        seats = spawned(config, on, remarks)?;
+    }
+    with_targets(&mut seats, managers.is_empty(), on.disk, remarks)?;
+    Ok(seats)
+}
+
+fn seat((place, manager): (usize, &str), worker: &Worker, specs: Vec<String>) -> Seat {
+    let defaults = worker.defaults.clone().unwrap_or_default();
+    let mut seen = BTreeSet::new();
+    let is_first = |target: &&Target| seen.insert(drive(&target.name));
+    let disks = worker.targets.iter().flatten().filter(|target| target.kind.is_disk());
+    let targets = disks.filter(is_first).map(|target| target.name.clone()).collect();
+    let taking_part = Active {
+        manager: place,
+        manager_name: manager.to_owned(),
+        worker: worker.name.clone(),
+        line: worker.line.0,
+        spec: String::new(),
+        targets: Vec::new(),
+        depth: defaults.outstanding.map_or(1, |outstanding| outstanding.ios),
+        area: defaults.disk.map_or((0, 0), |disk| (disk.sectors, disk.start)),
+        pattern: defaults.disk.and_then(|disk| disk.pattern),
+        connection_rate: defaults.outstanding.is_some_and(|o| o.connection_rate),
+    };
+    Seat { specs, targets, taking_part }
+}
+
+/// What two names of one drive have in common: `C:` of `C:Data`, in lower case.
+fn drive(name: &str) -> String {
+    let letter = name.get(..2).filter(|start| start.ends_with(':'));
+    letter.unwrap_or(name).to_lowercase()
+}
+
+/// The access specifications of a worker: its own, or those for new disk workers.
+fn specs_of(
+    config: &Config,
+    worker: &Worker,
+    remarks: &mut Vec<Remark>,
+) -> Result<Vec<String>, Misread> {
+    let assigned = worker.specs.as_deref().unwrap_or_default();
+    for spec in assigned {
+        if spec.name != IDLE && config.spec(&spec.name).is_none() {
+            let what = format!(
+                "worker '{}' has an access specification '{}' that the file does not define",
+                worker.name, spec.name
+            );
+            return Err(Misread::at(spec.line.0, what));
+        }
+    }
+    if !assigned.is_empty() {
+        return Ok(assigned.iter().map(|spec| spec.name.clone()).collect());
+    }
+    let unasked = for_new_workers(config);
+    if !unasked.is_empty() {
+        let text = format!(
+            "worker '{}' has no access specification; it gets those that are for every disk worker",
+            worker.name
+        );
+        remarks.push(Remark { line: Some(worker.line.0), text });
+    }
+    Ok(unasked)
+}
+
+fn for_new_workers(config: &Config) -> Vec<String> {
+    let for_disks = |assignment| matches!(assignment, Assignment::All | Assignment::Disk);
+    let specs = config.specs.iter().flatten();
+    specs.filter(|spec| for_disks(spec.assignment)).map(|spec| spec.name.clone()).collect()
+}
+
+/// The workers of a manager that the file does not name.
+fn spawned(
+    config: &Config,
+    on: Circumstances<'_>,
+    remarks: &mut Vec<Remark>,
+) -> Result<Vec<Seat>, Misread> {
+    let spawn = config.setup.as_ref().and_then(|setup| setup.disk_workers);
+    let count = match spawn.unwrap_or(Spawn::Processors) {
+        Spawn::Processors => on.processors,
+        Spawn::Count(count) => count,
+    };
+    let mut specs = for_new_workers(config);
+    let mut which = "the access specifications for every disk worker";
+    if specs.is_empty() {
+        specs = config.specs.iter().flatten().map(|spec| spec.name.clone()).collect();
+        which = "every access specification of the file";
+    }
+    if count as usize > TESTS_MAX {
+        return Err(Misread::whole(format!("{count} workers; {TESTS_MAX} are the most")));
+    }
+    let text = format!(
+        "the file has no manager: {count} disk workers with one outstanding I/O each run {which}"
+    );
+    remarks.push(Remark { line: None, text });
+    let worker = |number: u32| Worker {
+        name: format!("Worker {number}"),
+        kind: super::config::WorkerKind::Disk,
+        defaults: None,
+        specs: None,
+        targets: None,
+        line: super::config::Line(0),
+    };
+    Ok((1..=count).map(|n| seat((0, "localhost"), &worker(n), specs.clone())).collect())
+}
+
+/// Leaves each worker the targets that are to be used.
+fn with_targets(
+    seats: &mut [Seat],
+    spawned: bool,
+    disk: Option<&str>,
+    remarks: &mut Vec<Remark>,
+) -> Result<(), Misread> {
+    let names: BTreeSet<String> = seats.iter().flat_map(|seat| seat.targets.clone()).collect();
+    if let Some(wanted) = disk {
+        let is_wanted = |name: &String| drive(name) == drive(wanted);
+        if !names.iter().any(is_wanted) {
+            let names = names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
+            let there = if names.is_empty() { "none".to_owned() } else { names };
+            let what =
+                format!("no worker has a disk '{wanted}'; the disks of the file are: {there}");
+            return Err(Misread::whole(what));
+        }
+        seats.iter_mut().for_each(|seat| seat.targets.retain(is_wanted));
+        return Ok(());
+    }
+    if names.is_empty() {
+        if !spawned && !seats.is_empty() {
+            let text = "no worker has a disk: each gets the target".to_owned();
+            remarks.push(Remark { line: None, text });
+        }
+        seats.iter_mut().for_each(|seat| seat.targets = vec!["target".to_owned()]);
+        return Ok(());
+    }
+    for seat in seats.iter().filter(|seat| seat.targets.is_empty()) {
+        let text = format!("worker '{}' has no disk and stays idle", seat.taking_part.worker);
+        remarks.push(Remark { line: Some(seat.taking_part.line), text });
+    }
+    Ok(())
+}

@@ -1,0 +1,350 @@
+//! Loads of ours as a configuration of Iometer's.
+//!
+//! Loads that differ in what a worker's own settings say (threads, queue depth, range,
+//! data) get workers of their own; those of the other loads have the access
+//! specification `Idle` in that place, so that one load runs at a time, in our order.
+
+use super::config::{
+    AccessLine, AccessSpec, Assigned, Assignment, Config, Defaults, DiskArea, IDLE, Line, Manager,
+    Outstanding, Recorded, RunTime, Setup, Spawn, Target, TestType, Worker, WorkerKind,
+};
+use super::version::{Dialect, Version};
+use std::collections::BTreeMap;
+use steadfast_domain::stimulus::{DataPattern, Order, Pace};
+use steadfast_domain::{IoStream, Nanos, Op, Stimulus};
+
+/// The longest name of an access specification.
+const NAME_MAX: usize = 79;
+
+/// What the configuration is called, and on what it runs.
+#[derive(Debug, Clone)]
+pub struct Heading<'a> {
+    /// The version that is to read it.
+    pub version: Version,
+    /// What the test is called.
+    pub description: &'a str,
+    /// The disk of every worker.
+    pub disk: &'a str,
+    /// The disk's sector.
+    pub sector: u64,
+}
+
+/// A configuration, and what it could not express.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Export {
+    /// The configuration; nothing where no load can be expressed.
+    pub config: Option<Config>,
+    /// One sentence for each load that is left out or differs.
+    pub remarks: Vec<String>,
+}
+
+/// The settings of a worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Crew {
+    threads: u32,
+    depth: u32,
+    start: u64,
+    sectors: u64,
+    pattern: Option<u8>,
+}
+
+/// A load as Iometer has it.
+struct Expressed {
+    crew: Crew,
+    spec: AccessSpec,
+    time: u64,
+    ramp: u64,
+}
+
+/// The configuration of these loads, each with its label, in order.
+pub fn export<'s>(
+    heading: &Heading<'_>,
+    loads: impl IntoIterator<Item = (&'s str, &'s Stimulus)>,
+) -> Export {
+    let mut remarks = Vec::new();
+    let mut all: Vec<Expressed> = Vec::new();
+    for (label, stimulus) in loads {
+        match expressed(heading, label, stimulus, &mut remarks) {
+            Err(why) => remarks.push(format!("{label}: left out: {why}")),
+            Ok(load) => match all.first() {
+                Some(first) if (first.time, first.ramp) != (load.time, load.ramp) => {
+                    remarks.push(format!(
+                        "{label}: left out: it runs {} s after {} s unmeasured, the first load {} s \
+                         after {} s, and a configuration has one run time and one ramp up time",
+                        load.time, load.ramp, first.time, first.ramp
+                    ));
+                }
+                _ => all.push(load),
+            },
+        }
+    }
+    Export { config: (!all.is_empty()).then(|| config(heading, all)), remarks }
+}
+
+fn config(heading: &Heading<'_>, loads: Vec<Expressed>) -> Config {
+    let mut crews: BTreeMap<Crew, usize> = BTreeMap::new();
+    for load in &loads {
+        let next = crews.len();
+        crews.entry(load.crew).or_insert(next);
+    }
+    let mut order: Vec<(usize, Crew)> = crews.into_iter().map(|(crew, at)| (at, crew)).collect();
+    order.sort_unstable();
+    let mut workers = Vec::new();
+    for (_, crew) in order {
+        let spec = |load: &Expressed| {
+            if load.crew == crew { load.spec.name.clone() } else { IDLE.to_owned() }
+        };
+        let specs: Vec<String> = loads.iter().map(spec).collect();
+        for _ in 0..crew.threads {
+            let name = format!("Worker {}", workers.len() + 1);
+            workers.push(worker(name, crew, &specs, heading));
+        }
+    }
+    let (time, ramp) = loads.first().map_or((0, 0), |load| (load.time, load.ramp));
+    let mut specs: Vec<AccessSpec> = Vec::new();
+    for load in loads {
+        if !specs.iter().any(|spec| spec.name == load.spec.name) {
+            specs.push(load.spec);
+        }
+    }
+    let manager = Manager {
+        id: 1,
+        name: "localhost".into(),
+        address: Some(String::new()),
+        workers,
+        line: Line(0),
+    };
+    Config {
+        version: heading.version.clone(),
+        setup: Some(setup(heading, time, ramp)),
+        display: None,
+        specs: Some(specs),
+        managers: Some(vec![manager]),
+    }
+}
+
+fn setup(heading: &Heading<'_>, time: u64, ramp: u64) -> Setup {
+    let part = |seconds: u64| u32::try_from(seconds).unwrap_or(u32::MAX);
+    Setup {
+        description: Some(clean(heading.description)),
+        run_time: Some(RunTime {
+            hours: part(time / 3600),
+            minutes: part(time / 60 % 60),
+            seconds: part(time % 60),
+        }),
+        ramp_s: Some(ramp),
+        disk_workers: Some(Spawn::Count(0)),
+        network_workers: Some(Spawn::Count(0)),
+        record: Some(Recorded::All),
+        test_type: Some(TestType::Normal),
+        ..Setup::default()
+    }
+}
+
+fn worker(name: String, crew: Crew, specs: &[String], heading: &Heading<'_>) -> Worker {
+    let outstanding =
+        Outstanding { ios: crew.depth, connection_rate: false, transactions: 1, fixed_seed: None };
+    let disk = DiskArea { sectors: crew.sectors, start: crew.start, pattern: crew.pattern };
+    let defaults =
+        Defaults { outstanding: Some(outstanding), disk: Some(disk), ..Defaults::default() };
+    let target = Target { name: clean(heading.disk), kind: WorkerKind::Disk, manager: None };
+    Worker {
+        name,
+        kind: WorkerKind::Disk,
+        defaults: Some(defaults),
+        specs: Some(
+            specs.iter().map(|name| Assigned { name: name.clone(), line: Line(0) }).collect(),
+        ),
+        targets: Some(vec![target]),
+        line: Line(0),
+    }
+}
+
+/// A name that stands on one line of its own.
+fn clean(text: &str) -> String {
+    let text: String = text.chars().filter(|c| !c.is_control()).collect();
+    text.replace(',', ";").trim().trim_start_matches('\'').to_owned()
+}
+
+fn expressed(
+    heading: &Heading<'_>,
+    label: &str,
+    stimulus: &Stimulus,
+    remarks: &mut Vec<String>,
+) -> Result<Expressed, String> {
+    inexpressible(stimulus)?;
+    let range = stimulus.active_range;
+    let sectors = |bytes: u64| bytes / heading.sector.max(1);
+    let (delay_ms, burst) = paced(stimulus)?;
+    let rows = rows(stimulus, heading.sector)?;
+    let mut lines: Vec<AccessLine> = Vec::new();
+    for row in rows {
+        lines.push(AccessLine { delay_ms, burst, ..row });
+    }
+    let name: String = clean(label).chars().take(NAME_MAX).collect();
+    if rounded(stimulus, &lines) {
+        remarks.push(format!("{label}: shares are rounded to whole percent"));
+    }
+    let crew = Crew {
+        threads: stimulus.demand.threads,
+        depth: stimulus.demand.depth,
+        start: sectors(range.start.0),
+        sectors: sectors(range.length.0),
+        pattern: pattern(heading, &stimulus.data_pattern, stimulus.alters())?,
+    };
+    let time = whole_seconds(stimulus.until.time.unwrap_or_default(), "the time")?;
+    let ramp = whole_seconds(stimulus.ramp, "the ramp")?;
+    let spec = AccessSpec { name, assignment: Assignment::Nobody, lines, line: Line(0) };
+    Ok(Expressed { crew, spec, time, ramp })
+}
+
+fn whole_seconds(time: Nanos, what: &str) -> Result<u64, String> {
+    match time.0 % 1_000_000_000 {
+        0 => Ok(time.0 / 1_000_000_000),
+        _ => Err(format!("{what} of {time} is not in whole seconds")),
+    }
+}
+
+/// Why Iometer has no such load.
+fn inexpressible(stimulus: &Stimulus) -> Result<(), String> {
+    let odd = |stream: &&IoStream| stream.fua || !matches!(stream.op, Op::Read | Op::Write);
+    if let Some(stream) = stimulus.streams.iter().find(odd) {
+        return Err(format!("'{stream}' is neither a plain read nor a plain write"));
+    }
+    if !stimulus.zones.is_empty() || stimulus.streams.iter().any(|s| !s.zones.is_empty()) {
+        return Err("it has LBA zones".into());
+    }
+    if stimulus.active_range.segments.is_some() {
+        return Err("its active range is scattered over segments".into());
+    }
+    match stimulus.until.time {
+        Some(_) if stimulus.until.bytes.is_none() && stimulus.until.ios.is_none() => Ok(()),
+        _ => Err("it ends by an amount, and a test of Iometer only by time".into()),
+    }
+}
+
+fn paced(stimulus: &Stimulus) -> Result<(u64, u64), String> {
+    if stimulus.streams.iter().any(|stream| stream.pace.is_some()) {
+        return Err("its I/O streams have paces of their own".into());
+    }
+    match stimulus.pace {
+        Pace::Closed => Ok((0, 1)),
+        Pace::Burst { ios, delay } => {
+            let queues = u64::from(stimulus.demand.threads).max(1);
+            if !ios.is_multiple_of(queues) || delay.0 % 1_000_000 != 0 {
+                return Err(
+                    "its bursts are not whole for each worker, or its delay is not in ms".into()
+                );
+            }
+            Ok((delay.0 / 1_000_000, ios / queues))
+        }
+        Pace::Fixed { .. } | Pace::Poisson { .. } => {
+            Err("it is paced by a rate, which Iometer does not know".into())
+        }
+    }
+}
+
+/// The number of a data pattern, where the version has numbers.
+fn pattern(
+    heading: &Heading<'_>,
+    pattern: &DataPattern,
+    writes: bool,
+) -> Result<Option<u8>, String> {
+    let number = match pattern {
+        DataPattern::RandomUnique => 2,
+        DataPattern::RandomOnce => 1,
+        DataPattern::Repeating(_) => 0,
+        _ if !writes => 2,
+        other => return Err(format!("Iometer does not write data pattern {other}")),
+    };
+    match heading.version.dialect() {
+        Dialect::V1_1 => Ok(Some(number)),
+        Dialect::Y2006 | Dialect::Y2008 if number == 2 || !writes => Ok(None),
+        dialect_without => Err(format!(
+            "only version 1.1.0 has a choice of data ({dialect_without:?} has none), and this is \
+             {pattern}"
+        )),
+    }
+}
+
+/// One row for each transfer size, alignment and direction; reads and writes together where
+/// they are random to the same share. The shares of the sizes add up to 100.
+fn rows(stimulus: &Stimulus, sector: u64) -> Result<Vec<AccessLine>, String> {
+    let mut groups: Vec<((u64, u64), [u64; 4])> = Vec::new();
+    for stream in stimulus.streams.iter().filter(|stream| stream.weight > 0) {
+        let align = stream.alignment().0;
+        let align = if align == sector && align != stream.size.0 { 0 } else { align };
+        let key = (stream.size.0, align);
+        let at = match groups.iter().position(|(other, _)| *other == key) {
+            Some(at) => at,
+            None => {
+                groups.push((key, [0; 4]));
+                groups.len() - 1
+            }
+        };
+        let place =
+            usize::from(stream.op == Op::Write) * 2 + usize::from(stream.order != Order::Random);
+        groups[at].1[place] += u64::from(stream.weight);
+    }
+    let mut rows: Vec<(AccessLine, u64)> = Vec::new();
+    for ((size, align), [random_reads, reads, random_writes, writes]) in groups {
+        let (all_reads, all_writes) = (random_reads + reads, random_writes + writes);
+        let plain = |reads, random| AccessLine { align, ..AccessLine::plain(size, reads, random) };
+        let alike = random_reads * all_writes == random_writes * all_reads;
+        if alike {
+            let all = all_reads + all_writes;
+            let random = percent(random_reads + random_writes, all);
+            rows.push((plain(percent(all_reads, all), random), all));
+        } else {
+            rows.push((plain(100, percent(random_reads, all_reads)), all_reads));
+            rows.push((plain(0, percent(random_writes, all_writes)), all_writes));
+        }
+    }
+    shared_out(rows)
+}
+
+fn percent(part: u64, whole: u64) -> u8 {
+    let percent = (part * 100 + whole / 2).checked_div(whole).unwrap_or(0);
+    u8::try_from(percent).unwrap_or(100)
+}
+
+/// Whole percent that add up to 100: what is left over goes to the largest remainders.
+fn shared_out(rows: Vec<(AccessLine, u64)>) -> Result<Vec<AccessLine>, String> {
+    let all: u64 = rows.iter().map(|(_, weight)| weight).sum();
+    if rows.len() > 100 || all == 0 {
+        return Err(format!("{} rows; an access specification has 1 to 100", rows.len()));
+    }
+    let mut shares: Vec<u64> = rows.iter().map(|(_, weight)| weight * 100 / all).collect();
+    let mut order: Vec<usize> = (0..rows.len()).collect();
+    order.sort_by_key(|at| std::cmp::Reverse(rows[*at].1 * 100 % all));
+    let left = 100 - shares.iter().sum::<u64>();
+    order.iter().take(left as usize).for_each(|at| shares[*at] += 1);
+    let line = |((line, _), share): ((AccessLine, u64), u64)| AccessLine {
+        of_size: u8::try_from(share).unwrap_or(100),
+        ..line
+    };
+    Ok(rows.into_iter().zip(shares).map(line).filter(|line| line.of_size > 0).collect())
+}
+
+/// Whether the rows say something else than the streams did.
+fn rounded(stimulus: &Stimulus, rows: &[AccessLine]) -> bool {
+    let all: u64 = stimulus.streams.iter().map(|stream| u64::from(stream.weight)).sum();
+    stimulus.streams.iter().any(|stream| {
+        let is_random = stream.order == Order::Random;
+        let same = rows.iter().filter(|row| row.size == stream.size.0);
+        let share = |row: &AccessLine| {
+            let of = |percent: u8, yes: bool| u64::from(if yes { percent } else { 100 - percent });
+            u64::from(row.of_size)
+                * of(row.reads, stream.op == Op::Read)
+                * of(row.random, is_random)
+        };
+        let written: u64 = same.map(share).sum();
+        let alike = stimulus.streams.iter().filter(|other| {
+            other.size == stream.size
+                && other.op == stream.op
+                && (other.order == Order::Random) == is_random
+        });
+        let asked: u64 = alike.map(|other| u64::from(other.weight)).sum();
+        u128::from(written) * u128::from(all) != u128::from(asked) * 1_000_000
+    })
+}

@@ -1,0 +1,36 @@
+//! Iometer's files: configurations (.icf) and results (.csv), both ways.
+//!
+//! Versions from 1998 to 1.1.0. [`read`] understands every section; what it does not
+//! understand it names with its line. [`tests_of`] says which tests Iometer would run for a
+//! configuration, in its order, and [`plan`] makes loads of them; [`results`] holds the rows that it would write about them.
+
+mod config;
+mod expansion;
+mod export;
+mod keys;
+mod pairs;
+mod read;
+mod read_display;
+mod read_managers;
+mod read_setup;
+mod read_specs;
+mod remark;
+pub mod results;
+mod sequence;
+#[cfg(test)]
+mod tests;
+mod version;
+mod write;
+
+pub use config::{
+    AccessLine, AccessSpec, Assigned, Assignment, Bar, BarSubject, Config, Cycling, Defaults,
+    DepthCycling, DiskArea, Display, FixedSeed, IDLE, Line, Manager, Outstanding, Recorded,
+    RunTime, Setup, Spawn, StepKind, Target, TestType, UpdateType, Worker, WorkerKind,
+};
+pub use expansion::{Active, Test, tests_of};
+pub use export::{Export, Heading, export};
+pub use read::{Reading, read};
+pub use remark::Remark;
+pub use sequence::{Circumstances, DIMENSIONS, Plan, plan};
+pub use version::{Dialect, Version};
+pub use write::write;

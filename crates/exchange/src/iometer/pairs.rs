@@ -1,0 +1,147 @@
+//! A configuration's lines as keys and their values.
+//!
+//! A line that begins with an apostrophe is a key or a comment; the value of a key
+//! stands on the next line that does not. Blanks around a line do not count.
+
+use super::keys;
+use crate::misread::Misread;
+
+/// A line that begins with an apostrophe.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Key {
+    /// Where it stands.
+    pub(super) line: u64,
+    /// Without the apostrophe and blanks after commas, in lower case: what is compared.
+    pub(super) name: String,
+    /// As it stands there: what is shown.
+    pub(super) shown: String,
+}
+
+impl Key {
+    fn of(line: u64, text: &str) -> Option<Self> {
+        let shown = text.strip_prefix('\'')?.trim().to_owned();
+        // Lists of keys are written with and without a blank after the comma.
+        let words: Vec<&str> = shown.split_whitespace().collect();
+        let name = words.join(" ").to_lowercase().replace(", ", ",");
+        Some(Key { line, name, shown })
+    }
+    /// Whether it says this.
+    pub(super) fn is(&self, name: &str) -> bool {
+        self.name == name
+    }
+    /// Whether it closes this part.
+    pub(super) fn ends(&self, part: &str) -> bool {
+        self.name.strip_prefix(keys::END).is_some_and(|rest| rest == part)
+    }
+    fn closes_something(&self) -> bool {
+        self.name.starts_with(keys::END) || self.name.starts_with(keys::VERSION)
+    }
+    fn begins_a_pair(&self) -> bool {
+        keys::VALUED.iter().any(|key| self.is(key))
+            || self.name.starts_with(keys::RAMP_UP)
+            || self.name.starts_with(keys::BAR_CHART)
+    }
+    /// What is said of a key that has no meaning where it stands.
+    pub(super) fn unknown(&self, section: &str) -> Misread {
+        Misread::at(
+            self.line,
+            format!(
+                "'{}' is not a key of {section}; remove it or save the file with Iometer again",
+                self.shown
+            ),
+        )
+    }
+}
+
+/// A value and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Value {
+    /// The line of the value; of its key where it has none.
+    pub(super) line: u64,
+    /// The text, without blanks around it.
+    pub(super) text: String,
+}
+
+impl Value {
+    /// What is wrong with it.
+    pub(super) fn wrong(&self, what: impl std::fmt::Display) -> Misread {
+        Misread::at(self.line, format!("'{}': {what}", self.text))
+    }
+    /// Its parts between commas.
+    pub(super) fn parts(&self) -> Vec<&str> {
+        let text = self.text.strip_suffix(',').unwrap_or(&self.text);
+        text.split(',').map(str::trim).collect()
+    }
+    /// Its words between blanks or commas.
+    pub(super) fn words(&self) -> Vec<&str> {
+        let blank = |c: char| c.is_whitespace() || c == ',';
+        self.text.split(blank).filter(|word| !word.is_empty()).collect()
+    }
+    /// A whole number in one of its parts.
+    pub(super) fn number<N: TryFrom<u64>>(&self, text: &str, what: &str) -> Result<N, Misread> {
+        let number = text.parse::<u64>().ok().and_then(|number| N::try_from(number).ok());
+        number.ok_or_else(|| self.wrong(format!("{what} is not a whole number in its range")))
+    }
+    /// A number and a name: `1,NAME`.
+    pub(super) fn numbered(&self, what: &str) -> Result<(u32, String), Misread> {
+        let (number, name) =
+            self.text.split_once(',').ok_or_else(|| self.wrong(format!("{what} has no name")))?;
+        Ok((self.number(number.trim(), what)?, name.trim().to_owned()))
+    }
+}
+
+/// The lines of a file.
+pub(super) struct Pairs<'a> {
+    /// Number and text of each, without blanks around it.
+    lines: Vec<(u64, &'a str)>,
+    at: usize,
+}
+
+impl<'a> Pairs<'a> {
+    pub(super) fn of(text: &'a str) -> Self {
+        let trimmed = |line: &'a str| line.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+        Pairs { lines: (1..).zip(text.lines().map(trimmed)).collect(), at: 0 }
+    }
+    /// The next line that is not blank, and goes on to the one after it.
+    pub(super) fn next(&mut self) -> Option<(u64, &'a str)> {
+        let found = self.peek();
+        self.at += usize::from(found.is_some());
+        found
+    }
+    /// The next line that is not blank.
+    pub(super) fn peek(&mut self) -> Option<(u64, &'a str)> {
+        while self.lines.get(self.at).is_some_and(|(_, text)| text.is_empty()) {
+            self.at += 1;
+        }
+        self.lines.get(self.at).copied()
+    }
+    /// The key on the next line that is not blank.
+    pub(super) fn key(&mut self, section: &str) -> Result<Key, Misread> {
+        let Some((line, text)) = self.next() else {
+            return Err(Misread::whole(format!(
+                "the file ends inside {section}; its last lines are missing"
+            )));
+        };
+        Key::of(line, text).ok_or_else(|| {
+            Misread::at(line, format!("'{text}' stands where a key of {section} is expected"))
+        })
+    }
+    /// The value of a key: empty where the next key follows at once.
+    pub(super) fn value(&mut self, key: &Key) -> Value {
+        while let Some(&(line, text)) = self.lines.get(self.at) {
+            let Some(comment) = Key::of(line, text) else {
+                self.at += 1;
+                return Value { line, text: text.to_owned() };
+            };
+            if comment.closes_something() || comment.begins_a_pair() {
+                break;
+            }
+            self.at += 1;
+        }
+        Value { line: key.line, text: String::new() }
+    }
+    /// Whether the next line that is not blank is a key or a comment.
+    pub(super) fn is_at_comment(&mut self) -> bool {
+        self.peek().is_some_and(|(_, text)| text.starts_with('\''))
+    }
+}

@@ -1,0 +1,221 @@
+//! MANAGER LIST: managers, their workers, what those do and to what.
+
+use super::config::{
+    Assigned, Defaults, DiskArea, FixedSeed, Line, Manager, Outstanding, Target, Worker, WorkerKind,
+};
+use super::keys;
+use super::pairs::{Key, Pairs, Value};
+use super::read_display::enabled;
+use crate::misread::Misread;
+
+const SECTION: &str = "MANAGER LIST";
+const WORKER: &str = "a worker";
+
+pub(super) fn managers(pairs: &mut Pairs<'_>) -> Result<Vec<Manager>, Misread> {
+    let mut managers = Vec::new();
+    loop {
+        let key = pairs.key(SECTION)?;
+        if key.ends("manager list") {
+            return Ok(managers);
+        }
+        if !key.is(keys::MANAGER) {
+            return Err(key.unknown(SECTION));
+        }
+        managers.push(manager(pairs, &key)?);
+    }
+}
+
+fn manager(pairs: &mut Pairs<'_>, key: &Key) -> Result<Manager, Misread> {
+    let value = pairs.value(key);
+    let (id, name) = value.numbered("the manager")?;
+    let mut manager =
+        Manager { id, name, address: None, workers: Vec::new(), line: Line(value.line) };
+    loop {
+        let key = pairs.key("a manager")?;
+        if key.ends("manager") {
+            return Ok(manager);
+        }
+        if key.is(keys::ADDRESS) {
+            manager.address = Some(pairs.value(&key).text);
+        } else if key.is(keys::WORKER) {
+            let worker = worker(pairs, &key)?;
+            manager.workers.push(worker);
+        } else {
+            return Err(key.unknown("a manager"));
+        }
+    }
+}
+
+fn worker(pairs: &mut Pairs<'_>, key: &Key) -> Result<Worker, Misread> {
+    let name = pairs.value(key);
+    let mut worker = Worker {
+        name: name.text,
+        kind: WorkerKind::Disk,
+        defaults: None,
+        specs: None,
+        targets: None,
+        line: Line(name.line),
+    };
+    let mut typed = false;
+    loop {
+        let key = pairs.key(WORKER)?;
+        if key.ends("worker") {
+            return match typed {
+                true => Ok(worker),
+                false => Err(Misread::at(
+                    worker.line.0,
+                    format!("worker '{}' has no 'Worker type", worker.name),
+                )),
+            };
+        }
+        if key.is(keys::WORKER_TYPE) {
+            worker.kind = kind(&pairs.value(&key))?;
+            typed = true;
+        } else if key.is(keys::DEFAULTS) {
+            worker.defaults = Some(defaults(pairs)?);
+        } else if key.is(keys::ASSIGNED) {
+            worker.specs = Some(assigned(pairs)?);
+        } else if key.is(keys::TARGETS) {
+            worker.targets = Some(targets(pairs)?);
+        } else {
+            return Err(key.unknown(WORKER));
+        }
+    }
+}
+
+fn kind(value: &Value) -> Result<WorkerKind, Misread> {
+    let parts = value.parts();
+    match parts.as_slice() {
+        [disk] if disk.eq_ignore_ascii_case("DISK") => Ok(WorkerKind::Disk),
+        [network, protocol]
+            if network.eq_ignore_ascii_case("NETWORK")
+                && ["TCP", "VI"].iter().any(|name| protocol.eq_ignore_ascii_case(name)) =>
+        {
+            Ok(WorkerKind::Network(protocol.to_ascii_uppercase()))
+        }
+        _ => Err(value.wrong("the type is DISK, NETWORK,TCP or NETWORK,VI")),
+    }
+}
+
+fn defaults(pairs: &mut Pairs<'_>) -> Result<Defaults, Misread> {
+    let section = "the default target settings of a worker";
+    let mut defaults = Defaults::default();
+    loop {
+        let key = pairs.key(section)?;
+        if key.ends(keys::DEFAULTS) {
+            return Ok(defaults);
+        }
+        let value = pairs.value(&key);
+        if key.is(keys::OUTSTANDING) || key.is(keys::OUTSTANDING_SEED) {
+            defaults.outstanding = Some(outstanding(&value, key.is(keys::OUTSTANDING_SEED))?);
+        } else if key.is(keys::DISK_AREA) || key.is(keys::DISK_AREA_PATTERN) {
+            defaults.disk = Some(disk_area(&value, key.is(keys::DISK_AREA_PATTERN))?);
+        } else if key.is(keys::LOCAL_INTERFACE) {
+            defaults.local_interface = Some(value.text);
+        } else if key.is(keys::VI_OUTSTANDING) {
+            defaults.vi_outstanding = Some(value.number(&value.text, "outstanding I/Os")?);
+        } else {
+            return Err(key.unknown(section));
+        }
+    }
+}
+
+fn outstanding(value: &Value, has_seed: bool) -> Result<Outstanding, Misread> {
+    let parts = value.parts();
+    let (ios, rate, transactions, seed) = match (parts.as_slice(), has_seed) {
+        ([ios, rate, transactions], false) => (ios, rate, transactions, None),
+        ([ios, rate, transactions, used, seed], true) => {
+            let fixed = FixedSeed {
+                used: enabled(value, used)?,
+                value: value.number(seed, "the fixed seed value")?,
+            };
+            (ios, rate, transactions, Some(fixed))
+        }
+        _ => return Err(value.wrong("the values are not as many as the key before them names")),
+    };
+    let outstanding = Outstanding {
+        ios: value.number(ios, "the number of outstanding I/Os")?,
+        connection_rate: enabled(value, rate)?,
+        transactions: value.number(transactions, "transactions per connection")?,
+        fixed_seed: seed,
+    };
+    if outstanding.ios == 0 {
+        return Err(value.wrong("at least one I/O is outstanding"));
+    }
+    Ok(outstanding)
+}
+
+fn disk_area(value: &Value, has_pattern: bool) -> Result<DiskArea, Misread> {
+    let parts = value.parts();
+    let (sectors, start, pattern) = match (parts.as_slice(), has_pattern) {
+        ([sectors, start], false) => (sectors, start, None),
+        ([sectors, start, pattern], true) => {
+            let pattern: u8 = value.number(pattern, "the data pattern")?;
+            if pattern > 2 {
+                return Err(value.wrong(
+                    "data patterns are 0 (repeating bytes), 1 (pseudo-random) and 2 (full random)",
+                ));
+            }
+            (sectors, start, Some(pattern))
+        }
+        _ => return Err(value.wrong("the values are not as many as the key before them names")),
+    };
+    Ok(DiskArea {
+        sectors: value.number(sectors, "the maximum size")?,
+        start: value.number(start, "the starting sector")?,
+        pattern,
+    })
+}
+
+fn assigned(pairs: &mut Pairs<'_>) -> Result<Vec<Assigned>, Misread> {
+    let mut names = Vec::new();
+    loop {
+        if pairs.is_at_comment() {
+            let key = pairs.key(keys::ASSIGNED)?;
+            return match key.ends(keys::ASSIGNED) {
+                true => Ok(names),
+                false => Err(key.unknown("the assigned access specs")),
+            };
+        }
+        let Some((line, text)) = pairs.next() else {
+            return Err(Misread::whole("the file ends inside the assigned access specs"));
+        };
+        names.push(Assigned { name: text.to_owned(), line: Line(line) });
+    }
+}
+
+fn targets(pairs: &mut Pairs<'_>) -> Result<Vec<Target>, Misread> {
+    let section = "the target assignments";
+    let mut targets = Vec::new();
+    loop {
+        let key = pairs.key(section)?;
+        if key.ends(keys::TARGETS) {
+            return Ok(targets);
+        }
+        if !key.is(keys::TARGET) {
+            return Err(key.unknown(section));
+        }
+        let name = pairs.value(&key);
+        targets.push(target(pairs, name)?);
+    }
+}
+
+fn target(pairs: &mut Pairs<'_>, name: Value) -> Result<Target, Misread> {
+    let mut found = None;
+    let mut manager = None;
+    loop {
+        let key = pairs.key("a target")?;
+        if key.ends(keys::TARGET) {
+            let kind = found.ok_or_else(|| name.wrong("the target has no 'Target type"))?;
+            return Ok(Target { name: name.text, kind, manager });
+        }
+        let value = pairs.value(&key);
+        if key.is(keys::TARGET_TYPE) {
+            found = Some(kind(&value)?);
+        } else if key.is(keys::TARGET_MANAGER) {
+            manager = Some(value.numbered("the target's manager")?);
+        } else {
+            return Err(key.unknown("a target"));
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Whatever is written is read back as it was.
+
+use super::corpus::{OF_1_1, OF_2006};
+use crate::iometer::config::*;
+use crate::iometer::read::read;
+use crate::iometer::version::Version;
+use crate::iometer::write::write;
+use proptest::option::of;
+use proptest::prelude::*;
+
+fn name() -> impl Strategy<Value = String> {
+    "[A-Za-z0-9%;:()#_-]{1,12}( [A-Za-z0-9%;&/.]{1,8}){0,2}"
+}
+
+fn any_of<T: Copy + std::fmt::Debug + 'static>(all: &'static [T]) -> impl Strategy<Value = T> {
+    prop::sample::select(all)
+}
+
+fn cycling() -> impl Strategy<Value = Cycling> {
+    (1u32..99, 1u32..9, any_of(StepKind::ALL)).prop_map(|(start, step, kind)| Cycling {
+        start,
+        step,
+        kind,
+    })
+}
+
+fn spawn() -> impl Strategy<Value = Spawn> {
+    prop_oneof![Just(Spawn::Processors), (0u32..99).prop_map(Spawn::Count)]
+}
+
+prop_compose! {
+    fn setup()(
+        description in of(name()),
+        run_time in of((0u32..99, 0u32..999, 0u32..9999)),
+        ramp in of(0u32..9999),
+        (disk_workers, network_workers) in (of(spawn()), of(spawn())),
+        record in of(any_of(Recorded::ALL)),
+        (worker_cycling, disk_cycling) in (of(cycling()), of(cycling())),
+        depth in of((cycling(), 0u32..999)),
+        test_type in of(any_of(TestType::ALL)),
+    ) -> Setup {
+        Setup {
+            description,
+            run_time: run_time.map(|(hours, minutes, seconds)| RunTime { hours, minutes, seconds }),
+            ramp_s: ramp.map(u64::from),
+            disk_workers,
+            network_workers,
+            record,
+            worker_cycling,
+            disk_cycling,
+            depth_cycling: depth.map(|(cycling, end)| DepthCycling { cycling, end }),
+            test_type,
+        }
+    }
+}
+
+fn display() -> impl Strategy<Value = Display> {
+    let subject = prop_oneof![
+        name().prop_map(BarSubject::Statistic),
+        (0u32..9, name()).prop_map(|(id, name)| BarSubject::Manager(id, name)),
+        (0u32..9, name()).prop_map(|(id, name)| BarSubject::Worker(id, name)),
+    ];
+    let bar = (1u8..7, subject).prop_map(|(chart, subject)| Bar { chart, subject });
+    let update = of((0u32..999, any_of(UpdateType::ALL)));
+    (of(any::<bool>()), update, prop::collection::vec(bar, 0..9)).prop_map(
+        |(last, update, bars)| Display {
+            record_last: last.filter(|_| update.is_some()),
+            update,
+            bars,
+        },
+    )
+}
+
+prop_compose! {
+    fn row()(
+        size in 1u64..=1 << 30, reads in 0u8..=100, random in 0u8..=100,
+        delay_ms in 0u64..9999, burst in 1u64..999, align in 0u64..1 << 20, reply in 0u64..1 << 20,
+    ) -> AccessLine {
+        AccessLine { size, of_size: 0, reads, random, delay_ms, burst, align, reply, line: Line(0) }
+    }
+}
+
+fn specs() -> impl Strategy<Value = Vec<AccessSpec>> {
+    let spec = (name(), any_of(Assignment::ALL), prop::collection::vec(row(), 1..9));
+    prop::collection::vec(spec, 0..5).prop_map(|specs| {
+        let made = specs.into_iter().enumerate().map(|(number, (name, assignment, mut lines))| {
+            let rest = 100 - 7 * (lines.len() as u8 - 1);
+            lines.iter_mut().for_each(|line| line.of_size = 7);
+            lines[0].of_size = rest;
+            // Distinct: a second one of a name replaces the first.
+            AccessSpec { name: format!("{name} {number}"), assignment, lines, line: Line(0) }
+        });
+        made.collect()
+    })
+}
+
+fn kind() -> impl Strategy<Value = WorkerKind> {
+    prop_oneof![
+        3 => Just(WorkerKind::Disk),
+        1 => prop_oneof!["TCP", "VI"].prop_map(WorkerKind::Network),
+    ]
+}
+
+fn defaults() -> impl Strategy<Value = Defaults> {
+    let seed =
+        of((any::<bool>(), any::<u64>()).prop_map(|(used, value)| FixedSeed { used, value }));
+    let outstanding = (1u32..999, any::<bool>(), 0u32..999, seed).prop_map(
+        |(ios, connection_rate, transactions, fixed_seed)| Outstanding {
+            ios,
+            connection_rate,
+            transactions,
+            fixed_seed,
+        },
+    );
+    let disk = (any::<u64>(), any::<u64>(), of(0u8..3))
+        .prop_map(|(sectors, start, pattern)| DiskArea { sectors, start, pattern });
+    (of(outstanding), of(disk), of(name()), of(0u32..99)).prop_map(
+        |(outstanding, disk, local_interface, vi_outstanding)| Defaults {
+            outstanding,
+            disk,
+            local_interface,
+            vi_outstanding,
+        },
+    )
+}
+
+fn worker() -> impl Strategy<Value = Worker> {
+    let target = (name(), kind(), of((0u32..9, name()))).prop_map(|(name, kind, manager)| Target {
+        name,
+        kind,
+        manager,
+    });
+    let assigned = name().prop_map(|name| Assigned { name, line: Line(0) });
+    let specs = of(prop::collection::vec(assigned, 0..4));
+    let targets = of(prop::collection::vec(target, 0..4));
+    (name(), kind(), of(defaults()), specs, targets).prop_map(
+        |(name, kind, defaults, specs, targets)| Worker {
+            name,
+            kind,
+            defaults,
+            specs,
+            targets,
+            line: Line(0),
+        },
+    )
+}
+
+fn config() -> impl Strategy<Value = Config> {
+    let manager = (0u32..9, name(), of(name()), prop::collection::vec(worker(), 0..4)).prop_map(
+        |(id, name, address, workers)| Manager { id, name, address, workers, line: Line(0) },
+    );
+    let version = any_of(&["2006.07.27", "2008.06.18", "1.1.0", "2003.12.16-post"]);
+    let managers = of(prop::collection::vec(manager, 0..4));
+    (version, of(setup()), of(display()), of(specs()), managers).prop_map(
+        |(version, setup, display, specs, managers)| Config {
+            version: Version::parse(version).unwrap(),
+            setup,
+            display,
+            specs,
+            managers,
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+    #[test]
+    fn a_configuration_reads_back_as_it_was_written(config in config()) {
+        let text = write(&config);
+        let reading = read(text.as_bytes()).unwrap();
+        prop_assert_eq!(&reading.config, &config);
+        prop_assert!(reading.remarks.is_empty());
+        prop_assert_eq!(write(&reading.config), text);
+    }
+}
+
+#[test]
+fn a_file_of_iometer_s_own_form_is_written_byte_for_byte() {
+    for text in [OF_2006, OF_1_1] {
+        let config = read(text.as_bytes()).unwrap().config;
+        let again = write(&config).replace("\r\n", "\n");
+        if text == OF_2006 {
+            assert_eq!(again, text);
+        }
+        assert_eq!(read(again.as_bytes()).unwrap().config, config);
+    }
+}

@@ -1,0 +1,225 @@
+//! The values of a test: nested lists whose places say what was measured.
+
+use serde_json::Value;
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::{Bytes, ForeignKind, ForeignMeasured, ForeignValue};
+
+/// Percent of reads, in the order of the rows of a matrix of a solid-state drive ...
+const MIXES: [u8; 7] = [100, 95, 65, 50, 35, 5, 0];
+/// ... of its latencies ...
+const LATENCY_MIXES: [u8; 3] = [100, 65, 0];
+/// ... and of a hard disk.
+const DISK_MIXES: [u8; 3] = [100, 50, 0];
+
+/// Block sizes, in the order of the columns. A drive whose sectors have 4,096 bytes lacks
+/// the last one.
+const SIZES: [Bytes; 8] = [
+    Bytes::kib(1024),
+    Bytes::kib(128),
+    Bytes::kib(64),
+    Bytes::kib(32),
+    Bytes::kib(16),
+    Bytes::kib(8),
+    Bytes::kib(4),
+    Bytes(512),
+];
+const LATENCY_SIZES: [Bytes; 3] = [Bytes::kib(8), Bytes::kib(4), Bytes(512)];
+const THROUGHPUT_SIZES: [Bytes; 5] =
+    [Bytes::kib(1024), Bytes::kib(64), Bytes::kib(8), Bytes::kib(4), Bytes(512)];
+const DISK_SIZES: [Bytes; 3] = [Bytes::kib(64), Bytes::kib(16), Bytes::kib(4)];
+const DISK_THROUGHPUT_SIZES: [Bytes; 2] = [Bytes::kib(1024), Bytes::kib(4)];
+const SATURATION_SIZE: Bytes = Bytes::kib(4);
+
+/// What a test of this name may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Name {
+    Iops,
+    Latency,
+    Throughput,
+    WriteSaturation,
+}
+
+/// The values of a test, or what is wrong with them.
+pub(super) type Values = Result<(ForeignKind, Vec<ForeignValue>), String>;
+
+/// What the nested lists of a test mean.
+pub(super) fn values(name: Name, lists: &Value) -> Values {
+    let lists = list(lists, "roundmat")?;
+    match name {
+        Name::Iops => iops(lists),
+        Name::Latency => latency(lists),
+        Name::Throughput => throughput(lists),
+        Name::WriteSaturation => saturation(lists),
+    }
+}
+
+fn list<'a>(value: &'a Value, what: &str) -> Result<&'a [Value], String> {
+    value.as_array().map(Vec::as_slice).ok_or_else(|| format!("{what} is not a list"))
+}
+
+/// More than any drive does in a second, in any unit.
+const VALUE_MAX: f64 = 1e15;
+
+/// A number that can have been measured; `None` where the list says null.
+fn number(value: &Value, what: &str) -> Result<Option<f64>, String> {
+    match value {
+        Value::Null => Ok(None),
+        other => match other.as_f64().filter(|n| (0.0..=VALUE_MAX).contains(n)) {
+            Some(number) => Ok(Some(number)),
+            None => Err(format!("{what} is {}, and not a number that can be", short(other))),
+        },
+    }
+}
+
+/// The beginning of a value, for a message.
+fn short(value: &Value) -> String {
+    let text: String = value.to_string().chars().take(40).collect();
+    format!("'{text}'")
+}
+
+/// The sizes of so many columns: all, or all but 512.
+fn columns(all: &[Bytes], count: usize, what: &str) -> Result<Vec<Bytes>, String> {
+    if count == all.len() || count + 1 == all.len() {
+        return Ok(all[..count].to_vec());
+    }
+    Err(format!(
+        "{what} has {count} block sizes; TKperf writes {} or, without 512 bytes, {}",
+        all.len(),
+        all.len() - 1
+    ))
+}
+
+/// Counts from 1.
+fn ordinal(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX).saturating_add(1)
+}
+
+/// The cells of one round: rows are mixes, columns are sizes.
+fn cells(
+    round: usize,
+    matrix: &Value,
+    (mixes, sizes): (&[u8], &[Bytes]),
+    measured: impl Fn(&Value, &str) -> Result<ForeignMeasured, String>,
+) -> Result<Vec<ForeignValue>, String> {
+    let name = format!("round {}", ordinal(round));
+    let rows = list(matrix, &name)?;
+    if rows.len() != mixes.len() {
+        return Err(format!("{name} has {} mixes instead of {}", rows.len(), mixes.len()));
+    }
+    let mut found = Vec::new();
+    for (mix, row) in mixes.iter().zip(rows) {
+        let what = format!("{name}, {mix} % reads");
+        let row = list(row, &what)?;
+        if row.len() != sizes.len() {
+            return Err(format!("{what} has {} block sizes instead of {}", row.len(), sizes.len()));
+        }
+        for (size, cell) in sizes.iter().zip(row) {
+            let pattern = AccessPattern::random(*size, *mix);
+            let measured = measured(cell, &format!("{pattern} of {name}"))?;
+            found.push(ForeignValue { round: ordinal(round), pattern, measured });
+        }
+    }
+    Ok(found)
+}
+
+/// Rows and columns of the first round.
+fn shape(lists: &[Value]) -> (usize, usize) {
+    let rows = lists.first().and_then(Value::as_array);
+    let columns = rows.and_then(|rows| rows.first()).and_then(Value::as_array);
+    (rows.map_or(0, Vec::len), columns.map_or(0, Vec::len))
+}
+
+fn iops(rounds: &[Value]) -> Values {
+    let (rows, count) = shape(rounds);
+    let (kind, mixes, sizes) = match (rows, count) {
+        (0, _) if rounds.is_empty() => return Ok((ForeignKind::Iops, Vec::new())),
+        (3, 3) => (ForeignKind::ZoneIops, &DISK_MIXES[..], DISK_SIZES.to_vec()),
+        (7, _) => (ForeignKind::Iops, &MIXES[..], columns(&SIZES, count, "round 1")?),
+        _ => {
+            return Err(format!(
+                "round 1 has {rows} mixes; TKperf writes 7 for a solid-state drive and 3 for a \
+                 hard disk"
+            ));
+        }
+    };
+    let measured = |cell: &Value, what: &str| {
+        Ok(ForeignMeasured { iops: number(cell, what)?, ..ForeignMeasured::default() })
+    };
+    let each = rounds.iter().enumerate().map(|(n, m)| cells(n, m, (mixes, &sizes), measured));
+    Ok((kind, each.collect::<Result<Vec<_>, _>>()?.concat()))
+}
+
+/// `[min, max, mean]` in microseconds.
+fn response(cell: &Value, what: &str) -> Result<ForeignMeasured, String> {
+    let [_, longest, mean] = list(cell, what)? else {
+        return Err(format!("{what} is {}, and not [min, max, mean]", short(cell)));
+    };
+    let millis = |value: &Value| number(value, what).map(|n| n.map(|micros| micros / 1000.0));
+    Ok(ForeignMeasured {
+        mean_ms: millis(mean)?,
+        longest_ms: millis(longest)?,
+        ..ForeignMeasured::default()
+    })
+}
+
+fn latency(rounds: &[Value]) -> Values {
+    if rounds.is_empty() {
+        return Ok((ForeignKind::Latency, Vec::new()));
+    }
+    let sizes = columns(&LATENCY_SIZES, shape(rounds).1, "round 1")?;
+    let each =
+        rounds.iter().enumerate().map(|(n, m)| cells(n, m, (&LATENCY_MIXES, &sizes), response));
+    Ok((ForeignKind::Latency, each.collect::<Result<Vec<_>, _>>()?.concat()))
+}
+
+/// For each block size the reads of all rounds and the writes of all rounds, in KiB/s.
+fn throughput(lists: &[Value]) -> Values {
+    let (kind, sizes) = match lists.len() {
+        0 => return Ok((ForeignKind::Throughput, Vec::new())),
+        2 => (ForeignKind::ZoneThroughput, DISK_THROUGHPUT_SIZES.to_vec()),
+        count => (ForeignKind::Throughput, columns(&THROUGHPUT_SIZES, count, "roundmat")?),
+    };
+    let mut found = Vec::new();
+    for (size, of_size) in sizes.iter().zip(lists) {
+        let name = size.transfer_size();
+        let [reads, writes] = list(of_size, &name)? else {
+            return Err(format!("{name} is not a list of reads and a list of writes"));
+        };
+        for (mix, rates) in [(100, reads), (0, writes)] {
+            let pattern = AccessPattern::sequential(*size, mix);
+            for (round, rate) in list(rates, &pattern.to_string())?.iter().enumerate() {
+                let rate = number(rate, &format!("{pattern} of round {}", ordinal(round)))?;
+                let measured = ForeignMeasured {
+                    bytes_per_second: rate.map(|kib| kib * 1024.0),
+                    ..ForeignMeasured::default()
+                };
+                found.push(ForeignValue { round: ordinal(round), pattern, measured });
+            }
+        }
+    }
+    Ok((kind, found))
+}
+
+/// The IOPS of all minutes, then the response times of all minutes.
+fn saturation(lists: &[Value]) -> Values {
+    let [iops, responses] = lists else {
+        return match lists.len() {
+            0 => Ok((ForeignKind::WriteSaturation, Vec::new())),
+            count => Err(format!("roundmat has {count} lists instead of IOPS and latencies")),
+        };
+    };
+    let (iops, responses) = (list(iops, "the list of IOPS")?, list(responses, "latencies")?);
+    if iops.len() != responses.len() {
+        let (some, others) = (iops.len(), responses.len());
+        return Err(format!("roundmat has IOPS of {some} rounds and latencies of {others}"));
+    }
+    let pattern = AccessPattern::random(SATURATION_SIZE, 0);
+    let both = iops.iter().zip(responses).enumerate();
+    let minute = |(round, (iops, times)): (usize, (&Value, &Value))| {
+        let what = format!("round {}", ordinal(round));
+        let measured = ForeignMeasured { iops: number(iops, &what)?, ..response(times, &what)? };
+        Ok(ForeignValue { round: ordinal(round), pattern, measured })
+    };
+    let found: Result<Vec<ForeignValue>, String> = both.map(minute).collect();
+    Ok((ForeignKind::WriteSaturation, found?))
+}

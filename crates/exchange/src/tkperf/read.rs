@@ -1,0 +1,253 @@
+//! From the bytes of a log to a run.
+
+use super::matrix::{self, Name};
+use crate::Misread;
+use roxmltree::{Document, Node, ParsingOptions};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use steadfast_domain::{ForeignRun, ForeignTest, StatedSteadiness};
+
+/// More elements than any log has: TKperf writes about 60.
+const ELEMENTS_MAX: u32 = 10_000;
+
+/// The longest step that is believed, in seconds.
+const YEAR: u64 = 365 * 86_400;
+
+/// A log of TKperf.
+///
+/// # Errors
+/// Where it is no XML, holds no test of TKperf, or holds values that cannot be what TKperf
+/// measured; with the line.
+pub fn read(bytes: &[u8]) -> Result<ForeignRun, Misread> {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let before = &bytes[..error.valid_up_to()];
+        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count() as u64;
+        Misread::at(line, "this is no UTF-8 text; TKperf writes its log as NAME.xml")
+    })?;
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let options = ParsingOptions { nodes_limit: ELEMENTS_MAX, ..ParsingOptions::default() };
+    let document = Document::parse_with_options(text, options)
+        .map_err(|error| Misread::at(error.pos().row.into(), format!("this is no XML: {error}")))?;
+    let root = document.root_element();
+    let mut run = ForeignRun { name: name(root), digest: digest(bytes), ..ForeignRun::default() };
+    for element in root.children().filter(Node::is_element) {
+        take(&mut run, element)?;
+    }
+    if run.tests.is_empty() {
+        return Err(Misread::whole(
+            "no test of TKperf is in it: none of the elements iops, lat, tp and writesat; give \
+             the NAME.xml that TKperf wrote",
+        ));
+    }
+    name_missing(&mut run);
+    Ok(run)
+}
+
+fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn name(node: Node<'_, '_>) -> String {
+    node.tag_name().name().to_owned()
+}
+
+fn line(node: Node<'_, '_>) -> u64 {
+    node.document().text_pos_at(node.range().start).row.into()
+}
+
+/// Puts an element where it belongs in the run.
+fn take(run: &mut ForeignRun, element: Node<'_, '_>) -> Result<(), Misread> {
+    let test = match name(element).to_lowercase().as_str() {
+        "testdate" => return keep(&mut run.date, element, &mut run.remarks),
+        "devinfo" => return keep(&mut run.device, element, &mut run.remarks),
+        "featmatrix" => return keep(&mut run.features, element, &mut run.remarks),
+        "kernel" => return keep(&mut run.kernel, element, &mut run.remarks),
+        "lsb" => return keep(&mut run.distribution, element, &mut run.remarks),
+        "ioperfversion" => return keep(&mut run.version, element, &mut run.remarks),
+        "cmdline" => return keep(&mut run.command, element, &mut run.remarks),
+        "iops" => Name::Iops,
+        "lat" => Name::Latency,
+        "tp" => Name::Throughput,
+        "writesat" => Name::WriteSaturation,
+        _ => {
+            run.remarks.push(not_understood(element));
+            return Ok(());
+        }
+    };
+    let test = read_test(test, element, &mut run.remarks)?;
+    match run.tests.iter().any(|other| other.kind == test.kind) {
+        false => run.tests.push(test),
+        true => run.remarks.push(format!(
+            "line {}: <{}> is in the file a second time; the first one counts",
+            line(element),
+            name(element)
+        )),
+    }
+    Ok(())
+}
+
+fn not_understood(element: Node<'_, '_>) -> String {
+    format!("line {}: <{}> is not understood and was left out", line(element), name(element))
+}
+
+/// A text: JSON, or as some hand wrote it. The first one of its name counts.
+fn keep(
+    place: &mut Option<String>,
+    element: Node<'_, '_>,
+    remarks: &mut Vec<String>,
+) -> Result<(), Misread> {
+    let text = text_of(element);
+    let text = match serde_json::from_str(text.trim()) {
+        Ok(Value::String(text)) => text,
+        Ok(Value::Null) => String::new(),
+        _ => text,
+    };
+    let text = text.trim().to_owned();
+    match (&place, text.is_empty()) {
+        (_, true) => {}
+        (None, false) => *place = Some(text),
+        (Some(_), false) => remarks.push(format!(
+            "line {}: <{}> is in the file a second time; the first one counts",
+            line(element),
+            name(element)
+        )),
+    }
+    Ok(())
+}
+
+/// All text of an element, also where a comment divides it.
+fn text_of(element: Node<'_, '_>) -> String {
+    element.children().filter_map(|child| child.text().filter(|_| child.is_text())).collect()
+}
+
+/// A test's element and what it holds.
+fn read_test(
+    test: Name,
+    element: Node<'_, '_>,
+    remarks: &mut Vec<String>,
+) -> Result<ForeignTest, Misread> {
+    let fields = Fields { element };
+    let lists = fields.json("roundmat")?.ok_or_else(|| {
+        let what = format!("<{}> has no <roundmat>: its values are missing", name(element));
+        Misread::at(line(element), what)
+    })?;
+    let (kind, values) = matrix::values(test, &lists).map_err(|why| {
+        Misread::at(fields.line_of("roundmat"), format!("<{}>: {why}", name(element)))
+    })?;
+    if values.is_empty() {
+        remarks.push(format!("line {}: <{}> has no values", line(element), name(element)));
+    }
+    remarks.extend(fields.strangers());
+    for field in ["fioversion", "numjobs", "iodepth", "runtime"] {
+        if fields.find(field).is_none() {
+            remarks.push(format!("<{}> has no <{field}>", name(element)));
+        }
+    }
+    let engine = fields.json("fioversion")?;
+    Ok(ForeignTest {
+        kind,
+        engine: engine.and_then(|v| v.as_str().map(|text| text.trim().to_owned())),
+        jobs: fields.count("numjobs")?.and_then(|n| u32::try_from(n).ok()),
+        depth: fields.count("iodepth")?.and_then(|n| u32::try_from(n).ok()),
+        step_seconds: fields.count("runtime")?.filter(|seconds| *seconds <= YEAR),
+        values,
+        stated: fields.stated()?,
+    })
+}
+
+/// What a test's element may hold.
+const FIELDS: [&str; 13] = [
+    "fioversion",
+    "numjobs",
+    "iodepth",
+    "runtime",
+    "tpramptime",
+    "xargs",
+    "roundmat",
+    "stdyrounds",
+    "stdyvalues",
+    "stdyslope",
+    "stdyavg",
+    "reachstdystate",
+    "rndnr",
+];
+
+/// The elements of a test.
+#[derive(Clone, Copy)]
+struct Fields<'a, 'input> {
+    element: Node<'a, 'input>,
+}
+
+impl<'a, 'input> Fields<'a, 'input> {
+    /// Versions differ in upper and lower case.
+    fn find(self, field: &str) -> Option<Node<'a, 'input>> {
+        let mut children = self.element.children().filter(Node::is_element);
+        children.find(|child| child.tag_name().name().eq_ignore_ascii_case(field))
+    }
+
+    fn line_of(self, field: &str) -> u64 {
+        line(self.find(field).unwrap_or(self.element))
+    }
+
+    /// What stands in it; `None` where it is missing or null.
+    fn json(self, field: &str) -> Result<Option<Value>, Misread> {
+        let Some(element) = self.find(field) else { return Ok(None) };
+        let text = text_of(element);
+        match serde_json::from_str(text.trim()) {
+            Ok(Value::Null) => Ok(None),
+            Ok(value) => Ok(Some(value)),
+            Err(error) => Err(Misread::at(
+                line(element),
+                format!("<{}> of <{}> is not JSON: {error}", name(element), name(self.element)),
+            )),
+        }
+    }
+
+    fn count(self, field: &str) -> Result<Option<u64>, Misread> {
+        let Some(value) = self.json(field)? else { return Ok(None) };
+        // Options were texts in some versions.
+        let number = value.as_u64().or_else(|| value.as_str()?.trim().parse().ok());
+        number.map(Some).ok_or_else(|| {
+            let what = format!("<{field}> of <{}> is {value}, and no count", name(self.element));
+            Misread::at(self.line_of(field), what)
+        })
+    }
+
+    /// What TKperf said of steady state; `None` where the test has none.
+    fn stated(self) -> Result<Option<StatedSteadiness>, Misread> {
+        let rounds = self.json("stdyrounds")?;
+        let reached = self.json("reachstdystate")?.and_then(|value| value.as_bool());
+        if rounds.is_none() && reached.is_none() {
+            return Ok(None);
+        }
+        let of = rounds.as_ref().and_then(Value::as_array).into_iter().flatten();
+        let rounds = of.filter_map(|round| u32::try_from(round.as_u64()?).ok()?.checked_add(1));
+        Ok(Some(StatedSteadiness { reached, rounds: rounds.collect() }))
+    }
+
+    /// Elements that no version of TKperf writes.
+    fn strangers(self) -> impl Iterator<Item = String> {
+        let children = self.element.children().filter(Node::is_element);
+        let is_known = |child: &Node<'_, '_>| {
+            FIELDS.iter().any(|field| child.tag_name().name().eq_ignore_ascii_case(field))
+        };
+        children.filter(move |child| !is_known(child)).map(not_understood)
+    }
+}
+
+/// Names what a log usually says of the run and this one does not.
+fn name_missing(run: &mut ForeignRun) {
+    let all = [
+        (&run.date, "testdate: the day of the run"),
+        (&run.device, "devinfo: the device"),
+        (&run.kernel, "kernel"),
+        (&run.distribution, "lsb: the distribution"),
+        (&run.version, "ioperfversion: the version of TKperf"),
+        (&run.command, "cmdline: the command line"),
+    ];
+    let missing: Vec<&str> =
+        all.into_iter().filter(|(value, _)| value.is_none()).map(|(_, what)| what).collect();
+    if !missing.is_empty() {
+        run.remarks.push(format!("The log does not have: {}", missing.join("; ")));
+    }
+}

@@ -1,0 +1,246 @@
+//! Settings, device, machine and conditions in full, for the chapter of settings.
+
+use super::Rows;
+use crate::ground::applied::{ALIGNMENT, BLOCK_SIZE};
+use crate::ground::choices::Choices;
+use crate::ground::method::Covered;
+use crate::ground::preconditioning;
+use crate::ground::preconditioning::WIPC_DEMAND;
+use crate::origin::{given, said};
+use crate::parameters;
+use crate::words::{number, own};
+use steadfast_domain::findings::{Facts, Origin, Setting};
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::record::RECORD_VERSION;
+use steadfast_domain::settings::SteadyStateMethod;
+use steadfast_domain::{
+    Class, Conditions, Criteria, Demand, Device, Entry, Profile, Purge, ReadBack, Record,
+};
+
+/// Everything chosen, in full, for the chapter of settings.
+pub fn settings_facts(choices: &Choices<'_>) -> Facts {
+    let s = choices.settings;
+    let facts = Facts::new("Every setting")
+        .with(Setting::identity("Command line", &s.command).by(Origin::Chosen))
+        .with(Setting::new("procedure", "Procedure", &s.procedure, Origin::Chosen))
+        .rows(method_rows(choices))
+        .rows(load_rows(choices))
+        .rows(rounds_rows(choices))
+        .with(Setting::outcome("WIPC", wipc_text(choices)))
+        .with(alignment_row(choices));
+    let verified = if s.verify { "on" } else { "off" };
+    let seed = said(s, "--seed", true);
+    let facts = facts
+        .with(choices.pattern_row("Data pattern", s.data_pattern.to_string()))
+        .with(Setting::identity("Run seed", s.seed.to_string()).by(seed))
+        .with(Setting::new("verify", "Verification of data", verified, verify_origin(s)))
+        .with(Setting::identity("Record version", RECORD_VERSION.to_string()).by(Origin::Default));
+    let gap = s.sim_gap.map(|gap| format!("before step {}, {}", gap.before, gap.lasts));
+    let gap = gap.map(|gap| Setting::new("sim-gap", "Simulated gap", gap, Origin::Chosen));
+    let told = |(key, value): (&String, &String)| Setting::identity(key, value).by(Origin::Chosen);
+    facts.rows(gap).rows(s.meta.iter().map(told))
+}
+
+/// Who turned the comparison on: the user, or a procedure that is made for it.
+fn verify_origin(settings: &steadfast_domain::Settings) -> Origin {
+    match said(settings, "--verify", true) {
+        Origin::Default if settings.verify => Origin::Profile,
+        origin => origin,
+    }
+}
+
+fn method_rows(choices: &Choices<'_>) -> Rows {
+    let s = choices.settings;
+    let document = format!(" ({})", choices.method.lesser.unwrap_or(choices.method.document));
+    let profile = said(s, "--profile", s.profile == Profile::default());
+    let class = said(s, "--class", s.class == Class::default());
+    vec![
+        Setting::method("profile", "Profile", s.profile.to_string(), profile).remark(document),
+        Setting::method("class", "Class", s.class.to_string(), class),
+    ]
+}
+
+/// With its origin said after the value.
+fn told(setting: Setting) -> Setting {
+    let origin = match setting.origin {
+        Origin::Chosen => " (chosen)",
+        Origin::Profile | Origin::Default | Origin::Found => " (by profile and class)",
+    };
+    setting.remark(origin)
+}
+
+fn load_rows(choices: &Choices<'_>) -> Rows {
+    let demand = match choices.demands.as_slice() {
+        [] => choices.demand_row("Demand", own(String::new())),
+        demands => told(choices.demand_row("Demand", demands_text(demands))),
+    };
+    let range = match choices.covered.is_empty() {
+        true => choices.range_row("Active range", own(String::new())),
+        false => told(choices.range_row("Active range", choices.of_covered("; ", covered_text))),
+    };
+    vec![demand, told(choices.step_row("Step time")), range]
+}
+
+fn rounds_rows(choices: &Choices<'_>) -> Rows {
+    let s = choices.settings;
+    let most = choices.rounds_max.map(|n| n.to_string());
+    let most = Setting::new("rounds-max", "Maximum rounds", most, given(s.rounds_max.is_some()));
+    let end = said(s, "--steady-state", s.steady_state == SteadyStateMethod::default());
+    let criteria = choices.judged.then(|| criteria_text(&choices.method.criteria));
+    vec![
+        told(most),
+        Setting::new("end-of-rounds", "End of rounds", &choices.ending, end),
+        Setting::new("criteria", "Steady state", criteria, Origin::Profile),
+    ]
+}
+
+fn alignment_row(choices: &Choices<'_>) -> Setting {
+    let text = choices.alignment.as_deref().map(alignment_text);
+    let origin = ALIGNMENT.origin(choices.settings);
+    Setting::new("alignment", "Alignment of offsets", text, origin)
+}
+
+fn alignment_text(alignment: &str) -> String {
+    match alignment {
+        BLOCK_SIZE => "the block size (BS)".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+/// A covered part in full, but for where the choice came from.
+fn covered_text(covered: &Covered) -> String {
+    let (percent, range) = (covered.percent, covered.range);
+    let of_these = range.segments.map(|segments| {
+        format!(
+            ", with {} of it in {} scattered segments of {} (layout seed {})",
+            segments.amount().binary(),
+            number(segments.count.into(), 0),
+            segments.size.binary(),
+            segments.seed
+        )
+    });
+    format!(
+        "{percent} % of the capacity: bytes {} to {}{}",
+        range.start.0,
+        range.end().0,
+        of_these.unwrap_or_default()
+    )
+}
+
+/// `T4Q32`, or the first and the last of several.
+pub(super) fn demands_text(demands: &[Demand]) -> String {
+    match demands {
+        [first, .., last] if demands.len() > 3 => format!("{first} ... {last}"),
+        few => few.iter().map(Demand::to_string).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// The procedure's own parameters with their values.
+pub fn parameters_facts(choices: &Choices<'_>) -> Facts {
+    parameters::facts(choices.parameters, choices.settings)
+}
+
+/// The rule of steady state in one line.
+pub fn criteria_text(criteria: &Criteria) -> String {
+    format!(
+        "{} rounds; data excursion ≤ {:.0} %, slope excursion ≤ {:.0} % of the average",
+        criteria.window,
+        criteria.data_excursion * 100.0,
+        criteria.slope_excursion * 100.0
+    )
+}
+
+fn wipc_text(choices: &Choices<'_>) -> String {
+    let each = |pattern: &AccessPattern| {
+        let bytes = preconditioning::amount(choices.geometry, pattern.size).0;
+        format!("{pattern}, {WIPC_DEMAND}, {bytes} bytes")
+    };
+    choices.preconditioning.iter().map(each).collect::<Vec<_>>().join("; ")
+}
+
+/// The facts of the device, as TKperf lists them and more.
+pub fn device_facts(device: &Device) -> Facts {
+    let sectors =
+        format!("{} B logical, {} B physical", device.logical_sector, device.physical_sector);
+    let capacity = format!("{} ({} bytes)", device.capacity, device.capacity.0);
+    let cache = device.write_cache.map(|c| c.to_string());
+    Facts::new("Tested device").rows([
+        Setting::identity("Device", &device.path),
+        Setting::identity("Model number", &device.model),
+        Setting::identity("Serial number", &device.serial),
+        Setting::identity("Firmware revision", &device.firmware),
+        Setting::identity("World-wide identifier", &device.wwid),
+        Setting::identity("User capacity", capacity),
+        Setting::identity("Sectors", sectors),
+        Setting::identity("Interface", device.transport.to_string()),
+        Setting::identity("Link", &device.link),
+        Setting::identity("Rotational", device.rotational.map(|r| if r { "yes" } else { "no" })),
+        Setting::identity("Discard", if device.discard { "yes" } else { "no" }),
+        Setting::identity("Write cache as found", cache),
+    ])
+}
+
+/// The facts of the machine and the program.
+pub fn host_facts(record: &Record) -> Facts {
+    let facts = Facts::new("Performance system");
+    let Some((_, host, engine, software)) = record.opening() else { return facts };
+    facts.rows([
+        Setting::identity("Software", software),
+        Setting::identity("Engine", engine),
+        Setting::identity("Host", &host.name),
+        Setting::identity("System", &host.product),
+        Setting::identity("Mainboard", &host.motherboard),
+        Setting::identity("Processor", &host.cpu),
+        Setting::identity("Processors online", host.cpus.map(|n| n.to_string())),
+        Setting::identity("Memory", host.memory.map(|m| m.to_string())),
+        Setting::identity("Frequency governor", &host.governor),
+        Setting::identity("Kernel version", &host.kernel),
+        Setting::identity("Distribution", &host.operating_system),
+        Setting::identity("Controller", &host.hba),
+    ])
+}
+
+/// What was asked of host and device and what was read back.
+pub fn conditions_facts(record: &Record) -> Facts {
+    let (wanted, got) = match record.conditions() {
+        Some((wanted, got)) => (wanted.clone(), got.clone()),
+        None => (Conditions::default(), Conditions::default()),
+    };
+    let asked = |id: &str, label: &str, value: Option<String>| {
+        let value = value.unwrap_or_else(|| "unchanged".into());
+        Setting::method(id, label, value, Origin::Profile)
+    };
+    let merges = |m: bool| if m { "allowed" } else { "off (nomerges=2)" }.to_owned();
+    let cache = |conditions: &Conditions| conditions.write_cache.map(|c| c.to_string());
+    let longest = got.request_kib_max.map(|kib| format!("{kib} KiB"));
+    let facts = Facts::new("Conditions and purge").rows([
+        asked("write-cache-asked", "Write cache, requested", cache(&wanted)),
+        Setting::outcome("Write cache, read back", cache(&got)),
+        asked("merging-asked", "Request merging, requested", wanted.merges.map(merges)),
+        Setting::outcome("Request merging, read back", got.merges.map(merges)),
+        Setting::identity("I/O scheduler", got.scheduler),
+        Setting::identity("Longest request", longest),
+    ]);
+    let read_again = record.entries.iter().filter_map(|entry| match entry {
+        Entry::Resettled { got, when } => {
+            let when = when.map_or("on resume".to_owned(), |when| when.to_string());
+            Some(Setting::outcome(&format!("Write cache, read back {when}"), cache(got)))
+        }
+        _ => None,
+    });
+    facts.rows(read_again).rows(record.purge().into_iter().flat_map(purge_rows))
+}
+
+fn purge_rows(purge: &Purge) -> Rows {
+    let said = |read: ReadBack| format!(": {read}");
+    let read = purge.read_back.map(said).unwrap_or_default();
+    let blank = purge.blank.map(|b| format!("{}{read}", if b { "yes" } else { "NO" }));
+    let mut rows = vec![
+        Setting::outcome("Purge", purge.method.to_string()),
+        Setting::outcome("Purge duration", purge.took.to_string()).named("Purge took"),
+        Setting::outcome("Blank on read-back", blank),
+    ];
+    rows.extend(purge.failed.as_ref().map(|why| Setting::outcome("Purge FAILED", why)));
+    rows.push(Setting::outcome("Purge note", &purge.remark).named("Purge remark"));
+    rows
+}

@@ -1,0 +1,320 @@
+//! The head of the report form and the settings string: what the SNIA form has a field
+//! for.
+
+use super::{Rows, form_demand, form_demands};
+use crate::ground::choices::Choices;
+use crate::ground::method::Covered;
+use crate::ground::preconditioning::WIPC_DEMAND;
+use crate::ground::preconditioning::{self, PRECONDITION};
+use crate::ground::ranges::SEGMENTS;
+use crate::meta::Meta;
+use crate::origin;
+use crate::words::{number, own};
+use steadfast_domain::findings::{FormBlock, FormHeader, Origin, Setting, Subject};
+use steadfast_domain::purge::PurgeChoice;
+use steadfast_domain::stimulus::DataPattern;
+use steadfast_domain::{Demand, Device, Host, Purge, Record, WriteCache};
+
+/// Who issues the PTS.
+const SSS_TWG: &str = "SNIA SSS TWG";
+
+/// `PTS-E  WCD  T4/Q32  DP=RND  AR100  Aln=4K`: the settings string of the
+/// standard's secondary tables.
+pub fn headline(choices: &Choices<'_>, record: &Record) -> String {
+    let cache = record.conditions_last().and_then(|(got, _)| got.write_cache);
+    let cache = match cache {
+        Some(WriteCache::Enabled) => "WCE",
+        Some(WriteCache::Disabled) => "WCD",
+        None => "WC=?",
+    };
+    let pattern = match choices.settings.data_pattern {
+        DataPattern::RandomUnique => "RND".to_owned(),
+        ref other => other.to_string(),
+    };
+    let slashed = |demand: &Demand| format!("T{}/Q{}", demand.threads, demand.depth);
+    let demands = match choices.demands.as_slice() {
+        [first, .., last] if choices.demands.len() > 3 => {
+            format!("{}...{}", slashed(first), slashed(last))
+        }
+        few => few.iter().map(slashed).collect::<Vec<_>>().join("+"),
+    };
+    let parts = [
+        choices.method.revision.to_owned(),
+        cache.to_owned(),
+        demands,
+        format!("DP={pattern}"),
+        headline_range(choices),
+        choices.alignment.as_ref().map(|a| format!("Aln={a}")).unwrap_or_default(),
+    ];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
+}
+
+/// `AR75`, or with its amount `AR75/8GiB`.
+fn headline_range(choices: &Choices<'_>) -> String {
+    let percents = choices.of_covered("+", |covered| covered.percent.to_string());
+    let amounts = choices.of_covered("+", |covered| amount(covered).replace(' ', ""));
+    match (choices.covered.is_empty(), choices.is_scattered()) {
+        (true, _) => String::new(),
+        (_, false) => format!("AR{percents}"),
+        (_, true) => format!("AR{percents}/{amounts}"),
+    }
+}
+
+/// The bytes that are touched, as the document writes them: decimal like a
+/// capacity, binary where they are its own round number.
+fn amount(covered: &Covered) -> String {
+    match covered.range.segments {
+        None => covered.range.length.to_string(),
+        Some(segments) => segments.amount().binary(),
+    }
+}
+
+/// What a procedure puts into the head of the report form.
+pub struct Form<'a> {
+    /// `IOPS Test (REQUIRED)`.
+    pub test: &'a str,
+    /// `IOPS - Block Size x RW Mix Matrix`.
+    pub subtitle: &'a str,
+    /// The block of set-up parameters; see [`loop_set_up_rows`].
+    pub set_up: Rows,
+    /// The block of test parameters; see [`loop_test_rows`].
+    pub test_parameters: Rows,
+}
+
+/// The head of the report form (the four blocks of the SNIA form).
+pub fn form_header(form: Form<'_>, choices: &Choices<'_>, record: &Record) -> FormHeader {
+    let settings = choices.settings;
+    let device = record.opening().map(|(device, ..)| device);
+    let blocks = vec![
+        FormBlock::new("Test Platform", platform_rows(record, choices)).about(Subject::Platform),
+        FormBlock::new("Device Under Test", device_rows(record, choices)).about(Subject::Device),
+        FormBlock::new("Set Up Parameters", form.set_up),
+        FormBlock::new("Test Parameters", form.test_parameters),
+    ];
+    let lesser = choices.method.lesser;
+    let (issuer, specification) = match lesser {
+        None => (SSS_TWG, choices.method.specification.to_owned()),
+        Some(_) => {
+            ("Steadfast", format!("Profile {}: no report by the PTS", choices.settings.profile))
+        }
+    };
+    // What the PTS requires, it requires by its own method.
+    let test = match lesser {
+        None => form.test,
+        Some(_) => form.test.trim_end_matches(" (REQUIRED)"),
+    };
+    FormHeader {
+        issuer: issuer.to_owned(),
+        specification,
+        lesser: lesser.map(str::to_owned),
+        test: test.to_owned(),
+        subtitle: form.subtitle.to_owned(),
+        revision: choices.method.revision.to_owned(),
+        vendor: Meta::Vendor.of(settings),
+        model: Meta::Model.of(settings).or_else(|| device.and_then(|d| d.model.clone())),
+        sponsor: Meta::Sponsor.of(settings),
+        blocks,
+    }
+}
+
+/// A value that the user may know better than the machine.
+fn known(label: &str, told: Option<String>, found: Option<String>) -> Setting {
+    let origin = if told.is_some() { Origin::Chosen } else { Origin::Found };
+    Setting::identity(label, told.or(found)).by(origin)
+}
+
+fn platform_rows(record: &Record, choices: &Choices<'_>) -> Rows {
+    let meta = |of: Meta| of.of(choices.settings);
+    let (host, engine, software) = match record.opening() {
+        Some((_, host, engine, software)) => (host.clone(), Some(engine), Some(software)),
+        None => (Host::default(), None, None),
+    };
+    vec![
+        known("Ref Test Platform", meta(Meta::Platform), host.product),
+        known("Motherboard", meta(Meta::Motherboard), host.motherboard),
+        Setting::identity("CPU", host.cpu),
+        Setting::identity("Memory", host.memory.map(|m| format!("{:.1} GB", m.as_gb()))),
+        Setting::identity("Operating System", host.operating_system),
+        Setting::identity("Test SW", software),
+        Setting::identity("Test SW Info", engine.map(short_engine)),
+        test_id(record, choices),
+        known("HBA", meta(Meta::Hba), host.hba),
+        Setting::identity("PCIe", record.opening().and_then(|(device, ..)| device.link.clone())),
+    ]
+}
+
+/// The engine's name without what it says about fall-backs.
+fn short_engine(engine: &str) -> &str {
+    engine.split(['(', ';', ',']).next().unwrap_or(engine).trim()
+}
+
+/// Names this one run and nothing of its platform: as the user says, or by the first twelve
+/// digits of the journal's SHA-256.
+fn test_id(record: &Record, choices: &Choices<'_>) -> Setting {
+    let told = Meta::TestId.of(choices.settings);
+    let origin = if told.is_some() { Origin::Chosen } else { Origin::Found };
+    let digits = || record.digest.get(..12).map(str::to_owned);
+    Setting::outcome("Test ID No.", told.or_else(digits)).by(origin)
+}
+
+fn device_rows(record: &Record, choices: &Choices<'_>) -> Rows {
+    let meta = |of: Meta| of.of(choices.settings);
+    let device = record.opening().map(|(device, ..)| device);
+    let of = |f: &dyn Fn(&Device) -> Option<String>| device.and_then(f);
+    vec![
+        known("Mfgr", meta(Meta::Vendor), None),
+        known("Model No.", meta(Meta::Model), of(&|d| d.model.clone())),
+        Setting::identity("S/N", of(&|d| d.serial.clone())),
+        Setting::identity("Firmware ver", of(&|d| d.firmware.clone())),
+        Setting::identity("Capacity", of(&|d| Some(d.capacity.to_string()))),
+        Setting::identity("Interface", of(&|d| Some(d.transport.to_string()))),
+        known("NAND Type", meta(Meta::Nand), None),
+        known("Form Factor", meta(Meta::FormFactor), None),
+        purge_row(record, choices),
+        write_cache_row(record),
+    ]
+}
+
+fn purge_row(record: &Record, choices: &Choices<'_>) -> Setting {
+    let is_default = choices.settings.purge == PurgeChoice::default();
+    let origin = origin::said(choices.settings, "--purge", is_default);
+    Setting::new("purge", "Purge Method", record.purge().map(purge_method), origin)
+}
+
+fn purge_method(purge: &Purge) -> String {
+    match purge.failed {
+        Some(_) => format!("{}, FAILED", purge.method),
+        None => purge.method.to_string(),
+    }
+}
+
+/// As it was read last; where the class asks for it, its choice.
+fn write_cache_row(record: &Record) -> Setting {
+    let cache = record.conditions_last().and_then(|(got, _)| got.write_cache);
+    let is_asked = record.conditions().is_some_and(|(wanted, _)| wanted.write_cache.is_some());
+    let origin = if is_asked { Origin::Profile } else { Origin::Found };
+    Setting::new("write-cache", "Write Cache", cache.map(|c| c.to_string()), origin)
+}
+
+/// Data pattern and active range, which open the block of set-up parameters.
+pub fn common_set_up_rows(choices: &Choices<'_>) -> Rows {
+    let segments = own(choices.of_covered(", ", form_segments));
+    vec![
+        choices.pattern_row("Data Pattern", form_pattern(&choices.settings.data_pattern)),
+        choices.range_row("AR", own(form_percents(choices))),
+        Setting::new("active-range-segments", "AR Segments", segments, segments_origin(choices)),
+    ]
+}
+
+/// Data pattern and active range, which open the block of test parameters. The amount
+/// follows from range and capacity.
+pub fn common_test_rows(choices: &Choices<'_>) -> Rows {
+    vec![
+        choices.pattern_row("Data Pattern", form_pattern(&choices.settings.data_pattern)),
+        Setting::outcome("AR & Amount", own(form_amounts(choices))),
+    ]
+}
+
+fn segments_origin(choices: &Choices<'_>) -> Origin {
+    match choices.is_scattered() {
+        true => SEGMENTS.origin(choices.settings),
+        false => Origin::Profile,
+    }
+}
+
+fn form_percents(choices: &Choices<'_>) -> String {
+    choices.of_covered(", ", |covered| format!("{}%", covered.percent))
+}
+
+fn form_segments(covered: &Covered) -> String {
+    match covered.range.segments {
+        None => "1 (contiguous)".to_owned(),
+        Some(segments) => {
+            format!("{} x {}", number(segments.count.into(), 0), segments.size.binary())
+        }
+    }
+}
+
+fn form_amounts(choices: &Choices<'_>) -> String {
+    let sign = match (choices.covered.is_empty(), choices.is_scattered()) {
+        (true, _) => return String::new(),
+        (_, false) => " =",
+        (_, true) => ":",
+    };
+    format!("{}{sign} {}", form_percents(choices), choices.of_covered(", ", amount))
+}
+
+/// What the user noted for the form.
+pub fn note_row(choices: &Choices<'_>) -> Setting {
+    known("Note", Meta::Note.of(choices.settings), None)
+}
+
+/// What workload-independent preconditioning writes: `2 × User Capacity`.
+pub fn preconditioning_amount(choices: &Choices<'_>) -> Option<String> {
+    let pattern = choices.preconditioning.first()?;
+    let amount = preconditioning::amount(choices.geometry, pattern.size);
+    let times = amount.0 as f64 / choices.geometry.capacity.0 as f64;
+    // A whole number of transfers may be a little more.
+    let times = (times * 10.0).round() / 10.0;
+    Some(format!("{times} × User Capacity"))
+}
+
+/// The rows of workload-independent preconditioning; dashes where there is none.
+pub fn preconditioning_rows(choices: &Choices<'_>) -> Rows {
+    let patterns: Vec<String> = choices.preconditioning.iter().map(|p| p.to_string()).collect();
+    let passes = preconditioning_amount(choices);
+    let there = passes.as_ref();
+    let pattern = there.map(|_| format!("{} (WIPC)", patterns.join(", ")));
+    let demand = there.map(|_| form_demand(WIPC_DEMAND));
+    // WSAT preconditions only where the user asks for it.
+    let asked = origin::given(choices.settings.parameters.contains_key(PRECONDITION.name));
+    vec![
+        Setting::new("wipc", "Pre Condition 1", pattern, asked),
+        Setting::new("wipc-demand", "TOIO - TC/QD", demand, Origin::Profile),
+        Setting::new("wipc-amount", "Duration", passes, Origin::Profile),
+    ]
+}
+
+/// The set-up parameters of a mixed loop.
+pub fn loop_set_up_rows(stimulus: &str, choices: &Choices<'_>, rounds: &str) -> Rows {
+    let mut rows = common_set_up_rows(choices);
+    rows.extend(preconditioning_rows(choices));
+    let wdpc = format!("{stimulus} (WDPC)");
+    rows.extend([
+        Setting::new("wdpc", "Pre Condition 2", wdpc, Origin::Profile),
+        choices.demand_row("TOIO - TC/QD", form_demands(&choices.demands)),
+        Setting::outcome("SS Rounds", rounds),
+        note_row(choices),
+    ]);
+    rows
+}
+
+/// The test parameters of a mixed loop.
+pub fn loop_test_rows(stimulus: &str, choices: &Choices<'_>, rounds: &str) -> Rows {
+    let mut rows = common_test_rows(choices);
+    let fixed =
+        |id: &str, label: &str, value: &str| Setting::new(id, label, value, Origin::Profile);
+    rows.extend([
+        fixed("stimulus-1", "Test Stimulus 1", stimulus),
+        fixed("mixes", "RW Mix", "Outer Loop"),
+        fixed("block-sizes", "Block Sizes", "Inner Loop"),
+        choices.demand_row("TOIO - TC/QD", form_demands(&choices.demands)),
+        choices.step_row("Step"),
+        Setting::outcome("Steady State", rounds),
+        fixed(SECOND_STIMULUS, "Test Stimulus 2", ""),
+        Setting::outcome("Steady State", ""),
+    ]);
+    rows
+}
+
+/// The name of a form's second stimulus, which some procedures have.
+pub const SECOND_STIMULUS: &str = "stimulus-2";
+
+/// How the report form writes a data pattern.
+fn form_pattern(pattern: &DataPattern) -> String {
+    match pattern {
+        DataPattern::RandomUnique => "RND (unique in every sector)".into(),
+        DataPattern::RandomOnce => "RND_ONCE".into(),
+        other => other.to_string(),
+    }
+}

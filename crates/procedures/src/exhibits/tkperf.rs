@@ -1,0 +1,396 @@
+//! The sections of a TKperf report: for each test its loop, what was found of steady state,
+//! the plots and the table of the measurement window. What TKperf itself measured is shown by
+//! the same exhibits, so that old and new runs stand side by side.
+
+use super::loops::{no_window, window_plot};
+use super::pages::{page, rounds_axis};
+use crate::ground::results::Results;
+use crate::ground::rounds::MixedLoop;
+use crate::words::{decimals, mix_name, number};
+use steadfast_domain::findings::{
+    Axis, Cell, Column, Exhibit, Facts, Page, Plot, PlotKind, Row, Scale, Series, Setting, Stroke,
+    Table,
+};
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::stimulus::Order;
+use steadfast_domain::{Bytes, Nanos, Verdict};
+
+/// Bytes of a MiB, which TKperf prints as MB.
+const MIB: f64 = 1_048_576.0;
+
+/// A point of a test as it is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Shown {
+    /// What was applied.
+    pub pattern: AccessPattern,
+    /// Its value in every round; none in a void one.
+    pub rounds: Vec<(u32, Option<f64>)>,
+    /// Mean of the measurement window.
+    pub mean: Option<f64>,
+    /// Longest response time of the window, in milliseconds.
+    pub longest: Option<f64>,
+}
+
+/// A test as it is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Content {
+    /// What stands before the titles of its sections: `IOPS`.
+    pub title: &'static str,
+    /// Begins the ids of its tables and plots: `iops`.
+    pub id: &'static str,
+    /// The unit of the values.
+    pub unit: &'static str,
+    /// Its loop, line by line.
+    pub listing: String,
+    /// What steady state is judged by, in words.
+    pub dependent: String,
+    /// Its points in the order of a round.
+    pub points: Vec<Shown>,
+    /// The verdicts on steady state, each with its own window.
+    pub verdicts: Vec<Verdict>,
+}
+
+impl Content {
+    /// Its block sizes, in the order of a round.
+    fn sizes(&self) -> Vec<Bytes> {
+        each_once(self.points.iter().map(|point| point.pattern.size))
+    }
+    /// Its mixes, in the order of a round.
+    fn mixes(&self) -> Vec<u8> {
+        each_once(self.points.iter().map(|point| point.pattern.read_percent))
+    }
+    fn point(&self, mix: u8, size: Bytes) -> Option<&Shown> {
+        let is_it = |p: &AccessPattern| p.read_percent == mix && p.size == size;
+        self.points.iter().find(|point| is_it(&point.pattern))
+    }
+    fn named(&self, what: &str) -> String {
+        format!("tkperf-{}-{what}", self.id)
+    }
+}
+
+fn each_once<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
+    let mut unique: Vec<T> = Vec::new();
+    for value in values {
+        if !unique.contains(&value) {
+            unique.push(value);
+        }
+    }
+    unique
+}
+
+/// The points of a loop of rounds with what was found of them.
+pub(crate) fn shown(mixed_loop: &MixedLoop, results: &Results) -> Vec<Shown> {
+    let point = |pattern: &AccessPattern| {
+        let value = |round| mixed_loop.value(round, pattern);
+        let rounds = results.rounds.iter().map(|round| (round.round, value(round))).collect();
+        let cell = results.cell(pattern);
+        let mean = cell.and_then(|cell| match (pattern.order, mixed_loop.unit) {
+            (Order::Sequential(_), _) => cell.mb_per_second,
+            (Order::Random, "ms") => cell.art,
+            (Order::Random, _) => cell.iops,
+        });
+        let longest = cell.and_then(|cell| cell.tally.response_longest()).map(Nanos::as_millis_f64);
+        Shown { pattern: *pattern, rounds, mean, longest }
+    };
+    mixed_loop.points.iter().map(point).collect()
+}
+
+/// The sections of the IOPS test.
+pub(crate) fn iops(content: &Content) -> Vec<Page> {
+    let plots = vec![
+        convergence(content, "Write", &[0]),
+        matrix_lines(content),
+        matrix_columns(content, "3d", "IOPS 3D Measurement Plot", |point| point.mean),
+    ];
+    let mixes = content.mixes();
+    let title = "Average IOPS vs. Block Size and R/W Mix %";
+    let table = matrix_table(content, ("table", title), &mixes, 1, |point| point.mean);
+    sections(content, plots, vec![Exhibit::Table(table)])
+}
+
+/// The sections of the latency test.
+pub(crate) fn latency(content: &Content) -> Vec<Page> {
+    let mut mixes = content.mixes();
+    let plots = vec![
+        convergence(content, "Read", &[100]),
+        convergence(content, "Mixed", &[65]),
+        convergence(content, "Write", &[0]),
+        matrix_columns(content, "mean-3d", "LAT 3D Measurement Plot: average", |p| p.mean),
+        matrix_columns(content, "max-3d", "LAT 3D Measurement Plot: maximum", |p| p.longest),
+    ];
+    mixes.reverse();
+    let average = "Average Latency (ms) vs. Block Size and R/W Mix %";
+    let longest = "Max Latency (ms) vs. Block Size and R/W Mix %";
+    let tables = vec![
+        matrix_table(content, ("mean", average), &mixes, 4, |point| point.mean),
+        matrix_table(content, ("max", longest), &mixes, 4, |point| point.longest),
+    ];
+    sections(content, plots, tables.into_iter().map(Exhibit::Table).collect())
+}
+
+/// The sections of the throughput test.
+pub(crate) fn throughput(content: &Content) -> Vec<Page> {
+    let plots = vec![
+        convergence(content, "Write", &[0]),
+        convergence(content, "Read", &[100]),
+        matrix_lines(content),
+    ];
+    let units = Exhibit::Text(
+        "MB/s are 10^6 bytes per second. MiB/s are 2^20 bytes per second: what TKperf prints as \
+         MB/s."
+            .into(),
+    );
+    sections(content, plots, vec![Exhibit::Table(rates_table(content)), units])
+}
+
+/// The four sections of a test of rounds.
+fn sections(content: &Content, plots: Vec<Plot>, tables: Vec<Exhibit>) -> Vec<Page> {
+    let title = |of: &str| format!("{} - {of}", content.title);
+    let loops = vec![
+        Exhibit::Listing(content.listing.clone()),
+        Exhibit::Text(format!("Dependent variable: {}.", content.dependent)),
+    ];
+    let mut all = plots.into_iter();
+    let mut drawn: Vec<Exhibit> = all.next().map(Exhibit::Plot).into_iter().collect();
+    drawn.extend(content.verdicts.iter().flat_map(|verdict| verifications(content, verdict)));
+    drawn.extend(all.map(Exhibit::Plot));
+    vec![
+        page(&title("Test Loop"), loops),
+        page(&title("Steady State Information"), steadiness(content)),
+        page(&title("Measurement Plots"), drawn),
+        page(&title("Measurement Window Summary Table"), tables),
+    ]
+}
+
+/// Whether steady state was reached, where, and by which values.
+fn steadiness(content: &Content) -> Vec<Exhibit> {
+    let exhibits = content.verdicts.iter().flat_map(|verdict| {
+        verdict.tracks.iter().map(|track| {
+            let places = usize::from(decimals(content.unit));
+            let values: Vec<String> = track.values.iter().map(|v| number(*v, places)).collect();
+            let rounds = verdict.window.map(|(first, last)| {
+                let rounds: Vec<String> = (first..=last).map(|round| round.to_string()).collect();
+                rounds.join(", ")
+            });
+            let reached = if verdict.steady { "yes" } else { "NO" };
+            let title = format!("{}, {}", track.name, content.unit);
+            Exhibit::Facts(Facts::new(title).rows([
+                Setting::outcome("Steady State has been reached", reached),
+                Setting::outcome("Rounds of the measurement window", rounds),
+                Setting::outcome("Values in the measurement window", values.join(", ")),
+                Setting::outcome(
+                    "Average in the measurement window",
+                    number(track.average, places),
+                ),
+            ]))
+        })
+    });
+    let exhibits: Vec<Exhibit> = exhibits.collect();
+    if exhibits.is_empty() { vec![no_window()] } else { exhibits }
+}
+
+/// The verification plots of a verdict.
+fn verifications(content: &Content, verdict: &Verdict) -> Vec<Exhibit> {
+    let plot = |track| {
+        let plot = window_plot(verdict, track);
+        let id = content.named(&format!("verification-{}", plot.id));
+        Exhibit::Plot(Plot { id, ..plot })
+    };
+    verdict.tracks.iter().map(plot).collect()
+}
+
+/// Every block size of these mixes, round by round.
+fn convergence(content: &Content, direction: &str, mixes: &[u8]) -> Plot {
+    let of_mix = |point: &&Shown| mixes.contains(&point.pattern.read_percent);
+    let series = content.points.iter().filter(of_mix).map(|point| {
+        let points = point.rounds.iter().map(|(round, value)| (f64::from(*round), *value));
+        Series::new(point.pattern.to_string(), Stroke::Measured, points.collect())
+    });
+    let id = content.named(&format!("convergence-{}", direction.to_lowercase()));
+    let title = format!("{} Steady State Convergence Plot: {direction}", content.title);
+    let scale = if content.unit == "IOPS" { Scale::Log10 } else { Scale::Linear };
+    Plot::new(PlotKind::Lines, &id, title, rounds_axis(), Axis::new(content.unit, scale))
+        .caption("All block sizes, round by round. A void round breaks its line.")
+        .series(series)
+}
+
+/// The means of the window against the block size, a line for each mix.
+fn matrix_lines(content: &Content) -> Plot {
+    let mut sizes = content.sizes();
+    sizes.sort();
+    let series = content.mixes().into_iter().map(|mix| {
+        let mean = |size: &Bytes| content.point(mix, *size).and_then(|point| point.mean);
+        let points = sizes.iter().map(|size| (size.as_kib(), mean(size))).collect();
+        Series::new(direction(content, mix), Stroke::Measured, points)
+    });
+    let title = format!("{} Measurement Plot", content.title);
+    let x = Axis::new("Block size (KiB)", Scale::Log2);
+    let y = Axis::new(content.unit, Scale::Log10);
+    Plot::new(PlotKind::Lines, &content.named("2d"), title, x, y)
+        .caption("Averages of the measurement window against the block size.")
+        .series(series)
+}
+
+/// `Read`, `Write`, or of random I/O the mix.
+fn direction(content: &Content, mix: u8) -> String {
+    match (content.unit, mix) {
+        ("MB/s", 100) => "Read".to_owned(),
+        ("MB/s", 0) => "Write".to_owned(),
+        _ => mix_name(mix),
+    }
+}
+
+fn size_name(size: Bytes) -> String {
+    size.transfer_size().trim_end_matches('K').to_owned()
+}
+
+/// Columns in perspective: block sizes along, a row for each mix.
+fn matrix_columns(
+    content: &Content,
+    id: &str,
+    title: &str,
+    value: impl Fn(&Shown) -> Option<f64>,
+) -> Plot {
+    let mut sizes = content.sizes();
+    sizes.sort();
+    let names = sizes.iter().map(|size| size_name(*size)).collect();
+    let series = content.mixes().into_iter().map(|mix| {
+        let of_size = |size: &Bytes| content.point(mix, *size).and_then(&value);
+        let points = (0u32..).zip(&sizes).map(|(x, size)| (f64::from(x), of_size(size)));
+        Series::new(mix_name(mix), Stroke::Measured, points.collect())
+    });
+    let x = Axis::new("Block size (KiB)", Scale::Categories(names));
+    let y = Axis::new(content.unit, Scale::Linear);
+    Plot::new(PlotKind::Columns3d, &content.named(id), title, x, y)
+        .caption("Of the measurement window; a row of columns for each read/write mix.")
+        .series(series)
+}
+
+/// Block sizes down from the smallest, mixes in this order.
+fn matrix_table(
+    content: &Content,
+    (id, title): (&str, &str),
+    mixes: &[u8],
+    decimals: u8,
+    value: impl Fn(&Shown) -> Option<f64>,
+) -> Table {
+    let mut sizes = content.sizes();
+    sizes.sort();
+    let rows = sizes.iter().map(|size| {
+        let of_mix = |mix: &u8| content.point(*mix, *size).and_then(&value);
+        Row::new(size_name(*size), mixes.iter().map(|mix| Cell::number(of_mix(mix), decimals)))
+    });
+    Table::new(&content.named(id), title, "Block Size (KiB)")
+        .spanner("Read / Write Mix %")
+        .columns(mixes.iter().map(|mix| mix_name(*mix)))
+        .rows(rows)
+}
+
+/// Reads and writes in MB/s and in MiB/s.
+fn rates_table(content: &Content) -> Table {
+    let rows = content.sizes().into_iter().map(|size| {
+        let mean = |mix: u8| content.point(mix, size).and_then(|point| point.mean);
+        let mib = |mb: Option<f64>| mb.map(|mb| mb * 1e6 / MIB);
+        let rates = [mean(100), mean(0), mib(mean(100)), mib(mean(0))];
+        Row::new(size_name(size), rates.map(|rate| Cell::number(rate, 3)))
+    });
+    let title = "Average throughput vs. Block Size and R/W";
+    Table::new(&content.named("table"), title, "Block Size (KiB)")
+        .columns([
+            Column::new("read", "Read MB/s"),
+            Column::new("write", "Write MB/s"),
+            Column::new("read-mib", "Read MiB/s"),
+            Column::new("write-mib", "Write MiB/s"),
+        ])
+        .rows(rows)
+}
+
+/// A minute of a write saturation.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct SaturatedMinute {
+    /// I/Os per second.
+    pub iops: Option<f64>,
+    /// Mean response time in milliseconds.
+    pub mean_ms: Option<f64>,
+    /// The run did not hold the device before it.
+    pub gap: bool,
+}
+
+/// The sections of the write saturation test.
+pub(crate) fn write_saturation(listing: String, minutes: &[SaturatedMinute]) -> Vec<Page> {
+    let curve = |value: fn(&SaturatedMinute) -> Option<f64>| {
+        let mut points = Vec::new();
+        for (round, minute) in (1u32..).zip(minutes) {
+            if minute.gap && round > 1 {
+                points.push((f64::from(round), None));
+            }
+            points.push((f64::from(round), value(minute)));
+        }
+        points
+    };
+    let plot = |id: &str, what: &str, unit: &str, points| {
+        let y = Axis::new(unit, Scale::Linear);
+        Plot::new(PlotKind::Lines, id, format!("Write Saturation: {what}"), rounds_axis(), y)
+            .caption(format!("{what} of random 4 KiB writes over all rounds."))
+            .with(Series::new(what, Stroke::Average, points))
+    };
+    let rounds = Exhibit::Text(
+        "A round is one step of the load. No steady state is judged, so there is no dependent \
+         variable."
+            .into(),
+    );
+    let iops = plot("tkperf-wsat-iops", "Average IOPS", "IOPS", curve(|minute| minute.iops));
+    let times = plot("tkperf-wsat-latency", "Mean latency", "ms", curve(|minute| minute.mean_ms));
+    vec![
+        page("Write Saturation - Test Loop", vec![Exhibit::Listing(listing), rounds]),
+        page(
+            "Write Saturation - Measurement Plots",
+            vec![Exhibit::Plot(iops), Exhibit::Plot(times)],
+        ),
+    ]
+}
+
+/// A point of a hard disk's test over its zones.
+pub(crate) struct ZoneCurve {
+    /// What was applied.
+    pub pattern: AccessPattern,
+    /// Zone, from 1, and value.
+    pub values: Vec<(u32, Option<f64>)>,
+}
+
+impl ZoneCurve {
+    /// The plot that it is in, by id and by name: that of its mix, or of sequential I/O that
+    /// of its block size.
+    fn group(&self) -> (String, String) {
+        match self.pattern.order {
+            Order::Random => {
+                let mix = self.pattern.read_percent;
+                (format!("mix-{mix}"), format!("{mix} % reads"))
+            }
+            Order::Sequential(_) => {
+                let size = self.pattern.size.transfer_size();
+                (format!("size-{}", size.to_lowercase()), size)
+            }
+        }
+    }
+}
+
+/// Values over the zones of a hard disk: a page for each mix or block size.
+pub(crate) fn zones((title, id): (&str, &str), unit: &str, curves: &[ZoneCurve]) -> Vec<Page> {
+    let groups = each_once(curves.iter().map(ZoneCurve::group));
+    let of_group = |group: (String, String)| {
+        let own = curves.iter().filter(|curve| curve.group() == group);
+        let series = own.map(|curve| {
+            let points = curve.values.iter().map(|(zone, value)| (f64::from(*zone), *value));
+            Series::new(curve.pattern.to_string(), Stroke::Measured, points.collect())
+        });
+        let (id, title) =
+            (format!("{id}-{}", group.0), format!("{title} over the Zones: {}", group.1));
+        let x = Axis::new("Zone (from the first to the last byte)", Scale::Integers);
+        let plot = Plot::new(PlotKind::Lines, &id, &title, x, Axis::new(unit, Scale::Linear))
+            .caption("Each zone was measured once.")
+            .series(series);
+        page(&title, vec![Exhibit::Plot(plot)])
+    };
+    groups.into_iter().map(of_group).collect()
+}

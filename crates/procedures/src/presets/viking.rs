@@ -1,0 +1,205 @@
+//! Viking's SSD benchmarking guide (AN0006 rev C, 2017): four corners by Iometer.
+//!
+//! From the guide: the four tests and their sizes, 30 s measured after 10 s, queue depths
+//! from 1 to 32 by doubling, one worker, random data, offsets that are multiples of 4 KiB
+//! and, on drives of more than 256 GB, of 8 KiB, preconditioning by sequential writes.
+//!
+//! Ours: the guide writes for 2 to 3 hours until the entire drive was written; here the
+//! whole target is written twice, which takes as long as the drive is large. The fresh
+//! drive is made by a purge before each test of writes; its reads are not measured, for
+//! there is nothing to read.
+
+use steadfast_domain::sequence::{SequenceEnd, SequenceRemark};
+use steadfast_domain::stimulus::{Cursor, DataPattern, Op, Order};
+use steadfast_domain::{Bytes, Demand, IoStream, Nanos, Sequence, SequenceLoad, SequenceStep};
+
+/// The tool's id in a sequence.
+pub const TOOL: &str = "viking";
+/// The dimensions of its steps.
+pub const PASS: &str = "Pass";
+/// The name of the test, as the guide has it.
+pub const TEST: &str = "Test";
+/// Outstanding I/Os.
+pub const DEPTH: &str = "Queue depth";
+/// The pass on a purged drive.
+pub const FRESH: &str = "Fresh";
+/// The pass after the preconditioning.
+pub const PRECONDITIONED: &str = "Preconditioned";
+
+/// A corner: its name in the guide, what it is called, what it does.
+#[derive(Debug, Clone, Copy)]
+pub struct Corner {
+    /// The guide's name.
+    pub name: &'static str,
+    /// The metric.
+    pub metric: &'static str,
+    /// Whether it is counted in IOPS; in MB/s otherwise.
+    pub in_iops: bool,
+    op: Op,
+    order: Order,
+    size: Bytes,
+}
+
+const SEQUENTIAL: Order = Order::Sequential(Cursor::Own);
+
+/// Table 3-1 of the guide, in its order.
+pub const CORNERS: [Corner; 4] = [
+    Corner {
+        name: "128k_seq_100rd",
+        metric: "Sequential read",
+        in_iops: false,
+        op: Op::Read,
+        order: SEQUENTIAL,
+        size: Bytes::kib(128),
+    },
+    Corner {
+        name: "128k_seq_100wr",
+        metric: "Sequential write",
+        in_iops: false,
+        op: Op::Write,
+        order: SEQUENTIAL,
+        size: Bytes::kib(128),
+    },
+    Corner {
+        name: "4k_ran_100rd",
+        metric: "Random read",
+        in_iops: true,
+        op: Op::Read,
+        order: Order::Random,
+        size: Bytes::kib(4),
+    },
+    Corner {
+        name: "4k_ran_100wr",
+        metric: "Random write",
+        in_iops: true,
+        op: Op::Write,
+        order: Order::Random,
+        size: Bytes::kib(4),
+    },
+];
+
+/// Above this, offsets are multiples of 8 KiB: 256 GB.
+const LARGE: Bytes = Bytes(256_000_000_000);
+/// Queue depths: 1 to 32, by doubling.
+const DEPTHS: [u32; 6] = [1, 2, 4, 8, 16, 32];
+/// The run time of a test.
+const TIME: Nanos = Nanos::from_secs(30);
+/// Its ramp.
+const RAMP: Nanos = Nanos::from_secs(10);
+
+/// The options of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Viking {
+    /// The target's capacity, which decides the alignment.
+    pub capacity: Bytes,
+    /// The run time, where it is not the guide's.
+    pub time: Option<Nanos>,
+    /// How often the preconditioning writes the whole target.
+    pub fills: u64,
+    /// Whether the fresh drive is tested, too.
+    pub fresh: bool,
+}
+
+impl Viking {
+    fn alignment(&self) -> Bytes {
+        if self.capacity > LARGE { Bytes::kib(8) } else { Bytes::kib(4) }
+    }
+
+    /// What is applied: the writes of a fresh drive, the preconditioning, the four corners.
+    pub fn sequence(&self) -> Sequence {
+        let mut steps = Vec::new();
+        if self.fresh {
+            for corner in CORNERS.iter().filter(|corner| corner.op == Op::Write) {
+                let mut of_corner = self.steps(FRESH, corner);
+                of_corner.iter_mut().take(1).for_each(|first| first.purge = true);
+                steps.extend(of_corner);
+            }
+        }
+        steps.push(self.precondition());
+        steps.extend(CORNERS.iter().flat_map(|corner| self.steps(PRECONDITIONED, corner)));
+        let mut remarks = vec![SequenceRemark::whole(format!(
+            "The guide preconditions by 2 to 3 hours of sequential writes; here the whole target is \
+             written {} times. Offsets are multiples of {}, as the guide asks for this capacity.",
+            self.fills,
+            self.alignment().binary()
+        ))];
+        if self.fresh {
+            remarks.push(SequenceRemark::whole(
+                "Fresh: the drive is purged before each test of writes, and writes of the smaller \
+                 queue depths come before those of the larger. Reads of a fresh drive are not \
+                 measured: there is nothing to read.",
+            ));
+        }
+        Sequence {
+            tool: TOOL.into(),
+            version: Some("AN0006 rev C".into()),
+            title: "Viking SSD benchmarking, four corners".into(),
+            steps,
+            remarks,
+            ..Sequence::default()
+        }
+    }
+
+    fn stream(&self, corner: &Corner) -> IoStream {
+        let alignment = Some(self.alignment()).filter(|alignment| *alignment != corner.size);
+        IoStream { alignment, ..IoStream::new(corner.op, corner.order, corner.size) }
+    }
+
+    fn precondition(&self) -> SequenceStep {
+        let stream = IoStream::new(Op::Write, SEQUENTIAL, Bytes::kib(128));
+        let load = SequenceLoad {
+            data_pattern: Some(DataPattern::RandomUnique),
+            ..SequenceLoad::new(vec![stream], Demand::new(1, 32), SequenceEnd::laps(self.fills))
+        };
+        SequenceStep::new("Preconditioning", load).preparing()
+    }
+
+    fn steps(&self, pass: &str, corner: &Corner) -> Vec<SequenceStep> {
+        let step = |depth: u32| {
+            let end = SequenceEnd::time(self.time.unwrap_or(TIME));
+            let load = SequenceLoad {
+                ramp: RAMP,
+                data_pattern: Some(DataPattern::RandomUnique),
+                ..SequenceLoad::new(vec![self.stream(corner)], Demand::new(1, depth), end)
+            };
+            SequenceStep::new(format!("{pass}: {} Q{depth}", corner.name), load)
+                .dimension(PASS, pass)
+                .dimension(TEST, corner.name)
+                .dimension(DEPTH, depth.to_string())
+        };
+        DEPTHS.map(step).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::sequence::StepRole;
+
+    fn sequence(capacity: u64, fresh: bool) -> Sequence {
+        Viking { capacity: Bytes(capacity), time: None, fills: 2, fresh }.sequence()
+    }
+
+    #[test]
+    fn the_four_corners_have_six_depths_before_and_after_the_preconditioning() {
+        let sequence = sequence(100_000_000_000, true);
+        let labels: Vec<&str> = sequence.steps.iter().map(|step| step.label.as_str()).collect();
+        assert_eq!(labels.len(), 2 * 6 + 1 + 4 * 6);
+        assert_eq!(labels[0], "Fresh: 128k_seq_100wr Q1");
+        assert_eq!(labels[12], "Preconditioning");
+        assert_eq!(labels[36], "Preconditioned: 4k_ran_100wr Q32");
+        let purged: Vec<usize> = (0..37).filter(|place| sequence.steps[*place].purge).collect();
+        assert_eq!(purged, [0, 6]);
+        assert_eq!(sequence.steps[12].role, StepRole::Prepare);
+        let load = &sequence.steps[36].load;
+        assert_eq!((load.ramp, load.until.time), (RAMP, Some(TIME)));
+    }
+
+    #[test]
+    fn large_drives_are_aligned_to_8_kib() {
+        let random = |capacity| sequence(capacity, false).steps[24].load.streams[0].alignment();
+        assert_eq!(random(256_000_000_000), Bytes::kib(4));
+        assert_eq!(random(256_000_000_512), Bytes::kib(8));
+        assert_eq!(sequence(1 << 40, false).steps.len(), 25);
+    }
+}

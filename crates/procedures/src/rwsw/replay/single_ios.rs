@@ -1,0 +1,250 @@
+//! What is reported of single I/Os alone: what was left out, and how punctual the replay
+//! was.
+//!
+//! An I/O's start error is the time from when it was due to when it was handed to the
+//! kernel. It is never below 0: the engine hands nothing over early.
+
+use super::results::{Results, unplayed};
+use steadfast_domain::caveats as ids;
+use steadfast_domain::findings::{
+    Axis, Facts, Plot, PlotKind, Scale, Series, Setting, Stroke, TimeUnit,
+};
+use steadfast_domain::replayed::{IntervalLateness, Lateness};
+use steadfast_domain::script::{ScriptLoad, Timing};
+use steadfast_domain::{Caveat, CaveatKind, Measurement, Nanos, Record, Replayed};
+
+/// I/Os that are so late on average were not played when they were due. Ours: the longest
+/// of the response times that a quick drive has.
+const LATE: Nanos = Nanos::from_millis(1);
+
+/// Start errors grew where the last seconds were later than the first by so much on
+/// average. Ours: a tenth of what counts as late.
+const GROWN: Nanos = Nanos(LATE.0 / 10);
+
+/// Seconds at each end that are held against each other, at most a third of all. Ours.
+const AT_EACH_END: usize = 10;
+
+/// What was played of a script, all its parts together.
+#[derive(Default)]
+struct Sum {
+    left_out: u64,
+    fua_left_out: u64,
+    late: Lateness,
+    starved: u64,
+    starved_for: Nanos,
+    overlaps: u64,
+}
+
+impl Sum {
+    fn of(results: &Results<'_>) -> Self {
+        let mut sum = Sum::default();
+        let parts = results.measurements().filter_map(|m: &Measurement| m.replay.as_deref());
+        parts.for_each(|part| sum.add(part));
+        sum
+    }
+
+    fn add(&mut self, part: &Replayed) {
+        self.left_out += part.left_out.iter().map(|left| left.ios).sum::<u64>();
+        self.fua_left_out += part.fua_left_out;
+        self.late.ios += part.lateness.ios;
+        self.late.sum += part.lateness.sum;
+        self.late.max = self.late.max.max(part.lateness.max);
+        self.late.histogram.merge(&part.lateness.histogram);
+        self.starved += part.starved;
+        self.starved_for += part.starved_for;
+        self.overlaps += part.overlaps;
+    }
+
+    fn mean(&self) -> Option<Nanos> {
+        self.late.sum.0.checked_div(self.late.ios).map(Nanos)
+    }
+}
+
+/// What a reader must know of single I/Os that were played.
+pub(super) fn caveats(script: &ScriptLoad, record: &Record, results: &Results<'_>) -> Vec<Caveat> {
+    let sum = Sum::of(results);
+    let mut caveats = Vec::new();
+    let uncounted = script.counts.total().saturating_sub(results.played() + sum.left_out);
+    if record.has_ended() && sum.left_out + sum.fua_left_out + uncounted > 0 {
+        caveats.push(Caveat::new(
+            CaveatKind::Deviation,
+            ids::REPLAY_LEFT_OUT,
+            format!(
+                "Of {} I/Os {} were left out by choice and {uncounted} are in no count (outstanding \
+                 where the run was cut by a gap, or failed); {} writes were played without forced \
+                 unit access.",
+                script.counts.total(),
+                sum.left_out,
+                sum.fua_left_out
+            ),
+            "",
+        ));
+    }
+    if let Some(mean) = sum.mean().filter(|mean| *mean >= LATE) {
+        caveats.push(Caveat::new(
+            CaveatKind::Deviation,
+            ids::REPLAY_LATE,
+            format!(
+                "I/Os were handed over {:.3} ms late on average, {:.3} ms at most: the target, or \
+                 this host, is slower than the trace.",
+                mean.as_millis_f64(),
+                sum.late.max.as_millis_f64()
+            ),
+            "Allow more outstanding I/Os (--depth), or a faster host.",
+        ));
+    }
+    if sum.starved > 0 {
+        caveats.push(Caveat::new(
+            CaveatKind::Deviation,
+            ids::REPLAY_STARVED,
+            format!(
+                "{} times, for {} together, the next I/O was not decoded yet when it was looked \
+                 for.",
+                sum.starved, sum.starved_for
+            ),
+            "Keep the trace on a disk that is not under test.",
+        ));
+    }
+    caveats
+}
+
+/// What was played of them, in numbers.
+pub(super) fn facts(script: &ScriptLoad, results: &Results<'_>) -> Facts {
+    let sum = Sum::of(results);
+    let late = sum.mean().map(|mean| format!("{:.3} ms", mean.as_millis_f64()));
+    Facts::new("Single I/Os").rows([
+        Setting::identity("SHA-256 of the I/Os", &script.digest),
+        Setting::outcome("I/Os in the script", script.counts.total().to_string()),
+        Setting::outcome("I/Os played", results.played().to_string()),
+        Setting::outcome("I/Os left out", sum.left_out.to_string()),
+        Setting::outcome("I/Os that overlapped", sum.overlaps.to_string()),
+        Setting::outcome("Handed over late, on average", late),
+        Setting::outcome(
+            "Handed over late, at most",
+            format!("{:.3} ms", sum.late.max.as_millis_f64()),
+        ),
+    ])
+}
+
+/// Whether the target, or the host, kept up with the trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pace {
+    KeptUp,
+    Slower,
+    /// Too little was played to tell, or due times did not count.
+    Unknown,
+}
+
+impl Pace {
+    fn told(self) -> Option<&'static str> {
+        match self {
+            Pace::KeptUp => Some("the target kept up with the trace"),
+            Pace::Slower => Some("the target is slower than the trace"),
+            Pace::Unknown => None,
+        }
+    }
+}
+
+/// The seconds of a replay in which I/Os completed, in order.
+fn seconds<'a>(results: &'a Results<'_>) -> impl Iterator<Item = IntervalLateness> + 'a {
+    let parts = results.measurements().filter_map(|m| m.replay.as_deref());
+    parts.flat_map(|part| &part.intervals).copied().filter(|second| second.ios > 0)
+}
+
+fn mean(seconds: &[IntervalLateness]) -> Option<Nanos> {
+    let ios: u64 = seconds.iter().map(|second| second.ios).sum();
+    let sum: u64 = seconds.iter().map(|second| second.sum.0).sum();
+    sum.checked_div(ios).map(Nanos)
+}
+
+/// The mean start errors of the first and of the last seconds.
+fn ends(seconds: &[IntervalLateness]) -> Option<(Nanos, Nanos)> {
+    let many = (seconds.len() / 3).min(AT_EACH_END);
+    (many > 0).then_some(())?;
+    Some((mean(&seconds[..many])?, mean(&seconds[seconds.len() - many..])?))
+}
+
+fn pace(seconds: &[IntervalLateness]) -> Pace {
+    let late = mean(seconds).is_some_and(|mean| mean >= LATE);
+    match ends(seconds) {
+        _ if late => Pace::Slower,
+        Some((first, last)) if last.saturating_sub(first) >= GROWN => Pace::Slower,
+        Some(_) => Pace::KeptUp,
+        None => Pace::Unknown,
+    }
+}
+
+/// Start errors and the verdict; `None` where due times did not count.
+pub(super) fn punctuality(script: &ScriptLoad, results: &Results<'_>) -> Option<Facts> {
+    (script.timing != Timing::Closed).then_some(())?;
+    let Sum { late, .. } = Sum::of(results);
+    let seconds: Vec<IntervalLateness> = seconds(results).collect();
+    let micros = |nanos: Nanos| format!("{:.1} us", nanos.0 as f64 / 1e3);
+    let at = |share: f64| late.histogram.supported_quantile(share).map(micros);
+    let drift = ends(&seconds)
+        .map(|(first, last)| format!("{:.1} us", (last.0 as f64 - first.0 as f64) / 1e3));
+    Some(Facts::new("Punctuality").rows([
+        Setting::outcome("Start error p50", at(0.5)),
+        Setting::outcome("Start error p99", at(0.99)),
+        Setting::outcome("Start error p99.9", at(0.999)),
+        Setting::outcome("Start error, at most", (late.ios > 0).then(|| micros(late.max))),
+        Setting::outcome("Drift, last seconds against first", drift),
+        Setting::outcome("Verdict", pace(&seconds).told().map(str::to_owned)),
+    ]))
+}
+
+/// Start errors second by second; `None` where due times did not count.
+pub(super) fn lateness_plot(script: &ScriptLoad, results: &Results<'_>) -> Option<Plot> {
+    (script.timing != Timing::Closed).then_some(())?;
+    let mut points: Vec<(f64, IntervalLateness)> = Vec::new();
+    let mut before = 0.0;
+    for measurement in results.measurements() {
+        let Some(part) = measurement.replay.as_deref() else { continue };
+        for (interval, late) in measurement.intervals.iter().zip(&part.intervals) {
+            points.push((before + interval.begin.as_secs_f64(), *late));
+        }
+        before += measurement.elapsed.as_secs_f64();
+    }
+    let line = |name: &str, stroke, value: &dyn Fn(&IntervalLateness) -> Option<f64>| {
+        let at = |seconds: f64| unplayed(script.timing, seconds);
+        Series::new(name, stroke, points.iter().map(|(s, late)| (at(*s), value(late))).collect())
+    };
+    let micros = |nanos: Nanos| nanos.0 as f64 / 1e3;
+    points.iter().any(|(_, late)| late.ios > 0).then(|| {
+        Plot::new(
+            PlotKind::Lines,
+            "start-error-time",
+            "Replay Native Start Error v Time",
+            Axis::time("Time of the capture", TimeUnit::Seconds),
+            Axis::new("Start error (us)", Scale::Log10),
+        )
+        .caption("How late I/Os were handed over, each second: on average, and the latest.")
+        .with(line("mean", Stroke::Average, &|late| late.mean().map(micros)))
+        .with(line("latest", Stroke::Context, &|late| (late.ios > 0).then(|| micros(late.max))))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lasting(late_us: &[u64]) -> Vec<IntervalLateness> {
+        let second = |late: &u64| {
+            let max = Nanos(late * 1000);
+            IntervalLateness { ios: 1000, sum: Nanos(max.0 * 1000), max }
+        };
+        late_us.iter().map(second).collect()
+    }
+
+    #[test]
+    fn a_target_is_slower_where_start_errors_grow_or_are_long_throughout() {
+        assert_eq!(pace(&lasting(&[3, 4, 3, 5, 4, 3])), Pace::KeptUp);
+        assert_eq!(pace(&lasting(&[3, 4, 90, 140, 200, 350])), Pace::Slower);
+        assert_eq!(pace(&lasting(&[1200; 6])), Pace::Slower);
+        // One late second in the midst is none of the target's pace.
+        assert_eq!(pace(&lasting(&[3, 3, 3, 900, 3, 3, 3, 3])), Pace::KeptUp);
+        assert_eq!((pace(&lasting(&[3, 4])), pace(&[])), (Pace::Unknown, Pace::Unknown));
+        let (first, last) = ends(&lasting(&[10, 20, 30, 40, 50, 60])).unwrap();
+        assert_eq!((first, last), (Nanos(15_000), Nanos(55_000)));
+    }
+}

@@ -1,0 +1,104 @@
+//! What Iometer's users look for: the six results of its display for every test, and queue
+//! depth against rate and response time.
+
+use super::results::{Attempt, Figures, Measured, Results};
+use crate::words::each_once;
+use steadfast_domain::Nanos;
+use steadfast_domain::findings::{
+    Axis, Cell, Exhibit, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
+};
+
+/// The dimensions that a configuration gives its steps.
+const SPEC: &str = "Access specification";
+const DEPTH: &str = "Queue depth";
+/// Lines of a figure that can be told apart.
+const LINES_MAX: usize = 8;
+const MIB: f64 = 1_048_576.0;
+
+/// The table, then figures where queue depths vary.
+pub(super) fn figures(results: &Results<'_>) -> Figures {
+    let mut exhibits = vec![Exhibit::Table(table(results))];
+    let specs = each_once(results.measured.iter().filter_map(|m| of(m, SPEC)));
+    let varied: Vec<String> =
+        specs.into_iter().filter(|spec| points(results, spec, |_| None).len() > 1).collect();
+    for (specs, number) in varied.chunks(LINES_MAX).zip(1..) {
+        exhibits.push(Exhibit::Plot(rates(results, specs, number)));
+        exhibits.push(Exhibit::Plot(response_times(results, specs, number)));
+    }
+    ("Iometer", exhibits)
+}
+
+fn of(measured: &Measured<'_>, dimension: &str) -> Option<String> {
+    measured.dimension(dimension).map(str::to_owned)
+}
+
+/// The statistics of Iometer's six bar charts.
+fn table(results: &Results<'_>) -> Table {
+    let row = |measured: &Measured<'_>| {
+        let best = measured.best();
+        let mib = |attempt: &Attempt| attempt.rate(attempt.total.bytes.0).map(|b| b / MIB);
+        let longest = |attempt: &Attempt| attempt.total.response_longest();
+        let cells = [
+            Cell::number(best.and_then(Attempt::iops), 1),
+            Cell::number(best.and_then(mib), 2),
+            Cell::number(best.and_then(Attempt::mean_ms), 4),
+            Cell::number(best.and_then(longest).map(Nanos::as_millis_f64), 4),
+            Cell::number(best.and_then(|attempt| attempt.cpu).map(|cpu| cpu * 100.0), 2),
+            best.map_or(Cell::Missing, |attempt| Cell::count(attempt.faults)),
+        ];
+        Row::new(measured.step.label.clone(), cells)
+    };
+    Table::new("iometer", "Results as Iometer displays them; its MBs are MiB", "Test")
+        .columns([
+            ("iops", "Total I/Os per second"),
+            ("mib", "Total MiB/s"),
+            ("mean-ms", "Average response time (ms)"),
+            ("max-ms", "Maximum response time (ms)"),
+            ("cpu", "% CPU utilization (total)"),
+            ("errors", "Total error count"),
+        ])
+        .rows(results.measured.iter().map(row))
+}
+
+type Value = fn(&Attempt) -> Option<f64>;
+
+/// Queue depth and value of an access specification's tests; the last of each depth.
+fn points(results: &Results<'_>, spec: &str, value: Value) -> Vec<(f64, Option<f64>)> {
+    let mut points: Vec<(f64, Option<f64>)> = Vec::new();
+    for measured in results.measured.iter().filter(|m| m.dimension(SPEC) == Some(spec)) {
+        let depth = measured.dimension(DEPTH).and_then(|depth| depth.parse::<f64>().ok());
+        let Some(depth) = depth else { continue };
+        points.retain(|(other, _)| *other != depth);
+        points.push((depth, measured.best().and_then(value)));
+    }
+    points
+}
+
+fn plot(
+    results: &Results<'_>,
+    specs: &[String],
+    (id, title, unit): (String, &str, &str),
+    value: Value,
+) -> Plot {
+    let line =
+        |spec: &String| Series::new(spec.clone(), Stroke::Measured, points(results, spec, value));
+    Plot::new(
+        PlotKind::Lines,
+        &id,
+        title,
+        Axis::new("Queue depth of each target", Scale::Log2),
+        Axis::new(unit, Scale::Linear),
+    )
+    .series(specs.iter().map(line))
+}
+
+fn rates(results: &Results<'_>, specs: &[String], number: usize) -> Plot {
+    let what = (format!("iometer-iops-{number}"), "IOPS by queue depth", "IOPS");
+    plot(results, specs, what, Attempt::iops)
+}
+
+fn response_times(results: &Results<'_>, specs: &[String], number: usize) -> Plot {
+    let title = "Mean response time by queue depth";
+    let what = (format!("iometer-response-{number}"), title, "Mean response time (ms)");
+    plot(results, specs, what, Attempt::mean_ms)
+}

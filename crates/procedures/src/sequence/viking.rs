@@ -1,0 +1,113 @@
+//! The Viking guide's table of maximum performance, and its figures: queue depth against
+//! rate and response time, and the fresh drive against the preconditioned one.
+
+use super::results::{Attempt, Figures, Measured, Results};
+use crate::presets::viking::{CORNERS, Corner, DEPTH, FRESH, PASS, PRECONDITIONED, TEST};
+use steadfast_domain::findings::{
+    Axis, Cell, Exhibit, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
+};
+
+/// The table, then a figure for each corner, then those of fresh and preconditioned.
+pub(super) fn figures(results: &Results<'_>) -> Figures {
+    let mut exhibits = vec![Exhibit::Table(table(results))];
+    exhibits.extend(CORNERS.iter().map(|corner| Exhibit::Plot(by_depth(results, corner))));
+    let fresh = CORNERS.iter().filter(|corner| !points(results, FRESH, corner, rate).is_empty());
+    exhibits.extend(fresh.map(|corner| Exhibit::Plot(against(results, corner))));
+    ("Viking SSD Benchmarking", exhibits)
+}
+
+type Value = fn(&Corner, &Attempt) -> Option<f64>;
+
+/// IOPS or MB/s, as the guide counts the corner.
+fn rate(corner: &Corner, attempt: &Attempt) -> Option<f64> {
+    if corner.in_iops { attempt.iops() } else { attempt.mb_per_second() }
+}
+
+fn unit(corner: &Corner) -> &'static str {
+    if corner.in_iops { "IOPS" } else { "MB/s" }
+}
+
+fn depth(measured: &Measured<'_>) -> Option<f64> {
+    measured.dimension(DEPTH)?.parse().ok()
+}
+
+/// Queue depth and value of a corner's steps that were measured, in order.
+fn points(
+    results: &Results<'_>,
+    pass: &str,
+    corner: &Corner,
+    value: Value,
+) -> Vec<(f64, Option<f64>)> {
+    let of_corner = results.measured.iter().filter(|measured| {
+        measured.dimension(PASS) == Some(pass) && measured.dimension(TEST) == Some(corner.name)
+    });
+    of_corner
+        .filter_map(|measured| Some((depth(measured)?, value(corner, measured.best()?))))
+        .collect()
+}
+
+/// The largest value and its queue depth.
+fn best(points: &[(f64, Option<f64>)]) -> Option<(f64, f64)> {
+    let known = points.iter().filter_map(|(depth, value)| Some((*depth, (*value)?)));
+    known.max_by(|(_, a), (_, b)| a.total_cmp(b))
+}
+
+/// Table 3-1 of the guide, with what was measured.
+fn table(results: &Results<'_>) -> Table {
+    let row = |corner: &Corner| {
+        let decimals = if corner.in_iops { 0 } else { 1 };
+        let fresh = best(&points(results, FRESH, corner, rate));
+        let after = best(&points(results, PRECONDITIONED, corner, rate));
+        let change = fresh.zip(after).filter(|((_, fresh), _)| *fresh > 0.0);
+        let change = change.map(|((_, fresh), (_, after))| (after / fresh - 1.0) * 100.0);
+        let cells = [
+            Cell::text(corner.metric),
+            Cell::text(unit(corner)),
+            Cell::number(fresh.map(|(_, value)| value), decimals),
+            Cell::number(after.map(|(_, value)| value), decimals),
+            Cell::number(change, 1),
+            Cell::number(after.map(|(depth, _)| depth), 0),
+        ];
+        Row::new(corner.name, cells)
+    };
+    Table::new("viking", "Maximum performance over queue depths 1 to 32", "Test name")
+        .columns([
+            ("metric", "Metric (max)"),
+            ("unit", "Unit"),
+            ("fresh", "Fresh"),
+            ("preconditioned", "Preconditioned"),
+            ("change", "Change %"),
+            ("depth", "At queue depth"),
+        ])
+        .rows(CORNERS.iter().map(row))
+}
+
+/// Figure 3-2 of the guide: queue depth against rate and mean response time.
+fn by_depth(results: &Results<'_>, corner: &Corner) -> Plot {
+    let of = |value| points(results, PRECONDITIONED, corner, value);
+    let mean: Value = |_, attempt| attempt.mean_ms();
+    Plot::new(
+        PlotKind::Lines,
+        &format!("viking-depth-{}", corner.name),
+        format!("{} ({}) by queue depth, preconditioned", corner.metric, corner.name),
+        Axis::new("Queue depth", Scale::Log2),
+        Axis::new(unit(corner), Scale::Linear),
+    )
+    .right(Axis::new("Mean response time (ms)", Scale::Linear))
+    .with(Series::new(unit(corner), Stroke::Measured, of(rate)).named("rate"))
+    .with(Series::new("Mean response time", Stroke::Average, of(mean)).named("mean").on_right())
+}
+
+/// Figure 3-6 of the guide: what preconditioning does.
+fn against(results: &Results<'_>, corner: &Corner) -> Plot {
+    let of = |pass: &str| Series::new(pass, Stroke::Measured, points(results, pass, corner, rate));
+    Plot::new(
+        PlotKind::Lines,
+        &format!("viking-fresh-{}", corner.name),
+        format!("{} ({}): fresh against preconditioned", corner.metric, corner.name),
+        Axis::new("Queue depth", Scale::Log2),
+        Axis::new(unit(corner), Scale::Linear),
+    )
+    .with(of(FRESH))
+    .with(of(PRECONDITIONED))
+}

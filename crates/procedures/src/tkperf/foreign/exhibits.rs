@@ -1,0 +1,199 @@
+//! The exhibits of a TKperf test: those of our tests, under their names.
+
+use super::results::{Studied, tracked, unit, value};
+use crate::exhibits::loops::tracking_table;
+use crate::exhibits::pages::page;
+use crate::exhibits::tkperf::{self, Content, SaturatedMinute, Shown, ZoneCurve, write_saturation};
+use crate::ground::secondary::mean;
+use crate::words::mix_name;
+use steadfast_domain::findings::{Cell, Exhibit, Page, Row, Table};
+use steadfast_domain::{Bytes, ForeignKind, ForeignMeasured};
+
+/// Minutes over which the end of a saturation is averaged, as in our summary.
+const LAST_MINUTES: usize = 5;
+
+/// The numbers that a terminal shows, under the names that our runs use.
+pub(super) fn summary(studied: &Studied<'_>) -> Vec<Exhibit> {
+    let table = match studied.test.kind {
+        ForeignKind::Iops => matrix(studied, "iops-summary", "IOPS in the measurement window", 1),
+        ForeignKind::Latency => {
+            let title = "Average response time, ms (mean of the rounds)";
+            matrix(studied, "average-summary", title, 4)
+        }
+        ForeignKind::Throughput => rates(studied),
+        ForeignKind::WriteSaturation => saturation(studied),
+        ForeignKind::ZoneIops => zones(studied, "hdd-iops"),
+        ForeignKind::ZoneThroughput => zones(studied, "hdd-throughput"),
+    };
+    let steady = studied.verdict.as_ref().map(|v| tracking_table("steady-state", v));
+    std::iter::once(table).chain(steady).map(Exhibit::Table).collect()
+}
+
+/// The sections of TKperf's report.
+pub(super) fn chapters(studied: &Studied<'_>) -> Vec<Page> {
+    let kind = studied.test.kind;
+    match kind {
+        ForeignKind::Iops => tkperf::iops(&content(studied, ("IOPS", "iops"))),
+        ForeignKind::Latency => tkperf::latency(&content(studied, ("Latency", "latency"))),
+        ForeignKind::Throughput => {
+            tkperf::throughput(&content(studied, ("Throughput", "throughput")))
+        }
+        ForeignKind::WriteSaturation => write_saturation(listing(kind).into(), &minutes(studied)),
+        ForeignKind::ZoneIops => over_zones(studied, "HDD IOPS", "hdd-iops"),
+        ForeignKind::ZoneThroughput => over_zones(studied, "HDD Throughput", "hdd-throughput"),
+    }
+}
+
+/// TKperf's loop, as its reports have it.
+fn listing(kind: ForeignKind) -> &'static str {
+    match kind {
+        ForeignKind::Iops => {
+            "Secure erase (not in the log: whether it worked)\nTwice the capacity written \
+             sequentially by every job, 128k\nWhile not steady state, at most 25 rounds\n  For R/W \
+             mix 100, 95, 65, 50, 35, 5, 0\n    For block size 1024k to 512\n      Random I/O, \
+             the same offsets in every step"
+        }
+        ForeignKind::Latency => {
+            "Secure erase (not in the log: whether it worked)\nTwice the capacity written \
+             sequentially by every job, 128k\nWhile not steady state, at most 25 rounds\n  For R/W \
+             mix 100, 65, 0\n    For block size 8k, 4k, 512\n      Random I/O, one outstanding, \
+             the same offsets in every step"
+        }
+        ForeignKind::Throughput => {
+            "For block size 1024k to 512\n  Secure erase (not in the log: whether it worked)\n  \
+             While 1024k writes are not steady; other sizes as many rounds\n    Sequential read, \
+             sequential write, each from the first byte"
+        }
+        ForeignKind::WriteSaturation => {
+            "Secure erase (not in the log: whether it worked)\nWhile not written 4 x capacity, at \
+             most 1440 rounds\n  Random 4k writes, the same offsets in every round"
+        }
+        ForeignKind::ZoneIops => {
+            "For each of 128 zones\n  For R/W mix 100, 50, 0\n    For block size 64k, 16k, 4k\n      \
+             Random I/O in the zone"
+        }
+        ForeignKind::ZoneThroughput => {
+            "For block size 1024k, 4k\n  For each of 128 zones\n    Sequential read, sequential \
+             write in the zone"
+        }
+    }
+}
+
+fn content(studied: &Studied<'_>, (title, id): (&'static str, &'static str)) -> Content {
+    let kind = studied.test.kind;
+    Content {
+        title,
+        id,
+        unit: unit(kind),
+        listing: listing(kind).into(),
+        dependent: tracked(kind).map(|pattern| pattern.to_string()).unwrap_or_default(),
+        points: studied.points.clone(),
+        verdicts: studied.verdict.iter().cloned().collect(),
+    }
+}
+
+/// Block sizes down from the smallest, mixes from 0/100.
+fn matrix(studied: &Studied<'_>, id: &str, title: &str, decimals: u8) -> Table {
+    let (mut sizes, mut mixes): (Vec<Bytes>, Vec<u8>) = (Vec::new(), Vec::new());
+    for point in &studied.points {
+        sizes.push(point.pattern.size);
+        mixes.push(point.pattern.read_percent);
+    }
+    sizes.sort();
+    sizes.dedup();
+    mixes.sort_unstable();
+    mixes.dedup();
+    let of = |size: Bytes, mix: u8| {
+        let is_it = |p: &&Shown| p.pattern.size == size && p.pattern.read_percent == mix;
+        studied.points.iter().find(is_it).and_then(|point| point.mean)
+    };
+    let rows = sizes.iter().map(|size| {
+        let name = size.transfer_size().trim_end_matches('K').to_owned();
+        let cells = mixes.iter().map(|mix| Cell::number(of(*size, *mix), decimals));
+        Row::new(name, cells).strong(*size == Bytes::kib(4))
+    });
+    Table::new(id, title, "Block Size (KiB)")
+        .spanner("Read / Write Mix %")
+        .columns(mixes.iter().map(|mix| mix_name(*mix)))
+        .rows(rows)
+}
+
+fn rates(studied: &Studied<'_>) -> Table {
+    let rows = studied.points.iter().filter(|point| point.pattern.read_percent == 100);
+    let rows = rows.map(|reads| {
+        let size = reads.pattern.size;
+        let is_it = |p: &&Shown| p.pattern.size == size && p.pattern.read_percent == 0;
+        let writes = studied.points.iter().find(is_it).and_then(|point| point.mean);
+        Row::new(
+            format!("SEQ {}", size.transfer_size()),
+            [Cell::number(reads.mean, 1), Cell::number(writes, 1)],
+        )
+    });
+    let title = "Throughput in the measurement window, MB/s (10^6 bytes)";
+    Table::new("throughput-summary", title, "Block size").columns(["Read", "Write"]).rows(rows)
+}
+
+fn saturation(studied: &Studied<'_>) -> Table {
+    let values: Vec<&ForeignMeasured> =
+        studied.test.values.iter().map(|value| &value.measured).collect();
+    let line = |head: &str, of: Option<&&ForeignMeasured>| {
+        let cell = |value: Option<f64>, places| Cell::number(value, places);
+        Row::new(
+            head,
+            [
+                cell(of.and_then(|m| m.iops), 1),
+                cell(of.and_then(|m| m.mean_ms), 3),
+                cell(of.and_then(|m| m.longest_ms), 3),
+            ],
+        )
+    };
+    let mut rows = vec![line("First step", values.first()), line("Last step", values.last())];
+    if values.len() > LAST_MINUTES {
+        let iops = mean(values[values.len() - LAST_MINUTES..].iter().map(|m| m.iops));
+        let cells = [Cell::number(iops, 1), Cell::text(""), Cell::text("")];
+        rows.push(Row::new(format!("Mean of the last {LAST_MINUTES} steps"), cells).strong(true));
+    }
+    Table::new("wsat-summary", "Write saturation", "")
+        .columns(["IOPS", "ART ms", "MRT ms"])
+        .rows(rows)
+}
+
+fn minutes(studied: &Studied<'_>) -> Vec<SaturatedMinute> {
+    let minute =
+        |m: &ForeignMeasured| SaturatedMinute { iops: m.iops, mean_ms: m.mean_ms, gap: false };
+    studied.test.values.iter().map(|value| minute(&value.measured)).collect()
+}
+
+/// What the zones of a hard disk have in common.
+fn zones(studied: &Studied<'_>, id: &str) -> Table {
+    let rows = studied.points.iter().map(|point| {
+        let values: Vec<f64> = point.rounds.iter().filter_map(|(_, value)| *value).collect();
+        let least = values.iter().copied().reduce(f64::min);
+        let most = values.iter().copied().reduce(f64::max);
+        let average = mean(values.iter().map(|value| Some(*value)));
+        let first = point.rounds.first().and_then(|(_, value)| *value);
+        let last = point.rounds.last().and_then(|(_, value)| *value);
+        let cells = [average, least, most, first, last].map(|value| Cell::number(value, 1));
+        Row::new(point.pattern.to_string(), cells)
+    });
+    let title = format!("{} over the zones", unit(studied.test.kind));
+    Table::new(id, title, "Point")
+        .columns(["Mean", "Minimum", "Maximum", "First zone", "Last zone"])
+        .rows(rows)
+}
+
+fn over_zones(studied: &Studied<'_>, title: &str, id: &str) -> Vec<Page> {
+    let kind = studied.test.kind;
+    let curve =
+        |point: &Shown| ZoneCurve { pattern: point.pattern, values: of_zones(studied, point) };
+    let curves: Vec<ZoneCurve> = studied.points.iter().map(curve).collect();
+    let listing = Exhibit::Listing(listing(kind).into());
+    let mut pages = vec![page(&format!("{title} - Test Loop"), vec![listing])];
+    pages.extend(tkperf::zones((title, id), unit(kind), &curves));
+    pages
+}
+
+fn of_zones(studied: &Studied<'_>, point: &Shown) -> Vec<(u32, Option<f64>)> {
+    let own = studied.test.values.iter().filter(|value| value.pattern == point.pattern);
+    own.map(|found| (found.round, value(studied.test.kind, &found.measured))).collect()
+}

@@ -1,0 +1,278 @@
+//! What TKperf itself measured, shown like our runs of the same tests: the same names of
+//! tables, rows, columns and plots, so that both can be compared; and said of every number
+//! what it is worth beside a new one.
+
+mod exhibits;
+mod results;
+#[cfg(test)]
+mod tests;
+mod worth;
+
+use crate::exhibits::pages::page;
+use crate::pts::disclosure::{self, ending_text, form_demand};
+use crate::pts::method::TWENTY_TEN;
+use results::Studied;
+use steadfast_domain::caveats as ids;
+use steadfast_domain::findings::{
+    Exhibit, Facts, FormBlock, FormHeader, Origin, Page, Setting, Subject,
+};
+use steadfast_domain::settings::SteadyStateMethod;
+use steadfast_domain::{
+    Caveat, CaveatKind, Demand, Findings, ForeignKind, ForeignRun, ForeignTest, Nanos,
+};
+
+/// The method of every one of these runs, in one line.
+const METHOD: &str = "TKperf's own run, read from its XML log";
+
+/// What was found in a log of TKperf; `software` read it.
+pub fn findings(run: &ForeignRun, software: &str) -> Findings {
+    let parts: Vec<Findings> = run
+        .tests
+        .iter()
+        .map(|test| Findings {
+            digest: run.digest.clone(),
+            software: software.to_owned(),
+            ..part(run, test)
+        })
+        .collect();
+    let titles: Vec<&str> = parts.iter().map(|part| part.title.as_str()).collect();
+    let mut caveats = vec![worth::units()];
+    caveats.extend(run.remarks.iter().map(remark));
+    Findings {
+        method: METHOD.into(),
+        digest: run.digest.clone(),
+        software: software.to_owned(),
+        ending: format!("Read from a log of TKperf: {}.", titles.join(", ")),
+        caveats,
+        chapters: vec![worth::page(run), setup_information(run)],
+        parts,
+        ..Findings::new("TKperf", header(run, "TKperf Test Report", Vec::new()))
+    }
+}
+
+fn remark(text: &String) -> Caveat {
+    Caveat::new(CaveatKind::Remark, ids::FOREIGN_LOG, format!("{text}."), "")
+}
+
+/// One test.
+fn part(run: &ForeignRun, test: &ForeignTest) -> Findings {
+    let title = match test.kind {
+        ForeignKind::Iops => "IOPS",
+        ForeignKind::Throughput => "Throughput",
+        ForeignKind::Latency => "Latency",
+        ForeignKind::WriteSaturation => "WSAT RND 4K W",
+        ForeignKind::ZoneIops => "HDD IOPS",
+        ForeignKind::ZoneThroughput => "HDD Throughput",
+    };
+    let studied = Studied::of(test);
+    let mut caveats = worth::caveats(test, &studied);
+    caveats.extend(studied.not_steady());
+    let findings = Findings {
+        method: METHOD.into(),
+        headline: headline(test),
+        ending: studied.ending(),
+        caveats,
+        summary: exhibits::summary(&studied),
+        chapters: exhibits::chapters(&studied),
+        ..Findings::new(title, header(run, title, vec![parameters(test)]))
+    };
+    findings.judged(studied.verdict.clone())
+}
+
+/// `TKperf  T2/Q16`.
+fn headline(test: &ForeignTest) -> String {
+    match (test.jobs, test.depth) {
+        (Some(jobs), Some(depth)) => format!("TKperf  T{jobs}/Q{depth}"),
+        _ => "TKperf".to_owned(),
+    }
+}
+
+/// What a test was run with, under the names that our runs use, so that a comparison does
+/// not call unknown what TKperf always does.
+fn parameters(test: &ForeignTest) -> FormBlock {
+    let both = test.jobs.zip(test.depth);
+    let demand = both.map(|(jobs, depth)| form_demand(Demand::new(jobs, depth)));
+    let time = test.step_seconds.map(|s| Nanos::from_secs(s).to_string());
+    let always =
+        |id: &str, label: &str, value: &str| Setting::new(id, label, value, Origin::Profile);
+    let known = [
+        Setting::new("demand", "TOIO - TC/QD", demand.clone(), Origin::Found),
+        Setting::new("step-time", "Step", time, Origin::Found),
+        always("active-range", "AR", "100%"),
+        always("active-range-segments", "AR Segments", "1 (contiguous)"),
+        always("alignment", "Alignment of offsets", "the block size (BS)"),
+        always("data-pattern", "Data Pattern", "random buffers of fio"),
+        always("verify", "Verification of data", "off"),
+        Setting::identity("Test SW Info", &test.engine),
+    ];
+    let rows = known.into_iter().chain(of_kind(test)).chain(preconditioning(test, demand));
+    FormBlock::new("Test Parameters", rows)
+}
+
+/// What each test always does, by the ids of our settings.
+fn of_kind(test: &ForeignTest) -> Vec<Setting> {
+    let mut rows: Vec<(&str, String)> = Vec::new();
+    let mut add = |pairs: &[(&'static str, &str)]| {
+        rows.extend(pairs.iter().map(|(id, value)| (*id, (*value).to_owned())));
+    };
+    match test.kind {
+        ForeignKind::Iops => add(&[
+            ("procedure", "iops"),
+            ("parameter-alignment", "auto"),
+            ("stimulus-1", "IOPS Loop"),
+            ("wdpc", "IOPS Loop (WDPC)"),
+            ("mixes", "Outer Loop"),
+            ("block-sizes", "Inner Loop"),
+        ]),
+        ForeignKind::Latency => add(&[
+            ("procedure", "latency"),
+            ("parameter-alignment", "auto"),
+            ("stimulus-1", "LAT Loop"),
+            ("wdpc", "LAT Loop (WDPC)"),
+            ("mixes", "Outer Loop"),
+            ("block-sizes", "Inner Loop"),
+            ("parameter-histogram-time", UNUSED),
+        ]),
+        ForeignKind::Throughput => {
+            let sizes = sequences(test);
+            add(&[
+                ("procedure", "throughput"),
+                ("stimulus-1", &sizes),
+                ("wdpc", &format!("{sizes} (WDPC)")),
+                ("mixes", "100/0, 0/100"),
+                ("block-sizes", "Outer Loop"),
+                ("parameter-precondition", "no"),
+            ]);
+        }
+        ForeignKind::WriteSaturation => add(&[
+            ("procedure", "wsat"),
+            ("stimulus-1", "RND 4K W"),
+            ("wdpc", "RND 4K W (WDPC)"),
+            ("mixes", "0/100"),
+            ("parameter-alignment", "auto"),
+            ("parameter-workload", "RND 4K W"),
+            ("parameter-precondition", "no"),
+            ("parameter-mix", UNUSED),
+            ("parameter-cursor", UNUSED),
+            ("parameter-between-time", UNUSED),
+            ("parameter-measured-minute", UNUSED),
+            ("parameter-least-fills", UNUSED),
+        ]),
+        ForeignKind::ZoneIops => add(&[("procedure", "hdd-iops"), ("zone-count", "128")]),
+        ForeignKind::ZoneThroughput => {
+            add(&[("procedure", "hdd-throughput"), ("zone-count", "128")]);
+        }
+    }
+    if results::tracked(test.kind).is_some() {
+        add(&[
+            ("rounds-max", "25"),
+            ("end-of-rounds", &ending_text(SteadyStateMethod::Rounds)),
+            ("criteria", &disclosure::criteria_text(&TWENTY_TEN)),
+        ]);
+    }
+    rows.iter().map(|(id, value)| Setting::new(id, id, value, Origin::Profile)).collect()
+}
+
+/// How our reports write a parameter that a run makes no use of.
+const UNUSED: &str = "not used in this run";
+
+/// `SEQ 1024K, SEQ 64K, ...`: the block sizes of a throughput test.
+fn sequences(test: &ForeignTest) -> String {
+    let reads = test.values.iter().filter(|value| value.round == 1);
+    let reads = reads.filter(|value| value.pattern.read_percent == 100);
+    let names: Vec<String> =
+        reads.map(|value| format!("SEQ {}", value.pattern.size.transfer_size())).collect();
+    names.join(", ")
+}
+
+/// What every job writes before the tests of IOPS and latency.
+fn preconditioning(test: &ForeignTest, demand: Option<String>) -> Vec<Setting> {
+    if !matches!(test.kind, ForeignKind::Iops | ForeignKind::Latency) {
+        return Vec::new();
+    }
+    let amount = test.jobs.map(|jobs| format!("{} x User Capacity", 2 * u64::from(jobs)));
+    vec![
+        Setting::new("wipc", "Pre Condition 1", "SEQ 128K W (WIPC)", Origin::Profile),
+        Setting::new("wipc-demand", "TOIO - TC/QD", demand, Origin::Found),
+        Setting::new("wipc-amount", "Duration", amount, Origin::Found),
+    ]
+}
+
+fn header(run: &ForeignRun, test: &str, blocks: Vec<FormBlock>) -> FormHeader {
+    let version = run.version.as_ref().map_or("TKperf".to_owned(), |v| format!("TKperf {v}"));
+    let platform = FormBlock::new(
+        "Test Platform",
+        [
+            Setting::identity("Operating System", line(&run.distribution)),
+            Setting::identity("Test SW", Some(version.clone())),
+        ],
+    );
+    let device = FormBlock::new(
+        "Device Under Test",
+        [
+            Setting::identity("Model No.", Some(model(run))),
+            Setting::identity("S/N", labeled(run, "Serial Number")),
+            Setting::identity("Firmware ver", labeled(run, "Firmware Revision")),
+        ],
+    );
+    let mut all = vec![platform.about(Subject::Platform), device.about(Subject::Device)];
+    all.extend(blocks);
+    FormHeader {
+        issuer: "TKperf".into(),
+        specification: "TKperf's own method".into(),
+        lesser: Some("MEASURED BY TKPERF: see what its numbers are worth".into()),
+        test: test.to_owned(),
+        subtitle: format!("Run {}", run.name),
+        revision: version,
+        vendor: None,
+        model: Some(model(run)),
+        sponsor: None,
+        blocks: all,
+    }
+}
+
+/// A value of hdparm's listing, which TKperf takes over line by line.
+fn labeled(run: &ForeignRun, label: &str) -> Option<String> {
+    let lines = run.device.as_deref().unwrap_or_default().lines();
+    let found =
+        lines.filter_map(|line| line.split_once(':')).find(|(name, _)| name.trim() == label);
+    found.map(|(_, value)| value.trim().to_owned()).filter(|value| !value.is_empty())
+}
+
+/// The model, or what the user called the run.
+fn model(run: &ForeignRun) -> String {
+    labeled(run, "Model Number").unwrap_or_else(|| run.name.clone())
+}
+
+/// A text in one line, without what `lsb_release` writes before it.
+fn line(text: &Option<String>) -> Option<String> {
+    let text = text.as_deref()?;
+    let text = text.strip_prefix("Description:").unwrap_or(text);
+    Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// The head of TKperf's report.
+fn setup_information(run: &ForeignRun) -> Page {
+    let mut exhibits = Vec::new();
+    let texts = [
+        ("Tested device, as TKperf wrote it:", &run.device),
+        ("Feature matrix:", &run.features),
+        ("Used command line:", &run.command),
+    ];
+    for (title, text) in texts {
+        exhibits.push(Exhibit::Text(title.to_owned()));
+        let text = text.clone().unwrap_or_else(|| "not in the log".into());
+        exhibits.push(Exhibit::Listing(text));
+    }
+    exhibits.push(Exhibit::Facts(Facts::new("Performance System").rows([
+        Setting::identity("Name of the run", Some(run.name.clone())),
+        Setting::identity("TKperf version", &run.version),
+        Setting::identity("Fio version", run.tests.iter().find_map(|test| test.engine.clone())),
+        Setting::identity("Date of test run", &run.date),
+    ])));
+    exhibits.push(Exhibit::Facts(Facts::new("Operating System").rows([
+        Setting::identity("Kernel", &run.kernel),
+        Setting::identity("Description", line(&run.distribution)),
+    ])));
+    page("Setup Information", exhibits)
+}

@@ -1,0 +1,183 @@
+//! The values of a TKperf test, point by point, judged by the rule of steady state again.
+
+use crate::exhibits::tkperf::Shown;
+use crate::ground::secondary::mean;
+use crate::pts::method::TWENTY_TEN;
+use crate::words::rounds_text;
+use steadfast_domain::caveats as ids;
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::steady_state::{Point, judge_every};
+use steadfast_domain::{
+    Bytes, Caveat, CaveatKind, ForeignKind, ForeignMeasured, ForeignTest, ForeignValue, Track,
+    Verdict, judge,
+};
+
+/// The pattern by which a test is judged; `None` where none is.
+pub(super) fn tracked(kind: ForeignKind) -> Option<AccessPattern> {
+    match kind {
+        ForeignKind::Iops | ForeignKind::Latency => Some(AccessPattern::random(Bytes::kib(4), 0)),
+        ForeignKind::Throughput => Some(AccessPattern::sequential(Bytes::kib(1024), 0)),
+        ForeignKind::WriteSaturation | ForeignKind::ZoneIops | ForeignKind::ZoneThroughput => None,
+    }
+}
+
+/// A test with what was found of it.
+pub(super) struct Studied<'a> {
+    pub test: &'a ForeignTest,
+    /// By TKperf's variable; `None` where nothing is judged.
+    pub verdict: Option<Verdict>,
+    /// The rounds that the means are of.
+    pub reported: Vec<u32>,
+    /// Every point in the order of the log.
+    pub points: Vec<Shown>,
+    /// Sequential writes of other sizes whose own values are not steady in that window.
+    pub unsteady: Vec<AccessPattern>,
+}
+
+impl<'a> Studied<'a> {
+    pub fn of(test: &'a ForeignTest) -> Self {
+        let verdict = tracked(test.kind).map(|pattern| verdict(test, &pattern));
+        let reported = reported(test, verdict.as_ref());
+        let mut patterns: Vec<AccessPattern> = Vec::new();
+        for value in &test.values {
+            if !patterns.contains(&value.pattern) {
+                patterns.push(value.pattern);
+            }
+        }
+        let points = patterns.iter().map(|pattern| shown(test, pattern, &reported)).collect();
+        let unsteady = match test.kind {
+            ForeignKind::Throughput => unsteady(test, &patterns, &reported),
+            _ => Vec::new(),
+        };
+        Studied { test, verdict, reported, points, unsteady }
+    }
+
+    /// How it ended: one sentence.
+    pub fn ending(&self) -> String {
+        let rounds = self.test.values.iter().map(|value| value.round).max().unwrap_or(0);
+        let Some(verdict) = &self.verdict else {
+            return match self.test.kind {
+                ForeignKind::WriteSaturation => format!("{rounds} rounds of random writes."),
+                _ => format!("{rounds} zones."),
+            };
+        };
+        match (verdict.steady, verdict.window) {
+            (true, Some((first, last))) => {
+                format!("Steady state in rounds {first} to {last} of {rounds}.")
+            }
+            _ => format!("Steady state NOT achieved in {rounds} rounds."),
+        }
+    }
+
+    /// The caveat of rounds that were not steady, or of a verdict that is not TKperf's.
+    pub fn not_steady(&self) -> Vec<Caveat> {
+        let Some(verdict) = &self.verdict else { return Vec::new() };
+        let mut caveats = Vec::new();
+        if !verdict.steady {
+            caveats.push(Caveat::new(
+                CaveatKind::Invalidates,
+                ids::STEADY_STATE_NOT_ACHIEVED,
+                format!(
+                    "STEADY STATE NOT ACHIEVED: the values are those of {}.",
+                    rounds_text(&self.reported)
+                ),
+                "Run the test again.",
+            ));
+        }
+        let stated = self.test.stated.as_ref().and_then(|stated| stated.reached);
+        if stated.is_some_and(|stated| stated != verdict.steady) {
+            let (said, found) = match verdict.steady {
+                true => ("not steady", "steady"),
+                false => ("steady", "not steady"),
+            };
+            caveats.push(Caveat::new(
+                CaveatKind::Remark,
+                ids::FOREIGN_LOG,
+                format!("TKperf's log says {said}; its own values, judged again, are {found}."),
+                "",
+            ));
+        }
+        caveats
+    }
+}
+
+/// What a test's values are read as: IOPS, MB/s or milliseconds.
+pub(super) fn value(kind: ForeignKind, measured: &ForeignMeasured) -> Option<f64> {
+    match kind {
+        ForeignKind::Iops | ForeignKind::WriteSaturation | ForeignKind::ZoneIops => measured.iops,
+        ForeignKind::Latency => measured.mean_ms,
+        ForeignKind::Throughput | ForeignKind::ZoneThroughput => {
+            measured.bytes_per_second.map(|bytes| bytes / 1e6)
+        }
+    }
+}
+
+pub(super) fn unit(kind: ForeignKind) -> &'static str {
+    match kind {
+        ForeignKind::Iops | ForeignKind::WriteSaturation | ForeignKind::ZoneIops => "IOPS",
+        ForeignKind::Latency => "ms",
+        ForeignKind::Throughput | ForeignKind::ZoneThroughput => "MB/s",
+    }
+}
+
+fn of_pattern<'a>(
+    test: &'a ForeignTest,
+    pattern: &AccessPattern,
+) -> impl Iterator<Item = &'a ForeignValue> {
+    let pattern = *pattern;
+    test.values.iter().filter(move |value| value.pattern == pattern)
+}
+
+fn track(test: &ForeignTest, pattern: &AccessPattern) -> Track {
+    let points = of_pattern(test, pattern).map(|found| Point {
+        round: found.round,
+        value: value(test.kind, &found.measured),
+        after_gap: false,
+    });
+    Track { name: pattern.to_string(), unit: unit(test.kind).to_owned(), points: points.collect() }
+}
+
+/// The first steady window, as TKperf's loop found it; the last one where none is.
+fn verdict(test: &ForeignTest, pattern: &AccessPattern) -> Verdict {
+    let tracks = [track(test, pattern)];
+    judge_every(&tracks, &TWENTY_TEN)
+        .into_iter()
+        .find(|verdict| verdict.steady)
+        .unwrap_or_else(|| judge(&tracks, &TWENTY_TEN))
+}
+
+/// The rounds of the window; where there is none, the last five.
+fn reported(test: &ForeignTest, verdict: Option<&Verdict>) -> Vec<u32> {
+    if let Some((first, last)) = verdict.and_then(|verdict| verdict.window) {
+        return (first..=last).collect();
+    }
+    let last = test.values.iter().map(|value| value.round).max().unwrap_or(0);
+    (last.saturating_sub(TWENTY_TEN.window) + 1..=last).collect()
+}
+
+fn shown(test: &ForeignTest, pattern: &AccessPattern, reported: &[u32]) -> Shown {
+    let inside = || of_pattern(test, pattern).filter(|found| reported.contains(&found.round));
+    let longest = inside().filter_map(|found| found.measured.longest_ms);
+    Shown {
+        pattern: *pattern,
+        rounds: of_pattern(test, pattern)
+            .map(|found| (found.round, value(test.kind, &found.measured)))
+            .collect(),
+        mean: mean(inside().map(|found| value(test.kind, &found.measured))),
+        longest: longest.reduce(f64::max),
+    }
+}
+
+/// Writes of a size whose own values are not within the limits in the reported rounds.
+fn unsteady(
+    test: &ForeignTest,
+    patterns: &[AccessPattern],
+    reported: &[u32],
+) -> Vec<AccessPattern> {
+    let is_unsteady = |pattern: &&AccessPattern| {
+        let mut track = track(test, pattern);
+        track.points.retain(|point| reported.contains(&point.round));
+        pattern.read_percent == 0 && !judge(&[track], &TWENTY_TEN).steady
+    };
+    patterns.iter().filter(is_unsteady).copied().collect()
+}

@@ -1,0 +1,92 @@
+//! What each zone gave, point by point.
+
+use super::setup::{Kind, Zones};
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::{Measurement, Nanos, Record};
+
+/// Everything that the exhibits are made of.
+pub struct Results {
+    /// Each point, in order.
+    pub points: Vec<Point>,
+}
+
+/// A point over the zones.
+pub struct Point {
+    /// What was applied.
+    pub pattern: AccessPattern,
+    /// IOPS or MB/s of every zone; none where it was not measured.
+    pub values: Vec<Option<f64>>,
+    /// Longest response time over all zones, in milliseconds.
+    pub longest: Option<f64>,
+}
+
+/// What the zones of a point have in common.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spread {
+    /// Smallest value.
+    pub least: f64,
+    /// A quarter of the zones is below it.
+    pub lower: f64,
+    /// Half of the zones is below it.
+    pub median: f64,
+    /// A quarter of the zones is above it.
+    pub upper: f64,
+    /// Largest value.
+    pub most: f64,
+    /// Mean of all zones.
+    pub mean: f64,
+}
+
+impl Results {
+    /// The results of a record.
+    pub fn of(test: &Zones, record: &Record) -> Self {
+        let points = test.kind.points().into_iter().zip(1..);
+        let points = points.map(|(pattern, number)| point(test, record, pattern, number));
+        Results { points: points.collect() }
+    }
+}
+
+fn point(test: &Zones, record: &Record, pattern: AccessPattern, number: u32) -> Point {
+    let phase = test.phase(pattern);
+    let mut values = vec![None; test.zones.len()];
+    let mut longest: Option<Nanos> = None;
+    let own =
+        record.steps().filter(|(step, _)| step.place.phase == phase && step.place.point == number);
+    for (step, outcome) in own {
+        let zone = (step.place.round as usize).wrapping_sub(1);
+        if let Some(value) = values.get_mut(zone) {
+            *value = rate(test.kind, &outcome.measurement);
+        }
+        longest = longest.max(outcome.measurement.total().response_longest());
+    }
+    Point { pattern, values, longest: longest.map(Nanos::as_millis_f64) }
+}
+
+fn rate(kind: Kind, measurement: &Measurement) -> Option<f64> {
+    match kind {
+        Kind::Iops => measurement.iops(),
+        Kind::Throughput => measurement.mb_per_second(),
+    }
+}
+
+impl Point {
+    /// What its zones have in common; `None` where none was measured.
+    pub fn spread(&self) -> Option<Spread> {
+        let mut values: Vec<f64> = self.values.iter().copied().flatten().collect();
+        values.sort_by(f64::total_cmp);
+        let (least, most) = (*values.first()?, *values.last()?);
+        let quantile = |part: f64| {
+            let at = part * (values.len() - 1) as f64;
+            let (below, above) = (values[at.floor() as usize], values[at.ceil() as usize]);
+            below + (above - below) * at.fract()
+        };
+        Some(Spread {
+            least,
+            lower: quantile(0.25),
+            median: quantile(0.5),
+            upper: quantile(0.75),
+            most,
+            mean: values.iter().sum::<f64>() / values.len() as f64,
+        })
+    }
+}

@@ -1,0 +1,282 @@
+//! `tkperf`: the tests of TKperf in one run, with the head of its report.
+
+use crate::catalogue::made;
+use crate::exhibits::checks;
+use crate::exhibits::frame::{frame, set_up_chapter};
+use crate::exhibits::loops::general_chapter;
+use crate::exhibits::pages::page;
+use crate::ground::Ground;
+use crate::ground::asked::Asked;
+use crate::ground::choices::Choices;
+use crate::offer::{Offer, boxed};
+use crate::parameters::{self, Parameter};
+use crate::parts::{self, Part, Studied, part_amendments};
+use crate::pts::disclosure::{self, Form};
+use crate::pts::{method, throughput};
+use crate::unsuitable::Unsuitable;
+use steadfast_domain::findings::{Exhibit, Facts, FormHeader, Origin, Page, Setting};
+use steadfast_domain::{
+    Bench, Demand, Findings, Halt, Nanos, Place, Procedure, Profile, Record, Settings, suggestion,
+};
+
+/// What a user types.
+pub const NAME: &str = "tkperf";
+
+/// TKperf's names of its tests, and the procedures that they are.
+const TESTS_OF: [(&str, &str); 6] = [
+    ("iops", "iops"),
+    ("lat", "latency"),
+    ("tp", "throughput"),
+    ("writesat", "wsat"),
+    ("hdd-iops", "hdd-iops"),
+    ("hdd-tp", "hdd-throughput"),
+];
+
+/// TKperf's default (TKperf 2.x, `numjobs` and `iodepth`).
+const DEMAND: Demand = Demand::new(1, 1);
+
+/// The limit of the write saturation (TKperf 2.x reports, "24h").
+const DAY: Nanos = Nanos::from_secs(86_400);
+
+/// Which tests.
+const TESTS: Parameter = Parameter {
+    name: "tests",
+    default: "iops,lat,tp,writesat",
+    meaning: "the tests in order, each once, separated by commas: iops, lat, tp, writesat; of a \
+        hard disk hdd-iops, hdd-tp",
+    source: "TKperf 2.x runs these four in this order",
+    ..Parameter::PLAIN
+};
+const RUN_NAME: Parameter = Parameter {
+    name: "name",
+    meaning: "what the user calls the run",
+    source: "TKperf 2.x: the name of its output files",
+    ..Parameter::PLAIN
+};
+const DESCRIPTION: Parameter = Parameter {
+    name: "description",
+    meaning: "what the user says of the device; printed as it is",
+    source: "TKperf 2.x, -dsc",
+    ..Parameter::PLAIN
+};
+const FEATURES: Parameter = Parameter {
+    name: "feature-matrix",
+    meaning: "features of the device, in the user's words; printed as they are",
+    source: "TKperf 2.x, -fm",
+    ..Parameter::PLAIN
+};
+/// Zones of the tests of a hard disk.
+const ZONES: Parameter = super::hdd::ZONES;
+
+/// The run, as it is on offer.
+pub const OFFER: Offer = Offer {
+    name: NAME,
+    summary: "TKperf's tests in one run, with the sections of its report (steadfast tkperf)",
+    parameters: &[TESTS, RUN_NAME, DESCRIPTION, FEATURES, ZONES],
+    make: |asked| boxed(TkperfRun::new(asked)),
+};
+
+/// The tests of TKperf, ready to be conducted one after the other.
+pub struct TkperfRun {
+    ground: Ground,
+    parts: Vec<Part>,
+}
+
+impl TkperfRun {
+    /// The run that `settings` ask for.
+    ///
+    /// # Errors
+    /// Where a test is unknown, named twice or cannot be run as asked.
+    pub fn new(asked: &Asked<'_>) -> Result<Self, Unsuitable> {
+        parameters::check(NAME, OFFER.parameters, asked.settings)?;
+        // The method is in the procedure's name, whatever profile was left to its default.
+        let settings = Settings { profile: Profile::Tkperf, ..asked.settings.clone() };
+        let asked = Asked { settings: &settings, ..asked.clone() };
+        let procedures = procedures(&settings)?;
+        let last = procedures.last().copied();
+        let parts: Result<Vec<Part>, Unsuitable> =
+            procedures.iter().map(|name| part(&asked, name, last == Some(name))).collect();
+        Ok(TkperfRun { parts: parts?, ground: method::ground(&asked)? })
+    }
+}
+
+/// The procedures of the tests that were asked for.
+fn procedures(settings: &Settings) -> Result<Vec<&'static str>, Unsuitable> {
+    let mut procedures = Vec::new();
+    for name in TESTS.value(settings).split(',').map(str::trim) {
+        let found = TESTS_OF.iter().find(|(test, _)| *test == name);
+        let meant = || suggestion(name, TESTS_OF.iter().map(|(test, _)| *test));
+        let (_, procedure) = found.ok_or_else(|| {
+            let names: Vec<&str> = TESTS_OF.iter().map(|(test, _)| *test).collect();
+            let all = names.join(", ");
+            Unsuitable(format!("TKperf has no test '{name}'{}; choose among: {all}", meant()))
+        })?;
+        if procedures.contains(procedure) {
+            return Err(Unsuitable(format!("the test {name} is named twice; name it once")));
+        }
+        procedures.push(*procedure);
+    }
+    Ok(procedures)
+}
+
+fn part(asked: &Asked<'_>, name: &str, is_last: bool) -> Result<Part, Unsuitable> {
+    let settings = part_settings(asked.settings, name);
+    let amendments = part_amendments(asked.amendments, name, is_last);
+    let procedure = made(&settings, asked.geometry, &amendments)
+        .map_err(|why| Unsuitable(format!("{name}: {why}")))?;
+    Ok(Part { name: name.to_owned(), procedure, settings })
+}
+
+/// What a test is told: a seed of its own; the latency test always has one outstanding I/O,
+/// and the throughput test is preconditioned, which TKperf's is not.
+fn part_settings(settings: &Settings, name: &str) -> Settings {
+    let mut part = settings.clone();
+    part.procedure = name.to_owned();
+    part.seed = Place::new(name, 0, 0, "").seed(settings.seed);
+    part.parameters.retain(|parameter, _| {
+        parameter == ZONES.name && matches!(name, "hdd-iops" | "hdd-throughput")
+    });
+    match name {
+        "latency" => (part.threads, part.depth) = (None, None),
+        // TKperf means a day and counts 1440 rounds, whatever their length.
+        "wsat" => part.rounds_max = part.rounds_max.or_else(|| part.step_time.map(rounds_of_a_day)),
+        "throughput" => {
+            part.parameters.insert(throughput::PRECONDITION.name.into(), "wipc".into());
+        }
+        _ => {}
+    }
+    part
+}
+
+/// How many steps of this length a day has.
+fn rounds_of_a_day(step: Nanos) -> u32 {
+    u32::try_from(DAY.0.div_ceil(step.0.max(1))).unwrap_or(u32::MAX)
+}
+
+impl Procedure for TkperfRun {
+    fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
+        parts::conduct(&self.parts, bench)
+    }
+
+    fn study(&self, record: &Record) -> Findings {
+        let mut studied = parts::studied(&self.parts, record);
+        for part in studied.iter_mut().filter_map(|part| part.findings.as_mut()) {
+            // The sections of a TKperf report hold what the pages of the SNIA form do.
+            if !part.chapters.is_empty() && is_of_rounds(&part.id) {
+                part.form_pages.clear();
+            }
+        }
+        let heads = ["tkperf", "How each test ended", "Test"];
+        let table = Exhibit::Table(parts::parts_table(heads, &studied));
+        let findings = Findings {
+            ending: parts::ending("tests", record, &studied),
+            caveats: parts::caveats(record, &studied),
+            summary: vec![table],
+            chapters: self.chapters(record),
+            ..frame("TKperf", &self.choices(), record, self.header(record, &studied))
+        };
+        parts::with_parts(findings, studied)
+    }
+}
+
+/// Whether a part has sections of its own in the report.
+fn is_of_rounds(id: &str) -> bool {
+    ["IOPS", "Latency", "Throughput"].contains(&id) || id.starts_with("WSAT")
+}
+
+impl TkperfRun {
+    fn choices(&self) -> Choices<'_> {
+        let asked = &self.ground.settings;
+        Choices {
+            demands: vec![asked.demand_or(DEMAND)],
+            parameters: &[TESTS],
+            ending: disclosure::ending_text(asked.steady_state),
+            judged: true,
+            rounds_max: Some(asked.rounds_max.unwrap_or(method::ROUNDS_MAX)),
+            ..self.ground.choices()
+        }
+    }
+
+    fn header(&self, record: &Record, studied: &[Studied<'_>]) -> FormHeader {
+        let choices = self.choices();
+        let origin = TESTS.origin(&self.ground.settings);
+        let each = |(number, part): (usize, &Studied<'_>)| {
+            let (id, label) = (format!("test-{}", number + 1), format!("Test {}", number + 1));
+            Setting::new(&id, &label, part.title(), origin)
+        };
+        let mut set_up = disclosure::common_set_up_rows(&choices);
+        set_up.push(disclosure::note_row(&choices));
+        let mut test_parameters = disclosure::common_test_rows(&choices);
+        test_parameters.extend(studied.iter().enumerate().map(each));
+        let form = Form {
+            test: "TKperf Test Report",
+            subtitle: "TKperf's tests with correct I/O",
+            set_up,
+            test_parameters,
+        };
+        disclosure::form_header(form, &choices, record)
+    }
+
+    /// The head of a TKperf report, then what it does not have.
+    fn chapters(&self, record: &Record) -> Vec<Page> {
+        let choices = self.choices();
+        let set_up = set_up_chapter(&choices, record);
+        vec![
+            self.setup_information(record),
+            general_chapter(&choices),
+            page("Device, Host and Settings in Full", set_up.exhibits),
+            checks::chapter(record),
+        ]
+    }
+
+    fn setup_information(&self, record: &Record) -> Page {
+        let mut exhibits = Vec::new();
+        exhibits.extend(record.opening().map(|(device, ..)| {
+            Exhibit::Facts(Facts::new("Tested Device").rows([
+                Setting::identity("Model number", &device.model),
+                Setting::identity("Serial number", &device.serial),
+                Setting::identity("Firmware revision", &device.firmware),
+                Setting::identity("Device size", device.capacity.to_string()),
+                Setting::identity("Write cache", device.write_cache.map(|c| c.to_string())),
+            ]))
+        }));
+        let told = [
+            (DESCRIPTION, "The device in the words of the user (-dsc):"),
+            (FEATURES, "Feature matrix (-fm):"),
+        ];
+        for (parameter, title) in told {
+            let text = parameter.value(&self.ground.settings);
+            if !text.is_empty() {
+                exhibits.push(Exhibit::Text(title.to_owned()));
+                exhibits.push(Exhibit::Listing(text.to_owned()));
+            }
+        }
+        exhibits.push(Exhibit::Text("Used command line:".into()));
+        exhibits.push(Exhibit::Listing(self.ground.settings.command.clone()));
+        exhibits.extend(self.performance_system(record).map(Exhibit::Facts));
+        page("Setup Information", exhibits)
+    }
+
+    fn performance_system(&self, record: &Record) -> impl Iterator<Item = Facts> {
+        let demand = self.ground.settings.demand_or(DEMAND);
+        let host = record.opening();
+        let of = |value: fn(&steadfast_domain::Host) -> Option<String>| {
+            host.and_then(|(_, host, ..)| value(host))
+        };
+        let name = RUN_NAME.value(&self.ground.settings);
+        let system = Facts::new("Performance System").rows([
+            Setting::identity("Name of the run", name).by(Origin::Chosen),
+            Setting::identity("Software", host.map(|(.., software)| software)),
+            Setting::identity("Engine", host.map(|(_, _, engine, _)| engine)),
+            Setting::outcome("Tests", self.parts.len().to_string()),
+            Setting::outcome("Number of jobs (-nj)", demand.threads.to_string()),
+            Setting::outcome("Number of outstanding IOs (-iod)", demand.depth.to_string()),
+            Setting::outcome("Length of a step (-rt)", self.ground.minute.to_string()),
+        ]);
+        let operating_system = Facts::new("Operating System").rows([
+            Setting::identity("Kernel", of(|host| host.kernel.clone())),
+            Setting::identity("Description", of(|host| host.operating_system.clone())),
+        ]);
+        [system, operating_system].into_iter()
+    }
+}

@@ -1,0 +1,75 @@
+//! Rows of text with aligned columns, two blanks apart.
+
+use std::borrow::Cow;
+use steadfast_domain::text::printable;
+use unicode_width::UnicodeWidthStr;
+
+/// Aligns columns: the first to the left, the others to the right.
+pub fn aligned<R: AsRef<[String]>>(rows: &[R]) -> String {
+    with_left(rows, |column| column == 0)
+}
+
+/// Aligns columns: those that `is_left` names to the left, the others to the right.
+pub fn with_left<R: AsRef<[String]>>(rows: &[R], is_left: impl Fn(usize) -> bool) -> String {
+    let shown = |row| R::as_ref(row).iter().map(|cell| printable(cell)).collect();
+    let rows: Vec<Vec<Cow<'_, str>>> = rows.iter().map(shown).collect();
+    lines(&rows, is_left).join("\n")
+}
+
+/// The aligned rows, whose cells hold nothing that a terminal obeys.
+pub(crate) fn lines<S: AsRef<str>>(
+    rows: &[Vec<S>],
+    is_left: impl Fn(usize) -> bool,
+) -> Vec<String> {
+    let widths = widths(rows);
+    let line = |row: &Vec<S>| {
+        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
+            let cell = cell.as_ref();
+            let blanks = " ".repeat(width - cell.width());
+            if is_left(column) { format!("{cell}{blanks}") } else { format!("{blanks}{cell}") }
+        });
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
+}
+
+/// How wide each column is on a terminal.
+pub(crate) fn widths<S: AsRef<str>>(rows: &[Vec<S>]) -> Vec<usize> {
+    let mut widths = Vec::new();
+    for row in rows {
+        widths.resize(row.len().max(widths.len()), 0);
+        for (widest, cell) in widths.iter_mut().zip(row) {
+            *widest = cell.as_ref().width().max(*widest);
+        }
+    }
+    widths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_as_wide_as_what_is_in_them() {
+        let rows = [["Stream", "I/Os", "%"], ["RND 4K R", "7", "100.0"], ["\x1bx", "10007", "–"]];
+        let rows = rows.map(|row| row.map(str::to_owned));
+        let right = "Stream     I/Os      %\nRND 4K R      7  100.0\n\\x1bx     10007      –";
+        assert_eq!(aligned(&rows), right);
+        let left = "Stream    I/Os   %\nRND 4K R  7      100.0\n\\x1bx     10007  –";
+        assert_eq!(with_left(&rows, |_| true), left);
+    }
+
+    /// As a terminal shows them: two columns for each.
+    #[test]
+    fn wide_characters_take_two_columns() {
+        let rows = [["日本", "1"], ["abcd", "22"]].map(|row| row.map(str::to_owned));
+        assert_eq!(aligned(&rows), "日本   1\nabcd  22");
+    }
+
+    #[test]
+    fn short_rows_end_early() {
+        let rows = [vec!["a".to_owned()], vec!["bb".to_owned(), "c".to_owned()]];
+        assert_eq!(aligned(&rows), "a\nbb  c");
+        assert_eq!(aligned::<Vec<String>>(&[]), "");
+    }
+}

@@ -1,0 +1,117 @@
+//! The command line of Iometer's tests.
+
+use super::front::FrontArguments;
+use super::{ProcedureArguments, WritingArguments, more_than_nothing};
+use clap::{Args, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use steadfast_domain::Nanos;
+
+/// `iometer`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct IometerArguments {
+    #[command(subcommand)]
+    pub command: Option<IometerCommand>,
+    /// Iometer's configuration (.icf)
+    #[arg(required_unless_present = "preset", conflicts_with = "preset")]
+    pub file: Option<PathBuf>,
+    #[command(flatten)]
+    pub front: FrontArguments,
+    /// Write Iometer's results here, in the form of the configuration's version
+    #[arg(long, short, value_name = "CSV", conflicts_with = "plan")]
+    pub result: Option<PathBuf>,
+    /// Overwrite an existing file of results
+    #[arg(long)]
+    pub force: bool,
+    /// Measured time of every test, in place of the file's (Iometer's /t)
+    #[arg(long, value_name = "SECONDS", value_parser = more_than_nothing::<Nanos>)]
+    pub time: Option<Nanos>,
+    /// Only the I/Os that go to this disk of the file
+    #[arg(long, value_name = "NAME", conflicts_with = "preset")]
+    pub disk: Option<String>,
+    /// Write the results of this finished run of the same file; nothing is tested
+    #[arg(long, value_name = "RUN_DIR", requires = "result", conflicts_with_all = ["target", "preset"])]
+    pub from: Option<PathBuf>,
+    /// A procedure that is known without a file
+    #[arg(long, value_enum)]
+    pub preset: Option<IometerPreset>,
+    /// For --preset viking: how often the preconditioning writes the whole target
+    #[arg(long, default_value_t = 2, requires = "preset",
+          value_parser = clap::value_parser!(u64).range(1..=100))]
+    pub fills: u64,
+    /// For --preset viking: leave out the purge and the tests of the fresh drive
+    #[arg(long, requires = "preset")]
+    pub no_fresh: bool,
+}
+
+impl IometerArguments {
+    /// How its files are written.
+    pub fn writing(&self) -> WritingArguments {
+        WritingArguments { force: self.force, group: self.front.group.clone() }
+    }
+}
+
+/// What else there is to do with Iometer's files.
+#[derive(Debug, Subcommand)]
+pub enum IometerCommand {
+    /// Write the steps of a procedure as an Iometer configuration
+    #[command(after_help = "Examples:\n  \
+        steadfast iometer export iops --target /dev/nvme0n1 -o iops.icf\n  \
+        steadfast iometer export replay-native --workload retail-web-portal --target \
+        sim:small -o web.icf")]
+    Export(Box<ExportArguments>),
+    /// Write the steps of a run as an Iometer configuration
+    #[command(after_help = "Example:\n  steadfast iometer export-run RUN_DIR -o steps.icf")]
+    ExportRun(ExportRunArguments),
+}
+
+/// `iometer export`.
+#[derive(Debug, Args)]
+pub struct ExportArguments {
+    #[command(flatten)]
+    pub procedure: ProcedureArguments,
+    #[command(flatten)]
+    pub file: ConfigurationArguments,
+}
+
+/// `iometer export-run`.
+#[derive(Debug, Args)]
+pub struct ExportRunArguments {
+    /// The run directory
+    #[arg(value_name = "RUN_DIR")]
+    pub run: PathBuf,
+    #[command(flatten)]
+    pub file: ConfigurationArguments,
+}
+
+/// A configuration that is written.
+#[derive(Debug, Args)]
+pub struct ConfigurationArguments {
+    /// The file to write; /dev/stdout prints it
+    #[arg(long, short, value_name = "ICF")]
+    pub output: PathBuf,
+    /// The version of Iometer that is to read it
+    #[arg(long, value_enum, default_value_t)]
+    pub icf_version: IcfVersion,
+    #[command(flatten)]
+    pub writing: WritingArguments,
+}
+
+/// Procedures of Iometer's users.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum IometerPreset {
+    /// Viking's SSD benchmarking (AN0006): four corners, fresh and preconditioned
+    Viking,
+}
+
+/// Versions whose form is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum IcfVersion {
+    /// 2006.07.27
+    #[default]
+    #[value(name = "2006")]
+    Y2006,
+    /// 1.1.0
+    #[value(name = "1.1.0")]
+    V1_1,
+}

@@ -1,0 +1,257 @@
+//! TKperf's command line: its long options have one dash.
+
+use crate::cli::{EngineName, WritingArguments, more_than_nothing};
+use clap::{Args, ValueEnum};
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use steadfast_domain::{Bytes, PurgeChoice, PurgeFailure};
+
+/// What the help ends with.
+pub const EXAMPLES: &str = "Examples:
+  steadfast tkperf ssd intel320 /dev/sdb -nj 2 -iod 16 -rfb --yes-destroy SERIAL
+  steadfast tkperf ssd p4610 /dev/nvme1n1 -rt 30 -nj 4 -iod 64 -dsc p4610.dsc --plan
+  steadfast tkperf ssd trial scratch.bin --size 1GiB -rt 1 -ssdt tp
+  steadfast tkperf hdd wd40 /dev/sdc -hddt iops --yes-destroy SERIAL
+  steadfast tkperf --read intel320.xml --out old   (a log that TKperf wrote)
+  steadfast compare intel320.xml intel320          (that log and a new run)
+docs/coming-from.md says what differs from TKperf and what its numbers are worth.";
+
+/// TKperf's options of several letters, with one dash or two.
+const LONG: [&str; 10] = ["nj", "iod", "rt", "rfb", "xml", "dsc", "fm", "ft", "ssdt", "hddt"];
+
+/// Gives TKperf's long options their second dash, so that the rest is as everywhere.
+pub fn double_dashed(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut words: Vec<OsString> = words.collect();
+    if words.get(1).is_some_and(|word| word == "tkperf") {
+        for word in words.iter_mut().skip(2) {
+            if let Some(long) = long_of(word) {
+                *word = long.into();
+            }
+        }
+    }
+    words
+}
+
+/// `--nj` for `-nj`, `--iod=4` for `-iod=4`, and like TKperf `--ssdt` for `-ssd`.
+fn long_of(word: &OsStr) -> Option<String> {
+    let rest = word.to_str()?.strip_prefix('-').filter(|rest| !rest.starts_with('-'))?;
+    let (name, value) = rest.split_at(rest.find('=').unwrap_or(rest.len()));
+    let mut begun = LONG.iter().filter(|long| long.starts_with(name));
+    let found = match (LONG.iter().find(|long| **long == name), begun.next(), begun.next()) {
+        (Some(exact), ..) => exact,
+        (None, Some(only), None) if name.len() > 1 => only,
+        _ => return None,
+    };
+    Some(format!("--{found}{value}"))
+}
+
+/// `tkperf-cmp` and whatever follows it.
+#[derive(Debug, Args)]
+pub struct AnyArguments {
+    /// Anything
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub words: Vec<OsString>,
+}
+
+/// `tkperf`.
+#[derive(Debug, Args)]
+#[command(args_override_self = true)]
+pub struct TkperfArguments {
+    /// ssd, hdd, or raid (says what to do instead)
+    #[arg(required_unless_present_any = ["read", "version"])]
+    pub mode: Option<Mode>,
+    /// What to call the run: the run directory, and NAME.xml with -xml
+    #[arg(required_unless_present_any = ["read", "version"])]
+    pub name: Option<String>,
+    /// A block device, a file, or sim:NAME (a simulated drive)
+    #[arg(required_unless_present_any = ["read", "version"])]
+    pub device: Option<String>,
+    /// -nj: threads; default: 1
+    #[arg(long = "nj", alias = "numjobs", value_name = "N")]
+    pub jobs: Option<u32>,
+    /// -iod: outstanding I/Os of each thread; default: 1
+    #[arg(long = "iod", alias = "iodepth", value_name = "N")]
+    pub depth: Option<u32>,
+    /// -rt: seconds of a step; default: 60
+    #[arg(long = "rt", alias = "runtime", value_name = "SECONDS",
+          value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub runtime: Option<u64>,
+    /// -rfb: refill buffers; always so here: every sector written is unique
+    #[arg(long = "rfb", alias = "refill_buffers", alias = "refill-buffers")]
+    pub refill: bool,
+    /// The interface; not needed here: the device's own commands are asked for
+    #[arg(short = 'i', long = "interface", value_name = "NAME")]
+    pub interface: Option<Interface>,
+    /// -dsc: a file that describes the device; printed as it is
+    #[arg(long = "dsc", alias = "desc_file", value_name = "FILE")]
+    pub description: Option<PathBuf>,
+    /// -fm: a file with a feature matrix; printed as it is
+    #[arg(long = "fm", alias = "feature_matrix", value_name = "FILE")]
+    pub features: Option<PathBuf>,
+    /// -ft: no question is asked here; it waives neither the serial number nor the
+    /// check for a device in use
+    #[arg(long = "ft", alias = "force_test")]
+    pub force_test: bool,
+    /// -ssdt: a test of an SSD, repeatable: iops, lat, tp, writesat; default: all four
+    #[arg(long = "ssdt", alias = "ssd_type", value_name = "TEST")]
+    pub ssd_tests: Vec<SsdTest>,
+    /// -hddt: a test of a hard disk, repeatable: iops, tp; default: both
+    #[arg(long = "hddt", alias = "hdd_type", value_name = "TEST")]
+    pub disk_tests: Vec<DiskTest>,
+    /// -xml: no test; read NAME.xml, which TKperf wrote, and report it
+    #[arg(long = "xml", alias = "fromxml")]
+    pub from_xml: bool,
+    /// Of raid mode; not used
+    #[arg(short = 'c', long = "config", value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Ignored: no mail is sent
+    #[arg(short = 'm', long = "mail", value_name = "TO")]
+    pub mail: Option<String>,
+    /// Ignored: no mail is sent
+    #[arg(short = 's', long = "smtp", value_name = "HOST")]
+    pub smtp: Option<String>,
+    /// Ignored: report.pdf is always written
+    #[arg(
+        short = 'g',
+        long = "gen_report",
+        alias = "gen-report",
+        value_name = "COMMAND",
+        allow_hyphen_values = true
+    )]
+    pub generator: Option<String>,
+    /// Ignored: the run directory holds every step
+    #[arg(short = 'd', long)]
+    pub debug: bool,
+    /// Say nothing about options that have no effect here
+    #[arg(short = 'q', long)]
+    pub quiet: bool,
+    /// Print the version
+    #[arg(short = 'v', long)]
+    pub version: bool,
+    #[command(flatten)]
+    pub ours: OurArguments,
+    #[command(flatten)]
+    pub writing: WritingArguments,
+}
+
+/// What this program has beside TKperf's options.
+#[derive(Debug, Args)]
+pub struct OurArguments {
+    /// Report a log that TKperf wrote; no test is run
+    #[arg(long, value_name = "FILE.xml", conflicts_with_all = ["mode", "plan"])]
+    pub read: Option<PathBuf>,
+    /// Show what would run and how long it takes; touches nothing
+    #[arg(long)]
+    pub plan: bool,
+    /// With --plan: sequential write rate per second, such as 500MB
+    #[arg(long, value_name = "BYTES", requires = "plan",
+          value_parser = more_than_nothing::<Bytes>)]
+    pub assume: Option<Bytes>,
+    /// Create the target file with this size
+    #[arg(long, value_parser = more_than_nothing::<Bytes>)]
+    pub size: Option<Bytes>,
+    /// The serial number of the device that may be overwritten (its kernel name if it
+    /// has none)
+    #[arg(long, value_name = "SERIAL")]
+    pub yes_destroy: Vec<String>,
+    /// The run directory, or with --read and -xml the directory of the report;
+    /// default: NAME
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Purge method; see `steadfast run --help`
+    #[arg(long, value_name = "METHOD")]
+    pub purge: Option<PurgeChoice>,
+    /// If the purge fails: halt, or continue without a purge; default: halt
+    #[arg(long, value_name = "ANSWER")]
+    pub purge_failed: Option<PurgeFailure>,
+    /// Maximum number of rounds; default: 25, of writesat 1440
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub max_rounds: Option<u32>,
+    /// hdd mode: number of zones; default: 128
+    #[arg(long, value_name = "N")]
+    pub zones: Option<u32>,
+    /// Seed of every random choice; printed and recorded
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// uring, fio or sim; default: uring, or sim for a simulated target
+    #[arg(long)]
+    pub engine: Option<EngineName>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// TKperf's modes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Mode {
+    /// A solid-state drive.
+    Ssd,
+    /// A hard disk.
+    Hdd,
+    /// An array.
+    Raid,
+}
+
+/// TKperf's interfaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Interface {
+    /// SAS.
+    Sas,
+    /// NVMe.
+    Nvme,
+    /// Fusion-io.
+    Fusion,
+    /// USB.
+    Usb,
+    /// SD card.
+    #[value(name = "sdcard")]
+    SdCard,
+    /// CompactFlash.
+    #[value(name = "compactflash")]
+    CompactFlash,
+}
+
+/// TKperf's tests of an SSD.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SsdTest {
+    /// IOPS.
+    Iops,
+    /// Latency.
+    Lat,
+    /// Throughput.
+    Tp,
+    /// Write saturation.
+    Writesat,
+}
+
+/// TKperf's tests of a hard disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DiskTest {
+    /// IOPS.
+    Iops,
+    /// Throughput.
+    Tp,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dashed(line: &str) -> String {
+        let words = line.split(' ').map(OsString::from);
+        let words: Vec<String> =
+            double_dashed(words).into_iter().map(|w| w.into_string().unwrap_or_default()).collect();
+        words.join(" ")
+    }
+
+    #[test]
+    fn options_with_one_dash_get_their_second_one() {
+        let line = "steadfast tkperf ssd a /dev/x -nj 2 -iod=16 -rfb -i nvme -ssd tp -q --out o";
+        let expected =
+            "steadfast tkperf ssd a /dev/x --nj 2 --iod=16 --rfb -i nvme --ssdt tp -q --out o";
+        assert_eq!(dashed(line), expected);
+        let other = "steadfast run iops -nj 2";
+        assert_eq!(dashed(other), other, "only of this command");
+        assert_eq!(dashed("steadfast tkperf -f x -r"), "steadfast tkperf -f x -r");
+    }
+}

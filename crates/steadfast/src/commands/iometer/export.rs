@@ -1,0 +1,114 @@
+//! `steadfast iometer export`: steps of ours as a configuration of Iometer's.
+
+use crate::asked::settings;
+use crate::cli::ProcedureArguments;
+use crate::cli::iometer::{
+    ConfigurationArguments, ExportArguments, ExportRunArguments, IcfVersion,
+};
+use crate::commands::begin::geometry;
+use crate::exit::{ExitState, misuse};
+use crate::writing::Rule;
+use crate::{target, terminal};
+use anyhow::bail;
+use std::collections::HashSet;
+use std::path::Path;
+use steadfast_domain::{Demand, Step, Stimulus};
+use steadfast_exchange::iometer::{self, Heading, Version};
+use steadfast_runner::{Ledger, steps_of};
+
+/// Steps, and what they are of.
+struct Steps {
+    title: String,
+    disk: String,
+    sector: u64,
+    steps: Vec<Step>,
+}
+
+/// Writes the steps of a procedure.
+pub fn procedure(arguments: &ExportArguments) -> anyhow::Result<ExitState> {
+    write(&of_procedure(&arguments.procedure)?, &arguments.file)
+}
+
+/// Writes the steps of a run.
+pub fn run(arguments: &ExportRunArguments) -> anyhow::Result<ExitState> {
+    write(&of_run(&arguments.run)?, &arguments.file)
+}
+
+/// Writes the configuration; says what it does not hold.
+fn write(steps: &Steps, arguments: &ConfigurationArguments) -> anyhow::Result<ExitState> {
+    let output = Rule::of(&arguments.writing)?.begin_text(&arguments.output)?;
+    let heading = Heading {
+        version: match arguments.icf_version {
+            IcfVersion::Y2006 => Version::of_2006(),
+            IcfVersion::V1_1 => Version::of_1_1(),
+        },
+        description: &steps.title,
+        disk: &steps.disk,
+        sector: steps.sector,
+    };
+    let loads = loads(&steps.steps);
+    let named = loads.iter().map(|(label, stimulus)| (label.as_str(), *stimulus));
+    let export = iometer::export(&heading, named);
+    for remark in &export.remarks {
+        terminal::complain(&format!("Note: {remark}"));
+    }
+    let Some(config) = export.config else {
+        bail!("Iometer can express no step of {}: no file is written", steps.title);
+    };
+    output.hold(iometer::write(&config).as_bytes())?;
+    terminal::complain(&format!(
+        "The target in the file is '{}'; choose the disk in Iometer if it has another name there.",
+        steps.disk
+    ));
+    Ok(ExitState::Done)
+}
+
+/// Loads that differ, each once, in the order of their first step; a step that continues is
+/// part of the one before.
+fn loads(steps: &[Step]) -> Vec<(String, &Stimulus)> {
+    let mut seen = HashSet::new();
+    let mut loads = Vec::new();
+    for step in steps.iter().filter(|step| !step.continues) {
+        let Some(stimulus) = step.load.stimulus() else { continue };
+        let label = label(&step.place.label, stimulus.demand);
+        // The seed is the step's own and says nothing of the load.
+        let alike = format!("{label}{:?}", stimulus.clone().seed(0));
+        if seen.insert(alike) {
+            loads.push((label, stimulus));
+        }
+    }
+    loads
+}
+
+fn label(label: &str, demand: Demand) -> String {
+    let demand = demand.to_string();
+    if label.contains(&demand) { label.to_owned() } else { format!("{label} {demand}") }
+}
+
+fn of_run(directory: &Path) -> anyhow::Result<Steps> {
+    let contents = Ledger::read(directory)?;
+    let geometry = contents.settings.geometry();
+    let disk = contents.settings.device.name.clone();
+    let record = contents.into_record();
+    Ok(Steps {
+        title: format!("{} on {disk}", record.settings.procedure),
+        disk,
+        sector: u64::from(geometry.logical_sector),
+        steps: record.steps().map(|(step, _)| step.clone()).collect(),
+    })
+}
+
+fn of_procedure(chosen: &ProcedureArguments) -> anyhow::Result<Steps> {
+    let [target] = chosen.target.as_slice() else {
+        return Err(misuse("a configuration is written for one target: give --target once"));
+    };
+    let device = target::foresee(target, chosen.size)?;
+    let settings = settings(chosen, 1, &device)?;
+    let procedure = steadfast_procedures::procedure(&settings, geometry(&device), &[])?;
+    Ok(Steps {
+        title: format!("{} for {}", settings.procedure, device.name),
+        sector: u64::from(device.logical_sector),
+        steps: steps_of(procedure.as_ref())?,
+        disk: device.name,
+    })
+}

@@ -1,0 +1,121 @@
+//! `steadfast iometer`: its configurations run, its results written, ours exported.
+
+mod export;
+mod ready;
+mod results;
+
+use super::front::{self, Conducted};
+use crate::cli::iometer::{IometerArguments, IometerCommand, IometerPreset};
+use crate::exit::{ExitState, misuse};
+use crate::target;
+use crate::writing::{Rule, Text};
+use anyhow::bail;
+use ready::Ready;
+use std::path::Path;
+use steadfast_domain::sequence::StepRole;
+use steadfast_domain::{Device, Transport};
+use steadfast_procedures::presets::Viking;
+use steadfast_runner::Ledger;
+
+/// Runs a configuration or a preset, or shows it.
+pub fn run(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
+    match (&arguments.command, &arguments.file, arguments.preset) {
+        (Some(IometerCommand::Export(steps)), ..) => export::procedure(steps),
+        (Some(IometerCommand::ExportRun(steps)), ..) => export::run(steps),
+        (None, None, Some(IometerPreset::Viking)) => viking(arguments),
+        (None, Some(file), _) => match &arguments.from {
+            Some(directory) => from_run(arguments, file, directory),
+            None => configured(arguments, file),
+        },
+        (None, None, None) => Err(misuse("name a configuration (.icf), or --preset viking")),
+    }
+}
+
+fn configured(arguments: &IometerArguments, file: &Path) -> anyhow::Result<ExitState> {
+    let device = foreseen(arguments)?;
+    // A file that is there may hold what a test of reads is about.
+    let is_new = device.transport == Transport::File && !Path::new(&device.path).exists();
+    let ready = Ready::of(arguments, file, u64::from(device.logical_sector), is_new)?;
+    let result = result(arguments)?;
+    let conducted = front::conduct(&arguments.front, ready.plan.sequence.clone())?;
+    if let Some(result) = result {
+        keep(&ready, &conducted, result)?;
+    }
+    Ok(conducted.state)
+}
+
+fn foreseen(arguments: &IometerArguments) -> anyhow::Result<Device> {
+    target::foresee(front::target(&arguments.front)?, arguments.front.size)
+}
+
+/// The file of results: what makes it impossible is said before the work.
+fn result(arguments: &IometerArguments) -> anyhow::Result<Option<Text>> {
+    let rule = Rule::of(&arguments.writing())?;
+    Ok(arguments.result.as_ref().map(|path| rule.begin_text(path)).transpose()?)
+}
+
+/// Only a run that came to its end has results.
+fn keep(ready: &Ready, conducted: &Conducted, result: Text) -> anyhow::Result<()> {
+    let Some(directory) = conducted.directory.as_deref() else { return Ok(()) };
+    let contents = Ledger::read(directory)?;
+    let record = contents.into_record();
+    match record.has_ended() {
+        true => result.hold(results::of(ready, &record).as_bytes()),
+        false => Ok(()),
+    }
+}
+
+/// The results of a run that was finished before, resumed perhaps.
+fn from_run(
+    arguments: &IometerArguments,
+    file: &Path,
+    directory: &Path,
+) -> anyhow::Result<ExitState> {
+    let contents = Ledger::read(directory)?;
+    let sector = u64::from(contents.settings.geometry().logical_sector);
+    let record = contents.into_record();
+    let prepared = record.settings.sequence.as_deref().and_then(|sequence| sequence.steps.first());
+    let prepared = prepared.is_some_and(|first| first.role == StepRole::Prepare);
+    let ready = Ready::of(arguments, file, sector, prepared)?;
+    let labels = |sequence: &steadfast_domain::Sequence| -> Vec<String> {
+        sequence.steps.iter().map(|step| step.label.clone()).collect()
+    };
+    let ours = ready.plan.sequence.clone().with_distinct_labels();
+    let is_same = record.settings.sequence.as_deref().is_some_and(|theirs| {
+        theirs.source.as_ref().map(|source| &source.sha256)
+            == ours.source.as_ref().map(|source| &source.sha256)
+            && labels(theirs) == labels(&ours)
+    });
+    if !is_same {
+        bail!(
+            "{} is not a run of {}, or of another disk of it",
+            directory.display(),
+            file.display()
+        );
+    }
+    if !record.has_ended() {
+        let shown = directory.display();
+        bail!("{shown}: the run is not finished; finish it with: steadfast resume {shown}");
+    }
+    if let Some(result) = result(arguments)? {
+        result.hold(results::of(&ready, &record).as_bytes())?;
+    }
+    Ok(ExitState::Done)
+}
+
+fn viking(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
+    if arguments.result.is_some() {
+        return Err(misuse(
+            "--result: a preset has no configuration; its table and every step are CSV files in \
+             the run directory",
+        ));
+    }
+    let device = foreseen(arguments)?;
+    let preset = Viking {
+        capacity: device.capacity,
+        time: arguments.time,
+        fills: arguments.fills,
+        fresh: !arguments.no_fresh,
+    };
+    front::conduct(&arguments.front, preset.sequence()).map(|conducted| conducted.state)
+}

@@ -1,0 +1,246 @@
+//! `steadfast tkperf`: TKperf's command line as one of our own.
+
+use crate::asked::SOFTWARE;
+use crate::cli::tkperf::{DiskTest, Mode, OurArguments, SsdTest, TkperfArguments};
+use crate::cli::{self, Command, Format};
+use crate::commands::{plan, run as whole_run};
+use crate::exit::{ExitState, misuse};
+use crate::writing::{Rule, Shelf};
+use crate::{output, terminal};
+use anyhow::Context;
+use clap::ValueEnum;
+use std::fmt::Display;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The longest description or feature matrix: it is kept in the settings of the run.
+const TEXT_MAX: usize = 64 << 10;
+
+/// Runs, plans, or reads a log, as TKperf's options say.
+pub fn run(arguments: &TkperfArguments) -> anyhow::Result<ExitState> {
+    if arguments.version {
+        terminal::print(&format!("{SOFTWARE}, with the command line of TKperf 2.2"))?;
+        return Ok(ExitState::Done);
+    }
+    if let Some(log) = &arguments.ours.read {
+        return read(log, arguments.ours.out.as_deref(), arguments);
+    }
+    let (Some(mode), Some(name), Some(device)) =
+        (arguments.mode, &arguments.name, &arguments.device)
+    else {
+        return Err(misuse("give a mode, a name and a device: steadfast tkperf ssd NAME DEVICE"));
+    };
+    if arguments.from_xml {
+        let log = PathBuf::from(format!("{name}.xml"));
+        return read(&log, arguments.ours.out.as_deref(), arguments);
+    }
+    if mode == Mode::Raid {
+        return Err(misuse(format!(
+            "raid mode: steadfast creates and deletes no arrays; create the array with mdadm or \
+             the controller's tool, then test it like a drive: steadfast tkperf ssd {name} \
+             {device} --yes-destroy NAME_OR_SERIAL (or: steadfast run suite --target {device})"
+        )));
+    }
+    check_tests(mode, arguments)?;
+    check_planned(device, &arguments.ours)?;
+    if !arguments.quiet {
+        remarks(arguments).iter().for_each(|line| terminal::tell(line));
+    }
+    begin(&words(mode, (name, device), arguments)?)
+}
+
+/// `tkperf-cmp`.
+pub fn cmp() -> anyhow::Result<ExitState> {
+    Err(misuse(
+        "tkperf-cmp is `steadfast compare A B ...` here: up to seven run directories or logs of \
+         TKperf (NAME.xml), old and new, with -o DIR for HTML, PDF and CSV",
+    ))
+}
+
+/// Begins what our own words say.
+fn begin(words: &[String]) -> anyhow::Result<ExitState> {
+    let cli = cli::parse_words(words).map_err(|error| misuse(error.to_string().trim_end()))?;
+    match cli.command {
+        Command::Plan(arguments) => plan::run(&arguments),
+        Command::Run(arguments) => whole_run::run(&arguments),
+        _ => Err(misuse("nothing to run")),
+    }
+}
+
+/// Refuses tests of the other mode, as they would run nothing.
+fn check_tests(mode: Mode, arguments: &TkperfArguments) -> anyhow::Result<()> {
+    match mode {
+        Mode::Ssd if !arguments.disk_tests.is_empty() => {
+            Err(misuse("-hddt is for hdd mode; choose tests of an SSD with -ssdt"))
+        }
+        Mode::Hdd if !arguments.ssd_tests.is_empty() => {
+            Err(misuse("-ssdt is for ssd mode; choose tests of a hard disk with -hddt"))
+        }
+        Mode::Ssd if arguments.ours.zones.is_some() => Err(misuse("--zones is for hdd mode")),
+        _ => Ok(()),
+    }
+}
+
+/// A plan of a device of another machine needs its size.
+fn check_planned(device: &str, ours: &OurArguments) -> anyhow::Result<()> {
+    let is_here = device.starts_with("sim:") || Path::new(device).exists();
+    if !ours.plan || ours.size.is_some() || is_here {
+        return Ok(());
+    }
+    Err(misuse(format!(
+        "{device} is not on this machine; to plan for it, give its size, such as --size 960GB"
+    )))
+}
+
+/// What options do not do here, a line each.
+fn remarks(arguments: &TkperfArguments) -> Vec<String> {
+    let said = [
+        (
+            arguments.force_test,
+            "-ft: no question is asked. It waives nothing else: a block device needs its serial \
+             number (--yes-destroy SERIAL), and a device in use is refused in any case.",
+        ),
+        (arguments.refill, "-rfb: always so; every sector that is written is random and unique."),
+        (
+            arguments.interface.is_some(),
+            "-i: not needed; the purge is the best one that the device itself reports (--purge \
+             chooses another).",
+        ),
+        (
+            arguments.mail.is_some() || arguments.smtp.is_some(),
+            "-m, -s: ignored, no mail is sent; the exit code says how the run ended, so that any \
+             mail program can follow it.",
+        ),
+        (arguments.generator.is_some(), "-g: ignored; report.pdf and report.html are always made."),
+        (arguments.debug, "-d: ignored; the run directory holds every step and its job."),
+        (arguments.config.is_some(), "-c: ignored; it belongs to raid mode."),
+    ];
+    said.into_iter().filter(|(given, _)| *given).map(|(_, text)| text.to_owned()).collect()
+}
+
+/// The same in our own words: `steadfast run tkperf ...`.
+fn words(
+    mode: Mode,
+    (name, device): (&str, &str),
+    arguments: &TkperfArguments,
+) -> anyhow::Result<Vec<String>> {
+    let ours = &arguments.ours;
+    let command = if ours.plan { "plan" } else { "run" };
+    let mut words: Vec<String> =
+        ["steadfast", command, "tkperf", "--profile", "tkperf"].map(str::to_owned).to_vec();
+    words.push(format!("--target={device}"));
+    let mut set = |name: &str, value: &str| words.push(format!("--set={name}={value}"));
+    set("tests", &tests(mode, arguments));
+    set("name", name);
+    for (name, file) in
+        [("description", &arguments.description), ("feature-matrix", &arguments.features)]
+    {
+        if let Some(file) = file {
+            set(name, &text_of(file)?);
+        }
+    }
+    if let Some(zones) = ours.zones {
+        set("zones", &zones.to_string());
+    }
+    option(&mut words, "threads", &arguments.jobs);
+    option(&mut words, "depth", &arguments.depth);
+    option(&mut words, "step-time", &arguments.runtime.map(|seconds| format!("{seconds}s")));
+    option(&mut words, "size", &ours.size.map(|size| format!("{}B", size.0)));
+    option(&mut words, "max-rounds", &ours.max_rounds);
+    option(&mut words, "seed", &ours.seed);
+    let engine = ours.engine.and_then(|engine| engine.to_possible_value());
+    option(&mut words, "engine", &engine.map(|value| value.get_name().to_owned()));
+    if ours.json {
+        words.push("--json".into());
+    }
+    match ours.plan {
+        true => option(&mut words, "assume", &ours.assume.map(|rate| format!("{}B", rate.0))),
+        false => of_run(&mut words, name, arguments),
+    }
+    Ok(words)
+}
+
+/// What a run has and a plan has not.
+fn of_run(words: &mut Vec<String>, name: &str, arguments: &TkperfArguments) {
+    let OurArguments { out, purge, purge_failed, yes_destroy, .. } = &arguments.ours;
+    let out = out.clone().unwrap_or_else(|| PathBuf::from(name));
+    words.push(format!("--out={}", out.display()));
+    option(words, "purge", purge);
+    option(words, "purge-failed", purge_failed);
+    option(words, "group", &arguments.writing.group);
+    yes_destroy.iter().for_each(|serial| words.push(format!("--yes-destroy={serial}")));
+}
+
+fn option<T: Display>(words: &mut Vec<String>, name: &str, value: &Option<T>) {
+    words.extend(value.as_ref().map(|value| format!("--{name}={value}")));
+}
+
+/// The tests in the order of the command line, each once; all of the mode where none is
+/// named.
+fn tests(mode: Mode, arguments: &TkperfArguments) -> String {
+    let mut named: Vec<&str> = Vec::new();
+    let of_ssd = arguments.ssd_tests.iter().map(|test| match test {
+        SsdTest::Iops => "iops",
+        SsdTest::Lat => "lat",
+        SsdTest::Tp => "tp",
+        SsdTest::Writesat => "writesat",
+    });
+    let of_disk = arguments.disk_tests.iter().map(|test| match test {
+        DiskTest::Iops => "hdd-iops",
+        DiskTest::Tp => "hdd-tp",
+    });
+    for test in of_ssd.chain(of_disk) {
+        if !named.contains(&test) {
+            named.push(test);
+        }
+    }
+    match (mode, named.is_empty()) {
+        (_, false) => named.join(","),
+        (Mode::Hdd, true) => "hdd-iops,hdd-tp".to_owned(),
+        _ => "iops,lat,tp,writesat".to_owned(),
+    }
+}
+
+/// A text of the user's; refused where it is not one.
+fn text_of(file: &Path) -> anyhow::Result<String> {
+    let place = || file.display().to_string();
+    let bytes = fs::read(file).with_context(|| format!("{} cannot be read", place()))?;
+    if bytes.len() > TEXT_MAX {
+        return Err(misuse(format!("{}: longer than 64 KiB; give a short text", place())));
+    }
+    let text = String::from_utf8(bytes)
+        .ok()
+        .filter(|text| !text.contains('\0'))
+        .ok_or_else(|| misuse(format!("{}: not a text in UTF-8", place())))?;
+    Ok(text.trim_end().to_owned())
+}
+
+/// Reports a log that TKperf wrote.
+fn read(log: &Path, out: Option<&Path>, arguments: &TkperfArguments) -> anyhow::Result<ExitState> {
+    const FORMATS: [Format; 4] = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
+    let rule = Rule::of(&arguments.writing)?;
+    let names = output::names(&FORMATS);
+    let shelf = out.map(|out| Shelf::named(out, rule, &names)).transpose()?;
+    let findings = output::of_tkperf(log)?;
+    if let Some(shelf) = &shelf {
+        output::write(shelf, &findings, &FORMATS)?;
+    }
+    if arguments.ours.json {
+        terminal::print_findings(&findings)?;
+        return Ok(ExitState::Done);
+    }
+    terminal::print(&steadfast_report::text(&findings, terminal::width()))?;
+    let where_to = match out {
+        Some(out) => format!(
+            "Report: {0}/report.pdf, {0}/report.html; tables as CSV and findings.json in the same \
+             directory.",
+            out.display()
+        ),
+        None => "Write a report with --out DIR.".to_owned(),
+    };
+    let log = log.display();
+    terminal::print(&format!(
+        "\n{where_to} Compare with a new run: steadfast compare {log} RUN_DIR"
+    ))?;
+    Ok(ExitState::Done)
+}

@@ -1,0 +1,214 @@
+//! Iometer's files as a user has them: planned, run, their results written, exported.
+
+use super::scratch::{code, refuse, run_in, stderr, succeed};
+use serde_json::Value;
+use std::path::Path;
+
+/// Two workers with the same load, two queue depths, a part of the disk.
+const ICF: &str = "Version 2006.07.27\r
+'TEST SETUP ====================================================================\r
+'Test Description\r
+\tTwo workers\r
+'Run Time\r
+'\thours      minutes    seconds\r
+\t0          0          1\r
+'Ramp Up Time (s)\r
+\t0\r
+'Queue Depth Cycling\r
+'\tstart      end        step       step type\r
+\t2          8          4          EXPONENTIAL\r
+'Test Type\r
+\tCYCLE_OUTSTANDING_IOS\r
+'END test setup\r
+'ACCESS SPECIFICATIONS =========================================================\r
+'Access specification name,default assignment\r
+\tmixed, three to one,DISK\r
+'size,% of size,% reads,% random,delay,burst,align,reply\r
+\t4096,100,75,100,0,1,0,0\r
+'END access specifications\r
+'MANAGER LIST ==================================================================\r
+'Manager ID, manager name\r
+\t1,OAK\r
+'Worker\r
+\tWorker 1\r
+'Worker type\r
+\tDISK\r
+'Default target settings for worker\r
+'Disk maximum size,starting sector\r
+\t131072,2048\r
+'End default target settings for worker\r
+'Target assignments\r
+'Target\r
+\tE:\r
+'Target type\r
+\tDISK\r
+'End target\r
+'End target assignments\r
+'End worker\r
+'Worker\r
+\tWorker 2\r
+'Worker type\r
+\tDISK\r
+'Default target settings for worker\r
+'Disk maximum size,starting sector\r
+\t131072,2048\r
+'End default target settings for worker\r
+'Target assignments\r
+'Target\r
+\tE:\r
+'Target type\r
+\tDISK\r
+'End target\r
+'End target assignments\r
+'End worker\r
+'End manager\r
+'END manager list\r
+Version 2006.07.27\r
+";
+
+fn here() -> tempfile::TempDir {
+    let scratch = tempfile::tempdir().unwrap();
+    std::fs::write(scratch.path().join("two.icf"), ICF).unwrap();
+    scratch
+}
+
+/// The rows of a file of results: column name and value of each.
+fn rows(path: &Path) -> Vec<Vec<(String, String)>> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut header: Vec<String> = Vec::new();
+    let mut rows = Vec::new();
+    for line in text.lines() {
+        if line.starts_with("'Target Type") {
+            header = line[1..].split(',').map(str::to_owned).collect();
+        } else if ["ALL,", "MANAGER,", "PROCESSOR,", "WORKER,", "DISK,"]
+            .iter()
+            .any(|kind| line.starts_with(kind))
+        {
+            let cells = line.split(',').map(str::to_owned);
+            rows.push(header.iter().cloned().zip(cells).collect());
+        }
+    }
+    rows
+}
+
+fn cell(row: &[(String, String)], column: &str) -> String {
+    row.iter().find(|(name, _)| name == column).unwrap().1.clone()
+}
+
+#[test]
+fn a_configuration_is_planned_without_touching_anything() {
+    let scratch = here();
+    let plan = ["iometer", "two.icf", "--target", "f.bin", "--size", "256MiB", "--plan"];
+    let text = succeed(scratch.path(), &plan);
+    assert!(text.contains("mixed, three to one, T2Q2"), "{text}");
+    assert!(text.contains("mixed, three to one, T2Q8"), "{text}");
+    assert!(text.contains("from 1 MiB 64 MiB"), "{text}");
+    assert!(text.contains("has no access specification"), "what was understood: {text}");
+    assert!(!scratch.path().join("f.bin").exists());
+    let longer = succeed(scratch.path(), &[&plan[..], &["--time", "30"]].concat());
+    assert!(longer.contains("until 30"), "{longer}");
+}
+
+#[test]
+fn a_run_writes_iometer_s_results_and_they_are_the_record_s() {
+    let scratch = here();
+    let path = scratch.path();
+    let run = [
+        "iometer", "two.icf", "--target", "f.bin", "--size", "256MiB", "--out", "run", "-r",
+        "r.csv",
+    ];
+    succeed(path, &run);
+    let found: Value =
+        serde_json::from_slice(&std::fs::read(path.join("run/findings.json")).unwrap()).unwrap();
+    assert_eq!((&found["id"], &found["end"]), (&"iometer".into(), &"complete".into()));
+    let rows = rows(&path.join("r.csv"));
+    let all: Vec<_> = rows.iter().filter(|row| row[0].1 == "ALL").collect();
+    assert_eq!(all.len(), 2);
+    for (row, depth) in all.iter().zip(["2", "8"]) {
+        let number = |column| cell(row, column).parse::<f64>().unwrap();
+        assert_eq!(cell(row, "Queue Depth"), depth);
+        assert_eq!([number("# Managers"), number("# Workers"), number("# Disks")], [1.0, 2.0, 2.0]);
+        assert_eq!(cell(row, "Access Specification Name"), "mixed  three to one");
+        let (reads, writes) = (number("Read I/Os"), number("Write I/Os"));
+        assert!(reads > 2.0 * writes && writes > 0.0, "{reads} {writes}");
+        assert_eq!(number("Bytes Read"), reads * 4096.0);
+        let rate = number("IOps") * 4096.0 / 1_048_576.0;
+        assert!((number("MBps") - rate).abs() < 1e-3 * rate, "MBps are MiB");
+        assert_eq!(cell(row, "Total Raw Run Time"), "");
+        assert_eq!(
+            (cell(row, "Starting Sector"), cell(row, "Maximum Size")),
+            ("2048".into(), "131072".into())
+        );
+    }
+    let kinds: Vec<&str> =
+        rows.iter().map(|row| row[0].1.as_str()).filter(|k| *k != "PROCESSOR").collect();
+    assert_eq!(kinds[..6], ["ALL", "MANAGER", "WORKER", "DISK", "WORKER", "DISK"]);
+    let worker = rows.iter().find(|row| row[0].1 == "WORKER").unwrap();
+    assert_eq!(cell(worker, "IOps"), "", "no worker is counted by itself");
+    let again = ["iometer", "two.icf", "--from", "run", "-r", "again.csv"];
+    succeed(path, &again);
+    let text = |name: &str| std::fs::read_to_string(path.join(name)).unwrap();
+    assert_eq!(text("again.csv"), text("r.csv"));
+    refuse(path, &run, &["r.csv"]);
+    let text = succeed(path, &["report", "run", "--format", "text"]);
+    assert!(text.contains("Average response time"), "{text}");
+    assert_eq!(code(&run_in(path, &["resume", "run"])), 0);
+}
+
+#[test]
+fn what_cannot_be_run_is_refused_with_file_and_line() {
+    let scratch = here();
+    let path = scratch.path();
+    std::fs::write(path.join("odd.icf"), ICF.replace("'Test Type", "'Test Kind")).unwrap();
+    let refused = run_in(path, &["iometer", "odd.icf", "--target", "sim:small", "--plan"]);
+    assert_ne!(code(&refused), 0);
+    let why = stderr(&refused);
+    assert!(why.contains("odd.icf: line 13: 'Test Kind' is not a key"), "{why}");
+    assert!(why.contains("nothing was run"), "{why}");
+    refuse(path, &["iometer", "--target", "sim:small"], &["FILE"]);
+    refuse(path, &["iometer", "two.icf", "--plan"], &["--target"]);
+    refuse(path, &["iometer", "missing.icf", "--target", "sim:small"], &["missing.icf"]);
+}
+
+#[test]
+fn steps_of_a_procedure_and_of_a_run_are_exported_and_run_again() {
+    let scratch = here();
+    let path = scratch.path();
+    let export = ["iometer", "export", "iops", "--profile", "quick", "--target", "sim:small"];
+    let exported = run_in(path, &[&export[..], &["-o", "iops.icf"]].concat());
+    assert_eq!(code(&exported), 0, "{}", stderr(&exported));
+    assert!(stderr(&exported).contains("it ends by an amount"), "{}", stderr(&exported));
+    let plan = succeed(path, &["iometer", "iops.icf", "--target", "sim:small", "--plan"]);
+    assert!(plan.contains("RND 4K"), "{plan}");
+    let run = ["iometer", "two.icf", "--target", "sim:small", "--out", "run"];
+    succeed(path, &run);
+    succeed(path, &["iometer", "export-run", "run", "--icf-version", "1.1.0", "-o", "again.icf"]);
+    let again = std::fs::read_to_string(path.join("again.icf")).unwrap();
+    assert!(again.starts_with("Version 1.1.0 \r\n") && again.contains("131072,2048,2"), "{again}");
+    let plan = succeed(path, &["iometer", "again.icf", "--target", "sim:small", "--plan"]);
+    assert!(plan.contains("T2Q8"), "{plan}");
+}
+
+#[test]
+fn the_viking_procedure_compares_the_fresh_drive_with_the_preconditioned_one() {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path();
+    let viking = ["iometer", "--preset", "viking", "--target", "sim:small", "--time", "2"];
+    let plan = succeed(path, &[&viking[..], &["--plan"]].concat());
+    assert!(plan.contains("Preconditioning") && plan.contains("2 x the range"), "{plan}");
+    succeed(path, &[&viking[..], &["--out", "run"]].concat());
+    let table = std::fs::read_to_string(path.join("run/viking.csv"));
+    let table =
+        table.or_else(|_| std::fs::read_to_string(path.join("run/tables/viking.csv"))).unwrap();
+    assert_eq!(table.lines().filter(|line| line.contains("k_")).count(), 4, "{table}");
+    let found: Value =
+        serde_json::from_slice(&std::fs::read(path.join("run/findings.json")).unwrap()).unwrap();
+    assert_eq!((&found["id"], &found["end"]), (&"viking".into(), &"complete".into()));
+    let text = found.to_string();
+    for id in ["viking-depth-4k_ran_100rd", "viking-fresh-4k_ran_100wr"] {
+        assert!(text.contains(id), "{id}");
+    }
+    let purges = std::fs::read_to_string(path.join("run/journal.jsonl")).unwrap();
+    assert_eq!(purges.matches("\"purged\"").count(), 2);
+    assert_eq!(code(&run_in(path, &["resume", "run"])), 0);
+}

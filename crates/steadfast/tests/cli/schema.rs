@@ -1,0 +1,155 @@
+//! JSON Schemas: those that are committed are those that the types give, and what the
+//! program writes and prints is as they say.
+
+use super::scratch::{code, run_in, skip, stderr, succeed};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn committed() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema")
+}
+
+/// The names of all documents.
+fn names(place: &Path) -> Vec<String> {
+    let list = succeed(place, &["schema"]);
+    list.lines().filter_map(|line| line.split_whitespace().next().map(str::to_owned)).collect()
+}
+
+/// With `BLESS=1` they are written anew.
+#[test]
+fn the_committed_schemas_are_those_of_the_types() {
+    let scratch = tempfile::tempdir().unwrap();
+    let names = names(scratch.path());
+    assert!(names.len() > 20, "{names:?}");
+    let bless = std::env::var_os("BLESS").is_some();
+    for name in &names {
+        let text = succeed(scratch.path(), &["schema", name]);
+        let file = committed().join(format!("{name}.json"));
+        if bless {
+            std::fs::create_dir_all(committed()).unwrap();
+            std::fs::write(&file, &text).unwrap();
+        }
+        let there = std::fs::read_to_string(&file).unwrap_or_default();
+        assert!(there == text, "{}: run this test with BLESS=1, read the diff", file.display());
+    }
+    let files = std::fs::read_dir(committed()).unwrap().count();
+    assert_eq!(files, names.len(), "a schema of nothing");
+    super::scratch::refuse(scratch.path(), &["schema", "findigs"], &["findings"]);
+}
+
+/// Every document but those that need a second program or a device, each as the program
+/// gave it.
+fn documents(place: &Path) -> Vec<(&'static str, String)> {
+    let quick = ["run", "iops", "--profile", "quick", "--target", "sim:small"];
+    let run = |more: &[&str]| {
+        let output = run_in(place, &[&quick[..], more].concat());
+        assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let found = run(&["--out", "run", "--json"]);
+    run(&["--out", "other", "--seed", "7"]);
+    let several = run(&["--target", "sim:client", "--out", "both", "--json"]);
+    let any = |words: &[&str]| String::from_utf8(run_in(place, words).stdout).unwrap();
+    let read = |path: &str| std::fs::read_to_string(place.join(path)).unwrap();
+    let mut events = String::from("time,op,offset,bytes,latency\n");
+    for n in 0..101 {
+        events +=
+            &format!("{}.{:03},{},{},4096,0.0005\n", n / 10, n % 10, ["R", "W"][n % 2], n * 8192);
+    }
+    std::fs::write(place.join("log.csv"), events).unwrap();
+    let columns = "time=time,op=op,offset=offset,bytes=bytes,response=latency";
+    let import = ["trace", "import", "log.csv", "--columns", columns, "-o", "t.parquet", "--json"];
+    let import = any(&import);
+    let limits =
+        "[[limit]]\ntitle = \"4K\"\ntable = \"iops\"\nrow = \"4\"\ncolumn = \"0/100\"\nmin = 1\n";
+    std::fs::write(place.join("limits.toml"), limits).unwrap();
+    let mut all = vec![
+        ("findings", found),
+        ("findings", any(&["compare", "run", "other", "--json"])),
+        ("run-targets", several),
+        ("settings", read("run/settings.json")),
+        ("devices", any(&["devices", "--json"])),
+        ("doctor", any(&["doctor", "sim:small", "--json"])),
+        ("plan", any(&["plan", "iops", "--target", "sim:small", "--json"])),
+        (
+            "plan-targets",
+            any(&["plan", "iops", "--target", "sim:small", "--target", "sim:client", "--json"]),
+        ),
+        ("measure", any(&["measure", "RND 4K RW65", "--target", "sim:small", "--json"])),
+        ("restore", any(&["restore", "--json"])),
+        ("check-list", any(&["check", "run", "--list", "--json"])),
+        ("check", any(&["check", "run", "--limits", "limits.toml", "--no-report", "--json"])),
+        ("workload-list", any(&["workload", "list", "--json"])),
+        ("trace-import", import),
+    ];
+    for (name, words) in [
+        ("trace-streams", ["trace", "streams"]),
+        ("trace-processes", ["trace", "processes"]),
+        ("trace-steps", ["trace", "steps"]),
+        ("trace-map", ["trace", "map"]),
+        ("trace-hits", ["trace", "hits"]),
+        ("trace-locality", ["trace", "locality"]),
+        ("trace-doctor", ["trace", "doctor"]),
+        ("trace-drives", ["trace", "drives"]),
+    ] {
+        all.push((name, any(&[&words[..], &["t.parquet", "--json"]].concat())));
+    }
+    let lines = read("run/journal.jsonl");
+    all.extend(lines.lines().map(|line| ("journal", line.to_owned())));
+    all
+}
+
+/// Python's jsonschema is the judge.
+#[test]
+fn what_the_program_gives_is_as_its_schemas_say() {
+    let test = "what_the_program_gives_is_as_its_schemas_say";
+    let tried = Command::new("python3").args(["-c", "import jsonschema"]).output();
+    if !tried.is_ok_and(|output| output.status.success()) {
+        return skip(test, "Python has no module jsonschema");
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let place = scratch.path();
+    let mut judged = std::collections::BTreeSet::new();
+    let mut all: Vec<Value> = Vec::new();
+    for (name, text) in documents(place) {
+        let document: Value =
+            serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}: {text}"));
+        all.push(serde_json::json!([name, document]));
+        judged.insert(name);
+    }
+    std::fs::write(place.join("all.json"), serde_json::to_string(&all).unwrap()).unwrap();
+    let script = "import json, sys, jsonschema\n\
+        checks = {}\n\
+        for name, document in json.load(open('all.json')):\n\
+        \x20   if name not in checks:\n\
+        \x20       schema = json.load(open(f'{sys.argv[1]}/{name}.json'))\n\
+        \x20       jsonschema.Draft202012Validator.check_schema(schema)\n\
+        \x20       checks[name] = jsonschema.Draft202012Validator(schema)\n\
+        \x20   for error in checks[name].iter_errors(document):\n\
+        \x20       sys.exit(f'{name}: {error.json_path}: {error.message[:500]}')\n\
+        print(len(checks))\n";
+    let output = Command::new("python3")
+        .args(["-c", script, committed().to_str().unwrap()])
+        .current_dir(place)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let count = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(count.trim(), judged.len().to_string());
+    // Those need fio, a second capture, or are a part of others.
+    let not_judged = [
+        "calibrate",
+        "record",
+        "trace-compare",
+        "trace-deltas",
+        "trace-groups",
+        "trace-profile",
+        "workload-derive",
+    ];
+    let left: Vec<String> = names(place)
+        .into_iter()
+        .filter(|name| !judged.contains(name.as_str()) && !not_judged.contains(&name.as_str()))
+        .collect();
+    assert!(left.is_empty(), "no document of {left:?} was judged");
+}
