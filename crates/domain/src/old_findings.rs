@@ -523,11 +523,11 @@ mod tests {
         assert_eq!((demand.origin, demand.value.as_deref()), (Origin::Profile, Some("T4Q32")));
         assert_eq!(demand.text().as_deref(), Some("T4Q32 (by profile and class)"));
         let tables = iops.chapters.iter().flat_map(|page| &page.exhibits);
-        let secondary = tables.filter_map(|one| match one {
+        let mut secondary = tables.filter_map(|one| match one {
             Exhibit::Table(table) if table.id == "secondary" => Some(table),
             _ => None,
         });
-        let secondary = secondary.last().unwrap();
+        let secondary = secondary.next_back().unwrap();
         let ids: Vec<&str> = secondary.rows.iter().map(|row| row.id.as_str()).collect();
         assert_eq!((secondary.block, ids), (Some(4), vec!["IOPS", "IOPS", "ART ms", "ART ms"]));
     }

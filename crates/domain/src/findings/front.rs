@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// What stands on page one beside the ending, the verdict and the disclosures, which the
 /// findings hold anyway.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Front {
     /// The device, as far as it is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -35,7 +35,7 @@ const OF_MEANS: u8 = 4;
 const OF_BUCKETS: u8 = 3;
 
 /// A number that a data sheet has.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct KeyFigure {
     /// A short name, stable across versions, by which figures of several runs are put
     /// together.

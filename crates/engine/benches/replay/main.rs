@@ -26,7 +26,9 @@ use shared::{Fallible, pin};
 /// What the command line asks for.
 pub struct Choice {
     parts: Vec<String>,
+    /// How long each part measures.
     pub seconds: u64,
+    /// How many I/Os the long trace has.
     pub ios: u64,
 }
 

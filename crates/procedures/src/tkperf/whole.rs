@@ -11,7 +11,7 @@ use crate::ground::choices::Choices;
 use crate::offer::{Offer, boxed};
 use crate::parameters::{self, Parameter};
 use crate::parts::{self, Part, Studied, part_amendments};
-use crate::pts::disclosure::{self, Form};
+use crate::exhibits::disclosure::{self, Form};
 use crate::pts::{method, throughput};
 use crate::unsuitable::Unsuitable;
 use steadfast_domain::findings::{Exhibit, Facts, FormHeader, Origin, Page, Setting};

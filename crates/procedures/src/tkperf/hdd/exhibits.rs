@@ -8,7 +8,7 @@ use crate::exhibits::pages::page;
 use crate::exhibits::secondary;
 use crate::exhibits::steps::every_step;
 use crate::exhibits::tkperf::{ZoneCurve, zones};
-use crate::pts::disclosure::{self, Form};
+use crate::exhibits::disclosure::{self, Form};
 use steadfast_domain::findings::{Cell, Exhibit, FormHeader, Origin, Page, Row, Setting, Table};
 use steadfast_domain::{Caveat, Findings, Record};
 
