@@ -2,6 +2,7 @@
 
 use crate::catalogue::made;
 use crate::exhibits::checks;
+use crate::exhibits::disclosure::{self, Form};
 use crate::exhibits::frame::{frame, set_up_chapter};
 use crate::exhibits::loops::general_chapter;
 use crate::exhibits::pages::page;
@@ -11,7 +12,6 @@ use crate::ground::choices::Choices;
 use crate::offer::{Offer, boxed};
 use crate::parameters::{self, Parameter};
 use crate::parts::{self, Part, Studied, part_amendments};
-use crate::exhibits::disclosure::{self, Form};
 use crate::pts::{method, throughput};
 use crate::unsuitable::Unsuitable;
 use steadfast_domain::findings::{Exhibit, Facts, FormHeader, Origin, Page, Setting};

@@ -8,8 +8,8 @@ mod results;
 mod tests;
 mod worth;
 
-use crate::exhibits::pages::page;
 use crate::exhibits::disclosure::{self, ending_text, form_demand};
+use crate::exhibits::pages::page;
 use crate::pts::method::TWENTY_TEN;
 use results::Studied;
 use steadfast_domain::caveats as ids;

@@ -3,12 +3,12 @@
 
 use super::results::{Point, Results};
 use super::setup::{Kind, Zones};
+use crate::exhibits::disclosure::{self, Form};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
 use crate::exhibits::pages::page;
 use crate::exhibits::secondary;
 use crate::exhibits::steps::every_step;
 use crate::exhibits::tkperf::{ZoneCurve, zones};
-use crate::exhibits::disclosure::{self, Form};
 use steadfast_domain::findings::{Cell, Exhibit, FormHeader, Origin, Page, Row, Setting, Table};
 use steadfast_domain::{Caveat, Findings, Record};
 
