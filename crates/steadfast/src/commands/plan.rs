@@ -8,8 +8,11 @@ use crate::{target, terminal};
 use serde::Serialize;
 use steadfast_domain::sequence::{Amount, StepRole};
 use steadfast_domain::text::printable;
-use steadfast_domain::{Bytes, Device, Sequence, SequenceStep, Settings};
+use steadfast_domain::{Bytes, Device, PurgeChoice, PurgeMethod, Sequence, SequenceStep, Settings};
 use steadfast_runner::forecast::{Outline, Stretch};
+
+/// What a purge is called in an outline.
+const PURGE: &str = "purge";
 
 /// The JSON output.
 #[derive(Debug, Serialize)]
@@ -37,7 +40,10 @@ pub fn show(
     json: bool,
 ) -> anyhow::Result<ExitState> {
     let procedure = steadfast_procedures::procedure(settings, geometry(&device), &[])?;
-    let outline = Outline::of(procedure.as_ref(), assume.map(|bytes| bytes.0))?;
+    let mut outline = Outline::of(procedure.as_ref(), assume.map(|bytes| bytes.0))?;
+    if settings.purge == PurgeChoice::Method(PurgeMethod::Nothing) {
+        outline.stretches.retain(|stretch| stretch.phase != PURGE);
+    }
     let answer = Answer { device, outline };
     match (json, settings.sequence.as_deref()) {
         (true, _) => terminal::print_json(&answer)?,
@@ -138,12 +144,17 @@ fn text(answer: &Answer) -> String {
         rest = &rest[alike.max(1)..];
     }
     lines.push(String::new());
-    let unknown = match outline.unknown_time_bytes {
-        Bytes(0) => String::new(),
-        bytes => format!(", and the time to write {bytes} (--assume RATE includes it)"),
+    let is_purged = outline.stretches.iter().any(|stretch| stretch.phase == PURGE);
+    let writes = match outline.unknown_time_bytes {
+        Bytes(0) => None,
+        bytes => Some(format!("the time to write {bytes} (--assume RATE includes it)")),
     };
+    let more: Vec<String> =
+        is_purged.then(|| "the purge".to_owned()).into_iter().chain(writes).collect();
+    let plus =
+        if more.is_empty() { String::new() } else { format!("; plus {}", more.join(", and ")) };
     lines.push(format!(
-        "Total: {} if steady at once, {} at most; plus the purge{unknown}.",
+        "Total: {} if steady at once, {} at most{plus}.",
         outline.best_time_ns, outline.worst_time_ns
     ));
     lines.join("\n")
