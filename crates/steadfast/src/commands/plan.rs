@@ -8,8 +8,11 @@ use crate::{target, terminal};
 use serde::Serialize;
 use steadfast_domain::sequence::{Amount, StepRole};
 use steadfast_domain::text::printable;
-use steadfast_domain::{Bytes, Device, Sequence, SequenceStep, Settings};
+use steadfast_domain::{Bytes, Device, PurgeChoice, PurgeMethod, Sequence, SequenceStep, Settings};
 use steadfast_runner::forecast::{Outline, Stretch};
+
+/// What a purge is called in an outline.
+const PURGE: &str = "purge";
 
 /// The JSON output.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
@@ -85,7 +88,10 @@ impl Answer {
     /// Rehearses a run twice, steady at once, and never.
     fn of(settings: &Settings, device: Device, assume: Option<Bytes>) -> anyhow::Result<Answer> {
         let procedure = steadfast_procedures::procedure(settings, geometry(&device), &[])?;
-        let outline = Outline::of(procedure.as_ref(), assume.map(|bytes| bytes.0))?;
+        let mut outline = Outline::of(procedure.as_ref(), assume.map(|bytes| bytes.0))?;
+        if settings.purge == PurgeChoice::Method(PurgeMethod::Nothing) {
+            outline.stretches.retain(|stretch| stretch.phase != PURGE);
+        }
         Ok(Answer { device, outline })
     }
 }
@@ -206,12 +212,17 @@ fn text(answer: &Answer, verbose: bool) -> String {
         rest = &rest[alike.max(period * times)..];
     }
     lines.push(String::new());
-    let unknown = match outline.unknown_time_bytes {
-        Bytes(0) => String::new(),
-        bytes => format!(", and the time to write {bytes} (--assume RATE includes it)"),
+    let is_purged = outline.stretches.iter().any(|stretch| stretch.phase == PURGE);
+    let writes = match outline.unknown_time_bytes {
+        Bytes(0) => None,
+        bytes => Some(format!("the time to write {bytes} (--assume RATE includes it)")),
     };
+    let more: Vec<String> =
+        is_purged.then(|| "the purge".to_owned()).into_iter().chain(writes).collect();
+    let plus =
+        if more.is_empty() { String::new() } else { format!("; plus {}", more.join(", and ")) };
     lines.push(format!(
-        "Total: {} if steady at once, {} at most; plus the purge{unknown}.",
+        "Total: {} if steady at once, {} at most{plus}.",
         outline.best_time_ns, outline.worst_time_ns
     ));
     lines.join("\n")
