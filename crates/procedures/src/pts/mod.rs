@@ -17,5 +17,3 @@ mod wipc_exhibits;
 pub mod workload;
 pub mod wsat;
 pub mod xsr;
-
-pub use crate::exhibits::disclosure;

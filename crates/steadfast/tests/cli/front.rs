@@ -208,8 +208,9 @@ fn an_exported_load_is_the_same_load_when_it_is_read_again() {
     }
 }
 
-/// What fio issued, by its own log: direction, offset and size.
+/// What fio issued, by its own log: direction, offset and size. fio adds to a log that is there.
 fn issued(directory: &Path, text: &str) -> Vec<(bool, u64, u64)> {
+    let _ = std::fs::remove_file(directory.join("log"));
     std::fs::write(directory.join("job.fio"), format!("{text}write_iolog=log\n")).unwrap();
     let output = Command::new("fio").arg("job.fio").current_dir(directory).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
