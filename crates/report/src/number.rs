@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(column(&[(98.76, 1), (101.23, 1)]), ["98.8", "101.2"]);
         assert_eq!(column(&[(1.0e6, 0), (3.0, 0)]), ["1,000,000", "3"]);
         assert_eq!(column(&[(-2.5, 2), (7.25, 2)]), ["−2.50", "7.25"]);
-        assert_eq!(column(&[(0.0001, 2), (20.0, 2)]), ["0.00", "20.0"], "what prints as zero");
+        assert_eq!(column(&[(0.0001, 2), (20.0, 2)]), ["0.0", "20.0"], "what prints as zero");
         assert_eq!(column(&[(12_345.678, 1), (0.071_234, 4)]), ["12,346", "0.0712"], "unlike");
         let mixed = [Row::new("", [Cell::Missing]), Row::new("", [Cell::text("void")])];
         assert_eq!(printed(&Table::new("", "", "").rows(mixed)).concat(), ["–", "void"]);
