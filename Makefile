@@ -15,6 +15,7 @@ build: tools
 
 # Three reports: a scratch file, what the kernel saw of that load, and a simulated drive.
 demo: build
+	@rm -rf demo
 	@scripts/demo $(OPTIMISED)/steadfast $(SCRATCH) $(RUN)
 
 # The script of report pages, made of ui/. What comes of it is kept in the report crate, so that
