@@ -7,6 +7,7 @@ mod exit;
 mod output;
 mod panel;
 mod prometheus;
+mod regular;
 mod remarks;
 mod selected;
 mod signals;

@@ -2,11 +2,11 @@
 
 use crate::asked::SOFTWARE;
 use crate::cli::Format;
+use crate::regular;
 use crate::terminal;
 use crate::writing::Shelf;
 use anyhow::{Context, bail};
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use steadfast_domain::Findings;
 use steadfast_domain::findings::FINDINGS_VERSION;
@@ -63,11 +63,7 @@ const TKPERF_LOG_MAX: u64 = 256 << 20;
 /// Findings of a log of TKperf.
 pub fn of_tkperf(log: &Path) -> anyhow::Result<Findings> {
     let place = || log.display().to_string();
-    let mut bytes = Vec::new();
-    let file = fs::File::open(log).with_context(|| format!("{} cannot be opened", place()))?;
-    file.take(TKPERF_LOG_MAX + 1)
-        .read_to_end(&mut bytes)
-        .with_context(|| format!("{} cannot be read", place()))?;
+    let bytes = regular::read(log, TKPERF_LOG_MAX)?;
     if bytes.len() as u64 > TKPERF_LOG_MAX {
         bail!("{}: larger than 256 MiB; this is no log of TKperf", place());
     }

@@ -2,6 +2,7 @@
 //! anew, whole, at most once a second. docs/formats.md has the list of metrics.
 
 use crate::exit::misuse;
+use crate::regular;
 use crate::terminal;
 use crate::writing::Rule;
 use anyhow::bail;
@@ -20,6 +21,9 @@ const EVERY: Duration = Duration::from_secs(1);
 
 /// What a file of ours begins with.
 const BEGINNING: &str = "# HELP steadfast_";
+
+/// So much of a file that is there is read.
+const LONGEST: u64 = 1 << 20;
 
 /// The file, and what is known of every target.
 pub struct Exporter {
@@ -65,7 +69,9 @@ impl Exporter {
                 "--prometheus {shown}: node_exporter reads files whose names end in .prom only"
             )));
         }
-        if fs::read_to_string(path).is_ok_and(|text| !text.starts_with(BEGINNING)) {
+        // What is there and cannot be read is not ours either.
+        let is_there = fs::symlink_metadata(path).is_ok();
+        if is_there && !regular::read(path, LONGEST)?.starts_with(BEGINNING.as_bytes()) {
             bail!("{shown} exists and contains no metrics of steadfast; give another name");
         }
         let readers = group.map(Readers::of_group).transpose()?.unwrap_or_default();

@@ -8,12 +8,10 @@ use super::plan;
 use crate::asked::meta;
 use crate::cli::front::FrontArguments;
 use crate::exit::{ExitState, misuse};
-use crate::{output, target, terminal};
-use anyhow::{Context, anyhow, bail};
+use crate::{output, regular, target, terminal};
+use anyhow::{anyhow, bail};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use steadfast_domain::sequence::SequenceSource;
 use steadfast_domain::{Findings, PurgeChoice, PurgeMethod, Sequence, Settings};
@@ -25,18 +23,9 @@ const FILE_LIMIT: u64 = 16 << 20;
 
 /// Reads a file of another tool: a regular one of a reasonable size.
 pub fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
-    let shown = path.display();
-    let metadata = std::fs::metadata(path).with_context(|| format!("{shown} cannot be opened"))?;
-    if !metadata.is_file() {
-        bail!("{shown} is not a regular file");
-    }
-    let file = File::open(path).with_context(|| format!("{shown} cannot be opened"))?;
-    let mut bytes = Vec::new();
-    file.take(FILE_LIMIT + 1)
-        .read_to_end(&mut bytes)
-        .with_context(|| format!("{shown} cannot be read"))?;
+    let bytes = regular::read(path, FILE_LIMIT)?;
     if bytes.len() as u64 > FILE_LIMIT {
-        bail!("{shown} is larger than 16 MiB, which no such file is");
+        bail!("{} is larger than 16 MiB, which no such file is", path.display());
     }
     Ok(bytes)
 }

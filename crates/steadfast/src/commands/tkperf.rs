@@ -6,11 +6,9 @@ use crate::cli::{self, Command, Format};
 use crate::commands::{plan, run as whole_run};
 use crate::exit::{ExitState, misuse};
 use crate::writing::{Rule, Shelf};
-use crate::{output, terminal};
-use anyhow::Context;
+use crate::{output, regular, terminal};
 use clap::ValueEnum;
 use std::fmt::Display;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The longest description or feature matrix: it is kept in the settings of the run.
@@ -204,7 +202,7 @@ fn tests(mode: Mode, arguments: &TkperfArguments) -> String {
 /// A text of the user's; refused where it is not one.
 fn text_of(file: &Path) -> anyhow::Result<String> {
     let place = || file.display().to_string();
-    let bytes = fs::read(file).with_context(|| format!("{} cannot be read", place()))?;
+    let bytes = regular::read(file, TEXT_MAX as u64)?;
     if bytes.len() > TEXT_MAX {
         return Err(misuse(format!("{}: longer than 64 KiB; give a short text", place())));
     }

@@ -130,11 +130,21 @@ fn metrics_of_a_run_are_as_the_text_format_has_them() {
     assert_eq!(both.iter().filter(|(name, _)| name == "steadfast_run_running").count(), 2);
     std::fs::write(place.join("own.prom"), "mine 1\n").unwrap();
     let target = ["--target", "sim:small", "--out", "no"];
-    for (name, part) in [("own.prom", "no metrics of steadfast"), ("x.txt", ".prom")] {
+    // What is no text is not ours either, nor what is no file.
+    std::fs::write(place.join("odd.prom"), [0xff, 0xfe, 0x00]).unwrap();
+    std::fs::create_dir(place.join("dir.prom")).unwrap();
+    let refusals = [
+        ("own.prom", "no metrics of steadfast"),
+        ("odd.prom", "no metrics of steadfast"),
+        ("dir.prom", "not a regular file"),
+        ("x.txt", ".prom"),
+    ];
+    for (name, part) in refusals {
         let words = [&["run", "iops", "--profile", "quick", "--prometheus", name], &target[..]];
         refuse(place, &words.concat(), &[name, part]);
     }
     assert_eq!(std::fs::read_to_string(place.join("own.prom")).unwrap(), "mine 1\n");
+    assert_eq!(std::fs::read(place.join("odd.prom")).unwrap(), [0xff, 0xfe, 0x00]);
     assert!(!place.join("no").exists());
 }
 
