@@ -447,8 +447,12 @@ pub struct RunArguments {
     pub group: Option<String>,
     /// Keep metrics of the run in this file, for Prometheus' textfile collector; its name
     /// ends in .prom (docs/formats.md)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE",
+          default_value_if("format", "prometheus", "steadfast.prom"))]
     pub prometheus: Option<PathBuf>,
+    /// prometheus: as --prometheus steadfast.prom, where no other file is named
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<LiveFormat>,
     /// Print the findings as JSON when the run ends
     #[arg(long)]
     pub json: bool,
@@ -588,8 +592,12 @@ pub struct ResumeArguments {
     pub yes_destroy: Vec<String>,
     /// Keep metrics of the run in this file, for Prometheus' textfile collector; its name
     /// ends in .prom (docs/formats.md)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE",
+          default_value_if("format", "prometheus", "steadfast.prom"))]
     pub prometheus: Option<PathBuf>,
+    /// prometheus: as --prometheus steadfast.prom, where no other file is named
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<LiveFormat>,
     /// Print the findings as JSON when the run ends
     #[arg(long)]
     pub json: bool,
@@ -679,6 +687,13 @@ pub struct CheckArguments {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// How a live run is told to other programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LiveFormat {
+    /// A file for Prometheus' textfile collector.
+    Prometheus,
 }
 
 /// A form of the report.

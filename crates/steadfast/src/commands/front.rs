@@ -8,37 +8,13 @@ use super::plan;
 use crate::asked::meta;
 use crate::cli::front::FrontArguments;
 use crate::exit::{ExitState, misuse};
-use crate::{output, regular, target, terminal};
-use anyhow::{anyhow, bail};
-use sha2::{Digest, Sha256};
-use std::fmt::Write as _;
+pub use crate::regular::{foreign as read, source};
+use crate::{output, target, terminal};
+use anyhow::anyhow;
 use std::path::{Path, PathBuf};
-use steadfast_domain::sequence::SequenceSource;
 use steadfast_domain::{Findings, PurgeChoice, PurgeMethod, Sequence, Settings};
 use steadfast_exchange::Misread;
 use steadfast_procedures::sequence::NAME;
-
-/// The largest file of another tool that is read: theirs are of some KiB.
-const FILE_LIMIT: u64 = 16 << 20;
-
-/// Reads a file of another tool: a regular one of a reasonable size.
-pub fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
-    let bytes = regular::read(path, FILE_LIMIT)?;
-    if bytes.len() as u64 > FILE_LIMIT {
-        bail!("{} is larger than 16 MiB, which no such file is", path.display());
-    }
-    Ok(bytes)
-}
-
-/// What names a file in a record.
-pub fn source(path: &Path, bytes: &[u8]) -> SequenceSource {
-    let digits = Sha256::digest(bytes).iter().fold(String::new(), |mut digits, byte| {
-        let _ = write!(digits, "{byte:02x}");
-        digits
-    });
-    let name = path.file_name().unwrap_or(path.as_os_str());
-    SequenceSource { name: name.to_string_lossy().into_owned(), sha256: digits }
-}
 
 /// Says everything that cannot be understood of a file, one line each; nothing of it runs.
 pub fn refused(path: &Path, misread: &[Misread]) -> anyhow::Error {

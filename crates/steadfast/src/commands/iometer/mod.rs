@@ -5,10 +5,13 @@ mod ready;
 mod results;
 
 use super::front::{self, Conducted};
-use crate::cli::iometer::{IometerArguments, IometerCommand, IometerPreset};
+use crate::cli::Format;
+use crate::cli::iometer::{
+    IometerArguments, IometerCommand, IometerPreset, ReportResultsArguments,
+};
 use crate::exit::{ExitState, misuse};
-use crate::target;
-use crate::writing::{Rule, Text};
+use crate::writing::{Rule, Shelf, Text};
+use crate::{output, target, terminal};
 use anyhow::bail;
 use ready::Ready;
 use std::path::Path;
@@ -22,6 +25,7 @@ pub fn run(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
     match (&arguments.command, &arguments.file, arguments.preset) {
         (Some(IometerCommand::Export(steps)), ..) => export::procedure(steps),
         (Some(IometerCommand::ExportRun(steps)), ..) => export::run(steps),
+        (Some(IometerCommand::Report(results)), ..) => report(results),
         (None, None, Some(IometerPreset::Viking)) => viking(arguments),
         (None, Some(file), _) => match &arguments.from {
             Some(directory) => from_run(arguments, file, directory),
@@ -29,6 +33,28 @@ pub fn run(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
         },
         (None, None, None) => Err(misuse("name a configuration (.icf), or --preset viking")),
     }
+}
+
+/// Reports what Iometer measured before.
+fn report(arguments: &ReportResultsArguments) -> anyhow::Result<ExitState> {
+    let formats = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
+    let shelf = match &arguments.output {
+        Some(path) => {
+            Some(Shelf::named(path, Rule::of(&arguments.writing)?, &output::names(&formats))?)
+        }
+        None => None,
+    };
+    let findings = output::of_iometer(&arguments.file)?;
+    match arguments.json {
+        true => terminal::print_findings(&findings)?,
+        false => terminal::print(&steadfast_report::text(&findings, terminal::width()))?,
+    }
+    if let Some(shelf) = shelf {
+        for path in output::write(&shelf, &findings, &formats)? {
+            terminal::tell(&path.display().to_string());
+        }
+    }
+    Ok(ExitState::Done)
 }
 
 fn configured(arguments: &IometerArguments, file: &Path) -> anyhow::Result<ExitState> {

@@ -98,7 +98,7 @@ pub fn resume(arguments: &ResumeArguments, group: &Group) -> anyhow::Result<Exit
             continue;
         }
         let refused = || format!("{}; no run was resumed", member.target);
-        all.push((member, Again::open(&own, &stop).with_context(refused)?, own));
+        all.push((member, Again::open_member(&own, &stop).with_context(refused)?, own));
     }
     let mut runs = Vec::new();
     for (member, mut again, own) in all {
@@ -136,6 +136,7 @@ fn arguments_of(
         stop: arguments.stop,
         yes_destroy: typed.cloned().collect(),
         prometheus: None,
+        format: None,
         json: false,
     }
 }
