@@ -486,9 +486,10 @@ pub struct MeasureArguments {
     /// workload by its name in `workload list`
     #[arg(long, value_name = "FILE|NAME")]
     pub workload: Option<PathBuf>,
-    /// A block device, a file, or sim:NAME
-    #[arg(long, value_name = "T")]
-    pub target: String,
+    /// A block device, a file, or sim:NAME. Repeat it to measure several at the same
+    /// time: their loads begin together
+    #[arg(long, value_name = "T", required = true)]
+    pub target: Vec<String>,
     /// Create the target file with this size
     #[arg(long, value_parser = more_than_nothing::<Bytes>)]
     pub size: Option<Bytes>,
@@ -516,9 +517,10 @@ pub struct MeasureArguments {
     /// Check that data read back is what this command wrote
     #[arg(long)]
     pub verify: bool,
-    /// The serial number of the device that may be overwritten; only for writes
+    /// The serial number of the device that may be overwritten; only for writes. Repeat it
+    /// for each target
     #[arg(long, value_name = "SERIAL")]
-    pub yes_destroy: Option<String>,
+    pub yes_destroy: Vec<String>,
     /// uring, fio or sim; default: uring, or sim for a simulated target
     #[arg(long)]
     pub engine: Option<EngineName>,

@@ -371,7 +371,7 @@ fn members(targets: &[&str], devices: &[Device]) -> Vec<Member> {
 }
 
 /// Refuses a device that is named twice, whatever its names are.
-fn refuse_same(targets: &[&str], devices: &[Device]) -> anyhow::Result<()> {
+pub fn refuse_same(targets: &[&str], devices: &[Device]) -> anyhow::Result<()> {
     for later in 1..targets.len() {
         for earlier in 0..later {
             let [a, b] = [earlier, later].map(|at| (targets[at], &devices[at]));
