@@ -447,8 +447,7 @@ pub struct RunArguments {
     pub group: Option<String>,
     /// Keep metrics of the run in this file, for Prometheus' textfile collector; its name
     /// ends in .prom (docs/formats.md)
-    #[arg(long, value_name = "FILE",
-          default_value_if("format", "prometheus", "steadfast.prom"))]
+    #[arg(long, value_name = "FILE", default_value_if("format", "prometheus", "steadfast.prom"))]
     pub prometheus: Option<PathBuf>,
     /// prometheus: as --prometheus steadfast.prom, where no other file is named
     #[arg(long, value_name = "FORMAT")]
@@ -594,8 +593,7 @@ pub struct ResumeArguments {
     pub yes_destroy: Vec<String>,
     /// Keep metrics of the run in this file, for Prometheus' textfile collector; its name
     /// ends in .prom (docs/formats.md)
-    #[arg(long, value_name = "FILE",
-          default_value_if("format", "prometheus", "steadfast.prom"))]
+    #[arg(long, value_name = "FILE", default_value_if("format", "prometheus", "steadfast.prom"))]
     pub prometheus: Option<PathBuf>,
     /// prometheus: as --prometheus steadfast.prom, where no other file is named
     #[arg(long, value_name = "FORMAT")]

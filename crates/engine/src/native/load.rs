@@ -19,8 +19,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use steadfast_domain::measurement::{
-    CommonStart, CpuTime, Fault, Interval, LoadPart, Stall, StreamTally, Unmeasured,
-    Verification,
+    CommonStart, CpuTime, Fault, Interval, LoadPart, Stall, StreamTally, Unmeasured, Verification,
 };
 use steadfast_domain::{Bytes, Halt, Load, Measurement, Nanos, Op, Step};
 
@@ -426,8 +425,7 @@ impl Running {
         self.score.iter_mut().for_each(Score::mark);
         let since = |tick: u64| Nanos(self.clock.nanos(tick.saturating_sub(self.begin)));
         let (begin, end) = (since(self.turned), since(ticks));
-        let interval =
-            meter.close_interval([], begin, end, end.saturating_sub(begin).0 < WHOLE_NS);
+        let interval = meter.close_interval([], begin, end, end.saturating_sub(begin).0 < WHOLE_NS);
         self.turned = ticks;
         interval
     }

@@ -295,7 +295,8 @@ impl Native {
             )));
         }
         let alignment = self.target.memory_alignment();
-        let wanted = shapes().fold(0, |sum: u64, shape| sum.saturating_add(shape.memory(alignment)));
+        let wanted =
+            shapes().fold(0, |sum: u64, shape| sum.saturating_add(shape.memory(alignment)));
         let limit = kernel::transfer_memory_limit();
         if wanted > limit {
             return Err(Refusal(format!(

@@ -650,10 +650,8 @@ fn loads_at_once_go_on_after_a_cut_as_if_there_was_none() {
     let loads = || {
         vec![
             load("RND 4K W", "T1Q4", &spec, Until::ios(10_007), 1),
-            load("RND 4K R", "T2Q2", &spec, seconds(2), 2).pace(Pace::Fixed {
-                ios: 1009,
-                per: Nanos::from_secs(1),
-            }),
+            load("RND 4K R", "T2Q2", &spec, seconds(2), 2)
+                .pace(Pace::Fixed { ios: 1009, per: Nanos::from_secs(1) }),
         ]
     };
     let counts = |m: &Measurement| m.apart().map(|(s, _)| s[0].tally.ios).collect::<Vec<_>>();

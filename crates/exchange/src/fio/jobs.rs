@@ -52,7 +52,9 @@ pub fn sequence(file: &JobFile, assumed: &Assumed<'_>) -> Result<Sequence, Vec<M
             groups.push(Group { jobs: Vec::new() });
         }
         if let Some(group) = groups.last_mut() {
-            by_pace(Sharing { label, line, job: parsed }).into_iter().for_each(|own| group.join(own));
+            by_pace(Sharing { label, line, job: parsed })
+                .into_iter()
+                .for_each(|own| group.join(own));
         }
     }
     misread.extend(groups.iter().flat_map(Group::faults));
@@ -103,9 +105,8 @@ fn by_pace(sharing: Sharing) -> Vec<Sharing> {
 
 impl Group {
     fn join(&mut self, new: Sharing) {
-        let alike = |old: &&mut Sharing| {
-            old.job.load == new.job.load && old.job.pause == new.job.pause
-        };
+        let alike =
+            |old: &&mut Sharing| old.job.load == new.job.load && old.job.pause == new.job.pause;
         match self.jobs.iter_mut().find(alike) {
             Some(old) => {
                 old.job.threads = old.job.threads.saturating_add(new.job.threads);
@@ -144,9 +145,10 @@ impl Group {
         let pause = self.jobs.first()?.job.pause;
         let label = self.jobs.iter().map(|own| own.label.as_str()).collect::<Vec<_>>().join(" + ");
         let dimensions = self.dimensions();
-        let loads = self.jobs.into_iter().map(|own| {
-            NamedLoad { name: own.label, load: of_all(own.job.load, own.job.threads) }
-        });
+        let loads = self
+            .jobs
+            .into_iter()
+            .map(|own| NamedLoad { name: own.label, load: of_all(own.job.load, own.job.threads) });
         let step = SequenceStep::at_once(label, loads.collect())?;
         Some(SequenceStep { pause, dimensions, ..step })
     }

@@ -434,12 +434,16 @@ fn rates(
         let weights: u128 = own.iter().map(|stream| u128::from(stream.weight)).sum();
         let bytes: u128 = own.iter().map(|s| u128::from(s.weight) * u128::from(s.size.0)).sum();
         let second = u128::from(SECOND);
-        let (ios, per) = if name == "rate" { (rate * weights, bytes * second) } else { (rate, second) };
+        let (ios, per) =
+            if name == "rate" { (rate * weights, bytes * second) } else { (rate, second) };
         let Some((ios, per)) = in_words(ios, per) else {
             options.refuse(name, "this rate is beyond what can be counted");
             return None;
         };
-        paces.push((op, if poisson { Pace::Poisson { ios, per } } else { Pace::Fixed { ios, per } }));
+        paces.push((
+            op,
+            if poisson { Pace::Poisson { ios, per } } else { Pace::Fixed { ios, per } },
+        ));
     }
     match paces.as_slice() {
         [(_, only)] => {

@@ -49,7 +49,9 @@ fn tests(runs: &[Run]) -> Vec<Test<'_>> {
     let mut tests = Vec::new();
     let mut labels: BTreeMap<String, u32> = BTreeMap::new();
     for run in runs {
-        for (part, results) in run.parts.iter().flat_map(|part| part.tables.iter().map(move |t| (part, t))) {
+        for (part, results) in
+            run.parts.iter().flat_map(|part| part.tables.iter().map(move |t| (part, t)))
+        {
             let Some(all) = whole(results) else { continue };
             let base = label(part, all);
             let count = labels.entry(base.clone()).or_default();

@@ -149,7 +149,8 @@ impl Sequenced {
     /// The demands of measured steps, each once, the smallest first.
     fn demands(&self) -> Vec<Demand> {
         let measured = self.steps.iter().filter(|p| p.step.role == StepRole::Measure);
-        let mut demands: Vec<Demand> = measured.flat_map(|p| &p.stimuli).map(|s| s.demand).collect();
+        let mut demands: Vec<Demand> =
+            measured.flat_map(|p| &p.stimuli).map(|s| s.demand).collect();
         demands.sort_by_key(|demand| (demand.outstanding(), demand.threads));
         demands.dedup();
         demands

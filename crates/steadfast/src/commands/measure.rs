@@ -12,9 +12,9 @@ use serde::Serialize;
 use std::path::Path;
 use steadfast_domain::measurement::Stalling;
 use steadfast_domain::{Demand, Device, IoStream, Measurement, Nanos, Op, Step, Tally};
+use steadfast_engine::{Prepared, Stop};
 use steadfast_host::Consent;
 use steadfast_report::text_table;
-use steadfast_engine::{Prepared, Stop};
 use steadfast_runner::{Keeping, Once, Rig, Single, once};
 use steadfast_trace::WorkloadFile;
 
@@ -75,17 +75,9 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<ExitState> {
     let mut done = Vec::new();
     for (target, rig, step, once) in applied {
         remarks::say(&once.checks, &once.caveats);
-        done.push((target.clone(), rig, step, once.result.with_context(|| target)?));
+        done.push(Done { rig, step, measurement: once.result.with_context(|| target)? });
     }
-    let answer = |(_, rig, step, measurement): &'_ (String, Box<dyn Rig>, Step, Measurement)| Answer {
-        device: rig.device(),
-        engine: rig.engine(),
-        step,
-        measurement,
-        iops: measurement.iops(),
-        bytes_per_second: measurement.bytes_per_second(),
-    };
-    let answers: Vec<Answer<'_>> = done.iter().map(answer).collect();
+    let answers: Vec<Answer<'_>> = done.iter().map(Done::answer).collect();
     match (arguments.json, answers.as_slice()) {
         (true, [one]) => terminal::print_json(one)?,
         (true, _) => terminal::print_json(&Answers { targets: answers })?,
@@ -95,6 +87,27 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<ExitState> {
         }
     }
     Ok(ExitState::Done)
+}
+
+/// A target that was measured.
+struct Done {
+    rig: Box<dyn Rig>,
+    step: Step,
+    measurement: Measurement,
+}
+
+impl Done {
+    fn answer(&self) -> Answer<'_> {
+        let measurement = &self.measurement;
+        Answer {
+            device: self.rig.device(),
+            engine: self.rig.engine(),
+            step: &self.step,
+            measurement,
+            iops: measurement.iops(),
+            bytes_per_second: measurement.bytes_per_second(),
+        }
+    }
 }
 
 /// Refuses a device that is named twice.
@@ -131,7 +144,8 @@ fn ready(
 
 /// Has the loads of several real targets begin together.
 fn seat(all: &mut [Ready]) {
-    let real: Vec<&mut Ready> = all.iter_mut().filter(|one| !one.rig.device().is_simulated()).collect();
+    let real: Vec<&mut Ready> =
+        all.iter_mut().filter(|one| !one.rig.device().is_simulated()).collect();
     if real.len() < 2 {
         return;
     }
@@ -206,10 +220,7 @@ fn text(target: &str, asked: &Single, answer: &Answer<'_>) -> String {
     if answer.device.is_simulated() {
         lines.push("SIMULATED: this drive runs in virtual time.".to_owned());
     }
-    lines.push(format!(
-        "{target}  {}  {}  {}",
-        asked.name, asked.demand, measurement.elapsed
-    ));
+    lines.push(format!("{target}  {}  {}  {}", asked.name, asked.demand, measurement.elapsed));
     lines.push(numbers(measurement));
     if let Some((user, system)) = measurement.cpu_ns_per_io() {
         lines.push(format!("CPU per I/O: {user:.0} ns user, {system:.0} ns system"));

@@ -113,7 +113,8 @@ fn jobs_without_stonewall_run_at_once_as_fio_runs_them() {
     let found = findings(&scratch.path().join("run"));
     let step = "reads + writes + more";
     let ours = |job| cell(&found, "sequence-apart", &format!("{step}: {job}"), "ios");
-    let all = cell(&found, "sequence-reads", step, "ios") + cell(&found, "sequence-writes", step, "ios");
+    let all =
+        cell(&found, "sequence-reads", step, "ios") + cell(&found, "sequence-writes", step, "ios");
     assert_eq!(all, 3001.0 + 320.0 + 503.0);
     assert_eq!((ours("reads"), ours("writes"), ours("more")), (3001.0, 320.0, 503.0));
     let again = succeed(scratch.path(), &["export", "fio", "run"]);

@@ -196,7 +196,17 @@ fn the_viking_procedure_compares_the_fresh_drive_with_the_preconditioned_one() {
     let viking = ["iometer", "--preset", "viking", "--target", "sim:small", "--time", "2"];
     let plan = succeed(path, &[&viking[..], &["--plan"]].concat());
     assert!(plan.contains("Preconditioning") && plan.contains("2 x the range"), "{plan}");
-    succeed(path, &[&viking[..], &["--out", "run"]].concat());
+    succeed(path, &[&viking[..], &["--out", "run", "-r", "results.csv"]].concat());
+    let written = std::fs::read_to_string(path.join("results.csv")).unwrap();
+    assert_eq!(written.matches("'Results").count(), 2 * 6 + 4 * 6, "every test: {written}");
+    let old = succeed(path, &["iometer", "report", "results.csv", "-o", "old", "--json"]);
+    let old: Value = serde_json::from_str(&old).unwrap();
+    let rows = old["summary"][0]["table"]["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 36);
+    assert_eq!(rows[35]["id"], "Preconditioned: 4k_ran_100wr, T1Q32");
+    assert!(path.join("old/report.pdf").exists());
+    succeed(path, &["compare", "results.csv", "old/findings.json", "-o", "both"]);
+    refuse(path, &["iometer", "report", "run/journal.jsonl"], &["journal.jsonl: line 1"]);
     let table = std::fs::read_to_string(path.join("run/viking.csv"));
     let table =
         table.or_else(|_| std::fs::read_to_string(path.join("run/tables/viking.csv"))).unwrap();

@@ -65,7 +65,8 @@ fn section(step: &Step, number: usize, filename: &str, device: &Device) -> Resul
         _ => format!("step-{number}-{}", place + 1),
     };
     let jobs = step.load.stimuli().iter().enumerate();
-    let jobs = jobs.map(|(place, stimulus)| job(stimulus, &name(place), place == 0, filename, facts));
+    let jobs =
+        jobs.map(|(place, stimulus)| job(stimulus, &name(place), place == 0, filename, facts));
     // Of loads at once none waits for the others.
     jobs.collect::<Result<Vec<_>, _>>().map(|jobs| jobs.join("\n"))
 }

@@ -130,12 +130,6 @@ fn from_run(
 }
 
 fn viking(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
-    if arguments.result.is_some() {
-        return Err(misuse(
-            "--result: a preset has no configuration; its table and every step are CSV files in \
-             the run directory",
-        ));
-    }
     let device = foreseen(arguments)?;
     let preset = Viking {
         capacity: device.capacity,
@@ -143,5 +137,11 @@ fn viking(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
         fills: arguments.fills,
         fresh: !arguments.no_fresh,
     };
-    front::conduct(&arguments.front, preset.sequence()).map(|conducted| conducted.state)
+    let sequence = preset.sequence();
+    let result = result(arguments)?;
+    let conducted = front::conduct(&arguments.front, sequence.clone())?;
+    if let Some(result) = result {
+        keep(&ready::of_viking(&sequence, &device.name), &conducted, result)?;
+    }
+    Ok(conducted.state)
 }

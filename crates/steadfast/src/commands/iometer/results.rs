@@ -6,6 +6,7 @@
 
 use super::ready::Ready;
 use std::collections::BTreeSet;
+use steadfast_domain::sequence::StepRole;
 use steadfast_domain::{Measurement, Nanos, Op, Record, Tally};
 use steadfast_exchange::iometer::results::{
     Ending, Figures, LATENCY_BINS, Part, Processors, Row, RowKind, Run, Side, Table, write,
@@ -26,9 +27,9 @@ pub fn of(ready: &Ready, record: &Record) -> String {
     let dialect = version.dialect();
     let cpus = record.opening().and_then(|(_, host, ..)| host.cpus).unwrap_or(0);
     let mut parts: Vec<(usize, Part)> = Vec::new();
-    // A file is filled before the first test.
-    let first = ready.plan.sequence.steps.len() - ready.plan.tests.len() + 1;
-    for (test, number) in ready.plan.tests.iter().zip(first..) {
+    let steps = (1..).zip(&ready.plan.sequence.steps);
+    let measured = steps.filter(|(_, step)| step.role == StepRole::Measure);
+    for (test, (number, _)) in ready.plan.tests.iter().zip(measured) {
         if parts.last().is_none_or(|(access, _)| *access != test.access) {
             parts.push((test.access, Part { specs: specs(ready, test), tables: Vec::new() }));
         }
@@ -155,8 +156,7 @@ impl Made<'_> {
             return whole.clone();
         }
         let loads = || self.loads.iter().zip(&meant);
-        let is_shared =
-            |load: usize| loads().any(|(other, meant)| *other == load && !*meant);
+        let is_shared = |load: usize| loads().any(|(other, meant)| *other == load && !*meant);
         let own: BTreeSet<usize> =
             loads().filter(|(_, meant)| **meant).map(|(load, _)| *load).collect();
         let unknown = Figures { sides: None, bins: None, ..whole.clone() };
@@ -200,8 +200,7 @@ impl Made<'_> {
             errors.1 += piece.fault_count.saturating_sub(of_reads);
             elapsed += piece.elapsed;
         }
-        let managers: BTreeSet<usize> =
-            active.iter().map(|active| active.manager).collect();
+        let managers: BTreeSet<usize> = active.iter().map(|active| active.manager).collect();
         let first = active.first();
         Figures {
             managers: managers.len() as u64,
