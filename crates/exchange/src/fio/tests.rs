@@ -105,7 +105,7 @@ fn splits_zones_rates_and_pauses_are_those_of_fio() {
     let paces: Vec<(&str, Op, Pace)> =
         both.loads().map(|(name, load)| (name, load.streams[0].op, load.pace)).collect();
     let fixed = |ios| Pace::Fixed { ios, per: second };
-    let expected = [("j reads", Op::Read, fixed(300)), ("j writes", Op::Write, fixed(21))];
+    let expected = [("job reads", Op::Read, fixed(300)), ("job writes", Op::Write, fixed(21))];
     assert_eq!(paces, expected, "each direction by itself");
     let sizes = one("rate=1m\nbssplit=4k/50:12k/50").unwrap().load;
     assert_eq!((sizes.pace, sizes.streams.len()), (fixed(128), 2), "of the mean of 8 KiB");

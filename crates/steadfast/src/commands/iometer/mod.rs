@@ -27,9 +27,10 @@ pub fn run(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
         (Some(IometerCommand::ExportRun(steps)), ..) => export::run(steps),
         (Some(IometerCommand::Report(results)), ..) => report(results),
         (None, None, Some(IometerPreset::Viking)) => viking(arguments),
-        (None, Some(file), _) => match &arguments.from {
-            Some(directory) => from_run(arguments, file, directory),
-            None => configured(arguments, file),
+        (None, Some(file), _) => match (&arguments.from, arguments.front.target.as_slice()) {
+            (Some(directory), _) => from_run(arguments, file, directory),
+            (None, [_, _, ..]) => several_targets(arguments, file),
+            (None, _) => configured(arguments, file),
         },
         (None, None, None) => Err(misuse("name a configuration (.icf), or --preset viking")),
     }
@@ -68,6 +69,66 @@ fn configured(arguments: &IometerArguments, file: &Path) -> anyhow::Result<ExitS
         keep(&ready, &conducted, result)?;
     }
     Ok(conducted.state)
+}
+
+/// Each disk of the file is a target of its own: those of the same number, or those that
+/// are named `DISK=TARGET`. All are tested at the same time.
+fn several_targets(arguments: &IometerArguments, file: &Path) -> anyhow::Result<ExitState> {
+    if arguments.disk.is_some() {
+        return Err(misuse("--disk is for one target; name disks as --target DISK=TARGET"));
+    }
+    if arguments.result.is_some() {
+        return Err(misuse(format!(
+            "--result is for one target; after the run: steadfast iometer {} --disk DISK --from \
+             RUN_DIR/TARGET -r results.csv",
+            file.display()
+        )));
+    }
+    let all = Ready::of_disk(arguments, file, (SECTOR, false), None)?.disks();
+    let mut each = Vec::new();
+    for (disk, target) in assigned(&arguments.front.target, &all, file)? {
+        let device = target::foresee(target, arguments.front.size)?;
+        let sector = u64::from(device.logical_sector);
+        let is_new = device.transport == Transport::File && !Path::new(&device.path).exists();
+        let ready = Ready::of_disk(arguments, file, (sector, is_new), Some(disk))?;
+        each.push((target, ready.plan.sequence));
+    }
+    front::conduct_several(&arguments.front, each)
+}
+
+/// The smallest sector: which disks a file has does not depend on it.
+const SECTOR: u64 = 512;
+
+/// Which disk of the file each target stands for.
+fn assigned<'a>(
+    targets: &'a [String],
+    disks: &'a [String],
+    file: &Path,
+) -> anyhow::Result<Vec<(&'a str, &'a str)>> {
+    let there = || disks.iter().map(|disk| format!("'{disk}'")).collect::<Vec<_>>().join(", ");
+    let of_disk = |text: &'a String| {
+        let (name, target) = text.rsplit_once('=')?;
+        let name = name.trim().trim_matches('"');
+        let disk = disks.iter().find(|disk| disk.trim_matches('"').eq_ignore_ascii_case(name))?;
+        Some((disk.as_str(), target))
+    };
+    let named: Vec<_> = targets.iter().filter_map(of_disk).collect();
+    if named.len() == targets.len() {
+        return Ok(named);
+    }
+    if named.is_empty() && targets.len() == disks.len() {
+        return Ok(disks
+            .iter()
+            .map(String::as_str)
+            .zip(targets.iter().map(String::as_str))
+            .collect());
+    }
+    Err(misuse(format!(
+        "{}: the tests use {} disks ({}); give as many targets, or each as --target DISK=TARGET",
+        file.display(),
+        disks.len(),
+        there()
+    )))
 }
 
 fn foreseen(arguments: &IometerArguments) -> anyhow::Result<Device> {

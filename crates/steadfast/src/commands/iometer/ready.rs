@@ -26,6 +26,16 @@ impl Ready {
         sector: u64,
         prepare: bool,
     ) -> anyhow::Result<Self> {
+        Ready::of_disk(arguments, file, (sector, prepare), arguments.disk.as_deref())
+    }
+
+    /// The same of the I/Os that go to one disk of the file.
+    pub fn of_disk(
+        arguments: &IometerArguments,
+        file: &Path,
+        (sector, prepare): (u64, bool),
+        disk: Option<&str>,
+    ) -> anyhow::Result<Self> {
         let bytes = front::read(file)?;
         let refused = |why| front::refused(file, &[why]);
         let reading = iometer::read(&bytes).map_err(refused)?;
@@ -34,13 +44,27 @@ impl Ready {
             processors: u32::try_from(processors).unwrap_or(1),
             sector,
             time: arguments.time,
-            disk: arguments.disk.as_deref(),
+            disk,
             prepare,
             own_pattern: arguments.front.data_pattern.is_some(),
         };
         let mut plan = iometer::plan(&reading.config, reading.remarks, on).map_err(refused)?;
         plan.sequence.source = Some(front::source(file, &bytes));
         Ok(Ready { config: reading.config, plan })
+    }
+}
+
+impl Ready {
+    /// The disks of the file that its tests use, in the order in which they come.
+    pub fn disks(&self) -> Vec<String> {
+        let mut disks: Vec<String> = Vec::new();
+        let active = self.plan.tests.iter().flat_map(|test| &test.active);
+        for name in active.flat_map(|active| &active.targets) {
+            if !disks.contains(name) {
+                disks.push(name.clone());
+            }
+        }
+        disks
     }
 }
 
