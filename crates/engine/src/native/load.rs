@@ -3,10 +3,8 @@
 
 use super::clock::Clock;
 use super::crew::{Provisions, Score};
-use super::part::{Handles, Part};
-use super::pattern::StampKey;
+use super::part::{Handles, LoadContext, Part};
 use super::shared::{FAULTS_KEPT, Failure, LocatedFault, Shared, ThreadCpu};
-use super::verify::WrittenSectors;
 use crate::accounting::Meter;
 use crate::engine::Agree;
 use crate::handover::Runs;
@@ -38,18 +36,6 @@ const WHOLE_NS: u64 = 950_000_000;
 
 /// A load that is called off waits this long for I/Os that are under way.
 const PATIENCE: Duration = Duration::from_millis(700);
-
-/// Everything that a load needs of its engine.
-pub(super) struct LoadContext<'e> {
-    pub block_device: bool,
-    pub memory_alignment: u32,
-    pub key: StampKey,
-    pub fault_limit: u64,
-    pub patience: Duration,
-    pub written: Option<&'e Arc<WrittenSectors>>,
-    pub clock: Clock,
-    pub stop: &'e Stop,
-}
 
 /// A load whose threads run.
 pub(super) struct Running {

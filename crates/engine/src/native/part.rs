@@ -3,14 +3,17 @@
 //! A load has several parts where several stimuli are applied at once. Each part has
 //! threads, a budget, an end and cursors of its own; `load` accounts for all of them.
 
+use super::clock::Clock;
 use super::crew::{Parts, Provision, Provisions, Score, make, spawn};
-use super::load::LoadContext;
 use super::patience::Patience;
+use super::pattern::StampKey;
 use super::queue::Carrier;
 use super::shared::{Budget, Failure, Shared};
+use super::verify::WrittenSectors;
 use crate::accounting::Meter;
 use crate::draw::DrawPlan;
 use crate::start::Start;
+use crate::stop::Stop;
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -18,6 +21,18 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{Bytes, Halt, Load, Nanos, Op, Stimulus};
+
+/// Everything that a load needs of its engine.
+pub(super) struct LoadContext<'e> {
+    pub block_device: bool,
+    pub memory_alignment: u32,
+    pub key: StampKey,
+    pub fault_limit: u64,
+    pub patience: Duration,
+    pub written: Option<&'e Arc<WrittenSectors>>,
+    pub clock: Clock,
+    pub stop: &'e Stop,
+}
 
 /// What only one part gets.
 pub(super) struct Handles {
