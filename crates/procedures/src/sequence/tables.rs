@@ -24,7 +24,7 @@ fn millis(time: Option<Nanos>) -> Cell {
 
 /// Every measured step: rates and response times of all its I/Os.
 pub(super) fn all_steps(sequenced: &Sequenced, results: &Results<'_>) -> Table {
-    let names = sequenced.sequence.dimensions();
+    let names = told_apart_by(sequenced, results);
     let mut columns: Vec<Column> = names.iter().map(|name| Column::from(*name)).collect();
     let values = [
         ("iops", "IOPS"),
@@ -43,6 +43,21 @@ pub(super) fn all_steps(sequenced: &Sequenced, results: &Results<'_>) -> Table {
         Row::new(measured.step.label.clone(), cells)
     });
     Table::new("sequence", "Every step", "Step").columns(columns).rows(rows)
+}
+
+/// The dimensions that get a column: of many, not those whose value every label names anyway.
+fn told_apart_by<'s>(sequenced: &'s Sequenced, results: &Results<'_>) -> Vec<&'s str> {
+    const FEW: usize = 2;
+    let mut names = sequenced.sequence.dimensions();
+    if names.len() <= FEW {
+        return names;
+    }
+    let is_named = |measured: &Measured<'_>, name: &str| {
+        let value = measured.dimension(name).filter(|value| value.len() > FEW);
+        value.is_some_and(|value| measured.step.label.contains(value))
+    };
+    names.retain(|name| !results.measured.iter().all(|measured| is_named(measured, name)));
+    names
 }
 
 fn cells_of(attempt: Option<&Attempt>) -> [Cell; 7] {
