@@ -6,14 +6,15 @@ use crate::error::TraceError;
 use crate::file::{Field, Fields, Lent, Trace};
 use crate::filter::Filter;
 use crate::fold::{Fold, Rows, Sums};
+use crate::place::Place;
 use crate::order::{IssueOrder, OrderAccount, WAITING_MAX};
 use crate::sequence::{Depths, Sequencer, WINDOW};
 use crate::step_file::StepFile;
 use crate::untold::Untold;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::io::{Read, Seek};
 use std::sync::Arc;
-use steadfast_domain::io_event::RESPONSE_UNKNOWN;
+use steadfast_domain::io_event::{RESPONSE_UNKNOWN, StreamInStep};
 
 /// How to go over a capture.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,7 +34,9 @@ impl Default for Pass {
 }
 
 /// What a pass saw.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 pub struct PassAccount {
     /// I/Os read, or told of by the sums that were read.
     pub events: u64,
@@ -70,6 +73,8 @@ pub struct Ios<'t, R> {
     batch: Batch,
     kept: Vec<bool>,
     times: ResponseTimes,
+    /// Where the capture stands among others, where several are read together.
+    place: Option<Place>,
     is_over: bool,
     account: PassAccount,
 }
@@ -86,6 +91,9 @@ impl<R: Read + Seek + Send + 'static> Ios<'_, R> {
         }
         self.account.events += self.batch.len() as u64;
         self.times.see(&self.batch)?;
+        if let Some(place) = &self.place {
+            self.batch.place(place);
+        }
         self.sequencer.follow(&self.batch);
         self.filter.mark(&self.batch, &self.sequencer.sequential, &mut self.kept);
         self.account.see(&self.batch, &self.kept);
@@ -138,6 +146,7 @@ impl Pass {
             batch: Batch::default(),
             kept: Vec::new(),
             times: ResponseTimes::default(),
+            place: None,
             is_over: false,
             account: PassAccount::default(),
         }
@@ -153,7 +162,28 @@ impl Pass {
         folds: &mut [&mut dyn Fold],
     ) -> Result<PassAccount, TraceError> {
         let fields = folds.iter().fold(Fields::NONE, |fields, fold| fields.and(fold.fields()));
-        let mut ios = self.ios(trace, fields);
+        Self::fold_all(self.ios(trace, fields), folds)
+    }
+
+    /// The same of a capture that is read together with others.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub(crate) fn run_placed<R: Read + Seek + Send + 'static>(
+        &self,
+        trace: &Trace<R>,
+        place: &Place,
+        folds: &mut [&mut dyn Fold],
+    ) -> Result<PassAccount, TraceError> {
+        let fields = folds.iter().fold(Fields::NONE, |fields, fold| fields.and(fold.fields()));
+        let ios = self.ios_of(Lent::Borrowed(trace), fields);
+        Self::fold_all(Ios { place: Some(place.clone()), ..ios }, folds)
+    }
+
+    fn fold_all<R: Read + Seek + Send + 'static>(
+        mut ios: Ios<'_, R>,
+        folds: &mut [&mut dyn Fold],
+    ) -> Result<PassAccount, TraceError> {
         while let Some(rows) = ios.next_rows()? {
             folds.iter_mut().try_for_each(|fold| fold.take(&rows))?;
         }
@@ -168,6 +198,7 @@ impl Pass {
     pub(crate) fn run_sums<R: Read + Seek + Send + 'static>(
         &self,
         file: &StepFile<R>,
+        place: Option<&Place>,
         folds: &mut [&mut dyn Fold],
     ) -> Result<PassAccount, TraceError> {
         if self.filter.process.is_some() {
@@ -179,12 +210,22 @@ impl Pass {
         let folds = folds.iter_mut().map(|fold| fold.of_sums());
         let mut folds = folds.collect::<Result<Vec<_>, _>>()?;
         let (step_ns, mut account) = (file.step_ns(), PassAccount::default());
+        let shift_ns = place.map_or(0, |place| place.shift_ns);
+        let lasted_ns = file.conditions().lasted_ns;
+        let end_ns = if lasted_ns > 0 { lasted_ns.saturating_add(shift_ns) } else { 0 };
         file.each_group(|mut streams, mut responses| {
             account.events += streams.iter().map(|row| row.ios).sum::<u64>();
-            streams.retain(|row| self.filter.keeps_sum(row, step_ns));
+            if let Some(place) = place {
+                streams.iter_mut().for_each(|row| row.device = place.device(row.device));
+                responses.iter_mut().for_each(|part| part.device = place.device(part.device));
+            }
+            let begin_of = |row: &StreamInStep| {
+                row.step.saturating_mul(step_ns).saturating_add(shift_ns)
+            };
+            streams.retain(|row| self.filter.keeps_sum(row, begin_of(row)));
             responses.retain(|part| self.filter.keeps_responses(part));
-            let sums = Sums { step_ns, streams: &streams, responses: &responses };
-            account.see_sums(&sums, file.conditions().lasted_ns);
+            let sums = Sums { step_ns, shift_ns, streams: &streams, responses: &responses };
+            account.see_sums(&sums, end_ns);
             folds.iter_mut().try_for_each(|fold| fold.take_sums(&sums))
         })?;
         Ok(account)
@@ -227,7 +268,18 @@ impl PassAccount {
         }
     }
 
-    fn reach(&mut self, first: u64, last: u64) {
+    /// Adds what a pass over another capture saw.
+    pub(crate) fn merge(&mut self, other: &PassAccount) {
+        self.events = self.events.saturating_add(other.events);
+        self.kept = self.kept.saturating_add(other.kept);
+        if let Some((first, last)) = other.span_ns {
+            self.reach(first, last);
+        }
+        self.depths_counted = self.depths_counted.saturating_add(other.depths_counted);
+        self.order.merge(&other.order);
+    }
+
+    pub(crate) fn reach(&mut self, first: u64, last: u64) {
         let (from, to) = self.span_ns.unwrap_or((first, last));
         self.span_ns = Some((from.min(first), to.max(last)));
     }
