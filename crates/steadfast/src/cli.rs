@@ -1,6 +1,7 @@
 //! The command line: names, help and examples. Nothing is done here.
 
 pub mod export;
+pub mod fleet;
 pub mod front;
 pub mod iometer;
 pub mod questions;

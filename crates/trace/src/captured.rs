@@ -184,9 +184,17 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     pub fn is_part_of(&self, files: &[Self]) -> bool {
         let is_file = |one: &Self| !matches!(one.kept, Kept::Fleet(_));
         is_file(self)
-            && files.iter().any(|file| {
-                is_file(file) && is_same_capture(file.conditions(), self.conditions())
-            })
+            && files
+                .iter()
+                .any(|file| is_file(file) && is_same_capture(file.conditions(), self.conditions()))
+    }
+
+    /// How many captures are read together; `None` of the files of one.
+    pub fn captures(&self) -> Option<usize> {
+        match &self.kept {
+            Kept::Fleet(fleet) => Some(fleet.captures()),
+            _ => None,
+        }
     }
 
     /// Whether it is more than one capture.

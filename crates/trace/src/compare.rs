@@ -125,7 +125,8 @@ impl Fold for SidesSeen {
 
 impl FoldCells for SidesSeen {
     fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
-        let keys = cells.cells.iter().map(|cell| SideKey { device: cell.device, layer: cell.layer });
+        let keys =
+            cells.cells.iter().map(|cell| SideKey { device: cell.device, layer: cell.layer });
         keys.for_each(|key| self.see(key));
         Ok(())
     }

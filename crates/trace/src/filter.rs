@@ -156,7 +156,11 @@ impl Filter {
     ///
     /// # Errors
     /// Where there is no such host; the error lists those that there are.
-    pub fn of_host(mut self, host: &str, conditions: &CaptureConditions) -> Result<Self, TraceError> {
+    pub fn of_host(
+        mut self,
+        host: &str,
+        conditions: &CaptureConditions,
+    ) -> Result<Self, TraceError> {
         let all = 0..u16::try_from(conditions.devices.len().max(1)).unwrap_or(u16::MAX);
         let name = |device: &u16| host_name(conditions, *device);
         let devices: Vec<u16> = all.clone().filter(|device| name(device) == host).collect();
@@ -172,6 +176,27 @@ impl Filter {
         }
         self.hosts.push((host.to_owned(), devices));
         Ok(self)
+    }
+
+    /// Keeps those of these hosts that the conditions name.
+    ///
+    /// # Errors
+    /// Where there is none of them; the error lists those that there are.
+    pub fn of_hosts_among(
+        mut self,
+        hosts: &[String],
+        conditions: &CaptureConditions,
+    ) -> Result<Self, TraceError> {
+        for host in hosts {
+            self = match self.clone().of_host(host, conditions) {
+                Ok(narrowed) => narrowed,
+                Err(_) => continue,
+            };
+        }
+        match (self.hosts.is_empty(), hosts.first()) {
+            (true, Some(host)) => self.of_host(host, conditions),
+            _ => Ok(self),
+        }
     }
 
     /// Whether something on these devices can pass.

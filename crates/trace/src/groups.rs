@@ -17,8 +17,8 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
 use std::str::FromStr;
-use steadfast_domain::{CaptureConditions, IoOp};
 use steadfast_domain::io_event::flags;
+use steadfast_domain::{CaptureConditions, IoOp};
 
 /// Groups kept apart, the first in order of their keys; I/Os of further ones are
 /// counted together.

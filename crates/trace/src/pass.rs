@@ -6,8 +6,8 @@ use crate::error::TraceError;
 use crate::file::{Field, Fields, Lent, Trace};
 use crate::filter::Filter;
 use crate::fold::{Fold, Rows, Sums};
-use crate::place::Place;
 use crate::order::{IssueOrder, OrderAccount, WAITING_MAX};
+use crate::place::Place;
 use crate::sequence::{Depths, Sequencer, WINDOW};
 use crate::step_file::StepFile;
 use crate::untold::Untold;
@@ -219,9 +219,8 @@ impl Pass {
                 streams.iter_mut().for_each(|row| row.device = place.device(row.device));
                 responses.iter_mut().for_each(|part| part.device = place.device(part.device));
             }
-            let begin_of = |row: &StreamInStep| {
-                row.step.saturating_mul(step_ns).saturating_add(shift_ns)
-            };
+            let begin_of =
+                |row: &StreamInStep| row.step.saturating_mul(step_ns).saturating_add(shift_ns);
             streams.retain(|row| self.filter.keeps_sum(row, begin_of(row)));
             responses.retain(|part| self.filter.keeps_responses(part));
             let sums = Sums { step_ns, shift_ns, streams: &streams, responses: &responses };

@@ -46,6 +46,9 @@ pub struct Study {
     pub sides: Vec<Side>,
     /// The workload's streams over time.
     pub streams_over_time: SeriesOverTime,
+    /// Whether the steps have response-time percentiles although no single I/O was kept: a
+    /// fold file's have.
+    pub is_of_fold: bool,
     /// What single I/Os tell; `None` of a capture that kept none.
     pub single_ios: Option<SingleIos>,
 }
@@ -98,6 +101,7 @@ impl Study {
         let steps = steps.finish()?;
         let single_ios = singles.zip(pictures).map(|(singles, pictures)| singles.told(pictures));
         Ok(Study {
+            is_of_fold: single_ios.is_none() && captured.tells(Untold::StepPercentiles).is_ok(),
             drives,
             evidence: Evidence::seen(captured, totals.account, quality),
             tells_busy_time: captured.tells_busy_time(pass, &steps),

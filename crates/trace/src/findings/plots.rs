@@ -168,7 +168,7 @@ pub(super) fn response_times(study: &Study) -> Plot {
         line(&clock, &study.steps, name, |step| response_ms(value(step)))
     };
     plot = plot.with(measured("Average", CaptureStep::response_mean));
-    if study.single_ios.is_some() {
+    if study.single_ios.is_some() || study.is_of_fold {
         plot = plot.with(measured("99 %", |step| step.percentile(0.99)));
     }
     plot.with(measured("Maximum", CaptureStep::response_max))
@@ -379,9 +379,9 @@ fn bars<const BITS: u32>(histogram: &Histogram<BITS>) -> Vec<Point> {
 pub(super) fn response_histogram(study: &Study) -> Plot {
     let responses = study.totals.streams.total().responses;
     let histogram = responses.histogram();
-    let points = match study.single_ios {
-        Some(_) => bars(&histogram.coarsen::<4>()),
-        None => bars(&histogram.coarsen::<2>()),
+    let points = match study.single_ios.is_some() || study.is_of_fold {
+        true => bars(&histogram.coarsen::<4>()),
+        false => bars(&histogram.coarsen::<2>()),
     };
     let mut plot = Plot::new(
         PlotKind::Histogram,

@@ -147,7 +147,8 @@ fn conditions(
             || alike(all, |one| one.compression_ratio.map(f64::to_bits)).map(f64::from_bits),
             |content| content.compression_ratio(),
         ),
-        duplicate_share: alike(all, |one| one.duplicate_share.map(f64::to_bits)).map(f64::from_bits),
+        duplicate_share: alike(all, |one| one.duplicate_share.map(f64::to_bits))
+            .map(f64::from_bits),
         content,
         remarks: remarks(all, axis),
     }
@@ -191,10 +192,7 @@ fn unseen(all: &[&CaptureConditions]) -> Vec<(String, u64)> {
     sums.into_iter().collect()
 }
 
-fn marks(
-    all: &[&CaptureConditions],
-    places: &[Place],
-) -> Vec<steadfast_domain::io_event::Mark> {
+fn marks(all: &[&CaptureConditions], places: &[Place]) -> Vec<steadfast_domain::io_event::Mark> {
     let each = all.iter().zip(places).flat_map(|(one, place)| {
         one.marks.iter().cloned().map(|mut mark| {
             mark.at_ns = mark.at_ns.saturating_add(place.shift_ns);
@@ -212,9 +210,7 @@ fn content(all: &[&CaptureConditions]) -> Option<ContentSample> {
     let told: Option<Vec<ContentSample>> = all.iter().map(|one| one.content).collect();
     let told = told?;
     let every = told.iter().map(|one| one.every).max()?;
-    let sum = |of: fn(&ContentSample) -> u64| {
-        told.iter().map(of).fold(0u64, u64::saturating_add)
-    };
+    let sum = |of: fn(&ContentSample) -> u64| told.iter().map(of).fold(0u64, u64::saturating_add);
     Some(ContentSample {
         every: if told.len() > 1 { every.max(2) } else { every },
         blocks: sum(|one| one.blocks),

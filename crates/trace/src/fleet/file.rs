@@ -136,7 +136,8 @@ impl<R: Read + Seek> FoldFile<R> {
             _ => return Err(damaged("its first line")),
         }
         let second = lines.next().unwrap_or_default();
-        let told = std::str::from_utf8(second).ok().and_then(|line| line.trim_end().split_once(' '));
+        let told =
+            std::str::from_utf8(second).ok().and_then(|line| line.trim_end().split_once(' '));
         let told = told.and_then(|(length, sum)| Some((length.parse::<u64>().ok()?, sum)));
         let (length, sum) = told.ok_or_else(|| damaged("its second line"))?;
         let begin = (first.len() + second.len()) as u64;

@@ -268,9 +268,7 @@ impl HostFigures {
         Column::new("observed_ns", "seconds", Print::Seconds, |h| h.observed_ns.into()),
         Column::new("count", "I/Os", Print::Plain(0), |h| h.tally.total().into()),
         Column::new("iops", "IOPS", Print::Plain(1), |h| h.rate(h.tally.total()).into()),
-        Column::new("bytes_per_second", "MB/s", Print::Megabytes(3), |h| {
-            h.rate(h.amount()).into()
-        }),
+        Column::new("bytes_per_second", "MB/s", Print::Megabytes(3), |h| h.rate(h.amount()).into()),
         Column::new("read_share", "reads %", Print::Percent(1), |h| h.reads().into()),
         Column::new("sequential_share", "SEQ %", Print::Percent(1), |h| {
             h.share(h.tally.sequential.min(h.moving())).into()
@@ -279,18 +277,12 @@ impl HostFigures {
         Column::new("response_mean_ns", "ART ms", Print::Milliseconds, |h| {
             h.response.mean_ns.into()
         }),
-        Column::new("response_p99_ns", "99% ms", Print::Milliseconds, |h| {
-            h.response.p99_ns.into()
-        }),
+        Column::new("response_p99_ns", "99% ms", Print::Milliseconds, |h| h.response.p99_ns.into()),
         Column::new("response_p99_9_ns", "99.9% ms", Print::Milliseconds, |h| {
             h.response.p99_9_ns.into()
         }),
-        Column::new("response_max_ns", "MRT ms", Print::Milliseconds, |h| {
-            h.response.max_ns.into()
-        }),
-        Column::new("failed", "failed", Print::Plain(0), |h| {
-            h.tally.flag(flags::FAILED).into()
-        }),
+        Column::new("response_max_ns", "MRT ms", Print::Milliseconds, |h| h.response.max_ns.into()),
+        Column::new("failed", "failed", Print::Plain(0), |h| h.tally.flag(flags::FAILED).into()),
         Column::new("score", "score", Print::Plain(1), |h| h.score.into()),
         Column::new("outlier", "outlier", Print::Plain(0), |h| {
             (if h.is_outlier() { "yes" } else { "" }).to_owned().into()

@@ -137,6 +137,11 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
         (self.members.into_iter().map(|(member, _)| member).collect(), self.left_out)
     }
 
+    /// How many captures they are.
+    pub(crate) fn captures(&self) -> usize {
+        self.members.len()
+    }
+
     pub(crate) fn conditions(&self) -> &CaptureConditions {
         &self.conditions
     }
@@ -266,9 +271,8 @@ impl<R: Read + Seek + Send + 'static> InFile<'_, R> {
         if pass.window != options.window {
             return Err(not_in_a_fold(Untold::OtherWindow));
         }
-        let asks_processes = |fold: &mut &mut dyn Fold| {
-            matches!(fold.of_sums(), Err(Untold::Processes))
-        };
+        let asks_processes =
+            |fold: &mut &mut dyn Fold| matches!(fold.of_sums(), Err(Untold::Processes));
         if !options.processes
             && (pass.filter.process.is_some() || folds.iter_mut().any(asks_processes))
         {
@@ -364,9 +368,11 @@ fn impossible() -> TraceError {
 
 fn not_in_a_fold(what: Untold) -> TraceError {
     TraceError::Unsuitable(match what {
-        Untold::OtherWindow => "a fold file cannot decide RND and SEQ again: omit --window, or name \
+        Untold::OtherWindow => {
+            "a fold file cannot decide RND and SEQ again: omit --window, or name \
             the trace files instead"
-            .into(),
+                .into()
+        }
         Untold::Processes => "the fold was made without processes (--no-processes), so it cannot \
             report them; name the trace files instead, or fold them again"
             .into(),
@@ -423,4 +429,3 @@ fn common_multiple(a: u64, b: u64) -> u64 {
     }
     (a / x.max(1)).saturating_mul(b)
 }
-

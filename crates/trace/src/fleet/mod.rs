@@ -17,6 +17,3 @@ pub use folding::{Folded, fingerprint, fold};
 pub use hosts::{HostFigures, HostRank, Hosts};
 pub(crate) use members::{Fleet, Of};
 pub use merge::Merge;
-
-#[cfg(test)]
-mod tests;
