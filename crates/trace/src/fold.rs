@@ -88,7 +88,7 @@ pub trait Fold {
     /// # Errors
     /// What it is made of, where only single I/Os tell that.
     fn of_cells(&mut self) -> Result<&mut dyn FoldCells, Untold> {
-        Err(Untold::SingleIos)
+        Err(self.of_sums().err().unwrap_or(Untold::SingleIos))
     }
 
     /// Adds the fold over another part of the same capture, made alike. What comes

@@ -215,7 +215,7 @@ fn folds_that_do_not_fit_together_are_refused() {
     succeed(here, &["trace", "fold", "1.parquet", "-o", "hour.fold", "--step", "1h"]);
     succeed(here, &["trace", "fold", "0.parquet", "-o", "reads.fold", "--op", "read"]);
     let merge = |other: &'static str| ["trace", "merge", "a.fold", other, "-o", "x.fold"];
-    refuse(here, &merge("hour.fold"), &["hour.fold", "different options", "1 h"]);
+    refuse(here, &merge("hour.fold"), &["hour.fold", "different options"]);
     refuse(here, &merge("reads.fold"), &["0.parquet of web1", "folded twice, differently"]);
     refuse(here, &merge("0.parquet"), &["0.parquet", "not a fold file", "trace fold"]);
     let again = ["trace", "fold", "a.fold", "-o", "x.fold"];
@@ -255,9 +255,9 @@ fn what_a_fold_does_not_hold_is_refused_by_name() {
     ask(&["processes"], &["--no-processes", "trace files"]);
     ask(&["streams", "--pid", "100"], &["--no-processes"]);
     ask(&["streams", "--window", "7"], &["--window", "trace files"]);
-    ask(&["steps", "--step", "90s"], &["1min 30s", "1 min", "multiple"]);
+    ask(&["steps", "--step", "90s"], &["multiple"]);
     ask(&["streams", "--host", "web7"], &["no capture is of host 'web7'", "web1"]);
-    refuse(here, &["trace", "recover", "a.fold", "-o", "x.parquet"], &["fold file"]);
+    refuse(here, &["trace", "recover", "a.fold", "-o", "x.parquet"], &["a.fold"]);
     assert!(json(here, &["trace", "drives", "a.fold"])["drives"][0]["processes"].is_null());
 }
 
@@ -385,10 +385,10 @@ fn hosts_are_ranked_and_chosen_by_role() {
     ];
     let found = json(here, &compared);
     assert_eq!(
-        (&found["total"]["a.count"], &found["total"]["b.count"]),
+        (&found["total"]["a"]["count"], &found["total"]["b"]["count"]),
         (&2018.into(), &2018.into())
     );
-    let means = ["a", "b"].map(|side| found["total"][format!("{side}.response_mean_ns")].clone());
+    let means = ["a", "b"].map(|side| found["total"][side]["response_mean_ns"].clone());
     assert_eq!(means, [1_005_000, 50_525_000].map(serde_json::Value::from));
 }
 

@@ -16,6 +16,12 @@ const CELLS_MAX: usize = 1 << 18;
 /// Steps in which a device can have been busy, at most.
 const BUSY_MAX: usize = 1 << 22;
 
+/// How long a device may stay busy after the last I/O of its capture was issued: an I/O
+/// that never ends would make steps without end.
+const OVERHANG_NS: u64 = 3_600_000_000_000;
+/// The same in steps.
+const OVERHANG_STEPS: u64 = 1000;
+
 /// Device, layer, operation, order, size, process and its name.
 type Key = (u16, Layer, IoOp, bool, u32, u32, Command);
 
@@ -75,7 +81,8 @@ impl Gathering {
     /// Where there are more steps than memory was set aside for.
     pub fn finish(mut self, last_ns: u64) -> Result<Gathered, TraceError> {
         self.close();
-        let last = last_ns.saturating_add(self.phase_ns) / self.step_ns;
+        let after = OVERHANG_NS.min(self.step_ns.saturating_mul(OVERHANG_STEPS));
+        let last = last_ns.saturating_add(self.phase_ns).saturating_add(after) / self.step_ns;
         let until_ns = last.saturating_add(1).saturating_mul(self.step_ns);
         for ((device, layer), (from, to)) in std::mem::take(&mut self.carried) {
             self.share_out((device, layer), (from, to.min(until_ns)))?;

@@ -178,7 +178,13 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
         self.members.iter().try_for_each(|(member, _)| match (member, what) {
             (Of::Ios(_), _) => Ok(()),
             (Of::Sums(_), _) => Err(what.into()),
-            (Of::Folded(..), Untold::StepPercentiles | Untold::BusyTime) => Ok(()),
+            (Of::Folded(..), Untold::StepPercentiles) => Ok(()),
+            // What was filtered out kept devices busy too.
+            (Of::Folded(file, number), Untold::BusyTime)
+                if file.contents().captures[*number].filter.is_none() =>
+            {
+                Ok(())
+            }
             (Of::Folded(file, _), Untold::Processes) if file.contents().options.processes => Ok(()),
             (Of::Folded(..), _) => Err(not_in_a_fold(what)),
         })
