@@ -7,7 +7,7 @@ use crate::compare::SideKey;
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::firsts::{Firsts, Place};
-use crate::fold::{Fold, FoldSums, Rows, Sums};
+use crate::fold::{Alike, Fold, FoldSums, InParts, Rows, Sums};
 use crate::processes::ProcessKey;
 use crate::response::Responses;
 use crate::streams::StreamKey;
@@ -327,6 +327,12 @@ impl Groups {
     }
 }
 
+impl Alike for Groups {
+    fn alike(&self) -> Self {
+        Groups::keeping(self.firsts.most(), &self.by)
+    }
+}
+
 impl Fold for Groups {
     fn fields(&self) -> Fields {
         let always = Fields::of(&[
@@ -352,6 +358,9 @@ impl Fold for Groups {
             self.tally(key).add(rows, row);
         }
         Ok(())
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+        Some(self)
     }
     fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
         match self

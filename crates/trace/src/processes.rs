@@ -4,7 +4,7 @@ use crate::columns::{self, Column, Print};
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::firsts::{Firsts, Place};
-use crate::fold::{Fold, FoldSums, Rows};
+use crate::fold::{Alike, Fold, FoldSums, InParts, Rows};
 use crate::untold::Untold;
 use serde::{Serialize, Serializer};
 use std::cmp::Reverse;
@@ -185,6 +185,12 @@ impl ProcessTable {
     }
 }
 
+impl Alike for ProcessTable {
+    fn alike(&self) -> Self {
+        ProcessTable::keeping(self.firsts.most())
+    }
+}
+
 impl Fold for ProcessTable {
     fn fields(&self) -> Fields {
         Fields::of(&[
@@ -202,6 +208,9 @@ impl Fold for ProcessTable {
             self.tally(key).add(rows, row);
         }
         Ok(())
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+        Some(self)
     }
     fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
         Err(Untold::Processes)
