@@ -9,10 +9,11 @@ use crate::file::{Field, Fields};
 use crate::firsts::{Firsts, Place};
 use crate::fold::{Alike, Fold, FoldSums, InParts, Rows, Sums};
 use crate::processes::ProcessKey;
+use crate::quick::QuickMap;
 use crate::response::Responses;
 use crate::streams::StreamKey;
 use crate::untold::Untold;
-use std::collections::HashMap;
+
 use std::collections::hash_map::Entry;
 use std::fmt;
 use std::str::FromStr;
@@ -197,7 +198,7 @@ impl GroupTally {
 #[derive(Debug, Clone)]
 pub struct Groups {
     by: Vec<Facet>,
-    groups: HashMap<GroupKey, GroupTally>,
+    groups: QuickMap<GroupKey, GroupTally>,
     firsts: Firsts<GroupKey>,
     unlisted: GroupTally,
 }
@@ -218,7 +219,7 @@ impl Groups {
     pub fn keeping(most: usize, facets: &[Facet]) -> Self {
         Groups {
             by: facets.to_vec(),
-            groups: HashMap::new(),
+            groups: QuickMap::default(),
             firsts: Firsts::new(most),
             unlisted: GroupTally::default(),
         }

@@ -35,6 +35,7 @@ pub mod pass;
 pub mod placement;
 pub mod processes;
 pub mod quality;
+mod quick;
 pub mod reach;
 pub mod replay;
 pub mod replay_representation;

@@ -5,10 +5,10 @@ use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::firsts::{Firsts, Place};
 use crate::fold::{Alike, Fold, FoldSums, InParts, Rows};
+use crate::quick::QuickMap;
 use crate::untold::Untold;
 use serde::{Serialize, Serializer};
 use std::cmp::Reverse;
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
 use steadfast_domain::IoOp;
@@ -101,7 +101,7 @@ impl ProcessTally {
 /// The processes of a capture.
 #[derive(Debug, Clone)]
 pub struct ProcessTable {
-    processes: HashMap<ProcessKey, ProcessTally>,
+    processes: QuickMap<ProcessKey, ProcessTally>,
     firsts: Firsts<ProcessKey>,
     unlisted: ProcessTally,
 }
@@ -121,7 +121,7 @@ impl PartialEq for ProcessTable {
 impl ProcessTable {
     /// An empty one that keeps at most so many processes apart.
     pub fn keeping(most: usize) -> Self {
-        let (processes, unlisted) = (HashMap::new(), ProcessTally::default());
+        let (processes, unlisted) = (QuickMap::default(), ProcessTally::default());
         ProcessTable { processes, firsts: Firsts::new(most), unlisted }
     }
     /// The processes, in no particular order.

@@ -194,24 +194,31 @@ impl<'t, R: Read + Seek + Send + 'static> Work<'t, R> {
 
     /// Judges what is in order and lets it be folded.
     fn give_out(&self, queue: &mut Queue) -> Result<(), TraceError> {
-        while !queue.judge.is_over {
-            let mut next = self.lock().spare.pop().unwrap_or_default();
-            if !queue.line.next_ready(&mut next.batch) {
-                return Ok(());
-            }
+        let mut next = self.spare();
+        while !queue.judge.is_over && queue.line.next_ready(&mut next.batch) {
             queue.judge.judge(&mut next)?;
-            self.lock().judged.push_back(next);
+            let spare = self.spare();
+            self.lock().judged.push_back(mem::replace(&mut next, spare));
             self.changed.notify_all();
         }
+        self.lock().spare.push(next);
         Ok(())
+    }
+
+    fn spare(&self) -> Judged {
+        self.lock().spare.pop().unwrap_or_default()
     }
 
     fn fold(&self, mut judged: Judged, parts: &mut Parts) {
         let rows = judged.rows();
         let outcome = parts.iter_mut().try_for_each(|part| part.take(&rows));
         let mut state = self.lock();
+        let batch = mem::take(&mut judged.batch);
+        // What is worth keeping is what the next row groups are read into.
+        if state.spare_batches.len() < self.ahead && batch.len() > ROWS_PER_GROUP / 2 {
+            state.spare_batches.push(batch);
+        }
         if state.spare.len() < self.ahead {
-            state.spare_batches.push(mem::take(&mut judged.batch));
             state.spare.push(judged);
         }
         state.fail_if(outcome);

@@ -53,7 +53,7 @@ def stream(io):
 
 
 def process(io):
-    return [io["pid"], io["command"] or None]
+    return [io["pid"] or 0, io["command"] or None]
 
 
 def tally(ios):

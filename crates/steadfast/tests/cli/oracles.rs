@@ -44,7 +44,7 @@ fn ios() -> Vec<IoEvent> {
     let (mut now, mut cursors) = (0, [0u64, 1 << 30, 2 << 30, 3 << 30]);
     let mut one = |_| {
         now += match draw(40) {
-            0 => 1 + draw(200 * SECOND),
+            0 => 1 + draw(100_000) * 2_000_000,
             1..10 => 1 + draw(2_000_000),
             _ => 1 + draw(60_000),
         };
