@@ -33,6 +33,7 @@ const DOCUMENTS: [Document; 30] = [
     ("plan", "plan --json", plan::schema),
     ("plan-targets", "plan --json of several targets", plan::schema_of_several),
     ("measure", "measure --json", measure::schema),
+    ("measure-targets", "measure --json of several targets", measure::schema_of_several),
     ("calibrate", "calibrate --json", calibrate::schema),
     ("restore", "restore --json", restore::schema),
     ("check", "check --json", check::schema),
