@@ -6,7 +6,7 @@ use crate::clock::{Clock, DAY_NS, hour_and_minute};
 use crate::columns::{self, Column, Print};
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
-use crate::fold::{Fold, FoldCells, FoldSums, Rows, Sums};
+use crate::fold::{Alike, Fold, FoldCells, FoldSums, InParts, Rows, Sums};
 use crate::untold::Untold;
 use crate::widths::{made_of, wide_enough};
 use serde::{Serialize, Serializer};
@@ -135,6 +135,12 @@ impl Interval {
     }
 }
 
+impl Alike for DayProfile {
+    fn alike(&self) -> Self {
+        DayProfile { clock: self.clock, width_ns: self.width_ns, intervals: BTreeMap::new() }
+    }
+}
+
 impl Fold for DayProfile {
     fn fields(&self) -> Fields {
         Fields::of(&[Field::Issued, Field::Op, Field::Bytes, Field::Response])
@@ -148,6 +154,9 @@ impl Fold for DayProfile {
             self.at(rows.batch.issued_ns(row))?.merge(&one);
         }
         Ok(())
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+        Some(self)
     }
     fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
         Ok(self)

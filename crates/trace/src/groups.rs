@@ -8,12 +8,13 @@ use crate::compare::SideKey;
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::firsts::{Firsts, Place};
-use crate::fold::{Fold, FoldCells, FoldSums, Rows, Sums};
+use crate::fold::{Alike, Fold, FoldCells, FoldSums, InParts, Rows, Sums};
 use crate::processes::ProcessKey;
+use crate::quick::QuickMap;
 use crate::response::Responses;
 use crate::streams::StreamKey;
 use crate::untold::Untold;
-use std::collections::HashMap;
+
 use std::collections::hash_map::Entry;
 use std::fmt;
 use std::str::FromStr;
@@ -230,7 +231,7 @@ pub struct Groups {
     by: Vec<Facet>,
     /// Of every device, the first device of its host.
     hosts: Vec<u16>,
-    groups: HashMap<GroupKey, GroupTally>,
+    groups: QuickMap<GroupKey, GroupTally>,
     firsts: Firsts<GroupKey>,
     unlisted: GroupTally,
 }
@@ -252,7 +253,7 @@ impl Groups {
         Groups {
             by: facets.to_vec(),
             hosts: Vec::new(),
-            groups: HashMap::new(),
+            groups: QuickMap::default(),
             firsts: Firsts::new(most),
             unlisted: GroupTally::default(),
         }
@@ -391,6 +392,12 @@ impl Groups {
     }
 }
 
+impl Alike for Groups {
+    fn alike(&self) -> Self {
+        Groups { hosts: self.hosts.clone(), ..Groups::keeping(self.firsts.most(), &self.by) }
+    }
+}
+
 impl Fold for Groups {
     fn fields(&self) -> Fields {
         let always = Fields::of(&[
@@ -417,6 +424,9 @@ impl Fold for Groups {
             self.tally(key).add(rows, row);
         }
         Ok(())
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+        Some(self)
     }
     fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
         match self

@@ -6,7 +6,7 @@ use crate::columns::{self, Column, Object, Print};
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::firsts::{Firsts, Place};
-use crate::fold::{Fold, FoldCells, FoldSums, Rows, Sums};
+use crate::fold::{Alike, Fold, FoldCells, FoldSums, InParts, Rows, Sums};
 use crate::response::{ResponseFigures, Responses};
 use crate::threshold::Threshold;
 use crate::untold::Untold;
@@ -393,6 +393,12 @@ impl PartialEq for StreamTable {
     }
 }
 
+impl Alike for StreamTable {
+    fn alike(&self) -> Self {
+        StreamTable::keeping(self.firsts.most())
+    }
+}
+
 impl Fold for StreamTable {
     fn fields(&self) -> Fields {
         Fields::of(&[
@@ -410,6 +416,9 @@ impl Fold for StreamTable {
             self.tally(StreamKey::packed(op, rows.sequential[row], bytes)).add(rows, row);
         }
         Ok(())
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+        Some(self)
     }
     fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
         Ok(self)

@@ -3,11 +3,13 @@
 use super::common::{Common, host_of};
 use super::file::FoldFile;
 use crate::cells::{BusyInStep, Cell, Cells};
+use crate::crew::Crew;
 use crate::error::TraceError;
 use crate::file::{Integrity, LeftOut, Recovery, Trace};
 use crate::fold::{Fold, FoldCells};
 use crate::pass::{Pass, PassAccount};
 use crate::place::Place;
+use crate::side_by_side;
 use crate::step_file::StepFile;
 use crate::untold::Untold;
 use std::collections::BTreeMap;
@@ -225,6 +227,7 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
         &self,
         pass: &Pass,
         folds: &mut [&mut dyn Fold],
+        crew: Option<&dyn Crew>,
     ) -> Result<PassAccount, TraceError> {
         let mut account = PassAccount::default();
         let mut totals = Totals::default();
@@ -233,7 +236,10 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
                 continue;
             }
             account.merge(&match member {
-                Of::Ios(trace) => pass.run_placed(trace, place, folds)?,
+                Of::Ios(trace) => match crew {
+                    Some(crew) => side_by_side::run(pass, (trace, Some(place)), folds, crew)?,
+                    None => pass.run_placed(trace, Some(place), folds)?,
+                },
                 Of::Sums(file) => pass.run_sums(file, Some(place), folds)?,
                 Of::Folded(file, number) => {
                     let folded = InFile { file, number: *number, place };
