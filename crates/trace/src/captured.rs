@@ -273,7 +273,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     pub fn run(&self, pass: &Pass, folds: &mut [&mut dyn Fold]) -> Result<PassAccount, TraceError> {
         match &self.kept {
             Kept::Ios(trace) => match &self.crew {
-                Some(crew) => side_by_side::run(pass, (trace, None), folds, crew.as_ref()),
+                Some(crew) => side_by_side::run(pass, (trace.as_ref(), None), folds, crew.as_ref()),
                 None => pass.run(trace, folds),
             },
             Kept::Sums(file) => pass.run_sums(file, None, folds),

@@ -237,7 +237,9 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
             }
             account.merge(&match member {
                 Of::Ios(trace) => match crew {
-                    Some(crew) => side_by_side::run(pass, (trace, Some(place)), folds, crew)?,
+                    Some(crew) => {
+                        side_by_side::run(pass, (trace.as_ref(), Some(place)), folds, crew)?
+                    }
                     None => pass.run_placed(trace, Some(place), folds)?,
                 },
                 Of::Sums(file) => pass.run_sums(file, Some(place), folds)?,
