@@ -204,3 +204,84 @@ fn layer_of(number: u64) -> io::Result<Layer> {
         _ => Err(impossible("an unknown layer")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::step::mix64;
+
+    const STEP_NS: u64 = 1_000_000_000;
+
+    fn cells() -> Vec<Cell> {
+        let times = |count, buckets| Times { count, sum_ns: 9 * count, max_ns: 77, buckets };
+        let full = Cell {
+            begin_ns: 3 * STEP_NS,
+            device: 7,
+            layer: Layer::FileSystem,
+            op: IoOp::Other,
+            sequential: true,
+            bytes: u32::MAX,
+            pid: 4_194_304,
+            command: Command::new("a-name-of-15-by"),
+            ios: 11,
+            span_ns: (3 * STEP_NS + 5, 4 * STEP_NS - 1),
+            responses: times(11, vec![(0, 1), (1, 2), (4607, 8)]),
+            queued: times(2, vec![(300, 2)]),
+            both_queued_ns: 1,
+            both_response_ns: 2,
+            depth_sum: 3,
+            depths: 2,
+            depth_max: 9,
+            offsets: u64::MAX,
+            flags: [0, 1, 0, 0, 2, 0, 0, 0, 3],
+            beyond: 1,
+        };
+        let begin_ns = full.begin_ns;
+        vec![Cell { begin_ns, span_ns: (begin_ns, begin_ns), ios: 1, ..Cell::default() }, full]
+    }
+
+    fn block() -> Vec<u8> {
+        let mut block = Vec::new();
+        put_step(&mut block, 3, STEP_NS, &cells());
+        put_busy(&mut block, &[(3, 7, Layer::Block, 12_345)]);
+        block
+    }
+
+    fn read_all(block: &[u8]) -> io::Result<(Vec<Cell>, Vec<BusyInStep>)> {
+        let (mut all, mut busy) = (Vec::new(), Vec::new());
+        let take = |cells: Vec<Cell>| {
+            all.extend(cells);
+            Ok::<(), io::Error>(())
+        };
+        read(block, STEP_NS, take, |found| {
+            busy = found;
+            Ok(())
+        })?;
+        Ok((all, busy))
+    }
+
+    #[test]
+    fn cells_come_back_as_they_were_put() {
+        let (found, busy) = read_all(&block()).unwrap();
+        assert_eq!(found, cells());
+        let there =
+            BusyInStep { begin_ns: 3 * STEP_NS, device: 7, layer: Layer::Block, busy_ns: 12_345 };
+        assert_eq!(busy, [there]);
+    }
+
+    /// A file with right checksums may still have been made to do harm.
+    #[test]
+    fn a_block_that_is_none_is_refused_or_read_without_a_panic() {
+        let whole = block();
+        for length in 0..whole.len() {
+            assert!(read_all(&whole[..length]).is_err(), "cut off at {length}");
+        }
+        assert!(read_all(&[&whole[..], &[0]].concat()).is_err(), "something was added");
+        for seed in 0..10_007u64 {
+            let mut bent = whole.clone();
+            let at = mix64(seed) as usize % bent.len();
+            bent[at] = (mix64(seed) >> 32) as u8;
+            let _ = read_all(&bent);
+        }
+    }
+}

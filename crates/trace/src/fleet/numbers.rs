@@ -45,3 +45,21 @@ pub(super) fn take_as<T: TryFrom<u64>>(from: &mut impl Read) -> io::Result<T> {
 pub(super) fn impossible(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_any_size_come_back() {
+        for number in [0, 1, 127, 128, 300, u64::from(u32::MAX), u64::MAX - 1, u64::MAX] {
+            let mut bytes = Vec::new();
+            put(&mut bytes, number);
+            assert_eq!(take(&mut bytes.as_slice()).unwrap(), number);
+            assert!(take(&mut &bytes[..bytes.len() - 1]).is_err(), "cut off");
+        }
+        assert_eq!(take_as::<u8>(&mut [255, 1].as_slice()).unwrap(), 255);
+        assert!(take_as::<u8>(&mut [128, 2].as_slice()).is_err());
+        assert!(take(&mut [255; 11].as_slice()).is_err(), "more than 64 bits");
+    }
+}
