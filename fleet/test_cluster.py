@@ -216,6 +216,20 @@ def totals(of: Try) -> None:
     print(f"ok: DuckDB counts {count} I/Os and {amount} bytes too")
 
 
+def speed(of: Try, amount: int, alone: float) -> None:
+    """How long one process, one worker and two workers take for the same files."""
+    print(f"one process: {alone:.1f} s, {amount / alone / 1e6:.1f} MB/s of trace files")
+    for cores in ["1", "2"]:
+        name = f"cores{cores}.fold"
+        words = of.submit(name)
+        words[1:1] = ["--conf", f"spark.cores.max={cores}"]
+        began = time.monotonic()
+        done = subprocess.run(words, capture_output=True, env=environment(), check=False)
+        assert done.returncode == 0, done.stderr.decode()[-4000:]
+        took = time.monotonic() - began
+        print(f"{cores} workers: {took:.1f} s, {took / alone:.2f} times one process")
+
+
 def main() -> None:
     """Makes captures, starts a cluster, and tries all of it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
@@ -224,6 +238,7 @@ def main() -> None:
     parser.add_argument("--hosts", default="10")
     parser.add_argument("--captures", default="20", help="of each host")
     parser.add_argument("--ios", default="2003", help="of each capture")
+    parser.add_argument("--speed", action="store_true", help="only measure how long it takes")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="steadfast-fleet-") as name:
         directory = Path(name)
@@ -239,6 +254,9 @@ def main() -> None:
             whole = (directory / "one.fold").read_bytes()
             print(f"{len(files)} files of {asked.hosts} hosts: one process folds them in "
                   f"{alone:.1f} s, {len(whole)} bytes")
+            if asked.speed:
+                speed(of, sum(os.path.getsize(file) for file in files), alone)
+                return
             partitions(of, whole)
             kill_a_worker(of, whole)
             corrupt_files(of)
