@@ -123,6 +123,24 @@ pub(crate) fn suits_half(plot: &Plot) -> bool {
     kind && plot.series.len() <= LEGEND_SMALL && plot.markers.len() <= 3 && plot.y_right.is_none()
 }
 
+/// Letters of a line that fit into half the width of a page.
+const HALF_A_LINE: usize = 46;
+
+/// Whether a table is as narrow as half a page, and no longer than a plot beside it.
+pub(crate) fn is_narrow(table: &Table, letters: usize) -> bool {
+    let prose = (0..table.columns.len()).any(|column| is_prose(table, column));
+    letters <= HALF_A_LINE && table.rows.len() <= 24 && !prose
+}
+
+/// The tables of the summary that stand on page one, and the others.
+pub(crate) fn on_page_one(findings: &Findings) -> (Vec<Exhibit>, Vec<Exhibit>) {
+    let is_there = |exhibit: &Exhibit| match exhibit {
+        Exhibit::Table(table) => findings.front.tables.contains(&table.id),
+        _ => false,
+    };
+    findings.summary.iter().cloned().partition(is_there)
+}
+
 /// Whether page one has the summaries of the parts, as it has none of its own.
 pub(crate) fn borrows(findings: &Findings) -> bool {
     findings.summary.is_empty() && !findings.parts.is_empty()

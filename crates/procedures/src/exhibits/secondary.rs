@@ -463,6 +463,7 @@ mod tests {
                 pattern,
                 mb_per_second: None,
                 tally: Tally::default(),
+                metrics: Vec::new(),
                 secondary: Secondary { temperature_celsius: Some(39.0), ..Secondary::default() },
             })
             .collect();

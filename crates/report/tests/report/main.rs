@@ -2,10 +2,12 @@
 //! (drive A, "R84-9014") and the steady-state window of a TKperf report.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, clippy::too_many_lines)]
 
+mod accessible;
 mod browser;
 mod comparison;
 mod labels;
 mod limits;
+mod pictures;
 mod plots;
 mod renamed;
 

@@ -97,6 +97,7 @@ pub fn conduct(arguments: &FrontArguments, sequence: Sequence) -> anyhow::Result
         yes_destroy: &arguments.yes_destroy,
         group: arguments.group.as_deref(),
         json: arguments.json,
+        verbose: false,
     };
     let ended = beginning.conduct(settings, &foreseen)?;
     Ok(Conducted { state: ended.state, directory: Some(ended.directory) })

@@ -9,7 +9,7 @@ use crate::exhibits::loops::{
     rounds_table, steady_facts, tracking_table, window_exhibits,
 };
 use crate::exhibits::pages::page;
-use crate::exhibits::response::FIVE_NINES;
+use crate::exhibits::response::{FIVE_NINES, tail_plot};
 use crate::exhibits::secondary;
 use crate::exhibits::steps::every_step;
 use crate::exhibits::tkperf;
@@ -24,7 +24,7 @@ use steadfast_domain::findings::{
     Series, Stroke, Table,
 };
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::{Bytes, Caveat, Findings, Nanos, Profile, Record};
+use steadfast_domain::{Bytes, Caveat, Findings, Nanos, Op, Profile, Record, Tally};
 
 /// Everything that is reported of a run.
 pub fn findings(iops: &Iops, record: &Record, results: &Results) -> Findings {
@@ -36,6 +36,7 @@ pub fn findings(iops: &Iops, record: &Record, results: &Results) -> Findings {
         form_pages: form_pages(iops, results),
         chapters: chapters(iops, record, results),
         long_tables: vec![every_step(&choices, record)],
+        metrics: results.metrics(),
         ..frame("IOPS", &choices, record, header(iops, record, results))
             .judged(Some(results.verdict.clone()))
             .fronted(figures(results), ["matrix-2d", "convergence"])
@@ -62,14 +63,28 @@ fn caveats(iops: &Iops, record: &Record, results: &Results) -> Vec<Caveat> {
     caveats
 }
 
-/// The numbers that a data sheet has: random 4 KiB, and large blocks of the matrix.
+/// The numbers that a data sheet has: random 4 KiB with its response times, and large blocks
+/// of the matrix.
 fn figures(results: &Results) -> Vec<KeyFigure> {
     let cell = |kib: u64, mix: u8| results.cell(&AccessPattern::random(Bytes::kib(kib), mix));
     let iops = |id: &str, label: &str, mix: u8| {
-        KeyFigure::new(id, label, cell(4, mix).and_then(|c| c.iops), "IOPS")
+        let cell = cell(4, mix);
+        KeyFigure::new(id, label, cell.and_then(|c| c.iops), "IOPS")
+            .ranging(cell.and_then(|c| c.range("iops")))
     };
     let rate = |id: &str, label: &str, mix: u8| {
-        KeyFigure::new(id, label, cell(128, mix).and_then(|c| c.mb_per_second), "MB/s")
+        let cell = cell(128, mix);
+        KeyFigure::new(id, label, cell.and_then(|c| c.mb_per_second), "MB/s")
+            .ranging(cell.and_then(|c| c.range("throughput")))
+    };
+    let art = |id: &str, label: &str, mix: u8| {
+        let cell = cell(4, mix);
+        KeyFigure::new(id, label, cell.and_then(|c| c.art), "ms")
+            .ranging(cell.and_then(|c| c.range("art")))
+    };
+    let tail = |id: &str, label: &str, mix: u8| {
+        let time = cell(4, mix).and_then(|c| c.tally.percentile(0.9999));
+        KeyFigure::new(id, label, time.map(Nanos::as_millis_f64), "ms").of_buckets()
     };
     let mut figures = vec![
         iops("rnd-4k-read-iops", "RND 4K read", 100),
@@ -77,6 +92,10 @@ fn figures(results: &Results) -> Vec<KeyFigure> {
         iops("rnd-4k-mixed-iops", "RND 4K 65/35", 65),
         rate("rnd-128k-read-rate", "RND 128K read", 100),
         rate("rnd-128k-write-rate", "RND 128K write", 0),
+        art("rnd-4k-read-art", "RND 4K read, mean", 100),
+        art("rnd-4k-write-art", "RND 4K write, mean", 0),
+        tail("rnd-4k-read-tail", "RND 4K read, 99.99 %", 100),
+        tail("rnd-4k-write-tail", "RND 4K write, 99.99 %", 0),
     ];
     figures.retain(|figure| figure.value.is_some());
     figures
@@ -113,7 +132,10 @@ fn form_pages(iops: &Iops, results: &Results) -> Vec<Page> {
     ));
     pages.push(page(
         "IOPS - All RW Mix & BS - 3D Columns",
-        vec![Exhibit::Plot(matrix_plot(iops, results, PlotKind::Columns3d))],
+        vec![
+            Exhibit::Plot(matrix_plot(iops, results, PlotKind::Columns3d)),
+            Exhibit::Plot(matrix_plot(iops, results, PlotKind::HeatMap)),
+        ],
     ));
     pages
 }
@@ -183,7 +205,7 @@ fn size_name(size: Bytes) -> String {
 fn matrix_plot(iops: &Iops, results: &Results, kind: PlotKind) -> Plot {
     let sizes: Vec<Bytes> = iops.sizes.iter().rev().copied().collect();
     let position = |(position, size): (u32, &Bytes)| match kind {
-        PlotKind::Columns3d => f64::from(position),
+        PlotKind::Columns3d | PlotKind::HeatMap => f64::from(position),
         _ => size.as_kib(),
     };
     let series = iops.mixes.iter().map(|mix| {
@@ -191,11 +213,10 @@ fn matrix_plot(iops: &Iops, results: &Results, kind: PlotKind) -> Plot {
             (0u32..).zip(&sizes).map(|at| (position(at), iops_of(results, *mix, *at.1))).collect();
         Series::new(mix_name(*mix), Stroke::Measured, points)
     });
+    let names = Scale::Categories(sizes.iter().map(|size| size_name(*size)).collect());
     let (id, title, x, y) = match kind {
-        PlotKind::Columns3d => {
-            let names = sizes.iter().map(|size| size_name(*size)).collect();
-            ("matrix-3d", "3D Columns", Scale::Categories(names), Scale::Linear)
-        }
+        PlotKind::Columns3d => ("matrix-3d", "3D Columns", names, Scale::Linear),
+        PlotKind::HeatMap => ("matrix-heat", "Heat Map", names, Scale::Log10),
         _ => ("matrix-2d", "2D Plot", Scale::Log2, Scale::Log10),
     };
     let title = format!("IOPS - All RW Mix & BS - {title}");
@@ -206,6 +227,9 @@ fn matrix_plot(iops: &Iops, results: &Results, kind: PlotKind) -> Plot {
              read/write mix.",
             );
     plot.series = series.collect();
+    if kind == PlotKind::HeatMap {
+        plot.y_right = Some(Axis::new("Read/write mix (%)", Scale::Linear));
+    }
     plot
 }
 
@@ -287,10 +311,19 @@ fn listing(iops: &Iops) -> String {
 /// A response time read off a cell.
 type ResponseTime = fn(&Cell) -> Option<f64>;
 
+/// The mixes of RND 4K whose response times are drawn.
+const TAILS: [u8; 3] = [100, 65, 0];
+
 /// Response times of every mix and block size.
 fn response_time_chapter(iops: &Iops, results: &Results) -> Page {
-    let tables: [(&str, &str, ResponseTime); 3] = [
+    let tables: [(&str, &str, ResponseTime); 5] = [
         ("art", "Average response time (ART), ms (mean of the rounds)", |cell| cell.art),
+        ("art-reads", "ART of the reads, ms (all I/Os of the rounds)", |cell| {
+            cell.art_of(Op::Read)
+        }),
+        ("art-writes", "ART of the writes, ms (all I/Os of the rounds)", |cell| {
+            cell.art_of(Op::Write)
+        }),
         ("five-nines", "99.999 % response time, ms (all I/Os of the rounds)", |cell| {
             cell.tally.percentile(FIVE_NINES).map(Nanos::as_millis_f64)
         }),
@@ -299,7 +332,7 @@ fn response_time_chapter(iops: &Iops, results: &Results) -> Page {
         }),
     ];
     let mut exhibits = vec![Exhibit::Text(
-        "Response times of reads and writes together in the measurement window. The average is \
+        "Response times in the measurement window, of reads and writes together and of each. The average is \
          the mean of the rounds' averages; percentile and maximum are over all I/Os of the \
          rounds. A dash means that fewer than ten I/Os lie beyond the percentile."
             .into(),
@@ -310,5 +343,13 @@ fn response_time_chapter(iops: &Iops, results: &Results) -> Page {
             TableCell::number(time, 3)
         }))
     }));
+    let patterns = TAILS.map(|mix| AccessPattern::random(Bytes::kib(4), mix));
+    let cells: Vec<(String, &Cell)> = patterns
+        .iter()
+        .filter_map(|pattern| Some((pattern.to_string(), results.cell(pattern)?)))
+        .collect();
+    let columns: Vec<(&str, &Tally)> =
+        cells.iter().map(|(name, cell)| (name.as_str(), &cell.tally)).collect();
+    exhibits.push(Exhibit::Plot(tail_plot("tails", "Response times of RND 4K", &columns)));
     page("Response Times (secondary metrics)", exhibits)
 }

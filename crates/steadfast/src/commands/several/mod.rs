@@ -137,6 +137,7 @@ fn arguments_of(
         yes_destroy: typed.cloned().collect(),
         prometheus: None,
         json: false,
+        verbose: false,
     }
 }
 
