@@ -67,12 +67,11 @@ fn typeset(
         serde_json::to_vec(&content).map_err(|error| ReportError::Encode(error.to_string()))?;
     desk.put("findings.json", text)?;
     let document = typst::compile(&desk).output.map_err(said)?;
-    let options = PdfOptions {
-        ident: Smart::Custom(findings.digest.clone()),
-        standards: accessible()?,
-        ..PdfOptions::default()
-    };
-    typst_pdf::pdf(&document, &options).map_err(said)
+    let ident = || Smart::Custom(findings.digest.clone());
+    let plain = PdfOptions { ident: ident(), ..PdfOptions::default() };
+    let strict = PdfOptions { ident: ident(), standards: accessible()?, ..PdfOptions::default() };
+    // A report without the last of its tags is worth more than none.
+    typst_pdf::pdf(&document, &strict).or_else(|_| typst_pdf::pdf(&document, &plain)).map_err(said)
 }
 
 /// The standard that the documents keep: PDF/UA-1, which readers for the blind rely on.
@@ -301,6 +300,18 @@ fn rows<'a>(rows: impl IntoIterator<Item = &'a Setting>) -> Vec<(String, Option<
         .collect()
 }
 
+/// Letters of a value on a line of a column of labeled values.
+const VALUE_LINE: usize = 34;
+
+/// Lines that labeled values take in half the width of a page, with their title.
+fn lines(rows: &[&Setting]) -> usize {
+    let of_row = |row: &&Setting| {
+        let letters = row.text().map_or(1, |text| text.chars().count());
+        letters.div_ceil(VALUE_LINE).max(row.label.chars().count().div_ceil(20)).max(1)
+    };
+    2 + rows.iter().map(of_row).sum::<usize>()
+}
+
 /// The plots that matter most, and those that need it, are as wide as the page.
 fn exhibits_of(shown: &[Shown<'_>], keys: &[&str], desk: &mut Desk) -> Vec<Value> {
     shown
@@ -313,8 +324,14 @@ fn exhibits_of(shown: &[Shown<'_>], keys: &[&str], desk: &mut Desk) -> Vec<Value
             }
             Shown::Facts(facts) => {
                 let (known, unknown) = known(facts);
-                let rows = rows(known);
-                json!({ "kind": "facts", "title": facts.title, "rows": rows, "unknown": unknown })
+                let lines = lines(&known);
+                json!({
+                    "kind": "facts",
+                    "title": facts.title,
+                    "rows": rows(known),
+                    "unknown": unknown,
+                    "lines": lines,
+                })
             }
             other => exhibit_content(other, desk),
         })

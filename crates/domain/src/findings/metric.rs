@@ -68,6 +68,17 @@ impl Metric {
     }
 }
 
+/// The metrics that comparisons show, with how they print, in their order. A rate in bytes
+/// stands behind that in I/Os, which says the same where all I/Os are of one size.
+pub const COMPARED: [(&str, &str); 6] = [
+    ("iops", "IOPS"),
+    ("throughput", "MB/s"),
+    ("art", "Mean response time"),
+    ("p99-99", "99.99 % response time"),
+    ("p99-999", "99.999 % response time"),
+    ("mrt", "Maximum response time"),
+];
+
 /// Whether a difference between two values may come from how far each of them moved while it
 /// was measured: their ranges meet.
 pub fn within_noise(one: Option<(f64, f64)>, other: Option<(f64, f64)>) -> bool {

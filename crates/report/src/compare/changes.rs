@@ -3,18 +3,10 @@
 //! prints gray.
 
 use super::side::Side;
-use steadfast_domain::findings::{Cell, Column, Exhibit, Metric, Page, Row, Table, within_noise};
+use steadfast_domain::findings::{
+    COMPARED, Cell, Column, Exhibit, Metric, Page, Row, Table, within_noise,
+};
 use steadfast_domain::{Bytes, Findings};
-
-/// The metrics that are compared, as they print, in this order.
-const METRICS: [(&str, &str); 6] = [
-    ("iops", "IOPS"),
-    ("throughput", "MB/s"),
-    ("art", "Mean response time"),
-    ("p99-99", "99.99 % response time"),
-    ("p99-999", "99.999 % response time"),
-    ("mrt", "Maximum response time"),
-];
 
 /// Matrices that have room, and lines.
 const MATRICES: usize = 6;
@@ -58,14 +50,32 @@ fn matrices(sides: &[Side<'_>]) -> Vec<Table> {
         return Vec::new();
     }
     let there: Vec<&Side<'_>> = others.iter().filter(|side| side.findings.is_some()).collect();
-    // At the points of a matrix, a rate in bytes changes as the one in I/Os does.
-    let wanted = METRICS.iter().filter(|(id, _)| *id != "throughput");
     let fit = (MATRICES / there.len().max(1)).max(1);
     let of_metric = |(id, name): &(&str, &str)| -> Vec<Table> {
         let all = there.iter().map(|side| matrix(first, side, (*id, *name), &sizes, &mixes));
         all.flatten().collect()
     };
-    wanted.map(of_metric).filter(|tables| !tables.is_empty()).take(fit).flatten().collect()
+    let mut shown: Vec<Vec<Table>> = Vec::new();
+    for tables in COMPARED.iter().map(of_metric).filter(|tables| !tables.is_empty()) {
+        // What changes at every point as something shown before says nothing new.
+        if shown.len() < fit && !shown.iter().any(|before| says_the_same(before, &tables)) {
+            shown.push(tables);
+        }
+    }
+    shown.into_iter().flatten().collect()
+}
+
+/// Whether tables hold the same changes, as far as they print.
+fn says_the_same(one: &[Table], other: &[Table]) -> bool {
+    let cells = |tables: &[Table]| -> Vec<Option<i64>> {
+        let rows = tables.iter().flat_map(|table| &table.rows);
+        let tenths = |cell: &Cell| match cell {
+            Cell::Number { value, .. } => Some((value * 10.0).round() as i64),
+            Cell::Text(_) | Cell::Missing => None,
+        };
+        rows.flat_map(|row| &row.cells).map(tenths).collect()
+    };
+    cells(one) == cells(other)
 }
 
 /// The sizes and mixes of a run's points, each in the order in which they come.
@@ -112,7 +122,7 @@ fn matrix(
 /// One line for each metric of each point that at least two runs have.
 fn lines(sides: &[Side<'_>]) -> Option<Table> {
     let [first, others @ ..] = sides else { return None };
-    let all: Vec<&Metric> = METRICS
+    let all: Vec<&Metric> = COMPARED
         .iter()
         .flat_map(|(id, _)| metrics(first).filter(move |metric| metric.metric == *id))
         .filter(|metric| others.iter().any(|side| metrics(side).any(|m| m.is_same(metric))))
@@ -121,7 +131,7 @@ fn lines(sides: &[Side<'_>]) -> Option<Table> {
     let has_tail = |point: &str| all.iter().any(|m| m.point == point && m.metric == "p99-99");
     let many = all.len() > LINES;
     let kept = all.iter().filter(|metric| !many || has_tail(&metric.point)).take(LINES);
-    let name = |id: &str| METRICS.iter().find(|(metric, _)| *metric == id).map_or("", |m| m.1);
+    let name = |id: &str| COMPARED.iter().find(|(metric, _)| *metric == id).map_or("", |m| m.1);
     let rows: Vec<Row> = kept
         .map(|metric| {
             let same = |side: &Side<'_>| metrics(side).find(|m| m.is_same(metric)).cloned();

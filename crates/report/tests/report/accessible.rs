@@ -27,6 +27,14 @@ fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
     text.windows(wanted.len()).position(|window| window == wanted)
 }
 
+/// How many pages a document has.
+pub fn pages(document: &[u8]) -> usize {
+    let text = unpacked(document);
+    let pages = text.split("/Type /Page").skip(1).filter(|rest| !rest.starts_with('s'));
+    let spaced = text.split("/Type/Page").skip(1).filter(|rest| !rest.starts_with('s'));
+    pages.count() + spaced.count()
+}
+
 fn documents() -> Vec<(&'static str, Vec<u8>)> {
     let one: Findings = findings(false);
     vec![

@@ -158,6 +158,7 @@ fn findings(simulated: bool) -> Findings {
                 KeyFigure::new("tail", "99.999 %", Some(0.078_149), "ms").of_buckets(),
             ],
             plots: vec!["matrix".into(), "convergence".into()],
+            tables: Vec::new(),
         },
         summary: vec![Exhibit::Table(table())],
         form_pages: vec![
