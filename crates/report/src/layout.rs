@@ -120,7 +120,9 @@ const LEGEND_SMALL: usize = 9;
 /// Whether a plot says what it says in half the width of a page.
 pub(crate) fn suits_half(plot: &Plot) -> bool {
     let kind = matches!(plot.kind, PlotKind::Lines | PlotKind::Histogram | PlotKind::Scatter);
-    kind && plot.series.len() <= LEGEND_SMALL && plot.markers.len() <= 3 && plot.y_right.is_none()
+    // A histogram has few series, and an axis on the right for its running sum.
+    let few = plot.kind == PlotKind::Histogram || plot.y_right.is_none() && plot.markers.len() <= 3;
+    kind && plot.series.len() <= LEGEND_SMALL && few
 }
 
 /// Letters of a line that fit into half the width of a page.
