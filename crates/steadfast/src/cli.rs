@@ -117,7 +117,8 @@ pub enum Command {
     /// Put up to seven runs side by side
     #[command(after_help = "Examples:\n  \
         steadfast compare RUN_DIR RUN_DIR RUN_DIR -o comparison\n  \
-        steadfast compare old/findings.json new/findings.json -o comparison.pdf")]
+        steadfast compare old/findings.json new/findings.json -o comparison.pdf\n  \
+        steadfast compare runs/* -o numbers.parquet")]
     Compare(CompareArguments),
     /// Check a run's numbers against the limits of a datasheet
     #[command(after_help = "Examples:\n  \
@@ -450,6 +451,10 @@ pub struct RunArguments {
     /// ends in .prom (docs/formats.md)
     #[arg(long, value_name = "FILE", default_value_if("format", "prometheus", "steadfast.prom"))]
     pub prometheus: Option<PathBuf>,
+    /// Where no terminal shows the run: print every step; otherwise steps that repeat are summed
+    /// up
+    #[arg(long)]
+    pub verbose: bool,
     /// prometheus: as --prometheus steadfast.prom, where no other file is named
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<LiveFormat>,
@@ -596,6 +601,10 @@ pub struct ResumeArguments {
     /// ends in .prom (docs/formats.md)
     #[arg(long, value_name = "FILE", default_value_if("format", "prometheus", "steadfast.prom"))]
     pub prometheus: Option<PathBuf>,
+    /// Where no terminal shows the run: print every step; otherwise steps that repeat are summed
+    /// up
+    #[arg(long)]
+    pub verbose: bool,
     /// prometheus: as --prometheus steadfast.prom, where no other file is named
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<LiveFormat>,
@@ -649,16 +658,30 @@ pub struct ReportArguments {
     pub format: Vec<Format>,
 }
 
+/// Forms of the long table of `compare`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum LongFormat {
+    /// Comma-separated values.
+    Csv,
+    /// Parquet, for data frames and DuckDB.
+    Parquet,
+}
+
 /// `compare`.
 #[derive(Debug, Args)]
 pub struct CompareArguments {
-    /// Run directories or findings.json files; percentages relate to the first
-    #[arg(required = true, num_args = 2..=7, value_name = "RUN")]
+    /// Run directories or findings.json files; percentages relate to the first. Two to seven;
+    /// any number with --format csv or parquet
+    #[arg(required = true, num_args = 1.., value_name = "RUN")]
     pub runs: Vec<PathBuf>,
     /// A directory for compare.html, compare.pdf and the tables as CSV, or one
-    /// file ending in .html, .pdf or .json
+    /// file ending in .html, .pdf, .json, .csv or .parquet
     #[arg(long, short, value_name = "DIR|FILE")]
     pub output: Option<PathBuf>,
+    /// Every number of all runs as one long table instead: run, metric, point, size, mix,
+    /// direction, unit, value. CSV goes to standard output without -o
+    #[arg(long, value_enum, conflicts_with = "json")]
+    pub format: Option<LongFormat>,
     #[command(flatten)]
     pub writing: WritingArguments,
     /// Print JSON
