@@ -9,10 +9,10 @@ use anyhow::{Context, anyhow, bail};
 use clap::Parser;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use steadfast_domain::{AppliedWorkload, Demand, Device, ScriptLoad};
+use steadfast_domain::{AppliedWorkload, Bytes, Demand, Device, Nanos, ScriptLoad};
 use steadfast_runner::RunSettings;
 use steadfast_trace::replay::script::at_threshold;
-use steadfast_trace::replay::{ScriptOptions, Space, TraceScript};
+use steadfast_trace::replay::{MapRule, ScriptOptions, Space, TraceScript};
 use steadfast_trace::{Captured, Untold};
 
 /// The workload with the script of its single I/Os.
@@ -76,6 +76,7 @@ fn script(
         issue_at: replay.issue_at,
         map: replay.map,
         leave_out: replay.leave_out(),
+        origin_ns: replay.counted_from.map(|time| time.0),
         ..ScriptOptions::new(opened.title.clone(), space)
     };
     let script = TraceScript::of(captured, &options).with_context(named)?;
@@ -83,6 +84,20 @@ fn script(
     load.timing = replay.timing.unwrap_or_default();
     load.overlaps = replay.overlaps.unwrap_or_default();
     Ok((script, load))
+}
+
+/// When the first chosen I/O is due, from the capture's beginning.
+pub(super) fn first_due(opened: &Opened, replay: &ReplayArguments) -> anyhow::Result<Nanos> {
+    // Any target would do: addresses do not count.
+    let space = Space { size: Bytes::gib(1), logical_sector: 512 };
+    let options = ScriptOptions {
+        pass: opened.pass.clone(),
+        issue_at: replay.issue_at,
+        map: Some(MapRule::Wrap),
+        ..ScriptOptions::new(opened.title.clone(), space)
+    };
+    let script = TraceScript::of(single_ios(opened)?, &options);
+    Ok(Nanos(script.with_context(|| opened.name.clone())?.origin_ns()))
 }
 
 fn single_ios(opened: &Opened) -> anyhow::Result<&Captured<File>> {
