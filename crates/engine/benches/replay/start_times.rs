@@ -2,7 +2,7 @@
 
 /// I/Os that are due closer together than this leave one after the other, as fast as
 /// they can be handed over.
-pub const TOGETHER_NS: f64 = 5e3;
+pub const TOGETHER_NS: f64 = 2e4;
 
 /// What a player's start times show.
 #[derive(Debug, Clone, Copy)]

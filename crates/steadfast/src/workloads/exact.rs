@@ -9,11 +9,16 @@ use anyhow::{Context, anyhow, bail};
 use clap::Parser;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use steadfast_domain::script::Timing;
 use steadfast_domain::{AppliedWorkload, Bytes, Demand, Device, Nanos, ScriptLoad};
 use steadfast_runner::RunSettings;
 use steadfast_trace::replay::script::at_threshold;
 use steadfast_trace::replay::{MapRule, ScriptOptions, Space, TraceScript};
 use steadfast_trace::{Captured, Untold};
+
+/// So many I/Os may be outstanding where the trace does not say how many were: enough that
+/// hardly one waits for room.
+const UNKNOWN: u32 = 64;
 
 /// The workload with the script of its single I/Os.
 pub(super) fn workload(
@@ -80,8 +85,10 @@ fn script(
         ..ScriptOptions::new(opened.title.clone(), space)
     };
     let script = TraceScript::of(captured, &options).with_context(named)?;
-    let mut load = script.load(demand);
-    load.timing = replay.timing.unwrap_or_default();
+    let timing = replay.timing.unwrap_or_default();
+    let unknown = script.summary().outstanding_max.is_none() && timing != Timing::Closed;
+    let mut load = script.load(demand.or_else(|| unknown.then(|| Demand::new(1, UNKNOWN))));
+    load.timing = timing;
     load.overlaps = replay.overlaps.unwrap_or_default();
     Ok((script, load))
 }
