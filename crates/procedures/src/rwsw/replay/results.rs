@@ -144,16 +144,17 @@ struct Span<'a> {
 fn spans(steps: &[AppliedStep], width: Option<f64>) -> Vec<Span<'_>> {
     let Some(first) = steps.first() else { return Vec::new() };
     let each = first.lasted.as_secs_f64();
-    let together = width.map_or(1, |width| (width / each).round().max(1.0) as u64);
+    let together = width.map_or(1.0, |width| (width / each).round().max(1.0));
+    let is_alone = together == 1.0 || !together.is_finite();
     let mut spans: Vec<Span<'_>> = Vec::new();
     for step in steps {
         let from = step.began.saturating_sub(first.began).as_secs_f64();
         let seconds = step.lasted.as_secs_f64();
-        if together == 1 {
+        if is_alone {
             spans.push(Span { from, seconds, steps: vec![step] });
             continue;
         }
-        let length = each * together as f64;
+        let length = each * together;
         // A step begins where the one before it ends, but for what floating point makes of it.
         let start = (from / length + 1e-6).floor() * length;
         match spans.last_mut().filter(|span| span.from == start) {
@@ -161,7 +162,7 @@ fn spans(steps: &[AppliedStep], width: Option<f64>) -> Vec<Span<'_>> {
             None => spans.push(Span { from: start, seconds: length, steps: vec![step] }),
         }
     }
-    if let (Some(last), Some(step)) = (spans.last_mut().filter(|_| together > 1), steps.last()) {
+    if let (Some(last), Some(step)) = (spans.last_mut().filter(|_| !is_alone), steps.last()) {
         let end = (step.began.saturating_sub(first.began) + step.lasted).as_secs_f64();
         last.seconds = end - last.from;
     }
@@ -216,5 +217,51 @@ impl Span<'_> {
             mrt: self.steps.iter().filter_map(|s| s.response_max).max().map(Nanos::as_millis_f64),
             outstanding: self.rate(outstanding.sum()).filter(|_| known),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::stimulus::Pace;
+    use steadfast_domain::{Bytes, Demand};
+
+    /// A tenth of a second of the capture.
+    fn tenth(at: u64, ios: u64, response_ms: u64) -> AppliedStep {
+        AppliedStep {
+            began: Nanos::from_millis(3000 + at * 100),
+            lasted: Nanos::from_millis(100),
+            captured_ios: ios,
+            captured_bytes: Bytes(ios * 1_000_000),
+            streams: Vec::new(),
+            demand: Demand::new(1, 1),
+            pace: Pace::Closed,
+            outstanding_mean: Some(4.0),
+            outstanding_max: Some(9),
+            response_mean: Some(Nanos::from_millis(response_ms)),
+            response_max: Some(Nanos::from_millis(response_ms + at)),
+        }
+    }
+
+    #[test]
+    fn capture_steps_are_put_together_to_the_seconds_of_the_replay() {
+        // Nothing from 1.0 to 2.0 s, and in the second half of the first.
+        let at = (0..5).chain(20..25);
+        let steps: Vec<AppliedStep> = at
+            .map(|at| tenth(at, if at < 5 { 10 } else { 30 }, if at == 4 { 6 } else { 1 }))
+            .collect();
+        let moments: Vec<Moment> = spans(&steps, Some(1.0)).iter().map(Span::whole).collect();
+        let [first, last] = &moments[..] else { panic!("{moments:?}") };
+        assert_eq!((first.at, last.at), (0.5, 2.25));
+        assert_eq!((first.iops, first.mb_per_second), (Some(50.0), Some(50.0)));
+        assert_eq!(first.art, Some(2.0), "by I/Os");
+        assert_eq!(first.mrt, Some(10.0));
+        assert!((first.outstanding.unwrap() - 2.0).abs() < 1e-9);
+        let [iops, outstanding] = [last.iops, last.outstanding].map(Option::unwrap);
+        assert!((iops - 300.0).abs() < 1e-6 && (outstanding - 4.0).abs() < 1e-6);
+        let alone = spans(&steps, None);
+        assert_eq!(alone.len(), 10);
+        assert_eq!(alone[9].whole().iops, Some(300.0));
+        assert!(spans(&[], Some(1.0)).is_empty());
     }
 }
