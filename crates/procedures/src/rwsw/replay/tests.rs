@@ -161,6 +161,7 @@ fn single_ios_are_one_load_that_is_cut_every_minute() {
     assert_eq!(bench.0.len(), 3);
     assert!(bench.0.iter().all(|step| step.load == Load::Script(script())));
     assert!(bench.0.iter().all(|step| step.cut == Some(Nanos::from_secs(60))));
+    made(&Settings { depth: Some(4), ..settings.clone() });
     assert!(!bench.0[0].continues && bench.0[1..].iter().all(|step| step.continues));
     let findings = test.study(&record(&settings, Vec::new()));
     assert_eq!(findings.ending, "Replay complete: 0 of 10007 I/Os were played.");
