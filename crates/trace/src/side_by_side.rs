@@ -238,10 +238,11 @@ impl<'t, R: Read + Seek + Send + 'static> Work<'t, R> {
 impl State {
     /// The next thing to do: first what the others wait for.
     fn take(&mut self, groups: usize, ahead: usize) -> Option<Next> {
-        if self.judged.len() < ahead && !self.is_over {
-            if let Some(next) = self.take_in_line(groups) {
-                return Some(next);
-            }
+        if self.judged.len() < ahead
+            && !self.is_over
+            && let Some(next) = self.take_in_line(groups)
+        {
+            return Some(next);
         }
         if let Some(judged) = self.judged.pop_front() {
             return Some(Next::Fold(judged));
