@@ -8,7 +8,7 @@ use crate::shape::DEPTH_CLASSES;
 use crate::shape_figures::{depth_name, response_classes};
 use crate::steps::CaptureStep;
 use crate::streams::By;
-use crate::study::{SingleIos, Study};
+use crate::study::{SingleIos, Study, Window};
 use std::collections::BTreeMap;
 use steadfast_domain::findings::{
     Axis, Exhibit, Marker, Plot, PlotKind, Scale, Series, Stroke, TimeUnit,
@@ -277,6 +277,30 @@ fn hit_map(study: &Study, device: u16, map: &HitMap, op: IoOp) -> Option<Plot> {
         plot = plot.with(Series::new(format!("{percent:.1} %"), Stroke::Measured, points));
     }
     any.then_some(plot)
+}
+
+/// A part of the capture in narrow steps.
+pub(super) fn window(window: &Window, number: usize) -> Plot {
+    let begin = window.first.saturating_mul(window.width_ns);
+    let seconds = window.width_ns as f64 / 1e9;
+    let numbers = window.first..window.first + window.count;
+    let points = |value: &dyn Fn(&CaptureStep) -> Option<f64>, none: Option<f64>| -> Vec<Point> {
+        let at = |step: u64| ((step - window.first) as f64 + 0.5) * seconds;
+        let of = |step: u64| window.steps.get(&step).map_or(none, value);
+        numbers.clone().map(|step| (at(step), of(step))).collect()
+    };
+    let mut plot = Plot::new(
+        PlotKind::Lines,
+        &format!("window-{number}"),
+        format!("Around {}, steps of {}", window.what, Nanos(window.width_ns)),
+        Axis::time(&format!("Time since {} into the capture", Nanos(begin)), TimeUnit::Seconds),
+        Axis::new("IOPS", Scale::Linear),
+    );
+    plot.y_right = Some(Axis::new("Response time (ms)", Scale::Log10));
+    let iops = points(&|step| Some(step.ios() as f64 / seconds), Some(0.0));
+    let slowest = points(&|step| response_ms(step.response_max()), None);
+    plot.with(Series::new("IOPS", Stroke::Measured, iops))
+        .with(Series::new("RT maximum", Stroke::Measured, slowest).on_right())
 }
 
 /// Response times as shades over time; percentiles over time stand in the plot of
