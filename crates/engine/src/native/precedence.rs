@@ -9,7 +9,7 @@
 
 /// A thread that has been awake for longer gives the real-time class up, in
 /// nanoseconds.
-const AWAKE_NS: u64 = 100_000_000;
+const AWAKE_NS: u64 = 5_000_000;
 
 /// The highest weight of the ordinary class.
 const NICEST: libc::c_int = -20;
