@@ -14,6 +14,7 @@ use crate::processes::{ProcessKey, ProcessTable};
 use crate::quality::Quality;
 use crate::reach::{Reach, ReachFigures};
 use crate::series::{SeriesOf, SeriesOverTime};
+use crate::shape::Shape;
 use crate::steps::{CaptureStep, StepFigures};
 use crate::totals::{StudyOptions, Totals};
 use crate::trust::Evidence;
@@ -46,6 +47,9 @@ pub struct Study {
     pub sides: Vec<Side>,
     /// The workload's streams over time.
     pub streams_over_time: SeriesOverTime,
+    /// Whether the steps have response-time percentiles although no single I/O was kept: a
+    /// fold file's have.
+    pub is_of_fold: bool,
     /// What single I/Os tell; `None` of a capture that kept none.
     pub single_ios: Option<SingleIos>,
 }
@@ -64,6 +68,8 @@ pub struct SingleIos {
     pub reach: Vec<(u16, ReachFigures)>,
     /// Hit maps by device.
     pub hits: Vec<(u16, HitMap)>,
+    /// How I/Os follow one another.
+    pub shape: Shape,
 }
 
 impl Study {
@@ -98,6 +104,7 @@ impl Study {
         let steps = steps.finish()?;
         let single_ios = singles.zip(pictures).map(|(singles, pictures)| singles.told(pictures));
         Ok(Study {
+            is_of_fold: single_ios.is_none() && captured.tells(Untold::StepPercentiles).is_ok(),
             drives,
             evidence: Evidence::seen(captured, totals.account, quality),
             tells_busy_time: captured.tells_busy_time(pass, &steps),
@@ -150,6 +157,7 @@ struct Pictures {
     processes_shown: Vec<ProcessKey>,
     processes: SeriesOverTime,
     hits: Vec<HitMap>,
+    shape: Shape,
 }
 
 impl Singles {
@@ -191,6 +199,7 @@ impl Singles {
             processes_shown,
             processes: SeriesOverTime::new(totals.step_ns, &choice),
             hits: self.devices.iter().map(map).collect(),
+            shape: Shape::new(totals.step_ns, &totals.workload.keys()),
         }
     }
 
@@ -203,13 +212,14 @@ impl Singles {
             process_streams: self.process_streams,
             processes_shown: pictures.processes_shown,
             processes_over_time: pictures.processes,
+            shape: pictures.shape,
         }
     }
 }
 
 impl Pictures {
     fn folds(&mut self) -> Vec<&mut dyn Fold> {
-        let mut folds: Vec<&mut dyn Fold> = vec![&mut self.processes];
+        let mut folds: Vec<&mut dyn Fold> = vec![&mut self.processes, &mut self.shape];
         folds.extend(self.hits.iter_mut().map(|map| map as &mut dyn Fold));
         folds
     }

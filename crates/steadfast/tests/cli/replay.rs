@@ -17,6 +17,7 @@ use steadfast_trace::{StepWriter, WorkloadFile, Writer};
 /// A trace of 1,009 reads of 4 KiB, one a millisecond, with a flush after every tenth.
 fn write(path: &Path, kind: Kind) {
     let device = CapturedDevice {
+        host: None,
         name: "sdx".into(),
         model: None,
         serial: None,
