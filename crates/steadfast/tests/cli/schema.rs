@@ -91,6 +91,7 @@ fn documents(place: &Path) -> Vec<(&'static str, String)> {
         ("trace-map", ["trace", "map"]),
         ("trace-hits", ["trace", "hits"]),
         ("trace-locality", ["trace", "locality"]),
+        ("trace-shape", ["trace", "shape"]),
         ("trace-doctor", ["trace", "doctor"]),
         ("trace-drives", ["trace", "drives"]),
         ("trace-groups", ["trace", "groups"]),
