@@ -182,7 +182,7 @@ pub fn draw_series(
 /// Draws a band; a missing edge breaks it.
 fn draw_band(drawing: &mut Drawing, frame: &Frame, series: &Series, look: &Look) -> bool {
     let place = |x: f64, y: Option<f64>| frame.place(series.right, x, y);
-    let edges: Vec<Option<((f64, f64), (f64, f64))>> = series
+    let edges: Vec<_> = series
         .points
         .iter()
         .zip(&series.upper)

@@ -13,6 +13,7 @@ mod doctor;
 mod exit_codes;
 mod export;
 mod fio;
+mod fleet;
 mod front;
 mod house;
 mod iometer;
