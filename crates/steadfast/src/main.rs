@@ -4,6 +4,7 @@ mod asked;
 mod cli;
 mod commands;
 mod exit;
+mod hosts;
 mod output;
 mod panel;
 mod prometheus;

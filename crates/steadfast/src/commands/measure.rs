@@ -4,17 +4,20 @@ use super::restore;
 use crate::asked::check_engine;
 use crate::cli::{EngineName, MeasureArguments};
 use crate::exit::{ExitState, misuse};
+use crate::hosts;
 use crate::target::{self, Course, Kept, Mover};
 use crate::workloads;
 use crate::{remarks, terminal};
 use anyhow::Context;
 use serde::Serialize;
 use std::path::Path;
-use steadfast_domain::measurement::Stalling;
+use steadfast_domain::measurement::{HostPart, Stalling};
+use steadfast_domain::settings::HostList;
 use steadfast_domain::{Demand, Device, IoStream, Measurement, Nanos, Op, Step, Tally};
-use steadfast_host::Consent;
+use steadfast_engine::Stop;
+use steadfast_host::{Consent, HostsConsent};
 use steadfast_report::text_table;
-use steadfast_runner::{Single, once};
+use steadfast_runner::{Rig, Single, once};
 use steadfast_trace::WorkloadFile;
 
 /// The JSON output.
@@ -37,22 +40,14 @@ pub fn schema() -> schemars::Schema {
 pub fn run(arguments: &MeasureArguments) -> anyhow::Result<ExitState> {
     let asked = asked(arguments)?;
     let writes = asked.alters();
-    let consent = match writes {
-        true => Consent::Destroy { confirmation: arguments.yes_destroy.clone() },
-        false => Consent::Read,
-    };
-    let named = match writes {
-        true => target::find(&arguments.target, arguments.size)?,
-        false => target::find_to_read(&arguments.target, arguments.size, &asked.name)?,
-    };
     let stop = target::stop_on_signals()?;
-    check_engine(arguments.engine, &target::foresee(&arguments.target, arguments.size)?)?;
-    let kept = match arguments.engine {
-        Some(EngineName::Fio) => Some(Kept::new(arguments.keep.as_deref())?),
-        _ => None,
+    let list = arguments.hosts.list()?;
+    let is_fio = arguments.engine == Some(EngineName::Fio) || list.is_some();
+    let kept = is_fio.then(|| Kept::new(arguments.keep.as_deref())).transpose()?;
+    let mut rig = match (&list, &kept) {
+        (Some(list), Some(kept)) => rig_of_hosts(arguments, writes, list, kept.path(), &stop)?,
+        _ => rig_here(arguments, &asked, kept.as_ref(), &stop)?,
     };
-    let mover = kept.as_ref().map_or(Mover::Uring, |kept| Mover::Fio(kept.path().to_owned()));
-    let mut rig = target::rig(&mover, &named, &consent, &[], Course::of(arguments.seed), &stop)?;
     let step = asked.step(rig.device());
     let prepared = rig.prepare(&step).with_context(|| arguments.target.clone())?;
     let once = once(rig.as_mut(), prepared, writes, &mut restore::journal());
@@ -72,6 +67,49 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<ExitState> {
         terminal::print(&text(arguments, &asked, &answer))?;
     }
     Ok(ExitState::Done)
+}
+
+/// A rig on a device or a file of this host.
+fn rig_here(
+    arguments: &MeasureArguments,
+    asked: &Single,
+    kept: Option<&Kept>,
+    stop: &Stop,
+) -> anyhow::Result<Box<dyn Rig>> {
+    if let [_, second, ..] = arguments.yes_destroy.as_slice() {
+        return Err(misuse(format!("--yes-destroy {second}: measure writes to one device")));
+    }
+    let confirmation = arguments.yes_destroy.first().cloned();
+    let writes = asked.alters();
+    let (named, consent) = match writes {
+        true => {
+            let named = target::find(&arguments.target, arguments.size)?;
+            (named, Consent::Destroy { confirmation })
+        }
+        false => {
+            let named = target::find_to_read(&arguments.target, arguments.size, &asked.name)?;
+            (named, Consent::Read)
+        }
+    };
+    check_engine(arguments.engine, &target::foresee(&arguments.target, arguments.size)?)?;
+    let mover = kept.map_or(Mover::Uring, |kept| Mover::Fio(kept.path().to_owned()));
+    target::rig(&mover, &named, &consent, &[], Course::of(arguments.seed), stop)
+}
+
+/// A rig on a device that several hosts share.
+fn rig_of_hosts(
+    arguments: &MeasureArguments,
+    writes: bool,
+    list: &HostList,
+    directory: &Path,
+    stop: &Stop,
+) -> anyhow::Result<Box<dyn Rig>> {
+    hosts::check_engine(arguments.engine)?;
+    let consent = match writes {
+        true => HostsConsent::Named(&arguments.yes_destroy),
+        false => HostsConsent::Read,
+    };
+    hosts::rig(list, &arguments.target, arguments.size, consent, directory, stop)
 }
 
 /// What is to be applied: an access pattern, or the workload of a file.
@@ -125,6 +163,7 @@ fn text(arguments: &MeasureArguments, asked: &Single, answer: &Answer<'_>) -> St
         arguments.target, asked.name, asked.demand, measurement.elapsed
     ));
     lines.push(numbers(measurement));
+    lines.extend(by_host(measurement));
     if let Some((user, system)) = measurement.cpu_ns_per_io() {
         lines.push(format!("CPU per I/O: {user:.0} ns user, {system:.0} ns system"));
     }
@@ -155,6 +194,35 @@ fn numbers(measurement: &Measurement) -> String {
     let rows = shown.map(|(name, tally)| tally_row(name, tally, seconds));
     let rows: Vec<_> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
     text_table::with_left(&rows, |_| false)
+}
+
+/// What each host did, where there are several.
+fn by_host(measurement: &Measurement) -> Option<String> {
+    if measurement.hosts.is_empty() {
+        return None;
+    }
+    let head = ["host", "I/Os", "IOPS", "MB/s", "ART ms", "MRT ms", "began after ms"];
+    let milliseconds = |time: Nanos| format!("{:.4}", time.as_millis_f64());
+    let row = |part: &HostPart| {
+        let seconds = part.elapsed.as_secs_f64();
+        let rate = |count: f64| match seconds > 0.0 {
+            true => format!("{:.1}", count / seconds),
+            false => "–".to_owned(),
+        };
+        let mean = part.response_sum.0.checked_div(part.ios).map(Nanos);
+        [
+            part.host.clone(),
+            part.ios.to_string(),
+            rate(part.ios as f64),
+            rate(part.bytes.as_mb()),
+            mean.map_or("–".to_owned(), milliseconds),
+            milliseconds(part.response_max),
+            part.late.map_or("–".to_owned(), milliseconds),
+        ]
+    };
+    let rows = measurement.hosts.iter().map(row);
+    let rows: Vec<_> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
+    Some(text_table::with_left(&rows, |column| column == 0))
 }
 
 /// What was not as it should be beside the I/Os themselves.

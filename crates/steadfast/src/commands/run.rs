@@ -5,17 +5,22 @@ use super::several::{self, Several};
 use crate::asked::settings;
 use crate::cli::RunArguments;
 use crate::exit::ExitState;
-use crate::target;
+use crate::{hosts, target};
 
 /// Begins a run, or one for each of several targets, and conducts it.
 pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitState> {
     let chosen = &arguments.procedure;
-    let foreseen = chosen.target.iter().map(|target| target::foresee(target, chosen.size));
+    let list = arguments.hosts.list()?;
+    let foreseen = chosen.target.iter().map(|target| match &list {
+        Some(list) => hosts::foresee(list, target, chosen.size),
+        None => target::foresee(target, chosen.size),
+    });
     let foreseen = foreseen.collect::<anyhow::Result<Vec<_>>>()?;
     let seed = chosen.seed.unwrap_or_else(|| default_seed(&foreseen[0]));
     let each = chosen.target.iter().zip(&foreseen).map(|(target, device)| {
         let mut settings = settings(chosen, seed, device)?;
         settings.purge = arguments.purge;
+        settings.hosts = list.clone().map(Box::new);
         settings.purge_failed = arguments.purge_failed;
         let beginning = Beginning {
             target,

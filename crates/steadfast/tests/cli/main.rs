@@ -14,6 +14,7 @@ mod exit_codes;
 mod export;
 mod fio;
 mod front;
+mod hosts;
 mod house;
 mod iometer;
 mod judged;
