@@ -160,14 +160,6 @@ impl Expression {
         self.ios
     }
 
-    /// The key of the sequential position, if there is one.
-    pub(super) fn cursor_key(&self) -> Option<&str> {
-        match &self.place {
-            Placing::Sequential { key, .. } => Some(key),
-            Placing::Random { .. } => None,
-        }
-    }
-
     /// What is left of the stimulus when it begins at `start`.
     #[must_use]
     pub(super) fn going_on_from(mut self, start: &Start) -> Expression {

@@ -123,7 +123,7 @@ hold() {
         [ ! -s held ] || break
         sleep 0.1 2>/dev/null || sleep 1
     done
-    say "exclusive $(cat held)"
+    say "exclusive $(cat held) $keeper"
 }
 
 mkdir "$place" 2>/dev/null || refuse "the directory $place cannot be created"

@@ -11,7 +11,7 @@ mod sight;
 
 use crate::roots::Roots;
 use session::Session;
-use sight::Sight;
+use sight::{Keepers, Sight};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -50,6 +50,7 @@ pub struct RemoteTarget {
     writable: bool,
     /// The hosts, in the user's order.
     pub hosts: Vec<RemoteHost>,
+    keepers: Keepers,
     /// Holds our ends of the tunnels.
     place: Option<PathBuf>,
 }
@@ -78,11 +79,12 @@ pub fn arm_hosts(
 ) -> Result<RemoteTarget, RemoteError> {
     let mut reached = reach(list, path)?;
     let device = reached.examine(path, consent)?;
-    let Reached { sessions, sights, place } = reached;
+    let Reached { sessions, sights, place, keepers } = reached;
     let mut target = RemoteTarget {
         device,
         writable: consent != HostsConsent::Read,
         hosts: Vec::new(),
+        keepers,
         place: Some(place.keep()),
     };
     for (mut session, sight) in sessions.into_iter().zip(sights) {
@@ -127,7 +129,13 @@ pub fn plain_hosts(list: &HostList, path: &str, size: Bytes) -> RemoteTarget {
         clock: None,
     };
     let hosts = list.names.iter().map(host).collect();
-    RemoteTarget { device: unseen(path, size), writable: false, hosts, place: None }
+    RemoteTarget {
+        device: unseen(path, size),
+        writable: false,
+        hosts,
+        keepers: Keepers::new(),
+        place: None,
+    }
 }
 
 /// A device that nobody has looked at.
@@ -156,6 +164,7 @@ struct Reached {
     sessions: Vec<Session>,
     sights: Vec<Sight>,
     place: Place,
+    keepers: Keepers,
 }
 
 /// A directory that goes again unless it is kept.
@@ -199,7 +208,7 @@ fn reach(list: &HostList, path: &str) -> Result<Reached, RemoteError> {
         session.greet()?;
         sights.push(session.look()?);
     }
-    Ok(Reached { sessions, sights, place })
+    Ok(Reached { sessions, sights, place, keepers: Keepers::new() })
 }
 
 impl Reached {
@@ -278,20 +287,19 @@ impl Reached {
     /// Holds the device exclusively on every host, so that none begins to use it. Where
     /// two of them are one kernel, one holds it for both.
     fn hold(&mut self, path: &str) -> Result<(), RemoteError> {
-        let mut held: Vec<String> = Vec::new();
         for (session, sight) in self.sessions.iter_mut().zip(&self.sights) {
-            if held.contains(&sight.boot) {
+            if self.keepers.iter().any(|(boot, _)| *boot == sight.boot) {
                 continue;
             }
             let answer = session.value("hold", "exclusive")?;
-            if answer != "yes" {
+            let Some(keeper) = answer.strip_prefix("yes ") else {
                 let why = answer.strip_prefix("no ").unwrap_or(&answer).to_owned();
                 return Err(session.error(format!(
                     "{path} cannot be held exclusively ({why}), so it is taken to be in use. \
                      Nothing was written"
                 )));
-            }
-            held.push(sight.boot.clone());
+            };
+            self.keepers.push((sight.boot.clone(), keeper.to_owned()));
         }
         Ok(())
     }
@@ -317,7 +325,9 @@ impl RemoteTarget {
             return Ok(());
         }
         for session in self.hosts.iter_mut().filter_map(|host| host.session.as_mut()) {
-            if let Some(why) = session.look()?.obstacle() {
+            let mut sight = session.look()?;
+            sight.pass_over(&self.keepers);
+            if let Some(why) = sight.obstacle() {
                 return Err(session.error(why));
             }
         }

@@ -17,8 +17,9 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitState> {
     });
     let foreseen = foreseen.collect::<anyhow::Result<Vec<_>>>()?;
     let seed = chosen.seed.unwrap_or_else(|| default_seed(&foreseen[0]));
-    let each = chosen.target.iter().zip(&foreseen).map(|(target, device)| {
+    let each = chosen.target.iter().zip(&foreseen).enumerate().map(|(at, (target, device))| {
         let mut settings = settings(chosen, seed, device)?;
+        settings.parameters.extend(steadfast_procedures::zone_shift_of(&settings, at));
         settings.purge = arguments.purge;
         settings.hosts = list.clone().map(Box::new);
         settings.purge_failed = arguments.purge_failed;

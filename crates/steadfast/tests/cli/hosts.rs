@@ -7,6 +7,7 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -20,7 +21,31 @@ const PORT: u16 = 2207;
 struct Hosts {
     directory: tempfile::TempDir,
     hosts: Vec<Namespace>,
-    made_run_sshd: bool,
+    _separation: Separation,
+}
+
+/// The directory that sshd needs: who makes it for this process removes it after its last use.
+struct Separation;
+
+static SEPARATION: Mutex<(u32, bool)> = Mutex::new((0, false));
+
+impl Separation {
+    fn new() -> Separation {
+        let mut used = SEPARATION.lock().unwrap();
+        used.1 |= fs::create_dir("/run/sshd").is_ok();
+        used.0 += 1;
+        Separation
+    }
+}
+
+impl Drop for Separation {
+    fn drop(&mut self) {
+        let mut used = SEPARATION.lock().unwrap();
+        used.0 -= 1;
+        if used.0 == 0 && std::mem::take(&mut used.1) {
+            let _ = fs::remove_dir("/run/sshd");
+        }
+    }
 }
 
 struct Namespace {
@@ -66,8 +91,7 @@ impl Hosts {
         for name in ["host", "user"] {
             run("ssh-keygen", &["-q", "-t", "ed25519", "-N", "", "-f", &key(name)])?;
         }
-        let made_run_sshd = fs::create_dir("/run/sshd").is_ok();
-        let mut all = Hosts { directory, hosts: Vec::new(), made_run_sshd };
+        let mut all = Hosts { directory, hosts: Vec::new(), _separation: Separation::new() };
         let network = NETWORK.fetch_add(1, Ordering::Relaxed);
         for at in 0..count {
             all.add(at, network)?;
@@ -203,9 +227,6 @@ impl Drop for Hosts {
             let host = &self.hosts[at];
             let _ = run("ip", &["link", "del", &format!("{}o", host.namespace)]);
             let _ = run("ip", &["netns", "del", &host.namespace]);
-        }
-        if self.made_run_sshd {
-            let _ = fs::remove_dir("/run/sshd");
         }
     }
 }
@@ -408,7 +429,7 @@ fn another_version_of_fio_is_disclosed_and_an_old_one_refused() {
     let bin = hosts.path("bin");
     fs::create_dir(&bin).unwrap();
     let path = format!("{}:/usr/bin:/bin:/usr/sbin:/sbin", bin.display());
-    let mut pretend = |hosts: &mut Hosts, version: &str| {
+    let pretend = |hosts: &mut Hosts, version: &str| {
         let text = format!(
             "#!/bin/sh\ncase \"$1\" in --version) echo {version} ;; *) exec /usr/bin/fio \"$@\" ;; esac\n"
         );
