@@ -39,6 +39,9 @@ pub struct Sight {
     is_whole: bool,
 }
 
+/// The processes that hold a device for us, each with the boot of its kernel.
+pub type Keepers = Vec<(String, String)>;
+
 /// A line of lsblk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Block {
@@ -161,6 +164,15 @@ impl Sight {
             return Some(why.to_owned());
         }
         None
+    }
+
+    /// Leaves out who holds the device for us.
+    pub fn pass_over(&mut self, keepers: &[(String, String)]) {
+        let boot = &self.boot;
+        self.writers.retain(|writer| {
+            let process = writer.split(' ').next().unwrap_or_default();
+            !keepers.iter().any(|(of, keeper)| of == boot && keeper == process)
+        });
     }
 
     /// What uses the device on that host: empty where nothing does.
@@ -361,6 +373,11 @@ mod tests {
             let why = sight(&[line]).obstacle().unwrap_or_default();
             assert!(why.contains(word), "{line}: {why}");
         }
+        let mut held = sight(&["writer 4711 perl"]);
+        held.pass_over(&[("b-2".into(), "4711".into()), ("b-1".into(), "471".into())]);
+        assert!(held.obstacle().is_some());
+        held.pass_over(&[("b-1".into(), "4711".into())]);
+        assert_eq!(held.obstacle(), None);
         let mounted = ["block 259:1 nvme0n1p1 part 4M ext4", "mount 259:1 /dev/nvme0n1p1 /boot"];
         let why = sight(&mounted).obstacle().unwrap();
         assert!(why.contains("/dev/nvme0n1p1 is mounted at /boot"), "{why}");
