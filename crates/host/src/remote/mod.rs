@@ -206,7 +206,10 @@ fn reach(list: &HostList, path: &str) -> Result<Reached, RemoteError> {
     let mut sights = Vec::new();
     for session in &mut sessions {
         session.greet()?;
-        sights.push(session.look()?);
+        session.look()?;
+    }
+    for session in &mut sessions {
+        sights.push(session.seen()?);
     }
     Ok(Reached { sessions, sights, place, keepers: Keepers::new() })
 }
@@ -324,8 +327,12 @@ impl RemoteTarget {
         if !self.writable {
             return Ok(());
         }
+        // All of them at the same time: each takes a moment.
         for session in self.hosts.iter_mut().filter_map(|host| host.session.as_mut()) {
-            let mut sight = session.look()?;
+            session.look()?;
+        }
+        for session in self.hosts.iter_mut().filter_map(|host| host.session.as_mut()) {
+            let mut sight = session.seen()?;
             sight.pass_over(&self.keepers);
             if let Some(why) = sight.obstacle() {
                 return Err(session.error(why));

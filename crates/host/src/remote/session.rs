@@ -110,11 +110,16 @@ impl Session {
 
     /// Asks something and returns the lines of the answer.
     pub fn ask(&mut self, request: &str) -> Result<Vec<String>, RemoteError> {
+        self.send(request)?;
+        self.answer(PATIENCE)
+    }
+
+    fn send(&mut self, request: &str) -> Result<(), RemoteError> {
         let Some(pipe) = &mut self.requests else { return Err(self.lost("was closed")) };
         if writeln!(pipe, "{request}").and_then(|()| pipe.flush()).is_err() {
             return Err(self.lost("was lost"));
         }
-        self.answer(PATIENCE)
+        Ok(())
     }
 
     /// Asks something whose answer is one value.
@@ -127,9 +132,14 @@ impl Session {
         }
     }
 
-    /// Has the host look the device over.
-    pub fn look(&mut self) -> Result<Sight, RemoteError> {
-        let lines = self.ask("look")?;
+    /// Has the host begin to look the device over; [`Session::seen`] is to follow.
+    pub fn look(&mut self) -> Result<(), RemoteError> {
+        self.send("look")
+    }
+
+    /// What it has seen.
+    pub fn seen(&mut self) -> Result<Sight, RemoteError> {
+        let lines = self.answer(PATIENCE)?;
         Sight::read(&lines).map_err(|why| {
             self.error(format!("{why}; a device whose state is unknown is not used"))
         })
