@@ -15,12 +15,12 @@ say() { printf '%s\n' "$*"; }
 refuse() { say "!$*"; say .; exit 1; }
 
 end_group() {
-    kill -TERM -- "-$1" 2>/dev/null || return 0
+    kill -TERM "-$1" 2>/dev/null || return 0
     for wait in 1 2 3 4 5 6 7 8 9 10; do
-        kill -0 -- "-$1" 2>/dev/null || return 0
+        kill -0 "-$1" 2>/dev/null || return 0
         sleep 0.1 2>/dev/null || sleep 1
     done
-    kill -KILL -- "-$1" 2>/dev/null
+    kill -KILL "-$1" 2>/dev/null
 }
 
 finish() {

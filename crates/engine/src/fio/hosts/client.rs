@@ -110,7 +110,12 @@ impl Work<'_> {
         let status = self.wait(child, part)?;
         let read = |path: &Path| std::fs::read(path).unwrap_or_default();
         let answer = String::from_utf8_lossy(&read(&output)).into_owned();
-        let words = String::from_utf8_lossy(&read(&words)).into_owned();
+        let said_beside = read(&words);
+        if said_beside.is_empty() {
+            // Where it cannot be removed, an empty file stays.
+            let _ = std::fs::remove_file(&words);
+        }
+        let words = String::from_utf8_lossy(&said_beside).into_owned();
         let (before, json) = answer.split_at(answer.find("\n{\n").map_or(0, |at| at + 1));
         let lines = before.lines().chain(words.lines()).map(str::trim);
         // The line that says that the command waited is ours.

@@ -134,7 +134,7 @@ impl FioHosts {
             CaveatKind::Remark,
             caveats::HOSTS_LOAD,
             format!(
-                "{count} hosts loaded the device ({names}). A demand such as T4Q32 is that of \
+                "{} loaded the device ({names}). A demand such as T4Q32 is that of \
                  each host. Every host read and wrote random positions of the whole active \
                  range; sequential streams went through an own part of it on each host."
             ),
