@@ -136,7 +136,8 @@ impl FioHosts {
             format!(
                 "{} loaded the device ({names}). A demand such as T4Q32 is that of \
                  each host. Every host read and wrote random positions of the whole active \
-                 range; sequential streams went through an own part of it on each host."
+                 range; sequential streams went through an own part of it on each host.",
+                if count == 1 { "1 host".to_owned() } else { format!("{count} hosts") }
             ),
             "Multiply the demand by the number of hosts where another run is compared.",
         )];
