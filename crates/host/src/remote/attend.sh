@@ -152,7 +152,6 @@ say .
 while read -r request rest; do
     case $request in
     look) look ;;
-    try) say "exclusive $(exclusively try </dev/null 2>&1)" ;;
     hold) hold ;;
     serve) serve ;;
     clock) say "clock $(date +%s%N)" ;;

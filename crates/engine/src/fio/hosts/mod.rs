@@ -301,16 +301,14 @@ impl FioHosts {
             self.caveats.push(Caveat::new(CaveatKind::Remark, id, text, remedy));
         }
     }
+}
 
-    /// The halt to report where hosts failed: the first that is more than a consequence,
-    /// with the host named whose server is gone.
-    fn failure(&mut self, halts: Vec<Halt>) -> Option<Halt> {
-        let first = halts.iter().position(|halt| *halt != Halt::Stopped);
-        let mut halts = halts;
-        match first {
-            Some(at) => Some(halts.swap_remove(at)),
-            None => halts.pop(),
-        }
+/// The halt to report where hosts failed: the first that is more than a consequence of
+/// another.
+fn failure(mut halts: Vec<Halt>) -> Option<Halt> {
+    match halts.iter().position(|halt| *halt != Halt::Stopped) {
+        Some(at) => Some(halts.swap_remove(at)),
+        None => halts.pop(),
     }
 }
 
@@ -360,7 +358,7 @@ impl Engine for FioHosts {
                 Err(halt) => halts.push(halt),
             }
         }
-        if let Some(halt) = self.failure(halts) {
+        if let Some(halt) = failure(halts) {
             return Err(halt);
         }
         let ended = share::ended(&stimulus, &step, start, &expressions, &done);
