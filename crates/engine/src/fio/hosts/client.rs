@@ -10,7 +10,7 @@ use super::super::expression::{Expression, Part};
 use super::super::process::ending;
 use super::super::running::{SHORT, write};
 use crate::stop::Stop;
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -102,8 +102,11 @@ impl Work<'_> {
         if let Some(command) = self.waits_by.filter(|_| number == 1) {
             text += &format!("exec_prerun={command}\n");
         }
-        write(&job_file, &text)?;
         let (output, words) = (file("json"), file("txt"));
+        // fio writes into files that only those may read who may read the run.
+        for (path, text) in [(&job_file, text.as_str()), (&output, ""), (&words, "")] {
+            write(path, text)?;
+        }
         let child = self.begin(&job_file, &output, &words).map_err(|error| {
             Halt::Refused(format!("the client of fio cannot be started: {error}"))
         })?;
@@ -127,6 +130,7 @@ impl Work<'_> {
     }
 
     fn begin(&self, job_file: &Path, output: &Path, words: &Path) -> io::Result<Child> {
+        let open = |path: &Path| OpenOptions::new().write(true).open(path);
         let mut command = steadfast_host::command(self.program)?;
         command
             .arg(format!("--client={}", self.address))
@@ -134,8 +138,8 @@ impl Work<'_> {
             .arg(job_file)
             .env("TMPDIR", self.directory)
             .stdin(Stdio::null())
-            .stdout(File::create(output)?)
-            .stderr(File::create(words)?)
+            .stdout(open(output)?)
+            .stderr(open(words)?)
             .process_group(0);
         // SAFETY: between fork and exec only a system call is made, on plain integers.
         unsafe {
