@@ -38,7 +38,8 @@ check: tools
 # can be had: status 77 says that none can.
 bench: tools
 	@scripts/tools bench || true
-	cargo bench --locked -p steadfast-engine --bench against_fio
+	T_IO_URING=$$(scripts/t-io-uring) || [ $$? -eq 77 ]; export T_IO_URING; \
+	    cargo bench --locked -p steadfast-engine --bench against_fio
 	cargo bench --locked -p steadfast-engine --bench replay
 	cargo bench --locked -p steadfast --bench time_between_steps
 	cargo bench --locked -p steadfast-trace --bench streams

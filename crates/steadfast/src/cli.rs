@@ -290,13 +290,14 @@ fn procedure_names() -> String {
 }
 
 /// What is tested, and how.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct ProcedureArguments {
     /// The procedure's name.
     #[arg(help = procedure_names())]
     pub procedure: String,
     /// A block device, a file, or sim:NAME (a simulated drive); repeat it to test several
-    /// at the same time, each in a run of its own (docs/targets.md)
+    /// at the same time, each in a run of its own (docs/targets.md). DEVICE=T plays the I/Os
+    /// of this captured device on it
     #[arg(long, value_name = "T", required = true)]
     pub target: Vec<String>,
     /// Create the target file with this size
@@ -424,9 +425,10 @@ pub struct RunArguments {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// With several targets, what begins at the same moment on all of them: every step
-    /// (steps), or only the first one (start)
-    #[arg(long, value_name = "WHAT", default_value = "steps")]
-    pub together: TogetherName,
+    /// (steps), the first step of every phase (phases), or only the first one (start).
+    /// Default: steps; phases where --target names captured devices
+    #[arg(long, value_name = "WHAT")]
+    pub together: Option<TogetherName>,
     /// The serial number of the device that may be overwritten (its kernel
     /// name if it has none); repeat for each other namespace that the purge
     /// erases. With --hosts, HOST:SERIAL for each host
@@ -462,6 +464,8 @@ pub struct RunArguments {
 pub enum TogetherName {
     /// Those of every step that all of them have.
     Steps,
+    /// The first of every phase.
+    Phases,
     /// The first only.
     Start,
 }
@@ -470,6 +474,7 @@ impl From<TogetherName> for steadfast_runner::Keeping {
     fn from(name: TogetherName) -> Self {
         match name {
             TogetherName::Steps => Self::Steps,
+            TogetherName::Phases => Self::Phases,
             TogetherName::Start => Self::Start,
         }
     }

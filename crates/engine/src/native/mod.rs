@@ -17,6 +17,7 @@ mod patience;
 mod pattern;
 mod performer;
 mod pool;
+mod precedence;
 mod queue;
 mod ring;
 mod shared;
