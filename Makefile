@@ -8,7 +8,7 @@ OPTIMISED = $(or $(CARGO_TARGET_DIR),target)/release
 # Captures through BPF programs; without them a capture uses tracefs alone.
 FEATURES ?= steadfast/ebpf
 
-.PHONY: build demo ui test check bench lab dist dist-test clean tools
+.PHONY: build demo ui test check bench fleet lab dist dist-test clean tools
 
 build: tools
 	cargo build --release --locked -p steadfast --features $(FEATURES)
@@ -45,10 +45,15 @@ bench: tools
 	cargo bench --locked -p steadfast-trace --bench streams
 	cargo bench --locked -p steadfast-trace --bench import
 	cargo bench --locked -p steadfast-capture --features ebpf --bench cost
+	scripts/fleet --if-there --speed --ios 50021
 	@scripts/tools lab || true
 	cargo build --release --locked -p steadfast -p steadfast-lab --features $(FEATURES)
 	$(OPTIMISED)/steadfast-lab --program $(OPTIMISED)/steadfast --directory target/lab cost || \
 	    { test $$? -eq 77 && echo "beside blktrace: skipped: no guest (reason above)"; }
+
+# The Spark package on a cluster of processes (docs/fleet.md).
+fleet: tools
+	FEATURES=$(FEATURES) scripts/fleet
 
 # The program in guests under QEMU, against real NVMe, SCSI and ATA command sets
 # (docs/lab.md). LAB="unplug medium" visits only these guests. Where no guest can

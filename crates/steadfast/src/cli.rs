@@ -1,6 +1,7 @@
 //! The command line: names, help and examples. Nothing is done here.
 
 pub mod export;
+pub mod fleet;
 pub mod front;
 pub mod hosts;
 pub mod iometer;
@@ -117,7 +118,8 @@ pub enum Command {
     /// Put up to seven runs side by side
     #[command(after_help = "Examples:\n  \
         steadfast compare RUN_DIR RUN_DIR RUN_DIR -o comparison\n  \
-        steadfast compare old/findings.json new/findings.json -o comparison.pdf")]
+        steadfast compare old/findings.json new/findings.json -o comparison.pdf\n  \
+        steadfast compare runs/* -o numbers.parquet")]
     Compare(CompareArguments),
     /// Check a run's numbers against the limits of a datasheet
     #[command(after_help = "Examples:\n  \
@@ -452,8 +454,15 @@ pub struct RunArguments {
     pub group: Option<String>,
     /// Keep metrics of the run in this file, for Prometheus' textfile collector; its name
     /// ends in .prom (docs/formats.md)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", default_value_if("format", "prometheus", "steadfast.prom"))]
     pub prometheus: Option<PathBuf>,
+    /// Where no terminal shows the run: print every step; otherwise steps that repeat are summed
+    /// up
+    #[arg(long)]
+    pub verbose: bool,
+    /// prometheus: as --prometheus steadfast.prom, where no other file is named
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<LiveFormat>,
     /// Print the findings as JSON when the run ends
     #[arg(long)]
     pub json: bool,
@@ -490,9 +499,10 @@ pub struct MeasureArguments {
     /// workload by its name in `workload list`
     #[arg(long, value_name = "FILE|NAME")]
     pub workload: Option<PathBuf>,
-    /// A block device, a file, or sim:NAME
-    #[arg(long, value_name = "T")]
-    pub target: String,
+    /// A block device, a file, or sim:NAME. Repeat it to measure several at the same
+    /// time: their loads begin together
+    #[arg(long, value_name = "T", required = true)]
+    pub target: Vec<String>,
     /// Create the target file with this size
     #[arg(long, value_parser = more_than_nothing::<Bytes>)]
     pub size: Option<Bytes>,
@@ -520,8 +530,8 @@ pub struct MeasureArguments {
     /// Check that data read back is what this command wrote
     #[arg(long)]
     pub verify: bool,
-    /// The serial number of the device that may be overwritten; only for writes. With
-    /// --hosts, HOST:SERIAL for each host
+    /// The serial number of the device that may be overwritten; only for writes. Repeat it
+    /// for each target. With --hosts, HOST:SERIAL for each host
     #[arg(long, value_name = "SERIAL")]
     pub yes_destroy: Vec<String>,
     #[command(flatten)]
@@ -599,8 +609,15 @@ pub struct ResumeArguments {
     pub yes_destroy: Vec<String>,
     /// Keep metrics of the run in this file, for Prometheus' textfile collector; its name
     /// ends in .prom (docs/formats.md)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", default_value_if("format", "prometheus", "steadfast.prom"))]
     pub prometheus: Option<PathBuf>,
+    /// Where no terminal shows the run: print every step; otherwise steps that repeat are summed
+    /// up
+    #[arg(long)]
+    pub verbose: bool,
+    /// prometheus: as --prometheus steadfast.prom, where no other file is named
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<LiveFormat>,
     /// Print the findings as JSON when the run ends
     #[arg(long)]
     pub json: bool,
@@ -651,16 +668,30 @@ pub struct ReportArguments {
     pub format: Vec<Format>,
 }
 
+/// Forms of the long table of `compare`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum LongFormat {
+    /// Comma-separated values.
+    Csv,
+    /// Parquet, for data frames and DuckDB.
+    Parquet,
+}
+
 /// `compare`.
 #[derive(Debug, Args)]
 pub struct CompareArguments {
-    /// Run directories or findings.json files; percentages relate to the first
-    #[arg(required = true, num_args = 2..=7, value_name = "RUN")]
+    /// Run directories or findings.json files; percentages relate to the first. Two to seven;
+    /// any number with --format csv or parquet
+    #[arg(required = true, num_args = 1.., value_name = "RUN")]
     pub runs: Vec<PathBuf>,
     /// A directory for compare.html, compare.pdf and the tables as CSV, or one
-    /// file ending in .html, .pdf or .json
+    /// file ending in .html, .pdf, .json, .csv or .parquet
     #[arg(long, short, value_name = "DIR|FILE")]
     pub output: Option<PathBuf>,
+    /// Every number of all runs as one long table instead: run, metric, point, size, mix,
+    /// direction, unit, value. CSV goes to standard output without -o
+    #[arg(long, value_enum, conflicts_with = "json")]
+    pub format: Option<LongFormat>,
     #[command(flatten)]
     pub writing: WritingArguments,
     /// Print JSON
@@ -690,6 +721,13 @@ pub struct CheckArguments {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// How a live run is told to other programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LiveFormat {
+    /// A file for Prometheus' textfile collector.
+    Prometheus,
 }
 
 /// A form of the report.

@@ -3,6 +3,7 @@
 mod asked;
 mod cli;
 mod commands;
+mod crew;
 mod exit;
 mod hosts;
 mod output;
@@ -12,6 +13,7 @@ mod regular;
 mod remarks;
 mod selected;
 mod signals;
+mod tags;
 mod target;
 mod terminal;
 mod workloads;

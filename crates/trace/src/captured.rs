@@ -3,17 +3,22 @@
 //! only single I/Os tell is refused by one error ([`Untold`]).
 
 use crate::batch::Batch;
-use crate::compare::{Sides, SidesFound, SidesSeen};
+use crate::compare::{Sides, SidesFound, SidesSeen, host_name};
+use crate::crew::Crew;
 use crate::error::TraceError;
 use crate::file::{
     Fields, Footer, Integrity, Recovery, Source, Trace, Writer, footer, footer_or_blocks,
+    is_same_capture,
 };
 use crate::filter::Filter;
+use crate::fleet::{Fleet, FoldFile, Of, begins};
 use crate::fold::Fold;
 use crate::pass::{Ios, Pass, PassAccount};
 use crate::series::{SeriesOf, SeriesOverTime};
+use crate::side_by_side;
 use crate::step_file::{StepFile, StepWriter};
 use crate::steps::{CaptureStep, STEPS_MAX, Steps};
+use crate::stream_steps::{CELLS_MAX, StreamSteps};
 use crate::streams::{By, StreamKey, StreamTable};
 use crate::untold::Untold;
 use crate::widths::{step_width, step_width_of};
@@ -27,11 +32,14 @@ use steadfast_domain::CaptureConditions;
 /// What a capture left: one file, or its files where it was rotated.
 pub struct Captured<R> {
     kept: Kept<R>,
+    crew: Option<Arc<dyn Crew>>,
 }
 
 enum Kept<R> {
     Ios(Arc<Trace<R>>),
     Sums(Box<StepFile<R>>),
+    /// Several captures, or a fold file.
+    Fleet(Box<Fleet<R>>),
 }
 
 /// An answer, and what was read for it.
@@ -68,13 +76,13 @@ pub struct MapFound {
 
 impl<R> From<Trace<R>> for Captured<R> {
     fn from(trace: Trace<R>) -> Self {
-        Captured { kept: Kept::Ios(Arc::new(trace)) }
+        Captured { kept: Kept::Ios(Arc::new(trace)), crew: None }
     }
 }
 
 impl<R> From<StepFile<R>> for Captured<R> {
     fn from(file: StepFile<R>) -> Self {
-        Captured { kept: Kept::Sums(Box::new(file)) }
+        Captured { kept: Kept::Sums(Box::new(file)), crew: None }
     }
 }
 
@@ -86,6 +94,10 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// Where the medium fails or holds nothing of a capture.
     pub fn open(medium: R) -> Result<Self, TraceError> {
         let source = Source::new(medium)?;
+        if begins(&source)? {
+            let fleet = Fleet::of_file(FoldFile::of(source)?)?;
+            return Ok(Captured { kept: Kept::Fleet(Box::new(fleet)), crew: None });
+        }
         let found = footer(&source)?;
         Self::of(source, found)
     }
@@ -115,6 +127,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         let (mut traces, mut steps) = (Vec::new(), Vec::new());
         for part in parts {
             match part.kept {
+                Kept::Fleet(_) => return Err(one_capture()),
                 Kept::Ios(trace) => traces.push(Arc::into_inner(trace).ok_or_else(being_read)?),
                 Kept::Sums(file) => steps.push(*file),
             }
@@ -130,11 +143,94 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
     }
 
+    /// Puts the files of any captures together: files of one capture as [`Self::together`],
+    /// and several captures, of several hosts or of one, on one time axis.
+    ///
+    /// # Errors
+    /// Where there is none, one is there twice, or they do not fit together.
+    pub fn several(parts: Vec<Self>) -> Result<Self, TraceError> {
+        let mut captures: Vec<Vec<Self>> = Vec::new();
+        for part in parts {
+            match captures.iter_mut().find(|capture| part.is_part_of(capture)) {
+                Some(capture) => capture.push(part),
+                None => captures.push(vec![part]),
+            }
+        }
+        if captures.len() < 2 {
+            let mut only = captures.pop().unwrap_or_default();
+            return match only.len() {
+                1 => only.pop().ok_or_else(one_capture),
+                _ => Self::together(only),
+            };
+        }
+        let (mut members, mut left_out) = (Vec::new(), Vec::new());
+        for mut capture in captures {
+            let whole = match capture.len() {
+                1 => capture.pop().ok_or_else(one_capture)?,
+                _ => Self::together(capture)?,
+            };
+            match whole.kept {
+                Kept::Ios(trace) => members.push(Of::Ios(trace)),
+                Kept::Sums(file) => members.push(Of::Sums(file)),
+                Kept::Fleet(fleet) => {
+                    let (more, files) = fleet.into_members();
+                    members.extend(more);
+                    left_out.extend(files);
+                }
+            }
+        }
+        left_out.sort();
+        left_out.dedup();
+        Ok(Captured { kept: Kept::Fleet(Box::new(Fleet::of(members, left_out)?)), crew: None })
+    }
+
+    /// Whether it is a file of the capture that some files are of.
+    pub fn is_part_of(&self, files: &[Self]) -> bool {
+        let is_file = |one: &Self| !matches!(one.kept, Kept::Fleet(_));
+        is_file(self)
+            && files
+                .iter()
+                .any(|file| is_file(file) && is_same_capture(file.conditions(), self.conditions()))
+    }
+
+    /// How many captures are read together; `None` of the files of one.
+    pub fn captures(&self) -> Option<usize> {
+        match &self.kept {
+            Kept::Fleet(fleet) => Some(fleet.captures()),
+            _ => None,
+        }
+    }
+
+    /// Whether it is more than one capture.
+    pub fn is_several(&self) -> bool {
+        matches!(self.kept, Kept::Fleet(_))
+    }
+
+    /// The time in which each host was listened to.
+    pub fn listened(&self) -> BTreeMap<String, Vec<(u64, u64)>> {
+        if let Kept::Fleet(fleet) = &self.kept {
+            return fleet.listened();
+        }
+        let end = match &self.kept {
+            Kept::Ios(trace) => trace.span_ns().map_or(0, |(_, last)| last.saturating_add(1)),
+            _ => 0,
+        };
+        let end = self.conditions().lasted_ns.max(end);
+        BTreeMap::from([(host_name(self.conditions(), 0), vec![(0, end)])])
+    }
+
+    /// With threads to read single I/Os with. What is found is the same.
+    pub fn with_crew(mut self, crew: Arc<dyn Crew>) -> Self {
+        self.crew = Some(crew);
+        self
+    }
+
     /// How it came about.
     pub fn conditions(&self) -> &CaptureConditions {
         match &self.kept {
             Kept::Ios(trace) => trace.conditions(),
             Kept::Sums(file) => file.conditions(),
+            Kept::Fleet(fleet) => fleet.conditions(),
         }
     }
 
@@ -143,6 +239,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         match &self.kept {
             Kept::Ios(trace) => trace.recovery(),
             Kept::Sums(file) => file.recovery(),
+            Kept::Fleet(fleet) => fleet.recovery(),
         }
     }
 
@@ -152,6 +249,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         match &self.kept {
             Kept::Ios(trace) => trace.integrity(),
             Kept::Sums(file) => file.integrity().clone(),
+            Kept::Fleet(fleet) => fleet.integrity(),
         }
     }
 
@@ -163,6 +261,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         match &self.kept {
             Kept::Ios(_) => Ok(()),
             Kept::Sums(_) => Err(what.into()),
+            Kept::Fleet(fleet) => fleet.tells(what),
         }
     }
 
@@ -173,8 +272,12 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// what is asked.
     pub fn run(&self, pass: &Pass, folds: &mut [&mut dyn Fold]) -> Result<PassAccount, TraceError> {
         match &self.kept {
-            Kept::Ios(trace) => pass.run(trace, folds),
-            Kept::Sums(file) => pass.run_sums(file, folds),
+            Kept::Ios(trace) => match &self.crew {
+                Some(crew) => side_by_side::run(pass, (trace.as_ref(), None), folds, crew.as_ref()),
+                None => pass.run(trace, folds),
+            },
+            Kept::Sums(file) => pass.run_sums(file, None, folds),
+            Kept::Fleet(fleet) => fleet.run(pass, folds, self.crew.as_deref()),
         }
     }
 
@@ -187,6 +290,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         match &self.kept {
             Kept::Ios(trace) => Ok(pass.ios(trace, fields)),
             Kept::Sums(_) => Err(Untold::SingleIos.into()),
+            Kept::Fleet(fleet) => Err(fleet.refusal(Untold::SingleIos)),
         }
     }
 
@@ -198,6 +302,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         match &self.kept {
             Kept::Ios(trace) => Ok(Arc::clone(trace)),
             Kept::Sums(_) => Err(Untold::SingleIos.into()),
+            Kept::Fleet(fleet) => Err(fleet.refusal(Untold::SingleIos)),
         }
     }
 
@@ -206,6 +311,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         match &self.kept {
             Kept::Ios(trace) => trace.end_of_range(),
             Kept::Sums(_) => None,
+            Kept::Fleet(fleet) => fleet.end_of_range(),
         }
     }
 
@@ -214,13 +320,18 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// # Errors
     /// As [`Self::run`]; where nothing passes.
     pub fn span_ns(&self, pass: &Pass) -> Result<(u64, u64), TraceError> {
-        if let Kept::Ios(trace) = &self.kept
-            && pass.filter == Filter::default()
-            && let Some(span) = trace.span_ns()
-        {
-            return Ok(span);
+        match self.span_unread(pass) {
+            Some(span) => Ok(span),
+            None => self.span_of(pass, &self.run(pass, &mut [])?),
         }
-        self.span_of(pass, &self.run(pass, &mut [])?)
+    }
+
+    /// The same, where it is known without reading the I/Os.
+    pub(crate) fn span_unread(&self, pass: &Pass) -> Option<(u64, u64)> {
+        match &self.kept {
+            Kept::Ios(trace) if pass.filter == Filter::default() => trace.span_ns(),
+            _ => None,
+        }
     }
 
     /// First and last moment of what a pass found.
@@ -255,6 +366,10 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         match &self.kept {
             Kept::Ios(_) => step_width(asked, span_ns, most),
             Kept::Sums(file) => step_width_of(file.step_ns(), asked, span_ns, most),
+            Kept::Fleet(fleet) => match fleet.step_ns() {
+                Some(kept_ns) => step_width_of(kept_ns, asked, span_ns, most),
+                None => step_width(asked, span_ns, most),
+            },
         }
     }
 
@@ -293,13 +408,48 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         asked: Option<u64>,
         (by, threshold): (By, Threshold),
     ) -> Result<Answer<MapFound>, TraceError> {
-        let Answer { found: table, account } = self.streams(pass)?;
+        let mut over_time = self.gathering(pass, asked, STEPS_MAX as u64);
+        let mut table = StreamTable::new();
+        let mut folds: Vec<&mut dyn Fold> = vec![&mut table];
+        folds.extend(over_time.iter_mut().map(|fold| fold as &mut dyn Fold));
+        let account = self.run(pass, &mut folds)?;
         let span_ns = self.span_of(pass, &account)?;
         let width_ns = self.width(asked, span_ns, STEPS_MAX as u64)?;
         let keys = Workload::of(&table, by, threshold).keys();
-        let mut series = SeriesOverTime::new(width_ns, &SeriesOf::Streams(keys.clone()));
-        self.run(pass, &mut [&mut series])?;
+        let series = self.series(pass, over_time.as_ref(), (width_ns, &keys))?;
         Ok(Answer { found: MapFound { width_ns, keys, series }, account })
+    }
+
+    /// What gathers all streams over steps beside a first pass, where single I/Os were
+    /// kept and the width of the steps is known before it.
+    pub(crate) fn gathering(
+        &self,
+        pass: &Pass,
+        asked: Option<u64>,
+        steps_max: u64,
+    ) -> Option<StreamSteps> {
+        self.tells(Untold::SingleIos).ok()?;
+        let width = match self.span_unread(pass) {
+            Some(span) => self.width(asked, span, steps_max).ok()?,
+            None => asked?,
+        };
+        Some(StreamSteps::new(width, CELLS_MAX))
+    }
+
+    /// Streams over steps of a width, from what a first pass gathered of all streams,
+    /// or by a second one.
+    pub(crate) fn series(
+        &self,
+        pass: &Pass,
+        gathered: Option<&StreamSteps>,
+        (width_ns, keys): (u64, &[StreamKey]),
+    ) -> Result<SeriesOverTime, TraceError> {
+        if let Some(series) = gathered.and_then(|found| found.chosen(width_ns, keys)) {
+            return Ok(series);
+        }
+        let mut series = SeriesOverTime::new(width_ns, &SeriesOf::Streams(keys.to_vec()));
+        self.run(pass, &mut [&mut series])?;
+        Ok(series)
     }
 
     /// Capture steps of every device and layer, as far as they are kept apart.
@@ -336,8 +486,14 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         match &self.kept {
             Kept::Ios(trace) => copy_ios(trace, sink, conditions),
             Kept::Sums(file) => copy_sums(file, sink, conditions),
+            Kept::Fleet(_) => Err(one_capture()),
         }
     }
+}
+
+fn one_capture() -> TraceError {
+    let what = "the files of one trace are needed, and this is a fold file or several captures";
+    TraceError::Unsuitable(what.into())
 }
 
 fn being_read() -> TraceError {

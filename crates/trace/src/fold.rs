@@ -6,10 +6,12 @@
 //! folding and merging would show in the outcome.
 
 use crate::batch::Batch;
+use crate::cells::Cells;
 use crate::error::TraceError;
 use crate::file::Fields;
-use crate::sequence::Busy;
+use crate::sequence::{After, Busy};
 use crate::untold::Untold;
+use std::any::Any;
 use steadfast_domain::io_event::{RESPONSE_UNKNOWN, StreamInStep, StreamResponses};
 
 /// Some single I/Os with what their neighbors tell about them.
@@ -24,6 +26,8 @@ pub struct Rows<'a> {
     pub busy: &'a [Busy],
     /// Whether the filter lets it pass.
     pub kept: &'a [bool],
+    /// What the I/Os before tell; empty unless a fold asks for [`Fields::NEIGHBORS`].
+    pub after: &'a [After],
 }
 
 impl Rows<'_> {
@@ -48,6 +52,9 @@ impl Rows<'_> {
 pub struct Sums<'a> {
     /// Width of the steps that were kept, in nanoseconds.
     pub step_ns: u64,
+    /// When the first step begins, in nanoseconds: 0, except where several captures are read
+    /// on one axis.
+    pub shift_ns: u64,
     /// Streams in steps.
     pub streams: &'a [StreamInStep],
     /// Response times of streams, whatever the step: those that their `response_sum_ns` adds up.
@@ -58,7 +65,7 @@ impl Sums<'_> {
     /// When a row's step begins.
     #[inline]
     pub fn begin_of(&self, row: &StreamInStep) -> u64 {
-        row.step.saturating_mul(self.step_ns)
+        row.step.saturating_mul(self.step_ns).saturating_add(self.shift_ns)
     }
 }
 
@@ -73,11 +80,25 @@ pub trait Fold {
     /// Where they do not fit into the memory set aside.
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError>;
 
+    /// Itself, as what can be folded in parts side by side; `None` where all must go
+    /// into one.
+    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+        None
+    }
+
     /// Itself, as what sums are folded into.
     ///
     /// # Errors
     /// What it is made of, where only single I/Os tell that.
     fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold>;
+
+    /// Itself, as what the cells of a fold file are folded into.
+    ///
+    /// # Errors
+    /// What it is made of, where only single I/Os tell that.
+    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, Untold> {
+        Err(self.of_sums().err().unwrap_or(Untold::SingleIos))
+    }
 
     /// Adds the fold over another part of the same capture, made alike. What comes
     /// of it is the fold over both, in whatever order parts are merged.
@@ -97,4 +118,46 @@ pub trait FoldSums {
     /// Where they do not fit into the memory set aside, or cannot be told apart as
     /// finely as asked.
     fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError>;
+}
+
+/// Something that cells of a fold file are folded into.
+pub trait FoldCells {
+    /// Takes the next cells.
+    ///
+    /// # Errors
+    /// Where they do not fit into the memory set aside, or cannot be told apart as
+    /// finely as asked.
+    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError>;
+}
+
+/// A fold of which an empty one can be made.
+pub trait Alike {
+    /// An empty one, made alike.
+    fn alike(&self) -> Self;
+}
+
+/// A part of a fold, which another thread may fill.
+pub trait Part: Fold + Send + Any {}
+
+impl<F: Fold + Send + Any> Part for F {}
+
+/// A fold that can be filled in parts, side by side.
+pub trait InParts {
+    /// An empty fold for a part of the capture.
+    fn part(&self) -> Box<dyn Part>;
+    /// Takes in a part that was made by [`Self::part`]; one of another kind is ignored.
+    ///
+    /// # Errors
+    /// As [`Fold::merge`].
+    fn join(&mut self, part: Box<dyn Part>) -> Result<(), TraceError>;
+}
+
+impl<F: Fold + Alike + Send + Any> InParts for F {
+    fn part(&self) -> Box<dyn Part> {
+        Box::new(self.alike())
+    }
+    fn join(&mut self, part: Box<dyn Part>) -> Result<(), TraceError> {
+        let part: Box<dyn Any> = part;
+        part.downcast::<F>().map_or(Ok(()), |part| self.merge(*part))
+    }
 }

@@ -7,13 +7,18 @@ use crate::file::{Field, Fields, Lent, Trace};
 use crate::filter::Filter;
 use crate::fold::{Fold, Rows, Sums};
 use crate::order::{IssueOrder, OrderAccount, WAITING_MAX};
-use crate::sequence::{Depths, Sequencer, WINDOW};
+use crate::place::Place;
+use crate::sequence::{After, Busy, Depths, Sequencer, WINDOW};
 use crate::step_file::StepFile;
+use crate::streams::{STREAMS_MAX, StreamKey};
 use crate::untold::Untold;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::io::{Read, Seek};
+use std::mem;
 use std::sync::Arc;
-use steadfast_domain::io_event::RESPONSE_UNKNOWN;
+use steadfast_domain::CaptureConditions;
+use steadfast_domain::io_event::{RESPONSE_UNKNOWN, StreamInStep};
 
 /// How to go over a capture.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,7 +38,9 @@ impl Default for Pass {
 }
 
 /// What a pass saw.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 pub struct PassAccount {
     /// I/Os read, or told of by the sums that were read.
     pub events: u64,
@@ -61,17 +68,90 @@ const OWN: Fields = Fields::of(&[
     Field::Layer,
 ]);
 
+/// Some I/Os in issue order, with what their neighbors and the filter say of each.
+#[derive(Default)]
+pub(crate) struct Judged {
+    pub(crate) batch: Batch,
+    sequential: Vec<bool>,
+    depth: Vec<u32>,
+    busy: Vec<Busy>,
+    kept: Vec<bool>,
+    after: Vec<After>,
+}
+
+impl Judged {
+    pub(crate) fn rows(&self) -> Rows<'_> {
+        Rows {
+            batch: &self.batch,
+            sequential: &self.sequential,
+            depth: &self.depth,
+            busy: &self.busy,
+            kept: &self.kept,
+            after: &self.after,
+        }
+    }
+}
+
+/// What goes over the I/Os in their order, one after the other.
+pub(crate) struct Judge {
+    sequencer: Sequencer,
+    filter: Filter,
+    times: ResponseTimes,
+    arrivals: Option<Arrivals>,
+    /// Where the capture stands among others, where several are read together.
+    pub(crate) place: Option<Place>,
+    account: PassAccount,
+    /// Whether no later I/O can pass.
+    pub(crate) is_over: bool,
+}
+
+impl Judge {
+    pub(crate) fn of(pass: &Pass, conditions: &CaptureConditions, fields: Fields) -> Self {
+        let sequencer = Sequencer::new(pass.window).with(Depths::of(conditions));
+        Judge {
+            sequencer: sequencer.telling_after(fields.has_neighbors()),
+            arrivals: fields.has_neighbors().then(Arrivals::default),
+            filter: pass.filter.clone(),
+            times: ResponseTimes::default(),
+            place: None,
+            account: PassAccount::default(),
+            is_over: false,
+        }
+    }
+
+    /// Says of the I/Os of its batch, which come next, what there is to say.
+    pub(crate) fn judge(&mut self, next: &mut Judged) -> Result<(), TraceError> {
+        self.account.events += next.batch.len() as u64;
+        self.times.see(&next.batch)?;
+        if let Some(place) = &self.place {
+            next.batch.place(place);
+        }
+        self.sequencer.follow(&next.batch);
+        mem::swap(&mut next.sequential, &mut self.sequencer.sequential);
+        mem::swap(&mut next.depth, &mut self.sequencer.depth);
+        mem::swap(&mut next.busy, &mut self.sequencer.busy);
+        mem::swap(&mut next.after, &mut self.sequencer.after);
+        self.filter.mark(&next.batch, &next.sequential, &mut next.kept);
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.tell(next);
+        }
+        self.account.see(&next.batch, &next.kept);
+        self.is_over = self.filter.is_over(next.batch.issued_ns(0));
+        Ok(())
+    }
+
+    /// What was seen so far.
+    pub(crate) fn account(&self, order: OrderAccount) -> PassAccount {
+        PassAccount { order, depths_counted: self.sequencer.depths_counted, ..self.account }
+    }
+}
+
 /// The single I/Os of a capture in issue order, batch by batch, with what the
 /// filter says of each.
 pub struct Ios<'t, R> {
     order: IssueOrder<'t, R>,
-    sequencer: Sequencer,
-    filter: Filter,
-    batch: Batch,
-    kept: Vec<bool>,
-    times: ResponseTimes,
-    is_over: bool,
-    account: PassAccount,
+    judge: Judge,
+    judged: Judged,
 }
 
 impl<R: Read + Seek + Send + 'static> Ios<'_, R> {
@@ -81,28 +161,16 @@ impl<R: Read + Seek + Send + 'static> Ios<'_, R> {
     /// # Errors
     /// Where the trace cannot be read.
     pub fn next_rows(&mut self) -> Result<Option<Rows<'_>>, TraceError> {
-        if self.is_over || !self.order.next_batch(&mut self.batch)? {
+        if self.judge.is_over || !self.order.next_batch(&mut self.judged.batch)? {
             return Ok(None);
         }
-        self.account.events += self.batch.len() as u64;
-        self.times.see(&self.batch)?;
-        self.sequencer.follow(&self.batch);
-        self.filter.mark(&self.batch, &self.sequencer.sequential, &mut self.kept);
-        self.account.see(&self.batch, &self.kept);
-        self.is_over = self.filter.is_over(self.batch.issued_ns(0));
-        Ok(Some(Rows {
-            batch: &self.batch,
-            sequential: &self.sequencer.sequential,
-            depth: &self.sequencer.depth,
-            busy: &self.sequencer.busy,
-            kept: &self.kept,
-        }))
+        self.judge.judge(&mut self.judged)?;
+        Ok(Some(self.judged.rows()))
     }
 
     /// What was seen so far.
     pub fn account(&self) -> PassAccount {
-        let (order, depths_counted) = (self.order.account(), self.sequencer.depths_counted);
-        PassAccount { order, depths_counted, ..self.account }
+        self.judge.account(self.order.account())
     }
 }
 
@@ -130,17 +198,18 @@ impl Pass {
         trace: Lent<'t, R>,
         fields: Fields,
     ) -> Ios<'t, R> {
-        let fields = OWN.and(self.filter.fields()).and(fields);
+        let fields = self.fields(fields);
+        let order = IssueOrder::new(trace.clone(), fields);
         Ios {
-            sequencer: Sequencer::new(self.window).with(Depths::of(trace.conditions())),
-            order: IssueOrder::new(trace, fields).waiting_at_most(self.waiting_max),
-            filter: self.filter.clone(),
-            batch: Batch::default(),
-            kept: Vec::new(),
-            times: ResponseTimes::default(),
-            is_over: false,
-            account: PassAccount::default(),
+            order: order.waiting_at_most(self.waiting_max),
+            judge: Judge::of(self, trace.conditions(), fields),
+            judged: Judged::default(),
         }
+    }
+
+    /// The columns that it takes to go over a trace and see these.
+    pub(crate) fn fields(&self, fields: Fields) -> Fields {
+        OWN.and(self.filter.fields()).and(fields)
     }
 
     /// Goes over a trace once and hands every batch to all folds.
@@ -152,8 +221,28 @@ impl Pass {
         trace: &Trace<R>,
         folds: &mut [&mut dyn Fold],
     ) -> Result<PassAccount, TraceError> {
-        let fields = folds.iter().fold(Fields::NONE, |fields, fold| fields.and(fold.fields()));
-        let mut ios = self.ios(trace, fields);
+        Self::fold_all(self.ios(trace, fields_of(folds)), folds)
+    }
+
+    /// The same of a capture that is read together with others.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub(crate) fn run_placed<R: Read + Seek + Send + 'static>(
+        &self,
+        trace: &Trace<R>,
+        place: Option<&Place>,
+        folds: &mut [&mut dyn Fold],
+    ) -> Result<PassAccount, TraceError> {
+        let mut ios = self.ios(trace, fields_of(folds));
+        ios.judge.place = place.cloned();
+        Self::fold_all(ios, folds)
+    }
+
+    fn fold_all<R: Read + Seek + Send + 'static>(
+        mut ios: Ios<'_, R>,
+        folds: &mut [&mut dyn Fold],
+    ) -> Result<PassAccount, TraceError> {
         while let Some(rows) = ios.next_rows()? {
             folds.iter_mut().try_for_each(|fold| fold.take(&rows))?;
         }
@@ -168,6 +257,7 @@ impl Pass {
     pub(crate) fn run_sums<R: Read + Seek + Send + 'static>(
         &self,
         file: &StepFile<R>,
+        place: Option<&Place>,
         folds: &mut [&mut dyn Fold],
     ) -> Result<PassAccount, TraceError> {
         if self.filter.process.is_some() {
@@ -179,16 +269,72 @@ impl Pass {
         let folds = folds.iter_mut().map(|fold| fold.of_sums());
         let mut folds = folds.collect::<Result<Vec<_>, _>>()?;
         let (step_ns, mut account) = (file.step_ns(), PassAccount::default());
+        let shift_ns = place.map_or(0, |place| place.shift_ns);
+        let lasted_ns = file.conditions().lasted_ns;
+        let end_ns = if lasted_ns > 0 { lasted_ns.saturating_add(shift_ns) } else { 0 };
         file.each_group(|mut streams, mut responses| {
             account.events += streams.iter().map(|row| row.ios).sum::<u64>();
-            streams.retain(|row| self.filter.keeps_sum(row, step_ns));
+            if let Some(place) = place {
+                streams.iter_mut().for_each(|row| row.device = place.device(row.device));
+                responses.iter_mut().for_each(|part| part.device = place.device(part.device));
+            }
+            let begin_of =
+                |row: &StreamInStep| row.step.saturating_mul(step_ns).saturating_add(shift_ns);
+            streams.retain(|row| self.filter.keeps_sum(row, begin_of(row)));
             responses.retain(|part| self.filter.keeps_responses(part));
-            let sums = Sums { step_ns, streams: &streams, responses: &responses };
-            account.see_sums(&sums, file.conditions().lasted_ns);
+            let sums = Sums { step_ns, shift_ns, streams: &streams, responses: &responses };
+            account.see_sums(&sums, end_ns);
             folds.iter_mut().try_for_each(|fold| fold.take_sums(&sums))
         })?;
         Ok(account)
     }
+}
+
+/// When each I/O stream had its last I/O.
+#[derive(Default)]
+struct Arrivals {
+    /// Those seen lately, where their keys say.
+    lately: Vec<Option<(StreamKey, u64)>>,
+    others: HashMap<StreamKey, u64>,
+}
+
+/// Streams whose last I/O is at hand.
+const LATELY: usize = 256;
+
+impl Arrivals {
+    /// Fills in the gaps of the rows that pass.
+    fn tell(&mut self, next: &mut Judged) {
+        self.lately.resize(LATELY, None);
+        let (batch, sequential) = (&next.batch, &next.sequential);
+        let passed = next.after.iter_mut().zip(&next.kept).enumerate();
+        for (row, (after, _)) in passed.filter(|(_, (_, kept))| **kept) {
+            let (op, bytes) = (batch.op(row), batch.bytes(row));
+            let key = StreamKey { op, sequential: sequential[row], bytes };
+            after.gap_ns = self.gap(key, batch.issued_ns(row));
+        }
+    }
+
+    fn gap(&mut self, key: StreamKey, at_ns: u64) -> Option<u64> {
+        let hash = u64::from(key.bytes) << 4 | (key.op as u64) << 1 | u64::from(key.sequential);
+        let place = (hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize % LATELY;
+        let here = &mut self.lately[place];
+        let before = match here {
+            Some((seen, last)) if *seen == key => Some(mem::replace(last, at_ns)),
+            _ => {
+                let before = self.others.remove(&key);
+                let gone = here.replace((key, at_ns));
+                // Beyond the bound a stream is forgotten, and its next gap unknown.
+                self.others.extend(gone.filter(|_| self.others.len() < STREAMS_MAX));
+                before
+            }
+        };
+        before.map(|before| at_ns.saturating_sub(before))
+    }
+}
+
+/// The columns that folds read.
+pub(crate) fn fields_of(folds: &[&mut dyn Fold]) -> Fields {
+    folds.iter().fold(Fields::NONE, |fields, fold| fields.and(fold.fields()))
 }
 
 /// All response times added up: where this sum has room, that of any of them has.
@@ -227,7 +373,18 @@ impl PassAccount {
         }
     }
 
-    fn reach(&mut self, first: u64, last: u64) {
+    /// Adds what a pass over another capture saw.
+    pub(crate) fn merge(&mut self, other: &PassAccount) {
+        self.events = self.events.saturating_add(other.events);
+        self.kept = self.kept.saturating_add(other.kept);
+        if let Some((first, last)) = other.span_ns {
+            self.reach(first, last);
+        }
+        self.depths_counted = self.depths_counted.saturating_add(other.depths_counted);
+        self.order.merge(&other.order);
+    }
+
+    pub(crate) fn reach(&mut self, first: u64, last: u64) {
         let (from, to) = self.span_ns.unwrap_or((first, last));
         self.span_ns = Some((from.min(first), to.max(last)));
     }

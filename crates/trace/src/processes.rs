@@ -1,14 +1,15 @@
 //! The process map: which process did which I/Os.
 
+use crate::cells::{Cell, Cells};
 use crate::columns::{self, Column, Print};
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::firsts::{Firsts, Place};
-use crate::fold::{Fold, FoldSums, Rows};
+use crate::fold::{Alike, Fold, FoldCells, FoldSums, InParts, Rows};
+use crate::quick::QuickMap;
 use crate::untold::Untold;
 use serde::{Serialize, Serializer};
 use std::cmp::Reverse;
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
 use steadfast_domain::IoOp;
@@ -82,6 +83,20 @@ impl ProcessTally {
         };
     }
 
+    fn take_cell(&mut self, cell: &Cell) {
+        let op = cell.op as usize;
+        let mut part = ProcessTally {
+            sequential: if cell.sequential { cell.ios } else { 0 },
+            response_sum_ns: cell.responses.sum_ns,
+            responses: cell.responses.count,
+            response_max_ns: cell.responses.max_ns,
+            span_ns: Some(cell.span_ns),
+            ..ProcessTally::default()
+        };
+        (part.ios[op], part.bytes[op]) = (cell.ios, cell.amount());
+        self.merge(&part);
+    }
+
     fn add(&mut self, rows: &Rows<'_>, row: usize) {
         let op = rows.batch.op(row) as usize;
         self.ios[op] += 1;
@@ -101,7 +116,7 @@ impl ProcessTally {
 /// The processes of a capture.
 #[derive(Debug, Clone)]
 pub struct ProcessTable {
-    processes: HashMap<ProcessKey, ProcessTally>,
+    processes: QuickMap<ProcessKey, ProcessTally>,
     firsts: Firsts<ProcessKey>,
     unlisted: ProcessTally,
 }
@@ -121,7 +136,7 @@ impl PartialEq for ProcessTable {
 impl ProcessTable {
     /// An empty one that keeps at most so many processes apart.
     pub fn keeping(most: usize) -> Self {
-        let (processes, unlisted) = (HashMap::new(), ProcessTally::default());
+        let (processes, unlisted) = (QuickMap::default(), ProcessTally::default());
         ProcessTable { processes, firsts: Firsts::new(most), unlisted }
     }
     /// The processes, in no particular order.
@@ -185,6 +200,12 @@ impl ProcessTable {
     }
 }
 
+impl Alike for ProcessTable {
+    fn alike(&self) -> Self {
+        ProcessTable::keeping(self.firsts.most())
+    }
+}
+
 impl Fold for ProcessTable {
     fn fields(&self) -> Fields {
         Fields::of(&[
@@ -203,13 +224,29 @@ impl Fold for ProcessTable {
         }
         Ok(())
     }
+    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+        Some(self)
+    }
     fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
         Err(Untold::Processes)
+    }
+    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, Untold> {
+        Ok(self)
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         self.unlisted.merge(&other.unlisted);
         for (key, tally) in &other.processes {
             self.tally(*key).merge(tally);
+        }
+        Ok(())
+    }
+}
+
+impl FoldCells for ProcessTable {
+    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+        for cell in cells.cells {
+            let key = ProcessKey { pid: cell.pid, command: cell.command };
+            self.tally(key).take_cell(cell);
         }
         Ok(())
     }

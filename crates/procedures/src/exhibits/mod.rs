@@ -1,8 +1,9 @@
 //! What the reports of several procedures have in common.
 //!
 //! [`pages`] has the pieces of which exhibits are made, [`loops`] what is shown of
-//! a loop of rounds, [`response`] and [`secondary`] response times and what was
-//! sensed, [`checks`] what was looked at before the run, [`hosts`] what each of several hosts did, [`steps`] every step,
+//! a loop of rounds, [`seconds`] a load second by second, [`response`] and [`secondary`] response times and what was
+//! sensed, [`checks`] what was looked at before the run,
+//! [`hosts`] what each of several hosts did, [`steps`] every step,
 //! [`disclosure`] the head of the form, the settings and the caveats;
 //! [`tkperf`] the sections of a TKperf report.
 
@@ -15,5 +16,6 @@ pub(crate) mod loops;
 pub(crate) mod pages;
 pub(crate) mod response;
 pub(crate) mod secondary;
+pub(crate) mod seconds;
 pub(crate) mod steps;
 pub(crate) mod tkperf;

@@ -39,6 +39,8 @@ pub struct Beginning<'a> {
     pub group: Option<&'a str>,
     /// Whether the findings are printed as JSON.
     pub json: bool,
+    /// Whether every step prints where no terminal shows the run.
+    pub verbose: bool,
 }
 
 /// A run that came to an end, or halted.
@@ -100,6 +102,7 @@ impl<'a> Beginning<'a> {
             name: &run.settings.procedure,
             directory: &out,
             json: self.json,
+            verbose: self.verbose,
             metrics: metrics.as_ref(),
         };
         let state = conduct.to_the_end(armed.rig.as_mut(), ledger, &[], &stop)?;
@@ -210,20 +213,20 @@ impl Intent<'_> {
             return Ok((named, Consent::Read));
         }
         let named = target::find(target, size)?;
-        let confirmation = self.confirmation(&named);
+        let confirmation = confirmation(self.beginning.yes_destroy, &named, self.alone);
         Ok((named, Consent::Destroy { confirmation }))
     }
+}
 
-    /// What the user said of this device, among all that they named.
-    fn confirmation(&self, named: &Named) -> Option<String> {
-        let given = self.beginning.yes_destroy;
-        let fits = |text: &&String| match named {
-            Named::Simulated(_) => true,
-            Named::Real(device) => names(text, device),
-        };
-        // What was said of another target is no mistake about this one.
-        given.iter().find(fits).or(given.first().filter(|_| self.alone)).cloned()
-    }
+/// What the user said of this device, among all that they named; where it is the only one,
+/// whatever they said.
+pub fn confirmation(given: &[String], named: &Named, alone: bool) -> Option<String> {
+    let fits = |text: &&String| match named {
+        Named::Simulated(_) => true,
+        Named::Real(device) => names(text, device),
+    };
+    // What was said of another target is no mistake about this one.
+    given.iter().find(fits).or(given.first().filter(|_| alone)).cloned()
 }
 
 impl Armed {

@@ -1,6 +1,6 @@
 //! `steadfast measure`: one stimulus, one answer.
 
-use super::restore;
+use super::{begin, restore, several};
 use crate::asked::check_engine;
 use crate::cli::{EngineName, MeasureArguments};
 use crate::exit::{ExitState, misuse};
@@ -14,10 +14,10 @@ use std::path::Path;
 use steadfast_domain::measurement::{HostPart, Stalling};
 use steadfast_domain::settings::HostList;
 use steadfast_domain::{Demand, Device, IoStream, Measurement, Nanos, Op, Step, Tally};
-use steadfast_engine::Stop;
+use steadfast_engine::{Prepared, Stop};
 use steadfast_host::{Consent, HostsConsent};
 use steadfast_report::text_table;
-use steadfast_runner::{Rig, Single, once};
+use steadfast_runner::{Keeping, Once, Rig, Single, once};
 use steadfast_trace::WorkloadFile;
 
 /// The JSON output.
@@ -36,80 +36,170 @@ pub fn schema() -> schemars::Schema {
     terminal::schema_of::<Answer<'_>>()
 }
 
-/// Arms the target, applies the stimulus and prints what it gave.
+/// The JSON output of several targets.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+struct Answers<'a> {
+    targets: Vec<Answer<'a>>,
+}
+
+/// The schema of that.
+pub fn schema_of_several() -> schemars::Schema {
+    terminal::schema_of::<Answers<'_>>()
+}
+
+/// A target that is armed, with what is applied to it.
+struct Ready {
+    target: String,
+    rig: Box<dyn Rig>,
+    step: Step,
+    prepared: Prepared,
+}
+
+/// Arms the targets, applies the stimulus and prints what it gave.
 pub fn run(arguments: &MeasureArguments) -> anyhow::Result<ExitState> {
     let asked = asked(arguments)?;
-    let writes = asked.alters();
-    let stop = target::stop_on_signals()?;
     let list = arguments.hosts.list()?;
+    match &list {
+        Some(_) => hosts::check_engine(arguments.engine)?,
+        None => refuse_same(arguments)?,
+    }
+    let stop = target::stop_on_signals()?;
     let is_fio = arguments.engine == Some(EngineName::Fio) || list.is_some();
     let kept = is_fio.then(|| Kept::new(arguments.keep.as_deref())).transpose()?;
-    let mut rig = match (&list, &kept) {
-        (Some(list), Some(kept)) => rig_of_hosts(arguments, writes, list, kept.path(), &stop)?,
-        _ => rig_here(arguments, &asked, kept.as_ref(), &stop)?,
-    };
-    let step = asked.step(rig.device());
-    let prepared = rig.prepare(&step).with_context(|| arguments.target.clone())?;
-    let once = once(rig.as_mut(), prepared, writes, &mut restore::journal());
-    remarks::say(&once.checks, &once.caveats);
-    let measurement = once.result?;
-    let answer = Answer {
-        device: rig.device(),
-        engine: rig.engine(),
-        step: &step,
-        measurement: &measurement,
-        iops: measurement.iops(),
-        bytes_per_second: measurement.bytes_per_second(),
-    };
-    if arguments.json {
-        terminal::print_json(&answer)?;
-    } else {
-        terminal::print(&text(arguments, &asked, &answer))?;
+    if kept.is_some() && arguments.target.len() > 1 {
+        return Err(misuse("fio measures one target; name one, or use --engine uring"));
+    }
+    let mover = kept.as_ref().map_or(Mover::Uring, |kept| Mover::Fio(kept.path().to_owned()));
+    let mut all = Vec::new();
+    for target in &arguments.target {
+        let rig = match (&list, &kept) {
+            (Some(list), Some(kept)) => {
+                rig_of_hosts(arguments, (target, asked.alters()), list, kept.path(), &stop)?
+            }
+            _ => rig_here(arguments, &asked, target, (&mover, &stop))?,
+        };
+        all.push(ready(&asked, target, rig)?);
+    }
+    seat(&mut all);
+    let applied = apply(all, asked.alters());
+    let mut done = Vec::new();
+    for (target, rig, step, once) in applied {
+        remarks::say(&once.checks, &once.caveats);
+        done.push(Done { rig, step, measurement: once.result.with_context(|| target)? });
+    }
+    let answers: Vec<Answer<'_>> = done.iter().map(Done::answer).collect();
+    match (arguments.json, answers.as_slice()) {
+        (true, [one]) => terminal::print_json(one)?,
+        (true, _) => terminal::print_json(&Answers { targets: answers })?,
+        (false, all) => {
+            let texts = arguments.target.iter().zip(all).map(|(name, of)| text(name, &asked, of));
+            terminal::print(&texts.collect::<Vec<_>>().join("\n\n"))?;
+        }
     }
     Ok(ExitState::Done)
 }
 
-/// A rig on a device or a file of this host.
+/// A target that was measured.
+struct Done {
+    rig: Box<dyn Rig>,
+    step: Step,
+    measurement: Measurement,
+}
+
+impl Done {
+    fn answer(&self) -> Answer<'_> {
+        let measurement = &self.measurement;
+        Answer {
+            device: self.rig.device(),
+            engine: self.rig.engine(),
+            step: &self.step,
+            measurement,
+            iops: measurement.iops(),
+            bytes_per_second: measurement.bytes_per_second(),
+        }
+    }
+}
+
+/// Refuses a device that is named twice.
+fn refuse_same(arguments: &MeasureArguments) -> anyhow::Result<()> {
+    let foresee = |target: &String| target::foresee(target, arguments.size);
+    let devices = arguments.target.iter().map(foresee).collect::<anyhow::Result<Vec<_>>>()?;
+    let targets: Vec<&str> = arguments.target.iter().map(String::as_str).collect();
+    devices.iter().try_for_each(|device| check_engine(arguments.engine, device))?;
+    several::refuse_same(&targets, &devices)
+}
+
+/// Arms one target of this host.
 fn rig_here(
     arguments: &MeasureArguments,
     asked: &Single,
-    kept: Option<&Kept>,
-    stop: &Stop,
+    target: &str,
+    (mover, stop): (&Mover, &Stop),
 ) -> anyhow::Result<Box<dyn Rig>> {
-    if let [_, second, ..] = arguments.yes_destroy.as_slice() {
-        return Err(misuse(format!("--yes-destroy {second}: measure writes to one device")));
-    }
-    let confirmation = arguments.yes_destroy.first().cloned();
-    let writes = asked.alters();
-    let (named, consent) = match writes {
+    let (named, consent) = match asked.alters() {
         true => {
-            let named = target::find(&arguments.target, arguments.size)?;
+            let named = target::find(target, arguments.size)?;
+            let alone = arguments.target.len() == 1;
+            let confirmation = begin::confirmation(&arguments.yes_destroy, &named, alone);
             (named, Consent::Destroy { confirmation })
         }
-        false => {
-            let named = target::find_to_read(&arguments.target, arguments.size, &asked.name)?;
-            (named, Consent::Read)
-        }
+        false => (target::find_to_read(target, arguments.size, &asked.name)?, Consent::Read),
     };
-    check_engine(arguments.engine, &target::foresee(&arguments.target, arguments.size)?)?;
-    let mover = kept.map_or(Mover::Uring, |kept| Mover::Fio(kept.path().to_owned()));
-    target::rig(&mover, &named, &consent, &[], Course::of(arguments.seed), stop)
+    target::rig(mover, &named, &consent, &[], Course::of(arguments.seed), stop)
 }
 
-/// A rig on a device that several hosts share.
+/// Arms a target that several hosts share.
 fn rig_of_hosts(
     arguments: &MeasureArguments,
-    writes: bool,
+    (target, writes): (&str, bool),
     list: &HostList,
     directory: &Path,
     stop: &Stop,
 ) -> anyhow::Result<Box<dyn Rig>> {
-    hosts::check_engine(arguments.engine)?;
     let consent = match writes {
         true => HostsConsent::Named(&arguments.yes_destroy),
         false => HostsConsent::Read,
     };
-    hosts::rig(list, &arguments.target, arguments.size, consent, directory, stop)
+    hosts::rig(list, target, arguments.size, consent, directory, stop)
+}
+
+/// Prepares what is applied to a target that is armed.
+fn ready(asked: &Single, target: &str, mut rig: Box<dyn Rig>) -> anyhow::Result<Ready> {
+    let step = asked.step(rig.device());
+    let prepared = rig.prepare(&step).with_context(|| target.to_owned())?;
+    Ok(Ready { target: target.to_owned(), rig, step, prepared })
+}
+
+/// Has the loads of several real targets begin together.
+fn seat(all: &mut [Ready]) {
+    let real: Vec<&mut Ready> =
+        all.iter_mut().filter(|one| !one.rig.device().is_simulated()).collect();
+    if real.len() < 2 {
+        return;
+    }
+    let seats = steadfast_runner::meeting(real.len(), vec!["measure".into()], Keeping::Steps);
+    real.into_iter().zip(seats).for_each(|(one, seat)| one.rig.join(seat, None));
+}
+
+/// What came of one target.
+type Applied = (String, Box<dyn Rig>, Step, Once);
+
+/// Applies every target's step in a thread of its own.
+fn apply(all: Vec<Ready>, writes: bool) -> Vec<Applied> {
+    let one = |number: u64, ready: Ready| {
+        let Ready { target, mut rig, step, prepared } = ready;
+        let once = once(rig.as_mut(), prepared, writes, &mut restore::journal_of(number));
+        (target, rig, step, once)
+    };
+    std::thread::scope(|scope| {
+        let one = &one;
+        let begin = |(number, ready)| scope.spawn(move || one(number, ready));
+        let threads: Vec<_> = (0..).zip(all).map(begin).collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    })
 }
 
 /// What is to be applied: an access pattern, or the workload of a file.
@@ -152,16 +242,13 @@ fn read(path: &Path) -> anyhow::Result<(WorkloadFile, Vec<IoStream>)> {
     Ok((file, streams))
 }
 
-fn text(arguments: &MeasureArguments, asked: &Single, answer: &Answer<'_>) -> String {
+fn text(target: &str, asked: &Single, answer: &Answer<'_>) -> String {
     let measurement = answer.measurement;
     let mut lines = Vec::new();
     if answer.device.is_simulated() {
         lines.push("SIMULATED: this drive runs in virtual time.".to_owned());
     }
-    lines.push(format!(
-        "{}  {}  {}  {}",
-        arguments.target, asked.name, asked.demand, measurement.elapsed
-    ));
+    lines.push(format!("{target}  {}  {}  {}", asked.name, asked.demand, measurement.elapsed));
     lines.push(numbers(measurement));
     lines.extend(by_host(measurement));
     if let Some((user, system)) = measurement.cpu_ns_per_io() {
@@ -176,6 +263,9 @@ fn text(arguments: &MeasureArguments, asked: &Single, answer: &Answer<'_>) -> St
             "Verified: {} sectors correct, {} not written by this command, {} MISCOMPARES",
             verification.sectors_right, verification.sectors_unknown, verification.miscompares
         ));
+    }
+    if let Some(late) = measurement.common_start.and_then(|start| start.late) {
+        lines.push(format!("Began with the other targets, {late} after the agreed moment"));
     }
     lines.push(format!("Engine: {}", answer.engine));
     lines.join("\n")

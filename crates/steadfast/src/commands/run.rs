@@ -35,6 +35,7 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitState> {
             yes_destroy: &arguments.yes_destroy,
             group: arguments.group.as_deref(),
             json: arguments.json,
+            verbose: arguments.verbose,
         };
         Ok((beginning, settings))
     });

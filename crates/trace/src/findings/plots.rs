@@ -4,9 +4,11 @@
 use crate::compare::device_name;
 use crate::hits::HitMap;
 use crate::series::{Cell, SeriesOverTime};
+use crate::shape::DEPTH_CLASSES;
+use crate::shape_figures::{depth_name, response_classes};
 use crate::steps::CaptureStep;
 use crate::streams::By;
-use crate::study::{SingleIos, Study};
+use crate::study::{SingleIos, Study, Window};
 use std::collections::BTreeMap;
 use steadfast_domain::findings::{
     Axis, Exhibit, Marker, Plot, PlotKind, Scale, Series, Stroke, TimeUnit,
@@ -168,7 +170,7 @@ pub(super) fn response_times(study: &Study) -> Plot {
         line(&clock, &study.steps, name, |step| response_ms(value(step)))
     };
     plot = plot.with(measured("Average", CaptureStep::response_mean));
-    if study.single_ios.is_some() {
+    if study.single_ios.is_some() || study.is_of_fold {
         plot = plot.with(measured("99 %", |step| step.percentile(0.99)));
     }
     plot.with(measured("Maximum", CaptureStep::response_max))
@@ -277,6 +279,73 @@ fn hit_map(study: &Study, device: u16, map: &HitMap, op: IoOp) -> Option<Plot> {
     any.then_some(plot)
 }
 
+/// A part of the capture in narrow steps.
+pub(super) fn window(window: &Window, number: usize) -> Plot {
+    let begin = window.first.saturating_mul(window.width_ns);
+    let seconds = window.width_ns as f64 / 1e9;
+    let numbers = window.first..window.first + window.count;
+    let points = |value: &dyn Fn(&CaptureStep) -> Option<f64>, none: Option<f64>| -> Vec<Point> {
+        let at = |step: u64| ((step - window.first) as f64 + 0.5) * seconds;
+        let of = |step: u64| window.steps.get(&step).map_or(none, value);
+        numbers.clone().map(|step| (at(step), of(step))).collect()
+    };
+    let mut plot = Plot::new(
+        PlotKind::Lines,
+        &format!("window-{number}"),
+        format!("Around {}, steps of {}", window.what, Nanos(window.width_ns)),
+        Axis::time(&format!("Time since {} into the capture", Nanos(begin)), TimeUnit::Seconds),
+        Axis::new("IOPS", Scale::Linear),
+    );
+    plot.y_right = Some(Axis::new("Response time (ms)", Scale::Log10));
+    let iops = points(&|step| Some(step.ios() as f64 / seconds), Some(0.0));
+    let slowest = points(&|step| response_ms(step.response_max()), None);
+    plot.with(Series::new("IOPS", Stroke::Measured, iops))
+        .with(Series::new("RT maximum", Stroke::Measured, slowest).on_right())
+}
+
+/// Response times as shades over time; percentiles over time stand in the plot of
+/// response times.
+pub(super) fn response_heat(study: &Study) -> Plot {
+    let clock = Clock::of(study);
+    let classes: BTreeMap<u64, BTreeMap<u32, u64>> =
+        study.steps.iter().map(|(at, step)| (*at, response_classes(step))).collect();
+    let used = || classes.values().flat_map(BTreeMap::keys).copied();
+    let (least, most) = (used().min().unwrap_or(0), used().max().unwrap_or(0));
+    let title = "Response times over time";
+    let mut plot = Plot::new(
+        PlotKind::HeatMap,
+        "response-heat",
+        title,
+        clock.axis(),
+        Axis::new("I/Os", Scale::Log10),
+    )
+    .caption("Each row holds the I/Os from its response time to twice that.");
+    plot.y_right = Some(Axis::new("Response time, from", Scale::Linear));
+    plot.markers = clock.marks(study);
+    (least..=most).fold(plot, |plot, class| {
+        let ios = |step: u64| Some(*classes.get(&step)?.get(&class)? as f64);
+        let name = Nanos(1 << class).to_string();
+        plot.with(Series::new(name, Stroke::Measured, clock.points(ios)))
+    })
+}
+
+/// Shares of queue depths over time.
+pub(super) fn depths_over_time(study: &Study, singles: &SingleIos) -> Option<Plot> {
+    let clock = Clock::of(study);
+    let depths = singles.shape.depths();
+    let last =
+        (0..DEPTH_CLASSES).rev().find(|class| depths.values().any(|counts| counts[*class] > 0))?;
+    let title = "Queue depths at issue over time";
+    let plot = over_time(study, &clock, PlotKind::Stacked, "depths-v-time", title, "IOPS");
+    Some((0..=last).fold(plot, |plot, class| {
+        let rate = |step: u64| {
+            Some(depths.get(&step).map_or(0.0, |counts| counts[class] as f64 / clock.seconds))
+        };
+        let name = format!("QD {}", depth_name(class));
+        plot.with(Series::new(name, Stroke::Measured, clock.points(rate)))
+    }))
+}
+
 /// Time with at least one I/O outstanding.
 pub(super) fn utilisation(study: &Study) -> Plot {
     let clock = Clock::of(study);
@@ -379,9 +448,9 @@ fn bars<const BITS: u32>(histogram: &Histogram<BITS>) -> Vec<Point> {
 pub(super) fn response_histogram(study: &Study) -> Plot {
     let responses = study.totals.streams.total().responses;
     let histogram = responses.histogram();
-    let points = match study.single_ios {
-        Some(_) => bars(&histogram.coarsen::<4>()),
-        None => bars(&histogram.coarsen::<2>()),
+    let points = match study.single_ios.is_some() || study.is_of_fold {
+        true => bars(&histogram.coarsen::<4>()),
+        false => bars(&histogram.coarsen::<2>()),
     };
     let mut plot = Plot::new(
         PlotKind::Histogram,

@@ -7,7 +7,10 @@ pub mod compare;
 pub mod deltas;
 pub mod derive;
 pub mod doctor;
+pub mod fold;
 pub mod groups;
+pub mod hosts;
+pub mod identify;
 pub mod import;
 pub mod locality;
 pub mod over_time;
@@ -15,6 +18,7 @@ pub mod profile;
 mod recover;
 mod report;
 mod self_test;
+pub mod shape;
 pub mod streams;
 
 use crate::cli::trace::{TraceArguments, TraceCommand};
@@ -28,15 +32,20 @@ pub fn run(arguments: &TraceArguments) -> anyhow::Result<ExitState> {
         TraceCommand::Steps(arguments) => over_time::steps(arguments),
         TraceCommand::Map(arguments) => over_time::map(arguments),
         TraceCommand::Groups(arguments) => groups::groups(arguments),
+        TraceCommand::Hosts(arguments) => hosts::run(arguments),
         TraceCommand::Drives(arguments) => groups::drives(arguments),
         TraceCommand::Profile(arguments) => profile::run(arguments),
         TraceCommand::Locality(arguments) => locality::run(arguments),
+        TraceCommand::Shape(arguments) => shape::run(arguments),
         TraceCommand::Doctor(arguments) => doctor::run(arguments),
         TraceCommand::Hits(arguments) => over_time::hits(arguments),
         TraceCommand::Compare(arguments) => compare::run(arguments),
         TraceCommand::Report(arguments) => report::run(arguments),
         TraceCommand::SelfTest(arguments) => self_test::run(arguments),
         TraceCommand::Import(arguments) => import::run(arguments),
+        TraceCommand::Fold(arguments) => fold::run(arguments),
+        TraceCommand::Merge(arguments) => fold::merge(arguments),
+        TraceCommand::Identify(arguments) => identify::run(arguments),
         TraceCommand::Recover(arguments) => recover::run(arguments),
     }
 }
