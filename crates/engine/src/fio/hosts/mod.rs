@@ -168,12 +168,22 @@ impl FioHosts {
     }
 
     fn express(&self, load: &Load) -> Result<Shares, Refusal> {
-        let Load::Stimulus(stimulus) = load else {
-            return Err(Refusal(
-                "fio cannot issue every I/O of a script at its due time; replay from one host, \
-                 with the engine uring"
-                    .to_owned(),
-            ));
+        let stimulus = match load {
+            Load::Stimulus(stimulus) => stimulus,
+            Load::Script(_) => {
+                return Err(Refusal(
+                    "fio cannot issue every I/O of a script at its due time; replay from one \
+                     host, with the engine uring"
+                        .to_owned(),
+                ));
+            }
+            Load::Together(_) => {
+                return Err(Refusal(
+                    "fio's results are not taken apart for loads that are applied at once; use \
+                     one host, with the engine uring"
+                        .to_owned(),
+                ));
+            }
         };
         let device = self.target.device();
         let facts = TargetFacts {
