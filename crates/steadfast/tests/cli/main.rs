@@ -15,6 +15,7 @@ mod export;
 mod fio;
 mod fleet;
 mod front;
+mod hosts;
 mod house;
 mod iometer;
 mod judged;
