@@ -1,0 +1,3 @@
+//! The explorer as a browser meets it. Nothing here needs root.
+
+fn main() {}
