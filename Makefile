@@ -18,12 +18,14 @@ demo: build
 	@rm -rf demo
 	@scripts/demo $(OPTIMISED)/steadfast $(SCRATCH) $(RUN)
 
-# The script of report pages, made of ui/. What comes of it is kept in the report crate, so that
-# nothing else needs Node.js; a test tells when it is older than its sources.
+# The script of report pages and the explorer's page, made of ui/. What comes of it is kept in the
+# crates, so that nothing else needs Node.js; tests tell when it is older than its sources.
 ui:
 	@scripts/tools ui
-	cd ui && npm ci && npm run build
+	cd ui && npm ci && npm test && npm run build
 	cp ui/dist/report.js crates/report/src/report.js
+	mkdir -p crates/explorer/assets
+	cp ui/explorer/dist/{index.html,explorer.js,explorer.css} crates/explorer/assets/
 
 test: tools check
 	FEATURES=$(FEATURES) scripts/test

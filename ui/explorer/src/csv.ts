@@ -1,0 +1,20 @@
+/** Values separated by commas (RFC 4180); a text that a spreadsheet would compute stays a text. */
+
+export type Cell = string | number | null | undefined;
+
+export function csv(rows: readonly (readonly Cell[])[]): string {
+  return rows.map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
+}
+
+function cell(value: Cell): string {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "number") return Number.isFinite(value) ? String(value) : "";
+  const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(safe) ? `"${safe.replace(/"/g, '""')}"` : safe;
+}
+
+/** A name that every file system takes. */
+export function fileName(...parts: string[]): string {
+  const plain = parts.map((part) => part.replace(/^.*[/\\]/, "").replace(/[^A-Za-z0-9._-]+/g, "-")).join("-");
+  return plain.replace(/-+/g, "-").replace(/^[-.]+|-+$/g, "").slice(0, 100) || "view";
+}

@@ -1,0 +1,142 @@
+/** The answers of the program, as the page reads them. Absent values are null. */
+
+export interface Mark {
+  t: number;
+  text: string;
+}
+
+export interface Named {
+  name: string;
+  ios: number;
+  bytes?: number;
+}
+
+export interface Caveat {
+  id?: string;
+  text: string;
+  remedy?: string | null;
+  t?: number | null;
+  step?: number | null;
+}
+
+export interface Item {
+  n: number;
+  kind: "capture" | "run";
+  name: string;
+  state: "indexing" | "ready" | "failed";
+  progress?: number;
+  error?: string | null;
+  begin_unix_ns?: number | null;
+  zone_offset_s?: number | null;
+  duration_ns?: number;
+  ios?: number;
+  bytes?: number;
+  devices?: (string | { name: string })[];
+  layers?: string[];
+  processes?: { name: string; ios: number }[];
+  streams?: Named[];
+  marks?: Mark[];
+  caveats?: Caveat[];
+  workload_name?: string | null;
+  comment?: string | null;
+  procedure?: string;
+  device?: string;
+  live?: boolean;
+  state_text?: string;
+}
+
+export interface Meta {
+  version: string | number;
+  items: Item[];
+}
+
+export type Values = (number | null)[];
+
+export interface SeriesAnswer {
+  from: number;
+  width_ns: number;
+  cells: number;
+  keys: { id: string | number; name: string }[];
+  ios: number[][];
+  bytes: number[][];
+  rt_mean_ns: Values;
+  rt_p50: Values;
+  rt_p99: Values;
+  rt_p999: Values;
+  rt_max: Values;
+  qd_mean: Values;
+  qd_max: Values;
+  busy: Values;
+}
+
+export interface HeatAnswer {
+  from: number;
+  width_ns: number;
+  cells: number;
+  rows: number;
+  row_edges: number[];
+  counts: number[];
+}
+
+export type Row = Record<string, unknown>;
+
+export interface HotRange {
+  low: number;
+  high: number;
+  ios: number;
+  share: number;
+  device?: string;
+  processes: { name: string; ios: number }[];
+}
+
+export interface Track {
+  name: string;
+  unit: string;
+  rounds: { round: number; value: number | null }[];
+  window?: {
+    from: number;
+    to: number;
+    average: number;
+    low: number;
+    high: number;
+    slope_from: number;
+    slope_to: number;
+  } | null;
+  verdict?: string | null;
+}
+
+export interface RunStep {
+  i: number;
+  place: string;
+  name: string;
+  start_s: number | null;
+  seconds: number | null;
+  ios: number | null;
+  bytes: number | null;
+  iops: number | null;
+  mb_s: number | null;
+  rt_mean_ns: number | null;
+  rt_p99?: number | null;
+  rt_max_ns?: number | null;
+  caveats?: (string | Caveat)[];
+}
+
+export interface RunAnswer {
+  procedure: string;
+  device: unknown;
+  state: string;
+  state_text?: string;
+  time_left_s?: number | null;
+  elapsed_s?: number | null;
+  steps: RunStep[];
+  tracks: Track[];
+  caveats: Caveat[];
+  sensors?: { t: number[]; temperature: Values; load: Values } | null;
+}
+
+export interface StepAnswer {
+  intervals: Record<string, Values>;
+  histogram: { edges_ns: number[]; counts: number[] };
+  percentiles: [number, number | null][];
+  diskstats?: Record<string, unknown> | null;
+}

@@ -1,0 +1,245 @@
+/** Answers about a capture as drawings. */
+import type { Drawing, Key } from "./panel";
+import type { Line, Sheet, Tip } from "./pane";
+import { dark, ink, narrow } from "./dom";
+import { bandAt, bands, cellEdges, closed, coarseMean, greatest, idle, stacked, totalRate, type Band } from "./fold";
+import { amount, brief, count, date, moment, number, percent, span, timeTicks, type Clock } from "./format";
+import { mostOf, paint, rowOf } from "./heat";
+import { colour, OTHERS } from "./palette";
+import type { HeatAnswer, Mark, SeriesAnswer } from "./types";
+
+/** Colors that names keep while the page looks at other parts. */
+export class Colours {
+  private readonly kept = new Map<string, number>();
+
+  /** The places in the palette of those that are drawn together, each another one. */
+  of(ids: readonly string[]): number[] {
+    const taken = new Set<number>();
+    const places = ids.map((id) => this.kept.get(id));
+    places.forEach((place) => place !== undefined && taken.add(place));
+    const used = new Set<number>();
+    return ids.map((id, at) => {
+      const kept = places[at];
+      let place = kept !== undefined && !used.has(kept) ? kept : 0;
+      while (used.has(place) || (place !== kept && taken.has(place))) place += 1;
+      used.add(place);
+      // Those beyond the palette take another place the next time.
+      if (kept === undefined && place < BANDS) this.kept.set(id, place);
+      return place % BANDS;
+    });
+  }
+}
+
+/** What every drawing of a capture is told. */
+export interface Scene {
+  clock: Clock | undefined;
+  marks: Mark[];
+  measure: "iops" | "mb";
+}
+
+/** The colors of bands: all but black, which the line over them has. */
+const BAND_COLOURS = [0, 1, 2, 3, 5, 6, 7, 9];
+/** Bands with a color of their own. */
+export const BANDS = BAND_COLOURS.length;
+
+/** A moment with the digits that cells of this width deserve, and its date. */
+function head(scene: Scene, from: number, width: number): string {
+  const step = Math.min(width, 1e9);
+  const day = scene.clock ? `${date(from, scene.clock)} ` : "";
+  return `${day}${moment(from, scene.clock, step)} + ${span(width)}`;
+}
+
+function timed(scene: Scene, x: number[]): Pick<Sheet, "x" | "marks" | "ticks"> {
+  return {
+    x,
+    marks: scene.marks.map((mark) => ({ x: mark.t, text: mark.text })),
+    ticks: (from, to, most) => timeTicks(from, to, scene.clock, most),
+  };
+}
+
+const X_NAME = "time_ns";
+
+function unit(measure: "iops" | "mb"): string {
+  return measure === "iops" ? "IOPS" : "MB/s";
+}
+
+export interface MapView extends Drawing {
+  list: Band[];
+  tops: number[][];
+}
+
+/** The IO Stream Map: what stands on one another, and the response time over it. */
+export function streamMap(answer: SeriesAnswer, scene: Scene, colours: Colours, what: string, pick: (band: Band, shift: boolean) => void): MapView | string {
+  const list = bands(answer, scene.measure, BANDS);
+  if (list.length === 0) return "No I/O in this part with these filters. Press Esc to go back.";
+  const tops = stacked(list);
+  const places = colours.of(list.filter((band) => !band.others).map((band) => band.id));
+  const paints = list.map((band, at) => (band.others ? OTHERS : colour(BAND_COLOURS[places[at] ?? at] ?? at, dark())));
+  const areas = list.map((band, at): Line => ({ name: band.name, colour: paints[at] ?? OTHERS, y: closed(tops[at] ?? []), kind: "area" })).reverse();
+  const over = closed(coarseMean(answer));
+  const halo: Line = { name: "", colour: ink("paper"), y: over, kind: "step", right: true, width: 3, halo: true };
+  const mean: Line = { name: "mean response time", colour: ink("ink"), y: over, kind: "step", right: true, width: 1.2 };
+  const total = totalRate(answer, scene.measure);
+  const sheet: Sheet = {
+    ...timed(scene, cellEdges(answer)),
+    lines: [...areas, halo, mean],
+    left: { name: unit(scene.measure), format: brief },
+    right: { name: "mean response time", format: span },
+    tips: (at, _, y) => ({
+      head: head(scene, answer.from + at * answer.width_ns, answer.width_ns),
+      rows: mapTips(answer, scene, list, paints, total, at, bandAt(tops, at, y)),
+    }),
+  };
+  const keys: Key[] = list.map((band, at) => band.others
+    ? { name: band.name, colour: paints[at] ?? OTHERS }
+    : { name: band.name, colour: paints[at] ?? OTHERS, pick: (shift) => pick(band, shift) });
+  keys.push({ name: "mean response time (right)", colour: ink("ink"), dash: true });
+  const peak = greatest(total);
+  return {
+    sheet, keys, list, tops, xName: X_NAME,
+    note: `${unit(scene.measure)} by ${what}; cells of ${span(answer.width_ns)}. Highest ${number(peak)} ${unit(scene.measure)}.`,
+    spoken: `${unit(scene.measure)} over time, by ${what}. Highest ${number(peak)}. Largest: ${list[0]?.name ?? ""}.`,
+    exact: (line, at) => (line.right ? answer.rt_mean_ns[at] : list.find((band) => band.name === line.name)?.rate[at]),
+  };
+}
+
+function mapTips(answer: SeriesAnswer, scene: Scene, list: Band[], paints: string[], total: number[], at: number, under: number | undefined): Tip[] {
+  const ios = answer.ios.reduce((sum, key) => sum + (key[at] ?? 0), 0);
+  const bytes = answer.bytes.reduce((sum, key) => sum + (key[at] ?? 0), 0);
+  const rows: Tip[] = [
+    { name: "All", value: `${number(total[at])} ${unit(scene.measure)}` },
+    { name: "I/Os, amount", value: `${count(ios)}, ${amount(bytes)}` },
+  ];
+  list.map((band, index) => ({ band, index })).reverse().forEach(({ band, index }) => {
+    const value = band.rate[at] ?? 0;
+    if (value > 0) rows.push({ name: (index === under ? "▸ " : "") + band.name, value: number(value), colour: paints[index] ?? OTHERS });
+  });
+  rows.push({ name: "Response time: mean", value: span(answer.rt_mean_ns[at]) });
+  rows.push({ name: "99 %, maximum", value: `${span(answer.rt_p99[at])}, ${span(answer.rt_max[at])}` });
+  return rows;
+}
+
+/** Response times as a heat map, with percentiles over it. */
+export function responseTimes(heat: HeatAnswer, series: SeriesAnswer, scene: Scene, common: number | undefined): Drawing | string {
+  const most = mostOf(heat);
+  if (most === 0) return "No response times in this part. Some traces do not record completions.";
+  const [first, last] = used(heat);
+  const low = heat.row_edges[first] || heat.row_edges[first + 1] || 1;
+  const line = (name: string, y: (number | null)[], paint: string, dash?: number[]): Line => ({ name, colour: paint, y: closed(y), kind: "step", width: 1.3, dash });
+  const lines = [
+    line("50 %", series.rt_p50, ink("ink")),
+    line("99 %", series.rt_p99, colour(1, dark())),
+    line("99.9 %", series.rt_p999, colour(3, dark()), [5, 3]),
+  ];
+  const sheet: Sheet = {
+    ...timed(scene, cellEdges(series)),
+    lines,
+    left: { name: "response time ns", log: true, low, high: heat.row_edges[last + 1] ?? low * 10, format: span },
+    heat: { answer: heat, most, image: paint(heat, common ?? most, dark()) },
+    tips: (at, x, y) => ({ head: head(scene, series.from + at * series.width_ns, series.width_ns), rows: [
+      ...heatTip(heat, x, y, span),
+      { name: "50 %", value: span(series.rt_p50[at]), colour: lines[0]?.colour ?? "" },
+      { name: "99 %", value: span(series.rt_p99[at]), colour: lines[1]?.colour ?? "" },
+      { name: "99.9 %", value: span(series.rt_p999[at]), colour: lines[2]?.colour ?? "" },
+      { name: "maximum", value: span(series.rt_max[at]) },
+    ] }),
+  };
+  const worst = greatest(series.rt_max);
+  return {
+    sheet, xName: X_NAME, keys: lines.map((one) => ({ name: one.name, colour: one.colour, dash: true })),
+    note: `I/Os of each cell and response time, few (pale) to ${count(most)} (strong). Percentiles have a line where at least ten I/Os lie beyond them.`,
+    spoken: `Heat map of response times over time. Longest ${span(worst)}.`,
+  };
+}
+
+/** The lowest and the highest row with I/Os, and one more on each side. */
+function used(heat: HeatAnswer): [number, number] {
+  let [first, last] = [heat.rows - 1, 0];
+  heat.counts.forEach((one, at) => {
+    if (one > 0) [first, last] = [Math.min(first, at % heat.rows), Math.max(last, at % heat.rows)];
+  });
+  return [Math.max(0, first - 1), Math.min(heat.rows - 1, last + 1)];
+}
+
+function heatTip(heat: HeatAnswer, x: number, y: number, format: (value: number) => string): Tip[] {
+  const cell = Math.floor((x - heat.from) / heat.width_ns);
+  if (cell < 0 || cell >= heat.cells) return [];
+  const row = rowOf(heat.row_edges, y);
+  const range = `${format(heat.row_edges[row] ?? 0)} – ${format(heat.row_edges[row + 1] ?? 0)}`;
+  return [{ name: range, value: `${count(heat.counts[cell * heat.rows + row] ?? 0)} I/Os` }];
+}
+
+/** Queue depth, and how much of the time nothing was outstanding. */
+export function depth(series: SeriesAnswer, scene: Scene): Drawing | string {
+  if (greatest(series.qd_max) === 0 && greatest(series.busy) === 0) return "No queue depth in this part.";
+  const rest = idle(series.busy);
+  const lines: Line[] = [
+    { name: "idle time", colour: dark() ? "#4a4d52" : "#d4d4d0", y: closed(rest.map((share) => (share === null ? null : share * 100))), kind: "area", right: true },
+    { name: "maximum QD", colour: colour(1, dark()), y: closed(series.qd_max), kind: "step", width: 1 },
+    { name: "mean QD", colour: colour(0, dark()), y: closed(series.qd_mean), kind: "step", width: 1.6 },
+  ];
+  const sheet: Sheet = {
+    ...timed(scene, cellEdges(series)),
+    lines,
+    left: { name: "QD", format: brief },
+    right: { name: "idle %", low: 0, high: 100, format: (value) => `${value} %` },
+    tips: (at) => ({ head: head(scene, series.from + at * series.width_ns, series.width_ns), rows: [
+      { name: "Mean queue depth", value: number(series.qd_mean[at]), colour: lines[2]?.colour ?? "" },
+      { name: "Maximum", value: count(series.qd_max[at]), colour: lines[1]?.colour ?? "" },
+      { name: "Idle", value: percent(rest[at] ?? null), colour: lines[0]?.colour ?? "" },
+    ] }),
+  };
+  const known = rest.filter((share): share is number => share !== null);
+  const mean = known.length > 0 ? known.reduce((sum, one) => sum + one, 0) / known.length : null;
+  return {
+    sheet, xName: X_NAME, keys: [...lines].reverse().map((line) => ({ name: line.right ? "idle time (right)" : line.name, colour: line.colour, dash: !line.right })),
+    note: `I/Os outstanding, and the share of time with none. Idle ${percent(mean)} of this part.`,
+    spoken: `Queue depth over time. Deepest ${count(greatest(series.qd_max))}. Idle ${percent(mean)} of the time.`,
+  };
+}
+
+/** Where the I/Os went. */
+export function hits(heat: HeatAnswer, scene: Scene, common: number | undefined): Drawing | string {
+  return heatOnly(heat, scene, common, amount, "address",
+    "Addresses from the start of the device, few I/Os (pale) to many (strong).", "No I/O with an address in this part with these filters.");
+}
+
+/** At which part of its second each I/O came: regular work draws lines. */
+export function subsecond(heat: HeatAnswer, scene: Scene, common: number | undefined): Drawing | string {
+  return heatOnly(heat, scene, common, span, "offset in second",
+    "The part of its second at which each I/O came. Periodic work draws lines, bursts draw columns.", "No I/O in this part with these filters.");
+}
+
+function heatOnly(heat: HeatAnswer, scene: Scene, common: number | undefined, format: (value: number) => string, name: string, note: string, nothing: string): Drawing | string {
+  const most = mostOf(heat);
+  if (most === 0) return nothing;
+  const edges = heat.row_edges;
+  const sheet: Sheet = {
+    ...timed(scene, cellEdges(heat)),
+    lines: [],
+    left: { name, low: edges[0] ?? 0, high: edges[heat.rows] ?? 1, format: narrow() ? (value) => format(value).replace(" ", "") : format },
+    heat: { answer: heat, most, image: paint(heat, common ?? most, dark()) },
+    tips: (at, x, y) => ({ head: head(scene, heat.from + at * heat.width_ns, heat.width_ns), rows: heatTip(heat, x, y, format) }),
+  };
+  return { sheet, keys: [], xName: X_NAME, note: `${note} Most in one cell: ${count(most)}.`, spoken: `Heat map of ${name} over time.` };
+}
+
+/** All I/Os of the whole capture, for the brush. */
+export function whole(answers: readonly { name: string; answer: SeriesAnswer; marks: Mark[] }[], scene: Scene): Drawing | string {
+  const first = answers[0];
+  if (!first) return "No capture.";
+  const x = cellEdges(first.answer);
+  const lines = answers.map(({ name, answer }, at): Line => {
+    const rate = totalRate(answer, scene.measure);
+    const y = at === 0 ? rate : x.slice(0, -1).map((ns) => rate[Math.floor((ns - answer.from) / answer.width_ns)] ?? null);
+    return { name, colour: colour(at, dark()), y: closed(y), kind: at === 0 ? "area" : "step" };
+  });
+  const sheet: Sheet = {
+    ...timed(scene, x),
+    lines,
+    left: { name: unit(scene.measure), format: brief },
+    tips: (at) => ({ head: head(scene, first.answer.from + at * first.answer.width_ns, first.answer.width_ns),
+      rows: lines.map((line) => ({ name: line.name, value: `${number(line.y[at])} ${unit(scene.measure)}`, colour: line.colour })) }),
+  };
+  return { sheet, keys: answers.length > 1 ? lines.map((line) => ({ name: line.name, colour: line.colour })) : [], note: "", spoken: "Rate of the whole capture.", xName: X_NAME };
+}
