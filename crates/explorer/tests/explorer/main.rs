@@ -1,3 +1,6 @@
-//! The explorer as a browser meets it. Nothing here needs root.
+//! What an index, a selection and the page are held to. How a browser meets the whole
+//! is tested with the binary (`crates/steadfast/tests/cli/explore.rs`).
 
-fn main() {}
+mod cached;
+mod page;
+mod paths;
