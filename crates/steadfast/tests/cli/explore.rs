@@ -169,10 +169,18 @@ fn it_answers_as_the_command_line() {
         let ours = explorer.json(&format!("api/steps?c=0{query}&cells=40"));
         let step = format!("{}ns", ours["step_ns"]);
         let theirs = told(&["trace", "steps", "--step", &step]);
-        assert_eq!(ours["steps"], theirs["steps"], "{query}");
+        let (mut ours, theirs) = (ours["steps"].clone(), theirs["steps"].clone());
+        let mut expected = theirs.clone();
+        if query.contains("from") {
+            // The index knows that the device was busy with I/Os from before the window.
+            for step in [&mut ours, &mut expected].map(|s| s.as_array_mut().unwrap()).into_iter().flatten() {
+                step["utilisation"] = Value::Null;
+            }
+        }
+        assert_eq!(ours, expected, "{query}");
         let series = explorer.json(&format!("api/series?c=0{query}&cells=40"));
         let count = |step: &Value| step["count"].as_u64().unwrap();
-        let counted: u64 = theirs["steps"].as_array().unwrap().iter().map(count).sum();
+        let counted: u64 = theirs.as_array().unwrap().iter().map(count).sum();
         let ios = series["ios"][0].as_array().unwrap().iter().map(|n| n.as_u64().unwrap());
         assert_eq!(ios.sum::<u64>(), counted, "{query}");
     }
