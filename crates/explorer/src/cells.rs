@@ -109,7 +109,7 @@ pub struct Cells {
     /// How many.
     pub count: usize,
     /// By stream, where they were told apart.
-    pub streams: Shares<StreamKeyKept>,
+    pub streams: Shares<StreamKey>,
     /// By process, where they were told apart.
     pub processes: Shares<ProcessKeyKept>,
     pieces: Vec<Piece>,
@@ -118,8 +118,6 @@ pub struct Cells {
     busy_ns: Vec<u64>,
 }
 
-/// A stream as an index file keeps it.
-pub type StreamKeyKept = StreamKey;
 /// A process as an index file keeps it: number and command name.
 pub type ProcessKeyKept = (u32, [u8; 16]);
 

@@ -16,7 +16,7 @@ const IOS: u64 = 10_007;
 
 fn write(path: &Path, ios: u64, name: &str) {
     let conditions = CaptureConditions {
-        began_unix_ns: Some(1_763_697_600_000_000_000),
+        began_unix_ns: Some(1_763_697_600_000_000_000 + ios),
         devices: vec![CapturedDevice { name: "nvme0n1".into(), ..CapturedDevice::default() }],
         marks: vec![Mark { at_ns: 500_000_000, name: "</script><script>".into() }],
         workload: Some(name.into()),
