@@ -184,7 +184,9 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     pub fn run(&self, pass: &Pass, folds: &mut [&mut dyn Fold]) -> Result<PassAccount, TraceError> {
         match &self.kept {
             Kept::Ios(trace) => match &self.crew {
-                Some(crew) if pass.start.is_none() => side_by_side::run(pass, trace, folds, crew.as_ref()),
+                Some(crew) if pass.start.is_none() => {
+                    side_by_side::run(pass, trace, folds, crew.as_ref())
+                }
                 _ => pass.run(trace, folds),
             },
             Kept::Sums(file) => pass.run_sums(file, folds),

@@ -72,7 +72,8 @@ impl Explorer {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        let rest = line.trim().strip_prefix("http://127.0.0.1:").unwrap_or_else(|| panic!("{line}"));
+        let rest =
+            line.trim().strip_prefix("http://127.0.0.1:").unwrap_or_else(|| panic!("{line}"));
         let (port, token) = rest.split_once('/').unwrap();
         let (port, token) = (port.parse().unwrap(), token.trim_end_matches('/').to_owned());
         Explorer { child, port, token }
@@ -154,9 +155,8 @@ fn it_answers_as_the_command_line() {
         ("&stream=RND+16K+R&device=nvme0n1", &["--stream", "RND 16K R", "--device", "nvme0n1"]),
     ];
     for (query, options) in filters {
-        let told = |words: &[&str]| {
-            command(home, &[words, &["t.parquet"], options, &["--json"]].concat())
-        };
+        let told =
+            |words: &[&str]| command(home, &[words, &["t.parquet"], options, &["--json"]].concat());
         let (ours, theirs) =
             (explorer.json(&format!("api/streams?c=0{query}")), told(&["trace", "streams"]));
         for field in ["total", "streams", "streams_in_all", "unlisted_count"] {
@@ -173,7 +173,9 @@ fn it_answers_as_the_command_line() {
         let mut expected = theirs.clone();
         if query.contains("from") {
             // The index knows that the device was busy with I/Os from before the window.
-            for step in [&mut ours, &mut expected].map(|s| s.as_array_mut().unwrap()).into_iter().flatten() {
+            for step in
+                [&mut ours, &mut expected].map(|s| s.as_array_mut().unwrap()).into_iter().flatten()
+            {
                 step["utilisation"] = Value::Null;
             }
         }
@@ -278,7 +280,11 @@ fn names_stay_names() {
     assert!(answers["api/heat?c=0&cells=512&kind=lba&op=read&rows=128"]["counts"].is_array());
     assert!(!page.contains("src=\"explorer.js\"") && !page.contains("href=\"explorer.css\""));
     // What stands there is not replaced unasked.
-    refuse(home, &["explore", "<script>alert(1)<.parquet", "--export", "page.html"], &["page.html"]);
+    refuse(
+        home,
+        &["explore", "<script>alert(1)<.parquet", "--export", "page.html"],
+        &["page.html"],
+    );
 }
 
 #[test]
@@ -304,7 +310,8 @@ fn what_cannot_be_explored_is_refused_and_what_is_poor_is_shown() {
     let meta = explorer.json("api/meta");
     let ios: Vec<u64> = (0..3).map(|n| meta["items"][n]["ios"].as_u64().unwrap()).collect();
     assert_eq!(ios, [0, 503, 1009]);
-    for question in ["series", "heat?kind=rt", "heat?kind=lba", "streams", "processes", "hot", "ios"]
+    for question in
+        ["series", "heat?kind=rt", "heat?kind=lba", "streams", "processes", "hot", "ios"]
     {
         assert_eq!(explorer.get(&format!("api/{question}")).status, 200, "{question}");
     }
