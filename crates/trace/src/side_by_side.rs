@@ -123,7 +123,7 @@ impl<'t, R: Read + Seek + Send + 'static> Work<'t, R> {
         Work {
             trace,
             fields,
-            ahead: threads + 1,
+            ahead: threads,
             state: Mutex::new(state),
             changed: Condvar::new(),
         }
