@@ -110,7 +110,9 @@ impl<'t, R: Read + Seek + Send + 'static> IssueOrder<'t, R> {
             fresh.sort(&mut self.line.space);
             if let Some(before) = self.from_ns.checked_sub(1) {
                 let early = fresh.count_until(before);
-                fresh.split_front(early, &mut Batch::default());
+                if early > 0 {
+                    fresh.split_front(early, &mut Batch::default());
+                }
             }
             self.line.offer(fresh, self.batches.next_group());
         }
