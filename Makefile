@@ -46,7 +46,7 @@ bench: tools
 	cargo bench --locked -p steadfast-trace --bench import
 	cargo bench --locked -p steadfast-explorer --bench explore -- 10 100
 	cargo bench --locked -p steadfast-capture --features ebpf --bench cost
-	scripts/fleet --if-there --speed --ios 200003
+	scripts/fleet --if-there --speed --ios 50021
 	@scripts/tools lab || true
 	cargo build --release --locked -p steadfast -p steadfast-lab --features $(FEATURES)
 	$(OPTIMISED)/steadfast-lab --program $(OPTIMISED)/steadfast --directory target/lab cost || \
