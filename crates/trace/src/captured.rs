@@ -273,8 +273,10 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     pub fn run(&self, pass: &Pass, folds: &mut [&mut dyn Fold]) -> Result<PassAccount, TraceError> {
         match &self.kept {
             Kept::Ios(trace) => match &self.crew {
-                Some(crew) => side_by_side::run(pass, (trace.as_ref(), None), folds, crew.as_ref()),
-                None => pass.run(trace, folds),
+                Some(crew) if pass.start.is_none() => {
+                    side_by_side::run(pass, (trace.as_ref(), None), folds, crew.as_ref())
+                }
+                _ => pass.run(trace, folds),
             },
             Kept::Sums(file) => pass.run_sums(file, None, folds),
             Kept::Fleet(fleet) => fleet.run(pass, folds, self.crew.as_deref()),
@@ -313,6 +315,19 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
             Kept::Sums(_) => None,
             Kept::Fleet(fleet) => fleet.end_of_range(),
         }
+    }
+
+    /// Single I/Os in it; `None` where none was kept.
+    pub fn rows(&self) -> Option<u64> {
+        match &self.kept {
+            Kept::Ios(trace) => Some(trace.rows()),
+            Kept::Sums(_) | Kept::Fleet(_) => None,
+        }
+    }
+
+    /// A byte offset that no single I/O reaches beyond, where the file tells.
+    pub fn reach(&self) -> Option<u64> {
+        self.end_of_range()
     }
 
     /// First and last moment of what passes.

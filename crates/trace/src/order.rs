@@ -52,6 +52,8 @@ impl OrderAccount {
 pub struct IssueOrder<'t, R> {
     batches: Batches<'t, R>,
     line: Line,
+    /// Events issued before this are left out: a pass that begins in the middle.
+    from_ns: u64,
     ended: bool,
 }
 
@@ -66,13 +68,26 @@ impl<'t, R: Read + Seek + Send + 'static> IssueOrder<'t, R> {
     pub(crate) fn new(trace: Lent<'t, R>, fields: Fields) -> Self {
         let fields = fields.and(Fields::of(&[Field::Issued]));
         let line = Line::new(trace.earliest_to_come());
-        IssueOrder { line, batches: Batches::of(trace, fields), ended: false }
+        IssueOrder { line, batches: Batches::of(trace, fields), from_ns: 0, ended: false }
     }
 
     /// With another bound for the events that wait.
     pub fn waiting_at_most(mut self, events: usize) -> Self {
         self.line = self.line.waiting_at_most(events);
         self
+    }
+
+    /// Beginning with a row group, without the events issued before a time.
+    pub(crate) fn beginning_at(mut self, group: usize, from_ns: u64) -> Self {
+        self.batches.skip_to(group);
+        self.from_ns = from_ns;
+        self
+    }
+
+    /// The latest issue time of what was given out, where the order could be kept.
+    pub(crate) fn given_out_until(&self) -> Option<u64> {
+        let account = self.line.account;
+        (account.late == 0 && account.overflowed == 0).then_some(self.line.last_out)
     }
 
     /// The next events, in place of those in `batch`; `false` when there are
@@ -93,6 +108,12 @@ impl<'t, R: Read + Seek + Send + 'static> IssueOrder<'t, R> {
                 continue;
             }
             fresh.sort(&mut self.line.space);
+            if let Some(before) = self.from_ns.checked_sub(1) {
+                let early = fresh.count_until(before);
+                if early > 0 {
+                    fresh.split_front(early, &mut Batch::default());
+                }
+            }
             self.line.offer(fresh, self.batches.next_group());
         }
         Ok(true)

@@ -8,7 +8,7 @@ use crate::filter::Filter;
 use crate::fold::{Fold, Rows, Sums};
 use crate::order::{IssueOrder, OrderAccount, WAITING_MAX};
 use crate::place::Place;
-use crate::sequence::{After, Busy, Depths, Sequencer, WINDOW};
+use crate::sequence::{After, Busy, Depths, Neighbors, Sequencer, WINDOW};
 use crate::step_file::StepFile;
 use crate::streams::{STREAMS_MAX, StreamKey};
 use crate::untold::Untold;
@@ -29,11 +29,26 @@ pub struct Pass {
     pub window: usize,
     /// Events that may wait for earlier ones.
     pub waiting_max: usize,
+    /// Where it begins; `None` for the beginning. What was issued before does not
+    /// count, and is not read, but is remembered: the rest is judged as if it had been
+    /// (but for the gaps of [`After`], which begin anew). Sums are always read from the
+    /// beginning.
+    pub start: Option<Arc<Checkpoint>>,
+}
+
+/// A place in a trace from which a pass can begin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checkpoint {
+    /// Everything before it was issued earlier than this, everything after it then or
+    /// later.
+    pub at_ns: u64,
+    group: usize,
+    neighbors: Neighbors,
 }
 
 impl Default for Pass {
     fn default() -> Self {
-        Pass { filter: Filter::default(), window: WINDOW, waiting_max: WAITING_MAX }
+        Pass { filter: Filter::default(), window: WINDOW, waiting_max: WAITING_MAX, start: None }
     }
 }
 
@@ -108,6 +123,10 @@ pub(crate) struct Judge {
 impl Judge {
     pub(crate) fn of(pass: &Pass, conditions: &CaptureConditions, fields: Fields) -> Self {
         let sequencer = Sequencer::new(pass.window).with(Depths::of(conditions));
+        let sequencer = match &pass.start {
+            Some(start) => sequencer.going_on(&start.neighbors),
+            None => sequencer,
+        };
         Judge {
             sequencer: sequencer.telling_after(fields.has_neighbors()),
             arrivals: fields.has_neighbors().then(Arrivals::default),
@@ -152,17 +171,49 @@ pub struct Ios<'t, R> {
     order: IssueOrder<'t, R>,
     judge: Judge,
     judged: Judged,
+    trace: Lent<'t, R>,
+    /// The place before the batch that was given out last, where places are kept.
+    checkpoint: Option<Checkpoint>,
+    keeps_checkpoints: bool,
 }
 
 impl<R: Read + Seek + Send + 'static> Ios<'_, R> {
+    /// Keeps the place before every batch, for [`Self::checkpoint`].
+    pub fn keeping_checkpoints(mut self) -> Self {
+        self.keeps_checkpoints = true;
+        self
+    }
+
+    /// The place before the batch that was given out last; `None` where a pass cannot
+    /// begin there: I/Os of one time lie on both sides of it, or the order could not be
+    /// kept.
+    pub fn checkpoint(&mut self) -> Option<Checkpoint> {
+        self.checkpoint.take()
+    }
+
+    /// The place before the next batch, where all before it was issued until a time.
+    fn place_before(&self, until_ns: Option<u64>) -> Option<Checkpoint> {
+        let at_ns = self.judged.batch.issued_ns(0);
+        self.order.given_out_until()?;
+        until_ns.filter(|until| *until < at_ns).map(|_| Checkpoint {
+            at_ns,
+            group: self.trace.first_group_reaching(at_ns),
+            neighbors: self.judge.sequencer.neighbors(),
+        })
+    }
+
     /// The next batch; [`Rows::iter`] gives the rows that pass. `None` when no more
     /// can pass.
     ///
     /// # Errors
     /// Where the trace cannot be read.
     pub fn next_rows(&mut self) -> Result<Option<Rows<'_>>, TraceError> {
+        let until_ns = self.order.given_out_until();
         if self.judge.is_over || !self.order.next_batch(&mut self.judged.batch)? {
             return Ok(None);
+        }
+        if self.keeps_checkpoints {
+            self.checkpoint = self.place_before(until_ns);
         }
         self.judge.judge(&mut self.judged)?;
         Ok(Some(self.judged.rows()))
@@ -199,11 +250,17 @@ impl Pass {
         fields: Fields,
     ) -> Ios<'t, R> {
         let fields = self.fields(fields);
-        let order = IssueOrder::new(trace.clone(), fields);
+        let order = IssueOrder::new(trace.clone(), fields).waiting_at_most(self.waiting_max);
         Ios {
-            order: order.waiting_at_most(self.waiting_max),
+            order: match &self.start {
+                Some(start) => order.beginning_at(start.group, start.at_ns),
+                None => order,
+            },
             judge: Judge::of(self, trace.conditions(), fields),
             judged: Judged::default(),
+            trace,
+            checkpoint: None,
+            keeps_checkpoints: false,
         }
     }
 
