@@ -139,14 +139,14 @@ export function joined(lines: readonly { x: readonly number[]; y: Values }[]): {
   return { x, y };
 }
 
-/** The response times at the upper edges of a histogram's bins, over their place on an axis of percentiles. */
-export function exceedance(edges_ns: readonly number[], counts: readonly number[]): { x: number[]; y: number[] } {
+/** The longest response times of a histogram's buckets, over their place on an axis of percentiles. */
+export function exceedance(upper_ns: readonly number[], counts: readonly number[]): { x: number[]; y: number[] } {
   const total = counts.reduce((sum, one) => sum + one, 0);
   const [x, y]: [number[], number[]] = [[], []];
   let below = 0;
   counts.forEach((one, at) => {
     below += one;
-    const edge = edges_ns[at + 1] ?? edges_ns[at];
+    const edge = upper_ns[at];
     // The place of the slowest I/O of all would lie at infinity.
     if (one > 0 && below < total && edge !== undefined) {
       x.push(nines(below / total));

@@ -145,7 +145,8 @@ export class Pane {
     const options: uPlot.Options = {
       width,
       height: this.height,
-      padding: [8, sheet.right ? 0 : narrow() ? SIDES.narrow[1] : SIDES.wide[1], 0, 0],
+      // Drawings of a group stand under one another, with the same sides.
+      padding: [8, sheet.right ? 0 : this.group === undefined ? 16 : narrow() ? SIDES.narrow[1] : SIDES.wide[1], 0, 0],
       legend: { show: false },
       scales: this.scales(sheet),
       axes: this.axes(sheet),

@@ -39,6 +39,8 @@ export class RunPage implements Page {
   private timer: number | undefined;
   private closed = false;
   private turn = 0;
+  /** What the drawings show. */
+  private drawn = "";
   /** The step that was last brought into view. */
   private closely: number | undefined;
   /** The end of the axis of percentiles. */
@@ -73,7 +75,11 @@ export class RunPage implements Page {
       }));
       if (this.closed || turn !== this.turn) return;
       this.runs = distinct(answers);
-      this.draw(answers.map((one) => one.n), fresh);
+      // A tip under the pointer outlives a refresh that brings nothing new.
+      const now = JSON.stringify(answers.map(({ n: one, answer }) => [one, answer.steps.length, answer.tracks, answer.caveats.length, answer.state]));
+      if (fresh && now === this.drawn) this.about();
+      else this.draw(answers.map((one) => one.n), fresh);
+      this.drawn = now;
     } catch (error) {
       if (!this.closed && turn === this.turn) this.facts.replaceChildren(h("p", { class: "notice" }, said(error)));
     }
@@ -167,7 +173,7 @@ export class RunPage implements Page {
       { head: "IOPS", value: (step) => step.iops, text: (step) => number(step.iops) },
       { head: "MB/s", value: (step) => step.mb_s, text: (step) => number(step.mb_s) },
       { head: "Mean", value: (step) => step.rt_mean_ns, text: (step) => span(step.rt_mean_ns) },
-      { head: "99 %", value: (step) => step.rt_p99, text: (step) => span(step.rt_p99) },
+      { head: "99 %", value: (step) => step.rt_p99_ns, text: (step) => span(step.rt_p99_ns) },
       { head: "Maximum", value: (step) => step.rt_max_ns, text: (step) => span(step.rt_max_ns) },
       { head: "Caveats", value: (step) => step.caveats?.length ?? 0, text: (step) => (step.caveats ?? []).map((one) => (typeof one === "string" ? one : one.text)).join("; ") || "–" },
     ];
@@ -273,7 +279,7 @@ function tableOf(found: Named<StepAnswer>[]): Listed | string {
     { head: "Percentile", value: (row) => row[0] },
     ...found.map((run, at) => ({ head: run.name, value: (row: [string, ...(number | null)[]]) => row[at + 1] as number | null, text: (row: [string, ...(number | null)[]]) => span(row[at + 1] as number | null) })),
   ];
-  const rows = first.percentiles.map(([p]): [string, ...(number | null)[]] => [`${p} %`, ...found.map(({ answer }) => answer.percentiles.find(([q]) => q === p)?.[1] ?? null)]);
+  const rows = first.percentiles.map(([p]): [string, ...(number | null)[]] => [`${Number((p * 100).toFixed(6))} %`, ...found.map(({ answer }) => answer.percentiles.find(([q]) => q === p)?.[1] ?? null)]);
   const disk = Object.entries(first.diskstats ?? {}).map(([name, value]): [string, string] => [name.replace(/_/g, " "), typeof value === "number" ? count(value) : String(value ?? "–")]);
   const diskColumns: Column<[string, string]>[] = [{ head: "Disk statistics (/proc/diskstats)", value: (row) => row[0] }, { head: "Value", value: (row) => row[1] }];
   return {

@@ -143,7 +143,7 @@ function lowest(values: Values): number {
 }
 
 const COLUMN: Record<string, string> = {
-  reads: "reads", writes: "writes", bytes: "bytes", iops: "IOPS", rt_mean: "mean", rt_max: "maximum", read_rt_mean: "mean of reads", write_rt_mean: "mean of writes",
+  reads: "reads", writes: "writes", bytes: "bytes", iops: "IOPS", rt_mean: "mean", rt_p99: "99 %", rt_max: "maximum",
 };
 
 /** The seconds of a step: I/Os, or response times. */
@@ -171,9 +171,9 @@ export function seconds(runs: readonly Named<StepAnswer>[], what: "ios" | "rt"):
 /** Response times over an axis of percentiles. */
 export function percentiles(runs: readonly Named<StepAnswer>[]): Drawing | string {
   const curves = runs.map(({ answer }) => {
-    const curve = exceedance(answer.histogram.edges_ns, answer.histogram.counts);
-    const said = answer.percentiles.filter((pair): pair is [number, number] => pair[1] !== null && pair[0] < 100);
-    return curve.x.length > 0 ? curve : { x: said.map(([p]) => nines(p / 100)), y: said.map(([, ns]) => ns) };
+    const curve = exceedance(answer.histogram.upper_ns, answer.histogram.counts);
+    const said = answer.percentiles.filter((pair): pair is [number, number] => pair[1] !== null && pair[0] < 1);
+    return curve.x.length > 0 ? curve : { x: said.map(([p]) => nines(p)), y: said.map(([, ns]) => ns) };
   });
   const all = joined(curves);
   if (all.x.length === 0) return "No response times in this step.";

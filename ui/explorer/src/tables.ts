@@ -246,7 +246,7 @@ export function caveatList(caveats: readonly Caveat[], pick?: (caveat: Caveat) =
 
 function processOf(row: Row): [Facet, string] {
   const pid = row["pid"];
-  return typeof pid === "number" ? ["pid", String(pid)] : ["process", String(row["command"] ?? row["process"])];
+  return typeof pid === "number" && pid > 0 ? ["pid", String(pid)] : ["process", String(row["command"] ?? row["process"])];
 }
 
 function cumulative(rows: Row[]): Listed | string {

@@ -33,7 +33,7 @@ export interface Item {
   bytes?: number;
   devices?: (string | { name: string })[];
   layers?: string[];
-  processes?: { name: string; ios: number }[];
+  processes?: { name: string; pids?: number[]; ios: number }[];
   streams?: Named[];
   marks?: Mark[];
   caveats?: Caveat[];
@@ -116,7 +116,7 @@ export interface RunStep {
   iops: number | null;
   mb_s: number | null;
   rt_mean_ns: number | null;
-  rt_p99?: number | null;
+  rt_p99_ns?: number | null;
   rt_max_ns?: number | null;
   caveats?: (string | Caveat)[];
 }
@@ -136,7 +136,9 @@ export interface RunAnswer {
 
 export interface StepAnswer {
   intervals: Record<string, Values>;
-  histogram: { edges_ns: number[]; counts: number[] };
+  /** Buckets with I/Os: where each begins, and the longest time that it can hold. */
+  histogram: { edges_ns: number[]; upper_ns: number[]; counts: number[] };
+  /** Shares (0.99) and their times. */
   percentiles: [number, number | null][];
   diskstats?: Record<string, unknown> | null;
 }

@@ -147,7 +147,7 @@ export function responseTimes(heat: HeatAnswer, series: SeriesAnswer, scene: Sce
   const worst = greatest(series.rt_max);
   return {
     sheet, xName: X_NAME, keys: lines.map((one) => ({ name: one.name, colour: one.colour, dash: true })),
-    note: `I/Os of each cell and response time, few (pale) to ${count(most)} (strong). Percentiles have a line where at least ten I/Os lie beyond them.`,
+    note: `I/Os of each cell and response time, few (faint) to ${count(most)} (strong). Percentiles have a line where at least ten I/Os lie beyond them.`,
     spoken: `Heat map of response times over time. Longest ${span(worst)}.`,
   };
 }
@@ -201,7 +201,7 @@ export function depth(series: SeriesAnswer, scene: Scene): Drawing | string {
 /** Where the I/Os went. */
 export function hits(heat: HeatAnswer, scene: Scene, common: number | undefined): Drawing | string {
   return heatOnly(heat, scene, common, amount, "address",
-    "Addresses from the start of the device, few I/Os (pale) to many (strong).", "No I/O with an address in this part with these filters.");
+    "Addresses from the start of the device, few I/Os (faint) to many (strong).", "No I/O with an address in this part with these filters.");
 }
 
 /** At which part of its second each I/O came: regular work draws lines. */
