@@ -182,5 +182,5 @@ function states(meta: Meta): string {
   return JSON.stringify(meta.items.map((item) => [item.n, item.state]));
 }
 
-document.body.append(h("p", { id: "said", class: "away", role: "status", "aria-live": "polite" }));
+document.body.append(h("p", { id: "said", class: "said", role: "status", "aria-live": "polite" }));
 void new Explorer().start();

@@ -43,6 +43,8 @@ export interface Sheet {
   heat?: Heat;
   /** Moments with names. */
   marks: { x: number; text: string }[];
+  /** Whether their names stand in the drawing. */
+  named?: boolean;
   /** Part of x that is shaded. */
   shaded?: { from: number; to: number };
   ticks: (from: number, to: number, most: number) => [number, string][];
@@ -263,7 +265,25 @@ export class Pane {
       ctx.lineTo(x, bbox.top + bbox.height);
       ctx.stroke();
     }
+    if (this.sheet?.named) this.markNames(plot);
     ctx.restore();
+  }
+
+  /** Names of marks, where the one before leaves room. */
+  private markNames(plot: uPlot): void {
+    const { ctx, bbox } = plot;
+    ctx.font = `${12 * uPlot.pxRatio}px system-ui, sans-serif`;
+    ctx.textAlign = "left";
+    ctx.textBaseline = "top";
+    let free = bbox.left;
+    for (const mark of [...(this.sheet?.marks ?? [])].sort((a, b) => a.x - b.x)) {
+      const x = plot.valToPos(mark.x, "x", true) + 4 * uPlot.pxRatio;
+      const wide = ctx.measureText(mark.text).width;
+      if (x < free || x + wide > bbox.left + bbox.width) continue;
+      ctx.fillStyle = ink("bad");
+      ctx.fillText(mark.text, x, bbox.top + 1);
+      free = x + wide + 8 * uPlot.pxRatio;
+    }
   }
 
   /** Exact numbers beside the pointer. */

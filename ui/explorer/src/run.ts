@@ -4,7 +4,9 @@ import { itemOf, shortName, type App, type Page } from "./app";
 import { announce, button, choice, h } from "./dom";
 import { amount, count, lasting, number, span } from "./format";
 import { DrawingPanel, TablePanel, type Drawing, type Listed } from "./panel";
+import type { Hands } from "./pane";
 import { url } from "./query";
+import { inside } from "./state";
 import { percentiles, seconds, sensors, stepsOver, track, type Named } from "./runs";
 import { caveatList } from "./tables";
 import { table, tableCsv, type Column } from "./table";
@@ -21,9 +23,9 @@ export class RunPage implements Page {
   private readonly bar = h("div", { class: "bar" });
   private readonly rounds = h("div", { class: "grid" });
   private readonly file = (): string => shortNameOf(this.app);
-  private readonly rate = new DrawingPanel("Steps", this.file, "run", 220, { pick: (_, x) => this.pickAt(x) });
-  private readonly times = new DrawingPanel("Response time of steps", this.file, "run", 180, { pick: (_, x) => this.pickAt(x) });
-  private readonly sense = new DrawingPanel("Temperature and host load", this.file, "run", 150, {});
+  private readonly rate = new DrawingPanel("Steps", this.file, "run", 220, this.hands());
+  private readonly times = new DrawingPanel("Response time of steps", this.file, "run", 180, this.hands());
+  private readonly sense = new DrawingPanel("Temperature and host load", this.file, "run", 150, { zoom: (from, to) => this.zoom(from, to) });
   private readonly list = new TablePanel("Step list", this.file);
   private readonly caveats = h("section", { class: "panel" });
   private readonly detail = h("section", { class: "detail", "aria-label": "Step" });
@@ -55,6 +57,16 @@ export class RunPage implements Page {
     this.closer.ios.root.dataset["view"] = "seconds";
     this.detail.append(h("h2", {}, "Step"), this.closer.ios.root, this.closer.rt.root, this.closer.nines.root, this.closer.table.root);
     this.root.append(this.facts, this.bar, this.rounds, this.rate.root, this.times.root, this.sense.root, this.detail, this.list.root, this.caveats);
+  }
+
+  private hands(): Hands {
+    return { pick: (_, x) => this.pickAt(x), zoom: (from, to) => this.zoom(from, to) };
+  }
+
+  /** Shows a part of the run, in seconds; the address has nanoseconds, as for captures. */
+  private zoom(from: number, to: number): void {
+    const part = inside(from * 1e9, to * 1e9, this.end() * 1e9);
+    this.app.go({ from: part?.from, to: part?.to });
   }
 
   update(): void {
@@ -105,8 +117,13 @@ export class RunPage implements Page {
   }
 
   private reach(): [number, number] {
+    const { from, to } = this.app.state;
+    return from !== undefined && to !== undefined ? [from / 1e9, to / 1e9] : [0, this.end()];
+  }
+
+  private end(): number {
     const ends = this.runs.flatMap(({ answer }) => answer.steps.map((step) => (step.start_s ?? 0) + (step.seconds ?? 0)));
-    return [0, Math.max(1, ...ends)];
+    return ends.reduce((last, one) => Math.max(last, one), 1);
   }
 
   private about(): void {
@@ -129,6 +146,10 @@ export class RunPage implements Page {
       const item = itemOf(this.app, n);
       return item ? [button(`${shortName(item)} ×`, () => this.app.go({ runs: state.runs.filter((one) => one !== n) }), { class: "chip", title: "Remove this run" })] : [];
     });
+    const [from, to] = this.reach();
+    if (state.from !== undefined) {
+      chips.push(button(`${lasting(from)} to ${lasting(to)} ×`, () => this.app.go({ from: undefined, to: undefined }), { class: "chip", title: "Show the whole run" }));
+    }
     this.bar.replaceChildren(
       choice("Measure", [["iops", "IOPS"], ["mb", "MB/s"]], state.measure, (measure) => this.app.go({ measure })),
       ...(others.length > 0 && !exported() ? [select] : []),
@@ -245,6 +266,7 @@ export class RunPage implements Page {
     const at = steps.findIndex((step) => step.i === this.app.state.step);
     const next = event.key === "ArrowRight" ? steps[at + 1] : event.key === "ArrowLeft" ? steps[Math.max(0, at - 1)] : undefined;
     if (next) this.app.go({ step: next.i });
+    else if (event.key === "Home") this.app.go({ from: undefined, to: undefined });
     else if (event.key === "m") this.app.go({ measure: this.app.state.measure === "iops" ? "mb" : "iops" });
     else return false;
     return true;

@@ -237,7 +237,9 @@ export function whole(answers: readonly { name: string; answer: SeriesAnswer; ma
   const sheet: Sheet = {
     ...timed(scene, x),
     lines,
-    left: { name: unit(scene.measure), format: brief },
+    named: true,
+    // Names of marks stand over the values.
+    left: { name: unit(scene.measure), format: brief, ...(scene.marks.length > 0 ? { high: greatest(lines.flatMap((line) => line.y)) * 1.4 } : {}) },
     tips: (at) => ({ head: head(scene, first.answer.from + at * first.answer.width_ns, first.answer.width_ns),
       rows: lines.map((line) => ({ name: line.name, value: `${number(line.y[at])} ${unit(scene.measure)}`, colour: line.colour })) }),
   };
