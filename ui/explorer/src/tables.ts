@@ -34,6 +34,7 @@ export class Tables {
   private readonly tabs = h("div", { class: "tabs" });
   private readonly places = h("div", { class: "pair" });
   private panels: { panel: TablePanel; key: string }[] = [];
+  private readonly grouping = h("span");
   private offset = 0;
   private asked = "";
 
@@ -45,6 +46,7 @@ export class Tables {
     const now = NAMES.find(([id]) => id === this.app.state.table) ?? NAMES[0] ?? ["streams", "I/O streams"];
     const [id, title] = now;
     this.tabs.replaceChildren(choice("Table", NAMES.map(([one, text]) => [one, text] as [string, string]), id, (value) => this.app.go({ table: value })));
+    this.grouping.replaceChildren(choice("Rows of the table", [["pid", "Each process"], ["name", "By name"]], this.app.state.group, (group) => this.app.go({ group })));
     const sides = this.sides();
     const keys = sides.map(({ item, letter }) => `${id}/${item.n}/${letter}`);
     if (keys.join() !== this.panels.map(({ key }) => key).join()) {
@@ -64,6 +66,7 @@ export class Tables {
     } }];
     const panel = new TablePanel(shown.letter ? `${shown.letter}: ${title}, ${shortName(shown.item)}` : title, () => shortName(shown.item), tools);
     panel.root.dataset["view"] = id;
+    if (id === "processes" && at === 0 && !exported()) panel.head.prepend(this.grouping);
     return panel;
   }
 
@@ -72,7 +75,8 @@ export class Tables {
     if (id === "marks") return this.marks(shown.item);
     if (id === "hot") return this.hot(await ask<unknown>(url("hot", params)));
     if (id === "ios") return this.ios(shown, params);
-    const answer = await ask<Row>(url(id, params));
+    const byName = id === "processes" && this.app.state.group === "name" ? { by_command: "true" } : {};
+    const answer = await ask<Row>(url(id, { ...params, ...byName }));
     if (id === "processes") return this.processes(shown, rowsOf(answer, "processes"));
     if (id === "cumulative") return cumulative(rowsOf(answer["workload"] as Row, "streams"));
     if (id === "steps") return this.steps(shown.item, rowsOf(answer, "steps"));
