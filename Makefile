@@ -43,6 +43,7 @@ bench: tools
 	cargo bench --locked -p steadfast --bench time_between_steps
 	cargo bench --locked -p steadfast-trace --bench streams
 	cargo bench --locked -p steadfast-trace --bench import
+	cargo bench --locked -p steadfast-explorer --bench explore -- 10 100
 	cargo bench --locked -p steadfast-capture --features ebpf --bench cost
 	@scripts/tools lab || true
 	cargo build --release --locked -p steadfast -p steadfast-lab --features $(FEATURES)

@@ -50,6 +50,7 @@ pub use facts::{host_facts, random_name};
 pub use files::{Directory, Existing, FileError, NewFile, Readers};
 pub use identity::{devices, inspect};
 pub use inhibit::{IdleStateHold, SleepInhibition, hold_idle_states, inhibit_sleep};
+pub use locks::is_locked;
 pub use mark::{ScratchMark, scratch_mark};
 pub use processes::process_exists;
 pub use proof::{monotonic, proof, since_boot, wait_until, wall_clock_unix_ms};

@@ -1,9 +1,11 @@
 //! Locks and leases on an open file: whether anybody else may write to it, and
 //! our own lock for as long as it is a target.
 
-use std::fs::File;
+use crate::roots::Roots;
+use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 
 /// Of fcntl.h; the libc crate does not have it.
 const F_SETSIG: i32 = 10;
@@ -45,6 +47,27 @@ pub(crate) fn is_alone(reading: &File) -> bool {
         .and_then(|()| control(reading, libc::F_SETLEASE, libc::F_WRLCK));
     let _ = control(reading, libc::F_SETLEASE, libc::F_UNLCK);
     alone.is_ok()
+}
+
+/// Whether some process holds a lock (flock(2)) on a file, read from the kernel's list:
+/// nothing is locked for it. `None` where the list cannot be read.
+pub fn is_locked(roots: &Roots, file: &File) -> Option<bool> {
+    let found = file.metadata().ok()?;
+    let list = fs::read_to_string(roots.proc.join("locks")).ok()?;
+    let device = (libc::major(found.dev()), libc::minor(found.dev()));
+    let is_of_file = |line: &str| {
+        let mut words = line.split_whitespace();
+        // One that waits for another stands behind an arrow and holds nothing.
+        if words.nth(1) != Some("FLOCK") {
+            return false;
+        }
+        let place: Vec<&str> = words.nth(3).unwrap_or_default().split(':').collect();
+        let [major, minor, inode] = place[..] else { return false };
+        let number = |text| u32::from_str_radix(text, 16).ok();
+        (number(major), number(minor)) == (Some(device.0), Some(device.1))
+            && inode.parse() == Ok(found.ino())
+    };
+    Some(list.lines().any(is_of_file))
 }
 
 fn control(file: &File, command: i32, value: i32) -> io::Result<()> {

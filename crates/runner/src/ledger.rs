@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::Geometry;
 use steadfast_domain::{Device, Entry, Nanos, Record, Settings};
-use steadfast_host::Readers;
+use steadfast_host::{Readers, Roots, is_locked};
 
 const SETTINGS: &str = "settings.json";
 /// The settings until all of them are on disk.
@@ -279,6 +279,12 @@ impl Ledger {
             Err(e) => return Err(at(&path)(e)),
         };
         Ledger::understand(told, &journal, path)
+    }
+
+    /// Whether a process works on a run, without disturbing it; `None` where that cannot
+    /// be found out.
+    pub fn is_held(directory: &Path) -> Option<bool> {
+        is_locked(&Roots::real(), &File::open(directory.join(JOURNAL)).ok()?)
     }
 
     /// Makes sense of settings and of the journal at a path.

@@ -1,5 +1,7 @@
 //! The command line: names, help and examples. Nothing is done here.
 
+#[cfg(feature = "explorer")]
+pub mod explore;
 pub mod export;
 pub mod front;
 pub mod iometer;
@@ -136,6 +138,14 @@ pub enum Command {
     Mark(MarkArguments),
     /// Analyze a trace: I/O streams, capture steps, maps, processes, a report
     Trace(trace::TraceArguments),
+    /// Look through captures and runs in a browser, also while a run goes on
+    #[cfg(feature = "explorer")]
+    #[command(after_help = "Examples:\n  \
+        steadfast explore monday.parquet\n  \
+        steadfast explore before.parquet after.parquet --port 8080 --no-browser\n  \
+        steadfast explore results/iops-1 monday.parquet\n  \
+        steadfast explore monday.parquet --export monday.html")]
+    Explore(explore::ExploreArguments),
     /// Derive a workload from a trace, or show the reference workloads
     Workload(trace::WorkloadArguments),
     /// CrystalDiskMark's tests and table, or read its saved results. WRITES to the target

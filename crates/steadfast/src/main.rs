@@ -43,6 +43,8 @@ fn main() -> ExitCode {
         Command::Capture(arguments) => commands::capture::run(&arguments),
         Command::Mark(arguments) => commands::mark::run(&arguments),
         Command::Trace(arguments) => commands::trace::run(&arguments),
+        #[cfg(feature = "explorer")]
+        Command::Explore(arguments) => commands::explore::run(&arguments),
         Command::Workload(arguments) => commands::trace::derive::run(&arguments),
         Command::Crystaldiskmark(arguments) => commands::crystaldiskmark::run(&arguments),
         Command::Atto(arguments) => commands::atto::run(&arguments),

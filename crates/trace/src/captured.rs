@@ -209,6 +209,19 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
     }
 
+    /// Single I/Os in it; `None` where none was kept.
+    pub fn rows(&self) -> Option<u64> {
+        match &self.kept {
+            Kept::Ios(trace) => Some(trace.rows()),
+            Kept::Sums(_) => None,
+        }
+    }
+
+    /// A byte offset that no single I/O reaches beyond, where the file tells.
+    pub fn reach(&self) -> Option<u64> {
+        self.end_of_range()
+    }
+
     /// First and last moment of what passes.
     ///
     /// # Errors

@@ -36,6 +36,8 @@ pub struct IssueOrder<'t, R> {
     space: SortSpace,
     waiting_max: usize,
     last_out: u64,
+    /// Events issued before this are left out: a pass that begins in the middle.
+    from_ns: u64,
     ended: bool,
     account: OrderAccount,
 }
@@ -57,6 +59,7 @@ impl<'t, R: Read + Seek + Send + 'static> IssueOrder<'t, R> {
             space: SortSpace::default(),
             waiting_max: WAITING_MAX,
             last_out: 0,
+            from_ns: 0,
             ended: false,
             account: OrderAccount::default(),
         }
@@ -66,6 +69,18 @@ impl<'t, R: Read + Seek + Send + 'static> IssueOrder<'t, R> {
     pub fn waiting_at_most(mut self, events: usize) -> Self {
         self.waiting_max = events;
         self
+    }
+
+    /// Beginning with a row group, without the events issued before a time.
+    pub(crate) fn beginning_at(mut self, group: usize, from_ns: u64) -> Self {
+        self.batches.skip_to(group);
+        self.from_ns = from_ns;
+        self
+    }
+
+    /// The latest issue time of what was given out, where the order could be kept.
+    pub(crate) fn given_out_until(&self) -> Option<u64> {
+        (self.account.late == 0 && self.account.overflowed == 0).then_some(self.last_out)
     }
 
     /// The next events, in place of those in `batch`; `false` when there are
@@ -82,6 +97,7 @@ impl<'t, R: Read + Seek + Send + 'static> IssueOrder<'t, R> {
             if !self.ended {
                 self.ended = self.batches.read(STRIDE, &mut self.waiting)? == 0;
                 self.waiting.sort(&mut self.space);
+                self.leave_out_early(batch);
             }
             let ready = self.ready();
             if ready > 0 {
@@ -95,6 +111,16 @@ impl<'t, R: Read + Seek + Send + 'static> IssueOrder<'t, R> {
     /// How well the order could be kept so far.
     pub fn account(&self) -> OrderAccount {
         self.account
+    }
+
+    /// Drops what was issued before the beginning; `space` is overwritten.
+    fn leave_out_early(&mut self, space: &mut Batch) {
+        if let Some(before) = self.from_ns.checked_sub(1) {
+            let early = self.waiting.count_until(before);
+            if early > 0 {
+                self.waiting.split_front(early, space);
+            }
+        }
     }
 
     fn ready(&mut self) -> usize {

@@ -7,10 +7,10 @@ use crate::file::{Field, Fields, Lent, Trace};
 use crate::filter::Filter;
 use crate::fold::{Fold, Rows, Sums};
 use crate::order::{IssueOrder, OrderAccount, WAITING_MAX};
-use crate::sequence::{Depths, Sequencer, WINDOW};
+use crate::sequence::{Depths, Neighbors, Sequencer, WINDOW};
 use crate::step_file::StepFile;
 use crate::untold::Untold;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::io::{Read, Seek};
 use std::sync::Arc;
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
@@ -24,11 +24,25 @@ pub struct Pass {
     pub window: usize,
     /// Events that may wait for earlier ones.
     pub waiting_max: usize,
+    /// Where it begins; `None` for the beginning. What was issued before does not
+    /// count, and is not read, but is remembered: the rest is judged as if it had been.
+    /// Sums are always read from the beginning.
+    pub start: Option<Arc<Checkpoint>>,
+}
+
+/// A place in a trace from which a pass can begin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checkpoint {
+    /// Everything before it was issued earlier than this, everything after it then or
+    /// later.
+    pub at_ns: u64,
+    group: usize,
+    neighbors: Neighbors,
 }
 
 impl Default for Pass {
     fn default() -> Self {
-        Pass { filter: Filter::default(), window: WINDOW, waiting_max: WAITING_MAX }
+        Pass { filter: Filter::default(), window: WINDOW, waiting_max: WAITING_MAX, start: None }
     }
 }
 
@@ -72,17 +86,49 @@ pub struct Ios<'t, R> {
     times: ResponseTimes,
     is_over: bool,
     account: PassAccount,
+    trace: Lent<'t, R>,
+    /// The place before the batch that was given out last, where places are kept.
+    checkpoint: Option<Checkpoint>,
+    keeps_checkpoints: bool,
 }
 
 impl<R: Read + Seek + Send + 'static> Ios<'_, R> {
+    /// Keeps the place before every batch, for [`Self::checkpoint`].
+    pub fn keeping_checkpoints(mut self) -> Self {
+        self.keeps_checkpoints = true;
+        self
+    }
+
+    /// The place before the batch that was given out last; `None` where a pass cannot
+    /// begin there: I/Os of one time lie on both sides of it, or the order could not be
+    /// kept.
+    pub fn checkpoint(&mut self) -> Option<Checkpoint> {
+        self.checkpoint.take()
+    }
+
+    fn place_before(&self, until_ns: Option<u64>) -> Option<Checkpoint> {
+        let at_ns = self.batch.issued_ns(0);
+        let is_clean =
+            self.order.given_out_until().is_some() && until_ns.is_some_and(|t| t < at_ns);
+        is_clean.then(|| Checkpoint {
+            at_ns,
+            group: self.trace.first_group_reaching(at_ns),
+            neighbors: self.sequencer.neighbors(),
+        })
+    }
+
     /// The next batch; [`Rows::iter`] gives the rows that pass. `None` when no more
     /// can pass.
     ///
     /// # Errors
     /// Where the trace cannot be read.
     pub fn next_rows(&mut self) -> Result<Option<Rows<'_>>, TraceError> {
+        let until_ns = self.order.given_out_until();
         if self.is_over || !self.order.next_batch(&mut self.batch)? {
             return Ok(None);
+        }
+        if self.keeps_checkpoints {
+            self.checkpoint = self.place_before(until_ns);
         }
         self.account.events += self.batch.len() as u64;
         self.times.see(&self.batch)?;
@@ -131,9 +177,20 @@ impl Pass {
         fields: Fields,
     ) -> Ios<'t, R> {
         let fields = OWN.and(self.filter.fields()).and(fields);
+        let sequencer = Sequencer::new(self.window).with(Depths::of(trace.conditions()));
+        let order = IssueOrder::new(trace.clone(), fields).waiting_at_most(self.waiting_max);
+        let (sequencer, order) = match &self.start {
+            Some(start) => {
+                (sequencer.after(&start.neighbors), order.beginning_at(start.group, start.at_ns))
+            }
+            None => (sequencer, order),
+        };
         Ios {
-            sequencer: Sequencer::new(self.window).with(Depths::of(trace.conditions())),
-            order: IssueOrder::new(trace, fields).waiting_at_most(self.waiting_max),
+            sequencer,
+            order,
+            trace,
+            checkpoint: None,
+            keeps_checkpoints: false,
             filter: self.filter.clone(),
             batch: Batch::default(),
             kept: Vec::new(),

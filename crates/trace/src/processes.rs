@@ -6,7 +6,7 @@ use crate::file::{Field, Fields};
 use crate::firsts::{Firsts, Place};
 use crate::fold::{Fold, FoldSums, Rows};
 use crate::untold::Untold;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -39,7 +39,7 @@ impl fmt::Display for ProcessKey {
 }
 
 /// What a process's I/Os add up to.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessTally {
     /// I/Os by operation, in the order of `IoOp::ALL`.
     pub ios: [u64; 5],
@@ -123,6 +123,14 @@ impl ProcessTable {
     pub fn keeping(most: usize) -> Self {
         let (processes, unlisted) = (HashMap::new(), ProcessTally::default());
         ProcessTable { processes, firsts: Firsts::new(most), unlisted }
+    }
+    /// Adds a process's I/Os that were added up before.
+    pub fn add(&mut self, key: ProcessKey, tally: &ProcessTally) {
+        self.tally(key).merge(tally);
+    }
+    /// Adds I/Os that were not kept apart by process.
+    pub fn add_unlisted(&mut self, tally: &ProcessTally) {
+        self.unlisted.merge(tally);
     }
     /// The processes, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = (&ProcessKey, &ProcessTally)> {

@@ -1,7 +1,7 @@
 //! Response times as they are gathered: exact count, sum and maximum, and a
 //! histogram that takes memory only where there are values.
 
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use steadfast_domain::{FineHistogram, QuarterHistogram};
 
 /// Buckets of one octave of the domain's histogram.
@@ -106,6 +106,39 @@ impl Responses {
             p99_999_ns: percentile(0.99999),
             max_ns: (self.count > 0).then_some(self.max_ns),
         }
+    }
+}
+
+/// What [`Responses`] is kept as: count, sum, maximum and the buckets with a count.
+type Kept = (u64, u64, u64, Vec<(u32, u64)>);
+
+impl Serialize for Responses {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut buckets: Vec<(u32, u64)> = Vec::new();
+        for (octave, counts) in (0u32..).zip(&self.octaves) {
+            let counts = counts.iter().flat_map(|counts| counts.iter());
+            let numbered = (octave * OCTAVE as u32..).zip(counts);
+            buckets.extend(numbered.filter(|(_, n)| **n > 0).map(|(at, n)| (at, *n)));
+        }
+        let kept: Kept = (self.count, self.sum_ns, self.max_ns, buckets);
+        kept.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Responses {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (count, sum_ns, max_ns, buckets) = Kept::deserialize(deserializer)?;
+        let mut responses = Responses { count, sum_ns, max_ns, octaves: Vec::new() };
+        if !buckets.is_empty() {
+            responses.octaves.resize(OCTAVES, None);
+        }
+        for (index, count) in buckets {
+            let index = index as usize;
+            let octave = responses.octaves.get_mut(index / OCTAVE);
+            let octave = octave.ok_or_else(|| serde::de::Error::custom("no such bucket"))?;
+            octave.get_or_insert_with(|| Box::new([0; OCTAVE]))[index % OCTAVE] = count;
+        }
+        Ok(responses)
     }
 }
 

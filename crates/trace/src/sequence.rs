@@ -23,6 +23,7 @@
 //! never sequential.
 
 use crate::batch::Batch;
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
@@ -84,7 +85,20 @@ pub struct Sequencer {
     pub depths_counted: u64,
 }
 
+/// What is remembered of the events before a place in a trace: enough to judge those
+/// after it as if all had been read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Neighbors {
+    window: usize,
+    recent_slots: Vec<u32>,
+    recent: Vec<Recent>,
+    device_slots: Vec<u32>,
+    /// Of each device, until when it is busy and when its I/Os complete, ascending.
+    devices: Vec<(u64, Vec<u64>)>,
+}
+
 /// Where the last I/Os and the last runs of one operation on one device ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Recent {
     ends: Vec<u64>,
     next: usize,
@@ -120,6 +134,37 @@ impl Sequencer {
     /// With depths from elsewhere than what is recorded.
     pub fn with(mut self, depths: Depths) -> Self {
         self.depths = depths;
+        self
+    }
+
+    /// What it remembers of the events that it followed.
+    pub fn neighbors(&self) -> Neighbors {
+        let device = |state: &DeviceState| {
+            let mut completions: Vec<u64> =
+                state.completions.iter().map(|completion| completion.0).collect();
+            completions.sort_unstable();
+            (state.busy_until, completions)
+        };
+        Neighbors {
+            window: self.window,
+            recent_slots: self.recent_slots.clone(),
+            recent: self.recent.clone(),
+            device_slots: self.device_slots.clone(),
+            devices: self.devices.iter().map(device).collect(),
+        }
+    }
+
+    /// One that goes on where another stood.
+    pub fn after(mut self, before: &Neighbors) -> Self {
+        let device = |(busy_until, completions): &(u64, Vec<u64>)| DeviceState {
+            busy_until: *busy_until,
+            completions: completions.iter().copied().map(Reverse).collect(),
+        };
+        self.window = before.window;
+        self.recent_slots.clone_from(&before.recent_slots);
+        self.recent.clone_from(&before.recent);
+        self.device_slots.clone_from(&before.device_slots);
+        self.devices = before.devices.iter().map(device).collect();
         self
     }
 

@@ -23,7 +23,7 @@ use steadfast_domain::units::Bytes;
 pub const STREAMS_MAX: usize = 1 << 15;
 
 /// A distinct combination of operation, order and transfer size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct StreamKey {
     /// What it does.
     pub op: IoOp,
@@ -105,7 +105,7 @@ fn parse_key(order: &str, size: &str, op: &str) -> Option<StreamKey> {
 }
 
 /// What a stream's I/Os add up to.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamTally {
     /// I/Os.
     pub ios: u64,
@@ -217,6 +217,16 @@ impl StreamTable {
             firsts: Firsts::new(most),
             unlisted: StreamTally::default(),
         }
+    }
+
+    /// Adds a stream's I/Os that were added up before.
+    pub fn add(&mut self, key: StreamKey, tally: &StreamTally) {
+        self.tally(StreamKey::packed(key.op, key.sequential, key.bytes)).merge(tally);
+    }
+
+    /// Adds I/Os that were not kept apart by stream.
+    pub fn add_unlisted(&mut self, tally: &StreamTally) {
+        self.unlisted.merge(tally);
     }
 
     /// The streams, in no particular order.

@@ -10,6 +10,8 @@ mod conduct;
 pub mod crystaldiskmark;
 pub mod devices;
 pub mod doctor;
+#[cfg(feature = "explorer")]
+pub mod explore;
 pub mod export;
 pub mod fio;
 pub mod fiosynth;

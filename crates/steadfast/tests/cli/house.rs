@@ -21,6 +21,7 @@ fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("trace", vec!["domain"]),
         ("capture", vec!["domain"]),
         ("recorder", vec!["domain", "host", "capture", "trace"]),
+        ("explorer", vec!["domain", "trace"]),
         (
             "steadfast",
             vec![
@@ -34,6 +35,7 @@ fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
                 "trace",
                 "capture",
                 "recorder",
+                "explorer",
             ],
         ),
     ])

@@ -11,6 +11,8 @@ mod closed_loop;
 mod devices;
 mod doctor;
 mod exit_codes;
+#[cfg(feature = "explorer")]
+mod explore;
 mod export;
 mod fio;
 mod front;

@@ -177,6 +177,12 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
         times
     }
 
+    /// The first row group that can hold an event issued at a time or later.
+    pub(crate) fn first_group_reaching(&self, time_ns: u64) -> usize {
+        let reaches = |group: &Group| group.range(Field::Issued).is_none_or(|r| r.1 >= time_ns);
+        self.groups.iter().position(reaches).unwrap_or(self.groups.len())
+    }
+
     /// The events as they stand in the file.
     pub fn batches(&self, fields: Fields) -> Batches<'_, R> {
         Batches::of(Lent::Borrowed(self), fields)
@@ -321,6 +327,11 @@ impl<'t, R: Read + Seek + Send + 'static> Batches<'t, R> {
         self.left -= count;
         batch.fill_absent(self.fields, batch.length + count);
         Ok(count)
+    }
+
+    /// Leaves out the row groups before this one.
+    pub(crate) fn skip_to(&mut self, group: usize) {
+        self.group = group.min(self.trace.groups.len());
     }
 
     /// The row group that the next rows come from.

@@ -1,0 +1,236 @@
+//! Heat maps: response time, queue depth, address and part of a second over time.
+
+use crate::index::{CELLS_ENOUGH, NARROWEST_NS};
+use crate::maps::{Axis, HitMap, PARTS, RANGES, SecondMap};
+use crate::query::Query;
+use crate::refusal::Refusal;
+use crate::selection::{Selection, Wanted, axis};
+use serde::Serialize;
+use steadfast_domain::{CoarseHistogram, IoOp, QuarterHistogram};
+use steadfast_trace::{Field, Fields};
+
+const CELLS: u64 = 512;
+const CELLS_MOST: u64 = 4096;
+const ROWS: u64 = 128;
+/// Values of an answer, at most.
+const VALUES_MOST: u64 = 1 << 21;
+const SECOND: u64 = 1_000_000_000;
+
+/// Counts, column after column, the lowest row first.
+#[derive(Debug, Serialize)]
+pub struct Heat {
+    kind: &'static str,
+    from: u64,
+    width_ns: u64,
+    cells: usize,
+    rows: usize,
+    /// Where rows begin, and where the last ends.
+    row_edges: Vec<u64>,
+    counts: Vec<u64>,
+}
+
+/// Answers `heat`.
+pub fn answer(selection: &Selection<'_>, query: &Query) -> Result<Heat, Refusal> {
+    let cells = query.within("cells", CELLS, CELLS_MOST)?;
+    let rows = query.within("rows", ROWS, RANGES as u64)?;
+    if cells * rows > VALUES_MOST {
+        let what = format!("{cells} cells of {rows} rows are more than {VALUES_MOST} values");
+        return Err(Refusal::bad(what));
+    }
+    let rows = rows as usize;
+    match query.one("kind")? {
+        Some("rt") => of_buckets(selection, cells, rows, Buckets::Responses),
+        Some("qd") => of_buckets(selection, cells, rows, Buckets::Depths),
+        Some("lba") => of_addresses(selection, query, cells, rows),
+        Some("subsecond") => of_seconds(selection, cells, rows),
+        _ => Err(Refusal::bad("'kind' is rt, qd, lba or subsecond")),
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Buckets {
+    Responses,
+    Depths,
+}
+
+impl Buckets {
+    fn bounds(self, bucket: usize) -> (u64, u64) {
+        match self {
+            Buckets::Responses => CoarseHistogram::bounds(bucket),
+            Buckets::Depths => QuarterHistogram::bounds(bucket),
+        }
+    }
+}
+
+/// Rows of whole buckets, so that every count is exact.
+fn of_buckets(
+    selection: &Selection<'_>,
+    cells: u64,
+    rows: usize,
+    buckets: Buckets,
+) -> Result<Heat, Refusal> {
+    let scoped = selection.scoped(cells, Wanted::default())?;
+    let mut found: Vec<(usize, usize, u64)> = Vec::new();
+    scoped.all().columns(scoped.cells.clone(), scoped.wide, |at, column| {
+        let counts = match buckets {
+            Buckets::Responses => &column.responses,
+            Buckets::Depths => &column.depths,
+        };
+        let filled = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        found.extend(filled.map(|(bucket, count)| (at, bucket, *count)));
+    });
+    let low = found.iter().map(|(_, bucket, _)| *bucket).min();
+    let high = found.iter().map(|(_, bucket, _)| *bucket).max();
+    let Axis { width_ns, first, columns } = scoped.axis;
+    let mut heat = Heat {
+        kind: if buckets == Buckets::Responses { "rt" } else { "qd" },
+        from: first.saturating_mul(width_ns),
+        width_ns,
+        cells: columns,
+        rows: 0,
+        row_edges: Vec::new(),
+        counts: Vec::new(),
+    };
+    let (Some(low), Some(high)) = (low, high) else { return Ok(heat) };
+    let together = (high - low + 1).div_ceil(rows);
+    heat.rows = (high - low + 1).div_ceil(together);
+    heat.row_edges = (0..heat.rows).map(|row| buckets.bounds(low + row * together).0).collect();
+    heat.row_edges.push(buckets.bounds(high).1.saturating_add(1));
+    heat.counts = vec![0; columns * heat.rows];
+    for (at, bucket, count) in found {
+        heat.counts[at * heat.rows + (bucket - low) / together] += count;
+    }
+    Ok(heat)
+}
+
+/// Hits by reads, writes or both; an I/O hits every range that it touches.
+fn of_addresses(
+    selection: &Selection<'_>,
+    query: &Query,
+    cells: u64,
+    rows: usize,
+) -> Result<Heat, Refusal> {
+    let ops = selection.filter.ops.clone();
+    let is_wanted = |op: IoOp| ops.is_empty() || ops.contains(&op);
+    let range = (query.number("low")?, query.number("high")?);
+    let map = match range {
+        (None, None) if is_answered_by_index(selection) => None,
+        _ => Some(of_ios(selection, range, cells, rows)?),
+    };
+    let map = map.as_ref().unwrap_or(&selection.index.hits);
+    let axis = axis(selection.window_ns, cells, map.width_ns, false);
+    let beside = (axis.width_ns / map.width_ns) as usize;
+    let above = divisor(map.ranges, rows);
+    let rows = map.ranges / above;
+    let mut counts = vec![0; axis.columns * rows];
+    let first = (axis.first as usize * beside).saturating_sub(map.first as usize);
+    for column in first..(first + axis.columns * beside).min(map.columns) {
+        let at = (column - first) / beside * rows;
+        for range in 0..map.ranges {
+            let place = column * map.ranges + range;
+            let reads = if is_wanted(IoOp::Read) { map.reads[place] } else { 0 };
+            let writes = if is_wanted(IoOp::Write) { map.writes[place] } else { 0 };
+            counts[at + range / above] += u64::from(reads) + u64::from(writes);
+        }
+    }
+    let edge =
+        |row: usize| map.low.saturating_add(map.range_bytes.saturating_mul((row * above) as u64));
+    Ok(Heat {
+        kind: "lba",
+        from: axis.first.saturating_mul(axis.width_ns),
+        width_ns: axis.width_ns,
+        cells: axis.columns,
+        rows,
+        row_edges: (0..=rows).map(edge).collect(),
+        counts,
+    })
+}
+
+/// Whether the map of the index is fine enough; it keeps reads and writes apart.
+fn is_answered_by_index(selection: &Selection<'_>) -> bool {
+    let mut filter = selection.filter.clone();
+    filter.ops.clear();
+    let all = Selection {
+        capture: selection.capture,
+        index: selection.index.clone(),
+        window_ns: selection.window_ns,
+        filter,
+    };
+    let (from, to) = selection.window_ns;
+    let is_narrow = (to - from) / selection.index.hits.width_ns < CELLS_ENOUGH / 32;
+    let is_finest = selection.index.hits.width_ns <= NARROWEST_NS;
+    all.is_unfiltered() && all.is_wide() && (!is_narrow || is_finest)
+}
+
+fn of_ios(
+    selection: &Selection<'_>,
+    (low, high): (Option<u64>, Option<u64>),
+    cells: u64,
+    rows: usize,
+) -> Result<HitMap, Refusal> {
+    let all = &selection.index.hits;
+    let end = all.low.saturating_add(all.range_bytes.saturating_mul(all.ranges as u64));
+    let (low, high) = (low.unwrap_or(all.low), high.unwrap_or(end));
+    if low >= high {
+        return Err(Refusal::bad(format!("no address lies between {low} and {high}")));
+    }
+    let axis = selection.axis(cells, selection.index.cells.width_ns, true);
+    let mut map = HitMap::new(axis, (low, high), rows);
+    let fields = Fields::of(&[Field::Offset, Field::Bytes, Field::Op, Field::Layer]);
+    selection.each(fields, |rows, row| {
+        map.take_row(rows, row);
+    })?;
+    Ok(map)
+}
+
+/// The smallest divisor of `whole` that leaves at most `most` parts.
+fn divisor(whole: usize, most: usize) -> usize {
+    let fits = |by: &usize| whole.is_multiple_of(*by) && whole / by <= most.max(1);
+    (1..=whole).find(fits).unwrap_or(1)
+}
+
+/// Columns of whole seconds.
+fn of_seconds(selection: &Selection<'_>, cells: u64, rows: usize) -> Result<Heat, Refusal> {
+    let (from, to) = selection.window_ns;
+    let whole = (from / SECOND * SECOND, to.div_ceil(SECOND).saturating_mul(SECOND));
+    let all = &selection.index.seconds;
+    let seconds = (whole.1 - whole.0) / SECOND;
+    let is_fine = all.seconds == 1 || seconds / all.seconds >= cells.min(CELLS_ENOUGH / 8);
+    let counted = match selection.is_unfiltered() && is_fine {
+        true => None,
+        false => {
+            let mut map = SecondMap::new(whole, cells as usize, PARTS);
+            let wider = Selection {
+                capture: selection.capture,
+                index: selection.index.clone(),
+                window_ns: whole,
+                filter: selection.filter.clone(),
+            };
+            wider.each(Fields::of(&[Field::Issued]), |rows, row| map.take_row(rows, row))?;
+            Some(map)
+        }
+    };
+    let map = counted.as_ref().unwrap_or(all);
+    let axis = axis(whole, cells, map.seconds.saturating_mul(SECOND), false);
+    let beside = (axis.width_ns / SECOND / map.seconds) as usize;
+    let above = divisor(map.parts, rows);
+    let rows = map.parts / above;
+    let mut counts = vec![0; axis.columns * rows];
+    let first = (axis.first as usize * beside).saturating_sub((map.first / map.seconds) as usize);
+    for column in first..(first + axis.columns * beside).min(map.columns) {
+        for part in 0..map.parts {
+            let count = u64::from(map.counts[column * map.parts + part]);
+            counts[(column - first) / beside * rows + part / above] += count;
+        }
+    }
+    let edge = |row: usize| SECOND * row as u64 / rows as u64;
+    Ok(Heat {
+        kind: "subsecond",
+        from: axis.first.saturating_mul(axis.width_ns),
+        width_ns: axis.width_ns,
+        cells: axis.columns,
+        rows,
+        row_edges: (0..=rows).map(edge).collect(),
+        counts,
+    })
+}

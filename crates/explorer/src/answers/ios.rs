@@ -1,0 +1,84 @@
+//! Single I/Os of a narrow selection.
+
+use crate::query::Query;
+use crate::refusal::Refusal;
+use crate::selection::Selection;
+use serde::Serialize;
+use serde_json::{Value, json};
+use steadfast_trace::compare::device_name;
+use steadfast_trace::{Field, Fields, Rows};
+
+const LIMIT: u64 = 1000;
+const LIMIT_MOST: u64 = 10_000;
+/// I/Os that are passed over at most before the first that is listed.
+const OFFSET_MOST: u64 = 10_000_000;
+
+const COLUMNS: [&str; 12] = [
+    "time_ns",
+    "response_ns",
+    "op",
+    "order",
+    "device",
+    "layer",
+    "offset",
+    "bytes",
+    "depth",
+    "pid",
+    "process",
+    "flags",
+];
+
+/// Rows in issue order.
+#[derive(Serialize)]
+pub struct Listing {
+    /// How many there are; `None` where the listing ends before the selection does.
+    total: Option<u64>,
+    columns: [&'static str; 12],
+    rows: Vec<[Value; 12]>,
+}
+
+/// Answers `ios`.
+pub fn answer(selection: &Selection<'_>, query: &Query) -> Result<Listing, Refusal> {
+    let offset = query.number("offset")?.unwrap_or(0);
+    if offset > OFFSET_MOST {
+        let what = format!("'offset' is at most {OFFSET_MOST}; choose a narrower window");
+        return Err(Refusal::bad(what));
+    }
+    let limit = query.within("limit", LIMIT, LIMIT_MOST)?;
+    let fields = Fields::of(&[Field::Pid, Field::Command, Field::Flags]);
+    let pass = selection.pass(selection.window_ns);
+    let mut ios = selection.captured()?.ios(&pass, fields)?;
+    let (mut seen, mut rows) = (0, Vec::new());
+    while let Some(batch) = ios.next_rows()? {
+        for row in batch.iter() {
+            seen += 1;
+            if seen > offset && seen <= offset + limit {
+                rows.push(values(selection, &batch, row));
+            }
+        }
+        if seen > offset + limit {
+            return Ok(Listing { total: None, columns: COLUMNS, rows });
+        }
+    }
+    Ok(Listing { total: Some(seen), columns: COLUMNS, rows })
+}
+
+fn values(selection: &Selection<'_>, rows: &Rows<'_>, row: usize) -> [Value; 12] {
+    let batch = rows.batch;
+    let pid = batch.pid(row);
+    let command = batch.command(row);
+    [
+        json!(batch.issued_ns(row)),
+        json!(rows.response_ns(row)),
+        json!(batch.op(row).to_string()),
+        json!(if rows.sequential[row] { "SEQ" } else { "RND" }),
+        json!(device_name(selection.capture.conditions(), batch.device(row))),
+        json!(batch.layer(row).to_string()),
+        json!(batch.offset(row)),
+        json!(batch.bytes(row)),
+        json!(rows.depth(row)),
+        json!((pid > 0).then_some(pid)),
+        json!((!command.is_empty()).then(|| command.to_string())),
+        json!(batch.flags(row)),
+    ]
+}

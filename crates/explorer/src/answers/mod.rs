@@ -1,0 +1,70 @@
+//! The answers of the API about captures: one file for each kind of question.
+
+mod command;
+mod heat;
+mod hot;
+mod ios;
+mod meta;
+mod series;
+mod tables;
+
+use crate::capture::Capture;
+use crate::query::Query;
+use crate::refusal::Refusal;
+use crate::selection::Selection;
+use serde::Serialize;
+use std::sync::Arc;
+
+pub use meta::{CaptureMeta, of_capture};
+
+/// Every question about a capture.
+pub const QUESTIONS: [&str; 10] = [
+    "series",
+    "heat",
+    "streams",
+    "processes",
+    "cumulative",
+    "ios",
+    "steps",
+    "workload",
+    "command",
+    "hot",
+];
+
+/// Answers a question about a capture in JSON. What was answered before is not
+/// computed again.
+///
+/// # Errors
+/// Where there is no such question, it means nothing, or has no answer.
+pub fn answer(capture: &Capture, what: &str, query: &Query) -> Result<Arc<str>, Refusal> {
+    let question = format!("{what}?{}", query.sorted());
+    capture.captured()?;
+    if let Some(known) = capture.answered(&question) {
+        return Ok(known);
+    }
+    let selection = Selection::of(capture, query)?;
+    let text = match what {
+        "series" => json(&series::answer(selection, query)?),
+        "heat" => json(&heat::answer(&selection, query)?),
+        "streams" => json(&tables::streams(&selection, query)?),
+        "processes" => json(&tables::processes(&selection, query)?),
+        "cumulative" => json(&tables::cumulative(&selection, query)?),
+        "ios" => json(&ios::answer(&selection, query)?),
+        "steps" => json(&series::steps(&selection, query)?),
+        "workload" => json(&tables::workload(&selection, query)?),
+        "command" => json(&command::answer(&selection, query)?),
+        "hot" => json(&hot::answer(&selection, query)?),
+        _ => Err(Refusal::missing(format!("there is no question '{what}'"))),
+    }?;
+    let text: Arc<str> = text.into();
+    capture.keep(question, &text);
+    Ok(text)
+}
+
+/// JSON of an answer.
+///
+/// # Errors
+/// Where it has none.
+pub fn json<T: Serialize>(answer: &T) -> Result<String, Refusal> {
+    serde_json::to_string(answer).map_err(|error| Refusal::failed(error.to_string()))
+}

@@ -1,0 +1,243 @@
+//! Series over time, and capture steps.
+
+use crate::cells::{Column, Totals};
+use crate::keys::{Sum, process_id, stream_id};
+use crate::query::Query;
+use crate::refusal::Refusal;
+use crate::selection::{Scoped, Selection, Wanted};
+use serde::Serialize;
+use steadfast_domain::io_event::Command;
+use steadfast_domain::{CoarseHistogram, IoOp};
+use steadfast_trace::StreamKey;
+use steadfast_trace::filter::Process;
+use steadfast_trace::processes::ProcessKey;
+use steadfast_trace::steps::{CaptureStep, OpCount, StepFigures};
+
+/// Columns that are given unless another number is asked for, and at most.
+const USUAL: u64 = 1024;
+const MOST: u64 = 4096;
+/// Capture steps that are given unless a width is asked for.
+const STEPS: u64 = 120;
+
+/// What tells a series from others.
+#[derive(Debug, Serialize)]
+pub struct SeriesKey {
+    id: String,
+    name: String,
+}
+
+/// Series over time; every array has a value for each column.
+#[derive(Debug, Default, Serialize)]
+pub struct Series {
+    from: u64,
+    width_ns: u64,
+    cells: usize,
+    /// Whether the index was enough, or the I/Os were read.
+    from_index: bool,
+    keys: Vec<SeriesKey>,
+    ios: Vec<Vec<u64>>,
+    bytes: Vec<Vec<u64>>,
+    rt_mean_ns: Vec<Option<u64>>,
+    rt_p50: Vec<Option<u64>>,
+    rt_p99: Vec<Option<u64>>,
+    rt_p999: Vec<Option<u64>>,
+    rt_max: Vec<Option<u64>>,
+    qd_mean: Vec<Option<f64>>,
+    qd_max: Vec<Option<u32>>,
+    busy: Vec<Option<f64>>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum By {
+    None,
+    Op,
+    Stream,
+    Process,
+}
+
+/// Answers `series`.
+pub fn answer(mut selection: Selection<'_>, query: &Query) -> Result<Series, Refusal> {
+    let columns = query.within("cells", USUAL, MOST)?;
+    let by = match query.one("by")? {
+        None | Some("none") => By::None,
+        Some("op") => By::Op,
+        Some("stream") => By::Stream,
+        Some("process") => By::Process,
+        Some(other) => {
+            let what = format!("'{other}' is no split: none, op, stream or process");
+            return Err(Refusal::bad(what));
+        }
+    };
+    if let Some(key) = query.one("key")? {
+        narrow(&mut selection, by, key)?;
+    }
+    let wanted = Wanted { streams: by == By::Stream, processes: by == By::Process };
+    let scoped = selection.scoped(columns, wanted)?;
+    Ok(filled(&selection, &scoped, by))
+}
+
+/// Keeps the I/Os of one series.
+fn narrow(selection: &mut Selection<'_>, by: By, key: &str) -> Result<(), Refusal> {
+    let filter = &mut selection.filter;
+    match by {
+        By::Stream => filter.streams = vec![key.parse::<StreamKey>()?],
+        By::Process => filter.process = Some(Process::named(key)),
+        By::Op => {
+            let named = crate::keys::op_named(key);
+            let what = || Refusal::bad(format!("'{key}' is no operation"));
+            filter.ops = vec![named.ok_or_else(what)?];
+        }
+        By::None => return Err(Refusal::bad("'key' needs 'by'")),
+    }
+    Ok(())
+}
+
+fn filled(selection: &Selection<'_>, scoped: &Scoped, by: By) -> Series {
+    let axis = scoped.axis;
+    let keys = keys(scoped, by);
+    let mut series = Series {
+        from: axis.first.saturating_mul(axis.width_ns),
+        width_ns: axis.width_ns,
+        cells: axis.columns,
+        from_index: scoped.is_of_index(),
+        ios: vec![vec![0; axis.columns]; keys.len()],
+        bytes: vec![vec![0; axis.columns]; keys.len()],
+        rt_mean_ns: vec![None; axis.columns],
+        rt_p50: vec![None; axis.columns],
+        rt_p99: vec![None; axis.columns],
+        rt_p999: vec![None; axis.columns],
+        rt_max: vec![None; axis.columns],
+        qd_mean: vec![None; axis.columns],
+        qd_max: vec![None; axis.columns],
+        busy: vec![None; axis.columns],
+        keys,
+    };
+    let (mut any_response, devices) = (false, selection.devices());
+    if let Some(devices) = devices {
+        series.busy.fill(Some(0.0));
+        scoped.all().columns(scoped.cells.clone(), scoped.wide, |at, column| {
+            series.busy[at] = Some(busy_share(column.busy_ns, axis.width_ns, devices));
+        });
+    }
+    scoped.all().columns(scoped.cells.clone(), scoped.wide, |at, column| {
+        any_response |= column.totals.responses > 0;
+        series.put(at, column, by);
+    });
+    if !any_response {
+        series.busy.fill(None);
+    }
+    series
+}
+
+/// As `StepFigures` computes it.
+fn busy_share(busy_ns: u64, width_ns: u64, devices: u64) -> f64 {
+    busy_ns as f64 / width_ns as f64 / devices as f64
+}
+
+fn keys(scoped: &Scoped, by: By) -> Vec<SeriesKey> {
+    let named = |name: &str| SeriesKey { id: name.to_owned(), name: name.to_owned() };
+    let cells = scoped.all();
+    match by {
+        By::None => vec![named("all")],
+        By::Op => IoOp::ALL.iter().map(|op| named(&op.to_string())).collect(),
+        By::Stream => {
+            let streams = cells.streams.keys.iter().map(|key| named(&stream_id(key)));
+            streams.chain([named("others")]).collect()
+        }
+        By::Process => {
+            let one = |(pid, command): &(u32, [u8; 16])| {
+                let key = ProcessKey { pid: *pid, command: Command(*command) };
+                SeriesKey { id: process_id(&key), name: key.to_string() }
+            };
+            cells.processes.keys.iter().map(one).chain([named("others")]).collect()
+        }
+    }
+}
+
+impl Series {
+    fn put(&mut self, at: usize, column: &Column, by: By) {
+        let totals = &column.totals;
+        match by {
+            By::None => {
+                self.ios[0][at] = totals.all_ios();
+                self.bytes[0][at] = totals.moved();
+            }
+            By::Op => {
+                for op in 0..totals.ios.len() {
+                    self.ios[op][at] = totals.ios[op];
+                    self.bytes[op][at] = totals.bytes[op];
+                }
+            }
+            By::Stream => self.put_all(at, &column.streams),
+            By::Process => self.put_all(at, &column.processes),
+        }
+        self.put_times(at, column);
+    }
+
+    fn put_all(&mut self, at: usize, sums: &[Sum]) {
+        for (key, sum) in sums.iter().enumerate() {
+            self.ios[key][at] = sum.ios;
+            self.bytes[key][at] = sum.bytes;
+        }
+    }
+
+    fn put_times(&mut self, at: usize, column: &Column) {
+        let totals = &column.totals;
+        let histogram = CoarseHistogram::from_dense(&column.responses);
+        let percentile = |share| {
+            histogram.supported_quantile(share).map(|time| time.0.min(totals.response_max_ns))
+        };
+        self.rt_mean_ns[at] = totals.response_sum_ns.checked_div(totals.responses);
+        self.rt_p50[at] = percentile(0.5);
+        self.rt_p99[at] = percentile(0.99);
+        self.rt_p999[at] = percentile(0.999);
+        self.rt_max[at] = (totals.responses > 0).then_some(totals.response_max_ns);
+        self.qd_mean[at] =
+            (totals.depths > 0).then(|| totals.depth_sum as f64 / totals.depths as f64);
+        self.qd_max[at] = (totals.depths > 0).then_some(totals.depth_max);
+    }
+}
+
+/// Capture steps.
+#[derive(Debug, Serialize)]
+pub struct StepsAnswer {
+    step_ns: u64,
+    steps: Vec<StepFigures>,
+}
+
+/// Answers `steps`: as `steadfast trace steps --step` of the width given.
+pub fn steps(selection: &Selection<'_>, query: &Query) -> Result<StepsAnswer, Refusal> {
+    let count = query.within("cells", STEPS, MOST)?;
+    let scoped = selection.scoped(count, Wanted::default())?;
+    let axis = scoped.axis;
+    let mut found: Vec<(u64, CaptureStep)> = Vec::new();
+    scoped.all().columns(scoped.cells.clone(), scoped.wide, |at, column| {
+        found.push((axis.first + at as u64, step(column)));
+    });
+    let any_response = found.iter().any(|(_, step)| step.responses > 0);
+    let devices = selection.devices().filter(|_| any_response);
+    let figures =
+        found.iter().map(|(number, step)| StepFigures::of(*number, step, axis.width_ns, devices));
+    Ok(StepsAnswer { step_ns: axis.width_ns, steps: figures.collect() })
+}
+
+fn step(column: &Column) -> CaptureStep {
+    let Totals { ios, bytes, sequential, .. } = column.totals;
+    let totals = &column.totals;
+    let op = |op: IoOp| OpCount {
+        ios: ios[op as usize],
+        bytes: bytes[op as usize],
+        sequential: sequential[op as usize],
+    };
+    CaptureStep {
+        ops: IoOp::ALL.map(op),
+        responses: totals.responses,
+        response_sum_ns: totals.response_sum_ns,
+        response_max_ns: totals.response_max_ns,
+        histogram: CoarseHistogram::from_dense(&column.responses),
+        depth_sum: totals.depth_sum,
+        depths: totals.depths,
+        depth_max: totals.depth_max,
+        busy_ns: column.busy_ns,
+    }
+}

@@ -1,0 +1,228 @@
+//! A [`Capture`] that is looked at: its files, held open for as long as the explorer
+//! runs, and its index as soon as there is one.
+
+use crate::cache::{self, Identity};
+use crate::index::{Index, Progress};
+use crate::refusal::Refusal;
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+use steadfast_domain::CaptureConditions;
+use steadfast_trace::file::is_same_capture;
+use steadfast_trace::{Captured, TraceError, Untold};
+
+/// Bytes of answers that are kept for being asked again.
+const ANSWERS_MAX: usize = 64 << 20;
+
+/// Why a file cannot be explored.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {what}", path.display())]
+pub struct Unopened {
+    /// Which file.
+    pub path: PathBuf,
+    /// What happened and what to do.
+    pub what: String,
+}
+
+/// One of its files.
+struct OpenFile {
+    path: PathBuf,
+    file: File,
+    identity: Identity,
+}
+
+/// A capture.
+pub struct Capture {
+    /// What it is called: its first file.
+    pub name: String,
+    files: Vec<OpenFile>,
+    captured: Captured<File>,
+    /// How far its index is.
+    pub progress: Progress,
+    index: OnceLock<Result<Arc<Index>, String>>,
+    made: OnceLock<Making>,
+    answers: Mutex<Answers>,
+}
+
+/// How an index came to be there.
+#[derive(Debug, Clone, Copy)]
+pub struct Making {
+    /// Whether it was read from the cache.
+    pub from_cache: bool,
+    /// How long that took.
+    pub took: Duration,
+    /// Size of its file; `None` where it could not be kept.
+    pub bytes: Option<u64>,
+}
+
+/// Answers by question.
+#[derive(Default)]
+struct Answers {
+    bytes: usize,
+    by_question: HashMap<String, Arc<str>>,
+}
+
+/// Opens captures: the files of each put together, in the order in which they were
+/// named.
+///
+/// # Errors
+/// The first file that is no trace of single I/Os.
+pub fn open_all(paths: &[PathBuf]) -> Result<Vec<Capture>, Unopened> {
+    let mut named: Vec<Vec<(OpenFile, Captured<File>)>> = Vec::new();
+    for path in paths {
+        let opened = open(path)?;
+        let is_part = |parts: &&mut Vec<(OpenFile, Captured<File>)>| {
+            let same = |(_, part): &(OpenFile, Captured<File>)| {
+                is_same_capture(part.conditions(), opened.1.conditions())
+            };
+            parts.iter().any(same)
+        };
+        match named.iter_mut().find(is_part) {
+            Some(parts) => parts.push(opened),
+            None => named.push(vec![opened]),
+        }
+    }
+    named.into_iter().map(Capture::of).collect()
+}
+
+fn open(path: &Path) -> Result<(OpenFile, Captured<File>), Unopened> {
+    let cannot = |what: String| Unopened { path: path.to_owned(), what };
+    let file = File::open(path).map_err(|error| cannot(format!("it cannot be opened: {error}")))?;
+    let broken = |error: std::io::Error| cannot(error.to_string());
+    let identity = Identity::of(&file).map_err(broken)?;
+    let medium = file.try_clone().map_err(broken)?;
+    let captured = Captured::open(medium).map_err(|error| cannot(error.to_string()))?;
+    captured.tells(Untold::SingleIos).map_err(|error| cannot(steps_alone(&error)))?;
+    Ok((OpenFile { path: path.to_owned(), file, identity }, captured))
+}
+
+fn steps_alone(error: &TraceError) -> String {
+    format!("the explorer needs single I/Os: {error}; see it with: steadfast trace report")
+}
+
+impl Capture {
+    fn of(parts: Vec<(OpenFile, Captured<File>)>) -> Result<Self, Unopened> {
+        let (files, parts): (Vec<OpenFile>, Vec<Captured<File>>) = parts.into_iter().unzip();
+        let first = files.first().map(|file| file.path.clone()).unwrap_or_default();
+        let name = match files.len() {
+            1 => first.display().to_string(),
+            more => format!("{} and {} more", first.display(), more - 1),
+        };
+        let captured = Captured::together(parts);
+        let captured =
+            captured.map_err(|error| Unopened { path: first, what: error.to_string() })?;
+        Ok(Capture {
+            name,
+            files,
+            captured,
+            progress: Progress::default(),
+            index: OnceLock::new(),
+            made: OnceLock::new(),
+            answers: Mutex::default(),
+        })
+    }
+
+    /// How it came about.
+    pub fn conditions(&self) -> &CaptureConditions {
+        self.captured.conditions()
+    }
+
+    /// The paths of its files, as they were given.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.files.iter().map(|file| file.path.as_path())
+    }
+
+    /// Its I/Os, where the files are still those that were opened.
+    ///
+    /// # Errors
+    /// Where a file changed.
+    pub fn captured(&self) -> Result<&Captured<File>, Refusal> {
+        match self.files.iter().find(|file| !file.identity.still_fits(&file.file)) {
+            None => Ok(&self.captured),
+            Some(changed) => Err(Refusal::conflict(format!(
+                "{} was changed after it was opened; end the explorer and start it again",
+                changed.path.display()
+            ))),
+        }
+    }
+
+    /// Its index.
+    ///
+    /// # Errors
+    /// Where it is not there yet, or cannot be made.
+    pub fn index(&self) -> Result<Arc<Index>, Refusal> {
+        match self.index.get() {
+            None => Err(Refusal::conflict(format!(
+                "{} is still being read ({:.0} %); ask again",
+                self.name,
+                self.progress.share() * 100.0
+            ))),
+            Some(Ok(index)) => Ok(Arc::clone(index)),
+            Some(Err(what)) => Err(Refusal::failed(what.clone())),
+        }
+    }
+
+    /// Why there is no index and never will be.
+    pub fn failure(&self) -> Option<&str> {
+        self.index.get().and_then(|index| index.as_ref().err()).map(String::as_str)
+    }
+
+    /// How its index came to be there.
+    pub fn made(&self) -> Option<Making> {
+        self.made.get().copied()
+    }
+
+    /// Makes the index, or reads it from a cache directory.
+    pub fn prepare(&self, directory: Option<&Path>) {
+        let began = Instant::now();
+        let identities: Vec<Identity> = self.files.iter().map(|file| file.identity).collect();
+        let path = directory.map(|directory| cache::path_of(directory, &identities));
+        if let Some(index) = path.as_deref().and_then(cache::read) {
+            self.progress.all.store(1, Ordering::Relaxed);
+            self.progress.done.store(1, Ordering::Relaxed);
+            let _ = self.made.set(Making { from_cache: true, took: began.elapsed(), bytes: None });
+            let _ = self.index.set(Ok(Arc::new(index)));
+            return;
+        }
+        let made = self.make();
+        let took = began.elapsed();
+        let bytes = match (&made, path) {
+            (Ok(index), Some(path)) => cache::write(&path, index).ok(),
+            _ => None,
+        };
+        let _ = self.made.set(Making { from_cache: false, took, bytes });
+        let _ = self.index.set(made.map(Arc::new));
+    }
+
+    fn make(&self) -> Result<Index, String> {
+        let index = Index::of(&self.captured, &self.progress);
+        let index = index.map_err(|error| format!("{}: {error}", self.name))?;
+        // What was read while the file changed is of neither file.
+        self.captured().map_err(|refusal| refusal.text)?;
+        Ok(index)
+    }
+
+    /// The answer to a question that was asked before.
+    pub fn answered(&self, question: &str) -> Option<Arc<str>> {
+        self.answers().by_question.get(question).cloned()
+    }
+
+    /// Keeps an answer for the next time.
+    pub fn keep(&self, question: String, answer: &Arc<str>) {
+        let mut answers = self.answers();
+        if answers.bytes + answer.len() > ANSWERS_MAX {
+            *answers = Answers::default();
+        }
+        if answer.len() < ANSWERS_MAX / 4 {
+            answers.bytes += answer.len() + question.len();
+            answers.by_question.insert(question, Arc::clone(answer));
+        }
+    }
+
+    fn answers(&self) -> std::sync::MutexGuard<'_, Answers> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

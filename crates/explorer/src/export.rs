@@ -1,0 +1,139 @@
+//! A page that needs no explorer: the page with its script, its style and the answers
+//! of its first views inside, as one file.
+
+use crate::page;
+use crate::query::Query;
+use crate::refusal::Refusal;
+use crate::shown::{Item, Shown};
+
+/// The most that one page holds: 5 MB.
+const BYTES_MAX: usize = 5_000_000;
+/// What the page's own parts and other answers need beside the steps of runs.
+const SPARE: usize = 100_000;
+
+const STYLE_LINK: &str = r#"<link rel="stylesheet" href="explorer.css">"#;
+const SCRIPT_LINK: &str = r#"<script src="explorer.js"></script>"#;
+
+/// What the page asks of a capture before anybody does anything; `N` is its number.
+const OF_CAPTURE: [&str; 22] = [
+    "series?by=stream&c=N&cells=1024",
+    "series?by=process&c=N&cells=1024",
+    "heat?c=N&cells=512&kind=rt&rows=64",
+    "heat?c=N&cells=512&kind=lba&rows=128",
+    "heat?c=N&cells=512&kind=lba&op=read&rows=128",
+    "heat?c=N&cells=512&kind=lba&op=write&rows=128",
+    "heat?c=N&cells=512&kind=subsecond&rows=50",
+    "streams?c=N",
+    "processes?c=N",
+    "cumulative?c=N",
+    "hot?c=N",
+    "steps?c=N",
+    "command?c=N&view=map",
+    "command?c=N&view=rt",
+    "command?c=N&view=qd",
+    "command?c=N&view=lba",
+    "command?c=N&view=subsecond",
+    "command?c=N&view=streams",
+    "command?c=N&view=processes",
+    "command?c=N&view=cumulative",
+    "command?c=N&view=hot",
+    "command?c=N&view=steps",
+];
+
+/// The page of everything that is shown.
+///
+/// # Errors
+/// Where a question has no answer, or the page would be too large.
+pub fn page(shown: &Shown) -> Result<String, Refusal> {
+    let mut answers = Answers { text: String::from("{"), shown };
+    answers.add("meta")?;
+    for (number, item) in shown.items.iter().enumerate() {
+        if let Item::Capture(_) = item {
+            for question in OF_CAPTURE {
+                answers.add(&question.replace("c=N", &format!("c={number}")))?;
+            }
+            // A capture without a stream that can be applied has none.
+            answers.add_if_any(&format!("workload?c={number}"));
+        }
+    }
+    for (number, item) in shown.items.iter().enumerate() {
+        if let Item::Run(_) = item {
+            answers.add(&format!("run?n={number}"))?;
+            answers.add_steps(number);
+        }
+    }
+    answers.text.push('}');
+    // No text of a capture can end the element that holds it.
+    let answers = answers.text.replace('<', "\\u003c");
+    let script = page::EXPLORER_JS.replace("</script", "<\\/script");
+    let style = page::EXPLORER_CSS.replace("</style", "<\\/style");
+    let scripts = format!(
+        "<script type=\"application/json\" id=\"answers\">{answers}</script>\n\
+         <script>{script}</script>"
+    );
+    let whole = replaced(page::INDEX, STYLE_LINK, &format!("<style>{style}</style>"))?;
+    let whole = replaced(&whole, SCRIPT_LINK, &scripts)?;
+    match whole.len() <= BYTES_MAX {
+        true => Ok(whole),
+        false => Err(Refusal::bad(format!(
+            "the page would have {:.1} MB, more than {} MB; export fewer captures at once",
+            whole.len() as f64 / 1e6,
+            BYTES_MAX / 1_000_000
+        ))),
+    }
+}
+
+fn replaced(text: &str, link: &str, by: &str) -> Result<String, Refusal> {
+    match text.split_once(link) {
+        Some((before, after)) => Ok([before, by, after].concat()),
+        None => Err(Refusal::failed(format!("the page lacks {link}"))),
+    }
+}
+
+/// Answers by their questions, as the text of a JSON object.
+struct Answers<'s> {
+    text: String,
+    shown: &'s Shown,
+}
+
+impl Answers<'_> {
+    fn add(&mut self, question: &str) -> Result<(), Refusal> {
+        let (what, query) = question.split_once('?').unwrap_or((question, ""));
+        let answer = self.shown.answer(what, &Query::parse(query)?)?;
+        self.put(question, &answer);
+        Ok(())
+    }
+
+    fn add_if_any(&mut self, question: &str) {
+        let (what, query) = question.split_once('?').unwrap_or((question, ""));
+        let answer = Query::parse(query).and_then(|query| self.shown.answer(what, &query));
+        if let Ok(answer) = answer {
+            self.put(question, &answer);
+        }
+    }
+
+    /// As many steps of a run as there is room for.
+    fn add_steps(&mut self, number: usize) {
+        let room = BYTES_MAX - SPARE - page::EXPLORER_JS.len() - page::EXPLORER_CSS.len();
+        for step in 0.. {
+            let query = format!("i={step}&n={number}");
+            let answer =
+                Query::parse(&query).and_then(|query| self.shown.answer("run/step", &query));
+            let Ok(answer) = answer else { return };
+            if self.text.len() + answer.len() > room {
+                return;
+            }
+            self.put(&format!("run/step?{query}"), &answer);
+        }
+    }
+
+    fn put(&mut self, question: &str, answer: &str) {
+        if self.text.len() > 1 {
+            self.text.push(',');
+        }
+        self.text.push_str("\"api/");
+        self.text.push_str(question);
+        self.text.push_str("\":");
+        self.text.push_str(answer);
+    }
+}

@@ -1,0 +1,23 @@
+//! The browser's side: an index of a capture, made in one pass and kept in the cache
+//! directory; a read-only API on loopback that answers from it, or from the row groups
+//! that a question is about; and the page that asks.
+//!
+//! What the API answers is what `steadfast trace` prints: the same folds, and where
+//! cells are added up the same numbers.
+#![forbid(unsafe_code)]
+
+pub mod answers;
+pub mod cache;
+pub mod capture;
+pub mod cells;
+pub mod export;
+pub mod index;
+pub mod keys;
+pub mod maps;
+pub mod page;
+pub mod query;
+pub mod refusal;
+pub mod run;
+pub mod selection;
+pub mod server;
+pub mod shown;

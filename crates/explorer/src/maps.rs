@@ -1,0 +1,188 @@
+//! Pictures of two axes other than response time and queue depth: which addresses
+//! were hit when, at which part of a second I/Os were issued, and who hit which
+//! range.
+
+use serde::{Deserialize, Serialize};
+use steadfast_domain::{IoOp, Layer};
+use steadfast_trace::Rows;
+
+/// Columns of the maps of an index, at most.
+pub const COLUMNS: usize = 4096;
+/// Address ranges of the map of an index.
+pub const RANGES: usize = 1024;
+/// Parts of a second in the map of an index.
+pub const PARTS: usize = 100;
+const SECOND: u64 = 1_000_000_000;
+
+/// How often each address range was hit in each stretch of time: column after
+/// column, the lowest address first. An I/O hits every range that it touches, as in
+/// `steadfast trace hits`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HitMap {
+    /// Width of a column.
+    pub width_ns: u64,
+    /// Number of the first column from the capture's beginning.
+    pub first: u64,
+    /// How many.
+    pub columns: usize,
+    /// The first address.
+    pub low: u64,
+    /// Bytes of a range.
+    pub range_bytes: u64,
+    /// How many ranges.
+    pub ranges: usize,
+    /// Hits by reads.
+    pub reads: Vec<u32>,
+    /// Hits by writes.
+    pub writes: Vec<u32>,
+}
+
+/// Time as columns of equal width.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Axis {
+    /// Width of a column.
+    pub width_ns: u64,
+    /// Number of the first column from the capture's beginning.
+    pub first: u64,
+    /// How many.
+    pub columns: usize,
+}
+
+impl HitMap {
+    /// An empty map of the addresses from `low` to `high`.
+    pub fn new(axis: Axis, (low, high): (u64, u64), ranges: usize) -> Self {
+        let Axis { width_ns, first, columns } = axis;
+        let bytes = high.saturating_sub(low).div_ceil(ranges as u64).max(1);
+        let cells = columns * ranges;
+        HitMap {
+            width_ns: width_ns.max(1),
+            first,
+            columns,
+            low,
+            range_bytes: bytes,
+            ranges,
+            reads: vec![0; cells],
+            writes: vec![0; cells],
+        }
+    }
+
+    /// Takes one row; gives the first and the last range that it touches.
+    #[inline]
+    pub fn take_row(&mut self, rows: &Rows<'_>, row: usize) -> Option<(usize, usize)> {
+        let batch = rows.batch;
+        let (op, bytes) = (batch.op(row), u64::from(batch.bytes(row)));
+        if !matches!(op, IoOp::Read | IoOp::Write) || bytes == 0 || batch.layer(row) != Layer::Block
+        {
+            return None;
+        }
+        let column = (batch.issued_ns(row) / self.width_ns).checked_sub(self.first)?;
+        let column = usize::try_from(column).ok().filter(|column| *column < self.columns)?;
+        let begin = batch.offset(row);
+        let last = begin.saturating_add(bytes - 1).checked_sub(self.low)? / self.range_bytes;
+        let first = begin.saturating_sub(self.low) / self.range_bytes;
+        let first = usize::try_from(first).ok().filter(|first| *first < self.ranges)?;
+        let last = usize::try_from(last).unwrap_or(usize::MAX).min(self.ranges - 1);
+        let hits = if op == IoOp::Read { &mut self.reads } else { &mut self.writes };
+        for hit in &mut hits[column * self.ranges + first..=column * self.ranges + last] {
+            *hit = hit.saturating_add(1);
+        }
+        Some((first, last))
+    }
+}
+
+/// When in a second I/Os were issued: a column for one second or several, the parts of
+/// a second above one another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecondMap {
+    /// Seconds of a column.
+    pub seconds: u64,
+    /// The first second.
+    pub first: u64,
+    /// Columns.
+    pub columns: usize,
+    /// Parts of a second.
+    pub parts: usize,
+    /// Counts, column after column.
+    pub counts: Vec<u32>,
+}
+
+impl SecondMap {
+    /// An empty map of a span, with as many columns as it has seconds or at most
+    /// `most`.
+    pub fn new(span_ns: (u64, u64), most: usize, parts: usize) -> Self {
+        let most = most.max(1) as u64;
+        let last = span_ns.1.saturating_sub(1).max(span_ns.0) / SECOND;
+        let mut seconds = 1;
+        while last / seconds - span_ns.0 / SECOND / seconds >= most {
+            seconds *= 2;
+        }
+        let first = span_ns.0 / SECOND / seconds * seconds;
+        let columns = ((last - first) / seconds + 1) as usize;
+        SecondMap { seconds, first, columns, parts, counts: vec![0; columns * parts] }
+    }
+
+    /// Takes one row.
+    #[inline]
+    pub fn take_row(&mut self, rows: &Rows<'_>, row: usize) {
+        let time = rows.batch.issued_ns(row);
+        let Some(second) = (time / SECOND).checked_sub(self.first) else { return };
+        let column = (second / self.seconds) as usize;
+        if column < self.columns {
+            let part = (time % SECOND) as usize * self.parts / SECOND as usize;
+            let count = &mut self.counts[column * self.parts + part];
+            *count = count.saturating_add(1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::IoEvent;
+    use steadfast_trace::Batch;
+
+    fn with_rows(events: &[IoEvent], mut each: impl FnMut(&Rows<'_>, usize)) {
+        let (batch, none) = (Batch::of(events), vec![false; events.len()]);
+        let (depth, busy) = (vec![0; events.len()], vec![(0, 0); events.len()]);
+        let rows =
+            Rows { batch: &batch, sequential: &none, depth: &depth, busy: &busy, kept: &none };
+        (0..events.len()).for_each(|row| each(&rows, row));
+    }
+
+    #[test]
+    fn an_io_hits_every_range_that_it_touches() {
+        let axis = Axis { width_ns: 10, first: 1, columns: 2 };
+        let mut map = HitMap::new(axis, (0, 4096), 4);
+        let io = |issued_ns, offset, bytes, op| IoEvent {
+            issued_ns,
+            offset,
+            bytes,
+            op,
+            ..IoEvent::default()
+        };
+        let events = [
+            io(10, 512, 1024, IoOp::Read),
+            io(29, 3072, 9000, IoOp::Write),
+            io(5, 0, 512, IoOp::Read),
+            io(30, 0, 512, IoOp::Read),
+            io(10, 4096, 512, IoOp::Read),
+            io(10, 0, 0, IoOp::Flush),
+        ];
+        let mut touched = Vec::new();
+        with_rows(&events, |rows, row| touched.push(map.take_row(rows, row)));
+        assert_eq!(touched, [Some((0, 1)), Some((3, 3)), None, None, None, None]);
+        assert_eq!(map.reads, [1, 1, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(map.writes, [0, 0, 0, 0, 0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn a_second_is_cut_into_parts() {
+        let mut map = SecondMap::new((0, 5 * SECOND), 3, 4);
+        assert_eq!((map.seconds, map.columns), (2, 3));
+        let io = |issued_ns| IoEvent { issued_ns, ..IoEvent::default() };
+        let events = [io(0), io(SECOND - 1), io(SECOND), io(4 * SECOND + SECOND / 2)];
+        with_rows(&events, |rows, row| map.take_row(rows, row));
+        assert_eq!(map.counts, [2, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0]);
+        assert_eq!(SecondMap::new((7 * SECOND, 8 * SECOND), 9, 4).columns, 1);
+    }
+}

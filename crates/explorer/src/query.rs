@@ -1,0 +1,221 @@
+//! What the page asks: the part of an address after the question mark, taken apart
+//! and checked. The names are those of the command line's filters.
+
+use crate::keys::op_named;
+use crate::refusal::Refusal;
+use std::collections::BTreeMap;
+use steadfast_domain::{CaptureConditions, Layer};
+use steadfast_trace::filter::Process;
+use steadfast_trace::{Filter, StreamKey};
+
+/// The longest query that is read.
+pub const LENGTH_MAX: usize = 8192;
+
+/// Names and values, in the order in which they stand.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Query(Vec<(String, String)>);
+
+impl Query {
+    /// Takes a query apart.
+    ///
+    /// # Errors
+    /// What is longer than any true question, or no text.
+    pub fn parse(text: &str) -> Result<Self, Refusal> {
+        if text.len() > LENGTH_MAX {
+            return Err(Refusal::bad("the query is too long"));
+        }
+        let parts = text.split('&').filter(|part| !part.is_empty());
+        let pair = |part: &str| {
+            let (name, value) = part.split_once('=').unwrap_or((part, ""));
+            Ok((decoded(name)?, decoded(value)?))
+        };
+        parts.map(pair).collect::<Result<_, _>>().map(Query)
+    }
+
+    /// The only value of a name.
+    ///
+    /// # Errors
+    /// Where it is there twice.
+    pub fn one<'a>(&'a self, name: &'a str) -> Result<Option<&'a str>, Refusal> {
+        let mut values = self.all(name);
+        let first = values.next();
+        match values.next() {
+            Some(_) => Err(Refusal::bad(format!("'{name}' is given twice"))),
+            None => Ok(first),
+        }
+    }
+
+    /// All values of a name.
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.0.iter().filter(move |pair| pair.0 == name).map(|pair| pair.1.as_str())
+    }
+
+    /// A number.
+    ///
+    /// # Errors
+    /// Where it is none, or there twice.
+    pub fn number(&self, name: &str) -> Result<Option<u64>, Refusal> {
+        let Some(text) = self.one(name)? else { return Ok(None) };
+        let wrong = |_| Refusal::bad(format!("'{name}' is no whole number: '{text}'"));
+        text.parse().map(Some).map_err(wrong)
+    }
+
+    /// A number within bounds, or what is usual.
+    ///
+    /// # Errors
+    /// As [`Self::number`]; where it is beyond the bounds.
+    pub fn within(&self, name: &str, usual: u64, most: u64) -> Result<u64, Refusal> {
+        let number = self.number(name)?.unwrap_or(usual);
+        match (1..=most).contains(&number) {
+            true => Ok(number),
+            false => Err(Refusal::bad(format!("'{name}' is from 1 to {most}, not {number}"))),
+        }
+    }
+
+    /// The same text for the same question, however it is written.
+    pub fn sorted(&self) -> String {
+        let mut pairs = self.0.clone();
+        pairs.sort();
+        let pairs: Vec<String> =
+            pairs.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        pairs.join("&")
+    }
+
+    /// Names and values, the values of each together.
+    pub fn names(&self) -> BTreeMap<&str, Vec<&str>> {
+        let mut names: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (name, value) in &self.0 {
+            names.entry(name).or_default().push(value);
+        }
+        names
+    }
+}
+
+/// Undoes percent encoding; a plus sign is a space.
+fn decoded(text: &str) -> Result<String, Refusal> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let digits = [rest.next(), rest.next()].map(|d| d.and_then(hexadecimal));
+                let [Some(high), Some(low)] = digits else { return Err(no_text(text)) };
+                high << 4 | low
+            }
+            byte => byte,
+        });
+    }
+    String::from_utf8(bytes).map_err(|_| no_text(text))
+}
+
+fn no_text(text: &str) -> Refusal {
+    Refusal::bad(format!("'{text}' is not percent-encoded text"))
+}
+
+fn hexadecimal(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+}
+
+/// The window of a question: from when to when, in nanoseconds.
+///
+/// # Errors
+/// Where it is empty.
+pub fn window(query: &Query, end_ns: u64) -> Result<(u64, u64), Refusal> {
+    let from = query.number("from")?.unwrap_or(0);
+    let to = query.number("to")?.unwrap_or(end_ns).min(end_ns.max(1));
+    match from < to {
+        true => Ok((from, to)),
+        false => Err(Refusal::bad(format!("nothing lies between {from} ns and {to} ns"))),
+    }
+}
+
+/// Which I/Os count, but for the time. Of a trace of two layers the block layer counts
+/// unless another is asked for, as on the command line.
+///
+/// # Errors
+/// A value that means nothing, or names what the capture does not have.
+pub fn filter(query: &Query, conditions: &CaptureConditions) -> Result<Filter, Refusal> {
+    let mut filter = Filter { layer: usual_layer(conditions), ..Filter::default() };
+    if let Some(event) = query.one("event")? {
+        filter.spans_ns = Filter::default().during(event, conditions)?.spans_ns;
+    }
+    for op in query.all("op") {
+        filter.ops.push(op_named(op).ok_or_else(|| {
+            let what = format!("'{op}' is no operation: read, write, discard, flush or other");
+            Refusal::bad(what)
+        })?);
+    }
+    for device in query.all("device") {
+        filter = filter.on(device, conditions)?;
+    }
+    for stream in query.all("stream") {
+        filter.streams.push(stream.parse::<StreamKey>()?);
+    }
+    match query.one("layer")? {
+        None => {}
+        Some("both") => filter.layer = None,
+        Some("block") => filter.layer = Some(Layer::Block),
+        Some("filesystem") => filter.layer = Some(Layer::FileSystem),
+        Some(other) => {
+            let what = format!("'{other}' is no layer: block, filesystem or both");
+            return Err(Refusal::bad(what));
+        }
+    }
+    filter.process = match (query.number("pid")?, query.one("process")?) {
+        (Some(_), Some(_)) => return Err(Refusal::bad("give either 'pid' or 'process'")),
+        (Some(pid), None) => match u32::try_from(pid) {
+            Ok(pid) => Some(Process::Pid(pid)),
+            Err(_) => return Err(Refusal::bad(format!("no process has the number {pid}"))),
+        },
+        (None, Some(name)) => Some(Process::Command(name.to_owned())),
+        (None, None) => None,
+    };
+    Ok(filter)
+}
+
+/// The layer that counts unless another is asked for.
+pub fn usual_layer(conditions: &CaptureConditions) -> Option<Layer> {
+    (conditions.layers.len() > 1).then_some(Layer::Block)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_is_taken_apart() {
+        let query = Query::parse("c=1&op=read&op=write&process=a%20b%3Cscript%3E+x&e").unwrap();
+        assert_eq!(query.one("process").unwrap(), Some("a b<script> x"));
+        assert_eq!(query.all("op").collect::<Vec<_>>(), ["read", "write"]);
+        assert_eq!((query.number("c"), query.one("e")), (Ok(Some(1)), Ok(Some(""))));
+        assert_eq!(Query::parse("b=2&a=1").unwrap().sorted(), "a=1&b=2");
+        assert!(query.one("op").is_err() && query.number("process").is_err());
+        assert!(query.within("c", 5, 10).is_ok() && query.within("c", 5, 0).is_err());
+    }
+
+    #[test]
+    fn what_is_no_query_is_refused() {
+        for bad in ["a=%", "a=%4", "a=%zz", "a=%ff", "a=%\u{e9}\u{e9}"] {
+            assert_eq!(Query::parse(bad).unwrap_err().status, 400, "{bad}");
+        }
+        assert!(Query::parse(&"a=1&".repeat(LENGTH_MAX)).is_err());
+    }
+
+    #[test]
+    fn a_filter_has_the_command_lines_words() {
+        let of = |text: &str| filter(&Query::parse(text).unwrap(), &CaptureConditions::default());
+        let found = of("op=trim&stream=RND%204K%20W&pid=7&layer=block").unwrap();
+        assert_eq!(found.streams[0].to_string(), "RND 4K W");
+        assert_eq!((found.process, found.layer), (Some(Process::Pid(7)), Some(Layer::Block)));
+        assert_eq!(of("process=7").unwrap().process, Some(Process::Command("7".into())));
+        for bad in
+            ["op=x", "stream=x", "layer=x", "pid=x", "pid=1&process=y", "device=sda", "event=e"]
+        {
+            assert!(of(bad).is_err(), "{bad}");
+        }
+        let window = |text: &str| window(&Query::parse(text).unwrap(), 100);
+        assert_eq!((window(""), window("from=5&to=900")), (Ok((0, 100)), Ok((5, 100))));
+        assert!(window("from=7&to=7").is_err() && window("from=100").is_err());
+    }
+}

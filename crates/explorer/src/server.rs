@@ -1,0 +1,227 @@
+//! The server: HTTP on loopback for one browser, read-only. An address without the
+//! token, a foreign `Host` or `Origin`, any method but GET and HEAD: refused before
+//! anything is looked at.
+
+use crate::page;
+use crate::query::Query;
+use crate::refusal::Refusal;
+use crate::shown::Shown;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header::{HOST, ORIGIN};
+use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
+use std::fmt::Write;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Semaphore;
+
+/// What the page may load and do: what comes from here, no script or style inline.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' \
+    data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/// Questions that are worked on at once; others wait.
+const AT_ONCE: usize = 2;
+/// How often it is looked whether to stop.
+const LOOK: Duration = Duration::from_millis(50);
+/// Threads that answer, waiting ones included.
+const THREADS: usize = 16;
+
+/// A server that has its port.
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    token: String,
+}
+
+/// What every request needs.
+struct Serving {
+    shown: Arc<Shown>,
+    token: String,
+    hosts: [String; 2],
+    at_once: Arc<Semaphore>,
+}
+
+impl Server {
+    /// Takes a port on 127.0.0.1; any free one for 0.
+    ///
+    /// # Errors
+    /// Where it is taken or may not be used.
+    pub fn bind(port: u16) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        Ok(Server { listener, address, token: token()? })
+    }
+
+    /// The address of the page.
+    pub fn url(&self) -> String {
+        format!("http://{}/{}/", self.address, self.token)
+    }
+
+    /// Serves until it is asked to stop; answers under way are not waited for.
+    ///
+    /// # Errors
+    /// Where the system refuses what a server needs.
+    pub fn serve(self, shown: Arc<Shown>, is_over: impl Fn() -> bool + Send) -> io::Result<()> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .max_blocking_threads(THREADS)
+            .build()?;
+        let port = self.address.port();
+        let serving = Arc::new(Serving {
+            shown,
+            token: self.token,
+            hosts: [format!("127.0.0.1:{port}"), format!("localhost:{port}")],
+            at_once: Arc::new(Semaphore::new(AT_ONCE)),
+        });
+        let served = runtime.block_on(async move {
+            let listener = tokio::net::TcpListener::from_std(self.listener)?;
+            let router = Router::new().fallback(handle).with_state(serving);
+            tokio::select! {
+                served = std::future::IntoFuture::into_future(axum::serve(listener, router)) => served,
+                () = stopped(is_over) => Ok(()),
+            }
+        });
+        runtime.shutdown_background();
+        served
+    }
+}
+
+async fn stopped(is_over: impl Fn() -> bool) {
+    while !is_over() {
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// 128 random bits.
+fn token() -> io::Result<String> {
+    let mut bits = [0u8; 16];
+    getrandom::fill(&mut bits).map_err(io::Error::other)?;
+    Ok(bits.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    }))
+}
+
+/// What is sent back.
+struct Reply {
+    status: u16,
+    kind: &'static str,
+    content: Vec<u8>,
+}
+
+impl Reply {
+    fn refusal(refusal: &Refusal) -> Self {
+        let text = serde_json::json!({ "error": refusal.text }).to_string();
+        Reply { status: refusal.status, kind: page::JSON, content: text.into_bytes() }
+    }
+}
+
+async fn handle(State(serving): State<Arc<Serving>>, request: Request) -> Response<Body> {
+    let is_head = request.method() == Method::HEAD;
+    let reply = match serving.checked(&request) {
+        Err(refusal) => Reply::refusal(&refusal),
+        Ok(path) => match path.strip_prefix("api/") {
+            None => asset(&path),
+            Some(what) => {
+                let query = request.uri().query().unwrap_or_default().to_owned();
+                answered(&serving, what.to_owned(), query).await
+            }
+        },
+    };
+    response(reply, is_head)
+}
+
+impl Serving {
+    /// The path below the token, of a request that may be answered.
+    fn checked(&self, request: &Request) -> Result<String, Refusal> {
+        if ![Method::GET, Method::HEAD].contains(request.method()) {
+            return Err(Refusal { status: 405, text: "only GET and HEAD are answered".into() });
+        }
+        let forbidden = |text: &str| Err(Refusal { status: 403, text: text.into() });
+        let host = only(request.headers(), &HOST);
+        if !host.is_some_and(|host| self.hosts.iter().any(|own| own == host)) {
+            return forbidden("the request is for another host; open the address that was printed");
+        }
+        if request.headers().contains_key(ORIGIN) {
+            let origin = only(request.headers(), &ORIGIN).and_then(|o| o.strip_prefix("http://"));
+            if !origin.is_some_and(|origin| self.hosts.iter().any(|own| own == origin)) {
+                return forbidden("the request comes from another site's page");
+            }
+        }
+        let path = request.uri().path().strip_prefix('/').unwrap_or_default();
+        let (token, rest) = path.split_once('/').unwrap_or((path, ""));
+        match is_same(token, &self.token) {
+            true => Ok(rest.to_owned()),
+            false => forbidden("the address lacks the token; open the address that was printed"),
+        }
+    }
+}
+
+/// The only value of a header.
+fn only<'a>(headers: &'a HeaderMap, name: &axum::http::HeaderName) -> Option<&'a str> {
+    let mut values = headers.get_all(name).iter();
+    let first = values.next()?.to_str().ok();
+    if values.next().is_some() { None } else { first }
+}
+
+/// Compares in a time that does not tell where they differ.
+fn is_same(one: &str, other: &str) -> bool {
+    let differences = one.bytes().zip(other.bytes()).fold(0, |sum, (a, b)| sum | (a ^ b));
+    one.len() == other.len() && differences == 0
+}
+
+fn asset(path: &str) -> Reply {
+    match page::asset(path) {
+        Some((kind, content)) => Reply { status: 200, kind, content: content.to_vec() },
+        None => Reply::refusal(&Refusal::missing("there is nothing here")),
+    }
+}
+
+/// Answers on a thread of its own, few at once.
+async fn answered(serving: &Serving, what: String, query: String) -> Reply {
+    let permit = match Arc::clone(&serving.at_once).acquire_owned().await {
+        Ok(permit) => permit,
+        Err(_) => return Reply::refusal(&Refusal::failed("the explorer is ending")),
+    };
+    let shown = Arc::clone(&serving.shown);
+    let work = move || {
+        let answer = Query::parse(&query).and_then(|query| shown.answer(&what, &query));
+        drop(permit);
+        answer
+    };
+    match tokio::task::spawn_blocking(work).await {
+        Ok(Ok(text)) => Reply { status: 200, kind: page::JSON, content: text.as_bytes().to_vec() },
+        Ok(Err(refusal)) => Reply::refusal(&refusal),
+        Err(_) => Reply::refusal(&Refusal::failed(
+            "the question could not be answered because of an error in the explorer",
+        )),
+    }
+}
+
+fn response(reply: Reply, is_head: bool) -> Response<Body> {
+    let length = reply.content.len();
+    let body = if is_head { Body::empty() } else { Body::from(reply.content) };
+    let mut response = Response::new(body);
+    *response.status_mut() =
+        StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    let fixed = [
+        ("content-type", reply.kind),
+        ("cache-control", "no-store"),
+        ("content-security-policy", POLICY),
+        ("x-content-type-options", "nosniff"),
+        ("referrer-policy", "no-referrer"),
+        ("cross-origin-resource-policy", "same-origin"),
+        ("cross-origin-opener-policy", "same-origin"),
+        ("x-frame-options", "DENY"),
+    ];
+    for (name, value) in fixed {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.insert("content-length", HeaderValue::from(length));
+    response
+}

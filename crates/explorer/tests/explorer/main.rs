@@ -1,0 +1,6 @@
+//! What an index, a selection and the page are held to. How a browser meets the whole
+//! is tested with the binary (`crates/steadfast/tests/cli/explore.rs`).
+
+mod cached;
+mod page;
+mod paths;

@@ -1,0 +1,27 @@
+//! The command line of `steadfast explore`.
+
+use super::WritingArguments;
+use clap::Args;
+use std::path::PathBuf;
+
+/// `explore`.
+#[derive(Debug, Args)]
+pub struct ExploreArguments {
+    /// Trace files and run directories; the files of a rotated capture count as one capture
+    #[arg(required = true, value_name = "FILE|RUN_DIR")]
+    pub paths: Vec<PathBuf>,
+    /// The port on 127.0.0.1; default: any free one
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    pub port: u16,
+    /// Print the address only; start no browser
+    #[arg(long)]
+    pub no_browser: bool,
+    /// Do not read or keep an index in the cache directory
+    #[arg(long)]
+    pub no_cache: bool,
+    /// Write one self-contained page of the first views instead of serving
+    #[arg(long, value_name = "FILE")]
+    pub export: Option<PathBuf>,
+    #[command(flatten)]
+    pub writing: WritingArguments,
+}

@@ -1,0 +1,183 @@
+//! `steadfast explore`: captures and runs in a browser.
+
+mod runs;
+
+use crate::cli::explore::ExploreArguments;
+use crate::exit::{ExitState, misuse};
+use crate::writing::Rule;
+use crate::{signals, terminal};
+use anyhow::{Context, bail};
+use runs::Run;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+use steadfast_domain::units::Bytes;
+use steadfast_engine::Stop;
+use steadfast_explorer::cache;
+use steadfast_explorer::capture::{Capture, Making, open_all};
+use steadfast_explorer::export;
+use steadfast_explorer::server::Server;
+use steadfast_explorer::shown::{Item, Shown};
+
+/// How often it is looked how far an index is.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Serves until Ctrl-C, or writes a page.
+pub fn run(arguments: &ExploreArguments) -> anyhow::Result<ExitState> {
+    let shown = Arc::new(shown(&arguments.paths)?);
+    let cache = match arguments.no_cache {
+        true => None,
+        false => cache::usual_directory(),
+    };
+    match &arguments.export {
+        Some(path) => written(arguments, &shown, cache.as_deref(), path),
+        None => served(arguments, &shown, cache),
+    }
+}
+
+/// Opens everything, in the order in which it was named: a directory is a run.
+fn shown(paths: &[PathBuf]) -> anyhow::Result<Shown> {
+    let (runs, files): (Vec<PathBuf>, Vec<PathBuf>) =
+        paths.iter().cloned().partition(|path| path.is_dir());
+    for run in &runs {
+        if runs.iter().filter(|other| *other == run).count() > 1 {
+            return Err(misuse(format!("{} is named twice", run.display())));
+        }
+    }
+    let captures = open_all(&files)?;
+    let mut items: Vec<Item> =
+        captures.into_iter().map(|capture| Item::Capture(Box::new(capture))).collect();
+    for run in runs {
+        items.push(Item::Run(Box::new(Run::open(run)?)));
+    }
+    Ok(Shown { items })
+}
+
+/// Writes the page; indexes come first.
+fn written(
+    arguments: &ExploreArguments,
+    shown: &Arc<Shown>,
+    cache: Option<&Path>,
+    path: &Path,
+) -> anyhow::Result<ExitState> {
+    let file = Rule::of(&arguments.writing)?.begin_text(path)?;
+    let stop = signals::stop_on_signals()?;
+    prepare(shown, cache, &stop);
+    if stop.is_requested() {
+        bail!("stopped; {} was not written", path.display());
+    }
+    for capture in captures(shown) {
+        if let Some(what) = capture.failure() {
+            bail!("{what}");
+        }
+    }
+    let page = export::page(shown).map_err(|refusal| anyhow::anyhow!(refusal.text))?;
+    file.hold(page.as_bytes())?;
+    if path != Path::new("/dev/stdout") {
+        terminal::tell(&format!("{}: {}", path.display(), Bytes(page.len() as u64)));
+    }
+    Ok(ExitState::Done)
+}
+
+/// Serves the page while the indexes are made.
+fn served(
+    arguments: &ExploreArguments,
+    shown: &Arc<Shown>,
+    cache: Option<PathBuf>,
+) -> anyhow::Result<ExitState> {
+    let server = Server::bind(arguments.port).map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => anyhow::anyhow!(
+            "port {} of 127.0.0.1 is in use; choose another with --port, or leave it out",
+            arguments.port
+        ),
+        io::ErrorKind::PermissionDenied => anyhow::anyhow!(
+            "port {} of 127.0.0.1 may not be used: {error}; choose one above 1023",
+            arguments.port
+        ),
+        _ => anyhow::anyhow!("port {} of 127.0.0.1: {error}", arguments.port),
+    })?;
+    let stop = signals::stop_on_signals()?;
+    let url = server.url();
+    terminal::print(&url)?;
+    terminal::tell("Open this address in a browser on this machine; Ctrl-C ends the explorer.");
+    if !arguments.no_browser {
+        open_browser(&url);
+    }
+    let preparing = {
+        let (shown, stop) = (Arc::clone(shown), stop.clone());
+        thread::spawn(move || prepare(&shown, cache.as_deref(), &stop))
+    };
+    let served = server.serve(Arc::clone(shown), {
+        let stop = stop.clone();
+        move || stop.is_requested()
+    });
+    stop.request();
+    let _ = preparing.join();
+    served.context("the explorer cannot serve")?;
+    Ok(ExitState::Done)
+}
+
+/// Makes the indexes, and says how far they are.
+fn prepare(shown: &Arc<Shown>, cache: Option<&Path>, stop: &Stop) {
+    let making = {
+        let (shown, cache) = (Arc::clone(shown), cache.map(Path::to_owned));
+        thread::spawn(move || shown.prepare(cache.as_deref()))
+    };
+    while !making.is_finished() {
+        if stop.is_requested() {
+            shown.give_up();
+        }
+        if terminal::is_watched() {
+            let shares = captures(shown).map(|capture| capture.progress.share() * 100.0);
+            let shares: Vec<String> = shares.map(|share| format!("{share:.0} %")).collect();
+            if !shares.is_empty() {
+                terminal::tell_over(&format!("index: {}", shares.join(", ")));
+            }
+        }
+        thread::sleep(LOOK);
+    }
+    let _ = making.join();
+    if !stop.is_requested() {
+        captures(shown).for_each(say_made);
+    }
+}
+
+fn say_made(capture: &Capture) {
+    if let Some(what) = capture.failure() {
+        return terminal::complain(what);
+    }
+    let Some(Making { from_cache, took, bytes }) = capture.made() else { return };
+    let seconds = took.as_secs_f64();
+    let kept = match (from_cache, bytes) {
+        (true, _) => "from the cache".to_owned(),
+        (false, Some(bytes)) => format!("kept in the cache, {}", Bytes(bytes)),
+        (false, None) => "not kept".to_owned(),
+    };
+    terminal::tell(&format!("{}: index in {seconds:.1} s, {kept}", capture.name));
+}
+
+fn captures(shown: &Shown) -> impl Iterator<Item = &Capture> {
+    shown.items.iter().filter_map(|item| match item {
+        Item::Capture(capture) => Some(&**capture),
+        Item::Run(_) => None,
+    })
+}
+
+/// Starts the user's browser where there is a display; that none starts is no error.
+fn open_browser(url: &str) {
+    let has_display = ["DISPLAY", "WAYLAND_DISPLAY"]
+        .iter()
+        .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
+    if !has_display {
+        return;
+    }
+    let Ok(mut command) = steadfast_host::command(Path::new("xdg-open")) else { return };
+    let quiet = std::process::Stdio::null;
+    let started = command.arg(url).stdin(quiet()).stdout(quiet()).stderr(quiet()).spawn();
+    if let Ok(mut child) = started {
+        // Waited for, so that it leaves no trace in the process table.
+        thread::spawn(move || child.wait());
+    }
+}

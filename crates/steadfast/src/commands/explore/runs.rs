@@ -1,0 +1,137 @@
+//! Runs for the explorer: the ledger, read without taking it, again whenever its
+//! journal has grown.
+
+use crate::output;
+use anyhow::Context;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use steadfast_domain::findings::EndState;
+use steadfast_domain::{Entry, Findings, Record};
+use steadfast_explorer::run::{RunSource, RunState};
+use steadfast_runner::Forecast;
+use steadfast_runner::ledger::{Contents, Ledger};
+use steadfast_runner::run::amendments;
+
+const JOURNAL: &str = "journal.jsonl";
+
+/// A run directory.
+pub struct Run {
+    directory: PathBuf,
+    name: String,
+    last: Mutex<Option<(Seen, Arc<RunState>)>>,
+}
+
+/// How the journal was when it was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Seen {
+    length: u64,
+    modified: (i64, i64),
+    is_live: bool,
+}
+
+impl Run {
+    /// A run directory that can be read.
+    pub fn open(directory: PathBuf) -> anyhow::Result<Self> {
+        let name = directory.display().to_string();
+        let run = Run { directory, name, last: Mutex::new(None) };
+        run.state()?;
+        Ok(run)
+    }
+
+    fn seen(&self) -> Seen {
+        let found = fs::metadata(self.directory.join(JOURNAL)).ok();
+        Seen {
+            length: found.as_ref().map_or(0, MetadataExt::size),
+            modified: found.map_or((0, 0), |found| (found.mtime(), found.mtime_nsec())),
+            is_live: Ledger::is_held(&self.directory).unwrap_or(false),
+        }
+    }
+
+    fn state(&self) -> anyhow::Result<Arc<RunState>> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = self.seen();
+        if let Some((known, state)) = last.as_ref().filter(|(known, _)| *known == seen) {
+            let _ = known;
+            return Ok(Arc::clone(state));
+        }
+        let state = Arc::new(read(&self.directory, seen.is_live)?);
+        *last = Some((seen, Arc::clone(&state)));
+        Ok(state)
+    }
+}
+
+impl RunSource for Run {
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn read(&self) -> Result<Arc<RunState>, String> {
+        self.state().map_err(|error| format!("{error:#}"))
+    }
+}
+
+fn read(directory: &Path, is_live: bool) -> anyhow::Result<RunState> {
+    let place = || directory.display().to_string();
+    let contents = Ledger::read(directory).with_context(place)?;
+    let (device, written_unix_ms) =
+        (contents.settings.device.clone(), contents.lines.iter().map(|line| line.at).collect());
+    let time_left_s = if is_live { time_left(&contents) } else { None };
+    let findings = output::findings(contents.clone()).ok();
+    let record = contents.into_record();
+    let (state, state_text) = told(&record, findings.as_ref(), is_live);
+    let caveats = findings.map(|findings| findings.caveats).unwrap_or_default();
+    Ok(RunState {
+        record,
+        written_unix_ms,
+        device,
+        is_live,
+        state,
+        state_text,
+        time_left_s,
+        caveats,
+    })
+}
+
+/// As the panel of the run computes it, from what the journal holds.
+fn time_left(contents: &Contents) -> Option<f64> {
+    let settings = &contents.settings;
+    let amended = amendments(&contents.lines);
+    let procedure =
+        steadfast_procedures::procedure(&settings.settings, settings.geometry(), &amended).ok()?;
+    let mut forecast = Forecast::of(procedure.as_ref());
+    for line in &contents.lines {
+        if let Entry::Applied { step, outcome } = &line.entry {
+            forecast.begin(step);
+            outcome.measurement.intervals.iter().for_each(|interval| forecast.count(interval));
+            forecast.finish(&outcome.measurement);
+        }
+    }
+    Some(forecast.left()?.best.as_secs_f64())
+}
+
+fn told(record: &Record, findings: Option<&Findings>, is_live: bool) -> (String, String) {
+    let halted = record.entries.iter().rev().find_map(|entry| match entry {
+        Entry::Halted(why) => Some(why.clone()),
+        _ => None,
+    });
+    if is_live && !record.has_ended() {
+        return ("live".into(), "in progress".into());
+    }
+    let end = findings.map(|findings| findings.whole_end());
+    let state = match end {
+        Some(EndState::Complete) => "complete",
+        Some(EndState::Steady) => "steady",
+        Some(EndState::NotSteady | EndState::Failed) => "not steady",
+        Some(EndState::Void) => "void",
+        Some(EndState::Unfinished) | None => "unfinished",
+    };
+    let text = match (end, findings) {
+        (Some(EndState::Unfinished) | None, _) => {
+            halted.map_or_else(|| "unfinished".to_owned(), |why| format!("halted: {why}"))
+        }
+        (_, Some(findings)) => findings.ending.clone(),
+        _ => state.to_owned(),
+    };
+    (state.to_owned(), text)
+}

@@ -1,0 +1,348 @@
+//! `steadfast explore`, as a browser and as an attacker meet it.
+
+use super::scratch::{refuse, steadfast, succeed};
+use serde_json::Value;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+use steadfast_domain::io_event::{CapturedDevice, Command, Mark};
+use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
+use steadfast_trace::{StepWriter, Writer};
+
+const IOS: u64 = 10_007;
+
+fn write(path: &Path, ios: u64, name: &str) {
+    let conditions = CaptureConditions {
+        began_unix_ns: Some(1_763_697_600_000_000_000),
+        devices: vec![CapturedDevice { name: "nvme0n1".into(), ..CapturedDevice::default() }],
+        marks: vec![Mark { at_ns: 500_000_000, name: "</script><script>".into() }],
+        workload: Some(name.into()),
+        lasted_ns: ios * 100_003,
+        ..CaptureConditions::default()
+    };
+    let event = |n: u64| IoEvent {
+        issued_ns: n * 100_003,
+        response_ns: 50_000 + n * 7919 % 503 * 1000,
+        offset: if n.is_multiple_of(4) { n / 4 * 4096 } else { n * 7919 % 10_007 * 65_536 },
+        bytes: if n.is_multiple_of(4) { 4096 } else { 16_384 },
+        pid: if name.is_empty() { 0 } else { 100 + (n % 3) as u32 },
+        command: if name.is_empty() { Command::default() } else { Command::new("<script>") },
+        op: if n % 5 == 1 { IoOp::Write } else { IoOp::Read },
+        ..IoEvent::default()
+    };
+    let mut writer = Writer::new(File::create(path).unwrap(), &conditions).unwrap();
+    writer.write(&(0..ios).map(event).collect::<Vec<_>>()).unwrap();
+    writer.finish(conditions).unwrap();
+}
+
+/// A running explorer, ended by Ctrl-C.
+struct Explorer {
+    child: Child,
+    port: u16,
+    token: String,
+}
+
+/// What came back.
+struct Answer {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+impl Answer {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("{} {}", self.head, self.body))
+    }
+    #[track_caller]
+    fn refused(&self, status: u16, part: &str) {
+        assert_eq!(self.status, status, "{}", self.body);
+        let told = self.json()["error"].as_str().unwrap().to_owned();
+        assert!(told.contains(part), "{told}");
+    }
+}
+
+impl Explorer {
+    fn start(directory: &Path, arguments: &[&str]) -> Self {
+        let mut command = steadfast();
+        command.current_dir(directory).env("XDG_CACHE_HOME", directory.join("cache"));
+        command.arg("explore").args(arguments).arg("--no-browser");
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let rest = line.trim().strip_prefix("http://127.0.0.1:").unwrap_or_else(|| panic!("{line}"));
+        let (port, token) = rest.split_once('/').unwrap();
+        let (port, token) = (port.parse().unwrap(), token.trim_end_matches('/').to_owned());
+        Explorer { child, port, token }
+    }
+
+    /// The same, with every index made.
+    fn ready(directory: &Path, arguments: &[&str]) -> Self {
+        let explorer = Explorer::start(directory, arguments);
+        let until = Instant::now() + Duration::from_secs(60);
+        while explorer.get("api/meta").body.contains("\"indexing\"") {
+            assert!(Instant::now() < until, "no index after a minute");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        explorer
+    }
+
+    fn send(&self, request: &str) -> Answer {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+        let status = head.split(' ').nth(1).unwrap_or("0").parse().unwrap();
+        Answer { status, head: head.to_lowercase(), body: body.to_owned() }
+    }
+
+    /// Asks with a method, a path and further headers.
+    fn ask(&self, method: &str, path: &str, headers: &str) -> Answer {
+        self.send(&format!("{method} {path} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n"))
+    }
+
+    fn host(&self) -> String {
+        format!("Host: 127.0.0.1:{}\r\n", self.port)
+    }
+
+    fn get(&self, path: &str) -> Answer {
+        self.ask("GET", &format!("/{}/{path}", self.token), &self.host())
+    }
+
+    fn json(&self, path: &str) -> Value {
+        let answer = self.get(path);
+        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+        answer.json()
+    }
+
+    /// Ctrl-C; the exit code.
+    fn end(&mut self) -> Option<i32> {
+        // SAFETY: sends a signal to a process that this test started and has not reaped.
+        unsafe { libc::kill(self.child.id().cast_signed(), libc::SIGINT) };
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Explorer {
+    fn drop(&mut self) {
+        if self.child.try_wait().unwrap().is_none() {
+            self.end();
+        }
+    }
+}
+
+fn command(directory: &Path, arguments: &[&str]) -> Value {
+    serde_json::from_str(&succeed(directory, arguments)).unwrap()
+}
+
+/// Of every question the answer of the command line, to the last digit.
+#[test]
+fn it_answers_as_the_command_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let home = directory.path();
+    write(&home.join("t.parquet"), IOS, "shop");
+    let explorer = Explorer::ready(home, &["t.parquet"]);
+    let filters: [(&str, &[&str]); 6] = [
+        ("", &[]),
+        ("&from=100000000&to=700000000", &["--from", "100ms", "--to", "700ms"]),
+        ("&op=write", &["--op", "write"]),
+        ("&process=%3Cscript%3E&op=read", &["--pid", "<script>", "--op", "read"]),
+        ("&pid=101", &["--pid", "101"]),
+        ("&stream=RND+16K+R&device=nvme0n1", &["--stream", "RND 16K R", "--device", "nvme0n1"]),
+    ];
+    for (query, options) in filters {
+        let told = |words: &[&str]| {
+            command(home, &[words, &["t.parquet"], options, &["--json"]].concat())
+        };
+        let (ours, theirs) =
+            (explorer.json(&format!("api/streams?c=0{query}")), told(&["trace", "streams"]));
+        for field in ["total", "streams", "streams_in_all", "unlisted_count"] {
+            assert_eq!(ours[field], theirs[field], "{query}: {field}");
+        }
+        let ours = explorer.json(&format!("api/processes?c=0{query}"));
+        assert_eq!(ours["processes"], told(&["trace", "processes"])["processes"], "{query}");
+        let ours = explorer.json(&format!("api/cumulative?c=0{query}"));
+        assert_eq!(ours["workload"], told(&["workload", "derive"])["workload"], "{query}");
+        let ours = explorer.json(&format!("api/steps?c=0{query}&cells=40"));
+        let step = format!("{}ns", ours["step_ns"]);
+        let theirs = told(&["trace", "steps", "--step", &step]);
+        assert_eq!(ours["steps"], theirs["steps"], "{query}");
+        let series = explorer.json(&format!("api/series?c=0{query}&cells=40"));
+        let count = |step: &Value| step["count"].as_u64().unwrap();
+        let counted: u64 = theirs["steps"].as_array().unwrap().iter().map(count).sum();
+        let ios = series["ios"][0].as_array().unwrap().iter().map(|n| n.as_u64().unwrap());
+        assert_eq!(ios.sum::<u64>(), counted, "{query}");
+    }
+    let hits = command(home, &["trace", "hits", "t.parquet", "--ranges", "1024", "--json"]);
+    let sum = |field: &str| -> u64 {
+        let hits = hits["maps"][0]["hits"].as_array().unwrap();
+        hits.iter().map(|hit| hit[field].as_u64().unwrap()).sum()
+    };
+    for (op, field) in [("read", "reads"), ("write", "writes")] {
+        let heat = explorer.json(&format!("api/heat?c=0&kind=lba&cells=64&rows=1024&op={op}"));
+        let counts = heat["counts"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap());
+        assert_eq!(counts.sum::<u64>(), sum(field), "{op}");
+    }
+    succeed(home, &["workload", "derive", "t.parquet", "--op", "write", "-o", "w.toml"]);
+    let ours = explorer.json("api/workload?c=0&op=write");
+    assert_eq!(ours["toml"].as_str().unwrap(), fs::read_to_string(home.join("w.toml")).unwrap());
+    let line = explorer.json("api/command?c=0&view=streams&process=%3Cscript%3E&from=5");
+    let expected = "steadfast trace streams t.parquet --from 5ns --pid '<script>'";
+    assert_eq!(line["command"], expected);
+}
+
+#[test]
+fn only_who_has_the_token_is_answered_and_only_by_reading() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory.path().join("t.parquet"), 503, "x");
+    fs::write(directory.path().join("secret.txt"), "secret").unwrap();
+    let mut explorer = Explorer::ready(directory.path(), &["t.parquet"]);
+    let (host, token) = (explorer.host(), explorer.token.clone());
+    assert!(token.len() == 32 && token.bytes().all(|b| b.is_ascii_hexdigit()));
+    let page = explorer.get("");
+    assert_eq!(page.status, 200);
+    for line in [
+        "content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'",
+        "x-content-type-options: nosniff",
+        "cache-control: no-store",
+        "referrer-policy: no-referrer",
+        "content-type: text/html",
+    ] {
+        assert!(page.head.contains(line), "{line}: {}", page.head);
+    }
+    assert!(!page.head.contains("unsafe") && !page.head.contains("access-control"));
+    for path in ["/", "/api/meta", "/favicon.ico", &format!("/{}/", "0".repeat(32))] {
+        explorer.ask("GET", path, &host).refused(403, "token");
+    }
+    let meta = format!("/{token}/api/meta");
+    for headers in ["", "Host: evil.example\r\n", "Host: 127.0.0.1:1\r\n", "Host: 127.0.0.1\r\n"] {
+        let answer = explorer.ask("GET", &meta, headers);
+        assert!([400, 403].contains(&answer.status), "{headers}: {}", answer.status);
+    }
+    for origin in ["http://evil.example", "null", "https://127.0.0.1"] {
+        let headers = format!("{host}Origin: {origin}\r\n");
+        explorer.ask("GET", &meta, &headers).refused(403, "another site");
+    }
+    let own = format!("{host}Origin: http://127.0.0.1:{}\r\n", explorer.port);
+    assert_eq!(explorer.ask("GET", &meta, &own).status, 200);
+    let local = format!("Host: localhost:{}\r\n", explorer.port);
+    assert_eq!(explorer.ask("GET", &meta, &local).status, 200);
+    for method in ["POST", "PUT", "DELETE", "OPTIONS", "PATCH"] {
+        explorer.ask(method, &meta, &host).refused(405, "GET and HEAD");
+    }
+    let head = explorer.ask("HEAD", &meta, &host);
+    assert!(head.status == 200 && head.body.is_empty());
+    for path in ["../secret.txt", "secret.txt", "%2e%2e/secret.txt", "t.parquet", "..%2fsecret.txt"]
+    {
+        explorer.get(path).refused(404, "nothing here");
+    }
+    explorer.get("api/nothing").refused(404, "no such question");
+    explorer.get("api/streams?c=7").refused(404, "no number 7");
+    for question in ["heat?kind=x", "series?cells=0", "series?cells=9999999", "series?op=%ff"] {
+        assert_eq!(explorer.get(&format!("api/{question}")).status, 400, "{question}");
+    }
+    assert_eq!(explorer.get(&format!("api/streams?{}", "x=1&".repeat(5000))).status, 400);
+    explorer.get("api/run?n=0").refused(400, "not a run");
+    assert_eq!(explorer.end(), Some(0));
+}
+
+#[test]
+fn names_stay_names() {
+    let directory = tempfile::tempdir().unwrap();
+    let home = directory.path();
+    write(&home.join("<script>alert(1)<.parquet"), 503, "</script><script>alert(2)</script>");
+    let explorer = Explorer::ready(home, &["<script>alert(1)<.parquet"]);
+    let meta = explorer.get("api/meta");
+    assert!(meta.head.contains("content-type: application/json"), "{}", meta.head);
+    assert_eq!(meta.json()["items"][0]["processes"][0]["name"], "<script>");
+    succeed(home, &["explore", "<script>alert(1)<.parquet", "--export", "page.html", "--no-cache"]);
+    let page = fs::read_to_string(home.join("page.html")).unwrap();
+    assert!(page.len() < 5_000_000, "{}", page.len());
+    // Nothing of the capture opens or ends an element.
+    assert!(!page.contains("alert(1)<") && !page.contains("<script>alert"));
+    let answers = page.split_once("id=\"answers\">").unwrap().1.split_once("</script>").unwrap().0;
+    let answers: Value = serde_json::from_str(answers).unwrap();
+    assert_eq!(answers["api/meta"]["items"][0]["ios"], 503);
+    assert_eq!(answers["api/streams?c=0"]["total"]["count"], 503);
+    assert!(answers["api/heat?c=0&cells=512&kind=lba&op=read&rows=128"]["counts"].is_array());
+    assert!(!page.contains("src=\"explorer.js\"") && !page.contains("href=\"explorer.css\""));
+    // What stands there is not replaced unasked.
+    refuse(home, &["explore", "<script>alert(1)<.parquet", "--export", "page.html"], &["page.html"]);
+}
+
+#[test]
+fn what_cannot_be_explored_is_refused_and_what_is_poor_is_shown() {
+    let directory = tempfile::tempdir().unwrap();
+    let home = directory.path();
+    write(&home.join("empty.parquet"), 0, "x");
+    write(&home.join("nobody.parquet"), 503, "");
+    write(&home.join("other.parquet"), 1009, "y");
+    fs::write(home.join("foreign.parquet"), "PAR1 but no trace").unwrap();
+    let conditions = CaptureConditions { step_ns: Some(1_000_000), ..CaptureConditions::default() };
+    let steps = StepWriter::new(File::create(home.join("steps.parquet")).unwrap(), &conditions);
+    steps.unwrap().finish(&conditions).unwrap();
+    refuse(home, &["explore", "foreign.parquet"], &["foreign.parquet", "not a trace"]);
+    refuse(home, &["explore", "missing.parquet"], &["missing.parquet", "cannot be opened"]);
+    refuse(home, &["explore", "steps.parquet"], &["steps.parquet", "trace report"]);
+    refuse(home, &["explore", "empty.parquet", "empty.parquet"], &["empty.parquet"]);
+    fs::create_dir(home.join("directory")).unwrap();
+    refuse(home, &["explore", "directory"], &["directory", "not a run directory"]);
+    let explorer =
+        Explorer::ready(home, &["empty.parquet", "nobody.parquet", "other.parquet", "--no-cache"]);
+    assert!(!home.join("cache").exists());
+    let meta = explorer.json("api/meta");
+    let ios: Vec<u64> = (0..3).map(|n| meta["items"][n]["ios"].as_u64().unwrap()).collect();
+    assert_eq!(ios, [0, 503, 1009]);
+    for question in ["series", "heat?kind=rt", "heat?kind=lba", "streams", "processes", "hot", "ios"]
+    {
+        assert_eq!(explorer.get(&format!("api/{question}")).status, 200, "{question}");
+    }
+    assert_eq!(explorer.json("api/processes?c=1")["processes"][0]["process"], "unknown");
+    assert_eq!(explorer.json("api/streams?c=2")["total"]["count"], 1009);
+    let port = explorer.port.to_string();
+    refuse(home, &["explore", "other.parquet", "--port", &port], &["in use", "--port"]);
+    // A file that is written over is no longer answered for; the others are.
+    fs::write(home.join("other.parquet"), "gone").unwrap();
+    explorer.get("api/streams?c=2").refused(409, "was changed");
+    assert_eq!(explorer.get("api/streams?c=1").status, 200);
+}
+
+#[test]
+fn a_run_is_shown_finished_and_unfinished() {
+    let directory = tempfile::tempdir().unwrap();
+    let home = directory.path();
+    let run = ["run", "iops", "--target", "sim:small", "--profile", "quick", "--out", "run"];
+    let output = super::scratch::run_in(home, &run);
+    assert!(home.join("run/journal.jsonl").exists(), "{}", super::scratch::stderr(&output));
+    let explorer = Explorer::ready(home, &["run"]);
+    let found = explorer.json("api/run?n=0");
+    assert_eq!((&found["procedure"], &found["live"]), (&"iops".into(), &false.into()));
+    let steps = found["steps"].as_array().unwrap();
+    assert!(steps.len() > 5 && steps[0]["ios"].as_u64().unwrap() > 0);
+    let tracks = found["tracks"].as_array().unwrap();
+    assert!(!tracks.is_empty() && tracks[0]["rounds"].as_array().unwrap().len() >= 5, "{found}");
+    let detail = explorer.json("api/run/step?i=0&n=0");
+    let sum = |values: &Value| -> u64 {
+        values.as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).sum()
+    };
+    assert_eq!(sum(&detail["histogram"]["counts"]), steps[0]["ios"].as_u64().unwrap());
+    explorer.get("api/run/step?i=99999&n=0").refused(404, "no step 99999");
+    explorer.get("api/streams?c=0").refused(400, "this is a run");
+    // As a process leaves it that is in the middle: fewer lines, the last one torn.
+    let journal = home.join("run/journal.jsonl");
+    let text = fs::read_to_string(&journal).unwrap();
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let half = lines[..lines.len() / 2].concat();
+    fs::write(&journal, &half).unwrap();
+    let found = explorer.json("api/run?n=0");
+    assert_eq!(found["state"], "unfinished");
+    let fewer = found["steps"].as_array().unwrap().len();
+    assert!(fewer > 0 && fewer < steps.len());
+    // It goes on: what is new is seen without being asked for.
+    fs::write(&journal, &text).unwrap();
+    assert_eq!(explorer.json("api/run?n=0")["steps"].as_array().unwrap().len(), steps.len());
+    assert_eq!(explorer.json("api/meta")["items"][0]["kind"], "run");
+}
