@@ -5,12 +5,13 @@
 import uPlot from "uplot";
 import { dark, h, ink, narrow } from "./dom";
 import type { Heat } from "./heat";
+import type { Values } from "./types";
 import { ticks } from "../../src/scale";
 
 export interface Line {
   name: string;
   colour: string;
-  y: (number | null)[];
+  y: Values;
   kind: "area" | "line" | "points" | "step";
   right?: boolean;
   dash?: number[] | undefined;
@@ -342,7 +343,7 @@ function limits(sheet: Sheet, axis: Axis, right: boolean): [number, number] {
   for (const line of sheet.lines) {
     if ((line.right ?? false) !== right) continue;
     for (const value of line.y) {
-      if (value === null || !Number.isFinite(value)) continue;
+      if (typeof value !== "number" || !Number.isFinite(value)) continue;
       if (value > high) high = value;
       if (value < low && (!axis.log || value > 0)) low = value;
     }

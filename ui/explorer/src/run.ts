@@ -1,7 +1,7 @@
 /** The page of a run, alone or with others laid over it; a run that goes on is asked again. */
 import { ask, exported, has, said } from "./answers";
 import { itemOf, shortName, type App, type Page } from "./app";
-import { announce, button, choice, h } from "./dom";
+import { button, choice, h } from "./dom";
 import { amount, count, lasting, number, span } from "./format";
 import { DrawingPanel, TablePanel, type Drawing, type Listed } from "./panel";
 import type { Hands } from "./pane";
@@ -231,7 +231,6 @@ export class RunPage implements Page {
     if (this.closely === step) return;
     this.closely = step;
     this.detail.scrollIntoView({ block: "nearest" });
-    announce(`Step ${step} is shown.`);
   }
 
   /** The same step of every run: that of the same place and name, else none. */
@@ -301,7 +300,7 @@ function tableOf(found: Named<StepAnswer>[]): Listed | string {
     { head: "Percentile", value: (row) => row[0] },
     ...found.map((run, at) => ({ head: run.name, value: (row: [string, ...(number | null)[]]) => row[at + 1] as number | null, text: (row: [string, ...(number | null)[]]) => span(row[at + 1] as number | null) })),
   ];
-  const rows = first.percentiles.map(([p]): [string, ...(number | null)[]] => [`${Number((p * 100).toFixed(6))} %`, ...found.map(({ answer }) => answer.percentiles.find(([q]) => q === p)?.[1] ?? null)]);
+  const rows = first.percentiles.map(([p]): [string, ...(number | null)[]] => [`${Number(p.toFixed(6))} %`, ...found.map(({ answer }) => answer.percentiles.find(([q]) => q === p)?.[1] ?? null)]);
   const disk = Object.entries(first.diskstats ?? {}).map(([name, value]): [string, string] => [name.replace(/_/g, " "), typeof value === "number" ? count(value) : String(value ?? "–")]);
   const diskColumns: Column<[string, string]>[] = [{ head: "Disk statistics (/proc/diskstats)", value: (row) => row[0] }, { head: "Value", value: (row) => row[1] }];
   return {

@@ -103,6 +103,7 @@ export class Tables {
       timed("99 %", nested("response", "p99_ns")),
       timed("99.9 %", nested("response", "p99_9_ns")),
       timed("Maximum", nested("response", "max_ns")),
+      summed(nested("response", "mean_ns")),
     ];
     return rows.length === 0 ? nothing() : listed("I/O streams of what is shown, with response times", columns, rows, this.choice(shown, "stream", (row) => String(row["stream"])));
   }
@@ -118,6 +119,7 @@ export class Tables {
       counted("SEQ", "sequential"),
       timed("Mean", num("response_mean_ns")),
       timed("Maximum", num("response_max_ns")),
+      summed(num("response_mean_ns")),
     ];
     const choose: Choice<Row> = {
       pick: (row, shift) => this.hands.pick(...processOf(row), shift, shown.side),
@@ -313,6 +315,15 @@ function amounted(head: string, key: string): Column<Row> {
 
 function timed(head: string, value: (row: Row) => number | null): Column<Row> {
   return { head, value, text: (row) => span(value(row)) };
+}
+
+/** What all I/Os of a row took together: whose I/Os were outstanding how long. */
+function summed(mean: (row: Row) => number | null): Column<Row> {
+  const value = (row: Row): number | null => {
+    const [one, ios] = [mean(row), num("count")(row)];
+    return one === null || ios === null ? null : one * ios;
+  };
+  return { head: "Sum of times", value, text: (row) => span(value(row)) };
 }
 
 function plainHead(name: string): string {

@@ -50,7 +50,8 @@ export interface Meta {
   items: Item[];
 }
 
-export type Values = (number | null)[];
+/** Null: there is no value. Undefined: this is a place of another line. */
+export type Values = (number | null | undefined)[];
 
 export interface SeriesAnswer {
   from: number;
@@ -138,7 +139,7 @@ export interface StepAnswer {
   intervals: Record<string, Values>;
   /** Buckets with I/Os: where each begins, and the longest time that it can hold. */
   histogram: { edges_ns: number[]; upper_ns: number[]; counts: number[] };
-  /** Shares (0.99) and their times. */
+  /** Percentiles (99) and their times. */
   percentiles: [number, number | null][];
   diskstats?: Record<string, unknown> | null;
 }
