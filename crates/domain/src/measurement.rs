@@ -224,6 +224,16 @@ pub struct CommonStart {
     pub targets: u32,
 }
 
+/// One of several loads that were applied at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct LoadPart {
+    /// How many of the step's stream tallies are its own; they follow those of the loads
+    /// before it.
+    pub streams: u32,
+    /// Its own measured time: it may end before the others.
+    pub elapsed: Nanos,
+}
+
 /// What a step did.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Measurement {
@@ -238,6 +248,9 @@ pub struct Measurement {
     /// direction has several streams and the engine cannot tell them apart (fio);
     /// one per operation where the load is a script.
     pub streams: Vec<StreamTally>,
+    /// Where several loads were applied at once: each of them, in the load's order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<LoadPart>,
     /// I/Os that completed outside the measured time: during the ramp, or after
     /// the end because they were still outstanding. In no other count, but the
     /// kernel and the device have seen them.
@@ -288,6 +301,16 @@ pub struct Measurement {
 }
 
 impl Measurement {
+    /// The stream tallies of each of several loads that were applied at once, with its
+    /// measured time.
+    pub fn apart(&self) -> impl Iterator<Item = (&[StreamTally], Nanos)> {
+        let mut rest = self.streams.as_slice();
+        self.parts.iter().map(move |part| {
+            let (own, others) = rest.split_at((part.streams as usize).min(rest.len()));
+            rest = others;
+            (own, part.elapsed)
+        })
+    }
     /// The tally of one direction: its streams added up.
     pub fn direction(&self, op: Op) -> Tally {
         self.added(|stream| stream.op == op)

@@ -118,6 +118,21 @@ pub struct SequenceStep {
     pub may_be_left_out: bool,
     /// What is applied.
     pub load: SequenceLoad,
+    /// What `load` is called, where others are applied beside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Loads that begin at the same moment, each with threads, an end and a pace of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<NamedLoad>,
+}
+
+/// One of several loads that are applied at once.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct NamedLoad {
+    /// What tables call it; no other load of its step has this name.
+    pub name: String,
+    /// What is applied.
+    pub load: SequenceLoad,
 }
 
 fn is_no_time(time: &Nanos) -> bool {
@@ -136,7 +151,26 @@ impl SequenceStep {
             pause: Nanos::ZERO,
             may_be_left_out: false,
             load,
+            name: None,
+            beside: Vec::new(),
         }
+    }
+    /// A measured step of several loads that begin at one moment; nothing where there is none.
+    pub fn at_once(label: impl Into<String>, loads: Vec<NamedLoad>) -> Option<Self> {
+        let mut loads = loads.into_iter();
+        let NamedLoad { name, load } = loads.next()?;
+        let beside: Vec<NamedLoad> = loads.collect();
+        let name = (!beside.is_empty()).then_some(name);
+        Some(SequenceStep { name, beside, ..SequenceStep::new(label, load) })
+    }
+    /// Its loads with their names: mostly one, which is called as the step is.
+    pub fn loads(&self) -> impl Iterator<Item = (&str, &SequenceLoad)> {
+        let first = (self.name.as_deref().unwrap_or(&self.label), &self.load);
+        std::iter::once(first).chain(self.beside.iter().map(|own| (own.name.as_str(), &own.load)))
+    }
+    /// Whether any I/O of it changes what the device holds.
+    pub fn alters(&self) -> bool {
+        self.loads().any(|(_, load)| load.alters())
     }
     /// The same with one more dimension.
     pub fn dimension(mut self, name: &str, value: impl Into<String>) -> Self {
@@ -382,7 +416,7 @@ impl SequenceLoad {
 impl Sequence {
     /// Whether anything in it changes what the device holds.
     pub fn alters(&self) -> bool {
-        self.steps.iter().any(|step| step.purge || step.load.alters())
+        self.steps.iter().any(|step| step.purge || step.alters())
     }
     /// Whether the device is purged somewhere in it.
     pub fn purges(&self) -> bool {
@@ -471,6 +505,19 @@ mod tests {
         assert!(on(load(4096).within(clipped)).is_ok());
         let behind = Extent { from: Amount::Ppm(WHOLE_PPM), ..Extent::default() };
         assert!(on(load(4096).within(behind)).is_err());
+    }
+
+    #[test]
+    fn a_step_of_several_loads_has_the_names_of_all() {
+        let named = |name: &str, size| NamedLoad { name: name.into(), load: load(size) };
+        let step = SequenceStep::at_once("a + b", vec![named("a", 4096), named("b", 8192)]);
+        let step = step.unwrap();
+        assert_eq!(step.loads().map(|(name, _)| name).collect::<Vec<_>>(), ["a", "b"]);
+        assert!(step.alters());
+        let one = SequenceStep::at_once("one", vec![named("a", 4096)]).unwrap();
+        assert_eq!(one, SequenceStep::new("one", load(4096)));
+        assert_eq!(one.loads().next().unwrap().0, "one");
+        assert_eq!(SequenceStep::at_once("none", Vec::new()), None);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 pub use crate::mix::mix64;
 use crate::script::ScriptLoad;
-use crate::stimulus::Stimulus;
+use crate::stimulus::{IoStream, Stimulus};
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -15,6 +15,9 @@ pub enum Load {
     Stimulus(Stimulus),
     /// Exact I/Os in order.
     Script(ScriptLoad),
+    /// Several stimuli that begin at one moment, each with threads, an end and a pace of
+    /// its own. They are no mix: none waits for another.
+    Together(Vec<Stimulus>),
 }
 
 impl Load {
@@ -23,14 +26,43 @@ impl Load {
         match self {
             Load::Stimulus(stimulus) => stimulus.alters(),
             Load::Script(script) => script.alters(),
+            Load::Together(stimuli) => stimuli.iter().any(Stimulus::alters),
         }
     }
     /// The stimulus, where it is one.
     pub fn stimulus(&self) -> Option<&Stimulus> {
         match self {
             Load::Stimulus(stimulus) => Some(stimulus),
-            Load::Script(_) => None,
+            Load::Script(_) | Load::Together(_) => None,
         }
+    }
+    /// Its stimuli, those that are applied at once in their order; none of a script.
+    pub fn stimuli(&self) -> &[Stimulus] {
+        match self {
+            Load::Stimulus(stimulus) => std::slice::from_ref(stimulus),
+            Load::Together(stimuli) => stimuli,
+            Load::Script(_) => &[],
+        }
+    }
+    /// The streams of all its stimuli, in the order of a measurement's tallies.
+    pub fn streams(&self) -> impl Iterator<Item = &IoStream> {
+        self.stimuli().iter().flat_map(|stimulus| &stimulus.streams)
+    }
+    /// Time at its start that is not measured: the same for stimuli that are applied at once.
+    pub fn ramp(&self) -> Nanos {
+        self.stimuli().first().map_or(Nanos::ZERO, |stimulus| stimulus.ramp)
+    }
+    /// Why these stimuli cannot be applied at once, in one sentence; each may have faults
+    /// of its own.
+    pub fn fault_at_once(stimuli: &[Stimulus]) -> Option<String> {
+        let first = stimuli.first()?;
+        if stimuli.iter().any(|stimulus| stimulus.ramp != first.ramp) {
+            return Some("loads that are applied at once need the same unmeasured time".into());
+        }
+        stimuli.iter().any(|stimulus| stimulus.verify).then(|| {
+            "loads that are applied at once cannot be verified: one may write what another reads"
+                .into()
+        })
     }
 }
 
@@ -124,6 +156,28 @@ impl Step {
 mod tests {
     use super::*;
     use std::collections::HashSet;
+
+    #[test]
+    fn loads_at_once_are_kept_as_they_are_and_have_one_ramp() {
+        use crate::stimulus::{ActiveRange, Demand, Op, Order, Until};
+        use crate::units::Bytes;
+        let stimulus = |op, ramp| {
+            let stream = IoStream::new(op, Order::Random, Bytes(4096));
+            let range = ActiveRange::new(Bytes(0), Bytes::mib(1));
+            Stimulus::new(vec![stream], range, Demand::new(1, 2), Until::ios(7)).ramp(Nanos(ramp))
+        };
+        let (reads, writes) = (stimulus(Op::Read, 0), stimulus(Op::Write, 0));
+        let load = Load::Together(vec![reads.clone(), writes]);
+        assert!(load.alters() && load.stimulus().is_none());
+        assert_eq!(load.streams().map(|s| s.op).collect::<Vec<_>>(), [Op::Read, Op::Write]);
+        let text = serde_json::to_string(&load).unwrap();
+        assert_eq!(serde_json::from_str::<Load>(&text).unwrap(), load);
+        assert_eq!(Load::fault_at_once(load.stimuli()), None);
+        let odd = [reads.clone(), stimulus(Op::Write, 1)];
+        assert!(Load::fault_at_once(&odd).unwrap().contains("unmeasured time"));
+        let checked = [reads.verify(true), stimulus(Op::Write, 0)];
+        assert!(Load::fault_at_once(&checked).unwrap().contains("verified"));
+    }
 
     #[test]
     fn seeds_repeat_across_runs_and_differ_between_steps() {

@@ -170,14 +170,16 @@ struct Sum {
 
 impl Meter {
     /// The meter of a step that applies these streams.
-    pub fn new(streams: &[IoStream]) -> Self {
+    pub fn new<'s>(streams: impl IntoIterator<Item = &'s IoStream>) -> Self {
         let of = |stream: &IoStream| StreamMeter {
             op: stream.op,
             size: if stream.op == Op::Flush { 0 } else { stream.size.0 },
             step: Sum::new(),
             interval: Sum::new(),
         };
-        Meter::of(streams.iter().map(of).collect(), streams.len())
+        let streams: Box<[StreamMeter]> = streams.into_iter().map(of).collect();
+        let own = streams.len();
+        Meter::of(streams, own)
     }
 
     /// The meter of a step that plays a script.
@@ -203,7 +205,7 @@ impl Meter {
         partial: bool,
     ) -> &Interval {
         for account in accounts {
-            self.add(account);
+            self.add(account, 0);
         }
         let tallies = Op::ALL.into_iter().filter_map(|op| self.direction(op)).collect();
         if let Some(late) = self.streams.get(LATE).filter(|_| self.own == SERVED) {
@@ -220,6 +222,11 @@ impl Meter {
         let place = self.intervals.len();
         self.intervals.push(Interval { begin, end, partial, tallies });
         &self.intervals[place]
+    }
+
+    /// Whether any I/O was added to the open interval.
+    pub fn has_open_ios(&self) -> bool {
+        self.streams.iter().any(|stream| stream.interval.ios > 0)
     }
 
     /// I/Os of all closed intervals, flushes too.
@@ -260,11 +267,14 @@ impl Meter {
         }
     }
 
-    fn add(&mut self, account: &mut Account) {
+    /// Adds an account, whose first stream is this one of the meter's, to the open interval,
+    /// and empties it.
+    pub fn add(&mut self, account: &mut Account, first: usize) {
         if account.is_empty() {
             return;
         }
-        for (index, (meter, part)) in self.streams.iter_mut().zip(&account.streams).enumerate() {
+        let streams = self.streams[first..].iter_mut();
+        for (index, (meter, part)) in streams.zip(&account.streams).enumerate() {
             if part.ios == 0 {
                 continue;
             }
@@ -280,7 +290,7 @@ impl Meter {
         }
         for index in &account.overruns {
             let (stream, bucket) = (index / FineHistogram::LEN, index % FineHistogram::LEN);
-            self.streams[stream].interval.buckets[bucket] += BUCKET_LIMIT;
+            self.streams[first + stream].interval.buckets[bucket] += BUCKET_LIMIT;
         }
         account.empty();
     }

@@ -3,8 +3,11 @@
 use crate::prepared::{Prepared, Refusal};
 use crate::start::Start;
 use steadfast_domain::measurement::Interval;
-use steadfast_domain::{Caveat, Halt, Measurement, Step};
+use steadfast_domain::{Caveat, Halt, Measurement, Nanos, Step};
 use steadfast_host::Target;
+
+/// Waits until a load may begin: the moment, as [`Start::begins`] has it.
+pub type Agree<'a> = &'a mut dyn FnMut() -> Result<Option<Nanos>, Halt>;
 
 /// Applies loads to a device.
 pub trait Engine: Send {
@@ -27,6 +30,20 @@ pub trait Engine: Send {
         start: &Start,
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<Measurement, Halt>;
+
+    /// The same for a step that begins together with those of other targets: `agree` waits
+    /// for them and gives the moment, in place of `start`'s. An engine that can makes its
+    /// threads and memory first, so that nothing but the moment is left to wait for.
+    fn apply_with_others(
+        &mut self,
+        prepared: Prepared,
+        start: &Start,
+        agree: Agree<'_>,
+        watch: &mut dyn FnMut(&Interval),
+    ) -> Result<Measurement, Halt> {
+        let start = Start { begins: agree()?, ..start.clone() };
+        self.apply(prepared, &start, watch)
+    }
 
     /// Prepares a step and applies it at once.
     fn perform(

@@ -14,6 +14,8 @@ pub struct Start {
     /// What the load has done in the steps that this one continues. Counts
     /// against the load's `until`; all zero for a step that begins a load.
     pub done: WorkDone,
+    /// The same for each of several loads that are applied at once.
+    pub done_apart: Vec<WorkDone>,
     /// How often the run had been taken up again, for the first load that
     /// begins after that: the step that was broken off before may have drawn
     /// I/Os that are not recorded. 0 for every other load.
@@ -41,10 +43,29 @@ impl Start {
         [time.0, bytes.0, ios, self.resumed].iter().fold(own, |seed, part| mix64(seed ^ part))
     }
 
+    /// Where one of several loads begins that are applied at once: what it has done itself,
+    /// and its own cursors.
+    pub fn of_part(&self, number: usize) -> Start {
+        let own = cursors_of_part(number);
+        let cursor = |(key, at): (&String, &Bytes)| Some((key.strip_prefix(&own)?.to_owned(), *at));
+        Start {
+            cursors: self.cursors.iter().filter_map(cursor).collect(),
+            done: self.done_apart.get(number).copied().unwrap_or_default(),
+            done_apart: Vec::new(),
+            ..self.clone()
+        }
+    }
+
     /// That seed, where it is not the load's own.
     pub(crate) fn other_seed(&self, own: u64) -> Option<u64> {
         Some(self.seed(own)).filter(|seed| *seed != own)
     }
+}
+
+/// What the names of the cursors begin with that belong to one of several loads, from 0, that
+/// are applied at once.
+pub(crate) fn cursors_of_part(number: usize) -> String {
+    format!("#{} ", number + 1)
 }
 
 /// How far a load has come.

@@ -1054,3 +1054,93 @@ fn a_scratch_directory_is_cleaned_up() {
     let path = Scratch::new(1 << 20).directory.path().to_owned();
     assert!(!path.exists());
 }
+
+/// Loads that begin at one moment.
+fn at_once(loads: Vec<Stimulus>) -> Step {
+    Step::alone(Place::new("test", 0, 1, "at once"), Load::Together(loads))
+}
+
+#[test]
+fn loads_at_once_do_exactly_their_own_ios_and_the_kernel_counts_their_sum() {
+    let _turn = alone();
+    let test = "loads_at_once_do_exactly_their_own_ios_and_the_kernel_counts_their_sum";
+    let Some(device) = LoopDevice::new(test, 64 << 20) else { return };
+    let length = 64 << 20;
+    let loads = vec![
+        stimulus("RND 4K R", "T2Q4", length, Until::ios(PRIME)),
+        stimulus("SEQ 16K W", "T1Q2", length, Until::ios(1009)).seed(2),
+        stimulus("RND 8K RW50", "T1Q1", length, Until::ios(503)).seed(3),
+    ];
+    let mut engine = engine(device.target());
+    let before = device.counters();
+    let m = engine.perform(&at_once(loads), &Start::default(), &mut |_| {}).unwrap();
+    assert!(m.complete);
+    let ios: Vec<u64> = m.apart().map(|(own, _)| own.iter().map(|s| s.tally.ios).sum()).collect();
+    assert_eq!(ios, [PRIME, 1009, 503]);
+    let longest = m.apart().map(|(_, elapsed)| elapsed).max().unwrap();
+    assert_eq!(longest, m.elapsed);
+    assert_eq!(m.cursors["#2 SEQ 16K W"], Bytes(1009 * 16_384));
+    let kernel = device.counters_since(&before);
+    let (reads, writes) = (m.direction(Op::Read), m.direction(Op::Write));
+    assert_eq!((kernel[0], kernel[3]), (reads.ios, writes.ios));
+    assert_eq!((kernel[2] * 512, kernel[5] * 512), (reads.bytes.0, writes.bytes.0));
+    let in_intervals: u64 = m.intervals.iter().flat_map(|i| &i.tallies).map(|t| t.ios).sum();
+    assert_eq!(in_intervals, PRIME + 1009 + 503);
+    check_consistency(&m);
+}
+
+#[test]
+fn loads_at_once_keep_their_own_time_and_pace_over_cuts() {
+    let _turn = alone();
+    let scratch = Scratch::new(16 << 20);
+    let until = |ms| Until::time(Nanos::from_millis(ms));
+    let pace = Pace::Fixed { ios: 211, per: Nanos::from_secs(1) };
+    let loads = vec![
+        stimulus("RND 4K R", "T1Q2", 16 << 20, until(700)),
+        stimulus("RND 4K W", "T1Q1", 16 << 20, until(2000)).seed(2).pace(pace),
+    ];
+    let mut engine = engine(scratch.target());
+    let mut parts = Vec::new();
+    for point in 1.. {
+        let place = Place::new("test", 0, point, "at once");
+        let load = Load::Together(loads.clone());
+        let step = Step::part(place, load, Nanos::from_millis(600), point > 1);
+        parts.push(engine.perform(&step, &Start::default(), &mut |_| {}).unwrap());
+        if parts.last().unwrap().complete {
+            break;
+        }
+    }
+    let sum = |number: usize| -> (u64, Nanos) {
+        let own = parts.iter().map(|m| m.apart().nth(number).unwrap());
+        own.fold((0, Nanos::ZERO), |(ios, time), (streams, elapsed)| {
+            (ios + streams[0].tally.ios, time + elapsed)
+        })
+    };
+    assert_eq!(sum(0).1, Nanos::from_millis(700));
+    let (paced, time) = sum(1);
+    assert!(time >= Nanos::from_millis(1999), "{time}");
+    assert!((421..=423).contains(&paced), "{paced}");
+    assert_eq!(parts[2].apart().next().unwrap().0[0].tally.ios, 0, "it has ended long ago");
+}
+
+#[test]
+fn loads_at_once_that_have_ended_are_not_begun_again_after_a_gap() {
+    let _turn = alone();
+    let scratch = Scratch::new(16 << 20);
+    let loads = vec![
+        stimulus("RND 4K R", "T1Q2", 16 << 20, Until::ios(101)),
+        stimulus("SEQ 4K W", "T1Q1", 16 << 20, Until::ios(1009)).seed(2),
+    ];
+    let done = |ios| WorkDone { ios, ..WorkDone::default() };
+    let cursors = BTreeMap::from([("#2 SEQ 4K W".to_owned(), Bytes(1000 * 4096))]);
+    let start = Start { done_apart: vec![done(101), done(1000)], cursors, ..Start::default() };
+    let mut step = at_once(loads.clone());
+    step.continues = true;
+    let m = engine(scratch.target()).perform(&step, &start, &mut |_| {}).unwrap();
+    let ios: Vec<u64> = m.apart().map(|(own, _)| own[0].tally.ios).collect();
+    assert_eq!(ios, [0, 9]);
+    assert_eq!(m.cursors["#2 SEQ 4K W"], Bytes(1009 * 4096));
+    let wrong = vec![loads[0].clone(), loads[1].clone().ramp(Nanos::SECOND)];
+    let refused = engine(scratch.target()).perform(&at_once(wrong), &Start::default(), &mut |_| {});
+    assert!(matches!(refused, Err(Halt::Refused(why)) if why.contains("unmeasured time")));
+}

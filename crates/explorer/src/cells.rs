@@ -109,7 +109,7 @@ pub struct Cells {
     /// How many.
     pub count: usize,
     /// By stream, where they were told apart.
-    pub streams: Shares<StreamKeyKept>,
+    pub streams: Shares<StreamKey>,
     /// By process, where they were told apart.
     pub processes: Shares<ProcessKeyKept>,
     pieces: Vec<Piece>,
@@ -118,8 +118,6 @@ pub struct Cells {
     busy_ns: Vec<u64>,
 }
 
-/// A stream as an index file keeps it.
-pub type StreamKeyKept = StreamKey;
 /// A process as an index file keeps it: number and command name.
 pub type ProcessKeyKept = (u32, [u8; 16]);
 
@@ -147,15 +145,17 @@ impl Cells {
         (self.first.saturating_mul(self.width_ns), end.saturating_mul(self.width_ns))
     }
 
-    /// Calls `each` with the number and the sums of every column of `wide` cells that
-    /// lies in a range of cells (counted from the first) and holds anything.
+    /// Calls `each` with the number and the sums of every column that holds anything:
+    /// `wide` cells beside one another, beginning at a multiple of `wide`, as far as
+    /// they lie in a range of cells (counted from the first).
     pub fn columns(&self, cells: Range<usize>, wide: usize, mut each: impl FnMut(usize, &Column)) {
         let wide = wide.max(1);
         let (from, to) = (cells.start.min(self.count), cells.end.min(self.count));
         let mut column = self.empty();
         let mut next = self.pieces.partition_point(|piece| (piece.cell as usize) < from);
-        for (number, begin) in (from..to).step_by(wide).enumerate() {
-            let end = (begin + wide).min(to);
+        let mut begin = from;
+        while begin < to {
+            let end = ((begin / wide + 1) * wide).min(to);
             let busy_ns = self.busy_ns[begin..end].iter().sum();
             let mut holds = busy_ns > 0;
             while let Some(piece) = self.pieces.get(next).filter(|p| (p.cell as usize) < end) {
@@ -164,9 +164,10 @@ impl Cells {
             }
             if holds {
                 column.busy_ns = busy_ns;
-                each(number, &column);
+                each(begin / wide - from / wide, &column);
                 column = self.emptied(column);
             }
+            begin = end;
         }
     }
 

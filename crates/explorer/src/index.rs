@@ -219,6 +219,7 @@ impl Judged {
             depth: &self.depth,
             busy: &self.busy,
             kept: &self.kept,
+            after: &[],
         }
     }
 }

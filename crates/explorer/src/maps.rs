@@ -144,8 +144,8 @@ mod tests {
     fn with_rows(events: &[IoEvent], mut each: impl FnMut(&Rows<'_>, usize)) {
         let (batch, none) = (Batch::of(events), vec![false; events.len()]);
         let (depth, busy) = (vec![0; events.len()], vec![(0, 0); events.len()]);
-        let rows =
-            Rows { batch: &batch, sequential: &none, depth: &depth, busy: &busy, kept: &none };
+        let (batch, sequential, depth, busy) = (&batch, &none, &depth, &busy);
+        let rows = Rows { batch, sequential, depth, busy, kept: &none, after: &[] };
         (0..events.len()).for_each(|row| each(&rows, row));
     }
 

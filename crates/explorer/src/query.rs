@@ -3,7 +3,6 @@
 
 use crate::keys::op_named;
 use crate::refusal::Refusal;
-use std::collections::BTreeMap;
 use steadfast_domain::{CaptureConditions, Layer};
 use steadfast_trace::filter::Process;
 use steadfast_trace::{Filter, StreamKey};
@@ -79,15 +78,6 @@ impl Query {
         let pairs: Vec<String> =
             pairs.iter().map(|(name, value)| format!("{name}={value}")).collect();
         pairs.join("&")
-    }
-
-    /// Names and values, the values of each together.
-    pub fn names(&self) -> BTreeMap<&str, Vec<&str>> {
-        let mut names: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for (name, value) in &self.0 {
-            names.entry(name).or_default().push(value);
-        }
-        names
     }
 }
 

@@ -95,8 +95,8 @@ impl<'c> Selection<'c> {
         if self.is_unfiltered() && self.is_wide() {
             let axis = self.axis(columns, base_ns, false);
             let wide = (axis.width_ns / base_ns) as usize;
-            let first = axis.first as usize * wide;
-            let cells = first..first + axis.columns * wide;
+            let (from, to) = self.window_ns;
+            let cells = (from / base_ns) as usize..to.div_ceil(base_ns) as usize;
             return Ok(Scoped { of: Of::Index(Arc::clone(&self.index)), cells, wide, axis });
         }
         let axis = self.axis(columns, base_ns, true);

@@ -43,6 +43,8 @@ pub struct LiveBench<'a> {
 struct Position {
     cursors: BTreeMap<String, Bytes>,
     done: WorkDone,
+    /// The same of each of several loads that are applied at once.
+    done_apart: Vec<WorkDone>,
     script: ScriptPosition,
     running: bool,
     /// How often the run was taken up again, until a load has begun since.
@@ -52,19 +54,35 @@ struct Position {
 impl Position {
     fn start(&mut self, step: &Step) -> Start {
         let done = if step.continues { self.done } else { WorkDone::default() };
+        let done_apart = if step.continues { self.done_apart.clone() } else { Vec::new() };
         let script = if step.continues { self.script } else { ScriptPosition::default() };
         let resumed = std::mem::take(&mut self.resumed);
-        Start { cursors: self.cursors.clone(), done, script, resumed, begins: None }
+        let cursors = self.cursors.clone();
+        Start { cursors, done, done_apart, script, resumed, begins: None }
     }
     fn advance(&mut self, step: &Step, measurement: &Measurement) {
         if !step.continues {
             self.done = WorkDone::default();
+            self.done_apart.clear();
         }
+        self.advance_apart(measurement);
         self.done.time += measurement.elapsed;
         self.done.bytes += measurement.bytes();
         self.done.ios += measurement.streams.iter().map(|s| s.tally.ios).sum::<u64>();
         self.cursors.extend(measurement.cursors.clone());
         self.script = measurement.replay.as_ref().map_or(ScriptPosition::default(), |r| r.position);
+    }
+}
+
+impl Position {
+    /// Loads that run at once end on their own: one that has ended is not begun again.
+    fn advance_apart(&mut self, measurement: &Measurement) {
+        self.done_apart.resize(measurement.parts.len(), WorkDone::default());
+        for (done, (streams, _)) in self.done_apart.iter_mut().zip(measurement.apart()) {
+            done.time += measurement.elapsed;
+            done.bytes += Bytes(streams.iter().map(|s| s.tally.bytes.0).sum());
+            done.ios += streams.iter().map(|s| s.tally.ios).sum::<u64>();
+        }
     }
 }
 

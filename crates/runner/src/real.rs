@@ -51,19 +51,6 @@ impl RealRig {
         }
     }
 
-    /// Where a load begins: together with those of the other devices, if there are any.
-    fn meet(&mut self, step: &Step, start: &Start) -> Result<(Start, Option<CommonStart>), Halt> {
-        let met = match (&mut self.seat, step.continues) {
-            (Some(seat), false) => seat.meet(step, &self.stop)?,
-            _ => None,
-        };
-        let mut start = start.clone();
-        if let Some(met) = &met {
-            start.begins = Some(met.agreed);
-        }
-        Ok((start, met))
-    }
-
     /// What the kernel counted during a step. It counts an I/O's bytes, and then
     /// the I/O, a moment after it was told to be done, so counts that fall short
     /// are read again.
@@ -215,14 +202,23 @@ impl Rig for RealRig {
     ) -> Result<Measurement, Halt> {
         let step = &prepared.step().clone();
         let device = self.engine.target().device().clone();
-        let mut surroundings = self.surroundings.before(step);
-        let (start, met) = self.meet(step, start)?;
-        if met.is_some() {
-            self.surroundings.waited(&mut surroundings);
-        }
-        let before = steadfast_host::kernel_counters(&device, &self.roots);
-        let mut measurement = self.engine.apply(prepared, &start, watch)?;
-        measurement.common_start = met.map(|met| {
+        let RealRig { engine, seat, stop, surroundings: around, roots, .. } = self;
+        let mut surroundings = around.before(step);
+        let (mut met, mut before) = (None, None);
+        // The engine has everything ready when it asks.
+        let mut agree = || {
+            met = match (seat.as_mut(), step.continues) {
+                (Some(seat), false) => seat.meet(step, stop)?,
+                _ => None,
+            };
+            if met.is_some() {
+                around.waited(&mut surroundings);
+            }
+            before = steadfast_host::kernel_counters(&device, roots);
+            Ok(met.as_ref().map(|met| met.agreed).or(start.begins))
+        };
+        let mut measurement = engine.apply_with_others(prepared, start, &mut agree, watch)?;
+        measurement.common_start = met.map(|met: CommonStart| {
             let late = measurement.common_start.and_then(|start| start.late);
             CommonStart { late, ..met }
         });

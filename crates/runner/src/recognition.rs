@@ -16,6 +16,9 @@ use steadfast_domain::{Device, Entry, Load, Note, Proof, Transport};
 pub fn doubts(contents: &Contents, device: &Device, now: &Proof) -> io::Result<Vec<String>> {
     let mut doubts = match journalled_proof(contents) {
         Some(then) => then.differences(now, &contents.settings.device),
+        None if contents.lines.is_empty() => {
+            vec!["the run was interrupted before its device was confirmed".into()]
+        }
         None => vec![
             "the run was started by a version of steadfast that stored no proof of its device"
                 .into(),
@@ -64,7 +67,7 @@ pub fn complete_rounds(lines: &[Line]) -> u32 {
         .iter()
         .rev()
         .find_map(|line| match &line.entry {
-            Entry::Applied { step, .. } if matches!(step.load, Load::Stimulus(_)) => {
+            Entry::Applied { step, .. } if !matches!(step.load, Load::Script(_)) => {
                 Some(step.place.round)
             }
             _ => None,

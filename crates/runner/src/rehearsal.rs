@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 use std::time::Duration;
-use steadfast_domain::measurement::StreamTally;
+use steadfast_domain::measurement::{LoadPart, StreamTally};
 use steadfast_domain::{
     Bench, Bytes, Conditions, Halt, Load, Measurement, Nanos, Note, Op, Outcome, Place, Procedure,
     Purge, PurgeMethod, ScriptLoad, Step, Stimulus, Tally,
@@ -230,6 +230,7 @@ impl Rehearsal {
                 (Some(time), Some(cut)) => self.leg_of(time, cut),
                 (time, _) => Leg { time, bytes: Some(script.bytes), complete: true },
             },
+            Load::Together(stimuli) => self.at_once(stimuli, step.cut),
             Load::Stimulus(stimulus) => {
                 match (stimulus.until.time, step.cut) {
                     // It ends by bytes alone: from cut to cut it is one stretch.
@@ -241,6 +242,26 @@ impl Rehearsal {
                     },
                     (Some(time), Some(cut)) => self.part(stimulus, time, cut),
                 }
+            }
+        }
+    }
+
+    /// Loads at once last as long as the longest of them.
+    fn at_once(&mut self, stimuli: &[Stimulus], cut: Option<Nanos>) -> Leg {
+        let ramp = stimuli.first().map_or(Nanos::ZERO, |stimulus| stimulus.ramp);
+        let lasts = |stimulus: &Stimulus| match stimulus.until.time {
+            Some(time) => Some(self.shortest(stimulus, time)),
+            None => stimulus.until.bytes.and_then(|bytes| self.writing(bytes)),
+        };
+        let each: Option<Vec<Nanos>> = stimuli.iter().map(lasts).collect();
+        let longest = each.and_then(|each| each.into_iter().max());
+        match (longest, cut) {
+            (Some(time), Some(cut)) => self.leg_of(time + ramp, cut),
+            (Some(time), None) => Leg { time: Some(time + ramp), bytes: None, complete: true },
+            (None, _) => {
+                let known = stimuli.iter().filter_map(|stimulus| stimulus.until.bytes);
+                let bytes = Bytes(known.map(|bytes| bytes.0).sum());
+                Leg { time: None, bytes: Some(bytes), complete: true }
             }
         }
     }
@@ -303,6 +324,19 @@ fn imagined(stimulus: &Stimulus, iops: u64, leg: &Leg) -> Measurement {
     Measurement { elapsed, complete: leg.complete, streams, ..Measurement::default() }
 }
 
+/// The same of loads that are applied at once.
+fn imagined_at_once(stimuli: &[Stimulus], iops: u64, leg: &Leg) -> Measurement {
+    let mut all = Measurement::default();
+    for stimulus in stimuli {
+        let own = imagined(stimulus, iops / stimuli.len() as u64, leg);
+        let streams = u32::try_from(own.streams.len()).unwrap_or(u32::MAX);
+        all.parts.push(LoadPart { streams, elapsed: own.elapsed });
+        all.streams.extend(own.streams);
+        (all.elapsed, all.complete) = (own.elapsed, own.complete);
+    }
+    all
+}
+
 /// What a drive that keeps up would have done of a script, whose I/Os are taken
 /// to be spread evenly over its time.
 fn imagined_replay(script: &ScriptLoad, leg: &Leg) -> Measurement {
@@ -347,6 +381,7 @@ impl Bench for Rehearsal {
         });
         let measurement = match &step.load {
             Load::Stimulus(stimulus) => imagined(stimulus, self.iops(step), &leg),
+            Load::Together(stimuli) => imagined_at_once(stimuli, self.iops(step), &leg),
             Load::Script(script) => imagined_replay(script, &leg),
         };
         Ok(Outcome { measurement, gap_before: None })

@@ -284,10 +284,14 @@ fn power_readings(meter: &PowerMeter) -> Check {
 fn is_logged(step: &Step) -> bool {
     let length = match &step.load {
         Load::Script(script) => Some(script.span),
-        Load::Stimulus(stimulus) => match (stimulus.until.time, step.cut) {
-            (Some(time), Some(cut)) => Some(time.min(cut)),
-            (time, cut) => time.or(cut),
-        },
+        Load::Stimulus(_) | Load::Together(_) => {
+            let times: Option<Vec<Nanos>> =
+                step.load.stimuli().iter().map(|stimulus| stimulus.until.time).collect();
+            match (times.and_then(|times| times.into_iter().max()), step.cut) {
+                (Some(time), Some(cut)) => Some(time.min(cut)),
+                (time, cut) => time.or(cut),
+            }
+        }
     };
     length.is_none_or(|length| length >= LOGGED_FROM)
 }

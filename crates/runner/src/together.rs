@@ -3,8 +3,8 @@
 //!
 //! Every run has a [`Seat`]. Before a load begins, its run waits at the load's place until
 //! every other run waits too, or has left. Those that wait at the same place are let go
-//! together and agree on a moment that lies a little ahead, so that each can make its
-//! threads and begin then. Runs need not do the same steps: where they wait at different
+//! together and agree on a moment that lies a little ahead, so that each can begin then: its
+//! engine has made its threads and memory before. Runs need not do the same steps: where they wait at different
 //! places, the one that is behind goes on alone, and the others wait for it to come to
 //! theirs. A run that ends, halts or fails leaves, and the others go on.
 //!
@@ -16,7 +16,8 @@ use steadfast_domain::measurement::CommonStart;
 use steadfast_domain::{Halt, Load, Nanos, Place, Step};
 use steadfast_engine::Stop;
 
-/// How far ahead the agreed moment lies: what an engine needs to make threads and memory.
+/// How far ahead the agreed moment lies: threads and memory are ready by then, and only those
+/// that wait have to be woken.
 const LEAD: Nanos = Nanos::from_millis(100);
 
 /// The same for a script, which cannot begin late, and whose first I/Os are decoded first.
@@ -87,7 +88,7 @@ impl Seat {
     pub fn meet(&mut self, step: &Step, stop: &Stop) -> Result<Option<CommonStart>, Halt> {
         let since = steadfast_host::monotonic();
         let lead = match step.load {
-            Load::Stimulus(_) => LEAD,
+            Load::Stimulus(_) | Load::Together(_) => LEAD,
             Load::Script(_) => LEAD_OF_SCRIPTS,
         };
         let mut table = self.meeting.table();

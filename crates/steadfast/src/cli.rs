@@ -457,8 +457,11 @@ pub struct RunArguments {
     pub group: Option<String>,
     /// Keep metrics of the run in this file, for Prometheus' textfile collector; its name
     /// ends in .prom (docs/formats.md)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", default_value_if("format", "prometheus", "steadfast.prom"))]
     pub prometheus: Option<PathBuf>,
+    /// prometheus: as --prometheus steadfast.prom, where no other file is named
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<LiveFormat>,
     /// Print the findings as JSON when the run ends
     #[arg(long)]
     pub json: bool,
@@ -492,9 +495,10 @@ pub struct MeasureArguments {
     /// workload by its name in `workload list`
     #[arg(long, value_name = "FILE|NAME")]
     pub workload: Option<PathBuf>,
-    /// A block device, a file, or sim:NAME
-    #[arg(long, value_name = "T")]
-    pub target: String,
+    /// A block device, a file, or sim:NAME. Repeat it to measure several at the same
+    /// time: their loads begin together
+    #[arg(long, value_name = "T", required = true)]
+    pub target: Vec<String>,
     /// Create the target file with this size
     #[arg(long, value_parser = more_than_nothing::<Bytes>)]
     pub size: Option<Bytes>,
@@ -522,9 +526,10 @@ pub struct MeasureArguments {
     /// Check that data read back is what this command wrote
     #[arg(long)]
     pub verify: bool,
-    /// The serial number of the device that may be overwritten; only for writes
+    /// The serial number of the device that may be overwritten; only for writes. Repeat it
+    /// for each target
     #[arg(long, value_name = "SERIAL")]
-    pub yes_destroy: Option<String>,
+    pub yes_destroy: Vec<String>,
     /// uring, fio or sim; default: uring, or sim for a simulated target
     #[arg(long)]
     pub engine: Option<EngineName>,
@@ -598,8 +603,11 @@ pub struct ResumeArguments {
     pub yes_destroy: Vec<String>,
     /// Keep metrics of the run in this file, for Prometheus' textfile collector; its name
     /// ends in .prom (docs/formats.md)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", default_value_if("format", "prometheus", "steadfast.prom"))]
     pub prometheus: Option<PathBuf>,
+    /// prometheus: as --prometheus steadfast.prom, where no other file is named
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<LiveFormat>,
     /// Print the findings as JSON when the run ends
     #[arg(long)]
     pub json: bool,
@@ -689,6 +697,13 @@ pub struct CheckArguments {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// How a live run is told to other programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LiveFormat {
+    /// A file for Prometheus' textfile collector.
+    Prometheus,
 }
 
 /// A form of the report.

@@ -3,6 +3,7 @@
 mod asked;
 mod cli;
 mod commands;
+mod crew;
 mod exit;
 mod output;
 mod panel;

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use steadfast_domain::Findings;
 use steadfast_domain::findings::FINDINGS_VERSION;
 use steadfast_domain::old_findings::Findings1;
+use steadfast_exchange::{crystaldiskmark, iometer};
 use steadfast_report::Printed;
 use steadfast_runner::ledger::{Contents, Ledger};
 use steadfast_runner::real::wall_clock_unix_ms;
@@ -32,14 +33,18 @@ pub fn findings(contents: Contents) -> anyhow::Result<Findings> {
     Ok(procedure.study(&contents.into_record()))
 }
 
-/// Findings of a run directory (recomputed), of a file of findings (as stored) or
-/// of a log of TKperf.
+/// Findings of a run directory (recomputed), of a file of findings (as stored), of a log of
+/// TKperf (.xml), of results of Iometer (.csv) or of CrystalDiskMark (.txt).
 pub fn findings_of(run: &Path) -> anyhow::Result<Findings> {
     if run.is_dir() {
         return study(run);
     }
-    if run.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("xml")) {
-        return of_tkperf(run);
+    let ending = run.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
+    match ending.as_deref() {
+        Some("xml") => return of_tkperf(run),
+        Some("csv") => return of_iometer(run),
+        Some("txt") => return of_crystaldiskmark(run),
+        _ => {}
     }
     let text = fs::read_to_string(run)
         .with_context(|| format!("{} cannot be read; give a run directory", run.display()))?;
@@ -69,6 +74,20 @@ pub fn of_tkperf(log: &Path) -> anyhow::Result<Findings> {
     }
     let run = steadfast_exchange::tkperf::read(&bytes).with_context(place)?;
     Ok(steadfast_procedures::tkperf::foreign::findings(&run, SOFTWARE))
+}
+
+/// Findings of a file of results of Iometer.
+pub fn of_iometer(file: &Path) -> anyhow::Result<Findings> {
+    let bytes = regular::foreign(file)?;
+    let runs = iometer::results::read(&bytes).with_context(|| file.display().to_string())?;
+    Ok(iometer::findings(&runs, &regular::source(file, &bytes), SOFTWARE))
+}
+
+/// Findings of a result that CrystalDiskMark saved.
+fn of_crystaldiskmark(file: &Path) -> anyhow::Result<Findings> {
+    let bytes = regular::foreign(file)?;
+    let saved = crystaldiskmark::read(&bytes).with_context(|| file.display().to_string())?;
+    Ok(crystaldiskmark::findings(&saved, &regular::source(file, &bytes), SOFTWARE))
 }
 
 /// What findings of every version have: the version of all else.

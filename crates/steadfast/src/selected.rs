@@ -2,6 +2,7 @@
 //! which of its I/Os count.
 
 use crate::cli::trace::{FilterArguments, LayerChoice, Selection};
+use crate::crew;
 use crate::exit::{ExitState, misuse};
 use crate::terminal;
 use anyhow::Context;
@@ -53,6 +54,7 @@ impl Selected {
     ) -> anyhow::Result<Self> {
         let name = named(path, parts.len());
         let captured = Captured::together(parts).with_context(|| name.clone())?;
+        let captured = captured.with_crew(crew::of_all_processors());
         say_what_is_missing(&name, captured.recovery(), captured.conditions());
         say_if_unchecked(&name, &captured.integrity());
         let end_ns = end_of(&captured, filter).with_context(|| name.clone())?;

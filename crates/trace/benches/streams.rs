@@ -1,6 +1,8 @@
 //! How quickly a trace is written and folded into I/O streams, and how much
 //! memory that takes: `cargo bench -p steadfast-trace --bench streams -- 10 100`
-//! for 10 and 100 million I/Os of a made-up server.
+//! for 10 and 100 million I/Os of a made-up server. With a path as well the file is
+//! kept there, and what the commands ask of it is timed with one thread and with all;
+//! a file that is there already is measured as it is.
 #![allow(clippy::print_stdout, reason = "a bench prints what it measured")]
 
 #[path = "../tests/synthetic/mod.rs"]
@@ -9,10 +11,14 @@ mod synthetic;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 use steadfast_domain::IoEvent;
+use steadfast_trace::crew::{Crew, Task};
 use steadfast_trace::steps::Steps;
-use steadfast_trace::{Fold, Pass, StreamTable, Trace, Writer};
+use steadfast_trace::{
+    Captured, Derivation, Fold, Pass, StreamTable, Study, StudyOptions, Trace, Writer,
+};
 use synthetic::{SECOND, Server, by_completion, conditions};
 
 /// I/Os that are put in the order of completion at once.
@@ -23,6 +29,13 @@ type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 fn main() -> Fallible<()> {
     let asked: Vec<u64> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
     let millions = if asked.is_empty() { vec![10] } else { asked };
+    let kept = std::env::args().skip(1).find(|word| word.contains('/'));
+    if let Some(path) = kept.as_deref().map(Path::new) {
+        if !path.exists() {
+            write(path, millions[0])?;
+        }
+        return ask(path);
+    }
     let directory = tempfile::tempdir()?;
     for millions in millions {
         let path = directory.path().join("server.parquet");
@@ -33,6 +46,50 @@ fn main() -> Fallible<()> {
         println!("  peak memory {} MB", peak_memory_mb());
         std::fs::remove_file(&path)?;
     }
+    Ok(())
+}
+
+struct Threads(usize);
+
+impl Crew for Threads {
+    fn size(&self) -> usize {
+        self.0
+    }
+    fn side_by_side(&self, tasks: Vec<Task<'_>>) {
+        std::thread::scope(|scope| {
+            for task in tasks {
+                scope.spawn(task);
+            }
+        });
+    }
+}
+
+/// What `trace streams`, `trace map`, `workload derive` and `trace report` ask.
+fn ask(path: &Path) -> Fallible<()> {
+    let all = std::thread::available_parallelism()?.get();
+    let threads: Vec<usize> = match std::env::args().any(|word| word == "all") {
+        true => vec![all],
+        false => vec![1, all],
+    };
+    let (pass, options) = (Pass::default(), StudyOptions::default());
+    for threads in threads {
+        let captured = Captured::open(File::open(path)?)?.with_crew(Arc::new(Threads(threads)));
+        println!("{threads} threads");
+        timed("streams", || Ok(captured.streams(&pass)?.account.kept))?;
+        let choice = (options.by, options.threshold);
+        timed("map", || Ok(captured.map(&pass, None, choice)?.account.kept))?;
+        timed("derive", || Ok(Derivation::of(&captured, &options, false)?.totals.account.kept))?;
+        timed("study", || Ok(Study::of(&captured, &options)?.totals.account.kept))?;
+    }
+    Ok(())
+}
+
+fn timed(name: &str, ask: impl FnOnce() -> Fallible<u64>) -> Fallible<()> {
+    let begin = Instant::now();
+    let ios = ask()?;
+    let seconds = begin.elapsed().as_secs_f64();
+    let peak = peak_memory_mb();
+    println!("  {name}: {ios} I/Os in {seconds:.2} s, peak memory so far {peak} MB");
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 use crate::schema::{Field, Fields, NARROW, WIDE};
 use std::mem;
+use std::ops::Range;
 use steadfast_domain::io_event::Command;
 use steadfast_domain::{IoEvent, IoOp, Layer};
 
@@ -191,6 +192,36 @@ impl Batch {
         self.wide[Field::Issued.index()].partition_point(|issued| issued.cast_unsigned() <= time)
     }
 
+    /// Events issued before `time`, where the batch is in order.
+    pub(crate) fn count_before(&self, time: u64) -> usize {
+        self.wide[Field::Issued.index()].partition_point(|issued| issued.cast_unsigned() < time)
+    }
+
+    /// Appends some events of a batch with the same columns.
+    pub(crate) fn append(&mut self, other: &Batch, rows: Range<usize>) {
+        self.length += rows.len();
+        for (ours, theirs) in self.wide.iter_mut().zip(&other.wide) {
+            ours.extend_from_slice(theirs.get(rows.clone()).unwrap_or_default());
+        }
+        for (ours, theirs) in self.narrow.iter_mut().zip(&other.narrow) {
+            ours.extend_from_slice(theirs.get(rows.clone()).unwrap_or_default());
+        }
+        self.commands.extend_from_slice(other.commands.get(rows).unwrap_or_default());
+    }
+
+    /// Moves what comes after the first `count` events to the beginning of another
+    /// batch with the same columns, in the place of what was there.
+    pub(crate) fn move_tail(&mut self, count: usize, to: &mut Batch) {
+        for (from, to) in self.wide.iter_mut().zip(&mut to.wide) {
+            move_tail(from, count, to);
+        }
+        for (from, to) in self.narrow.iter_mut().zip(&mut to.narrow) {
+            move_tail(from, count, to);
+        }
+        move_tail(&mut self.commands, count, &mut to.commands);
+        self.length = self.length.min(count);
+    }
+
     /// Moves the first `count` events to `front`, whose own are dropped.
     pub(crate) fn split_front(&mut self, count: usize, front: &mut Batch) {
         front.clear();
@@ -221,6 +252,14 @@ impl Batch {
                 _ => self.narrow[field.index() - WIDE].resize(length, 0),
             }
         }
+    }
+}
+
+fn move_tail<T: Copy>(from: &mut Vec<T>, count: usize, to: &mut [T]) {
+    if from.len() > count {
+        let tail = &from[count..];
+        to[..tail.len()].copy_from_slice(tail);
+        from.truncate(count);
     }
 }
 

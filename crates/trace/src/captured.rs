@@ -4,6 +4,7 @@
 
 use crate::batch::Batch;
 use crate::compare::{Sides, SidesFound, SidesSeen};
+use crate::crew::Crew;
 use crate::error::TraceError;
 use crate::file::{
     Fields, Footer, Integrity, Recovery, Source, Trace, Writer, footer, footer_or_blocks,
@@ -12,8 +13,10 @@ use crate::filter::Filter;
 use crate::fold::Fold;
 use crate::pass::{Ios, Pass, PassAccount};
 use crate::series::{SeriesOf, SeriesOverTime};
+use crate::side_by_side;
 use crate::step_file::{StepFile, StepWriter};
 use crate::steps::{CaptureStep, STEPS_MAX, Steps};
+use crate::stream_steps::{CELLS_MAX, StreamSteps};
 use crate::streams::{By, StreamKey, StreamTable};
 use crate::untold::Untold;
 use crate::widths::{step_width, step_width_of};
@@ -27,6 +30,7 @@ use steadfast_domain::CaptureConditions;
 /// What a capture left: one file, or its files where it was rotated.
 pub struct Captured<R> {
     kept: Kept<R>,
+    crew: Option<Arc<dyn Crew>>,
 }
 
 enum Kept<R> {
@@ -68,13 +72,13 @@ pub struct MapFound {
 
 impl<R> From<Trace<R>> for Captured<R> {
     fn from(trace: Trace<R>) -> Self {
-        Captured { kept: Kept::Ios(Arc::new(trace)) }
+        Captured { kept: Kept::Ios(Arc::new(trace)), crew: None }
     }
 }
 
 impl<R> From<StepFile<R>> for Captured<R> {
     fn from(file: StepFile<R>) -> Self {
-        Captured { kept: Kept::Sums(Box::new(file)) }
+        Captured { kept: Kept::Sums(Box::new(file)), crew: None }
     }
 }
 
@@ -130,6 +134,12 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
     }
 
+    /// With threads to read single I/Os with. What is found is the same.
+    pub fn with_crew(mut self, crew: Arc<dyn Crew>) -> Self {
+        self.crew = Some(crew);
+        self
+    }
+
     /// How it came about.
     pub fn conditions(&self) -> &CaptureConditions {
         match &self.kept {
@@ -173,7 +183,12 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// what is asked.
     pub fn run(&self, pass: &Pass, folds: &mut [&mut dyn Fold]) -> Result<PassAccount, TraceError> {
         match &self.kept {
-            Kept::Ios(trace) => pass.run(trace, folds),
+            Kept::Ios(trace) => match &self.crew {
+                Some(crew) if pass.start.is_none() => {
+                    side_by_side::run(pass, trace, folds, crew.as_ref())
+                }
+                _ => pass.run(trace, folds),
+            },
             Kept::Sums(file) => pass.run_sums(file, folds),
         }
     }
@@ -227,13 +242,18 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// # Errors
     /// As [`Self::run`]; where nothing passes.
     pub fn span_ns(&self, pass: &Pass) -> Result<(u64, u64), TraceError> {
-        if let Kept::Ios(trace) = &self.kept
-            && pass.filter == Filter::default()
-            && let Some(span) = trace.span_ns()
-        {
-            return Ok(span);
+        match self.span_unread(pass) {
+            Some(span) => Ok(span),
+            None => self.span_of(pass, &self.run(pass, &mut [])?),
         }
-        self.span_of(pass, &self.run(pass, &mut [])?)
+    }
+
+    /// The same, where it is known without reading the I/Os.
+    pub(crate) fn span_unread(&self, pass: &Pass) -> Option<(u64, u64)> {
+        match &self.kept {
+            Kept::Ios(trace) if pass.filter == Filter::default() => trace.span_ns(),
+            _ => None,
+        }
     }
 
     /// First and last moment of what a pass found.
@@ -306,13 +326,48 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         asked: Option<u64>,
         (by, threshold): (By, Threshold),
     ) -> Result<Answer<MapFound>, TraceError> {
-        let Answer { found: table, account } = self.streams(pass)?;
+        let mut over_time = self.gathering(pass, asked, STEPS_MAX as u64);
+        let mut table = StreamTable::new();
+        let mut folds: Vec<&mut dyn Fold> = vec![&mut table];
+        folds.extend(over_time.iter_mut().map(|fold| fold as &mut dyn Fold));
+        let account = self.run(pass, &mut folds)?;
         let span_ns = self.span_of(pass, &account)?;
         let width_ns = self.width(asked, span_ns, STEPS_MAX as u64)?;
         let keys = Workload::of(&table, by, threshold).keys();
-        let mut series = SeriesOverTime::new(width_ns, &SeriesOf::Streams(keys.clone()));
-        self.run(pass, &mut [&mut series])?;
+        let series = self.series(pass, over_time.as_ref(), (width_ns, &keys))?;
         Ok(Answer { found: MapFound { width_ns, keys, series }, account })
+    }
+
+    /// What gathers all streams over steps beside a first pass, where single I/Os were
+    /// kept and the width of the steps is known before it.
+    pub(crate) fn gathering(
+        &self,
+        pass: &Pass,
+        asked: Option<u64>,
+        steps_max: u64,
+    ) -> Option<StreamSteps> {
+        self.tells(Untold::SingleIos).ok()?;
+        let width = match self.span_unread(pass) {
+            Some(span) => self.width(asked, span, steps_max).ok()?,
+            None => asked?,
+        };
+        Some(StreamSteps::new(width, CELLS_MAX))
+    }
+
+    /// Streams over steps of a width, from what a first pass gathered of all streams,
+    /// or by a second one.
+    pub(crate) fn series(
+        &self,
+        pass: &Pass,
+        gathered: Option<&StreamSteps>,
+        (width_ns, keys): (u64, &[StreamKey]),
+    ) -> Result<SeriesOverTime, TraceError> {
+        if let Some(series) = gathered.and_then(|found| found.chosen(width_ns, keys)) {
+            return Ok(series);
+        }
+        let mut series = SeriesOverTime::new(width_ns, &SeriesOf::Streams(keys.to_vec()));
+        self.run(pass, &mut [&mut series])?;
+        Ok(series)
     }
 
     /// Capture steps of every device and layer, as far as they are kept apart.

@@ -4,7 +4,7 @@
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::firsts::{Firsts, Place};
-use crate::fold::{Fold, FoldSums, Rows, Sums};
+use crate::fold::{Alike, Fold, FoldSums, InParts, Rows, Sums};
 use crate::steps::{CaptureStep, STEP_FIELDS, Steps};
 use crate::untold::Untold;
 use crate::widths::wide_enough;
@@ -88,6 +88,12 @@ impl PartialEq for SidesSeen {
     }
 }
 
+impl Alike for SidesSeen {
+    fn alike(&self) -> Self {
+        SidesSeen::default()
+    }
+}
+
 impl Fold for SidesSeen {
     fn fields(&self) -> Fields {
         Fields::of(&[Field::Device, Field::Layer])
@@ -98,6 +104,9 @@ impl Fold for SidesSeen {
             self.see(key);
         }
         Ok(())
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+        Some(self)
     }
     fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
         Ok(self)
@@ -184,6 +193,12 @@ impl Sides {
     }
 }
 
+impl Alike for Sides {
+    fn alike(&self) -> Self {
+        Sides::keeping(self.firsts.most(), self.width_ns, self.until_ns)
+    }
+}
+
 impl Fold for Sides {
     fn fields(&self) -> Fields {
         STEP_FIELDS
@@ -197,6 +212,9 @@ impl Fold for Sides {
             }
         }
         Ok(())
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+        Some(self)
     }
     fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
         Ok(self)

@@ -5,7 +5,7 @@ use crate::clock::{Clock, DAY_NS, hour_and_minute};
 use crate::columns::{self, Column, Print};
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
-use crate::fold::{Fold, FoldSums, Rows, Sums};
+use crate::fold::{Alike, Fold, FoldSums, InParts, Rows, Sums};
 use crate::untold::Untold;
 use crate::widths::wide_enough;
 use serde::{Serialize, Serializer};
@@ -134,6 +134,12 @@ impl Interval {
     }
 }
 
+impl Alike for DayProfile {
+    fn alike(&self) -> Self {
+        DayProfile { clock: self.clock, width_ns: self.width_ns, intervals: BTreeMap::new() }
+    }
+}
+
 impl Fold for DayProfile {
     fn fields(&self) -> Fields {
         Fields::of(&[Field::Issued, Field::Op, Field::Bytes, Field::Response])
@@ -147,6 +153,9 @@ impl Fold for DayProfile {
             self.at(rows.batch.issued_ns(row))?.merge(&one);
         }
         Ok(())
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+        Some(self)
     }
     fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
         Ok(self)

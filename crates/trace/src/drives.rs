@@ -5,7 +5,7 @@ use crate::columns::{self, Column, Print};
 use crate::compare::SideKey;
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
-use crate::fold::{Fold, FoldSums, Rows, Sums};
+use crate::fold::{Alike, Fold, FoldSums, InParts, Rows, Sums};
 use crate::untold::Untold;
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
@@ -140,6 +140,12 @@ impl PartialEq for Drives {
     }
 }
 
+impl Alike for Drives {
+    fn alike(&self) -> Self {
+        Drives::keeping(self.most)
+    }
+}
+
 impl Fold for Drives {
     fn fields(&self) -> Fields {
         Fields::of(&[Field::Device, Field::Layer, Field::Pid, Field::Op, Field::Bytes])
@@ -152,6 +158,9 @@ impl Fold for Drives {
             self.see((side, batch.pid(row)));
         }
         Ok(())
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+        Some(self)
     }
     fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
         Ok(self)

@@ -30,6 +30,11 @@ impl<K: Ord + Copy> Firsts<K> {
         Firsts { most, keys: BinaryHeap::new() }
     }
 
+    /// How many are kept at most.
+    pub(crate) fn most(&self) -> usize {
+        self.most
+    }
+
     /// Whether another key finds no free place.
     pub(crate) fn is_full(&self) -> bool {
         self.keys.len() >= self.most

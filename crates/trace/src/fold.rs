@@ -8,8 +8,9 @@
 use crate::batch::Batch;
 use crate::error::TraceError;
 use crate::file::Fields;
-use crate::sequence::Busy;
+use crate::sequence::{After, Busy};
 use crate::untold::Untold;
+use std::any::Any;
 use steadfast_domain::io_event::{RESPONSE_UNKNOWN, StreamInStep, StreamResponses};
 
 /// Some single I/Os with what their neighbors tell about them.
@@ -24,6 +25,8 @@ pub struct Rows<'a> {
     pub busy: &'a [Busy],
     /// Whether the filter lets it pass.
     pub kept: &'a [bool],
+    /// What the I/Os before tell; empty unless a fold asks for [`Fields::NEIGHBORS`].
+    pub after: &'a [After],
 }
 
 impl Rows<'_> {
@@ -73,6 +76,12 @@ pub trait Fold {
     /// Where they do not fit into the memory set aside.
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError>;
 
+    /// Itself, as what can be folded in parts side by side; `None` where all must go
+    /// into one.
+    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+        None
+    }
+
     /// Itself, as what sums are folded into.
     ///
     /// # Errors
@@ -97,4 +106,36 @@ pub trait FoldSums {
     /// Where they do not fit into the memory set aside, or cannot be told apart as
     /// finely as asked.
     fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError>;
+}
+
+/// A fold of which an empty one can be made.
+pub trait Alike {
+    /// An empty one, made alike.
+    fn alike(&self) -> Self;
+}
+
+/// A part of a fold, which another thread may fill.
+pub trait Part: Fold + Send + Any {}
+
+impl<F: Fold + Send + Any> Part for F {}
+
+/// A fold that can be filled in parts, side by side.
+pub trait InParts {
+    /// An empty fold for a part of the capture.
+    fn part(&self) -> Box<dyn Part>;
+    /// Takes in a part that was made by [`Self::part`]; one of another kind is ignored.
+    ///
+    /// # Errors
+    /// As [`Fold::merge`].
+    fn join(&mut self, part: Box<dyn Part>) -> Result<(), TraceError>;
+}
+
+impl<F: Fold + Alike + Send + Any> InParts for F {
+    fn part(&self) -> Box<dyn Part> {
+        Box::new(self.alike())
+    }
+    fn join(&mut self, part: Box<dyn Part>) -> Result<(), TraceError> {
+        let part: Box<dyn Any> = part;
+        part.downcast::<F>().map_or(Ok(()), |part| self.merge(*part))
+    }
 }

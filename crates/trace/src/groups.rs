@@ -7,12 +7,13 @@ use crate::compare::SideKey;
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::firsts::{Firsts, Place};
-use crate::fold::{Fold, FoldSums, Rows, Sums};
+use crate::fold::{Alike, Fold, FoldSums, InParts, Rows, Sums};
 use crate::processes::ProcessKey;
+use crate::quick::QuickMap;
 use crate::response::Responses;
 use crate::streams::StreamKey;
 use crate::untold::Untold;
-use std::collections::HashMap;
+
 use std::collections::hash_map::Entry;
 use std::fmt;
 use std::str::FromStr;
@@ -197,7 +198,7 @@ impl GroupTally {
 #[derive(Debug, Clone)]
 pub struct Groups {
     by: Vec<Facet>,
-    groups: HashMap<GroupKey, GroupTally>,
+    groups: QuickMap<GroupKey, GroupTally>,
     firsts: Firsts<GroupKey>,
     unlisted: GroupTally,
 }
@@ -218,7 +219,7 @@ impl Groups {
     pub fn keeping(most: usize, facets: &[Facet]) -> Self {
         Groups {
             by: facets.to_vec(),
-            groups: HashMap::new(),
+            groups: QuickMap::default(),
             firsts: Firsts::new(most),
             unlisted: GroupTally::default(),
         }
@@ -327,6 +328,12 @@ impl Groups {
     }
 }
 
+impl Alike for Groups {
+    fn alike(&self) -> Self {
+        Groups::keeping(self.firsts.most(), &self.by)
+    }
+}
+
 impl Fold for Groups {
     fn fields(&self) -> Fields {
         let always = Fields::of(&[
@@ -352,6 +359,9 @@ impl Fold for Groups {
             self.tally(key).add(rows, row);
         }
         Ok(())
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+        Some(self)
     }
     fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
         match self

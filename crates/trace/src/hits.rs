@@ -3,7 +3,7 @@
 
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
-use crate::fold::{Fold, FoldSums, Rows};
+use crate::fold::{Alike, Fold, FoldSums, InParts, Rows};
 use crate::untold::Untold;
 use std::collections::BTreeMap;
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
@@ -131,6 +131,17 @@ impl HitMap {
     }
 }
 
+impl Alike for HitMap {
+    fn alike(&self) -> Self {
+        HitMap {
+            outside: 0,
+            reads: vec![0; self.reads.len()],
+            writes: vec![0; self.writes.len()],
+            ..*self
+        }
+    }
+}
+
 impl Fold for HitMap {
     fn fields(&self) -> Fields {
         Fields::of(&[
@@ -156,6 +167,9 @@ impl Fold for HitMap {
             }
         }
         Ok(())
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+        Some(self)
     }
     fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
         Err(Untold::HitMaps)
@@ -187,6 +201,12 @@ impl Ends {
     }
 }
 
+impl Alike for Ends {
+    fn alike(&self) -> Self {
+        Ends::default()
+    }
+}
+
 impl Fold for Ends {
     fn fields(&self) -> Fields {
         Fields::of(&[Field::Offset, Field::Bytes, Field::Op, Field::Device, Field::Layer])
@@ -201,6 +221,9 @@ impl Fold for Ends {
             }
         }
         Ok(())
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+        Some(self)
     }
     fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
         Err(Untold::HitMaps)

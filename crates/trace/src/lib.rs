@@ -3,8 +3,8 @@
 //!
 //! [`Captured`] answers for what a capture left, whether that is every I/O or the
 //! sums of its capture steps. Everything works over `Read + Seek` and `Write`;
-//! nothing here opens a file, reads a clock or starts a thread. Folds over parts
-//! merge to the fold over the whole, exactly.
+//! nothing here opens a file, reads a clock or starts a thread: a caller lends
+//! threads ([`Crew`]). Folds over parts merge to the fold over the whole, exactly.
 #![forbid(unsafe_code)]
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -13,6 +13,7 @@ pub mod captured;
 pub mod clock;
 pub mod columns;
 pub mod compare;
+pub mod crew;
 pub mod day_profile;
 pub mod delta;
 pub mod delta_findings;
@@ -34,6 +35,7 @@ pub mod pass;
 pub mod placement;
 pub mod processes;
 pub mod quality;
+mod quick;
 pub mod reach;
 pub mod replay;
 pub mod replay_representation;
@@ -41,8 +43,12 @@ pub mod response;
 mod schema;
 pub mod sequence;
 pub mod series;
+pub mod shape;
+pub mod shape_figures;
+mod side_by_side;
 pub mod step_file;
 pub mod steps;
+mod stream_steps;
 pub mod streams;
 pub mod study;
 pub mod table;
@@ -56,11 +62,12 @@ pub mod workload_file;
 
 pub use batch::Batch;
 pub use captured::Captured;
+pub use crew::Crew;
 pub use error::TraceError;
 pub use file::{Field, Fields, Trace, Writer};
 pub use filter::Filter;
 pub use findings::findings;
-pub use fold::{Fold, FoldSums, Rows, Sums};
+pub use fold::{Alike, Fold, FoldSums, InParts, Rows, Sums};
 pub use order::IssueOrder;
 pub use pass::Pass;
 pub use placement::Placement;

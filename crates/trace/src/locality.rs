@@ -11,7 +11,7 @@
 use crate::columns::{self, Column, Print};
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
-use crate::fold::{Fold, FoldSums, Rows};
+use crate::fold::{Alike, Fold, FoldSums, InParts, Rows};
 use crate::response::{ResponseFigures, Responses};
 use crate::untold::Untold;
 use serde::{Serialize, Serializer};
@@ -130,6 +130,12 @@ impl PartialEq for Locality {
     }
 }
 
+impl Alike for Locality {
+    fn alike(&self) -> Self {
+        Locality::keeping(self.most, self.device)
+    }
+}
+
 impl Fold for Locality {
     fn fields(&self) -> Fields {
         Fields::of(&[
@@ -158,6 +164,9 @@ impl Fold for Locality {
             (first..=last).for_each(|number| self.touch(number, access));
         }
         Ok(())
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+        Some(self)
     }
     fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
         Err(Untold::WorkingSets)
@@ -383,6 +392,7 @@ mod tests {
             depth: &vec![1; ios.len()],
             busy: &vec![(0, 0); ios.len()],
             kept: &vec![true; ios.len()],
+            after: &[],
         };
         fold.take(&rows).unwrap();
         fold.figures()

@@ -10,6 +10,7 @@
 use crate::batch::{Batch, SortSpace};
 use crate::error::TraceError;
 use crate::file::{Batches, Field, Fields, Lent, Trace};
+use std::collections::VecDeque;
 use std::io::{Read, Seek};
 
 /// Events that wait at most for earlier ones, unless set otherwise.
@@ -31,15 +32,10 @@ pub struct OrderAccount {
 /// The events of a trace, in issue order.
 pub struct IssueOrder<'t, R> {
     batches: Batches<'t, R>,
-    earliest: Vec<u64>,
-    waiting: Batch,
-    space: SortSpace,
-    waiting_max: usize,
-    last_out: u64,
+    line: Line,
     /// Events issued before this are left out: a pass that begins in the middle.
     from_ns: u64,
     ended: bool,
-    account: OrderAccount,
 }
 
 impl<R: Read + Seek + Send + 'static> Trace<R> {
@@ -52,22 +48,13 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
 impl<'t, R: Read + Seek + Send + 'static> IssueOrder<'t, R> {
     pub(crate) fn new(trace: Lent<'t, R>, fields: Fields) -> Self {
         let fields = fields.and(Fields::of(&[Field::Issued]));
-        IssueOrder {
-            earliest: trace.earliest_to_come(),
-            batches: Batches::of(trace, fields),
-            waiting: Batch::default(),
-            space: SortSpace::default(),
-            waiting_max: WAITING_MAX,
-            last_out: 0,
-            from_ns: 0,
-            ended: false,
-            account: OrderAccount::default(),
-        }
+        let line = Line::new(trace.earliest_to_come());
+        IssueOrder { line, batches: Batches::of(trace, fields), from_ns: 0, ended: false }
     }
 
     /// With another bound for the events that wait.
     pub fn waiting_at_most(mut self, events: usize) -> Self {
-        self.waiting_max = events;
+        self.line = self.line.waiting_at_most(events);
         self
     }
 
@@ -80,7 +67,8 @@ impl<'t, R: Read + Seek + Send + 'static> IssueOrder<'t, R> {
 
     /// The latest issue time of what was given out, where the order could be kept.
     pub(crate) fn given_out_until(&self) -> Option<u64> {
-        (self.account.late == 0 && self.account.overflowed == 0).then_some(self.last_out)
+        let account = self.line.account;
+        (account.late == 0 && account.overflowed == 0).then_some(self.line.last_out)
     }
 
     /// The next events, in place of those in `batch`; `false` when there are
@@ -89,51 +77,147 @@ impl<'t, R: Read + Seek + Send + 'static> IssueOrder<'t, R> {
     /// # Errors
     /// Where the medium fails or the file is damaged.
     pub fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, TraceError> {
-        loop {
-            if self.ended && self.waiting.is_empty() {
+        while !self.line.next_ready(batch) {
+            if self.ended {
                 batch.clear();
                 return Ok(false);
             }
-            if !self.ended {
-                self.ended = self.batches.read(STRIDE, &mut self.waiting)? == 0;
-                self.waiting.sort(&mut self.space);
-                self.leave_out_early(batch);
+            let mut fresh = self.line.spare();
+            if self.batches.read(STRIDE, &mut fresh)? == 0 {
+                self.ended = true;
+                self.line.end();
+                continue;
             }
-            let ready = self.ready();
-            if ready > 0 {
-                self.waiting.split_front(ready, batch);
-                self.count(batch);
-                return Ok(true);
+            fresh.sort(&mut self.line.space);
+            if let Some(before) = self.from_ns.checked_sub(1) {
+                let early = fresh.count_until(before);
+                fresh.split_front(early, &mut Batch::default());
             }
+            self.line.offer(fresh, self.batches.next_group());
         }
+        Ok(true)
     }
 
     /// How well the order could be kept so far.
     pub fn account(&self) -> OrderAccount {
+        self.line.account
+    }
+}
+
+/// Where events wait until it is certain that none is still to come that was issued
+/// before them.
+pub(crate) struct Line {
+    /// The earliest issue time of each row group and all after it.
+    earliest: Vec<u64>,
+    waiting: Batch,
+    ready: VecDeque<Batch>,
+    spare: Vec<Batch>,
+    space: SortSpace,
+    waiting_max: usize,
+    last_out: u64,
+    account: OrderAccount,
+}
+
+/// Batches whose memory is kept for later ones.
+const SPARE_MAX: usize = 4;
+
+impl Line {
+    pub(crate) fn new(earliest: Vec<u64>) -> Self {
+        Line {
+            earliest,
+            waiting: Batch::default(),
+            ready: VecDeque::new(),
+            spare: Vec::new(),
+            space: SortSpace::default(),
+            waiting_max: WAITING_MAX,
+            last_out: 0,
+            account: OrderAccount::default(),
+        }
+    }
+
+    /// With another bound for the events that wait.
+    pub(crate) fn waiting_at_most(mut self, events: usize) -> Self {
+        self.waiting_max = events;
+        self
+    }
+
+    /// How well the order could be kept so far.
+    pub(crate) fn account(&self) -> OrderAccount {
         self.account
     }
 
-    /// Drops what was issued before the beginning; `space` is overwritten.
-    fn leave_out_early(&mut self, space: &mut Batch) {
-        if let Some(before) = self.from_ns.checked_sub(1) {
-            let early = self.waiting.count_until(before);
-            if early > 0 {
-                self.waiting.split_front(early, space);
-            }
-        }
+    /// An empty batch, with the memory of an earlier one.
+    fn spare(&mut self) -> Batch {
+        let mut batch = self.spare.pop().unwrap_or_default();
+        batch.clear();
+        batch
     }
 
-    fn ready(&mut self) -> usize {
-        if self.ended {
-            return self.waiting.len();
-        }
-        let next = self.batches.next_group();
-        let certain = self.waiting.count_until(self.earliest.get(next).copied().unwrap_or(0));
-        let waits = self.waiting.len() - certain;
+    /// Takes the next events of the file, in issue order among themselves; those of
+    /// row group `next` and later ones are still to come.
+    pub(crate) fn offer(&mut self, mut fresh: Batch, next: usize) {
+        self.interleave(&mut fresh);
+        let limit = self.earliest.get(next).copied().unwrap_or(0);
+        let certain = self.waiting.count_until(limit) + fresh.count_until(limit);
+        let waits = self.waiting.len() + fresh.len() - certain;
         let forced = waits.saturating_sub(self.waiting_max);
         self.account.overflowed += forced as u64;
         self.account.waited_max = self.account.waited_max.max((waits - forced) as u64);
-        certain + forced
+        self.let_go(certain + forced, fresh);
+    }
+
+    /// Puts those that wait and new ones in order, so that all that wait come before
+    /// all new ones. What is in order already is not moved: only the few that were
+    /// issued before the last of those that wait.
+    fn interleave(&mut self, fresh: &mut Batch) {
+        let waiting = self.waiting.len();
+        let Some(last) = waiting.checked_sub(1) else { return };
+        let earlier = fresh.count_before(self.waiting.issued_ns(last));
+        if earlier > 0 {
+            self.waiting.append(fresh, 0..earlier);
+            self.waiting.sort(&mut self.space);
+            self.waiting.move_tail(waiting, fresh);
+        }
+    }
+
+    /// Lets the first `count` go; the others wait.
+    fn let_go(&mut self, count: usize, mut fresh: Batch) {
+        let (waiting, mut first) = (self.waiting.len(), self.spare());
+        if count < waiting {
+            self.waiting.split_front(count, &mut first);
+            self.waiting.append(&fresh, 0..fresh.len());
+            self.keep_memory_of(fresh);
+            self.ready.push_back(first);
+            return;
+        }
+        fresh.split_front(count - waiting, &mut first);
+        let before = std::mem::replace(&mut self.waiting, fresh);
+        self.ready.extend([before, first]);
+    }
+
+    /// No more come: lets all go that wait.
+    pub(crate) fn end(&mut self) {
+        self.ready.push_back(std::mem::take(&mut self.waiting));
+    }
+
+    /// The next events that are in order for certain, in place of those in `batch`.
+    pub(crate) fn next_ready(&mut self, batch: &mut Batch) -> bool {
+        while let Some(next) = self.ready.pop_front() {
+            let is_empty = next.is_empty();
+            let gone = if is_empty { next } else { std::mem::replace(batch, next) };
+            self.keep_memory_of(gone);
+            if !is_empty {
+                self.count(batch);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn keep_memory_of(&mut self, batch: Batch) {
+        if self.spare.len() < SPARE_MAX {
+            self.spare.push(batch);
+        }
     }
 
     fn count(&mut self, batch: &Batch) {

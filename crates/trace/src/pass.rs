@@ -7,12 +7,16 @@ use crate::file::{Field, Fields, Lent, Trace};
 use crate::filter::Filter;
 use crate::fold::{Fold, Rows, Sums};
 use crate::order::{IssueOrder, OrderAccount, WAITING_MAX};
-use crate::sequence::{Depths, Neighbors, Sequencer, WINDOW};
+use crate::sequence::{After, Busy, Depths, Neighbors, Sequencer, WINDOW};
 use crate::step_file::StepFile;
+use crate::streams::{STREAMS_MAX, StreamKey};
 use crate::untold::Untold;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::io::{Read, Seek};
+use std::mem;
 use std::sync::Arc;
+use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
 
 /// How to go over a capture.
@@ -25,8 +29,9 @@ pub struct Pass {
     /// Events that may wait for earlier ones.
     pub waiting_max: usize,
     /// Where it begins; `None` for the beginning. What was issued before does not
-    /// count, and is not read, but is remembered: the rest is judged as if it had been.
-    /// Sums are always read from the beginning.
+    /// count, and is not read, but is remembered: the rest is judged as if it had been
+    /// (but for the gaps of [`After`], which begin anew). Sums are always read from the
+    /// beginning.
     pub start: Option<Arc<Checkpoint>>,
 }
 
@@ -75,17 +80,88 @@ const OWN: Fields = Fields::of(&[
     Field::Layer,
 ]);
 
+/// Some I/Os in issue order, with what their neighbors and the filter say of each.
+#[derive(Default)]
+pub(crate) struct Judged {
+    pub(crate) batch: Batch,
+    sequential: Vec<bool>,
+    depth: Vec<u32>,
+    busy: Vec<Busy>,
+    kept: Vec<bool>,
+    after: Vec<After>,
+}
+
+impl Judged {
+    pub(crate) fn rows(&self) -> Rows<'_> {
+        Rows {
+            batch: &self.batch,
+            sequential: &self.sequential,
+            depth: &self.depth,
+            busy: &self.busy,
+            kept: &self.kept,
+            after: &self.after,
+        }
+    }
+}
+
+/// What goes over the I/Os in their order, one after the other.
+pub(crate) struct Judge {
+    sequencer: Sequencer,
+    filter: Filter,
+    times: ResponseTimes,
+    arrivals: Option<Arrivals>,
+    account: PassAccount,
+    /// Whether no later I/O can pass.
+    pub(crate) is_over: bool,
+}
+
+impl Judge {
+    pub(crate) fn of(pass: &Pass, conditions: &CaptureConditions, fields: Fields) -> Self {
+        let sequencer = Sequencer::new(pass.window).with(Depths::of(conditions));
+        let sequencer = match &pass.start {
+            Some(start) => sequencer.going_on(&start.neighbors),
+            None => sequencer,
+        };
+        Judge {
+            sequencer: sequencer.telling_after(fields.has_neighbors()),
+            arrivals: fields.has_neighbors().then(Arrivals::default),
+            filter: pass.filter.clone(),
+            times: ResponseTimes::default(),
+            account: PassAccount::default(),
+            is_over: false,
+        }
+    }
+
+    /// Says of the I/Os of its batch, which come next, what there is to say.
+    pub(crate) fn judge(&mut self, next: &mut Judged) -> Result<(), TraceError> {
+        self.account.events += next.batch.len() as u64;
+        self.times.see(&next.batch)?;
+        self.sequencer.follow(&next.batch);
+        mem::swap(&mut next.sequential, &mut self.sequencer.sequential);
+        mem::swap(&mut next.depth, &mut self.sequencer.depth);
+        mem::swap(&mut next.busy, &mut self.sequencer.busy);
+        mem::swap(&mut next.after, &mut self.sequencer.after);
+        self.filter.mark(&next.batch, &next.sequential, &mut next.kept);
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.tell(next);
+        }
+        self.account.see(&next.batch, &next.kept);
+        self.is_over = self.filter.is_over(next.batch.issued_ns(0));
+        Ok(())
+    }
+
+    /// What was seen so far.
+    pub(crate) fn account(&self, order: OrderAccount) -> PassAccount {
+        PassAccount { order, depths_counted: self.sequencer.depths_counted, ..self.account }
+    }
+}
+
 /// The single I/Os of a capture in issue order, batch by batch, with what the
 /// filter says of each.
 pub struct Ios<'t, R> {
     order: IssueOrder<'t, R>,
-    sequencer: Sequencer,
-    filter: Filter,
-    batch: Batch,
-    kept: Vec<bool>,
-    times: ResponseTimes,
-    is_over: bool,
-    account: PassAccount,
+    judge: Judge,
+    judged: Judged,
     trace: Lent<'t, R>,
     /// The place before the batch that was given out last, where places are kept.
     checkpoint: Option<Checkpoint>,
@@ -106,14 +182,14 @@ impl<R: Read + Seek + Send + 'static> Ios<'_, R> {
         self.checkpoint.take()
     }
 
+    /// The place before the next batch, where all before it was issued until a time.
     fn place_before(&self, until_ns: Option<u64>) -> Option<Checkpoint> {
-        let at_ns = self.batch.issued_ns(0);
-        let is_clean =
-            self.order.given_out_until().is_some() && until_ns.is_some_and(|t| t < at_ns);
-        is_clean.then(|| Checkpoint {
+        let at_ns = self.judged.batch.issued_ns(0);
+        self.order.given_out_until()?;
+        until_ns.filter(|until| *until < at_ns).map(|_| Checkpoint {
             at_ns,
             group: self.trace.first_group_reaching(at_ns),
-            neighbors: self.sequencer.neighbors(),
+            neighbors: self.judge.sequencer.neighbors(),
         })
     }
 
@@ -124,31 +200,19 @@ impl<R: Read + Seek + Send + 'static> Ios<'_, R> {
     /// Where the trace cannot be read.
     pub fn next_rows(&mut self) -> Result<Option<Rows<'_>>, TraceError> {
         let until_ns = self.order.given_out_until();
-        if self.is_over || !self.order.next_batch(&mut self.batch)? {
+        if self.judge.is_over || !self.order.next_batch(&mut self.judged.batch)? {
             return Ok(None);
         }
         if self.keeps_checkpoints {
             self.checkpoint = self.place_before(until_ns);
         }
-        self.account.events += self.batch.len() as u64;
-        self.times.see(&self.batch)?;
-        self.sequencer.follow(&self.batch);
-        self.filter.mark(&self.batch, &self.sequencer.sequential, &mut self.kept);
-        self.account.see(&self.batch, &self.kept);
-        self.is_over = self.filter.is_over(self.batch.issued_ns(0));
-        Ok(Some(Rows {
-            batch: &self.batch,
-            sequential: &self.sequencer.sequential,
-            depth: &self.sequencer.depth,
-            busy: &self.sequencer.busy,
-            kept: &self.kept,
-        }))
+        self.judge.judge(&mut self.judged)?;
+        Ok(Some(self.judged.rows()))
     }
 
     /// What was seen so far.
     pub fn account(&self) -> PassAccount {
-        let (order, depths_counted) = (self.order.account(), self.sequencer.depths_counted);
-        PassAccount { order, depths_counted, ..self.account }
+        self.judge.account(self.order.account())
     }
 }
 
@@ -176,28 +240,24 @@ impl Pass {
         trace: Lent<'t, R>,
         fields: Fields,
     ) -> Ios<'t, R> {
-        let fields = OWN.and(self.filter.fields()).and(fields);
-        let sequencer = Sequencer::new(self.window).with(Depths::of(trace.conditions()));
+        let fields = self.fields(fields);
         let order = IssueOrder::new(trace.clone(), fields).waiting_at_most(self.waiting_max);
-        let (sequencer, order) = match &self.start {
-            Some(start) => {
-                (sequencer.after(&start.neighbors), order.beginning_at(start.group, start.at_ns))
-            }
-            None => (sequencer, order),
-        };
         Ios {
-            sequencer,
-            order,
+            order: match &self.start {
+                Some(start) => order.beginning_at(start.group, start.at_ns),
+                None => order,
+            },
+            judge: Judge::of(self, trace.conditions(), fields),
+            judged: Judged::default(),
             trace,
             checkpoint: None,
             keeps_checkpoints: false,
-            filter: self.filter.clone(),
-            batch: Batch::default(),
-            kept: Vec::new(),
-            times: ResponseTimes::default(),
-            is_over: false,
-            account: PassAccount::default(),
         }
+    }
+
+    /// The columns that it takes to go over a trace and see these.
+    pub(crate) fn fields(&self, fields: Fields) -> Fields {
+        OWN.and(self.filter.fields()).and(fields)
     }
 
     /// Goes over a trace once and hands every batch to all folds.
@@ -209,8 +269,7 @@ impl Pass {
         trace: &Trace<R>,
         folds: &mut [&mut dyn Fold],
     ) -> Result<PassAccount, TraceError> {
-        let fields = folds.iter().fold(Fields::NONE, |fields, fold| fields.and(fold.fields()));
-        let mut ios = self.ios(trace, fields);
+        let mut ios = self.ios(trace, fields_of(folds));
         while let Some(rows) = ios.next_rows()? {
             folds.iter_mut().try_for_each(|fold| fold.take(&rows))?;
         }
@@ -246,6 +305,53 @@ impl Pass {
         })?;
         Ok(account)
     }
+}
+
+/// When each I/O stream had its last I/O.
+#[derive(Default)]
+struct Arrivals {
+    /// Those seen lately, where their keys say.
+    lately: Vec<Option<(StreamKey, u64)>>,
+    others: HashMap<StreamKey, u64>,
+}
+
+/// Streams whose last I/O is at hand.
+const LATELY: usize = 256;
+
+impl Arrivals {
+    /// Fills in the gaps of the rows that pass.
+    fn tell(&mut self, next: &mut Judged) {
+        self.lately.resize(LATELY, None);
+        let (batch, sequential) = (&next.batch, &next.sequential);
+        let passed = next.after.iter_mut().zip(&next.kept).enumerate();
+        for (row, (after, _)) in passed.filter(|(_, (_, kept))| **kept) {
+            let (op, bytes) = (batch.op(row), batch.bytes(row));
+            let key = StreamKey { op, sequential: sequential[row], bytes };
+            after.gap_ns = self.gap(key, batch.issued_ns(row));
+        }
+    }
+
+    fn gap(&mut self, key: StreamKey, at_ns: u64) -> Option<u64> {
+        let hash = u64::from(key.bytes) << 4 | (key.op as u64) << 1 | u64::from(key.sequential);
+        let place = (hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize % LATELY;
+        let here = &mut self.lately[place];
+        let before = match here {
+            Some((seen, last)) if *seen == key => Some(mem::replace(last, at_ns)),
+            _ => {
+                let before = self.others.remove(&key);
+                let gone = here.replace((key, at_ns));
+                // Beyond the bound a stream is forgotten, and its next gap unknown.
+                self.others.extend(gone.filter(|_| self.others.len() < STREAMS_MAX));
+                before
+            }
+        };
+        before.map(|before| at_ns.saturating_sub(before))
+    }
+}
+
+/// The columns that folds read.
+pub(crate) fn fields_of(folds: &[&mut dyn Fold]) -> Fields {
+    folds.iter().fold(Fields::NONE, |fields, fold| fields.and(fold.fields()))
 }
 
 /// All response times added up: where this sum has room, that of any of them has.

@@ -4,11 +4,11 @@ use crate::columns::{self, Column, Print};
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::firsts::{Firsts, Place};
-use crate::fold::{Fold, FoldSums, Rows};
+use crate::fold::{Alike, Fold, FoldSums, InParts, Rows};
+use crate::quick::QuickMap;
 use crate::untold::Untold;
 use serde::{Deserialize, Serialize, Serializer};
 use std::cmp::Reverse;
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
 use steadfast_domain::IoOp;
@@ -101,7 +101,7 @@ impl ProcessTally {
 /// The processes of a capture.
 #[derive(Debug, Clone)]
 pub struct ProcessTable {
-    processes: HashMap<ProcessKey, ProcessTally>,
+    processes: QuickMap<ProcessKey, ProcessTally>,
     firsts: Firsts<ProcessKey>,
     unlisted: ProcessTally,
 }
@@ -121,7 +121,7 @@ impl PartialEq for ProcessTable {
 impl ProcessTable {
     /// An empty one that keeps at most so many processes apart.
     pub fn keeping(most: usize) -> Self {
-        let (processes, unlisted) = (HashMap::new(), ProcessTally::default());
+        let (processes, unlisted) = (QuickMap::default(), ProcessTally::default());
         ProcessTable { processes, firsts: Firsts::new(most), unlisted }
     }
     /// Adds a process's I/Os that were added up before.
@@ -193,6 +193,12 @@ impl ProcessTable {
     }
 }
 
+impl Alike for ProcessTable {
+    fn alike(&self) -> Self {
+        ProcessTable::keeping(self.firsts.most())
+    }
+}
+
 impl Fold for ProcessTable {
     fn fields(&self) -> Fields {
         Fields::of(&[
@@ -210,6 +216,9 @@ impl Fold for ProcessTable {
             self.tally(key).add(rows, row);
         }
         Ok(())
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+        Some(self)
     }
     fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
         Err(Untold::Processes)

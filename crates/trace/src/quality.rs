@@ -3,7 +3,7 @@
 
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
-use crate::fold::{Fold, FoldSums, Rows, Sums};
+use crate::fold::{Alike, Fold, FoldSums, InParts, Rows, Sums};
 use crate::untold::Untold;
 use serde::Serialize;
 use steadfast_domain::CaptureConditions;
@@ -48,6 +48,12 @@ impl Quality {
     }
 }
 
+impl Alike for Quality {
+    fn alike(&self) -> Self {
+        Quality { sizes: self.sizes.clone(), ..Quality::default() }
+    }
+}
+
 impl Fold for Quality {
     fn fields(&self) -> Fields {
         Fields::of(&[
@@ -81,6 +87,9 @@ impl Fold for Quality {
         *self.no_queue_time.get_or_insert(0) += no_queue_time;
         *self.beyond_device.get_or_insert(0) += beyond;
         Ok(())
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+        Some(self)
     }
     fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
         Ok(self)

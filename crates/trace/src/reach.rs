@@ -11,7 +11,7 @@
 
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
-use crate::fold::{Fold, FoldSums, Rows};
+use crate::fold::{Alike, Fold, FoldSums, InParts, Rows};
 use crate::untold::Untold;
 use serde::Serialize;
 use steadfast_domain::step::mix64;
@@ -113,6 +113,10 @@ impl Reach {
     /// For a device on which nothing beyond `end` is touched.
     pub fn new(device: u16, end: u64) -> Self {
         let granule = end.div_ceil(GRANULES_MAX).next_power_of_two().max(GRANULE_MIN);
+        Self::with_granules(device, granule)
+    }
+
+    fn with_granules(device: u16, granule: u64) -> Self {
         Reach {
             device,
             granule,
@@ -189,6 +193,12 @@ impl Reach {
     }
 }
 
+impl Alike for Reach {
+    fn alike(&self) -> Self {
+        Reach::with_granules(self.device, self.granule)
+    }
+}
+
 impl Fold for Reach {
     fn fields(&self) -> Fields {
         Fields::of(&[Field::Offset, Field::Bytes, Field::Op, Field::Device, Field::Layer])
@@ -203,6 +213,9 @@ impl Fold for Reach {
             }
         }
         Ok(())
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+        Some(self)
     }
     fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
         Err(Untold::WorkingSets)

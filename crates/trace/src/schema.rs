@@ -161,6 +161,10 @@ pub struct Fields(u16);
 impl Fields {
     /// None.
     pub const NONE: Fields = Fields(0);
+    /// No column: what the I/Os before tell of each one
+    /// ([`crate::sequence::After`]). It takes time, so it is found only where a fold
+    /// asks for it.
+    pub const NEIGHBORS: Fields = Fields(1 << 15);
     /// All of them.
     pub const ALL: Fields = Fields((1 << COLUMNS) - 1);
     /// These.
@@ -176,6 +180,10 @@ impl Fields {
     /// Both sets.
     pub const fn and(self, other: Fields) -> Fields {
         Fields(self.0 | other.0)
+    }
+    /// Whether what the I/Os before tell is asked for.
+    pub(crate) const fn has_neighbors(self) -> bool {
+        self.0 & Fields::NEIGHBORS.0 != 0
     }
     /// Whether the set has this column.
     pub const fn has(self, field: Field) -> bool {

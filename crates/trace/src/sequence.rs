@@ -42,6 +42,19 @@ const OUTSTANDING_MAX: usize = 1 << 16;
 /// beginning and end in nanoseconds. The parts of a device never overlap.
 pub type Busy = (u64, u64);
 
+/// What the I/Os before one tell about it, beyond what is always found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct After {
+    /// Time since the I/O before it of the same I/O stream, among those that pass the
+    /// filter, in nanoseconds; `None` of the first.
+    pub gap_ns: Option<u64>,
+    /// For how long its device had been idle, in nanoseconds; 0 where it was not, where
+    /// that is unknown, and for the first.
+    pub idle_ns: u64,
+    /// The how manieth sequential I/O of its run it is; 0 of a random one.
+    pub run: u32,
+}
+
 /// Where the queue depth of an I/O comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depths {
@@ -81,6 +94,10 @@ pub struct Sequencer {
     pub depth: Vec<u32>,
     /// Time in which the device was busy with this event alone or first.
     pub busy: Vec<Busy>,
+    /// What else is told, where that is asked for. Gaps are left open: they depend on
+    /// what is filtered.
+    pub after: Vec<After>,
+    tells_after: bool,
     /// Events whose depth was counted here.
     pub depths_counted: u64,
 }
@@ -93,24 +110,32 @@ pub struct Neighbors {
     recent_slots: Vec<u32>,
     recent: Vec<Recent>,
     device_slots: Vec<u32>,
-    /// Of each device, until when it is busy and when its I/Os complete, ascending.
-    devices: Vec<(u64, Vec<u64>)>,
+    /// Of each device, until when it is busy, whether it ever was, and when its I/Os
+    /// complete, ascending.
+    devices: Vec<(u64, bool, Vec<u64>)>,
 }
 
 /// Where the last I/Os and the last runs of one operation on one device ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Recent {
     ends: Vec<u64>,
+    /// What [`short`] makes of each: twice as many are compared at once.
+    short_ends: Vec<u32>,
     next: usize,
     runs: Vec<u64>,
+    short_runs: Vec<u32>,
     /// When each run was last continued.
     continued: Vec<u64>,
+    /// Sequential I/Os of each run so far.
+    lengths: Vec<u32>,
     clock: u64,
 }
 
 #[derive(Default)]
 struct DeviceState {
     busy_until: u64,
+    /// Whether it was ever seen busy.
+    was_busy: bool,
     completions: BinaryHeap<Reverse<u64>>,
 }
 
@@ -127,6 +152,8 @@ impl Sequencer {
             sequential: Vec::new(),
             depth: Vec::new(),
             busy: Vec::new(),
+            after: Vec::new(),
+            tells_after: false,
             depths_counted: 0,
         }
     }
@@ -140,10 +167,9 @@ impl Sequencer {
     /// What it remembers of the events that it followed.
     pub fn neighbors(&self) -> Neighbors {
         let device = |state: &DeviceState| {
-            let mut completions: Vec<u64> =
-                state.completions.iter().map(|completion| completion.0).collect();
+            let mut completions: Vec<u64> = state.completions.iter().map(|end| end.0).collect();
             completions.sort_unstable();
-            (state.busy_until, completions)
+            (state.busy_until, state.was_busy, completions)
         };
         Neighbors {
             window: self.window,
@@ -155,9 +181,10 @@ impl Sequencer {
     }
 
     /// One that goes on where another stood.
-    pub fn after(mut self, before: &Neighbors) -> Self {
-        let device = |(busy_until, completions): &(u64, Vec<u64>)| DeviceState {
+    pub fn going_on(mut self, before: &Neighbors) -> Self {
+        let device = |(busy_until, was_busy, completions): &(u64, bool, Vec<u64>)| DeviceState {
             busy_until: *busy_until,
+            was_busy: *was_busy,
             completions: completions.iter().copied().map(Reverse).collect(),
         };
         self.window = before.window;
@@ -168,23 +195,34 @@ impl Sequencer {
         self
     }
 
+    /// Telling [`After`] too.
+    pub fn telling_after(mut self, tells: bool) -> Self {
+        self.tells_after = tells;
+        self
+    }
+
     /// Follows the next events, which come in issue order.
     pub fn follow(&mut self, batch: &Batch) {
         self.sequential.clear();
         self.depth.clear();
         self.busy.clear();
+        self.after.clear();
         for row in 0..batch.len() {
-            let sequential = self.is_sequential(batch, row);
-            self.sequential.push(sequential);
-            self.follow_device(batch, row);
+            let run = self.place_in_run(batch, row);
+            self.sequential.push(run > 0);
+            let idle_ns = self.follow_device(batch, row);
+            if self.tells_after {
+                self.after.push(After { gap_ns: None, idle_ns, run });
+            }
         }
     }
 
+    /// The how manieth of its sequential run an I/O is; 0 of a random one.
     #[inline]
-    fn is_sequential(&mut self, batch: &Batch, row: usize) -> bool {
+    fn place_in_run(&mut self, batch: &Batch, row: usize) -> u32 {
         let bytes = u64::from(batch.bytes(row));
         if bytes == 0 {
-            return false;
+            return 0;
         }
         let (op, layer) = (batch.op(row), batch.layer(row));
         let place = address_space(batch.device(row), layer) * IoOp::ALL.len() + op as usize;
@@ -199,17 +237,23 @@ impl Sequencer {
         self.recent[slot].take(begin, begin.wrapping_add(bytes))
     }
 
+    /// Follows what is outstanding; gives the time for which the device had been idle.
     #[inline]
-    fn follow_device(&mut self, batch: &Batch, row: usize) {
+    fn follow_device(&mut self, batch: &Batch, row: usize) -> u64 {
         let place = address_space(batch.device(row), batch.layer(row));
         let slot = slot(&mut self.device_slots, place, &mut self.devices, DeviceState::default);
         let device = &mut self.devices[slot];
         let (issued, response) = (batch.issued_ns(row), batch.response_ns(row));
         let mut depth = if self.depths == Depths::Recorded { batch.depth(row) } else { 0 };
+        let mut idle_ns = 0;
         if response == RESPONSE_UNKNOWN || self.depths == Depths::Unknown {
             self.busy.push((0, 0));
         } else {
             let completed = issued.saturating_add(response);
+            if device.was_busy {
+                idle_ns = issued.saturating_sub(device.busy_until);
+            }
+            device.was_busy = true;
             let begin = issued.max(device.busy_until);
             let end = completed.max(begin);
             self.busy.push(if end > begin { (begin, end) } else { (0, 0) });
@@ -220,6 +264,7 @@ impl Sequencer {
             }
         }
         self.depth.push(depth);
+        idle_ns
     }
 }
 
@@ -228,43 +273,56 @@ impl Recent {
         // Nothing begins at the last byte of the address space.
         Recent {
             ends: vec![u64::MAX; window],
+            short_ends: vec![short(u64::MAX); window],
             next: 0,
             runs: vec![u64::MAX; window],
+            short_runs: vec![short(u64::MAX); window],
             continued: vec![0; window],
+            lengths: vec![0; window],
             clock: 0,
         }
     }
 
-    /// Whether the I/O from `begin` to `end` is sequential; remembers it.
+    /// The how manieth of a run the I/O from `begin` to `end` is, 0 where it is not
+    /// sequential; remembers it.
     #[inline]
-    fn take(&mut self, begin: u64, end: u64) -> bool {
-        let continues = holds(&self.runs, begin);
-        let sequential = continues || holds(&self.ends, begin);
-        if sequential {
-            self.run_to(begin, end, continues);
-        }
+    fn take(&mut self, begin: u64, end: u64) -> u32 {
+        let wanted = short(begin);
+        let continues = holds(&self.short_runs, wanted) && self.runs.contains(&begin);
+        let sequential =
+            continues || (holds(&self.short_ends, wanted) && self.ends.contains(&begin));
+        let place = if sequential { self.run_to(begin, end, continues) } else { 0 };
         self.ends[self.next] = end;
+        self.short_ends[self.next] = short(end);
         self.next = if self.next + 1 == self.ends.len() { 0 } else { self.next + 1 };
-        sequential
+        place
     }
 
     /// Moves a run's end, or puts a new run in the place of the one that was
-    /// not continued for the longest time.
-    fn run_to(&mut self, begin: u64, end: u64, continues: bool) {
+    /// not continued for the longest time; gives its length.
+    fn run_to(&mut self, begin: u64, end: u64, continues: bool) -> u32 {
         self.clock += 1;
         let known = continues.then(|| self.runs.iter().position(|run| *run == begin)).flatten();
         let oldest = || self.continued.iter().zip(0..).min().map(|(_, at)| at);
-        if let Some(at) = known.or_else(oldest) {
-            self.runs[at] = end;
-            self.continued[at] = self.clock;
-        }
+        let Some(at) = known.or_else(oldest) else { return 1 };
+        self.runs[at] = end;
+        self.short_runs[at] = short(end);
+        self.continued[at] = self.clock;
+        self.lengths[at] = if known.is_some() { self.lengths[at].saturating_add(1) } else { 1 };
+        self.lengths[at]
     }
+}
+
+/// 32 bits of a place that differ nearly always where the places do.
+#[inline]
+fn short(place: u64) -> u32 {
+    (place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
 }
 
 /// Whether one of the values is this; without an early end, so that several are
 /// compared at once.
 #[inline]
-fn holds(values: &[u64], wanted: u64) -> bool {
+fn holds(values: &[u32], wanted: u32) -> bool {
     values.iter().fold(false, |found, value| found | (*value == wanted))
 }
 

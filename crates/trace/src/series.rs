@@ -3,12 +3,13 @@
 
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
-use crate::fold::{Fold, FoldSums, Rows, Sums};
+use crate::fold::{Alike, Fold, FoldSums, InParts, Rows, Sums};
 use crate::processes::ProcessKey;
 use crate::streams::StreamKey;
 use crate::untold::Untold;
 use crate::widths::wide_enough;
 use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
 
 /// Cells kept at most.
 pub const CELLS_MAX: usize = 8 << 20;
@@ -24,7 +25,7 @@ pub struct Cell {
 
 impl Cell {
     #[inline]
-    fn add(&mut self, more: Cell) {
+    pub(crate) fn add(&mut self, more: Cell) {
         self.ios = self.ios.saturating_add(more.ios);
         self.bytes = self.bytes.saturating_add(more.bytes);
     }
@@ -79,30 +80,85 @@ impl SeriesOverTime {
         Ok(&mut self.cells(at_ns / self.width_ns)?[series])
     }
 
-    /// The cells of a step.
-    #[inline]
-    fn cells(&mut self, step: u64) -> Result<&mut Vec<Cell>, TraceError> {
-        let full = self.steps.len() * self.series >= CELLS_MAX;
-        if full && !self.steps.contains_key(&step) {
-            let what =
-                "the map over time has too many cells; choose wider steps or a higher threshold";
-            return Err(TraceError::TooFine(what.into()));
-        }
-        let empty = || vec![Cell::default(); self.series];
-        Ok(self.steps.entry(step).or_insert_with(empty))
+    /// Adds to a series in a step; the last series holds what was not chosen.
+    pub(crate) fn add_cell(
+        &mut self,
+        step: u64,
+        series: usize,
+        more: Cell,
+    ) -> Result<(), TraceError> {
+        self.cells(step)?[series].add(more);
+        Ok(())
     }
 
-    fn series_of(&self, rows: &Rows<'_>, row: usize) -> usize {
-        let batch = rows.batch;
-        let found = if self.by_process {
-            let key = ProcessKey { pid: batch.pid(row), command: batch.command(row) };
-            self.processes.get(&key)
-        } else {
-            let sequential = rows.sequential[row];
-            let key = StreamKey { op: batch.op(row), sequential, bytes: batch.bytes(row) };
-            self.streams.get(&key)
-        };
-        found.copied().unwrap_or(self.series - 1)
+    /// The cells of a step.
+    fn cells(&mut self, step: u64) -> Result<&mut Vec<Cell>, TraceError> {
+        cells_of(&mut self.steps, self.series, step)
+    }
+
+    /// The series of each row, looked up again only where a row's kind was not seen
+    /// lately.
+    fn add<K: Eq + Hash>(
+        &mut self,
+        rows: &Rows<'_>,
+        known: &HashMap<K, usize>,
+        key: impl Fn(usize) -> (u64, K),
+    ) -> Result<(), TraceError> {
+        let (width, series, others) = (self.width_ns, self.series, self.series - 1);
+        let mut lately: [Option<(K, usize)>; LATELY] = [const { None }; LATELY];
+        let (mut begin, mut open): (u64, Option<&mut Vec<Cell>>) = (0, None);
+        for row in rows.iter() {
+            let (hash, key) = key(row);
+            let place = (hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize % LATELY;
+            let found = match &lately[place] {
+                Some((seen, series)) if *seen == key => *series,
+                _ => {
+                    let series = known.get(&key).copied().unwrap_or(others);
+                    lately[place] = Some((key, series));
+                    series
+                }
+            };
+            let at = rows.batch.issued_ns(row);
+            let cells = match open {
+                Some(cells) if at >= begin && at - begin < width => cells,
+                _ => {
+                    begin = at - at % width;
+                    cells_of(&mut self.steps, series, at / width)?
+                }
+            };
+            cells[found].add(Cell { ios: 1, bytes: u64::from(rows.batch.bytes(row)) });
+            open = Some(cells);
+        }
+        Ok(())
+    }
+}
+
+/// Kinds of I/Os whose series is kept at hand.
+const LATELY: usize = 256;
+
+/// The cells of a step.
+fn cells_of(
+    steps: &mut BTreeMap<u64, Vec<Cell>>,
+    series: usize,
+    step: u64,
+) -> Result<&mut Vec<Cell>, TraceError> {
+    if steps.len() * series >= CELLS_MAX && !steps.contains_key(&step) {
+        let what = "the map over time has too many cells; choose wider steps or a higher threshold";
+        return Err(TraceError::TooFine(what.into()));
+    }
+    Ok(steps.entry(step).or_insert_with(|| vec![Cell::default(); series]))
+}
+
+impl Alike for SeriesOverTime {
+    fn alike(&self) -> Self {
+        SeriesOverTime {
+            width_ns: self.width_ns,
+            streams: self.streams.clone(),
+            processes: self.processes.clone(),
+            by_process: self.by_process,
+            series: self.series,
+            steps: BTreeMap::new(),
+        }
     }
 }
 
@@ -113,14 +169,28 @@ impl Fold for SeriesOverTime {
     }
 
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
-        for row in rows.iter() {
-            let series = self.series_of(rows, row);
-            let io = Cell { ios: 1, bytes: u64::from(rows.batch.bytes(row)) };
-            self.cell(rows.batch.issued_ns(row), series)?.add(io);
+        let batch = rows.batch;
+        if self.by_process {
+            let known = std::mem::take(&mut self.processes);
+            let outcome = self.add(rows, &known, |row| {
+                let (pid, command) = (batch.pid(row), batch.command(row));
+                (u64::from(pid), ProcessKey { pid, command })
+            });
+            self.processes = known;
+            return outcome;
         }
-        Ok(())
+        let known = std::mem::take(&mut self.streams);
+        let outcome = self.add(rows, &known, |row| {
+            let (op, sequential, bytes) = (batch.op(row), rows.sequential[row], batch.bytes(row));
+            let hash = u64::from(bytes) << 4 | (op as u64) << 1 | u64::from(sequential);
+            (hash, StreamKey { op, sequential, bytes })
+        });
+        self.streams = known;
+        outcome
     }
-
+    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+        Some(self)
+    }
     fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
         if self.by_process { Err(Untold::Processes) } else { Ok(self) }
     }

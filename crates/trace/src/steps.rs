@@ -7,7 +7,7 @@
 use crate::columns::{self, Column, Print};
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
-use crate::fold::{Fold, FoldSums, Rows, Sums};
+use crate::fold::{Alike, Fold, FoldSums, InParts, Rows, Sums};
 use crate::sequence::Busy;
 use crate::untold::Untold;
 use crate::widths::wide_enough;
@@ -124,6 +124,8 @@ pub struct Steps {
     width_ns: u64,
     until_ns: u64,
     current: u64,
+    /// When the current one begins.
+    begin_ns: u64,
     open: CaptureStep,
     dense: Vec<u64>,
     closed: BTreeMap<u64, CaptureStep>,
@@ -139,6 +141,7 @@ impl Steps {
             width_ns: width_ns.max(1),
             until_ns: u64::MAX,
             current: 0,
+            begin_ns: 0,
             open: CaptureStep::default(),
             dense: vec![0; CoarseHistogram::LEN],
             closed: BTreeMap::new(),
@@ -165,10 +168,13 @@ impl Steps {
     #[inline]
     pub fn take_row(&mut self, rows: &Rows<'_>, row: usize) -> Result<(), TraceError> {
         let batch = rows.batch;
-        let step = batch.issued_ns(row) / self.width_ns;
-        if step != self.current {
+        let issued = batch.issued_ns(row);
+        // The next I/O nearly always belongs to the same step: no division then.
+        let is_of_open = issued.checked_sub(self.begin_ns).is_some_and(|at| at < self.width_ns);
+        if !is_of_open {
             self.close()?;
-            self.current = step;
+            self.current = issued / self.width_ns;
+            self.begin_ns = self.current * self.width_ns;
         }
         let op = &mut self.open.ops[batch.op(row) as usize];
         op.ios += 1;
@@ -270,12 +276,21 @@ impl Steps {
     }
 }
 
+impl Alike for Steps {
+    fn alike(&self) -> Self {
+        Steps::new(self.width_ns).until(self.until_ns)
+    }
+}
+
 impl Fold for Steps {
     fn fields(&self) -> Fields {
         STEP_FIELDS
     }
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
         rows.iter().try_for_each(|row| self.take_row(rows, row))
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+        Some(self)
     }
     fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
         Ok(self)

@@ -5,7 +5,7 @@ use crate::columns::{self, Column, Object, Print};
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::firsts::{Firsts, Place};
-use crate::fold::{Fold, FoldSums, Rows, Sums};
+use crate::fold::{Alike, Fold, FoldSums, InParts, Rows, Sums};
 use crate::response::{ResponseFigures, Responses};
 use crate::threshold::Threshold;
 use crate::untold::Untold;
@@ -390,6 +390,12 @@ impl PartialEq for StreamTable {
     }
 }
 
+impl Alike for StreamTable {
+    fn alike(&self) -> Self {
+        StreamTable::keeping(self.firsts.most())
+    }
+}
+
 impl Fold for StreamTable {
     fn fields(&self) -> Fields {
         Fields::of(&[
@@ -407,6 +413,9 @@ impl Fold for StreamTable {
             self.tally(StreamKey::packed(op, rows.sequential[row], bytes)).add(rows, row);
         }
         Ok(())
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+        Some(self)
     }
     fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
         Ok(self)

@@ -14,6 +14,7 @@ use crate::processes::{ProcessKey, ProcessTable};
 use crate::quality::Quality;
 use crate::reach::{Reach, ReachFigures};
 use crate::series::{SeriesOf, SeriesOverTime};
+use crate::shape::Shape;
 use crate::steps::{CaptureStep, StepFigures};
 use crate::totals::{StudyOptions, Totals};
 use crate::trust::Evidence;
@@ -64,6 +65,8 @@ pub struct SingleIos {
     pub reach: Vec<(u16, ReachFigures)>,
     /// Hit maps by device.
     pub hits: Vec<(u16, HitMap)>,
+    /// How I/Os follow one another.
+    pub shape: Shape,
 }
 
 impl Study {
@@ -150,6 +153,7 @@ struct Pictures {
     processes_shown: Vec<ProcessKey>,
     processes: SeriesOverTime,
     hits: Vec<HitMap>,
+    shape: Shape,
 }
 
 impl Singles {
@@ -191,6 +195,7 @@ impl Singles {
             processes_shown,
             processes: SeriesOverTime::new(totals.step_ns, &choice),
             hits: self.devices.iter().map(map).collect(),
+            shape: Shape::new(totals.step_ns, &totals.workload.keys()),
         }
     }
 
@@ -203,13 +208,14 @@ impl Singles {
             process_streams: self.process_streams,
             processes_shown: pictures.processes_shown,
             processes_over_time: pictures.processes,
+            shape: pictures.shape,
         }
     }
 }
 
 impl Pictures {
     fn folds(&mut self) -> Vec<&mut dyn Fold> {
-        let mut folds: Vec<&mut dyn Fold> = vec![&mut self.processes];
+        let mut folds: Vec<&mut dyn Fold> = vec![&mut self.processes, &mut self.shape];
         folds.extend(self.hits.iter_mut().map(|map| map as &mut dyn Fold));
         folds
     }

@@ -143,12 +143,20 @@ impl Derivation {
         options: &StudyOptions,
         with_steps: bool,
     ) -> Result<Self, TraceError> {
-        let totals = Totals::of(captured, options, Vec::new())?;
-        let (mut series, mut steps) = (totals.series(), with_steps.then(|| totals.steps()));
-        let mut folds: Vec<&mut dyn Fold> = vec![&mut series];
-        folds.extend(steps.iter_mut().map(|steps| steps as &mut dyn Fold));
-        captured.run(&options.pass, &mut folds)?;
-        let steps = steps.map(Steps::finish).transpose()?;
+        let (pass, asked) = (&options.pass, options.step_ns);
+        let mut gathered = captured.gathering(pass, asked, PICTURE_STEPS_MAX);
+        let more = gathered.iter_mut().map(|fold| fold as &mut dyn Fold);
+        let totals = Totals::of(captured, options, more.collect())?;
+        let keys = totals.workload.keys();
+        let series = captured.series(pass, gathered.as_ref(), (totals.step_ns, &keys))?;
+        let steps = match with_steps {
+            false => None,
+            true => {
+                let mut steps = totals.steps();
+                captured.run(pass, &mut [&mut steps])?;
+                Some(steps.finish()?)
+            }
+        };
         Ok(Derivation { totals, streams_over_time: series, steps })
     }
 

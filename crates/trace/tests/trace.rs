@@ -2,6 +2,7 @@
 //! the file as other programs see it.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+mod crew;
 mod damage;
 mod merging;
 mod replay;

@@ -12,23 +12,25 @@ const IO_ENGINE: &str = "libaio";
 const OTHER_ENGINE: &str = "; use the engine uring";
 
 /// A section of a job file that gives the load of a stimulus on `filename`, a target of
-/// this capacity and sector. It waits for the section before it.
+/// this capacity and sector. Where it `waits`, it begins when the sections before it have ended,
+/// otherwise with them.
 ///
 /// # Errors
 /// Why fio cannot give the same load.
 pub fn job(
     stimulus: &Stimulus,
     name: &str,
+    waits: bool,
     filename: &str,
     (capacity, sector): (Bytes, u64),
 ) -> Result<String, String> {
-    job_of(stimulus, name, filename, (capacity, sector))
+    job_of(stimulus, (name, waits), filename, (capacity, sector))
         .map_err(|why| why.replace(OTHER_ENGINE, ""))
 }
 
 fn job_of(
     stimulus: &Stimulus,
-    name: &str,
+    (name, waits): (&str, bool),
     filename: &str,
     (capacity, sector): (Bytes, u64),
 ) -> Result<String, String> {
@@ -56,7 +58,8 @@ fn job_of(
     let expression = Expression::new(&plain, &facts)?;
     let mut part = expression.next_part(Nanos::ZERO, 0).ok_or("it has nothing to do".to_owned())?;
     part.time = part.time.map(|time| time.saturating_sub(plain.ramp));
-    let mut text = format!("[{name}]\nstonewall\nfilename={filename}\n");
+    let stonewall = if waits { "stonewall\n" } else { "" };
+    let mut text = format!("[{name}]\n{stonewall}filename={filename}\n");
     text.push_str(&expression.body(&part));
     text.push_str(&pace);
     if plain.ramp > Nanos::ZERO {

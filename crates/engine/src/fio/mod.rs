@@ -179,6 +179,13 @@ impl Fio {
     fn express(&self, load: &Load) -> Result<Expression, Refusal> {
         let stimulus = match load {
             Load::Stimulus(stimulus) => stimulus,
+            Load::Together(_) => {
+                return Err(Refusal(
+                    "fio's results are not taken apart for loads that are applied at once; use \
+                     the engine uring"
+                        .to_owned(),
+                ));
+            }
             Load::Script(script) => {
                 return Err(Refusal(format!(
                     "script '{}': fio replays logs of its own kind, does not issue every I/O at \

@@ -1,29 +1,25 @@
 //! A load that runs: its threads, and the accounting of the steps that cut it
 //! into pieces.
 
-use super::crew::{Parts, Provision, Provisions, Score, make, spawn};
-use super::patience::Patience;
-use super::pattern::StampKey;
-use super::queue::Carrier;
-use super::shared::{Budget, Failure, LocatedFault, Shared, ThreadCpu};
-use super::verify::WrittenSectors;
+use super::clock::Clock;
+use super::crew::{Provisions, Score};
+use super::part::{Handles, LoadContext, Part};
+use super::shared::{FAULTS_KEPT, Failure, LocatedFault, Shared, ThreadCpu};
 use crate::accounting::Meter;
-use crate::draw::DrawPlan;
+use crate::engine::Agree;
 use crate::handover::Runs;
-use crate::stall::Watchdog;
-use crate::start::Start;
+use crate::stall::{Late, Watchdog};
+use crate::start::{Start, cursors_of_part};
 use crate::stop::Stop;
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use steadfast_domain::measurement::{
-    CommonStart, CpuTime, Fault, Interval, Stall, StreamTally, Unmeasured,
+    CommonStart, CpuTime, Fault, Interval, LoadPart, Stall, StreamTally, Unmeasured, Verification,
 };
-use steadfast_domain::stimulus::Pace;
-use steadfast_domain::{Bytes, Halt, Load, Measurement, Nanos, Op, Step, Stimulus};
+use steadfast_domain::{Bytes, Halt, Load, Measurement, Nanos, Op, Step};
 
 /// A script begins so long after everything is ready: by then the thread that
 /// plays is awake, and its first I/O is not late.
@@ -41,31 +37,12 @@ const WHOLE_NS: u64 = 950_000_000;
 /// A load that is called off waits this long for I/Os that are under way.
 const PATIENCE: Duration = Duration::from_millis(700);
 
-/// Everything that a load needs of its engine.
-pub(super) struct LoadContext<'e> {
-    pub file: OwnedFd,
-    pub wake: OwnedFd,
-    pub block_device: bool,
-    pub memory_alignment: u32,
-    pub key: StampKey,
-    /// Above the sequence numbers of every earlier load.
-    pub sequence: u64,
-    pub fault_limit: u64,
-    pub patience: Duration,
-    pub written: Option<&'e Arc<WrittenSectors>>,
-    pub clock: super::clock::Clock,
-    pub stop: &'e Stop,
-}
-
 /// A load whose threads run.
 pub(super) struct Running {
-    shared: Arc<Shared>,
-    threads: Vec<JoinHandle<()>>,
+    /// The loads that run at once; mostly one.
+    parts: Vec<Part>,
+    clock: Clock,
     load: Load,
-    /// Where its I/Os are drawn from, where they are.
-    plan: Option<Arc<DrawPlan>>,
-    /// What they are drawn with, where that is not the load's own seed.
-    seed: Option<u64>,
     /// What is played, where it is a script.
     score: Option<Score>,
     /// When it was to begin, and how late it did, until a step has told.
@@ -79,10 +56,8 @@ pub(super) struct Running {
     /// Processor time of each thread when the step began.
     cpu: Vec<ThreadCpu>,
     ramp: Nanos,
-    time_left: Option<Nanos>,
     unmeasured: Vec<Unmeasured>,
     stalls: Vec<Stall>,
-    patience: Patience,
     /// I/Os that were not waited for.
     outstanding: u64,
 }
@@ -108,51 +83,29 @@ impl Running {
     /// Returns what could not be had, for the engine to say.
     pub(super) fn start(
         load: &Load,
-        provisions: Provisions,
+        made: Vec<(Provisions, Handles)>,
         start: &Start,
-        context: LoadContext<'_>,
+        context: &LoadContext<'_>,
+        agree: Agree<'_>,
     ) -> Result<(Running, Vec<String>), Halt> {
-        let Provisions { origin, content, backend, shape } = provisions;
-        let (file, wake) = (context.file, context.wake);
-        let carrier =
-            Carrier { file, wake, block_device: context.block_device, depth: shape.depth };
-        let counted = (shape.threads, shape.streams);
-        let budget = load.stimulus().map_or(Budget::new(None, None, &[]), |s| budget(s, start));
-        let shared = Shared::new(context.clock, carrier, budget, counted, context.fault_limit);
-        let shared = Arc::new(shared);
-        let Parts { task, plan, score } = make(load, origin, start, context.written, context.stop)?;
-        let provision = Arc::new(Provision {
-            task,
-            shape,
-            content,
-            key: context.key,
-            sequence: context.sequence,
-            backend,
-            memory_alignment: context.memory_alignment,
-        });
-        let (threads, notes) = spawn(&shared, &provision, shape.threads)?;
-        let stimulus = load.stimulus();
-        let limit = stimulus.and_then(|stimulus| stimulus.until.time);
         let mut running = Running {
-            cpu: shared.cpu_times(),
-            shared,
-            threads,
+            parts: Vec::with_capacity(made.len()),
+            clock: context.clock,
             load: load.clone(),
-            plan,
-            seed: stimulus.and_then(|stimulus| start.other_seed(stimulus.seed)),
-            score,
+            score: None,
             common_start: None,
             begin: 0,
             wall: (0, 0),
             turned: 0,
-            ramp: stimulus.map_or(Nanos::ZERO, |stimulus| stimulus.ramp),
-            time_left: limit.map(|time| time.saturating_sub(start.done.time)),
+            cpu: Vec::new(),
+            ramp: load.ramp(),
             unmeasured: Vec::new(),
             stalls: Vec::new(),
-            patience: Patience::new(context.patience),
             outstanding: 0,
         };
-        match running.open(start.begins) {
+        let mut notes = Vec::new();
+        let ready = running.make_parts(made, start, context, &mut notes);
+        match ready.and_then(|()| agree()).and_then(|begins| running.open(begins)) {
             Ok(()) => Ok((running, notes)),
             Err(halt) => {
                 drop(running.call_off());
@@ -161,17 +114,42 @@ impl Running {
         }
     }
 
+    fn make_parts(
+        &mut self,
+        made: Vec<(Provisions, Handles)>,
+        start: &Start,
+        context: &LoadContext<'_>,
+        notes: &mut Vec<String>,
+    ) -> Result<(), Halt> {
+        let stimuli: Vec<Load> = match &self.load {
+            Load::Together(stimuli) => stimuli.iter().cloned().map(Load::Stimulus).collect(),
+            one => vec![one.clone()],
+        };
+        let at_once = matches!(self.load, Load::Together(_));
+        for (number, (load, (provisions, handles))) in stimuli.iter().zip(made).enumerate() {
+            let own = if at_once { start.of_part(number) } else { start.clone() };
+            let (part, score, missing) = Part::start(load, provisions, &own, handles, context)?;
+            self.parts.push(part);
+            self.score = score;
+            for note in missing {
+                if !notes.contains(&note) {
+                    notes.push(note);
+                }
+            }
+        }
+        self.cpu = self.cpu_times();
+        Ok(())
+    }
+
     /// Lets the threads begin. Fails where they should have begun before.
     fn open(&mut self, begins: Option<Nanos>) -> Result<(), Halt> {
-        let clock = self.shared.clock;
+        let clock = self.clock;
         if let Some(agreed) = begins {
             let waits = self.score.is_none();
             let late = if waits { steadfast_host::wait_until(agreed) } else { Nanos::ZERO };
             self.common_start =
                 Some(CommonStart { agreed, late: Some(late), ..CommonStart::default() });
         }
-        let measured_at_once = self.ramp == Nanos::ZERO;
-        let limit = self.time_left.filter(|_| measured_at_once).map(|t| clock.ticks_in(t.0));
         let now = clock.ticks();
         // The threads of a script wait for it themselves: its clock counts nanoseconds.
         let soon = Nanos(now.saturating_add(HEADWAY_NS));
@@ -182,7 +160,14 @@ impl Running {
                 Nanos(late)
             )));
         }
-        let begin = self.shared.open(at, limit);
+        // Loads that begin at once have one beginning, to the tick.
+        let at = at.or((self.parts.len() > 1).then_some(now));
+        let measured_at_once = self.ramp == Nanos::ZERO;
+        let mut begin = now;
+        for part in &self.parts {
+            let limit = part.time_left.filter(|_| measured_at_once).map(|t| clock.ticks_in(t.0));
+            begin = part.shared.open(at, limit);
+        }
         let unix_ms = unix_ms() + clock.nanos(begin.saturating_sub(now)) / 1_000_000;
         (self.begin, self.turned, self.wall) = (begin, begin, (unix_ms, begin));
         if let Some(score) = &mut self.score {
@@ -193,9 +178,43 @@ impl Running {
 
     fn meter(&self) -> Meter {
         match &self.load {
-            Load::Stimulus(stimulus) => Meter::new(&stimulus.streams),
             Load::Script(_) => Meter::of_script(),
+            drawn => Meter::new(drawn.streams()),
         }
+    }
+
+    fn all_ended(&self) -> bool {
+        self.parts.iter().all(|part| part.shared.all_ended())
+    }
+
+    /// When the last of the parts that still run is to end.
+    fn deadline(&self) -> u64 {
+        let running = self.parts.iter().filter(|part| !part.shared.all_ended());
+        let all = || self.parts.iter().map(|part| part.shared.deadline()).max();
+        running.map(|part| part.shared.deadline()).max().or_else(all).unwrap_or(u64::MAX)
+    }
+
+    /// Waits until something changes in one that still runs, at most this long.
+    fn wait(&self, time: Duration) {
+        let running = self.parts.iter().find(|part| !part.shared.all_ended());
+        if let Some(part) = running.or(self.parts.first()) {
+            part.shared.wait(time);
+        }
+    }
+
+    fn cpu_times(&self) -> Vec<ThreadCpu> {
+        self.parts.iter().flat_map(|part| part.shared.cpu_times()).collect()
+    }
+
+    /// Hands all accounts of the interval to a meter; the ticks of the turn.
+    fn turn_over(&self, meter: &mut Meter) -> u64 {
+        let mut first = 0;
+        let mut ticks = self.turned;
+        for part in &self.parts {
+            ticks = part.turn_over(meter, first);
+            first += part.streams;
+        }
+        ticks
     }
 
     /// Applies a step: until the load is complete or the step is cut.
@@ -214,14 +233,14 @@ impl Running {
         let end = loop {
             self.rest(&watchdog, self.time_to_look(step), step)?;
             self.check(step, device, stop)?;
-            if self.shared.all_ended() {
+            if self.all_ended() {
                 break End::Complete;
             }
             self.check_answers(device)?;
-            if self.patience.is_at_an_end() {
+            if self.parts.iter().all(Part::is_done) {
                 break End::Overdue;
             }
-            let now = self.shared.clock.ticks();
+            let now = self.clock.ticks();
             if self.cut_at(step).is_some_and(|cut| now >= cut) {
                 break End::Cut;
             }
@@ -237,7 +256,10 @@ impl Running {
             End::Complete | End::Overdue => {
                 self.close_last_interval(&mut meter).into_iter().for_each(watch);
                 match end {
-                    End::Overdue => self.outstanding = self.shared.give_up_waiting(),
+                    End::Overdue => {
+                        let parts = self.parts.iter();
+                        self.outstanding = parts.map(|part| part.shared.give_up_waiting()).sum();
+                    }
                     _ => self.join(),
                 }
                 self.check(step, device, &Stop::default())?;
@@ -250,20 +272,20 @@ impl Running {
     /// Waits for what happens next, and notes it where nobody could have seen it
     /// happen.
     fn rest(&mut self, watchdog: &Watchdog, time: Duration, step: &Step) -> Result<(), Halt> {
-        let (shared, clock) = (&self.shared, self.shared.clock);
+        let clock = self.clock;
         let begun = clock.ticks();
         let now = || clock.nanos(clock.ticks());
-        let ((), late) = watchdog.over(time, now, || shared.wait(time));
-        let deadline = shared.deadline();
+        let ((), late) = watchdog.over(time, now, || self.wait(time));
+        let deadline = self.deadline();
         let end = if deadline == u64::MAX { u64::MAX } else { clock.nanos(deadline) };
         let measured = (clock.nanos(self.begin), end);
-        let stall = late.and_then(|late| late.stall(shared.not_seen_in(&late), measured));
+        let stall = late.and_then(|late| late.stall(self.not_seen_in(&late), measured));
         self.stalls.extend(stall);
         let woken = clock.ticks();
-        self.patience.passed(time, shared.progress(), woken >= deadline);
-        if self.score.is_some() && !shared.waits_for_ios() {
-            // Between two due times nothing comes back, however long that is.
-            self.patience.rest();
+        for part in &mut self.parts {
+            // Between two due times of a script nothing comes back, however long that is.
+            let waits = self.score.is_some() && !part.shared.waits_for_ios();
+            part.pass(time, woken, waits);
         }
         if woken >= begun.saturating_sub(clock.ticks_in(Nanos::SECOND.0)) {
             return Ok(());
@@ -274,11 +296,14 @@ impl Running {
         Err(Halt::Stalled { place: step.place.to_string(), stalled, elapsed: stalled })
     }
 
+    /// In how many nanoseconds of a delay no thread was seen to run.
+    fn not_seen_in(&self, late: &Late) -> u64 {
+        self.parts.iter().map(|part| part.shared.not_seen_in(late)).min().unwrap_or(u64::MAX)
+    }
+
     /// Whether the device still answers.
     fn check_answers(&self, device: &str) -> Result<(), Halt> {
-        let Some(silent) =
-            self.patience.lost_by(self.load.stimulus().map_or(Pace::Closed, |s| s.pace))
-        else {
+        let Some(silent) = self.parts.iter().find_map(Part::is_lost_for) else {
             return Ok(());
         };
         Err(Halt::DeviceGone {
@@ -292,18 +317,17 @@ impl Running {
 
     /// Lets the unmeasured beginning pass and forgets what it counted.
     fn pass_ramp(&mut self, step: &Step, device: &str, stop: &Stop) -> Result<(), Halt> {
-        let clock = self.shared.clock;
+        let clock = self.clock;
         let over = self.begin.saturating_add(clock.ticks_in(self.ramp.0));
         while clock.ticks() < over {
             let left = Duration::from_nanos(clock.nanos(over.saturating_sub(clock.ticks())));
-            self.shared.wait(left.min(LOOK));
+            self.wait(left.min(LOOK));
             self.check(step, device, stop)?;
         }
-        self.cpu = self.shared.cpu_times();
-        // SAFETY: the accounts of the last turn are not held any more.
-        let (ticks, accounts) = unsafe { self.shared.turn_over() };
+        self.cpu = self.cpu_times();
         let mut meter = self.meter();
-        meter.close_interval(accounts, Nanos::ZERO, self.ramp, false);
+        let ticks = self.turn_over(&mut meter);
+        meter.close_interval([], Nanos::ZERO, self.ramp, false);
         let passed = |stream: StreamTally| {
             let (ios, bytes) = (stream.tally.ios, stream.tally.bytes);
             Unmeasured { op: stream.op, ios, bytes }
@@ -311,8 +335,10 @@ impl Running {
         self.unmeasured.extend(meter.finish().0.into_iter().map(passed));
         self.ramp = Nanos::ZERO;
         (self.begin, self.turned) = (ticks, ticks);
-        if let Some(time) = self.time_left {
-            self.shared.set_deadline(ticks.saturating_add(clock.ticks_in(time.0)));
+        for part in &self.parts {
+            if let Some(time) = part.time_left {
+                part.shared.set_deadline(ticks.saturating_add(clock.ticks_in(time.0)));
+            }
         }
         Ok(())
     }
@@ -322,7 +348,8 @@ impl Running {
         if stop.is_requested() {
             return Err(Halt::Stopped);
         }
-        let failure = self.shared.state().failure.clone();
+        let of = |part: &Part| part.shared.state().failure.clone();
+        let failure = self.parts.iter().find_map(of);
         let error = |errno| io::Error::from_raw_os_error(errno).to_string();
         match failure {
             None => Ok(()),
@@ -331,7 +358,7 @@ impl Running {
                 Err(Halt::DeviceGone { device: device.to_owned(), why: error(errno) })
             }
             Some(Failure::Faults) => {
-                let (count, faults) = self.shared.take_faults();
+                let (count, faults) = self.take_faults();
                 let first = faults.first().map(|f| describe(f, device)).unwrap_or_default();
                 Err(Halt::Faults { place: step.place.to_string(), count, first })
             }
@@ -351,27 +378,27 @@ impl Running {
     /// Ticks at which the current interval is one second old, on the grid of
     /// the step's seconds.
     fn boundary(&self) -> u64 {
-        let clock = self.shared.clock;
+        let clock = self.clock;
         let second = clock.ticks_in(Nanos::SECOND.0);
         let passed = self.turned.saturating_sub(self.begin);
         self.begin + (passed + second / 2) / second * second + second
     }
 
     fn cut_at(&self, step: &Step) -> Option<u64> {
-        step.cut.map(|cut| self.begin.saturating_add(self.shared.clock.ticks_in(cut.0)))
+        step.cut.map(|cut| self.begin.saturating_add(self.clock.ticks_in(cut.0)))
     }
 
     /// Whether a cut or the end follows so closely on the interval's end that
     /// the interval lasts until then.
     fn ends_soon(&self, step: &Step) -> bool {
-        let end = self.cut_at(step).unwrap_or(u64::MAX).min(self.shared.deadline());
-        end < self.boundary().saturating_add(self.shared.clock.ticks_in(SLACK_NS))
+        let end = self.cut_at(step).unwrap_or(u64::MAX).min(self.deadline());
+        end < self.boundary().saturating_add(self.clock.ticks_in(SLACK_NS))
     }
 
     fn time_to_look(&self, step: &Step) -> Duration {
-        let clock = self.shared.clock;
+        let clock = self.clock;
         let now = clock.ticks();
-        if now >= self.shared.deadline() {
+        if now >= self.deadline() {
             return LOOK;
         }
         let next = self.cut_at(step).unwrap_or(u64::MAX).min(self.boundary());
@@ -380,13 +407,11 @@ impl Running {
 
     /// Closes the interval at this moment.
     fn close_interval<'m>(&mut self, meter: &'m mut Meter) -> &'m Interval {
-        // SAFETY: the accounts of the last turn are not held any more.
-        let (ticks, accounts) = unsafe { self.shared.turn_over() };
+        let ticks = self.turn_over(meter);
         self.score.iter_mut().for_each(Score::mark);
-        let since = |tick: u64| Nanos(self.shared.clock.nanos(tick.saturating_sub(self.begin)));
+        let since = |tick: u64| Nanos(self.clock.nanos(tick.saturating_sub(self.begin)));
         let (begin, end) = (since(self.turned), since(ticks));
-        let interval =
-            meter.close_interval(accounts, begin, end, end.saturating_sub(begin).0 < WHOLE_NS);
+        let interval = meter.close_interval([], begin, end, end.saturating_sub(begin).0 < WHOLE_NS);
         self.turned = ticks;
         interval
     }
@@ -394,32 +419,67 @@ impl Running {
     /// Closes the last interval of a load: at the deadline, or where the load
     /// ended before, at its last completion.
     fn close_last_interval<'m>(&mut self, meter: &'m mut Meter) -> Option<&'m Interval> {
-        // SAFETY: the accounts of the last turn are not held any more.
-        let (_, accounts) = unsafe { self.shared.turn_over() };
+        self.turn_over(meter);
         self.score.iter_mut().for_each(Score::mark);
-        let ended = self.shared.ended_at().max(self.turned);
-        let since = |tick: u64| Nanos(self.shared.clock.nanos(tick.saturating_sub(self.begin)));
+        let ended = self.parts.iter().map(|part| part.shared.ended_at()).max();
+        let ended = ended.unwrap_or_default().max(self.turned);
+        let since = |tick: u64| Nanos(self.clock.nanos(tick.saturating_sub(self.begin)));
         let (begin, end) = (since(self.turned), since(ended));
         self.turned = ended;
-        let idle = accounts.iter().all(|account| account.ios() == 0);
         let partial = end.saturating_sub(begin).0 < WHOLE_NS;
-        (end > begin || !idle).then(|| meter.close_interval(accounts, begin, end, partial))
+        let any = end > begin || meter.has_open_ios();
+        any.then(|| meter.close_interval([], begin, end, partial))
     }
 
-    /// Waits for the threads of a complete load; they have nothing left to do.
     fn join(&mut self) {
-        for thread in self.threads.drain(..) {
-            if thread.join().is_err() {
-                self.shared.fail(Failure::Died);
-            }
+        self.parts.iter_mut().for_each(Part::join);
+    }
+
+    /// The faults since they were last taken: their number and the first ones.
+    fn take_faults(&self) -> (u64, Vec<LocatedFault>) {
+        let (mut count, mut faults) = (0, Vec::new());
+        for part in &self.parts {
+            let (more, first) = part.shared.take_faults();
+            count += more;
+            faults.extend(first);
         }
+        faults.sort_by_key(|fault| fault.at);
+        faults.truncate(FAULTS_KEPT);
+        (count, faults)
+    }
+
+    /// How long each of several parts was measured since the step began.
+    fn apart(&self, elapsed: Nanos) -> Vec<LoadPart> {
+        let of = |part: &Part| {
+            let ended = part.shared.all_ended().then(|| part.shared.ended_at());
+            let passed = |end: u64| Nanos(self.clock.nanos(end.saturating_sub(self.begin)));
+            let elapsed = ended.map_or(elapsed, |end| passed(end).min(elapsed));
+            LoadPart { streams: u32::try_from(part.streams).unwrap_or(u32::MAX), elapsed }
+        };
+        match self.load {
+            Load::Together(_) => self.parts.iter().map(of).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Where the sequential cursors stand.
+    fn cursors(&self) -> BTreeMap<String, Bytes> {
+        let own = |(number, part): (usize, &Part)| {
+            let prefix = match self.load {
+                Load::Together(_) => cursors_of_part(number),
+                _ => String::new(),
+            };
+            let cursors = part.cursors().into_iter();
+            cursors.map(move |(key, at)| (format!("{prefix}{key}"), at)).collect::<Vec<_>>()
+        };
+        self.parts.iter().enumerate().flat_map(own).collect()
     }
 
     /// Makes the measurement, and this moment the next one's beginning.
     fn conclude(&mut self, meter: Meter, complete: bool) -> Measurement {
-        let clock = self.shared.clock;
+        let clock = self.clock;
         let begin = self.begin;
-        let (fault_count, faults) = self.shared.take_faults();
+        let (fault_count, faults) = self.take_faults();
         let located = |fault: &LocatedFault| Fault {
             op: fault.op,
             offset: Bytes(fault.offset),
@@ -427,7 +487,7 @@ impl Running {
             errno: fault.errno,
             at: Nanos(clock.nanos(fault.at.saturating_sub(begin))),
         };
-        let cpu = self.shared.cpu_times();
+        let cpu = self.cpu_times();
         let used: Vec<ThreadCpu> =
             cpu.iter().zip(&self.cpu).map(|(now, before)| now.since(*before)).collect();
         let elapsed = meter.elapsed();
@@ -447,19 +507,16 @@ impl Running {
             outstanding: self.outstanding,
             stalls: std::mem::take(&mut self.stalls),
             intervals,
-            cursors: self.plan.as_ref().map_or_else(BTreeMap::new, |plan| plan.cursors()),
-            seed: self.seed,
+            parts: self.apart(elapsed),
+            cursors: self.cursors(),
+            seed: self.parts.first().and_then(|part| part.seed),
             cpu: Some(CpuTime {
                 user: Nanos(used.iter().map(|thread| thread.user).sum()),
                 system: Nanos(used.iter().map(|thread| thread.system).sum()),
             }),
             fault_count,
             faults: faults.iter().map(located).collect(),
-            verification: self
-                .load
-                .stimulus()
-                .filter(|stimulus| stimulus.verify)
-                .map(|_| self.shared.findings.take()),
+            verification: self.verification(),
             replay,
             common_start: self.common_start.take(),
             ..Measurement::default()
@@ -470,9 +527,16 @@ impl Running {
         measurement
     }
 
+    /// What was read back, where it was asked for.
+    fn verification(&self) -> Option<Verification> {
+        self.load.stimulus().filter(|stimulus| stimulus.verify)?;
+        self.parts.first().map(|part| part.shared.findings.take())
+    }
+
     /// What completed in the ramp or after the end, by operation.
     fn take_unmeasured(&mut self) -> Vec<Unmeasured> {
-        self.unmeasured.extend(self.shared.take_late());
+        let late = self.parts.iter().flat_map(|part| part.shared.take_late());
+        self.unmeasured.extend(late);
         let parts = std::mem::take(&mut self.unmeasured);
         let of = |op: Op| {
             let matching = || parts.iter().filter(move |part| part.op == op);
@@ -484,29 +548,29 @@ impl Running {
 
     /// Ends the load: nothing more is issued, outstanding I/Os are waited for,
     /// at most this long and not beyond a stop. Returns threads that still wait.
-    pub(super) fn end(mut self, patience: Duration, stop: &Stop) -> Option<Stranded> {
-        self.shared.finish();
+    pub(super) fn end(mut self, patience: Duration, stop: &Stop) -> Vec<Stranded> {
+        self.parts.iter().for_each(|part| part.shared.finish());
         let begun = Instant::now();
-        while !self.shared.all_ended() {
+        while !self.all_ended() {
             let left = patience.saturating_sub(begun.elapsed());
             let stopped = stop.is_requested() && begun.elapsed() > PATIENCE;
             if left.is_zero() || stopped {
-                return Some(Stranded { shared: self.shared, threads: self.threads });
+                return self.leave();
             }
-            self.shared.wait(left.min(LOOK));
+            self.wait(left.min(LOOK));
         }
         self.join();
-        None
+        Vec::new()
     }
 
     /// Leaves a complete load. Returns threads that still wait for I/Os.
-    pub(super) fn leave(self) -> Option<Stranded> {
-        let is_left = !self.threads.is_empty();
-        is_left.then_some(Stranded { shared: self.shared, threads: self.threads })
+    pub(super) fn leave(self) -> Vec<Stranded> {
+        let left = self.parts.into_iter().filter(|part| !part.threads.is_empty());
+        left.map(|part| Stranded { shared: part.shared, threads: part.threads }).collect()
     }
 
     /// Ends a load whose step has failed or was stopped.
-    pub(super) fn call_off(self) -> Option<Stranded> {
+    pub(super) fn call_off(self) -> Vec<Stranded> {
         self.end(PATIENCE, &Stop::default())
     }
 }
@@ -576,21 +640,6 @@ fn describe(fault: &LocatedFault, device: &str) -> String {
         "{op} of {} at byte {} of {device}: {why}{advice}",
         Bytes(fault.size.into()).transfer_size(),
         fault.offset
-    )
-}
-
-fn budget(stimulus: &Stimulus, start: &Start) -> Budget {
-    let until = stimulus.until;
-    let sizes: Vec<u32> = stimulus
-        .streams
-        .iter()
-        .filter(|s| s.weight > 0)
-        .map(|s| if s.op == Op::Flush { 0 } else { s.size.0 as u32 })
-        .collect();
-    Budget::new(
-        until.ios.map(|ios| ios.saturating_sub(start.done.ios)),
-        until.bytes.map(|bytes| Bytes(bytes.0.saturating_sub(start.done.bytes.0))),
-        &sizes,
     )
 }
 

@@ -13,6 +13,7 @@ mod crew;
 mod load;
 mod memory;
 mod pace;
+mod part;
 mod patience;
 mod pattern;
 mod performer;
@@ -26,7 +27,7 @@ mod waking;
 mod worker;
 
 use crate::draw::DrawPlan;
-use crate::engine::{Engine, OnTarget};
+use crate::engine::{Agree, Engine, OnTarget};
 use crate::handover::{Handover, goes_on, hand_over};
 use crate::kernel;
 pub use crate::kernel::Backend;
@@ -37,7 +38,8 @@ use crate::start::Start;
 use crate::stop::Stop;
 use clock::Clock;
 use crew::{Origin, Provisions, Shape};
-use load::{LoadContext, Running, Stranded};
+use load::{Running, Stranded};
+use part::{Handles, LoadContext};
 use patience::Patience;
 use pattern::{Content, StampKey};
 use std::io;
@@ -175,47 +177,55 @@ impl Native {
     fn begin(
         &mut self,
         load: &Load,
-        provisions: Provisions,
+        provisions: Vec<Provisions>,
         start: &Start,
+        agree: Agree<'_>,
     ) -> Result<Running, Halt> {
-        let failed = |what: &str, error: io::Error| {
-            Halt::Refused(format!("{}: {what}: {error}", self.target.device().path))
-        };
-        let file = self.target.fd().try_clone_to_owned();
-        let file = file.map_err(|error| failed("the handle cannot be duplicated", error))?;
-        let wake = wake_handle().map_err(|error| failed("no event handle", error))?;
         self.keep_account_of_sectors(load);
-        self.loads += 1;
-        let backend = provisions.backend;
+        let mut backends = provisions.iter().map(|provisions| provisions.backend);
+        let other = backends.find(|backend| *backend != self.backend);
+        let mut made = Vec::with_capacity(provisions.len());
+        for provisions in provisions {
+            made.push((provisions, self.handles()?));
+        }
         let context = LoadContext {
-            file,
-            wake,
             block_device: self.is_block_device(),
             memory_alignment: self.target.memory_alignment(),
             key: self.key,
-            sequence: self.loads << 40,
             fault_limit: self.options.fault_limit,
             patience: self.options.patience,
             written: self.written.as_ref(),
             clock: clock_of(load, self.clock),
             stop: &self.stop,
         };
-        let (running, mut notes) = Running::start(load, provisions, start, context)?;
-        if backend != self.backend {
+        let (running, mut notes) = Running::start(load, made, start, &context, agree)?;
+        if let Some(backend) = other {
             notes.push(format!("{backend} for loads with discards"));
         }
-        if load.stimulus().is_none() {
+        if matches!(load, Load::Script(_)) {
             notes.push("CLOCK_MONOTONIC for scripts".to_owned());
         }
         self.notes = notes;
         Ok(running)
     }
 
+    /// What one of the loads that run at once needs for itself.
+    fn handles(&mut self) -> Result<Handles, Halt> {
+        let failed = |what: &str, error: io::Error| {
+            Halt::Refused(format!("{}: {what}: {error}", self.target.device().path))
+        };
+        let file = self.target.fd().try_clone_to_owned();
+        let file = file.map_err(|error| failed("the handle cannot be duplicated", error))?;
+        let wake = wake_handle().map_err(|error| failed("no event handle", error))?;
+        self.loads += 1;
+        Ok(Handles { file, wake, sequence: self.loads << 40 })
+    }
+
     /// Begins to remember written sectors with the first load that verifies,
     /// and forgets them when a load changes sectors without stamping them.
     fn keep_account_of_sectors(&mut self, load: &Load) {
         let leaves_stamps = match load {
-            Load::Stimulus(stimulus) => leaves_stamps(stimulus),
+            Load::Stimulus(_) | Load::Together(_) => load.stimuli().iter().all(leaves_stamps),
             Load::Script(script) => {
                 script.data_pattern == DataPattern::RandomUnique && !script.plays_discards()
             }
@@ -263,11 +273,40 @@ impl Native {
         Ok(Provisions { origin: Origin::Script { source, discards }, content, backend, shape })
     }
 
-    fn provide_load(&mut self, load: &Load) -> Result<Provisions, Refusal> {
+    fn provide_load(&mut self, load: &Load) -> Result<Vec<Provisions>, Refusal> {
         match load {
-            Load::Stimulus(stimulus) => self.provide(stimulus),
-            Load::Script(script) => self.provide_script(script),
+            Load::Stimulus(stimulus) => Ok(vec![self.provide(stimulus)?]),
+            Load::Script(script) => Ok(vec![self.provide_script(script)?]),
+            Load::Together(stimuli) => self.provide_at_once(stimuli),
         }
+    }
+
+    fn provide_at_once(&mut self, stimuli: &[Stimulus]) -> Result<Vec<Provisions>, Refusal> {
+        if let Some(why) = Load::fault_at_once(stimuli) {
+            return Err(Refusal(why));
+        }
+        let provisions: Vec<Provisions> =
+            stimuli.iter().map(|stimulus| self.provide(stimulus)).collect::<Result<_, _>>()?;
+        let shapes = || provisions.iter().map(|provisions| provisions.shape);
+        let threads: u64 = shapes().map(|shape| u64::from(shape.threads)).sum();
+        if threads > u64::from(THREADS_LIMIT) {
+            return Err(Refusal(format!(
+                "the loads that are applied at once have {threads} threads; at most                  {THREADS_LIMIT} are supported"
+            )));
+        }
+        let alignment = self.target.memory_alignment();
+        let wanted =
+            shapes().fold(0, |sum: u64, shape| sum.saturating_add(shape.memory(alignment)));
+        let limit = kernel::transfer_memory_limit();
+        if wanted > limit {
+            return Err(Refusal(format!(
+                "the loads that are applied at once need {} of memory; this host can provide {}: \
+                 lower the threads, the queue depths or the transfer sizes",
+                Bytes(wanted),
+                Bytes(limit)
+            )));
+        }
+        Ok(provisions)
     }
 
     /// Why this target cannot take the I/Os that a script announces.
@@ -438,8 +477,18 @@ impl Engine for Native {
         start: &Start,
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<Measurement, Halt> {
+        self.apply_with_others(prepared, start, &mut || Ok(start.begins), watch)
+    }
+
+    fn apply_with_others(
+        &mut self,
+        prepared: Prepared,
+        start: &Start,
+        agree: Agree<'_>,
+        watch: &mut dyn FnMut(&Interval),
+    ) -> Result<Measurement, Halt> {
         let (step, provisions) = prepared.into_parts();
-        let mut running = self.load_for(&step, provisions, start)?;
+        let mut running = self.load_for(&step, provisions, start, agree)?;
         let stop = self.stop.clone();
         let device = self.path().to_owned();
         let result = running.measure(&step, &device, &stop, watch);
@@ -473,8 +522,9 @@ impl Native {
     fn load_for(
         &mut self,
         step: &Step,
-        provisions: Option<Provisions>,
+        provisions: Option<Vec<Provisions>>,
         start: &Start,
+        agree: Agree<'_>,
     ) -> Result<Running, Halt> {
         match hand_over(&mut self.running, step) {
             Handover::Same(running) => return Ok(running),
@@ -490,7 +540,7 @@ impl Native {
             Some(provisions) => provisions,
             None => self.provide_load(&step.load).map_err(|refusal| refusal.of(step))?,
         };
-        self.begin(&step.load, provisions, start)
+        self.begin(&step.load, provisions, start, agree)
     }
 
     /// I/Os that failed because the device is no more are not its faults.
@@ -557,7 +607,7 @@ impl Drop for Native {
 /// in a million, which adds up over hours, and differs between two processes.
 fn clock_of(load: &Load, own: Clock) -> Clock {
     match load {
-        Load::Stimulus(_) => own,
+        Load::Stimulus(_) | Load::Together(_) => own,
         Load::Script(_) => Clock::monotonic(),
     }
 }

@@ -104,6 +104,10 @@ pub(super) struct RunningLoad {
     left_ios: u64,
     left_bytes: u64,
     until_stop: u32,
+    /// Its first stream's place among those of all loads that run at once.
+    first_stream: u32,
+    /// Others run at the same time: when the drive rests is not for this one to say.
+    is_accompanied: bool,
 }
 
 impl RunningLoad {
@@ -134,7 +138,36 @@ impl RunningLoad {
             left_ios: until.ios.map_or(u64::MAX, |ios| ios.saturating_sub(done.ios)),
             left_bytes: until.bytes.map_or(u64::MAX, |b| b.0.saturating_sub(done.bytes.0)),
             until_stop: STOP_EVERY,
+            first_stream: 0,
+            is_accompanied: false,
             stimulus: stimulus.clone(),
+        }
+    }
+
+    /// The same as one of several at once; its streams are counted from this one on.
+    pub(super) fn accompanied(self, first_stream: u32) -> Self {
+        RunningLoad { first_stream, is_accompanied: true, ..self }
+    }
+
+    /// Whether nothing is outstanding.
+    pub(super) fn is_idle(&self) -> bool {
+        self.calendar.first().is_none()
+    }
+
+    /// When it does something next; now, where it has nothing more to do.
+    pub(super) fn next_event(&self) -> u64 {
+        let completion = self.calendar.first().map(|(done, _)| done);
+        let may = self.may_issue() && !self.free.is_empty();
+        let issue = self.pacer.due().filter(|_| may).map(|due| due.max(self.now));
+        let is_over = completion.is_none() && !self.may_issue();
+        let nothing = if is_over { self.now } else { u64::MAX };
+        completion.into_iter().chain(issue).min().unwrap_or(nothing)
+    }
+
+    /// The drive rests while this load has nothing outstanding.
+    fn rest(&self, to: u64, context: &mut SimContext) {
+        if !self.is_accompanied {
+            context.drive.rest(self.idle_since, to);
         }
     }
 
@@ -228,7 +261,7 @@ impl RunningLoad {
                 return None;
             }
             if self.free.len() == self.slots.len() && at > self.now {
-                context.drive.rest(self.idle_since, at);
+                self.rest(at, context);
             }
             let slot = self.free.pop()?;
             let since = if self.pacer.is_closed() { at } else { due };
@@ -246,7 +279,7 @@ impl RunningLoad {
         if !self.may_issue() {
             return Pause::Complete;
         }
-        context.drive.rest(self.idle_since, to);
+        self.rest(to, context);
         self.now = to;
         Pause::Reached
     }
@@ -270,7 +303,8 @@ impl RunningLoad {
         let mut io = self.drawers[thread].draw();
         let short = self.book(&mut io);
         let done = context.drive.submit(now, &io);
-        let Drawn { stream, op, offset, size, .. } = io;
+        let Drawn { op, offset, size, .. } = io;
+        let stream = io.stream + self.first_stream;
         let fails = fate == Fate::Fails;
         self.slots[slot] = Outstanding { since, offset, size, short, stream, op, fails };
         self.calendar.set(slot, done);
@@ -356,8 +390,8 @@ pub(super) struct Window {
 impl Window {
     pub(super) fn new(load: &Load, begin: u64) -> Self {
         let (streams, meter) = match load {
-            Load::Stimulus(stimulus) => (stimulus.streams.len(), Meter::new(&stimulus.streams)),
             Load::Script(_) => (SCRIPT_STREAMS, Meter::of_script()),
+            drawn => (drawn.streams().count(), Meter::new(drawn.streams())),
         };
         Window {
             account: Account::new(streams),

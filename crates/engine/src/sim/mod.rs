@@ -21,6 +21,7 @@ mod running;
 mod script;
 #[cfg(test)]
 mod script_tests;
+mod several;
 mod spec;
 #[cfg(test)]
 mod tests;
@@ -278,16 +279,17 @@ impl SimulatedSsd {
         before: Before,
         complete: bool,
     ) -> Measurement {
-        let began_unix_ms = unix_ms(window.begin());
+        let (began, began_unix_ms) = (window.begin(), unix_ms(window.begin()));
         let (cursors, seed) = match &load.course {
             Course::Drawn(load) => (load.plan().cursors(), load.seed),
+            Course::Several(loads) => (loads.cursors(), loads.seed()),
             Course::Script(_) => (BTreeMap::new(), None),
         };
         let write_amplification = self.drive.written().amplification_since(before.written);
         let mut unmeasured = window.unmeasured;
         let elapsed = window.meter.elapsed();
         let (streams, intervals, replay) = match &load.course {
-            Course::Drawn(_) => {
+            Course::Drawn(_) | Course::Several(_) => {
                 let (streams, intervals) = window.meter.finish();
                 (streams, intervals, None)
             }
@@ -296,6 +298,10 @@ impl SimulatedSsd {
                 let replay = script.take(&mut played);
                 (played.streams, played.intervals, Some(Box::new(replay)))
             }
+        };
+        let parts = match &load.course {
+            Course::Several(loads) => loads.parts(began, elapsed),
+            Course::Drawn(_) | Course::Script(_) => Vec::new(),
         };
         if complete {
             self.drain(load, &mut unmeasured);
@@ -307,6 +313,7 @@ impl SimulatedSsd {
             elapsed,
             complete,
             streams,
+            parts,
             unmeasured: unmeasured.parts(),
             intervals,
             cursors,
@@ -333,6 +340,14 @@ impl SimulatedSsd {
     fn provide(&self, load: &Load) -> Result<Provisions, Refusal> {
         match load {
             Load::Stimulus(stimulus) => Ok(Provisions::Drawn(self.plan(stimulus)?)),
+            Load::Together(stimuli) => match Load::fault_at_once(stimuli) {
+                Some(why) => Err(Refusal(why)),
+                None => stimuli
+                    .iter()
+                    .map(|stimulus| self.plan(stimulus))
+                    .collect::<Result<_, _>>()
+                    .map(Provisions::Several),
+            },
             Load::Script(script) => {
                 if let Some(why) = script.fault().or_else(|| self.refuse_script(script)) {
                     return Err(Refusal(why));
@@ -397,7 +412,7 @@ impl SimulatedSsd {
 fn failed(step: &Step, load: &Running) -> Halt {
     let error = match &load.course {
         Course::Script(script) => script.error.as_ref().map(ToString::to_string),
-        Course::Drawn(_) => None,
+        Course::Drawn(_) | Course::Several(_) => None,
     };
     Halt::Refused(format!("{}: {}", step.place, error.unwrap_or_default()))
 }

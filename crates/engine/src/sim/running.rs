@@ -2,6 +2,7 @@
 
 use super::load::{Pause, RunningLoad, SimContext, Unmeasured, Window};
 use super::script::RunningScript;
+use super::several::RunningSeveral;
 use crate::draw::DrawPlan;
 use crate::handover::Runs;
 use crate::play::Source;
@@ -13,6 +14,7 @@ use steadfast_domain::{Load, Nanos};
 #[derive(Debug)]
 pub(super) enum Provisions {
     Drawn(DrawPlan),
+    Several(Vec<DrawPlan>),
     Script(Source),
 }
 
@@ -20,6 +22,7 @@ pub(super) enum Provisions {
 #[derive(Debug)]
 pub(super) enum Course {
     Drawn(Box<RunningLoad>),
+    Several(RunningSeveral),
     Script(Box<RunningScript>),
 }
 
@@ -54,6 +57,9 @@ impl Running {
             (Provisions::Drawn(plan), Load::Stimulus(stimulus)) => {
                 Course::Drawn(Box::new(RunningLoad::begin(stimulus, plan, start, now)))
             }
+            (Provisions::Several(plans), Load::Together(stimuli)) => {
+                Course::Several(RunningSeveral::begin(stimuli, plans, start, now))
+            }
             (Provisions::Script(source), Load::Script(script)) => {
                 let running = RunningScript::begin(script, source, start, now);
                 Course::Script(Box::new(running.map_err(|error| Refusal(error.to_string()))?))
@@ -67,6 +73,7 @@ impl Running {
     pub(super) fn now(&self) -> u64 {
         match &self.course {
             Course::Drawn(load) => load.now(),
+            Course::Several(loads) => loads.now(),
             Course::Script(script) => script.now(),
         }
     }
@@ -75,6 +82,7 @@ impl Running {
     pub(super) fn measured_from(&self) -> u64 {
         match &self.course {
             Course::Drawn(load) => load.measured_from,
+            Course::Several(loads) => loads.measured_from(),
             Course::Script(script) => script.began,
         }
     }
@@ -83,6 +91,7 @@ impl Running {
     pub(super) fn ends_at(&self) -> Option<u64> {
         match &self.course {
             Course::Drawn(load) => load.ends_at,
+            Course::Several(loads) => loads.ends_at(),
             Course::Script(_) => None,
         }
     }
@@ -96,6 +105,7 @@ impl Running {
     ) -> Pause {
         match &mut self.course {
             Course::Drawn(load) => load.advance(to, context, window),
+            Course::Several(loads) => loads.advance(to, context, window),
             Course::Script(script) => script.advance(to, context, window),
         }
     }
@@ -104,6 +114,7 @@ impl Running {
     pub(super) fn drain(&mut self, unmeasured: &mut Unmeasured) {
         match &mut self.course {
             Course::Drawn(load) => load.drain(unmeasured),
+            Course::Several(loads) => loads.drain(unmeasured),
             Course::Script(script) => script.drain(unmeasured),
         }
     }

@@ -614,3 +614,60 @@ fn iops_test_duration() {
         println!("{}", mix.iter().map(|v| format!("{v:9.1}")).collect::<String>());
     }
 }
+
+/// A step of these loads at once.
+fn at_once(loads: Vec<Stimulus>) -> Step {
+    Step::alone(Place::new("test", 0, 1, "at once"), Load::Together(loads))
+}
+
+#[test]
+fn loads_at_once_are_counted_each_by_itself_and_end_each_at_its_own_end() {
+    let mut ssd = ssd("small", 1);
+    let spec = ssd.spec.clone();
+    let reads = load("RND 4K R", "T1Q4", &spec, Until::ios(10_007), 1);
+    let writes = load("SEQ 128K W", "T1Q1", &spec, Until::ios(101), 2);
+    let timed = load("RND 8K R", "T1Q2", &spec, Until::time(Nanos::from_secs(1)), 3);
+    let step = at_once(vec![reads.clone(), writes, timed]);
+    let m = ssd.perform(&step, &Start::default(), &mut |_| {}).unwrap();
+    assert!(m.complete);
+    let ios: Vec<u64> = m.apart().map(|(streams, _)| streams[0].tally.ios).collect();
+    assert_eq!((ios[0], ios[1]), (10_007, 101));
+    let ends: Vec<Nanos> = m.apart().map(|(_, elapsed)| elapsed).collect();
+    assert_eq!(ends[2], Nanos::from_secs(1));
+    assert!(ends[0] < m.elapsed || ends[1] < m.elapsed, "{ends:?}");
+    assert_eq!(ends.iter().max(), Some(&m.elapsed));
+    assert_eq!(m.total().ios, ios.iter().sum::<u64>());
+    assert_eq!(m.cursors["#2 SEQ 128K W"], Bytes(101 * 131_072));
+    // Beside others a closed loop is slower than alone, and no mix with them.
+    let mut other = self::ssd("small", 1);
+    let alone = other.runs(reads);
+    assert!(ends[0] > alone.elapsed, "{} {}", ends[0], alone.elapsed);
+}
+
+#[test]
+fn loads_at_once_go_on_after_a_cut_as_if_there_was_none() {
+    let spec = ssd("small", 1).spec.clone();
+    let loads = || {
+        vec![
+            load("RND 4K W", "T1Q4", &spec, Until::ios(10_007), 1),
+            load("RND 4K R", "T2Q2", &spec, seconds(2), 2)
+                .pace(Pace::Fixed { ios: 1009, per: Nanos::from_secs(1) }),
+        ]
+    };
+    let counts = |m: &Measurement| m.apart().map(|(s, _)| s[0].tally.ios).collect::<Vec<_>>();
+    let whole = ssd("small", 1).perform(&at_once(loads()), &Start::default(), &mut |_| {}).unwrap();
+    let mut ssd = ssd("small", 1);
+    let (mut sums, mut elapsed) = (vec![0, 0], Nanos::ZERO);
+    for point in 1.. {
+        let place = Place::new("test", 0, point, "at once");
+        let cut = Nanos::from_millis(37);
+        let step = Step::part(place, Load::Together(loads()), cut, point > 1);
+        let m = ssd.perform(&step, &Start::default(), &mut |_| {}).unwrap();
+        sums.iter_mut().zip(counts(&m)).for_each(|(sum, own)| *sum += own);
+        elapsed += m.elapsed;
+        if m.complete {
+            break;
+        }
+    }
+    assert_eq!((sums, elapsed), (counts(&whole), whole.elapsed));
+}

@@ -4,9 +4,9 @@ use super::load::{Job, job};
 use super::options::Options;
 use super::text::JobFile;
 use crate::misread::Misread;
-use steadfast_domain::sequence::{Amount, SequenceEnd, SequenceRemark};
+use steadfast_domain::sequence::{Amount, NamedLoad, SequenceEnd, SequenceRemark};
 use steadfast_domain::stimulus::Pace;
-use steadfast_domain::{Bytes, Demand, Sequence, SequenceLoad, SequenceStep};
+use steadfast_domain::{Bytes, Demand, Op, Sequence, SequenceLoad, SequenceStep};
 
 /// What fio's command line would say beside the file.
 #[derive(Debug, Clone, Copy, Default)]
@@ -15,17 +15,23 @@ pub struct Assumed<'a> {
     pub ioengine: Option<&'a str>,
 }
 
-/// Jobs that run at the same time.
+/// Jobs that run at the same time, those of one load together.
 struct Group {
+    jobs: Vec<Sharing>,
+}
+
+/// A job, or several alike.
+struct Sharing {
     label: String,
     line: u64,
     job: Job,
-    /// A job of another load, which cannot run beside it.
-    other: Option<String>,
 }
 
-/// What of a job file is applied: one step for each job, or for several alike that run at
-/// the same time. File, title and version are left to be filled in.
+/// More loads at once than a file has.
+const AT_ONCE_MAX: usize = 256;
+
+/// What of a job file is applied: one step for each job, or for several that run at the
+/// same time. File, title and version are left to be filled in.
 ///
 /// # Errors
 /// Everything that cannot be applied, line by line.
@@ -42,18 +48,22 @@ pub fn sequence(file: &JobFile, assumed: &Assumed<'_>) -> Result<Sequence, Vec<M
             keep(&mut remarks, remark);
         }
         let Some(parsed) = parsed else { continue };
-        match groups.last_mut().filter(|_| !waits) {
-            None => groups.push(Group { label, line, job: parsed, other: None }),
-            Some(group) => group.join(label, parsed),
+        if waits || groups.is_empty() {
+            groups.push(Group { jobs: Vec::new() });
+        }
+        if let Some(group) = groups.last_mut() {
+            by_pace(Sharing { label, line, job: parsed })
+                .into_iter()
+                .for_each(|own| group.join(own));
         }
     }
-    misread.extend(groups.iter().filter_map(Group::fault));
+    misread.extend(groups.iter().flat_map(Group::faults));
     if !misread.is_empty() {
         misread.sort_by_key(|what| what.line);
         misread.dedup();
         return Err(misread);
     }
-    let steps = groups.into_iter().map(Group::step).collect();
+    let steps = groups.into_iter().filter_map(Group::step).collect();
     let tool = "fio".to_owned();
     let sequence = Sequence { tool, steps, remarks, ..Sequence::default() };
     Ok(sequence.with_distinct_labels())
@@ -74,33 +84,88 @@ fn keep(remarks: &mut Vec<SequenceRemark>, remark: SequenceRemark) {
     }
 }
 
+/// A job whose directions have paces of their own is a load of each.
+fn by_pace(sharing: Sharing) -> Vec<Sharing> {
+    if sharing.job.paces.is_empty() {
+        return vec![sharing];
+    }
+    let direction = |(op, pace): &(Op, Pace)| {
+        let mut job = Job { paces: Vec::new(), ..sharing.job.clone() };
+        job.load.streams.retain(|stream| stream.op == *op);
+        job.load.pace = *pace;
+        let name = match op {
+            Op::Read => "reads",
+            Op::Write => "writes",
+            Op::Discard | Op::Flush => "trims",
+        };
+        Sharing { label: format!("{} {name}", sharing.label), line: sharing.line, job }
+    };
+    sharing.job.paces.iter().map(direction).collect()
+}
+
 impl Group {
-    fn join(&mut self, label: String, job: Job) {
-        let alike = self.job.load == job.load && self.job.pause == job.pause;
-        if alike {
-            self.job.threads = self.job.threads.saturating_add(job.threads);
-            self.label = format!("{} + {label}", self.label);
-        } else {
-            self.other.get_or_insert(label);
+    fn join(&mut self, new: Sharing) {
+        let alike =
+            |old: &&mut Sharing| old.job.load == new.job.load && old.job.pause == new.job.pause;
+        match self.jobs.iter_mut().find(alike) {
+            Some(old) => {
+                old.job.threads = old.job.threads.saturating_add(new.job.threads);
+                old.label = format!("{} + {}", old.label, new.label);
+            }
+            None => self.jobs.push(new),
         }
     }
 
-    fn fault(&self) -> Option<Misread> {
-        let other = self.other.as_ref()?;
-        Some(Misread::at(
-            self.line,
-            format!(
-                "[{}] and [{other}] run at the same time with different loads, and one load at a \
-                 time is applied to a target; set stonewall in [{other}], or run them apart",
-                self.label
-            ),
-        ))
+    /// What keeps its jobs from beginning at one moment.
+    fn faults(&self) -> Vec<Misread> {
+        let Some((first, others)) = self.jobs.split_first() else { return Vec::new() };
+        if others.len() >= AT_ONCE_MAX {
+            let what = format!("more than {AT_ONCE_MAX} different loads run at the same time");
+            return vec![Misread::at(first.line, what)];
+        }
+        let fault = |other: &Sharing| {
+            let option = if other.job.pause != first.job.pause {
+                "startdelay"
+            } else if other.job.load.ramp != first.job.load.ramp {
+                "ramp_time"
+            } else {
+                return None;
+            };
+            let what = format!(
+                "[{}]: {option}: it differs from that of [{}], which runs at the same time; such \
+                 jobs begin together here: give them the same, or set stonewall",
+                other.label, first.label
+            );
+            Some(Misread::at(other.line, what))
+        };
+        others.iter().filter_map(fault).collect()
     }
 
-    fn step(self) -> SequenceStep {
-        let Job { load, threads, pause, dimensions } = self.job;
-        let load = of_all(load, threads);
-        SequenceStep { pause, dimensions, ..SequenceStep::new(self.label, load) }
+    fn step(self) -> Option<SequenceStep> {
+        let pause = self.jobs.first()?.job.pause;
+        let label = self.jobs.iter().map(|own| own.label.as_str()).collect::<Vec<_>>().join(" + ");
+        let dimensions = self.dimensions();
+        let loads = self
+            .jobs
+            .into_iter()
+            .map(|own| NamedLoad { name: own.label, load: of_all(own.job.load, own.job.threads) });
+        let step = SequenceStep::at_once(label, loads.collect())?;
+        Some(SequenceStep { pause, dimensions, ..step })
+    }
+
+    /// What distinguishes the step: of different jobs the values of all.
+    fn dimensions(&self) -> Vec<(String, String)> {
+        let Some(first) = self.jobs.first() else { return Vec::new() };
+        let value = |at: usize, own: &Sharing| own.job.dimensions.get(at).map(|(_, v)| v.clone());
+        let all = first.job.dimensions.iter().enumerate().map(|(at, (name, _))| {
+            let mut values: Vec<String> =
+                self.jobs.iter().filter_map(|own| value(at, own)).collect();
+            if values.iter().all(|value| *value == values[0]) {
+                values.truncate(1);
+            }
+            (name.clone(), values.join(" + "))
+        });
+        all.collect()
     }
 }
 
@@ -123,12 +188,7 @@ fn of_all(load: SequenceLoad, threads: u32) -> SequenceLoad {
         ios: load.until.ios.map(|ios| ios.saturating_mul(times)),
         laps: load.until.laps.map(|laps| laps.saturating_mul(times)),
     };
-    let mut streams = load.streams;
-    for stream in &mut streams {
-        stream.pace = stream.pace.map(pace);
-    }
     SequenceLoad {
-        streams,
         demand: Demand::new(threads, load.demand.depth),
         pace: pace(load.pace),
         until,

@@ -29,6 +29,8 @@ pub(super) struct Job {
     pub pause: Nanos,
     /// How tables distinguish it.
     pub dimensions: Vec<(String, String)>,
+    /// The pace of each of two directions, where they have their own.
+    pub paces: Vec<(Op, Pace)>,
 }
 
 /// What a job moves, and where to.
@@ -36,6 +38,8 @@ struct Manner {
     /// Each direction with its share of the I/Os in percent.
     ops: Vec<(Op, u32)>,
     random: bool,
+    /// Percent of each direction's I/Os that are random, by its place; 100 of a random job.
+    shares: [u32; 3],
 }
 
 /// The load of a section; what is wrong with it stands in `options`.
@@ -50,13 +54,19 @@ pub(super) fn job(options: &mut Options<'_>, assumed_engine: Option<&str>) -> Op
         ramp: options.time("ramp_time", SECOND).unwrap_or(Nanos::ZERO),
         ..SequenceLoad::new(streams, Demand::new(1, depth), end?)
     };
-    pace(options, &mut load);
+    let paces = pace(options, &mut load);
     if load.alters() {
         load.data_pattern = Some(pattern(options));
     }
+    if load.pace != Pace::Closed || !paces.is_empty() {
+        options.remark(
+            "response times of paced I/Os count from when they are due; fio's from their issue",
+        );
+    }
     remarks(options, &manner, &load, threads);
     let pause = options.time("startdelay", SECOND).unwrap_or(Nanos::ZERO);
-    Some(Job { load, threads, pause, dimensions: dimensions(options, depth, threads) })
+    let dimensions = dimensions(options, depth, threads);
+    Some(Job { load, threads, pause, dimensions, paces })
 }
 
 fn dimensions(options: &Options<'_>, depth: u32, threads: u32) -> Vec<(String, String)> {
@@ -96,7 +106,8 @@ fn manner(options: &mut Options<'_>) -> Option<Manner> {
             return None;
         }
     };
-    let random = random && !is_all_sequential(options, ops);
+    let shares = if random { random_shares(options)? } else { [0; 3] };
+    let random = ops.iter().any(|op| shares[place(*op)] > 0);
     let reads = read_share(options);
     let share = |op: &Op| match (ops, op) {
         ([_], _) => 100,
@@ -104,25 +115,19 @@ fn manner(options: &mut Options<'_>) -> Option<Manner> {
         _ => 100 - reads,
     };
     let ops = ops.iter().map(|op| (*op, share(op))).filter(|(_, share)| *share > 0).collect();
-    Some(Manner { ops, random })
+    Some(Manner { ops, random, shares })
 }
 
-/// Whether `percentage_random=0` makes a random job sequential; other shares are refused.
-fn is_all_sequential(options: &mut Options<'_>, ops: &[Op]) -> bool {
-    let Some(text) = options.text("percentage_random") else { return false };
-    let values = by_direction(text);
-    let used: Vec<&str> = ops.iter().map(|op| values[place(*op)]).collect();
-    if used.iter().all(|value| *value == "100") {
-        return false;
+/// What `percentage_random` leaves of a random job's directions.
+fn random_shares(options: &mut Options<'_>) -> Option<[u32; 3]> {
+    let Some(text) = options.text("percentage_random") else { return Some([100; 3]) };
+    let share = |text: &str| text.parse::<u32>().ok().filter(|share| *share <= 100);
+    let [reads, writes, discards] = by_direction(text).map(share);
+    let shares = reads.zip(writes).zip(discards);
+    if shares.is_none() {
+        options.refuse("percentage_random", "these are not percents");
     }
-    if used.iter().all(|value| *value == "0") {
-        return true;
-    }
-    options.refuse(
-        "percentage_random",
-        "I/Os of which some follow the one before and some do not are not applied",
-    );
-    false
+    shares.map(|((reads, writes), discards)| [reads, writes, discards])
 }
 
 /// Where a direction's value stands among several.
@@ -220,19 +225,35 @@ fn streams(options: &mut Options<'_>, manner: &Manner) -> Option<Vec<IoStream>> 
         let others: u32 =
             each.iter().filter(|(o, ..)| o != op).map(|(.., (_, sum))| *sum).product();
         for (size, part) in sizes {
-            let order = match (manner.random, several) {
-                (true, _) => Order::Random,
-                (false, false) => Order::Sequential(Cursor::Own),
-                (false, true) => Order::Sequential(Cursor::Shared),
-            };
             let own = (alignment != *size).then_some(Bytes(alignment));
             // Every direction's parts add up to its share.
             let weight = share * part * if each.len() > 1 { others } else { 1 };
-            let stream = IoStream::new(*op, order, Bytes(*size)).weighing(weight);
-            streams.push(IoStream { alignment: own, zones: zones.clone(), ..stream });
+            for (order, weight) in orders(manner, *op, weight, several) {
+                let stream = IoStream::new(*op, order, Bytes(*size)).weighing(weight);
+                streams.push(IoStream { alignment: own, zones: zones.clone(), ..stream });
+            }
         }
     }
     Some(streams)
+}
+
+/// The orders of a direction's I/Os with their weights: `percentage_random` makes two of them.
+fn orders(manner: &Manner, op: Op, weight: u32, several: bool) -> Vec<(Order, u32)> {
+    let cursor = if several { Cursor::Shared } else { Cursor::Own };
+    let random = manner.shares[place(op)];
+    let scale = if manner.is_mixed() { 1 } else { 100 };
+    [(Order::Random, random), (Order::Sequential(cursor), 100 - random)]
+        .into_iter()
+        .map(|(order, share)| (order, weight.saturating_mul(share) / scale))
+        .filter(|(_, weight)| *weight > 0)
+        .collect()
+}
+
+impl Manner {
+    /// Whether some I/Os of a direction are random and others are not.
+    fn is_mixed(&self) -> bool {
+        self.ops.iter().any(|(op, _)| !matches!(self.shares[place(*op)], 0 | 100))
+    }
 }
 
 /// What a direction's offsets are multiples of: in a random job what is said, or its
@@ -363,8 +384,8 @@ fn end(options: &mut Options<'_>) -> Option<SequenceEnd> {
     Some(SequenceEnd { time, bytes, ios, laps })
 }
 
-/// Rates and pauses between I/Os.
-fn pace(options: &mut Options<'_>, load: &mut SequenceLoad) {
+/// Rates and pauses between I/Os: the load's own pace, or that of each direction.
+fn pace(options: &mut Options<'_>, load: &mut SequenceLoad) -> Vec<(Op, Pace)> {
     let rated = ["rate", "rate_iops"].into_iter().find(|name| {
         options
             .text(name)
@@ -380,46 +401,66 @@ fn pace(options: &mut Options<'_>, load: &mut SequenceLoad) {
         (Some(_), Some(_)) => {
             options.refuse("thinktime", "a rate and pauses together are not applied");
         }
-        (Some(name), None) => rates(options, name, load),
+        (Some(name), None) => return rates(options, name, load).unwrap_or_default(),
     }
+    Vec::new()
 }
 
-fn rates(options: &mut Options<'_>, name: &str, load: &mut SequenceLoad) {
+fn rates(
+    options: &mut Options<'_>,
+    name: &str,
+    load: &mut SequenceLoad,
+) -> Option<Vec<(Op, Pace)>> {
     let text = options.text(name).unwrap_or_default();
     let poisson = match options.text("rate_process") {
         None | Some("linear") => false,
         Some("poisson") => true,
-        Some(_) => return options.refuse("rate_process", "it is neither linear nor poisson"),
+        Some(_) => {
+            options.refuse("rate_process", "it is neither linear nor poisson");
+            return None;
+        }
     };
-    let weights = load.streams.clone();
-    for stream in &mut load.streams {
-        let own = by_direction(text)[place(stream.op)];
-        let Some(rate) = options.bytes_in(own).filter(|rate| *rate > 0) else {
-            let why = "every direction of the job needs a rate above 0";
-            return options.refuse(name, why);
+    let mut paces = Vec::new();
+    for op in Op::ALL {
+        let own: Vec<&IoStream> = load.streams.iter().filter(|stream| stream.op == op).collect();
+        if own.is_empty() {
+            continue;
+        }
+        let rate = options.bytes_in(by_direction(text)[place(op)]).filter(|rate| *rate > 0);
+        let Some(rate) = rate.map(u128::from) else {
+            options.refuse(name, "every direction of the job needs a rate above 0");
+            return None;
         };
-        let alike = weights.iter().filter(|other| other.op == stream.op);
-        // I/Os of the direction for this stream's weight, and the bytes of all of them.
-        let ios = u128::from(rate) * u128::from(stream.weight);
-        let per: u128 = match name {
-            "rate" => alike.map(|s| u128::from(s.weight) * u128::from(s.size.0)).sum(),
-            _ => alike.map(|s| u128::from(s.weight)).sum(),
-        };
-        let per = per * u128::from(SECOND);
+        let weights: u128 = own.iter().map(|stream| u128::from(stream.weight)).sum();
+        let bytes: u128 = own.iter().map(|s| u128::from(s.weight) * u128::from(s.size.0)).sum();
+        let second = u128::from(SECOND);
+        let (ios, per) =
+            if name == "rate" { (rate * weights, bytes * second) } else { (rate, second) };
         let Some((ios, per)) = in_words(ios, per) else {
-            return options.refuse(name, "this rate is beyond what can be counted");
+            options.refuse(name, "this rate is beyond what can be counted");
+            return None;
         };
-        stream.pace = Some(match poisson {
-            true => Pace::Poisson { ios, per },
-            false => Pace::Fixed { ios, per },
-        });
+        paces.push((
+            op,
+            if poisson { Pace::Poisson { ios, per } } else { Pace::Fixed { ios, per } },
+        ));
     }
-    // One pace for all where all I/Os are of one kind.
-    if let [only] = load.streams.as_mut_slice()
-        && let Some(pace) = only.pace.take()
-    {
-        load.pace = pace;
+    match paces.as_slice() {
+        [(_, only)] => {
+            load.pace = *only;
+            return None;
+        }
+        _ if load.until != SequenceEnd { time: load.until.time, ..SequenceEnd::default() } => {
+            let why = "directions with rates of their own are applied where time alone ends the \
+                       job: set time_based and runtime";
+            options.refuse(name, why);
+        }
+        _ => options.remark(
+            "each direction has a rate of its own and is applied as a load of its own, with the \
+             job's whole iodepth",
+        ),
     }
+    Some(paces)
 }
 
 /// So many I/Os in so many nanoseconds: in a second where they are whole then.
@@ -503,15 +544,16 @@ fn remarks(options: &mut Options<'_>, manner: &Manner, load: &SequenceLoad, thre
              offsets are drawn anew for every I/O",
         );
     }
+    if manner.is_mixed() {
+        options.remark(
+            "percentage_random: a sequential I/O continues where the last sequential one ended; \
+             in fio where the last I/O ended, random or not",
+        );
+    }
     if !manner.random && threads > 1 {
         options.remark(
             "each of fio's jobs goes through the range by itself; here the threads share one \
              position",
-        );
-    }
-    if load.pace != Pace::Closed || load.streams.iter().any(|stream| stream.pace.is_some()) {
-        options.remark(
-            "response times of paced I/Os count from when they are due; fio's from their issue",
         );
     }
     if !options.flag("refill_buffers")

@@ -100,8 +100,28 @@ fn splits_zones_rates_and_pauses_are_those_of_fio() {
         pace("thinktime=5ms\nthinktime_blocks=3"),
         Pace::Burst { ios: 3, delay: Nanos::from_millis(5) }
     );
-    let both = one("rw=randrw\nrate_iops=100,7").unwrap().load.streams;
-    assert_eq!(both[1].pace, Some(Pace::Fixed { ios: 7, per: second }));
+    let timed = "rw=randrw\nrate_iops=100,7\nnumjobs=3\ntime_based\nruntime=5";
+    let both = one(timed).unwrap();
+    let paces: Vec<(&str, Op, Pace)> =
+        both.loads().map(|(name, load)| (name, load.streams[0].op, load.pace)).collect();
+    let fixed = |ios| Pace::Fixed { ios, per: second };
+    let expected = [("job reads", Op::Read, fixed(300)), ("job writes", Op::Write, fixed(21))];
+    assert_eq!(paces, expected, "each direction by itself");
+    let sizes = one("rate=1m\nbssplit=4k/50:12k/50").unwrap().load;
+    assert_eq!((sizes.pace, sizes.streams.len()), (fixed(128), 2), "of the mean of 8 KiB");
+}
+
+#[test]
+fn a_job_may_be_random_in_part() {
+    let step = one("rw=randrw\nrwmixread=60\nbs=4k\npercentage_random=30,100").unwrap();
+    let streams: Vec<(String, u32)> =
+        step.load.streams.iter().map(|s| (s.to_string(), s.weight)).collect();
+    let expected = [("RND 4K R", 1800), ("SEQ 4K R", 4200), ("RND 4K W", 4000)];
+    assert_eq!(streams, expected.map(|(name, weight)| (name.to_owned(), weight)));
+    let sequential = one("rw=randread\npercentage_random=0").unwrap();
+    assert_eq!(sequential.load.streams[0].to_string(), "SEQ 4K R");
+    let said = read("[j]\nrw=randread\npercentage_random=7\n").unwrap().remarks;
+    assert!(said.iter().any(|r| r.text.contains("where the last sequential one ended")));
 }
 
 #[test]
@@ -129,15 +149,28 @@ fn an_engine_that_waits_has_a_depth_of_one_and_a_line_says_so() {
 }
 
 #[test]
-fn jobs_at_the_same_time_are_one_load_or_are_refused() {
+fn jobs_at_the_same_time_are_one_load_where_they_are_alike_and_run_at_once_otherwise() {
     let alike =
         read("[global]\nioengine=libaio\ndirect=1\nrw=read\n[a]\n[b]\nnumjobs=2\n").unwrap();
     assert_eq!(alike.steps.len(), 1);
     assert_eq!((alike.steps[0].label.as_str(), alike.steps[0].load.demand.threads), ("a + b", 3));
-    let wrong = read("[a]\nrw=read\n[b]\nrw=write\n").unwrap_err();
-    assert!(wrong[0].to_string().contains("[a] and [b] run at the same time"), "{wrong:?}");
+    let unlike = read("[a]\nrw=read\n[b]\nrw=write\nbs=8k\n[c]\nrw=read\n").unwrap();
+    assert_eq!(unlike.steps.len(), 1);
+    let step = &unlike.steps[0];
+    let loads: Vec<(&str, u32)> = step.loads().map(|(n, l)| (n, l.demand.threads)).collect();
+    assert_eq!(loads, [("a + c", 2), ("b", 1)]);
+    assert_eq!(step.label, "a + c + b");
+    let of = |name| step.dimensions.iter().find(|(own, _)| own == name).unwrap().1.as_str();
+    assert_eq!((of("rw"), of("bs"), of("iodepth")), ("read + write", "4k + 8k", "1"));
     let apart = read("[a]\nrw=read\n[b]\nstonewall\nrw=write\n").unwrap();
     assert_eq!(apart.steps.len(), 2);
+    for option in ["startdelay", "ramp_time"] {
+        let wrong = read(&format!("[a]\nrw=read\n[b]\nrw=write\n{option}=7\n")).unwrap_err();
+        let why = wrong[0].to_string();
+        assert!(why.contains(&format!("line 3: [b]: {option}")) && why.contains("[a]"), "{why}");
+    }
+    let many: String = (1..=257).map(|n| format!("[j{n}]\nrw=read\nbs={n}k\n")).collect();
+    assert!(read(&many).unwrap_err()[0].to_string().contains("more than 256"));
 }
 
 #[test]
@@ -148,7 +181,8 @@ fn what_is_not_understood_is_named_with_its_line_and_nothing_runs() {
         ("zonemode=strided", "zones"),
         ("random_distribution=zipf:1.2", "zipf"),
         ("rw=randread:8", "colon"),
-        ("rw=randrw\npercentage_random=50", "some follow"),
+        ("percentage_random=107", "percents"),
+        ("rw=randrw\nrate_iops=7,100", "time alone"),
         ("iodepht=4", "did you mean 'iodepth'"),
         ("bs=4q", "not a size"),
         ("time_based", "never end"),
@@ -202,13 +236,14 @@ proptest! {
 fn no_mutation_makes_it_panic() {
     let text = "[global]\nioengine=libaio\ndirect=1\nbssplit=4k/30:8k/70,16k/100\nrate=1m,2m\n\
         [a]\nrw=randrw\nrwmixread=70\nrandom_distribution=zoned:60/10:40/90\nruntime=1:30\n\
-        buffer_pattern=0xdead\nthinktime=5ms\nnumjobs=4\nsize=90%\n[b]\nstonewall\n\
+        buffer_pattern=0xdead\npercentage_random=30\nthinktime=5ms\nnumjobs=4\nsize=90%\n[b]\nstonewall\n\
         include more.inc\nbs=${BS}\nloops=2\nio_size=10m\noffset=1m\nkb_base=1000\n";
     for bytes in mutated(text.as_bytes(), 0..MUTATIONS) {
         let read =
             JobFile::read(&bytes, &mut Around).and_then(|f| sequence(&f, &Assumed::default()));
-        for step in read.iter().flat_map(|sequence| &sequence.steps) {
-            let _ = step.load.on(Bytes(10_007 * 4096), 512);
+        let steps = read.iter().flat_map(|sequence| &sequence.steps);
+        for (_, load) in steps.flat_map(|step| step.loads()) {
+            let _ = load.on(Bytes(10_007 * 4096), 512);
         }
     }
     assert_eq!(one("rw=randread").unwrap().load.streams[0].order, Order::Random);

@@ -16,6 +16,7 @@ mod read_setup;
 mod read_specs;
 mod remark;
 pub mod results;
+mod saved;
 mod sequence;
 #[cfg(test)]
 mod tests;
@@ -31,6 +32,7 @@ pub use expansion::{Active, Test, tests_of};
 pub use export::{Export, Heading, export};
 pub use read::{Reading, read};
 pub use remark::Remark;
-pub use sequence::{Circumstances, DIMENSIONS, Plan, plan};
+pub use saved::findings;
+pub use sequence::{Circumstances, DIMENSIONS, Plan, loads_of_workers, plan};
 pub use version::{Dialect, Version};
 pub use write::write;

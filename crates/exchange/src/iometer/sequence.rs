@@ -1,7 +1,7 @@
 //! The tests of a configuration as loads for one target.
 //!
-//! All workers of a test must do the same: a target gets one load at a time. Where
-//! they do not, the configuration is refused, with the workers' names.
+//! Workers of a test that do the same are the threads of one load. Where workers differ,
+//! each kind is a load of its own, and all of them begin at one moment.
 
 use super::config::{AccessLine, AccessSpec, Config, Setup};
 use super::expansion::{Active, Test, tests_of};
@@ -9,7 +9,7 @@ use super::remark::Remark;
 use super::version::Dialect;
 use crate::misread::Misread;
 use std::collections::BTreeSet;
-use steadfast_domain::sequence::{Amount, Extent, SequenceEnd, SequenceRemark};
+use steadfast_domain::sequence::{Amount, Extent, NamedLoad, SequenceEnd, SequenceRemark};
 use steadfast_domain::stimulus::{Cursor, DataPattern, Order, Pace};
 use steadfast_domain::{Bytes, Demand, IoStream, Nanos, Op, Sequence, SequenceLoad, SequenceStep};
 
@@ -78,7 +78,8 @@ fn preparation(steps: &[SequenceStep], on: Circumstances<'_>) -> SequenceStep {
     let stream = IoStream::new(Op::Write, Order::Sequential(Cursor::Own), Bytes::kib(128));
     let mut load = SequenceLoad::new(vec![stream], Demand::new(1, 8), SequenceEnd::laps(1));
     let first = steps.first().map(|step| step.load.extent).unwrap_or_default();
-    if steps.iter().all(|step| step.load.extent == first) {
+    let mut loads = steps.iter().flat_map(SequenceStep::loads);
+    if loads.all(|(_, load)| load.extent == first) {
         load.extent = first;
     }
     if !on.own_pattern {
@@ -107,61 +108,111 @@ fn step(
     (time, ramp): (Nanos, Nanos),
     on: Circumstances<'_>,
 ) -> Result<SequenceStep, Misread> {
-    let (first, spec) = common(config, test)?;
-    let workers = test.active.len() as u32;
-    let depth = first.depth.saturating_mul(first.targets.len() as u32);
-    let demand = Demand::new(workers, depth);
-    let mut load = SequenceLoad::new(streams(spec, on.sector), demand, SequenceEnd::time(time));
-    load.extent = extent(first, on.sector);
-    load.pace = pace(spec, u64::from(workers) * first.targets.len() as u64)?;
-    load.ramp = ramp;
-    load.data_pattern = (!on.own_pattern).then(|| data_pattern(config, first.pattern));
+    let kinds = kinds(config, test)?;
+    let mut loads = Vec::with_capacity(kinds.len());
+    for kind in &kinds {
+        let load = load(config, kind, (time, ramp), on)?;
+        loads.push(NamedLoad { name: kind.name(test), load });
+    }
+    let labels: Vec<String> = kinds
+        .iter()
+        .zip(&loads)
+        .map(|(kind, own)| format!("{}, {}", kind.first().spec, own.load.demand))
+        .collect();
+    let Some(step) = SequenceStep::at_once(labels.join(" + "), loads) else {
+        return Err(Misread::whole("a test without an active worker"));
+    };
     let values = [
-        first.spec.clone(),
-        workers.to_string(),
-        first.targets.len().to_string(),
-        first.depth.to_string(),
+        joined(&kinds, |active| active.spec.clone()),
+        test.active.len().to_string(),
+        joined(&kinds, |active| active.targets.len().to_string()),
+        joined(&kinds, |active| active.depth.to_string()),
     ];
-    let label = format!("{}, {demand}", first.spec);
-    let step = SequenceStep::new(label, load);
     Ok(DIMENSIONS.iter().zip(values).fold(step, |step, (name, value)| step.dimension(name, value)))
 }
 
-/// The first worker of a test and its access specification, where all workers do the same.
-fn common<'a>(config: &'a Config, test: &'a Test) -> Result<(&'a Active, &'a AccessSpec), Misread> {
-    let nobody = || Misread::whole("a test without an active worker");
-    let first = test.active.first().ok_or_else(nobody)?;
-    let spec_of = |active: &Active| {
-        let missing = || {
-            Misread::at(active.line, format!("access specification '{}' is missing", active.spec))
-        };
-        config.spec(&active.spec).ok_or_else(missing)
-    };
-    let spec = spec_of(first)?;
-    for other in &test.active[1..] {
-        let what = if spec_of(other)?.lines != spec.lines {
-            "access specifications"
-        } else if other.depth != first.depth {
-            "numbers of outstanding I/Os"
-        } else if other.targets.len() != first.targets.len() {
-            "numbers of targets"
-        } else if other.area != first.area {
-            "starting sectors or sizes"
-        } else if other.pattern != first.pattern {
-            "data patterns"
-        } else {
-            continue;
-        };
-        return Err(Misread::at(
-            other.line,
-            format!(
-                "'{}' and '{}' have different {what} at the same time ('{}' and '{}'); one load at \
-                 a time is applied to a target: give each its own file",
-                first.worker, other.worker, first.spec, other.spec
-            ),
-        ));
+/// A value of every kind of worker; once, where it is the same.
+fn joined(kinds: &[Kind<'_>], value: impl Fn(&Active) -> String) -> String {
+    let mut values: Vec<String> = kinds.iter().map(|kind| value(kind.first())).collect();
+    if values.iter().all(|value| *value == values[0]) {
+        values.truncate(1);
     }
-    Ok((first, spec))
+    values.join(" + ")
+}
+
+fn load(
+    config: &Config,
+    kind: &Kind<'_>,
+    (time, ramp): (Nanos, Nanos),
+    on: Circumstances<'_>,
+) -> Result<SequenceLoad, Misread> {
+    let (first, spec) = (kind.first(), kind.spec);
+    let workers = u32::try_from(kind.workers.len()).unwrap_or(u32::MAX);
+    let targets = u32::try_from(first.targets.len()).unwrap_or(u32::MAX);
+    let demand = Demand::new(workers, first.depth.saturating_mul(targets));
+    let mut load = SequenceLoad::new(streams(spec, on.sector), demand, SequenceEnd::time(time));
+    load.extent = extent(first, on.sector);
+    load.pace = pace(spec, u64::from(workers) * u64::from(targets))?;
+    load.ramp = ramp;
+    load.data_pattern = (!on.own_pattern).then(|| data_pattern(config, first.pattern));
+    Ok(load)
+}
+
+/// Workers of a test that do the same.
+struct Kind<'a> {
+    spec: &'a AccessSpec,
+    /// At least one.
+    workers: Vec<&'a Active>,
+}
+
+impl Kind<'_> {
+    fn first(&self) -> &Active {
+        self.workers[0]
+    }
+
+    fn is_of(&self, other: &Active, spec: &AccessSpec) -> bool {
+        let first = self.first();
+        spec.lines == self.spec.lines
+            && other.depth == first.depth
+            && other.targets.len() == first.targets.len()
+            && other.area == first.area
+            && other.pattern == first.pattern
+    }
+
+    /// The names of its workers; with their managers where names occur twice.
+    fn name(&self, test: &Test) -> String {
+        let is_twice = |name: &str| test.active.iter().filter(|a| a.worker == name).count() > 1;
+        let name = |active: &&Active| match is_twice(&active.worker) {
+            true => format!("{}: {}", active.manager_name, active.worker),
+            false => active.worker.clone(),
+        };
+        self.workers.iter().map(name).collect::<Vec<_>>().join(" + ")
+    }
+}
+
+/// The active workers of a test, those that do the same together.
+fn kinds<'a>(config: &'a Config, test: &'a Test) -> Result<Vec<Kind<'a>>, Misread> {
+    let mut kinds: Vec<Kind<'a>> = Vec::new();
+    for active in &test.active {
+        let spec = config.spec(&active.spec).ok_or_else(|| {
+            Misread::at(active.line, format!("access specification '{}' is missing", active.spec))
+        })?;
+        match kinds.iter_mut().find(|kind| kind.is_of(active, spec)) {
+            Some(kind) => kind.workers.push(active),
+            None => kinds.push(Kind { spec, workers: vec![active] }),
+        }
+    }
+    Ok(kinds)
+}
+
+/// Which of the loads of a test each of its active workers is part of, from 0.
+pub fn loads_of_workers(config: &Config, test: &Test) -> Vec<usize> {
+    let kinds = kinds(config, test).unwrap_or_default();
+    let of = |active: &Active| {
+        let has = |kind: &Kind<'_>| kind.workers.iter().any(|own| std::ptr::eq(*own, active));
+        kinds.iter().position(has).unwrap_or(0)
+    };
+    test.active.iter().map(of).collect()
 }
 
 fn extent(active: &Active, sector: u64) -> Extent {
@@ -264,9 +315,12 @@ fn of_access(config: &Config, tests: &[Test], say: &mut impl FnMut(u64, String))
     let is_sequential = |name: &str| {
         config.spec(name).is_some_and(|spec| spec.lines.iter().any(|row| row.random < 100))
     };
-    let together = tests.iter().filter(|test| test.active.len() > 1);
-    if together.flat_map(|test| &test.active).any(|active| is_sequential(&active.spec)) {
-        let text = "the workers share one sequential position, so that no block is read or \
+    let shares = |test: &Test| {
+        let kinds = kinds(config, test).unwrap_or_default();
+        kinds.iter().any(|kind| kind.workers.len() > 1 && is_sequential(&kind.first().spec))
+    };
+    if tests.iter().any(shares) {
+        let text = "workers that do the same share one sequential position, so that no block is read or \
             written twice; in Iometer each begins at the same sector";
         say(0, text.to_owned());
     }

@@ -113,14 +113,10 @@ fn filled(selection: &Selection<'_>, scoped: &Scoped, by: By) -> Series {
         keys,
     };
     let (mut any_response, devices) = (false, selection.devices());
-    if let Some(devices) = devices {
-        series.busy.fill(Some(0.0));
-        scoped.all().columns(scoped.cells.clone(), scoped.wide, |at, column| {
-            series.busy[at] = Some(busy_share(column.busy_ns, axis.width_ns, devices));
-        });
-    }
+    series.busy.fill(devices.map(|_| 0.0));
     scoped.all().columns(scoped.cells.clone(), scoped.wide, |at, column| {
         any_response |= column.totals.responses > 0;
+        series.busy[at] = devices.map(|n| busy_share(column.busy_ns, axis.width_ns, n));
         series.put(at, column, by);
     });
     if !any_response {

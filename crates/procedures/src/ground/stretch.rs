@@ -1,6 +1,6 @@
 //! A load that runs on from cut to cut.
 
-use steadfast_domain::{Bench, Halt, Nanos, Place, Step, Stimulus};
+use steadfast_domain::{Bench, Halt, Load, Nanos, Place, Step, Stimulus};
 
 /// A load that is left at a cut has this limit, which it never reaches: a year.
 /// A limit at the very time of the last cut would race with it.
@@ -28,23 +28,33 @@ impl Stretch {
     /// Runs it to its end; tells whether there was a gap after its first cut,
     /// so that it did not run in one piece.
     pub fn conduct(&self, bench: &mut dyn Bench) -> Result<Pieces, Halt> {
-        let mut pieces = Pieces::default();
-        let mut left = self.time;
-        for point in 1.. {
-            let cut = left.map_or(self.cut, |left| left.min(self.cut));
-            left = left.map(|left| left.saturating_sub(cut));
-            let place = Place { point, ..self.place.clone() };
-            let step = Step::part(place, self.stimulus.clone(), cut, point > 1);
-            let outcome = bench.apply(&step)?;
-            if outcome.gap_before.is_some() {
-                pieces.note(point);
-            }
-            if outcome.measurement.complete || left == Some(Nanos::ZERO) {
-                break;
-            }
-        }
-        Ok(pieces)
+        conduct_in_parts(bench, &self.place, &self.stimulus.clone().into(), (self.cut, self.time))
     }
+}
+
+/// Applies a load from cut to cut, the first at this place, until its time is over; where
+/// it has none, until it is complete.
+pub fn conduct_in_parts(
+    bench: &mut dyn Bench,
+    place: &Place,
+    load: &Load,
+    (cut, time): (Nanos, Option<Nanos>),
+) -> Result<Pieces, Halt> {
+    let mut pieces = Pieces::default();
+    let mut left = time;
+    for point in 1.. {
+        let cut = left.map_or(cut, |left| left.min(cut));
+        left = left.map(|left| left.saturating_sub(cut));
+        let place = Place { point, ..place.clone() };
+        let outcome = bench.apply(&Step::part(place, load.clone(), cut, point > 1))?;
+        if outcome.gap_before.is_some() {
+            pieces.note(point);
+        }
+        if outcome.measurement.complete || left == Some(Nanos::ZERO) {
+            break;
+        }
+    }
+    Ok(pieces)
 }
 
 /// Whether a stretch ran in one piece.

@@ -3,7 +3,7 @@
 use super::figures;
 use super::results::{Attempt, Measured, Results};
 use super::setup::{Sequenced, tool_name};
-use super::tables::{all_steps, attempts, direction, loads, preparation};
+use super::tables::{all_steps, apart, attempts, direction, loads, preparation};
 use crate::exhibits::disclosure::{self, Form};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
 use crate::exhibits::pages::page;
@@ -12,7 +12,7 @@ use crate::exhibits::steps::every_step;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Exhibit, Facts, FormHeader, KeyFigure, Origin, Page, Setting};
 use steadfast_domain::stimulus::ActiveRange;
-use steadfast_domain::{Caveat, CaveatKind, Findings, Record};
+use steadfast_domain::{Caveat, CaveatKind, Findings, Record, SequenceStep};
 
 /// Everything that is reported of a run.
 pub(super) fn findings(sequenced: &Sequenced, record: &Record) -> Findings {
@@ -28,7 +28,8 @@ pub(super) fn findings(sequenced: &Sequenced, record: &Record) -> Findings {
         }
         None => summary.push(all.clone()),
     }
-    form_pages.push(page("All Steps", vec![all]));
+    let apart = apart(&results).map(Exhibit::Table);
+    form_pages.push(page("All Steps", std::iter::once(all).chain(apart).collect()));
     let mut chapters = common_chapters(&choices, record);
     chapters.push(what_was_asked(sequenced));
     chapters.push(details(&results));
@@ -125,7 +126,8 @@ fn header(sequenced: &Sequenced, record: &Record) -> FormHeader {
 
 /// The bytes that every step touches, where they are the same.
 fn common_range(sequenced: &Sequenced) -> String {
-    let mut ranges = sequenced.steps.iter().map(|planned| planned.stimulus.active_range);
+    let all = sequenced.steps.iter().flat_map(|planned| &planned.stimuli);
+    let mut ranges = all.map(|stimulus| stimulus.active_range);
     let first = ranges.next().unwrap_or(ActiveRange::new(Default::default(), Default::default()));
     match ranges.all(|range| range == first) {
         true => format!("{} from byte {}", first.length.binary(), first.start.0),
@@ -158,7 +160,8 @@ fn caveats(sequenced: &Sequenced, record: &Record) -> Vec<Caveat> {
     caveats.extend(remarks.map(|said| remark(ids::SEQUENCE_REMARK, said.to_string())));
     let choices = sequenced.choices();
     // What the sequence writes is the sequence's choice, not an option of the user's.
-    let own = sequenced.sequence.steps.iter().any(|step| step.load.data_pattern.is_some());
+    let mut loads = sequenced.sequence.steps.iter().flat_map(SequenceStep::loads);
+    let own = loads.any(|(_, load)| load.data_pattern.is_some());
     let common = disclosure::caveats(&choices, record).into_iter();
     caveats.extend(common.filter(|caveat| !own || caveat.id != ids::DATA_PATTERN));
     caveats.extend(secondary::caveats(record, &|step| choices.measures(step)));

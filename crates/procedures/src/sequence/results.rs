@@ -3,7 +3,7 @@
 use super::setup::{Planned, Sequenced};
 use steadfast_domain::findings::Exhibit;
 use steadfast_domain::sequence::StepRole;
-use steadfast_domain::{Nanos, Op, Record, SequenceStep, Tally};
+use steadfast_domain::{Measurement, Nanos, Op, Record, SequenceStep, Tally};
 
 /// The exhibits that users of one tool look for: a page's title and what is on it.
 pub(super) type Figures = (&'static str, Vec<Exhibit>);
@@ -39,6 +39,8 @@ pub(super) struct Attempt {
     pub faults: u64,
     /// Share of all processors' time that was used, user and system, 0 to 1.
     pub cpu: Option<f64>,
+    /// Each of several loads that were applied at once, in the step's order.
+    pub apart: Vec<Attempt>,
 }
 
 impl<'a> Results<'a> {
@@ -64,6 +66,7 @@ fn measured<'a>(planned: &'a Planned, record: &Record) -> Measured<'a> {
             attempt.writes.merge(&m.direction(Op::Write));
             attempt.elapsed += m.elapsed;
             attempt.faults += m.fault_count;
+            attempt.take_apart(m);
             if let Some(host) = m.sensed.host_cpu {
                 let seconds = m.elapsed.as_secs_f64();
                 cpu = (cpu.0 + (host.user + host.system) * seconds, cpu.1 + seconds);
@@ -89,6 +92,20 @@ impl Measured<'_> {
 }
 
 impl Attempt {
+    fn take_apart(&mut self, measurement: &Measurement) {
+        self.apart.resize_with(measurement.parts.len(), Attempt::default);
+        for (own, (streams, elapsed)) in self.apart.iter_mut().zip(measurement.apart()) {
+            for stream in streams {
+                own.total.merge(&stream.tally);
+                match stream.op {
+                    Op::Read => own.reads.merge(&stream.tally),
+                    Op::Write => own.writes.merge(&stream.tally),
+                    Op::Discard | Op::Flush => {}
+                }
+            }
+            own.elapsed += elapsed;
+        }
+    }
     /// I/Os per second of a tally of this attempt.
     pub fn rate(&self, count: u64) -> Option<f64> {
         let seconds = self.elapsed.as_secs_f64();

@@ -4,14 +4,20 @@ use crate::ground::Ground;
 use crate::ground::asked::Asked;
 use crate::ground::choices::Choices;
 use crate::ground::method::Method;
-use crate::ground::stretch::{CHECKPOINT, NO_END, Stretch};
+use crate::ground::stretch::{CHECKPOINT, NO_END, conduct_in_parts};
 use crate::pts::method;
 use crate::unsuitable::Unsuitable;
 use steadfast_domain::sequence::{StepRole, Unfit};
+use steadfast_domain::step::mix64;
 use steadfast_domain::stimulus::{DataPattern, Until};
 use steadfast_domain::{
-    Bench, Demand, Halt, Place, Profile, Sequence, SequenceStep, Settings, Step, Stimulus,
+    Bench, Demand, Halt, Load, Nanos, Place, Profile, Sequence, SequenceLoad, SequenceStep,
+    Settings, Step, Stimulus,
 };
+
+/// Loads at once keep their own ends, which are mostly whole minutes: a cut at such a time
+/// would leave a part without any length.
+const CHECKPOINT_AT_ONCE: Nanos = Nanos::from_secs(59);
 
 /// What every page says.
 const LESSER: &str = "ANOTHER TOOL'S TEST: no purge, no steady state; not a method of the PTS";
@@ -35,8 +41,8 @@ pub(super) struct Planned {
     number: usize,
     /// What was asked for.
     pub step: SequenceStep,
-    /// What is applied; every attempt has a seed of its own.
-    pub stimulus: Stimulus,
+    /// What is applied, at once where there are several; every attempt has seeds of its own.
+    pub stimuli: Vec<Stimulus>,
 }
 
 impl Planned {
@@ -46,6 +52,24 @@ impl Planned {
             0 | 1 => format!("step-{}", self.number),
             _ => format!("step-{}-{attempt}", self.number),
         }
+    }
+
+    /// What is applied with this seed; each of several loads has its own, made of it.
+    fn load(&self, seed: u64) -> Load {
+        let seeded = self.stimuli.iter().zip(0..).map(|(stimulus, number)| {
+            let own = if number == 0 { seed } else { mix64(seed.wrapping_add(number)) };
+            stimulus.clone().seed(own)
+        });
+        let mut seeded: Vec<Stimulus> = seeded.collect();
+        match seeded.len() {
+            1 => seeded.remove(0).into(),
+            _ => Load::Together(seeded),
+        }
+    }
+
+    /// Each of its loads with its name.
+    pub fn named(&self) -> impl Iterator<Item = (&str, &Stimulus)> {
+        self.step.loads().map(|(name, _)| name).zip(&self.stimuli)
     }
 
     fn label(&self, attempt: u32) -> String {
@@ -100,21 +124,33 @@ impl Sequenced {
         attempt: u32,
     ) -> Result<(), Halt> {
         let place = Place::new(&planned.phase(attempt), 0, 1, planned.label(attempt));
-        let stimulus = planned.stimulus.clone().seed(place.seed(self.ground.settings.seed));
-        let time = stimulus.until.time;
+        let load = planned.load(place.seed(self.ground.settings.seed));
+        let times: Option<Vec<Nanos>> = load.stimuli().iter().map(|s| s.until.time).collect();
+        let time = times.and_then(|times| times.into_iter().max());
         if time.is_some_and(|time| time <= CHECKPOINT) {
-            return bench.apply(&Step::alone(place, stimulus)).map(|_| ());
+            return bench.apply(&Step::alone(place, load)).map(|_| ());
         }
-        // A limit at the very time of the last cut would race with it.
-        let until = Until { time: time.map(|_| NO_END), ..stimulus.until };
-        let stimulus = Stimulus { until, ..stimulus };
-        Stretch { place, stimulus, cut: CHECKPOINT, time }.conduct(bench).map(|_| ())
+        let cuts = match &load {
+            Load::Stimulus(_) => (CHECKPOINT, time),
+            // Each ends by itself.
+            _ => (CHECKPOINT_AT_ONCE, None),
+        };
+        let load = match load {
+            // A limit at the very time of the last cut would race with it.
+            Load::Stimulus(one) => {
+                let until = Until { time: time.map(|_| NO_END), ..one.until };
+                Load::Stimulus(Stimulus { until, ..one })
+            }
+            other => other,
+        };
+        conduct_in_parts(bench, &place, &load, cuts).map(|_| ())
     }
 
     /// The demands of measured steps, each once, the smallest first.
     fn demands(&self) -> Vec<Demand> {
         let measured = self.steps.iter().filter(|p| p.step.role == StepRole::Measure);
-        let mut demands: Vec<Demand> = measured.map(|p| p.stimulus.demand).collect();
+        let mut demands: Vec<Demand> =
+            measured.flat_map(|p| &p.stimuli).map(|s| s.demand).collect();
         demands.sort_by_key(|demand| (demand.outstanding(), demand.threads));
         demands.dedup();
         demands
@@ -137,8 +173,8 @@ impl Sequenced {
 
 /// What all loads that write write, where it is the same and not left to the user.
 fn common_pattern(sequence: &Sequence) -> Option<DataPattern> {
-    let mut patterns =
-        sequence.steps.iter().filter(|s| s.load.alters()).map(|s| s.load.data_pattern.clone());
+    let loads = sequence.steps.iter().flat_map(SequenceStep::loads).map(|(_, load)| load);
+    let mut patterns = loads.filter(|load| load.alters()).map(|load| load.data_pattern.clone());
     let first = patterns.next()??;
     patterns.all(|pattern| pattern.as_ref() == Some(&first)).then_some(first)
 }
@@ -164,13 +200,16 @@ fn planned(
     let (mut steps, mut left_out) = (Vec::new(), Vec::new());
     for (step, number) in sequence.steps.iter().zip(1..) {
         let (capacity, sector) = (ground.geometry.capacity, ground.geometry.logical_sector);
-        match step.load.on(capacity, sector) {
-            Ok(stimulus) => {
-                let own = step.load.data_pattern.clone();
-                let pattern = own.unwrap_or_else(|| ground.settings.data_pattern.clone());
-                let stimulus = stimulus.data_pattern(pattern).verify(ground.settings.verify);
-                steps.push(Planned { number, step: step.clone(), stimulus });
-            }
+        let stimulus = |load: &SequenceLoad| {
+            let own = load.data_pattern.clone();
+            let pattern = own.unwrap_or_else(|| ground.settings.data_pattern.clone());
+            let stimulus = load.on(capacity, sector)?;
+            Ok(stimulus.data_pattern(pattern).verify(ground.settings.verify))
+        };
+        let stimuli: Result<Vec<Stimulus>, Unfit> =
+            step.loads().map(|(_, load)| stimulus(load)).collect();
+        match stimuli {
+            Ok(stimuli) => steps.push(Planned { number, step: step.clone(), stimuli }),
             Err(Unfit::Sector(why)) if step.may_be_left_out => {
                 left_out.push(format!("{} is left out: {why}.", step.label));
             }

@@ -2,9 +2,9 @@
 //! what prepared.
 
 use super::results::{Attempt, Measured, Results};
-use super::setup::Sequenced;
+use super::setup::{Planned, Sequenced};
 use steadfast_domain::findings::{Cell, Column, Row, Table};
-use steadfast_domain::{Nanos, Tally};
+use steadfast_domain::{Nanos, SequenceLoad, Stimulus, Tally};
 
 /// The percentiles of the tables by direction, in percent, with the ids of their columns.
 const PERCENTILES: [(f64, &str); 8] = [
@@ -24,7 +24,7 @@ fn millis(time: Option<Nanos>) -> Cell {
 
 /// Every measured step: rates and response times of all its I/Os.
 pub(super) fn all_steps(sequenced: &Sequenced, results: &Results<'_>) -> Table {
-    let names = sequenced.sequence.dimensions();
+    let names = told_apart_by(sequenced, results);
     let mut columns: Vec<Column> = names.iter().map(|name| Column::from(*name)).collect();
     let values = [
         ("iops", "IOPS"),
@@ -43,6 +43,21 @@ pub(super) fn all_steps(sequenced: &Sequenced, results: &Results<'_>) -> Table {
         Row::new(measured.step.label.clone(), cells)
     });
     Table::new("sequence", "Every step", "Step").columns(columns).rows(rows)
+}
+
+/// The dimensions that get a column: of many, not those whose value every label names anyway.
+fn told_apart_by<'s>(sequenced: &'s Sequenced, results: &Results<'_>) -> Vec<&'s str> {
+    const FEW: usize = 2;
+    let mut names = sequenced.sequence.dimensions();
+    if names.len() <= FEW {
+        return names;
+    }
+    let is_named = |measured: &Measured<'_>, name: &str| {
+        let value = measured.dimension(name).filter(|value| value.len() > FEW);
+        value.is_some_and(|value| measured.step.label.contains(value))
+    };
+    names.retain(|name| !results.measured.iter().all(|measured| is_named(measured, name)));
+    names
 }
 
 fn cells_of(attempt: Option<&Attempt>) -> [Cell; 7] {
@@ -124,38 +139,86 @@ pub(super) fn preparation(results: &Results<'_>) -> Option<Table> {
     (!rows.is_empty()).then(|| table.columns(columns).rows(rows))
 }
 
-/// What was applied: load, place and end of every step.
-pub(super) fn loads(sequenced: &Sequenced) -> Table {
-    let row = |planned: &super::setup::Planned| {
-        let stimulus = &planned.stimulus;
-        let all: u64 = stimulus.streams.iter().map(|s| u64::from(s.weight)).sum();
-        let share = |weight: u32| format!("{:.1}", f64::from(weight) * 100.0 / all.max(1) as f64);
-        let streams: Vec<String> = match stimulus.streams.as_slice() {
-            [only] => vec![only.to_string()],
-            many => many.iter().map(|s| format!("{s} {} %", share(s.weight))).collect(),
-        };
-        let range = stimulus.active_range;
-        let cells = [
-            Cell::text(streams.join(", ")),
-            Cell::text(stimulus.demand.to_string()),
-            Cell::text(format!("{} from byte {}", range.length.binary(), range.start.0)),
-            Cell::text(end(planned)),
-        ];
-        Row::new(planned.step.label.clone(), cells)
-    };
-    Table::new("sequence-loads", "What was applied", "Step")
-        .columns(["I/O streams", "Demand", "Range", "Until"])
-        .rows(sequenced.steps.iter().map(row))
+/// Loads that were applied at once, each by itself.
+pub(super) fn apart(results: &Results<'_>) -> Option<Table> {
+    let rows: Vec<Row> = results.measured.iter().flat_map(apart_rows).collect();
+    let columns = [
+        ("demand", "Demand"),
+        ("ios", "I/Os"),
+        ("seconds", "Seconds"),
+        ("iops", "IOPS"),
+        ("mb", "MB/s"),
+        ("mean-ms", "Mean ms"),
+        ("p99-ms", "99 % ms"),
+        ("p99.9-ms", "99.9 % ms"),
+        ("max-ms", "Max ms"),
+    ];
+    let title = "Loads that ran at the same time, each over its own measured time";
+    let table = Table::new("sequence-apart", title, "Step: load").columns(columns);
+    (!rows.is_empty()).then(|| table.rows(rows))
 }
 
-fn end(planned: &super::setup::Planned) -> String {
-    let until = planned.stimulus.until;
+fn apart_rows(measured: &Measured<'_>) -> Vec<Row> {
+    let Some(best) = measured.best().filter(|best| !best.apart.is_empty()) else {
+        return Vec::new();
+    };
+    let row = |((name, load), own): ((&str, &SequenceLoad), &Attempt)| {
+        let cells = [
+            Cell::text(load.demand.to_string()),
+            Cell::count(own.total.ios),
+            Cell::number(Some(own.elapsed.as_secs_f64()), 1),
+            Cell::number(own.iops(), 1),
+            Cell::number(own.mb_per_second(), 2),
+            Cell::number(own.mean_ms(), 4),
+            millis(own.total.percentile(0.99)),
+            millis(own.total.percentile(0.999)),
+            millis(own.total.response_longest()),
+        ];
+        Row::new(format!("{}: {name}", measured.step.label), cells)
+    };
+    measured.step.loads().zip(&best.apart).map(row).collect()
+}
+
+/// What was applied: load, place and end of every step, and of each of its loads.
+pub(super) fn loads(sequenced: &Sequenced) -> Table {
+    let rows = sequenced.steps.iter().flat_map(|planned| {
+        planned.named().map(move |(name, stimulus)| {
+            let label = match planned.stimuli.len() {
+                1 => planned.step.label.clone(),
+                _ => format!("{}: {name}", planned.step.label),
+            };
+            Row::new(label, load_cells(planned, stimulus))
+        })
+    });
+    Table::new("sequence-loads", "What was applied", "Step")
+        .columns(["I/O streams", "Demand", "Range", "Until"])
+        .rows(rows)
+}
+
+fn load_cells(planned: &Planned, stimulus: &Stimulus) -> [Cell; 4] {
+    let all: u64 = stimulus.streams.iter().map(|s| u64::from(s.weight)).sum();
+    let share = |weight: u32| format!("{:.1}", f64::from(weight) * 100.0 / all.max(1) as f64);
+    let streams: Vec<String> = match stimulus.streams.as_slice() {
+        [only] => vec![only.to_string()],
+        many => many.iter().map(|s| format!("{s} {} %", share(s.weight))).collect(),
+    };
+    let range = stimulus.active_range;
+    [
+        Cell::text(streams.join(", ")),
+        Cell::text(stimulus.demand.to_string()),
+        Cell::text(format!("{} from byte {}", range.length.binary(), range.start.0)),
+        Cell::text(end(planned, stimulus)),
+    ]
+}
+
+fn end(planned: &Planned, stimulus: &Stimulus) -> String {
+    let until = stimulus.until;
     let parts = [
         until.time.map(|time| time.to_string()),
         until.bytes.map(|bytes| bytes.binary()),
         until.ios.map(|ios| format!("{ios} I/Os")),
     ];
-    let ramp = planned.stimulus.ramp;
+    let ramp = stimulus.ramp;
     let before = if ramp.0 > 0 { format!(" after {ramp} unmeasured") } else { String::new() };
     let times = match planned.step.attempts() {
         0 | 1 => String::new(),

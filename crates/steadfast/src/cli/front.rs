@@ -12,7 +12,7 @@ use steadfast_domain::{Bytes, Nanos};
 pub struct FrontArguments {
     /// A block device, a file, or sim:NAME (a simulated drive)
     #[arg(long, value_name = "T")]
-    pub target: Option<String>,
+    pub target: Vec<String>,
     /// Create the target file with this size
     #[arg(long, value_parser = more_than_nothing::<Bytes>)]
     pub size: Option<Bytes>,

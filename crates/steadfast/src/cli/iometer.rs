@@ -63,6 +63,10 @@ pub enum IometerCommand {
     /// Write the steps of a run as an Iometer configuration
     #[command(after_help = "Example:\n  steadfast iometer export-run RUN_DIR -o steps.icf")]
     ExportRun(ExportRunArguments),
+    /// Report results that Iometer wrote before; nothing is tested
+    #[command(after_help = "Examples:\n  steadfast iometer report old.csv -o old\n  \
+        steadfast compare old.csv RUN_DIR -o both")]
+    Report(ReportResultsArguments),
 }
 
 /// `iometer export`.
@@ -82,6 +86,22 @@ pub struct ExportRunArguments {
     pub run: PathBuf,
     #[command(flatten)]
     pub file: ConfigurationArguments,
+}
+
+/// `iometer report`.
+#[derive(Debug, Args)]
+pub struct ReportResultsArguments {
+    /// Iometer's file of results
+    #[arg(value_name = "CSV")]
+    pub file: PathBuf,
+    /// The directory for the report: JSON, CSV, HTML, PDF; default: text on the screen
+    #[arg(long, short, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Print the findings as JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub writing: WritingArguments,
 }
 
 /// A configuration that is written.

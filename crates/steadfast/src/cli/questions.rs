@@ -8,6 +8,7 @@ use steadfast_trace::delta::Rank;
 use steadfast_trace::group_figures::Show;
 use steadfast_trace::groups::Facet;
 use steadfast_trace::streams::By;
+use steadfast_trace::workload::Threshold;
 
 /// `trace groups`.
 #[derive(Debug, Args)]
@@ -128,6 +129,28 @@ pub struct DoctorArguments {
 pub struct LocalityArguments {
     #[command(flatten)]
     pub selection: Selection,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `trace shape`.
+#[derive(Debug, Args)]
+pub struct ShapeArguments {
+    #[command(flatten)]
+    pub selection: Selection,
+    /// Omit streams with a smaller share from the table of gaps
+    #[arg(long, default_value_t = Threshold::USUAL)]
+    pub threshold: Threshold,
+    /// Compute shares by I/Os (count) or by bytes
+    #[arg(long, default_value_t)]
+    pub by: By,
+    /// Width of a capture step, 100us to 1h or whole hours; default: chosen from the capture's length
+    #[arg(long, value_parser = super::capture_step)]
+    pub step: Option<Nanos>,
+    /// Time as the clock showed it, or relative to the start
+    #[arg(long, value_enum, default_value_t)]
+    pub time: TimeAxis,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -2,7 +2,7 @@
 
 use super::questions::{
     DoctorArguments, DrivesArguments, GroupsArguments, LocalityArguments, ProfileArguments,
-    RankName, TimeAxis,
+    RankName, ShapeArguments, TimeAxis,
 };
 use super::{Format, WritingArguments};
 use clap::{Args, Subcommand, ValueEnum};
@@ -55,6 +55,10 @@ pub enum TraceCommand {
     /// What a cache would bring, when blocks are used again and how soon overwritten
     #[command(after_help = "Example:\n  steadfast trace locality monday.parquet --device nvme0n1")]
     Locality(LocalityArguments),
+    /// How I/Os follow one another: gaps by stream, sequential runs, idle periods, queue depths
+    /// and response times over time
+    #[command(after_help = "Example:\n  steadfast trace shape monday.parquet --step 5min")]
+    Shape(ShapeArguments),
     /// What limits the trust in a capture, and what to do about it
     #[command(after_help = "Example:\n  steadfast trace doctor monday.parquet")]
     Doctor(DoctorArguments),

@@ -171,20 +171,20 @@ impl Intent<'_> {
             return Ok((named, Consent::Read));
         }
         let named = target::find(target, size)?;
-        let confirmation = self.confirmation(&named);
+        let confirmation = confirmation(self.beginning.yes_destroy, &named, self.alone);
         Ok((named, Consent::Destroy { confirmation }))
     }
+}
 
-    /// What the user said of this device, among all that they named.
-    fn confirmation(&self, named: &Named) -> Option<String> {
-        let given = self.beginning.yes_destroy;
-        let fits = |text: &&String| match named {
-            Named::Simulated(_) => true,
-            Named::Real(device) => names(text, device),
-        };
-        // What was said of another target is no mistake about this one.
-        given.iter().find(fits).or(given.first().filter(|_| self.alone)).cloned()
-    }
+/// What the user said of this device, among all that they named; where it is the only one,
+/// whatever they said.
+pub fn confirmation(given: &[String], named: &Named, alone: bool) -> Option<String> {
+    let fits = |text: &&String| match named {
+        Named::Simulated(_) => true,
+        Named::Real(device) => names(text, device),
+    };
+    // What was said of another target is no mistake about this one.
+    given.iter().find(fits).or(given.first().filter(|_| alone)).cloned()
 }
 
 impl Armed {

@@ -45,6 +45,11 @@ fn names(found: &[(&Path, Findings)]) -> Vec<String> {
     };
     let models: Vec<Option<String>> = found.iter().map(|(_, findings)| model(findings)).collect();
     let directory = |run: &Path| -> String {
+        // A file of another tool has a name of its own.
+        let ending = run.extension().filter(|ending| !ending.eq_ignore_ascii_case("json"));
+        if let (Some(_), Some(name), true) = (ending, run.file_stem(), run.is_file()) {
+            return name.to_string_lossy().into_owned();
+        }
         let run = if run.is_dir() { Some(run) } else { run.parent() };
         let real = run.and_then(|run| run.canonicalize().ok());
         let name = real.as_deref().and_then(Path::file_name);

@@ -5,40 +5,18 @@
 
 use super::begin::{Beginning, default_seed};
 use super::plan;
+use super::several::{self, Several};
 use crate::asked::meta;
 use crate::cli::front::FrontArguments;
 use crate::exit::{ExitState, misuse};
-use crate::{output, regular, target, terminal};
-use anyhow::{anyhow, bail};
-use sha2::{Digest, Sha256};
-use std::fmt::Write as _;
+pub use crate::regular::{foreign as read, source};
+use crate::{output, target, terminal};
+use anyhow::anyhow;
 use std::path::{Path, PathBuf};
-use steadfast_domain::sequence::SequenceSource;
 use steadfast_domain::{Findings, PurgeChoice, PurgeMethod, Sequence, Settings};
 use steadfast_exchange::Misread;
 use steadfast_procedures::sequence::NAME;
-
-/// The largest file of another tool that is read: theirs are of some KiB.
-const FILE_LIMIT: u64 = 16 << 20;
-
-/// Reads a file of another tool: a regular one of a reasonable size.
-pub fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
-    let bytes = regular::read(path, FILE_LIMIT)?;
-    if bytes.len() as u64 > FILE_LIMIT {
-        bail!("{} is larger than 16 MiB, which no such file is", path.display());
-    }
-    Ok(bytes)
-}
-
-/// What names a file in a record.
-pub fn source(path: &Path, bytes: &[u8]) -> SequenceSource {
-    let digits = Sha256::digest(bytes).iter().fold(String::new(), |mut digits, byte| {
-        let _ = write!(digits, "{byte:02x}");
-        digits
-    });
-    let name = path.file_name().unwrap_or(path.as_os_str());
-    SequenceSource { name: name.to_string_lossy().into_owned(), sha256: digits }
-}
+use steadfast_runner::Keeping;
 
 /// Says everything that cannot be understood of a file, one line each; nothing of it runs.
 pub fn refused(path: &Path, misread: &[Misread]) -> anyhow::Error {
@@ -70,9 +48,15 @@ impl Conducted {
 
 /// The target that the user named.
 pub fn target(arguments: &FrontArguments) -> anyhow::Result<&str> {
-    arguments.target.as_deref().ok_or_else(|| {
-        misuse("name what is to be tested: --target, a block device, a file or sim:NAME")
-    })
+    match arguments.target.as_slice() {
+        [only] => Ok(only),
+        [] => {
+            Err(misuse("name what is to be tested: --target, a block device, a file or sim:NAME"))
+        }
+        _ => Err(misuse(
+            "this test is of one target: give --target once (several: steadfast iometer FILE.icf)",
+        )),
+    }
 }
 
 /// Shows a sequence, or runs it to its report.
@@ -86,10 +70,47 @@ pub fn conduct(arguments: &FrontArguments, sequence: Sequence) -> anyhow::Result
             plan::show(&settings, foreseen, arguments.assume, plan::Wanted::of(arguments.json))?;
         return Ok(Conducted { state, directory: None });
     }
+    say(&settings);
+    let ended = beginning(arguments, target).conduct(settings, &foreseen)?;
+    Ok(Conducted { state: ended.state, directory: Some(ended.directory) })
+}
+
+/// Shows what each target gets, or runs all at the same time.
+pub fn conduct_several(
+    arguments: &FrontArguments,
+    each: Vec<(&str, Sequence)>,
+) -> anyhow::Result<ExitState> {
+    let foresee = |(target, _): &(&str, Sequence)| target::foresee(target, arguments.size);
+    let foreseen = each.iter().map(foresee).collect::<anyhow::Result<Vec<_>>>()?;
+    let seed = arguments.seed.unwrap_or_else(|| default_seed(&foreseen[0]));
+    let mut all = Vec::new();
+    for ((target, sequence), device) in each.into_iter().zip(&foreseen) {
+        let settings = settings(arguments, sequence, seed)?;
+        if arguments.plan {
+            terminal::print(&format!("{target}:"))?;
+            let wanted = plan::Wanted::of(false);
+            plan::show(&settings, device.clone(), arguments.assume, wanted)?;
+        } else {
+            say(&settings);
+        }
+        all.push((beginning(arguments, target), settings));
+    }
+    if arguments.plan {
+        return Ok(ExitState::Done);
+    }
+    let keeping = Keeping::Steps;
+    several::run(Several { each: all, foreseen: &foreseen, keeping, prometheus: None })
+}
+
+/// Says what was understood with a difference.
+fn say(settings: &Settings) {
     for remark in settings.sequence.iter().flat_map(|sequence| &sequence.remarks) {
         terminal::complain(&format!("Note: {remark}"));
     }
-    let beginning = Beginning {
+}
+
+fn beginning<'a>(arguments: &'a FrontArguments, target: &'a str) -> Beginning<'a> {
+    Beginning {
         target,
         size: arguments.size,
         engine: arguments.engine,
@@ -97,9 +118,7 @@ pub fn conduct(arguments: &FrontArguments, sequence: Sequence) -> anyhow::Result
         yes_destroy: &arguments.yes_destroy,
         group: arguments.group.as_deref(),
         json: arguments.json,
-    };
-    let ended = beginning.conduct(settings, &foreseen)?;
-    Ok(Conducted { state: ended.state, directory: Some(ended.directory) })
+    }
 }
 
 fn settings(arguments: &FrontArguments, sequence: Sequence, seed: u64) -> anyhow::Result<Settings> {

@@ -1,6 +1,6 @@
 //! `steadfast measure`: one stimulus, one answer.
 
-use super::restore;
+use super::{begin, restore, several};
 use crate::asked::check_engine;
 use crate::cli::{EngineName, MeasureArguments};
 use crate::exit::{ExitState, misuse};
@@ -12,9 +12,10 @@ use serde::Serialize;
 use std::path::Path;
 use steadfast_domain::measurement::Stalling;
 use steadfast_domain::{Demand, Device, IoStream, Measurement, Nanos, Op, Step, Tally};
+use steadfast_engine::{Prepared, Stop};
 use steadfast_host::Consent;
 use steadfast_report::text_table;
-use steadfast_runner::{Single, once};
+use steadfast_runner::{Keeping, Once, Rig, Single, once};
 use steadfast_trace::WorkloadFile;
 
 /// The JSON output.
@@ -33,45 +34,144 @@ pub fn schema() -> schemars::Schema {
     terminal::schema_of::<Answer<'_>>()
 }
 
-/// Arms the target, applies the stimulus and prints what it gave.
+/// The JSON output of several targets.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+struct Answers<'a> {
+    targets: Vec<Answer<'a>>,
+}
+
+/// The schema of that.
+pub fn schema_of_several() -> schemars::Schema {
+    terminal::schema_of::<Answers<'_>>()
+}
+
+/// A target that is armed, with what is applied to it.
+struct Ready {
+    target: String,
+    rig: Box<dyn Rig>,
+    step: Step,
+    prepared: Prepared,
+}
+
+/// Arms the targets, applies the stimulus and prints what it gave.
 pub fn run(arguments: &MeasureArguments) -> anyhow::Result<ExitState> {
     let asked = asked(arguments)?;
-    let writes = asked.alters();
-    let consent = match writes {
-        true => Consent::Destroy { confirmation: arguments.yes_destroy.clone() },
-        false => Consent::Read,
-    };
-    let named = match writes {
-        true => target::find(&arguments.target, arguments.size)?,
-        false => target::find_to_read(&arguments.target, arguments.size, &asked.name)?,
-    };
+    refuse_same(arguments)?;
     let stop = target::stop_on_signals()?;
-    check_engine(arguments.engine, &target::foresee(&arguments.target, arguments.size)?)?;
     let kept = match arguments.engine {
         Some(EngineName::Fio) => Some(Kept::new(arguments.keep.as_deref())?),
         _ => None,
     };
+    if kept.is_some() && arguments.target.len() > 1 {
+        return Err(misuse("--engine fio measures one target; name one, or use --engine uring"));
+    }
     let mover = kept.as_ref().map_or(Mover::Uring, |kept| Mover::Fio(kept.path().to_owned()));
-    let mut rig = target::rig(&mover, &named, &consent, &[], Course::of(arguments.seed), &stop)?;
-    let step = asked.step(rig.device());
-    let prepared = rig.prepare(&step).with_context(|| arguments.target.clone())?;
-    let once = once(rig.as_mut(), prepared, writes, &mut restore::journal());
-    remarks::say(&once.checks, &once.caveats);
-    let measurement = once.result?;
-    let answer = Answer {
-        device: rig.device(),
-        engine: rig.engine(),
-        step: &step,
-        measurement: &measurement,
-        iops: measurement.iops(),
-        bytes_per_second: measurement.bytes_per_second(),
-    };
-    if arguments.json {
-        terminal::print_json(&answer)?;
-    } else {
-        terminal::print(&text(arguments, &asked, &answer))?;
+    let mut all = Vec::new();
+    for target in &arguments.target {
+        all.push(ready(arguments, &asked, target, (&mover, &stop))?);
+    }
+    seat(&mut all);
+    let applied = apply(all, asked.alters());
+    let mut done = Vec::new();
+    for (target, rig, step, once) in applied {
+        remarks::say(&once.checks, &once.caveats);
+        done.push(Done { rig, step, measurement: once.result.with_context(|| target)? });
+    }
+    let answers: Vec<Answer<'_>> = done.iter().map(Done::answer).collect();
+    match (arguments.json, answers.as_slice()) {
+        (true, [one]) => terminal::print_json(one)?,
+        (true, _) => terminal::print_json(&Answers { targets: answers })?,
+        (false, all) => {
+            let texts = arguments.target.iter().zip(all).map(|(name, of)| text(name, &asked, of));
+            terminal::print(&texts.collect::<Vec<_>>().join("\n\n"))?;
+        }
     }
     Ok(ExitState::Done)
+}
+
+/// A target that was measured.
+struct Done {
+    rig: Box<dyn Rig>,
+    step: Step,
+    measurement: Measurement,
+}
+
+impl Done {
+    fn answer(&self) -> Answer<'_> {
+        let measurement = &self.measurement;
+        Answer {
+            device: self.rig.device(),
+            engine: self.rig.engine(),
+            step: &self.step,
+            measurement,
+            iops: measurement.iops(),
+            bytes_per_second: measurement.bytes_per_second(),
+        }
+    }
+}
+
+/// Refuses a device that is named twice.
+fn refuse_same(arguments: &MeasureArguments) -> anyhow::Result<()> {
+    let foresee = |target: &String| target::foresee(target, arguments.size);
+    let devices = arguments.target.iter().map(foresee).collect::<anyhow::Result<Vec<_>>>()?;
+    let targets: Vec<&str> = arguments.target.iter().map(String::as_str).collect();
+    devices.iter().try_for_each(|device| check_engine(arguments.engine, device))?;
+    several::refuse_same(&targets, &devices)
+}
+
+/// Arms one target and prepares what is applied to it.
+fn ready(
+    arguments: &MeasureArguments,
+    asked: &Single,
+    target: &str,
+    (mover, stop): (&Mover, &Stop),
+) -> anyhow::Result<Ready> {
+    let (named, consent) = match asked.alters() {
+        true => {
+            let named = target::find(target, arguments.size)?;
+            let alone = arguments.target.len() == 1;
+            let confirmation = begin::confirmation(&arguments.yes_destroy, &named, alone);
+            (named, Consent::Destroy { confirmation })
+        }
+        false => (target::find_to_read(target, arguments.size, &asked.name)?, Consent::Read),
+    };
+    let course = Course::of(arguments.seed);
+    let mut rig = target::rig(mover, &named, &consent, &[], course, stop)?;
+    let step = asked.step(rig.device());
+    let prepared = rig.prepare(&step).with_context(|| target.to_owned())?;
+    Ok(Ready { target: target.to_owned(), rig, step, prepared })
+}
+
+/// Has the loads of several real targets begin together.
+fn seat(all: &mut [Ready]) {
+    let real: Vec<&mut Ready> =
+        all.iter_mut().filter(|one| !one.rig.device().is_simulated()).collect();
+    if real.len() < 2 {
+        return;
+    }
+    let seats = steadfast_runner::meeting(real.len(), vec!["measure".into()], Keeping::Steps);
+    real.into_iter().zip(seats).for_each(|(one, seat)| one.rig.join(seat, None));
+}
+
+/// What came of one target.
+type Applied = (String, Box<dyn Rig>, Step, Once);
+
+/// Applies every target's step in a thread of its own.
+fn apply(all: Vec<Ready>, writes: bool) -> Vec<Applied> {
+    let one = |number: u64, ready: Ready| {
+        let Ready { target, mut rig, step, prepared } = ready;
+        let once = once(rig.as_mut(), prepared, writes, &mut restore::journal_of(number));
+        (target, rig, step, once)
+    };
+    std::thread::scope(|scope| {
+        let one = &one;
+        let begin = |(number, ready)| scope.spawn(move || one(number, ready));
+        let threads: Vec<_> = (0..).zip(all).map(begin).collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    })
 }
 
 /// What is to be applied: an access pattern, or the workload of a file.
@@ -114,16 +214,13 @@ fn read(path: &Path) -> anyhow::Result<(WorkloadFile, Vec<IoStream>)> {
     Ok((file, streams))
 }
 
-fn text(arguments: &MeasureArguments, asked: &Single, answer: &Answer<'_>) -> String {
+fn text(target: &str, asked: &Single, answer: &Answer<'_>) -> String {
     let measurement = answer.measurement;
     let mut lines = Vec::new();
     if answer.device.is_simulated() {
         lines.push("SIMULATED: this drive runs in virtual time.".to_owned());
     }
-    lines.push(format!(
-        "{}  {}  {}  {}",
-        arguments.target, asked.name, asked.demand, measurement.elapsed
-    ));
+    lines.push(format!("{target}  {}  {}  {}", asked.name, asked.demand, measurement.elapsed));
     lines.push(numbers(measurement));
     if let Some((user, system)) = measurement.cpu_ns_per_io() {
         lines.push(format!("CPU per I/O: {user:.0} ns user, {system:.0} ns system"));
@@ -137,6 +234,9 @@ fn text(arguments: &MeasureArguments, asked: &Single, answer: &Answer<'_>) -> St
             "Verified: {} sectors correct, {} not written by this command, {} MISCOMPARES",
             verification.sectors_right, verification.sectors_unknown, verification.miscompares
         ));
+    }
+    if let Some(late) = measurement.common_start.and_then(|start| start.late) {
+        lines.push(format!("Began with the other targets, {late} after the agreed moment"));
     }
     lines.push(format!("Engine: {}", answer.engine));
     lines.join("\n")

@@ -8,7 +8,9 @@ use crate::{target, terminal};
 use serde::Serialize;
 use steadfast_domain::sequence::{Amount, StepRole};
 use steadfast_domain::text::printable;
-use steadfast_domain::{Bytes, Device, PurgeChoice, PurgeMethod, Sequence, SequenceStep, Settings};
+use steadfast_domain::{
+    Bytes, Device, PurgeChoice, PurgeMethod, Sequence, SequenceLoad, SequenceStep, Settings,
+};
 use steadfast_runner::forecast::{Outline, Stretch};
 
 /// What a purge is called in an outline.
@@ -146,9 +148,28 @@ fn sequence_text(answer: &Answer, sequence: &Sequence) -> String {
     lines.join("\n")
 }
 
-/// One step: what it is called, what it applies, and until when.
+/// One step: what it is called, what it applies, and until when; loads at the same time a
+/// line each.
 fn step_line(number: usize, step: &SequenceStep) -> String {
-    let load = &step.load;
+    let times = match step.attempts() {
+        1 => String::new(),
+        many => format!(", best of {many}"),
+    };
+    let purpose = match (step.role, step.purge) {
+        (StepRole::Prepare, _) => " (prepares)",
+        (StepRole::Measure, true) => " (purged before)",
+        (StepRole::Measure, false) => "",
+    };
+    let head = format!("{number:>4}. {}{purpose}:", printable(&step.label));
+    if step.beside.is_empty() {
+        return format!("{head} {}{times}", load_text(&step.load));
+    }
+    let one = |(name, load)| format!("\n        {}: {}", printable(name), load_text(load));
+    let loads: Vec<String> = step.loads().map(one).collect();
+    format!("{head} at the same time{times}{}", loads.concat())
+}
+
+fn load_text(load: &SequenceLoad) -> String {
     let all: u64 = load.streams.iter().map(|stream| u64::from(stream.weight)).sum();
     let share = |weight: u32| f64::from(weight) * 100.0 / all.max(1) as f64;
     let streams: Vec<String> = match load.streams.as_slice() {
@@ -167,18 +188,8 @@ fn step_line(number: usize, step: &SequenceStep) -> String {
     .collect();
     let length = load.extent.length.map_or("to the end".to_owned(), amount);
     let ramp = if load.ramp.0 > 0 { format!(", {} unmeasured", load.ramp) } else { String::new() };
-    let times = match step.attempts() {
-        1 => String::new(),
-        many => format!(", best of {many}"),
-    };
-    let purpose = match (step.role, step.purge) {
-        (StepRole::Prepare, _) => " (prepares)",
-        (StepRole::Measure, true) => " (purged before)",
-        (StepRole::Measure, false) => "",
-    };
     format!(
-        "{number:>4}. {}{purpose}: {} {}, from {} {length}, until {}{ramp}{times}",
-        printable(&step.label),
+        "{} {}, from {} {length}, until {}{ramp}",
         streams.join(", "),
         load.demand,
         amount(load.extent.from),

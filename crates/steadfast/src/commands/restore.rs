@@ -39,8 +39,14 @@ pub fn schema() -> schemars::Schema {
 
 /// The journal of the host changes of this process, which has no run directory.
 pub fn journal() -> HostChanges {
+    journal_of(0)
+}
+
+/// The journal for one of several devices, by its number.
+pub fn journal_of(number: u64) -> HostChanges {
     let command = std::env::args().collect::<Vec<_>>().join(" ");
-    HostChanges::new(host_changes::directory(), command, wall_clock_unix_ms())
+    // The files of a process are told apart by this moment.
+    HostChanges::new(host_changes::directory(), command, wall_clock_unix_ms() + number)
 }
 
 /// Reports on standard error what dead processes left changed.

@@ -28,7 +28,7 @@ pub fn run(arguments: &ResumeArguments) -> anyhow::Result<ExitState> {
     let stop = target::stop_on_signals()?;
     let prometheus = arguments.prometheus.as_deref();
     let metrics = prometheus.map(|path| Exporter::new(path, None)).transpose()?;
-    let mut again = Again::open(arguments, &stop)?;
+    let mut again = Again::of(Ledger::open(&arguments.run_dir)?, arguments, &stop)?;
     again.amend(arguments)?;
     let Again { mut rig, ledger, contents } = again;
     let procedure = procedure(&contents.settings, &contents.lines)?;
@@ -55,9 +55,17 @@ pub struct Again {
 }
 
 impl Again {
+    /// One of several runs, which may not have begun.
+    pub fn open_member(arguments: &ResumeArguments, stop: &Stop) -> anyhow::Result<Again> {
+        Again::of(Ledger::open_member(&arguments.run_dir)?, arguments, stop)
+    }
+
     /// Finds the run's device again and arms it.
-    pub fn open(arguments: &ResumeArguments, stop: &Stop) -> anyhow::Result<Again> {
-        let (ledger, mut contents) = Ledger::open(&arguments.run_dir)?;
+    fn of(
+        (ledger, mut contents): (Ledger, Contents),
+        arguments: &ResumeArguments,
+        stop: &Stop,
+    ) -> anyhow::Result<Again> {
         if contents.torn > 0 {
             terminal::complain(&format!(
                 "The journal ended in an incomplete line of {} bytes, which was removed; it held \

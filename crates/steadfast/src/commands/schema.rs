@@ -14,7 +14,7 @@ use steadfast_runner::ledger::Line;
 type Document = (&'static str, &'static str, fn() -> Schema);
 
 /// Every document. docs/schema has a file for each.
-const DOCUMENTS: [Document; 29] = [
+const DOCUMENTS: [Document; 30] = [
     (
         "record",
         "A record: settings and entries of a run, in one",
@@ -33,6 +33,7 @@ const DOCUMENTS: [Document; 29] = [
     ("plan", "plan --json", plan::schema),
     ("plan-targets", "plan --json of several targets", plan::schema_of_several),
     ("measure", "measure --json", measure::schema),
+    ("measure-targets", "measure --json of several targets", measure::schema_of_several),
     ("calibrate", "calibrate --json", calibrate::schema),
     ("restore", "restore --json", restore::schema),
     ("check", "check --json", check::schema),
@@ -48,6 +49,7 @@ const DOCUMENTS: [Document; 29] = [
     ("trace-groups", "trace groups --json", trace::groups::schema),
     ("trace-drives", "trace drives --json", trace::groups::schema_of_drives),
     ("trace-locality", "trace locality --json", trace::locality::schema),
+    ("trace-shape", "trace shape --json", trace::shape::schema),
     ("trace-profile", "trace profile --json", trace::profile::schema),
     ("trace-import", "trace import --json", trace::import::schema),
     ("workload-derive", "workload derive --json", trace::derive::schema),

@@ -1,10 +1,9 @@
 //! Runs in forms that other programs read: what a program of others reads in them is what
 //! the journal says.
 
-use super::scratch::{code, refuse, run_in, skip, stderr, succeed};
+use super::scratch::{code, python, refuse, run_in, stderr, succeed};
 use serde_json::Value;
 use std::path::Path;
-use std::process::{Command, Output};
 use steadfast_domain::Entry;
 use steadfast_runner::Ledger;
 
@@ -15,20 +14,6 @@ fn two_runs(place: &Path) {
         let output = run_in(place, &run);
         assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
     }
-}
-
-/// Runs a Python script where its modules are there.
-fn python(test: &str, modules: &[&str], arguments: &[&str], place: &Path) -> Option<Output> {
-    for module in modules {
-        let tried = Command::new("python3").args(["-c", &format!("import {module}")]).output();
-        if !tried.is_ok_and(|output| output.status.success()) {
-            skip(test, &format!("Python has no module {module}"));
-            return None;
-        }
-    }
-    let output = Command::new("python3").args(arguments).current_dir(place).output().unwrap();
-    assert!(output.status.success(), "{}", stderr(&output));
-    Some(output)
 }
 
 /// What the journals of both runs say: steps, I/Os, bytes, seconds, percentiles known.

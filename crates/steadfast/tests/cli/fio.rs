@@ -128,3 +128,47 @@ fn what_fio_cannot_do_is_said_before_anything_is_done() {
     refuse(scratch.path(), &arguments, &said);
     assert!(!scratch.path().join("run").exists());
 }
+
+/// Two jobs that differ share a device that does so many I/Os a second by their depths: in
+/// fio's own run and in ours.
+#[test]
+fn jobs_at_once_share_a_throttled_device_as_fio_has_it() {
+    let test = "jobs_at_once_share_a_throttled_device_as_fio_has_it";
+    if !has_fio(test) {
+        return;
+    }
+    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let Some(throttle) = Throttle::new(test, &device, THROTTLED) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let job = format!(
+        "[global]\nioengine=libaio\ndirect=1\nnorandommap\nrandrepeat=0\nrw=randread\ntime_based\n\
+         runtime=3\nfilename={}\n[deep]\nbs=4k\niodepth=12\n[flat]\nbs=8k\niodepth=4\n",
+        device.path
+    );
+    std::fs::write(scratch.path().join("job.fio"), job).unwrap();
+    let mut fio = Command::new("fio");
+    fio.args(["--output-format=json", "job.fio"]).current_dir(scratch.path());
+    let told: serde_json::Value = serde_json::from_str(&stdout(&throttle.run(&mut fio))).unwrap();
+    let jobs = told["jobs"].as_array().unwrap();
+    let theirs: Vec<f64> =
+        jobs.iter().map(|job| job["read"]["total_ios"].as_f64().unwrap()).collect();
+    let mut steadfast = steadfast();
+    steadfast.args(["fio", "job.fio", "--target", &device.path, "--out", "run"]);
+    let output = throttle.run(steadfast.current_dir(scratch.path()));
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let lines = Ledger::read(&scratch.path().join("run")).unwrap().lines;
+    let measurement = lines.iter().find_map(|line| match &line.entry {
+        Entry::Applied { outcome, .. } => Some(outcome.measurement.clone()),
+        _ => None,
+    });
+    let measurement = measurement.unwrap();
+    let ours: Vec<f64> =
+        measurement.apart().map(|(streams, _)| streams[0].tally.ios as f64).collect();
+    for (who, ios) in [("fio", theirs), ("steadfast", ours)] {
+        let share = ios[0] / (ios[0] + ios[1]);
+        assert!((share - 0.75).abs() < 0.05, "{who}: {ios:?}, by 12 and 4 outstanding");
+    }
+    let kernel = measurement.kernel.unwrap();
+    let outside: u64 = measurement.unmeasured.iter().map(|part| part.ios).sum();
+    assert_eq!(kernel.reads, measurement.total().ios + outside, "the kernel counts the sum");
+}

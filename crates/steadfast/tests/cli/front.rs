@@ -98,6 +98,39 @@ fn a_job_file_runs_whole_or_not_at_all() {
     assert!(!scratch.path().join("never").exists());
 }
 
+/// Loads that are unlike run at once; each has exactly the I/Os that fio gives it.
+#[test]
+fn jobs_without_stonewall_run_at_once_as_fio_runs_them() {
+    let test = "jobs_without_stonewall_run_at_once_as_fio_runs_them";
+    let scratch = tempfile::tempdir().unwrap();
+    let text = "[global]\nioengine=libaio\ndirect=1\nnorandommap\nrandrepeat=0\nsize=16m\n\
+                filename=f.bin\n[reads]\nrw=randread\nbs=4k\niodepth=4\nnumber_ios=3001\n\
+                [writes]\nrw=write\nbs=16k\nio_size=5m\n[more]\nrw=randrw\nrwmixread=30\n\
+                bs=8k\nnumber_ios=503\n";
+    std::fs::write(scratch.path().join("job.fio"), text).unwrap();
+    let run = ["fio", "job.fio", "--target", "f.bin", "--size", "16MiB", "--out", "run"];
+    succeed(scratch.path(), &run);
+    let found = findings(&scratch.path().join("run"));
+    let step = "reads + writes + more";
+    let ours = |job| cell(&found, "sequence-apart", &format!("{step}: {job}"), "ios");
+    let all =
+        cell(&found, "sequence-reads", step, "ios") + cell(&found, "sequence-writes", step, "ios");
+    assert_eq!(all, 3001.0 + 320.0 + 503.0);
+    assert_eq!((ours("reads"), ours("writes"), ours("more")), (3001.0, 320.0, 503.0));
+    let again = succeed(scratch.path(), &["export", "fio", "run"]);
+    assert_eq!(again.matches("stonewall").count(), 1, "the others begin with the first: {again}");
+    assert!(again.contains("[step-1-3]"), "{again}");
+    let mut fio = Command::new("fio");
+    fio.args(["--output-format=json", "job.fio"]).current_dir(scratch.path());
+    let Ok(output) = fio.output() else { return skip(test, "fio is not installed") };
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    for job in told["jobs"].as_array().unwrap() {
+        let name = job["jobname"].as_str().unwrap();
+        let ios = |op: &str| job[op]["total_ios"].as_f64().unwrap();
+        assert_eq!(ios("read") + ios("write"), ours(name), "{name}");
+    }
+}
+
 #[test]
 fn targets_of_a_suite_are_checked() {
     let scratch = tempfile::tempdir().unwrap();
@@ -191,7 +224,7 @@ fn zones(stimulus: &Stimulus) -> Vec<Zone> {
 #[test]
 fn an_exported_load_is_the_same_load_when_it_is_read_again() {
     for stimulus in stimuli() {
-        let text = job(&stimulus, "step", "/dev/null", (CAPACITY, 512)).unwrap();
+        let text = job(&stimulus, "step", true, "/dev/null", (CAPACITY, 512)).unwrap();
         let file = JobFile::read(text.as_bytes(), &mut Nothing).unwrap();
         let read = sequence(&file, &Assumed::default()).unwrap();
         let load: &SequenceLoad = &read.steps[0].load;
@@ -240,7 +273,7 @@ fn the_real_fio_gives_an_exported_load() {
     let stream =
         |op, order, size: u64, weight| IoStream::new(op, order, Bytes(size)).weighing(weight);
     let section = |stimulus: &Stimulus| {
-        job(stimulus, "step", target.to_str().unwrap(), (CAPACITY, 512)).unwrap()
+        job(stimulus, "step", true, target.to_str().unwrap(), (CAPACITY, 512)).unwrap()
     };
     let sequential = stream(Op::Write, Order::Sequential(Cursor::Own), 16_384, 1);
     let load = Stimulus::new(vec![sequential], range, Demand::new(1, 8), Until::ios(1009));

@@ -196,7 +196,17 @@ fn the_viking_procedure_compares_the_fresh_drive_with_the_preconditioned_one() {
     let viking = ["iometer", "--preset", "viking", "--target", "sim:small", "--time", "2"];
     let plan = succeed(path, &[&viking[..], &["--plan"]].concat());
     assert!(plan.contains("Preconditioning") && plan.contains("2 x the range"), "{plan}");
-    succeed(path, &[&viking[..], &["--out", "run"]].concat());
+    succeed(path, &[&viking[..], &["--out", "run", "-r", "results.csv"]].concat());
+    let written = std::fs::read_to_string(path.join("results.csv")).unwrap();
+    assert_eq!(written.matches("'Results").count(), 2 * 6 + 4 * 6, "every test: {written}");
+    let old = succeed(path, &["iometer", "report", "results.csv", "-o", "old", "--json"]);
+    let old: Value = serde_json::from_str(&old).unwrap();
+    let rows = old["summary"][0]["table"]["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 36);
+    assert_eq!(rows[35]["id"], "Preconditioned: 4k_ran_100wr, T1Q32");
+    assert!(path.join("old/report.pdf").exists());
+    succeed(path, &["compare", "results.csv", "old/findings.json", "-o", "both"]);
+    refuse(path, &["iometer", "report", "run/journal.jsonl"], &["journal.jsonl: line 1"]);
     let table = std::fs::read_to_string(path.join("run/viking.csv"));
     let table =
         table.or_else(|_| std::fs::read_to_string(path.join("run/tables/viking.csv"))).unwrap();
@@ -211,4 +221,67 @@ fn the_viking_procedure_compares_the_fresh_drive_with_the_preconditioned_one() {
     let purges = std::fs::read_to_string(path.join("run/journal.jsonl")).unwrap();
     assert_eq!(purges.matches("\"purged\"").count(), 2);
     assert_eq!(code(&run_in(path, &["resume", "run"])), 0);
+}
+
+/// The second worker writes elsewhere than the first one does.
+fn unlike() -> String {
+    let (first, second) = ICF.split_at(ICF.rfind("'Worker\r").unwrap());
+    format!("{first}{}", second.replace("131072,2048", "65536,4096"))
+}
+
+#[test]
+fn workers_that_differ_run_at_once_and_have_rows_with_their_own_numbers() {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path();
+    std::fs::write(path.join("unlike.icf"), unlike()).unwrap();
+    let run = ["iometer", "unlike.icf", "--target", "f.bin", "--size", "64MiB"];
+    let plan = succeed(path, &[&run[..], &["--plan"]].concat());
+    assert!(plan.contains("Worker 1") && plan.contains("Worker 2"), "each by its name: {plan}");
+    succeed(path, &[&run[..], &["--out", "run", "-r", "r.csv"]].concat());
+    let rows = rows(&path.join("r.csv"));
+    let of = |kind: &str| -> Vec<f64> {
+        let rows = rows.iter().filter(|row| row[0].1 == kind);
+        let count = |row, column| cell(row, column).parse::<f64>().unwrap();
+        rows.map(|row| count(row, "Read I/Os") + count(row, "Write I/Os")).collect()
+    };
+    let (all, workers) = (of("ALL"), of("WORKER"));
+    assert_eq!((all.len(), workers.len()), (2, 4));
+    for (all, workers) in all.iter().zip(workers.chunks(2)) {
+        assert_eq!(*all, workers[0] + workers[1]);
+        assert!(workers.iter().all(|ios| *ios > 0.0), "{workers:?}");
+    }
+    let sectors: Vec<String> = rows
+        .iter()
+        .filter(|row| row[0].1 == "WORKER")
+        .map(|row| cell(row, "Starting Sector"))
+        .collect();
+    assert_eq!(sectors, ["2048", "4096", "2048", "4096"]);
+}
+
+#[test]
+fn disks_of_a_configuration_are_targets_of_their_own() {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path();
+    let (first, second) = ICF.split_at(ICF.rfind("'Worker\r").unwrap());
+    let two = format!("{first}{}", second.replace("E:", "F:"));
+    std::fs::write(path.join("two.icf"), two).unwrap();
+    let run = ["iometer", "two.icf", "--target", "F:=sim:client", "--target", "E:=sim:small"];
+    let plan = succeed(path, &[&run[..], &["--plan"]].concat());
+    assert!(plan.contains("sim:client:") && plan.contains("T1Q8"), "{plan}");
+    succeed(path, &[&run[..], &["--out", "both"]].concat());
+    let members = std::fs::read_dir(path.join("both")).unwrap().flatten();
+    let runs: Vec<_> = members.filter(|one| one.path().join("journal.jsonl").exists()).collect();
+    assert_eq!(runs.len(), 2);
+    assert!(path.join("both/report.pdf").exists());
+    let other = runs.iter().find(|run| run.file_name().to_string_lossy().contains("client"));
+    let directory = other.unwrap().path();
+    let from = ["--disk", "F:", "--from", directory.to_str().unwrap(), "-r", "f.csv"];
+    succeed(path, &[&["iometer", "two.icf"], &from[..]].concat());
+    assert_eq!(rows(&path.join("f.csv")).iter().filter(|row| row[0].1 == "DISK").count(), 2);
+    let one = ["iometer", "two.icf", "--target", "G:=sim:small", "--target", "E:=sim:client"];
+    refuse(path, &one, &["'E:', 'F:'"]);
+    let three = ["iometer", "two.icf", "--target", "a", "--target", "b", "--target", "c"];
+    refuse(path, &three, &["2 disks"]);
+    let fio = ["atto", "--target", "sim:small", "--target", "sim:client"];
+    refuse(path, &fio, &["--target once"]);
 }

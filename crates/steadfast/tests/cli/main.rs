@@ -19,6 +19,7 @@ mod front;
 mod house;
 mod iometer;
 mod judged;
+mod oracles;
 mod outputs;
 mod procedures;
 mod questions;

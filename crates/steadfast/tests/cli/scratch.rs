@@ -152,3 +152,17 @@ impl Drop for Throttle {
         let _ = std::fs::remove_dir(&self.group);
     }
 }
+
+/// Runs a Python script where its modules are there.
+pub fn python(test: &str, modules: &[&str], arguments: &[&str], place: &Path) -> Option<Output> {
+    for module in modules {
+        let tried = Command::new("python3").args(["-c", &format!("import {module}")]).output();
+        if !tried.is_ok_and(|output| output.status.success()) {
+            skip(test, &format!("Python has no module {module}"));
+            return None;
+        }
+    }
+    let output = Command::new("python3").args(arguments).current_dir(place).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    Some(output)
+}

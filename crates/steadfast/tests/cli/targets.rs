@@ -1,6 +1,7 @@
 //! Several targets at the same time.
 
 use super::scratch::{LoopDevice, code, refuse, run_in, skip, stderr, stdout, steadfast, succeed};
+use serde_json::Value;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -261,4 +262,57 @@ fn a_list_of_targets_that_leads_elsewhere_is_refused() {
     refuse(scratch.path(), &["resume", "both"], &["version 9"]);
     std::fs::write(group.join("targets.json"), "{").unwrap();
     refuse(scratch.path(), &["resume", "both"], &["targets.json"]);
+}
+
+#[test]
+fn several_targets_are_measured_from_one_moment() {
+    let test = "several_targets_are_measured_from_one_moment";
+    let Some(devices) = devices(test) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let paths: Vec<&str> = devices.iter().map(|device| device.path.as_str()).collect();
+    let mut arguments = vec!["measure", "RND 4K R", "--ios", "1009", "--json"];
+    paths.iter().for_each(|path| arguments.extend(["--target", path]));
+    let answer: Value = serde_json::from_str(&succeed(scratch.path(), &arguments)).unwrap();
+    let targets = answer["targets"].as_array().unwrap();
+    assert_eq!(targets.len(), 2);
+    for target in targets {
+        let measurement = &target["measurement"];
+        assert_eq!(measurement["streams"][0]["tally"]["ios"], 1009);
+        let start = &measurement["common_start"];
+        assert_eq!(start["agreed"], targets[0]["measurement"]["common_start"]["agreed"]);
+        assert!(start["late"].as_u64().is_some(), "{start}");
+    }
+    let twice = ["measure", "RND 4K R", "--target", paths[0], "--target", paths[0]];
+    refuse(scratch.path(), &twice, &["same device"]);
+    let simulated = ["measure", "SEQ 128K W", "--target", "sim:small", "--target", "sim:client"];
+    let shown = succeed(scratch.path(), &simulated);
+    assert!(shown.contains("sim:small") && shown.contains("sim:client"), "{shown}");
+}
+
+/// Killed between the making of the run directories and the first line of a journal.
+#[test]
+fn runs_that_had_not_begun_are_resumed_with_the_others() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut run = vec!["run", "iops", "--profile", "quick", "--out", "both"];
+    run.extend(["--target", "sim:small", "--target", "sim:client"]);
+    let whole = run_in(scratch.path(), &run);
+    assert!(matches!(code(&whole), 0 | 3), "{}", stderr(&whole));
+    let members: Vec<_> = std::fs::read_dir(scratch.path().join("both"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.join("journal.jsonl").exists())
+        .collect();
+    assert_eq!(members.len(), 2);
+    let journal =
+        |member: &std::path::PathBuf| std::fs::read(member.join("journal.jsonl")).unwrap();
+    let before: Vec<usize> = members.iter().map(|member| journal(member).len()).collect();
+    for member in &members {
+        std::fs::write(member.join("journal.jsonl"), "").unwrap();
+    }
+    let alone = members[0].to_str().unwrap();
+    refuse(scratch.path(), &["resume", alone], &["no run"]);
+    let resumed = run_in(scratch.path(), &["resume", "both"]);
+    assert_eq!(code(&resumed), code(&whole), "{}", stderr(&resumed));
+    let after: Vec<usize> = members.iter().map(|member| journal(member).len()).collect();
+    assert!(after.iter().zip(&before).all(|(after, before)| after.abs_diff(*before) < 1000));
 }

@@ -202,7 +202,7 @@ fn other_tools_traces_are_imported() {
 
 /// A file of a capture that began at a moment: reads of 4 KiB, one every
 /// millisecond from `first_ms` on.
-fn write_part(path: &Path, began_unix_ns: u64, first_ms: u64, ios: u64) {
+pub fn write_part(path: &Path, began_unix_ns: u64, first_ms: u64, ios: u64) {
     let conditions = CaptureConditions {
         began_unix_ns: Some(began_unix_ns),
         lasted_ns: (first_ms + ios) * 1_000_000,

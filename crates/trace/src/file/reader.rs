@@ -294,13 +294,12 @@ pub struct Batches<'t, R> {
     trace: Lent<'t, R>,
     fields: Fields,
     group: usize,
-    left: usize,
-    columns: Vec<OpenColumn>,
+    open: Option<OpenGroup>,
 }
 
 impl<'t, R: Read + Seek + Send + 'static> Batches<'t, R> {
     pub(crate) fn of(trace: Lent<'t, R>, fields: Fields) -> Self {
-        Batches { trace, fields, group: 0, left: 0, columns: Vec::new() }
+        Batches { trace, fields, group: 0, open: None }
     }
 
     /// Appends up to `most` events to `batch`, all of one row group; 0 when
@@ -309,24 +308,22 @@ impl<'t, R: Read + Seek + Send + 'static> Batches<'t, R> {
     /// # Errors
     /// Where the medium fails or the file is damaged.
     pub fn read(&mut self, most: usize, batch: &mut Batch) -> Result<usize, TraceError> {
-        while self.left == 0 {
+        loop {
+            if let Some(open) = self.open.as_mut().filter(|open| open.left > 0) {
+                return open.read(most, self.fields, batch);
+            }
             if self.group == self.trace.groups.len() {
                 return Ok(0);
             }
-            self.open_group()?;
+            self.group += 1;
+            self.open = match OpenGroup::open(&self.trace, self.group - 1, self.fields)? {
+                Ok(open) => Some(open),
+                Err(damage) => {
+                    self.trace.found_damaged(self.group - 1, damage);
+                    None
+                }
+            };
         }
-        let count = most.min(self.left);
-        for column in &mut self.columns {
-            let place = format!("in row group {}, column {}", self.group - 1, column.field.name());
-            let read = guarded(&place, || column.read(count, batch))?;
-            if read != count {
-                let what = format!("{} rows are missing", count - read);
-                return Err(TraceError::damaged(place, what));
-            }
-        }
-        self.left -= count;
-        batch.fill_absent(self.fields, batch.length + count);
-        Ok(count)
     }
 
     /// Leaves out the row groups before this one.
@@ -336,33 +333,99 @@ impl<'t, R: Read + Seek + Send + 'static> Batches<'t, R> {
 
     /// The row group that the next rows come from.
     pub(crate) fn next_group(&self) -> usize {
-        if self.left > 0 { self.group - 1 } else { self.group }
+        match &self.open {
+            Some(open) if open.left > 0 => self.group - 1,
+            _ => self.group,
+        }
+    }
+}
+
+impl<R: Read + Seek + Send + 'static> Trace<R> {
+    /// Row groups.
+    pub(crate) fn group_count(&self) -> usize {
+        self.groups.len()
     }
 
-    /// Opens the next row group, or leaves it out where it is damaged.
-    fn open_group(&mut self) -> Result<(), TraceError> {
-        let (trace, number) = (self.trace.clone(), self.group);
+    /// Rows of the largest row group.
+    pub(crate) fn largest_group(&self) -> usize {
+        self.groups.iter().map(|group| group.rows).max().unwrap_or(0)
+    }
+
+    /// Appends all events of a row group to `batch`; gives the damage where it is left
+    /// out for that, which [`Self::found_damaged`] then makes known.
+    ///
+    /// # Errors
+    /// Where the medium fails or the file is damaged.
+    pub(crate) fn read_group(
+        &self,
+        number: usize,
+        fields: Fields,
+        batch: &mut Batch,
+    ) -> Result<Result<(), Damage>, TraceError> {
+        match OpenGroup::open(self, number, fields)? {
+            Ok(mut open) if open.left > 0 => open.read(open.left, fields, batch).map(|_| Ok(())),
+            Ok(_) => Ok(Ok(())),
+            Err(damage) => Ok(Err(damage)),
+        }
+    }
+
+    /// Makes known that a row group was found damaged.
+    pub(crate) fn found_damaged(&self, number: usize, damage: Damage) {
+        let found = self.found_damaged.lock();
+        found.unwrap_or_else(PoisonError::into_inner).insert(number, damage);
+    }
+}
+
+/// A row group that is being read.
+struct OpenGroup {
+    number: usize,
+    left: usize,
+    columns: Vec<OpenColumn>,
+}
+
+impl OpenGroup {
+    /// Opens a row group; gives the damage where there is some.
+    fn open<R: Read + Seek + Send + 'static>(
+        trace: &Trace<R>,
+        number: usize,
+        fields: Fields,
+    ) -> Result<Result<Self, Damage>, TraceError> {
         let group = &trace.groups[number];
         let source = &trace.sources[group.source];
-        self.group += 1;
-        self.columns.clear();
         let held = match group.hold(source)? {
             Content::Held(held) => Some(held),
             Content::InFile => None,
-            Content::Damaged(damage) => {
-                let found = trace.found_damaged.lock();
-                found.unwrap_or_else(PoisonError::into_inner).insert(number, damage);
-                return Ok(());
-            }
+            Content::Damaged(damage) => return Ok(Err(damage)),
         };
-        for field in Field::ALL.into_iter().filter(|field| self.fields.has(*field)) {
+        let mut columns = Vec::new();
+        for field in Field::ALL.into_iter().filter(|field| fields.has(*field)) {
             let Some(at) = group.columns[field.index()] else { continue };
             let place = format!("in row group {number}, column {}", field.name());
             let open = || OpenColumn::open(source, held.as_ref(), group, field, at);
-            self.columns.push(guarded(&place, open)?);
+            columns.push(guarded(&place, open)?);
         }
-        self.left = group.rows;
-        Ok(())
+        Ok(Ok(OpenGroup { number, left: group.rows, columns }))
+    }
+
+    /// Appends up to `most` events to `batch`.
+    fn read(
+        &mut self,
+        most: usize,
+        fields: Fields,
+        batch: &mut Batch,
+    ) -> Result<usize, TraceError> {
+        let count = most.min(self.left);
+        for column in &mut self.columns {
+            let place = format!("in row group {}, column {}", self.number, column.field.name());
+            let read = guarded(&place, || column.read(count, batch))?;
+            if read != count {
+                let what = format!("{} rows are missing", count - read);
+                return Err(TraceError::damaged(place, what));
+            }
+        }
+        self.left -= count;
+        batch.fill_absent(fields, batch.length + count);
+        Ok(count)
     }
 }
 

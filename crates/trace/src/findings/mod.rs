@@ -127,6 +127,7 @@ fn chapters(study: &Study) -> Vec<Page> {
     pages.extend(singles.map(|singles| processes(study, singles)));
     pages.extend(singles.and_then(|singles| hit_maps(study, singles)));
     pages.push(use_of_device(study));
+    pages.extend(singles.map(|singles| shape(study, singles)));
     pages.push(sizes(study));
     pages.extend(singles.and_then(|singles| working_sets(study, singles)));
     if study.sides.len() > 1 {
@@ -175,6 +176,15 @@ fn sizes(study: &Study) -> Page {
     let queue_times = study.single_ios.as_ref().map(|singles| tables::queue_times(study, singles));
     exhibits.extend(queue_times.map(Exhibit::Table));
     Page::new("Sizes and response times", exhibits)
+}
+
+fn shape(study: &Study, singles: &SingleIos) -> Page {
+    let mut exhibits = vec![Exhibit::Plot(plots::response_heat(study))];
+    exhibits.extend(plots::depths_over_time(study, singles).map(Exhibit::Plot));
+    exhibits.push(Exhibit::Table(tables::gaps(study, singles)));
+    exhibits.push(Exhibit::Table(tables::runs(singles)));
+    exhibits.extend(tables::idle(study, singles).into_iter().map(Exhibit::Table));
+    Page::new("Shape of the load", exhibits)
 }
 
 fn working_sets(study: &Study, singles: &SingleIos) -> Option<Page> {

@@ -4,6 +4,8 @@
 use crate::compare::device_name;
 use crate::hits::HitMap;
 use crate::series::{Cell, SeriesOverTime};
+use crate::shape::DEPTH_CLASSES;
+use crate::shape_figures::{depth_name, response_classes};
 use crate::steps::CaptureStep;
 use crate::streams::By;
 use crate::study::{SingleIos, Study};
@@ -275,6 +277,49 @@ fn hit_map(study: &Study, device: u16, map: &HitMap, op: IoOp) -> Option<Plot> {
         plot = plot.with(Series::new(format!("{percent:.1} %"), Stroke::Measured, points));
     }
     any.then_some(plot)
+}
+
+/// Response times as shades over time; percentiles over time stand in the plot of
+/// response times.
+pub(super) fn response_heat(study: &Study) -> Plot {
+    let clock = Clock::of(study);
+    let classes: BTreeMap<u64, BTreeMap<u32, u64>> =
+        study.steps.iter().map(|(at, step)| (*at, response_classes(step))).collect();
+    let used = || classes.values().flat_map(BTreeMap::keys).copied();
+    let (least, most) = (used().min().unwrap_or(0), used().max().unwrap_or(0));
+    let title = "Response times over time";
+    let mut plot = Plot::new(
+        PlotKind::HeatMap,
+        "response-heat",
+        title,
+        clock.axis(),
+        Axis::new("I/Os", Scale::Log10),
+    )
+    .caption("Each row holds the I/Os from its response time to twice that.");
+    plot.y_right = Some(Axis::new("Response time, from", Scale::Linear));
+    plot.markers = clock.marks(study);
+    (least..=most).fold(plot, |plot, class| {
+        let ios = |step: u64| Some(*classes.get(&step)?.get(&class)? as f64);
+        let name = Nanos(1 << class).to_string();
+        plot.with(Series::new(name, Stroke::Measured, clock.points(ios)))
+    })
+}
+
+/// Shares of queue depths over time.
+pub(super) fn depths_over_time(study: &Study, singles: &SingleIos) -> Option<Plot> {
+    let clock = Clock::of(study);
+    let depths = singles.shape.depths();
+    let last =
+        (0..DEPTH_CLASSES).rev().find(|class| depths.values().any(|counts| counts[*class] > 0))?;
+    let title = "Queue depths at issue over time";
+    let plot = over_time(study, &clock, PlotKind::Stacked, "depths-v-time", title, "IOPS");
+    Some((0..=last).fold(plot, |plot, class| {
+        let rate = |step: u64| {
+            Some(depths.get(&step).map_or(0.0, |counts| counts[class] as f64 / clock.seconds))
+        };
+        let name = format!("QD {}", depth_name(class));
+        plot.with(Series::new(name, Stroke::Measured, clock.points(rate)))
+    }))
 }
 
 /// Time with at least one I/O outstanding.

@@ -5,6 +5,7 @@ use crate::drives::DriveFigures;
 use crate::group_figures::{GroupFigures, Show};
 use crate::groups::{Facet, Groups};
 use crate::processes::ProcessFigures;
+use crate::shape_figures::{self, IdleShape, RunShape, StreamShape};
 use crate::steps::StepFigures;
 use crate::streams::{By, StreamFigures};
 use crate::study::{SingleIos, Study};
@@ -114,6 +115,39 @@ pub(super) fn kinds(study: &Study, singles: &SingleIos) -> Table {
 /// The same by stream alone.
 fn by_stream(singles: &SingleIos) -> Groups {
     singles.process_streams.regrouped(&[Facet::Stream])
+}
+
+/// Times between the I/Os of streams.
+pub(super) fn gaps(study: &Study, singles: &SingleIos) -> Table {
+    let over = (study.totals.span_ns, study.totals.step_ns);
+    let rows = shape_figures::streams(&singles.shape, &study.streams_over_time, over);
+    let names = ["gaps", "Times between the I/Os of a stream", "I/O stream"];
+    let rows = rows.into_iter().map(|row| (row.stream.clone(), row));
+    table(names, &StreamShape::OF_REPORT, rows)
+}
+
+/// Sequential runs by their lengths.
+pub(super) fn runs(singles: &SingleIos) -> Table {
+    let name = |run: &RunShape| match run.lengths {
+        (from, Some(to)) if from == to => from.to_string(),
+        (from, Some(to)) => format!("{from} to {to}"),
+        (from, None) => format!("{from} and more"),
+    };
+    let rows = shape_figures::runs(&singles.shape).into_iter().map(|run| (name(&run), run));
+    let names = ["runs", "Sequential runs by their number of sequential I/Os", "I/Os"];
+    table(names, &RunShape::TABLE[2..], rows)
+}
+
+/// Idle periods of each device by their lengths.
+pub(super) fn idle(study: &Study, singles: &SingleIos) -> Vec<Table> {
+    let rows = shape_figures::idle(&singles.shape, &study.totals.conditions);
+    let devices = rows.chunk_by(|one, next| one.device == next.device).enumerate();
+    let of_device = |(at, rows): (usize, &[IdleShape])| {
+        let (id, title) = (format!("idle-{at}"), format!("Idle periods of {}", rows[0].device));
+        let rows = rows.iter().map(|row| (row.class(), row.clone()));
+        table([&id, &title, "Idle for"], &IdleShape::OF_REPORT, rows)
+    };
+    devices.map(of_device).collect()
 }
 
 /// The largest groups.

@@ -15,8 +15,9 @@ use steadfast_trace::locality::Locality;
 use steadfast_trace::processes::ProcessTable;
 use steadfast_trace::quality::Quality;
 use steadfast_trace::reach::Reach;
-use steadfast_trace::sequence::Sequencer;
+use steadfast_trace::sequence::{After, Sequencer};
 use steadfast_trace::series::{SeriesOf, SeriesOverTime};
+use steadfast_trace::shape::Shape;
 use steadfast_trace::steps::Steps;
 use steadfast_trace::{Batch, Fold, Rows, StreamTable, Sums};
 
@@ -113,8 +114,17 @@ impl Parts {
     /// Folds what is chosen: single I/Os, and where the fold takes them sums as well.
     fn fold<F: Fold>(&self, new: &impl Fn() -> F, chosen: &dyn Fn(usize) -> bool) -> F {
         let mut fold = new();
-        let mut sequencer = Sequencer::new(4);
+        let mut sequencer = Sequencer::new(4).telling_after(true);
         sequencer.follow(&self.batch);
+        let after: Vec<After> = sequencer
+            .after
+            .iter()
+            .zip(0..)
+            .map(|(after, row)| After {
+                gap_ns: Some(row * 977).filter(|gap| gap % 3 > 0),
+                ..*after
+            })
+            .collect();
         let kept: Vec<bool> = self.part_of.iter().map(|part| chosen(*part)).collect();
         let rows = Rows {
             batch: &self.batch,
@@ -122,6 +132,7 @@ impl Parts {
             depth: &sequencer.depth,
             busy: &sequencer.busy,
             kept: &kept,
+            after: &after,
         };
         fold.take(&rows).unwrap();
         if let Ok(sums) = fold.of_sums() {
@@ -250,6 +261,12 @@ proptest! {
     }
 
     #[test]
+    fn shapes(parts in any_parts(), width in 1u64..4) {
+        let keys = [key("RND 4K R"), key("RND 8K W"), key("SEQ 4K R")];
+        merges!(parts, Shape::new(width * STEP_NS, &keys), |shape| shape);
+    }
+
+    #[test]
     fn sides_add_up_to_all_steps(parts in any_parts()) {
         let (steps, _) = parts.both(|| Steps::new(STEP_NS));
         let (sides, _) = parts.both(|| Sides::new(STEP_NS, u64::MAX));
@@ -275,7 +292,8 @@ fn of_too_many_streams_the_same_are_kept_in_any_order() {
         let batch = Batch::of(&events);
         let (no, none) = (vec![false; events.len()], vec![0; events.len()]);
         let (busy, kept) = (vec![(0, 0); events.len()], vec![true; events.len()]);
-        let rows = Rows { batch: &batch, sequential: &no, depth: &none, busy: &busy, kept: &kept };
+        let (batch, sequential, depth) = (&batch, &no[..], &none[..]);
+        let rows = Rows { batch, sequential, depth, busy: &busy, kept: &kept, after: &[] };
         table.take(&rows).unwrap();
         table
     };

@@ -126,14 +126,24 @@ fn two_workers(change: impl Fn(&str) -> String) -> String {
 }
 
 #[test]
-fn workers_that_do_the_same_are_threads_and_others_are_refused_by_name() {
+fn workers_that_do_the_same_are_threads_and_others_are_loads_at_once() {
     let same = two_workers(str::to_owned);
     let plan = planned(&same, HERE).unwrap();
     assert_eq!(plan.sequence.steps[1].load.demand, Demand::new(2, 4));
-    let elsewhere = planned(&two_workers(|text| text.replace("\t0,0,2", "\t0,4096,2")), HERE);
-    let why = elsewhere.unwrap_err();
-    assert!(why.contains("'Worker 1' and 'Worker 2' have different starting sectors"), "{why}");
-    assert!(why.starts_with("line "), "{why}");
+    let elsewhere = two_workers(|text| text.replace("\t0,0,2", "\t0,4096,2"));
+    let plan = planned(&elsewhere, HERE).unwrap();
+    for (step, test) in plan.sequence.steps[1..].iter().zip(&plan.tests) {
+        let loads: Vec<(&str, Demand, Amount)> =
+            step.loads().map(|(name, load)| (name, load.demand, load.extent.from)).collect();
+        let demand = loads[0].1;
+        assert_eq!(demand.threads, 1);
+        let from = |sectors: u64| Amount::Bytes(Bytes(sectors * HERE.sector));
+        let expected = [("Worker 1", demand, from(0)), ("Worker 2", demand, from(4096))];
+        assert_eq!(loads, expected);
+        assert_eq!(step.dimensions[1], ("Workers".into(), "2".into()));
+        let config = crate::iometer::read(elsewhere.as_bytes()).unwrap().config;
+        assert_eq!(crate::iometer::loads_of_workers(&config, test), [0, 1]);
+    }
     let disk = two_workers(|text| text.replace("SCRATCH DISK 7", "SCRATCH DISK 11"));
     let said = format!("{:?}", planned(&disk, HERE).unwrap().sequence.remarks);
     assert!(said.contains("all stand for the one target"), "{said}");

@@ -1,7 +1,7 @@
 //! The exhibits of the tests of zones: curves over the zones, and what the zones have in
 //! common.
 
-use super::results::{Point, Results};
+use super::results::{Point, Results, Spread};
 use super::setup::{Kind, Zones};
 use crate::exhibits::disclosure::{self, Form};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
@@ -9,7 +9,10 @@ use crate::exhibits::pages::page;
 use crate::exhibits::secondary;
 use crate::exhibits::steps::every_step;
 use crate::exhibits::tkperf::{ZoneCurve, zones};
-use steadfast_domain::findings::{Cell, Exhibit, FormHeader, Origin, Page, Row, Setting, Table};
+use steadfast_domain::findings::{
+    Axis, Cell, Exhibit, FormHeader, Origin, Page, Plot, PlotKind, Row, Scale, Series, Setting,
+    Stroke, Table,
+};
 use steadfast_domain::{Caveat, Findings, Record};
 
 /// Everything that is reported of a run.
@@ -105,8 +108,37 @@ fn form_pages(test: &Zones, results: &Results) -> Vec<Page> {
     let curves: Vec<ZoneCurve> = results.points.iter().map(curve).collect();
     let mut pages = zones((name, id), unit(test.kind), &curves);
     let table = spread_table(test, results).named(&format!("{id}-zones"));
-    pages.push(page(&format!("{name} - Summary Table"), vec![Exhibit::Table(table)]));
+    let exhibits = vec![Exhibit::Plot(spread_plot(test, results)), Exhibit::Table(table)];
+    pages.push(page(&format!("{name} - Summary Table"), exhibits));
     pages
+}
+
+/// TKperf's box plot: what the zones have in common, point by point.
+fn spread_plot(test: &Zones, results: &Results) -> Plot {
+    type Of = fn(&Spread) -> f64;
+    let parts: [(&str, Of); 5] = [
+        ("Minimum", |spread| spread.least),
+        ("Lower quartile", |spread| spread.lower),
+        ("Median", |spread| spread.median),
+        ("Upper quartile", |spread| spread.upper),
+        ("Maximum", |spread| spread.most),
+    ];
+    let series = parts.map(|(name, of)| {
+        let value = |point: &Point| point.spread().map(|spread| of(&spread));
+        let points = results.points.iter().enumerate();
+        let points = points.map(|(at, point)| (at as f64, value(point))).collect();
+        Series::new(name, Stroke::Measured, points)
+    });
+    let patterns: Vec<String> =
+        results.points.iter().map(|point| point.pattern.to_string()).collect();
+    Plot::new(
+        PlotKind::Bars,
+        &format!("{}-spread", table_id(test.kind)),
+        format!("{} over the zones: minimum, quartiles, maximum", unit(test.kind)),
+        Axis::new("Point", Scale::Categories(patterns)),
+        Axis::new(unit(test.kind), Scale::Linear),
+    )
+    .series(series)
 }
 
 fn table_id(kind: Kind) -> &'static str {
@@ -116,7 +148,7 @@ fn table_id(kind: Kind) -> &'static str {
     }
 }
 
-/// What the zones have in common: TKperf's box plots as numbers.
+/// What the zones have in common, as numbers.
 fn spread_table(test: &Zones, results: &Results) -> Table {
     let rows = results.points.iter().map(|point| {
         let spread = point.spread();

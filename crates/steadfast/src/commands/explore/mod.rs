@@ -111,7 +111,8 @@ fn served(
     };
     let served = server.serve(Arc::clone(shown), {
         let stop = stop.clone();
-        move || stop.is_requested()
+        // Nobody could end it any more whose terminal is gone.
+        move || stop.is_requested() || stop.lost_terminal()
     });
     stop.request();
     let _ = preparing.join();

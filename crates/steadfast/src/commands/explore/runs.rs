@@ -52,8 +52,7 @@ impl Run {
     fn state(&self) -> anyhow::Result<Arc<RunState>> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let seen = self.seen();
-        if let Some((known, state)) = last.as_ref().filter(|(known, _)| *known == seen) {
-            let _ = known;
+        if let Some((_, state)) = last.as_ref().filter(|(known, _)| *known == seen) {
             return Ok(Arc::clone(state));
         }
         let state = Arc::new(read(&self.directory, seen.is_live)?);

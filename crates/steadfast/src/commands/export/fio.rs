@@ -56,11 +56,19 @@ pub fn fio(arguments: &ExportFioArguments) -> anyhow::Result<ExitState> {
 
 /// One step as a section, or why fio cannot give its load.
 fn section(step: &Step, number: usize, filename: &str, device: &Device) -> Result<String, String> {
-    let Load::Stimulus(stimulus) = &step.load else {
+    if matches!(step.load, Load::Script(_)) {
         return Err("single I/Os of a trace are no load of a job file".into());
-    };
+    }
     let facts = (device.capacity, u64::from(device.logical_sector));
-    job(stimulus, &format!("step-{number}"), filename, facts)
+    let name = |place: usize| match step.load.stimuli().len() {
+        1 => format!("step-{number}"),
+        _ => format!("step-{number}-{}", place + 1),
+    };
+    let jobs = step.load.stimuli().iter().enumerate();
+    let jobs =
+        jobs.map(|(place, stimulus)| job(stimulus, &name(place), place == 0, filename, facts));
+    // Of loads at once none waits for the others.
+    jobs.collect::<Result<Vec<_>, _>>().map(|jobs| jobs.join("\n"))
 }
 
 /// fio reads `${...}` in job files as variables of the environment.

@@ -29,10 +29,11 @@ impl Step {
         &self.outcome.measurement
     }
 
-    fn demand(&self) -> Demand {
+    fn demand(&self) -> Option<Demand> {
         match &self.step.load {
-            Load::Stimulus(stimulus) => stimulus.demand,
-            Load::Script(script) => script.demand,
+            Load::Stimulus(stimulus) => Some(stimulus.demand),
+            Load::Script(script) => Some(script.demand),
+            Load::Together(_) => None,
         }
     }
 
@@ -64,21 +65,40 @@ impl Second {
     }
 }
 
-/// The load in the standard's notation: every stream, its share where there are several.
+/// The demand; of loads that were applied at once, that of each.
+fn demands(step: &Step) -> String {
+    let each = step.step.load.stimuli().iter().map(|stimulus| stimulus.demand.to_string());
+    match step.demand() {
+        Some(demand) => demand.to_string(),
+        None => each.collect::<Vec<_>>().join(" | "),
+    }
+}
+
+fn outstanding(step: &Step) -> u64 {
+    let each = step.step.load.stimuli().iter().map(|stimulus| stimulus.demand.outstanding());
+    step.demand().map_or_else(|| each.sum(), Demand::outstanding)
+}
+
+/// The load in the standard's notation: every stream, its share where there are several;
+/// loads that were applied at once one after the other.
 fn notation(step: &Step) -> String {
-    let stimulus = match &step.step.load {
-        Load::Script(script) => return format!("script {}", script.name),
-        Load::Stimulus(stimulus) => stimulus,
-    };
-    if let Some(mix) = mix(&stimulus.streams) {
+    let each = step.step.load.stimuli().iter().map(|stimulus| streams(&stimulus.streams));
+    match &step.step.load {
+        Load::Script(script) => format!("script {}", script.name),
+        _ => each.collect::<Vec<_>>().join(" | "),
+    }
+}
+
+fn streams(streams: &[IoStream]) -> String {
+    if let Some(mix) = mix(streams) {
         return mix.to_string();
     }
-    let whole: u64 = stimulus.streams.iter().map(|stream| u64::from(stream.weight)).sum();
-    let one = |stream: &IoStream| match stimulus.streams.len() {
+    let whole: u64 = streams.iter().map(|stream| u64::from(stream.weight)).sum();
+    let one = |stream: &IoStream| match streams.len() {
         1 => stream.to_string(),
         _ => format!("{stream} {:.2}%", f64::from(stream.weight) / whole.max(1) as f64 * 100.0),
     };
-    stimulus.streams.iter().map(one).collect::<Vec<_>>().join(" + ")
+    streams.iter().map(one).collect::<Vec<_>>().join(" + ")
 }
 
 /// Reads and writes of one pattern, in whole percents: `RND 4K RW65`.
@@ -143,10 +163,10 @@ fn where_it_stands() -> Vec<Column<Step>> {
         ("point", Integer, |s| count(Some(s.step.place.point.into()))),
         ("label", Text, |s| text(Some(&s.step.place.label))),
         ("load", Text, |s| text(Some(notation(s)))),
-        ("demand", Text, |s| text(Some(s.demand().to_string()))),
-        ("threads", Integer, |s| count(Some(s.demand().threads.into()))),
-        ("queue_depth", Integer, |s| count(Some(s.demand().depth.into()))),
-        ("outstanding", Integer, |s| count(Some(s.demand().outstanding()))),
+        ("demand", Text, |s| text(Some(demands(&s)))),
+        ("threads", Integer, |s| count(s.demand().map(|d| d.threads.into()))),
+        ("queue_depth", Integer, |s| count(s.demand().map(|d| d.depth.into()))),
+        ("outstanding", Integer, |s| count(Some(outstanding(&s)))),
         ("began", Moment, |s| count(Some(s.measurement().began_unix_ms))),
         ("elapsed_s", Number, |s| number(Some(seconds(s.measurement().elapsed)))),
         ("complete", Flag, |s| Value::Flag(s.measurement().complete)),
@@ -225,7 +245,7 @@ pub fn of_seconds() -> Vec<Column<Second>> {
         ("point", Integer, |s| count(Some(s.of.step.place.point.into()))),
         ("label", Text, |s| text(Some(&s.of.step.place.label))),
         ("load", Text, |s| text(Some(notation(&s.of)))),
-        ("demand", Text, |s| text(Some(s.of.demand().to_string()))),
+        ("demand", Text, |s| text(Some(demands(&s.of)))),
         ("begin_s", Number, |s| number(Some(seconds(s.interval().begin)))),
         ("end_s", Number, |s| number(Some(seconds(s.interval().end)))),
         ("partial", Flag, |s| Value::Flag(s.interval().partial)),

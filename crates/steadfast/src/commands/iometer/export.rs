@@ -12,7 +12,7 @@ use crate::{target, terminal};
 use anyhow::bail;
 use std::collections::HashSet;
 use std::path::Path;
-use steadfast_domain::{Demand, Step, Stimulus};
+use steadfast_domain::{Demand, Load, Step, Stimulus};
 use steadfast_exchange::iometer::{self, Heading, Version};
 use steadfast_runner::{Ledger, steps_of};
 
@@ -49,6 +49,13 @@ fn write(steps: &Steps, arguments: &ConfigurationArguments) -> anyhow::Result<Ex
     let loads = loads(&steps.steps);
     let named = loads.iter().map(|(label, stimulus)| (label.as_str(), *stimulus));
     let export = iometer::export(&heading, named);
+    let at_once = |step: &&Step| !step.continues && matches!(step.load, Load::Together(_));
+    for step in steps.steps.iter().filter(at_once) {
+        terminal::complain(&format!(
+            "Note: {}: loads that are applied at once are left out",
+            step.place
+        ));
+    }
     for remark in &export.remarks {
         terminal::complain(&format!("Note: {remark}"));
     }

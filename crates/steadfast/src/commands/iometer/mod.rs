@@ -5,10 +5,13 @@ mod ready;
 mod results;
 
 use super::front::{self, Conducted};
-use crate::cli::iometer::{IometerArguments, IometerCommand, IometerPreset};
+use crate::cli::Format;
+use crate::cli::iometer::{
+    IometerArguments, IometerCommand, IometerPreset, ReportResultsArguments,
+};
 use crate::exit::{ExitState, misuse};
-use crate::target;
-use crate::writing::{Rule, Text};
+use crate::writing::{Rule, Shelf, Text};
+use crate::{output, target, terminal};
 use anyhow::bail;
 use ready::Ready;
 use std::path::Path;
@@ -22,13 +25,37 @@ pub fn run(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
     match (&arguments.command, &arguments.file, arguments.preset) {
         (Some(IometerCommand::Export(steps)), ..) => export::procedure(steps),
         (Some(IometerCommand::ExportRun(steps)), ..) => export::run(steps),
+        (Some(IometerCommand::Report(results)), ..) => report(results),
         (None, None, Some(IometerPreset::Viking)) => viking(arguments),
-        (None, Some(file), _) => match &arguments.from {
-            Some(directory) => from_run(arguments, file, directory),
-            None => configured(arguments, file),
+        (None, Some(file), _) => match (&arguments.from, arguments.front.target.as_slice()) {
+            (Some(directory), _) => from_run(arguments, file, directory),
+            (None, [_, _, ..]) => several_targets(arguments, file),
+            (None, _) => configured(arguments, file),
         },
         (None, None, None) => Err(misuse("name a configuration (.icf), or --preset viking")),
     }
+}
+
+/// Reports what Iometer measured before.
+fn report(arguments: &ReportResultsArguments) -> anyhow::Result<ExitState> {
+    let formats = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
+    let shelf = match &arguments.output {
+        Some(path) => {
+            Some(Shelf::named(path, Rule::of(&arguments.writing)?, &output::names(&formats))?)
+        }
+        None => None,
+    };
+    let findings = output::of_iometer(&arguments.file)?;
+    match arguments.json {
+        true => terminal::print_findings(&findings)?,
+        false => terminal::print(&steadfast_report::text(&findings, terminal::width()))?,
+    }
+    if let Some(shelf) = shelf {
+        for path in output::write(&shelf, &findings, &formats)? {
+            terminal::tell(&path.display().to_string());
+        }
+    }
+    Ok(ExitState::Done)
 }
 
 fn configured(arguments: &IometerArguments, file: &Path) -> anyhow::Result<ExitState> {
@@ -42,6 +69,66 @@ fn configured(arguments: &IometerArguments, file: &Path) -> anyhow::Result<ExitS
         keep(&ready, &conducted, result)?;
     }
     Ok(conducted.state)
+}
+
+/// Each disk of the file is a target of its own: those of the same number, or those that
+/// are named `DISK=TARGET`. All are tested at the same time.
+fn several_targets(arguments: &IometerArguments, file: &Path) -> anyhow::Result<ExitState> {
+    if arguments.disk.is_some() {
+        return Err(misuse("--disk is for one target; name disks as --target DISK=TARGET"));
+    }
+    if arguments.result.is_some() {
+        return Err(misuse(format!(
+            "--result is for one target; after the run: steadfast iometer {} --disk DISK --from \
+             RUN_DIR/TARGET -r results.csv",
+            file.display()
+        )));
+    }
+    let all = Ready::of_disk(arguments, file, (SECTOR, false), None)?.disks();
+    let mut each = Vec::new();
+    for (disk, target) in assigned(&arguments.front.target, &all, file)? {
+        let device = target::foresee(target, arguments.front.size)?;
+        let sector = u64::from(device.logical_sector);
+        let is_new = device.transport == Transport::File && !Path::new(&device.path).exists();
+        let ready = Ready::of_disk(arguments, file, (sector, is_new), Some(disk))?;
+        each.push((target, ready.plan.sequence));
+    }
+    front::conduct_several(&arguments.front, each)
+}
+
+/// The smallest sector: which disks a file has does not depend on it.
+const SECTOR: u64 = 512;
+
+/// Which disk of the file each target stands for.
+fn assigned<'a>(
+    targets: &'a [String],
+    disks: &'a [String],
+    file: &Path,
+) -> anyhow::Result<Vec<(&'a str, &'a str)>> {
+    let there = || disks.iter().map(|disk| format!("'{disk}'")).collect::<Vec<_>>().join(", ");
+    let of_disk = |text: &'a String| {
+        let (name, target) = text.rsplit_once('=')?;
+        let name = name.trim().trim_matches('"');
+        let disk = disks.iter().find(|disk| disk.trim_matches('"').eq_ignore_ascii_case(name))?;
+        Some((disk.as_str(), target))
+    };
+    let named: Vec<_> = targets.iter().filter_map(of_disk).collect();
+    if named.len() == targets.len() {
+        return Ok(named);
+    }
+    if named.is_empty() && targets.len() == disks.len() {
+        return Ok(disks
+            .iter()
+            .map(String::as_str)
+            .zip(targets.iter().map(String::as_str))
+            .collect());
+    }
+    Err(misuse(format!(
+        "{}: the tests use {} disks ({}); give as many targets, or each as --target DISK=TARGET",
+        file.display(),
+        disks.len(),
+        there()
+    )))
 }
 
 fn foreseen(arguments: &IometerArguments) -> anyhow::Result<Device> {
@@ -104,12 +191,6 @@ fn from_run(
 }
 
 fn viking(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
-    if arguments.result.is_some() {
-        return Err(misuse(
-            "--result: a preset has no configuration; its table and every step are CSV files in \
-             the run directory",
-        ));
-    }
     let device = foreseen(arguments)?;
     let preset = Viking {
         capacity: device.capacity,
@@ -117,5 +198,11 @@ fn viking(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
         fills: arguments.fills,
         fresh: !arguments.no_fresh,
     };
-    front::conduct(&arguments.front, preset.sequence()).map(|conducted| conducted.state)
+    let sequence = preset.sequence();
+    let result = result(arguments)?;
+    let conducted = front::conduct(&arguments.front, sequence.clone())?;
+    if let Some(result) = result {
+        keep(&ready::of_viking(&sequence, &device.name), &conducted, result)?;
+    }
+    Ok(conducted.state)
 }

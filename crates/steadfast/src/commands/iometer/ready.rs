@@ -3,7 +3,12 @@
 use crate::cli::iometer::IometerArguments;
 use crate::commands::front;
 use std::path::Path;
-use steadfast_exchange::iometer::{self, Circumstances, Config, Plan};
+use steadfast_domain::sequence::StepRole;
+use steadfast_domain::{IoStream, Op, Order, Sequence, SequenceStep};
+use steadfast_exchange::iometer::{
+    self, AccessLine, AccessSpec, Active, Assignment, Circumstances, Config, Line, Plan, Setup,
+    Test, Version,
+};
 
 /// A configuration, made ready for a target.
 pub struct Ready {
@@ -21,6 +26,16 @@ impl Ready {
         sector: u64,
         prepare: bool,
     ) -> anyhow::Result<Self> {
+        Ready::of_disk(arguments, file, (sector, prepare), arguments.disk.as_deref())
+    }
+
+    /// The same of the I/Os that go to one disk of the file.
+    pub fn of_disk(
+        arguments: &IometerArguments,
+        file: &Path,
+        (sector, prepare): (u64, bool),
+        disk: Option<&str>,
+    ) -> anyhow::Result<Self> {
         let bytes = front::read(file)?;
         let refused = |why| front::refused(file, &[why]);
         let reading = iometer::read(&bytes).map_err(refused)?;
@@ -29,7 +44,7 @@ impl Ready {
             processors: u32::try_from(processors).unwrap_or(1),
             sector,
             time: arguments.time,
-            disk: arguments.disk.as_deref(),
+            disk,
             prepare,
             own_pattern: arguments.front.data_pattern.is_some(),
         };
@@ -37,4 +52,68 @@ impl Ready {
         plan.sequence.source = Some(front::source(file, &bytes));
         Ok(Ready { config: reading.config, plan })
     }
+}
+
+impl Ready {
+    /// The disks of the file that its tests use, in the order in which they come.
+    pub fn disks(&self) -> Vec<String> {
+        let mut disks: Vec<String> = Vec::new();
+        let active = self.plan.tests.iter().flat_map(|test| &test.active);
+        for name in active.flat_map(|active| &active.targets) {
+            if !disks.contains(name) {
+                disks.push(name.clone());
+            }
+        }
+        disks
+    }
+}
+
+/// The Viking procedure as if a configuration of 2006 had asked for it, so that its results
+/// can be written: each corner is an access specification, before and after the
+/// preconditioning.
+pub fn of_viking(sequence: &Sequence, disk: &str) -> Ready {
+    let mut specs: Vec<AccessSpec> = Vec::new();
+    let measured = sequence.steps.iter().filter(|step| step.role == StepRole::Measure);
+    let tests = measured.map(|step| {
+        let name = step.label.rsplit_once(' ').map_or(step.label.as_str(), |(corner, _)| corner);
+        let place = specs.iter().position(|spec| spec.name == name).unwrap_or_else(|| {
+            specs.push(spec(name, step));
+            specs.len() - 1
+        });
+        let active = Active {
+            manager: 0,
+            manager_name: "localhost".into(),
+            worker: "Worker 1".into(),
+            line: 0,
+            spec: name.to_owned(),
+            targets: vec![disk.to_owned()],
+            depth: step.load.demand.depth,
+            area: (0, 0),
+            pattern: None,
+            connection_rate: false,
+        };
+        Test { access: place, active: vec![active] }
+    });
+    let tests = tests.collect();
+    let setup = Setup { description: Some(sequence.title.clone()), ..Setup::default() };
+    let config = Config {
+        version: Version::of_2006(),
+        setup: Some(setup),
+        display: None,
+        specs: Some(specs),
+        managers: None,
+    };
+    Ready { config, plan: Plan { sequence: sequence.clone(), tests } }
+}
+
+fn spec(name: &str, step: &SequenceStep) -> AccessSpec {
+    let line = |stream: &IoStream| {
+        let percent = |yes: bool| if yes { 100 } else { 0 };
+        let (reads, random) =
+            (percent(stream.op == Op::Read), percent(stream.order == Order::Random));
+        let align = stream.alignment().0;
+        AccessLine { align, ..AccessLine::plain(stream.size.0, reads, random) }
+    };
+    let lines = step.load.streams.iter().map(line).collect();
+    AccessSpec { name: name.to_owned(), assignment: Assignment::Nobody, lines, line: Line(0) }
 }

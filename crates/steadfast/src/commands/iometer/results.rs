@@ -1,14 +1,19 @@
 //! A finished run as Iometer's file of results.
 //!
-//! One load is measured as a whole: what a single worker or disk of several did is not
-//! known, and its row has no such numbers.
+//! A load is measured as a whole: what a single worker or disk of several that share one
+//! did is not known, and its row has no such numbers. Workers that differ have loads of
+//! their own.
 
 use super::ready::Ready;
+use std::collections::BTreeSet;
+use steadfast_domain::sequence::StepRole;
 use steadfast_domain::{Measurement, Nanos, Op, Record, Tally};
 use steadfast_exchange::iometer::results::{
     Ending, Figures, LATENCY_BINS, Part, Processors, Row, RowKind, Run, Side, Table, write,
 };
-use steadfast_exchange::iometer::{AccessSpec, Dialect, Recorded, Test, TestType};
+use steadfast_exchange::iometer::{
+    AccessSpec, Active, Dialect, Recorded, Test, TestType, loads_of_workers,
+};
 
 /// The text of the file.
 pub fn of(ready: &Ready, record: &Record) -> String {
@@ -22,16 +27,17 @@ pub fn of(ready: &Ready, record: &Record) -> String {
     let dialect = version.dialect();
     let cpus = record.opening().and_then(|(_, host, ..)| host.cpus).unwrap_or(0);
     let mut parts: Vec<(usize, Part)> = Vec::new();
-    // A file is filled before the first test.
-    let first = ready.plan.sequence.steps.len() - ready.plan.tests.len() + 1;
-    for (test, number) in ready.plan.tests.iter().zip(first..) {
+    let steps = (1..).zip(&ready.plan.sequence.steps);
+    let measured = steps.filter(|(_, step)| step.role == StepRole::Measure);
+    for (test, (number, _)) in ready.plan.tests.iter().zip(measured) {
         if parts.last().is_none_or(|(access, _)| *access != test.access) {
             parts.push((test.access, Part { specs: specs(ready, test), tables: Vec::new() }));
         }
         let phase = format!("step-{number}");
         let steps = record.steps().filter(|(step, _)| step.place.phase == phase);
         let measured: Vec<&Measurement> = steps.map(|(_, outcome)| &outcome.measurement).collect();
-        let made = Made { test, dialect, cpus, measured: &measured };
+        let loads = loads_of_workers(&ready.config, test);
+        let made = Made { test, loads: &loads, dialect, cpus, measured: &measured };
         let mut table = made.table();
         table.rows.retain(|row| is_recorded(recorded, &row.kind));
         if let Some((_, part)) = parts.last_mut() {
@@ -87,6 +93,8 @@ fn stamp(unix_ms: u64) -> String {
 /// A test and what was measured of it, in one or several pieces.
 struct Made<'a> {
     test: &'a Test,
+    /// Which of the test's loads each active worker is part of.
+    loads: &'a [usize],
     dialect: Dialect,
     cpus: u32,
     measured: &'a [&'a Measurement],
@@ -103,9 +111,8 @@ impl Made<'_> {
                 managers.push((active.manager, &active.manager_name));
             }
         }
-        let is_alone = managers.len() == 1;
         for (place, name) in managers {
-            self.manager_rows(&mut rows, (place, name), is_alone, &whole);
+            self.manager_rows(&mut rows, (place, name), &whole);
         }
         let end = self.measured.last().map_or(0, |m| m.began_unix_ms + m.elapsed.0 / 1_000_000);
         Table { rows, at: stamp(end) }
@@ -115,31 +122,62 @@ impl Made<'_> {
         Row::of(kind, name, spec, self.dialect, figures)
     }
 
-    fn manager_rows(
-        &self,
-        rows: &mut Vec<Row>,
-        (place, name): (usize, &str),
-        is_alone: bool,
-        whole: &Figures,
-    ) {
-        let workers: Vec<_> = self.test.active.iter().filter(|a| a.manager == place).collect();
+    fn manager_rows(&self, rows: &mut Vec<Row>, (place, name): (usize, &str), whole: &Figures) {
+        let workers: Vec<&Active> =
+            self.test.active.iter().filter(|active| active.manager == place).collect();
         let disks: usize = workers.iter().map(|worker| worker.targets.len()).sum();
         let of_manager = Figures {
             workers: workers.len() as u64,
             disks: disks as u64,
-            ..part_of(whole, is_alone)
+            ..self.part_of(whole, |active| active.manager == place)
         };
         rows.push(self.row(RowKind::Manager, name, &self.common_spec(), &of_manager));
         rows.extend((0..self.cpus).map(|cpu| Row::processor(&format!("CPU {cpu}"))));
-        for worker in &workers {
-            let is_alone = is_alone && workers.len() == 1;
+        for worker in workers {
             let disks = worker.targets.len() as u64;
-            let figures = Figures { disks, ..part_of(whole, is_alone) };
-            rows.push(self.row(RowKind::Worker, &worker.worker, &worker.spec, &figures));
-            let of_disk = part_of(whole, is_alone && disks == 1);
+            let own = self.part_of(whole, |active| std::ptr::eq(active, worker));
+            let (start, sectors) = (worker.area.1, worker.area.0);
+            let own = Figures { disks, start, sectors, depth: u64::from(worker.depth), ..own };
+            rows.push(self.row(RowKind::Worker, &worker.worker, &worker.spec, &own));
+            let of_disk = match disks {
+                1 => own,
+                _ => Figures { sides: None, bins: None, ..own },
+            };
             let disk = |name: &String| self.row(RowKind::Disk, name, "", &of_disk);
             rows.extend(worker.targets.iter().map(disk));
         }
+    }
+
+    /// What is known of some workers: everything where they are all of the test, or all of
+    /// the workers of some of its loads.
+    fn part_of(&self, whole: &Figures, are_meant: impl Fn(&Active) -> bool) -> Figures {
+        let meant: Vec<bool> = self.test.active.iter().map(are_meant).collect();
+        if meant.iter().all(|meant| *meant) {
+            return whole.clone();
+        }
+        let loads = || self.loads.iter().zip(&meant);
+        let is_shared = |load: usize| loads().any(|(other, meant)| *other == load && !*meant);
+        let own: BTreeSet<usize> =
+            loads().filter(|(_, meant)| **meant).map(|(load, _)| *load).collect();
+        let unknown = Figures { sides: None, bins: None, ..whole.clone() };
+        // Which load an error belongs to is not kept.
+        let has_errors = self.measured.iter().any(|piece| piece.fault_count > 0);
+        if has_errors || own.iter().any(|load| is_shared(*load)) {
+            return unknown;
+        }
+        let (mut read, mut write) = (Tally::default(), Tally::default());
+        for piece in self.measured {
+            let parts = piece.apart().enumerate().filter(|(load, _)| own.contains(load));
+            for stream in parts.flat_map(|(_, (streams, _))| streams) {
+                match stream.op {
+                    Op::Read => read.merge(&stream.tally),
+                    Op::Write => write.merge(&stream.tally),
+                    Op::Discard | Op::Flush => {}
+                }
+            }
+        }
+        let sides = Some((side(&read, 0), side(&write, 0)));
+        Figures { sides, bins: Some(bins(&read, &write)), ..unknown }
     }
 
     /// The access specification of all workers, where they have one.
@@ -162,8 +200,7 @@ impl Made<'_> {
             errors.1 += piece.fault_count.saturating_sub(of_reads);
             elapsed += piece.elapsed;
         }
-        let managers: std::collections::BTreeSet<usize> =
-            active.iter().map(|active| active.manager).collect();
+        let managers: BTreeSet<usize> = active.iter().map(|active| active.manager).collect();
         let first = active.first();
         Figures {
             managers: managers.len() as u64,
@@ -190,14 +227,6 @@ impl Made<'_> {
         }
         let percent = |part: f64| part / sum.2 * 100.0;
         (sum.2 > 0.0).then(|| Processors { user: percent(sum.0), system: percent(sum.1) })
-    }
-}
-
-/// What is known of a part of the whole: everything where it is all of it.
-fn part_of(whole: &Figures, is_whole: bool) -> Figures {
-    match is_whole {
-        true => whole.clone(),
-        false => Figures { sides: None, bins: None, ..whole.clone() },
     }
 }
 

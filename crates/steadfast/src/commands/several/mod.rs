@@ -98,7 +98,7 @@ pub fn resume(arguments: &ResumeArguments, group: &Group) -> anyhow::Result<Exit
             continue;
         }
         let refused = || format!("{}; no run was resumed", member.target);
-        all.push((member, Again::open(&own, &stop).with_context(refused)?, own));
+        all.push((member, Again::open_member(&own, &stop).with_context(refused)?, own));
     }
     let mut runs = Vec::new();
     for (member, mut again, own) in all {
@@ -136,6 +136,7 @@ fn arguments_of(
         stop: arguments.stop,
         yes_destroy: typed.cloned().collect(),
         prometheus: None,
+        format: None,
         json: false,
     }
 }
@@ -370,7 +371,7 @@ fn members(targets: &[&str], devices: &[Device]) -> Vec<Member> {
 }
 
 /// Refuses a device that is named twice, whatever its names are.
-fn refuse_same(targets: &[&str], devices: &[Device]) -> anyhow::Result<()> {
+pub fn refuse_same(targets: &[&str], devices: &[Device]) -> anyhow::Result<()> {
     for later in 1..targets.len() {
         for earlier in 0..later {
             let [a, b] = [earlier, later].map(|at| (targets[at], &devices[at]));

@@ -15,6 +15,7 @@ pub mod profile;
 mod recover;
 mod report;
 mod self_test;
+pub mod shape;
 pub mod streams;
 
 use crate::cli::trace::{TraceArguments, TraceCommand};
@@ -31,6 +32,7 @@ pub fn run(arguments: &TraceArguments) -> anyhow::Result<ExitState> {
         TraceCommand::Drives(arguments) => groups::drives(arguments),
         TraceCommand::Profile(arguments) => profile::run(arguments),
         TraceCommand::Locality(arguments) => locality::run(arguments),
+        TraceCommand::Shape(arguments) => shape::run(arguments),
         TraceCommand::Doctor(arguments) => doctor::run(arguments),
         TraceCommand::Hits(arguments) => over_time::hits(arguments),
         TraceCommand::Compare(arguments) => compare::run(arguments),

@@ -1,0 +1,217 @@
+//! Old results as findings: the tables of a run of a configuration here, so that old and
+//! new numbers stand side by side in a comparison.
+
+use super::results::{Ending, Part, Row, RowKind, Run, Table as Results};
+use std::collections::BTreeMap;
+use steadfast_domain::caveats as ids;
+use steadfast_domain::findings::{
+    Cell, Exhibit, Facts, FormBlock, FormHeader, Origin, Page, Row as Line, Setting, Table,
+};
+use steadfast_domain::sequence::SequenceSource;
+use steadfast_domain::{Caveat, CaveatKind, Demand, Findings};
+
+const MIB: f64 = 1_048_576.0;
+const MB: f64 = 1e6;
+
+/// What a file of results says: the rows ALL of its tests, and those of its workers.
+pub fn findings(runs: &[Run], source: &SequenceSource, software: &str) -> Findings {
+    let tests = tests(runs);
+    let table = Exhibit::Table(display(&tests));
+    let pages = [
+        Page::new("Iometer", vec![table.clone()]),
+        Page::new("All Steps", vec![Exhibit::Table(every(&tests))]),
+    ];
+    let mut chapters = vec![Page::new("Results", vec![Exhibit::Facts(facts(runs, source))])];
+    chapters.extend(workers(&tests).map(|table| Page::new("Workers", vec![Exhibit::Table(table)])));
+    Findings {
+        id: "iometer".into(),
+        method: "Read from a file of results that Iometer wrote; nothing was measured here".into(),
+        headline: title(runs),
+        digest: source.sha256.clone(),
+        software: software.to_owned(),
+        ending: format!("Read from {}: {} tests.", source.name, tests.len()),
+        caveats: caveats(runs),
+        summary: vec![table],
+        form_pages: pages.into(),
+        chapters,
+        ..Findings::new("Iometer", header(runs, source))
+    }
+}
+
+/// A test: its label, and its rows.
+struct Test<'r> {
+    label: String,
+    all: &'r Row,
+    rows: &'r [Row],
+}
+
+fn tests(runs: &[Run]) -> Vec<Test<'_>> {
+    let mut tests = Vec::new();
+    let mut labels: BTreeMap<String, u32> = BTreeMap::new();
+    for run in runs {
+        for (part, results) in
+            run.parts.iter().flat_map(|part| part.tables.iter().map(move |t| (part, t)))
+        {
+            let Some(all) = whole(results) else { continue };
+            let base = label(part, all);
+            let count = labels.entry(base.clone()).or_default();
+            *count += 1;
+            let label = if *count == 1 { base } else { format!("{base} #{count}") };
+            tests.push(Test { label, all, rows: &results.rows });
+        }
+    }
+    tests
+}
+
+/// The row over all managers, or over what is there of them.
+fn whole(results: &Results) -> Option<&Row> {
+    let of = |kind: RowKind| results.rows.iter().find(|row| row.kind == kind);
+    of(RowKind::All).or_else(|| of(RowKind::Manager)).or_else(|| of(RowKind::Worker))
+}
+
+/// As a step of a configuration is called here: `4K reads, T2Q4`.
+fn label(part: &Part, all: &Row) -> String {
+    let specs: Vec<&str> = part.specs.iter().map(|spec| spec.name.as_str()).collect();
+    let spec = match all.spec.is_empty() {
+        true => specs.join(" + "),
+        false => all.spec.clone(),
+    };
+    let count = |column| all.get(column).filter(|count| (1.0..=1e6).contains(count));
+    let (Some(workers), Some(depth)) = (count("# Workers"), count("Queue Depth")) else {
+        return spec;
+    };
+    let disks = count("# Disks").unwrap_or(workers);
+    let each = (depth * disks / workers).round();
+    format!("{spec}, {}", Demand::new(workers as u32, each as u32))
+}
+
+fn iops(row: &Row) -> Option<f64> {
+    row.get("IOps")
+}
+
+/// Bytes per second: what 2006 and 2008 call MBps is MiB.
+fn bytes_per_second(row: &Row) -> Option<f64> {
+    let mib = row.get("MiBps (Binary)").or_else(|| row.get("MBps"));
+    mib.map(|mib| mib * MIB).or_else(|| row.get("MBps (Decimal)").map(|mb| mb * MB))
+}
+
+/// The six results of Iometer's display.
+fn display(tests: &[Test<'_>]) -> Table {
+    let row = |test: &Test<'_>| {
+        let of = |column| test.all.get(column);
+        let cells = [
+            Cell::number(iops(test.all), 1),
+            Cell::number(bytes_per_second(test.all).map(|bytes| bytes / MIB), 2),
+            Cell::number(of("Average Response Time"), 4),
+            Cell::number(of("Maximum Response Time"), 4),
+            Cell::number(of("% CPU Utilization"), 2),
+            Cell::number(of("Errors"), 0),
+        ];
+        Line::new(test.label.clone(), cells)
+    };
+    Table::new("iometer", "Results as Iometer displays them; its MBs are MiB", "Test")
+        .columns([
+            ("iops", "Total I/Os per second"),
+            ("mib", "Total MiB/s"),
+            ("mean-ms", "Average response time (ms)"),
+            ("max-ms", "Maximum response time (ms)"),
+            ("cpu", "% CPU utilization (total)"),
+            ("errors", "Total error count"),
+        ])
+        .rows(tests.iter().map(row))
+}
+
+/// The values that every step has here and that Iometer keeps.
+fn every(tests: &[Test<'_>]) -> Table {
+    let row = |test: &Test<'_>| Line::new(test.label.clone(), values(test.all));
+    Table::new("sequence", "Every step", "Step").columns(COLUMNS).rows(tests.iter().map(row))
+}
+
+const COLUMNS: [(&str, &str); 5] = [
+    ("iops", "IOPS"),
+    ("mb", "MB/s"),
+    ("mean-ms", "Mean ms"),
+    ("max-ms", "Max ms"),
+    ("errors", "Errors"),
+];
+
+fn values(row: &Row) -> [Cell; 5] {
+    [
+        Cell::number(iops(row), 1),
+        Cell::number(bytes_per_second(row).map(|bytes| bytes / MB), 2),
+        Cell::number(row.get("Average Response Time"), 4),
+        Cell::number(row.get("Maximum Response Time"), 4),
+        Cell::number(row.get("Errors"), 0),
+    ]
+}
+
+/// What each worker did, where there were several.
+fn workers(tests: &[Test<'_>]) -> Option<Table> {
+    let rows = tests.iter().flat_map(|test| {
+        let of_workers = || test.rows.iter().filter(|row| row.kind == RowKind::Worker);
+        let several = of_workers().count() > 1;
+        let row = move |row: &Row| Line::new(format!("{}: {}", test.label, row.name), values(row));
+        of_workers().filter(move |_| several).map(row)
+    });
+    let rows: Vec<Line> = rows.collect();
+    let table = Table::new("iometer-workers", "Each worker", "Step: worker").columns(COLUMNS);
+    (!rows.is_empty()).then(|| table.rows(rows))
+}
+
+fn title(runs: &[Run]) -> String {
+    let said = runs.iter().map(|run| run.description.trim()).find(|text| !text.is_empty());
+    said.unwrap_or("Results of Iometer").to_owned()
+}
+
+fn versions(runs: &[Run]) -> String {
+    let mut versions: Vec<String> = runs.iter().map(|run| run.version.to_string()).collect();
+    versions.dedup();
+    versions.join(", ")
+}
+
+fn header(runs: &[Run], source: &SequenceSource) -> FormHeader {
+    let file = Setting::new("sequence-file", "File", &source.name, Origin::Chosen);
+    let version = Setting::new("tool-version", "Version", versions(runs), Origin::Found);
+    FormHeader {
+        issuer: "Steadfast".into(),
+        specification: "Results of Iometer".into(),
+        lesser: Some("NOT MEASURED HERE: read from a file of results of Iometer".into()),
+        test: "Iometer".into(),
+        subtitle: title(runs),
+        revision: format!("Iometer {}", versions(runs)),
+        vendor: None,
+        model: None,
+        sponsor: None,
+        blocks: vec![FormBlock::new("Test Parameters", [file, version])],
+    }
+}
+
+fn facts(runs: &[Run], source: &SequenceSource) -> Facts {
+    let began = runs.iter().map(|run| run.began.as_str()).find(|text| !text.is_empty());
+    Facts::new("File of results").rows([
+        Setting::identity("File", source.name.as_str()),
+        Setting::identity("SHA-256 of the file", source.sha256.as_str()),
+        Setting::identity("Version of Iometer", versions(runs)),
+        Setting::identity("Began", began.map(str::to_owned)),
+        Setting::identity("Runs in the file", runs.len().to_string()),
+    ])
+}
+
+fn caveats(runs: &[Run]) -> Vec<Caveat> {
+    let mut caveats = vec![Caveat::new(
+        CaveatKind::Deviation,
+        ids::SEQUENCE_NOT_STEADY,
+        "Iometer judges no steady state and does not purge: what a fresh drive gives for some \
+         seconds is not what it sustains. The file has no percentiles.",
+        "Compare with a run of the same configuration: steadfast iometer FILE.icf.",
+    )];
+    if runs.iter().any(|run| run.ending == Ending::Aborted) {
+        caveats.push(Caveat::new(
+            CaveatKind::Deviation,
+            ids::UNFINISHED,
+            "Somebody or an error stopped Iometer: the last test may be incomplete.",
+            "Do not rely on the last test of the file.",
+        ));
+    }
+    caveats
+}

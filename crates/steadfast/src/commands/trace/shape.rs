@@ -1,0 +1,125 @@
+//! `trace shape`: how I/Os follow one another, how deep queues are when, how long
+//! sequential runs and idle periods last.
+
+use super::axis::Axis;
+use super::columns::{aligned, listed};
+use crate::cli::questions::ShapeArguments;
+use crate::exit::ExitState;
+use crate::selected::{self, Selected};
+use crate::terminal;
+use serde::Serialize;
+use steadfast_domain::Nanos;
+use steadfast_trace::captured::Answer;
+use steadfast_trace::shape::DEPTH_CLASSES;
+use steadfast_trace::shape_figures::{
+    IdleShape, RunShape, ShapeFound, StepShape, StreamShape, depth_name, idle, runs,
+};
+
+/// Steps of a terminal's picture.
+const COLUMNS_MAX: usize = 100;
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct ShapeContent {
+    step_ns: u64,
+    streams: Vec<StreamShape>,
+    runs: Vec<RunShape>,
+    idle: Vec<IdleShape>,
+    steps: Vec<StepShape>,
+}
+
+/// The schema of the JSON output.
+pub fn schema() -> schemars::Schema {
+    selected::schema_of::<ShapeContent>()
+}
+
+/// The shape of the load.
+pub fn run(arguments: &ShapeArguments) -> anyhow::Result<ExitState> {
+    let selected = Selected::open(&arguments.selection)?;
+    let asked = arguments.step.map(|step| step.0);
+    let choice = (arguments.by, arguments.threshold);
+    let Answer { found, account } = selected.answer(|captured, pass| {
+        let (found, account) = ShapeFound::of(captured, pass, asked, choice)?;
+        Ok(Answer { found, account })
+    })?;
+    let content = ShapeContent {
+        step_ns: found.steps.width_ns,
+        streams: found.streams(),
+        runs: runs(&found.shape),
+        idle: idle(&found.shape, selected.conditions()),
+        steps: found.over_time(),
+    };
+    if arguments.json {
+        selected.print(account, content)?;
+        return Ok(selected.ending());
+    }
+    let filter = &arguments.selection.filter;
+    let over = (content.step_ns, account.span_ns.unwrap_or_default());
+    let axis = Axis::of(selected.conditions(), filter, arguments.time, over);
+    terminal::print(&content.lines(&axis))?;
+    Ok(selected.ending())
+}
+
+impl ShapeContent {
+    fn lines(&self, axis: &Axis) -> String {
+        let idle = self.idle.iter().filter(|class| class.periods > 0);
+        format!(
+            "Times between the I/Os of a stream\n{}\n\n\
+             Sequential runs by their number of sequential I/Os\n{}\n\n\
+             Idle periods\n{}\n\n{}\n\n{}",
+            listed(&StreamShape::TABLE, &self.streams),
+            listed(&RunShape::TABLE, &self.runs),
+            listed(&IdleShape::TABLE, idle),
+            self.depths(axis),
+            self.heat(axis)
+        )
+    }
+
+    /// I/Os by queue depth in every step.
+    fn depths(&self, axis: &Axis) -> String {
+        let used = (0..DEPTH_CLASSES).rev().find(|class| {
+            self.steps.iter().any(|step| step.depths.get(*class).is_some_and(|ios| *ios > 0))
+        });
+        let Some(last) = used else { return "Queue depths are unknown".to_owned() };
+        let names = (0..=last).map(|class| format!("QD {}", depth_name(class)));
+        let head: Vec<String> = std::iter::once(axis.head()).chain(names).collect();
+        let row = |step: &StepShape| {
+            let counts = step.depths.iter().take(last + 1).map(u64::to_string);
+            std::iter::once(axis.text(step.begin_ns)).chain(counts).collect()
+        };
+        let rows: Vec<Vec<String>> =
+            std::iter::once(head).chain(self.steps.iter().map(row)).collect();
+        format!("{}\nI/Os by queue depth in steps of {}", aligned(&rows), Nanos(self.step_ns))
+    }
+
+    /// Response times (up) over time (across) as shades.
+    fn heat(&self, axis: &Axis) -> String {
+        const SHADES: &[u8] = b" .:-=+*#%@";
+        let classes = || self.steps.iter().flat_map(|step| step.responses.keys());
+        let (Some(least), Some(most)) = (classes().min(), classes().max()) else {
+            return "Response times are unknown".to_owned();
+        };
+        let together = self.steps.len().div_ceil(COLUMNS_MAX).max(1);
+        let columns: Vec<&[StepShape]> = self.steps.chunks(together).collect();
+        let ios = |steps: &[StepShape], class: u32| -> u64 {
+            steps.iter().filter_map(|step| step.responses.get(&class)).sum()
+        };
+        let cells = || columns.iter().flat_map(|steps| (*least..=*most).map(|c| ios(steps, c)));
+        let largest = cells().max().unwrap_or(0);
+        let shade = |ios: u64| {
+            let part = ((ios + 1) as f64).ln() / ((largest + 1) as f64).ln();
+            char::from(SHADES[((part * 9.0).ceil() as usize).min(SHADES.len() - 1)])
+        };
+        let mut text = "Response times (up) over time (across)\n".to_owned();
+        for class in (*least..=*most).rev() {
+            let row: String = columns.iter().map(|steps| shade(ios(steps, class))).collect();
+            text.push_str(&format!("{:>10} |{}\n", Nanos(1 << class).to_string(), row.trim_end()));
+        }
+        let first = self.steps.first().map_or(0, |step| step.begin_ns);
+        text.push_str(&format!(
+            "from {}, {} to a character; darkest: {largest} I/Os",
+            axis.text(first),
+            Nanos(self.step_ns.saturating_mul(together as u64))
+        ));
+        text
+    }
+}

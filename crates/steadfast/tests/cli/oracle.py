@@ -1,0 +1,156 @@
+"""Counts a trace again by the rules of docs/trace.md, with DuckDB reading the file."""
+import collections, datetime, duckdb, json, sys
+
+WINDOW = 32
+OPS = ["read", "write", "discard", "flush", "other"]
+NAMES = {0: "R", 1: "W", 2: "DISCARD", 3: "FLUSH", 4: "OTHER"}
+UNKNOWN = 2**64 - 1
+
+
+def rows(path):
+    columns = ["issued_ns", "response_ns", "queued_ns", '"offset"', "bytes", "depth", "pid",
+               "device", "op", "layer", "command"]
+    found = duckdb.sql(f"select {', '.join(columns)} from '{path}' order by issued_ns").fetchall()
+    names = [name.strip('"') for name in columns]
+    return [dict(zip(names, row)) for row in found]
+
+
+def judge(ios):
+    """Sequential or not, the place in the run, and for how long the device was idle."""
+    ends, runs, busy = {}, {}, {}
+    for io in ios:
+        io["run"], io["idle"] = 0, 0
+        key = (io["device"], io["op"])
+        if io["bytes"] > 0:
+            begin, end = io["offset"], io["offset"] + io["bytes"]
+            known = runs.setdefault(key, collections.OrderedDict())
+            last = ends.setdefault(key, collections.deque(maxlen=WINDOW))
+            if begin in known:
+                io["run"] = known.pop(begin) + 1
+                known[end] = io["run"]
+            elif begin in last:
+                io["run"] = 1
+                if len(known) == WINDOW:
+                    known.popitem(last=False)
+                known[end] = 1
+            last.append(end)
+        if io["response_ns"] is not None and io["response_ns"] != UNKNOWN:
+            until = busy.get(io["device"])
+            if until is not None and io["issued_ns"] > until:
+                io["idle"] = io["issued_ns"] - until
+            busy[io["device"]] = max(until or 0, io["issued_ns"] + io["response_ns"])
+
+
+def size(bytes):
+    kib = bytes / 1024
+    return f"{kib:g}K" if bytes % 512 == 0 else str(bytes)
+
+
+def stream(io):
+    if io["op"] == 3 and io["bytes"] == 0:
+        return "FLUSH"
+    return f"{'SEQ' if io['run'] else 'RND'} {size(io['bytes'])} {NAMES[io['op']]}"
+
+
+def process(io):
+    return [io["pid"] or 0, io["command"] or None]
+
+
+def tally(ios):
+    known = [io["response_ns"] for io in ios if io["response_ns"] not in (None, UNKNOWN)]
+    depths = [io["depth"] for io in ios if io["depth"]]
+    queued = [io["queued_ns"] for io in ios if io["queued_ns"]]
+    return {
+        "count": len(ios),
+        "amount": sum(io["bytes"] for io in ios),
+        "responses": [len(known), sum(known) // len(known) if known else None,
+                      max(known, default=None)],
+        "queued": [len(queued), sum(queued) // len(queued) if queued else None],
+        "qd_mean": sum(depths) / len(depths) if depths else None,
+        "qd_max": max(depths, default=None),
+        "sequential": sum(1 for io in ios if io["run"]),
+    }
+
+
+def grouped(ios, key):
+    groups = collections.defaultdict(list)
+    for io in ios:
+        groups[json.dumps(key(io))].append(io)
+    return {name: tally(members) for name, members in groups.items()}
+
+
+def profile(ios, began_s, zone_s):
+    hours = collections.Counter()
+    for io in ios:
+        hours[(began_s * 10**9 + io["issued_ns"] + zone_s * 10**9) // (3600 * 10**9) % 24] += 1
+    return dict(hours)
+
+
+def shape(ios, step_ns):
+    last, gaps = {}, collections.defaultdict(list)
+    for io in ios:
+        name = stream(io)
+        if name in last:
+            gaps[name].append(io["issued_ns"] - last[name])
+        last[name] = io["issued_ns"]
+    told = {}
+    for name, times in gaps.items():
+        mean = sum(times) / len(times)
+        deviation = (sum(t * t for t in times) / len(times) - mean * mean) ** 0.5
+        told[name] = [len(times), sum(times) // len(times), max(times), deviation / mean]
+    # The length of a run is the largest place that it reached.
+    reached = {0: collections.Counter(), 1: collections.Counter()}
+    for io in ios:
+        if io["run"] and io["op"] in reached:
+            reached[io["op"]][io["run"]] += 1
+    longest = lambda op: max(reached[op], default=0)
+    lengths = {op: {length: reached[op][length] - reached[op][length + 1]
+                    for length in range(1, longest(op) + 1)} for op in reached}
+    runs = {op: collections.Counter() for op in reached}
+    for op, found in lengths.items():
+        for length, count in found.items():
+            runs[op][length.bit_length() - 1] += count
+    ends = [10**n for n in range(5, 11)]
+    idle = collections.defaultdict(lambda: [[0, 0] for _ in range(7)])
+    for io in ios:
+        if io["idle"]:
+            place = idle[io["device"]][sum(1 for end in ends if end <= io["idle"])]
+            place[0] += 1
+            place[1] += io["idle"]
+    depths = collections.defaultdict(lambda: [0] * 12)
+    heat = collections.defaultdict(collections.Counter)
+    for io in ios:
+        at = io["issued_ns"] // step_ns
+        if io["depth"]:
+            depths[at][min((io["depth"] - 1).bit_length(), 11)] += 1
+        if io["response_ns"] not in (None, UNKNOWN):
+            heat[at][max(io["response_ns"], 1).bit_length() - 1] += 1
+    return {"gaps": told, "runs": runs, "idle": idle, "depths": depths, "heat": heat,
+            "dispersion": dispersion(ios, step_ns)}
+
+
+def dispersion(ios, step_ns):
+    times = [io["issued_ns"] for io in ios]
+    first, last = min(times) // step_ns + 1, max(times) // step_ns
+    counts = collections.defaultdict(collections.Counter)
+    for io in ios:
+        counts[stream(io)][io["issued_ns"] // step_ns] += 1
+    told = {}
+    for name, found in counts.items():
+        values = [found[step] for step in range(first, last)]
+        mean = sum(values) / len(values)
+        told[name] = (sum(v * v for v in values) / len(values) - mean * mean) / mean if mean else None
+    return told
+
+
+path, began_s, zone_s, step_ns = sys.argv[1], *map(int, sys.argv[2:5])
+ios = rows(path)
+judge(ios)
+print(json.dumps({
+    "ios": len(ios),
+    "streams": grouped(ios, stream),
+    "groups": grouped(ios, lambda io: [process(io), stream(io)]),
+    "processes": grouped(ios, process),
+    "profile": profile(ios, began_s, zone_s),
+    "shape": shape(ios, step_ns),
+}))

@@ -1,0 +1,225 @@
+//! What the trace commands tell, beside another program that counts the same file by
+//! the rules of docs/trace.md: DuckDB reads it, Python counts (`oracle.py`). Counts are
+//! equal; what is divided is equal to the last bits.
+
+use super::scratch::{python, succeed};
+use serde_json::Value;
+use std::fs::File;
+use std::path::Path;
+use steadfast_domain::io_event::{CapturedDevice, Command};
+use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, Zone};
+use steadfast_trace::Writer;
+
+const SECOND: u64 = 1_000_000_000;
+/// 2026-11-20 22:00 UTC.
+const BEGAN_S: u64 = 1_795_212_000;
+const ZONE_S: i32 = -19_800;
+const STEP_NS: u64 = 600 * SECOND;
+
+fn conditions() -> CaptureConditions {
+    let device = |name: &str| CapturedDevice {
+        name: name.into(),
+        capacity: Some(Bytes::gib(64)),
+        ..CapturedDevice::default()
+    };
+    CaptureConditions {
+        software: "test".into(),
+        layers: vec![Layer::Block],
+        devices: vec![device("nvme0n1"), device("sda")],
+        began_unix_ns: Some(BEGAN_S * SECOND),
+        zone: Some(Zone { offset_s: ZONE_S, name: None }),
+        lasted_ns: 30 * 3600 * SECOND,
+        ..CaptureConditions::default()
+    }
+}
+
+/// 10,007 I/Os: interleaved sequential runs, random places, bursts and pauses.
+fn ios() -> Vec<IoEvent> {
+    let mut state = 17u64;
+    let mut draw = |below: u64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let (mut now, mut cursors) = (0, [0u64, 1 << 30, 2 << 30, 3 << 30]);
+    let mut one = |_| {
+        now += match draw(40) {
+            0 => 1 + draw(100_000) * 2_000_000,
+            1..10 => 1 + draw(2_000_000),
+            _ => 1 + draw(60_000),
+        };
+        let bytes = [512, 4096, 8192, 65_536][draw(4) as usize];
+        let cursor = draw(4) as usize;
+        let offset = match draw(10) {
+            0..5 => cursors[cursor],
+            _ => (8 << 30) + draw(1 << 20) * 131_072,
+        };
+        let is_run = offset < 8 << 30;
+        if is_run {
+            // Now and then a run begins elsewhere.
+            cursors[cursor] = if draw(30) == 0 {
+                ((cursor as u64) << 30) + draw(1 << 10) * 4096
+            } else {
+                offset + bytes
+            };
+        }
+        let op = match draw(20) {
+            0 => IoOp::Flush,
+            1 => IoOp::Discard,
+            n if n % 3 == 0 => IoOp::Write,
+            _ => IoOp::Read,
+        };
+        let (pid, command) =
+            [(100, "mysqld"), (101, "mysqld"), (7, "backup"), (0, "")][draw(4) as usize];
+        IoEvent {
+            issued_ns: now,
+            response_ns: if draw(97) == 0 { u64::MAX } else { 10 + draw(900_000) },
+            queued_ns: draw(3) * 40_000,
+            offset: if op == IoOp::Flush { 0 } else { offset },
+            bytes: if op == IoOp::Flush { 0 } else { bytes as u32 },
+            depth: 1 + draw(70) as u32,
+            pid,
+            command: Command::new(command),
+            device: u16::from(cursor == 3),
+            op,
+            ..IoEvent::default()
+        }
+    };
+    (0..10_007).map(&mut one).collect()
+}
+
+/// The file, and what the other program says of it.
+fn counted(test: &str, place: &Path) -> Option<Value> {
+    let conditions = conditions();
+    let file = File::create(place.join("t.parquet")).unwrap();
+    let mut writer = Writer::new(file, &conditions).unwrap().with_rows_per_group(997);
+    let mut ios = ios();
+    ios.sort_by_key(|io| io.completed_ns().unwrap_or(io.issued_ns));
+    writer.write(&ios).unwrap();
+    writer.finish(conditions).unwrap();
+    std::fs::write(place.join("oracle.py"), include_str!("oracle.py")).unwrap();
+    let numbers = [BEGAN_S.to_string(), ZONE_S.to_string(), STEP_NS.to_string()];
+    let mut arguments = vec!["oracle.py", "t.parquet"];
+    arguments.extend(numbers.iter().map(String::as_str));
+    let output = python(test, &["duckdb"], &arguments, place)?;
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(told["ios"], 10_007);
+    Some(told)
+}
+
+fn json(place: &Path, words: &[&str]) -> Value {
+    let text = succeed(place, &[&["trace"], words, &["t.parquet", "--json"]].concat());
+    serde_json::from_str(&text).unwrap()
+}
+
+fn close(one: &Value, other: &Value, what: &str) {
+    match (one.as_f64(), other.as_f64()) {
+        (Some(a), Some(b)) => assert!((a - b).abs() <= 1e-9 * b.abs().max(1.0), "{what}: {a} {b}"),
+        _ => assert_eq!(one, other, "{what}"),
+    }
+}
+
+/// A row of ours beside what was counted for it.
+fn same(row: &Value, counted: &Value, what: &str) {
+    assert_eq!(row["count"], counted["count"], "{what}");
+    assert_eq!(row["amount"], counted["amount"], "{what}");
+    assert_eq!(row["qd_max"], counted["qd_max"], "{what}");
+    close(&row["qd_mean"], &counted["qd_mean"], what);
+    let response =
+        [&row["response"]["count"], &row["response"]["mean_ns"], &row["response"]["max_ns"]];
+    for (ours, theirs) in response.into_iter().zip(counted["responses"].as_array().unwrap()) {
+        assert_eq!(ours, theirs, "{what}");
+    }
+}
+
+#[test]
+fn streams_groups_processes_and_the_day_are_as_duckdb_counts_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path();
+    let test = "streams_groups_processes_and_the_day_are_as_duckdb_counts_them";
+    let Some(counted) = counted(test, place) else { return };
+    let streams = json(place, &["streams"]);
+    let rows = streams["streams"].as_array().unwrap();
+    assert_eq!(rows.len(), counted["streams"].as_object().unwrap().len());
+    for row in rows {
+        let name = Value::String(row["stream"].as_str().unwrap().to_owned()).to_string();
+        same(row, &counted["streams"][&name], &name);
+    }
+    let groups = json(place, &["groups", "--by", "process,stream"]);
+    let rows = groups["groups"].as_array().unwrap();
+    assert_eq!(rows.len(), counted["groups"].as_object().unwrap().len());
+    for row in rows {
+        let pid = row["pid"].as_u64().unwrap_or(0);
+        let name = serde_json::json!([[pid, row["command"]], row["stream"]]);
+        let name = name.to_string().replace(',', ", ");
+        let counted = &counted["groups"][&name];
+        same(row, counted, &name);
+        assert_eq!(row["sequential"], counted["sequential"], "{name}");
+        assert_eq!(row["queued"]["count"], counted["queued"][0], "{name}");
+        assert_eq!(row["queued"]["mean_ns"], counted["queued"][1], "{name}");
+    }
+    let processes = json(place, &["processes"]);
+    let rows = processes["processes"].as_array().unwrap();
+    assert_eq!(rows.len(), counted["processes"].as_object().unwrap().len());
+    for row in rows {
+        let pid = row["pid"].as_u64().unwrap_or(0);
+        let name = serde_json::json!([pid, row["command"]]).to_string().replace(',', ", ");
+        let counted = &counted["processes"][&name];
+        for field in ["count", "amount", "sequential"] {
+            assert_eq!(row[field], counted[field], "{name}");
+        }
+        assert_eq!(row["response_mean_ns"], counted["responses"][1], "{name}");
+    }
+    let profile = json(place, &["profile"]);
+    for row in profile["profile"].as_array().unwrap() {
+        let hour = (row["begin_ns"].as_u64().unwrap() / (3600 * SECOND)).to_string();
+        let theirs = counted["profile"].get(&hour).cloned().unwrap_or(0.into());
+        assert_eq!(row["count"], theirs, "hour {hour}");
+    }
+}
+
+#[test]
+fn the_shape_of_a_load_is_as_duckdb_counts_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path();
+    let test = "the_shape_of_a_load_is_as_duckdb_counts_it";
+    let Some(counted) = counted(test, place) else { return };
+    let counted = &counted["shape"];
+    let shape = json(place, &["shape", "--threshold", "0%", "--step", "10min"]);
+    let streams = shape["streams"].as_array().unwrap();
+    assert!(streams.len() > 15);
+    for row in streams {
+        let name = row["stream"].as_str().unwrap();
+        let gaps = &counted["gaps"][name];
+        assert_eq!(row["gaps"]["count"], gaps[0], "{name}");
+        assert_eq!(row["gaps"]["mean_ns"], gaps[1], "{name}");
+        assert_eq!(row["gaps"]["max_ns"], gaps[2], "{name}");
+        close(&row["variation"], &gaps[3], name);
+        close(&row["dispersion"], &counted["dispersion"][name], name);
+    }
+    for (class, row) in shape["runs"].as_array().unwrap().iter().enumerate() {
+        for (op, field) in ["reads", "writes"].into_iter().enumerate() {
+            let theirs = counted["runs"][op.to_string()].get(class.to_string());
+            assert_eq!(row[field], theirs.cloned().unwrap_or(0.into()), "{field} {class}");
+        }
+    }
+    let idle = shape["idle"].as_array().unwrap();
+    assert_eq!(idle.len(), 14);
+    for (at, row) in idle.iter().enumerate() {
+        let theirs = &counted["idle"][(at / 7).to_string()][at % 7];
+        assert_eq!((&row["periods"], &row["idle_ns"]), (&theirs[0], &theirs[1]), "{at}");
+    }
+    let steps = shape["steps"].as_array().unwrap();
+    assert!(steps.len() > 50);
+    for step in steps {
+        let at = (step["begin_ns"].as_u64().unwrap() / STEP_NS).to_string();
+        let none = serde_json::json!([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(step["depths"], *counted["depths"].get(&at).unwrap_or(&none), "{at}");
+        let none = serde_json::json!({});
+        assert_eq!(step["responses"], *counted["heat"].get(&at).unwrap_or(&none), "{at}");
+    }
+    let text = succeed(place, &["trace", "shape", "t.parquet"]);
+    for head in ["dispersion", "runs of reads", "idle for", "QD 1", "darkest"] {
+        assert!(text.contains(head), "{head}: {text}");
+    }
+}

@@ -1,0 +1,152 @@
+//! Every I/O stream over capture steps, as far as memory allows: which of them are
+//! chosen is known only when all I/Os were seen, and this spares a second pass.
+
+use crate::error::TraceError;
+use crate::file::{Field, Fields};
+use crate::fold::{Alike, Fold, FoldSums, InParts, Rows};
+use crate::series::{Cell, SeriesOf, SeriesOverTime};
+use crate::streams::StreamKey;
+use crate::untold::Untold;
+use std::collections::{BTreeMap, HashMap};
+
+/// Cells kept at most, of 16 bytes each.
+pub(crate) const CELLS_MAX: usize = 1 << 20;
+
+/// Streams whose number is kept at hand.
+const LATELY: usize = 256;
+
+/// Every stream over capture steps.
+#[derive(Debug, Clone)]
+pub(crate) struct StreamSteps {
+    width_ns: u64,
+    most: usize,
+    numbers: HashMap<StreamKey, usize>,
+    /// Of each step a cell per stream, up to the last one with an I/O.
+    steps: BTreeMap<u64, Vec<Cell>>,
+    cells: usize,
+    /// There were more cells than were set aside: nothing is known.
+    is_too_much: bool,
+}
+
+impl StreamSteps {
+    /// In steps of a width in nanoseconds, with at most so many cells.
+    pub(crate) fn new(width_ns: u64, most: usize) -> Self {
+        StreamSteps {
+            width_ns: width_ns.max(1),
+            most,
+            numbers: HashMap::new(),
+            steps: BTreeMap::new(),
+            cells: 0,
+            is_too_much: false,
+        }
+    }
+
+    /// The chosen streams over steps of a width; `None` where they have to be looked
+    /// for again.
+    pub(crate) fn chosen(&self, width_ns: u64, keys: &[StreamKey]) -> Option<SeriesOverTime> {
+        if self.is_too_much || width_ns != self.width_ns {
+            return None;
+        }
+        let mut series = SeriesOverTime::new(width_ns, &SeriesOf::Streams(keys.to_vec()));
+        let places: HashMap<StreamKey, usize> = keys.iter().copied().zip(0..).collect();
+        let mut place_of = vec![keys.len(); self.numbers.len()];
+        for (key, number) in &self.numbers {
+            place_of[*number] = places.get(key).copied().unwrap_or(keys.len());
+        }
+        for (step, cells) in &self.steps {
+            let known = cells.iter().zip(&place_of).filter(|(cell, _)| cell.ios > 0);
+            for (cell, place) in known {
+                series.add_cell(*step, *place, *cell).ok()?;
+            }
+        }
+        Some(series)
+    }
+
+    /// The number of a stream.
+    fn number(&mut self, key: StreamKey) -> usize {
+        let next = self.numbers.len();
+        *self.numbers.entry(key).or_insert(next)
+    }
+
+    fn add(&mut self, step: u64, number: usize, more: Cell) {
+        let cells = self.steps.entry(step).or_default();
+        if cells.len() <= number {
+            self.cells += number + 1 - cells.len();
+            cells.resize(number + 1, Cell::default());
+        }
+        cells[number].add(more);
+        if self.cells > self.most {
+            self.give_up();
+        }
+    }
+
+    #[cold]
+    fn give_up(&mut self) {
+        self.is_too_much = true;
+        self.numbers = HashMap::new();
+        self.steps = BTreeMap::new();
+        self.cells = 0;
+    }
+}
+
+impl Alike for StreamSteps {
+    fn alike(&self) -> Self {
+        StreamSteps::new(self.width_ns, self.most)
+    }
+}
+
+impl Fold for StreamSteps {
+    fn fields(&self) -> Fields {
+        Fields::of(&[Field::Issued, Field::Op, Field::Bytes])
+    }
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        let (batch, width) = (rows.batch, self.width_ns);
+        let mut lately: [Option<(StreamKey, usize)>; LATELY] = [None; LATELY];
+        let (mut begin, mut step) = (0, 0);
+        for row in rows.iter() {
+            if self.is_too_much {
+                return Ok(());
+            }
+            let (op, sequential, bytes) = (batch.op(row), rows.sequential[row], batch.bytes(row));
+            let key = StreamKey { op, sequential, bytes };
+            let hash = u64::from(bytes) << 4 | (op as u64) << 1 | u64::from(sequential);
+            let place = (hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize % LATELY;
+            let number = match lately[place] {
+                Some((seen, number)) if seen == key => number,
+                _ => self.number(key),
+            };
+            lately[place] = Some((key, number));
+            let at = batch.issued_ns(row);
+            if at < begin || at - begin >= width {
+                (begin, step) = (at - at % width, at / width);
+            }
+            let io = Cell { ios: 1, bytes: u64::from(bytes) };
+            self.add(step, number, io);
+        }
+        Ok(())
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+        Some(self)
+    }
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
+        Err(Untold::SingleIos)
+    }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        if other.is_too_much {
+            self.give_up();
+        }
+        let mut ours = vec![0; other.numbers.len()];
+        for (key, number) in &other.numbers {
+            ours[*number] = self.number(*key);
+        }
+        for (step, cells) in &other.steps {
+            let seen = cells.iter().zip(&ours).filter(|(cell, _)| cell.ios > 0);
+            for (cell, number) in seen {
+                if !self.is_too_much {
+                    self.add(*step, *number, *cell);
+                }
+            }
+        }
+        Ok(())
+    }
+}
