@@ -1,4 +1,4 @@
-// Made of ui/explorer 05e9afd4ef6568d5 by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
+// Made of ui/explorer 334098baa04211a8 by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
 (function() {
   "use strict";
   function themeButton() {
@@ -5120,7 +5120,7 @@
         size,
         gap: 4,
         values: (_2, splits) => splits.map((value) => value === null ? "" : axis.format(value)),
-        ...axis.log ? { splits: (_2, __, low, high) => decades(low, high) } : {}
+        ...axis.log ? { splits: (_2, __, low, high) => decades(low, high), filter: (_2, all) => all } : {}
       });
       const axes = [x, { ...side(sheet.left, left), scale: "y" }];
       if (sheet.right) axes.push({ ...side(sheet.right, right), scale: "right", side: 1, grid: { show: false } });
@@ -6681,7 +6681,7 @@ ${new XMLSerializer().serializeToString(svg)}
     if (!warm && !busy) return "Neither temperature nor host load was recorded.";
     const columns = known.flatMap(({ run, one }) => [
       { run, x: one.t, y: one.temperature, right: false, name: "temperature" },
-      { run, x: one.t, y: one.load, right: warm, name: "host load" }
+      { run, x: one.t, y: one.load.map((share) => typeof share === "number" ? share * 100 : null), right: warm, name: "host load" }
     ]).filter((column) => column.y.some((value) => typeof value === "number"));
     const all = joined(columns);
     const several = known.length > 1;
@@ -6703,7 +6703,7 @@ ${new XMLSerializer().serializeToString(svg)}
       ...warm && busy ? { right: load } : {},
       tips: tips((x) => `At ${lasting(x)}`, all.x, lines, (line2, value) => line2.name.startsWith("host") ? number(value, "%") : number(value, "°C"))
     };
-    return { sheet, keys: keysOf(lines, " (right)"), xName: "t_s", note: `Temperature ${warm ? "of the drive" : "not recorded"}, load of the host's processors ${!busy ? "not recorded" : warm ? "(right)" : ""}.`, spoken: "Temperature and host load over time." };
+    return { sheet, keys: keysOf(lines, " (right)"), xName: "t_s", note: [warm ? "Temperature of the drive." : "No temperature was recorded.", !busy ? "No host load was recorded." : `Load of the host's processors${warm ? " (right)." : "."}`].join(" "), spoken: "Temperature and host load over time." };
   }
   function lowest(values2) {
     const known = values2.filter((value) => typeof value === "number");
@@ -6949,14 +6949,14 @@ ${new XMLSerializer().serializeToString(svg)}
     }
     async drawStep(numbers, refreshed) {
       const { step } = this.app.state;
-      this.detail.hidden = step === void 0;
-      if (step === void 0 || refreshed) return;
       const first = this.runs[0]?.answer.steps.find((one) => one.i === step);
+      this.detail.hidden = first === void 0;
+      if (step === void 0 || first === void 0 || refreshed) return;
       const title = this.detail.querySelector("h2");
-      if (title) title.textContent = first ? `Step ${step}: ${first.place} ${first.name}` : `Step ${step}`;
+      if (title) title.textContent = `Step ${step}: ${first.place} ${first.name}`;
       const coming = this.stepAnswers(numbers, step, first);
       const drawn2 = (make) => coming.then(make);
-      const long = first?.seconds ?? 1;
+      const long = first.seconds ?? 1;
       const ends = (await coming.catch(() => [])).flatMap(({ answer }) => (answer.intervals["t"] ?? []).map((value) => value ?? 0));
       const time = [Math.min(0, ...ends), Math.max(ends.length > 0 ? 0 : long, ...ends) + 0.5];
       void this.closer.ios.load(drawn2((found) => seconds(found, "ios")), () => time);

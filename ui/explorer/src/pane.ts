@@ -210,7 +210,7 @@ export class Pane {
     };
     const side = (axis: Axis, size: number): uPlot.Axis => ({
       ...common, size, gap: 4, values: (_, splits) => splits.map((value) => (value === null ? "" : axis.format(value))),
-      ...(axis.log ? { splits: (_: uPlot, __: number, low: number, high: number) => decades(low, high) } : {}),
+      ...(axis.log ? { splits: (_: uPlot, __: number, low: number, high: number) => decades(low, high), filter: (_: uPlot, all: number[]) => all } : {}),
     });
     const axes = [x, { ...side(sheet.left, left), scale: "y" }];
     if (sheet.right) axes.push({ ...side(sheet.right, right), scale: "right", side: 1, grid: { show: false } });

@@ -214,14 +214,14 @@ export class RunPage implements Page {
 
   private async drawStep(numbers: number[], refreshed: boolean): Promise<void> {
     const { step } = this.app.state;
-    this.detail.hidden = step === undefined;
-    if (step === undefined || refreshed) return;
     const first = this.runs[0]?.answer.steps.find((one) => one.i === step);
+    this.detail.hidden = first === undefined;
+    if (step === undefined || first === undefined || refreshed) return;
     const title = this.detail.querySelector("h2");
-    if (title) title.textContent = first ? `Step ${step}: ${first.place} ${first.name}` : `Step ${step}`;
+    if (title) title.textContent = `Step ${step}: ${first.place} ${first.name}`;
     const coming = this.stepAnswers(numbers, step, first);
     const drawn = (make: (found: Named<StepAnswer>[]) => Drawing | string): Promise<Drawing | string> => coming.then(make);
-    const long = first?.seconds ?? 1;
+    const long = first.seconds ?? 1;
     const ends = (await coming.catch(() => [])).flatMap(({ answer }) => (answer.intervals["t"] ?? []).map((value) => value ?? 0));
     const time: [number, number] = [Math.min(0, ...ends), Math.max(ends.length > 0 ? 0 : long, ...ends) + 0.5];
     void this.closer.ios.load(drawn((found) => seconds(found, "ios")), () => time);

@@ -118,7 +118,7 @@ export function sensors(runs: readonly Named<RunAnswer>[]): Drawing | string {
   if (!warm && !busy) return "Neither temperature nor host load was recorded.";
   const columns = known.flatMap(({ run, one }) => [
     { run, x: one.t, y: one.temperature, right: false, name: "temperature" },
-    { run, x: one.t, y: one.load, right: warm, name: "host load" },
+    { run, x: one.t, y: one.load.map((share) => (typeof share === "number" ? share * 100 : null)), right: warm, name: "host load" },
   ]).filter((column) => column.y.some((value) => typeof value === "number"));
   const all = joined(columns);
   const several = known.length > 1;
@@ -134,7 +134,7 @@ export function sensors(runs: readonly Named<RunAnswer>[]): Drawing | string {
     ...(warm && busy ? { right: load } : {}),
     tips: tips((x) => `At ${lasting(x)}`, all.x, lines, (line, value) => (line.name.startsWith("host") ? number(value, "%") : number(value, "°C"))),
   };
-  return { sheet, keys: keysOf(lines, " (right)"), xName: "t_s", note: `Temperature ${warm ? "of the drive" : "not recorded"}, load of the host's processors ${!busy ? "not recorded" : warm ? "(right)" : ""}.`, spoken: "Temperature and host load over time." };
+  return { sheet, keys: keysOf(lines, " (right)"), xName: "t_s", note: [warm ? "Temperature of the drive." : "No temperature was recorded.", !busy ? "No host load was recorded." : `Load of the host's processors${warm ? " (right)." : "."}`].join(" "), spoken: "Temperature and host load over time." };
 }
 
 /** A temperature's axis begins a little below it: zero says nothing. */
