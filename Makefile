@@ -8,7 +8,7 @@ OPTIMISED = $(or $(CARGO_TARGET_DIR),target)/release
 # Captures through BPF programs; without them a capture uses tracefs alone.
 FEATURES ?= steadfast/ebpf
 
-.PHONY: build demo ui test check bench lab clean tools
+.PHONY: build demo ui test check bench fleet lab clean tools
 
 build: tools
 	cargo build --release --locked -p steadfast --features $(FEATURES)
@@ -38,17 +38,23 @@ check: tools
 # can be had: status 77 says that none can.
 bench: tools
 	@scripts/tools bench || true
-	cargo bench --locked -p steadfast-engine --bench against_fio
+	T_IO_URING=$$(scripts/t-io-uring) || [ $$? -eq 77 ]; export T_IO_URING; \
+	    cargo bench --locked -p steadfast-engine --bench against_fio
 	cargo bench --locked -p steadfast-engine --bench replay
 	cargo bench --locked -p steadfast --bench time_between_steps
 	cargo bench --locked -p steadfast-trace --bench streams
 	cargo bench --locked -p steadfast-trace --bench import
 	cargo bench --locked -p steadfast-explorer --bench explore -- 10 100
 	cargo bench --locked -p steadfast-capture --features ebpf --bench cost
+	scripts/fleet --if-there --speed --ios 200003
 	@scripts/tools lab || true
 	cargo build --release --locked -p steadfast -p steadfast-lab --features $(FEATURES)
 	$(OPTIMISED)/steadfast-lab --program $(OPTIMISED)/steadfast --directory target/lab cost || \
 	    { test $$? -eq 77 && echo "beside blktrace: skipped: no guest (reason above)"; }
+
+# The Spark package on a cluster of processes (docs/fleet.md).
+fleet: tools
+	FEATURES=$(FEATURES) scripts/fleet
 
 # The program in guests under QEMU, against real NVMe, SCSI and ATA command sets
 # (docs/lab.md). LAB="unplug medium" visits only these guests. Where no guest can

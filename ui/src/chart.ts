@@ -13,6 +13,8 @@ export interface Series {
   right?: boolean;
   x: number[];
   y: (number | null)[];
+  /** The upper edge of a band; its lower one is y. */
+  upper?: (number | null)[];
 }
 
 export interface ChartData {
@@ -206,7 +208,7 @@ export class Chart {
     this.data.series.forEach((series, index) => {
       if (this.hidden.has(index)) return;
       const at = nearest(series.x, x);
-      const [found, y] = [series.x[at], series.y[at]];
+      const [found, y] = [series.x[at], series.upper?.[at] ?? series.y[at]];
       if (found !== undefined && y !== null && y !== undefined) rows.push({ series, at, x: found, y });
     });
     if (rows.length === 0) {
@@ -223,7 +225,9 @@ export class Chart {
       const line = document.createElement("div");
       const mark = document.createElement("i");
       mark.style.background = row.series.colour;
-      line.append(mark, `${row.series.name}: ${readable(row.y)}`);
+      const from = row.series.upper ? row.series.y[row.at] : undefined;
+      const value = typeof from === "number" ? `${readable(from)} to ${readable(row.y)}` : readable(row.y);
+      line.append(mark, `${row.series.name}: ${value}`);
       return line;
     });
     this.tip.replaceChildren(head, ...lines);
@@ -281,7 +285,34 @@ export class Chart {
     });
   }
 
+  /** A band between its edges; a missing value breaks it. */
+  private bands(series: Series, upper: (number | null)[], inside: (x: number) => boolean): SVGElement[] {
+    const [left, top, width, height] = this.data.area;
+    const reach = (series.right ? this.data.right : undefined) ?? this.data.y;
+    const out: SVGElement[] = [];
+    let [low, high]: [string[], string[]] = [[], []];
+    const finish = (): void => {
+      if (low.length > 1) {
+        const points = [...high, ...low.reverse()].join(" ");
+        out.push(element("polygon", { points, fill: series.colour, "fill-opacity": 0.45 }));
+      }
+      [low, high] = [[], []];
+    };
+    const place = (y: number | null | undefined): number => (y === null || y === undefined ? Number.NaN : top + (1 - part(reach, y)) * height);
+    series.x.forEach((x, at) => {
+      const seen = inside(x) || inside(series.x[at + 1] ?? x) || inside(series.x[at - 1] ?? x);
+      const [below, above] = [place(series.y[at]), place(upper[at])];
+      if (!seen || !Number.isFinite(below) || !Number.isFinite(above)) return finish();
+      const px = (left + Math.min(1, Math.max(0, part(this.x, x))) * width).toFixed(1);
+      low.push(`${px},${below.toFixed(1)}`);
+      high.push(`${px},${above.toFixed(1)}`);
+    });
+    finish();
+    return out;
+  }
+
   private lines(series: Series, inside: (x: number) => boolean): SVGElement[] {
+    if (series.upper) return this.bands(series, series.upper, inside);
     const [left, top, width, height] = this.data.area;
     const reach = (series.right ? this.data.right : undefined) ?? this.data.y;
     const out: SVGElement[] = [];

@@ -274,6 +274,9 @@ pub struct StreamResponses {
 pub struct CapturedDevice {
     /// The kernel's name: `nvme0n1`; for imported traces, as the source names it.
     pub name: String,
+    /// The host it belongs to, where captures of several hosts are read together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// Model number.
     pub model: Option<String>,
     /// Serial number.

@@ -6,6 +6,10 @@
 //! whose name (`file in tmpfs RND 4K W Q32 one`) holds the text. Needs root, fio and 2 GiB of free memory.
 //! Processor times are those of the threads that do the I/O; kernel threads that
 //! work for them are in neither's count.
+//!
+//! `T_IO_URING` in the environment is the path of fio's `t/io_uring` (scripts/t-io-uring
+//! builds it), the leanest program that reads through io_uring: it reads too, one I/O a
+//! call, wherever the engine uses io_uring.
 #![allow(clippy::print_stdout, reason = "its table is what it is for")]
 
 #[path = "shared/mod.rs"]
@@ -114,16 +118,17 @@ fn compare(name: &str, path: &Path, choice: &Choice) -> Fallible<()> {
     fill(path)?;
     println!("\n### {name}\n\n{}\n", new_engine(path, choice.backend)?.describe());
     println!(
-        "| load | cores | IOPS, engine | IOPS, fio | ratio | user ns/IO, engine | fio \
+        "| load | cores | IOPS, engine | IOPS, fio | ratio | IOPS, t/io_uring | ratio | user ns/IO, engine | fio \
          | system ns/IO, engine | fio | mean response ns, engine | fio |"
     );
-    println!("|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
+    println!("|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
     points.iter().try_for_each(|point| print_point(path, choice, point))
 }
 
 fn print_point(path: &Path, choice: &Choice, point: &Point) -> Fallible<()> {
     pin(point.pinned)?;
-    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let (mut ours, mut theirs, mut leanest) = (Vec::new(), Vec::new(), Vec::new());
+    let lean = lean_reader(path, choice, point)?;
     for pair in 0..choice.pairs {
         // Whoever goes first changes with every pair.
         for turn in 0..2 {
@@ -133,13 +138,24 @@ fn print_point(path: &Path, choice: &Choice, point: &Point) -> Fallible<()> {
                 theirs.push(run_fio(path, point)?);
             }
         }
+        if let Some(program) = &lean {
+            leanest.push(run_lean(program, path, point)?);
+        }
     }
     let both = |of: fn(&Run) -> f64| (median(&ours, of), median(&theirs, of));
     let ratios: Vec<f64> = ours.iter().zip(&theirs).map(|(a, b)| a.iops / b.iops).collect();
     let (iops, user, system, mean) =
         (both(|r| r.iops), both(|r| r.user_ns), both(|r| r.system_ns), both(|r| r.mean_ns));
+    let ratio = |all: &[f64]| {
+        let ratios = ours.iter().zip(all).map(|(a, b)| a.iops / b);
+        format!("{:.2}", middle(ratios.collect()))
+    };
+    let [lean_iops, lean_ratio] = match leanest.is_empty() {
+        true => ["–".to_owned(), "–".to_owned()],
+        false => [format!("{:.0}", middle(leanest.clone())), ratio(&leanest)],
+    };
     println!(
-        "| {} | {} | {:.0} | {:.0} | {:.2} | {:.0} | {:.0} | {:.0} | {:.0} | {:.0} | {:.0} |",
+        "| {} | {} | {:.0} | {:.0} | {:.2} | {lean_iops} | {lean_ratio} | {:.0} | {:.0} | {:.0} | {:.0} | {:.0} | {:.0} |",
         point.load(),
         point.cores(),
         iops.0,
@@ -191,6 +207,37 @@ fn run_engine(path: &Path, forced: Option<Backend>, point: &Point) -> Fallible<R
         system_ns: cpu.system.0 as f64 / tally.ios as f64,
         mean_ns: tally.response_sum.0 as f64 / tally.ios as f64,
     })
+}
+
+/// `t/io_uring`, where it is built and does what the engine does.
+fn lean_reader(path: &Path, choice: &Choice, point: &Point) -> Fallible<Option<String>> {
+    let program = std::env::var("T_IO_URING").ok().filter(|program| !program.is_empty());
+    let is_uring = || {
+        Fallible::Ok(new_engine(path, choice.backend)?.describe().starts_with("uring: io_uring ("))
+    };
+    Ok(match program {
+        Some(program) if !point.write && is_uring()? => Some(program),
+        _ => None,
+    })
+}
+
+/// I/Os a second of `t/io_uring`, which tells its best second.
+fn run_lean(program: &str, path: &Path, point: &Point) -> Fallible<f64> {
+    let output = Command::new(program)
+        .args([&format!("-d{}", point.depth), "-s1", "-c1", "-b4096", "-B1", "-F1", "-p0", "-n1"])
+        .arg(format!("-r{}", SECONDS + 1))
+        .arg(path)
+        .output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let told = text.lines().rev().find_map(|line| line.split_once("IOPS=")).map(|(_, told)| told);
+    let told = told.ok_or_else(|| format!("t/io_uring said: {text}"))?;
+    let end = told.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(told.len());
+    let times = match told[end..].chars().next() {
+        Some('K') => 1e3,
+        Some('M') => 1e6,
+        _ => 1.0,
+    };
+    Ok(told[..end].parse::<f64>()? * times)
 }
 
 fn run_fio(path: &Path, point: &Point) -> Fallible<Run> {

@@ -166,6 +166,7 @@ impl Found {
         let device = &self.device;
         CapturedDevice {
             name: device.name.clone(),
+            host: None,
             model: device.model.clone(),
             serial: device.serial.clone(),
             capacity: Some(device.capacity),

@@ -5,12 +5,15 @@
 //! settings by their ids and roles, endings by their states: nothing is known here by its words. The outcome is a `Findings` like any other, so that
 //! everything which prints a run prints a comparison.
 
+mod changes;
 mod figures;
+mod metrics;
 mod plots;
 mod settings;
 mod side;
 mod tables;
 
+pub use self::metrics::metrics;
 use self::side::Side;
 use crate::parts;
 use steadfast_domain::caveats as ids;
@@ -44,8 +47,10 @@ pub fn compare(runs: &[(String, Findings)]) -> Result<Findings, CompareError> {
         return Err(CompareError::Count(runs.len()));
     }
     let groups = groups(runs);
+    let room = (DRAWINGS / groups.len().max(1)).max(DRAWINGS_LEAST);
+    let of_many = (groups.len() > 1, room);
     let mut compared: Vec<Findings> =
-        groups.iter().map(|(title, sides)| comparison(title, sides)).collect();
+        groups.iter().map(|(title, sides)| comparison(title, sides, of_many)).collect();
     match compared.len() {
         0 => {
             let titles: Vec<&str> = runs.iter().map(|(_, f)| f.title.as_str()).collect();
@@ -139,7 +144,10 @@ fn covered(runs: &[(String, Findings)], parts: Vec<Findings>) -> Findings {
             findings: side.findings.map(|findings| findings.parts.first().unwrap_or(findings)),
         })
         .collect();
-    whole.summary = settings::devices(&first).into_iter().map(Exhibit::Table).collect();
+    let (devices, same) = settings::devices(&first);
+    whole.front.tables = vec![devices.id.clone()];
+    whole.front.conditions = same;
+    whole.summary = vec![Exhibit::Table(devices)];
     let differing = parts.iter().filter(|part| has_differences(&part.caveats)).count();
     whole.ending = format!("{} runs, {} procedures. ", runs.len(), parts.len())
         + &match differing {
@@ -150,76 +158,88 @@ fn covered(runs: &[(String, Findings)], parts: Vec<Findings>) -> Findings {
     whole
 }
 
+/// Drawings of a comparison, whatever it is of: so many fill two pages.
+const DRAWINGS: usize = 12;
+/// Drawings of one of many procedures at least.
+const DRAWINGS_LEAST: usize = 2;
+
 /// A comparison of one procedure.
-fn comparison(title: &str, sides: &[Side<'_>]) -> Findings {
+fn comparison(title: &str, sides: &[Side<'_>], (of_many, room): (bool, usize)) -> Findings {
     let mut findings = frame(title, sides);
     let differences = settings::differences(sides);
     findings.caveats = caveats(title, sides, &differences);
     findings.ending = ending(sides, &differences);
-    let mut printed = tables::Printed::default();
-    let mut summary: Vec<Exhibit> =
-        settings::devices(sides).into_iter().map(Exhibit::Table).collect();
-    summary.extend(settings::difference_table(sides, &differences).map(Exhibit::Table));
-    summary.push(Exhibit::Table(endings(sides)));
-    summary.extend(figures::table(sides).map(Exhibit::Table));
-    let of_summary = |f: &Findings| f.summary.clone();
-    summary.extend(compared(sides, of_summary, &mut printed, &mut findings.long_tables));
-    findings.summary = summary;
+    let (devices, same) = settings::devices(sides);
+    let figures = [figures::table(sides), figures::changes(sides)].into_iter().flatten();
+    let mut summary: Vec<Table> = figures.collect();
+    if !of_many {
+        summary.push(devices);
+        findings.front.conditions = same;
+        findings.front.tables = summary.iter().map(|table| table.id.clone()).collect();
+    }
+    summary.extend(settings::difference_table(sides, &differences));
+    summary.push(endings(sides));
+    let changes = changes::page(sides);
+    if changes.is_none() {
+        summary.extend(own_summaries(sides));
+    }
+    findings.summary = summary.into_iter().map(Exhibit::Table).collect();
     if let Some(plot) = figures::plot(sides) {
         findings.front.plots.push(figures::PLOT.to_owned());
         let page = Page::new("Key figures", vec![Exhibit::Plot(plot)]);
         findings.form_pages.push(page.named("key-figures"));
     }
-    findings.chapters = vec![settings::chapter(sides)];
-    for (id, title) in pages(sides) {
-        let of_page = |f: &Findings| exhibits_of(f, &id);
-        let exhibits = compared(sides, of_page, &mut printed, &mut findings.long_tables);
-        if !exhibits.is_empty() {
-            findings.chapters.push(Page::new(title, exhibits).named(&id));
-        }
+    findings.chapters.extend(changes);
+    let plots = plots::overlaid(sides, room);
+    if !plots.is_empty() {
+        let exhibits = plots.into_iter().map(Exhibit::Plot).collect();
+        findings.chapters.push(Page::new("Curves over one another", exhibits).named("curves"));
     }
+    findings.long_tables = long_tables(sides);
+    findings.chapters.push(listed(&findings.long_tables));
     findings
 }
 
-/// The names of the runs' pages in the order of the first run that has them, and what
-/// that run calls them.
-fn pages(sides: &[Side<'_>]) -> Vec<(String, String)> {
-    let mut pages: Vec<(String, String)> = Vec::new();
-    for page in sides.iter().filter_map(|side| side.findings).flat_map(Findings::pages) {
-        if !pages.iter().any(|(id, _)| *id == page.id) {
-            pages.push((page.id.clone(), page.title.clone()));
-        }
-    }
-    pages
+/// Lines of a table that prints, at most.
+const PRINTED_ROWS: usize = 60;
+
+/// The tables that the runs themselves sum up with, side by side: what is compared of runs
+/// without numbers in long form.
+fn own_summaries(sides: &[Side<'_>]) -> Vec<Table> {
+    let of = |side: &Side<'_>| side.findings.map(|f| f.summary.clone()).unwrap_or_default();
+    let all: Vec<Vec<Exhibit>> = sides.iter().map(of).collect();
+    let tables = tables::compared(sides, &all, &mut tables::Printed::default());
+    tables.into_iter().filter(|table| table.rows.len() <= PRINTED_ROWS).collect()
 }
 
-fn exhibits_of(findings: &Findings, id: &str) -> Vec<Exhibit> {
-    let pages = findings.pages().filter(|page| page.id == id);
-    pages.flat_map(|page| page.exhibits.clone()).collect()
+/// Every value of every table side by side, and every setting: too long to print.
+fn long_tables(sides: &[Side<'_>]) -> Vec<Table> {
+    let mut printed = tables::Printed::default();
+    let all: Vec<Vec<Exhibit>> = sides.iter().map(exhibits).collect();
+    let mut tables = settings::tables(sides);
+    tables.extend(tables::compared(sides, &all, &mut printed));
+    tables.extend(metrics::table(sides));
+    tables
 }
 
-/// The tables and plots of a place that at least two runs have.
-fn compared(
-    sides: &[Side<'_>],
-    of: impl Fn(&Findings) -> Vec<Exhibit>,
-    printed: &mut tables::Printed,
-    long_tables: &mut Vec<Table>,
-) -> Vec<Exhibit> {
-    let exhibits: Vec<Vec<Exhibit>> =
-        sides.iter().map(|side| side.findings.map(&of).unwrap_or_default()).collect();
-    let mut out = Vec::new();
-    for table in tables::compared(sides, &exhibits, printed) {
-        if table.rows.len() <= tables::PRINTED_ROWS {
-            out.push(Exhibit::Table(table));
-        } else {
-            let lines = table.rows.len();
-            let text = format!("{}: {lines} lines, in {}.csv.", table.title, table.id);
-            out.push(Exhibit::Text(text));
-            long_tables.push(table);
-        }
-    }
-    out.extend(plots::compared(sides, &exhibits));
-    out
+/// Everything that a run shows.
+fn exhibits(side: &Side<'_>) -> Vec<Exhibit> {
+    let of_pages = |findings: &Findings| {
+        let pages = findings.pages().flat_map(|page| page.exhibits.clone());
+        findings.summary.iter().cloned().chain(pages).collect()
+    };
+    side.findings.map(of_pages).unwrap_or_default()
+}
+
+/// Where the values are that do not print.
+fn listed(tables: &[Table]) -> Page {
+    let names: Vec<&str> = tables.iter().map(|table| table.id.as_str()).collect();
+    let text = format!(
+        "Every value of every run stands side by side in CSV files, which are written into a \
+         directory with the report (compare -o DIR): {}.",
+        names.join(", ")
+    );
+    Page::new("All values", vec![Exhibit::Text(text)]).named("all-values")
 }
 
 /// What a comparison has of the runs as they are.

@@ -1,5 +1,6 @@
 //! Tables as CSV (RFC 4180). Numbers are unrounded; an absent value is empty.
 
+use crate::compare::metrics;
 use crate::parts::parts;
 use steadfast_domain::Findings;
 use steadfast_domain::findings::{Cell, Exhibit, Table};
@@ -36,6 +37,10 @@ pub(crate) fn all_tables(findings: &Findings) -> impl Iterator<Item = &Table> {
 /// part's title before their name: `iops-steady-state.csv`.
 pub fn tables(findings: &Findings) -> Vec<(String, String)> {
     let mut files: Vec<(String, String)> = Vec::new();
+    let numbers = metrics(&[(findings.title.clone(), findings.clone())]);
+    if !numbers.rows.is_empty() && all_tables(findings).all(|table| table.id != numbers.id) {
+        files.push((format!("{}.csv", numbers.id), csv(&numbers)));
+    }
     for table in all_tables(findings) {
         let file = (format!("{}.csv", file_stem(&table.id)), csv(table));
         // A table of the summary stands on a page, too.

@@ -1,7 +1,7 @@
 //! One self-contained web page: no reference to anything outside. A script of ours makes its
 //! drawings and tables answer to a pointer; without it everything stands there as well.
 
-use crate::layout::{Once, Shown, borrows, chapter_number, is_prose, known};
+use crate::layout::{Once, Shown, borrows, chapter_number, is_prose, known, on_page_one};
 use crate::parts::{KINDS, disclosures, parts, simulated};
 use crate::summary::{self, anchor};
 use crate::svg::{escape, svg_of_page, svg_small};
@@ -148,6 +148,7 @@ fn cover(out: &mut String, findings: &Findings, printed: &Printed) {
         );
     }
     front(out, findings);
+    exhibits(out, &Once::default().of(&on_page_one(findings).0));
     if let Some(tests) = summary::tests(findings) {
         draw_table(out, &tests);
     }
@@ -267,7 +268,8 @@ fn contents(out: &mut String, bodies: &[Body<'_>]) {
 
 /// The tables that sum it up: the report's own, or where it has none its parts'.
 fn summaries(out: &mut String, findings: &Findings, parts: &[&Findings]) {
-    let own = Once::default().of(&findings.summary);
+    let (_, others) = on_page_one(findings);
+    let own = Once::default().of(&others);
     if !own.is_empty() {
         out.push_str("<section class=\"result\">\n<h2>Summary</h2>\n");
         exhibits(out, &own);
@@ -444,7 +446,10 @@ fn draw_table(out: &mut String, table: &Table) {
         let _ = write!(out, "<tr{class}><th scope=\"row\">{}</th>", escape(&row.head));
         for (at, (cell, text)) in row.cells.iter().zip(texts).enumerate() {
             let is_prose = prose.get(at).copied().unwrap_or(false);
-            let class = side(matches!(cell, Cell::Text(_)), is_prose);
+            let class = match row.gray.contains(&at) {
+                true => " class=\"gray\"",
+                false => side(matches!(cell, Cell::Text(_)), is_prose),
+            };
             let _ = write!(out, "<td{class}>{}</td>", escape(&text));
         }
         out.push_str("</tr>\n");

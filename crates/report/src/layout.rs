@@ -120,7 +120,27 @@ const LEGEND_SMALL: usize = 9;
 /// Whether a plot says what it says in half the width of a page.
 pub(crate) fn suits_half(plot: &Plot) -> bool {
     let kind = matches!(plot.kind, PlotKind::Lines | PlotKind::Histogram | PlotKind::Scatter);
-    kind && plot.series.len() <= LEGEND_SMALL && plot.markers.len() <= 3 && plot.y_right.is_none()
+    // A histogram has few series, and an axis on the right for its running sum.
+    let few = plot.kind == PlotKind::Histogram || plot.y_right.is_none() && plot.markers.len() <= 3;
+    kind && plot.series.len() <= LEGEND_SMALL && few
+}
+
+/// Letters of a line that fit into half the width of a page.
+const HALF_A_LINE: usize = 46;
+
+/// Whether a table is as narrow as half a page, and no longer than a plot beside it.
+pub(crate) fn is_narrow(table: &Table, letters: usize) -> bool {
+    let prose = (0..table.columns.len()).any(|column| is_prose(table, column));
+    letters <= HALF_A_LINE && table.rows.len() <= 24 && !prose
+}
+
+/// The tables of the summary that stand on page one, and the others.
+pub(crate) fn on_page_one(findings: &Findings) -> (Vec<Exhibit>, Vec<Exhibit>) {
+    let is_there = |exhibit: &Exhibit| match exhibit {
+        Exhibit::Table(table) => findings.front.tables.contains(&table.id),
+        _ => false,
+    };
+    findings.summary.iter().cloned().partition(is_there)
 }
 
 /// Whether page one has the summaries of the parts, as it has none of its own.

@@ -65,8 +65,14 @@ fn trimmed(text: String) -> String {
 /// A cell as it prints, with at most so many decimals.
 fn cell(cell: &Cell, most: usize) -> String {
     match cell {
-        Cell::Number { value, decimals, .. } if value.is_finite() => {
-            grouped(*value, usize::from(*decimals).min(most))
+        Cell::Number { value, decimals, signed, .. } if value.is_finite() => {
+            let text = grouped(*value, usize::from(*decimals).min(most));
+            let is_zero = !text.contains(|c: char| ('1'..='9').contains(&c));
+            match (signed, is_zero) {
+                (true, true) => text.trim_start_matches('−').to_owned(),
+                (true, false) if *value > 0.0 => format!("+{text}"),
+                _ => text,
+            }
         }
         Cell::Text(text) => text.clone(),
         Cell::Number { .. } | Cell::Missing => DASH.to_owned(),
@@ -162,6 +168,8 @@ mod tests {
         assert_eq!(short(0.00005), "0.00005");
         assert_eq!(short(2e15), "2e15");
         assert_eq!(cell(&Cell::Missing, 3), "–");
+        let changes = [12.34, -0.04, -3.0].map(|v| cell(&Cell::change(Some(v), 1), 3));
+        assert_eq!(changes, ["+12.3", "0.0", "−3.0"]);
         assert_eq!(stepped(1.25, 0.05), "1.25");
         assert_eq!(stepped(12_345.0, 5.0), "12,345");
         assert_eq!(stepped(-1e-17, 0.2), "0");

@@ -1,7 +1,10 @@
 //! The PDFs: templates of ours, the findings as a JSON file and the plots as SVG files beside
 //! it, typeset by typst with fonts that the program carries.
 
-use crate::layout::{Once, Shown, as_is, borrows, chapter_number, is_prose, known, suits_half};
+use crate::layout::{
+    Once, Shown, as_is, borrows, chapter_number, is_narrow, is_prose, known, on_page_one,
+    suits_half,
+};
 use crate::parts::{KINDS, disclosures, parts, simulated};
 use crate::summary::{self, anchor};
 use crate::svg::{svg, svg_small};
@@ -10,7 +13,9 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::OnceLock;
-use steadfast_domain::findings::{Cell, Column, FormBlock, KeyFigure, Page, Plot, Setting, Table};
+use steadfast_domain::findings::{
+    Cell, Column, FormBlock, KeyFigure, Page, Plot, PlotKind, Setting, Table,
+};
 use steadfast_domain::text::printable_lines;
 use steadfast_domain::{CaveatKind, Findings};
 use typst::diag::{FileError, FileResult};
@@ -19,7 +24,7 @@ use typst::syntax::{FileId, RootedPath, Source, VirtualPath, VirtualRoot};
 use typst::text::{Font, FontBook};
 use typst::utils::LazyHash;
 use typst::{Library, LibraryExt, World};
-use typst_pdf::PdfOptions;
+use typst_pdf::{PdfOptions, PdfStandard, PdfStandards};
 
 /// The report to read: each number once.
 const REPORT: &str = include_str!("report.typ");
@@ -62,9 +67,17 @@ fn typeset(
         serde_json::to_vec(&content).map_err(|error| ReportError::Encode(error.to_string()))?;
     desk.put("findings.json", text)?;
     let document = typst::compile(&desk).output.map_err(said)?;
-    let options =
-        PdfOptions { ident: Smart::Custom(findings.digest.clone()), ..PdfOptions::default() };
-    typst_pdf::pdf(&document, &options).map_err(said)
+    let ident = || Smart::Custom(findings.digest.clone());
+    let plain = PdfOptions { ident: ident(), ..PdfOptions::default() };
+    let strict = PdfOptions { ident: ident(), standards: accessible()?, ..PdfOptions::default() };
+    // A report without the last of its tags is worth more than none.
+    typst_pdf::pdf(&document, &strict).or_else(|_| typst_pdf::pdf(&document, &plain)).map_err(said)
+}
+
+/// The standard that the documents keep: PDF/UA-1, which readers for the blind rely on.
+fn accessible() -> Result<PdfStandards, ReportError> {
+    PdfStandards::new(&[PdfStandard::Ua_1])
+        .map_err(|error| ReportError::Typeset(error.message().to_string()))
 }
 
 /// Spells out what would reorder or hide the text around it.
@@ -118,7 +131,9 @@ fn cover(findings: &Findings, desk: &mut Desk) -> Value {
         json!({ "text": badge.text, "tone": badge.tone.word(), "anchor": badge.kind.map(anchor) })
     });
     let mut once = Once::default();
-    let mut summaries = exhibits(&once.of(&findings.summary), desk);
+    let (first, others) = on_page_one(findings);
+    let tables = exhibits(&once.of(&first), desk);
+    let mut summaries = exhibits(&once.of(&others), desk);
     if borrows(findings) {
         for part in parts(findings) {
             let mut once = Once::default();
@@ -134,6 +149,7 @@ fn cover(findings: &Findings, desk: &mut Desk) -> Value {
         "attention": attention.map(|c| format!("{} {}", c.text, c.remedy)).collect::<Vec<_>>(),
         "conclusion": conclusion(findings),
         "front": front(findings),
+        "tables": tables,
         "tests": summary::tests(findings).as_ref().map(table_content),
         "plots": small_plots(&summary::plots(findings), desk),
         "summary": summaries,
@@ -284,6 +300,18 @@ fn rows<'a>(rows: impl IntoIterator<Item = &'a Setting>) -> Vec<(String, Option<
         .collect()
 }
 
+/// Letters of a value on a line of a column of labeled values.
+const VALUE_LINE: usize = 34;
+
+/// Lines that labeled values take in half the width of a page, with their title.
+fn lines(rows: &[&Setting]) -> usize {
+    let of_row = |row: &&Setting| {
+        let letters = row.text().map_or(1, |text| text.chars().count());
+        letters.div_ceil(VALUE_LINE).max(row.label.chars().count().div_ceil(20)).max(1)
+    };
+    2 + rows.iter().map(of_row).sum::<usize>()
+}
+
 /// The plots that matter most, and those that need it, are as wide as the page.
 fn exhibits_of(shown: &[Shown<'_>], keys: &[&str], desk: &mut Desk) -> Vec<Value> {
     shown
@@ -296,8 +324,14 @@ fn exhibits_of(shown: &[Shown<'_>], keys: &[&str], desk: &mut Desk) -> Vec<Value
             }
             Shown::Facts(facts) => {
                 let (known, unknown) = known(facts);
-                let rows = rows(known);
-                json!({ "kind": "facts", "title": facts.title, "rows": rows, "unknown": unknown })
+                let lines = lines(&known);
+                json!({
+                    "kind": "facts",
+                    "title": facts.title,
+                    "rows": rows(known),
+                    "unknown": unknown,
+                    "lines": lines,
+                })
             }
             other => exhibit_content(other, desk),
         })
@@ -327,6 +361,7 @@ fn plot_content(plot: &Plot, drawn: fn(&Plot) -> String, desk: &mut Desk) -> Val
         "file": desk.put_plot(drawn(plot)),
         "title": plot.title,
         "caption": plot.caption,
+        "tall": plot.kind == PlotKind::Columns3d,
         "alt": format!("{}. {}", plot.title, plot.caption),
     })
 }
@@ -340,8 +375,9 @@ fn table_content(table: &Table) -> Value {
             json!({ "text": if word { breakable(text, narrow) } else { text.clone() }, "word": word })
         };
         let cells: Vec<Value> = row.cells.iter().zip(texts).map(cell).collect();
-        json!({ "head": row.head, "cells": cells, "strong": row.strong })
+        json!({ "head": row.head, "cells": cells, "strong": row.strong, "gray": row.gray })
     });
+    let of_line = widths(table, &printed, 0).iter().map(|letters| letters + 2).sum::<usize>() - 2;
     json!({
         "kind": "table",
         "title": table.title,
@@ -349,7 +385,8 @@ fn table_content(table: &Table) -> Value {
         "spanner": table.spanner,
         "columns": table.columns.iter().map(|column| &column.name).collect::<Vec<_>>(),
         "widths": widths(table, &printed, 40),
-        "letters": widths(table, &printed, 0).iter().map(|letters| letters + 2).sum::<usize>() - 2,
+        "letters": of_line,
+        "narrow": is_narrow(table, of_line),
         "words": (0..table.columns.len()).map(|at| of_words(table, at)).collect::<Vec<_>>(),
         "prose": (0..table.columns.len()).map(|at| is_prose(table, at)).collect::<Vec<_>>(),
         "rows": rows.collect::<Vec<_>>(),

@@ -1,4 +1,4 @@
-// Made of ui/src ff8204f09f341b98 by make ui.
+// Made of ui/src 534af07e2b0dfcfa by make ui.
 (function() {
   "use strict";
   function part(reach, value) {
@@ -227,7 +227,7 @@
       this.data.series.forEach((series, index) => {
         if (this.hidden.has(index)) return;
         const at2 = nearest(series.x, x);
-        const [found, y] = [series.x[at2], series.y[at2]];
+        const [found, y] = [series.x[at2], series.upper?.[at2] ?? series.y[at2]];
         if (found !== void 0 && y !== null && y !== void 0) rows.push({ series, at: at2, x: found, y });
       });
       if (rows.length === 0) {
@@ -244,7 +244,9 @@
         const line = document.createElement("div");
         const mark = document.createElement("i");
         mark.style.background = row.series.colour;
-        line.append(mark, `${row.series.name}: ${readable(row.y)}`);
+        const from = row.series.upper ? row.series.y[row.at] : void 0;
+        const value = typeof from === "number" ? `${readable(from)} to ${readable(row.y)}` : readable(row.y);
+        line.append(mark, `${row.series.name}: ${value}`);
         return line;
       });
       this.tip.replaceChildren(head, ...lines);
@@ -297,7 +299,33 @@
         if (!this.hidden.has(index)) this.overlay.append(...this.lines(series, inside));
       });
     }
+    /** A band between its edges; a missing value breaks it. */
+    bands(series, upper, inside) {
+      const [left, top, width, height] = this.data.area;
+      const reach = (series.right ? this.data.right : void 0) ?? this.data.y;
+      const out = [];
+      let [low, high] = [[], []];
+      const finish = () => {
+        if (low.length > 1) {
+          const points = [...high, ...low.reverse()].join(" ");
+          out.push(element("polygon", { points, fill: series.colour, "fill-opacity": 0.45 }));
+        }
+        [low, high] = [[], []];
+      };
+      const place = (y) => y === null || y === void 0 ? Number.NaN : top + (1 - part(reach, y)) * height;
+      series.x.forEach((x, at) => {
+        const seen = inside(x) || inside(series.x[at + 1] ?? x) || inside(series.x[at - 1] ?? x);
+        const [below, above] = [place(series.y[at]), place(upper[at])];
+        if (!seen || !Number.isFinite(below) || !Number.isFinite(above)) return finish();
+        const px = (left + Math.min(1, Math.max(0, part(this.x, x))) * width).toFixed(1);
+        low.push(`${px},${below.toFixed(1)}`);
+        high.push(`${px},${above.toFixed(1)}`);
+      });
+      finish();
+      return out;
+    }
     lines(series, inside) {
+      if (series.upper) return this.bands(series, series.upper, inside);
       const [left, top, width, height] = this.data.area;
       const reach = (series.right ? this.data.right : void 0) ?? this.data.y;
       const out = [];

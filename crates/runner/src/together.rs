@@ -31,6 +31,8 @@ const LOOK: Duration = Duration::from_millis(100);
 pub enum Keeping {
     /// Those of every step that all runs have.
     Steps,
+    /// The first of every phase; each run goes on at its own pace inside a phase.
+    Phases,
     /// The first only.
     Start,
 }
@@ -41,6 +43,8 @@ pub struct Seat {
     meeting: Arc<Meeting>,
     number: usize,
     keeping: Keeping,
+    /// The phase whose first load has begun.
+    phase: Option<String>,
 }
 
 /// What the runs share.
@@ -76,7 +80,7 @@ enum Standing {
 pub fn meeting(runs: usize, phases: Vec<String>, keeping: Keeping) -> Vec<Seat> {
     let table = Mutex::new(Table { runs: vec![Standing::Away; runs], phases });
     let meeting = Arc::new(Meeting { table, changed: Condvar::new() });
-    let seat = |number| Seat { meeting: Arc::clone(&meeting), number, keeping };
+    let seat = |number| Seat { meeting: Arc::clone(&meeting), number, keeping, phase: None };
     (0..runs).map(seat).collect()
 }
 
@@ -86,6 +90,7 @@ impl Seat {
     /// # Errors
     /// Where the user asks for an end meanwhile.
     pub fn meet(&mut self, step: &Step, stop: &Stop) -> Result<Option<CommonStart>, Halt> {
+        let Some(place) = self.meets_at(&step.place) else { return Ok(None) };
         let since = steadfast_host::monotonic();
         let lead = match step.load {
             Load::Stimulus(_) | Load::Together(_) => LEAD,
@@ -95,7 +100,7 @@ impl Seat {
         if table.runs[self.number] == Standing::Left {
             return Ok(None);
         }
-        table.runs[self.number] = Standing::Waits { place: step.place.clone(), lead };
+        table.runs[self.number] = Standing::Waits { place, lead };
         table.release();
         self.meeting.changed.notify_all();
         let agreed = loop {
@@ -120,6 +125,17 @@ impl Seat {
             waited: agreed.saturating_sub(lead).saturating_sub(since),
             targets,
         }))
+    }
+
+    /// Where it waits for the others before a load of this place; `None` where it need not.
+    fn meets_at(&mut self, place: &Place) -> Option<Place> {
+        if self.keeping != Keeping::Phases {
+            return Some(place.clone());
+        }
+        // Runs need not begin a phase with the same step.
+        let is_new = self.phase.as_ref() != Some(&place.phase);
+        self.phase = Some(place.phase.clone());
+        is_new.then(|| Place::new(&place.phase, 0, 0, String::new()))
     }
 
     fn leave(&self) {
@@ -269,6 +285,21 @@ mod tests {
             let met = run.join().unwrap();
             assert!(met[0].1.is_some() && met[1].1.is_none(), "{met:?}");
         }
+    }
+
+    #[test]
+    fn the_first_load_of_every_phase_whatever_its_number_is() {
+        let seats = meeting(2, vec!["wipc".into(), "replay".into()], Keeping::Phases);
+        let places = [
+            vec![("wipc", 0, 1), ("replay", 0, 1), ("replay", 0, 2)],
+            vec![("wipc", 0, 1), ("wipc", 0, 2), ("replay", 0, 3), ("replay", 0, 5)],
+        ];
+        let runs = seats.into_iter().zip(places).map(|(seat, places)| run(seat, places));
+        let runs: Vec<_> = runs.collect();
+        let met: Vec<Vec<Met>> = runs.into_iter().map(|run| run.join().unwrap()).collect();
+        let began = |run: usize| -> Vec<bool> { met[run].iter().map(|m| m.1.is_some()).collect() };
+        assert_eq!((began(0), began(1)), (vec![true, true, false], vec![true, false, true, false]));
+        assert_eq!(met[0][1].1.unwrap().agreed, met[1][2].1.unwrap().agreed);
     }
 
     #[test]

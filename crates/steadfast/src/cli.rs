@@ -3,6 +3,7 @@
 #[cfg(feature = "explorer")]
 pub mod explore;
 pub mod export;
+pub mod fleet;
 pub mod front;
 pub mod iometer;
 pub mod questions;
@@ -118,7 +119,8 @@ pub enum Command {
     /// Put up to seven runs side by side
     #[command(after_help = "Examples:\n  \
         steadfast compare RUN_DIR RUN_DIR RUN_DIR -o comparison\n  \
-        steadfast compare old/findings.json new/findings.json -o comparison.pdf")]
+        steadfast compare old/findings.json new/findings.json -o comparison.pdf\n  \
+        steadfast compare runs/* -o numbers.parquet")]
     Compare(CompareArguments),
     /// Check a run's numbers against the limits of a datasheet
     #[command(after_help = "Examples:\n  \
@@ -299,13 +301,14 @@ fn procedure_names() -> String {
 }
 
 /// What is tested, and how.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct ProcedureArguments {
     /// The procedure's name.
     #[arg(help = procedure_names())]
     pub procedure: String,
     /// A block device, a file, or sim:NAME (a simulated drive); repeat it to test several
-    /// at the same time, each in a run of its own (docs/targets.md)
+    /// at the same time, each in a run of its own (docs/targets.md). DEVICE=T plays the I/Os
+    /// of this captured device on it
     #[arg(long, value_name = "T", required = true)]
     pub target: Vec<String>,
     /// Create the target file with this size
@@ -431,9 +434,10 @@ pub struct RunArguments {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// With several targets, what begins at the same moment on all of them: every step
-    /// (steps), or only the first one (start)
-    #[arg(long, value_name = "WHAT", default_value = "steps")]
-    pub together: TogetherName,
+    /// (steps), the first step of every phase (phases), or only the first one (start).
+    /// Default: steps; phases where --target names captured devices
+    #[arg(long, value_name = "WHAT")]
+    pub together: Option<TogetherName>,
     /// The serial number of the device that may be overwritten (its kernel
     /// name if it has none); repeat for each other namespace that the purge
     /// erases
@@ -459,6 +463,10 @@ pub struct RunArguments {
     /// ends in .prom (docs/formats.md)
     #[arg(long, value_name = "FILE", default_value_if("format", "prometheus", "steadfast.prom"))]
     pub prometheus: Option<PathBuf>,
+    /// Where no terminal shows the run: print every step; otherwise steps that repeat are summed
+    /// up
+    #[arg(long)]
+    pub verbose: bool,
     /// prometheus: as --prometheus steadfast.prom, where no other file is named
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<LiveFormat>,
@@ -472,6 +480,8 @@ pub struct RunArguments {
 pub enum TogetherName {
     /// Those of every step that all of them have.
     Steps,
+    /// The first of every phase.
+    Phases,
     /// The first only.
     Start,
 }
@@ -480,6 +490,7 @@ impl From<TogetherName> for steadfast_runner::Keeping {
     fn from(name: TogetherName) -> Self {
         match name {
             TogetherName::Steps => Self::Steps,
+            TogetherName::Phases => Self::Phases,
             TogetherName::Start => Self::Start,
         }
     }
@@ -605,6 +616,10 @@ pub struct ResumeArguments {
     /// ends in .prom (docs/formats.md)
     #[arg(long, value_name = "FILE", default_value_if("format", "prometheus", "steadfast.prom"))]
     pub prometheus: Option<PathBuf>,
+    /// Where no terminal shows the run: print every step; otherwise steps that repeat are summed
+    /// up
+    #[arg(long)]
+    pub verbose: bool,
     /// prometheus: as --prometheus steadfast.prom, where no other file is named
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<LiveFormat>,
@@ -658,16 +673,30 @@ pub struct ReportArguments {
     pub format: Vec<Format>,
 }
 
+/// Forms of the long table of `compare`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum LongFormat {
+    /// Comma-separated values.
+    Csv,
+    /// Parquet, for data frames and DuckDB.
+    Parquet,
+}
+
 /// `compare`.
 #[derive(Debug, Args)]
 pub struct CompareArguments {
-    /// Run directories or findings.json files; percentages relate to the first
-    #[arg(required = true, num_args = 2..=7, value_name = "RUN")]
+    /// Run directories or findings.json files; percentages relate to the first. Two to seven;
+    /// any number with --format csv or parquet
+    #[arg(required = true, num_args = 1.., value_name = "RUN")]
     pub runs: Vec<PathBuf>,
     /// A directory for compare.html, compare.pdf and the tables as CSV, or one
-    /// file ending in .html, .pdf or .json
+    /// file ending in .html, .pdf, .json, .csv or .parquet
     #[arg(long, short, value_name = "DIR|FILE")]
     pub output: Option<PathBuf>,
+    /// Every number of all runs as one long table instead: run, metric, point, size, mix,
+    /// direction, unit, value. CSV goes to standard output without -o
+    #[arg(long, value_enum, conflicts_with = "json")]
+    pub format: Option<LongFormat>,
     #[command(flatten)]
     pub writing: WritingArguments,
     /// Print JSON

@@ -12,6 +12,7 @@ mod regular;
 mod remarks;
 mod selected;
 mod signals;
+mod tags;
 mod target;
 mod terminal;
 mod workloads;

@@ -120,8 +120,7 @@ pub fn write(
             }
             Format::Csv => files.extend(tables(findings)),
             Format::Json => {
-                let text = serde_json::to_vec_pretty(findings)?;
-                files.push(("findings.json".into(), text));
+                files.push(("findings.json".into(), steadfast_report::json(findings)?));
             }
             Format::Text => {
                 terminal::print(&steadfast_report::text(findings, terminal::width()))?;

@@ -35,6 +35,60 @@ pub struct Panel {
     measured: (Duration, Duration),
     /// Since when it runs, where its time is that of the clock on the wall.
     began: Option<Instant>,
+    /// Whether every step has its line.
+    verbose: bool,
+    /// Steps that are summed up in one line.
+    alike: Option<Alike>,
+}
+
+/// Where lines are printed, how long it may be silent while steps repeat.
+const SILENT: Duration = Duration::from_secs(600);
+
+/// Steps of one phase, or of one round of it, after the first of them.
+struct Alike {
+    phase: String,
+    round: u32,
+    /// All of them, with the first.
+    steps: u32,
+    measured: Duration,
+    lowest: Option<f64>,
+    highest: Option<f64>,
+    told: Instant,
+}
+
+impl Alike {
+    fn new(place: &Place) -> Self {
+        Alike {
+            phase: place.phase.clone(),
+            round: place.round,
+            steps: 0,
+            measured: Duration::ZERO,
+            lowest: None,
+            highest: None,
+            told: Instant::now(),
+        }
+    }
+    fn is_of(&self, place: &Place) -> bool {
+        (self.phase.as_str(), self.round) == (place.phase.as_str(), place.round)
+    }
+    fn count(&mut self, measurement: &Measurement) {
+        self.steps += 1;
+        self.measured += measurement.elapsed.to_duration();
+        if let Some(iops) = measurement.iops() {
+            self.lowest = Some(self.lowest.map_or(iops, |low| low.min(iops)));
+            self.highest = Some(self.highest.map_or(iops, |high| high.max(iops)));
+        }
+    }
+    /// `rounds, round 2: 56 steps in 56 min, 248.6 to 499,097.2 IOPS`; the first step alone has
+    /// its line already.
+    fn line(&self) -> Option<String> {
+        let round = if self.round > 0 { format!(", round {}", self.round) } else { String::new() };
+        let measured = Nanos::from_secs(self.measured.as_secs());
+        let (low, high) = (decimal(self.lowest, 1), decimal(self.highest, 1));
+        let (phase, steps) = (&self.phase, self.steps);
+        let text = format!("{phase}{round}: {steps} steps in {measured}, {low} to {high} IOPS");
+        (steps > 1).then_some(text)
+    }
 }
 
 /// Where it is drawn.
@@ -128,6 +182,11 @@ impl Panel {
         Panel::with(view, None, procedure, device, stop)
     }
 
+    /// The same with a line for every step, where lines are printed.
+    pub fn verbose(self, verbose: bool) -> Self {
+        Panel { verbose, ..self }
+    }
+
     /// A display of one target among others, which share `bars`.
     pub fn among(
         bars: &MultiProgress,
@@ -166,6 +225,8 @@ impl Panel {
             purge_told: Duration::ZERO,
             measured: (Duration::ZERO, Duration::ZERO),
             began: (!device.is_simulated()).then(Instant::now),
+            verbose: false,
+            alike: None,
         };
         let model = device.model.as_deref().unwrap_or("no model name");
         let simulated = if device.is_simulated() { "  SIMULATED" } else { "" };
@@ -175,6 +236,7 @@ impl Panel {
 
     /// Takes the live lines away.
     pub fn close(&mut self) {
+        self.sum_up();
         if let View::Live(live) = &self.view {
             live.lines().into_iter().for_each(ProgressBar::finish_and_clear);
             let _ = live.bars.clear();
@@ -291,10 +353,29 @@ impl Panel {
         if replayed || !matches!(self.view, View::Lines) {
             return;
         }
-        self.say(&finished_line(step, &outcome.measurement));
+        let measurement = &outcome.measurement;
+        if self.alike.as_ref().is_none_or(|alike| !alike.is_of(&step.place)) {
+            self.sum_up();
+        }
+        let alike = self.alike.get_or_insert_with(|| Alike::new(&step.place));
+        alike.count(measurement);
+        let is_due = alike.steps == 1 || alike.told.elapsed() >= SILENT;
+        if is_due || self.verbose || measurement.fault_count > 0 {
+            alike.told = Instant::now();
+            self.say(&finished_line(step, measurement));
+        }
+    }
+
+    /// Says what the steps came to that had no line of their own.
+    fn sum_up(&mut self) {
+        let alike = self.alike.take().filter(|_| !self.verbose);
+        if let Some(line) = alike.and_then(|alike| alike.line()) {
+            self.say(&line);
+        }
     }
 
     fn noted(&mut self, note: &Note) {
+        self.sum_up();
         match note {
             Note::Verdict(verdict) => {
                 let text = verdict_text(verdict);
@@ -332,7 +413,10 @@ impl Progress for Panel {
             Event::Settled(got) => {
                 got.unmet.iter().for_each(|unmet| self.say(&format!("Caveat: {unmet}")));
             }
-            Event::Purging => self.say("Purging."),
+            Event::Purging => {
+                self.sum_up();
+                self.say("Purging.");
+            }
             Event::PurgeProgress(progress) => self.purging(progress),
             Event::Purged(purge) => self.purged(purge),
             Event::Begins(step) => self.begins(step),
@@ -506,6 +590,19 @@ fn whole_seconds(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn steps_of_a_round_are_one_line() {
+        let place = |round| Place::new("rounds", round, 1, "RND 4K W");
+        let measurement = |elapsed| Measurement { elapsed, ..Measurement::default() };
+        let mut alike = Alike::new(&place(2));
+        alike.count(&measurement(Nanos::SECOND));
+        assert_eq!(alike.line(), None, "the first has its own line");
+        (0..3).for_each(|_| alike.count(&measurement(Nanos::SECOND)));
+        assert!(alike.is_of(&place(2)) && !alike.is_of(&place(3)));
+        let line = alike.line().unwrap();
+        assert!(line.starts_with("rounds, round 2: 4 steps in 4 s"), "{line}");
+    }
 
     #[test]
     fn a_line_is_cut_between_words() {

@@ -4,7 +4,7 @@
 use crate::cli::trace::{FilterArguments, LayerChoice, Selection};
 use crate::crew;
 use crate::exit::{ExitState, misuse};
-use crate::terminal;
+use crate::{tags, terminal};
 use anyhow::Context;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
@@ -40,9 +40,18 @@ impl Selected {
     /// The files of one capture, as a test applies it or a replay is compared: of a
     /// trace of two layers the block layer counts unless another is asked for.
     pub fn files(files: &[PathBuf], filter: &FilterArguments) -> anyhow::Result<Self> {
+        Self::side(files, filter, Layers::One)
+    }
+
+    /// Files of any captures, read together.
+    pub fn side(
+        files: &[PathBuf],
+        filter: &FilterArguments,
+        layers: Layers,
+    ) -> anyhow::Result<Self> {
         let parts = files.iter().map(|path| open(path)).collect::<anyhow::Result<Vec<_>>>()?;
         let first = files.first().map_or(Path::new(""), PathBuf::as_path);
-        Self::of(first, parts, filter, Layers::One)
+        Self::of(first, parts, filter, layers)
     }
 
     /// The files of one capture, called by the first of them.
@@ -53,8 +62,9 @@ impl Selected {
         layers: Layers,
     ) -> anyhow::Result<Self> {
         let name = named(path, parts.len());
-        let captured = Captured::together(parts).with_context(|| name.clone())?;
+        let captured = Captured::several(parts).with_context(|| name.clone())?;
         let captured = captured.with_crew(crew::of_all_processors());
+        say_if_several(&name, &captured);
         say_what_is_missing(&name, captured.recovery(), captured.conditions());
         say_if_unchecked(&name, &captured.integrity());
         let end_ns = end_of(&captured, filter).with_context(|| name.clone())?;
@@ -159,6 +169,14 @@ pub fn named(path: &Path, files: usize) -> String {
     }
 }
 
+/// Says on standard error that files of several captures are counted together.
+fn say_if_several(name: &str, captured: &Captured<File>) {
+    if let Some(captures) = captured.captures().filter(|captures| *captures > 1) {
+        let hosts = captured.listened().len();
+        terminal::complain(&format!("{name}: {captures} captures of {hosts} hosts, read together"));
+    }
+}
+
 /// One file of a capture, opened.
 pub fn open(path: &Path) -> anyhow::Result<Captured<File>> {
     let file = File::open(path).with_context(|| format!("{} cannot be opened", path.display()))?;
@@ -260,6 +278,12 @@ fn filter(
     }
     for device in &arguments.device {
         filter = filter.on(device, conditions)?;
+    }
+    for host in &arguments.host {
+        filter = filter.of_host(host, conditions)?;
+    }
+    if let Some(tags) = &arguments.tags {
+        filter = filter.of_hosts_among(&tags::hosts_of(tags, &arguments.role)?, conditions)?;
     }
     Ok(filter)
 }

@@ -1,5 +1,6 @@
 //! A [`Batch`]: events as columns, only those columns that somebody asked for.
 
+use crate::place::Place;
 use crate::schema::{Field, Fields, NARROW, WIDE};
 use std::mem;
 use std::ops::Range;
@@ -100,6 +101,20 @@ impl Batch {
             layer: self.layer(row),
             command: self.command(row),
             inode: self.inode(row),
+        }
+    }
+
+    /// Puts the events on another time axis, and their devices among those of several
+    /// captures.
+    pub(crate) fn place(&mut self, place: &Place) {
+        for issued in &mut self.wide[Field::Issued.index()] {
+            *issued = issued.cast_unsigned().saturating_add(place.shift_ns).cast_signed();
+        }
+        let devices = &mut self.narrow[Field::Device.index() - WIDE];
+        devices.resize(self.length, 0);
+        for device in devices {
+            let own = u16::try_from(*device).unwrap_or(u16::MAX);
+            *device = i32::from(place.device(own));
         }
     }
 

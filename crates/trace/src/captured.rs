@@ -3,13 +3,15 @@
 //! only single I/Os tell is refused by one error ([`Untold`]).
 
 use crate::batch::Batch;
-use crate::compare::{Sides, SidesFound, SidesSeen};
+use crate::compare::{Sides, SidesFound, SidesSeen, host_name};
 use crate::crew::Crew;
 use crate::error::TraceError;
 use crate::file::{
     Fields, Footer, Integrity, Recovery, Source, Trace, Writer, footer, footer_or_blocks,
+    is_same_capture,
 };
 use crate::filter::Filter;
+use crate::fleet::{Fleet, FoldFile, Of, begins};
 use crate::fold::Fold;
 use crate::pass::{Ios, Pass, PassAccount};
 use crate::series::{SeriesOf, SeriesOverTime};
@@ -36,6 +38,8 @@ pub struct Captured<R> {
 enum Kept<R> {
     Ios(Arc<Trace<R>>),
     Sums(Box<StepFile<R>>),
+    /// Several captures, or a fold file.
+    Fleet(Box<Fleet<R>>),
 }
 
 /// An answer, and what was read for it.
@@ -90,6 +94,10 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// Where the medium fails or holds nothing of a capture.
     pub fn open(medium: R) -> Result<Self, TraceError> {
         let source = Source::new(medium)?;
+        if begins(&source)? {
+            let fleet = Fleet::of_file(FoldFile::of(source)?)?;
+            return Ok(Captured { kept: Kept::Fleet(Box::new(fleet)), crew: None });
+        }
         let found = footer(&source)?;
         Self::of(source, found)
     }
@@ -119,6 +127,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         let (mut traces, mut steps) = (Vec::new(), Vec::new());
         for part in parts {
             match part.kept {
+                Kept::Fleet(_) => return Err(one_capture()),
                 Kept::Ios(trace) => traces.push(Arc::into_inner(trace).ok_or_else(being_read)?),
                 Kept::Sums(file) => steps.push(*file),
             }
@@ -134,6 +143,82 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
     }
 
+    /// Puts the files of any captures together: files of one capture as [`Self::together`],
+    /// and several captures, of several hosts or of one, on one time axis.
+    ///
+    /// # Errors
+    /// Where there is none, one is there twice, or they do not fit together.
+    pub fn several(parts: Vec<Self>) -> Result<Self, TraceError> {
+        let mut captures: Vec<Vec<Self>> = Vec::new();
+        for part in parts {
+            match captures.iter_mut().find(|capture| part.is_part_of(capture)) {
+                Some(capture) => capture.push(part),
+                None => captures.push(vec![part]),
+            }
+        }
+        if captures.len() < 2 {
+            let mut only = captures.pop().unwrap_or_default();
+            return match only.len() {
+                1 => only.pop().ok_or_else(one_capture),
+                _ => Self::together(only),
+            };
+        }
+        let (mut members, mut left_out) = (Vec::new(), Vec::new());
+        for mut capture in captures {
+            let whole = match capture.len() {
+                1 => capture.pop().ok_or_else(one_capture)?,
+                _ => Self::together(capture)?,
+            };
+            match whole.kept {
+                Kept::Ios(trace) => members.push(Of::Ios(trace)),
+                Kept::Sums(file) => members.push(Of::Sums(file)),
+                Kept::Fleet(fleet) => {
+                    let (more, files) = fleet.into_members();
+                    members.extend(more);
+                    left_out.extend(files);
+                }
+            }
+        }
+        left_out.sort();
+        left_out.dedup();
+        Ok(Captured { kept: Kept::Fleet(Box::new(Fleet::of(members, left_out)?)), crew: None })
+    }
+
+    /// Whether it is a file of the capture that some files are of.
+    pub fn is_part_of(&self, files: &[Self]) -> bool {
+        let is_file = |one: &Self| !matches!(one.kept, Kept::Fleet(_));
+        is_file(self)
+            && files
+                .iter()
+                .any(|file| is_file(file) && is_same_capture(file.conditions(), self.conditions()))
+    }
+
+    /// How many captures are read together; `None` of the files of one.
+    pub fn captures(&self) -> Option<usize> {
+        match &self.kept {
+            Kept::Fleet(fleet) => Some(fleet.captures()),
+            _ => None,
+        }
+    }
+
+    /// Whether it is more than one capture.
+    pub fn is_several(&self) -> bool {
+        matches!(self.kept, Kept::Fleet(_))
+    }
+
+    /// The time in which each host was listened to.
+    pub fn listened(&self) -> BTreeMap<String, Vec<(u64, u64)>> {
+        if let Kept::Fleet(fleet) = &self.kept {
+            return fleet.listened();
+        }
+        let end = match &self.kept {
+            Kept::Ios(trace) => trace.span_ns().map_or(0, |(_, last)| last.saturating_add(1)),
+            _ => 0,
+        };
+        let end = self.conditions().lasted_ns.max(end);
+        BTreeMap::from([(host_name(self.conditions(), 0), vec![(0, end)])])
+    }
+
     /// With threads to read single I/Os with. What is found is the same.
     pub fn with_crew(mut self, crew: Arc<dyn Crew>) -> Self {
         self.crew = Some(crew);
@@ -145,6 +230,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         match &self.kept {
             Kept::Ios(trace) => trace.conditions(),
             Kept::Sums(file) => file.conditions(),
+            Kept::Fleet(fleet) => fleet.conditions(),
         }
     }
 
@@ -153,6 +239,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         match &self.kept {
             Kept::Ios(trace) => trace.recovery(),
             Kept::Sums(file) => file.recovery(),
+            Kept::Fleet(fleet) => fleet.recovery(),
         }
     }
 
@@ -162,6 +249,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         match &self.kept {
             Kept::Ios(trace) => trace.integrity(),
             Kept::Sums(file) => file.integrity().clone(),
+            Kept::Fleet(fleet) => fleet.integrity(),
         }
     }
 
@@ -173,6 +261,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         match &self.kept {
             Kept::Ios(_) => Ok(()),
             Kept::Sums(_) => Err(what.into()),
+            Kept::Fleet(fleet) => fleet.tells(what),
         }
     }
 
@@ -185,11 +274,12 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         match &self.kept {
             Kept::Ios(trace) => match &self.crew {
                 Some(crew) if pass.start.is_none() => {
-                    side_by_side::run(pass, trace, folds, crew.as_ref())
+                    side_by_side::run(pass, (trace.as_ref(), None), folds, crew.as_ref())
                 }
                 _ => pass.run(trace, folds),
             },
-            Kept::Sums(file) => pass.run_sums(file, folds),
+            Kept::Sums(file) => pass.run_sums(file, None, folds),
+            Kept::Fleet(fleet) => fleet.run(pass, folds, self.crew.as_deref()),
         }
     }
 
@@ -202,6 +292,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         match &self.kept {
             Kept::Ios(trace) => Ok(pass.ios(trace, fields)),
             Kept::Sums(_) => Err(Untold::SingleIos.into()),
+            Kept::Fleet(fleet) => Err(fleet.refusal(Untold::SingleIos)),
         }
     }
 
@@ -213,6 +304,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         match &self.kept {
             Kept::Ios(trace) => Ok(Arc::clone(trace)),
             Kept::Sums(_) => Err(Untold::SingleIos.into()),
+            Kept::Fleet(fleet) => Err(fleet.refusal(Untold::SingleIos)),
         }
     }
 
@@ -221,6 +313,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         match &self.kept {
             Kept::Ios(trace) => trace.end_of_range(),
             Kept::Sums(_) => None,
+            Kept::Fleet(fleet) => fleet.end_of_range(),
         }
     }
 
@@ -228,7 +321,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     pub fn rows(&self) -> Option<u64> {
         match &self.kept {
             Kept::Ios(trace) => Some(trace.rows()),
-            Kept::Sums(_) => None,
+            Kept::Sums(_) | Kept::Fleet(_) => None,
         }
     }
 
@@ -288,6 +381,10 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         match &self.kept {
             Kept::Ios(_) => step_width(asked, span_ns, most),
             Kept::Sums(file) => step_width_of(file.step_ns(), asked, span_ns, most),
+            Kept::Fleet(fleet) => match fleet.step_ns() {
+                Some(kept_ns) => step_width_of(kept_ns, asked, span_ns, most),
+                None => step_width(asked, span_ns, most),
+            },
         }
     }
 
@@ -404,8 +501,14 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         match &self.kept {
             Kept::Ios(trace) => copy_ios(trace, sink, conditions),
             Kept::Sums(file) => copy_sums(file, sink, conditions),
+            Kept::Fleet(_) => Err(one_capture()),
         }
     }
+}
+
+fn one_capture() -> TraceError {
+    let what = "the files of one trace are needed, and this is a fold file or several captures";
+    TraceError::Unsuitable(what.into())
 }
 
 fn being_read() -> TraceError {

@@ -1,13 +1,14 @@
 //! Two drives, or the file-system and the block layer, side by side: capture
 //! steps of every device and layer on one time axis.
 
+use crate::cells::Cells;
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::firsts::{Firsts, Place};
-use crate::fold::{Alike, Fold, FoldSums, InParts, Rows, Sums};
+use crate::fold::{Alike, Fold, FoldCells, FoldSums, InParts, Rows, Sums};
 use crate::steps::{CaptureStep, STEP_FIELDS, Steps};
 use crate::untold::Untold;
-use crate::widths::wide_enough;
+use crate::widths::{made_of, wide_enough};
 use std::collections::{BTreeMap, BTreeSet};
 use steadfast_domain::io_event::StreamInStep;
 use steadfast_domain::{CaptureConditions, Layer};
@@ -44,6 +45,17 @@ impl SideKey {
 pub fn device_name(conditions: &CaptureConditions, device: u16) -> String {
     let named = conditions.devices.get(usize::from(device));
     named.map_or_else(|| format!("device {device}"), |device| device.name.clone())
+}
+
+/// What a host is called whose name its capture does not tell.
+pub const UNKNOWN_HOST: &str = "unknown host";
+
+/// The name of the host that a device belongs to: that of the device where captures of
+/// several hosts are read together, otherwise that of the capture.
+pub fn host_name(conditions: &CaptureConditions, device: u16) -> String {
+    let device = conditions.devices.get(usize::from(device));
+    let named = device.and_then(|device| device.host.clone()).or_else(|| conditions.host.clone());
+    named.unwrap_or_else(|| UNKNOWN_HOST.to_owned())
 }
 
 /// Capture steps of one device at one layer, by number.
@@ -111,8 +123,20 @@ impl Fold for SidesSeen {
     fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
         Ok(self)
     }
+    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, Untold> {
+        Ok(self)
+    }
     fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
         self.seen.append(&mut other.seen);
+        Ok(())
+    }
+}
+
+impl FoldCells for SidesSeen {
+    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+        let keys =
+            cells.cells.iter().map(|cell| SideKey { device: cell.device, layer: cell.layer });
+        keys.for_each(|key| self.see(key));
         Ok(())
     }
 }
@@ -219,12 +243,35 @@ impl Fold for Sides {
     fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
         Ok(self)
     }
+    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, Untold> {
+        Ok(self)
+    }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         self.unlisted = self.unlisted.saturating_add(other.unlisted);
         for (key, steps) in other.sides {
             match self.steps(key) {
                 Some(ours) => ours.merge(steps)?,
                 None => self.unlisted = self.unlisted.saturating_add(steps.ios()),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FoldCells for Sides {
+    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+        made_of(self.width_ns, cells.step_ns)?;
+        for cell in cells.cells {
+            match self.steps(SideKey { device: cell.device, layer: cell.layer }) {
+                Some(steps) => steps.take_cell(cell)?,
+                None => self.unlisted = self.unlisted.saturating_add(cell.ios),
+            }
+        }
+        for busy in cells.busy {
+            let key = SideKey { device: busy.device, layer: busy.layer };
+            // A device has busy time only where it has I/Os.
+            if let Some((_, steps)) = self.sides.iter_mut().find(|(side, _)| *side == key) {
+                steps.take_busy(busy)?;
             }
         }
         Ok(())

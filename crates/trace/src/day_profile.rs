@@ -1,13 +1,14 @@
 //! The day of a capture: what is done at which time of day, over as many days as it
 //! lasted.
 
+use crate::cells::Cells;
 use crate::clock::{Clock, DAY_NS, hour_and_minute};
 use crate::columns::{self, Column, Print};
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
-use crate::fold::{Alike, Fold, FoldSums, InParts, Rows, Sums};
+use crate::fold::{Alike, Fold, FoldCells, FoldSums, InParts, Rows, Sums};
 use crate::untold::Untold;
-use crate::widths::wide_enough;
+use crate::widths::{made_of, wide_enough};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use steadfast_domain::{IoOp, Nanos};
@@ -160,6 +161,9 @@ impl Fold for DayProfile {
     fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
         Ok(self)
     }
+    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, Untold> {
+        Ok(self)
+    }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         for ((day, number), found) in other.intervals {
             if self.intervals.len() >= INTERVALS_MAX {
@@ -185,6 +189,22 @@ impl FoldSums for DayProfile {
                 ..Interval::of(row.op, row.ios, bytes)
             };
             self.at(sums.begin_of(row))?.merge(&one);
+        }
+        Ok(())
+    }
+}
+
+impl FoldCells for DayProfile {
+    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+        made_of(self.width_ns, cells.step_ns)?;
+        for cell in cells.cells {
+            let one = Interval {
+                responses: cell.responses.count,
+                response_sum_ns: cell.responses.sum_ns,
+                response_max_ns: cell.responses.max_ns,
+                ..Interval::of(cell.op, cell.ios, cell.amount())
+            };
+            self.at(cell.begin_ns)?.merge(&one);
         }
         Ok(())
     }

@@ -1,11 +1,12 @@
 //! The drives of a capture: what each is, how many processes used it, and how much
 //! was read from it and written to it.
 
+use crate::cells::Cells;
 use crate::columns::{self, Column, Print};
-use crate::compare::SideKey;
+use crate::compare::{SideKey, host_name};
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
-use crate::fold::{Alike, Fold, FoldSums, InParts, Rows, Sums};
+use crate::fold::{Alike, Fold, FoldCells, FoldSums, InParts, Rows, Sums};
 use crate::untold::Untold;
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,18 +71,21 @@ impl Drives {
                 }
             })
             .collect();
-        rows.push(self.all(&rows));
+        rows.push(self.all(&rows, conditions));
         rows
     }
 
-    fn all(&self, rows: &[DriveFigures]) -> DriveFigures {
+    fn all(&self, rows: &[DriveFigures], conditions: &CaptureConditions) -> DriveFigures {
         let used = self.drives.values().fold(Used::default(), |sum, one| Used {
             ios: sum.ios.saturating_add(one.ios),
             read: sum.read.saturating_add(one.read),
             written: sum.written.saturating_add(one.written),
         });
-        let pids: BTreeSet<u32> =
-            self.pairs.iter().map(|(_, pid)| *pid).filter(|pid| *pid > 0).collect();
+        // The same number on two hosts is two processes.
+        let named = self.pairs.iter().filter(|(_, pid)| *pid > 0);
+        let of_host = |side: &SideKey| host_name(conditions, side.device);
+        let pids: BTreeSet<(String, u32)> =
+            named.map(|(side, pid)| (of_host(side), *pid)).collect();
         // A drive seen at two layers has its size once.
         let devices: BTreeSet<u16> = self.drives.keys().map(|side| side.device).collect();
         let sizes: Option<Vec<u64>> = devices
@@ -165,6 +169,9 @@ impl Fold for Drives {
     fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
         Ok(self)
     }
+    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, Untold> {
+        Ok(self)
+    }
     fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
         for (side, used) in other.drives {
             self.drives.entry(side).or_default().merge(&used);
@@ -184,6 +191,19 @@ impl FoldSums for Drives {
             self.drives.entry(side).or_default().add(row.op, row.ios, bytes);
         }
         self.processes_unknown |= !sums.streams.is_empty();
+        self.forget_if_too_many();
+        Ok(())
+    }
+}
+
+impl FoldCells for Drives {
+    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+        for cell in cells.cells {
+            let side = SideKey { device: cell.device, layer: cell.layer };
+            self.drives.entry(side).or_default().add(cell.op, cell.ios, cell.amount());
+            self.see((side, cell.pid));
+        }
+        self.processes_unknown |= !cells.processes && !cells.cells.is_empty();
         self.forget_if_too_many();
         Ok(())
     }

@@ -3,12 +3,13 @@
 //! turns a sequential I/O into a random one.
 
 use crate::batch::Batch;
+use crate::cells::{BusyInStep, Cell};
 use crate::clock::Clock;
-use crate::compare::device_name;
+use crate::compare::{device_name, host_name};
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::streams::StreamKey;
-use steadfast_domain::io_event::{StreamInStep, StreamResponses};
+use steadfast_domain::io_event::{CapturedDevice, StreamInStep, StreamResponses};
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
 
 /// Whose I/Os.
@@ -42,6 +43,8 @@ pub struct Filter {
     pub ops: Vec<IoOp>,
     /// On these devices.
     pub devices: Vec<u16>,
+    /// Of these hosts: their names, and their devices.
+    pub hosts: Vec<(String, Vec<u16>)>,
     /// Seen at this layer.
     pub layer: Option<Layer>,
     /// Of these I/O streams.
@@ -134,6 +137,11 @@ impl Filter {
     pub fn on(mut self, device: &str, conditions: &CaptureConditions) -> Result<Self, TraceError> {
         let named = conditions.devices.iter().position(|one| one.name == device);
         let number = named.or_else(|| device.parse().ok()).and_then(|n| u16::try_from(n).ok());
+        let on_any_host = on_any_host(device, conditions);
+        if named.is_none() && !on_any_host.is_empty() {
+            self.devices.extend(on_any_host);
+            return Ok(self);
+        }
         let Some(number) = number else {
             let names: Vec<&str> = conditions.devices.iter().map(|d| d.name.as_str()).collect();
             let what =
@@ -142,6 +150,64 @@ impl Filter {
         };
         self.devices.push(number);
         Ok(self)
+    }
+
+    /// Keeps one host, by its name in the conditions.
+    ///
+    /// # Errors
+    /// Where there is no such host; the error lists those that there are.
+    pub fn of_host(
+        mut self,
+        host: &str,
+        conditions: &CaptureConditions,
+    ) -> Result<Self, TraceError> {
+        let all = 0..u16::try_from(conditions.devices.len().max(1)).unwrap_or(u16::MAX);
+        let name = |device: &u16| host_name(conditions, *device);
+        let devices: Vec<u16> = all.clone().filter(|device| name(device) == host).collect();
+        if devices.is_empty() {
+            let mut names: Vec<String> = all.map(|device| name(&device)).collect();
+            names.sort();
+            names.dedup();
+            let more = names.len().saturating_sub(NAMES_LISTED);
+            names.truncate(NAMES_LISTED);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let what = format!("no capture is of host '{host}'; hosts: {}{more}", names.join(", "));
+            return Err(TraceError::Unsuitable(what));
+        }
+        self.hosts.push((host.to_owned(), devices));
+        Ok(self)
+    }
+
+    /// Keeps those of these hosts that the conditions name.
+    ///
+    /// # Errors
+    /// Where there is none of them; the error lists those that there are.
+    pub fn of_hosts_among(
+        mut self,
+        hosts: &[String],
+        conditions: &CaptureConditions,
+    ) -> Result<Self, TraceError> {
+        for host in hosts {
+            self = match self.clone().of_host(host, conditions) {
+                Ok(narrowed) => narrowed,
+                Err(_) => continue,
+            };
+        }
+        match (self.hosts.is_empty(), hosts.first()) {
+            (true, Some(host)) => self.of_host(host, conditions),
+            _ => Ok(self),
+        }
+    }
+
+    /// Whether something on these devices can pass.
+    pub(crate) fn keeps_any_of(&self, devices: &[u16]) -> bool {
+        devices.is_empty() || devices.iter().any(|device| self.keeps_device(*device))
+    }
+
+    fn keeps_device(&self, device: u16) -> bool {
+        (self.devices.is_empty() || self.devices.contains(&device))
+            && (self.hosts.is_empty()
+                || self.hosts.iter().any(|(_, devices)| devices.contains(&device)))
     }
 
     /// What passes, for a person; `None` where everything does.
@@ -155,6 +221,7 @@ impl Filter {
             either("issued ", self.spans_ns.iter().map(|span| span_told(span, conditions))),
             process,
             either("operation ", self.ops.iter().map(ToString::to_string)),
+            either("of host ", self.hosts.iter().map(|(name, _)| name.clone())),
             either("on ", self.devices.iter().map(device)),
             self.layer.map(|layer| format!("layer {layer}")),
             either("I/O stream ", self.streams.iter().map(ToString::to_string)),
@@ -201,9 +268,9 @@ impl Filter {
     }
 
     /// Whether a stream in a step passes: where its step begins in a span.
-    pub(crate) fn keeps_sum(&self, row: &StreamInStep, step_ns: u64) -> bool {
+    pub(crate) fn keeps_sum(&self, row: &StreamInStep, begin_ns: u64) -> bool {
         let key = || StreamKey::of_sum(row);
-        self.keeps_time(row.step.saturating_mul(step_ns))
+        self.keeps_time(begin_ns)
             && self.keeps_place(row.op, row.device, row.layer)
             && self.keeps_stream(key)
     }
@@ -217,6 +284,25 @@ impl Filter {
             && self.keeps_stream(key)
     }
 
+    /// Whether a cell of a fold file passes: where its step begins in a span.
+    pub(crate) fn keeps_cell(&self, cell: &Cell) -> bool {
+        let (op, sequential, bytes) = (cell.op, cell.sequential, cell.bytes);
+        self.keeps_time(cell.begin_ns)
+            && self.keeps_place(cell.op, cell.device, cell.layer)
+            && self.keeps_stream(|| StreamKey { op, sequential, bytes })
+            && self.process.as_ref().is_none_or(|process| match process {
+                Process::Pid(pid) => *pid == cell.pid,
+                Process::Command(name) => cell.command.to_string() == *name,
+            })
+    }
+
+    /// Whether busy time of a fold file passes.
+    pub(crate) fn keeps_busy(&self, busy: &BusyInStep) -> bool {
+        self.keeps_time(busy.begin_ns)
+            && self.keeps_device(busy.device)
+            && self.layer.is_none_or(|wanted| wanted == busy.layer)
+    }
+
     fn keeps_time(&self, time: u64) -> bool {
         let inside = |span: &(u64, u64)| span.0 <= time && time < span.1;
         self.spans_ns.is_empty() || self.spans_ns.iter().any(inside)
@@ -224,13 +310,26 @@ impl Filter {
 
     fn keeps_place(&self, op: IoOp, device: u16, layer: Layer) -> bool {
         (self.ops.is_empty() || self.ops.contains(&op))
-            && (self.devices.is_empty() || self.devices.contains(&device))
+            && self.keeps_device(device)
             && self.layer.is_none_or(|wanted| wanted == layer)
     }
 
     fn keeps_stream(&self, key: impl Fn() -> StreamKey) -> bool {
         self.streams.is_empty() || self.streams.contains(&key())
     }
+}
+
+/// Names that an error lists at most.
+const NAMES_LISTED: usize = 20;
+
+/// The devices of this name on all hosts, where captures of several are read together.
+fn on_any_host(device: &str, conditions: &CaptureConditions) -> Vec<u16> {
+    let is_it = |one: &CapturedDevice| {
+        let local = one.host.as_ref().and_then(|host| one.name.strip_prefix(host.as_str()));
+        local.and_then(|name| name.strip_prefix(':')) == Some(device)
+    };
+    let found = conditions.devices.iter().zip(0u16..).filter(|(one, _)| is_it(one));
+    found.map(|(_, number)| number).collect()
 }
 
 /// `operation read or flush`; `None` of nothing.

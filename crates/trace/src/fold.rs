@@ -6,6 +6,7 @@
 //! folding and merging would show in the outcome.
 
 use crate::batch::Batch;
+use crate::cells::Cells;
 use crate::error::TraceError;
 use crate::file::Fields;
 use crate::sequence::{After, Busy};
@@ -51,6 +52,9 @@ impl Rows<'_> {
 pub struct Sums<'a> {
     /// Width of the steps that were kept, in nanoseconds.
     pub step_ns: u64,
+    /// When the first step begins, in nanoseconds: 0, except where several captures are read
+    /// on one axis.
+    pub shift_ns: u64,
     /// Streams in steps.
     pub streams: &'a [StreamInStep],
     /// Response times of streams, whatever the step: those that their `response_sum_ns` adds up.
@@ -61,7 +65,7 @@ impl Sums<'_> {
     /// When a row's step begins.
     #[inline]
     pub fn begin_of(&self, row: &StreamInStep) -> u64 {
-        row.step.saturating_mul(self.step_ns)
+        row.step.saturating_mul(self.step_ns).saturating_add(self.shift_ns)
     }
 }
 
@@ -88,6 +92,14 @@ pub trait Fold {
     /// What it is made of, where only single I/Os tell that.
     fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold>;
 
+    /// Itself, as what the cells of a fold file are folded into.
+    ///
+    /// # Errors
+    /// What it is made of, where only single I/Os tell that.
+    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, Untold> {
+        Err(self.of_sums().err().unwrap_or(Untold::SingleIos))
+    }
+
     /// Adds the fold over another part of the same capture, made alike. What comes
     /// of it is the fold over both, in whatever order parts are merged.
     ///
@@ -106,6 +118,16 @@ pub trait FoldSums {
     /// Where they do not fit into the memory set aside, or cannot be told apart as
     /// finely as asked.
     fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError>;
+}
+
+/// Something that cells of a fold file are folded into.
+pub trait FoldCells {
+    /// Takes the next cells.
+    ///
+    /// # Errors
+    /// Where they do not fit into the memory set aside, or cannot be told apart as
+    /// finely as asked.
+    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError>;
 }
 
 /// A fold of which an empty one can be made.

@@ -1,6 +1,7 @@
 //! The groups of a capture as a listing: one row each, the largest first.
 
 use crate::columns::{self, Column, Print};
+use crate::compare::host_name;
 use crate::groups::{Facet, GroupKey, GroupTally, Groups};
 use crate::response::ResponseFigures;
 use crate::streams::By;
@@ -14,6 +15,8 @@ use steadfast_domain::{CaptureConditions, IoOp};
 pub struct GroupFigures {
     /// What its I/Os have in common; of all groups together nothing.
     pub key: GroupKey,
+    /// The host's name.
+    pub host: Option<String>,
     /// The device's name.
     pub device: Option<String>,
     /// The process, for people.
@@ -66,6 +69,7 @@ impl GroupFigures {
             |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
         GroupFigures {
             key,
+            host: key.host.map(|device| host_name(conditions, device)),
             device: key.device.map(|side| side.name(conditions)),
             process: key.process.map(|process| process.to_string()),
             count: tally.total(),
@@ -89,7 +93,7 @@ impl GroupFigures {
         let stream = self.key.stream.map(|stream| stream.to_string());
         let op = self.key.op.map(|op| op.to_string());
         let cpu = self.key.cpu.map(|cpu| format!("CPU {cpu}"));
-        let parts = [self.device.clone(), self.process.clone(), stream, op, cpu];
+        let parts = [self.host.clone(), self.device.clone(), self.process.clone(), stream, op, cpu];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         if parts.is_empty() { "all".to_owned() } else { parts.join(", ") }
     }
@@ -166,6 +170,7 @@ macro_rules! flag {
 
 /// What is told of a group.
 impl GroupFigures {
+    const HOST: Of = Column::new("host", "Host", Print::Plain(0), |g| g.host.clone().into());
     const DEVICE: Of =
         Column::new("device", "Device", Print::Plain(0), |g| g.device.clone().into());
     const PROCESS: Of =
@@ -237,7 +242,8 @@ impl GroupFigures {
         Column::new("failed", "failed", Print::Plain(0), |g| g.tally.flag(flags::FAILED).into());
 
     /// Everything, as JSON has it.
-    const ALL: [Of; 42] = [
+    const ALL: [Of; 43] = [
+        Self::HOST,
         Self::DEVICE,
         Self::PROCESS,
         Self::PID,
@@ -329,6 +335,7 @@ impl GroupFigures {
     /// The columns of a table: the facets, then what was chosen.
     pub fn table(facets: &[Facet], show: Show) -> Vec<Of> {
         let facets = facets.iter().map(|facet| match facet {
+            Facet::Host => Self::HOST,
             Facet::Device => Self::DEVICE,
             Facet::Process | Facet::Command => Self::PROCESS,
             Facet::Stream => Self::STREAM,

@@ -3,11 +3,12 @@
 //! each group counts, bytes, response times, the time in the queue beside them, and
 //! what the kernel noted of the I/Os.
 
+use crate::cells::{Cell, Cells};
 use crate::compare::SideKey;
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::firsts::{Firsts, Place};
-use crate::fold::{Alike, Fold, FoldSums, InParts, Rows, Sums};
+use crate::fold::{Alike, Fold, FoldCells, FoldSums, InParts, Rows, Sums};
 use crate::processes::ProcessKey;
 use crate::quick::QuickMap;
 use crate::response::Responses;
@@ -17,19 +18,20 @@ use crate::untold::Untold;
 use std::collections::hash_map::Entry;
 use std::fmt;
 use std::str::FromStr;
-use steadfast_domain::IoOp;
 use steadfast_domain::io_event::flags;
+use steadfast_domain::{CaptureConditions, IoOp};
 
 /// Groups kept apart, the first in order of their keys; I/Os of further ones are
 /// counted together.
 pub const GROUPS_MAX: usize = 1 << 13;
 
-/// Bits of `io_event::flags` that are counted.
-pub const FLAGS: usize = 9;
+pub use crate::cells::FLAGS;
 
 /// By what I/Os are grouped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Facet {
+    /// The captured host.
+    Host,
     /// The device, at its layer.
     Device,
     /// The process, by number and command name.
@@ -46,13 +48,21 @@ pub enum Facet {
 
 impl Facet {
     /// Every one, in the order in which tables have them.
-    pub const ALL: [Facet; 6] =
-        [Facet::Device, Facet::Process, Facet::Command, Facet::Stream, Facet::Op, Facet::Cpu];
+    pub const ALL: [Facet; 7] = [
+        Facet::Host,
+        Facet::Device,
+        Facet::Process,
+        Facet::Command,
+        Facet::Stream,
+        Facet::Op,
+        Facet::Cpu,
+    ];
 }
 
 impl fmt::Display for Facet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Facet::Host => "host",
             Facet::Device => "device",
             Facet::Process => "process",
             Facet::Command => "command",
@@ -77,6 +87,8 @@ impl FromStr for Facet {
 /// One group: what its I/Os have in common. `None` is what was not asked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupKey {
+    /// The host, by the first of its devices.
+    pub host: Option<u16>,
     /// The device, at its layer.
     pub device: Option<SideKey>,
     /// The process; without a number where processes of a command are together.
@@ -178,6 +190,25 @@ impl GroupTally {
         }
     }
 
+    fn add_cell(&mut self, cell: &Cell) {
+        let op = cell.op as usize;
+        self.ios[op] = self.ios[op].saturating_add(cell.ios);
+        self.bytes[op] = self.bytes[op].saturating_add(cell.amount());
+        let sequential = if cell.sequential { cell.ios } else { 0 };
+        self.sequential = self.sequential.saturating_add(sequential);
+        self.responses.take_times(&cell.responses);
+        self.queued.take_times(&cell.queued);
+        self.both_queued_ns = self.both_queued_ns.saturating_add(cell.both_queued_ns);
+        self.both_response_ns = self.both_response_ns.saturating_add(cell.both_response_ns);
+        self.depth_sum = self.depth_sum.saturating_add(cell.depth_sum);
+        self.depths = self.depths.saturating_add(cell.depths);
+        self.depth_max = self.depth_max.max(cell.depth_max);
+        self.flagged = self.flagged.saturating_add(cell.ios);
+        for (ours, theirs) in self.flags.iter_mut().zip(&cell.flags) {
+            *ours = ours.saturating_add(*theirs);
+        }
+    }
+
     fn add_sum(&mut self, sum: &steadfast_domain::io_event::StreamInStep) {
         let op = sum.op as usize;
         self.ios[op] = self.ios[op].saturating_add(sum.ios);
@@ -198,6 +229,8 @@ impl GroupTally {
 #[derive(Debug, Clone)]
 pub struct Groups {
     by: Vec<Facet>,
+    /// Of every device, the first device of its host.
+    hosts: Vec<u16>,
     groups: QuickMap<GroupKey, GroupTally>,
     firsts: Firsts<GroupKey>,
     unlisted: GroupTally,
@@ -219,10 +252,24 @@ impl Groups {
     pub fn keeping(most: usize, facets: &[Facet]) -> Self {
         Groups {
             by: facets.to_vec(),
+            hosts: Vec::new(),
             groups: QuickMap::default(),
             firsts: Firsts::new(most),
             unlisted: GroupTally::default(),
         }
+    }
+
+    /// Knows which host each device belongs to.
+    pub fn with_hosts(mut self, conditions: &CaptureConditions) -> Self {
+        let devices = &conditions.devices;
+        let first = |host: &Option<String>| devices.iter().position(|one| one.host == *host);
+        let hosts = devices.iter().map(|device| first(&device.host).unwrap_or(0));
+        self.hosts = hosts.map(|at| u16::try_from(at).unwrap_or(0)).collect();
+        self
+    }
+
+    fn host_of(&self, device: u16) -> u16 {
+        self.hosts.get(usize::from(device)).copied().unwrap_or(0)
     }
 
     /// The groups, in no particular order.
@@ -250,6 +297,7 @@ impl Groups {
         for (key, tally) in &self.groups {
             let has = |facet| facets.contains(&facet);
             let key = GroupKey {
+                host: key.host.filter(|_| has(Facet::Host)),
                 device: key.device.filter(|_| has(Facet::Device)),
                 process: key.process.filter(|_| has(Facet::Process) || has(Facet::Command)),
                 stream: key.stream.filter(|_| has(Facet::Stream)),
@@ -274,6 +322,7 @@ impl Groups {
             false => ProcessKey { pid: 0, ..process },
         };
         GroupKey {
+            host: self.has(Facet::Host).then(|| self.host_of(batch.device(row))),
             device: self
                 .has(Facet::Device)
                 .then(|| SideKey { device: batch.device(row), layer: batch.layer(row) }),
@@ -294,11 +343,26 @@ impl Groups {
     /// The key of what was added up before: it has neither processes nor processors.
     fn key_of_sum(&self, side: SideKey, stream: StreamKey) -> GroupKey {
         GroupKey {
+            host: self.has(Facet::Host).then(|| self.host_of(side.device)),
             device: self.has(Facet::Device).then_some(side),
             stream: self.has(Facet::Stream).then_some(stream),
             op: self.has(Facet::Op).then_some(stream.op),
             ..GroupKey::default()
         }
+    }
+
+    /// The key of what a fold file holds: it has no processors.
+    fn key_of_cell(&self, cell: &Cell) -> GroupKey {
+        let side = SideKey { device: cell.device, layer: cell.layer };
+        let (op, sequential, bytes) = (cell.op, cell.sequential, cell.bytes);
+        let is_unnamed = cell.command.is_empty();
+        let process = ProcessKey { pid: cell.pid, command: cell.command };
+        let together = ProcessKey { pid: if is_unnamed { cell.pid } else { 0 }, ..process };
+        let process = match self.has(Facet::Process) {
+            true => Some(process),
+            false => self.has(Facet::Command).then_some(together),
+        };
+        GroupKey { process, ..self.key_of_sum(side, StreamKey { op, sequential, bytes }) }
     }
 
     fn tally(&mut self, key: GroupKey) -> &mut GroupTally {
@@ -330,7 +394,7 @@ impl Groups {
 
 impl Alike for Groups {
     fn alike(&self) -> Self {
-        Groups::keeping(self.firsts.most(), &self.by)
+        Groups { hosts: self.hosts.clone(), ..Groups::keeping(self.firsts.most(), &self.by) }
     }
 }
 
@@ -346,6 +410,7 @@ impl Fold for Groups {
         ]);
         self.by.iter().fold(always, |fields, facet| {
             fields.and(match facet {
+                Facet::Host => Fields::of(&[Field::Device]),
                 Facet::Device => Fields::of(&[Field::Device, Field::Layer]),
                 Facet::Process | Facet::Command => Fields::of(&[Field::Pid, Field::Command]),
                 Facet::Cpu => Fields::of(&[Field::Cpu]),
@@ -374,6 +439,9 @@ impl Fold for Groups {
             None => Ok(self),
         }
     }
+    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, Untold> {
+        if self.has(Facet::Cpu) { Err(Untold::SingleIos) } else { Ok(self) }
+    }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         self.unlisted.merge(&other.unlisted);
         for (key, tally) in &other.groups {
@@ -396,6 +464,16 @@ impl FoldSums for Groups {
             let stream = StreamKey { op: part.op, sequential: part.sequential, bytes: part.bytes };
             let key = self.key_of_sum(side, stream);
             self.tally(key).responses.take_histogram(&part.histogram);
+        }
+        Ok(())
+    }
+}
+
+impl FoldCells for Groups {
+    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+        for cell in cells.cells {
+            let key = self.key_of_cell(cell);
+            self.tally(key).add_cell(cell);
         }
         Ok(())
     }

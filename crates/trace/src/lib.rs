@@ -10,6 +10,7 @@
 
 pub mod batch;
 pub mod captured;
+pub mod cells;
 pub mod clock;
 pub mod columns;
 pub mod compare;
@@ -24,6 +25,7 @@ pub mod file;
 pub mod filter;
 pub mod findings;
 mod firsts;
+pub mod fleet;
 pub mod fold;
 pub mod group_figures;
 pub mod groups;
@@ -32,6 +34,7 @@ pub mod import;
 pub mod locality;
 pub mod order;
 pub mod pass;
+mod place;
 pub mod placement;
 pub mod processes;
 pub mod quality;

@@ -19,7 +19,17 @@ pub const WAITING_MAX: usize = 1 << 19;
 const STRIDE: usize = 1 << 17;
 
 /// How well the order could be kept.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
 pub struct OrderAccount {
     /// Events given out before it was certain that no earlier one would come.
     pub overflowed: u64,
@@ -27,6 +37,15 @@ pub struct OrderAccount {
     pub late: u64,
     /// Most events that waited at one time.
     pub waited_max: u64,
+}
+
+impl OrderAccount {
+    /// Adds that of another capture.
+    pub(crate) fn merge(&mut self, other: &OrderAccount) {
+        self.overflowed = self.overflowed.saturating_add(other.overflowed);
+        self.late = self.late.saturating_add(other.late);
+        self.waited_max = self.waited_max.max(other.waited_max);
+    }
 }
 
 /// The events of a trace, in issue order.
@@ -91,7 +110,9 @@ impl<'t, R: Read + Seek + Send + 'static> IssueOrder<'t, R> {
             fresh.sort(&mut self.line.space);
             if let Some(before) = self.from_ns.checked_sub(1) {
                 let early = fresh.count_until(before);
-                fresh.split_front(early, &mut Batch::default());
+                if early > 0 {
+                    fresh.split_front(early, &mut Batch::default());
+                }
             }
             self.line.offer(fresh, self.batches.next_group());
         }

@@ -7,6 +7,7 @@ use crate::file::{Field, Fields, Lent, Trace};
 use crate::filter::Filter;
 use crate::fold::{Fold, Rows, Sums};
 use crate::order::{IssueOrder, OrderAccount, WAITING_MAX};
+use crate::place::Place;
 use crate::sequence::{After, Busy, Depths, Neighbors, Sequencer, WINDOW};
 use crate::step_file::StepFile;
 use crate::streams::{STREAMS_MAX, StreamKey};
@@ -17,7 +18,7 @@ use std::io::{Read, Seek};
 use std::mem;
 use std::sync::Arc;
 use steadfast_domain::CaptureConditions;
-use steadfast_domain::io_event::RESPONSE_UNKNOWN;
+use steadfast_domain::io_event::{RESPONSE_UNKNOWN, StreamInStep};
 
 /// How to go over a capture.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,7 +53,9 @@ impl Default for Pass {
 }
 
 /// What a pass saw.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 pub struct PassAccount {
     /// I/Os read, or told of by the sums that were read.
     pub events: u64,
@@ -110,6 +113,8 @@ pub(crate) struct Judge {
     filter: Filter,
     times: ResponseTimes,
     arrivals: Option<Arrivals>,
+    /// Where the capture stands among others, where several are read together.
+    pub(crate) place: Option<Place>,
     account: PassAccount,
     /// Whether no later I/O can pass.
     pub(crate) is_over: bool,
@@ -127,6 +132,7 @@ impl Judge {
             arrivals: fields.has_neighbors().then(Arrivals::default),
             filter: pass.filter.clone(),
             times: ResponseTimes::default(),
+            place: None,
             account: PassAccount::default(),
             is_over: false,
         }
@@ -136,6 +142,9 @@ impl Judge {
     pub(crate) fn judge(&mut self, next: &mut Judged) -> Result<(), TraceError> {
         self.account.events += next.batch.len() as u64;
         self.times.see(&next.batch)?;
+        if let Some(place) = &self.place {
+            next.batch.place(place);
+        }
         self.sequencer.follow(&next.batch);
         mem::swap(&mut next.sequential, &mut self.sequencer.sequential);
         mem::swap(&mut next.depth, &mut self.sequencer.depth);
@@ -269,7 +278,28 @@ impl Pass {
         trace: &Trace<R>,
         folds: &mut [&mut dyn Fold],
     ) -> Result<PassAccount, TraceError> {
+        Self::fold_all(self.ios(trace, fields_of(folds)), folds)
+    }
+
+    /// The same of a capture that is read together with others.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub(crate) fn run_placed<R: Read + Seek + Send + 'static>(
+        &self,
+        trace: &Trace<R>,
+        place: Option<&Place>,
+        folds: &mut [&mut dyn Fold],
+    ) -> Result<PassAccount, TraceError> {
         let mut ios = self.ios(trace, fields_of(folds));
+        ios.judge.place = place.cloned();
+        Self::fold_all(ios, folds)
+    }
+
+    fn fold_all<R: Read + Seek + Send + 'static>(
+        mut ios: Ios<'_, R>,
+        folds: &mut [&mut dyn Fold],
+    ) -> Result<PassAccount, TraceError> {
         while let Some(rows) = ios.next_rows()? {
             folds.iter_mut().try_for_each(|fold| fold.take(&rows))?;
         }
@@ -284,6 +314,7 @@ impl Pass {
     pub(crate) fn run_sums<R: Read + Seek + Send + 'static>(
         &self,
         file: &StepFile<R>,
+        place: Option<&Place>,
         folds: &mut [&mut dyn Fold],
     ) -> Result<PassAccount, TraceError> {
         if self.filter.process.is_some() {
@@ -295,12 +326,21 @@ impl Pass {
         let folds = folds.iter_mut().map(|fold| fold.of_sums());
         let mut folds = folds.collect::<Result<Vec<_>, _>>()?;
         let (step_ns, mut account) = (file.step_ns(), PassAccount::default());
+        let shift_ns = place.map_or(0, |place| place.shift_ns);
+        let lasted_ns = file.conditions().lasted_ns;
+        let end_ns = if lasted_ns > 0 { lasted_ns.saturating_add(shift_ns) } else { 0 };
         file.each_group(|mut streams, mut responses| {
             account.events += streams.iter().map(|row| row.ios).sum::<u64>();
-            streams.retain(|row| self.filter.keeps_sum(row, step_ns));
+            if let Some(place) = place {
+                streams.iter_mut().for_each(|row| row.device = place.device(row.device));
+                responses.iter_mut().for_each(|part| part.device = place.device(part.device));
+            }
+            let begin_of =
+                |row: &StreamInStep| row.step.saturating_mul(step_ns).saturating_add(shift_ns);
+            streams.retain(|row| self.filter.keeps_sum(row, begin_of(row)));
             responses.retain(|part| self.filter.keeps_responses(part));
-            let sums = Sums { step_ns, streams: &streams, responses: &responses };
-            account.see_sums(&sums, file.conditions().lasted_ns);
+            let sums = Sums { step_ns, shift_ns, streams: &streams, responses: &responses };
+            account.see_sums(&sums, end_ns);
             folds.iter_mut().try_for_each(|fold| fold.take_sums(&sums))
         })?;
         Ok(account)
@@ -390,7 +430,18 @@ impl PassAccount {
         }
     }
 
-    fn reach(&mut self, first: u64, last: u64) {
+    /// Adds what a pass over another capture saw.
+    pub(crate) fn merge(&mut self, other: &PassAccount) {
+        self.events = self.events.saturating_add(other.events);
+        self.kept = self.kept.saturating_add(other.kept);
+        if let Some((first, last)) = other.span_ns {
+            self.reach(first, last);
+        }
+        self.depths_counted = self.depths_counted.saturating_add(other.depths_counted);
+        self.order.merge(&other.order);
+    }
+
+    pub(crate) fn reach(&mut self, first: u64, last: u64) {
         let (from, to) = self.span_ns.unwrap_or((first, last));
         self.span_ns = Some((from.min(first), to.max(last)));
     }

@@ -1,10 +1,11 @@
 //! The process map: which process did which I/Os.
 
+use crate::cells::{Cell, Cells};
 use crate::columns::{self, Column, Print};
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::firsts::{Firsts, Place};
-use crate::fold::{Alike, Fold, FoldSums, InParts, Rows};
+use crate::fold::{Alike, Fold, FoldCells, FoldSums, InParts, Rows};
 use crate::quick::QuickMap;
 use crate::untold::Untold;
 use serde::{Deserialize, Serialize, Serializer};
@@ -80,6 +81,20 @@ impl ProcessTally {
             (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
             (a, b) => a.or(b),
         };
+    }
+
+    fn take_cell(&mut self, cell: &Cell) {
+        let op = cell.op as usize;
+        let mut part = ProcessTally {
+            sequential: if cell.sequential { cell.ios } else { 0 },
+            response_sum_ns: cell.responses.sum_ns,
+            responses: cell.responses.count,
+            response_max_ns: cell.responses.max_ns,
+            span_ns: Some(cell.span_ns),
+            ..ProcessTally::default()
+        };
+        (part.ios[op], part.bytes[op]) = (cell.ios, cell.amount());
+        self.merge(&part);
     }
 
     fn add(&mut self, rows: &Rows<'_>, row: usize) {
@@ -223,10 +238,23 @@ impl Fold for ProcessTable {
     fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
         Err(Untold::Processes)
     }
+    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, Untold> {
+        Ok(self)
+    }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         self.unlisted.merge(&other.unlisted);
         for (key, tally) in &other.processes {
             self.tally(*key).merge(tally);
+        }
+        Ok(())
+    }
+}
+
+impl FoldCells for ProcessTable {
+    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+        for cell in cells.cells {
+            let key = ProcessKey { pid: cell.pid, command: cell.command };
+            self.tally(key).take_cell(cell);
         }
         Ok(())
     }

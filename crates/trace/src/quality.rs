@@ -1,9 +1,10 @@
 //! What is known of a capture's I/Os and what is not: how many have no response time,
 //! no process, no queue time, or lie beyond their device.
 
+use crate::cells::Cells;
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
-use crate::fold::{Alike, Fold, FoldSums, InParts, Rows, Sums};
+use crate::fold::{Alike, Fold, FoldCells, FoldSums, InParts, Rows, Sums};
 use crate::untold::Untold;
 use serde::Serialize;
 use steadfast_domain::CaptureConditions;
@@ -94,6 +95,9 @@ impl Fold for Quality {
     fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
         Ok(self)
     }
+    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, Untold> {
+        Ok(self)
+    }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         let both = |a: Option<u64>, b: Option<u64>| match (a, b) {
             (Some(a), Some(b)) => Some(a.saturating_add(b)),
@@ -121,6 +125,31 @@ impl FoldSums for Quality {
             self.no_depth += if row.depth_sum == 0 { row.ios } else { 0 };
             self.failed = self.failed.saturating_add(row.failed);
         }
+        Ok(())
+    }
+}
+
+impl FoldCells for Quality {
+    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+        let (mut no_process, mut no_queue_time, mut beyond) = (0u64, 0u64, 0u64);
+        for cell in cells.cells {
+            let is_block = cell.layer == Layer::Block;
+            let unnamed = cell.pid == 0 && cell.command.is_empty();
+            let at_block_layer = |count: u64| if is_block { count } else { 0 };
+            self.ios = self.ios.saturating_add(cell.ios);
+            self.at_block_layer = self.at_block_layer.saturating_add(at_block_layer(cell.ios));
+            self.no_response += cell.ios.saturating_sub(cell.responses.count);
+            self.no_depth += cell.ios.saturating_sub(cell.depths);
+            self.failed = self.failed.saturating_add(cell.flag(flags::FAILED));
+            no_process += if unnamed { cell.ios } else { 0 };
+            no_queue_time += at_block_layer(cell.ios.saturating_sub(cell.queued.count));
+            beyond = beyond.saturating_add(cell.beyond);
+        }
+        if cells.processes {
+            *self.no_process.get_or_insert(0) += no_process;
+        }
+        *self.no_queue_time.get_or_insert(0) += no_queue_time;
+        *self.beyond_device.get_or_insert(0) += beyond;
         Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! Response times as they are gathered: exact count, sum and maximum, and a
 //! histogram that takes memory only where there are values.
 
+use crate::cells::Times;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use steadfast_domain::{FineHistogram, QuarterHistogram};
 
@@ -48,13 +49,41 @@ impl Responses {
         }
     }
 
+    /// Adds times that were added up before, with their histogram.
+    pub(crate) fn take_times(&mut self, times: &Times) {
+        self.take_sum(times.count, times.sum_ns, times.max_ns);
+        for (index, count) in &times.buckets {
+            *self.bucket_at(usize::from(*index)) += count;
+        }
+    }
+
+    /// What was gathered, as a fold file keeps it.
+    pub(crate) fn times(&self) -> Times {
+        let octaves = self.octaves.iter().enumerate();
+        let octaves = octaves.filter_map(|(octave, counts)| Some((octave, counts.as_ref()?)));
+        let buckets = octaves.flat_map(|(octave, counts)| {
+            let counted = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+            counted.map(move |(at, count)| ((octave * OCTAVE + at) as u16, *count))
+        });
+        Times {
+            count: self.count,
+            sum_ns: self.sum_ns,
+            max_ns: self.max_ns,
+            buckets: buckets.collect(),
+        }
+    }
+
     /// The count of the bucket of a time.
     #[inline]
     fn bucket(&mut self, ns: u64) -> &mut u64 {
+        self.bucket_at(FineHistogram::index(ns))
+    }
+
+    #[inline]
+    fn bucket_at(&mut self, index: usize) -> &mut u64 {
         if self.octaves.is_empty() {
             self.octaves.resize(OCTAVES, None);
         }
-        let index = FineHistogram::index(ns);
         let octave = self.octaves[index / OCTAVE].get_or_insert_with(|| Box::new([0; OCTAVE]));
         &mut octave[index % OCTAVE]
     }

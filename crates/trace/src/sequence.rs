@@ -288,10 +288,13 @@ impl Recent {
     #[inline]
     fn take(&mut self, begin: u64, end: u64) -> u32 {
         let wanted = short(begin);
-        let continues = holds(&self.short_runs, wanted) && self.runs.contains(&begin);
+        let run = match holds(&self.short_runs, wanted) {
+            true => self.runs.iter().position(|run| *run == begin),
+            false => None,
+        };
         let sequential =
-            continues || (holds(&self.short_ends, wanted) && self.ends.contains(&begin));
-        let place = if sequential { self.run_to(begin, end, continues) } else { 0 };
+            run.is_some() || (holds(&self.short_ends, wanted) && self.ends.contains(&begin));
+        let place = if sequential { self.run_to(end, run) } else { 0 };
         self.ends[self.next] = end;
         self.short_ends[self.next] = short(end);
         self.next = if self.next + 1 == self.ends.len() { 0 } else { self.next + 1 };
@@ -300,9 +303,8 @@ impl Recent {
 
     /// Moves a run's end, or puts a new run in the place of the one that was
     /// not continued for the longest time; gives its length.
-    fn run_to(&mut self, begin: u64, end: u64, continues: bool) -> u32 {
+    fn run_to(&mut self, end: u64, known: Option<usize>) -> u32 {
         self.clock += 1;
-        let known = continues.then(|| self.runs.iter().position(|run| *run == begin)).flatten();
         let oldest = || self.continued.iter().zip(0..).min().map(|(_, at)| at);
         let Some(at) = known.or_else(oldest) else { return 1 };
         self.runs[at] = end;

@@ -1,13 +1,14 @@
 //! Streams, processes or operations over time: one cell per capture step and
 //! series. The IO Stream Map and the process map are made of it.
 
+use crate::cells::Cells;
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
-use crate::fold::{Alike, Fold, FoldSums, InParts, Rows, Sums};
+use crate::fold::{Alike, Fold, FoldCells, FoldSums, InParts, Rows, Sums};
 use crate::processes::ProcessKey;
 use crate::streams::StreamKey;
 use crate::untold::Untold;
-use crate::widths::wide_enough;
+use crate::widths::{made_of, wide_enough};
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 
@@ -195,6 +196,9 @@ impl Fold for SeriesOverTime {
         if self.by_process { Err(Untold::Processes) } else { Ok(self) }
     }
 
+    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, Untold> {
+        Ok(self)
+    }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         for (step, cells) in &other.steps {
             for (ours, theirs) in self.cells(*step)?.iter_mut().zip(cells) {
@@ -213,6 +217,22 @@ impl FoldSums for SeriesOverTime {
             let series = series.unwrap_or(self.series - 1);
             let bytes = row.ios.saturating_mul(u64::from(row.bytes));
             self.cell(sums.begin_of(row), series)?.add(Cell { ios: row.ios, bytes });
+        }
+        Ok(())
+    }
+}
+
+impl FoldCells for SeriesOverTime {
+    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+        made_of(self.width_ns, cells.step_ns)?;
+        for cell in cells.cells {
+            let (sequential, bytes) = (cell.sequential, cell.bytes);
+            let found = match self.by_process {
+                true => self.processes.get(&ProcessKey { pid: cell.pid, command: cell.command }),
+                false => self.streams.get(&StreamKey { op: cell.op, sequential, bytes }),
+            };
+            let series = found.copied().unwrap_or(self.series - 1);
+            self.cell(cell.begin_ns, series)?.add(Cell { ios: cell.ios, bytes: cell.amount() });
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ use crate::file::{Damage, Field, Fields, ROWS_PER_GROUP, Trace};
 use crate::fold::{Fold, Part};
 use crate::order::Line;
 use crate::pass::{Judge, Judged, Pass, PassAccount, fields_of};
+use crate::place::Place;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{Read, Seek};
 use std::mem;
@@ -23,7 +24,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// As [`Pass::run`].
 pub(crate) fn run<R: Read + Seek + Send + 'static>(
     pass: &Pass,
-    trace: &Trace<R>,
+    (trace, place): (&Trace<R>, Option<&Place>),
     folds: &mut [&mut dyn Fold],
     crew: &dyn Crew,
 ) -> Result<PassAccount, TraceError> {
@@ -31,9 +32,9 @@ pub(crate) fn run<R: Read + Seek + Send + 'static>(
     let parts: Option<Vec<Parts>> = (0..threads).map(|_| parts_of(folds)).collect();
     let Some(mut parts) = parts.filter(|_| threads > 1 && trace.largest_group() <= ROWS_PER_GROUP)
     else {
-        return pass.run(trace, folds);
+        return pass.run_placed(trace, place, folds);
     };
-    let work = Work::of(pass, trace, fields_of(folds), threads);
+    let work = Work::of(pass, (trace, place), fields_of(folds), threads);
     let tasks = parts.iter_mut().map(|parts| Box::new(|| work.take_part(parts)) as Task<'_>);
     crew.side_by_side(tasks.collect());
     let account = work.finish()?;
@@ -97,10 +98,17 @@ enum Next {
 }
 
 impl<'t, R: Read + Seek + Send + 'static> Work<'t, R> {
-    fn of(pass: &Pass, trace: &'t Trace<R>, fields: Fields, threads: usize) -> Self {
+    fn of(
+        pass: &Pass,
+        (trace, place): (&'t Trace<R>, Option<&Place>),
+        fields: Fields,
+        threads: usize,
+    ) -> Self {
         let line = Line::new(trace.earliest_to_come()).waiting_at_most(pass.waiting_max);
         let fields = pass.fields(fields).and(Fields::of(&[Field::Issued]));
-        let queue = Queue { line, judge: Judge::of(pass, trace.conditions(), fields) };
+        let mut judge = Judge::of(pass, trace.conditions(), fields);
+        judge.place = place.cloned();
+        let queue = Queue { line, judge };
         let state = State {
             undecoded: 0,
             decoded: BTreeMap::new(),
@@ -115,7 +123,7 @@ impl<'t, R: Read + Seek + Send + 'static> Work<'t, R> {
         Work {
             trace,
             fields,
-            ahead: threads + 1,
+            ahead: threads,
             state: Mutex::new(state),
             changed: Condvar::new(),
         }
@@ -238,10 +246,11 @@ impl<'t, R: Read + Seek + Send + 'static> Work<'t, R> {
 impl State {
     /// The next thing to do: first what the others wait for.
     fn take(&mut self, groups: usize, ahead: usize) -> Option<Next> {
-        if self.judged.len() < ahead && !self.is_over {
-            if let Some(next) = self.take_in_line(groups) {
-                return Some(next);
-            }
+        if self.judged.len() < ahead
+            && !self.is_over
+            && let Some(next) = self.take_in_line(groups)
+        {
+            return Some(next);
         }
         if let Some(judged) = self.judged.pop_front() {
             return Some(Next::Fold(judged));

@@ -4,16 +4,17 @@
 //! which at least one I/O was outstanding on a device; it is shared out to the
 //! steps in which it passed.
 
+use crate::cells::{BusyInStep, Cell, Cells};
 use crate::columns::{self, Column, Print};
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
-use crate::fold::{Alike, Fold, FoldSums, InParts, Rows, Sums};
+use crate::fold::{Alike, Fold, FoldCells, FoldSums, InParts, Rows, Sums};
 use crate::sequence::Busy;
 use crate::untold::Untold;
-use crate::widths::wide_enough;
+use crate::widths::{made_of, wide_enough};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
-use steadfast_domain::histogram::CoarseHistogram;
+use steadfast_domain::histogram::{CoarseHistogram, FineHistogram};
 use steadfast_domain::io_event::StreamInStep;
 use steadfast_domain::{IoOp, Layer, Nanos};
 
@@ -99,6 +100,26 @@ impl CaptureStep {
         self.depth_sum = self.depth_sum.saturating_add(sum.depth_sum);
         self.depths = self.depths.saturating_add(sum.ios);
         self.depth_max = self.depth_max.max(sum.depth_max);
+    }
+    /// Adds I/Os of one stream that a fold file holds. Every fine bucket lies in one coarse one.
+    fn take_cell(&mut self, cell: &Cell, dense: &mut [u64]) {
+        let op = &mut self.ops[cell.op as usize];
+        op.ios = op.ios.saturating_add(cell.ios);
+        op.bytes = op.bytes.saturating_add(cell.amount());
+        op.sequential = op.sequential.saturating_add(if cell.sequential { cell.ios } else { 0 });
+        let responses = &cell.responses;
+        self.responses = self.responses.saturating_add(responses.count);
+        self.response_sum_ns = self.response_sum_ns.saturating_add(responses.sum_ns);
+        self.response_max_ns = self.response_max_ns.max(responses.max_ns);
+        dense.fill(0);
+        for (index, count) in &responses.buckets {
+            let (least, _) = FineHistogram::bounds(usize::from(*index));
+            dense[CoarseHistogram::index(least)] += count;
+        }
+        self.histogram.merge(&CoarseHistogram::from_dense(dense));
+        self.depth_sum = self.depth_sum.saturating_add(cell.depth_sum);
+        self.depths = self.depths.saturating_add(cell.depths);
+        self.depth_max = self.depth_max.max(cell.depth_max);
     }
     /// Adds another part of the same step.
     pub fn merge(&mut self, other: &CaptureStep) {
@@ -266,6 +287,31 @@ impl Steps {
         Ok(self.closed)
     }
 
+    /// Takes a cell of a fold file.
+    ///
+    /// # Errors
+    /// Beyond [`STEPS_MAX`] steps.
+    pub(crate) fn take_cell(&mut self, cell: &Cell) -> Result<(), TraceError> {
+        let mut dense = std::mem::take(&mut self.dense);
+        let step = self.at(cell.begin_ns / self.width_ns);
+        let taken = step.map(|step| step.take_cell(cell, &mut dense));
+        dense.fill(0);
+        self.dense = dense;
+        taken
+    }
+
+    /// Takes busy time of a fold file.
+    ///
+    /// # Errors
+    /// Beyond [`STEPS_MAX`] steps.
+    pub(crate) fn take_busy(&mut self, busy: &BusyInStep) -> Result<(), TraceError> {
+        if busy.begin_ns < self.until_ns {
+            let step = self.at(busy.begin_ns / self.width_ns)?;
+            step.busy_ns = step.busy_ns.saturating_add(busy.busy_ns);
+        }
+        Ok(())
+    }
+
     /// Takes a row that was added up before.
     ///
     /// # Errors
@@ -295,6 +341,9 @@ impl Fold for Steps {
     fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
         Ok(self)
     }
+    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, Untold> {
+        Ok(self)
+    }
     fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
         other.settle()?;
         for (step, found) in other.closed {
@@ -308,6 +357,14 @@ impl FoldSums for Steps {
     fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError> {
         wide_enough(self.width_ns, sums)?;
         sums.streams.iter().try_for_each(|row| self.take_sum(sums.begin_of(row), row))
+    }
+}
+
+impl FoldCells for Steps {
+    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+        made_of(self.width_ns, cells.step_ns)?;
+        cells.cells.iter().try_for_each(|cell| self.take_cell(cell))?;
+        cells.busy.iter().try_for_each(|busy| self.take_busy(busy))
     }
 }
 

@@ -1,11 +1,12 @@
 //! I/O streams: operation x RND/SEQ x transfer size, with counts, bytes, queue
 //! depths and response times. The main fold over a trace.
 
+use crate::cells::{Cell, Cells};
 use crate::columns::{self, Column, Object, Print};
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::firsts::{Firsts, Place};
-use crate::fold::{Alike, Fold, FoldSums, InParts, Rows, Sums};
+use crate::fold::{Alike, Fold, FoldCells, FoldSums, InParts, Rows, Sums};
 use crate::response::{ResponseFigures, Responses};
 use crate::threshold::Threshold;
 use crate::untold::Untold;
@@ -160,6 +161,18 @@ impl StreamTally {
         self.depths = self.depths.saturating_add(sum.ios);
         self.depth_max = self.depth_max.max(sum.depth_max);
         self.offsets |= sum.offsets;
+    }
+
+    /// Adds I/Os of one size that a fold file holds.
+    fn take_cell(&mut self, cell: &Cell) {
+        self.ios = self.ios.saturating_add(cell.ios);
+        self.bytes = self.bytes.saturating_add(cell.amount());
+        self.failed = self.failed.saturating_add(cell.flag(flags::FAILED));
+        self.responses.take_times(&cell.responses);
+        self.depth_sum = self.depth_sum.saturating_add(cell.depth_sum);
+        self.depths = self.depths.saturating_add(cell.depths);
+        self.depth_max = self.depth_max.max(cell.depth_max);
+        self.offsets |= cell.offsets;
     }
 
     #[inline]
@@ -420,6 +433,9 @@ impl Fold for StreamTable {
     fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
         Ok(self)
     }
+    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, Untold> {
+        Ok(self)
+    }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         self.unlisted.merge(&other.unlisted);
         for (key, tally) in other.keys.iter().zip(&other.tallies) {
@@ -437,6 +453,15 @@ impl FoldSums for StreamTable {
         for StreamResponses { op, sequential, bytes, histogram, .. } in sums.responses {
             let tally = self.tally(StreamKey::packed(*op, *sequential, *bytes));
             tally.responses.take_histogram(histogram);
+        }
+        Ok(())
+    }
+}
+
+impl FoldCells for StreamTable {
+    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+        for cell in cells.cells {
+            self.tally(StreamKey::packed(cell.op, cell.sequential, cell.bytes)).take_cell(cell);
         }
         Ok(())
     }

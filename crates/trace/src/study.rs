@@ -15,7 +15,7 @@ use crate::quality::Quality;
 use crate::reach::{Reach, ReachFigures};
 use crate::series::{SeriesOf, SeriesOverTime};
 use crate::shape::Shape;
-use crate::steps::{CaptureStep, StepFigures};
+use crate::steps::{CaptureStep, StepFigures, Steps};
 use crate::totals::{StudyOptions, Totals};
 use crate::trust::Evidence;
 use crate::untold::Untold;
@@ -27,6 +27,8 @@ use steadfast_domain::{CaptureConditions, Layer};
 const PROCESSES_SHOWN: usize = 10;
 /// Devices that get a hit map and a working set each.
 const DEVICES_SHOWN: usize = 4;
+/// Steps of a window.
+const WINDOW_STEPS: u64 = 2000;
 /// Steps of a hit map.
 const HIT_STEPS: usize = 300;
 
@@ -47,8 +49,28 @@ pub struct Study {
     pub sides: Vec<Side>,
     /// The workload's streams over time.
     pub streams_over_time: SeriesOverTime,
+    /// Whether the steps have response-time percentiles although no single I/O was kept: a
+    /// fold file's have.
+    pub is_of_fold: bool,
+    /// Parts of the capture in the narrow steps that were asked for, where a picture of
+    /// all has wider ones.
+    pub windows: Vec<Window>,
     /// What single I/Os tell; `None` of a capture that kept none.
     pub single_ios: Option<SingleIos>,
+}
+
+/// A part of a capture in narrow steps.
+pub struct Window {
+    /// What is to be seen there.
+    pub what: &'static str,
+    /// First step.
+    pub first: u64,
+    /// How many.
+    pub count: u64,
+    /// Width of a step in nanoseconds.
+    pub width_ns: u64,
+    /// The steps by number from the capture's beginning.
+    pub steps: BTreeMap<u64, CaptureStep>,
 }
 
 /// What can be told only where every I/O was kept.
@@ -84,7 +106,7 @@ impl Study {
         let mut drives = Drives::default();
         more.push(&mut quality);
         more.push(&mut drives);
-        let totals = Totals::of(captured, options, more)?;
+        let totals = Totals::widened(captured, options, more)?;
         let mut pictures = singles.as_ref().map(|singles| singles.pictures(&totals));
         let (mut steps, mut series) = (totals.steps(), totals.series());
         let mut sides = Sides::new(totals.step_ns, until(totals.span_ns, totals.step_ns));
@@ -99,12 +121,15 @@ impl Study {
         }
         captured.run(pass, &mut folds)?;
         let steps = steps.finish()?;
+        let windows = windows(captured, &totals, &steps)?;
         let single_ios = singles.zip(pictures).map(|(singles, pictures)| singles.told(pictures));
         Ok(Study {
+            is_of_fold: single_ios.is_none() && captured.tells(Untold::StepPercentiles).is_ok(),
             drives,
             evidence: Evidence::seen(captured, totals.account, quality),
             tells_busy_time: captured.tells_busy_time(pass, &steps),
             steps,
+            windows,
             sides: sides.finish()?.sides,
             streams_over_time: series,
             single_ios,
@@ -220,6 +245,41 @@ impl Pictures {
         folds
     }
 }
+
+/// Narrow steps around the busiest moment and around the longest response time.
+fn windows<R: Read + Seek + Send + 'static>(
+    captured: &Captured<R>,
+    totals: &Totals,
+    steps: &BTreeMap<u64, CaptureStep>,
+) -> Result<Vec<Window>, TraceError> {
+    let Some(width_ns) = totals.fine_ns else { return Ok(Vec::new()) };
+    let measures: [(&str, Measure); 2] = [
+        ("the busiest step", CaptureStep::ios),
+        ("the longest response time", |step| step.response_max_ns),
+    ];
+    let mut windows = Vec::new();
+    for (what, measure) in measures {
+        let most = steps.iter().max_by_key(|(_, step)| measure(step));
+        let Some((wide, _)) = most else { continue };
+        let begin = wide.saturating_mul(totals.step_ns);
+        let margin = width_ns.saturating_mul(WINDOW_STEPS);
+        let end = begin.saturating_add(totals.step_ns).saturating_add(margin);
+        let filter = totals.options.pass.filter.clone();
+        let filter = filter.within(&[(begin.saturating_sub(margin), end)]);
+        let mut narrow = Steps::new(width_ns).until(end);
+        captured.run(&Pass { filter, ..totals.options.pass.clone() }, &mut [&mut narrow])?;
+        let mut steps = narrow.finish()?;
+        let inside = steps.range(begin / width_ns..);
+        let Some((most, _)) = inside.max_by_key(|(_, step)| measure(step)) else { continue };
+        let first = most.saturating_sub(WINDOW_STEPS / 2);
+        steps.retain(|at, _| *at >= first && *at < first + WINDOW_STEPS);
+        windows.push(Window { what, first, count: WINDOW_STEPS, width_ns, steps });
+    }
+    Ok(windows)
+}
+
+/// What the most of is looked for.
+type Measure = fn(&CaptureStep) -> u64;
 
 /// The devices that pass the filter and were seen at the block layer.
 fn devices_shown(conditions: &CaptureConditions, options: &StudyOptions) -> Vec<u16> {

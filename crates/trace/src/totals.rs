@@ -61,6 +61,9 @@ pub struct Totals {
     pub span_ns: (u64, u64),
     /// Width of a capture step in nanoseconds.
     pub step_ns: u64,
+    /// The width that was asked for, where a picture has no room for so many steps and
+    /// has wider ones.
+    pub fine_ns: Option<u64>,
     /// Every I/O stream.
     pub streams: StreamTable,
     /// The streams at or above the threshold.
@@ -80,12 +83,32 @@ impl Totals {
         options: &StudyOptions,
         more: Vec<&mut dyn Fold>,
     ) -> Result<Self, TraceError> {
+        let totals = Self::widened(captured, options, more)?;
+        match totals.fine_ns {
+            // Says what is wrong with it.
+            Some(_) => {
+                captured.width(options.step_ns, totals.span_ns, PICTURE_STEPS_MAX)?;
+                Ok(totals)
+            }
+            None => Ok(totals),
+        }
+    }
+
+    /// The same, in wider steps where those asked for are too narrow for a picture.
+    ///
+    /// # Errors
+    /// As [`Self::of`], but for that.
+    pub fn widened<R: Read + Seek + Send + 'static>(
+        captured: &Captured<R>,
+        options: &StudyOptions,
+        more: Vec<&mut dyn Fold>,
+    ) -> Result<Self, TraceError> {
         let (mut streams, mut sides_seen) = (StreamTable::new(), SidesSeen::default());
         let mut folds: Vec<&mut dyn Fold> = vec![&mut streams, &mut sides_seen];
         folds.extend(more.into_iter().map(|fold| fold as &mut dyn Fold));
         let account = captured.run(&options.pass, &mut folds)?;
         let span_ns = captured.span_of(&options.pass, &account)?;
-        let step_ns = captured.width(options.step_ns, span_ns, PICTURE_STEPS_MAX)?;
+        let (step_ns, fine_ns) = picture_width(captured, options.step_ns, span_ns)?;
         let workload = Workload::of(&streams, options.by, options.threshold);
         Ok(Totals {
             options: options.clone(),
@@ -93,6 +116,7 @@ impl Totals {
             account,
             span_ns,
             step_ns,
+            fine_ns,
             streams,
             workload,
             sides_seen,
@@ -119,6 +143,24 @@ impl Totals {
     /// The capture steps, not yet filled.
     pub fn steps(&self) -> Steps {
         steps_over(self.span_ns, self.step_ns)
+    }
+}
+
+/// The width of a picture's steps; with the one that was asked for where that makes too
+/// many.
+fn picture_width<R: Read + Seek + Send + 'static>(
+    captured: &Captured<R>,
+    asked: Option<u64>,
+    span_ns: (u64, u64),
+) -> Result<(u64, Option<u64>), TraceError> {
+    let Some(fine) = asked.filter(|fine| *fine > 0) else {
+        return Ok((captured.width(asked, span_ns, PICTURE_STEPS_MAX)?, None));
+    };
+    captured.width(asked, span_ns, u64::MAX)?;
+    let steps = span_ns.1 / fine - span_ns.0 / fine + 1;
+    match captured.width(asked, span_ns, PICTURE_STEPS_MAX) {
+        Ok(width) => Ok((width, None)),
+        Err(_) => Ok((fine.saturating_mul(steps.div_ceil(PICTURE_STEPS_MAX)), Some(fine))),
     }
 }
 

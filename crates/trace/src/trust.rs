@@ -23,7 +23,7 @@ pub struct Evidence {
     pub recovery: Option<Recovery>,
     /// What of its files is damaged or missing.
     pub integrity: Integrity,
-    /// Whether every I/O was kept.
+    /// Whether the capture kept every I/O.
     pub keeps_single_ios: bool,
     /// What the pass saw.
     pub account: PassAccount,
@@ -55,7 +55,8 @@ impl Evidence {
             conditions: captured.conditions().clone(),
             recovery: captured.recovery().cloned(),
             integrity: captured.integrity(),
-            keeps_single_ios: captured.tells(Untold::SingleIos).is_ok(),
+            // A fold file is made of single I/Os.
+            keeps_single_ios: captured.tells(Untold::StepPercentiles).is_ok(),
             account,
             quality,
         }

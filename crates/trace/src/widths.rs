@@ -19,7 +19,11 @@ pub(crate) fn wide_enough(width_ns: u64, sums: &Sums<'_>) -> Result<(), TraceErr
     made_of(width_ns, sums.step_ns)
 }
 
-fn made_of(width_ns: u64, kept_ns: u64) -> Result<(), TraceError> {
+/// Whether steps of one width can be made of whole steps of another.
+///
+/// # Errors
+/// Where they cannot.
+pub(crate) fn made_of(width_ns: u64, kept_ns: u64) -> Result<(), TraceError> {
     if width_ns.is_multiple_of(kept_ns) {
         return Ok(());
     }

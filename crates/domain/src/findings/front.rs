@@ -20,6 +20,10 @@ pub struct Front {
     /// The ids of the plots that matter most, two or three of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plots: Vec<String>,
+    /// The ids of the tables of the summary that stand on page one; what follows them does not
+    /// begin on a new page.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tables: Vec<String>,
 }
 
 impl Front {
@@ -48,6 +52,9 @@ pub struct KeyFigure {
     pub unit: String,
     /// Significant digits that it has.
     pub digits: u8,
+    /// The lowest and the highest value of the rounds that it is the mean of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<(f64, f64)>,
 }
 
 impl KeyFigure {
@@ -55,11 +62,15 @@ impl KeyFigure {
     pub fn new(id: &str, label: impl Into<String>, value: Option<f64>, unit: &str) -> Self {
         let value = value.filter(|value| value.is_finite());
         let (id, unit) = (id.to_owned(), unit.to_owned());
-        KeyFigure { id, label: label.into(), value, unit, digits: OF_MEANS }
+        KeyFigure { id, label: label.into(), value, unit, digits: OF_MEANS, range: None }
     }
     /// The same read off a histogram.
     pub fn of_buckets(self) -> Self {
         KeyFigure { digits: OF_BUCKETS, ..self }
+    }
+    /// The same with the least and the greatest of the values that it is the mean of.
+    pub fn ranging(self, range: Option<(f64, f64)>) -> Self {
+        KeyFigure { range, ..self }
     }
 }
 

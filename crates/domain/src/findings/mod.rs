@@ -4,6 +4,7 @@
 mod caveat;
 mod end;
 mod front;
+mod metric;
 mod plot;
 mod setting;
 mod table;
@@ -11,6 +12,7 @@ mod table;
 pub use caveat::{Caveat, CaveatKind};
 pub use end::EndState;
 pub use front::{Front, KeyFigure};
+pub use metric::{COMPARED, Metric, within_noise};
 pub use plot::{Axis, Marker, Plot, PlotKind, Scale, Series, Stroke, TimeUnit};
 pub use setting::{Facts, Known, Origin, Role, Setting};
 pub use table::{Cell, Column, Row, Table};
@@ -136,6 +138,9 @@ pub struct Findings {
     pub chapters: Vec<Page>,
     /// Tables too long to print: they go into CSV files only.
     pub long_tables: Vec<Table>,
+    /// Every measured number in long form: what the tables fold.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<Metric>,
     /// The findings of the procedures that a suite is made of, in order; each
     /// has its own form pages and chapters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -166,6 +171,7 @@ impl Findings {
             form_pages: Vec::new(),
             chapters: Vec::new(),
             long_tables: Vec::new(),
+            metrics: Vec::new(),
             parts: Vec::new(),
         }
     }

@@ -195,6 +195,8 @@ pub enum Stroke {
     Fit,
     /// Grey and thin: context.
     Context,
+    /// The area between the points and [`Series::upper`].
+    Band,
 }
 
 /// A named row of points.
@@ -212,17 +214,26 @@ pub struct Series {
     /// Drawn against the axis on the right.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub right: bool,
+    /// The upper edge of a band, one value for each point; its lower edge are the points.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub upper: Vec<Option<f64>>,
 }
 
 impl Series {
     /// A series drawn against the axis on the left; its name in the legend is its name.
     pub fn new(name: impl Into<String>, stroke: Stroke, points: Vec<(f64, Option<f64>)>) -> Self {
         let name = name.into();
-        Series { id: name.clone(), name, stroke, points, right: false }
+        Series { id: name.clone(), name, stroke, points, right: false, upper: Vec::new() }
     }
     /// The same under another name than that in the legend.
     pub fn named(self, id: impl Into<String>) -> Self {
         Series { id: id.into(), ..self }
+    }
+    /// A filled band: x, its lower and its upper edge.
+    pub fn band(name: impl Into<String>, edges: &[(f64, Option<f64>, Option<f64>)]) -> Self {
+        let points = edges.iter().map(|(x, low, _)| (*x, *low)).collect();
+        let upper = edges.iter().map(|(_, _, high)| *high).collect();
+        Series { upper, ..Series::new(name, Stroke::Band, points) }
     }
     /// The same against the axis on the right.
     pub fn on_right(mut self) -> Self {

@@ -117,13 +117,22 @@ pub struct Row {
     /// Set off from the other rows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub strong: bool,
+    /// Cells that print gray, counted from 0: their value says less than it seems to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gray: Vec<usize>,
 }
 
 impl Row {
     /// A row whose name is its head.
     pub fn new(head: impl Into<String>, cells: impl IntoIterator<Item = Cell>) -> Self {
         let head = head.into();
-        Row { id: head.clone(), head, cells: cells.into_iter().collect(), strong: false }
+        Row {
+            id: head.clone(),
+            head,
+            cells: cells.into_iter().collect(),
+            strong: false,
+            gray: Vec::new(),
+        }
     }
     /// The same under another name than its head.
     pub fn named(self, id: impl Into<String>) -> Self {
@@ -132,6 +141,10 @@ impl Row {
     /// Set off from the other rows, or not.
     pub fn strong(self, strong: bool) -> Self {
         Row { strong, ..self }
+    }
+    /// With these cells in gray.
+    pub fn gray(self, cells: impl IntoIterator<Item = usize>) -> Self {
+        Row { gray: cells.into_iter().collect(), ..self }
     }
 }
 
@@ -149,6 +162,9 @@ pub enum Cell {
         /// them have a difference and no ratio.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         interval: bool,
+        /// A difference: prints its sign.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        signed: bool,
     },
     /// A text.
     Text(String),
@@ -160,7 +176,9 @@ impl Cell {
     /// A number, or a dash where there is none.
     pub fn number(value: Option<f64>, decimals: u8) -> Self {
         match value {
-            Some(value) if value.is_finite() => Cell::Number { value, decimals, interval: false },
+            Some(value) if value.is_finite() => {
+                Cell::Number { value, decimals, interval: false, signed: false }
+            }
             _ => Cell::Missing,
         }
     }
@@ -171,8 +189,17 @@ impl Cell {
     /// A temperature in degrees Celsius, or a dash where there is none.
     pub fn celsius(value: Option<f64>, decimals: u8) -> Self {
         match Cell::number(value, decimals) {
-            Cell::Number { value, decimals, .. } => {
-                Cell::Number { value, decimals, interval: true }
+            Cell::Number { value, decimals, signed, .. } => {
+                Cell::Number { value, decimals, interval: true, signed }
+            }
+            other => other,
+        }
+    }
+    /// A difference, which prints with its sign, or a dash where there is none.
+    pub fn change(value: Option<f64>, decimals: u8) -> Self {
+        match Cell::number(value, decimals) {
+            Cell::Number { value, decimals, interval, .. } => {
+                Cell::Number { value, decimals, interval, signed: true }
             }
             other => other,
         }

@@ -37,8 +37,12 @@ pub fn compare(choice: &Choice) -> Fallible<()> {
         whole("zram", &zram.path, choice)?;
     }
     println!("\n### Issued to the loop device, by the kernel's events\n");
-    println!("| trace | player | longer | p50 us | p99 us | max us | drift us | KS distance |");
-    println!("|---|---|--:|--:|--:|--:|--:|--:|");
+    println!(
+        "| trace | player | longer | p50 us | p99 us | max us | drift us | KS distance \
+         | of gaps above {:.0} us |",
+        start_times::TOGETHER_NS / 1e3
+    );
+    println!("|---|---|--:|--:|--:|--:|--:|--:|--:|");
     observed(&device.path, choice)
 }
 
@@ -46,7 +50,10 @@ fn whole(name: &str, path: &Path, choice: &Choice) -> Fallible<()> {
     for trace in traces(choice.seconds) {
         let span = trace.load(Timing::Original, OUTSTANDING).span.0 as f64;
         let ours = ours::play(path, trace, Timing::Original, OUTSTANDING)?;
-        let theirs = fio::play(path, trace, OUTSTANDING)?;
+        let theirs = match choice.fio {
+            true => fio::play(path, trace, OUTSTANDING)?,
+            false => f64::NAN,
+        };
         let micros = |nanos: steadfast_domain::Nanos| nanos.0 as f64 / 1e3;
         println!(
             "| {name} | {} | {:.3} % | {:.3} % | {:.1} | {:.1} | {:.0} | {:.1} |",
@@ -76,7 +83,9 @@ fn observed(device: &Path, choice: &Choice) -> Fallible<()> {
         show("engine", &due, &mut || {
             ours::play(device, trace, Timing::Original, OUTSTANDING).map(drop)
         })?;
-        show("fio", &due, &mut || fio::play(device, trace, OUTSTANDING).map(drop))?;
+        if choice.fio {
+            show("fio", &due, &mut || fio::play(device, trace, OUTSTANDING).map(drop))?;
+        }
         if trace.rhythm == Rhythm::Poisson(2e3) {
             let timing = Timing::Faster { thousandths: FASTER * 1000 };
             let scaled: Vec<f64> = due.iter().map(|due| due / FASTER as f64).collect();
@@ -93,9 +102,11 @@ fn print_truth(trace: &str, player: &str, due: &[f64], started: &[f64]) {
         println!("| {trace} | {player} | {} of {} seen |", started.len(), due.len());
         return;
     }
-    let Truth { stretch, median, p99, max, drift, distance } = start_times::compare(due, started);
+    let Truth { stretch, median, p99, max, drift, distance, apart } =
+        start_times::compare(due, started);
     println!(
-        "| {trace} | {player} | {:.3} % | {:.1} | {:.1} | {:.0} | {:.1} | {distance:.4} |",
+        "| {trace} | {player} | {:.3} % | {:.1} | {:.1} | {:.0} | {:.1} | {distance:.4} \
+         | {apart:.4} |",
         stretch * 100.0,
         median / 1e3,
         p99 / 1e3,

@@ -6,7 +6,7 @@
 //! `beside` (both players, and `faster:N`), `rates` (at which rate the 99th
 //! percentile of the lateness leaves its goal) and `memory`, by default all.
 //! `--seconds N` sets the length of a trace, `--ios N` the I/Os of the long one,
-//! `--pin` binds everything to the last processor.
+//! `--pin` binds everything to the last processor, `--no-fio` leaves fio out.
 //! Needs root, fio and 3 GiB of free memory. On block devices a third party says
 //! when each I/O began: the kernel's own event of its issue to the device.
 #![allow(clippy::print_stdout, reason = "its tables are what it is for")]
@@ -30,6 +30,8 @@ pub struct Choice {
     pub seconds: u64,
     /// How many I/Os the long trace has.
     pub ios: u64,
+    /// Whether fio plays too.
+    pub fio: bool,
 }
 
 impl Choice {
@@ -43,6 +45,7 @@ impl Choice {
             parts: arguments.iter().filter(|a| PARTS.contains(&a.as_str())).cloned().collect(),
             seconds: after("--seconds").unwrap_or(10),
             ios: after("--ios").unwrap_or(10_000_019),
+            fio: !arguments.iter().any(|argument| argument == "--no-fio"),
         }
     }
 

@@ -1,5 +1,9 @@
 //! How true the times of a replay are: every I/O's start against when it was due.
 
+/// I/Os that are due closer together than this leave one after the other, as fast as
+/// they can be handed over.
+pub const TOGETHER_NS: f64 = 2e4;
+
 /// What a player's start times show.
 #[derive(Debug, Clone, Copy)]
 pub struct Truth {
@@ -13,6 +17,8 @@ pub struct Truth {
     pub drift: f64,
     /// The largest difference of the cumulative shares of the times between I/Os.
     pub distance: f64,
+    /// The same among times of more than [`TOGETHER_NS`] only.
+    pub apart: f64,
 }
 
 /// Compares; both in nanoseconds and in the order of the trace, each counted
@@ -33,7 +39,8 @@ pub fn compare(due: &[f64], started: &[f64]) -> Truth {
         p99: at(0.99),
         max: at(1.0),
         drift: last[last.len() / 2],
-        distance: distance(gaps(&due), gaps(&started)),
+        distance: distance(&gaps(&due), &gaps(&started), 0.0),
+        apart: distance(&gaps(&due), &gaps(&started), TOGETHER_NS),
     }
 }
 
@@ -43,8 +50,8 @@ fn gaps(times: &[f64]) -> Vec<f64> {
     gaps
 }
 
-/// The Kolmogorov-Smirnov distance of two sorted lists.
-fn distance(a: Vec<f64>, b: Vec<f64>) -> f64 {
+/// The Kolmogorov-Smirnov distance of two sorted lists, from this value on.
+fn distance(a: &[f64], b: &[f64], from: f64) -> f64 {
     let (mut i, mut j, mut most) = (0, 0, 0.0f64);
     while i < a.len() && j < b.len() {
         let at = a[i].min(b[j]);
@@ -53,6 +60,9 @@ fn distance(a: Vec<f64>, b: Vec<f64>) -> f64 {
         }
         while j < b.len() && b[j] <= at {
             j += 1;
+        }
+        if at < from {
+            continue;
         }
         most = most.max((i as f64 / a.len() as f64 - j as f64 / b.len() as f64).abs());
     }

@@ -8,12 +8,13 @@ use super::pace::Schedule;
 use super::pattern::{Content, StampKey, WriteShape, Writer};
 use super::performer::Performer;
 use super::pool::PoolQueue;
+use super::precedence::Precedence;
 use super::queue::Queue;
 use super::ring::Ring;
 use super::shared::{Failure, Shared};
 use super::threads::BlockingQueue;
 use super::verify::{Checker, WrittenSectors};
-use super::worker::{Transfers, Worker, take_precedence};
+use super::worker::{Transfers, Worker};
 use crate::accounting::{Account, Played, SCRIPT_STREAMS};
 use crate::draw::{DrawPlan, Drawer};
 use crate::kernel::Backend;
@@ -284,11 +285,15 @@ fn work<Q: Queue>(
         Task::Play(play) => {
             let play = play.lock().unwrap_or_else(PoisonError::into_inner).take();
             let Some(Play { mut player, passed, timed }) = play else { return };
-            notes.extend(timed.then(|| take_precedence().to_owned()));
+            let (precedence, told) = match timed {
+                true => Precedence::take(),
+                false => (Precedence::none(), ""),
+            };
+            notes.extend(timed.then(|| told.to_owned()));
             shared.report_ready(notes);
             let Some(start) = shared.await_start() else { return };
             player.begin(start, passed);
-            Performer::new(shared, lane as usize, queue, player, transfers).run();
+            Performer::new(shared, lane as usize, queue, player, (transfers, precedence)).run();
         }
     }
 }

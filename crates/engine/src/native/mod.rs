@@ -18,6 +18,7 @@ mod patience;
 mod pattern;
 mod performer;
 mod pool;
+mod precedence;
 mod queue;
 mod ring;
 mod shared;

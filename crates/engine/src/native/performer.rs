@@ -5,7 +5,7 @@
 //! and an overlap is seen; the kernel interface carries as many at once as the
 //! step asks for. It sleeps until shortly before an I/O is due and looks at the
 //! clock from then on (`waking`), so that a processor is busy only where I/Os
-//! follow closely.
+//! follow closely; `precedence` says which turn it has on it.
 //!
 //! The clock is `CLOCK_MONOTONIC`, whose nanoseconds are the ticks here: due
 //! times keep to it for days, and two targets can begin at one moment of it.
@@ -14,6 +14,7 @@
 
 use super::ahead::Ahead;
 use super::clock::Clock;
+use super::precedence::Precedence;
 use super::queue::{Completion, Queue, Request, Wait};
 use super::shared::{Failure, Lane, LocatedFault, Shared};
 use super::waking::Waking;
@@ -48,6 +49,7 @@ pub(super) struct Performer<'s, Q: Queue> {
     queue: Q,
     player: Player<Ahead>,
     waking: Waking,
+    precedence: Precedence,
     transfers: Transfers,
     slots: Box<[Slot]>,
     /// Slots whose I/O goes with the next call.
@@ -64,7 +66,7 @@ impl<'s, Q: Queue> Performer<'s, Q> {
         lane: usize,
         queue: Q,
         player: Player<Ahead>,
-        transfers: Transfers,
+        (transfers, precedence): (Transfers, Precedence),
     ) -> Self {
         let depth = shared.carrier.depth;
         Performer {
@@ -74,6 +76,7 @@ impl<'s, Q: Queue> Performer<'s, Q> {
             queue,
             player,
             waking: Waking::default(),
+            precedence,
             transfers,
             slots: vec![VACANT; depth as usize].into(),
             batch: Vec::with_capacity(depth as usize),
@@ -102,11 +105,16 @@ impl<'s, Q: Queue> Performer<'s, Q> {
         loop {
             let now = self.clock.ticks();
             self.waking.awake(now);
+            self.precedence.awake(now);
             let wait = self.gather(now);
             if self.outstanding == 0 && wait.is_none() {
                 return Ok(());
             }
-            self.hand_over(wait.unwrap_or(Wait::Completion))?;
+            let wait = wait.unwrap_or(Wait::Completion);
+            if wait != Wait::Not {
+                self.precedence.sleeps();
+            }
+            self.hand_over(wait)?;
             self.reap();
         }
     }
@@ -277,7 +285,7 @@ mod tests {
         let queue = Recording::default();
         let taken = Arc::clone(&queue.taken);
         let transfers = Transfers::new(None, 0, None);
-        Performer::new(&shared, 0, queue, player, transfers).run();
+        Performer::new(&shared, 0, queue, player, (transfers, Precedence::none())).run();
         assert_eq!(shared.state().failure, None);
         let mut meter = Meter::of_script();
         // SAFETY: nobody else turns, and the thread that counted has ended.

@@ -423,22 +423,6 @@ pub(super) fn note_fault(
     shared.report_fault(LocatedFault { errno, ..fault }, hopeless);
 }
 
-/// This thread is to run whenever it can: real-time priority where that is allowed
-/// and leaves a processor to all others. Says which.
-pub(super) fn take_precedence() -> &'static str {
-    // It may look at the clock for as long as it plays.
-    if std::thread::available_parallelism().is_ok_and(|processors| processors.get() < 2) {
-        return "no real-time priority (one processor)";
-    }
-    let priority = libc::sched_param { sched_priority: 1 };
-    let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
-    // SAFETY: sets one property of the calling thread; the parameter is valid.
-    match unsafe { libc::sched_setscheduler(0, policy, &raw const priority) } {
-        0 => "real-time priority",
-        _ => "no real-time priority (not permitted)",
-    }
-}
-
 /// Timers of this thread are to fire when they are due, not within 50 µs.
 pub(super) fn sharpen_timer() {
     // SAFETY: sets one property of the calling thread.

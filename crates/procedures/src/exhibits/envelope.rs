@@ -1,6 +1,6 @@
 //! Long curves, drawn by their envelope: no peak and no break of a line is lost.
 
-use steadfast_domain::findings::Plot;
+use steadfast_domain::findings::{Plot, Series};
 
 /// Curves with more points than this are drawn by their envelope: a page cannot
 /// show more of them apart.
@@ -14,9 +14,7 @@ const KEPT_OF_A_SLICE: usize = 4;
 pub(super) fn thinned(mut plot: Plot) -> Plot {
     let mut widest = 1;
     for series in &mut plot.series {
-        let (points, every) = envelope(std::mem::take(&mut series.points));
-        series.points = points;
-        widest = widest.max(every);
+        widest = widest.max(thin(series));
     }
     if widest > 1 {
         plot.caption = format!(
@@ -26,6 +24,47 @@ pub(super) fn thinned(mut plot: Plot) -> Plot {
         );
     }
     plot
+}
+
+/// Leaves the envelope of a series, and says how many points each of its slices had.
+fn thin(series: &mut Series) -> usize {
+    let points = std::mem::take(&mut series.points);
+    if series.upper.is_empty() {
+        let (kept, every) = envelope(points);
+        series.points = kept;
+        return every;
+    }
+    let edges = points.into_iter().zip(std::mem::take(&mut series.upper));
+    let edges: Vec<Edges> = edges.map(|((x, low), high)| (x, low, high)).collect();
+    let (kept, every) = envelope_of_band(edges);
+    series.points = kept.iter().map(|(x, low, _)| (*x, *low)).collect();
+    series.upper = kept.iter().map(|(_, _, high)| *high).collect();
+    every
+}
+
+/// A place of a band: x, its lower and its upper edge.
+type Edges = (f64, Option<f64>, Option<f64>);
+
+/// The envelope of a band: of every slice its lowest lower and its highest upper edge, from its
+/// first x to its last one. A missing value ends a slice and is kept.
+fn envelope_of_band(edges: Vec<Edges>) -> (Vec<Edges>, usize) {
+    if edges.len() <= DRAWN_POINTS {
+        return (edges, 1);
+    }
+    let every = (edges.len() * 2).div_ceil(DRAWN_POINTS);
+    let is_there = |edges: &Edges| edges.1.is_some() && edges.2.is_some();
+    let runs = edges.chunk_by(|a, b| is_there(a) == is_there(b));
+    let slices = runs.flat_map(|run| run.chunks(every));
+    let widest = |slice: &[Edges]| {
+        let low = slice.iter().filter_map(|edges| edges.1).min_by(f64::total_cmp);
+        let high = slice.iter().filter_map(|edges| edges.2).max_by(f64::total_cmp);
+        let mut ends: Vec<f64> =
+            [slice.first(), slice.last()].into_iter().flatten().map(|edges| edges.0).collect();
+        ends.dedup();
+        let both = low.is_some() && high.is_some() && slice.iter().all(is_there);
+        ends.into_iter().map(move |x| if both { (x, low, high) } else { (x, None, None) })
+    };
+    (slices.flat_map(widest).collect::<Vec<_>>(), every)
 }
 
 /// The envelope of a curve, and how many points each of its slices had. A
@@ -57,7 +96,8 @@ fn extremes(slice: &[(f64, Option<f64>)]) -> Vec<(f64, Option<f64>)> {
 mod tests {
     use super::*;
     use crate::exhibits::pages::page;
-    use steadfast_domain::findings::{Axis, Exhibit, PlotKind, Scale, Series, Stroke};
+    use proptest::prelude::*;
+    use steadfast_domain::findings::{Axis, Exhibit, PlotKind, Scale, Stroke};
 
     #[test]
     fn a_long_curve_keeps_its_peaks_and_its_breaks() {
@@ -87,5 +127,45 @@ mod tests {
         let mut short = plot;
         short.series[0].points.truncate(DRAWN_POINTS);
         assert_eq!(thinned(short.clone()), short);
+    }
+
+    /// The lowest and the highest of the values, and how many lines they make.
+    fn reach(points: &[(f64, Option<f64>)]) -> (Option<f64>, Option<f64>, usize) {
+        let values = || points.iter().filter_map(|point| point.1);
+        let lines = points.chunk_by(|a, b| a.1.is_some() == b.1.is_some());
+        let lines = lines.filter(|line| line[0].1.is_some()).count();
+        (values().min_by(f64::total_cmp), values().max_by(f64::total_cmp), lines)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(83))]
+
+        /// Wherever the curve is cut: each part of it has the peaks and the breaks that it had.
+        #[test]
+        fn no_peak_and_no_gap_vanishes(
+            values in prop::collection::vec(prop::option::weighted(0.97, -1e6..1e6f64), 1..10_007),
+            wide in 0.0..1e6f64,
+        ) {
+            let points: Vec<(f64, Option<f64>)> =
+                (0u32..).map(f64::from).zip(values.iter().copied()).collect();
+            let (kept, every) = envelope(points.clone());
+            prop_assert_eq!(reach(&kept), reach(&points));
+            prop_assert!(kept.windows(2).all(|pair| pair[0].0 < pair[1].0));
+            for part in points.chunks(every * 3) {
+                let inside = |x: f64| (part[0].0..=part[part.len() - 1].0).contains(&x);
+                let of_part: Vec<_> = kept.iter().copied().filter(|p| inside(p.0)).collect();
+                // A slice may begin before a part and end in it.
+                prop_assert!(!of_part.is_empty());
+            }
+            let edges: Vec<Edges> =
+                points.iter().map(|(x, low)| (*x, *low, low.map(|low| low + wide))).collect();
+            let (band, _) = envelope_of_band(edges);
+            let low: Vec<_> = band.iter().map(|edges| (edges.0, edges.1)).collect();
+            let high: Vec<_> = band.iter().map(|edges| (edges.0, edges.2)).collect();
+            let (least, _, lines) = reach(&points);
+            let greatest = reach(&points).1.map(|high| high + wide);
+            prop_assert_eq!((reach(&low).0, reach(&low).2), (least, lines));
+            prop_assert_eq!((reach(&high).1, reach(&high).2), (greatest, lines));
+        }
     }
 }

@@ -207,7 +207,8 @@ pub(crate) fn window_facts(verdict: &Verdict, track: &TrackVerdict) -> Facts {
     // Two more digits than the values have, so that small slopes do not print as 0.
     let digits = decimals + 2;
     let row = |label: &str, value: String| Setting::outcome(label, value);
-    let fit = format!("{:.digits$} × R + {:.digits$}", track.slope, track.intercept);
+    let (slope, intercept) = (number(track.slope, digits), number(track.intercept, digits));
+    let fit = format!("{slope} × R + {intercept}").replace('-', "−");
     Facts::new(format!("Steady-state evidence: {}", track.name)).rows([
         row("Values", values.join("  ")),
         row("Average", n(track.average)),

@@ -1,7 +1,7 @@
 //! What the reports of several procedures have in common.
 //!
 //! [`pages`] has the pieces of which exhibits are made, [`loops`] what is shown of
-//! a loop of rounds, [`response`] and [`secondary`] response times and what was
+//! a loop of rounds, [`seconds`] a load second by second, [`response`] and [`secondary`] response times and what was
 //! sensed, [`checks`] what was looked at before the run, [`steps`] every step,
 //! [`disclosure`] the head of the form, the settings and the caveats;
 //! [`tkperf`] the sections of a TKperf report.
@@ -14,5 +14,6 @@ pub(crate) mod loops;
 pub(crate) mod pages;
 pub(crate) mod response;
 pub(crate) mod secondary;
+pub(crate) mod seconds;
 pub(crate) mod steps;
 pub(crate) mod tkperf;

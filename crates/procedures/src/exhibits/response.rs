@@ -128,15 +128,61 @@ fn bins(tally: &Tally, cut: Nanos, width: u64) -> Vec<(f64, Option<f64>)> {
         .collect()
 }
 
-/// The share of all I/Os that took no longer than each bin's end, in percent:
-/// the bins' own running sum, so that it is level where a bin is empty.
+/// The share of all I/Os that took no longer than each bin's end, in percent: the bins' own
+/// running sum as steps. Where in its bin an I/O lies is not known, so the sum rises at the end
+/// of the bin.
 fn confidence(bins: &[(f64, Option<f64>)], width: u64, total: u64) -> Vec<(f64, Option<f64>)> {
     let width = Nanos(width).as_millis_f64();
-    let sums = bins.iter().scan(0.0, |sum, (begin, count)| {
-        *sum += count.unwrap_or_default();
-        Some((begin + width, Some(*sum / total as f64 * 100.0)))
-    });
-    bins.first().map(|(begin, _)| (*begin, Some(0.0))).into_iter().chain(sums).collect()
+    let mut sum = 0.0;
+    let mut steps: Vec<(f64, Option<f64>)> =
+        bins.first().map(|(begin, _)| (*begin, Some(0.0))).into_iter().collect();
+    for (begin, count) in bins.iter().filter(|(_, count)| count.is_some_and(|n| n > 0.0)) {
+        let share = |sum: f64| Some(sum / total as f64 * 100.0);
+        let end = begin + width;
+        steps.push((end, share(sum)));
+        sum += count.unwrap_or_default();
+        steps.push((end, share(sum)));
+    }
+    steps
+}
+
+/// A percentile prints only where so many I/Os lie beyond it.
+const SUPPORTED: u64 = 10;
+
+/// The share of the I/Os that took longer, down to one in a million and beyond: steps at the
+/// upper edges of the histogram's buckets. Where fewer than ten I/Os took longer the curve
+/// ends: no percentile is supported there.
+pub(crate) fn tail_plot(id: &str, title: &str, columns: &[(&str, &Tally)]) -> Plot {
+    Plot::new(
+        PlotKind::Lines,
+        id,
+        title,
+        Axis::new("Response time (ms)", Scale::Log10),
+        Axis::new("I/Os that took longer (%)", Scale::Log10),
+    )
+    .caption(
+        "1 % is the 99 % percentile, 0.001 % that of five nines. A curve ends where fewer than \
+         ten I/Os took longer.",
+    )
+    .series(columns.iter().map(|(name, tally)| Series::new(*name, Stroke::Measured, tail(tally))))
+}
+
+/// Steps from bucket to bucket: x is the upper edge, y what lies beyond it, in percent.
+fn tail(tally: &Tally) -> Vec<(f64, Option<f64>)> {
+    let total = tally.histogram.total();
+    let mut beyond = total;
+    let share = |beyond: u64| Some(beyond as f64 / total as f64 * 100.0);
+    let mut steps: Vec<(f64, Option<f64>)> = Vec::new();
+    for (_, high, count) in tally.histogram.buckets().filter(|bucket| bucket.2 > 0) {
+        let x = high.as_millis_f64();
+        steps.push((x, share(beyond)));
+        beyond -= count;
+        if beyond < SUPPORTED {
+            break;
+        }
+        steps.push((x, share(beyond)));
+    }
+    steps
 }
 
 fn markers(tally: &Tally, cut: Nanos) -> Vec<Marker> {
@@ -201,6 +247,7 @@ pub(crate) fn percentile_table(id: &str, title: &str, columns: &[(&str, &Tally)]
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use steadfast_domain::FineHistogram;
 
     fn tally(values: impl Iterator<Item = u64> + Clone) -> Tally {
@@ -236,6 +283,11 @@ mod tests {
         assert_eq!(labels.len(), 4, "{labels:?}");
     }
 
+    /// The height of steps at a place: that of the last point which is not beyond it.
+    fn height(steps: &[(f64, Option<f64>)], x: f64) -> Option<f64> {
+        steps.iter().rev().find(|point| point.0 <= x).and_then(|point| point.1)
+    }
+
     #[test]
     fn the_confidence_curve_is_the_running_sum_of_the_bins() {
         // Two humps with nothing between them: 639 short I/Os of every 1000.
@@ -243,18 +295,66 @@ mod tests {
         let plot = confidence_plot("clp", "CLP", &humps);
         let (bins, curve) = (&plot.series[0].points, &plot.series[1]);
         assert!(curve.right);
-        assert_eq!(curve.points.len(), bins.len() + 1, "from zero, then the end of each bin");
-        for (bin, ends) in bins.iter().zip(curve.points.windows(2)) {
-            let step = ends[1].1.unwrap() - ends[0].1.unwrap();
-            assert!((step - bin.1.unwrap() / 1000.0).abs() < 1e-9, "{bin:?} {ends:?}");
+        let width = bins[1].0 - bins[0].0;
+        let mut sum = 0.0;
+        for (begin, count) in bins {
+            let before = height(&curve.points, begin + width * 0.5).unwrap();
+            assert!((before - sum / 1000.0).abs() < 1e-9, "{begin}: {before} {sum}");
+            sum += count.unwrap();
         }
-        let between = curve.points.iter().filter(|p| (0.15..0.85).contains(&p.0));
-        assert!(between.clone().count() > 10);
-        between.for_each(|point| assert!((point.1.unwrap() - 63.9).abs() < 1e-9, "{point:?}"));
+        assert!((height(&curve.points, 0.5).unwrap() - 63.9).abs() < 1e-9);
         let last = |plot: &Plot| plot.series[1].points.last().and_then(|p| p.1).unwrap();
         assert_eq!(last(&plot), 100.0);
         let cut = last(&confidence_plot("clp", "CLP", &two_million()));
         assert!((cut - 2_000_000.0 / 2_000_001.0 * 100.0).abs() < 1e-9, "one lies beyond: {cut}");
+    }
+
+    #[test]
+    fn the_tail_ends_where_ten_ios_lie_beyond() {
+        let tally = two_million();
+        let plot = tail_plot("tail", "Tail", &[("W", &tally)]);
+        let points = &plot.series[0].points;
+        let five_nines = tally.percentile(0.99999).unwrap().as_millis_f64();
+        let at = |x: f64| height(points, x).unwrap();
+        assert!(at(five_nines) <= 0.001 + 1e-9 && at(five_nines * 0.99) >= 0.001);
+        assert!(points.iter().all(|(x, y)| *x < 1.0 && y.unwrap() > 0.0), "{points:?}");
+        assert!(tail_plot("e", "E", &[("W", &Tally::default())]).series[0].points.is_empty());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(83))]
+
+        /// The steps, the tail and the bins are three views of the same counts.
+        #[test]
+        fn steps_and_tail_agree_with_the_bins(
+            values in prop::collection::vec((1_000u64..100_000_000, 1u64..3_000), 1..41),
+        ) {
+            let all = values.iter().flat_map(|(ns, count)| std::iter::repeat_n(*ns, *count as usize));
+            let tally = tally(all);
+            let total = tally.histogram.total() as f64;
+            let plot = confidence_plot("clp", "CLP", &tally);
+            let (bins, curve) = (&plot.series[0].points, &plot.series[1].points);
+            let tail = tail(&tally);
+            let width = bins.get(1).map_or(0.0, |second| second.0 - bins[0].0);
+            let mut sum = 0.0;
+            for (begin, count) in bins {
+                sum += count.unwrap_or_default();
+                let end = (begin + width) * (1.0 + 1e-12);
+                let below = height(curve, end).unwrap_or_default();
+                prop_assert!((below - sum / total * 100.0).abs() < 1e-6, "{} {}", below, sum);
+                // No bucket is split between bins: at the end of a bin both say the same.
+                if let Some(beyond) = height(&tail, end).filter(|_| total - sum >= 10.0) {
+                    prop_assert!((below + beyond - 100.0).abs() < 1e-6, "{} {}", below, beyond);
+                }
+            }
+            prop_assert!(tail.windows(2).all(|pair| pair[0].0 <= pair[1].0));
+            prop_assert!(tail.windows(2).all(|pair| pair[0].1 >= pair[1].1));
+            for fraction in [0.5, 0.9, 0.99, 0.999] {
+                let Some(time) = tally.percentile(fraction) else { continue };
+                let beyond = height(&tail, time.as_millis_f64() * (1.0 + 1e-9)).unwrap_or(100.0);
+                prop_assert!(beyond <= (1.0 - fraction) * 100.0 + 1e-6, "{} {}", fraction, beyond);
+            }
+        }
     }
 
     #[test]

@@ -115,7 +115,15 @@ pub(crate) fn matrix_tables(cells: &[Cell], sizes: &[Bytes]) -> Vec<Exhibit> {
         cells,
         &ascending,
     );
-    vec![Exhibit::Table(form), Exhibit::Table(host)]
+    let told = |table: &Table| {
+        let mut cells = table.rows.iter().flat_map(|row| &row.cells);
+        cells.any(|cell| matches!(cell, TableCell::Number { .. }))
+    };
+    let host = match told(&host) {
+        true => Exhibit::Table(host),
+        false => Exhibit::Text(format!("{}: not reported.", host.title)),
+    };
+    vec![Exhibit::Table(form), host]
 }
 
 fn matrix_table(
@@ -463,6 +471,7 @@ mod tests {
                 pattern,
                 mb_per_second: None,
                 tally: Tally::default(),
+                metrics: Vec::new(),
                 secondary: Secondary { temperature_celsius: Some(39.0), ..Secondary::default() },
             })
             .collect();

@@ -11,6 +11,7 @@ pub mod asked;
 pub mod attempts;
 pub mod choices;
 pub mod method;
+pub(crate) mod metrics;
 pub mod preconditioning;
 pub mod ranges;
 pub mod results;

@@ -1,9 +1,11 @@
 //! The values of a mixed loop's measurement window, point by point.
 
+use super::metrics::Measured;
 use super::rounds::{MixedLoop, RoundValues};
 use super::secondary::{Secondary, mean};
+use steadfast_domain::findings::Metric;
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::{Measurement, Nanos, Record, Step, Tally, Verdict};
+use steadfast_domain::{Measurement, Nanos, Op, Record, Step, Tally, Verdict};
 
 /// Everything that the exhibits of a loop are made of.
 pub struct Results {
@@ -35,6 +37,22 @@ pub struct Cell {
     pub tally: Tally,
     /// What was sensed beside them.
     pub secondary: Secondary,
+    /// Everything measured, in long form.
+    pub metrics: Vec<Metric>,
+}
+
+impl Cell {
+    /// The average response time of one direction, in ms: of all of its I/Os.
+    pub fn art_of(&self, op: Op) -> Option<f64> {
+        let of =
+            |direction| self.metrics.iter().find(|m| m.metric == "art" && m.direction == direction);
+        let alone = self.pattern.read_percent == if op == Op::Read { 100 } else { 0 };
+        of(Some(op)).or_else(|| of(None).filter(|_| alone)).map(|metric| metric.value)
+    }
+    /// The least and the greatest of the rounds of one of its numbers.
+    pub fn range(&self, metric: &str) -> Option<(f64, f64)> {
+        self.metrics.iter().find(|m| m.metric == metric && m.direction.is_none())?.range
+    }
 }
 
 impl Results {
@@ -49,6 +67,11 @@ impl Results {
         };
         let steady_windows = mixed_loop.steady_windows(&rounds);
         Results { rounds, verdict, steady_windows, reported, cells }
+    }
+
+    /// Everything measured in the reported rounds, in long form.
+    pub fn metrics(&self) -> Vec<Metric> {
+        self.cells.iter().flat_map(|cell| cell.metrics.iter().cloned()).collect()
     }
 
     /// The cell of a point.
@@ -91,8 +114,12 @@ fn cell(pattern: AccessPattern, measurements: &[&Measurement]) -> Cell {
     measurements.iter().for_each(|measurement| tally.merge(&measurement.total()));
     let mean_of =
         |value: &dyn Fn(&Measurement) -> Option<f64>| mean(measurements.iter().map(|m| value(m)));
+    let point = pattern.to_string();
+    let measured =
+        Measured { point: &point, pattern: Some(pattern), steps: measurements, rounds: true };
     Cell {
         pattern,
+        metrics: measured.metrics(),
         iops: mean_of(&|m| m.iops()),
         mb_per_second: mean_of(&|m| m.mb_per_second()),
         art: mean_of(&|m| m.total().response_mean().map(Nanos::as_millis_f64)),

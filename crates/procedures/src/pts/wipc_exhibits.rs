@@ -35,8 +35,9 @@ pub(crate) fn preconditioning_exhibits(
     let rate = (time > 0).then(|| bytes as f64 / 1e6 / Nanos(time).as_secs_f64());
     let asked = amount(choices.geometry, pattern.size);
     let rate = rate.map(|r| format!("{} MB/s", number(r, 1)));
+    let (bytes, asked) = (number(bytes as f64, 0), number(asked.0 as f64, 0));
     let facts = Facts::new("Workload independent preconditioning").rows([
-        Setting::outcome("Written", format!("{bytes} bytes of {} requested", asked.0)),
+        Setting::outcome("Written", format!("{bytes} bytes of {asked} requested")),
         Setting::outcome("Took", Nanos(time).to_string()),
         Setting::outcome("Average throughput", rate),
     ]);

@@ -149,6 +149,14 @@ impl Workload {
         Workload { form: Form::Pattern(pattern) }
     }
 
+    /// Its access pattern, where it is one.
+    pub fn pattern(&self) -> Option<AccessPattern> {
+        match self.form {
+            Form::Pattern(pattern) => Some(pattern),
+            Form::Composite { .. } => None,
+        }
+    }
+
     /// The workload that the settings name. `own` is the procedure's parameter
     /// `workload`; without it, the composite.
     pub fn chosen(

@@ -1,9 +1,9 @@
-//! The key figures of several runs: one table of the values and what they are of the first
-//! run's, and one picture.
+//! The key figures of several runs: a table of the values, one of what changed against the
+//! first run, and one picture.
 
 use super::side::Side;
 use steadfast_domain::findings::{
-    Axis, Cell, Column, KeyFigure, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
+    Axis, Cell, Column, KeyFigure, Plot, PlotKind, Row, Scale, Series, Stroke, Table, within_noise,
 };
 
 /// Name of the picture.
@@ -13,6 +13,8 @@ pub(super) const PLOT: &str = "key-figures-compared";
 struct Compared<'a> {
     figure: &'a KeyFigure,
     values: Vec<Option<f64>>,
+    /// How far each moved while it was measured.
+    ranges: Vec<Option<(f64, f64)>>,
 }
 
 impl Compared<'_> {
@@ -34,30 +36,50 @@ fn compared<'a>(sides: &[Side<'a>]) -> Vec<Compared<'a>> {
         if all.iter().any(|one| same(&one.figure)) {
             continue;
         }
-        let value = |side: &Side<'a>| of(side).iter().find(same).and_then(|one| one.value);
-        all.push(Compared { figure, values: sides.iter().map(value).collect() });
+        let found = |side: &Side<'a>| of(side).iter().find(same);
+        let values = sides.iter().map(|side| found(side).and_then(|one| one.value)).collect();
+        let ranges = sides.iter().map(|side| found(side).and_then(|one| one.range)).collect();
+        all.push(Compared { figure, values, ranges });
     }
     all.retain(|one| one.values.iter().flatten().count() > 1);
     all
 }
 
-/// The figures, one row each: every run's value, and what it is of the first's.
+/// The figures, one row each: every run's value.
 pub(super) fn table(sides: &[Side<'_>]) -> Option<Table> {
-    let rows: Vec<Row> = compared(sides)
-        .iter()
-        .map(|one| {
-            let figure = one.figure;
-            let cell = |value: &Option<f64>| Cell::text(value_text(figure, *value));
-            let percent = (1..sides.len()).map(|at| Cell::number(one.percent(at), 1));
-            let head = format!("{}, {}", figure.label, figure.unit);
-            let head = head.trim_end_matches(", ").to_owned();
-            Row::new(head, one.values.iter().map(cell).chain(percent)).named(&figure.id)
-        })
-        .collect();
+    let row = |one: &Compared<'_>| {
+        let figure = one.figure;
+        let cell = |value: &Option<f64>| Cell::text(value_text(figure, *value));
+        Row::new(head(figure), one.values.iter().map(cell)).named(&figure.id)
+    };
+    let rows: Vec<Row> = compared(sides).iter().map(row).collect();
     let letters = sides.iter().map(|side| Column::from(side.letter.to_string()));
-    let percent = sides.iter().skip(1).map(|side| Column::from(format!("{}/A %", side.letter)));
-    let table = Table::new("key-figures", "Key figures", "Figure");
-    (!rows.is_empty()).then(|| table.columns(letters.chain(percent)).rows(rows))
+    let table = Table::new(VALUES, "Key figures", "Figure").columns(letters);
+    (!rows.is_empty()).then(|| table.rows(rows))
+}
+
+/// What changed from the first run to each other one, in percent; gray within the noise of the
+/// measurement windows.
+pub(super) fn changes(sides: &[Side<'_>]) -> Option<Table> {
+    let row = |one: &Compared<'_>| {
+        let cells = (1..sides.len())
+            .map(|at| Cell::change(one.percent(at).map(|percent| percent - 100.0), 1));
+        let noise = (1..sides.len()).filter(|at| within_noise(one.ranges[0], one.ranges[*at]));
+        Row::new(one.figure.label.clone(), cells).named(&one.figure.id).gray(noise.map(|at| at - 1))
+    };
+    let rows: Vec<Row> = compared(sides).iter().map(row).collect();
+    let letters = sides.iter().skip(1).map(|side| Column::from(side.letter.to_string()));
+    let title = "Change against A, %; gray: within the rounds of both windows";
+    let table = Table::new(CHANGES, title, "Figure").columns(letters);
+    (!rows.is_empty()).then(|| table.rows(rows))
+}
+
+/// Names of the two tables.
+pub(super) const VALUES: &str = "key-figures";
+pub(super) const CHANGES: &str = "key-figure-changes";
+
+fn head(figure: &KeyFigure) -> String {
+    format!("{}, {}", figure.label, figure.unit).trim_end_matches(", ").to_owned()
 }
 
 fn value_text(figure: &KeyFigure, value: Option<f64>) -> String {

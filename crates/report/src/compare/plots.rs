@@ -2,16 +2,15 @@
 //! run.
 
 use super::side::{Side, common_title};
+use crate::summary;
 use steadfast_domain::Findings;
 use steadfast_domain::findings::{Axis, Exhibit, Plot, PlotKind, Series, Stroke};
 
-/// Drawings made of one plot, at most.
-const DRAWINGS: usize = 24;
-
-/// The overlays of the plots that at least two runs have.
-pub(super) fn compared(sides: &[Side<'_>], exhibits: &[Vec<Exhibit>]) -> Vec<Exhibit> {
-    let plots: Vec<Vec<&Plot>> = exhibits.iter().map(|all| plots_of(all)).collect();
-    let mut out = Vec::new();
+/// The overlays of the plots that at least two runs have, at most so many: the plots that
+/// matter most first, of each its first series before the second one of any.
+pub(super) fn overlaid(sides: &[Side<'_>], room: usize) -> Vec<Plot> {
+    let plots: Vec<Vec<&Plot>> = sides.iter().map(plots_of_run).collect();
+    let mut of_plots: Vec<Vec<Plot>> = Vec::new();
     let mut done: Vec<&str> = Vec::new();
     for plot in plots.iter().flatten() {
         if done.contains(&plot.id.as_str()) || plot.kind == PlotKind::HeatMap {
@@ -28,10 +27,24 @@ pub(super) fn compared(sides: &[Side<'_>], exhibits: &[Vec<Exhibit>]) -> Vec<Exh
             .map(|other| other.filter(|other| other.x.scale == plot.x.scale))
             .collect();
         if same.iter().flatten().count() > 1 {
-            out.extend(overlays(sides, plot, &same));
+            of_plots.push(overlays(sides, plot, &same));
         }
     }
-    out
+    let mut chosen = vec![0; of_plots.len()];
+    let deepest = of_plots.iter().map(Vec::len).max().unwrap_or(0);
+    for at in (0..deepest).flat_map(|_| 0..of_plots.len()) {
+        let left = room.saturating_sub(chosen.iter().sum());
+        chosen[at] += usize::from(left > 0 && chosen[at] < of_plots[at].len());
+    }
+    of_plots.into_iter().zip(chosen).flat_map(|(plots, n)| plots.into_iter().take(n)).collect()
+}
+
+/// A run's plots: those of its page one, then all others.
+fn plots_of_run<'a>(side: &Side<'a>) -> Vec<&'a Plot> {
+    let Some(findings) = side.findings else { return Vec::new() };
+    let mut plots = summary::own_plots(findings);
+    plots.extend(findings.pages().flat_map(|page| plots_of(&page.exhibits)));
+    plots
 }
 
 fn plots_of(exhibits: &[Exhibit]) -> Vec<&Plot> {
@@ -55,12 +68,20 @@ fn ids(plot: &Plot) -> Vec<&str> {
     measured(plot).map(|series| series.id.as_str()).collect()
 }
 
+/// What was measured, as lines: a histogram's counts are not, and a point alone is a mark.
 fn measured(plot: &Plot) -> impl Iterator<Item = &Series> {
-    plot.series.iter().filter(|series| series.stroke == Stroke::Measured)
+    let is_line = |series: &&Series| {
+        series.points.len() != 1 && (series.right || plot.kind != PlotKind::Histogram)
+    };
+    let is_measured = |series: &&Series| series.stroke == Stroke::Measured;
+    let any = plot.series.iter().any(|series| is_measured(&series));
+    let other =
+        move |series: &&Series| !any && matches!(series.stroke, Stroke::Average | Stroke::Context);
+    plot.series.iter().filter(move |s| is_line(s) && (is_measured(s) || other(s)))
 }
 
 /// A drawing for each series of the plots, in which each run has one line.
-fn overlays(sides: &[Side<'_>], first: &Plot, plots: &[Option<&Plot>]) -> Vec<Exhibit> {
+fn overlays(sides: &[Side<'_>], first: &Plot, plots: &[Option<&Plot>]) -> Vec<Plot> {
     let mut keys: Vec<&Series> = Vec::new();
     for series in plots.iter().flatten().flat_map(|plot| measured(plot)) {
         if !keys.iter().any(|key| is_same(key, series)) {
@@ -72,15 +93,8 @@ fn overlays(sides: &[Side<'_>], first: &Plot, plots: &[Option<&Plot>]) -> Vec<Ex
     if alone {
         keys.truncate(1);
     }
-    let left_out = keys.len().saturating_sub(DRAWINGS);
-    let drawn = keys
-        .iter()
-        .take(DRAWINGS)
-        .enumerate()
-        .map(|(number, key)| Exhibit::Plot(overlay(sides, first, plots, key, (number, alone))));
-    let remark = (left_out > 0)
-        .then(|| Exhibit::Text(format!("{}: {left_out} more series are not drawn.", first.title)));
-    drawn.chain(remark).collect()
+    let drawn = keys.iter().enumerate();
+    drawn.map(|(number, key)| overlay(sides, first, plots, key, (number, alone))).collect()
 }
 
 fn overlay(
@@ -109,7 +123,8 @@ fn overlay(
             of_run.and_then(|plot| measured(plot).find(|series| alone || is_same(series, key)));
         let points = series.map(|series| series.points.clone()).unwrap_or_default();
         // Every run has its place in the legend, so that its look stays its own.
-        plot.series.push(Series::new(side.name.clone(), Stroke::Measured, points));
+        let line = Series::new(side.letter.to_string(), Stroke::Measured, points);
+        plot.series.push(line.named(side.name.clone()));
     }
     let limits = common(plots, key.right);
     plot.caption = caption(!limits.is_empty());
@@ -120,10 +135,9 @@ fn overlay(
 /// What is drawn, in the place of the runs' own captions: those tell of bands
 /// and averages that an overlay leaves out.
 fn caption(limits: bool) -> String {
-    let measured = "The measured values of each run; a run without this series has no line.";
     match limits {
-        true => format!("{measured} Dashed: limits that are the same in all runs."),
-        false => measured.to_owned(),
+        true => "Dashed: limits that are the same in all runs.".to_owned(),
+        false => String::new(),
     }
 }
 

@@ -4,7 +4,7 @@
 use super::side::Side;
 use steadfast_domain::Findings;
 use steadfast_domain::findings::{
-    Cell, Exhibit, Facts, FormBlock, Page, Role, Row, Setting, Subject, Table,
+    Cell, Exhibit, Facts, FormBlock, Role, Row, Setting, Subject, Table,
 };
 
 /// A value that is not the same in all runs.
@@ -107,15 +107,19 @@ fn platform(findings: &Findings) -> Vec<Named> {
     rows.filter(|row| row.role == Role::Identity).map(Named::plain).collect()
 }
 
-/// Everything that is said of a device.
+/// Everything that is said of a device and of the conditions of its test.
 fn device(findings: &Findings) -> Vec<Named> {
-    let header = &findings.header;
-    let rows = header.rows_about(Subject::Device);
-    if rows.is_empty() {
-        let known = [("Mfgr", &header.vendor), ("Model No.", &header.model)];
-        return known.map(|(label, value)| Named::plain(&Setting::identity(label, value))).into();
+    let (header, front) = (&findings.header, &findings.front);
+    let mut all: Vec<Named> =
+        front.device.iter().chain(&front.conditions).map(Named::plain).collect();
+    if all.is_empty() {
+        all.extend(header.rows_about(Subject::Device).iter().map(Named::plain));
     }
-    rows.iter().map(Named::plain).collect()
+    if all.is_empty() {
+        let known = [("Mfgr", &header.vendor), ("Model No.", &header.model)];
+        all.extend(known.map(|(label, value)| Named::plain(&Setting::identity(label, value))));
+    }
+    all
 }
 
 /// Every value of any run in order, with each side's; it is called as the first run that
@@ -150,8 +154,23 @@ fn side_by_side(
 /// Whether the runs that are there have different values.
 fn differs(difference: &Difference, sides: &[Side<'_>]) -> bool {
     let mut there = sides.iter().zip(&difference.values).filter(|(s, _)| s.findings.is_some());
-    let first = there.next().map(|(_, value)| value);
-    there.any(|(_, value)| Some(value) != first)
+    let plain = |value: &Option<String>| value.as_deref().map(unseparated);
+    let first = there.next().map(|(_, value)| plain(value));
+    there.any(|(_, value)| Some(plain(value)) != first)
+}
+
+/// Without the thousands separators of its numbers: earlier versions printed some without.
+fn unseparated(text: &str) -> String {
+    let letters: Vec<char> = text.chars().collect();
+    let digit = |at: usize| letters.get(at).is_some_and(char::is_ascii_digit);
+    let separates = |at: usize| {
+        letters[at] == ','
+            && at > 0
+            && digit(at - 1)
+            && (1..=3).all(|next| digit(at + next))
+            && !digit(at + 4)
+    };
+    (0..letters.len()).filter(|at| !separates(*at)).map(|at| letters[at]).collect()
 }
 
 /// The settings in which the runs differ, then what differs in their platforms.
@@ -184,33 +203,56 @@ fn text_row(difference: &Difference) -> Row {
 /// The differences as a table; those that matter are set off.
 pub(super) fn difference_table(sides: &[Side<'_>], differences: &[Difference]) -> Option<Table> {
     let rows: Vec<Row> = differences.iter().map(text_row).collect();
-    let title = "Differences; bold: settings on which the numbers depend";
+    let title = "Settings that differ; bold: the numbers depend on them";
     (!rows.is_empty()).then(|| table(sides, "differences", title, "Setting", rows))
 }
 
-/// What each device is.
-pub(super) fn devices(sides: &[Side<'_>]) -> Option<Table> {
+/// What each device is and under which conditions it was tested: what is not the same in all
+/// runs as a table, and the rest.
+pub(super) fn devices(sides: &[Side<'_>]) -> (Table, Vec<Setting>) {
     let name = |side: &Side<'_>| {
         Cell::text(side.name.split_once(": ").map_or(side.name.as_str(), |(_, name)| name))
     };
+    let all = side_by_side(sides, device, false);
+    let (differing, same): (Vec<Difference>, Vec<Difference>) =
+        all.into_iter().partition(|difference| differs(difference, sides));
     let mut rows = vec![Row::new("Run", sides.iter().map(name))];
-    rows.extend(side_by_side(sides, device, false).iter().map(text_row));
-    (rows.len() > 1).then(|| table(sides, "devices", "Devices under test", "", rows))
+    rows.extend(differing.iter().map(text_row));
+    let known = |difference: Difference| -> Option<Setting> {
+        let value = difference.values.into_iter().flatten().next()?;
+        Some(Setting::identity(&difference.label, Some(value)).named(&difference.id))
+    };
+    let same = same.into_iter().filter_map(known).collect();
+    (table(sides, DEVICES, "Devices and conditions that differ", "", rows), same)
 }
 
-/// All settings and platforms in full.
-pub(super) fn chapter(sides: &[Side<'_>]) -> Page {
+/// Name of the table of devices.
+pub(super) const DEVICES: &str = "devices";
+
+/// All settings and platforms in full, for the CSV files.
+pub(super) fn tables(sides: &[Side<'_>]) -> Vec<Table> {
     let rows = |differences: Vec<Difference>| -> Vec<Row> {
         let differing = |d: Difference| Difference { severe: differs(&d, sides), ..d };
         differences.into_iter().map(differing).map(|d| text_row(&d)).collect()
     };
     let all = [
-        ("settings", "Settings; bold: differences", side_by_side(sides, settings, true)),
-        ("platforms", "Test platforms; bold: differences", side_by_side(sides, platform, false)),
+        ("settings", "Settings", side_by_side(sides, settings, true)),
+        ("platforms", "Test platforms", side_by_side(sides, platform, false)),
     ];
-    let tables = all
-        .into_iter()
+    all.into_iter()
         .map(|(id, title, found)| table(sides, id, title, "", rows(found)))
-        .filter(|table| !table.rows.is_empty());
-    Page::new("Settings and platforms", tables.map(Exhibit::Table).collect())
+        .filter(|table| !table.rows.is_empty())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unseparated;
+
+    #[test]
+    fn separators_of_thousands_make_no_difference() {
+        assert_eq!(unseparated("bytes 0 to 1,073,741,824"), "bytes 0 to 1073741824");
+        assert_eq!(unseparated("32,16,8"), "32,16,8");
+        assert_eq!(unseparated("T1Q32, 2147 bytes"), "T1Q32, 2147 bytes");
+    }
 }

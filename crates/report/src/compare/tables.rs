@@ -5,9 +5,6 @@ use super::side::{Side, common_title};
 use std::collections::{HashMap, HashSet};
 use steadfast_domain::findings::{Cell, Column, Exhibit, Row, Table};
 
-/// A longer table goes into its CSV file only.
-pub(super) const PRINTED_ROWS: usize = 250;
-
 /// The tables printed so far: those of the same values are printed once.
 #[derive(Default)]
 pub(super) struct Printed {

@@ -143,6 +143,14 @@ fn nice_step(span: f64) -> f64 {
     factor * power
 }
 
+/// Part of an even axis that stays free beyond its values.
+const HEADROOM: f64 = 0.03;
+
+/// An axis from zero ends there.
+fn room_below(min: f64, room: f64) -> f64 {
+    if min < 0.0 { min - room } else { min }
+}
+
 fn linear(min: f64, max: f64, pad: f64) -> Ruler {
     let span = if max > min { max - min } else { max.abs().max(1.0) * 0.2 };
     let middle = f64::midpoint(min, max);
@@ -154,8 +162,10 @@ fn linear(min: f64, max: f64, pad: f64) -> Ruler {
     if pad > 0.0 {
         return Ruler::stepped((min, max), step);
     }
-    // Whole steps at both ends; a value on the last one touches the frame.
-    let (low, high) = ((min / step + 1e-9).floor() * step, (max / step - 1e-9).ceil() * step);
+    // Whole steps at both ends, and room between the highest value and the frame.
+    let room = (max - min) * HEADROOM;
+    let (low, high) = (room_below(min, room), if max > 0.0 { max + room } else { max });
+    let (low, high) = ((low / step + 1e-9).floor() * step, (high / step - 1e-9).ceil() * step);
     Ruler::stepped((low, high), step)
 }
 

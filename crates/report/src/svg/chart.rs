@@ -52,6 +52,9 @@ struct Drawn {
     right: bool,
     x: Vec<f64>,
     y: Vec<Option<f64>>,
+    /// The upper edge of a band.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    upper: Vec<Option<f64>>,
 }
 
 impl Chart {
@@ -94,6 +97,7 @@ impl Chart {
             right: false,
             x: xs.iter().copied().map(rounded).collect(),
             y: heights.iter().map(|height| Some(rounded(*height))).collect(),
+            upper: Vec::new(),
         });
         let lines = lines.iter().map(|(series, look)| Drawn::of(plot, series, look));
         Chart { series: layers.chain(lines).collect(), ..Chart::of(plot, frame, &[], false) }
@@ -114,7 +118,10 @@ impl Reach {
 
 impl Drawn {
     fn of(plot: &Plot, series: &Series, look: &Look) -> Drawn {
-        let points = envelope(&series.points);
+        // A band is thin already: whoever makes one cuts both of its edges alike.
+        let is_band = !series.upper.is_empty();
+        let points = if is_band { series.points.clone() } else { envelope(&series.points) };
+        let value = |y: Option<f64>| y.filter(|y| y.is_finite()).map(rounded);
         Drawn {
             name: series.name.clone(),
             colour: look.colour.clone(),
@@ -122,7 +129,8 @@ impl Drawn {
             dash: look.dash,
             right: series.right && plot.y_right.is_some(),
             x: points.iter().map(|(x, _)| rounded(*x)).collect(),
-            y: points.iter().map(|(_, y)| y.filter(|y| y.is_finite()).map(rounded)).collect(),
+            y: points.iter().map(|(_, y)| value(*y)).collect(),
+            upper: series.upper.iter().map(|y| value(*y)).collect(),
         }
     }
 }

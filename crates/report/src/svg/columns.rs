@@ -1,8 +1,8 @@
 //! Columns in perspective: one row of columns per series, one column per
 //! category.
 //!
-//! The row with the lowest columns stands in front, so that no row hides one
-//! behind it wholly; rows behind are drawn first.
+//! The last series stands in front, whatever its values: the rows of every report stand in the
+//! same order. Rows behind are drawn first.
 
 use super::axis::Ruler;
 use super::frame::shown;
@@ -61,12 +61,9 @@ pub fn draw(plot: &Plot) -> Drawing {
     drawing
 }
 
-/// The series from front to back, with the index of their color: lowest sum first.
+/// The series from front to back, with the index of their color.
 fn rows(series: &[Series]) -> Vec<(usize, &Series)> {
-    let sum = |s: &Series| s.points.iter().filter_map(|(_, y)| *y).sum::<f64>();
-    let mut rows: Vec<(usize, &Series)> = series.iter().enumerate().collect();
-    rows.sort_by(|a, b| sum(a.1).total_cmp(&sum(b.1)));
-    rows
+    series.iter().enumerate().rev().collect()
 }
 
 /// Floor, back wall and side wall with the value grid.

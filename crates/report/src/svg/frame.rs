@@ -124,25 +124,34 @@ pub struct Frame {
     /// The category names do not fit side by side.
     turned: bool,
     below: f64,
+    legend_below: bool,
 }
+
+/// Room beside a full-width drawing against time: all of them have the same rectangle, so that
+/// those under one another have the same moments under one another.
+pub const BESIDE_TIME: f64 = 150.0;
 
 impl Frame {
     /// A frame with a legend.
     pub fn new(plot: &Plot, size: Size, rulers: Rulers, legend: Vec<Entry>) -> Frame {
-        let beside = if legend.len() > size.legend_beside { 14.0 } else { beside(&legend) };
-        let mut frame = Frame::with_room(plot, size, rulers, beside);
-        frame.legend = legend;
+        let is_long = legend.len() > size.legend_beside;
+        let is_time = plot.x.time.is_some() && size.legend_beside > 0;
+        let wide = beside(&legend) > BESIDE_TIME || rulers.right.is_some();
+        let legend_below = is_long || is_time && wide;
+        let room = match (is_time, legend_below) {
+            (true, _) => BESIDE_TIME - right_of(&rulers),
+            (false, true) => 14.0,
+            (false, false) => beside(&legend),
+        };
+        let mut frame = Frame::with_room(plot, size, rulers, room.max(14.0));
+        (frame.legend, frame.legend_below) = (legend, legend_below);
         frame
     }
 
     /// A frame with free room on its right.
     pub fn with_room(plot: &Plot, size: Size, rulers: Rulers, room: f64) -> Frame {
-        let width_of = |ruler: &Ruler| {
-            let longest = ruler.ticks.labelled.iter().map(|(_, l)| l.chars().count()).max();
-            longest.unwrap_or(0) as f64 * LABEL_SIZE * LETTER
-        };
         let left = size.left.max(40.0 + width_of(&rulers.y));
-        let right = rulers.right.as_ref().map_or(0.0, |ruler| 34.0 + width_of(ruler));
+        let right = right_of(&rulers);
         let mut flags = flags(&plot.markers, &rulers.x);
         let for_flags = flags
             .iter()
@@ -170,6 +179,7 @@ impl Frame {
             titles: [across, title(&plot.y.label), right_title],
             turned,
             below: BOTTOM + deep,
+            legend_below: false,
         }
     }
 
@@ -182,15 +192,11 @@ impl Frame {
 
     /// An empty sheet with the grid, of the height that everything needs.
     pub fn sheet(&self) -> Drawing {
-        let under = match self.is_legend_below() {
+        let under = match self.legend_below {
             true => (self.legend.len().div_ceil(self.columns()) as f64 + 0.6) * LEGEND_STEP,
             false => 0.0,
         };
         Drawing::new(self.size.width, self.area.top + self.size.height + self.below + under)
-    }
-
-    fn is_legend_below(&self) -> bool {
-        self.legend.len() > self.size.legend_beside
     }
 
     /// Columns of a legend below the plot.
@@ -295,7 +301,7 @@ impl Frame {
 
     /// The legend, beside the plot or, where it is long, below it.
     pub fn legend(&self, drawing: &mut Drawing) {
-        if self.is_legend_below() {
+        if self.legend_below {
             return self.legend_below(drawing);
         }
         let left = self.size.width - beside(&self.legend) + 16.0;
@@ -322,6 +328,17 @@ impl Frame {
         let middle = (self.area.x(0.5), self.area.y(0.5));
         drawing.text(middle, 16.0, Anchor::Middle, "no values");
     }
+}
+
+/// The width of the longest label of an axis.
+fn width_of(ruler: &Ruler) -> f64 {
+    let longest = ruler.ticks.labelled.iter().map(|(_, label)| label.chars().count()).max();
+    longest.unwrap_or(0) as f64 * LABEL_SIZE * LETTER
+}
+
+/// The width of the axis on the right, where there is one.
+fn right_of(rulers: &Rulers) -> f64 {
+    rulers.right.as_ref().map_or(0.0, |ruler| 34.0 + width_of(ruler))
 }
 
 /// The width of a legend beside the plot.

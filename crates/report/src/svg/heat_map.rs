@@ -15,7 +15,7 @@ const CELLS: usize = 1000;
 /// Shades, without the one for a missing value.
 const SHADES: usize = 64;
 /// Room for the scale bar.
-const ROOM: f64 = 150.0;
+const ROOM: f64 = super::frame::BESIDE_TIME;
 /// Row names that have room.
 const NAMES: usize = 18;
 /// From light to dark in one hue; in gray print it stays in order. The lightest

@@ -20,7 +20,7 @@ pub fn draw(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
     let values = |right: bool| {
         let beside = plot.y_right.is_some();
         let chosen = plot.series.iter().filter(move |s| (s.right && beside) == right);
-        chosen.flat_map(|s| &s.points).filter_map(|(_, y)| *y).collect::<Vec<f64>>()
+        chosen.flat_map(values_of).collect::<Vec<f64>>()
     };
     let xs: Vec<f64> = plot.series.iter().flat_map(|s| &s.points).map(|(x, _)| *x).collect();
     let looks = looks(plot);
@@ -33,9 +33,10 @@ pub fn draw(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
     for (position, (series, look)) in plot.series.iter().zip(&looks).enumerate() {
         drawing.begin(position);
         let alone = plot.kind == PlotKind::Scatter && is_cloud(series.stroke);
-        anything |= match alone {
-            true => draw_cloud(&mut drawing, &frame, series, look),
-            false => draw_series(&mut drawing, &frame, series, look, (position, crowd)),
+        anything |= match (series.stroke, alone) {
+            (Stroke::Band, _) => draw_band(&mut drawing, &frame, series, look),
+            (_, true) => draw_cloud(&mut drawing, &frame, series, look),
+            (_, false) => draw_series(&mut drawing, &frame, series, look, (position, crowd)),
         };
         drawing.end();
     }
@@ -47,6 +48,11 @@ pub fn draw(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
     frame.legend(&mut drawing);
     let chart = Chart::of(plot, &frame, &looks, true);
     (drawing, Some(chart))
+}
+
+/// The values of a series, both edges of a band.
+fn values_of(series: &Series) -> impl Iterator<Item = f64> {
+    series.points.iter().map(|(_, y)| *y).chain(series.upper.iter().copied()).flatten()
 }
 
 /// Limits and fits are lines in a cloud of points, too.
@@ -70,10 +76,15 @@ pub fn entry(plot: &Plot, series: &Series, look: &Look) -> Entry {
 
 fn looks(plot: &Plot) -> Vec<Look> {
     let measured = plot.series.iter().filter(|s| s.stroke == Stroke::Measured).count();
-    let mut index = 0;
+    let (mut index, mut limits) = (0, 0);
     plot.series
         .iter()
         .map(|series| {
+            if series.stroke == Stroke::Limit {
+                limits += 1;
+                let dash = Some(LIMITS[(limits - 1) % LIMITS.len()]);
+                return Look { dash, ..plain(series.stroke, plot.kind) };
+            }
             if series.stroke != Stroke::Measured {
                 return plain(series.stroke, plot.kind);
             }
@@ -97,6 +108,10 @@ fn looks(plot: &Plot) -> Vec<Look> {
         .collect()
 }
 
+/// How the first limit, the second, ... is dashed: a band's upper and lower limit are told
+/// apart without a color.
+const LIMITS: [&str; 3] = ["9 4", "2.5 3", "9 3 2 3"];
+
 /// The look of what was not measured.
 fn plain(stroke: Stroke, kind: PlotKind) -> Look {
     let (colour, width, dash) = match stroke {
@@ -104,11 +119,17 @@ fn plain(stroke: Stroke, kind: PlotKind) -> Look {
         Stroke::Limit => ("#444444", 1.2, Some("7 4")),
         Stroke::Fit => ("#c00000", 1.8, None),
         Stroke::Context => ("#aaaaaa", 1.0, None),
+        Stroke::Band => (BAND, 0.0, None),
     };
+    let fill = (stroke == Stroke::Band).then_some(BAND_OPACITY);
     let cloud = kind == PlotKind::Scatter && stroke == Stroke::Context;
     let (width, marker) = if cloud { (0.0, Some(0)) } else { (width, None) };
-    Look { colour: colour.to_owned(), width, dash, marker, fill: None }
+    Look { colour: colour.to_owned(), width, dash, marker, fill }
 }
+
+/// The color of a band, and how much of it is seen.
+const BAND: &str = "#56b4e9";
+const BAND_OPACITY: f64 = 0.45;
 
 /// The look of a line over filled steps or columns.
 pub fn overlaid(index: usize, series: &Series) -> Look {
@@ -153,6 +174,36 @@ pub fn draw_series(
                 drawing.marker(marker, *at, &look.colour);
             }
             count += 1;
+        }
+    }
+    anything
+}
+
+/// Draws a band; a missing edge breaks it.
+fn draw_band(drawing: &mut Drawing, frame: &Frame, series: &Series, look: &Look) -> bool {
+    let place = |x: f64, y: Option<f64>| frame.place(series.right, x, y);
+    let edges: Vec<_> = series
+        .points
+        .iter()
+        .zip(&series.upper)
+        .map(|((x, low), high)| Some((place(*x, *low)?, place(*x, *high)?)))
+        .collect();
+    let mut anything = false;
+    for run in edges.split(Option::is_none) {
+        let run: Vec<_> = run.iter().flatten().collect();
+        let above: Vec<(f64, f64)> = run.iter().map(|edges| edges.1).collect();
+        let below: Vec<(f64, f64)> = run.iter().map(|edges| edges.0).collect();
+        // A place alone is a short upright line.
+        if let ([low], [high]) = (below.as_slice(), above.as_slice()) {
+            drawing.line(*low, *high, &look.colour, 1.2);
+            anything = true;
+            continue;
+        }
+        anything |= !run.is_empty();
+        let around: Vec<(f64, f64)> =
+            seen(&above).into_iter().chain(seen(&below).into_iter().rev()).collect();
+        if !around.is_empty() {
+            drawing.filled(&around, &look.colour, look.fill.unwrap_or(1.0));
         }
     }
     anything

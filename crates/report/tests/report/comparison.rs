@@ -3,10 +3,12 @@
 
 use super::{PRINTED, assert_balanced, convergence, findings, golden, plots, suite, words};
 use steadfast_domain::findings::{
-    Cell, Exhibit, Facts, FormBlock, Origin, Page, Plot, Row, Setting, Stroke, Subject, Table,
+    Cell, Exhibit, Facts, FormBlock, KeyFigure, Metric, Origin, Page, Plot, PlotKind, Row, Setting,
+    Stroke, Subject, Table,
 };
-use steadfast_domain::{CaveatKind, EndState, Findings};
-use steadfast_report::{COMPARED_MAX, CompareError, compare, html, pdf, tables, text};
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::{Bytes, CaveatKind, EndState, Findings};
+use steadfast_report::{COMPARED_MAX, CompareError, compare, html, metrics, pdf, tables, text};
 
 /// Every number of a table or plot times a factor.
 fn scaled(exhibit: &mut Exhibit, factor: f64) {
@@ -136,8 +138,11 @@ fn plots_lie_over_one_another() {
     let compared = compare(&seven()).unwrap();
     let plots = all_plots(&compared);
     let of = |title: &str| plots.iter().filter(|p| p.title.starts_with(title)).count();
-    assert_eq!(of("IOPS SS Convergence"), 8, "one for each series");
-    assert_eq!(of("IOPS - All RW Mix & BS"), 7, "not in perspective as well");
+    assert_eq!(plots.len(), 12, "two pages of them");
+    assert!(of("IOPS SS Convergence") >= 2, "several series of each");
+    let flat = plots.iter().filter(|p| p.title.starts_with("IOPS - All RW Mix & BS"));
+    assert!(flat.clone().count() >= 2, "not in perspective as well");
+    assert!(flat.clone().all(|plot| plot.kind == PlotKind::Lines));
     for plot in &plots {
         let devices = plot.series.iter().filter(|s| s.stroke == Stroke::Measured);
         assert_eq!(devices.count(), COMPARED_MAX, "{}", plot.title);
@@ -145,9 +150,70 @@ fn plots_lie_over_one_another() {
     let right = plots.iter().find(|p| p.title == "WSAT - ART").unwrap();
     assert_eq!(right.y.label, "Response time (ms)");
     assert!(right.y_right.is_none() && right.series.iter().all(|s| !s.right));
+    let first = plots.iter().find(|p| p.title.starts_with("IOPS SS Convergence")).unwrap();
     let expected = convergence().series[0].points[0].1.unwrap() * 2.0;
-    let found = plots[0].series[2].points[0].1.unwrap();
+    let found = first.series[2].points[0].1.unwrap();
     assert!((found - expected).abs() < 1e-6);
+}
+
+/// A device whose numbers are there in long form: each mean moved by 2 % in its window.
+fn measured(number: u32, factor: f64) -> (String, Findings) {
+    let (name, mut found) = device(number, factor);
+    let cell = |size: usize, mix: usize| {
+        let value = super::IOPS[size][mix] * factor;
+        let pattern = AccessPattern::random(Bytes((super::SIZES[size] * 1024.0) as u64), MIX[mix]);
+        let range = Some((value * 0.99, value * 1.01));
+        let iops = Metric::new("iops", &pattern.to_string(), Some(value), "IOPS").unwrap();
+        let art = Metric::new("art", &pattern.to_string(), Some(1e3 / value), "ms").unwrap();
+        [iops.ranging(range).of(&pattern), art.of(&pattern)]
+    };
+    let all = (0..8).flat_map(|size| (0..7).map(move |mix| (size, mix)));
+    found.metrics = all.flat_map(|(size, mix)| cell(size, mix)).collect();
+    found.front.figures = vec![
+        KeyFigure::new("r", "RND 4K read", Some(407_395.3 * factor), "IOPS"),
+        KeyFigure::new("w", "RND 4K write", Some(61_969.4 * factor), "IOPS")
+            .ranging(Some((61_000.0 * factor, 62_900.0 * factor))),
+    ];
+    (name, found)
+}
+
+const MIX: [u8; 7] = [0, 5, 35, 50, 65, 95, 100];
+
+#[test]
+fn a_change_within_the_noise_is_gray() {
+    let compared = compare(&[measured(0, 1.0), measured(1, 1.01), measured(2, 1.5)]).unwrap();
+    let page = compared.chapters.iter().find(|page| page.id == "changes").unwrap();
+    let tables = tables_of(&page.exhibits);
+    let ids: Vec<&str> = tables.iter().map(|table| table.id.as_str()).collect();
+    assert_eq!(ids, ["change-iops-B", "change-iops-C", "change-art-B", "change-art-C"]);
+    let row = |table: usize| tables[table].rows.iter().find(|row| row.head == "4K").unwrap();
+    assert_eq!(row(0).gray, [0, 1, 2, 3, 4, 5, 6], "1 % of rounds that move by 2 %");
+    assert!(numbers(row(0)).iter().all(|change| (change - 1.0).abs() < 1e-9));
+    assert!(row(1).gray.is_empty() && numbers(row(1)).iter().all(|c| (c - 50.0).abs() < 1e-9));
+    assert!(row(2).gray.is_empty(), "nothing is known of how far it moved");
+    let changes = tables_of(&compared.summary);
+    let changes = changes.iter().find(|table| table.id == "key-figure-changes").unwrap();
+    let gray: Vec<&[usize]> = changes.rows.iter().map(|row| row.gray.as_slice()).collect();
+    assert_eq!(gray, [&[][..], &[0]], "B's writes are A's");
+    let page = html(&compared, &PRINTED);
+    assert!(page.contains("<td class=\"gray\">+1.0</td>") && page.contains(">+50.0</td>"));
+}
+
+#[test]
+fn a_comparison_has_six_pages_at_most_and_every_value_in_a_file() {
+    let factors = [1.0, 0.5, 2.0, 1.1, 0.9, 1.3, 0.75];
+    let all: Vec<_> = factors.into_iter().zip(0..).map(|(f, n)| measured(n, f)).collect();
+    for runs in [&all[..2], &all[..]] {
+        let compared = compare(runs).unwrap();
+        let pages = super::accessible::pages(&pdf(&compared, &PRINTED).unwrap());
+        assert!((2..=6).contains(&pages), "{} runs on {pages} pages", runs.len());
+        let files = tables(&compared);
+        let (_, long) = files.iter().find(|(name, _)| name == "metrics.csv").unwrap();
+        assert_eq!(long.lines().count(), 1 + runs.len() * 8 * 7 * 2);
+        assert!(files.iter().any(|(name, _)| name == "iops.csv"));
+    }
+    let many: Vec<_> = (0..11).map(|n| measured(n, 1.0)).collect();
+    assert_eq!(metrics(&many).rows.len(), 11 * 8 * 7 * 2, "any number of runs");
 }
 
 #[test]
@@ -287,7 +353,7 @@ fn odd_tables_are_compared_without_panic() {
         findings.summary = vec![Exhibit::Table(odd(value))];
     }
     let compared = compare(&runs).unwrap();
-    let table = &compared.long_tables[0];
+    let table = compared.long_tables.iter().find(|table| table.id == "odd").unwrap();
     assert_eq!(table.rows.len(), 1500, "long ones are files");
     assert_eq!((table.rows[0].head.as_str(), table.rows[1].head.as_str()), ("twice", "twice (2)"));
     assert_eq!(table.rows[0].cells[2], Cell::Missing, "no percentage of zero");

@@ -3,6 +3,9 @@
 use steadfast_domain::findings::{Axis, Marker, Plot, PlotKind, Scale, Series, Stroke, TimeUnit};
 use steadfast_report::svg;
 
+/// Drawings that are made.
+const DRAWINGS: usize = 503;
+
 /// Mean width of a letter of the report's font, relative to its size.
 const LETTER: f64 = 0.5;
 
@@ -150,7 +153,7 @@ fn meet(a: &Box, b: &Box) -> bool {
 fn no_two_texts_of_a_drawing_meet_and_none_leaves_it() {
     let mut chance = Chance(10_007);
     let mut texts = 0;
-    for number in 0..83 {
+    for number in 0..DRAWINGS {
         let plot = chance.plot();
         let drawing = svg(&plot);
         let size = |name: &str| attribute(&drawing, name).unwrap().parse::<f64>().unwrap();
@@ -168,5 +171,5 @@ fn no_two_texts_of_a_drawing_meet_and_none_leaves_it() {
             }
         }
     }
-    assert!(texts > 1_000, "{texts}");
+    assert!(texts > 10_007, "{texts}");
 }

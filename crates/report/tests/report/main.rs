@@ -2,10 +2,12 @@
 //! (drive A, "R84-9014") and the steady-state window of a TKperf report.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, clippy::too_many_lines)]
 
+mod accessible;
 mod browser;
 mod comparison;
 mod labels;
 mod limits;
+mod pictures;
 mod plots;
 mod renamed;
 
@@ -156,6 +158,7 @@ fn findings(simulated: bool) -> Findings {
                 KeyFigure::new("tail", "99.999 %", Some(0.078_149), "ms").of_buckets(),
             ],
             plots: vec!["matrix".into(), "convergence".into()],
+            tables: Vec::new(),
         },
         summary: vec![Exhibit::Table(table())],
         form_pages: vec![

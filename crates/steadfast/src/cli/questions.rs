@@ -15,7 +15,7 @@ use steadfast_trace::workload::Threshold;
 pub struct GroupsArguments {
     #[command(flatten)]
     pub selection: Selection,
-    /// What a group's I/Os have in common: device, process, command, stream, op, cpu; several
+    /// What a group's I/Os have in common: host, device, process, command, stream, op, cpu; several
     /// separated by commas
     #[arg(long, value_delimiter = ',', default_value = "process,stream", value_name = "FACETS")]
     pub by: Vec<Facet>,

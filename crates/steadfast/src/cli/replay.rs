@@ -16,7 +16,7 @@ use steadfast_trace::workload::Threshold;
 const HEADING: &str = "Captured workloads";
 
 /// What of a captured workload a test applies, and how.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct ReplayArguments {
     /// Which I/Os.
     #[command(flatten, next_help_heading = HEADING)]
@@ -41,6 +41,10 @@ pub struct ReplayArguments {
     /// trace holds it
     #[arg(long, requires = "exact", value_name = "TIME")]
     pub issue_at: Option<IssueAt>,
+    /// Due times count from this time of the capture; by default from the first chosen I/O,
+    /// and with --target DEVICE=T from the first of all these devices
+    #[arg(long, requires = "exact", value_name = "TIME")]
+    pub counted_from: Option<Nanos>,
     /// I/Os that overlap in flight: keep, or order (one waits for the other)
     #[arg(long, requires = "exact", value_name = "RULE")]
     pub overlaps: Option<Overlaps>,
@@ -83,6 +87,7 @@ impl ReplayArguments {
         words.flag("--exact", self.exact);
         words.some("--timing", self.timing);
         words.some("--issue-at", self.issue_at);
+        words.time("--counted-from", self.counted_from);
         words.some("--overlaps", self.overlaps);
         words.some("--map", self.map);
         words.each("--leave-out", self.leave_out.iter().map(name_of));

@@ -1,5 +1,6 @@
 //! The command line of `steadfast trace`.
 
+use super::fleet::{FoldArguments, HostsArguments, IdentifyArguments, MergeArguments};
 use super::questions::{
     DoctorArguments, DrivesArguments, GroupsArguments, LocalityArguments, ProfileArguments,
     RankName, ShapeArguments, TimeAxis,
@@ -40,12 +41,19 @@ pub enum TraceCommand {
     #[command(after_help = "Example:\n  \
         steadfast trace processes monday.parquet --from 2h --to 3h --by-command")]
     Processes(ProcessesArguments),
-    /// I/Os by what you choose: process, command, stream, device, op, cpu, or several together
+    /// I/Os by what you choose: host, process, command, stream, device, op, cpu, or several
+    /// together
     #[command(after_help = "Examples:\n  \
         steadfast trace groups monday.parquet --by process,stream\n  \
         steadfast trace groups monday.parquet --by stream --show times\n  \
         steadfast trace groups monday.parquet --by command --show kinds --from 02:00 --to 02:30")]
     Groups(GroupsArguments),
+    /// Hosts side by side, ranked by any figure, and which stand apart from the rest
+    #[command(after_help = "Examples:\n  \
+        steadfast trace hosts fleet.fold --rank p99 --top 10\n  \
+        steadfast trace hosts web1.parquet web2.parquet --rank bytes\n  \
+        steadfast trace hosts fleet.fold --tags hosts.txt --role db --outliers")]
+    Hosts(HostsArguments),
     /// The drives: model, processes, read, written
     #[command(after_help = "Example:\n  steadfast trace drives monday.parquet")]
     Drives(DrivesArguments),
@@ -70,6 +78,7 @@ pub enum TraceCommand {
     #[command(after_help = "Examples:\n  \
         steadfast trace compare before.parquet after.parquet --by stream\n  \
         steadfast trace compare monday.parquet tuesday.parquet --by process --align mark:backup\n  \
+        steadfast trace compare may/*.parquet --after june/*.parquet --by host\n  \
         steadfast trace compare monday.parquet --step 1min\n  \
         steadfast trace compare drive0.parquet drive1.parquet")]
     Compare(CompareArguments),
@@ -87,6 +96,17 @@ pub enum TraceCommand {
         steadfast trace import usr_0.csv.gz --format msr-cambridge -o usr0.parquet\n  \
         steadfast trace import t.csv --csv time=2:us,op=3,offset=5:sectors,bytes=4 -o t.parquet")]
     Import(ImportArguments),
+    /// Fold captures of any hosts into one small file of sums, which other commands read
+    #[command(after_help = "Examples:\n  \
+        steadfast trace fold web1.parquet web1.*.parquet -o web1.fold\n  \
+        steadfast trace fold captures/*.parquet --step 10min --no-processes -o all.fold")]
+    Fold(FoldArguments),
+    /// Merge fold files into one, in any order
+    #[command(after_help = "Example:\n  steadfast trace merge web1.fold web2.fold -o all.fold")]
+    Merge(MergeArguments),
+    /// Which capture and host each file is of, from its footer alone
+    #[command(after_help = "Example:\n  steadfast trace identify captures/*.parquet")]
+    Identify(IdentifyArguments),
     /// Recover a killed or damaged capture: copy its intact part into a complete file
     #[command(after_help = "Examples:\n  \
         steadfast trace recover killed.parquet -o whole.parquet\n  \
@@ -97,7 +117,8 @@ pub enum TraceCommand {
 /// Which I/Os of a trace.
 #[derive(Debug, Args)]
 pub struct Selection {
-    /// The trace file; for a rotated capture, all its files, read as one
+    /// The trace or fold file; for a rotated capture, all its files, read as one. Captures of
+    /// several hosts are read together
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     #[command(flatten)]
@@ -112,7 +133,7 @@ impl Selection {
 }
 
 /// Which I/Os count.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct FilterArguments {
     /// I/Os issued at or after this moment: a time from the start of the capture (90min,
     /// 2h5min), a time of day (02:00), "2026-11-21 06:16:17", or a mark (backup+5min);
@@ -137,6 +158,15 @@ pub struct FilterArguments {
     /// I/Os on this device, by its name in the trace
     #[arg(long, value_name = "NAME")]
     pub device: Vec<String>,
+    /// I/Os of this host
+    #[arg(long, value_name = "NAME")]
+    pub host: Vec<String>,
+    /// I/Os of hosts with this role in the tags file
+    #[arg(long, value_name = "ROLE", requires = "tags")]
+    pub role: Vec<String>,
+    /// Which roles hosts have: a text with lines HOST ROLE [ROLE ...]
+    #[arg(long, value_name = "FILE", requires = "role")]
+    pub tags: Option<PathBuf>,
     /// I/Os of this layer; default for a trace of both: block (compare: both)
     #[arg(long)]
     pub layer: Option<LayerChoice>,
@@ -307,11 +337,15 @@ pub struct CompareArguments {
     /// The traces; the files of a rotated capture count as one
     #[command(flatten)]
     pub selection: Selection,
+    /// Compare all files before with these: each side may be several captures, or fold files
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub after: Vec<PathBuf>,
     /// Lay captures beside each other from their start, by the clock, or from a mark
     /// (mark:NAME); default: clock if they overlap in time, otherwise start
     #[arg(long, value_name = "start|clock|mark:NAME")]
     pub align: Option<Align>,
-    /// What changed from the first capture to the second, by stream, process, device, op or cpu
+    /// What changed from the first capture to the second, by host, stream, process, device, op
+    /// or cpu
     #[arg(long, value_name = "FACET")]
     pub by: Option<Facet>,
     /// With --by: what the largest change is

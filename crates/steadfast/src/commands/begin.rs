@@ -35,6 +35,8 @@ pub struct Beginning<'a> {
     pub group: Option<&'a str>,
     /// Whether the findings are printed as JSON.
     pub json: bool,
+    /// Whether every step prints where no terminal shows the run.
+    pub verbose: bool,
 }
 
 /// A run that came to an end, or halted.
@@ -96,6 +98,7 @@ impl<'a> Beginning<'a> {
             name: &run.settings.procedure,
             directory: &out,
             json: self.json,
+            verbose: self.verbose,
             metrics: metrics.as_ref(),
         };
         let state = conduct.to_the_end(armed.rig.as_mut(), ledger, &[], &stop)?;

@@ -1,19 +1,28 @@
 //! `steadfast compare`: several runs side by side.
 
-use crate::cli::CompareArguments;
-use crate::exit::ExitState;
+use crate::asked::SOFTWARE;
+use crate::cli::{CompareArguments, LongFormat};
+use crate::exit::{ExitState, misuse};
 use crate::writing::{Rule, Shelf};
 use crate::{output, terminal};
 use anyhow::bail;
 use std::path::{Path, PathBuf};
 use steadfast_domain::Findings;
+use steadfast_domain::findings::{Cell, Row, Table};
 use steadfast_host::NewFile;
-use steadfast_report::Printed;
+use steadfast_report::{COMPARED_MAX, CompareError, Printed};
 use steadfast_runner::real::wall_clock_unix_ms;
+use steadfast_trace::table::{Kind, TableWriter, Value};
 
 /// Compares, and writes or prints what came out.
 pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
     let rule = Rule::of(&arguments.writing)?;
+    if let Some(format) = long_format(arguments)? {
+        return long(arguments, format, rule);
+    }
+    if !(2..=COMPARED_MAX).contains(&arguments.runs.len()) {
+        return Err(misuse(CompareError::Count(arguments.runs.len())));
+    }
     let place = arguments.output.as_deref().map(|output| Place::of(output, rule)).transpose()?;
     let mut found = Vec::new();
     for run in &arguments.runs {
@@ -35,6 +44,89 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
     }
     Ok(ExitState::Done)
 }
+
+/// The form of the long table, where one is asked for: by name, or by the file's ending.
+fn long_format(arguments: &CompareArguments) -> anyhow::Result<Option<LongFormat>> {
+    let output = arguments.output.as_deref().filter(|output| !output.is_dir());
+    let ending = output.and_then(|output| output.extension()).and_then(|ending| ending.to_str());
+    let by_ending = match ending {
+        Some("csv") => Some(LongFormat::Csv),
+        Some("parquet") => Some(LongFormat::Parquet),
+        _ => None,
+    };
+    match (arguments.format, by_ending, &arguments.output) {
+        (Some(format), Some(other), Some(output)) if format != other => Err(misuse(format!(
+            "{} does not end as --format asks; omit --format, or name another file",
+            output.display()
+        ))),
+        (Some(LongFormat::Parquet), _, None) => {
+            Err(misuse("a Parquet table needs a file; name it with -o FILE.parquet"))
+        }
+        (_, Some(_), _) if arguments.json => {
+            Err(misuse("--json prints the comparison; omit it, or omit -o"))
+        }
+        (format, by_ending, _) => Ok(format.or(by_ending)),
+    }
+}
+
+/// Writes every number of all runs as one long table.
+fn long(arguments: &CompareArguments, format: LongFormat, rule: Rule) -> anyhow::Result<ExitState> {
+    let file = arguments.output.as_deref().map(|output| rule.begin(output)).transpose()?;
+    let mut found = Vec::new();
+    for run in &arguments.runs {
+        found.push((run.as_path(), output::findings_of(run)?));
+    }
+    let named = names(&found).into_iter().zip(found.into_iter().map(|(_, findings)| findings));
+    let table = steadfast_report::metrics(&named.collect::<Vec<_>>());
+    if table.rows.is_empty() {
+        bail!(
+            "no run has a number in long form; give run directories instead of findings.json \
+             files of an earlier version"
+        );
+    }
+    let content = match format {
+        LongFormat::Csv => steadfast_report::csv(&table).into_bytes(),
+        LongFormat::Parquet => parquet(&table)?,
+    };
+    let Some(file) = file else {
+        terminal::print_raw(&content)?;
+        return Ok(ExitState::Done);
+    };
+    let path = file.path();
+    file.hold(&content)?;
+    let (rows, runs) = (table.rows.len(), arguments.runs.len());
+    terminal::tell(&format!("Written: {} ({rows} numbers of {runs} runs)", path.display()));
+    Ok(ExitState::Done)
+}
+
+/// A table as Parquet: a column of numbers is one whose cells are numbers.
+fn parquet(table: &Table) -> anyhow::Result<Vec<u8>> {
+    let is_text =
+        |at: usize| table.rows.iter().any(|row| matches!(row.cells.get(at), Some(Cell::Text(_))));
+    let kind = |at: usize| if is_text(at) { Kind::Text } else { Kind::Number };
+    let first = std::iter::once((table.corner.as_str(), Kind::Text));
+    let others = table.columns.iter().enumerate().map(|(at, c)| (c.name.as_str(), kind(at)));
+    let columns: Vec<(&str, Kind)> = first.chain(others).collect();
+    let about = [("steadfast.table", table.id.clone()), ("steadfast.version", SOFTWARE.to_owned())];
+    let mut out = Vec::new();
+    let mut writer = TableWriter::new(&mut out, &columns, &about)?;
+    let value = |cell: &Cell| match cell {
+        Cell::Number { value, .. } if value.is_finite() => Value::Number(*value),
+        Cell::Text(text) => Value::Text(text.clone()),
+        Cell::Number { .. } | Cell::Missing => Value::Missing,
+    };
+    let row = |row: &Row| -> Vec<Value> {
+        std::iter::once(Value::Text(row.head.clone())).chain(row.cells.iter().map(value)).collect()
+    };
+    for part in table.rows.chunks(ROW_GROUP) {
+        writer.add(&part.iter().map(row).collect::<Vec<_>>())?;
+    }
+    writer.finish()?;
+    Ok(out)
+}
+
+/// Rows of a row group.
+const ROW_GROUP: usize = 100_000;
 
 /// What each run is called: its model, with the directory's name where models
 /// are the same or unknown.
@@ -91,9 +183,9 @@ impl Place {
             Some("html") => Form::Html,
             Some("pdf") => Form::Pdf,
             Some("json") => Form::Json,
-            Some("csv" | "txt" | "xlsx") => bail!(
-                "{}: a comparison is written as .html, .pdf or .json, or into a directory with \
-                 tables as CSV",
+            Some("txt" | "xlsx") => bail!(
+                "{}: a comparison is written as .html, .pdf or .json, its numbers as .csv or \
+                 .parquet, or all of it into a directory",
                 output.display()
             ),
             _ => {
@@ -110,7 +202,7 @@ impl Place {
             Ok(match form {
                 Form::Html => steadfast_report::html(comparison, &printed).into_bytes(),
                 Form::Pdf => steadfast_report::pdf(comparison, &printed)?,
-                Form::Json => serde_json::to_vec_pretty(comparison)?,
+                Form::Json => steadfast_report::json(comparison)?,
             })
         };
         match self {

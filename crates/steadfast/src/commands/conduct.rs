@@ -35,6 +35,8 @@ pub struct Conduct<'a> {
     pub directory: &'a Path,
     /// Whether the findings are printed as JSON.
     pub json: bool,
+    /// Whether every step prints where no terminal shows the run.
+    pub verbose: bool,
     /// Where metrics go while it runs.
     pub metrics: Option<&'a Exporter>,
 }
@@ -48,7 +50,8 @@ impl Conduct<'_> {
         lines: &[Line],
         stop: &Stop,
     ) -> anyhow::Result<ExitState> {
-        let mut panel = Panel::new(self.procedure, rig.device(), stop.clone());
+        let mut panel =
+            Panel::new(self.procedure, rig.device(), stop.clone()).verbose(self.verbose);
         let about = (self.name, self.directory);
         let gauge = self.metrics.map(|metrics| metrics.gauge(rig, self.procedure, about));
         let mut both = Both(&mut panel, gauge);

@@ -118,6 +118,7 @@ fn beginning<'a>(arguments: &'a FrontArguments, target: &'a str) -> Beginning<'a
         yes_destroy: &arguments.yes_destroy,
         group: arguments.group.as_deref(),
         json: arguments.json,
+        verbose: false,
     }
 }
 

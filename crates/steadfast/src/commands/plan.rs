@@ -4,7 +4,7 @@ use super::begin::geometry;
 use crate::asked::settings;
 use crate::cli::PlanArguments;
 use crate::exit::ExitState;
-use crate::{target, terminal};
+use crate::{target, terminal, workloads};
 use serde::Serialize;
 use steadfast_domain::sequence::{Amount, StepRole};
 use steadfast_domain::text::printable;
@@ -67,9 +67,10 @@ pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitState> {
         (false, false) => Wanted::Summary,
     };
     let mut targets = Vec::new();
-    for target in &chosen.target {
+    for own in workloads::each_target(chosen)? {
+        let target = own.target.first().map_or("", String::as_str);
         let device = target::foresee(target, chosen.size)?;
-        let mut settings = settings(chosen, 1, &device)?;
+        let mut settings = settings(&own, 1, &device)?;
         settings.purge = arguments.purge;
         if let [_] = chosen.target.as_slice() {
             return show(&settings, device, arguments.assume, wanted);

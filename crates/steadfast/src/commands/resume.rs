@@ -38,6 +38,7 @@ pub fn run(arguments: &ResumeArguments) -> anyhow::Result<ExitState> {
         name: &contents.settings.settings.procedure,
         directory,
         json,
+        verbose: arguments.verbose,
         metrics: metrics.as_ref(),
     };
     conduct.to_the_end(rig.as_mut(), ledger, &contents.lines, &stop)

@@ -5,16 +5,19 @@ use super::several::{self, Several};
 use crate::asked::settings;
 use crate::cli::RunArguments;
 use crate::exit::ExitState;
-use crate::target;
+use crate::{target, workloads};
+use steadfast_runner::Keeping;
 
 /// Begins a run, or one for each of several targets, and conducts it.
 pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitState> {
     let chosen = &arguments.procedure;
-    let foreseen = chosen.target.iter().map(|target| target::foresee(target, chosen.size));
+    let own = workloads::each_target(chosen)?;
+    let targets: Vec<&str> = own.iter().flat_map(|one| &one.target).map(String::as_str).collect();
+    let foreseen = targets.iter().map(|target| target::foresee(target, chosen.size));
     let foreseen = foreseen.collect::<anyhow::Result<Vec<_>>>()?;
     let seed = chosen.seed.unwrap_or_else(|| default_seed(&foreseen[0]));
-    let each = chosen.target.iter().zip(&foreseen).map(|(target, device)| {
-        let mut settings = settings(chosen, seed, device)?;
+    let each = own.iter().zip(targets).zip(&foreseen).map(|((own, target), device)| {
+        let mut settings = settings(own, seed, device)?;
         settings.purge = arguments.purge;
         settings.purge_failed = arguments.purge_failed;
         let beginning = Beginning {
@@ -25,6 +28,7 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitState> {
             yes_destroy: &arguments.yes_destroy,
             group: arguments.group.as_deref(),
             json: arguments.json,
+            verbose: arguments.verbose,
         };
         Ok((beginning, settings))
     });
@@ -35,6 +39,11 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitState> {
         let ended = beginning.conduct_with(settings, &foreseen[0], prometheus);
         return ended.map(|ended| ended.state);
     }
-    let (keeping, prometheus) = (arguments.together.into(), arguments.prometheus.as_deref());
+    let prometheus = arguments.prometheus.as_deref();
+    let keeping = match (arguments.together, workloads::is_apportioned(chosen)) {
+        (Some(name), _) => name.into(),
+        (None, true) => Keeping::Phases,
+        (None, false) => Keeping::Steps,
+    };
     several::run(Several { each, foreseen: &foreseen, keeping, prometheus })
 }

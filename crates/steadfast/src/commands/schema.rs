@@ -14,7 +14,7 @@ use steadfast_runner::ledger::Line;
 type Document = (&'static str, &'static str, fn() -> Schema);
 
 /// Every document. docs/schema has a file for each.
-const DOCUMENTS: [Document; 30] = [
+const DOCUMENTS: [Document; 33] = [
     (
         "record",
         "A record: settings and entries of a run, in one",
@@ -47,6 +47,9 @@ const DOCUMENTS: [Document; 30] = [
     ("trace-deltas", "trace compare --json of two periods", trace::deltas::schema),
     ("trace-doctor", "trace doctor --json", trace::doctor::schema),
     ("trace-groups", "trace groups --json", trace::groups::schema),
+    ("trace-hosts", "trace hosts --json", trace::hosts::schema),
+    ("trace-fold", "trace fold and trace merge --json", trace::fold::schema),
+    ("trace-identify", "trace identify --json", trace::identify::schema),
     ("trace-drives", "trace drives --json", trace::groups::schema_of_drives),
     ("trace-locality", "trace locality --json", trace::locality::schema),
     ("trace-shape", "trace shape --json", trace::shape::schema),

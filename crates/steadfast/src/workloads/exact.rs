@@ -9,11 +9,16 @@ use anyhow::{Context, anyhow, bail};
 use clap::Parser;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use steadfast_domain::{AppliedWorkload, Demand, Device, ScriptLoad};
+use steadfast_domain::script::Timing;
+use steadfast_domain::{AppliedWorkload, Bytes, Demand, Device, Nanos, ScriptLoad};
 use steadfast_runner::RunSettings;
 use steadfast_trace::replay::script::at_threshold;
-use steadfast_trace::replay::{ScriptOptions, Space, TraceScript};
+use steadfast_trace::replay::{MapRule, ScriptOptions, Space, TraceScript};
 use steadfast_trace::{Captured, Untold};
+
+/// So many I/Os may be outstanding where the trace does not say how many were: enough that
+/// hardly one waits for room.
+const UNKNOWN: u32 = 64;
 
 /// The workload with the script of its single I/Os.
 pub(super) fn workload(
@@ -76,13 +81,30 @@ fn script(
         issue_at: replay.issue_at,
         map: replay.map,
         leave_out: replay.leave_out(),
+        origin_ns: replay.counted_from.map(|time| time.0),
         ..ScriptOptions::new(opened.title.clone(), space)
     };
     let script = TraceScript::of(captured, &options).with_context(named)?;
-    let mut load = script.load(demand);
-    load.timing = replay.timing.unwrap_or_default();
+    let timing = replay.timing.unwrap_or_default();
+    let unknown = script.summary().outstanding_max.is_none() && timing != Timing::Closed;
+    let mut load = script.load(demand.or_else(|| unknown.then(|| Demand::new(1, UNKNOWN))));
+    load.timing = timing;
     load.overlaps = replay.overlaps.unwrap_or_default();
     Ok((script, load))
+}
+
+/// When the first chosen I/O is due, from the capture's beginning.
+pub(super) fn first_due(opened: &Opened, replay: &ReplayArguments) -> anyhow::Result<Nanos> {
+    // Any target would do: addresses do not count.
+    let space = Space { size: Bytes::gib(1), logical_sector: 512 };
+    let options = ScriptOptions {
+        pass: opened.pass.clone(),
+        issue_at: replay.issue_at,
+        map: Some(MapRule::Wrap),
+        ..ScriptOptions::new(opened.title.clone(), space)
+    };
+    let script = TraceScript::of(single_ios(opened)?, &options);
+    Ok(Nanos(script.with_context(|| opened.name.clone())?.origin_ns()))
 }
 
 fn single_ios(opened: &Opened) -> anyhow::Result<&Captured<File>> {

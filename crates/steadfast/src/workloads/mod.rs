@@ -1,6 +1,7 @@
 //! Captured workloads that a test applies: where they are read from, what of them
 //! is chosen, and the single I/Os of an exact replay.
 
+mod apportioned;
 mod exact;
 pub mod reference;
 mod source;
@@ -19,6 +20,7 @@ use steadfast_trace::replay::{NativeSteps, ReplayError, StepChoice, StepSource};
 use steadfast_trace::workload::{Threshold, Workload};
 use steadfast_trace::workload_file::WorkloadStep;
 
+pub use apportioned::{each_target, is_apportioned};
 pub use exact::reopen;
 pub use source::text_of;
 

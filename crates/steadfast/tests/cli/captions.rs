@@ -10,7 +10,7 @@ type Holds = fn(&Plot) -> bool;
 
 /// Words of a caption, and what a plot has that says them.
 const CLAIMS: [(&str, Holds); 9] = [
-    ("band", |plot| count(plot, Stroke::Limit) >= 2),
+    ("band", |plot| count(plot, Stroke::Limit) >= 2 || count(plot, Stroke::Band) == 1),
     ("line of best fit", |plot| count(plot, Stroke::Fit) == 1),
     ("Dashed", |plot| count(plot, Stroke::Limit) >= 1),
     ("gray", |plot| count(plot, Stroke::Context) >= 1),

@@ -4,8 +4,10 @@
 use super::capture::{Running, settled};
 use super::scratch::{LoopDevice, skip, steadfast, succeed};
 use serde_json::Value;
+use std::path::Path;
 use std::process::{Command, Stdio};
-use steadfast_domain::IoOp;
+use steadfast_domain::{IoEvent, IoOp};
+use tempfile::TempDir;
 
 const WORKLOAD: &str = r#"
 format = "steadfast workload 1"
@@ -99,6 +101,88 @@ database.execute("vacuum")
 database.close()
 "#;
 
+/// A file system on the device, and a directory for what is done with it; `None` with the
+/// reason printed where there is no file system or database to be had.
+fn with_database(test: &str, device: &LoopDevice) -> Option<TempDir> {
+    let options = ["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", &device.path];
+    if !Command::new("mkfs.ext4").args(options).status().is_ok_and(|s| s.success()) {
+        skip(test, "no mkfs.ext4");
+        return None;
+    }
+    let python = Command::new("python3").args(["-c", "import sqlite3"]).status();
+    if !python.is_ok_and(|status| status.success()) {
+        skip(test, "Python has no module sqlite3");
+        return None;
+    }
+    Some(tempfile::tempdir().unwrap())
+}
+
+/// Fills and cleans a database on the device's file system.
+fn run_database(here: &Path, device: &LoopDevice) {
+    std::fs::create_dir(here.join("mount")).unwrap();
+    let mount = Command::new("mount").arg(&device.path).arg(here.join("mount")).status();
+    assert!(mount.unwrap().success());
+    let ran = Command::new("python3").current_dir(here).args(["-c", DATABASE]).status().unwrap();
+    assert!(Command::new("umount").arg(here.join("mount")).status().unwrap().success());
+    assert!(ran.success());
+}
+
+/// The place and size of every I/O of an operation, in order; of one process only where
+/// one is given, and as many as `most` of its last.
+fn places(events: &[IoEvent], op: IoOp, process: Option<u32>, most: usize) -> Vec<(u64, u32)> {
+    let mut of: Vec<&IoEvent> = events
+        .iter()
+        .filter(|event| event.op == op && process.is_none_or(|pid| event.pid == pid))
+        .collect();
+    of.sort_unstable_by_key(|event| event.issued_ns);
+    let mut places: Vec<(u64, u32)> =
+        of[of.len().saturating_sub(most)..].iter().map(|e| (e.offset, e.bytes)).collect();
+    places.sort_unstable();
+    places
+}
+
+/// A database on a file system is captured, and replayed on another device: what the kernel
+/// sees there are the same reads and the same writes.
+#[test]
+fn a_database_is_replayed_with_its_reads_and_writes() {
+    let test = "a_database_is_replayed_with_its_reads_and_writes";
+    let Some(device) = LoopDevice::new(test, 128) else { return };
+    let Some(other) = LoopDevice::new(test, 128) else { return };
+    let Some(scratch) = with_database(test, &device) else { return };
+    let here = scratch.path();
+    let Some(capture) = Running::new(test, here, &device, &[]) else { return };
+    run_database(here, &device);
+    let (conditions, original) = capture.end();
+    assert_eq!(conditions.lost, 0);
+    std::fs::rename(here.join("trace.parquet"), here.join("original.parquet")).unwrap();
+    settled(&other);
+    let Some(capture) = Running::new(test, here, &other, &[]) else { return };
+    let replay = steadfast()
+        .current_dir(here)
+        .args(["run", "replay-native", "--exact", "--timing", "faster:4", "--purge", "none"])
+        .args(["--workload", "original.parquet", "--set", "preconditioning=none"])
+        .args(["--target", &other.path, "--yes-destroy", other.name(), "--out", "replay"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let process = replay.id();
+    let ended = replay.wait_with_output().unwrap().status;
+    assert!(matches!(ended.code(), Some(0 | 3)), "{ended}");
+    let (conditions, replayed) = capture.end();
+    assert_eq!(conditions.lost, 0);
+    for op in [IoOp::Read, IoOp::Write] {
+        let asked = places(&original, op, None, usize::MAX);
+        assert!(asked.len() > 3, "{op}: {}", asked.len());
+        // Before it plays it reads what lies on the device.
+        let came = places(&replayed, op, Some(process), asked.len());
+        assert!(asked == came, "{op}: {} asked for, {} came", asked.len(), came.len());
+    }
+    // The kernel makes one of several flushes that wait, and adds none.
+    let flushes = |events: &[IoEvent]| events.iter().filter(|e| e.op == IoOp::Flush).count();
+    assert!(flushes(&replayed) <= flushes(&original));
+}
+
 /// Read, written and flushed, by the kernel's account of a device.
 fn kernel_sums(device: &LoopDevice) -> [u64; 3] {
     let [_, read, _, written, flushes] = settled(device);
@@ -110,25 +194,11 @@ fn kernel_sums(device: &LoopDevice) -> [u64; 3] {
 fn a_database_on_a_file_system_agrees_with_diskstats() {
     let test = "a_database_on_a_file_system_agrees_with_diskstats";
     let Some(device) = LoopDevice::new(test, 128) else { return };
-    let options = ["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", &device.path];
-    if !Command::new("mkfs.ext4").args(options).status().is_ok_and(|s| s.success()) {
-        return skip(test, "no mkfs.ext4");
-    }
-    let scratch = tempfile::tempdir().unwrap();
+    let Some(scratch) = with_database(test, &device) else { return };
     let here = scratch.path();
-    let python =
-        |program: &str| Command::new("python3").current_dir(here).args(["-c", program]).status();
-    if !python("import sqlite3").is_ok_and(|status| status.success()) {
-        return skip(test, "Python has no module sqlite3");
-    }
     let before = kernel_sums(&device);
     let Some(capture) = Running::new(test, here, &device, &[]) else { return };
-    std::fs::create_dir(here.join("mount")).unwrap();
-    let mount = Command::new("mount").arg(&device.path).arg(here.join("mount")).status();
-    assert!(mount.unwrap().success());
-    let ran = python(DATABASE).unwrap();
-    assert!(Command::new("umount").arg(here.join("mount")).status().unwrap().success());
-    assert!(ran.success());
+    run_database(here, &device);
     let after = kernel_sums(&device);
     let (conditions, events) = capture.end();
     assert_eq!(conditions.lost, 0);

@@ -17,16 +17,38 @@ fn runs_are_compared_and_judged() {
     two_runs(here);
     let shown = succeed(here, &["compare", "one", "two"]);
     assert!(shown.contains("TC 4 / QD 32  TC 2 / QD 32"), "{shown}");
-    assert!(shown.contains("(one)") && shown.contains("B/A %"), "{shown}");
+    assert!(shown.contains("(one)") && shown.contains("Change against A, %"), "{shown}");
     succeed(here, &["compare", "one", "two/findings.json", "-o", "both"]);
     for file in ["compare.html", "compare.pdf", "compare.json", "iops-summary.csv", "devices.csv"] {
         assert!(here.join("both").join(file).metadata().unwrap().len() > 50, "{file}");
     }
     succeed(here, &["compare", "one", "one", "-o", "same.html"]);
     assert!(here.join("same.html").is_file() && !here.join("same").exists());
+    long_form(here);
     of_version_1(here);
     judged(here);
     refused(here);
+}
+
+/// One line for every number of every run, however many there are.
+fn long_form(here: &Path) {
+    let runs = ["one", "two", "one", "two", "one", "two", "one", "two"];
+    let printed = succeed(here, &[&["compare"], &runs[..], &["--format", "csv"]].concat());
+    let mut lines = printed.lines();
+    let head = "run,procedure,metric,point,size_bytes,read_percent,direction,unit,value,low,high,\
+                simulated";
+    assert_eq!(lines.next(), Some(head));
+    let of = |run: &str| {
+        let own = std::fs::read_to_string(here.join(run).join("metrics.csv")).unwrap();
+        own.lines().count() - 1
+    };
+    assert_eq!(lines.clone().count(), 4 * (of("one") + of("two")), "every number of every run");
+    let is_4k = |line: &&str| line.contains(",IOPS,iops,RND 4K W,4096,0,all,IOPS,");
+    assert_eq!(lines.filter(is_4k).count(), 8, "{printed}");
+    let said = run_in(here, &[&["compare"], &runs[..], &["-o", "long.parquet"]].concat());
+    assert_eq!(code(&said), 0, "{}", stderr(&said));
+    let file = std::fs::read(here.join("long.parquet")).unwrap();
+    assert!(file.starts_with(b"PAR1") && file.ends_with(b"PAR1"), "{} bytes", file.len());
 }
 
 /// A suite as an earlier version wrote it, whose IOPS test had the settings of `one`.
@@ -94,7 +116,7 @@ fn a_run_that_has_not_ended_does_not_pass() {
 
 fn refused(here: &Path) {
     std::fs::write(here.join("bad.toml"), "[[limit]]\ntable = 3\n").unwrap();
-    refuse(here, &["compare", "one"], &["2 values"]);
+    refuse(here, &["compare", "one"], &["give two to seven"]);
     refuse(here, &["compare", "one", "nowhere"], &["nowhere", "run directory"]);
     refuse(here, &["compare", "one", "bad.toml"], &["bad.toml contains no findings"]);
     std::fs::write(here.join("new.json"), "{\"version\": 3, \"title\": \"IOPS\"}").unwrap();
@@ -103,7 +125,10 @@ fn refused(here: &Path) {
     refuse(here, &["check", "new.json", "--list"], &said);
     std::fs::write(here.join("cut.json"), "{\"version\": 1, \"title\": \"IOPS\"}").unwrap();
     refuse(here, &["compare", "one", "cut.json"], &["cut.json contains no findings"]);
-    refuse(here, &["compare", "one", "two", "-o", "x.csv"], &[".html, .pdf or .json"]);
+    refuse(here, &["compare", "one", "two", "-o", "x.txt"], &[".html, .pdf or .json"]);
+    refuse(here, &["compare", "one", "--format", "parquet"], &["-o FILE.parquet"]);
+    refuse(here, &["compare", "one", "--format", "csv", "-o", "x.parquet"], &["--format"]);
+    refuse(here, &["compare", "one", "--json", "-o", "x.csv"], &["--json"]);
     refuse(here, &["check", "one"], &["--limits"]);
     refuse(here, &["check", "one", "--limits", "bad.toml"], &["bad.toml", "line 2"]);
     refuse(here, &["check", "one", "--limits", "missing.toml"], &["missing.toml"]);

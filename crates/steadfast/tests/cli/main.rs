@@ -15,6 +15,7 @@ mod exit_codes;
 mod explore;
 mod export;
 mod fio;
+mod fleet;
 mod front;
 mod house;
 mod iometer;

@@ -97,7 +97,8 @@ def shape(ios, step_ns):
     for name, times in gaps.items():
         mean = sum(times) / len(times)
         deviation = (sum(t * t for t in times) / len(times) - mean * mean) ** 0.5
-        told[name] = [len(times), sum(times) // len(times), max(times), deviation / mean]
+        variation = deviation / mean if len(times) > 1 else None
+        told[name] = [len(times), sum(times) // len(times), max(times), variation]
     # The length of a run is the largest place that it reached.
     reached = {0: collections.Counter(), 1: collections.Counter()}
     for io in ios:

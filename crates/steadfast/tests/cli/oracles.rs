@@ -171,7 +171,7 @@ fn streams_groups_processes_and_the_day_are_as_duckdb_counts_them() {
         assert_eq!(row["response_mean_ns"], counted["responses"][1], "{name}");
     }
     let profile = json(place, &["profile"]);
-    for row in profile["profile"].as_array().unwrap() {
+    for row in profile["intervals"].as_array().unwrap() {
         let hour = (row["begin_ns"].as_u64().unwrap() / (3600 * SECOND)).to_string();
         let theirs = counted["profile"].get(&hour).cloned().unwrap_or(0.into());
         assert_eq!(row["count"], theirs, "hour {hour}");

@@ -339,6 +339,26 @@ fn a_doctor_lists_what_limits_the_trust() {
 }
 
 #[test]
+fn a_report_in_narrow_steps_shows_them_around_two_moments() {
+    let (directory, ios) = captured();
+    let here = directory.path();
+    succeed(
+        here,
+        &["trace", "report", "t.parquet", "--step", "100us", "-o", "r", "--format", "json"],
+    );
+    let report = std::fs::read_to_string(here.join("r/findings.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let pages = rows(&report["chapters"]);
+    let page = pages.iter().find(|page| page["title"].as_str().unwrap().contains("100")).unwrap();
+    let text = page.to_string();
+    assert!(text.contains("window-0") && text.contains("window-1"), "{text}");
+    let known = ios.iter().map(|io| io.response_ns).filter(|time| *time != RESPONSE_UNKNOWN);
+    let slowest = known.max().unwrap() as f64 / 1e6;
+    let points = page["exhibits"].to_string();
+    assert!(points.contains(&format!("{slowest}")), "{slowest} {points}");
+}
+
+#[test]
 fn a_cache_that_holds_everything_misses_what_is_new() {
     let (directory, ios) = captured();
     let found = json(directory.path(), &["trace", "locality", "t.parquet"]);

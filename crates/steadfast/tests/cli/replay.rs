@@ -17,6 +17,7 @@ use steadfast_trace::{StepWriter, WorkloadFile, Writer};
 /// A trace of 1,009 reads of 4 KiB, one a millisecond, with a flush after every tenth.
 fn write(path: &Path, kind: Kind) {
     let device = CapturedDevice {
+        host: None,
         name: "sdx".into(),
         model: None,
         serial: None,
@@ -158,6 +159,112 @@ fn a_killed_replay_goes_on_from_its_last_cut_and_says_what_it_left_out() {
     }
 }
 
+/// A capture of two drives: 311 reads a millisecond apart on each, those of the second half
+/// a second after those of the first.
+fn write_two(path: &Path) {
+    let device = |name: &str| CapturedDevice {
+        name: name.into(),
+        capacity: Some(Bytes::mib(64)),
+        logical_sector: Some(512),
+        ..CapturedDevice::default()
+    };
+    let conditions = CaptureConditions {
+        layers: vec![Layer::Block],
+        devices: vec![device("sda"), device("sdb")],
+        began_unix_ns: Some(1_700_000_000_000_000_000),
+        lasted_ns: 2_000_000_000,
+        ..CaptureConditions::default()
+    };
+    let mut writer = Writer::new(File::create(path).unwrap(), &conditions).unwrap();
+    let event = |device: u16, n: u64| IoEvent {
+        device,
+        issued_ns: 100_000_000 + n * 1_000_000 + u64::from(device) * 500_000_000,
+        response_ns: 100_000,
+        offset: n * 7 % 16_384 * 4096,
+        bytes: 4096,
+        depth: 1,
+        op: IoOp::Read,
+        ..IoEvent::default()
+    };
+    let events: Vec<IoEvent> =
+        (0..2).flat_map(|device| (0..311).map(move |n| event(device, n))).collect();
+    writer.write(&events).unwrap();
+    writer.finish(conditions).unwrap();
+}
+
+/// What a run's script says of itself: its I/Os, its length in nanoseconds, and how it is
+/// opened again.
+fn script(run: &Path) -> (u64, u64, Vec<String>) {
+    let settings = std::fs::read_to_string(run.join("settings.json")).unwrap();
+    let settings: Value = serde_json::from_str(&settings).unwrap();
+    let workload = &settings["settings"]["workload"];
+    let opened = workload["opened_by"].as_array().unwrap().iter();
+    (
+        workload["script"]["counts"]["reads"].as_u64().unwrap(),
+        workload["script"]["span"].as_u64().unwrap(),
+        opened.map(|word| word.as_str().unwrap().to_owned()).collect(),
+    )
+}
+
+/// Every drive of a capture on a target of its own, and as far apart in time as captured.
+#[test]
+fn two_captured_devices_replay_together_each_on_its_target() {
+    let test = "two_captured_devices_replay_together_each_on_its_target";
+    let Some(first) = LoopDevice::new(test, 64) else { return };
+    let Some(second) = LoopDevice::new(test, 64) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    write_two(&here.join("two.parquet"));
+    let run = ["run", "replay-native", "--exact", "--workload", "two.parquet", "--purge", "none"];
+    // The captured device of the second stands first.
+    let [b, a] = [("sdb", &first), ("sda", &second)]
+        .map(|(captured, target)| format!("{captured}={}", target.path));
+    let targets = ["--target", &b, "--target", &a, "--set", "preconditioning=none"];
+    let sure = ["--yes-destroy", first.name(), "--yes-destroy", second.name(), "--out", "both"];
+    let ran = run_in(here, &[&run[..], &targets, &sure].concat());
+    assert!(matches!(code(&ran), 0 | 3), "{}", stderr(&ran));
+    let runs = [&second, &first].map(|device| here.join("both").join(device.name()));
+    let [(a_ios, a_span, a_words), (b_ios, b_span, b_words)] = [script(&runs[0]), script(&runs[1])];
+    assert_eq!((a_ios, b_ios), (311, 311));
+    assert_eq!((a_span, b_span), (310_000_000, 810_000_000), "both count from the first I/O");
+    assert!(a_words.iter().any(|word| word == "--device=sda"), "{a_words:?}");
+    assert!(b_words.iter().any(|word| word == "--device=sdb"), "{b_words:?}");
+    let agreed = runs.each_ref().map(|run| {
+        let lines = Ledger::read(run).unwrap().lines;
+        let starts = lines.iter().filter_map(|line| match &line.entry {
+            Entry::Applied { outcome, .. } => outcome.measurement.common_start,
+            _ => None,
+        });
+        starts.map(|start| (start.agreed, start.targets)).collect::<Vec<_>>()
+    });
+    assert_eq!(agreed[0], agreed[1]);
+    assert_eq!(agreed[0].len(), 1);
+    for run in &runs {
+        assert_eq!(parts(run).iter().map(|part| part.1).sum::<u64>(), 311);
+    }
+    let group = std::fs::read_to_string(here.join("both/targets.json")).unwrap();
+    assert!(group.contains("\"phases\""), "{group}");
+}
+
+#[test]
+fn captured_devices_are_told_apart_for_every_target_or_for_none() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    write_two(&here.join("two.parquet"));
+    let plan = ["plan", "replay-native", "--workload", "two.parquet"];
+    let with = |more: &[&'static str]| [&plan[..], more].concat();
+    let both = ["--target", "sda=sim:small", "--target", "sdb=sim:client"];
+    succeed(here, &with(&[&both[..], &["--step", "100ms"]].concat()));
+    succeed(here, &with(&[&both[..], &["--exact"]].concat()));
+    succeed(here, &with(&["--target", "sdb=sim:small", "--step", "100ms"]));
+    let half = ["--target", "sda=sim:small", "--target", "sim:client"];
+    refuse(here, &with(&half), &["--target DEVICE=sim:client"]);
+    let twice = [&both[..], &["--device", "sda"]].concat();
+    refuse(here, &with(&twice), &["omit --device"]);
+    let unknown = ["--target", "sdz=sim:small"];
+    refuse(here, &with(&unknown), &["no device 'sdz'", "sda, sdb"]);
+}
+
 const NATIVE: [&str; 4] = ["plan", "replay-native", "--target", "sim:small"];
 
 #[test]
@@ -209,6 +316,10 @@ fn options_of_captured_workloads_are_for_their_procedures() {
     refuse(here, &[&of("wsat")[..], &two].concat(), &["one workload"]);
     let exact = ["--workload", "pgbench", "--exact"];
     refuse(here, &[&of("multi-wsat")[..], &exact].concat(), &["--exact is for replay-native"]);
+    write(&here.join("t.parquet"), Kind::Whole);
+    let deep = [&of("replay-native")[..], &["--workload", "t.parquet", "--depth", "8"]].concat();
+    refuse(here, &[&deep[..], &["--step", "100ms"]].concat(), &["demands of its own"]);
+    succeed(here, &[&deep[..], &["--exact"]].concat());
 }
 
 #[test]

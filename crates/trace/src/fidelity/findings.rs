@@ -1,9 +1,11 @@
 //! A comparison as [`Findings`], or as chapters of the findings of a replay.
 
 use super::found::Fidelity;
+use super::pairs::{DevicePair, OpPair};
 use super::side::SideFound;
 use super::{plots, tables};
 use sha2::{Digest, Sha256};
+use std::cmp::Ordering;
 use std::fmt::Write;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
@@ -59,6 +61,7 @@ fn times(found: &Fidelity) -> Option<Page> {
     let pairs = found.devices.as_ref().filter(|pairs| !pairs.is_empty())?;
     let mut exhibits =
         vec![Exhibit::Table(tables::sequences(pairs)), Exhibit::Table(tables::times(pairs))];
+    exhibits.extend(tables::by_op(pairs).map(Exhibit::Table));
     for (number, pair) in pairs.iter().enumerate() {
         exhibits.extend(plots::start_errors(number, pair).map(Exhibit::Plot));
         exhibits.extend(plots::gaps(number, pair).map(Exhibit::Plot));
@@ -108,7 +111,33 @@ fn ending(found: &Fidelity) -> String {
                 true => "they are the same I/Os in another order; ",
                 false => "",
             };
-            format!("{counts}; on {} {same}the first difference is {first}.", tables::devices(pair))
+            format!(
+                "{counts}; on {} {same}the first difference is {first}{}.",
+                tables::devices(pair),
+                by_op(pair)
+            )
+        }
+    }
+}
+
+/// What came of each operation, where there are several.
+fn by_op(pair: &DevicePair) -> String {
+    let told = |one: &OpPair| {
+        let [original, replay] = one.ios;
+        let came = match original.cmp(&replay) {
+            Ordering::Greater => format!("{} fewer in the replay", original - replay),
+            Ordering::Less => format!("{} more in the replay", replay - original),
+            Ordering::Equal if one.sequence.first.is_none() => "equal, in order".to_owned(),
+            Ordering::Equal if one.sequence.same_ios => "the same in another order".to_owned(),
+            Ordering::Equal => format!("{} differ", one.sequence.different),
+        };
+        format!("{}: {came}", one.op)
+    };
+    match pair.by_op.len() {
+        0 | 1 => String::new(),
+        _ => {
+            let told: Vec<String> = pair.by_op.iter().map(told).collect();
+            format!("; by operation: {}", told.join(", "))
         }
     }
 }

@@ -20,5 +20,5 @@ pub use distance::Distance;
 pub use findings::{caveats, chapters, findings};
 pub use found::Fidelity;
 pub use options::FidelityOptions;
-pub use pairs::{DevicePair, Difference, DifferentIo, SequenceFound, Starts};
+pub use pairs::{DevicePair, Difference, DifferentIo, OpPair, SequenceFound, Starts};
 pub use side::SideFound;

@@ -1,5 +1,7 @@
 //! Two captures of single I/Os, device by device: each I/O of the original beside
-//! that of the replay with the same number in the order of issue.
+//! that of the replay with the same number in the order of issue. Where they are not
+//! the same, also each operation for itself: one flush less would set every I/O after
+//! it beside another.
 
 use super::distance::{Distance, Sample, between};
 use super::options::FidelityOptions;
@@ -32,11 +34,28 @@ pub struct DevicePair {
     pub unmapped: u64,
     /// Whether they are the same I/Os in the same order.
     pub sequence: SequenceFound,
-    /// How far I/Os were from their time.
+    /// How far I/Os were from their time. Where the captures differ: of the operations
+    /// that both have equally often, or of all if there is none.
     pub starts: Starts,
+    /// Each operation for itself; empty where the captures have the same I/Os in the
+    /// same order.
+    pub by_op: Vec<OpPair>,
     /// Between the times from one I/O to the next; `None` where one side has fewer than
     /// two I/Os.
     pub gaps: Option<Distance>,
+}
+
+/// The I/Os of one operation, on a device of the original and on one of the replay.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpPair {
+    /// The operation.
+    pub op: IoOp,
+    /// I/Os of each.
+    pub ios: [u64; 2],
+    /// Whether they are the same I/Os in the same order.
+    pub sequence: SequenceFound,
+    /// How far they were from their time.
+    pub starts: Starts,
 }
 
 /// Whether two captures hold the same I/Os: operation, size and offset.
@@ -120,19 +139,65 @@ where
     let pairs = sides[0].devices.keys().zip(sides[1].devices.keys()).take(DEVICES_MAX);
     let pairs = pairs.map(|(captured, replayed)| {
         let devices = [*captured, *replayed];
-        let [of_original, of_replay] =
-            [0, 1].map(|side: usize| on_device(&options.passes[side], devices[side]));
-        let mut pairing = Pairing {
-            original: Stream::new(original.ios(&of_original, Fields::NONE)?),
-            replay: Stream::new(replay.ios(&of_replay, Fields::NONE)?),
-            map: options.map.as_ref(),
-            faster: options.faster,
-            unmapped: 0,
-        };
+        let two = Two { original, replay, options };
+        let passes = [0, 1].map(|side: usize| on_device(&options.passes[side], devices[side]));
         let names = [0, 1].map(|side: usize| sides[side].device_name(devices[side]));
-        pairing.run(names)
+        two.compare(&passes, names)
     });
     pairs.collect()
+}
+
+/// Two captures, and how they are compared.
+struct Two<'t, A, B> {
+    original: &'t Captured<A>,
+    replay: &'t Captured<B>,
+    options: &'t FidelityOptions,
+}
+
+impl<A, B> Two<'_, A, B>
+where
+    A: Read + Seek + Send + 'static,
+    B: Read + Seek + Send + 'static,
+{
+    fn compare(&self, passes: &[Pass; 2], names: [String; 2]) -> Result<DevicePair, TraceError> {
+        let (found, unmapped) = self.pair(passes, None)?;
+        if found.sequence.first.is_none() {
+            return Ok(found.finish(names, unmapped));
+        }
+        let mut each = Vec::new();
+        for op in IoOp::ALL {
+            let chosen = &passes[0].filter.ops;
+            if chosen.is_empty() || chosen.contains(&op) {
+                let passes = passes.each_ref().map(|pass| of_op(pass, op));
+                each.push((op, self.pair(&passes, found.begins)?.0));
+            }
+        }
+        each.retain(|(_, found)| found.ios != [0, 0]);
+        let starts = starts_of(&each);
+        let by_op = each.into_iter().map(|(op, found)| found.finish_op(op)).collect();
+        Ok(DevicePair { starts, by_op, ..found.finish(names, unmapped) })
+    }
+
+    /// The I/Os that pass, number by number, and how many the map puts nowhere.
+    fn pair(
+        &self,
+        passes: &[Pass; 2],
+        begins: Option<[u64; 2]>,
+    ) -> Result<(Found, u64), TraceError> {
+        let mut pairing = Pairing {
+            original: Stream::new(self.original.ios(&passes[0], Fields::NONE)?),
+            replay: Stream::new(self.replay.ios(&passes[1], Fields::NONE)?),
+            map: self.options.map.as_ref(),
+            faster: self.options.faster,
+            unmapped: 0,
+        };
+        let found = pairing.run(Found { begins, ..Found::default() })?;
+        Ok((found, pairing.unmapped))
+    }
+}
+
+fn of_op(pass: &Pass, op: IoOp) -> Pass {
+    Pass { filter: Filter { ops: vec![op], ..pass.filter.clone() }, ..pass.clone() }
 }
 
 fn on_device(pass: &Pass, device: u16) -> Pass {
@@ -187,15 +252,14 @@ where
     A: Read + Seek + Send + 'static,
     B: Read + Seek + Send + 'static,
 {
-    fn run(&mut self, names: [String; 2]) -> Result<DevicePair, TraceError> {
-        let mut found = Found::default();
+    fn run(&mut self, mut found: Found) -> Result<Found, TraceError> {
         loop {
             match (self.captured()?, self.replay.next()?) {
                 (None, None) => break,
                 (captured, replayed) => found.take(captured, replayed),
             }
         }
-        Ok(found.finish(names, self.unmapped))
+        Ok(found)
     }
 
     /// The next I/O of the original: at the time and the place that the replay was to
@@ -229,7 +293,8 @@ struct Found {
     gaps: [Sample; 2],
     dense: Vec<u64>,
     starts: Starts,
-    last: VecDeque<i64>,
+    /// When each of the last was due, and how late it was.
+    last: VecDeque<(u64, i64)>,
 }
 
 impl Default for Found {
@@ -277,27 +342,61 @@ impl Found {
         self.starts.early += u64::from(late < 0);
         self.starts.max_ns = self.starts.max_ns.max(late.unsigned_abs());
         self.dense[FineHistogram::index(late.unsigned_abs())] += 1;
-        self.last.push_back(late);
+        self.last.push_back((captured_ns, late));
         if self.last.len() > DRIFT_OVER {
             self.last.pop_front();
         }
     }
 
-    fn finish(mut self, names: [String; 2], unmapped: u64) -> DevicePair {
-        self.sequence.same_ios = self.ios[0] == self.ios[1] && self.sums[0] == self.sums[1];
-        let mut last: Vec<i64> = self.last.into();
-        last.sort_unstable();
-        self.starts.drift_ns = last.get(last.len() / 2).copied();
-        self.starts.errors = FineHistogram::from_dense(&self.dense);
+    fn finish(self, names: [String; 2], unmapped: u64) -> DevicePair {
         DevicePair {
             names,
             ios: self.ios,
             unmapped,
-            sequence: self.sequence,
-            starts: self.starts,
+            sequence: self.compared(),
+            starts: self.started(),
+            by_op: Vec::new(),
             gaps: between(self.gaps),
         }
     }
+
+    fn finish_op(self, op: IoOp) -> OpPair {
+        OpPair { op, ios: self.ios, sequence: self.compared(), starts: self.started() }
+    }
+
+    fn compared(&self) -> SequenceFound {
+        let same_ios = self.ios[0] == self.ios[1] && self.sums[0] == self.sums[1];
+        SequenceFound { same_ios, ..self.sequence.clone() }
+    }
+
+    fn started(&self) -> Starts {
+        let mut last: Vec<i64> = self.last.iter().map(|(_, late)| *late).collect();
+        last.sort_unstable();
+        Starts {
+            errors: FineHistogram::from_dense(&self.dense),
+            drift_ns: last.get(last.len() / 2).copied(),
+            ..self.starts.clone()
+        }
+    }
+}
+
+/// The start errors of operations together: of those that both sides have equally
+/// often, or of all.
+fn starts_of(each: &[(IoOp, Found)]) -> Starts {
+    let is_whole = |found: &Found| found.ios[0] == found.ios[1];
+    let some = each.iter().any(|(_, found)| is_whole(found));
+    let mut all = Found::default();
+    let mut last = Vec::new();
+    for (_, found) in each.iter().filter(|(_, found)| !some || is_whole(found)) {
+        all.starts.pairs += found.starts.pairs;
+        all.starts.early += found.starts.early;
+        all.starts.max_ns = all.starts.max_ns.max(found.starts.max_ns);
+        all.dense.iter_mut().zip(&found.dense).for_each(|(sum, count)| *sum += count);
+        last.extend(&found.last);
+    }
+    last.sort_unstable();
+    all.last = last.split_off(last.len().saturating_sub(DRIFT_OVER)).into();
+    all.started()
 }
 
 /// A number that hardly another I/O has.

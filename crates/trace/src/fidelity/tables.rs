@@ -1,7 +1,7 @@
 //! The tables of a comparison.
 
 use super::found::Fidelity;
-use super::pairs::DevicePair;
+use super::pairs::{DevicePair, OpPair};
 use super::side::SideFound;
 use crate::streams::{StreamKey, StreamTally};
 use std::cmp::Reverse;
@@ -17,6 +17,10 @@ const PRINTED: u64 = 100;
 
 fn ms(ns: Option<u64>) -> Cell {
     Cell::number(ns.map(|ns| ns as f64 / 1e6), 3)
+}
+
+fn micros(ns: Option<f64>) -> Cell {
+    Cell::number(ns.map(|ns| ns / 1e3), 3)
 }
 
 /// By how much the second differs from the first, in percent of the first.
@@ -179,7 +183,6 @@ pub(super) fn sequences(pairs: &[DevicePair]) -> Table {
 
 /// How true the times are.
 pub(super) fn times(pairs: &[DevicePair]) -> Table {
-    let micros = |ns: Option<f64>| Cell::number(ns.map(|ns| ns / 1e3), 3);
     let row = |pair: &DevicePair| {
         let starts = &pair.starts;
         let percentile = |fraction| {
@@ -213,6 +216,47 @@ pub(super) fn times(pairs: &[DevicePair]) -> Table {
             ("inter-arrival-ks", "Inter-arrival KS distance"),
         ])
         .rows(pairs.iter().map(row))
+}
+
+/// Each operation for itself, where the captures differ.
+pub(super) fn by_op(pairs: &[DevicePair]) -> Option<Table> {
+    let several = pairs.len() > 1;
+    let row = |(pair, one): (&DevicePair, &OpPair)| {
+        let head = match several {
+            true => format!("{}: {}", devices(pair), one.op),
+            false => one.op.to_string(),
+        };
+        let starts = &one.starts;
+        let percentile = |fraction| {
+            let found: Option<Nanos> = starts.errors.supported_quantile(fraction);
+            micros(found.map(|error| error.0.min(starts.max_ns) as f64))
+        };
+        let [original, replay] = one.ios;
+        let cells = [
+            Cell::count(original),
+            Cell::count(replay),
+            Cell::number(Some(replay as f64 - original as f64), 0),
+            Cell::count(one.sequence.different),
+            Cell::verdict(one.sequence.same_ios),
+            percentile(0.5),
+            percentile(0.99),
+            micros((starts.pairs > 0).then_some(starts.max_ns as f64)),
+        ];
+        Row::new(head, cells).strong(original != replay)
+    };
+    let ops = pairs.iter().flat_map(|pair| pair.by_op.iter().map(move |one| (pair, one)));
+    let table = Table::new("replay-operations", "Each operation for itself", "Operation")
+        .columns(BOTH)
+        .columns([
+            ("difference", "Difference"),
+            ("different", "Pairs that differ"),
+            ("same-ios", "Same I/Os in any order"),
+            ("start-error-p50", "Start error 50 % µs"),
+            ("start-error-p99", "99 % µs"),
+            ("start-error-max", "Maximum µs"),
+        ])
+        .rows(ops.map(row));
+    (!table.rows.is_empty()).then_some(table)
 }
 
 /// How deep the queues were.

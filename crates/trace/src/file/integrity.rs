@@ -1,10 +1,12 @@
 //! What of a capture's files is not as it was written, or not there.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Bytes that are not as they were written; the I/Os in them are left out.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 pub struct Damage {
     /// Which of the files, in the capture's order, from 1.
     pub file: usize,
@@ -40,8 +42,31 @@ impl fmt::Display for Damage {
     }
 }
 
+/// A file that could not be read and was left out of a fold.
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
+pub struct LeftOut {
+    /// Its name.
+    pub name: String,
+    /// Its size in bytes, where that is known.
+    pub bytes: Option<u64>,
+    /// Why.
+    pub reason: String,
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.name)?;
+        if let Some(bytes) = self.bytes {
+            write!(f, " ({bytes} bytes)")?;
+        }
+        write!(f, ": {}", self.reason)
+    }
+}
+
 /// What is known of the files' state.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Integrity {
     /// Whether every file has checksums; without them most damage cannot be seen.
     pub checksums: bool,
@@ -49,12 +74,15 @@ pub struct Integrity {
     pub damaged: Vec<Damage>,
     /// Parts of a rotated capture that lie between those that were named.
     pub missing_parts: Vec<u32>,
+    /// Files that could not be read and were left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
 }
 
 impl Integrity {
     /// Whether nothing is known to be missing.
     pub fn is_whole(&self) -> bool {
-        self.damaged.is_empty() && self.missing_parts.is_empty()
+        self.damaged.is_empty() && self.missing_parts.is_empty() && self.left_out.is_empty()
     }
 
     /// What is missing, one sentence each.
@@ -68,6 +96,7 @@ impl Integrity {
                 parts.join(", part ")
             ));
         }
+        told.extend(self.left_out.iter().map(|file| format!("Omitted: {file}.")));
         told
     }
 }

@@ -20,7 +20,7 @@ pub use crate::schema::{
 };
 pub(crate) use footer::{Footer, footer, footer_or_blocks, text_column, wide_column};
 pub use guard::panics_are_caught;
-pub use integrity::{Damage, Integrity};
+pub use integrity::{Damage, Integrity, LeftOut};
 pub(crate) use output::{About, Output};
 pub use parts::is_same_capture;
 pub(crate) use reader::Lent;

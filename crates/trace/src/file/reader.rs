@@ -137,7 +137,7 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
         let mut damaged: Vec<Damage> = self.damaged.iter().chain(found.values()).cloned().collect();
         damaged.sort();
         let missing_parts = self.missing_parts.clone();
-        Integrity { checksums: self.checksums, damaged, missing_parts }
+        Integrity { checksums: self.checksums, damaged, missing_parts, left_out: Vec::new() }
     }
     /// Events in it, those in damaged row groups included.
     pub fn rows(&self) -> u64 {

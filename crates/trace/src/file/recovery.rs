@@ -15,7 +15,7 @@ use steadfast_domain::CaptureConditions;
 const STRIDE: usize = 1 << 20;
 
 /// What was found in a file without a footer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Recovery {
     /// Complete row groups.
     pub row_groups: usize,

@@ -27,6 +27,12 @@ fn no_single_ios(study: &Study) -> Option<Caveat> {
     if study.single_ios.is_some() {
         return None;
     }
+    if study.is_of_fold {
+        let text = "The report is of a fold file, which holds sums and no single I/Os. These need \
+            single I/Os and are omitted: process map, LBA range hit maps, working set and reuse.";
+        let remedy = "Name the trace files instead of the fold file to include them.";
+        return Some(Caveat::new(CaveatKind::Remark, ids::STEPS_ONLY, text, remedy));
+    }
     let kept = study.totals.conditions.step_ns.unwrap_or(study.totals.step_ns);
     let percentiles = match study.tells_percentiles() {
         true => "99 % response time v time",

@@ -124,6 +124,7 @@ fn chapters(study: &Study) -> Vec<Page> {
             ],
         ),
     ];
+    pages.extend(windows(study));
     pages.extend(singles.map(|singles| processes(study, singles)));
     pages.extend(singles.and_then(|singles| hit_maps(study, singles)));
     pages.push(use_of_device(study));
@@ -176,6 +177,20 @@ fn sizes(study: &Study) -> Page {
     let queue_times = study.single_ios.as_ref().map(|singles| tables::queue_times(study, singles));
     exhibits.extend(queue_times.map(Exhibit::Table));
     Page::new("Sizes and response times", exhibits)
+}
+
+/// Narrow steps, where they were asked for and all are too many for a picture.
+fn windows(study: &Study) -> Option<Page> {
+    let fine = Nanos(study.totals.fine_ns?);
+    let text = format!(
+        "The pictures of the whole capture have steps of {}: it has too many steps of {fine}. These \
+         pictures show those around two moments; a span is shown with --from and --to, and trace \
+         steps lists every step.",
+        Nanos(study.totals.step_ns)
+    );
+    let plots = study.windows.iter().zip(0..).map(|(window, at)| plots::window(window, at));
+    let exhibits = std::iter::once(Exhibit::Text(text)).chain(plots.map(Exhibit::Plot)).collect();
+    Some(Page::new(format!("Steps of {fine}"), exhibits))
 }
 
 fn shape(study: &Study, singles: &SingleIos) -> Page {

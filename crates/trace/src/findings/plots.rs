@@ -8,7 +8,7 @@ use crate::shape::DEPTH_CLASSES;
 use crate::shape_figures::{depth_name, response_classes};
 use crate::steps::CaptureStep;
 use crate::streams::By;
-use crate::study::{SingleIos, Study};
+use crate::study::{SingleIos, Study, Window};
 use std::collections::BTreeMap;
 use steadfast_domain::findings::{
     Axis, Exhibit, Marker, Plot, PlotKind, Scale, Series, Stroke, TimeUnit,
@@ -170,7 +170,7 @@ pub(super) fn response_times(study: &Study) -> Plot {
         line(&clock, &study.steps, name, |step| response_ms(value(step)))
     };
     plot = plot.with(measured("Average", CaptureStep::response_mean));
-    if study.single_ios.is_some() {
+    if study.single_ios.is_some() || study.is_of_fold {
         plot = plot.with(measured("99 %", |step| step.percentile(0.99)));
     }
     plot.with(measured("Maximum", CaptureStep::response_max))
@@ -277,6 +277,30 @@ fn hit_map(study: &Study, device: u16, map: &HitMap, op: IoOp) -> Option<Plot> {
         plot = plot.with(Series::new(format!("{percent:.1} %"), Stroke::Measured, points));
     }
     any.then_some(plot)
+}
+
+/// A part of the capture in narrow steps.
+pub(super) fn window(window: &Window, number: usize) -> Plot {
+    let begin = window.first.saturating_mul(window.width_ns);
+    let seconds = window.width_ns as f64 / 1e9;
+    let numbers = window.first..window.first + window.count;
+    let points = |value: &dyn Fn(&CaptureStep) -> Option<f64>, none: Option<f64>| -> Vec<Point> {
+        let at = |step: u64| ((step - window.first) as f64 + 0.5) * seconds;
+        let of = |step: u64| window.steps.get(&step).map_or(none, value);
+        numbers.clone().map(|step| (at(step), of(step))).collect()
+    };
+    let mut plot = Plot::new(
+        PlotKind::Lines,
+        &format!("window-{number}"),
+        format!("Around {}, steps of {}", window.what, Nanos(window.width_ns)),
+        Axis::time(&format!("Time since {} into the capture", Nanos(begin)), TimeUnit::Seconds),
+        Axis::new("IOPS", Scale::Linear),
+    );
+    plot.y_right = Some(Axis::new("Response time (ms)", Scale::Log10));
+    let iops = points(&|step| Some(step.ios() as f64 / seconds), Some(0.0));
+    let slowest = points(&|step| response_ms(step.response_max()), None);
+    plot.with(Series::new("IOPS", Stroke::Measured, iops))
+        .with(Series::new("RT maximum", Stroke::Measured, slowest).on_right())
 }
 
 /// Response times as shades over time; percentiles over time stand in the plot of
@@ -424,9 +448,9 @@ fn bars<const BITS: u32>(histogram: &Histogram<BITS>) -> Vec<Point> {
 pub(super) fn response_histogram(study: &Study) -> Plot {
     let responses = study.totals.streams.total().responses;
     let histogram = responses.histogram();
-    let points = match study.single_ios {
-        Some(_) => bars(&histogram.coarsen::<4>()),
-        None => bars(&histogram.coarsen::<2>()),
+    let points = match study.single_ios.is_some() || study.is_of_fold {
+        true => bars(&histogram.coarsen::<4>()),
+        false => bars(&histogram.coarsen::<2>()),
     };
     let mut plot = Plot::new(
         PlotKind::Histogram,

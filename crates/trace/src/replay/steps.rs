@@ -257,6 +257,10 @@ impl NativeSteps {
     }
 }
 
+/// Steps of single I/Os are at least so wide, where no width is asked for: shorter ones
+/// are no loads of their own.
+const NARROWEST_NS: u64 = 10_000_000;
+
 fn of_capture<R: Read + Seek + Send + 'static>(
     captured: &Captured<R>,
     choice: &StepChoice,
@@ -271,7 +275,8 @@ fn of_capture<R: Read + Seek + Send + 'static>(
         return Err(ReplayError::SeveralLayers);
     }
     let asked = choice.step_ns.or(conditions.step_ns);
-    let width_ns = captured.width(asked, span_ns, STEPS_MAX as u64)?;
+    let usual = captured.width(asked, span_ns, STEPS_MAX as u64)?;
+    let width_ns = if asked.is_none() { usual.max(NARROWEST_NS) } else { usual };
     let workload = Workload::of(&table, choice.by, choice.threshold);
     let keys = workload.keys();
     let mut steps = steps_over(span_ns, width_ns);

@@ -39,7 +39,7 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
             return Err(TraceError::damaged("in its conditions", what));
         }
         let checksums = groups.iter().all(|group| group.sum.is_some());
-        let mut integrity = Integrity { checksums, damaged, missing_parts: Vec::new() };
+        let mut integrity = Integrity { checksums, damaged, ..Integrity::default() };
         let mut intact = Vec::new();
         for (number, group) in groups.into_iter().enumerate() {
             match &group.sum {

@@ -139,7 +139,7 @@ impl Parts {
             let streams: Vec<_> = of(&self.sums, chosen);
             let responses: Vec<_> = of(&self.responses, chosen);
             let (streams, responses) = (&streams[..], &responses[..]);
-            sums.take_sums(&Sums { step_ns: STEP_NS, streams, responses }).unwrap();
+            sums.take_sums(&Sums { step_ns: STEP_NS, shift_ns: 0, streams, responses }).unwrap();
         }
         fold
     }

@@ -105,6 +105,46 @@ fn the_first_difference_is_named() {
     assert!(told.contains(&format!("at {} as replayed", original[at].offset + 512)), "{told}");
 }
 
+/// The kernel makes one of several flushes that wait: reads and writes are still beside
+/// their own.
+#[test]
+fn a_flush_less_moves_no_read_beside_another() {
+    let flush = |n: u64| io(n * 10_000, IoOp::Flush, 0, 0);
+    let all: Vec<IoEvent> = (0..10_007u64)
+        .map(|n| match n % 7 {
+            6 => flush(n),
+            odd => {
+                let op = if odd % 2 == 1 { IoOp::Write } else { IoOp::Read };
+                io(n * 10_000, op, n * 8192, 4096)
+            }
+        })
+        .collect();
+    let mut replay: Vec<IoEvent> = all.clone();
+    replay.retain(|event| event.op != IoOp::Flush || event.issued_ns % 130_000 != 0);
+    // All but the first are 500 ns late.
+    replay[1..].iter_mut().for_each(|event| event.issued_ns += 500);
+    let lost = (all.len() - replay.len()) as u64;
+    assert!(lost > 50, "{lost}");
+    let found = compared(&all, &replay, &FidelityOptions::default());
+    let pair = &found.devices.as_ref().unwrap()[0];
+    assert!(pair.sequence.different > 5000 && !pair.sequence.same_ios);
+    let by_op = |op| pair.by_op.iter().find(|one| one.op == op).unwrap();
+    for op in [IoOp::Read, IoOp::Write] {
+        let one = by_op(op);
+        assert_eq!((one.sequence.first, one.sequence.different), (None, 0));
+        assert_eq!((one.ios[0], one.starts.max_ns), (one.ios[1], 500));
+    }
+    let flushes = by_op(IoOp::Flush).ios;
+    assert_eq!((flushes[0], flushes[0] - flushes[1], pair.by_op.len()), (1429, lost, 3));
+    let moved = by_op(IoOp::Read).ios[0] + by_op(IoOp::Write).ios[0];
+    assert_eq!((pair.starts.pairs, pair.starts.max_ns), (moved, 500));
+    assert_eq!((pair.starts.drift_ns, pair.starts.early), (Some(500), 0));
+    let findings = findings(&found, "test");
+    let told = format!("read: equal, in order, write: equal, in order, flush: {lost} fewer");
+    assert!(findings.ending.contains(&told), "{}", findings.ending);
+    assert_eq!(table(&findings, "replay-operations").rows.len(), 3);
+}
+
 #[test]
 fn a_replay_twice_as_fast_is_true_to_the_scaled_trace() {
     let mut replay = in_issue_order();

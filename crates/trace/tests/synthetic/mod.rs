@@ -12,6 +12,7 @@ const GIB: u64 = 1 << 30;
 pub fn conditions(seconds: u64) -> CaptureConditions {
     let device = |name: &str, model: &str, gib: u64| CapturedDevice {
         name: name.into(),
+        host: None,
         model: Some(model.into()),
         serial: Some(format!("{name}-0001")),
         capacity: Some(Bytes(gib * GIB)),

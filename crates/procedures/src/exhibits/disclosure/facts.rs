@@ -121,8 +121,8 @@ fn covered_text(covered: &Covered) -> String {
     });
     format!(
         "{percent} % of the capacity: bytes {} to {}{}",
-        range.start.0,
-        range.end().0,
+        number(range.start.0 as f64, 0),
+        number(range.end().0 as f64, 0),
         of_these.unwrap_or_default()
     )
 }
@@ -153,7 +153,7 @@ pub fn criteria_text(criteria: &Criteria) -> String {
 fn wipc_text(choices: &Choices<'_>) -> String {
     let each = |pattern: &AccessPattern| {
         let bytes = preconditioning::amount(choices.geometry, pattern.size).0;
-        format!("{pattern}, {WIPC_DEMAND}, {bytes} bytes")
+        format!("{pattern}, {WIPC_DEMAND}, {} bytes", number(bytes as f64, 0))
     };
     choices.preconditioning.iter().map(each).collect::<Vec<_>>().join("; ")
 }
@@ -162,7 +162,7 @@ fn wipc_text(choices: &Choices<'_>) -> String {
 pub fn device_facts(device: &Device) -> Facts {
     let sectors =
         format!("{} B logical, {} B physical", device.logical_sector, device.physical_sector);
-    let capacity = format!("{} ({} bytes)", device.capacity, device.capacity.0);
+    let capacity = format!("{} ({} bytes)", device.capacity, number(device.capacity.0 as f64, 0));
     let cache = device.write_cache.map(|c| c.to_string());
     Facts::new("Tested device").rows([
         Setting::identity("Device", &device.path),

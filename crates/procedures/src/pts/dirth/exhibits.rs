@@ -10,10 +10,11 @@ use crate::exhibits::frame::{common_chapters, frame, unfinished};
 use crate::exhibits::loops::{general_chapter, tracking_table};
 use crate::exhibits::pages::{page, rounds_axis};
 use crate::exhibits::response::{
-    FIVE_NINES, Rates, bins_caveat, confidence_plot, percentile_table, rated_title,
+    FIVE_NINES, Rates, bins_caveat, confidence_plot, percentile_table, rated_title, tail_plot,
 };
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::steps::every_step;
+use crate::ground::metrics::Measured;
 use crate::ground::preconditioning;
 use crate::ground::preconditioning::{WIPC_DEMAND, WIPC_PATTERN};
 use crate::ground::secondary::Secondary;
@@ -23,11 +24,11 @@ use crate::pts::workload;
 use crate::words::{mix_name, number};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, Exhibit, FormHeader, KeyFigure, Origin, Page, Plot, PlotKind, Row,
-    Scale, Series, Setting, Stroke, Table,
+    Axis, Cell as TableCell, Exhibit, FormHeader, KeyFigure, Marker, Metric, Origin, Page, Plot,
+    PlotKind, Row, Scale, Series, Setting, Stroke, Table,
 };
 use steadfast_domain::{
-    Caveat, CaveatKind, Demand, Findings, Nanos, Outcome, Record, Step, Tally, Verdict,
+    Caveat, CaveatKind, Demand, Findings, Measurement, Nanos, Outcome, Record, Step, Tally, Verdict,
 };
 
 /// Everything that is reported of a run.
@@ -44,6 +45,7 @@ pub fn findings(dirth: &Dirth, record: &Record, results: &Results<'_>) -> Findin
         form_pages: form_pages(dirth, results),
         chapters: chapters(dirth, record, results),
         long_tables: vec![rounds_matrix(dirth, results), every_step(&choices, record)],
+        metrics: metrics(dirth, results),
         ..frame(&title, &choices, record, header(dirth, record, results))
             .judged(Some(whole_verdict(results)))
             .fronted(figures(results), ["demand-intensity", "total-oio"])
@@ -192,6 +194,33 @@ fn figures(results: &Results<'_>) -> Vec<KeyFigure> {
         ]
     };
     results.histograms.iter().flat_map(of_point).collect()
+}
+
+/// The matrix of the reported round, and the histograms, in long form.
+fn metrics(dirth: &Dirth, results: &Results<'_>) -> Vec<Metric> {
+    let of_demand = |demand: &Demand| {
+        let point = format!("{} {demand}", dirth.workload);
+        let cell = cell(dirth, results, *demand);
+        let art = cell.and_then(|c| c.art).map(Nanos::as_millis_f64);
+        let all = [
+            Metric::new("iops", &point, cell.and_then(|c| c.iops), "IOPS"),
+            Metric::new("throughput", &point, cell.and_then(|c| c.mb_per_second), "MB/s"),
+            Metric::new("art", &point, art, "ms"),
+        ];
+        let all = all.into_iter().flatten();
+        match dirth.workload.pattern() {
+            Some(pattern) => all.map(|metric| metric.of(&pattern)).collect::<Vec<_>>(),
+            None => all.collect(),
+        }
+    };
+    let of_point = |histogram: &Histogram<'_>| {
+        let point = format!("{} {}", dirth.workload, histogram.chosen.role.name());
+        let steps: Vec<&Measurement> = histogram.measurement.into_iter().collect();
+        let pattern = dirth.workload.pattern();
+        Measured { point: &point, pattern, steps: &steps, rounds: false }.metrics()
+    };
+    let matrix = dirth.matrix.demands.iter().flat_map(of_demand);
+    matrix.chain(results.histograms.iter().flat_map(of_point)).collect()
 }
 
 /// The chosen points: where they come from and what their histograms say.
@@ -392,7 +421,8 @@ fn intensity_plot(dirth: &Dirth, results: &Results<'_>) -> Plot {
     )
     .caption(format!(
         "Average response time of reads and writes together against IOPS, one line per thread \
-         count through its queue depths, in {}. Points below {} can be chosen.",
+         count through its queue depths, in {}. Points below the ceiling of {} (dashed) can be \
+         chosen; the chosen ones are set off. Knee: the highest IOPS per response time.",
         reported_text(results),
         dirth.art_ceiling
     ));
@@ -400,7 +430,38 @@ fn intensity_plot(dirth: &Dirth, results: &Results<'_>) -> Plot {
         let cell = cell(dirth, results, demand)?;
         Some((cell.iops?, cell.art.map(Nanos::as_millis_f64)))
     });
+    let chosen = results.selection.iter().flat_map(|selection| &selection.points);
+    let chosen: Vec<Series> = chosen
+        .filter_map(|point| {
+            let at = (point.cell.iops?, Some(point.cell.art?.as_millis_f64()));
+            let name = format!("{} {}", point.role.name(), point.demand);
+            Some(Series::new(name, Stroke::Measured, vec![at]).named(point.role.name()))
+        })
+        .collect();
+    let rates = plot.series.iter().flat_map(|series| &series.points).map(|point| point.0);
+    let highest = rates.fold(0.0, f64::max);
+    let ceiling = Some(dirth.art_ceiling.as_millis_f64());
+    let name = format!("ceiling {}", dirth.art_ceiling);
+    plot.series.extend(chosen);
+    plot.series.push(Series::new(name, Stroke::Limit, vec![(0.0, ceiling), (highest, ceiling)]));
+    plot.markers = knee(dirth, results)
+        .and_then(|(demand, cell)| Some(Marker { x: cell.iops?, label: format!("knee: {demand}") }))
+        .into_iter()
+        .collect();
     plot
+}
+
+/// The demand that gives most IOPS for its response time: beyond it more demand waits more
+/// than it brings.
+fn knee<'a>(dirth: &Dirth, results: &'a Results<'_>) -> Option<(Demand, &'a Cell)> {
+    let worth = |cell: &Cell| {
+        let art = cell.art.map(Nanos::as_millis_f64).filter(|art| *art > 0.0)?;
+        Some(cell.iops? / art)
+    };
+    let all = best_by_outstanding(dirth, results).into_iter();
+    let rated = all.filter_map(|(demand, cell)| Some((worth(cell)?, demand, cell)));
+    let best = rated.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    Some((best.1, best.2))
 }
 
 fn cpu_exhibits(dirth: &Dirth, results: &Results<'_>) -> Vec<Exhibit> {
@@ -492,7 +553,8 @@ fn total_plot(dirth: &Dirth, results: &Results<'_>) -> Plot {
         Axis::new("IOPS", Scale::Linear),
     )
     .caption(format!(
-        "For each total, the demand with the highest IOPS, in {}; the matrix lists all demands.",
+        "For each total, the demand with the highest IOPS, in {}; the matrix lists all demands. \
+         Knee: the highest IOPS per response time.",
         reported_text(results)
     ))
     .with(Series::new("IOPS", Stroke::Measured, point(|c| c.iops)))
@@ -500,7 +562,11 @@ fn total_plot(dirth: &Dirth, results: &Results<'_>) -> Plot {
         Series::new("ART", Stroke::Measured, point(|c| c.art.map(Nanos::as_millis_f64))).on_right(),
     );
     plot.y_right = Some(Axis::new("ART (ms)", Scale::Log10));
-    plot
+    let knee = knee(dirth, results).map(|(demand, _)| Marker {
+        x: demand.outstanding() as f64,
+        label: format!("knee: {demand}"),
+    });
+    plot.markers(knee)
 }
 
 fn best_by_outstanding<'a>(dirth: &Dirth, results: &'a Results<'_>) -> Vec<(Demand, &'a Cell)> {
@@ -680,7 +746,8 @@ fn response_chapter(results: &Results<'_>) -> Page {
         tallies.iter().map(|(name, tally)| (name.as_str(), tally)).collect();
     let table =
         percentile_table("dirth-percentiles", "Response times of the chosen points, ms", &columns);
-    page("Response Times", vec![Exhibit::Table(table)])
+    let tails = tail_plot("dirth-tails", "Response times of the chosen points", &columns);
+    page("Response Times", vec![Exhibit::Table(table), Exhibit::Plot(tails)])
 }
 
 fn secondary_chapter(record: &Record, results: &Results<'_>) -> Page {

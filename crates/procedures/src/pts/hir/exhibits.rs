@@ -7,17 +7,18 @@ use crate::exhibits::disclosure::{self, Form, form_demand};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
 use crate::exhibits::loops::general_chapter;
 use crate::exhibits::pages::page;
-use crate::exhibits::response::percentile_table;
+use crate::exhibits::response::{percentile_table, tail_plot};
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::steps::every_step;
+use crate::ground::metrics::Measured;
 use crate::pts::between::{self, check_page, evidence};
 use crate::words::reservation_text;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, Exhibit, FormHeader, KeyFigure, Origin, Page, Plot, PlotKind, Row,
-    Scale, Series, Setting, Stroke, Table,
+    Axis, Cell as TableCell, Exhibit, FormHeader, KeyFigure, Metric, Origin, Page, Plot, PlotKind,
+    Row, Scale, Series, Setting, Stroke, Table,
 };
-use steadfast_domain::{Caveat, CaveatKind, Findings, Nanos, Record, Tally};
+use steadfast_domain::{Caveat, CaveatKind, Findings, Measurement, Nanos, Record, Tally};
 
 /// Everything that is reported of a run.
 pub fn findings(hir: &Hir, record: &Record, results: &Results<'_>) -> Findings {
@@ -29,9 +30,10 @@ pub fn findings(hir: &Hir, record: &Record, results: &Results<'_>) -> Findings {
         form_pages: form_pages(hir, results),
         chapters: chapters(hir, record, results),
         long_tables: vec![accesses_table(results), every_step(&choices, record)],
+        metrics: metrics(hir, results),
         ..frame("HIR", &choices, record, header(hir, record, results))
             .judged(Some(results.verdict.clone()))
-            .fronted(figures(results), ["wait-states", "pc-minutes"])
+            .fronted(figures(results), ["recovery-curves", "pc-minutes"])
     }
 }
 
@@ -129,7 +131,18 @@ fn baseline_time(hir: &Hir) -> steadfast_domain::Nanos {
     steadfast_domain::Nanos(hir.access_time.0.saturating_mul(u64::from(hir.accesses)))
 }
 
-/// What every idle time gave.
+/// Every wait state in long form.
+fn metrics(hir: &Hir, results: &Results<'_>) -> Vec<Metric> {
+    let of_wait = |wait: &Wait<'_>| {
+        let steps: Vec<&Measurement> =
+            wait.accesses.steps.iter().map(|(_, outcome)| &outcome.measurement).collect();
+        let point = format!("{}, {} idle", hir.workload, wait.idle);
+        let pattern = hir.workload.pattern();
+        Measured { point: &point, pattern, steps: &steps, rounds: false }.metrics()
+    };
+    results.waits.iter().flat_map(of_wait).collect()
+}
+
 /// Saturated, and after the shortest and the longest idle time.
 fn figures(results: &Results<'_>) -> Vec<KeyFigure> {
     let mut figures =
@@ -144,6 +157,7 @@ fn figures(results: &Results<'_>) -> Vec<KeyFigure> {
     figures
 }
 
+/// What every idle time gave.
 fn waits_table(hir: &Hir, results: &Results<'_>, id: &str) -> Table {
     let rows = results.waits.iter().map(|wait| wait_row(wait, results.saturated()));
     let columns = [
@@ -199,7 +213,7 @@ fn waits_plot(hir: &Hir, results: &Results<'_>) -> Plot {
         points.iter().map(|(time, iops)| (time * minute, *iops)).collect()
     };
     let mut plot = Plot::new(
-        PlotKind::Scatter,
+        PlotKind::Lines,
         "wait-states",
         format!("HIR IOPS v Time - {}", hir.workload),
         time,
@@ -215,8 +229,47 @@ fn waits_plot(hir: &Hir, results: &Results<'_>) -> Plot {
         let points = scaled(&wait.accesses.points);
         plot.series.push(Series::new(name, Stroke::Measured, points));
     }
-    let baselines = results.waits.iter().flat_map(|wait| scaled(&wait.baseline.points)).collect();
+    // One line for each wait state: between two of them is another wait state.
+    let mut baselines: Vec<(f64, Option<f64>)> = Vec::new();
+    for wait in &results.waits {
+        let points = scaled(&wait.baseline.points);
+        if let Some((x, _)) = points.first().filter(|_| !baselines.is_empty()) {
+            baselines.push((*x, None));
+        }
+        baselines.extend(points);
+    }
     plot.series.push(Series::new("no pause", Stroke::Context, baselines));
+    plot
+}
+
+/// What each idle time gave, access by access, all from the same beginning.
+fn recovery_plot(hir: &Hir, results: &Results<'_>) -> Plot {
+    let mut plot = Plot::new(
+        PlotKind::Lines,
+        "recovery-curves",
+        format!("HIR IOPS by access - {}", hir.workload),
+        Axis::new("Access", Scale::LinearFitted),
+        Axis::new("IOPS", Scale::Linear),
+    )
+    .caption(format!(
+        "IOPS of every access of {}, by its number in its wait state. Dashed: the mean of the \
+         steady window before the first pause.",
+        hir.access_time
+    ));
+    plot.series = results
+        .waits
+        .iter()
+        .map(|wait| {
+            let points = (1u32..).zip(&wait.accesses.points);
+            let points = points.map(|(n, (_, iops))| (f64::from(n), *iops)).collect();
+            let name = format!("{} s idle", wait.idle.as_secs_f64());
+            Series::new(name, Stroke::Measured, points)
+        })
+        .collect();
+    if let Some(level) = results.saturated() {
+        let ends = [1.0, f64::from(hir.accesses)].map(|x| (x, Some(level))).to_vec();
+        plot.series.push(Series::new("saturated", Stroke::Limit, ends));
+    }
     plot
 }
 
@@ -229,6 +282,7 @@ fn chapters(hir: &Hir, record: &Record, results: &Results<'_>) -> Vec<Page> {
         vec![
             Exhibit::Listing(listing(hir)),
             Exhibit::Table(waits_table(hir, results, "wait-states-table")),
+            Exhibit::Plot(recovery_plot(hir, results)),
         ],
     ));
     let mut preconditioning = vec![Exhibit::Plot(between::convergence_plot(
@@ -247,7 +301,8 @@ fn chapters(hir: &Hir, record: &Record, results: &Results<'_>) -> Vec<Page> {
         tallies.iter().map(|(name, tally)| (name.as_str(), tally)).collect();
     let table =
         percentile_table("wait-percentiles", "Response times of the wait states, ms", &columns);
-    chapters.push(page("Response Times", vec![Exhibit::Table(table)]));
+    let tails = tail_plot("wait-tails", "Response times of the wait states", &columns);
+    chapters.push(page("Response Times", vec![Exhibit::Table(table), Exhibit::Plot(tails)]));
     let points: Vec<SecondaryPoint<'_>> = results
         .waits
         .iter()

@@ -9,7 +9,7 @@ use crate::exhibits::loops::{
     rounds_table, steady_facts, tracking_table, window_exhibits,
 };
 use crate::exhibits::pages::page;
-use crate::exhibits::response::FIVE_NINES;
+use crate::exhibits::response::{FIVE_NINES, tail_plot};
 use crate::exhibits::secondary;
 use crate::exhibits::steps::every_step;
 use crate::exhibits::tkperf;
@@ -24,7 +24,7 @@ use steadfast_domain::findings::{
     Series, Stroke, Table,
 };
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::{Bytes, Caveat, Findings, Nanos, Profile, Record};
+use steadfast_domain::{Bytes, Caveat, Findings, Nanos, Op, Profile, Record, Tally};
 
 /// Everything that is reported of a run.
 pub fn findings(iops: &Iops, record: &Record, results: &Results) -> Findings {
@@ -35,10 +35,11 @@ pub fn findings(iops: &Iops, record: &Record, results: &Results) -> Findings {
         summary: summary(iops, results),
         form_pages: form_pages(iops, results),
         chapters: chapters(iops, record, results),
-        long_tables: vec![every_step(&choices, record)],
+        long_tables: long_tables(iops, record, results),
+        metrics: results.metrics(),
         ..frame("IOPS", &choices, record, header(iops, record, results))
             .judged(Some(results.verdict.clone()))
-            .fronted(figures(results), ["matrix-2d", "convergence"])
+            .fronted(figures(results), ["matrix-2d", "tails"])
     }
 }
 
@@ -62,14 +63,28 @@ fn caveats(iops: &Iops, record: &Record, results: &Results) -> Vec<Caveat> {
     caveats
 }
 
-/// The numbers that a data sheet has: random 4 KiB, and large blocks of the matrix.
+/// The numbers that a data sheet has: random 4 KiB with its response times, and large blocks
+/// of the matrix.
 fn figures(results: &Results) -> Vec<KeyFigure> {
     let cell = |kib: u64, mix: u8| results.cell(&AccessPattern::random(Bytes::kib(kib), mix));
     let iops = |id: &str, label: &str, mix: u8| {
-        KeyFigure::new(id, label, cell(4, mix).and_then(|c| c.iops), "IOPS")
+        let cell = cell(4, mix);
+        KeyFigure::new(id, label, cell.and_then(|c| c.iops), "IOPS")
+            .ranging(cell.and_then(|c| c.range("iops")))
     };
     let rate = |id: &str, label: &str, mix: u8| {
-        KeyFigure::new(id, label, cell(128, mix).and_then(|c| c.mb_per_second), "MB/s")
+        let cell = cell(128, mix);
+        KeyFigure::new(id, label, cell.and_then(|c| c.mb_per_second), "MB/s")
+            .ranging(cell.and_then(|c| c.range("throughput")))
+    };
+    let art = |id: &str, label: &str, mix: u8| {
+        let cell = cell(4, mix);
+        KeyFigure::new(id, label, cell.and_then(|c| c.art), "ms")
+            .ranging(cell.and_then(|c| c.range("art")))
+    };
+    let tail = |id: &str, label: &str, mix: u8| {
+        let time = cell(4, mix).and_then(|c| c.tally.percentile(0.9999));
+        KeyFigure::new(id, label, time.map(Nanos::as_millis_f64), "ms").of_buckets()
     };
     let mut figures = vec![
         iops("rnd-4k-read-iops", "RND 4K read", 100),
@@ -77,6 +92,10 @@ fn figures(results: &Results) -> Vec<KeyFigure> {
         iops("rnd-4k-mixed-iops", "RND 4K 65/35", 65),
         rate("rnd-128k-read-rate", "RND 128K read", 100),
         rate("rnd-128k-write-rate", "RND 128K write", 0),
+        art("rnd-4k-read-art", "RND 4K read, mean", 100),
+        art("rnd-4k-write-art", "RND 4K write, mean", 0),
+        tail("rnd-4k-read-tail", "RND 4K read, 99.99 %", 100),
+        tail("rnd-4k-write-tail", "RND 4K write, 99.99 %", 0),
     ];
     figures.retain(|figure| figure.value.is_some());
     figures
@@ -113,7 +132,10 @@ fn form_pages(iops: &Iops, results: &Results) -> Vec<Page> {
     ));
     pages.push(page(
         "IOPS - All RW Mix & BS - 3D Columns",
-        vec![Exhibit::Plot(matrix_plot(iops, results, PlotKind::Columns3d))],
+        vec![
+            Exhibit::Plot(matrix_plot(iops, results, PlotKind::Columns3d)),
+            Exhibit::Plot(matrix_plot(iops, results, PlotKind::HeatMap)),
+        ],
     ));
     pages
 }
@@ -183,7 +205,7 @@ fn size_name(size: Bytes) -> String {
 fn matrix_plot(iops: &Iops, results: &Results, kind: PlotKind) -> Plot {
     let sizes: Vec<Bytes> = iops.sizes.iter().rev().copied().collect();
     let position = |(position, size): (u32, &Bytes)| match kind {
-        PlotKind::Columns3d => f64::from(position),
+        PlotKind::Columns3d | PlotKind::HeatMap => f64::from(position),
         _ => size.as_kib(),
     };
     let series = iops.mixes.iter().map(|mix| {
@@ -191,11 +213,10 @@ fn matrix_plot(iops: &Iops, results: &Results, kind: PlotKind) -> Plot {
             (0u32..).zip(&sizes).map(|at| (position(at), iops_of(results, *mix, *at.1))).collect();
         Series::new(mix_name(*mix), Stroke::Measured, points)
     });
+    let names = Scale::Categories(sizes.iter().map(|size| size_name(*size)).collect());
     let (id, title, x, y) = match kind {
-        PlotKind::Columns3d => {
-            let names = sizes.iter().map(|size| size_name(*size)).collect();
-            ("matrix-3d", "3D Columns", Scale::Categories(names), Scale::Linear)
-        }
+        PlotKind::Columns3d => ("matrix-3d", "3D Columns", names, Scale::Linear),
+        PlotKind::HeatMap => ("matrix-heat", "Heat Map", names, Scale::Log10),
         _ => ("matrix-2d", "2D Plot", Scale::Log2, Scale::Log10),
     };
     let title = format!("IOPS - All RW Mix & BS - {title}");
@@ -206,6 +227,9 @@ fn matrix_plot(iops: &Iops, results: &Results, kind: PlotKind) -> Plot {
              read/write mix.",
             );
     plot.series = series.collect();
+    if kind == PlotKind::HeatMap {
+        plot.y_right = Some(Axis::new("Read/write mix (%)", Scale::Linear));
+    }
     plot
 }
 
@@ -241,13 +265,6 @@ fn tkperf_content(iops: &Iops, results: &Results) -> tkperf::Content {
 }
 
 fn iops_chapter(iops: &Iops, results: &Results) -> Page {
-    let table = matrix_table(
-        iops,
-        "iops-tkperf",
-        "Measurement Window Summary Table: average IOPS",
-        Orientation::Tkperf,
-        |mix, size| TableCell::number(iops_of(results, mix, size), 1),
-    );
     let throughput = matrix_table(
         iops,
         "throughput",
@@ -262,7 +279,6 @@ fn iops_chapter(iops: &Iops, results: &Results) -> Page {
         Exhibit::Listing(listing(iops)),
         Exhibit::Facts(steady_facts(&iops.mixed_loop, results)),
         Exhibit::Table(tracking_table("steady-state", &results.verdict)),
-        Exhibit::Table(table),
         Exhibit::Table(throughput),
         Exhibit::Table(rounds_table("rounds", &iops.mixed_loop, results)),
     ];
@@ -284,8 +300,35 @@ fn listing(iops: &Iops) -> String {
     )
 }
 
+/// The matrix the other way round, as a TKperf report has it, the response times of each
+/// direction of a mix, and every step.
+fn long_tables(iops: &Iops, record: &Record, results: &Results) -> Vec<Table> {
+    let turned = matrix_table(
+        iops,
+        "iops-tkperf",
+        "Measurement Window Summary Table: average IOPS",
+        Orientation::Tkperf,
+        |mix, size| TableCell::number(iops_of(results, mix, size), 1),
+    );
+    let art = |id: &str, title: &str, op: Op| {
+        matrix_table(iops, id, title, Orientation::Standard, |mix, size| {
+            let cell = results.cell(&AccessPattern::random(size, mix));
+            TableCell::number(cell.and_then(|cell| cell.art_of(op)), 3)
+        })
+    };
+    vec![
+        turned,
+        art("art-reads", "ART of the reads, ms (all I/Os of the rounds)", Op::Read),
+        art("art-writes", "ART of the writes, ms (all I/Os of the rounds)", Op::Write),
+        every_step(&iops.choices(), record),
+    ]
+}
+
 /// A response time read off a cell.
 type ResponseTime = fn(&Cell) -> Option<f64>;
+
+/// The mixes of RND 4K whose response times are drawn.
+const TAILS: [u8; 3] = [100, 65, 0];
 
 /// Response times of every mix and block size.
 fn response_time_chapter(iops: &Iops, results: &Results) -> Page {
@@ -301,7 +344,8 @@ fn response_time_chapter(iops: &Iops, results: &Results) -> Page {
     let mut exhibits = vec![Exhibit::Text(
         "Response times of reads and writes together in the measurement window. The average is \
          the mean of the rounds' averages; percentile and maximum are over all I/Os of the \
-         rounds. A dash means that fewer than ten I/Os lie beyond the percentile."
+         rounds. A dash means that fewer than ten I/Os lie beyond the percentile. art-reads.csv \
+         and art-writes.csv have those of each direction."
             .into(),
     )];
     exhibits.extend(tables.map(|(id, title, value)| {
@@ -310,5 +354,13 @@ fn response_time_chapter(iops: &Iops, results: &Results) -> Page {
             TableCell::number(time, 3)
         }))
     }));
+    let patterns = TAILS.map(|mix| AccessPattern::random(Bytes::kib(4), mix));
+    let cells: Vec<(String, &Cell)> = patterns
+        .iter()
+        .filter_map(|pattern| Some((pattern.to_string(), results.cell(pattern)?)))
+        .collect();
+    let columns: Vec<(&str, &Tally)> =
+        cells.iter().map(|(name, cell)| (name.as_str(), &cell.tally)).collect();
+    exhibits.push(Exhibit::Plot(tail_plot("tails", "Response times of RND 4K", &columns)));
     page("Response Times (secondary metrics)", exhibits)
 }

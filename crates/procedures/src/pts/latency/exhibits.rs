@@ -11,7 +11,7 @@ use crate::exhibits::loops::{
 use crate::exhibits::pages::page;
 use crate::exhibits::response::FIVE_NINES;
 use crate::exhibits::response::{
-    Rates, bins_caveat, confidence_plot, percentile_table, rated_title,
+    Rates, bins_caveat, confidence_plot, percentile_table, rated_title, tail_plot,
 };
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::steps::every_step;
@@ -46,6 +46,7 @@ pub fn findings(test: &Latency, record: &Record, results: &Results) -> Findings 
         form_pages: form_pages(test, record, results),
         chapters: chapters(test, record, results),
         long_tables: vec![every_step(&choices, record)],
+        metrics: results.metrics(),
         ..frame("Latency", &choices, record, header(test, record, results))
             .judged(Some(results.verdict.clone()))
             .fronted(figures(test, record, results), ["confidence", "convergence-average"])
@@ -316,6 +317,11 @@ fn latency_chapter(test: &Latency, record: &Record, results: &Results) -> Page {
         exhibits.push(Exhibit::Table(percentile_table(
             "percentiles",
             "Response times of the histogram run, ms",
+            &[(TRACKED.to_string().as_str(), &measurement.total())],
+        )));
+        exhibits.push(Exhibit::Plot(tail_plot(
+            "histogram-tail",
+            "Response times of the histogram run",
             &[(TRACKED.to_string().as_str(), &measurement.total())],
         )));
     }

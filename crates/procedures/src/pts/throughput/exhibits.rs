@@ -9,7 +9,7 @@ use crate::exhibits::loops::{
     rounds_table, steady_facts, tracking_table, window_exhibits,
 };
 use crate::exhibits::pages::page;
-use crate::exhibits::response::percentile_table;
+use crate::exhibits::response::{percentile_table, tail_plot};
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::steps::every_step;
 use crate::exhibits::tkperf;
@@ -40,6 +40,7 @@ pub fn findings(test: &Throughput, record: &Record, results: &[Results]) -> Find
         form_pages: sizes.iter().flat_map(|size| form_pages(*size)).collect(),
         chapters: chapters(test, record, &sizes),
         long_tables: vec![every_step(&choices, record)],
+        metrics: results.iter().flat_map(Results::metrics).collect(),
         ..frame("Throughput", &choices, record, header(test, record, &sizes))
             .judged(Some(together(&sizes, &test.ground.method.criteria)))
             .fronted(figures(&sizes), plots(&sizes))
@@ -368,6 +369,7 @@ fn secondary_exhibits(cells: &[&Cell]) -> Vec<Exhibit> {
              rounds",
             &columns,
         )),
+        Exhibit::Plot(tail_plot("tails", "Response times of the rounds", &columns)),
     ]
 }
 

@@ -9,21 +9,25 @@ use crate::exhibits::frame::{common_chapters, frame, unfinished};
 use crate::exhibits::loops::general_chapter;
 use crate::exhibits::pages::page;
 use crate::exhibits::response::{
-    Rates, bins_caveat, confidence_plot, percentile_table, rated_title,
+    Rates, bins_caveat, confidence_plot, percentile_table, rated_title, tail_plot,
 };
 use crate::exhibits::secondary;
+use crate::exhibits::seconds::{self, Second};
 use crate::exhibits::steps::every_step;
 use crate::exhibits::tkperf;
+use crate::ground::metrics::Measured;
 use crate::ground::preconditioning::WIPC_PATTERN;
 use crate::pts::between::{self, BetweenRounds, check_page, evidence};
 use crate::pts::workload;
 use crate::words::{number, reservation_text};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, Exhibit, Facts, FormHeader, KeyFigure, Page, Plot, PlotKind, Row,
-    Scale, Series, Setting, Stroke, Table,
+    Axis, Cell as TableCell, Exhibit, Facts, FormHeader, KeyFigure, Marker, Metric, Page, Plot,
+    PlotKind, Row, Scale, Series, Setting, Stroke, Table,
 };
-use steadfast_domain::{Caveat, CaveatKind, Findings, Profile, Record, Verdict};
+use steadfast_domain::{
+    Caveat, CaveatKind, Findings, Measurement, Outcome, Profile, Record, Step, Verdict,
+};
 
 /// Minutes over which the end of a saturation is averaged for the summary: our
 /// choice.
@@ -39,9 +43,10 @@ pub fn findings(wsat: &Wsat, record: &Record, results: &Results<'_>) -> Findings
         form_pages: form_pages(wsat, results),
         chapters: chapters(wsat, record, results),
         long_tables: vec![minutes_table(results), every_step(&choices, record)],
+        metrics: metrics(wsat, results),
         ..frame(&title(wsat), &choices, record, header(wsat, record, results))
             .judged(verdict(wsat, results).cloned())
-            .fronted(figures(wsat, results), ["iops-time", "response-time"])
+            .fronted(figures(wsat, results), ["seconds", "seconds-response"])
     }
 }
 
@@ -254,6 +259,26 @@ fn figures(wsat: &Wsat, results: &Results<'_>) -> Vec<KeyFigure> {
     ]
 }
 
+/// First step, last step and histogram run in long form.
+fn metrics(wsat: &Wsat, results: &Results<'_>) -> Vec<Metric> {
+    let step = |at: Option<&(&Step, &'_ Outcome)>| at.map(|(_, o)| o.measurement.clone());
+    let several = results.steps.len() > 1;
+    let last = results.steps.last().filter(|_| several);
+    let all = [
+        ("first step", step(results.steps.first())),
+        ("last step", step(last)),
+        ("histogram run", results.histogram.cloned()),
+    ];
+    let of = |(name, measurement): (&str, Option<Measurement>)| {
+        let point = format!("{}, {name}", wsat.workload);
+        let measurement = measurement?;
+        let steps = [&measurement];
+        let pattern = wsat.workload.pattern();
+        Some(Measured { point: &point, pattern, steps: &steps, rounds: false }.metrics())
+    };
+    all.into_iter().filter_map(of).flatten().collect()
+}
+
 /// The numbers that a terminal shows.
 fn summary_table(results: &Results<'_>) -> Table {
     let line = |head: &str, minute: Option<&Minute>| {
@@ -397,6 +422,90 @@ fn response_plot(wsat: &Wsat, results: &Results<'_>, against: Against) -> Plot {
     .with(Series::new("ART", Stroke::Average, curve(wsat, results, against, |m| m.art)))
 }
 
+/// The saturation second by second, and under it what the device says of itself.
+fn seconds_chapter(wsat: &Wsat, results: &Results<'_>) -> Page {
+    let seconds = seconds::seconds(&results.steps);
+    let (time, unit) = between::time_axis("Time", wsat.ground.minute);
+    let title = format!("WSAT response times, second by second - {}", wsat.workload);
+    let response = seconds::response_plot(("seconds-response", &title), (time, unit), &seconds);
+    let mut exhibits =
+        vec![Exhibit::Plot(seconds_plot(wsat, results, &seconds)), Exhibit::Plot(response)];
+    exhibits.extend(device_plot(wsat, results).map(Exhibit::Plot));
+    page("Saturation Second by Second", exhibits)
+}
+
+/// Fresh to steady: IOPS of every second, the means of the steps, and where the drive was full.
+fn seconds_plot(wsat: &Wsat, results: &Results<'_>, seconds: &[Second]) -> Plot {
+    let (time, unit) = between::time_axis("Time", wsat.ground.minute);
+    let title = format!("WSAT IOPS, second by second - {}", wsat.workload);
+    Plot::new(PlotKind::Lines, "seconds", title, time, Axis::new("IOPS", Scale::Linear))
+        .caption(format!(
+            "IOPS of every second, and the mean of every step of {}; reads and writes added. \
+             Marked: once, twice, ... the user capacity written.",
+            wsat.ground.minute
+        ))
+        .with(Series::new(
+            "every second",
+            Stroke::Context,
+            seconds::curve(seconds, unit, |s| s.iops),
+        ))
+        .with(Series::new(
+            "step mean",
+            Stroke::Measured,
+            curve(wsat, results, Against::Time, |m| m.iops),
+        ))
+        .markers(fills(results, unit))
+}
+
+/// Marks on the axis of time, at most.
+const FILLS_MARKED: usize = 10;
+
+/// Where the user capacity was written once, twice, ...
+fn fills(results: &Results<'_>, unit: f64) -> Vec<Marker> {
+    let mut marks: Vec<Marker> = Vec::new();
+    let mut before = (0.0, 0.0);
+    for minute in &results.minutes {
+        let (time, fills) = before;
+        let next = marks.len() as f64 + 1.0;
+        if minute.fills >= next && minute.fills > fills && marks.len() < FILLS_MARKED {
+            let part = (next - fills) / (minute.fills - fills);
+            let label = if marks.is_empty() { "1 drive fill".into() } else { next.to_string() };
+            marks.push(Marker { x: (time + part * (minute.time - time)) * unit, label });
+        }
+        before = (minute.time, minute.fills);
+    }
+    marks
+}
+
+/// Write amplification and temperature under the curves, where the device reports them.
+fn device_plot(wsat: &Wsat, results: &Results<'_>) -> Option<Plot> {
+    let has = |value: Value| results.minutes.iter().any(|minute| value(minute).is_some());
+    let (amplification, temperature): (Value, Value) = (|m| m.amplification, |m| m.temperature);
+    let of = |value: Value| curve(wsat, results, Against::Time, value);
+    let amplified = Series::new("write amplification", Stroke::Measured, of(amplification));
+    let warm = Series::new("temperature", Stroke::Measured, of(temperature));
+    let plot = |title: &str, y: &str, scale: Scale| {
+        let y = Axis::new(y, scale);
+        Plot::new(PlotKind::Lines, "seconds-device", title, Against::Time.axis(wsat), y)
+            .caption("As the device reports it, step by step.")
+    };
+    const AMPLIFICATION: &str = "Flash bytes per host byte";
+    const TEMPERATURE: &str = "Temperature (°C)";
+    match (has(amplification), has(temperature)) {
+        (true, true) => Some(
+            plot("Write amplification and temperature", AMPLIFICATION, Scale::Linear)
+                .with(amplified)
+                .with(warm.on_right())
+                .right(Axis::new(TEMPERATURE, Scale::LinearFitted)),
+        ),
+        (true, false) => {
+            Some(plot("Write amplification", AMPLIFICATION, Scale::Linear).with(amplified))
+        }
+        (false, true) => Some(plot("Temperature", TEMPERATURE, Scale::LinearFitted).with(warm)),
+        (false, false) => None,
+    }
+}
+
 fn average_latency_plot(wsat: &Wsat, results: &Results<'_>) -> Plot {
     Plot::new(
         PlotKind::Lines,
@@ -463,6 +572,7 @@ fn chapters(wsat: &Wsat, record: &Record, results: &Results<'_>) -> Vec<Page> {
     };
     chapters.extend(common_chapters(&choices, record));
     chapters.push(general_chapter(&choices));
+    chapters.push(seconds_chapter(wsat, results));
     chapters.push(saturation_chapter(wsat, results));
     if let (Some(between), Some(verdict)) = (wsat.between(), &results.verdict) {
         chapters.push(check_page("WSAT SS Check", verdict, "wsat-window"));
@@ -579,6 +689,9 @@ fn response_chapter(wsat: &Wsat, results: &Results<'_>) -> Page {
             &format!("Response times of the histogram run ({time}), ms"),
             &[(name.as_str(), &total)],
         )));
+        let title = format!("Response times of the histogram run - {name}");
+        let columns = [(name.as_str(), &total)];
+        exhibits.push(Exhibit::Plot(tail_plot("histogram-tail", &title, &columns)));
     }
     page("Response Times", exhibits)
 }

@@ -60,6 +60,8 @@ pub struct Minute {
     pub mrt: Option<f64>,
     /// Flash bytes written per host byte, where the device tells.
     pub amplification: Option<f64>,
+    /// The device's temperature at its end, in degrees Celsius.
+    pub temperature: Option<f64>,
     /// The run had let go of the device before it.
     pub gap: bool,
 }
@@ -137,6 +139,7 @@ fn minute_by_minute(wsat: &Wsat, steps: &[(&Step, &Outcome)]) -> Vec<Minute> {
                 five_nines: ms(total.percentile(FIVE_NINES)),
                 mrt: ms(total.response_longest()),
                 amplification: measurement.write_amplification,
+                temperature: measurement.sensed.temperature_celsius,
                 gap: outcome.gap_before.is_some(),
             }
         })

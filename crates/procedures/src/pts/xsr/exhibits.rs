@@ -6,17 +6,19 @@ use super::setup::{FIRST_TIME, LAST_TIME, MIDDLE_TIME, Xsr};
 use crate::exhibits::disclosure::{self, Form, form_demand};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
 use crate::exhibits::pages::page;
-use crate::exhibits::response::percentile_table;
+use crate::exhibits::response::{percentile_table, tail_plot};
 use crate::exhibits::secondary::{self, SecondaryPoint};
+use crate::exhibits::seconds;
 use crate::exhibits::steps::every_step;
 use crate::ground::choices::Choices;
+use crate::ground::metrics::Measured;
 use crate::pts::between::time_axis;
 use crate::words::number;
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, Exhibit, FormHeader, KeyFigure, Marker, Origin, Page, Plot, PlotKind,
-    Row, Scale, Series, Setting, Stroke, Table,
+    Axis, Cell as TableCell, Exhibit, FormHeader, KeyFigure, Marker, Metric, Origin, Page, Plot,
+    PlotKind, Row, Scale, Series, Setting, Stroke, Table,
 };
-use steadfast_domain::{Caveat, Findings, Profile, Record, Tally};
+use steadfast_domain::{Caveat, Findings, Measurement, Profile, Record, Tally};
 
 /// Either side of a switch, in minutes (public implementation) ...
 const AROUND_SWITCH: f64 = 120.0;
@@ -36,8 +38,9 @@ pub fn findings(xsr: &Xsr, record: &Record, results: &Results<'_>) -> Findings {
         form_pages: form_pages(xsr, results),
         chapters: chapters(xsr, record, results),
         long_tables: vec![minutes_table(results), every_step(&choices, record)],
+        metrics: metrics(results),
         ..frame("XSR", &choices, record, header(xsr, record))
-            .fronted(figures(results), ["tp-all", "tp-art-mrt"])
+            .fronted(figures(results), ["tp-all", "recovery"])
     }
 }
 
@@ -115,6 +118,18 @@ fn figures(results: &Results<'_>) -> Vec<KeyFigure> {
     };
     figures.push(KeyFigure::new("recovery", "Bandwidth recovery", minutes, "min"));
     figures
+}
+
+/// Every segment in long form.
+fn metrics(results: &Results<'_>) -> Vec<Metric> {
+    let of_segment = |(index, segment): (usize, &SegmentResult<'_>)| {
+        let steps: Vec<&Measurement> =
+            segment.steps.iter().map(|(_, outcome)| &outcome.measurement).collect();
+        let point = format!("{} {}", index + 1, name(segment));
+        let pattern = segment.segment.workload.pattern();
+        Measured { point: &point, pattern, steps: &steps, rounds: false }.metrics()
+    };
+    results.segments.iter().enumerate().flat_map(of_segment).collect()
 }
 
 fn segments_table(results: &Results<'_>, id: &str) -> Table {
@@ -252,6 +267,52 @@ fn switch_plot(xsr: &Xsr, results: &Results<'_>, index: usize) -> Plot {
     throughput_plot(xsr, results, Some((switch - side, switch + side)), (&id, &title))
 }
 
+/// Of the last segment so many times the recovery is drawn ...
+const RECOVERY_SHOWN: f64 = 3.0;
+/// ... and at least so many minutes.
+const RECOVERY_LEAST: f64 = 10.0;
+
+/// The last segment from its beginning until it has recovered and some time beyond: every
+/// second, the steps, what they are held against, and how far the first segment's steps went.
+fn recovery_plot(xsr: &Xsr, results: &Results<'_>) -> Option<Plot> {
+    let (first, last) = (results.segments.first()?, results.segments.last()?);
+    let begin = results.begins(results.segments.len() - 1);
+    let whole = last.minutes.last()?.time - begin;
+    let recovered = match results.recovery {
+        Recovery::After(minutes) => Some(minutes),
+        Recovery::NotYet | Recovery::NotMeasured => None,
+    };
+    let reach = recovered.map_or(whole, |minutes| (minutes * RECOVERY_SHOWN).max(RECOVERY_LEAST));
+    let end = reach.min(whole);
+    let (time, unit) = time_axis("Time since the switch", xsr.ground.minute);
+    let seconds = seconds::curve(&seconds::seconds(&last.steps), unit, |s| s.mb_per_second);
+    let seconds = seconds.into_iter().filter(|(x, _)| *x <= end * unit).collect();
+    let steps = last.minutes.iter().map(|m| ((m.time - begin) * unit, m.mb_per_second));
+    let steps = steps.filter(|(x, _)| *x <= end * unit * 1.000_001).collect();
+    let rates = || first.minutes.iter().filter_map(|minute| minute.mb_per_second);
+    let (low, high) = (rates().min_by(f64::total_cmp), rates().max_by(f64::total_cmp));
+    let band = Series::band("first segment's steps", &[(0.0, low, high), (end * unit, low, high)]);
+    let level = first.average().map(|rate| rate * f64::from(xsr.recovery_level) / 100.0);
+    let name = format!("{} % of its average", xsr.recovery_level);
+    let threshold = vec![(0.0, level), (end * unit, level)];
+    let mark = recovered.map(|minutes| Marker {
+        x: minutes * unit,
+        label: format!("recovered: {} min", number(minutes, 2)),
+    });
+    let y = Axis::new("Throughput (MB/s)", Scale::Linear);
+    let plot = Plot::new(PlotKind::Lines, "recovery", "XSR Recovery after the switch", time, y)
+        .caption(
+            "Throughput of the last segment, every second and every step. Band: from the lowest \
+             to the highest step of the first segment. Dashed: what counts as recovered.",
+        )
+        .with(band)
+        .with(Series::new("every second", Stroke::Context, seconds))
+        .with(Series::new(name, Stroke::Limit, threshold))
+        .with(Series::new("step", Stroke::Measured, steps))
+        .markers(mark);
+    Some(plot)
+}
+
 fn response_plot(xsr: &Xsr, results: &Results<'_>, what: &str, id: &str, value: Value) -> Plot {
     let (time, _) = time_axis("Time", xsr.ground.minute);
     let mut plot = Plot::new(
@@ -299,6 +360,7 @@ fn chapters(xsr: &Xsr, record: &Record, results: &Results<'_>) -> Vec<Page> {
         Exhibit::Table(segments_table(results, "segments-chapter")),
         Exhibit::Text(recovery_text(xsr, results)),
     ];
+    segments.extend(recovery_plot(xsr, results).map(Exhibit::Plot));
     let is_11 = xsr.ground.settings.profile == Profile::Pts11;
     if !is_11 {
         segments.push(Exhibit::Plot(switch_plot(xsr, results, 1)));
@@ -344,7 +406,8 @@ fn response_chapter(xsr: &Xsr, results: &Results<'_>, form_has_plots: bool) -> P
         tallies.iter().map(|(name, tally)| (name.as_str(), tally)).collect();
     let table =
         percentile_table("segment-percentiles", "Response times of the segments, ms", &columns);
-    let mut exhibits = vec![Exhibit::Table(table)];
+    let tails = tail_plot("segment-tails", "Response times of the segments", &columns);
+    let mut exhibits = vec![Exhibit::Table(table), Exhibit::Plot(tails)];
     if !form_has_plots {
         exhibits.push(Exhibit::Plot(response_plot(xsr, results, "ART", "art-time", |m| m.art)));
         exhibits.push(Exhibit::Plot(response_plot(xsr, results, "MRT", "mrt-time", |m| m.mrt)));

@@ -20,7 +20,7 @@ use steadfast_domain::findings::{
     Axis, Cell as TableCell, Exhibit, Facts, FormHeader, KeyFigure, Origin, Page, Plot, PlotKind,
     Row, Scale, Series, Setting, Stroke, Table, TimeUnit,
 };
-use steadfast_domain::script::ScriptLoad;
+use steadfast_domain::script::{ScriptLoad, Timing};
 use steadfast_domain::{Caveat, CaveatKind, Findings, Measurement, Nanos, Op, Record, Tally};
 
 /// Everything that is reported of a run.
@@ -420,7 +420,7 @@ fn chapters(replay: &Replay, record: &Record, results: &Results<'_>) -> Vec<Page
         exhibits.extend(evidence(steady, &steps, "preconditioning"));
         chapters.push(page("Preconditioning to Steady State", exhibits));
     }
-    chapters.push(response_chapter(results));
+    chapters.push(response_chapter(replay, results));
     let measurements: Vec<&Measurement> = results.measurements().collect();
     let rows = secondary::rows(&Secondary::of(&measurements), None);
     let facts = Facts::new("Over the whole replay").rows(rows);
@@ -428,7 +428,9 @@ fn chapters(replay: &Replay, record: &Record, results: &Results<'_>) -> Vec<Page
     chapters
 }
 
-fn response_chapter(results: &Results<'_>) -> Page {
+/// Single I/Os have two response times: what whoever wanted them would have felt, and what
+/// the target took.
+fn response_chapter(replay: &Replay, results: &Results<'_>) -> Page {
     let of = |op: Option<Op>| {
         let mut tally = Tally::default();
         results.measurements().for_each(|m| {
@@ -437,12 +439,31 @@ fn response_chapter(results: &Results<'_>) -> Page {
         tally
     };
     let (all, reads, writes) = (of(None), of(Some(Op::Read)), of(Some(Op::Write)));
-    let table = percentile_table(
-        "replay-percentiles",
-        "Response times of the replay, ms",
+    let plain = &[("All I/Os", &all), ("Reads", &reads), ("Writes", &writes)];
+    let is_due = match &replay.course {
+        Course::Script(script, _) => script.timing != Timing::Closed,
+        Course::Steps(_) => false,
+    };
+    if !is_due {
+        let table =
+            percentile_table("replay-percentiles", "Response times of the replay, ms", plain);
+        return page("Response Times", vec![Exhibit::Table(table)]);
+    }
+    let title = "Response times of the replay from the due time, ms";
+    let due = percentile_table("replay-percentiles", title, plain);
+    let [reads, writes] = [Op::Read, Op::Write].map(|op| single_ios::served(results, op));
+    let mut all = reads.clone();
+    all.merge(&writes);
+    let submitted = percentile_table(
+        "replay-served",
+        "Response times of the replay from submission, ms",
         &[("All I/Os", &all), ("Reads", &reads), ("Writes", &writes)],
     );
-    page("Response Times", vec![Exhibit::Table(table)])
+    let text = "From the due time: how long a program would have waited that wanted the I/O then, a \
+                late submission included. From submission: what the target took. Every other \
+                response time of this report is from the due time.";
+    let exhibits = [Exhibit::Table(due), Exhibit::Table(submitted), Exhibit::Text(text.into())];
+    page("Response Times", exhibits.into())
 }
 
 fn listing(replay: &Replay) -> String {

@@ -44,12 +44,16 @@ impl<'a> Results<'a> {
             Course::Script(script, _) => of_parts(&steps, &|at| unplayed(script.timing, at)),
         };
         let captured = &replay.composite.workload.steps;
-        let began = captured.first().map_or(Nanos::ZERO, |step| step.began);
+        let width = match &replay.course {
+            Course::Steps(_) => None,
+            Course::Script(script, _) => Some(unplayed(script.timing, 1.0)),
+        };
+        let spans = spans(captured, width);
         Results {
             steps,
             replayed,
-            applied: captured.iter().map(|step| applied(replay, step, began)).collect(),
-            captured: captured.iter().map(|step| whole(step, began)).collect(),
+            applied: spans.iter().map(|span| span.applied(replay)).collect(),
+            captured: spans.iter().map(Span::whole).collect(),
         }
     }
 
@@ -112,7 +116,9 @@ fn of_parts(steps: &[(&Step, &Outcome)], captured_at: &dyn Fn(f64) -> f64) -> Ve
             let longest = interval.tallies.iter().map(|t| t.response_max).max();
             let length = interval.end.saturating_sub(interval.begin);
             moments.push(Moment {
-                at: captured_at(before + interval.begin.as_secs_f64()),
+                at: captured_at(
+                    before + (interval.begin.as_secs_f64() + interval.end.as_secs_f64()) / 2.0,
+                ),
                 iops: interval.iops(),
                 mb_per_second: interval.bytes_per_second().map(|rate| rate / 1e6),
                 art: interval.response_mean().map(Nanos::as_millis_f64),
@@ -125,31 +131,137 @@ fn of_parts(steps: &[(&Step, &Outcome)], captured_at: &dyn Fn(f64) -> f64) -> Ve
     moments
 }
 
-/// The applied streams of a capture step; how its storage did is known of all only.
-fn applied(replay: &Replay, step: &AppliedStep, began: Nanos) -> Moment {
-    let workload = &replay.composite.workload;
-    let counts = replay.composite.counts_of(step);
-    let ios: u64 = counts.iter().map(|(_, ios)| ios).sum();
-    let bytes = |(place, ios): &(usize, u64)| *ios as f64 * workload.streams[*place].size.0 as f64;
-    let seconds = step.lasted.as_secs_f64();
-    let rate = |sum: f64| (seconds > 0.0).then(|| sum / seconds);
-    Moment {
-        at: middle(step, began),
-        iops: rate(ios as f64),
-        mb_per_second: rate(counts.iter().map(bytes).sum::<f64>() / 1e6),
-        ..Moment::default()
+/// Capture steps that are one point of a plot.
+struct Span<'a> {
+    /// Seconds since the capture's first step began.
+    from: f64,
+    seconds: f64,
+    steps: Vec<&'a AppliedStep>,
+}
+
+/// Every capture step alone; or as many together as make up about so many seconds, where
+/// the replay is told in such pieces.
+fn spans(steps: &[AppliedStep], width: Option<f64>) -> Vec<Span<'_>> {
+    let Some(first) = steps.first() else { return Vec::new() };
+    let each = first.lasted.as_secs_f64();
+    let together = width.map_or(1.0, |width| (width / each).round().max(1.0));
+    let is_alone = together == 1.0 || !together.is_finite();
+    let mut spans: Vec<Span<'_>> = Vec::new();
+    for step in steps {
+        let from = step.began.saturating_sub(first.began).as_secs_f64();
+        let seconds = step.lasted.as_secs_f64();
+        if is_alone {
+            spans.push(Span { from, seconds, steps: vec![step] });
+            continue;
+        }
+        let length = each * together;
+        // A step begins where the one before it ends, but for what floating point makes of it.
+        let start = (from / length + 1e-6).floor() * length;
+        match spans.last_mut().filter(|span| span.from == start) {
+            Some(span) => span.steps.push(step),
+            None => spans.push(Span { from: start, seconds: length, steps: vec![step] }),
+        }
+    }
+    if let (Some(last), Some(step)) = (spans.last_mut().filter(|_| !is_alone), steps.last()) {
+        let end = (step.began.saturating_sub(first.began) + step.lasted).as_secs_f64();
+        last.seconds = end - last.from;
+    }
+    spans
+}
+
+impl Span<'_> {
+    fn middle(&self) -> f64 {
+        self.from + self.seconds / 2.0
+    }
+
+    fn rate(&self, sum: f64) -> Option<f64> {
+        (self.seconds > 0.0).then(|| sum / self.seconds)
+    }
+
+    /// The applied streams; how the storage did is known of all only.
+    fn applied(&self, replay: &Replay) -> Moment {
+        let workload = &replay.composite.workload;
+        let counts = self.steps.iter().flat_map(|step| replay.composite.counts_of(step));
+        let (mut ios, mut bytes) = (0.0, 0.0);
+        for (place, count) in counts {
+            ios += count as f64;
+            bytes += count as f64 * workload.streams[place].size.0 as f64;
+        }
+        Moment {
+            at: self.middle(),
+            iops: self.rate(ios),
+            mb_per_second: self.rate(bytes / 1e6),
+            ..Moment::default()
+        }
+    }
+
+    /// All streams.
+    fn whole(&self) -> Moment {
+        let ios: u64 = self.steps.iter().map(|step| step.captured_ios).sum();
+        let bytes: u64 = self.steps.iter().map(|step| step.captured_bytes.0).sum();
+        let responses = || self.steps.iter().filter(|step| step.response_mean.is_some());
+        let sum: f64 = responses()
+            .filter_map(|s| Some(s.response_mean?.as_millis_f64() * s.captured_ios as f64))
+            .sum();
+        let of: u64 = responses().map(|step| step.captured_ios).sum();
+        let outstanding = self
+            .steps
+            .iter()
+            .filter_map(|step| step.outstanding_mean.map(|mean| mean * step.lasted.as_secs_f64()));
+        let known = self.steps.iter().any(|step| step.outstanding_mean.is_some());
+        Moment {
+            at: self.middle(),
+            iops: self.rate(ios as f64),
+            mb_per_second: self.rate(bytes as f64 / 1e6),
+            art: (of > 0).then(|| sum / of as f64),
+            mrt: self.steps.iter().filter_map(|s| s.response_max).max().map(Nanos::as_millis_f64),
+            outstanding: self.rate(outstanding.sum()).filter(|_| known),
+        }
     }
 }
 
-fn whole(step: &AppliedStep, began: Nanos) -> Moment {
-    let seconds = step.lasted.as_secs_f64();
-    let rate = |sum: f64| (seconds > 0.0).then(|| sum / seconds);
-    Moment {
-        at: middle(step, began),
-        iops: rate(step.captured_ios as f64),
-        mb_per_second: rate(step.captured_bytes.as_mb()),
-        art: step.response_mean.map(Nanos::as_millis_f64),
-        mrt: step.response_max.map(Nanos::as_millis_f64),
-        outstanding: step.outstanding_mean,
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::stimulus::Pace;
+    use steadfast_domain::{Bytes, Demand};
+
+    /// A tenth of a second of the capture.
+    fn tenth(at: u64, ios: u64, response_ms: u64) -> AppliedStep {
+        AppliedStep {
+            began: Nanos::from_millis(3000 + at * 100),
+            lasted: Nanos::from_millis(100),
+            captured_ios: ios,
+            captured_bytes: Bytes(ios * 1_000_000),
+            streams: Vec::new(),
+            demand: Demand::new(1, 1),
+            pace: Pace::Closed,
+            outstanding_mean: Some(4.0),
+            outstanding_max: Some(9),
+            response_mean: Some(Nanos::from_millis(response_ms)),
+            response_max: Some(Nanos::from_millis(response_ms + at)),
+        }
+    }
+
+    #[test]
+    fn capture_steps_are_put_together_to_the_seconds_of_the_replay() {
+        // Nothing from 1.0 to 2.0 s, and in the second half of the first.
+        let at = (0..5).chain(20..25);
+        let steps: Vec<AppliedStep> = at
+            .map(|at| tenth(at, if at < 5 { 10 } else { 30 }, if at == 4 { 6 } else { 1 }))
+            .collect();
+        let moments: Vec<Moment> = spans(&steps, Some(1.0)).iter().map(Span::whole).collect();
+        let [first, last] = &moments[..] else { panic!("{moments:?}") };
+        assert_eq!((first.at, last.at), (0.5, 2.25));
+        assert_eq!((first.iops, first.mb_per_second), (Some(50.0), Some(50.0)));
+        assert_eq!(first.art, Some(2.0), "by I/Os");
+        assert_eq!(first.mrt, Some(10.0));
+        assert!((first.outstanding.unwrap() - 2.0).abs() < 1e-9);
+        let [iops, outstanding] = [last.iops, last.outstanding].map(Option::unwrap);
+        assert!((iops - 300.0).abs() < 1e-6 && (outstanding - 4.0).abs() < 1e-6);
+        let alone = spans(&steps, None);
+        assert_eq!(alone.len(), 10);
+        assert_eq!(alone[9].whole().iops, Some(300.0));
+        assert!(spans(&[], Some(1.0)).is_empty());
     }
 }

@@ -11,7 +11,7 @@ use steadfast_domain::findings::{
 };
 use steadfast_domain::replayed::{IntervalLateness, Lateness};
 use steadfast_domain::script::{ScriptLoad, Timing};
-use steadfast_domain::{Caveat, CaveatKind, Measurement, Nanos, Record, Replayed};
+use steadfast_domain::{Caveat, CaveatKind, Measurement, Nanos, Op, Record, Replayed, Tally};
 
 /// I/Os that are so late on average were not played when they were due. Ours: the longest
 /// of the response times that a quick drive has.
@@ -108,6 +108,15 @@ pub(super) fn caveats(script: &ScriptLoad, record: &Record, results: &Results<'_
     caveats
 }
 
+/// Response times from submission.
+pub(super) fn served(results: &Results<'_>, op: Op) -> Tally {
+    let mut tally = Tally::default();
+    let parts = results.measurements().filter_map(|m| m.replay.as_deref());
+    let streams = parts.flat_map(|part| &part.served).filter(|stream| stream.op == op);
+    streams.for_each(|stream| tally.merge(&stream.tally));
+    tally
+}
+
 /// What was played of them, in numbers.
 pub(super) fn facts(script: &ScriptLoad, results: &Results<'_>) -> Facts {
     let sum = Sum::of(results);
@@ -201,7 +210,8 @@ pub(super) fn lateness_plot(script: &ScriptLoad, results: &Results<'_>) -> Optio
     for measurement in results.measurements() {
         let Some(part) = measurement.replay.as_deref() else { continue };
         for (interval, late) in measurement.intervals.iter().zip(&part.intervals) {
-            points.push((before + interval.begin.as_secs_f64(), *late));
+            let middle = (interval.begin.as_secs_f64() + interval.end.as_secs_f64()) / 2.0;
+            points.push((before + middle, *late));
         }
         before += measurement.elapsed.as_secs_f64();
     }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::ground::scripted::{GEOMETRY, record, scripted, steps};
 use crate::rwsw::sample::{settings, workload};
-use steadfast_domain::findings::Exhibit;
+use steadfast_domain::findings::{Cell, Exhibit};
 use steadfast_domain::measurement::{Interval, StreamTally};
 use steadfast_domain::replayed::IntervalLateness;
 use steadfast_domain::script::{LeaveOut, OpCounts, Overlaps, Timing};
@@ -161,6 +161,7 @@ fn single_ios_are_one_load_that_is_cut_every_minute() {
     assert_eq!(bench.0.len(), 3);
     assert!(bench.0.iter().all(|step| step.load == Load::Script(script())));
     assert!(bench.0.iter().all(|step| step.cut == Some(Nanos::from_secs(60))));
+    made(&Settings { depth: Some(4), ..settings.clone() });
     assert!(!bench.0[0].continues && bench.0[1..].iter().all(|step| step.continues));
     let findings = test.study(&record(&settings, Vec::new()));
     assert_eq!(findings.ending, "Replay complete: 0 of 10007 I/Os were played.");
@@ -202,6 +203,9 @@ fn replayed(point: u32, late_us: u64) -> Entry {
     }
     let tally = Tally { ios: 7063, bytes: Bytes(7063 * 4096), ..Tally::default() };
     measurement.streams.push(StreamTally { op: Op::Read, tally });
+    let response_max = Nanos::from_millis(3);
+    let served = Tally { ios: 7063, response_max, ..Tally::default() };
+    part.served.push(StreamTally { op: Op::Read, tally: served });
     measurement.replay = Some(Box::new(part));
     let outcome = Outcome { measurement, gap_before: None };
     Entry::Applied { step: Box::new(step), outcome: Box::new(outcome) }
@@ -236,6 +240,16 @@ fn single_ios_are_reported_with_their_start_errors_drift_and_verdict() {
     });
     let heads: Vec<&str> = done.unwrap().rows.iter().map(|row| row.head.as_str()).collect();
     assert_eq!(heads, ["Reads", "Writes", "Flushes", "Together"]);
+    let served = findings.chapters.iter().flat_map(|page| &page.exhibits).find_map(|e| match e {
+        Exhibit::Table(table) if table.id == "replay-served" => Some(table),
+        _ => None,
+    });
+    let rows = &served.unwrap().rows;
+    let number = |row: usize| match rows[row].cells[0] {
+        Cell::Number { value, .. } => value,
+        ref other => panic!("{other:?}"),
+    };
+    assert_eq!((number(0), number(rows.len() - 1)), (14_126.0, 3.0), "both parts together");
     let (numbers, verdict, _) = found([10, 5010]);
     assert_eq!(numbers[2], "5000.0 us");
     assert_eq!(verdict, "the target is slower than the trace");

@@ -23,7 +23,7 @@ const VERSION: u32 = 1;
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Group {
     version: u32,
-    /// Which loads begin together: `steps` or `start`.
+    /// Which loads begin together: `steps`, `phases` or `start`.
     together: String,
     /// The runs.
     #[serde(rename = "targets")]
@@ -47,6 +47,7 @@ impl Group {
     pub fn new(place: &Path, members: Vec<Member>, keeping: Keeping) -> Group {
         let together = match keeping {
             Keeping::Steps => "steps",
+            Keeping::Phases => "phases",
             Keeping::Start => "start",
         };
         Group { version: VERSION, together: together.to_owned(), members, place: place.to_owned() }
@@ -100,7 +101,11 @@ impl Group {
 
     /// Which loads begin together.
     pub fn keeping(&self) -> Keeping {
-        if self.together == "start" { Keeping::Start } else { Keeping::Steps }
+        match self.together.as_str() {
+            "start" => Keeping::Start,
+            "phases" => Keeping::Phases,
+            _ => Keeping::Steps,
+        }
     }
 
     /// Each member's device, as its run found it.

@@ -138,6 +138,7 @@ fn arguments_of(
         prometheus: None,
         format: None,
         json: false,
+        verbose: false,
     }
 }
 

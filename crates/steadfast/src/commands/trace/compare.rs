@@ -20,7 +20,6 @@ use steadfast_trace::captured::Answer;
 use steadfast_trace::columns::heads;
 use steadfast_trace::compare::{SIDES_MAX, Side, SidesFound};
 use steadfast_trace::delta::{self, Align};
-use steadfast_trace::file::is_same_capture;
 use steadfast_trace::steps::{STEPS_MAX, StepFigures};
 use steadfast_trace::{Captured, Pass};
 
@@ -90,21 +89,23 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
 /// The captures, in the order in which they were named; files of one are put
 /// together.
 fn captures(arguments: &CompareArguments) -> anyhow::Result<Vec<Selected>> {
+    let filter = &arguments.selection.filter;
+    // What a program asked and what the device got of it are not added up.
+    let layers = if arguments.by.is_some() { Layers::One } else { Layers::Each };
+    let of = |(path, parts)| Selected::of(path, parts, filter, layers);
+    if !arguments.after.is_empty() {
+        let sides = [&arguments.selection.files, &arguments.after].into_iter();
+        return sides.map(|files| Selected::side(files, filter, layers)).collect();
+    }
     let mut named: Vec<(&Path, Vec<Captured<File>>)> = Vec::new();
     for path in &arguments.selection.files {
         let file = open(path)?;
-        let is_part = |(_, parts): &&mut (&Path, Vec<Captured<File>>)| {
-            parts.iter().any(|part| is_same_capture(part.conditions(), file.conditions()))
-        };
+        let is_part = |(_, parts): &&mut (&Path, Vec<Captured<File>>)| file.is_part_of(parts);
         match named.iter_mut().find(is_part) {
             Some((_, parts)) => parts.push(file),
             None => named.push((path, vec![file])),
         }
     }
-    let filter = &arguments.selection.filter;
-    // What a program asked and what the device got of it are not added up.
-    let layers = if arguments.by.is_some() { Layers::One } else { Layers::Each };
-    let of = |(path, parts)| Selected::of(path, parts, filter, layers);
     named.into_iter().map(of).collect()
 }
 

@@ -163,7 +163,8 @@ fn align(
 
 fn folded(capture: &Selected, by: Facet) -> anyhow::Result<(Groups, Evidence)> {
     let Answer { found, .. } = capture.answer(|captured, pass| {
-        let mut groups = Groups::by(&delta::facets(by));
+        let facets = delta::facets(by);
+        let mut groups = Groups::by(&facets).with_hosts(captured.conditions());
         let mut quality = Quality::of(captured.conditions());
         let account = captured.run(pass, &mut [&mut groups, &mut quality])?;
         let evidence = Evidence::seen(captured, account, quality);

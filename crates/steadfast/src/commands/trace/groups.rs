@@ -33,7 +33,7 @@ pub fn groups(arguments: &GroupsArguments) -> anyhow::Result<ExitState> {
     facets.sort_unstable();
     facets.dedup();
     let Answer { found, account } = selected.answer(|captured, pass| {
-        let mut found = Groups::by(&facets);
+        let mut found = Groups::by(&facets).with_hosts(captured.conditions());
         let account = captured.run(pass, &mut [&mut found])?;
         Ok(Answer { found, account })
     })?;

@@ -7,7 +7,10 @@ pub mod compare;
 pub mod deltas;
 pub mod derive;
 pub mod doctor;
+pub mod fold;
 pub mod groups;
+pub mod hosts;
+pub mod identify;
 pub mod import;
 pub mod locality;
 pub mod over_time;
@@ -29,6 +32,7 @@ pub fn run(arguments: &TraceArguments) -> anyhow::Result<ExitState> {
         TraceCommand::Steps(arguments) => over_time::steps(arguments),
         TraceCommand::Map(arguments) => over_time::map(arguments),
         TraceCommand::Groups(arguments) => groups::groups(arguments),
+        TraceCommand::Hosts(arguments) => hosts::run(arguments),
         TraceCommand::Drives(arguments) => groups::drives(arguments),
         TraceCommand::Profile(arguments) => profile::run(arguments),
         TraceCommand::Locality(arguments) => locality::run(arguments),
@@ -39,6 +43,9 @@ pub fn run(arguments: &TraceArguments) -> anyhow::Result<ExitState> {
         TraceCommand::Report(arguments) => report::run(arguments),
         TraceCommand::SelfTest(arguments) => self_test::run(arguments),
         TraceCommand::Import(arguments) => import::run(arguments),
+        TraceCommand::Fold(arguments) => fold::run(arguments),
+        TraceCommand::Merge(arguments) => fold::merge(arguments),
+        TraceCommand::Identify(arguments) => identify::run(arguments),
         TraceCommand::Recover(arguments) => recover::run(arguments),
     }
 }

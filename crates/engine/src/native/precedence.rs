@@ -1,0 +1,125 @@
+//! Which turn the playing thread gets on its processor.
+//!
+//! A thread that sleeps until an I/O is due must run the moment it wakes up: it
+//! has real-time priority (`SCHED_FIFO`) then. One that has stayed awake for a while
+//! must not: whatever else has to run on its processor starves, until the kernel
+//! takes the processor away for up to 50 ms in every second. So a thread that stays
+//! awake goes back to the ordinary class, at the highest weight there is: others
+//! get their turn at once, in pieces as short as their work.
+
+/// A thread that has been awake for longer gives the real-time class up, in
+/// nanoseconds.
+const AWAKE_NS: u64 = 5_000_000;
+
+/// The highest weight of the ordinary class.
+const NICEST: libc::c_int = -20;
+
+/// The class of the calling thread.
+#[derive(Debug)]
+pub(super) struct Precedence {
+    allowed: bool,
+    real_time: bool,
+    /// Since when it has been awake; `None` before its first I/O.
+    awake_since: Option<u64>,
+}
+
+impl Precedence {
+    /// Stays as it is.
+    pub(super) fn none() -> Precedence {
+        Precedence { allowed: false, real_time: false, awake_since: None }
+    }
+
+    /// Takes real-time priority where that is allowed and leaves a processor to all
+    /// others. Says which.
+    pub(super) fn take() -> (Precedence, &'static str) {
+        // It may look at the clock for as long as it plays.
+        if std::thread::available_parallelism().is_ok_and(|processors| processors.get() < 2) {
+            return (Precedence::none(), "no real-time priority (one processor)");
+        }
+        if !enter(libc::SCHED_FIFO, 1) {
+            return (Precedence::none(), "no real-time priority (not permitted)");
+        }
+        // SAFETY: sets one property of the calling thread. Where it fails the
+        // thread has its usual weight whenever it is not real-time.
+        unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICEST) };
+        (Precedence { allowed: true, real_time: true, awake_since: None }, "real-time priority")
+    }
+
+    /// The thread is about to wait.
+    #[inline(always)]
+    pub(super) fn sleeps(&mut self) {
+        self.awake_since = None;
+        if self.allowed && !self.real_time {
+            self.real_time = enter(libc::SCHED_FIFO, 1);
+        }
+    }
+
+    /// The thread is awake at this time.
+    #[inline(always)]
+    pub(super) fn awake(&mut self, now: u64) {
+        if !self.real_time {
+            return;
+        }
+        let since = *self.awake_since.get_or_insert(now);
+        if now.saturating_sub(since) > AWAKE_NS {
+            self.real_time = !enter(libc::SCHED_OTHER, 0);
+        }
+    }
+}
+
+/// Puts the calling thread into a class.
+#[cold]
+fn enter(class: libc::c_int, level: libc::c_int) -> bool {
+    let priority = libc::sched_param { sched_priority: level };
+    // SAFETY: sets one property of the calling thread; the parameter is valid.
+    let set = unsafe {
+        libc::sched_setscheduler(0, class | libc::SCHED_RESET_ON_FORK, &raw const priority)
+    };
+    set == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The class of this thread.
+    fn class() -> libc::c_int {
+        // SAFETY: asks for one number.
+        unsafe { libc::sched_getscheduler(0) & !libc::SCHED_RESET_ON_FORK }
+    }
+
+    #[test]
+    fn real_time_priority_is_for_who_sleeps() {
+        std::thread::spawn(|| {
+            let (mut precedence, told) = Precedence::take();
+            if told != "real-time priority" {
+                println!("SKIPPED: real_time_priority_is_for_who_sleeps: {told}");
+                return;
+            }
+            assert_eq!(class(), libc::SCHED_FIFO);
+            precedence.awake(1_000_000_000);
+            precedence.awake(1_000_000_000 + AWAKE_NS);
+            assert_eq!(class(), libc::SCHED_FIFO, "it may stay awake for a while");
+            precedence.awake(1_000_000_001 + AWAKE_NS);
+            assert_eq!(class(), libc::SCHED_OTHER);
+            precedence.awake(2_000_000_000);
+            assert_eq!(class(), libc::SCHED_OTHER);
+            precedence.sleeps();
+            assert_eq!(class(), libc::SCHED_FIFO);
+            precedence.awake(3_000_000_000);
+            assert_eq!(class(), libc::SCHED_FIFO, "it counts from when it woke up");
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn without_it_nothing_is_changed() {
+        let before = class();
+        let mut precedence = Precedence::none();
+        precedence.sleeps();
+        precedence.awake(0);
+        precedence.awake(u64::MAX);
+        assert_eq!(class(), before);
+    }
+}

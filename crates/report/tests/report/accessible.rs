@@ -1,0 +1,71 @@
+//! The PDFs are tagged as PDF/UA-1 asks: a structure tree, a language, a title that is shown,
+//! headings that nest, and a text for every picture. What no reader of pages sees is read from
+//! the files themselves.
+
+use super::{PRINTED, findings, suite};
+use std::io::Read;
+use steadfast_domain::Findings;
+use steadfast_report::{pdf, pdf_form};
+
+/// The document with all of its streams unpacked.
+fn unpacked(document: &[u8]) -> String {
+    let mut out = document.to_vec();
+    let mut rest = document;
+    while let Some(at) = find(rest, b"stream\n") {
+        rest = &rest[at + 7..];
+        let mut plain = Vec::new();
+        // A stream that is no such archive, such as metadata, stands there already.
+        if flate2::read::ZlibDecoder::new(rest).read_to_end(&mut plain).is_ok() {
+            out.push(b'\n');
+            out.extend(plain);
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
+    text.windows(wanted.len()).position(|window| window == wanted)
+}
+
+/// How many pages a document has.
+pub fn pages(document: &[u8]) -> usize {
+    let text = unpacked(document);
+    let pages = text.split("/Type /Page").skip(1).filter(|rest| !rest.starts_with('s'));
+    let spaced = text.split("/Type/Page").skip(1).filter(|rest| !rest.starts_with('s'));
+    pages.count() + spaced.count()
+}
+
+fn documents() -> Vec<(&'static str, Vec<u8>)> {
+    let one: Findings = findings(false);
+    vec![
+        ("report", pdf(&one, &PRINTED).unwrap()),
+        ("simulated", pdf(&findings(true), &PRINTED).unwrap()),
+        ("suite", pdf(&suite(), &PRINTED).unwrap()),
+        ("form", pdf_form(&one, &PRINTED).unwrap()),
+    ]
+}
+
+#[test]
+fn documents_are_tagged() {
+    for (name, document) in documents() {
+        let text = unpacked(&document);
+        for wanted in ["/StructTreeRoot", "/MarkInfo", "/Marked true", "/Lang", "/Title"] {
+            assert!(text.contains(wanted), "{name}: {wanted}");
+        }
+        assert!(text.contains("/DisplayDocTitle true"), "{name}: the title is not shown");
+        assert!(text.contains("pdfuaid"), "{name}: the metadata does not name PDF/UA");
+        let figures = text.matches("/S /Figure").count();
+        assert!(figures > 0, "{name} has no figure");
+        assert!(text.matches("/Alt ").count() >= figures, "{name}: a figure without a text");
+        nested(name, &text);
+    }
+}
+
+/// No heading is more than one level below the one before it.
+fn nested(name: &str, text: &str) {
+    let first = text.find("/S /H1").map(|_| 1);
+    assert!(first.is_some(), "{name} has no heading");
+    let deepest = (1..=6).filter(|level| text.contains(&format!("/S /H{level}\n"))).max();
+    let all = (1..=deepest.unwrap_or(1)).all(|level| text.contains(&format!("/S /H{level}\n")));
+    assert!(all, "{name}: a level of headings is left out");
+}

@@ -1,0 +1,174 @@
+//! Every kind of drawing as a picture, compared dot by dot with the accepted one: what a reader
+//! sees, whatever the SVG says. A change shows both.
+
+use super::{MIXES, SIZES, matrix, plots, window};
+use resvg::tiny_skia::{Pixmap, Transform};
+use resvg::usvg::{Options, Tree, fontdb};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use steadfast_domain::findings::{Axis, Plot, PlotKind, Scale, Series, Stroke, TimeUnit};
+use steadfast_report::svg;
+
+/// Width of a picture in dots.
+const WIDTH: f32 = 430.0;
+/// A dot differs where a channel is this far off.
+const FAR: u8 = 64;
+/// Part of the dots that may differ: edges are smoothed alike, but not everywhere alike.
+const PART: f64 = 0.004;
+
+/// The fonts of the reports.
+fn fonts() -> Arc<fontdb::Database> {
+    static FONTS: OnceLock<Arc<fontdb::Database>> = OnceLock::new();
+    let made = FONTS.get_or_init(|| {
+        let mut all = fontdb::Database::new();
+        typst_assets::fonts().for_each(|data| all.load_font_data(data.to_vec()));
+        all.set_serif_family("Libertinus Serif");
+        Arc::new(all)
+    });
+    Arc::clone(made)
+}
+
+fn picture(drawing: &str) -> Pixmap {
+    let options = Options { fontdb: fonts(), ..Options::default() };
+    let tree = Tree::from_str(drawing, &options).unwrap();
+    let scale = WIDTH / tree.size().width();
+    let height = (tree.size().height() * scale).ceil();
+    let mut map = Pixmap::new(WIDTH as u32, height as u32).unwrap();
+    map.fill(resvg::tiny_skia::Color::WHITE);
+    resvg::render(&tree, Transform::from_scale(scale, scale), &mut map.as_mut());
+    map
+}
+
+/// Part of the dots that differ; all of them where the sizes do.
+fn differing(one: &Pixmap, other: &Pixmap) -> f64 {
+    if (one.width(), one.height()) != (other.width(), other.height()) {
+        return 1.0;
+    }
+    let dots = one.data().chunks(4).zip(other.data().chunks(4));
+    let off = dots.filter(|(a, b)| a.iter().zip(*b).any(|(a, b)| a.abs_diff(*b) > FAR)).count();
+    off as f64 / f64::from(one.width() * one.height())
+}
+
+/// Accepted and found beside one another.
+fn beside(accepted: Option<&Pixmap>, found: &Pixmap) -> Pixmap {
+    let height = accepted.map_or(0, Pixmap::height).max(found.height());
+    let mut both = Pixmap::new(found.width() * 2 + 10, height).unwrap();
+    let paint = resvg::tiny_skia::PixmapPaint::default();
+    if let Some(accepted) = accepted {
+        both.draw_pixmap(0, 0, accepted.as_ref(), &paint, Transform::identity(), None);
+    }
+    let at = found.width() as i32 + 10;
+    both.draw_pixmap(at, 0, found.as_ref(), &paint, Transform::identity(), None);
+    both
+}
+
+/// Compares with a picture of tests/data/pictures; `BLESS=1` accepts what there is now.
+fn as_accepted(name: &str, plot: &Plot) -> Result<(), PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pictures").join(name);
+    let found = picture(&svg(plot));
+    let accepted = Pixmap::load_png(&path).ok();
+    let same = accepted.as_ref().is_some_and(|accepted| differing(accepted, &found) <= PART);
+    if std::env::var_os("BLESS").is_some() && !same {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        found.save_png(&path).unwrap();
+        return Ok(());
+    }
+    if same {
+        return Ok(());
+    }
+    let shown = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("both-{name}"));
+    beside(accepted.as_ref(), &found).save_png(&shown).unwrap();
+    Err(shown)
+}
+
+/// Response times over time: a band, its middle, and the longest.
+fn band() -> Plot {
+    let at = |n: u32| 0.2 + f64::from(n % 17) / 40.0 + f64::from(n) / 200.0;
+    let there = |n: u32| (!(40..47).contains(&n)).then_some(());
+    let x = f64::from;
+    let edges: Vec<(f64, Option<f64>, Option<f64>)> = (0..120)
+        .map(|n| (x(n), there(n).map(|()| at(n)), there(n).map(|()| at(n) * 4.0)))
+        .collect();
+    let line = |part: f64| (0..120).map(|n| (x(n), there(n).map(|()| at(n) * part))).collect();
+    Plot::new(
+        PlotKind::Lines,
+        "band",
+        "Response times",
+        Axis::time("Time", TimeUnit::Seconds),
+        Axis::new("Response time (ms)", Scale::Log10),
+    )
+    .with(Series::new("longest", Stroke::Context, line(9.0)))
+    .with(Series::band("median to 99.9 %", &edges))
+    .with(Series::new("median", Stroke::Measured, line(1.0)))
+}
+
+fn bars() -> Plot {
+    let names = ["RND 4K read", "RND 4K write", "SEQ 128K read"].map(str::to_owned).to_vec();
+    let bars =
+        |part: f64| (0..3).map(|n| (f64::from(n), Some(100.0 * part + f64::from(n)))).collect();
+    Plot::new(
+        PlotKind::Bars,
+        "bars",
+        "Key figures",
+        Axis::new("", Scale::Categories(names)),
+        Axis::new("% of A", Scale::Linear),
+    )
+    .with(Series::new("A", Stroke::Measured, bars(1.0)))
+    .with(Series::new("B", Stroke::Measured, bars(1.3)))
+    .with(Series::new("C", Stroke::Measured, bars(0.4)))
+}
+
+fn heat() -> Plot {
+    let mut plot = matrix(PlotKind::Columns3d);
+    plot.kind = PlotKind::HeatMap;
+    plot.y.scale = Scale::Log10;
+    plot.y_right = Some(Axis::new("Read/write mix (%)", Scale::Linear));
+    assert_eq!((plot.series.len(), plot.series[0].points.len()), (MIXES.len(), SIZES.len()));
+    plot
+}
+
+#[test]
+fn every_kind_looks_as_accepted() {
+    let all = [
+        ("lines.png", plots::saturation(360)),
+        ("window.png", window()),
+        ("band.png", band()),
+        ("columns.png", matrix(PlotKind::Columns3d)),
+        ("heat.png", heat()),
+        ("bars.png", bars()),
+        ("histogram.png", plots::confidence()),
+        ("cloud.png", plots::cloud()),
+        ("stacked.png", plots::stacked(30, 26)),
+    ];
+    let changed: Vec<String> = all
+        .iter()
+        .filter_map(|(name, plot)| as_accepted(name, plot).err())
+        .map(|shown| shown.display().to_string())
+        .collect();
+    assert!(
+        changed.is_empty(),
+        "accepted on the left, found on the right; look at them, then BLESS=1 to accept:\n{}",
+        changed.join("\n")
+    );
+}
+
+#[test]
+fn a_line_that_moved_is_noticed() {
+    let one = picture(&svg(&window()));
+    let mut moved = window();
+    moved.series[0].points[2].1 = Some(21_500.0);
+    assert!(differing(&one, &picture(&svg(&moved))) > PART);
+    assert_eq!(differing(&one, &picture(&svg(&window()))), 0.0);
+}
+
+/// The limits of a band are told apart in gray: their dashes differ.
+#[test]
+fn the_limits_of_a_band_are_told_apart_without_color() {
+    let drawing = svg(&window());
+    let dashes: std::collections::BTreeSet<&str> = drawing
+        .split("stroke-dasharray=\"")
+        .skip(1)
+        .filter_map(|piece| piece.split('"').next())
+        .collect();
+    assert_eq!(dashes.len(), 2, "{dashes:?}");
+}

@@ -1,0 +1,86 @@
+//! The command line of captures of many hosts: fold, merge, hosts.
+
+use super::WritingArguments;
+use super::trace::{FilterArguments, Selection};
+use clap::Args;
+use std::path::PathBuf;
+use steadfast_domain::Nanos;
+use steadfast_trace::fleet::HostRank;
+
+/// `trace fold`.
+#[derive(Debug, Args)]
+pub struct FoldArguments {
+    /// The trace files, of any number of captures and hosts; all files of a rotated capture
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub filter: FilterArguments,
+    /// Width of a step; must divide an hour. Tables over time and filters of time have this
+    /// resolution
+    #[arg(long, default_value = "1min", value_parser = super::capture_step)]
+    pub step: Nanos,
+    /// Do not tell processes apart: a smaller file
+    #[arg(long)]
+    pub no_processes: bool,
+    /// Leave out files that cannot be read, and count them; default: refuse
+    #[arg(long)]
+    pub leave_out: bool,
+    /// The fold file to write
+    #[arg(long, short, value_name = "FILE")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub writing: WritingArguments,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `trace identify`.
+#[derive(Debug, Args)]
+pub struct IdentifyArguments {
+    /// The trace and fold files
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `trace merge`.
+#[derive(Debug, Args)]
+pub struct MergeArguments {
+    /// The fold files; a capture that is in several counts once
+    #[arg(required = true, value_name = "FOLD")]
+    pub files: Vec<PathBuf>,
+    /// The fold file to write
+    #[arg(long, short, value_name = "FILE")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub writing: WritingArguments,
+    /// Exit with 0 even if damaged or missing parts of captures are left out
+    #[arg(long)]
+    pub accept_damage: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `trace hosts`.
+#[derive(Debug, Args)]
+pub struct HostsArguments {
+    #[command(flatten)]
+    pub selection: Selection,
+    /// Largest first by: iops, bytes, mean, p99, p99.9, max (response times), qd, reads, seq,
+    /// failed
+    #[arg(long, default_value_t, value_name = "FIGURE")]
+    pub rank: HostRank,
+    /// Print at most this many rows; JSON has all
+    #[arg(long, default_value_t = 40)]
+    pub top: usize,
+    /// Only hosts that stand apart from the rest by this figure
+    #[arg(long)]
+    pub outliers: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}

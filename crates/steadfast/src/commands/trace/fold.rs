@@ -1,0 +1,234 @@
+//! `trace fold` and `trace merge`: captures as sums in one small file.
+
+use crate::cli::fleet::{FoldArguments, MergeArguments};
+use crate::exit::{ExitState, misuse};
+use crate::selected::{Layers, Selected, open};
+use crate::terminal;
+use crate::writing::Rule;
+use anyhow::{Context, bail};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use steadfast_domain::CaptureConditions;
+use steadfast_domain::text::printable;
+use steadfast_host::NewFile;
+use steadfast_trace::file::{LeftOut, is_same_capture};
+use steadfast_trace::fleet::{FileIdentity, FoldOptions, Folded, Member, Merge, fingerprint, fold};
+
+/// What a fold file holds.
+#[derive(Serialize, schemars::JsonSchema)]
+struct FoldContent {
+    file: String,
+    captures: u64,
+    hosts: u64,
+    ios: u64,
+    /// Events that the captures lost.
+    lost: u64,
+    /// Sums in the file.
+    cells: u64,
+    /// Captures that were given twice and count once.
+    twice: Vec<String>,
+    /// Files that could not be read.
+    left_out: Vec<LeftOut>,
+    /// What of the captures is damaged or missing.
+    missing: Vec<String>,
+}
+
+/// The schema of the JSON output.
+pub fn schema() -> schemars::Schema {
+    terminal::schema_of::<FoldContent>()
+}
+
+/// A file that was looked at.
+struct Seen {
+    path: PathBuf,
+    identity: FileIdentity,
+    conditions: CaptureConditions,
+}
+
+/// Folds captures into a file.
+pub fn run(arguments: &FoldArguments) -> anyhow::Result<ExitState> {
+    let output = Rule::of(&arguments.writing)?.begin(&arguments.output)?;
+    let options = FoldOptions {
+        step_ns: arguments.step.0,
+        processes: !arguments.no_processes,
+        window: arguments.filter.window,
+    };
+    let (mut merge, mut twice) = (Merge::of(&options), Vec::new());
+    for files in captures(arguments, &mut merge, &mut twice)? {
+        match folded(&files, arguments, &options) {
+            Ok(folded) => twice.extend(merge.add(folded)?),
+            Err(error) if arguments.leave_out => {
+                for file in files {
+                    leave_out(&mut merge, &file.path, &error);
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let accept = arguments.filter.accept_damage;
+    finish(merge, twice, output, (arguments.json, accept))
+}
+
+/// Merges fold files.
+pub fn merge(arguments: &MergeArguments) -> anyhow::Result<ExitState> {
+    let output = Rule::of(&arguments.writing)?.begin(&arguments.output)?;
+    let (mut merge, mut twice) = (Merge::default(), Vec::new());
+    for path in &arguments.files {
+        let shown = path.display();
+        let file = File::open(path).with_context(|| format!("{shown} cannot be opened"))?;
+        twice.extend(merge.add_file(file).with_context(|| shown.to_string())?);
+    }
+    finish(merge, twice, output, (arguments.json, arguments.accept_damage))
+}
+
+/// The files by capture, in the order in which the first of each was named.
+fn captures(
+    arguments: &FoldArguments,
+    merge: &mut Merge<File>,
+    twice: &mut Vec<String>,
+) -> anyhow::Result<Vec<Vec<Seen>>> {
+    let mut captures: Vec<Vec<Seen>> = Vec::new();
+    let mut digests = BTreeSet::new();
+    for path in &arguments.files {
+        let seen = match look(path) {
+            Ok(seen) => seen,
+            Err(error) if arguments.leave_out => {
+                leave_out(merge, path, &error);
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        if !digests.insert(seen.identity.digest.clone()) {
+            twice.push(format!("{} is there twice; it counts once", path.display()));
+            continue;
+        }
+        let is_part = |files: &&mut Vec<Seen>| {
+            files.iter().any(|file| is_same_capture(&file.conditions, &seen.conditions))
+        };
+        match captures.iter_mut().find(is_part) {
+            Some(files) => files.push(seen),
+            None => captures.push(vec![seen]),
+        }
+    }
+    Ok(captures)
+}
+
+/// What a file says of itself; it is closed again, so that thousands can be named.
+fn look(path: &Path) -> anyhow::Result<Seen> {
+    let shown = path.display();
+    let captured = open(path)?;
+    if captured.is_several() {
+        bail!("{shown} is a fold file already; merge fold files with: steadfast trace merge");
+    }
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let mut file = File::open(path).with_context(|| format!("{shown} cannot be opened"))?;
+    let identity = fingerprint(&mut file, &name.unwrap_or_default());
+    let identity = identity.with_context(|| format!("{shown} cannot be read"))?;
+    Ok(Seen { path: path.to_owned(), identity, conditions: captured.conditions().clone() })
+}
+
+fn folded(
+    files: &[Seen],
+    arguments: &FoldArguments,
+    options: &FoldOptions,
+) -> anyhow::Result<Folded> {
+    let parts = files.iter().map(|file| open(&file.path)).collect::<anyhow::Result<Vec<_>>>()?;
+    let first = files.first().context("name a trace")?;
+    let selected = Selected::of(&first.path, parts, &arguments.filter, Layers::Each)?;
+    let identities = files.iter().map(|file| file.identity.clone()).collect();
+    selected.ask(|captured, pass| fold(captured, identities, pass, options))
+}
+
+/// Notes a file that cannot be read, and says so.
+fn leave_out(merge: &mut Merge<File>, path: &Path, error: &anyhow::Error) {
+    let reason = format!("{error:#}");
+    terminal::complain(&format!("omitted: {reason}"));
+    let bytes = std::fs::metadata(path).ok().map(|metadata| metadata.len());
+    let name = short(path);
+    // The directory says nothing on another machine.
+    let reason = reason.replace(&path.display().to_string(), &name);
+    merge.leave_out(LeftOut { name, bytes, reason });
+}
+
+/// A file's name with the directory that it is in: hosts may have files of one name.
+fn short(path: &Path) -> String {
+    let mut parts: Vec<_> = path.components().rev().take(2).collect();
+    parts.reverse();
+    let names = parts.iter().filter_map(|part| match part {
+        std::path::Component::Normal(name) => Some(name.to_string_lossy()),
+        _ => None,
+    });
+    names.collect::<Vec<_>>().join("/")
+}
+
+/// Writes the file and says what it holds.
+fn finish(
+    merge: Merge<File>,
+    twice: Vec<String>,
+    output: NewFile,
+    (json, accept_damage): (bool, bool),
+) -> anyhow::Result<ExitState> {
+    let content = FoldContent::of(&merge, twice, &output.path());
+    if content.captures == 0 && content.left_out.is_empty() {
+        return Err(misuse("there is no capture to fold"));
+    }
+    let shown = output.path().display().to_string();
+    let mut sink = BufWriter::new(output.handle()?);
+    merge.write(&mut sink).with_context(|| format!("{shown} cannot be written"))?;
+    sink.flush().with_context(|| format!("{shown} cannot be written"))?;
+    drop(sink);
+    output.place()?;
+    content.twice.iter().for_each(|text| terminal::complain(text));
+    match json {
+        true => terminal::print_json(&content)?,
+        false => terminal::print(&printable(&content.line()))?,
+    }
+    let is_whole = content.left_out.is_empty() && content.missing.is_empty();
+    Ok(if is_whole || accept_damage { ExitState::Done } else { ExitState::Incomplete })
+}
+
+impl FoldContent {
+    fn of(merge: &Merge<File>, twice: Vec<String>, path: &Path) -> Self {
+        let hosts: BTreeSet<_> =
+            merge.captures().map(|one| one.conditions.host.as_deref()).collect();
+        let sum = |of: fn(&Member) -> u64| merge.captures().map(of).sum();
+        let missing = merge.captures().flat_map(|one| {
+            let texts = one.integrity.missing();
+            texts.into_iter().map(|text| format!("{}: {text}", one.called()))
+        });
+        FoldContent {
+            file: path.display().to_string(),
+            captures: merge.captures().count() as u64,
+            hosts: hosts.len() as u64,
+            ios: sum(|one| one.account.kept),
+            lost: sum(|one| one.conditions.lost),
+            cells: sum(|one| one.cells),
+            twice,
+            left_out: merge.left_out().cloned().collect(),
+            missing: missing.collect(),
+        }
+    }
+
+    fn line(&self) -> String {
+        let counted = |count: u64, one: &str| match count {
+            1 => format!("1 {one}"),
+            many => format!("{many} {one}s"),
+        };
+        let mut text = format!(
+            "{}: {} of {}, {} I/Os in {} sums",
+            self.file,
+            counted(self.captures, "capture"),
+            counted(self.hosts, "host"),
+            self.ios,
+            self.cells
+        );
+        if !self.left_out.is_empty() {
+            let files = counted(self.left_out.len() as u64, "file");
+            text.push_str(&format!("; {files} omitted"));
+        }
+        text
+    }
+}

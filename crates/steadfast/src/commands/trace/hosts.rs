@@ -1,0 +1,50 @@
+//! `trace hosts`: hosts ranked by any figure, and those that stand apart.
+
+use super::columns::listed;
+use crate::cli::fleet::HostsArguments;
+use crate::exit::ExitState;
+use crate::selected::{self, Selected};
+use crate::terminal;
+use serde::Serialize;
+use steadfast_trace::captured::Answer;
+use steadfast_trace::fleet::{HostFigures, Hosts};
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct HostsContent {
+    /// By what they are ranked.
+    rank: String,
+    hosts: Vec<HostFigures>,
+}
+
+/// The schema of the JSON output.
+pub fn schema() -> schemars::Schema {
+    selected::schema_of::<HostsContent>()
+}
+
+/// The hosts of captures.
+pub fn run(arguments: &HostsArguments) -> anyhow::Result<ExitState> {
+    let selected = Selected::open(&arguments.selection)?;
+    let conditions = selected.conditions();
+    let Answer { found, account } = selected.answer(|captured, pass| {
+        let mut found = Hosts::of(conditions);
+        let account = captured.run(pass, &mut [found.fold()])?;
+        Ok(Answer { found, account })
+    })?;
+    let listened = selected.captured.listened();
+    let filter = &selected.pass.filter;
+    let mut hosts = found.listing(arguments.rank, filter, conditions, &listened);
+    let (all, apart) = (hosts.len(), hosts.iter().filter(|host| host.is_outlier()).count());
+    if arguments.outliers {
+        hosts.retain(HostFigures::is_outlier);
+    }
+    let content = HostsContent { rank: arguments.rank.to_string(), hosts };
+    match arguments.json {
+        true => selected.print(account, content)?,
+        false => terminal::print(&format!(
+            "{}\n{all} hosts by {}, {apart} outliers",
+            listed(&HostFigures::TABLE, content.hosts.iter().take(arguments.top)),
+            arguments.rank
+        ))?,
+    }
+    Ok(selected.ending())
+}

@@ -1,0 +1,102 @@
+//! `trace identify`: which capture and host a file is of, from its footer alone.
+
+use crate::cli::fleet::IdentifyArguments;
+use crate::exit::ExitState;
+use crate::selected::open;
+use crate::terminal;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use steadfast_domain::text::printable;
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct IdentifyContent {
+    files: Vec<Identified>,
+}
+
+/// What a file says of itself.
+#[derive(Serialize, schemars::JsonSchema)]
+struct Identified {
+    file: PathBuf,
+    /// `trace` or `fold`; `None` where it cannot be read.
+    kind: Option<&'static str>,
+    host: Option<String>,
+    /// What tells its capture from every other; files of one capture have the same.
+    capture: Option<String>,
+    /// Which file of its capture it is.
+    part: Option<u32>,
+    began_unix_ns: Option<u64>,
+    devices: Vec<String>,
+    bytes: Option<u64>,
+    /// Why it cannot be read.
+    error: Option<String>,
+}
+
+/// The schema of the JSON output.
+pub fn schema() -> schemars::Schema {
+    terminal::schema_of::<IdentifyContent>()
+}
+
+/// Says of each file which capture it is of.
+pub fn run(arguments: &IdentifyArguments) -> anyhow::Result<ExitState> {
+    let files: Vec<Identified> = arguments.files.iter().map(|path| Identified::of(path)).collect();
+    let unread = files.iter().any(|file| file.error.is_some());
+    match arguments.json {
+        true => terminal::print_json(&IdentifyContent { files })?,
+        false => {
+            let lines: Vec<String> = files.iter().map(Identified::line).collect();
+            terminal::print(&lines.join("\n"))?;
+        }
+    }
+    Ok(if unread { ExitState::Incomplete } else { ExitState::Done })
+}
+
+impl Identified {
+    fn of(path: &Path) -> Self {
+        let nothing = Identified {
+            file: path.to_owned(),
+            kind: None,
+            host: None,
+            capture: None,
+            part: None,
+            began_unix_ns: None,
+            devices: Vec::new(),
+            bytes: std::fs::metadata(path).ok().map(|metadata| metadata.len()),
+            error: None,
+        };
+        let captured = match open(path) {
+            Ok(captured) => captured,
+            Err(error) => return Identified { error: Some(format!("{error:#}")), ..nothing },
+        };
+        let conditions = captured.conditions();
+        let host = conditions.host.as_deref().unwrap_or("");
+        let began = conditions.began_unix_ns.unwrap_or(0);
+        let part = conditions.part.as_ref();
+        let named = part.map(|part| part.capture.clone()).filter(|_| !captured.is_several());
+        // Files of an earlier version tell their capture by when it began.
+        let told = conditions.began_unix_ns.map(|_| format!("{host} {began}"));
+        Identified {
+            kind: Some(if captured.is_several() { "fold" } else { "trace" }),
+            host: conditions.host.clone(),
+            capture: named.or(told.filter(|_| !captured.is_several())),
+            part: part.map(|part| part.first),
+            began_unix_ns: conditions.began_unix_ns,
+            devices: conditions.devices.iter().map(|device| device.name.clone()).collect(),
+            ..nothing
+        }
+    }
+
+    fn line(&self) -> String {
+        let file = self.file.display().to_string();
+        let text = match &self.error {
+            Some(error) => format!("{file}: unreadable: {error}"),
+            None => format!(
+                "{file}: {} of host {}, capture {}, devices {}",
+                self.kind.unwrap_or("trace"),
+                self.host.as_deref().unwrap_or("unknown"),
+                self.capture.as_deref().unwrap_or("unknown"),
+                self.devices.join(", ")
+            ),
+        };
+        printable(&text).into_owned()
+    }
+}

@@ -1,0 +1,101 @@
+//! Several captured devices, each played on a target of its own: `--target DEVICE=TARGET`.
+
+use super::source::Opened;
+use super::{applies, exact};
+use crate::cli::ProcedureArguments;
+use crate::exit::misuse;
+use std::path::{Path, PathBuf};
+use steadfast_domain::Nanos;
+
+/// What the command line asks for of each target, one after the other.
+///
+/// # Errors
+/// Where some targets name a captured device and others do not, or the capture has none of
+/// that name.
+pub fn each_target(chosen: &ProcedureArguments) -> anyhow::Result<Vec<ProcedureArguments>> {
+    let parts: Vec<_> = chosen.target.iter().map(|text| split(&chosen.procedure, text)).collect();
+    let mut each: Vec<ProcedureArguments> = parts
+        .iter()
+        .map(|(device, target)| {
+            let mut own = chosen.clone();
+            own.target = vec![(*target).to_owned()];
+            own.replay.filter.device.extend(device.map(str::to_owned));
+            own
+        })
+        .collect();
+    if parts.iter().all(|(device, _)| device.is_none()) {
+        return Ok(each);
+    }
+    refuse_mixed(chosen, &parts)?;
+    if chosen.replay.exact && chosen.replay.counted_from.is_none() && each.len() > 1 {
+        let origin = common_origin(&each)?;
+        each.iter_mut().for_each(|own| own.replay.counted_from = Some(origin));
+    }
+    Ok(each)
+}
+
+/// Whether every target names the captured device that is played on it.
+pub fn is_apportioned(chosen: &ProcedureArguments) -> bool {
+    chosen.target.iter().any(|text| split(&chosen.procedure, text).0.is_some())
+}
+
+/// The captured device and the target. A path has its slash before an equals sign.
+fn split<'t>(procedure: &str, text: &'t str) -> (Option<&'t str>, &'t str) {
+    match text.split_once('=') {
+        Some((device, target))
+            if applies(procedure)
+                && !device.is_empty()
+                && !device.contains('/')
+                && !target.is_empty()
+                && !Path::new(text).exists() =>
+        {
+            (Some(device), target)
+        }
+        _ => (None, text),
+    }
+}
+
+fn refuse_mixed(chosen: &ProcedureArguments, parts: &[(Option<&str>, &str)]) -> anyhow::Result<()> {
+    if let Some((_, target)) = parts.iter().find(|(device, _)| device.is_none()) {
+        return Err(misuse(format!(
+            "--target {target}: name the captured device that is played on it, as for the other \
+             targets: --target DEVICE={target}"
+        )));
+    }
+    if chosen.replay.filter.device.is_empty() {
+        return Ok(());
+    }
+    Err(misuse(
+        "--device and --target DEVICE=TARGET both choose captured devices; omit --device"
+            .to_owned(),
+    ))
+}
+
+/// The first moment at which an I/O of any of them is due, from the capture's beginning.
+fn common_origin(each: &[ProcedureArguments]) -> anyhow::Result<Nanos> {
+    let mut first = None::<Nanos>;
+    for own in each {
+        let files: Vec<PathBuf> = own.workload.iter().map(PathBuf::from).collect();
+        let opened = Opened::of(&files, &own.replay.filter)?;
+        let begins = exact::first_due(&opened, &own.replay)?;
+        first = Some(first.map_or(begins, |first| first.min(begins)));
+    }
+    Ok(first.unwrap_or(Nanos::ZERO))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_captured_device_stands_before_its_target_and_a_path_may_contain_the_sign() {
+        let native = |text| split("replay-native", text);
+        assert_eq!(native("sda=/dev/nvme0n1"), (Some("sda"), "/dev/nvme0n1"));
+        assert_eq!(native("sda=a=b.img"), (Some("sda"), "a=b.img"));
+        assert_eq!(native("sda=sim:small"), (Some("sda"), "sim:small"));
+        for text in ["/dev/nvme0n1", "./sda=b", "=b", "sda=", "sim:small"] {
+            assert_eq!(native(text), (None, text));
+        }
+        assert_eq!(split("iops", "sda=b"), (None, "sda=b"));
+    }
+}

@@ -1,0 +1,408 @@
+//! Captures of several hosts, read together from their files and from fold files: what a
+//! fold answers equals what the I/Os answer, however the captures came together.
+
+use super::scratch::{code, refuse, run_in, stderr, succeed};
+use std::fs;
+use std::fs::File;
+use std::path::Path;
+use steadfast_domain::io_event::{CapturePart, CapturedDevice, Command, RESPONSE_UNKNOWN, flags};
+use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, Zone};
+use steadfast_trace::Writer;
+
+const SECOND: u64 = 1_000_000_000;
+const MINUTE: u64 = 60 * SECOND;
+/// 2026-11-20 22:00 UTC.
+const BEGAN: u64 = 1_795_212_000 * SECOND;
+/// Host, begin after [`BEGAN`] in milliseconds, I/Os.
+const CAPTURES: [(&str, u64, u64); 4] =
+    [("web1", 0, 2003), ("web1", 1_900_123, 1009), ("web2", 17_301, 3001), ("db1", 61_007, 4001)];
+
+fn conditions(host: &str, begin_ms: u64, lasted_ns: u64) -> CaptureConditions {
+    let device = |name: &str, gib: u64| CapturedDevice {
+        name: name.into(),
+        model: Some("DISK".into()),
+        capacity: Some(Bytes::gib(gib)),
+        ..CapturedDevice::default()
+    };
+    CaptureConditions {
+        software: "test".into(),
+        host: Some(host.into()),
+        part: Some(CapturePart { capture: format!("{host}-{begin_ms}"), first: 1, last: 1 }),
+        layers: vec![Layer::Block],
+        devices: vec![device("nvme0n1", 64), device("sda", 1)],
+        began_unix_ns: Some(BEGAN + begin_ms * 1_000_000),
+        zone: Some(Zone { offset_s: 3600, name: Some("CET".into()) }),
+        lasted_ns,
+        lost: 3,
+        ..CaptureConditions::default()
+    }
+}
+
+/// I/Os of few kinds, some sequential, some overlapping, some beyond their device.
+fn ios(seed: u64, count: u64) -> Vec<IoEvent> {
+    let mut state = seed;
+    let mut draw = |below: u64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let mut next = 0;
+    (0..count)
+        .map(|n| {
+            let bytes = [4096u32, 8192, 65_536][draw(3) as usize];
+            let sequential = draw(3) == 0;
+            let offset = if sequential { next } else { 8192 * (draw(300_000) * 2 + 1) };
+            next = offset + u64::from(bytes);
+            let (pid, name) = [(100, "mysqld"), (101, "mysqld"), (200, "backup")][draw(3) as usize];
+            IoEvent {
+                issued_ns: n * 397_000_003,
+                response_ns: if draw(97) == 0 {
+                    RESPONSE_UNKNOWN
+                } else {
+                    50_000 + draw(900_000_000)
+                },
+                queued_ns: draw(3) * 40_000,
+                offset,
+                bytes,
+                depth: draw(9) as u32,
+                pid,
+                cpu: draw(4) as u16,
+                flags: if draw(31) == 0 { flags::FAILED } else { flags::SYNC },
+                device: draw(2) as u16,
+                op: [IoOp::Read, IoOp::Write, IoOp::Write][draw(3) as usize],
+                layer: Layer::Block,
+                command: Command::new(name),
+                inode: 0,
+            }
+        })
+        .collect()
+}
+
+fn write(path: &Path, conditions: &CaptureConditions, ios: &[IoEvent]) {
+    let mut writer = Writer::new(File::create(path).unwrap(), conditions).unwrap();
+    writer.write(ios).unwrap();
+    writer.finish(conditions.clone()).unwrap();
+}
+
+/// The captures of [`CAPTURES`], as `0.parquet` to `3.parquet`.
+fn captured() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    for (number, (host, begin_ms, count)) in CAPTURES.into_iter().enumerate() {
+        let conditions = conditions(host, begin_ms, count * 397_000_003);
+        let path = directory.path().join(format!("{number}.parquet"));
+        write(&path, &conditions, &ios(number as u64, count));
+    }
+    directory
+}
+
+const FILES: [&str; 4] = ["0.parquet", "1.parquet", "2.parquet", "3.parquet"];
+
+fn json(here: &Path, arguments: &[&str]) -> serde_json::Value {
+    serde_json::from_str(&succeed(here, &[arguments, &["--json"]].concat())).unwrap()
+}
+
+/// What a document says of its captures, without what it is called and how wide the steps
+/// of a fold are.
+fn content(mut found: serde_json::Value) -> serde_json::Value {
+    found.as_object_mut().unwrap().remove("file");
+    found["conditions"].as_object_mut().unwrap().remove("step_ns");
+    found
+}
+
+/// Commands that a fold answers like the I/Os themselves.
+const QUESTIONS: [&[&str]; 16] = [
+    &["streams"],
+    &["streams", "--by", "bytes", "--threshold", "2%", "--host", "web1"],
+    &["streams", "--device", "sda", "--op", "write"],
+    &["steps", "--step", "5min"],
+    &["steps", "--step", "1min", "--host", "db1"],
+    &["map", "--step", "10min"],
+    &["processes"],
+    &["processes", "--pid", "mysqld", "--by-command"],
+    &["groups", "--by", "host"],
+    &["groups", "--by", "host,device,stream", "--show", "times"],
+    &["groups", "--by", "command,op", "--stream", "SEQ 4K W"],
+    &["drives"],
+    &["profile"],
+    &["doctor"],
+    &["hosts", "--rank", "p99"],
+    &["compare", "--step", "5min"],
+];
+
+#[test]
+fn a_fold_answers_what_the_ios_answer() {
+    let directory = captured();
+    let here = directory.path();
+    succeed(here, &[&["trace", "fold"], &FILES[..], &["-o", "all.fold"]].concat());
+    for question in QUESTIONS {
+        let (command, more) = (question[0], &question[1..]);
+        let of_files = [&["trace", command], &FILES[..], more].concat();
+        let of_fold = [&["trace", command, "all.fold"], more].concat();
+        if command == "compare" {
+            // Several captures stand beside each other; a fold is one side.
+            assert_eq!(json(here, &of_fold)["sides"].as_array().unwrap().len(), 6);
+            continue;
+        }
+        assert_eq!(content(json(here, &of_fold)), content(json(here, &of_files)), "{of_fold:?}");
+    }
+    let total = json(here, &["trace", "streams", "all.fold"])["total"]["count"].clone();
+    assert_eq!(total, CAPTURES.iter().map(|(.., count)| count).sum::<u64>());
+    let of = |files: &[&str]| {
+        let found = json(here, &[&["workload", "derive"], files].concat());
+        (found["workload"].clone(), found["io_streams"].clone(), found["demand"].clone())
+    };
+    assert_eq!(of(&["all.fold"]), of(&FILES));
+    succeed(here, &["trace", "report", "all.fold", "-o", "r", "--format", "json,html"]);
+    let findings = fs::read_to_string(here.join("r/findings.json")).unwrap();
+    assert!(findings.contains("The report is of a fold file"), "its limits are told");
+}
+
+#[test]
+fn one_capture_and_its_fold_agree_but_for_the_axis() {
+    let directory = captured();
+    let here = directory.path();
+    succeed(here, &["trace", "fold", "3.parquet", "-o", "one.fold"]);
+    for command in ["streams", "drives", "hosts"] {
+        let (fold, file) = (json(here, &["trace", command, "one.fold"]), "3.parquet");
+        let file = json(here, &["trace", command, file]);
+        for part in ["total", "streams", "drives", "hosts"] {
+            assert_eq!(fold[part], file[part], "{command} {part}");
+        }
+    }
+    // The axis begins with the hour: 61.007 s before the capture.
+    let span = json(here, &["trace", "streams", "one.fold"])["account"]["span_ns"].clone();
+    assert_eq!(span[0], 61_007_000_000u64);
+}
+
+/// Every order and partition gives the same bytes.
+#[test]
+fn folds_are_the_same_bytes_however_they_came_together() {
+    let directory = captured();
+    let here = directory.path();
+    let fold = |files: &[&str], to: &str| {
+        succeed(here, &[&["trace", "fold"], files, &["-o", to]].concat());
+    };
+    let merge = |files: &[&str], to: &str| {
+        succeed(here, &[&["trace", "merge"], files, &["-o", to]].concat());
+    };
+    fold(&FILES, "all.fold");
+    fold(&["3.parquet", "1.parquet", "0.parquet", "2.parquet"], "shuffled.fold");
+    fold(&FILES[..1], "a.fold");
+    fold(&FILES[1..3], "b.fold");
+    fold(&FILES[3..], "c.fold");
+    merge(&["c.fold", "a.fold", "b.fold"], "merged.fold");
+    merge(&["b.fold", "a.fold"], "ba.fold");
+    merge(&["ba.fold", "c.fold"], "nested.fold");
+    let bytes = |name: &str| fs::read(here.join(name)).unwrap();
+    for name in ["shuffled.fold", "merged.fold", "nested.fold"] {
+        assert!(bytes(name) == bytes("all.fold"), "{name}");
+    }
+    // What is there twice counts once, and says so.
+    let twice = run_in(here, &["trace", "merge", "ba.fold", "all.fold", "-o", "twice.fold"]);
+    assert!(stderr(&twice).contains("0.parquet of web1 is there twice; it counts once"));
+    assert!(bytes("twice.fold") == bytes("all.fold"));
+    fs::copy(here.join("0.parquet"), here.join("copy.parquet")).unwrap();
+    let twice = run_in(here, &["trace", "fold", "0.parquet", "copy.parquet", "-o", "t.fold"]);
+    assert!(stderr(&twice).contains("copy.parquet is there twice; it counts once"));
+    assert!(bytes("t.fold") == bytes("a.fold"));
+}
+
+#[test]
+fn folds_that_do_not_fit_together_are_refused() {
+    let directory = captured();
+    let here = directory.path();
+    succeed(here, &["trace", "fold", "0.parquet", "-o", "a.fold"]);
+    succeed(here, &["trace", "fold", "1.parquet", "-o", "hour.fold", "--step", "1h"]);
+    succeed(here, &["trace", "fold", "0.parquet", "-o", "reads.fold", "--op", "read"]);
+    let merge = |other: &'static str| ["trace", "merge", "a.fold", other, "-o", "x.fold"];
+    refuse(here, &merge("hour.fold"), &["hour.fold", "different options"]);
+    refuse(here, &merge("reads.fold"), &["0.parquet of web1", "folded twice, differently"]);
+    refuse(here, &merge("0.parquet"), &["0.parquet", "not a fold file", "trace fold"]);
+    let again = ["trace", "fold", "a.fold", "-o", "x.fold"];
+    refuse(here, &again, &["a.fold", "trace merge"]);
+    let narrow = ["trace", "fold", "0.parquet", "-o", "x.fold", "--step", "7min"];
+    refuse(here, &narrow, &["divide an hour"]);
+    let both = ["trace", "streams", "a.fold", "0.parquet"];
+    refuse(here, &both, &["web1", "at the same time", "count twice"]);
+    assert!(!here.join("x.fold").exists());
+    // Parts of one capture belong together.
+    let part = |number| CaptureConditions {
+        part: Some(CapturePart { capture: "c".into(), first: number, last: number }),
+        ..conditions("web9", 0, 9 * SECOND)
+    };
+    write(&here.join("p.parquet"), &part(1), &ios(1, 11));
+    write(&here.join("p.2.parquet"), &part(2), &ios(2, 13));
+    succeed(here, &["trace", "fold", "p.parquet", "-o", "p.fold"]);
+    succeed(here, &["trace", "fold", "p.2.parquet", "-o", "p2.fold"]);
+    let parts = ["trace", "merge", "p.fold", "p2.fold", "-o", "x.fold"];
+    refuse(here, &parts, &["files of one capture", "fold them together"]);
+    succeed(here, &["trace", "fold", "p.2.parquet", "p.parquet", "-o", "whole.fold"]);
+    assert_eq!(json(here, &["trace", "streams", "whole.fold"])["total"]["count"], 24);
+}
+
+#[test]
+fn what_a_fold_does_not_hold_is_refused_by_name() {
+    let directory = captured();
+    let here = directory.path();
+    let fold = ["trace", "fold", "0.parquet", "-o", "a.fold", "--no-processes"];
+    succeed(here, &fold);
+    let ask = |words: &[&str], said: &[&str]| {
+        refuse(here, &[&["trace", words[0], "a.fold"], &words[1..]].concat(), said);
+    };
+    ask(&["hits"], &["sums, no single I/Os", "LBA range hits", "trace files"]);
+    ask(&["locality"], &["sums, no single I/Os"]);
+    ask(&["groups", "--by", "cpu"], &["sums, no single I/Os"]);
+    ask(&["processes"], &["--no-processes", "trace files"]);
+    ask(&["streams", "--pid", "100"], &["--no-processes"]);
+    ask(&["streams", "--window", "7"], &["--window", "trace files"]);
+    ask(&["steps", "--step", "90s"], &["multiple"]);
+    ask(&["streams", "--host", "web7"], &["no capture is of host 'web7'", "web1"]);
+    refuse(here, &["trace", "recover", "a.fold", "-o", "x.parquet"], &["a.fold"]);
+    assert!(json(here, &["trace", "drives", "a.fold"])["drives"][0]["processes"].is_null());
+}
+
+#[test]
+fn damaged_foreign_and_newer_folds_are_refused_by_name() {
+    let directory = captured();
+    let here = directory.path();
+    succeed(here, &["trace", "fold", "0.parquet", "2.parquet", "-o", "a.fold"]);
+    let whole = fs::read(here.join("a.fold")).unwrap();
+    let ask = |content: &[u8], said: &[&str]| {
+        fs::write(here.join("bad.fold"), content).unwrap();
+        refuse(here, &["trace", "streams", "bad.fold"], &[&["bad.fold"], said].concat());
+        refuse(here, &["trace", "merge", "bad.fold", "-o", "x.fold"], &["bad.fold"]);
+        assert!(!here.join("x.fold").exists());
+    };
+    for at in [20, 40, 200, whole.len() / 2, whole.len() - 1] {
+        let mut content = whole.clone();
+        content[at] ^= 1;
+        ask(&content, &["fold"]);
+    }
+    ask(&whole[..whole.len() - 1], &["a part is missing"]);
+    ask(&whole[..30], &["damaged"]);
+    ask(&[&whole[..], b"x"].concat(), &["something was added"]);
+    let newer = [b"steadfast fold 2\n", &whole[b"steadfast fold 1\n".len()..]].concat();
+    ask(&newer, &["version 2", "update steadfast"]);
+    ask(b"steadfast fold \xff\n", &["damaged"]);
+    ask(b"", &["empty"]);
+}
+
+#[test]
+fn files_that_cannot_be_read_are_left_out_and_counted() {
+    let directory = captured();
+    let here = directory.path();
+    let content = fs::read(here.join("1.parquet")).unwrap();
+    fs::write(here.join("bad.parquet"), &content[..content.len() / 2]).unwrap();
+    fs::write(here.join("text.parquet"), "nothing of the kind").unwrap();
+    let files = ["0.parquet", "text.parquet", "2.parquet", "gone.parquet"];
+    let fold = [&["trace", "fold"], &files[..], &["-o", "a.fold"]].concat();
+    refuse(here, &fold, &["text.parquet", "not a trace"]);
+    assert!(!here.join("a.fold").exists());
+    let made = run_in(here, &[&fold[..], &["--leave-out", "--json"]].concat());
+    assert_eq!(code(&made), 1, "{}", stderr(&made));
+    let told: serde_json::Value = serde_json::from_slice(&made.stdout).unwrap();
+    assert_eq!((told["captures"].as_u64(), told["ios"].as_u64()), (Some(2), Some(5004)));
+    let left_out = told["left_out"].as_array().unwrap();
+    let named = |at: usize| left_out[at]["name"].as_str().unwrap().to_owned();
+    assert_eq!(
+        (named(0), named(1), left_out.len()),
+        ("gone.parquet".into(), "text.parquet".into(), 2)
+    );
+    assert_eq!(left_out[1]["bytes"], 19);
+    // Whoever reads the fold is told, and the exit code says that it is not all.
+    let read = run_in(here, &["trace", "streams", "a.fold"]);
+    assert_eq!(code(&read), 1);
+    assert!(stderr(&read).contains("Omitted: text.parquet (19 bytes)"), "{}", stderr(&read));
+    succeed(here, &["trace", "streams", "a.fold", "--accept-damage"]);
+    let told =
+        run_in(here, &["trace", "identify", "0.parquet", "text.parquet", "a.fold", "--json"]);
+    assert_eq!(code(&told), 1);
+    let told: serde_json::Value = serde_json::from_slice(&told.stdout).unwrap();
+    let files = told["files"].as_array().unwrap();
+    assert_eq!((&files[0]["capture"], &files[0]["host"]), (&"web1-0".into(), &"web1".into()));
+    assert_eq!((&files[0]["kind"], &files[2]["kind"]), (&"trace".into(), &"fold".into()));
+    assert!(files[1]["error"].as_str().unwrap().contains("not a trace"));
+}
+
+#[test]
+fn hosts_are_ranked_and_chosen_by_role() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let mut files = Vec::new();
+    for host in 0..7u64 {
+        let conditions = conditions(&format!("h{host}"), host * 1000, 10 * SECOND);
+        // The last host is a hundred times slower, each a little slower than the one before.
+        let response_ns = if host == 6 { 100_000_000 } else { 1_000_000 + host * 10_000 };
+        let io = |n: u64| IoEvent {
+            issued_ns: n * 1_000_000,
+            response_ns,
+            offset: n * 81_920,
+            bytes: 4096,
+            depth: 1,
+            ..IoEvent::default()
+        };
+        let name = format!("{host}.parquet");
+        write(&here.join(&name), &conditions, &(0..1009).map(io).collect::<Vec<_>>());
+        files.push(name);
+    }
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    succeed(here, &[&["trace", "fold"], &files[..], &["-o", "all.fold"]].concat());
+    let ranked = json(here, &["trace", "hosts", "all.fold", "--rank", "mean"]);
+    let hosts = ranked["hosts"].as_array().unwrap();
+    let names: Vec<&str> = hosts.iter().map(|host| host["host"].as_str().unwrap()).collect();
+    assert_eq!(names, ["h6", "h5", "h4", "h3", "h2", "h1", "h0"]);
+    assert_eq!(hosts[0]["iops"], 100.9);
+    let outliers: Vec<bool> = hosts.iter().map(|host| host["outlier"] == "yes").collect();
+    assert_eq!(outliers, [true, false, false, false, false, false, false]);
+    let only = json(here, &["trace", "hosts", "all.fold", "--rank", "max", "--outliers"]);
+    assert_eq!(only["hosts"].as_array().unwrap().len(), 1);
+    fs::write(here.join("tags"), "# role\nh0 db main\nh3 db\nh6,web\nelsewhere db\n").unwrap();
+    let of_role = |role: &str| {
+        let words = ["trace", "streams", "all.fold", "--tags", "tags", "--role", role];
+        json(here, &words)["total"]["count"].as_u64().unwrap()
+    };
+    assert_eq!((of_role("db"), of_role("web"), of_role("main")), (2018, 1009, 1009));
+    let unknown = ["trace", "hosts", "all.fold", "--tags", "tags", "--role", "cache"];
+    refuse(here, &unknown, &["tags", "cache", "db, main, web"]);
+    fs::write(here.join("bad"), "h0\n").unwrap();
+    let bad = ["trace", "hosts", "all.fold", "--tags", "bad", "--role", "db"];
+    refuse(here, &bad, &["bad, line 1", "'h0' has no role"]);
+    refuse(here, &["trace", "hosts", "all.fold", "--role", "db"], &["--tags"]);
+    refuse(here, &["trace", "hosts", "all.fold", "--rank", "size"], &["size", "p99.9"]);
+    // Before and after, several files a side.
+    let compared = [
+        "trace",
+        "compare",
+        "0.parquet",
+        "1.parquet",
+        "--after",
+        "5.parquet",
+        "6.parquet",
+        "--by",
+        "op",
+        "--align",
+        "start",
+    ];
+    let found = json(here, &compared);
+    assert_eq!(
+        (&found["total"]["a"]["count"], &found["total"]["b"]["count"]),
+        (&2018.into(), &2018.into())
+    );
+    let means = ["a", "b"].map(|side| found["total"][side]["response_mean_ns"].clone());
+    assert_eq!(means, [1_005_000, 50_525_000].map(serde_json::Value::from));
+}
+
+/// Steps are those of the clock: captures that began within a minute of each other share them.
+#[test]
+fn steps_of_all_hosts_lie_on_one_grid() {
+    let directory = captured();
+    let here = directory.path();
+    succeed(here, &[&["trace", "fold"], &FILES[..], &["-o", "all.fold"]].concat());
+    let steps = json(here, &["trace", "steps", "all.fold", "--step", "1min"]);
+    let counts: u64 =
+        steps["steps"].as_array().unwrap().iter().map(|one| one["count"].as_u64().unwrap()).sum();
+    assert_eq!(counts, 10_014);
+    let begins = steps["steps"].as_array().unwrap().iter().map(|one| one["begin_ns"].as_u64());
+    assert!(begins.flatten().all(|begin| begin % MINUTE == 0));
+    assert_eq!(steps["conditions"]["began_unix_ns"], BEGAN);
+}

@@ -1,0 +1,240 @@
+//! What several captures have in common: one time axis, one list of devices, and the
+//! conditions of all.
+
+use crate::compare::UNKNOWN_HOST;
+use crate::error::TraceError;
+use crate::place::Place;
+use std::collections::{BTreeMap, BTreeSet};
+use steadfast_domain::io_event::{CapturedDevice, ContentSample, SeenInPart};
+use steadfast_domain::{CaptureConditions, Layer};
+
+/// Remarks that are kept at most.
+const REMARKS_MAX: usize = 64;
+/// Host names that stand in a list of them.
+const NAMES_MAX: usize = 4;
+/// The axis begins with a whole hour of the clock, so that steps of any usual width lie
+/// on one grid.
+const HOUR_NS: u64 = 3_600_000_000_000;
+
+/// What several captures have in common.
+pub(super) struct Common {
+    /// The conditions of all.
+    pub conditions: CaptureConditions,
+    /// Where each stands.
+    pub places: Vec<Place>,
+}
+
+impl Common {
+    /// Of captures with these conditions.
+    ///
+    /// # Errors
+    /// Where there are more devices than can be told apart.
+    pub fn of(all: &[&CaptureConditions]) -> Result<Common, TraceError> {
+        let earliest = all.iter().filter_map(|one| one.began_unix_ns).min();
+        let axis = earliest.map(|earliest| earliest / HOUR_NS * HOUR_NS);
+        let devices = devices(all);
+        let number = |device: &CapturedDevice| {
+            let at = devices.binary_search_by_key(&identity(device), identity).ok();
+            at.and_then(|at| u16::try_from(at).ok()).filter(|at| *at < u16::MAX)
+        };
+        let place = |one: &&CaptureConditions| {
+            let began = one.began_unix_ns.zip(axis);
+            let own = of_host(one).iter().map(number).collect::<Option<_>>();
+            let devices = own.ok_or_else(|| {
+                TraceError::TooFine("more than 65,534 devices; fold fewer hosts together".into())
+            })?;
+            Ok(Place { shift_ns: began.map_or(0, |(began, axis)| began - axis), devices })
+        };
+        let places = all.iter().map(place).collect::<Result<Vec<_>, TraceError>>()?;
+        let conditions = conditions(all, &places, axis, named(devices));
+        Ok(Common { conditions, places })
+    }
+}
+
+/// The name of a capture's host.
+pub(super) fn host_of(conditions: &CaptureConditions) -> String {
+    conditions.host.clone().unwrap_or_else(|| UNKNOWN_HOST.to_owned())
+}
+
+/// A capture's devices, each with its host.
+fn of_host(conditions: &CaptureConditions) -> Vec<CapturedDevice> {
+    let host = host_of(conditions);
+    let with_host = |device: &CapturedDevice| CapturedDevice {
+        host: Some(device.host.clone().unwrap_or_else(|| host.clone())),
+        ..device.clone()
+    };
+    match conditions.devices.is_empty() {
+        true => vec![CapturedDevice {
+            name: "device 0".into(),
+            host: Some(host),
+            ..CapturedDevice::default()
+        }],
+        false => conditions.devices.iter().map(with_host).collect(),
+    }
+}
+
+/// What tells a device from others: host, name, serial number, size.
+fn identity(device: &CapturedDevice) -> (Option<String>, String, Option<String>, Option<u64>) {
+    let CapturedDevice { host, name, serial, capacity, .. } = device;
+    (host.clone(), name.clone(), serial.clone(), capacity.map(|size| size.0))
+}
+
+/// The devices of all, each once, by host and name.
+fn devices(all: &[&CaptureConditions]) -> Vec<CapturedDevice> {
+    let each = all.iter().flat_map(|one| of_host(one));
+    let mut sorted: BTreeMap<_, CapturedDevice> = BTreeMap::new();
+    for device in each {
+        let there = sorted.entry(identity(&device)).or_insert_with(|| device.clone());
+        // Whichever capture tells more, in an order that does not depend on theirs.
+        there.model = there.model.take().max(device.model);
+        there.logical_sector = there.logical_sector.max(device.logical_sector);
+    }
+    sorted.into_values().collect()
+}
+
+/// The devices with their host before their name, where there are several hosts.
+fn named(mut devices: Vec<CapturedDevice>) -> Vec<CapturedDevice> {
+    let hosts: BTreeSet<Option<String>> = devices.iter().map(|one| one.host.clone()).collect();
+    if hosts.len() > 1 {
+        for device in &mut devices {
+            let host = device.host.as_deref().unwrap_or(UNKNOWN_HOST);
+            device.name = format!("{host}:{}", device.name);
+        }
+    }
+    devices
+}
+
+fn conditions(
+    all: &[&CaptureConditions],
+    places: &[Place],
+    axis: Option<u64>,
+    devices: Vec<CapturedDevice>,
+) -> CaptureConditions {
+    let ends = all.iter().zip(places).filter(|(one, _)| one.lasted_ns > 0);
+    let ends = ends.map(|(one, place)| one.lasted_ns.saturating_add(place.shift_ns));
+    let total = |of: fn(&CaptureConditions) -> u64| {
+        all.iter().map(|one| of(one)).fold(0u64, u64::saturating_add)
+    };
+    let layers: BTreeSet<Layer> = all.iter().flat_map(|one| one.layers.iter().copied()).collect();
+    let hosts: BTreeSet<String> = all.iter().map(|one| host_of(one)).collect();
+    let content = content(all);
+    CaptureConditions {
+        software: listed(all.iter().map(|one| one.software.clone()).collect()),
+        source: listed(all.iter().map(|one| one.source.clone()).collect()),
+        part: None,
+        step_ns: None,
+        layers: layers.into_iter().collect(),
+        process: alike(all, |one| one.process),
+        host: Some(listed(hosts)),
+        operating_system: alike(all, |one| one.operating_system.clone()),
+        kernel: alike(all, |one| one.kernel.clone()),
+        devices,
+        began_unix_ns: axis,
+        zone: alike(all, |one| one.zone.clone()),
+        workload: alike(all, |one| one.workload.clone()),
+        comment: alike(all, |one| one.comment.clone()),
+        rounded_times: all.iter().any(|one| one.rounded_times),
+        lasted_ns: ends.max().unwrap_or(0),
+        lost: total(|one| one.lost),
+        skipped: total(|one| one.skipped),
+        unfinished: total(|one| one.unfinished),
+        in_part: in_part(all),
+        unseen: unseen(all),
+        // Of several hosts it is no share of one processor.
+        cost_ns: None,
+        marks: marks(all, places),
+        compression_ratio: content.map_or_else(
+            || alike(all, |one| one.compression_ratio.map(f64::to_bits)).map(f64::from_bits),
+            |content| content.compression_ratio(),
+        ),
+        duplicate_share: alike(all, |one| one.duplicate_share.map(f64::to_bits))
+            .map(f64::from_bits),
+        content,
+        remarks: remarks(all, axis),
+    }
+}
+
+/// What is told of all in the same way.
+fn alike<T: PartialEq>(
+    all: &[&CaptureConditions],
+    of: impl Fn(&CaptureConditions) -> Option<T>,
+) -> Option<T> {
+    let mut told = all.iter().map(|one| of(one));
+    let first = told.next().flatten()?;
+    told.all(|other| other.as_ref() == Some(&first)).then_some(first)
+}
+
+/// `web1, web2, web3, web4 and 6 more`.
+fn listed(names: BTreeSet<String>) -> String {
+    let more = names.len().saturating_sub(NAMES_MAX);
+    let first: Vec<String> = names.into_iter().take(NAMES_MAX).collect();
+    match more {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
+}
+
+fn in_part(all: &[&CaptureConditions]) -> Option<SeenInPart> {
+    let told = all.iter().filter_map(|one| one.in_part);
+    told.reduce(|a, b| SeenInPart {
+        begun_before: a.begun_before.saturating_add(b.begun_before),
+        unended: a.unended.saturating_add(b.unended),
+        too_many: a.too_many.saturating_add(b.too_many),
+    })
+}
+
+fn unseen(all: &[&CaptureConditions]) -> Vec<(String, u64)> {
+    let mut sums: BTreeMap<String, u64> = BTreeMap::new();
+    for (what, count) in all.iter().flat_map(|one| &one.unseen) {
+        let sum = sums.entry(what.clone()).or_insert(0);
+        *sum = sum.saturating_add(*count);
+    }
+    sums.into_iter().collect()
+}
+
+fn marks(all: &[&CaptureConditions], places: &[Place]) -> Vec<steadfast_domain::io_event::Mark> {
+    let each = all.iter().zip(places).flat_map(|(one, place)| {
+        one.marks.iter().cloned().map(|mut mark| {
+            mark.at_ns = mark.at_ns.saturating_add(place.shift_ns);
+            mark
+        })
+    });
+    let mut marks: Vec<_> = each.collect();
+    marks.sort_by(|a, b| (a.at_ns, &a.name).cmp(&(b.at_ns, &b.name)));
+    marks
+}
+
+/// What was measured of all written blocks together; blocks of different captures were
+/// not compared, so the share of duplicates is no longer one of all.
+fn content(all: &[&CaptureConditions]) -> Option<ContentSample> {
+    let told: Option<Vec<ContentSample>> = all.iter().map(|one| one.content).collect();
+    let told = told?;
+    let every = told.iter().map(|one| one.every).max()?;
+    let sum = |of: fn(&ContentSample) -> u64| told.iter().map(of).fold(0u64, u64::saturating_add);
+    Some(ContentSample {
+        every: if told.len() > 1 { every.max(2) } else { every },
+        blocks: sum(|one| one.blocks),
+        bytes: sum(|one| one.bytes),
+        compressed_bytes: sum(|one| one.compressed_bytes),
+        duplicates: sum(|one| one.duplicates),
+        passed_over: sum(|one| one.passed_over),
+        unreadable: sum(|one| one.unreadable),
+    })
+}
+
+fn remarks(all: &[&CaptureConditions], axis: Option<u64>) -> Vec<String> {
+    let said: BTreeSet<String> = all.iter().flat_map(|one| one.remarks.iter().cloned()).collect();
+    let more = said.len().saturating_sub(REMARKS_MAX);
+    let mut remarks: Vec<String> = said.into_iter().take(REMARKS_MAX).collect();
+    if more > 0 {
+        remarks.push(format!("{more} more remarks; read the captures one by one to see them."));
+    }
+    let unclocked = all.iter().filter(|one| one.began_unix_ns.is_none()).count();
+    if axis.is_some() && unclocked > 0 {
+        remarks.push(format!(
+            "{unclocked} of {} captures have no start time; they begin with the time axis.",
+            all.len()
+        ));
+    }
+    remarks
+}

@@ -1,0 +1,91 @@
+//! One capture, folded.
+
+use super::file::{FileIdentity, FoldOptions, Member, hex, step_fits};
+use super::gathering::Gathering;
+use crate::captured::Captured;
+use crate::error::TraceError;
+use crate::pass::Pass;
+use crate::untold::Untold;
+use sha2::{Digest, Sha256};
+use std::io::{self, Read, Seek, SeekFrom};
+use steadfast_domain::Nanos;
+
+/// Bytes of a file's beginning and end that its digest is of: the end of a trace holds
+/// the checksums of all row groups.
+const ENDS: u64 = 1 << 20;
+/// How well a block is compressed.
+const LEVEL: i32 = 3;
+
+/// A capture, folded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Folded {
+    /// What it is of.
+    pub member: Member,
+    /// Its cells, compressed.
+    pub(super) block: Vec<u8>,
+}
+
+/// Folds a capture of these files.
+///
+/// # Errors
+/// Where it cannot be read, kept no single I/Os, or has more cells than memory was set
+/// aside for.
+pub fn fold<R: Read + Seek + Send + 'static>(
+    captured: &Captured<R>,
+    mut files: Vec<FileIdentity>,
+    pass: &Pass,
+    options: &FoldOptions,
+) -> Result<Folded, TraceError> {
+    if captured.tells(Untold::SingleIos).is_err() {
+        let what = "only single I/Os can be folded; a capture of steps holds sums already: name \
+            its file beside fold files in any trace command";
+        return Err(TraceError::Unsuitable(what.into()));
+    }
+    let step_ns = options.step_ns;
+    if !step_fits(step_ns) {
+        let what = format!(
+            "steps of {} do not divide an hour, so captures that began at different times would \
+             not fit together; choose 1min, 10min or 1h",
+            Nanos(step_ns)
+        );
+        return Err(TraceError::TooFine(what));
+    }
+    let conditions = captured.conditions();
+    let phase_ns = conditions.began_unix_ns.unwrap_or(0) % step_ns;
+    let sizes = conditions.devices.iter().map(|device| device.capacity.map(|size| size.0));
+    let mut gathering = Gathering::new(step_ns, phase_ns, options.processes, sizes.collect());
+    let account = captured.run(pass, &mut [&mut gathering])?;
+    let gathered = gathering.finish(account.span_ns.map_or(0, |(_, last)| last))?;
+    let block = zstd::stream::encode_all(gathered.block.as_slice(), LEVEL)?;
+    files.sort();
+    let member = Member {
+        files,
+        conditions: conditions.clone(),
+        filter: pass.filter.told(conditions),
+        account,
+        integrity: captured.integrity(),
+        recovery: captured.recovery().cloned(),
+        cells: gathered.cells,
+        bytes: block.len() as u64,
+        sha256: hex(&Sha256::digest(&block)),
+    };
+    Ok(Folded { member, block })
+}
+
+/// What tells a file from every other, whatever it is called.
+///
+/// # Errors
+/// Where it cannot be read.
+pub fn fingerprint(medium: &mut (impl Read + Seek), name: &str) -> io::Result<FileIdentity> {
+    let bytes = medium.seek(SeekFrom::End(0))?;
+    let mut sum = Sha256::new();
+    sum.update(bytes.to_le_bytes());
+    for from in [0, bytes.saturating_sub(ENDS)] {
+        let mut part = Vec::new();
+        medium.seek(SeekFrom::Start(from))?;
+        medium.take(ENDS).read_to_end(&mut part)?;
+        sum.update(&part);
+    }
+    medium.seek(SeekFrom::Start(0))?;
+    Ok(FileIdentity { digest: hex(&sum.finalize()), name: name.to_owned(), bytes })
+}

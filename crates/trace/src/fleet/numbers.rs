@@ -1,0 +1,65 @@
+//! Numbers as a fold file's blocks hold them: seven bits to a byte, the least
+//! significant first.
+
+use std::io::{self, Read};
+
+/// Appends a number.
+pub(super) fn put(to: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        to.push((number & 0x7f) as u8 | 0x80);
+        number >>= 7;
+    }
+    to.push(number as u8);
+}
+
+/// Reads a number.
+///
+/// # Errors
+/// Where the medium ends or fails, or the number has more than 64 bits.
+pub(super) fn take(from: &mut impl Read) -> io::Result<u64> {
+    let mut number = 0;
+    for shift in (0..64).step_by(7) {
+        let mut byte = [0];
+        from.read_exact(&mut byte)?;
+        let part = u64::from(byte[0] & 0x7f);
+        if shift == 63 && part > 1 {
+            break;
+        }
+        number |= part << shift;
+        if byte[0] < 0x80 {
+            return Ok(number);
+        }
+    }
+    Err(impossible("a number of more than 64 bits"))
+}
+
+/// Reads a number that has to fit into a smaller type.
+///
+/// # Errors
+/// As [`take`], and where it does not fit.
+pub(super) fn take_as<T: TryFrom<u64>>(from: &mut impl Read) -> io::Result<T> {
+    take(from)?.try_into().map_err(|_| impossible("a number that is too large"))
+}
+
+/// Something that cannot be.
+pub(super) fn impossible(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_any_size_come_back() {
+        for number in [0, 1, 127, 128, 300, u64::from(u32::MAX), u64::MAX - 1, u64::MAX] {
+            let mut bytes = Vec::new();
+            put(&mut bytes, number);
+            assert_eq!(take(&mut bytes.as_slice()).unwrap(), number);
+            assert!(take(&mut &bytes[..bytes.len() - 1]).is_err(), "cut off");
+        }
+        assert_eq!(take_as::<u8>(&mut [255, 1].as_slice()).unwrap(), 255);
+        assert!(take_as::<u8>(&mut [128, 2].as_slice()).is_err());
+        assert!(take(&mut [255; 11].as_slice()).is_err(), "more than 64 bits");
+    }
+}
