@@ -6,7 +6,7 @@ import { bandAt, bands, cellEdges, closed, coarseMean, greatest, idle, stacked, 
 import { amount, brief, count, date, moment, number, percent, span, timeTicks, type Clock } from "./format";
 import { mostOf, paint, rowOf } from "./heat";
 import { colour, OTHERS } from "./palette";
-import type { HeatAnswer, Mark, SeriesAnswer } from "./types";
+import type { HeatAnswer, Mark, SeriesAnswer, Values } from "./types";
 
 /** Colors that names keep while the page looks at other parts. */
 export class Colours {
@@ -125,7 +125,7 @@ export function responseTimes(heat: HeatAnswer, series: SeriesAnswer, scene: Sce
   if (most === 0) return "No response times in this part. Some traces do not record completions.";
   const [first, last] = used(heat);
   const low = heat.row_edges[first] || heat.row_edges[first + 1] || 1;
-  const line = (name: string, y: (number | null)[], paint: string, dash?: number[]): Line => ({ name, colour: paint, y: closed(y), kind: "step", width: 1.3, dash });
+  const line = (name: string, y: Values, paint: string, dash?: number[]): Line => ({ name, colour: paint, y: closed(y), kind: "step", width: 1.3, dash });
   const lines = [
     line("50 %", series.rt_p50, ink("ink")),
     line("99 %", series.rt_p99, colour(1, dark())),
@@ -147,17 +147,23 @@ export function responseTimes(heat: HeatAnswer, series: SeriesAnswer, scene: Sce
   const worst = greatest(series.rt_max);
   return {
     sheet, xName: X_NAME, keys: lines.map((one) => ({ name: one.name, colour: one.colour, dash: true })),
-    note: `I/Os of each cell and response time, few (pale) to ${count(most)} (strong). Percentiles have a line where at least ten I/Os lie beyond them.`,
+    note: `I/Os of each cell and response time, few (faint) to ${count(most)} (strong). Percentiles have a line where at least ten I/Os lie beyond them.`,
     spoken: `Heat map of response times over time. Longest ${span(worst)}.`,
   };
 }
 
-/** The lowest and the highest row with I/Os, and one more on each side. */
-function used(heat: HeatAnswer): [number, number] {
+/** The lowest and the highest row with I/Os. */
+function filled(heat: HeatAnswer): [number, number] {
   let [first, last] = [heat.rows - 1, 0];
   heat.counts.forEach((one, at) => {
     if (one > 0) [first, last] = [Math.min(first, at % heat.rows), Math.max(last, at % heat.rows)];
   });
+  return [first, last];
+}
+
+/** The rows with I/Os, and one more on each side. */
+function used(heat: HeatAnswer): [number, number] {
+  const [first, last] = filled(heat);
   return [Math.max(0, first - 1), Math.min(heat.rows - 1, last + 1)];
 }
 
@@ -174,7 +180,7 @@ export function depth(series: SeriesAnswer, scene: Scene): Drawing | string {
   if (greatest(series.qd_max) === 0 && greatest(series.busy) === 0) return "No queue depth in this part.";
   const rest = idle(series.busy);
   const lines: Line[] = [
-    { name: "idle time", colour: dark() ? "#4a4d52" : "#d4d4d0", y: closed(rest.map((share) => (share === null ? null : share * 100))), kind: "area", right: true },
+    { name: "idle time", colour: dark() ? "#4a4d52" : "#d4d4d0", y: closed(rest.map((share) => (typeof share === "number" ? share * 100 : null))), kind: "area", right: true },
     { name: "maximum QD", colour: colour(1, dark()), y: closed(series.qd_max), kind: "step", width: 1 },
     { name: "mean QD", colour: colour(0, dark()), y: closed(series.qd_mean), kind: "step", width: 1.6 },
   ];
@@ -189,7 +195,7 @@ export function depth(series: SeriesAnswer, scene: Scene): Drawing | string {
       { name: "Idle", value: percent(rest[at] ?? null), colour: lines[0]?.colour ?? "" },
     ] }),
   };
-  const known = rest.filter((share): share is number => share !== null);
+  const known = rest.filter((share): share is number => typeof share === "number");
   const mean = known.length > 0 ? known.reduce((sum, one) => sum + one, 0) / known.length : null;
   return {
     sheet, xName: X_NAME, keys: [...lines].reverse().map((line) => ({ name: line.right ? "idle time (right)" : line.name, colour: line.colour, dash: !line.right })),
@@ -200,8 +206,10 @@ export function depth(series: SeriesAnswer, scene: Scene): Drawing | string {
 
 /** Where the I/Os went. */
 export function hits(heat: HeatAnswer, scene: Scene, common: number | undefined): Drawing | string {
+  const [first, last] = filled(heat);
+  const reach = `Hit between ${amount(heat.row_edges[first])} and ${amount(heat.row_edges[last + 1])} from the start of the device.`;
   return heatOnly(heat, scene, common, amount, "address",
-    "Addresses from the start of the device, few I/Os (pale) to many (strong).", "No I/O with an address in this part with these filters.");
+    `${reach} Few I/Os (faint) to many (strong).`, "No I/O with an address in this part with these filters.");
 }
 
 /** At which part of its second each I/O came: regular work draws lines. */
@@ -237,7 +245,9 @@ export function whole(answers: readonly { name: string; answer: SeriesAnswer; ma
   const sheet: Sheet = {
     ...timed(scene, x),
     lines,
-    left: { name: unit(scene.measure), format: brief },
+    named: true,
+    // Names of marks stand over the values.
+    left: { name: unit(scene.measure), format: brief, ...(scene.marks.length > 0 ? { high: greatest(lines.flatMap((line) => line.y)) * 1.4 } : {}) },
     tips: (at) => ({ head: head(scene, first.answer.from + at * first.answer.width_ns, first.answer.width_ns),
       rows: lines.map((line) => ({ name: line.name, value: `${number(line.y[at])} ${unit(scene.measure)}`, colour: line.colour })) }),
   };
