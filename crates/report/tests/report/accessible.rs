@@ -20,7 +20,8 @@ fn unpacked(document: &[u8]) -> String {
             out.extend(plain);
         }
     }
-    String::from_utf8_lossy(&out).into_owned()
+    // Names may stand with or without a space between them.
+    String::from_utf8_lossy(&out).replace("/S /", "/S/")
 }
 
 fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
@@ -54,18 +55,17 @@ fn documents_are_tagged() {
         }
         assert!(text.contains("/DisplayDocTitle true"), "{name}: the title is not shown");
         assert!(text.contains("pdfuaid"), "{name}: the metadata does not name PDF/UA");
-        let figures = text.matches("/S /Figure").count();
+        let figures = text.matches("/S/Figure").count();
         assert!(figures > 0, "{name} has no figure");
-        assert!(text.matches("/Alt ").count() >= figures, "{name}: a figure without a text");
+        assert!(text.matches("/Alt").count() >= figures, "{name}: a figure without a text");
         nested(name, &text);
     }
 }
 
 /// No heading is more than one level below the one before it.
 fn nested(name: &str, text: &str) {
-    let first = text.find("/S /H1").map(|_| 1);
-    assert!(first.is_some(), "{name} has no heading");
-    let deepest = (1..=6).filter(|level| text.contains(&format!("/S /H{level}\n"))).max();
-    let all = (1..=deepest.unwrap_or(1)).all(|level| text.contains(&format!("/S /H{level}\n")));
-    assert!(all, "{name}: a level of headings is left out");
+    let has = |level: &i32| text.contains(&format!("/S/H{level}"));
+    assert!(has(&1), "{name} has no heading");
+    let deepest = (1..=6).filter(has).max().unwrap_or(1);
+    assert!((1..=deepest).all(|level| has(&level)), "{name}: a level of headings is left out");
 }
