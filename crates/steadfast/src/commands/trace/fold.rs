@@ -82,7 +82,7 @@ pub fn merge(arguments: &MergeArguments) -> anyhow::Result<ExitState> {
     for path in &arguments.files {
         let shown = path.display();
         let file = File::open(path).with_context(|| format!("{shown} cannot be opened"))?;
-        twice.extend(merge.add_file(file).with_context(|| shown.to_string())?);
+        twice.extend(merge.add_file(file, &shown.to_string()).with_context(|| shown.to_string())?);
     }
     finish(merge, twice, output, (arguments.json, arguments.accept_damage))
 }
