@@ -172,8 +172,11 @@ pub fn named(path: &Path, files: usize) -> String {
 /// Says on standard error that files of several captures are counted together.
 fn say_if_several(name: &str, captured: &Captured<File>) {
     if let Some(captures) = captured.captures().filter(|captures| *captures > 1) {
-        let hosts = captured.listened().len();
-        terminal::complain(&format!("{name}: {captures} captures of {hosts} hosts, read together"));
+        let hosts = match captured.listened().len() {
+            1 => "1 host".to_owned(),
+            hosts => format!("{hosts} hosts"),
+        };
+        terminal::complain(&format!("{name}: {captures} captures of {hosts}, read together"));
     }
 }
 

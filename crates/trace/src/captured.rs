@@ -225,6 +225,20 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         self
     }
 
+    /// The time in which something was listened to and a filter lets pass, up to the end
+    /// of a capture. The axis of several captures begins before they do, and there may be
+    /// gaps between them.
+    pub fn observed(&self, filter: &Filter, end_ns: u64) -> Vec<(u64, u64)> {
+        let spans = filter.spans_until(end_ns);
+        let Kept::Fleet(fleet) = &self.kept else { return spans };
+        let listened = fleet.listened_by_any();
+        let both = |span: &(u64, u64)| {
+            let (from, to) = *span;
+            listened.iter().map(move |one| (one.0.max(from), one.1.min(to)))
+        };
+        spans.iter().flat_map(both).filter(|(from, to)| from < to).collect()
+    }
+
     /// How it came about.
     pub fn conditions(&self) -> &CaptureConditions {
         match &self.kept {

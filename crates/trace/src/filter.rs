@@ -93,11 +93,6 @@ impl Filter {
         self
     }
 
-    /// The time in which something can pass, of a capture that lasted so long.
-    pub fn observed_ns(&self, lasted_ns: u64) -> u64 {
-        self.spans_until(lasted_ns).iter().map(|(from, to)| to - from).sum()
-    }
-
     /// The spans in which something can pass, up to the end of a capture.
     pub fn spans_until(&self, end_ns: u64) -> Vec<(u64, u64)> {
         if self.spans_ns.is_empty() {

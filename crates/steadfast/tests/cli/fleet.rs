@@ -388,6 +388,9 @@ fn hosts_are_ranked_and_chosen_by_role() {
         (&found["total"]["a"]["count"], &found["total"]["b"]["count"]),
         (&2018.into(), &2018.into())
     );
+    // The time in which any of them listened, not from the hour on.
+    let seconds = [11 * SECOND, 11 * SECOND].map(serde_json::Value::from);
+    assert_eq!(found["observed_ns"].as_array().unwrap(), &seconds);
     let means = ["a", "b"].map(|side| found["total"][side]["response_mean_ns"].clone());
     assert_eq!(means, [1_005_000, 50_525_000].map(serde_json::Value::from));
 }

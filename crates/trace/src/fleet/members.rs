@@ -218,6 +218,11 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
         spans.into_iter().map(|(host, spans)| (host, joined(spans))).collect()
     }
 
+    /// The time in which any host was listened to.
+    pub(crate) fn listened_by_any(&self) -> Vec<(u64, u64)> {
+        joined(self.listened().into_values().flatten().collect())
+    }
+
     /// Goes over all of them, one after the other.
     ///
     /// # Errors

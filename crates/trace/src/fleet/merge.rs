@@ -11,7 +11,13 @@ use std::rc::Rc;
 /// Where the block of a capture is.
 enum Block<R> {
     Fresh(Vec<u8>),
-    Kept(Rc<FoldFile<R>>, usize),
+    Kept(Rc<Named<R>>, usize),
+}
+
+/// A fold file and what it is called.
+struct Named<R> {
+    file: FoldFile<R>,
+    name: String,
 }
 
 /// Folded captures that are put together.
@@ -55,20 +61,21 @@ impl<R: Read + Seek> Merge<R> {
     ///
     /// # Errors
     /// As [`Self::add`], and where it is no fold file, damaged, or made with other options.
-    pub fn add_file(&mut self, medium: R) -> Result<Vec<String>, TraceError> {
+    pub fn add_file(&mut self, medium: R, name: &str) -> Result<Vec<String>, TraceError> {
         let source = Source::new(medium)?;
         if !begins(&source)? {
             let what = "this is not a fold file; make one with: steadfast trace fold";
             return Err(TraceError::Unsuitable(what.into()));
         }
-        let file = Rc::new(FoldFile::of(source)?);
-        self.agree(&file.contents().options)?;
+        let named = Rc::new(Named { file: FoldFile::of(source)?, name: name.to_owned() });
+        let contents = named.file.contents();
+        self.agree(&contents.options)?;
         let mut twice = Vec::new();
-        for (number, member) in file.contents().captures.iter().enumerate() {
-            let block = Block::Kept(Rc::clone(&file), number);
+        for (number, member) in contents.captures.iter().enumerate() {
+            let block = Block::Kept(Rc::clone(&named), number);
             twice.extend(self.admit(member.clone(), block)?);
         }
-        self.left_out.extend(file.contents().left_out.iter().cloned());
+        self.left_out.extend(contents.left_out.iter().cloned());
         Ok(twice)
     }
 
@@ -159,7 +166,10 @@ impl<R: Read + Seek> Merge<R> {
         for block in blocks {
             let block = match block {
                 Block::Fresh(block) => block,
-                Block::Kept(file, number) => file.block(number)?,
+                Block::Kept(named, number) => named
+                    .file
+                    .block(number)
+                    .map_err(|error| TraceError::Unsuitable(format!("{}: {error}", named.name)))?,
             };
             sink.write_all(&block)?;
         }

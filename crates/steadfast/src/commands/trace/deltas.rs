@@ -49,7 +49,8 @@ pub fn run(
     let (mut caveats, mut observed_ns, mut account) = (Vec::new(), [0; 2], None);
     for (at, capture) in both.iter().enumerate() {
         let (groups, evidence) = folded(capture, by)?;
-        observed_ns[at] = capture.pass.filter.observed_ns(lasted[at]);
+        let spans = capture.captured.observed(&capture.pass.filter, lasted[at]);
+        observed_ns[at] = spans.iter().map(|(from, to)| to - from).sum();
         caveats.extend(limits(['A', 'B'][at], &evidence));
         account.get_or_insert(evidence.account);
         sides.push(DeltaSide::of(&groups, capture.conditions(), observed_ns[at]));

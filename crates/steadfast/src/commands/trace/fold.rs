@@ -41,6 +41,9 @@ pub fn schema() -> schemars::Schema {
     terminal::schema_of::<FoldContent>()
 }
 
+/// Captures that are there twice of which each is named; JSON has all.
+const TWICE_TOLD: usize = 8;
+
 /// A file that was looked at.
 struct Seen {
     path: PathBuf,
@@ -79,7 +82,7 @@ pub fn merge(arguments: &MergeArguments) -> anyhow::Result<ExitState> {
     for path in &arguments.files {
         let shown = path.display();
         let file = File::open(path).with_context(|| format!("{shown} cannot be opened"))?;
-        twice.extend(merge.add_file(file).with_context(|| shown.to_string())?);
+        twice.extend(merge.add_file(file, &shown.to_string()).with_context(|| shown.to_string())?);
     }
     finish(merge, twice, output, (arguments.json, arguments.accept_damage))
 }
@@ -181,7 +184,10 @@ fn finish(
     sink.flush().with_context(|| format!("{shown} cannot be written"))?;
     drop(sink);
     output.place()?;
-    content.twice.iter().for_each(|text| terminal::complain(text));
+    content.twice.iter().take(TWICE_TOLD).for_each(|text| terminal::complain(text));
+    if let Some(more @ 1..) = content.twice.len().checked_sub(TWICE_TOLD) {
+        terminal::complain(&format!("{more} more are there twice and count once"));
+    }
     match json {
         true => terminal::print_json(&content)?,
         false => terminal::print(&printable(&content.line()))?,

@@ -41,7 +41,7 @@ pub fn run(arguments: &HostsArguments) -> anyhow::Result<ExitState> {
     match arguments.json {
         true => selected.print(account, content)?,
         false => terminal::print(&format!(
-            "{}\n{all} hosts by {}, {apart} outliers",
+            "{}\nhosts: {all}, by {}; outliers: {apart}",
             listed(&HostFigures::TABLE, content.hosts.iter().take(arguments.top)),
             arguments.rank
         ))?,

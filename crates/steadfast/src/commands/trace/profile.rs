@@ -44,7 +44,10 @@ pub fn run(arguments: &ProfileArguments) -> anyhow::Result<ExitState> {
     let last = account.span_ns.map_or(0, |(_, last)| last);
     let end_ns = selected.conditions().lasted_ns.max(last.saturating_add(1));
     let filter = &selected.pass.filter;
-    let content = ProfileContent { step_ns, intervals: found.listing(&filter.spans_until(end_ns)) };
+    let content = ProfileContent {
+        step_ns,
+        intervals: found.listing(&selected.captured.observed(filter, end_ns)),
+    };
     match arguments.json {
         true => selected.print(account, content)?,
         false => terminal::print(&format!(
