@@ -1,4 +1,4 @@
-// Made of ui/explorer 334098baa04211a8 by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
+// Made of ui/explorer 7811358582101a87 by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
 (function() {
   "use strict";
   function themeButton() {
