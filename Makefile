@@ -8,7 +8,7 @@ OPTIMISED = $(or $(CARGO_TARGET_DIR),target)/release
 # Captures through BPF programs; without them a capture uses tracefs alone.
 FEATURES ?= steadfast/ebpf
 
-.PHONY: build demo ui test check bench fleet lab clean tools
+.PHONY: build demo ui test check bench fleet lab dist dist-test clean tools
 
 build: tools
 	cargo build --release --locked -p steadfast --features $(FEATURES)
@@ -46,7 +46,7 @@ bench: tools
 	cargo bench --locked -p steadfast-trace --bench import
 	cargo bench --locked -p steadfast-explorer --bench explore -- 10 100
 	cargo bench --locked -p steadfast-capture --features ebpf --bench cost
-	scripts/fleet --if-there --speed --ios 200003
+	scripts/fleet --if-there --speed --ios 50021
 	@scripts/tools lab || true
 	cargo build --release --locked -p steadfast -p steadfast-lab --features $(FEATURES)
 	$(OPTIMISED)/steadfast-lab --program $(OPTIMISED)/steadfast --directory target/lab cost || \
@@ -63,6 +63,15 @@ lab: tools
 	@scripts/tools lab
 	cargo build --locked --workspace --features $(FEATURES)
 	$(BUILT)/steadfast-lab --program $(BUILT)/steadfast --directory target/lab $(LAB)
+
+# Packages in target/dist: .deb, tar.xz, bill of materials, checksums. TWICE=--twice builds twice and
+# compares.
+dist: tools
+	@scripts/dist $(TWICE)
+
+# The package installed, used and removed in a clean Debian. Downloads about 60 MB.
+dist-test:
+	@scripts/dist-test
 
 clean:
 	cargo clean

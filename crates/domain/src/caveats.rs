@@ -86,6 +86,18 @@ pub const FOREIGN_ZONES: &str = "foreign-zones";
 pub const GAP: &str = "gap";
 /// The bins of a histogram are ours.
 pub const HISTOGRAM_BINS: &str = "histogram-bins";
+/// Hosts that load a device together have different versions of fio. The engine's own
+/// note.
+pub const HOSTS_FIO_VERSIONS: &str = "hosts-fio-versions";
+/// One of several hosts did far less than the others. The engine's own note.
+pub const HOST_LAGS: &str = "host-lags";
+/// Several hosts loaded the device: what that means for the numbers. The engine's own
+/// note.
+pub const HOSTS_LOAD: &str = "hosts-load";
+/// Several hosts did not begin a load at the same moment. The engine's own note.
+pub const HOSTS_SKEW: &str = "hosts-skew";
+/// Nothing is known of hosts that have no shell. The engine's own note.
+pub const HOSTS_UNSEEN: &str = "hosts-unseen";
 /// I/Os of a capture failed.
 pub const IOS_FAILED: &str = "ios-failed";
 /// I/Os that a capture saw in part are not in its file.
@@ -278,7 +290,16 @@ pub const NOT_STEADY: [&str; 2] = [STEADY_STATE_NOT_ACHIEVED, PART_NOT_STEADY];
 
 /// Those that the bench makes itself: a procedure that is conducted again does not make
 /// them.
-pub const OF_THE_BENCH: [&str; 3] = [CONDITIONS_CHANGED, FIO_SAID, SHARED_HOST];
+pub const OF_THE_BENCH: [&str; 8] = [
+    CONDITIONS_CHANGED,
+    FIO_SAID,
+    HOSTS_FIO_VERSIONS,
+    HOSTS_LOAD,
+    HOSTS_SKEW,
+    HOSTS_UNSEEN,
+    HOST_LAGS,
+    SHARED_HOST,
+];
 
 /// The default of a procedure's own parameter could not be checked.
 pub fn parameter(name: &str) -> String {

@@ -224,6 +224,37 @@ pub struct CommonStart {
     pub targets: u32,
 }
 
+/// What one of several hosts did of a step. The step's own counts hold it too.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct HostPart {
+    /// The host, as the user named it.
+    pub host: String,
+    /// What its fio calls itself; `None` where nobody could ask it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fio: Option<String>,
+    /// I/Os completed.
+    pub ios: u64,
+    /// Bytes moved.
+    pub bytes: Bytes,
+    /// All response times added up.
+    pub response_sum: Nanos,
+    /// The longest response time.
+    pub response_max: Nanos,
+    /// How long it loaded the device.
+    pub elapsed: Nanos,
+    /// How long after the first host it began, by clocks that were compared; `None` where
+    /// they could not be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late: Option<Nanos>,
+}
+
+impl HostPart {
+    /// I/Os completed per second; `None` where no time was measured.
+    pub fn iops(&self) -> Option<f64> {
+        rate(self.ios, self.elapsed)
+    }
+}
+
 /// One of several loads that were applied at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LoadPart {
@@ -295,6 +326,9 @@ pub struct Measurement {
     /// How its load began, where several targets began together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub common_start: Option<CommonStart>,
+    /// What each host did, where several loaded the device.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostPart>,
     /// Temperature, power, processors, device logs.
     #[serde(default)]
     pub sensed: Sensed,

@@ -138,6 +138,9 @@ pub struct Settings {
     /// file no more; the procedure `sequence` has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequence: Option<Box<Sequence>>,
+    /// The hosts that load the device, where it is not this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<Box<HostList>>,
     /// A gap in virtual time; only a simulated device can have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sim_gap: Option<SimGap>,
@@ -174,6 +177,7 @@ impl Settings {
             parameters: BTreeMap::new(),
             workload: None,
             sequence: None,
+            hosts: None,
             sim_gap: None,
             command: String::new(),
             meta: BTreeMap::new(),
@@ -187,6 +191,19 @@ impl Settings {
 
 fn is_zero(number: &u32) -> bool {
     *number == 0
+}
+
+/// Hosts that load one device together, and how they are reached.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct HostList {
+    /// As ssh takes them; with `plain`, as `HOST` or `HOST:PORT`.
+    pub names: Vec<String>,
+    /// Their fio servers run already, and are spoken to without ssh.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub plain: bool,
+    /// The configuration file that ssh is to use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ssh_config: Option<String>,
 }
 
 /// A pause in virtual time during which no run held the simulated device, as if the

@@ -1116,7 +1116,8 @@ fn loads_at_once_keep_their_own_time_and_pace_over_cuts() {
             (ios + streams[0].tally.ios, time + elapsed)
         })
     };
-    assert_eq!(sum(0).1, Nanos::from_millis(700));
+    // Ticks of the clock are no whole nanoseconds.
+    assert!(sum(0).1.0.abs_diff(700_000_000) < 1000, "{}", sum(0).1);
     let (paced, time) = sum(1);
     assert!(time >= Nanos::from_millis(1999), "{time}");
     assert!((421..=423).contains(&paced), "{paced}");

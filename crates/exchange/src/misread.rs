@@ -9,14 +9,24 @@ pub struct Misread {
     pub what: String,
 }
 
+/// A longer sentence quotes something that nobody reads to its end.
+const LONGEST: usize = 400;
+
+fn shortened(what: String) -> String {
+    match what.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{} ...", &what[..end]),
+        None => what,
+    }
+}
+
 impl Misread {
     /// Something on a line, counted from 1.
     pub fn at(line: u64, what: impl Into<String>) -> Self {
-        Misread { line: Some(line), what: what.into() }
+        Misread { line: Some(line), what: shortened(what.into()) }
     }
     /// Something about the whole file.
     pub fn whole(what: impl Into<String>) -> Self {
-        Misread { line: None, what: what.into() }
+        Misread { line: None, what: shortened(what.into()) }
     }
 }
 

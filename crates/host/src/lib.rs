@@ -29,6 +29,7 @@ mod proof;
 mod purge;
 mod queue;
 mod refusal;
+mod remote;
 mod roots;
 mod run_queue;
 mod scratch;
@@ -57,6 +58,10 @@ pub use proof::{monotonic, proof, since_boot, wait_until, wall_clock_unix_ms};
 pub use purge::{PurgeOrder, PurgeProgress, PurgeWatch, foresee_purge, purge};
 pub use queue::{BlockQueue, FileSystem, Partition, block_queue, file_systems_on};
 pub use refusal::Refusal;
+pub use remote::{
+    HostsConsent, RemoteError, RemoteHost, RemoteTarget, arm_hosts, look_from_hosts, plain_hosts,
+    unseen,
+};
 pub use roots::Roots;
 pub use run_queue::RunQueueTime;
 pub use scratch::create_scratch;

@@ -33,6 +33,7 @@ pub use ground::asked::Asked;
 pub use meta::{META_KEYS, check_meta};
 pub use offer::{Make, Offer};
 pub use parameters::Parameter;
+pub use pts::workload::zone_shift_of;
 pub use unsuitable::Unsuitable;
 
 use steadfast_domain::settings::{Amendment, Geometry};

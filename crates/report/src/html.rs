@@ -147,8 +147,8 @@ fn cover(out: &mut String, findings: &Findings, printed: &Printed) {
             escape(caveat.remedy)
         );
     }
-    front(out, findings);
     exhibits(out, &Once::default().of(&on_page_one(findings).0));
+    front(out, findings);
     if let Some(tests) = summary::tests(findings) {
         draw_table(out, &tests);
     }

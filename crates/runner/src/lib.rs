@@ -11,6 +11,7 @@
 pub mod calibrate;
 pub mod forecast;
 pub mod host_changes;
+pub mod hosts;
 pub mod ledger;
 pub mod live;
 pub mod once;

@@ -5,6 +5,7 @@ pub mod explore;
 pub mod export;
 pub mod fleet;
 pub mod front;
+pub mod hosts;
 pub mod iometer;
 pub mod questions;
 pub mod replay;
@@ -429,6 +430,8 @@ pub struct PlanArguments {
 pub struct RunArguments {
     #[command(flatten)]
     pub procedure: ProcedureArguments,
+    #[command(flatten)]
+    pub hosts: hosts::HostsArguments,
     /// The run directory to create; it must not exist. With several targets, the directory
     /// of their run directories
     #[arg(long, value_name = "DIR")]
@@ -440,7 +443,7 @@ pub struct RunArguments {
     pub together: Option<TogetherName>,
     /// The serial number of the device that may be overwritten (its kernel
     /// name if it has none); repeat for each other namespace that the purge
-    /// erases
+    /// erases. With --hosts, HOST:SERIAL for each host
     #[arg(long, value_name = "SERIAL")]
     pub yes_destroy: Vec<String>,
     /// Purge method: auto (the best one that the device supports),
@@ -538,9 +541,11 @@ pub struct MeasureArguments {
     #[arg(long)]
     pub verify: bool,
     /// The serial number of the device that may be overwritten; only for writes. Repeat it
-    /// for each target
+    /// for each target. With --hosts, HOST:SERIAL for each host
     #[arg(long, value_name = "SERIAL")]
     pub yes_destroy: Vec<String>,
+    #[command(flatten)]
+    pub hosts: hosts::HostsArguments,
     /// uring, fio or sim; default: uring, or sim for a simulated target
     #[arg(long)]
     pub engine: Option<EngineName>,

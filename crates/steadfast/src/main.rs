@@ -5,6 +5,7 @@ mod cli;
 mod commands;
 mod crew;
 mod exit;
+mod hosts;
 mod output;
 mod panel;
 mod prometheus;

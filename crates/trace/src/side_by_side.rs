@@ -120,13 +120,7 @@ impl<'t, R: Read + Seek + Send + 'static> Work<'t, R> {
             is_over: false,
             failed: None,
         };
-        Work {
-            trace,
-            fields,
-            ahead: threads,
-            state: Mutex::new(state),
-            changed: Condvar::new(),
-        }
+        Work { trace, fields, ahead: threads, state: Mutex::new(state), changed: Condvar::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -74,6 +74,39 @@ pub(super) fn read(text: &str, sections: usize) -> Result<Answer, String> {
     Ok(Answer { sections: sections? })
 }
 
+/// Reads what a client of fio has gathered from one server: a report for every second and
+/// one at the end, each of `sections` jobs and with counts since the beginning.
+pub(super) fn read_reports(text: &str, sections: usize) -> Result<Vec<Answer>, String> {
+    let value: Value =
+        serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
+    let root = Spot { value: &value, path: String::new() };
+    let mut own = Vec::new();
+    for spot in root.at("client_stats")?.elements()? {
+        // A sum over the first report, of which fio prints one only.
+        if spot.at("jobname")?.text()? != ALL_CLIENTS {
+            own.push(section(&spot)?);
+        }
+    }
+    if own.is_empty() || !own.len().is_multiple_of(sections) {
+        return Err(format!("it has {} reports of {sections} jobs", own.len()));
+    }
+    let answers: Vec<Answer> =
+        own.chunks(sections).map(|part| Answer { sections: part.to_vec() }).collect();
+    let ios = |answer: &Answer| -> Vec<u64> {
+        let of = |section: &Section| section.directions.iter().map(|d| d.issued).sum();
+        answer.sections.iter().map(of).collect()
+    };
+    for pair in answers.windows(2) {
+        if ios(&pair[0]).iter().zip(ios(&pair[1])).any(|(earlier, later)| later < *earlier) {
+            return Err("a report has fewer I/Os than the one before it".to_owned());
+        }
+    }
+    Ok(answers)
+}
+
+/// The job name that a client gives the sum over its servers.
+const ALL_CLIENTS: &str = "All clients";
+
 fn section(spot: &Spot<'_>) -> Result<Section, String> {
     let discards = spot.at("trim")?.at("total_ios")?.count()?;
     if discards > 0 {

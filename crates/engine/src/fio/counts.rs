@@ -1,8 +1,8 @@
 //! Cumulative counts of a load, and what happened between two of them.
 
 use super::answer::{Answer, DIRECTIONS};
-use steadfast_domain::measurement::IntervalTally;
-use steadfast_domain::{Bytes, FineHistogram, Nanos, Op, Tally};
+use steadfast_domain::measurement::{CpuTime, IntervalTally, StreamTally};
+use steadfast_domain::{Bytes, FineHistogram, IoStream, Nanos, Op, Stimulus, Tally};
 
 /// What a load has done since it began, over all calls of fio.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -69,6 +69,58 @@ impl Counts {
         }
         counts.elapsed += Nanos(ran);
         counts
+    }
+
+    /// Adds what another host did meanwhile; the time is left as it is.
+    pub(super) fn join(&mut self, other: &Counts) {
+        for (sum, more) in self.directions.iter_mut().zip(&other.directions) {
+            sum.ios += more.ios;
+            sum.bytes += more.bytes;
+            sum.response_sum += more.response_sum;
+            sum.response_max = sum.response_max.max(more.response_max);
+            for (count, more) in sum.buckets.iter_mut().zip(&more.buckets) {
+                *count += more;
+            }
+        }
+        self.threads.extend(&other.threads);
+        self.faults += other.faults;
+        if self.first_error == 0 {
+            self.first_error = other.first_error;
+        }
+    }
+
+    /// Bytes of both directions.
+    pub(super) fn bytes(&self) -> Bytes {
+        Bytes(self.directions.iter().map(|sum| sum.bytes).sum())
+    }
+
+    /// Response times of both directions: added up, and the longest.
+    pub(super) fn responses(&self) -> (Nanos, Nanos) {
+        let longest = self.directions.iter().map(|sum| sum.response_max).max();
+        let sum = self.directions.iter().map(|sum| sum.response_sum).sum();
+        (Nanos(sum), Nanos(longest.unwrap_or(0)))
+    }
+
+    /// Processor time of all threads.
+    pub(super) fn cpu(&self) -> CpuTime {
+        let sum = |of: fn(&Busy) -> u64| Nanos(self.threads.iter().map(of).sum());
+        CpuTime { user: sum(|busy| busy.user), system: sum(|busy| busy.system) }
+    }
+
+    /// fio counts by direction: a stream that is alone in its direction has a tally of its
+    /// own; where any is not, there is one tally per direction.
+    pub(super) fn stream_tallies(&self, stimulus: &Stimulus, ops: &[Op]) -> Vec<StreamTally> {
+        let streams = &stimulus.streams;
+        let in_direction = |op: Op| streams.iter().filter(move |stream| stream.op == op).count();
+        let tally = |op: Op| StreamTally { op, tally: self.direction(op).tally() };
+        if DIRECTIONS.iter().all(|(op, _)| in_direction(*op) <= 1) {
+            let of = |stream: &IoStream| match stream.weight {
+                0 => StreamTally { op: stream.op, tally: Tally::default() },
+                _ => tally(stream.op),
+            };
+            return streams.iter().map(of).collect();
+        }
+        ops.iter().map(|op| tally(*op)).collect()
     }
 
     /// I/Os of both directions.

@@ -139,6 +139,27 @@ impl Expression {
         })
     }
 
+    /// The same, ended no later than after this much measured time.
+    #[must_use]
+    pub(super) fn ending_after(mut self, cut: Option<Nanos>) -> Expression {
+        if let Some(cut) = cut {
+            self.time = Some(self.time.map_or(cut, |time| time.min(cut)));
+        }
+        self
+    }
+
+    /// The same with an unmeasured beginning of this length.
+    #[must_use]
+    pub(super) fn ramping_for(mut self, ramp: Nanos) -> Expression {
+        self.ramp = ramp;
+        self
+    }
+
+    /// I/Os that are left to do; `None` where only time ends it.
+    pub(super) fn ios_left(&self) -> Option<u64> {
+        self.ios
+    }
+
     /// What is left of the stimulus when it begins at `start`.
     #[must_use]
     pub(super) fn going_on_from(mut self, start: &Start) -> Expression {

@@ -10,10 +10,14 @@ mod answer;
 mod counts;
 mod export;
 mod expression;
+mod files;
+mod hosts;
 mod process;
 mod running;
+mod version;
 
 pub use export::job;
+pub use hosts::{FioHosts, HostsOptions};
 
 use crate::engine::{Engine, OnTarget};
 use crate::handover::{Handover, goes_on, hand_over};
@@ -23,22 +27,18 @@ use crate::stall::unless_void;
 use crate::start::Start;
 use crate::stop::Stop;
 use expression::{Expression, TargetFacts};
-use process::{Process, ending};
+use process::Process;
 use running::{Means, Running};
 use std::collections::BTreeSet;
-use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::path::PathBuf;
 use std::time::Duration;
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::{
     Bytes, Caveat, CaveatKind, Halt, Load, Measurement, Step, Stimulus, caveats,
 };
-use steadfast_host::{Directory, Readers, Target, command, find_program};
-
-/// The oldest fio 3.x whose options and answers these are.
-const OLDEST: (u32, u32) = (3, 20);
+use steadfast_host::{Target, find_program};
+use version::{ask, installed};
 
 /// A load that is ended waits this long for its outstanding I/Os.
 const END_PATIENCE: Duration = Duration::from_secs(60);
@@ -120,7 +120,7 @@ impl Fio {
         if let Ok(path) = find_program(&options.program) {
             options.program = path;
         }
-        let version = version(&options.program).map_err(Halt::Refused)?;
+        let version = installed(&options.program).map_err(Halt::Refused)?;
         // fio registers its buffers, which count as locked memory.
         raise_locked_memory_limit();
         let interface = match options.interface {
@@ -200,19 +200,9 @@ impl Fio {
 
     /// Makes the directory, and numbers job files on from those in it.
     fn make_directory(&mut self) -> io::Result<()> {
-        if self.number > 0 {
-            return Ok(());
+        if self.number == 0 {
+            self.number = files::make(&mut self.options.directory)?;
         }
-        Directory::make(&self.options.directory, Readers::Usual).map_err(io::Error::other)?;
-        // fio is told the path, and may look at it from elsewhere.
-        self.options.directory = self.options.directory.canonicalize()?;
-        let mut last = 0;
-        for entry in fs::read_dir(&self.options.directory)? {
-            let name = entry?.file_name().to_string_lossy().into_owned();
-            let number = name.split('-').next().and_then(|number| number.parse().ok());
-            last = last.max(number.unwrap_or(0));
-        }
-        self.number = last + 1;
         Ok(())
     }
 
@@ -370,50 +360,6 @@ fn refuse_memory(stimulus: &Stimulus) -> Option<String> {
             Bytes(limit)
         )
     })
-}
-
-/// What fio calls itself, where it is one that this engine knows.
-fn version(program: &Path) -> Result<String, String> {
-    let said = ask(program, "--version")?;
-    let name = said.trim();
-    let number = |text: &str| -> Option<u32> {
-        text.split(|c: char| !c.is_ascii_digit()).next().and_then(|digits| digits.parse().ok())
-    };
-    let parts = name.strip_prefix("fio-").and_then(|rest| {
-        let (major, minor) = rest.split_once('.')?;
-        Some((number(major)?, number(minor)?))
-    });
-    match parts {
-        Some(found) if found.0 == OLDEST.0 && found >= OLDEST => Ok(name.to_owned()),
-        Some(_) => Err(format!(
-            "{name} is not supported: install fio {}.{} or a later 3.x",
-            OLDEST.0, OLDEST.1
-        )),
-        None => Err(format!("'{}' is not fio: it reports '{name}'", program.display())),
-    }
-}
-
-/// One question that fio answers without touching anything.
-fn ask(program: &Path, question: &str) -> Result<String, String> {
-    let output = command(program)
-        .and_then(|mut command| command.arg(question).stdin(Stdio::null()).output())
-        .map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => format!(
-                "'{}' is not installed or cannot be executed; install the package fio",
-                program.display()
-            ),
-            _ => format!("'{}' cannot be run: {error}", program.display()),
-        })?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(format!(
-            "'{} {question}' {}: {}",
-            program.display(),
-            ending(output.status),
-            said.lines().next().unwrap_or("it printed nothing")
-        ));
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! and cuts are differences between its answers, which it gives when asked
 //! while the load runs on.
 
-use super::answer::{self, Answer, DIRECTIONS};
+use super::answer::{self, Answer};
 use super::counts::Counts;
 use super::expression::{Expression, Part};
 use super::process::{Call, Heard, Process, Said, ending};
@@ -15,8 +15,8 @@ use crate::stop::Stop;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use steadfast_domain::measurement::{CpuTime, Interval, Stall, StreamTally, Unmeasured};
-use steadfast_domain::{Bytes, Halt, Load, Measurement, Nanos, Op, Step, Stimulus, Tally};
+use steadfast_domain::measurement::{Interval, Stall, Unmeasured};
+use steadfast_domain::{Bytes, Halt, Load, Measurement, Nanos, Op, Step, Stimulus};
 use steadfast_host::{Existing, NewFile, Readers, Target};
 
 /// How often a waiting accountant looks whether it was asked to stop.
@@ -35,10 +35,10 @@ const EARLY: Nanos = steadfast_domain::step::SHORTFALL_MAX;
 const SLACK: Nanos = Nanos::from_millis(200);
 
 /// A shorter interval is a partial one.
-const WHOLE: Nanos = Nanos::from_millis(950);
+pub(super) const WHOLE: Nanos = Nanos::from_millis(950);
 
 /// A call that ends so much before its time has failed.
-const SHORT: Nanos = Nanos::from_millis(50);
+pub(super) const SHORT: Nanos = Nanos::from_millis(50);
 
 /// fio is given this long beyond its time, then the load is called off.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -433,21 +433,17 @@ impl Running {
     /// Makes the measurement, and this moment the next one's beginning.
     fn conclude(&mut self, meter: Meter, complete: bool) -> Measurement {
         let done = self.latest.since(&self.begin);
-        let cpu =
-            done.threads.iter().fold(CpuTime { user: Nanos(0), system: Nanos(0) }, |sum, t| {
-                CpuTime { user: sum.user + Nanos(t.user), system: sum.system + Nanos(t.system) }
-            });
         let mut measurement = Measurement {
             began_unix_ms: self.begin_unix_ms,
             elapsed: done.elapsed,
             complete,
-            streams: self.stream_tallies(&done),
+            streams: done.stream_tallies(&self.stimulus, &self.expression.ops),
             unmeasured: std::mem::take(&mut self.unmeasured),
             stalls: std::mem::take(&mut self.stalls),
             intervals: meter.intervals,
             cursors: self.expression.cursors(self.latest.ios()),
             seed: self.seed,
-            cpu: Some(cpu),
+            cpu: Some(done.cpu()),
             fault_count: done.faults,
             ..Measurement::default()
         };
@@ -455,22 +451,6 @@ impl Running {
         self.begin_unix_ms += done.elapsed.0 / 1_000_000;
         self.begin = self.latest.clone();
         measurement
-    }
-
-    /// fio counts by direction: a stream that is alone in its direction has a
-    /// tally of its own; where any is not, there is one tally per direction.
-    fn stream_tallies(&self, done: &Counts) -> Vec<StreamTally> {
-        let streams = &self.stimulus.streams;
-        let in_direction = |op: Op| streams.iter().filter(move |stream| stream.op == op).count();
-        let tally = |op: Op| StreamTally { op, tally: done.direction(op).tally() };
-        if DIRECTIONS.iter().all(|(op, _)| in_direction(*op) <= 1) {
-            let of = |stream: &steadfast_domain::IoStream| match stream.weight {
-                0 => StreamTally { op: stream.op, tally: Tally::default() },
-                _ => tally(stream.op),
-            };
-            return streams.iter().map(of).collect();
-        }
-        self.expression.ops.iter().map(|op| tally(*op)).collect()
     }
 
     /// Keeps the answer that a step or a call ends with, and what fio said
@@ -572,20 +552,20 @@ fn lost(error: &io::Error) -> Halt {
     Halt::Refused(format!("waiting for fio failed: {error}"))
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Halt> {
+pub(super) fn write(path: &Path, text: &str) -> Result<(), Halt> {
     // A step that fails after its answer was kept is kept again.
     NewFile::create(path, Existing::Overwrite, Readers::Usual)
         .and_then(|file| file.hold(text.as_bytes()))
         .map_err(|error| Halt::Ledger(error.to_string()))
 }
 
-fn unix_ms() -> u64 {
+pub(super) fn unix_ms() -> u64 {
     let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// `rounds-1-3-rnd-4k-rw65`: a place as part of a file name.
-fn slug(step: &Step) -> String {
+pub(super) fn slug(step: &Step) -> String {
     let place = &step.place;
     let text = format!("{}-{}-{}-{}", place.phase, place.round, place.point, place.label);
     let mut slug = String::new();

@@ -8,6 +8,7 @@ use super::*;
 use crate::WorkDone;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::stimulus::{ActiveRange, Cursor, DataPattern, Pace, Until, Zone};

@@ -27,6 +27,9 @@ struct Sharing {
     job: Job,
 }
 
+/// So many jobs at once name their step.
+const NAMED_MAX: usize = 6;
+
 /// More loads at once than a file has.
 const AT_ONCE_MAX: usize = 256;
 
@@ -143,7 +146,11 @@ impl Group {
 
     fn step(self) -> Option<SequenceStep> {
         let pause = self.jobs.first()?.job.pause;
-        let label = self.jobs.iter().map(|own| own.label.as_str()).collect::<Vec<_>>().join(" + ");
+        let names: Vec<&str> = self.jobs.iter().map(|own| own.label.as_str()).collect();
+        let label = match names.len() {
+            0..=NAMED_MAX => names.join(" + "),
+            all => format!("{} + {} more", names[..NAMED_MAX].join(" + "), all - NAMED_MAX),
+        };
         let dimensions = self.dimensions();
         let loads = self
             .jobs

@@ -1,7 +1,7 @@
 //! The frame of the findings: what every report has, whatever was measured.
 
-use super::checks;
 use super::pages::page;
+use super::{checks, hosts};
 use crate::exhibits::disclosure;
 use crate::ground::choices::Choices;
 use steadfast_domain::caveats as ids;
@@ -60,6 +60,7 @@ pub(crate) fn set_up_chapter(choices: &Choices<'_>, record: &Record) -> Page {
         exhibits.push(Exhibit::Facts(disclosure::device_facts(device)));
     }
     exhibits.push(Exhibit::Facts(disclosure::host_facts(record)));
+    exhibits.extend(hosts::table(record).map(Exhibit::Table));
     exhibits.push(Exhibit::Facts(disclosure::conditions_facts(record)));
     exhibits.push(Exhibit::Facts(disclosure::settings_facts(choices)));
     exhibits.push(Exhibit::Facts(disclosure::parameters_facts(choices)));

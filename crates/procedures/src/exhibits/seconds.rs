@@ -4,6 +4,9 @@ use steadfast_domain::findings::{Axis, Plot, PlotKind, Scale, Series, Stroke};
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::{CoarseHistogram, Nanos, Outcome, Step};
 
+/// The upper edges that a band may have, the best one first.
+const UPPER: [(&str, f64); 3] = [("99.9 %", 0.999), ("99 %", 0.99), ("90 %", 0.9)];
+
 /// One interval of about a second.
 pub(crate) struct Second {
     /// Time since the load began, at its middle.
@@ -14,8 +17,8 @@ pub(crate) struct Second {
     pub mb_per_second: Option<f64>,
     /// Half of the I/Os took no longer, in ms.
     pub median: Option<f64>,
-    /// The same for 99.9 %, where ten I/Os lie beyond it.
-    pub three_nines: Option<f64>,
+    /// The same for each of [`UPPER`], where ten I/Os lie beyond it.
+    pub upper: [Option<f64>; UPPER.len()],
     /// The longest response time, in ms.
     pub longest: Option<f64>,
     /// The run had let go of the device before it.
@@ -52,7 +55,7 @@ fn second(interval: &Interval, before: Nanos, gap: bool) -> Second {
         iops: interval.iops().filter(|_| is_enough),
         mb_per_second: interval.bytes_per_second().filter(|_| is_enough).map(|rate| rate / 1e6),
         median: ms(histogram.supported_quantile(0.5)),
-        three_nines: ms(histogram.supported_quantile(0.999)),
+        upper: UPPER.map(|(_, fraction)| ms(histogram.supported_quantile(fraction))),
         longest: ms(interval.tallies.iter().map(|tally| tally.response_max).max()),
         gap,
     }
@@ -83,9 +86,13 @@ pub(crate) fn response_plot(
     (time, unit): (Axis, f64),
     seconds: &[Second],
 ) -> Plot {
+    // The best percentile that most seconds have enough I/Os for.
+    let has = |at: &usize| seconds.iter().filter(|second| second.upper[*at].is_some()).count();
+    let at = (0..UPPER.len()).find(|at| 2 * has(at) > seconds.len()).unwrap_or(UPPER.len() - 1);
+    let name = UPPER[at].0;
     let edges: Vec<(f64, Option<f64>, Option<f64>)> = curve(seconds, unit, |s| s.median)
         .into_iter()
-        .zip(curve(seconds, unit, |s| s.three_nines.or(s.median)))
+        .zip(curve(seconds, unit, |s| s.upper[at]))
         .map(|((x, low), (_, high))| (x, low, high))
         .collect();
     Plot::new(
@@ -95,11 +102,11 @@ pub(crate) fn response_plot(
         time,
         Axis::new("Response time (ms)", Scale::Log10),
     )
-    .caption(
-        "Of every second the band from the median to 99.9 % (where ten I/Os lie beyond it), and \
-         the longest response time. Read off buckets that are 6.25 % wide.",
-    )
+    .caption(format!(
+        "Of every second the band from the median to {name} of the response times (where ten I/Os \
+         lie beyond it), and the longest. Read off buckets that are 6.25 % wide."
+    ))
     .with(Series::new("longest", Stroke::Context, curve(seconds, unit, |s| s.longest)))
-    .with(Series::band("median to 99.9 %", &edges))
+    .with(Series::band(format!("median to {name}"), &edges))
     .with(Series::new("median", Stroke::Measured, curve(seconds, unit, |s| s.median)))
 }

@@ -137,7 +137,6 @@ mod tests {
                 dense[FineHistogram::index(response)] = ios;
                 FineHistogram::from_dense(&dense)
             },
-            ..Tally::default()
         };
         let of = |op, ios, response| StreamTally { op, tally: tally(ios, response) };
         Measurement {

@@ -57,6 +57,35 @@ const COMPOSITE_ZONES: [Zone; 3] = [
 /// `jesd219.fio`: blockalign=4k).
 const COMPOSITE_ALIGNMENT: Bytes = Bytes::kib(4);
 
+/// A percent in millionths.
+const PERCENT: u32 = 10_000;
+
+/// How far the zones of each further drive are shifted where several drives are tested (JESD219
+/// as in the SCSI Toolbox description of it: 5 % of the LBAs).
+const SHIFT_OF_NEXT: u32 = 5;
+
+/// The parameter `zone-shift` of the composite.
+pub const ZONE_SHIFT: Parameter = Parameter {
+    name: "zone-shift",
+    default: "0",
+    meaning: "percent of the active range by which the LBA zones of the composite are shifted, \
+              0 to 99; of several targets each has 5 more than the one before it",
+    source: "JESD219 as the SCSI Toolbox describes it: 5 % for each further drive",
+    applies: |settings| names_composite(settings) && settings.parameters.contains_key("zone-shift"),
+    ..Parameter::PLAIN
+};
+
+/// The shift of the target `at` among several, as a parameter; `None` where the settings
+/// have no composite workload, or a shift of their own.
+pub fn zone_shift_of(settings: &Settings, at: usize) -> Option<(String, String)> {
+    let own = settings.parameters.contains_key(ZONE_SHIFT.name);
+    if own || at == 0 || !names_composite(settings) {
+        return None;
+    }
+    let percent = (at as u64 * u64::from(SHIFT_OF_NEXT)) % 100;
+    Some((ZONE_SHIFT.name.to_owned(), percent.to_string()))
+}
+
 /// Demand of sequential workloads (SNIA tutorial, "Test Settings").
 pub const SEQUENTIAL_DEMAND: Demand = Demand::new(1, 32);
 
@@ -140,7 +169,7 @@ pub struct Workload {
 #[derive(Debug, Clone, PartialEq)]
 enum Form {
     Pattern(AccessPattern),
-    Composite { read_percent: u8, alignment: Bytes, sector: Bytes },
+    Composite { read_percent: u8, alignment: Bytes, sector: Bytes, shift: u32 },
 }
 
 impl Workload {
@@ -169,6 +198,12 @@ impl Workload {
         if is_composite_name(name) {
             return Workload::composite(mix, settings, geometry);
         }
+        if settings.parameters.contains_key(ZONE_SHIFT.name) {
+            return Err(Unsuitable(format!(
+                "parameter {} belongs to the composite workload; '{name}' has no LBA zones",
+                ZONE_SHIFT.name
+            )));
+        }
         if settings.parameters.contains_key(mix.name) {
             return Err(Unsuitable(format!(
                 "parameter {} belongs to the composite workload; write the mix of '{name}' into \
@@ -195,7 +230,8 @@ impl Workload {
         let sector = Bytes(u64::from(geometry.logical_sector));
         let alignment = alignment(settings, geometry)?.unwrap_or(COMPOSITE_ALIGNMENT.max(sector));
         let read_percent = mix.parse(settings, read_percent)?;
-        Ok(Workload { form: Form::Composite { read_percent, alignment, sector } })
+        let shift = ZONE_SHIFT.parse(settings, zone_shift)?;
+        Ok(Workload { form: Form::Composite { read_percent, alignment, sector, shift } })
     }
 
     /// The same sizes and zones, all writes: what preconditions it and runs
@@ -208,8 +244,8 @@ impl Workload {
             Form::Pattern(AccessPattern { size, .. }) => {
                 Form::Pattern(AccessPattern::sequential(size, 0))
             }
-            Form::Composite { alignment, sector, .. } => {
-                Form::Composite { read_percent: 0, alignment, sector }
+            Form::Composite { alignment, sector, shift, .. } => {
+                Form::Composite { read_percent: 0, alignment, sector, shift }
             }
         };
         Workload { form }
@@ -273,14 +309,18 @@ impl Workload {
         let unverified =
             |id: &str, text: String| vec![Caveat::new(CaveatKind::Unverified, id, text, "")];
         match self.form {
-            Form::Composite { read_percent, alignment, .. } => unverified(
+            Form::Composite { read_percent, alignment, shift, .. } => unverified(
                 ids::COMPOSITE_RULES,
                 format!(
                     "Composite workload: R/W {read_percent}/{}, offsets on multiples of {} bytes \
                      for every transfer size, shares by count of I/Os, LBA zones 50/5, 30/15, \
-                     20/80; the mix and alignment that the PTS requires could not be checked.",
+                     20/80{}; the mix and alignment that the PTS requires could not be checked.",
                     100 - read_percent,
-                    alignment.0
+                    alignment.0,
+                    match shift {
+                        0 => String::new(),
+                        _ => format!(", shifted by {} % of the active range", shift / PERCENT),
+                    }
                 ),
             ),
             Form::Pattern(AccessPattern {
@@ -307,7 +347,7 @@ impl Applied for Workload {
     fn streams(&self) -> Vec<IoStream> {
         match self.form {
             Form::Pattern(pattern) => pattern.streams(),
-            Form::Composite { read_percent, alignment, sector } => {
+            Form::Composite { read_percent, alignment, sector, .. } => {
                 composite_streams(read_percent, alignment, sector)
             }
         }
@@ -315,7 +355,8 @@ impl Applied for Workload {
     fn zones(&self) -> Vec<Zone> {
         match self.form {
             Form::Pattern(_) => Vec::new(),
-            Form::Composite { .. } => COMPOSITE_ZONES.to_vec(),
+            Form::Composite { shift: 0, .. } => COMPOSITE_ZONES.to_vec(),
+            Form::Composite { shift, .. } => shifted(shift),
         }
     }
 }
@@ -329,6 +370,32 @@ impl std::fmt::Display for Workload {
             Form::Composite { read_percent, .. } => write!(f, "composite RW{read_percent}"),
         }
     }
+}
+
+/// A shift in millionths of the range.
+fn zone_shift(text: &str) -> Option<u32> {
+    let percent: u32 = text.trim().trim_end_matches('%').trim_end().parse().ok()?;
+    (percent < 100).then_some(percent * PERCENT)
+}
+
+/// The zones of the composite, shifted; the one that crosses the end of the range goes on at
+/// its beginning, each part with the I/Os of its share of the space.
+fn shifted(shift: u32) -> Vec<Zone> {
+    const WHOLE: u32 = 1_000_000;
+    let mut zones = Vec::new();
+    for zone in COMPOSITE_ZONES {
+        let space = zone.to_ppm - zone.from_ppm;
+        let from = (zone.from_ppm + shift) % WHOLE;
+        let (first, rest) = (space.min(WHOLE - from), space.saturating_sub(WHOLE - from));
+        // Whole numbers for every shift in percent: the widths are 5, 15 and 80 %.
+        let weight = |part: u32| zone.weight * (part / PERCENT) * (240 / (space / PERCENT));
+        zones.push(Zone { weight: weight(first), from_ppm: from, to_ppm: from + first });
+        if rest > 0 {
+            zones.push(Zone { weight: weight(rest), from_ppm: 0, to_ppm: rest });
+        }
+    }
+    zones.sort_by_key(|zone| zone.from_ppm);
+    zones
 }
 
 /// Whether transfers of this size consist of whole sectors.
@@ -495,5 +562,50 @@ mod tests {
         assert!(chosen(&[("workload", "oltp"), ("mix", "40/60")]).is_err());
         assert!(chosen(&[("workload", "composite"), ("mix", "40/70")]).is_err());
         assert!(chosen(&[("workload", "composite"), ("alignment", "1000")]).is_err());
+    }
+
+    #[test]
+    fn shifted_zones_keep_their_shares_and_leave_nothing_out() {
+        for percent in 1..100 {
+            let zones = shifted(percent * PERCENT);
+            let mut next = 0;
+            for zone in &zones {
+                assert_eq!(zone.from_ppm, next, "{percent}");
+                next = zone.to_ppm;
+            }
+            assert_eq!(next, 1_000_000, "{percent}");
+            let all: u32 = zones.iter().map(|zone| zone.weight).sum();
+            let hot: u32 = zones
+                .iter()
+                .filter(|zone| {
+                    let begin = (zone.from_ppm + 1_000_000 - percent * PERCENT) % 1_000_000;
+                    begin < 50_000
+                })
+                .map(|zone| zone.weight)
+                .sum();
+            assert_eq!(hot * 2, all, "{percent}: {zones:?}");
+        }
+        let moved = |from_ppm, to_ppm, weight| Zone { weight, from_ppm, to_ppm };
+        let expected = [
+            moved(0, 50_000, 20 * 5 * 3),
+            moved(50_000, 100_000, 50 * 5 * 48),
+            moved(100_000, 250_000, 30 * 15 * 16),
+            moved(250_000, 1_000_000, 20 * 75 * 3),
+        ];
+        assert_eq!(shifted(5 * PERCENT), expected);
+    }
+
+    #[test]
+    fn each_further_target_is_shifted_by_five_percent() {
+        let mut settings = Settings::new("composite", 1);
+        assert_eq!(zone_shift_of(&settings, 0), None);
+        let third = ("zone-shift".to_owned(), "10".to_owned());
+        assert_eq!(zone_shift_of(&settings, 2), Some(third));
+        settings.parameters.insert("zone-shift".into(), "7%".into());
+        assert_eq!(zone_shift_of(&settings, 2), None);
+        assert_eq!(zone_shift_of(&Settings::new("iops", 1), 2), None);
+        let refused = chosen(&[("workload", "composite"), ("zone-shift", "100")]);
+        assert!(refused.is_err());
+        assert!(chosen(&[("workload", "oltp"), ("zone-shift", "5")]).is_err());
     }
 }

@@ -166,7 +166,7 @@ fn apart_rows(measured: &Measured<'_>) -> Vec<Row> {
         let cells = [
             Cell::text(load.demand.to_string()),
             Cell::count(own.total.ios),
-            Cell::number(Some(own.elapsed.as_secs_f64()), 1),
+            Cell::number(Some(own.elapsed.as_secs_f64()), 3),
             Cell::number(own.iops(), 1),
             Cell::number(own.mb_per_second(), 2),
             Cell::number(own.mean_ms(), 4),

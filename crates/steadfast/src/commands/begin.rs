@@ -5,18 +5,22 @@ use super::conduct::{Conduct, FIO_DIRECTORY, wishes};
 use crate::asked::{SOFTWARE, check_engine};
 use crate::cli::EngineName;
 use crate::exit::{ExitState, misuse};
+use crate::hosts;
 use crate::prometheus::Exporter;
 use crate::target::{self, Course, Mover, Named};
 use crate::terminal;
 use anyhow::bail;
 use std::path::{Path, PathBuf};
 use steadfast_domain::record::RECORD_VERSION;
-use steadfast_domain::settings::Geometry;
+use steadfast_domain::settings::{Geometry, HostList};
 use steadfast_domain::{Bytes, Device, Sequence, Settings, Step, Transport};
 use steadfast_engine::Stop;
-use steadfast_host::{Consent, Readers};
+use steadfast_host::{Consent, HostsConsent, Readers};
 use steadfast_runner::real::wall_clock_unix_ms;
 use steadfast_runner::{Ledger, LedgerError, Rig, RunSettings};
+
+/// The name of the engine that runs on other hosts.
+const FIO: &str = "fio";
 
 /// What a run needs beside its settings.
 #[derive(Clone, Copy)]
@@ -114,7 +118,10 @@ impl<'a> Beginning<'a> {
     ) -> anyhow::Result<Intent<'a>> {
         let is_target = |name: &String| foreseen.iter().any(|device| name == device.confirmation());
         let others = self.yes_destroy.iter().filter(|name| !is_target(name));
-        settings.also_destroyed = others.cloned().collect();
+        // Of several hosts, the device alone is given up, once on each.
+        if settings.hosts.is_none() {
+            settings.also_destroyed = others.cloned().collect();
+        }
         // Everything that can be refused is refused before a file is made.
         steadfast_procedures::procedure(&settings, geometry(&foreseen[at]), &[])?;
         self.refuse(&settings, &foreseen[at])?;
@@ -124,7 +131,10 @@ impl<'a> Beginning<'a> {
 
     /// Refuses what does not go together.
     fn refuse(&self, settings: &Settings, foreseen: &Device) -> anyhow::Result<()> {
-        check_engine(self.engine, foreseen)?;
+        match &settings.hosts {
+            Some(_) => hosts::check_engine(self.engine)?,
+            None => check_engine(self.engine, foreseen)?,
+        }
         if settings.sim_gap.is_some() && !foreseen.is_simulated() {
             return Err(misuse(format!("{}: --sim-gap is for simulated drives only", self.target)));
         }
@@ -142,19 +152,19 @@ impl Intent<'_> {
     /// Arms the target for a run in the directory `out`. The disks of `keep` are never
     /// written to.
     pub fn arm(self, out: &Path, keep: &[PathBuf], stop: &Stop) -> anyhow::Result<Armed> {
-        let (named, consent) = self.found()?;
-        let mover = mover(self.beginning.engine, out);
-        let course = Course::from(&self.settings);
-        let mut rig = target::rig(&mover, &named, &consent, keep, course, stop)?;
+        let (mut rig, engine) = match self.settings.hosts.as_deref() {
+            Some(list) => (self.rig_of_hosts(list, out, stop)?, FIO),
+            None => self.rig_here(out, keep, stop)?,
+        };
         rig.wish(&wishes(&self.settings, out));
-        if consent != Consent::Read {
+        if reading(&self.settings).is_none() {
             rig.foresee_purge()?;
         }
         let run = RunSettings {
             version: RECORD_VERSION,
             software: SOFTWARE.to_owned(),
             began_unix_ms: rig.now_unix_ms(),
-            engine: engine_name(&named, &mover).to_owned(),
+            engine: engine.to_owned(),
             device: rig.device().clone(),
             settings: self.settings,
         };
@@ -164,6 +174,35 @@ impl Intent<'_> {
             bail!("{}: {why}", self.beginning.target);
         }
         Ok(Armed { rig, run, out: out.to_owned(), readers: self.readers })
+    }
+
+    /// A rig on a device of this host, and the name of its engine.
+    fn rig_here(
+        &self,
+        out: &Path,
+        keep: &[PathBuf],
+        stop: &Stop,
+    ) -> anyhow::Result<(Box<dyn Rig>, &'static str)> {
+        let (named, consent) = self.found()?;
+        let mover = mover(self.beginning.engine, out);
+        let course = Course::from(&self.settings);
+        let rig = target::rig(&mover, &named, &consent, keep, course, stop)?;
+        Ok((rig, engine_name(&named, &mover)))
+    }
+
+    /// A rig on a device that several hosts share.
+    fn rig_of_hosts(
+        &self,
+        list: &HostList,
+        out: &Path,
+        stop: &Stop,
+    ) -> anyhow::Result<Box<dyn Rig>> {
+        let Beginning { target, size, yes_destroy, .. } = self.beginning;
+        let consent = match reading(&self.settings) {
+            Some(_) => HostsConsent::Read,
+            None => HostsConsent::Named(yes_destroy),
+        };
+        hosts::rig(list, target, size, consent, &out.join(FIO_DIRECTORY), stop)
     }
 
     /// The target, and what may be done to it.

@@ -18,10 +18,16 @@ use steadfast_exchange::Misread;
 use steadfast_procedures::sequence::NAME;
 use steadfast_runner::Keeping;
 
+/// Of more things than this, a file is another one than was meant.
+const SAID_MAX: usize = 100;
+
 /// Says everything that cannot be understood of a file, one line each; nothing of it runs.
 pub fn refused(path: &Path, misread: &[Misread]) -> anyhow::Error {
     let shown = path.display();
-    misread.iter().for_each(|what| terminal::complain(&format!("{shown}: {what}")));
+    misread.iter().take(SAID_MAX).for_each(|what| terminal::complain(&format!("{shown}: {what}")));
+    if misread.len() > SAID_MAX {
+        terminal::complain(&format!("{shown}: and {} more", misread.len() - SAID_MAX));
+    }
     let many = if misread.len() == 1 { "thing" } else { "things" };
     anyhow!("{shown}: nothing was run; {} {many} in it cannot be applied", misread.len())
 }

@@ -4,16 +4,18 @@ use super::{begin, restore, several};
 use crate::asked::check_engine;
 use crate::cli::{EngineName, MeasureArguments};
 use crate::exit::{ExitState, misuse};
+use crate::hosts;
 use crate::target::{self, Course, Kept, Mover};
 use crate::workloads;
 use crate::{remarks, terminal};
 use anyhow::Context;
 use serde::Serialize;
 use std::path::Path;
-use steadfast_domain::measurement::Stalling;
+use steadfast_domain::measurement::{HostPart, Stalling};
+use steadfast_domain::settings::HostList;
 use steadfast_domain::{Demand, Device, IoStream, Measurement, Nanos, Op, Step, Tally};
 use steadfast_engine::{Prepared, Stop};
-use steadfast_host::Consent;
+use steadfast_host::{Consent, HostsConsent};
 use steadfast_report::text_table;
 use steadfast_runner::{Keeping, Once, Rig, Single, once};
 use steadfast_trace::WorkloadFile;
@@ -56,19 +58,27 @@ struct Ready {
 /// Arms the targets, applies the stimulus and prints what it gave.
 pub fn run(arguments: &MeasureArguments) -> anyhow::Result<ExitState> {
     let asked = asked(arguments)?;
-    refuse_same(arguments)?;
+    let list = arguments.hosts.list()?;
+    match &list {
+        Some(_) => hosts::check_engine(arguments.engine)?,
+        None => refuse_same(arguments)?,
+    }
     let stop = target::stop_on_signals()?;
-    let kept = match arguments.engine {
-        Some(EngineName::Fio) => Some(Kept::new(arguments.keep.as_deref())?),
-        _ => None,
-    };
+    let is_fio = arguments.engine == Some(EngineName::Fio) || list.is_some();
+    let kept = is_fio.then(|| Kept::new(arguments.keep.as_deref())).transpose()?;
     if kept.is_some() && arguments.target.len() > 1 {
-        return Err(misuse("--engine fio measures one target; name one, or use --engine uring"));
+        return Err(misuse("fio measures one target; name one, or use --engine uring"));
     }
     let mover = kept.as_ref().map_or(Mover::Uring, |kept| Mover::Fio(kept.path().to_owned()));
     let mut all = Vec::new();
     for target in &arguments.target {
-        all.push(ready(arguments, &asked, target, (&mover, &stop))?);
+        let rig = match (&list, &kept) {
+            (Some(list), Some(kept)) => {
+                rig_of_hosts(arguments, (target, asked.alters()), list, kept.path(), &stop)?
+            }
+            _ => rig_here(arguments, &asked, target, (&mover, &stop))?,
+        };
+        all.push(ready(&asked, target, rig)?);
     }
     seat(&mut all);
     let applied = apply(all, asked.alters());
@@ -119,13 +129,13 @@ fn refuse_same(arguments: &MeasureArguments) -> anyhow::Result<()> {
     several::refuse_same(&targets, &devices)
 }
 
-/// Arms one target and prepares what is applied to it.
-fn ready(
+/// Arms one target of this host.
+fn rig_here(
     arguments: &MeasureArguments,
     asked: &Single,
     target: &str,
     (mover, stop): (&Mover, &Stop),
-) -> anyhow::Result<Ready> {
+) -> anyhow::Result<Box<dyn Rig>> {
     let (named, consent) = match asked.alters() {
         true => {
             let named = target::find(target, arguments.size)?;
@@ -135,8 +145,26 @@ fn ready(
         }
         false => (target::find_to_read(target, arguments.size, &asked.name)?, Consent::Read),
     };
-    let course = Course::of(arguments.seed);
-    let mut rig = target::rig(mover, &named, &consent, &[], course, stop)?;
+    target::rig(mover, &named, &consent, &[], Course::of(arguments.seed), stop)
+}
+
+/// Arms a target that several hosts share.
+fn rig_of_hosts(
+    arguments: &MeasureArguments,
+    (target, writes): (&str, bool),
+    list: &HostList,
+    directory: &Path,
+    stop: &Stop,
+) -> anyhow::Result<Box<dyn Rig>> {
+    let consent = match writes {
+        true => HostsConsent::Named(&arguments.yes_destroy),
+        false => HostsConsent::Read,
+    };
+    hosts::rig(list, target, arguments.size, consent, directory, stop)
+}
+
+/// Prepares what is applied to a target that is armed.
+fn ready(asked: &Single, target: &str, mut rig: Box<dyn Rig>) -> anyhow::Result<Ready> {
     let step = asked.step(rig.device());
     let prepared = rig.prepare(&step).with_context(|| target.to_owned())?;
     Ok(Ready { target: target.to_owned(), rig, step, prepared })
@@ -222,6 +250,7 @@ fn text(target: &str, asked: &Single, answer: &Answer<'_>) -> String {
     }
     lines.push(format!("{target}  {}  {}  {}", asked.name, asked.demand, measurement.elapsed));
     lines.push(numbers(measurement));
+    lines.extend(by_host(measurement));
     if let Some((user, system)) = measurement.cpu_ns_per_io() {
         lines.push(format!("CPU per I/O: {user:.0} ns user, {system:.0} ns system"));
     }
@@ -255,6 +284,35 @@ fn numbers(measurement: &Measurement) -> String {
     let rows = shown.map(|(name, tally)| tally_row(name, tally, seconds));
     let rows: Vec<_> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
     text_table::with_left(&rows, |_| false)
+}
+
+/// What each host did, where there are several.
+fn by_host(measurement: &Measurement) -> Option<String> {
+    if measurement.hosts.is_empty() {
+        return None;
+    }
+    let head = ["host", "I/Os", "IOPS", "MB/s", "ART ms", "MRT ms", "began after ms"];
+    let milliseconds = |time: Nanos| format!("{:.4}", time.as_millis_f64());
+    let row = |part: &HostPart| {
+        let seconds = part.elapsed.as_secs_f64();
+        let rate = |count: f64| match seconds > 0.0 {
+            true => format!("{:.1}", count / seconds),
+            false => "–".to_owned(),
+        };
+        let mean = part.response_sum.0.checked_div(part.ios).map(Nanos);
+        [
+            part.host.clone(),
+            part.ios.to_string(),
+            rate(part.ios as f64),
+            rate(part.bytes.as_mb()),
+            mean.map_or("–".to_owned(), milliseconds),
+            milliseconds(part.response_max),
+            part.late.map_or("–".to_owned(), milliseconds),
+        ]
+    };
+    let rows = measurement.hosts.iter().map(row);
+    let rows: Vec<_> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
+    Some(text_table::with_left(&rows, |column| column == 0))
 }
 
 /// What was not as it should be beside the I/Os themselves.

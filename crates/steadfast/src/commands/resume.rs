@@ -5,16 +5,17 @@ use super::conduct::{Conduct, FIO_DIRECTORY, wishes};
 use super::several;
 use crate::cli::ResumeArguments;
 use crate::exit::ExitState;
+use crate::hosts;
 use crate::prometheus::Exporter;
 use crate::target::{self, Course, Mover, Named};
 use crate::terminal;
 use crate::workloads;
 use anyhow::{Context, bail};
 use std::path::Path;
-use steadfast_domain::settings::Amendment;
+use steadfast_domain::settings::{Amendment, HostList};
 use steadfast_domain::{Device, Procedure, Proof, Transport};
 use steadfast_engine::Stop;
-use steadfast_host::{Consent, Roots};
+use steadfast_host::{Consent, HostsConsent, Roots};
 use steadfast_runner::ledger::{Contents, Line};
 use steadfast_runner::real::wall_clock_unix_ms;
 use steadfast_runner::run::{amend, amendments};
@@ -76,10 +77,20 @@ impl Again {
         }
         // What the run replays is sought before anything is done to its device.
         workloads::reopen(&mut contents.settings)?;
-        let named = find_again(&contents.settings)?;
+        let hosts = contents.settings.settings.hosts.clone();
+        let named = match &hosts {
+            Some(_) => None,
+            None => Some(find_again(&contents.settings)?),
+        };
         // What cannot be amended is said before the device is armed.
         amendment(arguments, &contents)?;
-        let rig = arm(arguments, &contents, &named, stop)?;
+        let rig = match (&named, &hosts) {
+            (Some(named), _) => arm(arguments, &contents, named, stop)?,
+            (None, list) => {
+                let list = list.as_deref().cloned().unwrap_or_default();
+                arm_on_hosts(arguments, &contents.settings, &list, stop)?
+            }
+        };
         Ok(Again { rig, ledger, contents })
     }
 
@@ -128,6 +139,29 @@ fn arm(
         }
     }
     rig.wish(&wishes);
+    Ok(rig)
+}
+
+/// A rig on the device that several hosts share, once it is proven or confirmed again.
+fn arm_on_hosts(
+    arguments: &ResumeArguments,
+    settings: &RunSettings,
+    list: &HostList,
+    stop: &Stop,
+) -> anyhow::Result<Box<dyn Rig>> {
+    let device = &settings.device;
+    let consent = match (reading(&settings.settings), arguments.yes_destroy.as_slice()) {
+        (Some(_), _) => HostsConsent::Read,
+        (None, []) => HostsConsent::Same(device),
+        (None, given) => HostsConsent::Named(given),
+    };
+    let size = list.plain.then_some(device.capacity);
+    let directory = arguments.run_dir.join(FIO_DIRECTORY);
+    let mut rig = hosts::rig(list, &device.path, size, consent, &directory, stop)?;
+    if rig.device().capacity != device.capacity {
+        bail!("{} has another size than when the run began", device.path);
+    }
+    rig.wish(&wishes(&settings.settings, &arguments.run_dir));
     Ok(rig)
 }
 

@@ -5,20 +5,27 @@ use super::several::{self, Several};
 use crate::asked::settings;
 use crate::cli::RunArguments;
 use crate::exit::ExitState;
-use crate::{target, workloads};
+use crate::{hosts, target, workloads};
 use steadfast_runner::Keeping;
 
 /// Begins a run, or one for each of several targets, and conducts it.
 pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitState> {
     let chosen = &arguments.procedure;
+    let list = arguments.hosts.list()?;
     let own = workloads::each_target(chosen)?;
     let targets: Vec<&str> = own.iter().flat_map(|one| &one.target).map(String::as_str).collect();
-    let foreseen = targets.iter().map(|target| target::foresee(target, chosen.size));
+    let foreseen = targets.iter().map(|target| match &list {
+        Some(list) => hosts::foresee(list, target, chosen.size),
+        None => target::foresee(target, chosen.size),
+    });
     let foreseen = foreseen.collect::<anyhow::Result<Vec<_>>>()?;
     let seed = chosen.seed.unwrap_or_else(|| default_seed(&foreseen[0]));
-    let each = own.iter().zip(targets).zip(&foreseen).map(|((own, target), device)| {
+    let each = own.iter().zip(targets).zip(&foreseen).enumerate();
+    let each = each.map(|(at, ((own, target), device))| {
         let mut settings = settings(own, seed, device)?;
+        settings.parameters.extend(steadfast_procedures::zone_shift_of(&settings, at));
         settings.purge = arguments.purge;
+        settings.hosts = list.clone().map(Box::new);
         settings.purge_failed = arguments.purge_failed;
         let beginning = Beginning {
             target,

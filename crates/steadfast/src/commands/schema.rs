@@ -14,7 +14,7 @@ use steadfast_runner::ledger::Line;
 type Document = (&'static str, &'static str, fn() -> Schema);
 
 /// Every document. docs/schema has a file for each.
-const DOCUMENTS: [Document; 33] = [
+const DOCUMENTS: [Document; 34] = [
     (
         "record",
         "A record: settings and entries of a run, in one",

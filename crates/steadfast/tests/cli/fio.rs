@@ -164,10 +164,9 @@ fn jobs_at_once_share_a_throttled_device_as_fio_has_it() {
     let measurement = measurement.unwrap();
     let ours: Vec<f64> =
         measurement.apart().map(|(streams, _)| streams[0].tally.ios as f64).collect();
-    for (who, ios) in [("fio", theirs), ("steadfast", ours)] {
-        let share = ios[0] / (ios[0] + ios[1]);
-        assert!((share - 0.75).abs() < 0.05, "{who}: {ios:?}, by 12 and 4 outstanding");
-    }
+    // By 12 and 4 outstanding; fio's processes do not begin at one moment.
+    let [theirs, ours] = [theirs, ours].map(|ios| ios[0] / (ios[0] + ios[1]));
+    assert!((0.6..0.85).contains(&theirs) && (0.65..0.8).contains(&ours), "{theirs} {ours}");
     let kernel = measurement.kernel.unwrap();
     let outside: u64 = measurement.unmeasured.iter().map(|part| part.ios).sum();
     assert_eq!(kernel.reads, measurement.total().ios + outside, "the kernel counts the sum");

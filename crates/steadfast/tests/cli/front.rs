@@ -108,7 +108,7 @@ fn jobs_without_stonewall_run_at_once_as_fio_runs_them() {
                 [writes]\nrw=write\nbs=16k\nio_size=5m\n[more]\nrw=randrw\nrwmixread=30\n\
                 bs=8k\nnumber_ios=503\n";
     std::fs::write(scratch.path().join("job.fio"), text).unwrap();
-    let run = ["fio", "job.fio", "--target", "f.bin", "--size", "16MiB", "--out", "run"];
+    let run = ["fio", "job.fio", "--target", "f.bin", "--size", "64MiB", "--out", "run"];
     succeed(scratch.path(), &run);
     let found = findings(&scratch.path().join("run"));
     let step = "reads + writes + more";

@@ -17,6 +17,7 @@ mod export;
 mod fio;
 mod fleet;
 mod front;
+mod hosts;
 mod house;
 mod iometer;
 mod judged;

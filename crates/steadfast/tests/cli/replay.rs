@@ -254,6 +254,7 @@ fn captured_devices_are_told_apart_for_every_target_or_for_none() {
     let plan = ["plan", "replay-native", "--workload", "two.parquet"];
     let with = |more: &[&'static str]| [&plan[..], more].concat();
     let both = ["--target", "sda=sim:small", "--target", "sdb=sim:client"];
+    succeed(here, &with(&both));
     succeed(here, &with(&[&both[..], &["--step", "100ms"]].concat()));
     succeed(here, &with(&[&both[..], &["--exact"]].concat()));
     succeed(here, &with(&["--target", "sdb=sim:small", "--step", "100ms"]));

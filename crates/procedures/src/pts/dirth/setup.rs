@@ -10,7 +10,7 @@ use crate::ground::preconditioning;
 use crate::ground::preconditioning::WIPC_PATTERN;
 use crate::parameters::Parameter;
 use crate::pts::between::{self, BETWEEN_TIME, BetweenRounds, Cycle, MEASURED_FIRST};
-use crate::pts::workload::{ALIGNMENT, CURSOR, MIX_JESD219, Workload};
+use crate::pts::workload::{ALIGNMENT, CURSOR, MIX_JESD219, Workload, ZONE_SHIFT};
 use crate::unsuitable::Unsuitable;
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::{Bytes, Demand, Nanos, Place, Record, Settings, Step};
@@ -87,6 +87,7 @@ const HISTOGRAM_TIME: Parameter = Parameter {
 pub const PARAMETERS: &[Parameter] = &[
     WORKLOAD,
     MIX_JESD219,
+    ZONE_SHIFT,
     ALIGNMENT,
     CURSOR,
     BETWEEN_TIME,
@@ -101,6 +102,7 @@ pub const PARAMETERS: &[Parameter] = &[
 /// The parameters of `composite-dirth`.
 pub const COMPOSITE_PARAMETERS: &[Parameter] = &[
     MIX_JESD219,
+    ZONE_SHIFT,
     ALIGNMENT,
     BETWEEN_TIME,
     MEASURED_FIRST,

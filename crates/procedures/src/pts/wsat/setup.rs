@@ -10,7 +10,7 @@ use crate::parameters::Parameter;
 use crate::pts::between::{
     self, BETWEEN_TIME, BetweenRounds, Cycle, Fill, LEAST_FILLS, MEASURED_LAST,
 };
-use crate::pts::workload::{ALIGNMENT, CURSOR, MIX_WRITES, Workload};
+use crate::pts::workload::{ALIGNMENT, CURSOR, MIX_WRITES, Workload, ZONE_SHIFT};
 use crate::unsuitable::Unsuitable;
 use steadfast_domain::purge::{PurgeChoice, PurgeMethod};
 use steadfast_domain::settings::{Geometry, SteadyStateMethod};
@@ -62,6 +62,7 @@ const FILLS_BEFORE: Parameter = Parameter { applies: is_judged, ..LEAST_FILLS };
 pub const PARAMETERS: &[Parameter] = &[
     WORKLOAD,
     MIX_WRITES,
+    ZONE_SHIFT,
     ALIGNMENT,
     CURSOR,
     PRECONDITION,
@@ -72,8 +73,16 @@ pub const PARAMETERS: &[Parameter] = &[
 ];
 
 /// The parameters of `composite`.
-pub const COMPOSITE_PARAMETERS: &[Parameter] =
-    &[MIX_WRITES, ALIGNMENT, PRECONDITION, BETWEEN, MEASURED, FILLS_BEFORE, HISTOGRAM_TIME];
+pub const COMPOSITE_PARAMETERS: &[Parameter] = &[
+    MIX_WRITES,
+    ZONE_SHIFT,
+    ALIGNMENT,
+    PRECONDITION,
+    BETWEEN,
+    MEASURED,
+    FILLS_BEFORE,
+    HISTOGRAM_TIME,
+];
 
 /// Whether the saturation is judged: measured minutes with writes between them.
 fn is_judged(settings: &Settings) -> bool {

@@ -1,0 +1,287 @@
+//! One host's part of a step: a client of fio for every call, and what it has gathered
+//! from the host's server.
+//!
+//! Every server has a client of its own. A client of several servers reports the survivors
+//! alone where one dies, and does not say who is missing.
+
+use super::super::answer::{self, Answer};
+use super::super::counts::Counts;
+use super::super::expression::{Expression, Part};
+use super::super::process::ending;
+use super::super::running::{SHORT, write};
+use crate::stop::Stop;
+use std::fs::OpenOptions;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use steadfast_domain::{Halt, Nanos, Op};
+
+/// How often a client that runs is looked at.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A client is given this long beyond its time, then the load is called off.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A client that was asked to end is given this long.
+const FAREWELL: Duration = Duration::from_secs(3);
+
+/// What a host's part of a step needs.
+pub(super) struct Work<'w> {
+    pub host: &'w str,
+    pub address: &'w str,
+    pub filename: &'w str,
+    /// The command that every thread of the first call waits by.
+    pub waits_by: Option<&'static str>,
+    pub program: &'w Path,
+    pub directory: &'w Path,
+    /// What the names of its files begin with.
+    pub name: String,
+    pub place: &'w str,
+    pub expression: Expression,
+    pub fault_limit: u64,
+    pub stop: &'w Stop,
+    /// Set where another host has failed.
+    pub called_off: &'w AtomicBool,
+}
+
+/// What a host did.
+#[derive(Debug, Default)]
+pub(super) struct Done {
+    /// Counts at the end of each report, over all calls.
+    pub reports: Vec<Counts>,
+    /// Lines that fio printed beside its answers.
+    pub said: Vec<String>,
+}
+
+impl Done {
+    /// All that it did.
+    pub(super) fn last(&self) -> Counts {
+        self.reports.last().cloned().unwrap_or_default()
+    }
+}
+
+impl Work<'_> {
+    /// Does it: one call of fio after another.
+    pub(super) fn carry_out(&self) -> Result<Done, Halt> {
+        let result = self.calls();
+        if result.is_err() {
+            self.called_off.store(true, Ordering::Relaxed);
+        }
+        result
+    }
+
+    fn calls(&self) -> Result<Done, Halt> {
+        let mut done = Done::default();
+        let mut number = 0;
+        loop {
+            let before = done.last();
+            let Some(part) = self.expression.next_part(before.elapsed, before.ios()) else {
+                return Ok(done);
+            };
+            number += 1;
+            let answers = self.call(&part, number, &mut done.said)?;
+            let counts = answers.iter().map(|answer| Counts::of(answer, &before));
+            done.reports.extend(counts);
+            self.check(&part, &before, &done.last(), &answers)?;
+        }
+    }
+
+    /// One call: its answers, the last of them final.
+    fn call(&self, part: &Part, number: u32, said: &mut Vec<String>) -> Result<Vec<Answer>, Halt> {
+        let file = |ending: &str| {
+            self.directory.join(match number {
+                1 => format!("{}.{ending}", self.name),
+                _ => format!("{}-{number}.{ending}", self.name),
+            })
+        };
+        let job_file = file("fio");
+        let mut text = self.expression.job_file(part, self.filename, self.place);
+        if let Some(command) = self.waits_by.filter(|_| number == 1) {
+            text += &format!("exec_prerun={command}\n");
+        }
+        let (output, words) = (file("json"), file("txt"));
+        // fio writes into files that only those may read who may read the run.
+        for (path, text) in [(&job_file, text.as_str()), (&output, ""), (&words, "")] {
+            write(path, text)?;
+        }
+        let child = self.begin(&job_file, &output, &words).map_err(|error| {
+            Halt::Refused(format!("the client of fio cannot be started: {error}"))
+        })?;
+        let status = self.wait(child, part)?;
+        let read = |path: &Path| std::fs::read(path).unwrap_or_default();
+        let answer = String::from_utf8_lossy(&read(&output)).into_owned();
+        let said_beside = read(&words);
+        if said_beside.is_empty() {
+            // Where it cannot be removed, an empty file stays.
+            let _ = std::fs::remove_file(&words);
+        }
+        let words = String::from_utf8_lossy(&said_beside).into_owned();
+        let (before, json) = answer.split_at(answer.find("\n{\n").map_or(0, |at| at + 1));
+        let lines = before.lines().chain(words.lines()).map(str::trim);
+        // The line that says that the command waited is ours.
+        let lines = lines.filter(|line| !line.is_empty() && !line.contains("output of prerun"));
+        let lines: Vec<String> = lines.map(str::to_owned).collect();
+        let result = self.understand(json, status, &lines, &output);
+        said.extend(lines);
+        result
+    }
+
+    fn begin(&self, job_file: &Path, output: &Path, words: &Path) -> io::Result<Child> {
+        let open = |path: &Path| OpenOptions::new().write(true).open(path);
+        let mut command = steadfast_host::command(self.program)?;
+        command
+            .arg(format!("--client={}", self.address))
+            .args(["--output-format=json+", "--eta=never", "--status-interval=1"])
+            .arg(job_file)
+            .env("TMPDIR", self.directory)
+            .stdin(Stdio::null())
+            .stdout(open(output)?)
+            .stderr(open(words)?)
+            .process_group(0);
+        // SAFETY: between fork and exec only a system call is made, on plain integers.
+        unsafe {
+            command.pre_exec(|| match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) {
+                -1 => Err(io::Error::last_os_error()),
+                _ => Ok(()),
+            });
+        }
+        command.spawn()
+    }
+
+    /// Waits for a client; ends it where the user or another host's failure asks for it.
+    fn wait(&self, mut child: Child, part: &Part) -> Result<ExitStatus, Halt> {
+        let begun = Instant::now();
+        let lost = |error: io::Error| Halt::Refused(format!("waiting for fio failed: {error}"));
+        loop {
+            if let Some(status) = child.try_wait().map_err(lost)? {
+                return Ok(status);
+            }
+            let late = part.time.filter(|time| begun.elapsed() > time.to_duration() + PATIENCE);
+            let over = self.stop.is_requested() || self.called_off.load(Ordering::Relaxed);
+            if over || late.is_some() {
+                end(&mut child);
+            }
+            if over {
+                return Err(Halt::Stopped);
+            }
+            if late.is_some() {
+                return Err(self.failed(&format!(
+                    "did not answer within {} s after the end of its load; it hangs, or its \
+                     device does",
+                    PATIENCE.as_secs()
+                )));
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    fn understand(
+        &self,
+        json: &str,
+        status: ExitStatus,
+        said: &[String],
+        kept: &Path,
+    ) -> Result<Vec<Answer>, Halt> {
+        let how = ending(status);
+        let lost = said.iter().any(|line| line.contains("disconnected"));
+        if lost || !json.ends_with("}\n") {
+            let words = said.join("; ");
+            return Err(self.failed(&match (lost, words.is_empty()) {
+                (true, _) => "died: its fio server has closed the connection".to_owned(),
+                (false, true) => format!("gave no answer: the client of fio {how}"),
+                (false, false) => format!("gave no answer: the client of fio {how}: {words}"),
+            }));
+        }
+        let answers = answer::read_reports(json, self.expression.sections).map_err(|why| {
+            let said =
+                if said.is_empty() { String::new() } else { format!(" ({})", said.join("; ")) };
+            self.failed(&format!("gave an unexpected answer{said}: {why} ({})", kept.display()))
+        })?;
+        let failed = answers.iter().flat_map(|a| &a.sections).find(|s| s.error != 0);
+        match failed {
+            Some(section) => Err(self.faults(section.faults.max(1), section.error)),
+            None if !status.success() => Err(self.failed(&format!(
+                "failed: the client of fio {how}: {}",
+                said.first().map_or("it printed nothing", String::as_str)
+            ))),
+            None => Ok(answers),
+        }
+    }
+
+    /// Looks whether a call did what it was asked to.
+    fn check(
+        &self,
+        part: &Part,
+        before: &Counts,
+        after: &Counts,
+        answers: &[Answer],
+    ) -> Result<(), Halt> {
+        let faults = after.faults;
+        if faults > self.fault_limit {
+            return Err(self.faults(faults, after.first_error));
+        }
+        let mut sizes = [None, None];
+        for (op, size) in self.expression.ops.iter().zip(&self.expression.sizes) {
+            sizes[usize::from(*op == Op::Write)] = *size;
+        }
+        if let Some(last) = answers.last()
+            && let Err(why) = answer::check_final(last, &sizes)
+        {
+            return Err(self.failed(&format!("gave an unexpected answer: {why}")));
+        }
+        let ran: Nanos = after.elapsed.saturating_sub(before.elapsed);
+        let ios = after.ios() - before.ios() + faults;
+        let in_time = part.time.is_some_and(|time| ran + SHORT >= time);
+        let in_full = part.ios.is_some_and(|limit| ios >= limit);
+        if ios > 0 && (in_time || in_full) {
+            return Ok(());
+        }
+        Err(self.failed(&format!("ended early, after {ran} and {ios} I/Os")))
+    }
+
+    fn failed(&self, how: &str) -> Halt {
+        Halt::Refused(format!("{}: host {} {how}; the step is void", self.place, self.host))
+    }
+
+    fn faults(&self, count: u64, errno: i32) -> Halt {
+        let why = match errno {
+            0 => "transfer that moved fewer bytes than requested".to_owned(),
+            errno => io::Error::from_raw_os_error(errno).to_string(),
+        };
+        let first = format!("{why} (on host {})", self.host);
+        Halt::Faults { place: self.place.to_owned(), count, first }
+    }
+}
+
+/// Has a client end: on SIGINT it tells its server to end the load.
+fn end(child: &mut Child) {
+    let signal = |child: &Child, signal: i32| {
+        if let Ok(id) = i32::try_from(child.id()) {
+            // SAFETY: the child has not been waited for, so the number is its own.
+            unsafe { libc::kill(id, signal) };
+        }
+    };
+    signal(child, libc::SIGINT);
+    let begun = Instant::now();
+    while begun.elapsed() < FAREWELL {
+        if !matches!(child.try_wait(), Ok(None)) {
+            return;
+        }
+        std::thread::sleep(LOOK);
+    }
+    signal(child, libc::SIGKILL);
+    let _ = child.wait();
+}
+
+/// The name of a host in the name of a file.
+pub(super) fn plain(host: &str) -> String {
+    host.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' }).collect()
+}
+
+/// Where a step's files of one host lie.
+pub(super) fn name(number: u32, step: &str, host: &str) -> String {
+    format!("{number:04}-{step}-{}", plain(host))
+}

@@ -1,0 +1,157 @@
+//! What several hosts did, as one measurement: counts, bytes, histograms and the seconds
+//! added up. fio's own sum has no bins before 3.39.
+
+use super::super::counts::Counts;
+use super::super::running::WHOLE;
+use super::client::Done;
+use std::collections::BTreeMap;
+use steadfast_domain::measurement::{HostPart, Interval, Unmeasured};
+use steadfast_domain::{Bytes, Halt, Measurement, Nanos, Op, Stimulus};
+
+/// One host's part of a step, and when it began.
+pub(super) struct Share {
+    pub host: String,
+    pub fio: Option<String>,
+    pub done: Done,
+    /// When its first thread began, by our wall clock.
+    pub began: Option<Nanos>,
+    /// Where its sequential position stands.
+    pub cursors: BTreeMap<String, Bytes>,
+}
+
+/// A host's counts where its measured time began, and from there on.
+struct Measured<'s> {
+    share: &'s Share,
+    /// After the ramp.
+    begin: Counts,
+    reports: Vec<Counts>,
+}
+
+/// Adds the parts of all hosts up. `ops` are the load's directions; what the hosts did in
+/// the `ramp` is not measured.
+pub(super) fn merge(
+    shares: &[Share],
+    stimulus: &Stimulus,
+    ops: &[Op],
+    ramp: Nanos,
+) -> Result<Measurement, Halt> {
+    let measured: Vec<Measured<'_>> =
+        shares.iter().map(|share| measured(share, ramp)).collect::<Result<_, _>>()?;
+    let mut all = Counts::default();
+    for host in &measured {
+        all.join(&host.total());
+    }
+    let (elapsed, late) = span(&measured);
+    let mut measurement = Measurement {
+        elapsed,
+        streams: all.stream_tallies(stimulus, ops),
+        unmeasured: unmeasured(&measured, ops),
+        intervals: intervals(&measured),
+        cpu: Some(all.cpu()),
+        fault_count: all.faults,
+        hosts: measured.iter().zip(late).map(|(host, late)| host.part(late)).collect(),
+        ..Measurement::default()
+    };
+    for share in shares {
+        measurement.cursors.extend(share.cursors.clone());
+    }
+    measurement.sensed.busiest_thread = all.busiest();
+    Ok(measurement)
+}
+
+impl Measured<'_> {
+    /// What it did in its measured time.
+    fn total(&self) -> Counts {
+        self.share.done.last().since(&self.begin)
+    }
+
+    fn part(&self, late: Option<Nanos>) -> HostPart {
+        let total = self.total();
+        let (response_sum, response_max) = total.responses();
+        HostPart {
+            host: self.share.host.clone(),
+            fio: self.share.fio.clone(),
+            ios: total.ios(),
+            bytes: total.bytes(),
+            response_sum,
+            response_max,
+            elapsed: total.elapsed,
+            late,
+        }
+    }
+}
+
+/// Sets aside what a host did before the ramp was over: up to its first report after it.
+fn measured(share: &Share, ramp: Nanos) -> Result<Measured<'_>, Halt> {
+    let reports = &share.done.reports;
+    if ramp == Nanos::ZERO {
+        return Ok(Measured { share, begin: Counts::default(), reports: reports.clone() });
+    }
+    let over = reports.iter().position(|counts| counts.elapsed >= ramp);
+    match over.filter(|at| at + 1 < reports.len()) {
+        Some(at) => {
+            let (begin, reports) = (reports[at].clone(), reports[at + 1..].to_vec());
+            Ok(Measured { share, begin, reports })
+        }
+        None => Err(Halt::Refused(format!(
+            "host {} gave no report between the ramp and the end of the step; the step is void",
+            share.host
+        ))),
+    }
+}
+
+/// From the first host's beginning to the last one's end, and how late each began. Where
+/// the clocks are not known, the longest time.
+fn span(measured: &[Measured<'_>]) -> (Nanos, Vec<Option<Nanos>>) {
+    let begins: Option<Vec<Nanos>> = measured.iter().map(|host| host.share.began).collect();
+    let times = measured.iter().map(|host| host.total().elapsed);
+    match begins.as_ref().and_then(|all| all.iter().min()) {
+        Some(first) => {
+            let begins = begins.iter().flatten();
+            let late: Vec<Nanos> = begins.map(|begin| begin.saturating_sub(*first)).collect();
+            let ends = times.zip(&late).map(|(time, late)| time + *late);
+            (ends.max().unwrap_or_default(), late.into_iter().map(Some).collect())
+        }
+        None => (times.max().unwrap_or_default(), vec![None; measured.len()]),
+    }
+}
+
+fn unmeasured(measured: &[Measured<'_>], ops: &[Op]) -> Vec<Unmeasured> {
+    let of = |op: &Op| {
+        let sums = || measured.iter().map(|host| host.begin.direction(*op));
+        let ios = sums().map(|sum| sum.ios).sum();
+        Unmeasured { op: *op, ios, bytes: Bytes(sums().map(|sum| sum.bytes).sum()) }
+    };
+    ops.iter().map(of).filter(|part| part.ios > 0).collect()
+}
+
+/// The hosts' seconds, the first with the first: each lasts as long as it did on average.
+/// Hosts report up to a quarter of a second apart.
+fn intervals(measured: &[Measured<'_>]) -> Vec<Interval> {
+    let most = measured.iter().map(|host| host.reports.len()).max().unwrap_or(0);
+    let mut intervals = Vec::new();
+    for at in 0..most {
+        let mut all = Counts::default();
+        let (mut begins, mut ends, mut hosts) = (0, 0, 0);
+        for host in measured {
+            let Some(end) = host.reports.get(at) else { continue };
+            let begin = at.checked_sub(1).map_or(&host.begin, |before| &host.reports[before]);
+            all.join(&end.since(begin));
+            begins += begin.elapsed.saturating_sub(host.begin.elapsed).0;
+            ends += end.elapsed.saturating_sub(host.begin.elapsed).0;
+            hosts += 1;
+        }
+        let (begin, end) = (Nanos(begins / hosts.max(1)), Nanos(ends / hosts.max(1)));
+        if all.ios() == 0 && end <= begin {
+            continue;
+        }
+        let complete = hosts == measured.len() as u64;
+        intervals.push(Interval {
+            begin,
+            end,
+            partial: !complete || end.saturating_sub(begin) < WHOLE,
+            tallies: all.interval_tallies(),
+        });
+    }
+    intervals
+}

@@ -1,0 +1,417 @@
+//! One load from several hosts, through fio's own client and server.
+//!
+//! Every host applies the stimulus with the demand as given: random I/Os over the whole
+//! active range, sequential I/Os over a part of it that no other host has ([`share`]). All
+//! threads of all hosts wait for one moment by their own clocks, which were compared with
+//! ours. docs/hosts.md says what holds and what does not.
+
+mod client;
+mod merged;
+mod share;
+
+use super::expression::{Expression, TargetFacts};
+use super::running::{slug, unix_ms};
+use super::{files, version};
+use crate::engine::Engine;
+use crate::prepared::{Prepared, Refusal};
+use crate::start::Start;
+use crate::stop::Stop;
+use client::{Done, Work};
+use merged::Share;
+use share::Shares;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use steadfast_domain::measurement::{HostPart, Interval};
+use steadfast_domain::{
+    Caveat, CaveatKind, Halt, Load, Measurement, Nanos, Step, Stimulus, caveats,
+};
+use steadfast_host::{RemoteTarget, find_program};
+
+/// How far ahead the moment lies at which all hosts begin: logging in is over, but fio
+/// sends the job and makes its threads.
+const LEAD: Nanos = Nanos::from_millis(1500);
+
+/// Hosts that begin further apart than this are disclosed.
+const SKEW: Nanos = Nanos::from_millis(100);
+
+/// A host that does less than this share of what the median host does lags.
+const LAGGING: f64 = 0.8;
+
+/// A ramp ends with a report, which come once a second.
+const REPORT: Nanos = Nanos::from_millis(1300);
+
+/// How a [`FioHosts`] behaves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostsOptions {
+    /// The client: a name to be found on the path, or a path.
+    pub program: PathBuf,
+    /// Where job files and answers are kept; for this engine alone.
+    pub directory: PathBuf,
+    /// A step in which one host has more failed I/Os than this is void.
+    pub fault_limit: u64,
+}
+
+impl HostsOptions {
+    /// The installed fio, keeping its files in `directory`.
+    pub fn in_directory(directory: impl Into<PathBuf>) -> Self {
+        let program = PathBuf::from("fio");
+        HostsOptions { program, directory: directory.into(), fault_limit: 100 }
+    }
+}
+
+/// Applies loads from several hosts to a device that they share.
+pub struct FioHosts {
+    target: RemoteTarget,
+    stop: Stop,
+    options: HostsOptions,
+    /// The client's version.
+    version: String,
+    /// The number of the next step's files; 0 before the directory was looked at.
+    number: u32,
+    /// What each host did of the load that a cut left.
+    chain: Option<(Stimulus, Vec<Start>)>,
+    said: BTreeSet<String>,
+    caveats: Vec<Caveat>,
+}
+
+impl FioHosts {
+    /// Finds the client, and looks at the servers' versions.
+    ///
+    /// # Errors
+    /// Where a fio is missing or older than 3.20.
+    pub fn new(target: RemoteTarget, stop: Stop, mut options: HostsOptions) -> Result<Self, Halt> {
+        if let Ok(path) = find_program(&options.program) {
+            options.program = path;
+        }
+        let version = version::installed(&options.program).map_err(Halt::Refused)?;
+        for host in &target.hosts {
+            if let Some(fio) = &host.fio {
+                version::known(fio, "fio")
+                    .map_err(|why| Halt::Refused(format!("host {}: {why}", host.name)))?;
+            }
+        }
+        let mut engine = FioHosts {
+            target,
+            stop,
+            options,
+            version,
+            number: 0,
+            chain: None,
+            said: BTreeSet::new(),
+            caveats: Vec::new(),
+        };
+        engine.disclose();
+        Ok(engine)
+    }
+
+    /// What is driven.
+    pub fn target(&self) -> &RemoteTarget {
+        &self.target
+    }
+
+    /// What is driven, to be looked at again.
+    pub fn target_mut(&mut self) -> &mut RemoteTarget {
+        &mut self.target
+    }
+
+    /// What a reader of the numbers should know and that came up since this was last asked.
+    pub fn take_caveats(&mut self) -> Vec<Caveat> {
+        std::mem::take(&mut self.caveats)
+    }
+
+    /// What is known before a step begins.
+    fn disclose(&mut self) {
+        let hosts = &self.target.hosts;
+        let names: Vec<&str> = hosts.iter().map(|host| host.name.as_str()).collect();
+        let names = names.join(", ");
+        let count = hosts.len();
+        let known: BTreeSet<&String> = hosts.iter().filter_map(|host| host.fio.as_ref()).collect();
+        let versions: Vec<String> =
+            hosts.iter().filter_map(|h| Some(format!("{}: {}", h.name, h.fio.as_ref()?))).collect();
+        let unseen = hosts.iter().any(|host| host.fio.is_none());
+        let mut found = vec![Caveat::new(
+            CaveatKind::Remark,
+            caveats::HOSTS_LOAD,
+            format!(
+                "{} loaded the device ({names}). A demand such as T4Q32 is that of \
+                 each host. Every host read and wrote random positions of the whole active \
+                 range; sequential streams went through an own part of it on each host.",
+                if count == 1 { "1 host".to_owned() } else { format!("{count} hosts") }
+            ),
+            "Multiply the demand by the number of hosts where another run is compared.",
+        )];
+        if known.len() > 1 || known.iter().any(|fio| **fio != self.version) && !known.is_empty() {
+            found.push(Caveat::new(
+                CaveatKind::Remark,
+                caveats::HOSTS_FIO_VERSIONS,
+                format!(
+                    "The versions of fio differ ({}; here: {}).",
+                    versions.join(", "),
+                    self.version
+                ),
+                "Install the same version on all hosts.",
+            ));
+        }
+        if unseen {
+            found.push(Caveat::new(
+                CaveatKind::Deviation,
+                caveats::HOSTS_UNSEEN,
+                format!(
+                    "Nothing is known of the hosts {names}: they were reached without a shell. \
+                     Their devices, versions of fio and moments of beginning were not compared."
+                ),
+                "Use ssh (omit --hosts-plain).",
+            ));
+        }
+        self.caveats = found;
+    }
+
+    fn express(&self, load: &Load) -> Result<Shares, Refusal> {
+        let stimulus = match load {
+            Load::Stimulus(stimulus) => stimulus,
+            Load::Script(_) => {
+                return Err(Refusal(
+                    "fio cannot issue every I/O of a script at its due time; replay from one \
+                     host, with the engine uring"
+                        .to_owned(),
+                ));
+            }
+            Load::Together(_) => {
+                return Err(Refusal(
+                    "fio's results are not taken apart for loads that are applied at once; use \
+                     one host, with the engine uring"
+                        .to_owned(),
+                ));
+            }
+        };
+        let device = self.target.device();
+        let facts = TargetFacts {
+            path: &device.path,
+            length: device.capacity,
+            writable: self.target.is_writable(),
+            sector: u64::from(device.logical_sector),
+            direct: true,
+            io_engine: "libaio",
+        };
+        // What one host cannot do is said in the words of one host.
+        Expression::new(stimulus, &facts).map_err(Refusal)?;
+        let hosts: Vec<String> = self.target.hosts.iter().map(|h| h.name.clone()).collect();
+        Shares::of(stimulus, &hosts, &facts).map_err(Refusal)
+    }
+
+    /// Where each host begins: where it was cut, or its share of what was done.
+    fn starts(&mut self, step: &Step, stimulus: &Stimulus, start: &Start) -> Vec<Start> {
+        let count = self.target.hosts.len();
+        let before = self.chain.take().filter(|(load, _)| step.continues && load == stimulus);
+        match before {
+            Some((_, starts)) => starts,
+            None => (0..count).map(|host| share::start_of(start, host, count)).collect(),
+        }
+    }
+
+    /// Has every host that can be told begin at one moment; `None` where one cannot.
+    fn agree(&mut self, begins: Option<Nanos>) -> Result<Option<Nanos>, Halt> {
+        let now = Nanos(unix_ms() * 1_000_000);
+        // Several targets agree by our monotonic clock, and not before we are ready.
+        let ahead = begins.map(|at| at.saturating_sub(steadfast_host::monotonic()));
+        let moment = now + LEAD.max(ahead.unwrap_or_default());
+        let mut all = true;
+        for host in &mut self.target.hosts {
+            all &= host.begin_at(moment).map_err(|error| Halt::Refused(error.to_string()))?;
+        }
+        Ok(all.then_some(moment))
+    }
+
+    fn name_files(&mut self) -> Result<u32, Halt> {
+        if self.number == 0 {
+            let failed = |why| Halt::Ledger(format!("{}: {why}", self.options.directory.display()));
+            self.number = files::make(&mut self.options.directory.clone()).map_err(failed)?;
+            if let Ok(path) = self.options.directory.canonicalize() {
+                self.options.directory = path;
+            }
+        }
+        self.number += 1;
+        Ok(self.number - 1)
+    }
+
+    /// All hosts at the same time, each with a thread here that waits for its client.
+    fn carry_out(
+        &self,
+        step: &Step,
+        expressions: &[Expression],
+        number: u32,
+    ) -> Vec<Result<Done, Halt>> {
+        let called_off = AtomicBool::new(false);
+        let place = step.place.to_string();
+        let slug = slug(step);
+        let mut all = Vec::new();
+        for (host, expression) in self.target.hosts.iter().zip(expressions) {
+            all.push(Work {
+                host: &host.name,
+                address: &host.address,
+                filename: &host.filename,
+                waits_by: host.waits_by(),
+                program: &self.options.program,
+                directory: &self.options.directory,
+                name: client::name(number, &slug, &host.name),
+                place: &place,
+                expression: expression.clone(),
+                fault_limit: self.options.fault_limit,
+                stop: &self.stop,
+                called_off: &called_off,
+            });
+        }
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = all.iter().map(|work| scope.spawn(|| work.carry_out())).collect();
+            let lost = || Err(Halt::Refused("a thread of this program ended early".to_owned()));
+            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| lost())).collect()
+        })
+    }
+
+    /// Keeps what each host did, for the step that goes on from here.
+    fn keep_place(&mut self, stimulus: &Stimulus, starts: Vec<Start>, parts: &[HostPart]) {
+        let advanced = starts.into_iter().zip(parts).map(|(mut start, part)| {
+            start.done.time += part.elapsed;
+            start.done.bytes += part.bytes;
+            start.done.ios += part.ios;
+            start.begins = None;
+            start
+        });
+        self.chain = Some((stimulus.clone(), advanced.collect()));
+    }
+
+    /// Who lagged, and who began late.
+    fn judge(&mut self, step: &Step, parts: &[HostPart]) {
+        let mut rates: Vec<f64> = parts.iter().filter_map(HostPart::iops).collect();
+        rates.sort_by(f64::total_cmp);
+        let median = rates.get(rates.len() / 2).copied().unwrap_or(0.0);
+        for part in parts {
+            let Some(rate) = part.iops().filter(|rate| *rate < median * LAGGING) else { continue };
+            let text = format!(
+                "Host {} lagged in {}: {rate:.0} IOPS, where the median host did {median:.0}.",
+                part.host, step.place
+            );
+            let remedy = "Compare its link, its processors and its fio with those of the others.";
+            self.once(caveats::HOST_LAGS, &part.host, text, remedy);
+        }
+        let latest = parts.iter().max_by_key(|part| part.late);
+        if let Some((part, late)) = latest.and_then(|part| Some((part, part.late?)))
+            && late > SKEW
+        {
+            let text = format!("Host {} began {} {late} after the first.", part.host, step.place);
+            let remedy = "Read its part of the first seconds with that in mind.";
+            self.once(caveats::HOSTS_SKEW, &part.host, text, remedy);
+        }
+    }
+
+    /// A caveat of one kind about one host, the first time only.
+    fn once(&mut self, id: &str, host: &str, text: String, remedy: &str) {
+        if self.said.insert(format!("{id} {host}")) {
+            self.caveats.push(Caveat::new(CaveatKind::Remark, id, text, remedy));
+        }
+    }
+}
+
+/// The halt to report where hosts failed: the first that is more than a consequence of
+/// another.
+fn failure(mut halts: Vec<Halt>) -> Option<Halt> {
+    match halts.iter().position(|halt| *halt != Halt::Stopped) {
+        Some(at) => Some(halts.swap_remove(at)),
+        None => halts.pop(),
+    }
+}
+
+impl Engine for FioHosts {
+    fn describe(&self) -> String {
+        let hosts = self.target.hosts.iter().map(|host| {
+            format!("{} ({})", host.name, host.fio.as_deref().unwrap_or("version unknown"))
+        });
+        let hosts: Vec<String> = hosts.collect();
+        format!(
+            "fio: client {} ({}), libaio; servers on {}",
+            self.version,
+            self.options.program.display(),
+            hosts.join(", ")
+        )
+    }
+
+    fn prepare(&mut self, step: &Step) -> Result<Prepared, Refusal> {
+        Prepared::with(step, false, |load| self.express(load))
+    }
+
+    fn apply(
+        &mut self,
+        prepared: Prepared,
+        start: &Start,
+        watch: &mut dyn FnMut(&Interval),
+    ) -> Result<Measurement, Halt> {
+        let (step, shares) = prepared.into_parts::<Shares>();
+        let Some((shares, stimulus)) = shares.zip(step.load.stimulus().cloned()) else {
+            return Err(Halt::Refused(format!("{}: it was not prepared", step.place)));
+        };
+        self.target.look_again().map_err(|error| Halt::Refused(error.to_string()))?;
+        let number = self.name_files()?;
+        let starts = self.starts(&step, &stimulus, start);
+        // A load that goes on has had its ramp; a ramp ends with a report.
+        let ramp = if step.continues { Nanos::ZERO } else { stimulus.ramp };
+        let reported = if ramp > Nanos::ZERO { ramp + REPORT } else { ramp };
+        let expressions = shares.expressions(&starts, reported, step.cut);
+        let moment = self.agree(start.begins)?;
+        let began_unix_ms = moment.map_or_else(unix_ms, |moment| moment.0 / 1_000_000);
+        let results = self.carry_out(&step, &expressions, number);
+        let mut done = Vec::new();
+        let mut halts = Vec::new();
+        for result in results {
+            match result {
+                Ok(part) => done.push(part),
+                Err(halt) => halts.push(halt),
+            }
+        }
+        if let Some(halt) = failure(halts) {
+            return Err(halt);
+        }
+        let ended = share::ended(&stimulus, &step, start, &expressions, &done);
+        let all = self.gather(done, &expressions, moment.is_some());
+        let ops = expressions.first().map_or(Vec::new(), |expression| expression.ops.clone());
+        let mut measurement = merged::merge(&all, &stimulus, &ops, ramp)?;
+        measurement.began_unix_ms = began_unix_ms;
+        measurement.complete = ended;
+        measurement.seed = Some(start.seed(stimulus.seed)).filter(|seed| *seed != stimulus.seed);
+        measurement.intervals.iter().for_each(watch);
+        self.judge(&step, &measurement.hosts);
+        let cursors: Vec<_> = all.into_iter().map(|share| share.cursors).collect();
+        if !ended {
+            let starts = starts.into_iter().zip(cursors);
+            let starts = starts.map(|(start, cursors)| Start { cursors, ..start }).collect();
+            self.keep_place(&stimulus, starts, &measurement.hosts);
+        }
+        Ok(measurement)
+    }
+
+    fn end_load(&mut self) {
+        self.chain = None;
+    }
+}
+
+impl FioHosts {
+    /// The hosts' parts, with what only they can say.
+    fn gather(&mut self, done: Vec<Done>, expressions: &[Expression], told: bool) -> Vec<Share> {
+        let mut all = Vec::new();
+        for ((host, done), expression) in self.target.hosts.iter_mut().zip(done).zip(expressions) {
+            let began = if told { host.began().map(|(first, _)| first) } else { None };
+            let cursors = share::named(expression.cursors(done.last().ios()), &host.name);
+            let (host, fio) = (host.name.clone(), host.fio.clone());
+            all.push(Share { host, fio, done, began, cursors });
+        }
+        let lines: Vec<String> = all
+            .iter()
+            .flat_map(|share| share.done.said.iter().map(|line| format!("{}: {line}", share.host)))
+            .collect();
+        for line in lines.into_iter().take(10) {
+            let text = format!("fio printed on host {line}");
+            self.once(caveats::FIO_SAID, &text.clone(), text, "Read the files next to fio's jobs.");
+        }
+        all
+    }
+}

@@ -1,0 +1,203 @@
+//! Which part of a load each host applies.
+//!
+//! Random I/Os: all of the active range, with a seed of its own. Sequential I/Os: an own
+//! part of the range, so that no host writes what another has just written. Limits in I/Os
+//! and bytes are divided, whole I/Os at a time, so that the hosts together reach them.
+
+use super::super::expression::{Expression, TargetFacts};
+use super::client::Done;
+use crate::start::{Start, WorkDone};
+use std::collections::BTreeMap;
+use steadfast_domain::step::mix64;
+use steadfast_domain::stimulus::ActiveRange;
+use steadfast_domain::{Bytes, Nanos, Order, Step, Stimulus};
+
+/// Between the key of a sequential position and its host.
+const AT: &str = " @ ";
+
+/// What each host is to do.
+#[derive(Debug, Clone)]
+pub(super) struct Shares {
+    each: Vec<(String, Expression)>,
+}
+
+impl Shares {
+    /// Divides a stimulus among hosts.
+    pub(super) fn of(
+        stimulus: &Stimulus,
+        hosts: &[String],
+        facts: &TargetFacts<'_>,
+    ) -> Result<Shares, String> {
+        let count = hosts.len() as u64;
+        let each = hosts.iter().zip(0u64..).map(|(host, at)| {
+            let own = own(stimulus, at, count)?;
+            Ok((host.clone(), Expression::new(&own, facts)?))
+        });
+        Ok(Shares { each: each.collect::<Result<_, String>>()? })
+    }
+
+    /// The hosts' loads from where they stand, after an unmeasured beginning, ended by the
+    /// step's cut.
+    pub(super) fn expressions(
+        &self,
+        starts: &[Start],
+        ramp: Nanos,
+        cut: Option<Nanos>,
+    ) -> Vec<Expression> {
+        let each = self.each.iter().zip(starts).map(|((host, expression), start)| {
+            let mut start = start.clone();
+            start.cursors = unnamed(&start.cursors, host);
+            expression.clone().going_on_from(&start).ramping_for(ramp).ending_after(cut)
+        });
+        each.collect()
+    }
+}
+
+/// The stimulus of the host `at` of `count`.
+fn own(stimulus: &Stimulus, at: u64, count: u64) -> Result<Stimulus, String> {
+    let mut own = stimulus.clone();
+    own.seed = mix64(stimulus.seed ^ mix64(at + 1));
+    let used: Vec<_> = stimulus.streams.iter().filter(|stream| stream.weight > 0).collect();
+    let Some(first) = used.first() else { return Ok(own) };
+    if let Some(bytes) = own.until.bytes {
+        let size = first.size.0.max(1);
+        own.until.bytes = Some(Bytes(part(bytes.0 / size, at, count) * size));
+    }
+    own.until.ios = own.until.ios.map(|ios| part(ios, at, count));
+    if own.until.bytes == Some(Bytes(0)) || own.until.ios == Some(0) {
+        return Err(format!("its limit is less than one I/O for each of {count} hosts"));
+    }
+    if let Order::Sequential(_) = first.order {
+        own.active_range = slice(stimulus.active_range, first.size.0, at, count)?;
+    }
+    Ok(own)
+}
+
+/// The part of a whole that falls to one of several; together they are the whole.
+fn part(whole: u64, at: u64, count: u64) -> u64 {
+    whole / count + u64::from(at < whole % count)
+}
+
+/// An own part of a range, in whole transfers.
+fn slice(range: ActiveRange, size: u64, at: u64, count: u64) -> Result<ActiveRange, String> {
+    let first = range.start.0.next_multiple_of(size.max(1));
+    let transfers = range.end().0.saturating_sub(first) / size.max(1);
+    let before: u64 = (0..at).map(|host| part(transfers, host, count)).sum();
+    let own = part(transfers, at, count);
+    if own == 0 {
+        return Err(format!(
+            "the active range holds {transfers} transfers of {size} B, fewer than {count} hosts"
+        ));
+    }
+    Ok(ActiveRange::new(Bytes(first + before * size), Bytes(own * size)))
+}
+
+/// Where a host begins that nothing is known of but what all hosts together did.
+pub(super) fn start_of(start: &Start, host: usize, count: usize) -> Start {
+    let (host, count) = (host as u64, count as u64);
+    let WorkDone { time, bytes, ios } = start.done;
+    let done =
+        WorkDone { time, bytes: Bytes(part(bytes.0, host, count)), ios: part(ios, host, count) };
+    Start { done, ..start.clone() }
+}
+
+/// Whether the load has come to its end, and not only its step.
+pub(super) fn ended(
+    stimulus: &Stimulus,
+    step: &Step,
+    start: &Start,
+    expressions: &[Expression],
+    done: &[Done],
+) -> bool {
+    if step.cut.is_none() {
+        return true;
+    }
+    let ran = done.iter().map(|part| part.last().elapsed).max().unwrap_or_default();
+    let in_time = stimulus.until.time.is_some_and(|time| start.done.time + ran >= time);
+    let in_full = |(expression, done): (&Expression, &Done)| {
+        expression.ios_left().is_some_and(|left| done.last().ios() >= left)
+    };
+    in_time || expressions.iter().zip(done).all(in_full)
+}
+
+/// Positions with their host.
+pub(super) fn named(cursors: BTreeMap<String, Bytes>, host: &str) -> BTreeMap<String, Bytes> {
+    cursors.into_iter().map(|(key, at)| (format!("{key}{AT}{host}"), at)).collect()
+}
+
+/// One host's positions among those of all.
+fn unnamed(cursors: &BTreeMap<String, Bytes>, host: &str) -> BTreeMap<String, Bytes> {
+    let own = cursors.iter().filter_map(|(key, at)| {
+        let (key, of) = key.rsplit_once(AT)?;
+        (of == host).then(|| (key.to_owned(), *at))
+    });
+    own.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::stimulus::Until;
+    use steadfast_domain::{Demand, IoStream, Op};
+
+    const KIB: u64 = 1024;
+
+    fn facts() -> TargetFacts<'static> {
+        TargetFacts {
+            path: "/dev/x",
+            length: Bytes(10_007 * 4 * KIB),
+            writable: true,
+            sector: 512,
+            direct: true,
+            io_engine: "libaio",
+        }
+    }
+
+    fn sequential(until: Until) -> Stimulus {
+        let order = Order::Sequential(steadfast_domain::stimulus::Cursor::Shared);
+        let stream = IoStream::new(Op::Write, order, Bytes(4 * KIB));
+        let range = ActiveRange::new(Bytes(0), Bytes(10_007 * 4 * KIB));
+        Stimulus::new(vec![stream], range, Demand::new(1, 8), until)
+    }
+
+    #[test]
+    fn parts_are_the_whole() {
+        for (whole, count) in [(10_007, 3), (2, 3), (0, 7), (u64::MAX, 5)] {
+            let sum: u64 = (0..count).map(|at| part(whole, at, count)).sum();
+            assert_eq!(sum, whole);
+        }
+    }
+
+    #[test]
+    fn sequential_hosts_share_no_byte_and_leave_none_out() {
+        let load = sequential(Until::bytes(Bytes(2 * 10_007 * 4 * KIB)));
+        let mut next = 0;
+        let mut bytes = 0;
+        for at in 0..3 {
+            let own = own(&load, at, 3).unwrap();
+            assert_eq!(own.active_range.start.0, next);
+            next = own.active_range.end().0;
+            bytes += own.until.bytes.unwrap().0;
+        }
+        assert_eq!((next, bytes), (10_007 * 4 * KIB, 2 * 10_007 * 4 * KIB));
+        assert!(own(&sequential(Until::ios(2)), 2, 3).unwrap_err().contains("less than one"));
+    }
+
+    #[test]
+    fn hosts_draw_differently_and_go_on_where_they_stood() {
+        let load = sequential(Until::time(Nanos::from_secs(60)));
+        let hosts = ["a".to_owned(), "b".to_owned()];
+        let shares = Shares::of(&load, &hosts, &facts()).unwrap();
+        let starts: Vec<Start> = (0..2).map(|at| start_of(&Start::default(), at, 2)).collect();
+        let fresh = shares.expressions(&starts, Nanos::ZERO, None);
+        assert_ne!(fresh[0].seed, fresh[1].seed);
+        let mut cursors = named(fresh[0].cursors(7), "a");
+        cursors.extend(named(fresh[1].cursors(11), "b"));
+        let starts = vec![Start { cursors, ..Start::default() }; 2];
+        let again = shares.expressions(&starts, Nanos::ZERO, Some(Nanos::SECOND));
+        let part = |at: usize| again[at].next_part(Nanos::ZERO, 0).unwrap();
+        assert_eq!(part(0).offset, 7 * 4 * KIB);
+        assert_eq!(part(1).offset, (5004 + 11) * 4 * KIB);
+        assert_eq!(part(1).time, Some(Nanos::SECOND));
+    }
+}

@@ -1,0 +1,58 @@
+//! Which fio it is, and which ones are known.
+
+use super::process::ending;
+use std::io;
+use std::path::Path;
+use std::process::Stdio;
+use steadfast_host::command;
+
+/// The oldest fio 3.x whose options and answers these are.
+const OLDEST: (u32, u32) = (3, 20);
+
+/// What an installed fio calls itself, where it is one that this engine knows.
+pub(super) fn installed(program: &Path) -> Result<String, String> {
+    let said = ask(program, "--version")?;
+    known(said.trim(), &program.display().to_string())
+}
+
+/// The version of a fio that calls itself `name`, where it is one that this engine knows.
+pub(super) fn known(name: &str, program: &str) -> Result<String, String> {
+    let number = |text: &str| -> Option<u32> {
+        text.split(|c: char| !c.is_ascii_digit()).next().and_then(|digits| digits.parse().ok())
+    };
+    let parts = name.strip_prefix("fio-").and_then(|rest| {
+        let (major, minor) = rest.split_once('.')?;
+        Some((number(major)?, number(minor)?))
+    });
+    match parts {
+        Some(found) if found.0 == OLDEST.0 && found >= OLDEST => Ok(name.to_owned()),
+        Some(_) => Err(format!(
+            "{name} is not supported: install fio {}.{} or a later 3.x",
+            OLDEST.0, OLDEST.1
+        )),
+        None => Err(format!("'{program}' is not fio: it reports '{name}'")),
+    }
+}
+
+/// One question that fio answers without touching anything.
+pub(super) fn ask(program: &Path, question: &str) -> Result<String, String> {
+    let output = command(program)
+        .and_then(|mut command| command.arg(question).stdin(Stdio::null()).output())
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => format!(
+                "'{}' is not installed or cannot be executed; install the package fio",
+                program.display()
+            ),
+            _ => format!("'{}' cannot be run: {error}", program.display()),
+        })?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!(
+            "'{} {question}' {}: {}",
+            program.display(),
+            ending(output.status),
+            said.lines().next().unwrap_or("it printed nothing")
+        ));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}

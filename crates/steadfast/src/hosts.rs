@@ -1,0 +1,102 @@
+//! From the hosts that the user named to a rig.
+
+use crate::cli::EngineName;
+use crate::exit::misuse;
+use anyhow::{anyhow, bail};
+use std::path::Path;
+use steadfast_domain::settings::HostList;
+use steadfast_domain::{Bytes, Device};
+use steadfast_engine::Stop;
+use steadfast_engine::fio::{FioHosts, HostsOptions};
+use steadfast_host::{HostsConsent, Roots};
+use steadfast_runner::Rig;
+use steadfast_runner::hosts::HostsRig;
+
+/// What the hosts see of a target. Nothing is touched.
+pub fn foresee(list: &HostList, target: &str, size: Option<Bytes>) -> anyhow::Result<Device> {
+    check_target(target)?;
+    if list.plain {
+        return Ok(steadfast_host::unseen(target, plain_size(target, size)?));
+    }
+    if size.is_some() {
+        return Err(misuse("--size is for files; with --hosts, a device is measured as it is"));
+    }
+    Ok(steadfast_host::look_from_hosts(list, target)?)
+}
+
+/// A rig on a target that several hosts share; fio keeps its files in `directory`.
+pub fn rig(
+    list: &HostList,
+    target: &str,
+    size: Option<Bytes>,
+    consent: HostsConsent<'_>,
+    directory: &Path,
+    stop: &Stop,
+) -> anyhow::Result<Box<dyn Rig>> {
+    check_target(target)?;
+    let remote = match (list.plain, consent) {
+        (false, _) => steadfast_host::arm_hosts(list, target, consent)?,
+        (true, HostsConsent::Read) => {
+            steadfast_host::plain_hosts(list, target, plain_size(target, size)?)
+        }
+        (true, _) => bail!(
+            "{target}: hosts that are reached without a shell cannot be checked, so they are only \
+             read from; omit --hosts-plain to write"
+        ),
+    };
+    if remote.is_writable() {
+        refuse_use_here(remote.device())?;
+    }
+    let engine = FioHosts::new(remote, stop.clone(), HostsOptions::in_directory(directory))
+        .map_err(|halt| anyhow!("{target}: no engine can be started: {halt}"))?;
+    Ok(Box::new(HostsRig::new(engine, stop.clone())))
+}
+
+/// Only fio can be had on other hosts.
+pub fn check_engine(engine: Option<EngineName>) -> anyhow::Result<()> {
+    match engine {
+        None | Some(EngineName::Fio) => Ok(()),
+        Some(_) => Err(misuse("--hosts uses the fio of the hosts; omit --engine")),
+    }
+}
+
+fn check_target(target: &str) -> anyhow::Result<()> {
+    let odd = target.contains(|c: char| c.is_control());
+    if !target.starts_with("/dev/") || odd || target.split('/').any(|part| part == "..") {
+        return Err(misuse(format!(
+            "{target}: with --hosts, name a block device by its path on the hosts, such as \
+             /dev/disk/by-id/nvme-MODEL_SERIAL"
+        )));
+    }
+    Ok(())
+}
+
+/// Nobody can ask a plain host for the size of its device.
+fn plain_size(target: &str, size: Option<Bytes>) -> anyhow::Result<Bytes> {
+    match size {
+        Some(size) if size.0.is_multiple_of(512) => Ok(size),
+        Some(size) => Err(misuse(format!("--size {}: it is not a multiple of 512", size.0))),
+        None => Err(misuse(format!(
+            "{target}: with --hosts-plain, give the size of the hosts' device with --size"
+        ))),
+    }
+}
+
+/// This host may use the device too, although it is not among those that load it.
+fn refuse_use_here(device: &Device) -> anyhow::Result<()> {
+    let same = |here: &&Device| {
+        let named = |a: &Option<String>, b: &Option<String>| a.is_some() && a == b;
+        named(&here.wwid, &device.wwid)
+            || (named(&here.serial, &device.serial) && here.capacity == device.capacity)
+    };
+    let here = steadfast_host::devices(&Roots::real())?;
+    match here.iter().filter(same).find(|here| !here.in_use.is_empty()) {
+        Some(here) => bail!(
+            "{} is in use on this host ({}): {}. Nothing was written",
+            device.path,
+            here.path,
+            here.in_use.join("; ")
+        ),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,525 @@
+//! A load from several hosts: three real fio servers, each behind its own sshd in a network
+//! namespace of its own, on one loop device.
+
+use super::scratch::{LoopDevice, code, is_root, run_in, skip, stderr, stdout, steadfast};
+use std::fs;
+use std::net::TcpStream;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// Numbers the networks of this process.
+static NETWORK: AtomicU32 = AtomicU32::new(0);
+
+/// The port of every host's sshd, each on an address of its own.
+const PORT: u16 = 2207;
+
+/// Hosts that are network namespaces, each with an sshd that takes a key made for the test.
+struct Hosts {
+    directory: tempfile::TempDir,
+    hosts: Vec<Namespace>,
+    _separation: Separation,
+}
+
+/// The directory that sshd needs: who makes it for this process removes it after its last use.
+struct Separation;
+
+static SEPARATION: Mutex<(u32, bool)> = Mutex::new((0, false));
+
+impl Separation {
+    fn new() -> Separation {
+        let mut used = SEPARATION.lock().unwrap();
+        used.1 |= fs::create_dir("/run/sshd").is_ok();
+        used.0 += 1;
+        Separation
+    }
+}
+
+impl Drop for Separation {
+    fn drop(&mut self) {
+        let mut used = SEPARATION.lock().unwrap();
+        used.0 -= 1;
+        if used.0 == 0 && std::mem::take(&mut used.1) {
+            let _ = fs::remove_dir("/run/sshd");
+        }
+    }
+}
+
+struct Namespace {
+    name: String,
+    namespace: String,
+    address: String,
+    sshd: Option<Child>,
+}
+
+fn run(program: &str, arguments: &[&str]) -> Result<(), String> {
+    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
+    match output {
+        Err(error) => Err(format!("{program} cannot be run: {error}")),
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => Err(format!("{program} {arguments:?}: {}", stderr(&output).trim())),
+    }
+}
+
+impl Hosts {
+    /// So many hosts named a, b, c; `None` with the reason printed where they cannot be had.
+    fn new(test: &str, count: usize) -> Option<Hosts> {
+        match Hosts::made(count) {
+            Ok(hosts) => Some(hosts),
+            Err(reason) => {
+                skip(test, &reason);
+                None
+            }
+        }
+    }
+
+    fn made(count: usize) -> Result<Hosts, String> {
+        if !is_root() {
+            return Err("needs root for network namespaces".to_owned());
+        }
+        if !Path::new("/usr/sbin/sshd").exists() {
+            return Err("openssh-server is not installed".to_owned());
+        }
+        for program in ["ssh", "fio"] {
+            run(program, &[if program == "ssh" { "-V" } else { "--version" }])?;
+        }
+        let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let key = |name: &str| directory.path().join(name).display().to_string();
+        for name in ["host", "user"] {
+            run("ssh-keygen", &["-q", "-t", "ed25519", "-N", "", "-f", &key(name)])?;
+        }
+        let mut all = Hosts { directory, hosts: Vec::new(), _separation: Separation::new() };
+        let network = NETWORK.fetch_add(1, Ordering::Relaxed);
+        for at in 0..count {
+            all.add(at, network)?;
+        }
+        all.write_config();
+        Ok(all)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn add(&mut self, at: usize, network: u32) -> Result<(), String> {
+        let name = char::from(b'a' + u8::try_from(at).unwrap()).to_string();
+        let id = std::process::id() % 50_000;
+        let namespace = format!("sf{id}x{network}{name}");
+        let net = format!("10.{}.{}", 100 + id % 100, network * 8 + u32::try_from(at).unwrap());
+        let address = format!("{net}.2");
+        run("ip", &["netns", "add", &namespace])?;
+        // From here on, dropping removes it.
+        self.hosts.push(Namespace { name, namespace, address, sshd: None });
+        let host = &self.hosts[at];
+        let (namespace, outer) = (host.namespace.as_str(), format!("{}o", host.namespace));
+        run(
+            "ip",
+            &["link", "add", &outer, "type", "veth", "peer", "name", "in0", "netns", namespace],
+        )?;
+        run("ip", &["addr", "add", &format!("{net}.1/24"), "dev", &outer])?;
+        run("ip", &["link", "set", &outer, "up"])?;
+        let inner = ["netns", "exec", namespace, "ip"];
+        let in_it = |arguments: &[&str]| run("ip", &[&inner[..], arguments].concat());
+        in_it(&["addr", "add", &format!("{}/24", host.address), "dev", "in0"])?;
+        in_it(&["link", "set", "in0", "up"])?;
+        in_it(&["link", "set", "lo", "up"])?;
+        self.start_sshd(at, "/usr/bin:/bin:/usr/sbin:/sbin")
+    }
+
+    fn start_sshd(&mut self, at: usize, path: &str) -> Result<(), String> {
+        let file = self.path(&format!("sshd{at}"));
+        let user = self.path("user.pub");
+        let host = &mut self.hosts[at];
+        let text = format!(
+            "ListenAddress {}:{PORT}\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\n\
+             StrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\n\
+             SetEnv PATH={path}\n",
+            host.address,
+            self.directory.path().join("host").display(),
+            user.display(),
+        );
+        fs::write(&file, text).unwrap();
+        let log = fs::File::create(self.directory.path().join(format!("log{at}"))).unwrap();
+        let child = Command::new("ip")
+            .args(["netns", "exec", &host.namespace, "/usr/sbin/sshd", "-D", "-e", "-f"])
+            .arg(&file)
+            .stdin(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .map_err(|error| error.to_string())?;
+        host.sshd = Some(child);
+        let begun = Instant::now();
+        while TcpStream::connect((host.address.as_str(), PORT)).is_err() {
+            if begun.elapsed() > Duration::from_secs(20) {
+                return Err(format!("sshd does not listen on {}", host.address));
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Ok(())
+    }
+
+    fn stop_sshd(&mut self, at: usize) {
+        if let Some(mut sshd) = self.hosts[at].sshd.take() {
+            let _ = sshd.kill();
+            let _ = sshd.wait();
+        }
+    }
+
+    fn write_config(&self) {
+        let each = self.hosts.iter().map(|host| {
+            format!(
+                "Host {}\nHostName {}\nPort {PORT}\nUser root\nIdentityFile {}\nIdentitiesOnly yes\n\
+                 StrictHostKeyChecking no\nUserKnownHostsFile /dev/null\nLogLevel ERROR\n",
+                host.name,
+                host.address,
+                self.path("user").display()
+            )
+        });
+        fs::write(self.path("config"), each.collect::<String>()).unwrap();
+    }
+
+    /// `--hosts a,b,c --ssh-config ...`.
+    fn options(&self) -> Vec<String> {
+        let names: Vec<&str> = self.hosts.iter().map(|host| host.name.as_str()).collect();
+        let config = self.path("config").display().to_string();
+        vec!["--hosts".into(), names.join(","), "--ssh-config".into(), config]
+    }
+
+    /// What gives a device up on every host.
+    fn consent(&self, serial: &str) -> Vec<String> {
+        let each = self.hosts.iter().map(|host| format!("{}:{serial}", host.name));
+        each.flat_map(|text| ["--yes-destroy".to_owned(), text]).collect()
+    }
+
+    fn measure(&self, pattern: &str, device: &LoopDevice, more: &[&str]) -> Vec<String> {
+        let mut all = vec!["measure".to_owned(), pattern.to_owned(), "--target".to_owned()];
+        all.push(device.path.clone());
+        all.extend(self.options());
+        all.extend(more.iter().map(|text| (*text).to_owned()));
+        all
+    }
+
+    /// Processes of a host's fio server, whoever is their parent.
+    fn servers(&self, at: usize) -> Vec<i32> {
+        let network = |path: String| fs::metadata(path).map(|found| found.ino()).ok();
+        let own = network(format!("/var/run/netns/{}", self.hosts[at].namespace));
+        let processes = fs::read_dir("/proc").unwrap().flatten();
+        let processes = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let is_server = |process: &i32| {
+            let line = fs::read_to_string(format!("/proc/{process}/cmdline")).unwrap_or_default();
+            line.contains("fio\0--server")
+                && network(format!("/proc/{process}/ns/net")).is_some_and(|of| Some(of) == own)
+        };
+        processes.filter(is_server).collect()
+    }
+}
+
+impl Drop for Hosts {
+    fn drop(&mut self) {
+        for at in 0..self.hosts.len() {
+            self.stop_sshd(at);
+            let host = &self.hosts[at];
+            let _ = run("ip", &["link", "del", &format!("{}o", host.namespace)]);
+            let _ = run("ip", &["netns", "del", &host.namespace]);
+        }
+    }
+}
+
+fn words(all: &[String]) -> Vec<&str> {
+    all.iter().map(String::as_str).collect()
+}
+
+/// Reads, bytes read, writes, bytes written, as the kernel has counted them.
+fn counted(device: &LoopDevice) -> [u64; 4] {
+    let text = fs::read_to_string(format!("/sys/block/{}/stat", device.name())).unwrap();
+    let fields: Vec<u64> = text.split_whitespace().map(|field| field.parse().unwrap()).collect();
+    [fields[0], fields[2] * 512, fields[4], fields[6] * 512]
+}
+
+#[track_caller]
+fn answer(output: &Output) -> serde_json::Value {
+    assert!(output.status.success(), "{}", stderr(output));
+    serde_json::from_str(&stdout(output)).unwrap()
+}
+
+fn number(value: &serde_json::Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("{value} is no count"))
+}
+
+/// The hosts' counts add up to the kernel's, to the I/O and the byte.
+#[test]
+fn three_hosts_load_one_device_and_their_sum_is_the_devices_own() {
+    let test = "three_hosts_load_one_device_and_their_sum_is_the_devices_own";
+    let Some(hosts) = Hosts::new(test, 3) else { return };
+    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let more = ["--demand", "T2Q4", "--time", "3s", "--json", "--keep", "jobs"];
+    let mut arguments = hosts.measure("RND 4K RW65", &device, &more);
+    arguments.extend(hosts.consent(device.name()));
+    let scratch = tempfile::tempdir().unwrap();
+    let before = counted(&device);
+    let output = run_in(scratch.path(), &words(&arguments));
+    let answer = answer(&output);
+    let after = counted(&device);
+    let measurement = &answer["measurement"];
+    let streams = measurement["streams"].as_array().unwrap();
+    let tally = |op: &str, what: &str| {
+        let stream = streams.iter().find(|stream| stream["op"] == op).unwrap();
+        number(&stream["tally"][what])
+    };
+    let ours = [
+        tally("read", "ios"),
+        tally("read", "bytes"),
+        tally("write", "ios"),
+        tally("write", "bytes"),
+    ];
+    let kernel: Vec<u64> = before.iter().zip(after).map(|(a, b)| b - a).collect();
+    assert_eq!(ours.to_vec(), kernel);
+    assert_eq!(number(&measurement["kernel"]["reads"]), ours[0]);
+    let parts = measurement["hosts"].as_array().unwrap();
+    let names: Vec<&str> = parts.iter().map(|part| part["host"].as_str().unwrap()).collect();
+    assert_eq!(names, ["a", "b", "c"]);
+    assert!(parts.iter().all(|part| number(&part["ios"]) > 0 && part["fio"].is_string()));
+    let sum: u64 = parts.iter().map(|part| number(&part["ios"])).sum();
+    assert_eq!(sum, ours[0] + ours[2]);
+    assert!(parts.iter().all(|part| part["late"].is_u64()), "{parts:?}");
+    // Every second of every host is in a second of the whole.
+    let intervals = measurement["intervals"].as_array().unwrap();
+    let tallies = intervals.iter().flat_map(|interval| interval["tallies"].as_array().unwrap());
+    assert_eq!(tallies.map(|tally| number(&tally["ios"])).sum::<u64>(), sum);
+    assert!(intervals.len() >= 3, "{}", intervals.len());
+    assert_eq!(fs::read_dir(scratch.path().join("jobs")).unwrap().count(), 6);
+    assert_nothing_left(&hosts);
+}
+
+/// No server, and no directory of one, outlives the command.
+#[track_caller]
+fn assert_nothing_left(hosts: &Hosts) {
+    let begun = Instant::now();
+    while (0..hosts.hosts.len()).any(|at| !hosts.servers(at).is_empty()) {
+        assert!(begun.elapsed() < Duration::from_secs(20), "a server runs on");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn sequential_hosts_write_every_byte_once() {
+    let test = "sequential_hosts_write_every_byte_once";
+    let Some(hosts) = Hosts::new(test, 3) else { return };
+    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let more = ["--ios", "512", "--json", "--data-pattern", "repeating:5a"];
+    let mut arguments = hosts.measure("SEQ 128K W", &device, &more);
+    arguments.extend(hosts.consent(device.name()));
+    let scratch = tempfile::tempdir().unwrap();
+    let answer = answer(&run_in(scratch.path(), &words(&arguments)));
+    let written: u64 = answer["measurement"]["hosts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|part| number(&part["bytes"]))
+        .sum();
+    assert_eq!(written, 64 << 20);
+    let content = fs::read(&device.path).unwrap();
+    assert!(content.iter().all(|byte| *byte == 0x5a));
+}
+
+/// A server that dies in the middle of a step is named, the step is void, and the others
+/// stop at once.
+#[test]
+fn a_host_that_dies_is_named_and_voids_the_step() {
+    let test = "a_host_that_dies_is_named_and_voids_the_step";
+    let Some(hosts) = Hosts::new(test, 3) else { return };
+    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let arguments = hosts.measure("RND 4K R", &device, &["--time", "60s", "--json"]);
+    let begun = Instant::now();
+    let child = steadfast()
+        .args(words(&arguments))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The server, its worker for our client, and the worker's job.
+    while hosts.servers(1).len() < 3 {
+        assert!(begun.elapsed() < Duration::from_secs(40), "the load does not begin");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    std::thread::sleep(Duration::from_secs(1));
+    for process in hosts.servers(1) {
+        // SAFETY: they are this test's own.
+        unsafe { libc::kill(process, libc::SIGKILL) };
+    }
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    let said = stderr(&output);
+    assert!(said.contains("host b") && said.contains("void"), "{said}");
+    assert!(stdout(&output).is_empty());
+    assert!(begun.elapsed() < Duration::from_secs(50), "the others ran on");
+    assert_nothing_left(&hosts);
+}
+
+#[test]
+fn what_hosts_may_not_do_is_refused_before_anything_is_written() {
+    let test = "what_hosts_may_not_do_is_refused_before_anything_is_written";
+    let Some(mut hosts) = Hosts::new(test, 2) else { return };
+    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let refused = |arguments: &[String], parts: &[&str]| {
+        super::scratch::refuse(scratch.path(), &words(arguments), parts);
+    };
+    let before = counted(&device);
+    let write = hosts.measure("RND 4K W", &device, &["--time", "1s"]);
+    let all = format!("--yes-destroy 'a:{0}' --yes-destroy 'b:{0}'", device.name());
+    refused(&write, &["host a", "not confirmed", &all]);
+    let one = [&write[..], &["--yes-destroy".into(), format!("a:{}", device.name())]].concat();
+    refused(&one, &["host b", "not confirmed"]);
+    let confirmed = [&write[..], &hosts.consent(device.name())].concat();
+    // Somebody there has it open for writing.
+    let open = fs::OpenOptions::new().write(true).open(&device.path).unwrap();
+    refused(&confirmed, &["host a", "open for writing in process"]);
+    drop(open);
+    let mut partition = confirmed.clone();
+    partition[3] = "/dev/steadfast-no-such-device".into();
+    refused(&partition, &["host a", "no block device"]);
+    partition[3] = "/tmp/file".into();
+    refused(&partition, &["name a block device by its path on the hosts"]);
+    // Nothing but fio runs there, and no script.
+    refused(&[&confirmed[..], &["--engine".into(), "uring".into()]].concat(), &["omit --engine"]);
+    refused(&hosts.measure("SEQ 128K RW50", &device, &["--time", "1s"])[..], &["restarts both"]);
+    // One that cannot be reached.
+    hosts.stop_sshd(1);
+    refused(&confirmed, &["host b", "ssh -o BatchMode=yes b true"]);
+    let after = counted(&device);
+    assert_eq!((before[2], before[3]), (after[2], after[3]));
+    refused(
+        &[
+            "measure".into(),
+            "RND 4K R".into(),
+            "--target".into(),
+            device.path.clone(),
+            "--hosts".into(),
+            "-oProxyCommand=x".into(),
+        ],
+        &["not the name of a host"],
+    );
+    refused(
+        &[
+            "measure".into(),
+            "RND 4K R".into(),
+            "--target".into(),
+            device.path.clone(),
+            "--hosts".into(),
+            "a,a".into(),
+        ],
+        &["twice"],
+    );
+}
+
+/// A host whose fio has another version, and one whose fio is too old.
+#[test]
+fn another_version_of_fio_is_disclosed_and_an_old_one_refused() {
+    let test = "another_version_of_fio_is_disclosed_and_an_old_one_refused";
+    let Some(mut hosts) = Hosts::new(test, 2) else { return };
+    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let bin = hosts.path("bin");
+    fs::create_dir(&bin).unwrap();
+    let path = format!("{}:/usr/bin:/bin:/usr/sbin:/sbin", bin.display());
+    let pretend = |hosts: &mut Hosts, version: &str| {
+        let text = format!(
+            "#!/bin/sh\ncase \"$1\" in --version) echo {version} ;; *) exec /usr/bin/fio \"$@\" ;; esac\n"
+        );
+        fs::write(bin.join("fio"), text).unwrap();
+        fs::set_permissions(bin.join("fio"), fs::Permissions::from_mode(0o755)).unwrap();
+        hosts.stop_sshd(1);
+        hosts.start_sshd(1, &path).unwrap();
+    };
+    let arguments = hosts.measure("RND 4K R", &device, &["--time", "1s"]);
+    pretend(&mut hosts, "fio-3.37");
+    let output = run_in(scratch.path(), &words(&arguments));
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stderr(&output).contains("b: fio-3.37"), "{}", stderr(&output));
+    pretend(&mut hosts, "fio-3.1");
+    let output = run_in(scratch.path(), &words(&arguments));
+    assert_eq!(code(&output), 1);
+    let said = stderr(&output);
+    assert!(said.contains("host b") && said.contains("fio-3.1 is not supported"), "{said}");
+}
+
+/// Servers that run already: they are read from, never written to.
+#[test]
+fn plain_hosts_are_only_read_from() {
+    let test = "plain_hosts_are_only_read_from";
+    let Some(hosts) = Hosts::new(test, 2) else { return };
+    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let mut servers: Vec<Child> = Vec::new();
+    for host in &hosts.hosts {
+        let address = format!("--server={},8765", host.address);
+        let server = Command::new("ip")
+            .args(["netns", "exec", &host.namespace, "fio", &address])
+            .current_dir(scratch.path())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        servers.push(server);
+        let begun = Instant::now();
+        while TcpStream::connect((host.address.as_str(), 8765)).is_err() {
+            assert!(begun.elapsed() < Duration::from_secs(20));
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+    let names: Vec<&str> = hosts.hosts.iter().map(|host| host.address.as_str()).collect();
+    let names = names.join(",");
+    let target = ["--target", &device.path, "--hosts", &names, "--hosts-plain"];
+    let read = [&["measure", "RND 4K R", "--time", "1s", "--json", "--size", "64MiB"], &target[..]];
+    let answer = answer(&run_in(scratch.path(), &read.concat()));
+    assert_eq!(answer["measurement"]["hosts"].as_array().unwrap().len(), 2);
+    assert!(answer["measurement"]["hosts"][0].get("late").is_none());
+    let write = [&["measure", "RND 4K W", "--time", "1s", "--size", "64MiB"], &target[..]].concat();
+    super::scratch::refuse(scratch.path(), &write, &["only read from"]);
+    let unsized_read = [&["measure", "RND 4K R", "--time", "1s"], &target[..]].concat();
+    super::scratch::refuse(scratch.path(), &unsized_read, &["--size"]);
+    for mut server in servers {
+        let _ = server.kill();
+        let _ = server.wait();
+    }
+}
+
+/// A procedure from several hosts to its report, and taken up again.
+#[test]
+fn a_procedure_runs_from_several_hosts() {
+    let test = "a_procedure_runs_from_several_hosts";
+    let Some(hosts) = Hosts::new(test, 2) else { return };
+    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let mut arguments: Vec<String> = [
+        "run",
+        "wsat",
+        "--profile",
+        "quick",
+        "--steady-state",
+        "time:3s",
+        "--step-time",
+        "1s",
+        "--out",
+        "run",
+        "--target",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    arguments.push(device.path.clone());
+    arguments.extend(hosts.options());
+    arguments.extend(hosts.consent(device.name()));
+    let output = run_in(scratch.path(), &words(&arguments));
+    assert_eq!(code(&output), 1, "{}", stdout(&output));
+    assert!(stderr(&output).contains("--purge none"), "{}", stderr(&output));
+    arguments.extend(["--purge".to_owned(), "none".to_owned()]);
+    let output = run_in(scratch.path(), &words(&arguments));
+    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+    let findings = fs::read_to_string(scratch.path().join("run/findings.json")).unwrap();
+    assert!(findings.contains("hosts-load"));
+    assert!(scratch.path().join("run/report.pdf").exists());
+    assert_nothing_left(&hosts);
+}
