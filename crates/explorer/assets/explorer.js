@@ -1,4 +1,4 @@
-// Made of ui/explorer 334098baa04211a8 by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
+// Made of ui/explorer ff7a057237dcbceb by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
 (function() {
   "use strict";
   function themeButton() {
@@ -6060,18 +6060,19 @@ ${new XMLSerializer().serializeToString(svg)}
     const halo = { name: "", colour: ink("paper"), y: over, kind: "step", right: true, width: 3, halo: true };
     const mean = { name: "mean response time", colour: ink("ink"), y: over, kind: "step", right: true, width: 1.2 };
     const total = totalRate(answer, scene.measure);
+    const timedIos = greatest(answer.rt_mean_ns) > 0;
     const sheet = {
       ...timed(scene, cellEdges(answer)),
-      lines: [...areas, halo, mean],
+      lines: timedIos ? [...areas, halo, mean] : areas,
       left: { name: unit(scene.measure), format: brief },
-      right: { name: "mean response time", format: span },
+      ...timedIos ? { right: { name: "mean response time", format: span } } : {},
       tips: (at, _2, y) => ({
         head: head(scene, answer.from + at * answer.width_ns, answer.width_ns),
         rows: mapTips(answer, scene, list, paints, total, at, bandAt(tops, at, y))
       })
     };
     const keys = list.map((band, at) => band.others ? { name: band.name, colour: paints[at] ?? OTHERS } : { name: band.name, colour: paints[at] ?? OTHERS, pick: (shift) => pick(band, shift) });
-    keys.push({ name: "mean response time (right)", colour: ink("ink"), dash: true });
+    if (timedIos) keys.push({ name: "mean response time (right)", colour: ink("ink"), dash: true });
     const peak = greatest(total);
     return {
       sheet,
@@ -6143,12 +6144,12 @@ ${new XMLSerializer().serializeToString(svg)}
     const [first, last] = filled(heat);
     return [Math.max(0, first - 1), Math.min(heat.rows - 1, last + 1)];
   }
-  function heatTip(heat, x, y, format) {
+  function heatTip(heat, x, y, format, what = "I/Os") {
     const cell2 = Math.floor((x - heat.from) / heat.width_ns);
     if (cell2 < 0 || cell2 >= heat.cells) return [];
     const row = rowOf(heat.row_edges, y);
     const range = `${format(heat.row_edges[row] ?? 0)} – ${format(heat.row_edges[row + 1] ?? 0)}`;
-    return [{ name: range, value: `${count(heat.counts[cell2 * heat.rows + row] ?? 0)} I/Os` }];
+    return [{ name: range, value: `${count(heat.counts[cell2 * heat.rows + row] ?? 0)} ${what}` }];
   }
   function depth(series, scene) {
     if (greatest(series.qd_max) === 0 && greatest(series.busy) === 0) return "No queue depth in this part.";
@@ -6188,7 +6189,7 @@ ${new XMLSerializer().serializeToString(svg)}
       common2,
       amount,
       "address",
-      `${reach} Few I/Os (faint) to many (strong).`,
+      `${reach} Few hits (faint) to many (strong); an I/O hits each of 1,024 address ranges that it touches.`,
       "No I/O with an address in this part with these filters."
     );
   }
@@ -6212,7 +6213,7 @@ ${new XMLSerializer().serializeToString(svg)}
       lines: [],
       left: { name, low: edges[0] ?? 0, high: edges[heat.rows] ?? 1, format: narrow() ? (value) => format(value).replace(" ", "") : format },
       heat: { answer: heat, most, image: paint(heat, common2 ?? most, dark()) },
-      tips: (at, x, y) => ({ head: head(scene, heat.from + at * heat.width_ns, heat.width_ns), rows: heatTip(heat, x, y, format) })
+      tips: (at, x, y) => ({ head: head(scene, heat.from + at * heat.width_ns, heat.width_ns), rows: heatTip(heat, x, y, format, name === "address" ? "hits" : "I/Os") })
     };
     return { sheet, keys: [], xName: X_NAME, note: `${note} Most in one cell: ${count(most)}.`, spoken: `Heat map of ${name} over time.` };
   }

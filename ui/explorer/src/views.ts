@@ -80,11 +80,13 @@ export function streamMap(answer: SeriesAnswer, scene: Scene, colours: Colours, 
   const halo: Line = { name: "", colour: ink("paper"), y: over, kind: "step", right: true, width: 3, halo: true };
   const mean: Line = { name: "mean response time", colour: ink("ink"), y: over, kind: "step", right: true, width: 1.2 };
   const total = totalRate(answer, scene.measure);
+  // Some traces have no response times: then there is no line and no axis for it.
+  const timedIos = greatest(answer.rt_mean_ns) > 0;
   const sheet: Sheet = {
     ...timed(scene, cellEdges(answer)),
-    lines: [...areas, halo, mean],
+    lines: timedIos ? [...areas, halo, mean] : areas,
     left: { name: unit(scene.measure), format: brief },
-    right: { name: "mean response time", format: span },
+    ...(timedIos ? { right: { name: "mean response time", format: span } } : {}),
     tips: (at, _, y) => ({
       head: head(scene, answer.from + at * answer.width_ns, answer.width_ns),
       rows: mapTips(answer, scene, list, paints, total, at, bandAt(tops, at, y)),
@@ -93,7 +95,7 @@ export function streamMap(answer: SeriesAnswer, scene: Scene, colours: Colours, 
   const keys: Key[] = list.map((band, at) => band.others
     ? { name: band.name, colour: paints[at] ?? OTHERS }
     : { name: band.name, colour: paints[at] ?? OTHERS, pick: (shift) => pick(band, shift) });
-  keys.push({ name: "mean response time (right)", colour: ink("ink"), dash: true });
+  if (timedIos) keys.push({ name: "mean response time (right)", colour: ink("ink"), dash: true });
   const peak = greatest(total);
   return {
     sheet, keys, list, tops, xName: X_NAME,
@@ -167,12 +169,12 @@ function used(heat: HeatAnswer): [number, number] {
   return [Math.max(0, first - 1), Math.min(heat.rows - 1, last + 1)];
 }
 
-function heatTip(heat: HeatAnswer, x: number, y: number, format: (value: number) => string): Tip[] {
+function heatTip(heat: HeatAnswer, x: number, y: number, format: (value: number) => string, what = "I/Os"): Tip[] {
   const cell = Math.floor((x - heat.from) / heat.width_ns);
   if (cell < 0 || cell >= heat.cells) return [];
   const row = rowOf(heat.row_edges, y);
   const range = `${format(heat.row_edges[row] ?? 0)} – ${format(heat.row_edges[row + 1] ?? 0)}`;
-  return [{ name: range, value: `${count(heat.counts[cell * heat.rows + row] ?? 0)} I/Os` }];
+  return [{ name: range, value: `${count(heat.counts[cell * heat.rows + row] ?? 0)} ${what}` }];
 }
 
 /** Queue depth, and how much of the time nothing was outstanding. */
@@ -209,7 +211,7 @@ export function hits(heat: HeatAnswer, scene: Scene, common: number | undefined)
   const [first, last] = filled(heat);
   const reach = `Hit between ${amount(heat.row_edges[first])} and ${amount(heat.row_edges[last + 1])} from the start of the device.`;
   return heatOnly(heat, scene, common, amount, "address",
-    `${reach} Few I/Os (faint) to many (strong).`, "No I/O with an address in this part with these filters.");
+    `${reach} Few hits (faint) to many (strong); an I/O hits each of 1,024 address ranges that it touches.`, "No I/O with an address in this part with these filters.");
 }
 
 /** At which part of its second each I/O came: regular work draws lines. */
@@ -227,7 +229,7 @@ function heatOnly(heat: HeatAnswer, scene: Scene, common: number | undefined, fo
     lines: [],
     left: { name, low: edges[0] ?? 0, high: edges[heat.rows] ?? 1, format: narrow() ? (value) => format(value).replace(" ", "") : format },
     heat: { answer: heat, most, image: paint(heat, common ?? most, dark()) },
-    tips: (at, x, y) => ({ head: head(scene, heat.from + at * heat.width_ns, heat.width_ns), rows: heatTip(heat, x, y, format) }),
+    tips: (at, x, y) => ({ head: head(scene, heat.from + at * heat.width_ns, heat.width_ns), rows: heatTip(heat, x, y, format, name === "address" ? "hits" : "I/Os") }),
   };
   return { sheet, keys: [], xName: X_NAME, note: `${note} Most in one cell: ${count(most)}.`, spoken: `Heat map of ${name} over time.` };
 }
